@@ -1,0 +1,23 @@
+# CUDA is optional: kernels/cuda is built where a toolkit is found, GPU or not.
+set(VRAMFIT_CUDA AUTO CACHE STRING "Build kernels/cuda: AUTO (where nvcc is found), ON or OFF")
+set_property(CACHE VRAMFIT_CUDA PROPERTY STRINGS AUTO ON OFF)
+
+if(NOT EXISTS ${PROJECT_SOURCE_DIR}/kernels/cuda/CMakeLists.txt)
+  if(VRAMFIT_CUDA STREQUAL ON)
+    message(FATAL_ERROR "CUDA was asked for, but this tree has no kernels/cuda: use the preset cpu")
+  endif()
+  return()
+endif()
+
+if(NOT VRAMFIT_CUDA STREQUAL OFF)
+  include(CheckLanguage)
+  check_language(CUDA)
+endif()
+if(CMAKE_CUDA_COMPILER)
+  enable_language(CUDA)
+  message(STATUS "CUDA ${CMAKE_CUDA_COMPILER_VERSION} found: building kernels/cuda")
+elseif(VRAMFIT_CUDA STREQUAL ON)
+  message(FATAL_ERROR "CUDA was asked for, but no nvcc was found: put it on PATH or set CUDACXX")
+else()
+  message(STATUS "CUDA not found: kernels/cuda left out")
+endif()

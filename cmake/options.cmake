@@ -1,0 +1,32 @@
+# What every target of ours shares: the language, where binaries go, warnings, where data/ lies.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+
+# A bare `cmake -B build/x`, without a preset, is a release build too.
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release)
+endif()
+
+find_program(CCACHE ccache)
+if(CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+  set(CMAKE_CUDA_COMPILER_LAUNCHER ${CCACHE})
+endif()
+
+# Includes are spelled from the repository's root, so that each line shows which room it reaches into.
+include_directories(${PROJECT_SOURCE_DIR})
+
+add_library(vramfit_warnings INTERFACE)
+add_library(vramfit::warnings ALIAS vramfit_warnings)
+target_compile_options(vramfit_warnings INTERFACE $<$<COMPILE_LANGUAGE:CXX>:
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wold-style-cast -Wcast-qual
+  -Wnon-virtual-dtor -Woverloaded-virtual -Wundef -Wformat=2 -Wimplicit-fallthrough -Werror>)
+
+# The last place where binaries look for data/; the environment and their own location come first.
+add_library(vramfit_data_dir INTERFACE)
+add_library(vramfit::data_dir ALIAS vramfit_data_dir)
+target_compile_definitions(vramfit_data_dir
+  INTERFACE VRAMFIT_DATA_DIR="${PROJECT_SOURCE_DIR}/data")

@@ -1,0 +1,239 @@
+"""Generate the reference fixtures in tests/fixtures/ from transformers and PyTorch, on the CPU.
+
+Made with Python 3.11, torch 2.15.0, transformers 5.23.0, safetensors 0.8.0 and numpy 2.4.6
+(pinned in requirements-fixture.txt). From the repository root:
+
+    python3 -m venv build/fixture-venv
+    build/fixture-venv/bin/pip install -r scripts/requirements-fixture.txt
+    build/fixture-venv/bin/python scripts/make_fixture.py
+    build/fixture-venv/bin/python scripts/check_fixture.py
+
+Every number comes from a fixed seed: with these versions on the same CPU type a second run writes
+the same bytes. Another CPU may round a last bit differently.
+
+Per model it reads <name>/config.json, in the Hugging Face form of published files (rope_theta and
+torch_dtype, where transformers 5 itself writes rope_parameters and dtype; it reads both), and
+writes <name>/reference.safetensors:
+
+    param/<name>      fp32: the parameters, under vramfit's names and in vramfit's storage forms
+    grad/<name>       d loss / d param, same shapes
+    tokens, targets   int32 (B, T); targets are drawn independently, nothing is shifted
+    logits            (B, T, V)
+    loss              (1): mean cross entropy over all B*T tokens
+    generated         int32 (B, G): greedy continuation of the T prompt tokens
+    generated_logits  (B, G, V): the logits whose argmax generated is
+
+All that is not a parameter is computed in fp64 from the fp32 parameters and then rounded to fp32.
+
+optimizers.safetensors holds torch.optim's own fp32 arithmetic: param0 (N), grads (3, N) and, as
+adamw, sgd and sgd-momentum (3, N), the parameter after each of three steps.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+from safetensors.torch import save_file
+from torch.nn.functional import cross_entropy
+from torch.overrides import TorchFunctionMode
+from transformers import AutoConfig, AutoModelForCausalLM
+
+BATCH, SEQ, GENERATE = 2, 12, 6
+
+# A gap of the two best tokens far above fp32 rounding: no right fp32 program picks another.
+MIN_GREEDY_MARGIN = 1e-2
+
+SEEDS = {"tiny-llama": 1, "tiny-gpt2": 2, "tiny-qwen2": 3, "optimizers": 4}
+
+
+class Fp64Throughout(TorchFunctionMode):
+    """Turns each cast to fp32 into one to fp64.
+
+    Llama's code narrows to fp32 inside RMSNorm, RoPE and softmax whatever the model's dtype is, and
+    would leave a "fp64" reference with fp32 rounding in it.
+    """
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        def widen(value):
+            return torch.float64 if value is torch.float32 else value
+
+        kwargs = {key: widen(value) for key, value in (kwargs or {}).items()}
+        func = torch.Tensor.double if func is torch.Tensor.float else func
+        return func(*(widen(value) for value in args), **kwargs)
+
+
+Lookup = Callable[[str], torch.Tensor]
+
+
+def gpt2_layout(get: Lookup, layers: int) -> dict[str, torch.Tensor]:
+    """vramfit's names from Hugging Face's; Conv1D keeps (in, out), vramfit keeps (out, in)."""
+    out = {
+        "token_embedding.weight": get("transformer.wte.weight"),
+        "position_embedding.weight": get("transformer.wpe.weight"),
+    }
+    parts = {"qkv": "attn.c_attn", "out": "attn.c_proj", "up": "mlp.c_fc", "down": "mlp.c_proj"}
+    for n in range(layers):
+        theirs, ours = f"transformer.h.{n}.", f"layers.{n}."
+        for kind in ("weight", "bias"):
+            out[f"{ours}norm1.{kind}"] = get(f"{theirs}ln_1.{kind}")
+            out[f"{ours}norm2.{kind}"] = get(f"{theirs}ln_2.{kind}")
+        for name, source in parts.items():
+            out[f"{ours}{name}.weight"] = get(f"{theirs}{source}.weight").T
+            out[f"{ours}{name}.bias"] = get(f"{theirs}{source}.bias")
+    for kind in ("weight", "bias"):
+        out[f"final_norm.{kind}"] = get(f"transformer.ln_f.{kind}")
+    return out
+
+
+def llama_layout(
+    get: Lookup, layers: int, *, qkv_bias: bool, tied: bool
+) -> dict[str, torch.Tensor]:
+    """vramfit's names from Hugging Face's: rows [q; k; v] and [gate; up] joined."""
+    out = {"token_embedding.weight": get("model.embed_tokens.weight")}
+    for n in range(layers):
+        theirs, ours = f"model.layers.{n}.", f"layers.{n}."
+
+        def rows(*sources: str, theirs: str = theirs) -> torch.Tensor:
+            return torch.cat([get(theirs + source) for source in sources])
+
+        out[f"{ours}norm1.weight"] = rows("input_layernorm.weight")
+        for kind in ("weight", "bias") if qkv_bias else ("weight",):
+            out[f"{ours}qkv.{kind}"] = rows(*(f"self_attn.{p}_proj.{kind}" for p in "qkv"))
+        out[f"{ours}out.weight"] = rows("self_attn.o_proj.weight")
+        out[f"{ours}norm2.weight"] = rows("post_attention_layernorm.weight")
+        out[f"{ours}up.weight"] = rows("mlp.gate_proj.weight", "mlp.up_proj.weight")
+        out[f"{ours}down.weight"] = rows("mlp.down_proj.weight")
+    out["final_norm.weight"] = get("model.norm.weight")
+    if not tied:
+        out["head.weight"] = get("lm_head.weight")
+    return out
+
+
+def vramfit_layout(config, get: Lookup) -> dict[str, torch.Tensor]:
+    if config.model_type == "gpt2":
+        return gpt2_layout(get, config.n_layer)
+    return llama_layout(
+        get,
+        config.num_hidden_layers,
+        qkv_bias=config.model_type == "qwen2",
+        tied=config.tie_word_embeddings,
+    )
+
+
+def fill_parameters(model: torch.nn.Module, generator: torch.Generator) -> None:
+    """Values that fp32 holds exactly; no bias is 0, no norm weight 1, attention is not flat."""
+    with torch.no_grad():
+        for _, param in sorted(model.named_parameters()):
+            is_vector = param.dim() == 1
+            noise = torch.randn(param.shape, generator=generator, dtype=torch.float64)
+            # A vector that starts at ones is a norm's weight.
+            center = 1.0 if is_vector and bool((param == 1).all()) else 0.0
+            value = center + (0.1 if is_vector else 0.2) * noise
+            param.copy_(value.to(torch.float32).to(torch.float64))
+
+
+def greedy(model: torch.nn.Module, tokens: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Tokens (B, G) and their logits (B, G, V), by a full forward for each: no cache to trust."""
+    sequence, steps = tokens, []
+    with torch.no_grad():
+        for _ in range(GENERATE):
+            last = model(input_ids=sequence, use_cache=False).logits[:, -1]
+            best = last.topk(2, dim=-1).values
+            margin = (best[:, 0] - best[:, 1]).min().item()
+            if margin < MIN_GREEDY_MARGIN:
+                raise SystemExit(
+                    f"greedy margin {margin:.1e} is too close to a tie: change the seed"
+                )
+            steps.append(last)
+            sequence = torch.cat([sequence, last.argmax(dim=-1, keepdim=True)], dim=1)
+    return sequence[:, tokens.shape[1] :], torch.stack(steps, dim=1)
+
+
+def stored(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.detach().to(torch.float32).contiguous()
+
+
+def stored_gradient(grad: torch.Tensor) -> torch.Tensor:
+    # Noise for an exact 0 (such as gpt2's key bias, which softmax cancels) differs between CPUs.
+    return stored(torch.where(grad.abs() < 1e-15, 0.0, grad))
+
+
+def make_model(folder: Path) -> None:
+    config = AutoConfig.from_pretrained(folder, local_files_only=True)
+    generator = torch.Generator().manual_seed(SEEDS[folder.name])
+
+    with Fp64Throughout():  # RoPE's frequencies are computed in here
+        model = AutoModelForCausalLM.from_config(
+            config, dtype=torch.float64, attn_implementation="eager"
+        ).eval()
+    fill_parameters(model, generator)
+    shape = (BATCH, SEQ)
+    tokens = torch.randint(0, config.vocab_size, shape, generator=generator)
+    targets = torch.randint(0, config.vocab_size, shape, generator=generator)
+
+    with Fp64Throughout():
+        logits = model(input_ids=tokens, use_cache=False).logits
+        if logits.dtype != torch.float64:
+            raise SystemExit(f"logits are {logits.dtype}, not fp64")
+        loss = cross_entropy(logits.flatten(0, 1), targets.flatten())
+        loss.backward()
+        generated, generated_logits = greedy(model, tokens)
+
+    weights = dict(model.named_parameters())
+    params = vramfit_layout(config, weights.__getitem__)
+    grads = vramfit_layout(config, lambda name: weights[name].grad)
+    if sum(p.numel() for p in params.values()) != sum(p.numel() for p in weights.values()):
+        raise SystemExit(f"{folder.name}: a parameter is missing from the layout")
+
+    tensors = {f"param/{name}": stored(value) for name, value in params.items()}
+    tensors |= {f"grad/{name}": stored_gradient(value) for name, value in grads.items()}
+    tensors |= {
+        "tokens": tokens.to(torch.int32),
+        "targets": targets.to(torch.int32),
+        "logits": stored(logits),
+        "loss": stored(loss.reshape(1)),
+        "generated": generated.to(torch.int32).contiguous(),
+        "generated_logits": stored(generated_logits),
+    }
+    save_file(tensors, folder / "reference.safetensors")
+
+
+def make_optimizers(path: Path, count: int = 97, steps: int = 3) -> None:
+    generator = torch.Generator().manual_seed(SEEDS[path.stem])
+    param0 = torch.randn(count, generator=generator)
+    # From far below AdamW's eps to far above it, so that eps in the wrong place shows.
+    scale = torch.logspace(-10, 1, count)
+    grads = torch.randn(steps, count, generator=generator) * scale
+    optimizers = {
+        "adamw": lambda p: torch.optim.AdamW(
+            [p], lr=1e-2, betas=(0.9, 0.95), eps=1e-8, weight_decay=0.1, foreach=False
+        ),
+        "sgd": lambda p: torch.optim.SGD([p], lr=1e-2, foreach=False),
+        "sgd-momentum": lambda p: torch.optim.SGD([p], lr=1e-2, momentum=0.9, foreach=False),
+    }
+    tensors = {"param0": param0, "grads": grads}
+    for name, build in optimizers.items():
+        param = torch.nn.Parameter(param0.clone())
+        optimizer = build(param)
+        history = []
+        for grad in grads:
+            param.grad = grad.clone()
+            optimizer.step()
+            history.append(param.detach().clone())
+        tensors[name] = torch.stack(history)
+    save_file(tensors, path)
+
+
+def main() -> None:
+    fixtures = Path(__file__).resolve().parent.parent / "tests" / "fixtures"
+    torch.set_num_threads(1)  # the order of sums, hence the last bits, must not vary
+    torch.use_deterministic_algorithms(True)
+    for config in sorted(fixtures.glob("*/config.json")):
+        make_model(config.parent)
+    make_optimizers(fixtures / "optimizers.safetensors")
+    for path in sorted(fixtures.rglob("*.safetensors")):
+        print(f"{path.relative_to(fixtures)}: {path.stat().st_size:,} bytes")
+
+
+if __name__ == "__main__":
+    main()

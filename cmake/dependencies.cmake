@@ -9,10 +9,9 @@ set(BENCHMARK_ENABLE_INSTALL OFF)
 set(INSTALL_GTEST OFF)
 
 function(vramfit_dependency package repository commit)
-  FetchContent_Declare(${package}
+  FetchContent_Declare(${package} SYSTEM
     GIT_REPOSITORY https://github.com/${repository}.git
     GIT_TAG ${commit}
-    SYSTEM
     FIND_PACKAGE_ARGS)
   FetchContent_MakeAvailable(${package})
 endfunction()

@@ -12,6 +12,7 @@ import os
 import sys
 import time
 import traceback
+from pathlib import Path
 
 import torch
 import transformers
@@ -43,7 +44,8 @@ def build(case):
             config, dtype=DTYPES[case["dtype"]], attn_implementation=case.get("attn", "sdpa")
         )
     if case.get("lora"):
-        from peft import LoraConfig, get_peft_model
+        # Only these cases need peft installed.
+        from peft import LoraConfig, get_peft_model  # noqa: PLC0415
 
         lora = LoraConfig(
             r=case["lora"]["r"],
@@ -76,7 +78,7 @@ def random_tokens(config, batch, seq):
     return torch.randint(0, min(1000, config.vocab_size), (batch, seq), device="cuda")
 
 
-def train_step(model, optimizer, ids, case, stages=None, tag=""):
+def train_step(model, optimizer, ids, case, *, stages=None, tag=""):
     """One step; with `stages`, a reading after each stage, each with a peak of its own."""
 
     def record(name):
@@ -136,8 +138,8 @@ def run_training(model, config, case, result):
     batch, seq = case["b"], case["s"]
     ids = random_tokens(config, batch, seq)
     stages = {}
-    train_step(model, optimizer, ids, case, stages, "step1.")
-    train_step(model, optimizer, ids, case, stages, "step2.")
+    train_step(model, optimizer, ids, case, stages=stages, tag="step1.")
+    train_step(model, optimizer, ids, case, stages=stages, tag="step2.")
     result["stages"] = stages
     steps = case.get("time_steps", 0)
     if steps:
@@ -207,7 +209,7 @@ def run(case):
 
 
 def append(path, row):
-    with open(path, "a") as f:
+    with Path(path).open("a") as f:
         f.write(json.dumps(row) + "\n")
 
 
@@ -233,8 +235,7 @@ def environment():
 
 
 def main():
-    with open(sys.argv[1]) as f:
-        cases = json.load(f)
+    cases = json.loads(Path(sys.argv[1]).read_text())
     out = sys.argv[2]
     limit = float(sys.argv[3]) if len(sys.argv) > 3 else 540
     start = time.time()

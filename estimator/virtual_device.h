@@ -1,0 +1,61 @@
+#pragma once
+
+#include "model/memory/memory_source.h"
+#include "model/ops/device.h"
+
+namespace vramfit {
+
+/// A GPU's memory that need not exist: so many bytes, and nothing behind them.
+class VirtualSource final : public MemorySource {
+ public:
+  /// More than any machine has, and far enough from 2^64 that sums of sizes cannot wrap.
+  static constexpr std::uint64_t kUnlimited = std::uint64_t{1} << 60;
+
+  explicit VirtualSource(std::uint64_t capacity = kUnlimited) : capacity_(capacity) {}
+
+  std::uint64_t capacity() const override { return capacity_; }
+  std::byte* base() const override { return nullptr; }
+  void grow(std::uint64_t, std::uint64_t) override {}
+
+ private:
+  std::uint64_t capacity_;
+};
+
+/// A GPU of the given architecture that runs nothing: the step program's calls and allocations
+/// with the arithmetic withheld.
+class VirtualDevice final : public Device {
+ public:
+  explicit VirtualDevice(Arch arch) : arch_(arch) {}
+
+  Arch arch() const override { return arch_; }
+  void upload(const Tensor&, const void*, std::uint64_t) override {}
+  /// Leaves `to` as it is.
+  void download(void*, const Tensor&, std::uint64_t) override {}
+  void synchronize() override {}
+
+  void run(const FillNormal&) override {}
+  void run(const FillTokens&) override {}
+  void run(const EmbeddingForward&) override {}
+  void run(const EmbeddingBackward&) override {}
+  void run(const NormForward&) override {}
+  void run(const NormBackward&) override {}
+  void run(const RotaryEmbedding&) override {}
+  void run(const LinearForward&) override {}
+  void run(const LinearBackwardInput&) override {}
+  void run(const LinearBackwardWeight&) override {}
+  void run(const MlpUpForward&) override {}
+  void run(const MlpDownBackward&) override {}
+  void run(const AttentionForward&) override {}
+  void run(const AttentionBackward&) override {}
+  void run(const KvCacheAppend&) override {}
+  void run(const AttentionDecode&) override {}
+  void run(const HeadLoss&) override {}
+  void run(const LastToken&) override {}
+  void run(const Argmax&) override {}
+  void run(const OptimizerStep&) override {}
+
+ private:
+  Arch arch_;
+};
+
+}  // namespace vramfit

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+
+#include "model/errors.h"
+
+namespace vramfit {
+
+/// a · b, or BadInput: sizes come from users, and one that wraps round would look small and fit.
+template <typename Integer>
+Integer checked_multiply(Integer a, Integer b) {
+  Integer product{};
+  if (__builtin_mul_overflow(a, b, &product)) {
+    throw BadInput("sizes: " + std::to_string(a) + " x " + std::to_string(b) +
+                   " overflows 64 bits; use smaller batch, seq or model sizes");
+  }
+  return product;
+}
+
+/// `value` rounded up to a multiple of `step`.
+template <typename Integer>
+constexpr Integer round_up(Integer value, Integer step) {
+  return (value + step - 1) / step * step;
+}
+
+}  // namespace vramfit

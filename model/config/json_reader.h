@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+namespace vramfit {
+
+/// Typed, bounded access to the keys of a JSON object. Every failure is a BadInput that names the
+/// source, the key, what it holds and what would be valid. A key that is null counts as absent.
+class JsonReader {
+ public:
+  /// `source` names the file in messages. Both must outlive the reader.
+  JsonReader(const nlohmann::json& object, std::string source);
+
+  bool has(const char* key) const;
+  std::int64_t integer(const char* key, std::int64_t at_least, std::int64_t at_most) const;
+  std::int64_t integer_or(const char* key, std::int64_t fallback, std::int64_t at_least,
+                          std::int64_t at_most) const;
+  double number(const char* key, double above, double at_most) const;
+  double number_or(const char* key, double fallback, double above, double at_most) const;
+  bool boolean_or(const char* key, bool fallback) const;
+  std::string text(const char* key) const;
+  std::string text_or(const char* key, const std::string& fallback) const;
+  std::optional<JsonReader> object(const char* key) const;
+
+  /// Throws where `key` is present and not one of `valid`.
+  void require_text(const char* key, std::initializer_list<const char*> valid) const;
+  /// Throws where `key` is present and true (or false): `only` is the one value that is supported.
+  void require_boolean(const char* key, bool only) const;
+  /// Throws where `key` is present at all.
+  void refuse(const char* key, const char* why) const;
+
+  /// Throws BadInput: "<source>: <key>: <what>".
+  [[noreturn]] void fail(const char* key, const std::string& what) const;
+
+ private:
+  const nlohmann::json* find(const char* key) const;
+  const nlohmann::json& require(const char* key) const;
+
+  const nlohmann::json& object_;
+  std::string source_;
+};
+
+/// `text` as a JSON object; throws BadInput that says where it stops being one.
+nlohmann::json parse_json_object(const std::string& text, const std::string& source);
+
+}  // namespace vramfit

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+
+namespace vramfit {
+
+/// Largest head dimension any device runs; cuDNN's limit on Hopper as well.
+inline constexpr std::int64_t kMaxHeadDim = 256;
+
+/// Rotary position embedding (Su et al. 2021), with Hugging Face's pairing of i and i + d/2.
+struct Rope {
+  enum class Scaling : std::uint8_t { None, Linear, Llama3 };
+  double theta = 10000.0;
+  Scaling scaling = Scaling::None;
+  double factor = 1.0;
+  // Llama3 only (transformers' _compute_llama3_parameters).
+  double low_freq_factor = 1.0;
+  double high_freq_factor = 4.0;
+  double original_positions = 8192.0;
+};
+
+/// Angle per position of each pair, by value so that no device memory holds it.
+struct RopeFrequencies {
+  std::array<float, kMaxHeadDim / 2> inverse{};
+  std::int64_t pairs = 0;
+};
+
+RopeFrequencies rope_frequencies(const Rope& rope, std::int64_t head_dim);
+
+}  // namespace vramfit

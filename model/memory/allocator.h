@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace vramfit {
+
+/// A piece of memory handed out. `data` is null where nothing stands behind the addresses.
+struct Block {
+  std::uint64_t offset = 0;  ///< bytes from the start of the allocator's range
+  std::uint64_t bytes = 0;   ///< as taken, rounded up to the allocator's alignment
+  std::byte* data = nullptr;
+};
+
+/// What the ledger stands on: the pool, or one that passes every request through.
+class Allocator {
+ public:
+  virtual ~Allocator() = default;
+
+  /// At least `bytes` bytes; throws OutOfMemory and stays as it was where they do not exist.
+  virtual Block allocate(std::uint64_t bytes) = 0;
+  virtual void free(const Block& block) noexcept = 0;
+
+  /// Bytes taken from the source so far. Never shrinks, so it is its own high-water mark.
+  virtual std::uint64_t reserved() const = 0;
+};
+
+}  // namespace vramfit

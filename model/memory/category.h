@@ -1,0 +1,66 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace vramfit {
+
+/// What a tensor is for. Every allocated byte belongs to exactly one category.
+enum class Category : std::uint8_t {
+  Parameters,
+  Gradients,
+  OptimizerState,
+  Activations,
+  KvCache,
+  Workspace,
+  Inputs,
+  Communication,
+};
+
+inline constexpr std::size_t kCategories = 8;
+
+/// Category names as JSON, counters and flags spell them, in enum order.
+inline constexpr std::array<const char*, kCategories> kCategoryNames = {
+    "parameters", "gradients", "optimizer_state", "activations",
+    "kv_cache",   "workspace", "inputs",          "communication"};
+
+constexpr const char* name(Category category) {
+  return kCategoryNames[static_cast<std::size_t>(category)];
+}
+
+/// Bytes of each category, in enum order.
+class CategoryBytes {
+ public:
+  constexpr std::uint64_t& operator[](Category c) { return bytes_[static_cast<std::size_t>(c)]; }
+  constexpr std::uint64_t operator[](Category c) const {
+    return bytes_[static_cast<std::size_t>(c)];
+  }
+  constexpr std::uint64_t total() const {
+    std::uint64_t sum = 0;
+    for (const std::uint64_t b : bytes_) sum += b;
+    return sum;
+  }
+
+ private:
+  std::array<std::uint64_t, kCategories> bytes_{};
+};
+
+/// Where in a run an allocation falls. `Outside` is before the first and between stages.
+enum class Stage : std::uint8_t {
+  Outside,
+  Loaded,
+  Forward,
+  Backward,
+  Optimizer,
+  ZeroGrad,
+  Prefill,
+  Decode,
+};
+
+inline constexpr std::array<const char*, 8> kStageNames = {
+    "outside", "loaded", "forward", "backward", "optimizer", "zero_grad", "prefill", "decode"};
+
+constexpr const char* name(Stage stage) { return kStageNames[static_cast<std::size_t>(stage)]; }
+
+}  // namespace vramfit

@@ -1,0 +1,90 @@
+#include "model/memory/ledger.h"
+
+#include <algorithm>
+#include <exception>
+#include <stdexcept>
+
+#include "model/errors.h"
+
+namespace vramfit {
+
+Block Ledger::allocate(const Name& name, Category category, std::uint64_t bytes) {
+  Block block;
+  try {
+    block = allocator_.allocate(bytes);
+  } catch (const OutOfMemory&) {
+    record(Event::Kind::OutOfMemory, name, category, bytes, 0);
+    throw;
+  }
+  record(Event::Kind::Allocate, name, category, bytes, block.offset);
+  current_.allocated += bytes;
+  current_.by_category[category] += bytes;
+  stage_peak_ = std::max(stage_peak_, current_.allocated);
+  if (current_.allocated > peak_.allocated) peak_ = current_;
+  return block;
+}
+
+void Ledger::free(const Name& name, Category category, std::uint64_t bytes,
+                  const Block& block) noexcept {
+  allocator_.free(block);
+  record(Event::Kind::Free, name, category, bytes, block.offset);
+  current_.allocated -= bytes;
+  current_.by_category[category] -= bytes;
+}
+
+void Ledger::begin_stage(Stage stage, int step) {
+  if (current_.stage != Stage::Outside) throw std::logic_error("a stage began within another");
+  if (observer_ != nullptr) observer_->stage_begins(stage, step);
+  current_.stage = stage;
+  current_.step = step;
+  stage_before_ = stage_peak_ = current_.allocated;
+  record(Event::Kind::StageBegin, {}, Category::Parameters, 0, 0);
+}
+
+void Ledger::end_stage(bool out_of_memory) {
+  record(Event::Kind::StageEnd, {}, Category::Parameters, 0, 0);
+  stages_.push_back({current_.stage, current_.step, stage_before_, current_.allocated, stage_peak_,
+                     reserved(), current_.by_category, out_of_memory});
+  current_.stage = Stage::Outside;
+  if (observer_ != nullptr) observer_->stage_ends(stages_.back());
+}
+
+void Ledger::record(Event::Kind kind, const Name& name, Category category, std::uint64_t bytes,
+                    std::uint64_t offset) {
+  events_.push_back({kind, current_.stage, category, current_.step, name, bytes, offset,
+                     allocator_.reserved()});
+}
+
+StageScope::StageScope(Ledger& ledger, Stage stage, int step)
+    : ledger_(ledger), exceptions_(std::uncaught_exceptions()) {
+  ledger_.begin_stage(stage, step);
+}
+
+StageScope::~StageScope() { ledger_.end_stage(std::uncaught_exceptions() > exceptions_); }
+
+std::string Event::text() const {
+  static constexpr const char* kKinds[] = {"stage begins", "stage ends", "allocate", "free",
+                                           "out of memory"};
+  std::string text = kKinds[static_cast<std::size_t>(kind)];
+  text += " in " + std::string(vramfit::name(stage)) + " of step " + std::to_string(step);
+  if (kind == Kind::StageBegin || kind == Kind::StageEnd) return text;
+  return text + ": " + name.text() + " (" + vramfit::name(category) + ", " +
+         std::to_string(bytes) + " B at " + std::to_string(offset) + ", reserved " +
+         std::to_string(reserved) + ")";
+}
+
+std::optional<std::string> first_difference(const std::vector<Event>& a,
+                                            const std::vector<Event>& b) {
+  const std::size_t shared = std::min(a.size(), b.size());
+  for (std::size_t i = 0; i < shared; ++i) {
+    if (!(a[i] == b[i])) {
+      return "event " + std::to_string(i) + ": " + a[i].text() + " | " + b[i].text();
+    }
+  }
+  if (a.size() == b.size()) return std::nullopt;
+  const std::string extra = a.size() > b.size() ? a[shared].text() + " | nothing"
+                                                : "nothing | " + b[shared].text();
+  return "event " + std::to_string(shared) + ": " + extra;
+}
+
+}  // namespace vramfit

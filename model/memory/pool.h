@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "model/memory/allocator.h"
+#include "model/memory/memory_source.h"
+
+namespace vramfit {
+
+/// Places blocks in one growing range: best fit, lowest offset among equals, neighbours coalesced
+/// on free. Placement depends on the sequence of sizes alone, never on addresses, so that a dry
+/// run places every block where the real run does.
+class Pool final : public Allocator {
+ public:
+  /// Block alignment: what cuBLASLt and cuDNN want at most, and a whole number of cache lines.
+  static constexpr std::uint64_t kAlignment = 256;
+  /// Growth: the driver's mapping granularity.
+  static constexpr std::uint64_t kGranularity = std::uint64_t{2} << 20;
+
+  struct Range {
+    std::uint64_t offset;
+    std::uint64_t bytes;
+    std::uint64_t end() const { return offset + bytes; }
+  };
+
+  /// `source` must outlive the pool.
+  explicit Pool(MemorySource& source) : source_(source) {}
+
+  Block allocate(std::uint64_t bytes) override;
+  void free(const Block& block) noexcept override;
+  std::uint64_t reserved() const override { return reserved_; }
+
+  /// Free ranges within what is reserved: by offset, no two touching.
+  const std::vector<Range>& free_ranges() const { return free_; }
+
+ private:
+  using Iterator = std::vector<Range>::iterator;
+  Iterator best_fit(std::uint64_t bytes);
+  Iterator grow_to_fit(std::uint64_t bytes);
+  Iterator insert_coalesced(Range range);
+
+  MemorySource& source_;
+  std::vector<Range> free_;
+  std::uint64_t reserved_ = 0;
+  std::size_t live_ = 0;  ///< blocks handed out and not yet back
+};
+
+}  // namespace vramfit

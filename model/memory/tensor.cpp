@@ -1,0 +1,60 @@
+#include "model/memory/tensor.h"
+
+#include <stdexcept>
+#include <utility>
+
+#include "model/checked.h"
+
+namespace vramfit {
+
+Shape::Shape(std::initializer_list<std::int64_t> sizes) : rank_(sizes.size()) {
+  if (rank_ > kMaxRank) throw std::logic_error("a shape has more than four dimensions");
+  std::size_t i = 0;
+  for (const std::int64_t size : sizes) sizes_[i++] = size;
+}
+
+std::int64_t Shape::elements() const {
+  std::int64_t product = 1;
+  for (std::size_t i = 0; i < rank_; ++i) product = checked_multiply(product, sizes_[i]);
+  return product;
+}
+
+Tensor::Tensor(Ledger& ledger, const Name& name, Category category, DType dtype, const Shape& shape,
+               const Shape& stored)
+    : bytes_(storage_bytes(dtype, stored.elements())),
+      name_(name),
+      shape_(shape),
+      stored_(stored),
+      category_(category),
+      dtype_(dtype) {
+  block_ = ledger.allocate(name, category, bytes_);
+  ledger_ = &ledger;
+}
+
+Tensor& Tensor::operator=(Tensor&& other) noexcept {
+  if (this != &other) {
+    release();
+    swap(other);
+  }
+  return *this;
+}
+
+void Tensor::release() noexcept {
+  if (ledger_ == nullptr) return;
+  ledger_->free(name_, category_, bytes_, block_);
+  ledger_ = nullptr;
+  block_ = {};
+}
+
+void Tensor::swap(Tensor& other) noexcept {
+  std::swap(ledger_, other.ledger_);
+  std::swap(block_, other.block_);
+  std::swap(bytes_, other.bytes_);
+  std::swap(name_, other.name_);
+  std::swap(shape_, other.shape_);
+  std::swap(stored_, other.stored_);
+  std::swap(category_, other.category_);
+  std::swap(dtype_, other.dtype_);
+}
+
+}  // namespace vramfit

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <initializer_list>
+
+#include "model/dtype.h"
+#include "model/memory/ledger.h"
+
+namespace vramfit {
+
+/// Sizes of a tensor's dimensions, outermost first; row-major, at most four.
+class Shape {
+ public:
+  static constexpr std::size_t kMaxRank = 4;
+
+  Shape() = default;
+  Shape(std::initializer_list<std::int64_t> sizes);
+
+  std::size_t rank() const { return rank_; }
+  std::int64_t operator[](std::size_t i) const { return sizes_[i]; }
+
+  /// Product of all sizes; throws BadInput where it overflows.
+  std::int64_t elements() const;
+
+  friend bool operator==(const Shape& a, const Shape& b) {
+    return a.rank_ == b.rank_ && a.sizes_ == b.sizes_;
+  }
+
+ private:
+  std::array<std::int64_t, kMaxRank> sizes_{};
+  std::size_t rank_ = 0;
+};
+
+/// Memory with a meaning. Move-only: it is born in the ledger and freed by leaving scope.
+class Tensor {
+ public:
+  /// Holds nothing.
+  Tensor() = default;
+
+  /// `stored` is `shape` with the padding that is stored behind its rows, where there is any; it is
+  /// what the ledger counts. Throws OutOfMemory.
+  Tensor(Ledger& ledger, const Name& name, Category category, DType dtype, const Shape& shape,
+         const Shape& stored);
+  Tensor(Ledger& ledger, const Name& name, Category category, DType dtype, const Shape& shape)
+      : Tensor(ledger, name, category, dtype, shape, shape) {}
+  ~Tensor() { release(); }
+
+  Tensor(Tensor&& other) noexcept { swap(other); }
+  Tensor& operator=(Tensor&& other) noexcept;
+  Tensor(const Tensor&) = delete;
+  Tensor& operator=(const Tensor&) = delete;
+
+  /// Frees the memory now.
+  void release() noexcept;
+  explicit operator bool() const { return ledger_ != nullptr; }
+
+  const Name& name() const { return name_; }
+  Category category() const { return category_; }
+  DType dtype() const { return dtype_; }
+  const Shape& shape() const { return shape_; }
+  const Shape& stored() const { return stored_; }
+  std::uint64_t bytes() const { return bytes_; }
+
+  /// Null on a device without memory. The tensor owns it.
+  void* data() const { return block_.data; }
+  template <typename T>
+  T* as() const {
+    return reinterpret_cast<T*>(block_.data);
+  }
+
+ private:
+  void swap(Tensor& other) noexcept;
+
+  Ledger* ledger_ = nullptr;
+  Block block_;
+  std::uint64_t bytes_ = 0;
+  Name name_;
+  Shape shape_;
+  Shape stored_;
+  Category category_ = Category::Parameters;
+  DType dtype_ = DType::Fp32;
+};
+
+}  // namespace vramfit

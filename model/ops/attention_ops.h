@@ -1,0 +1,88 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "model/memory/tensor.h"
+
+namespace vramfit {
+
+/// Flash keeps a row statistic (Dao et al. 2022), O(T); Cublas keeps the probabilities, O(T²).
+enum class AttentionForm : std::uint8_t { Flash, Cublas };
+
+const char* name(AttentionForm form);
+AttentionForm parse_attention(const std::string& text);  ///< throws BadInput
+
+/// Causal self-attention of B sequences of T tokens, a query heads and k key/value heads of width
+/// d; query head i reads key/value head i / (a/k). Scores are scaled by 1/sqrt(d).
+struct AttentionShape {
+  std::int64_t batch;
+  std::int64_t seq;
+  std::int64_t heads;
+  std::int64_t kv_heads;
+  std::int64_t head_dim;
+
+  std::int64_t tokens() const { return batch * seq; }
+  std::int64_t q_width() const { return heads * head_dim; }
+  std::int64_t kv_width() const { return kv_heads * head_dim; }
+  std::int64_t qkv_width() const { return q_width() + 2 * kv_width(); }
+};
+
+struct AttentionForward {
+  AttentionForm form;
+  AttentionShape shape;
+  const Tensor& qkv;      ///< (N, (a + 2k)·d), rotated
+  Tensor& out;            ///< (N, a·d)
+  Tensor* log_sum_exp;    ///< Flash: (B, a, T), accumulation dtype; null where nothing comes back
+  Tensor* probabilities;  ///< Cublas: (B, a, T, T), zero above the diagonal
+  Tensor& workspace;      ///< attention_forward_workspace_bytes
+  Tensor& gemm_workspace;
+};
+
+struct AttentionBackward {
+  AttentionForm form;
+  AttentionShape shape;
+  const Tensor& qkv;
+  const Tensor& out;
+  const Tensor* log_sum_exp;    ///< Flash
+  const Tensor* probabilities;  ///< Cublas
+  const Tensor& dout;           ///< (N, a·d)
+  Tensor& dqkv;                 ///< (N, (a + 2k)·d), every element written
+  Tensor* dscores;              ///< Cublas: (B, a, T, T)
+  Tensor& workspace;            ///< attention_backward_workspace_bytes
+  Tensor& gemm_workspace;
+};
+
+/// Copies k and v of T new positions to where they stand in the cache.
+struct KvCacheAppend {
+  AttentionShape shape;
+  const Tensor& qkv;  ///< (N, (a + 2k)·d), rotated
+  Tensor& keys;       ///< (B, positions, k, d)
+  Tensor& values;     ///< (B, positions, k, d)
+  std::int64_t first_position;
+};
+
+/// One new token a sequence against the first `length` positions of the cache, its own included.
+struct AttentionDecode {
+  AttentionShape shape;  ///< seq is 1
+  const Tensor& qkv;     ///< (B, (a + 2k)·d), rotated
+  const Tensor& keys;    ///< (B, positions, k, d)
+  const Tensor& values;
+  std::int64_t length;
+  Tensor& out;        ///< (B, a·d)
+  Tensor& workspace;  ///< attention_decode_workspace_bytes
+};
+
+/// Bytes of workspace. Flash forward needs none; backward an fp32 accumulator of dQ and the row
+/// sums of dO·O, and with grouped queries dK and dV of every query head before they are summed.
+std::uint64_t attention_forward_workspace_bytes(AttentionForm form, const AttentionShape& shape,
+                                                DType dtype);
+std::uint64_t attention_backward_workspace_bytes(AttentionForm form, const AttentionShape& shape,
+                                                 DType dtype);
+
+/// Decoding splits long caches over blocks; each split leaves an unnormalised output row and its
+/// maximum and sum, in fp32.
+inline constexpr std::int64_t kDecodeSplits = 32;
+std::uint64_t attention_decode_workspace_bytes(const AttentionShape& shape, DType dtype);
+
+}  // namespace vramfit

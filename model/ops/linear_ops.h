@@ -1,0 +1,65 @@
+#pragma once
+
+#include "model/config/model_config.h"
+#include "model/memory/tensor.h"
+
+// Weights are (out, in). Every `workspace` is the GEMM workspace, gemm_workspace_bytes large.
+
+namespace vramfit {
+
+/// y = x Wᵀ + bias + residual, rounded once.
+struct LinearForward {
+  const Tensor& x;         ///< (N, in)
+  const Tensor& weight;    ///< (out, in)
+  const Tensor* bias;      ///< (out) or null
+  const Tensor* residual;  ///< (N, out) or null
+  Tensor& y;               ///< (N, out); as many rows as the weight stores, padding included
+  Tensor& workspace;
+};
+
+/// dx = dy W.
+struct LinearBackwardInput {
+  const Tensor& dy;      ///< (N, out)
+  const Tensor& weight;  ///< (out, in)
+  Tensor& dx;            ///< (N, in)
+  Tensor& workspace;
+};
+
+/// dW (+)= dyᵀ x; dbias (+)= column sums of dy.
+struct LinearBackwardWeight {
+  const Tensor& x;   ///< (N, in)
+  const Tensor& dy;  ///< (N, out)
+  Tensor& dweight;   ///< (out, in)
+  bool accumulate_dweight;
+  Tensor* dbias;  ///< (out) or null
+  bool accumulate_dbias;
+  Tensor* partials;  ///< bias_partials_shape, accumulation dtype; null without a bias
+  Tensor& workspace;
+};
+
+/// pre = x Wᵀ + bias; act = silu(gate) · up, or gelu(pre), computed from `pre` as stored.
+struct MlpUpForward {
+  ActivationKind kind;
+  const Tensor& x;       ///< (N, h)
+  const Tensor& weight;  ///< SwiGLU: (2f, h), gate above up; GELU: (f, h)
+  const Tensor* bias;
+  Tensor& pre;  ///< (N, 2f) or (N, f)
+  Tensor& act;  ///< (N, f)
+  Tensor& workspace;
+};
+
+/// d act = dy W, then through the activation: overwrites pre with its gradient, and act yields the
+/// activation again, which down's weight gradient wants and nobody kept.
+struct MlpDownBackward {
+  ActivationKind kind;
+  const Tensor& dy;      ///< (N, h)
+  const Tensor& weight;  ///< down's, (h, f)
+  Tensor& pre;           ///< in: pre-activation, out: its gradient
+  Tensor& act;           ///< (N, f); out: activation(pre)
+  Tensor& workspace;
+};
+
+/// Column sums of dy by groups of rows.
+Shape bias_partials_shape(std::int64_t rows, std::int64_t width);
+
+}  // namespace vramfit

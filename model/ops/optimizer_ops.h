@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "model/memory/tensor.h"
+#include "model/optimizer/optimizer_kind.h"
+
+namespace vramfit {
+
+/// One parameter's share of a step. Null: the optimizer does not keep it.
+struct ParameterUpdate {
+  const Tensor* parameter;
+  const Tensor* gradient;
+  const Tensor* master;    ///< fp32
+  const Tensor* momentum;  ///< SGD's velocity or Adam's m
+  const Tensor* variance;  ///< Adam's v
+  bool decays;
+};
+
+/// fp16's dynamic loss scale (Micikevicius et al. 2018), kept on the device so that no host
+/// decision depends on data: three fp32 values in one tensor.
+struct LossScale {
+  static constexpr std::int64_t kScale = 0;      ///< multiplies the loss
+  static constexpr std::int64_t kGoodSteps = 1;  ///< finite steps since it last changed
+  static constexpr std::int64_t kOverflow = 2;   ///< not 0: this step's gradients are not finite
+  static constexpr std::int64_t kValues = 3;
+  static constexpr float kInitial = 65536.0F;
+  static constexpr float kGrowthInterval = 2000.0F;  ///< good steps before it doubles
+};
+
+/// All parameters at once. With a scaler: gradients are divided by the scale; where one of them is
+/// not finite nothing is updated and the scale halves, and after kGrowthInterval good steps it
+/// doubles. Masters, at the first step, start as copies of the parameters; the other states at 0.
+struct OptimizerStep {
+  const OptimizerKind& kind;
+  const OptimizerSettings& settings;
+  const std::vector<ParameterUpdate>& updates;
+  int step;              ///< from 1; the first initializes the states
+  const Tensor* scaler;  ///< null: gradients are not scaled
+  Tensor& workspace;     ///< optimizer_workspace_bytes: the device's table of `updates`
+};
+
+inline std::uint64_t optimizer_workspace_bytes(std::size_t parameters) {
+  return 64 * static_cast<std::uint64_t>(parameters);
+}
+
+}  // namespace vramfit

@@ -1,0 +1,105 @@
+#include "model/transformer/block.h"
+
+#include <utility>
+
+#include "model/transformer/projection.h"
+
+namespace vramfit {
+namespace {
+
+/// x + out(attention(norm1 x)); x: (N, h). The part of the block where tokens meet.
+Tensor attention_half(Model& model, int layer, const Sequence& sequence, Tensor x,
+                      BlockKept* keep) {
+  Tensor normed =
+      normalize(model, norm1_of(layer), {"norm1", layer}, x, keep ? &keep->norm1 : nullptr);
+  Tensor qkv = project(model, qkv_of(layer), {"qkv", layer}, normed);
+  normed.release();
+  rotate(model, qkv, sequence, false);
+
+  const bool decoding = sequence.cache != nullptr && sequence.cache->length > 0;
+  AttentionKept attention;
+  if (decoding) {
+    attention.out = attend_to_cache(model, layer, sequence, qkv);
+  } else {
+    attention = attend(model, layer, sequence, qkv, keep != nullptr);
+  }
+  if (keep == nullptr) {
+    qkv.release();
+    attention.probabilities.release();
+  }
+  Tensor middle = project(model, out_of(layer), {"middle", layer}, attention.out, &x);
+  if (keep != nullptr) {
+    keep->x = std::move(x);
+    keep->qkv = std::move(qkv);
+    keep->attention = std::move(attention);
+  }
+  return middle;
+}
+
+/// m + down(act(up(norm2 m))); m: (N, h). The part of the block that sees one token at a time.
+Tensor mlp_half(Model& model, int layer, Tensor middle, BlockKept* keep) {
+  Runtime& rt = model.runtime;
+  const ModelConfig& config = model.config;
+  Tensor normed =
+      normalize(model, norm2_of(layer), {"norm2", layer}, middle, keep ? &keep->norm2 : nullptr);
+  const std::int64_t tokens = middle.shape()[0];
+  Tensor pre = rt.activation({"pre", layer}, {tokens, config.up_width()});
+  Tensor act = rt.activation({"act", layer}, {tokens, config.ffn});
+  rt.device.run(MlpUpForward{config.activation, normed,
+                             model.weights.value(Role::UpWeight, layer),
+                             model.weights.optional_value(Role::UpBias, layer), pre, act,
+                             rt.gemm_workspace});
+  normed.release();
+  if (keep == nullptr) pre.release();
+  Tensor next = project(model, down_of(layer), {"x", layer + 1}, act, &middle);
+  if (keep != nullptr) {
+    keep->middle = std::move(middle);
+    keep->pre = std::move(pre);
+  }
+  return next;
+}
+
+void mlp_half_backward(Model& model, int layer, BlockKept& kept, Tensor& dx) {
+  Runtime& rt = model.runtime;
+  const ModelConfig& config = model.config;
+  {
+    Tensor act = rt.activation({"act", layer}, {dx.shape()[0], config.ffn});
+    rt.device.run(MlpDownBackward{config.activation, dx,
+                                  model.weights.value(Role::DownWeight, layer), kept.pre, act,
+                                  rt.gemm_workspace});
+    project_backward_weight(model, down_of(layer), act, dx);
+  }
+  const Tensor dpre = std::move(kept.pre);
+  Tensor normed = project_backward_input(model, up_of(layer), {"norm2", layer}, dpre);
+  normalize_backward(model, norm2_of(layer), std::move(kept.middle), std::move(kept.norm2), normed,
+                     dx, true);
+  project_backward_weight(model, up_of(layer), normed, dpre);
+}
+
+void attention_half_backward(Model& model, int layer, const Sequence& sequence, BlockKept& kept,
+                             Tensor& dx) {
+  Tensor dout = project_backward_input(model, out_of(layer), {"d_attention", layer}, dx);
+  project_backward_weight(model, out_of(layer), kept.attention.out, dx);
+  const Tensor dqkv = attend_backward(model, layer, sequence, std::move(kept.qkv),
+                                      std::move(kept.attention), std::move(dout));
+  Tensor normed = project_backward_input(model, qkv_of(layer), {"norm1", layer}, dqkv);
+  normalize_backward(model, norm1_of(layer), std::move(kept.x), std::move(kept.norm1), normed, dx,
+                     true);
+  project_backward_weight(model, qkv_of(layer), normed, dqkv);
+}
+
+}  // namespace
+
+Tensor block_forward(Model& model, int layer, const Sequence& sequence, Tensor x,
+                     BlockKept* keep) {
+  Tensor middle = attention_half(model, layer, sequence, std::move(x), keep);
+  return mlp_half(model, layer, std::move(middle), keep);
+}
+
+void block_backward(Model& model, int layer, const Sequence& sequence, BlockKept kept,
+                    Tensor& dx) {
+  mlp_half_backward(model, layer, kept, dx);
+  attention_half_backward(model, layer, sequence, kept, dx);
+}
+
+}  // namespace vramfit

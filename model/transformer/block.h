@@ -1,0 +1,30 @@
+#pragma once
+
+#include "model/transformer/attention.h"
+#include "model/transformer/norm.h"
+
+namespace vramfit {
+
+/// What one block keeps of a forward pass for its backward. Norm outputs and the activation's
+/// product are not among it: backward computes them again in passing. In 16 bits, with flash
+/// attention, a token takes 4h + 4ad + 4kd + 4a + 8 + 4f bytes in a llama block and
+/// 20h + 4a + 16 in a gpt2 one.
+struct BlockKept {
+  Tensor x;  ///< (N, h), the block's input
+  NormStatistics norm1;
+  Tensor qkv;  ///< (N, (a + 2k)·d), rotated
+  AttentionKept attention;
+  Tensor middle;  ///< (N, h), x + attention
+  NormStatistics norm2;
+  Tensor pre;  ///< (N, 2f) or (N, f), before the activation
+};
+
+/// One transformer block: x → x + out(attention(norm1 x)) =: m → m + down(act(up(norm2 m))).
+/// `keep`: training; null frees each tensor after its last use.
+Tensor block_forward(Model& model, int layer, const Sequence& sequence, Tensor x, BlockKept* keep);
+
+/// `dx`: in the gradient of the block's output, out of its input. Frees all that was kept, each
+/// part once nothing more reads it.
+void block_backward(Model& model, int layer, const Sequence& sequence, BlockKept kept, Tensor& dx);
+
+}  // namespace vramfit

@@ -1,0 +1,56 @@
+#include "model/transformer/generation.h"
+
+#include <stdexcept>
+#include <utility>
+
+#include "model/transformer/block.h"
+#include "model/transformer/embedding.h"
+#include "model/transformer/head.h"
+#include "model/transformer/sizes.h"
+
+namespace vramfit {
+
+void validate(const ModelConfig& config, const GenerationOptions& options) {
+  require_sizes(options.batch, options.seq);
+  require_size("generate", options.generate, kMaxSeq);
+  require_positions(config, options.positions());
+}
+
+Generator::Generator(Device& device, Ledger& ledger, const ModelConfig& config,
+                     const GenerationOptions& options)
+    : options_((validate(config, options), options)),
+      loading_(std::in_place, ledger, Stage::Loaded, 0),
+      runtime_(device, ledger, options.precision),
+      model_(runtime_, config),
+      prompt_(ledger, "prompt", Category::Inputs, DType::Int32, {options.batch, options.seq}),
+      next_(ledger, "next_tokens", Category::Inputs, DType::Int32, {options.batch, 1}) {
+  loading_.reset();
+}
+
+void Generator::prefill(const PromptLoader& load) {
+  load(runtime_.device, prompt_);
+  const StageScope stage(runtime_.ledger, Stage::Prefill, 1);
+  cache_.emplace(runtime_, model_.config, options_.batch, options_.positions());
+  run(prompt_, options_.seq);
+}
+
+void Generator::decode() {
+  if (!cache_ || cache_->length >= options_.positions()) {
+    throw std::logic_error("decode: the cache has no room for another token");
+  }
+  const StageScope stage(runtime_.ledger, Stage::Decode, 1);
+  run(next_, 1);
+}
+
+void Generator::run(const Tensor& tokens, std::int64_t seq) {
+  const Sequence sequence{options_.attention, options_.batch, seq, &*cache_};
+  Tensor x = embed(model_, tokens, cache_->length);
+  for (int layer = 0; layer < model_.config.layers; ++layer) {
+    x = block_forward(model_, layer, sequence, std::move(x), nullptr);
+  }
+  const Tensor logits = last_logits(model_, std::move(x), options_.batch, seq);
+  runtime_.device.run(Argmax{logits, model_.config.vocab, next_});
+  cache_->length += seq;
+}
+
+}  // namespace vramfit

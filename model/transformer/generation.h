@@ -1,0 +1,56 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "model/transformer/attention.h"
+
+namespace vramfit {
+
+struct GenerationOptions {
+  DType precision = DType::Bf16;
+  AttentionForm attention = AttentionForm::Flash;
+  std::int64_t batch = 1;
+  std::int64_t seq = 2048;    ///< tokens of the prompt
+  std::int64_t generate = 1;  ///< new tokens; the first comes out of prefill
+
+  /// The last new token is never fed back, so it takes no place in the cache.
+  std::int64_t positions() const { return seq + generate - 1; }
+};
+
+/// Throws BadInput where the model cannot be run so.
+void validate(const ModelConfig& config, const GenerationOptions& options);
+
+/// Fills the prompts, (B, T) int32.
+using PromptLoader = std::function<void(Device&, Tensor& tokens)>;
+
+/// Greedy generation: the prompts in one pass, then a token a sequence at a time against the cache.
+class Generator {
+ public:
+  /// Allocates and initializes parameters and inputs, as the stage `loaded`. `device` and `ledger`
+  /// must outlive the generator.
+  Generator(Device& device, Ledger& ledger, const ModelConfig& config,
+            const GenerationOptions& options);
+
+  /// Fills a new cache with the prompts and yields each sequence's first new token.
+  void prefill(const PromptLoader& load);
+  /// Yields each sequence's next one. At most `generate` − 1 times after a prefill.
+  void decode();
+
+  /// The last new token of each sequence, (B, 1) int32.
+  const Tensor& next_tokens() const { return next_; }
+  Model& model() { return model_; }
+
+ private:
+  void run(const Tensor& tokens, std::int64_t seq);
+
+  GenerationOptions options_;
+  std::optional<StageScope> loading_;  ///< spans the members' construction below
+  Runtime runtime_;
+  Model model_;
+  Tensor prompt_;  ///< (B, T)
+  Tensor next_;    ///< (B, 1)
+  std::optional<KvCache> cache_;
+};
+
+}  // namespace vramfit

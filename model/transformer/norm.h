@@ -1,0 +1,33 @@
+#pragma once
+
+#include "model/transformer/model.h"
+
+namespace vramfit {
+
+/// A norm's parameters; RMSNorm has no bias.
+struct Norm {
+  Role weight;
+  Role bias;
+  int layer = -1;
+};
+
+constexpr Norm norm1_of(int layer) { return {Role::Norm1Weight, Role::Norm1Bias, layer}; }
+constexpr Norm norm2_of(int layer) { return {Role::Norm2Weight, Role::Norm2Bias, layer}; }
+constexpr Norm final_norm() { return {Role::FinalNormWeight, Role::FinalNormBias, -1}; }
+
+/// What backward needs of each row beside x: 4 B, or 8 for LayerNorm.
+struct NormStatistics {
+  Tensor rstd;
+  Tensor mean;  ///< LayerNorm only
+};
+
+/// norm(x), (N, h) → (N, h). `keep`: where the statistics go; null where none are needed.
+Tensor normalize(Model& model, const Norm& norm, const Name& name, const Tensor& x,
+                 NormStatistics* keep);
+
+/// From dy, the gradient of norm(x), to dx: added to it where `accumulate`, else written.
+/// Overwrites dy with norm(x). Frees x and its statistics, which nothing reads after this.
+void normalize_backward(Model& model, const Norm& norm, Tensor x, NormStatistics kept, Tensor& dy,
+                        Tensor& dx, bool accumulate);
+
+}  // namespace vramfit

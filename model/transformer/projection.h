@@ -1,0 +1,31 @@
+#pragma once
+
+#include "model/transformer/model.h"
+
+namespace vramfit {
+
+/// A weight and its bias, which not every family has.
+struct Projection {
+  Role weight;
+  Role bias;
+  int layer = -1;
+};
+
+/// The four projections of a block.
+constexpr Projection qkv_of(int layer) { return {Role::QkvWeight, Role::QkvBias, layer}; }
+constexpr Projection out_of(int layer) { return {Role::OutWeight, Role::OutBias, layer}; }
+constexpr Projection up_of(int layer) { return {Role::UpWeight, Role::UpBias, layer}; }
+constexpr Projection down_of(int layer) { return {Role::DownWeight, Role::DownBias, layer}; }
+
+/// x Wᵀ + bias (+ residual); x: (N, in) → (N, out).
+Tensor project(Model& model, const Projection& p, const Name& name, const Tensor& x,
+               const Tensor* residual = nullptr);
+
+/// dy W; dy: (N, out) → (N, in).
+Tensor project_backward_input(Model& model, const Projection& p, const Name& name,
+                              const Tensor& dy);
+
+/// The gradients of weight and bias; they are born here where they were not there.
+void project_backward_weight(Model& model, const Projection& p, const Tensor& x, const Tensor& dy);
+
+}  // namespace vramfit

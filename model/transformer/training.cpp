@@ -1,0 +1,113 @@
+#include "model/transformer/training.h"
+
+#include <array>
+#include <utility>
+
+#include "model/checked.h"
+#include "model/errors.h"
+#include "model/transformer/embedding.h"
+#include "model/transformer/head.h"
+#include "model/transformer/norm.h"
+#include "model/transformer/sizes.h"
+
+namespace vramfit {
+
+void validate(const ModelConfig& config, const TrainingOptions& options) {
+  require_sizes(options.batch, options.seq);
+  require_size("accumulate", options.accumulate, kMaxAccumulate);
+  require_precision(options.optimizer, options.precision);
+  require_positions(config, options.seq);
+}
+
+BatchLoader random_batches(std::int64_t vocab, std::uint64_t seed) {
+  return [vocab, seed](Device& device, Tensor& tokens, Tensor& targets) mutable {
+    device.run(FillTokens{tokens, vocab, seed++});
+    device.run(FillTokens{targets, vocab, seed++});
+  };
+}
+
+Trainer::Trainer(Device& device, Ledger& ledger, const ModelConfig& config,
+                 const TrainingOptions& options)
+    : options_((validate(config, options), options)),
+      loading_(std::in_place, ledger, Stage::Loaded, 0),
+      runtime_(device, ledger, options.precision),
+      model_(runtime_, config),
+      optimizer_(options.optimizer, options.settings),
+      tokens_(ledger, "tokens", Category::Inputs, DType::Int32, {options.batch, options.seq}),
+      targets_(ledger, "targets", Category::Inputs, DType::Int32, {options.batch, options.seq}),
+      loss_(runtime_.scratch("loss", {1})),
+      kept_(static_cast<std::size_t>(config.layers)) {
+  if (options.precision == DType::Fp16) {
+    scaler_ = runtime_.scratch("loss_scale", {LossScale::kValues});
+    const std::array<float, LossScale::kValues> start = {LossScale::kInitial, 0.0F, 0.0F};
+    device.upload(scaler_, start.data(), sizeof start);
+  }
+  loading_.reset();
+}
+
+void Trainer::step(const BatchLoader& load) {
+  forward_and_backward(load);
+  update();
+}
+
+void Trainer::forward_and_backward(const BatchLoader& load) {
+  ++step_;
+  runtime_.device.run(FillNormal{loss_, 0.0F, 0.0F, 0});
+  const Sequence sequence{options_.attention, options_.batch, options_.seq};
+  for (std::int64_t micro_batch = 0; micro_batch < options_.accumulate; ++micro_batch) {
+    load(runtime_.device, tokens_, targets_);
+    Tensor hidden;
+    {
+      const StageScope stage(runtime_.ledger, Stage::Forward, step_);
+      hidden = forward(sequence);
+    }
+    const StageScope stage(runtime_.ledger, Stage::Backward, step_);
+    backward(sequence, std::move(hidden));
+  }
+}
+
+void Trainer::update() {
+  {
+    const StageScope stage(runtime_.ledger, Stage::Optimizer, step_);
+    optimizer_.step(runtime_, model_.weights, scaler_ ? &scaler_ : nullptr, step_);
+  }
+  const StageScope stage(runtime_.ledger, Stage::ZeroGrad, step_);
+  model_.weights.free_gradients();
+}
+
+Tensor Trainer::forward(const Sequence& sequence) {
+  Tensor x = embed(model_, tokens_, 0);
+  for (int layer = 0; layer < model_.config.layers; ++layer) {
+    x = block_forward(model_, layer, sequence, std::move(x),
+                      &kept_[static_cast<std::size_t>(layer)]);
+  }
+  last_x_ = std::move(x);
+  return normalize(model_, final_norm(), "final_norm", last_x_, &final_statistics_);
+}
+
+void Trainer::backward(const Sequence& sequence, Tensor hidden) {
+  const std::int64_t targets = checked_multiply(sequence.tokens(), options_.accumulate);
+  head_loss(model_, hidden, targets_, 1.0F / static_cast<float>(targets),
+            scaler_ ? &scaler_ : nullptr, loss_);
+  Tensor dx = runtime_.activation("dx", last_x_.shape());
+  normalize_backward(model_, final_norm(), std::move(last_x_), std::move(final_statistics_),
+                     hidden, dx, false);
+  hidden.release();
+  for (int layer = static_cast<int>(model_.config.layers) - 1; layer >= 0; --layer) {
+    block_backward(model_, layer, sequence, std::move(kept_[static_cast<std::size_t>(layer)]), dx);
+  }
+  embed_backward(model_, tokens_, dx);
+}
+
+double Trainer::loss() {
+  if (loss_.dtype() == DType::Fp64) {
+    double value = 0;
+    runtime_.device.download(&value, loss_, sizeof value);
+    return value;
+  }
+  float value = 0;
+  runtime_.device.download(&value, loss_, sizeof value);
+  return static_cast<double>(value);
+}
+
+}  // namespace vramfit

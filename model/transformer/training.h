@@ -1,0 +1,74 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "model/optimizer/optimizer.h"
+#include "model/transformer/block.h"
+
+namespace vramfit {
+
+struct TrainingOptions {
+  DType precision = DType::Bf16;
+  OptimizerKind optimizer = optimizer_named("adamw");
+  AttentionForm attention = AttentionForm::Flash;
+  std::int64_t batch = 1;       ///< sequences in a micro-batch
+  std::int64_t seq = 2048;      ///< tokens in a sequence
+  std::int64_t accumulate = 1;  ///< micro-batches in a step
+  OptimizerSettings settings;
+};
+
+/// Throws BadInput where the model cannot be trained so.
+void validate(const ModelConfig& config, const TrainingOptions& options);
+
+/// Fills tokens and targets, both (B, T) int32, for the next micro-batch.
+using BatchLoader = std::function<void(Device&, Tensor& tokens, Tensor& targets)>;
+
+/// Tokens at random, other ones every time: what a benchmark trains on.
+BatchLoader random_batches(std::int64_t vocab, std::uint64_t seed);
+
+/// Trains a model, step by step. Every allocation and every op of a training run is here and in
+/// what it calls; which device they happen on is the device's business. A step's peak is not
+/// reached before the second, where activations meet the optimizer's states.
+class Trainer {
+ public:
+  /// Allocates and initializes parameters, inputs and the loss, as the stage `loaded`. `device` and
+  /// `ledger` must outlive the trainer.
+  Trainer(Device& device, Ledger& ledger, const ModelConfig& config,
+          const TrainingOptions& options);
+
+  /// Forward and backward of each micro-batch, the optimizer's step, gradients freed. Does not
+  /// wait for the device.
+  void step(const BatchLoader& load);
+
+  /// The last step's mean loss; waits for the device.
+  double loss();
+
+  /// The first half of a step, for those who look at gradients before the second.
+  void forward_and_backward(const BatchLoader& load);
+  /// The second half.
+  void update();
+
+  Model& model() { return model_; }
+
+ private:
+  Tensor forward(const Sequence& sequence);
+  void backward(const Sequence& sequence, Tensor hidden);
+
+  TrainingOptions options_;
+  std::optional<StageScope> loading_;  ///< spans the members' construction below
+  Runtime runtime_;
+  Model model_;
+  Optimizer optimizer_;
+  Tensor tokens_;                     ///< (B, T)
+  Tensor targets_;                    ///< (B, T)
+  Tensor loss_;                       ///< (1)
+  Tensor scaler_;                     ///< fp16 only: see LossScale
+  std::vector<BlockKept> kept_;       ///< of each block, between forward and backward
+  Tensor last_x_;                     ///< (N, h), the last block's output, likewise
+  NormStatistics final_statistics_;
+  int step_ = 0;
+};
+
+}  // namespace vramfit

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "model/ops/runtime.h"
+#include "model/transformer/parameters.h"
+
+namespace vramfit {
+
+/// A parameter on a device, and its gradient from the moment backward first produces it.
+struct Parameter {
+  ParameterSpec spec;
+  Tensor value;
+  Tensor gradient;
+};
+
+/// Where a gradient goes: `accumulate` says whether it adds to what is there.
+struct GradientTarget {
+  Tensor& tensor;
+  bool accumulate;
+};
+
+/// A model's parameters, allocated and initialized in the order of their specs.
+class Weights {
+ public:
+  Weights(Runtime& runtime, const ModelConfig& config);
+
+  const Tensor& value(Role role, int layer = -1) const { return at(role, layer).value; }
+  /// Null where the model has no such parameter.
+  const Tensor* optional_value(Role role, int layer = -1) const;
+
+  /// Born here where it was not there yet.
+  GradientTarget gradient(Runtime& runtime, Role role, int layer = -1);
+  void free_gradients();
+
+  /// The head's weight: its own, or the token embedding.
+  Role head_role() const;
+
+  std::vector<Parameter>& all() { return parameters_; }
+  const std::vector<Parameter>& all() const { return parameters_; }
+
+ private:
+  const Parameter& at(Role role, int layer) const;
+
+  static constexpr int kAbsent = -1;
+  std::vector<Parameter> parameters_;
+  /// Index into parameters_ by layer (0: outside the blocks) and role.
+  std::vector<std::array<int, kRoles>> index_;
+};
+
+}  // namespace vramfit

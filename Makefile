@@ -1,0 +1,56 @@
+# The two commands are `make tables` and `make test`; `make help` lists the rest.
+# This file only orders things: what to build is CMake's, how to install is in scripts/.
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := tables
+
+# A machine with nvcc builds kernels/cuda too, GPU or not.
+NVCC := $(or $(shell command -v nvcc),$(wildcard /usr/local/cuda/bin/nvcc))
+PRESET ?= $(if $(and $(NVCC),$(wildcard kernels/cuda)),cuda,cpu)
+
+# Pinned tools in build/venv go before the system's.
+export PATH := $(CURDIR)/build/venv/bin:$(PATH)
+
+SOURCES = git ls-files --cached --others --exclude-standard -- $(1)
+
+.PHONY: tables test build format lint clean help system
+
+tables: build build/venv/tables.stamp  ## the article's tables and figures, in build/report/
+	build/bench --benchmark_out=build/report/bench.json --benchmark_out_format=json
+	python -m vramfit_plots
+
+test: build build/asan/build.ninja build/venv/tables.stamp  ## every test: release, sanitizers, Python
+	scripts/test $(PRESET) asan
+
+build: build/$(PRESET)/build.ninja  ## build/bench and build/fit
+	cmake --build --preset $(PRESET) --target bench fit
+	ln -sfn $(PRESET)/bin/bench build/bench
+	ln -sfn $(PRESET)/bin/fit build/fit
+
+format: build/venv/lint.stamp  ## rewrite C++ and Python in the project's style
+	$(call SOURCES,'*.h' '*.cpp' '*.cu' '*.cuh') | xargs -r clang-format -i
+	ruff check --quiet --fix-only .
+	ruff format --quiet .
+
+lint: build/cpu/build.ninja build/venv/lint.stamp  ## style, clang-tidy, ruff; changes nothing
+	$(call SOURCES,'*.h' '*.cpp' '*.cu' '*.cuh') | xargs -r clang-format --dry-run -Werror
+	ruff check .
+	ruff format --check .
+	$(call SOURCES,'model/*.cpp' 'kernels/cpu/*.cpp' 'estimator/*.cpp' 'bench/*.cpp') \
+	  | xargs -r -n 1 -P "$$(nproc)" clang-tidy -p build/cpu --quiet
+
+clean:  ## remove build/, the Python venv included
+	rm -rf build
+
+help:  ## this list
+	@sed -nE 's/^([a-z]+):.*## (.*)/make \1\t\2/p' $(MAKEFILE_LIST) | column -t -s $$'\t'
+
+# Everything below makes sure that what the targets above need is there, at little cost when it is.
+system:
+	@scripts/install
+
+build/%/build.ninja: CMakePresets.json | system
+	cmake --preset $*
+
+build/venv/%.stamp: requirements/%.lock scripts/venv | system
+	scripts/venv $*

@@ -1,0 +1,85 @@
+"""The rooms stay apart: what each may include, read off the #include lines."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# room: the rooms whose headers it may include
+MAY_INCLUDE = {
+    "kernels/cuda": {"model", "kernels/cuda"},
+    "kernels/cpu": {"model", "kernels/cpu"},
+    "estimator": {"model", "estimator"},
+    "bench": {"model", "kernels/cpu", "kernels/cuda", "estimator", "bench"},
+    "model": {"model"},
+}
+SUFFIXES = {".h", ".cpp", ".cu", ".cuh"}
+INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.MULTILINE)
+CUDA = re.compile(r"^(cuda|cublas|cudnn|cufft|curand|nccl|nvml|nvtx|nvrtc|thrust|cub/)")
+
+
+def room_of(path: str) -> str | None:
+    return next((room for room in MAY_INCLUDE if path.startswith(room + "/")), None)
+
+
+def objection(file: str, quote: str, header: str) -> str | None:
+    """Says what is wrong when `file`, a path from the root, includes `header`; None when nothing is."""
+    room = room_of(file)
+    if CUDA.match(header) and room != "kernels/cuda":
+        return "CUDA headers stay in kernels/cuda"
+    if quote == '"':
+        target = room_of(header)
+        if target is None:
+            return "our headers are spelled from the repository's root, others go in <>"
+        return None if target in MAY_INCLUDE[room] else f"{room} may not include {target}"
+    if room == "model" and ("/" in header or "." in header) and header != "nlohmann/json.hpp":
+        return "model includes the standard library and nlohmann/json.hpp only"
+    if file.endswith((".cu", ".cuh")) and header.startswith("fmt/"):
+        return "nvcc does not compile fmt"
+    return None
+
+
+def objections(root: Path) -> list[str]:
+    found = []
+    for room in MAY_INCLUDE:
+        for path in sorted((root / room).rglob("*")):
+            file = path.relative_to(root).as_posix()
+            if path.suffix not in SUFFIXES or room_of(file) != room:
+                continue
+            for quote, header in INCLUDE.findall(path.read_text()):
+                if reason := objection(file, quote, header):
+                    found.append(f"{file} includes {header}: {reason}")
+    return found
+
+
+def test_rooms_include_only_what_they_may():
+    assert objections(ROOT) == []
+
+
+@pytest.mark.parametrize(
+    ("file", "line", "allowed"),
+    [
+        ("model/a.h", '#include "model/b.h"', True),
+        ("model/a.h", "#include <vector>", True),
+        ("model/a.h", "#include <nlohmann/json.hpp>", True),
+        ("model/a.h", "#include <fmt/format.h>", False),
+        ("model/a.h", '#include "estimator/b.h"', False),
+        ("model/a.h", '#include "b.h"', False),
+        ("estimator/a.cpp", '#include "model/b.h"', True),
+        ("estimator/a.cpp", '  #  include "kernels/cpu/b.h"', False),
+        ("estimator/a.cpp", "#include <cuda_runtime.h>", False),
+        ("kernels/cpu/a.cpp", '#include "estimator/b.h"', False),
+        ("kernels/cpu/a.cpp", '#include "kernels/cuda/b.h"', False),
+        ("kernels/cuda/a.cu", "#include <cuda_runtime.h>", True),
+        ("kernels/cuda/a.cu", "#include <fmt/format.h>", False),
+        ("bench/a.cpp", '#include "kernels/cpu/b.h"', True),
+        ("bench/a.cpp", "#include <cudnn.h>", False),
+    ],
+)
+def test_the_check_itself(tmp_path, file, line, allowed):
+    path = tmp_path / file
+    path.parent.mkdir(parents=True)
+    path.write_text(f"#pragma once\n{line}\n")
+    assert (objections(tmp_path) == []) == allowed

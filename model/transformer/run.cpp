@@ -1,0 +1,65 @@
+#include "model/transformer/run.h"
+
+#include <algorithm>
+
+#include "model/errors.h"
+
+namespace vramfit {
+namespace {
+
+constexpr std::uint64_t kSeed = 1;
+
+template <typename Body>
+RunReport report_on(Ledger& ledger, const Body& body) {
+  bool completed = true;
+  try {
+    body();
+  } catch (const OutOfMemory&) {
+    completed = false;
+  }
+  RunReport report;
+  report.peak = ledger.peak();
+  report.reserved = ledger.reserved();
+  report.stages = ledger.stages();
+  report.events = ledger.events();
+  if (completed) return report;
+  const auto event =
+      std::find_if(report.events.begin(), report.events.end(),
+                   [](const Event& e) { return e.kind == Event::Kind::OutOfMemory; });
+  report.missing = {event->name, event->category, event->stage, event->step, event->bytes};
+  return report;
+}
+
+}  // namespace
+
+std::uint64_t RunReport::peak_of_step(int step) const {
+  std::uint64_t peak_bytes = 0;
+  for (const StageRecord& record : stages) {
+    if (record.step == step) peak_bytes = std::max(peak_bytes, record.peak);
+  }
+  return peak_bytes;
+}
+
+RunReport run_training(Device& device, Ledger& ledger, const ModelConfig& config,
+                       const TrainingOptions& options, int steps) {
+  return report_on(ledger, [&] {
+    Trainer trainer(device, ledger, config, options);
+    const BatchLoader batches = random_batches(config.vocab, kSeed);
+    for (int step = 0; step < steps; ++step) trainer.step(batches);
+    device.synchronize();
+  });
+}
+
+RunReport run_generation(Device& device, Ledger& ledger, const ModelConfig& config,
+                         const GenerationOptions& options) {
+  return report_on(ledger, [&] {
+    Generator generator(device, ledger, config, options);
+    generator.prefill([&config](Device& on, Tensor& tokens) {
+      on.run(FillTokens{tokens, config.vocab, kSeed});
+    });
+    for (std::int64_t token = 1; token < options.generate; ++token) generator.decode();
+    device.synchronize();
+  });
+}
+
+}  // namespace vramfit

@@ -25,7 +25,7 @@ def room_of(path: str) -> str | None:
 
 
 def objection(file: str, quote: str, header: str) -> str | None:
-    """Says what is wrong when `file`, a path from the root, includes `header`; None when nothing is."""
+    """What is wrong when `file`, a path from the root, includes `header`, or None."""
     room = room_of(file)
     if CUDA.match(header) and room != "kernels/cuda":
         return "CUDA headers stay in kernels/cuda"

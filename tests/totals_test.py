@@ -8,7 +8,11 @@ CASES = {
     '<testcase name="a"><error/></testcase>': (0, 1, 0),
     '<testcase name="a"><skipped message="no GPU"/></testcase>': (0, 0, 1),
     '<testcase name="a" status="disabled"/>': (0, 0, 1),
-    '<testcase name="a" status="notrun"><skipped message="SKIP_RETURN_CODE=77"/></testcase>': (0, 0, 1),
+    '<testcase name="a" status="notrun"><skipped message="SKIP_RETURN_CODE=77"/></testcase>': (
+        0,
+        0,
+        1,
+    ),
     '<testcase name="a" status="notrun"><skipped message="no executable"/></testcase>': (0, 1, 0),
     "": (0, 1, 0),
 }

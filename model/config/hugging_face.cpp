@@ -37,8 +37,8 @@ void read_heads(const JsonReader& json, ModelConfig& config, const char* hidden_
   }
   config.head_dim = json.integer_or("head_dim", config.hidden / config.heads, 1, kMaxHeadDim);
   if (config.head_dim > kMaxHeadDim || config.head_dim % 2 != 0) {
-    json.fail("head_dim", "is " + std::to_string(config.head_dim) +
-                              "; an even number of at most " + std::to_string(kMaxHeadDim));
+    json.fail("head_dim", "is " + std::to_string(config.head_dim) + "; an even number of at most " +
+                              std::to_string(kMaxHeadDim));
   }
 }
 

@@ -55,8 +55,8 @@ std::int64_t JsonReader::integer_or(const char* key, std::int64_t fallback, std:
 
 double JsonReader::number(const char* key, double above, double at_most) const {
   const nlohmann::json& value = require(key);
-  const bool valid = value.is_number() && value.get<double>() > above &&
-                     value.get<double>() <= at_most;
+  const bool valid =
+      value.is_number() && value.get<double>() > above && value.get<double>() <= at_most;
   if (!valid) {
     fail(key, "is " + shown(value) + "; a number above " + as_written(above) + ", at most " +
                   as_written(at_most));
@@ -64,8 +64,7 @@ double JsonReader::number(const char* key, double above, double at_most) const {
   return value.get<double>();
 }
 
-double JsonReader::number_or(const char* key, double fallback, double above,
-                             double at_most) const {
+double JsonReader::number_or(const char* key, double fallback, double above, double at_most) const {
   return has(key) ? number(key, above, at_most) : fallback;
 }
 
@@ -106,8 +105,8 @@ void JsonReader::require_text(const char* key, std::initializer_list<const char*
 
 void JsonReader::require_boolean(const char* key, bool only) const {
   if (boolean_or(key, only) != only) {
-    fail(key, std::string("is ") + (only ? "false; only true" : "true; only false") +
-                  " is supported");
+    fail(key,
+         std::string("is ") + (only ? "false; only true" : "true; only false") + " is supported");
   }
 }
 

@@ -51,9 +51,9 @@ ModelConfig nearest_llama(double parameters, std::optional<std::int64_t> hidden,
   for (std::int64_t h = kLlamaHeadDim; h <= kMaxAssumedHidden; h += kLlamaHeadDim) {
     const std::int64_t usual = h / 128;
     const std::int64_t depth =
-        layers ? *layers
-               : nearest_depth(parameters, h, std::max<std::int64_t>(1, usual * 3 / 4),
-                               usual * 5 / 4);
+        layers
+            ? *layers
+            : nearest_depth(parameters, h, std::max<std::int64_t>(1, usual * 3 / 4), usual * 5 / 4);
     const ModelConfig candidate = llama_shape(h, depth);
     if (best.layers == 0 || distance(candidate, parameters) < distance(best, parameters)) {
       best = candidate;
@@ -86,12 +86,13 @@ ModelConfig assumed_llama(double parameters, std::optional<std::int64_t> hidden,
   if (layers && (*layers < 1 || *layers > 1000)) {
     throw BadInput("layers: " + std::to_string(*layers) + " is out of range; 1 to 1000");
   }
-  ModelConfig config = hidden && layers ? llama_shape(*hidden, *layers)
-                                        : nearest_llama(parameters, hidden, layers);
+  ModelConfig config =
+      hidden && layers ? llama_shape(*hidden, *layers) : nearest_llama(parameters, hidden, layers);
   if (distance(config, parameters) > kTolerance) {
-    throw BadInput("params: no llama-shaped model of that size with this hidden and layers (the "
-                   "nearest has " + std::to_string(parameter_count(config)) +
-                   "); leave one of them out, or pass a config");
+    throw BadInput(
+        "params: no llama-shaped model of that size with this hidden and layers (the "
+        "nearest has " +
+        std::to_string(parameter_count(config)) + "); leave one of them out, or pass a config");
   }
   config.name = "llama-shaped";
   config.notes.push_back("shape assumed: " + std::to_string(config.layers) + " layers, hidden " +

@@ -12,13 +12,19 @@ struct Block {
   std::byte* data = nullptr;
 };
 
+/// Which free range a block is taken from.
+enum class Placement : std::uint8_t {
+  BestFit,  ///< the smallest that fits, at its low end
+  Highest,  ///< the highest that fits, at its high end
+};
+
 /// What the ledger stands on: the pool, or one that passes every request through.
 class Allocator {
  public:
   virtual ~Allocator() = default;
 
   /// At least `bytes` bytes; throws OutOfMemory and stays as it was where they do not exist.
-  virtual Block allocate(std::uint64_t bytes) = 0;
+  virtual Block allocate(std::uint64_t bytes, Placement placement = Placement::BestFit) = 0;
   virtual void free(const Block& block) noexcept = 0;
 
   /// Bytes taken from the source so far. Never shrinks, so it is its own high-water mark.

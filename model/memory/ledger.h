@@ -24,8 +24,8 @@ struct Event {
   std::uint64_t reserved;  ///< what the allocator had taken once it was done
 
   friend bool operator==(const Event& a, const Event& b) {
-    return a.kind == b.kind && a.stage == b.stage && a.category == b.category &&
-           a.step == b.step && a.name == b.name && a.bytes == b.bytes && a.offset == b.offset &&
+    return a.kind == b.kind && a.stage == b.stage && a.category == b.category && a.step == b.step &&
+           a.name == b.name && a.bytes == b.bytes && a.offset == b.offset &&
            a.reserved == b.reserved;
   }
   std::string text() const;
@@ -46,9 +46,9 @@ struct StageRecord {
   std::uint64_t before;
   std::uint64_t after;
   std::uint64_t peak;
-  std::uint64_t reserved;       ///< by the allocator when it ended
+  std::uint64_t reserved;  ///< by the allocator when it ended
   CategoryBytes at_end;
-  bool out_of_memory;           ///< it ended because memory did
+  bool out_of_memory;  ///< it ended because memory did
 };
 
 /// Told as stages begin and end: to synchronise, to time, to ask the card what it lost.

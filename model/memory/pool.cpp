@@ -7,7 +7,7 @@
 
 namespace vramfit {
 
-Block Pool::allocate(std::uint64_t bytes) {
+Block Pool::allocate(std::uint64_t bytes, Placement placement) {
   // Past the capacity nothing fits, and the roundings below could wrap.
   if (bytes > source_.capacity()) throw OutOfMemory(bytes, reserved_, source_.capacity());
   const std::uint64_t size = round_up(std::max(bytes, std::uint64_t{1}), kAlignment);
@@ -16,11 +16,12 @@ Block Pool::allocate(std::uint64_t bytes) {
   // free ranges.
   if (free_.capacity() < live_ + 3) free_.reserve(2 * live_ + 16);
 
-  Iterator range = best_fit(size);
+  const bool high = placement == Placement::Highest;
+  Iterator range = high ? highest_fit(size) : best_fit(size);
   if (range == free_.end()) range = grow_to_fit(size);
 
-  const std::uint64_t offset = range->offset;
-  range->offset += size;
+  const std::uint64_t offset = high ? range->end() - size : range->offset;
+  if (!high) range->offset += size;
   range->bytes -= size;
   if (range->bytes == 0) free_.erase(range);
   ++live_;
@@ -43,6 +44,12 @@ Pool::Iterator Pool::best_fit(std::uint64_t bytes) {
   return best;
 }
 
+Pool::Iterator Pool::highest_fit(std::uint64_t bytes) {
+  const auto fits = [bytes](const Range& range) { return range.bytes >= bytes; };
+  const auto highest = std::find_if(free_.rbegin(), free_.rend(), fits);
+  return highest == free_.rend() ? free_.end() : std::prev(highest.base());
+}
+
 Pool::Iterator Pool::grow_to_fit(std::uint64_t bytes) {
   const bool touches_end = !free_.empty() && free_.back().end() == reserved_;
   const std::uint64_t at_end = touches_end ? free_.back().bytes : 0;
@@ -55,8 +62,9 @@ Pool::Iterator Pool::grow_to_fit(std::uint64_t bytes) {
 }
 
 Pool::Iterator Pool::insert_coalesced(Range range) {
-  auto next = std::lower_bound(free_.begin(), free_.end(), range.offset,
-                               [](const Range& r, std::uint64_t offset) { return r.offset < offset; });
+  auto next =
+      std::lower_bound(free_.begin(), free_.end(), range.offset,
+                       [](const Range& r, std::uint64_t offset) { return r.offset < offset; });
   if (next != free_.begin() && std::prev(next)->end() == range.offset) {
     const auto previous = std::prev(next);
     previous->bytes += range.bytes;

@@ -8,9 +8,9 @@
 
 namespace vramfit {
 
-/// Places blocks in one growing range: best fit, lowest offset among equals, neighbours coalesced
-/// on free. Placement depends on the sequence of sizes alone, never on addresses, so that a dry
-/// run places every block where the real run does.
+/// Places blocks in one growing range, the lowest among equal fits, and coalesces neighbours as
+/// they come back. Placement depends on the sequence of requests alone, never on addresses, so that
+/// a dry run places every block where the real run does.
 class Pool final : public Allocator {
  public:
   /// Block alignment: what cuBLASLt and cuDNN want at most, and a whole number of cache lines.
@@ -27,7 +27,7 @@ class Pool final : public Allocator {
   /// `source` must outlive the pool.
   explicit Pool(MemorySource& source) : source_(source) {}
 
-  Block allocate(std::uint64_t bytes) override;
+  Block allocate(std::uint64_t bytes, Placement placement = Placement::BestFit) override;
   void free(const Block& block) noexcept override;
   std::uint64_t reserved() const override { return reserved_; }
 
@@ -37,6 +37,7 @@ class Pool final : public Allocator {
  private:
   using Iterator = std::vector<Range>::iterator;
   Iterator best_fit(std::uint64_t bytes);
+  Iterator highest_fit(std::uint64_t bytes);
   Iterator grow_to_fit(std::uint64_t bytes);
   Iterator insert_coalesced(Range range);
 

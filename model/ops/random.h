@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
-// Random numbers by counter: element i of a stream depends on (seed, i) alone, in integer arithmetic
-// and one rounded multiplication, so that every device draws the same to the bit.
+// Random numbers by counter: element i of a stream depends on (seed, i) alone, in integer
+// arithmetic and one rounded multiplication, so that every device draws the same to the bit.
 
 namespace vramfit {
 
@@ -25,7 +25,7 @@ constexpr float random_normal(std::uint64_t seed, std::uint64_t i) {
       sum += static_cast<std::int32_t>((bits >> shift) & 0xFFFF);
     }
   }
-  constexpr std::int32_t kCentre = 262140;           // 8 · 65535 / 2
+  constexpr std::int32_t kCentre = 262140;            // 8 · 65535 / 2
   constexpr float kInverseDeviation = 1.8688124e-5F;  // 1 / sqrt(8 · (65536² − 1) / 12)
   return static_cast<float>(sum - kCentre) * kInverseDeviation;
 }

@@ -7,8 +7,8 @@ namespace vramfit {
 const std::vector<OptimizerKind>& optimizer_kinds() {
   using Rule = OptimizerKind::Rule;
   static const std::vector<OptimizerKind> kinds = {
-      {"sgd", Rule::Sgd, false, 0, false},        {"sgd-master", Rule::Sgd, true, 0, false},
-      {"sgd-momentum", Rule::Sgd, false, 1, false}, {"adamw", Rule::AdamW, false, 2, false},
+      {"sgd", Rule::Sgd, false, 0, false},           {"sgd-master", Rule::Sgd, true, 0, false},
+      {"sgd-momentum", Rule::Sgd, false, 1, false},  {"adamw", Rule::AdamW, false, 2, false},
       {"adamw-master", Rule::AdamW, true, 2, false}, {"adamw-same", Rule::AdamW, false, 2, true},
   };
   return kinds;
@@ -25,8 +25,10 @@ const OptimizerKind& optimizer_named(const std::string& name) {
 
 void require_precision(const OptimizerKind& kind, DType weights) {
   if (kind.master && !is_16_bit(weights)) {
-    throw BadInput("optimizer: " + std::string(kind.name) + " keeps fp32 copies of 16-bit weights; "
-                   "with " + name(weights) + " weights use one without -master");
+    throw BadInput("optimizer: " + std::string(kind.name) +
+                   " keeps fp32 copies of 16-bit weights; "
+                   "with " +
+                   name(weights) + " weights use one without -master");
   }
 }
 

@@ -12,8 +12,8 @@ struct OptimizerKind {
   enum class Rule : std::uint8_t { Sgd, AdamW };
   const char* name;
   Rule rule;
-  bool master;          ///< an fp32 copy of the weights, which takes the updates
-  int moments;          ///< how many: SGD's momentum is 1, Adam's m and v are 2
+  bool master;              ///< an fp32 copy of the weights, which takes the updates
+  int moments;              ///< how many: SGD's momentum is 1, Adam's m and v are 2
   bool moments_as_weights;  ///< moments in the weights' dtype rather than fp32
 
   DType moment_dtype(DType weights) const {

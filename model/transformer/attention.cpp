@@ -37,20 +37,17 @@ AttentionKept attend(Model& model, int layer, const Sequence& sequence, const Te
   kept.out = rt.activation({"attention", layer}, {shape.tokens(), shape.q_width()});
   const bool flash = sequence.form == AttentionForm::Flash;
   if (flash && keep) {
-    kept.log_sum_exp =
-        rt.statistics({"log_sum_exp", layer}, {shape.batch, shape.heads, shape.seq});
+    kept.log_sum_exp = rt.statistics({"log_sum_exp", layer}, {shape.batch, shape.heads, shape.seq});
   }
   if (!flash) {
-    kept.probabilities = rt.activation({"probabilities", layer},
-                                       {shape.batch, shape.heads, shape.seq, shape.seq});
+    kept.probabilities =
+        rt.activation({"probabilities", layer}, {shape.batch, shape.heads, shape.seq, shape.seq});
   }
-  Tensor workspace =
-      rt.bytes({"attention_workspace", layer},
-               attention_forward_workspace_bytes(sequence.form, shape, rt.dtype));
-  rt.device.run(AttentionForward{sequence.form, shape, qkv, kept.out,
-                                 kept.log_sum_exp ? &kept.log_sum_exp : nullptr,
-                                 kept.probabilities ? &kept.probabilities : nullptr, workspace,
-                                 rt.gemm_workspace});
+  Tensor workspace = rt.bytes({"attention_workspace", layer},
+                              attention_forward_workspace_bytes(sequence.form, shape, rt.dtype));
+  rt.device.run(AttentionForward{
+      sequence.form, shape, qkv, kept.out, kept.log_sum_exp ? &kept.log_sum_exp : nullptr,
+      kept.probabilities ? &kept.probabilities : nullptr, workspace, rt.gemm_workspace});
   return kept;
 }
 
@@ -58,11 +55,10 @@ Tensor attend_to_cache(Model& model, int layer, const Sequence& sequence, const 
   Runtime& rt = model.runtime;
   const AttentionShape shape = attention_shape(model.config, sequence);
   KvCache& cache = *sequence.cache;
-  rt.device.run(
-      KvCacheAppend{shape, qkv, cache.keys(layer), cache.values(layer), cache.length});
+  rt.device.run(KvCacheAppend{shape, qkv, cache.keys(layer), cache.values(layer), cache.length});
   Tensor out = rt.activation({"attention", layer}, {shape.tokens(), shape.q_width()});
-  Tensor workspace = rt.bytes({"attention_workspace", layer},
-                              attention_decode_workspace_bytes(shape, rt.dtype));
+  Tensor workspace =
+      rt.bytes({"attention_workspace", layer}, attention_decode_workspace_bytes(shape, rt.dtype));
   rt.device.run(AttentionDecode{shape, qkv, cache.keys(layer), cache.values(layer),
                                 cache.length + 1, out, workspace});
   return out;
@@ -77,9 +73,8 @@ Tensor attend_backward(Model& model, int layer, const Sequence& sequence, Tensor
   if (kept.probabilities) {
     dscores = rt.activation({"d_scores", layer}, kept.probabilities.shape());
   }
-  Tensor workspace =
-      rt.bytes({"attention_workspace", layer},
-               attention_backward_workspace_bytes(sequence.form, shape, rt.dtype));
+  Tensor workspace = rt.bytes({"attention_workspace", layer},
+                              attention_backward_workspace_bytes(sequence.form, shape, rt.dtype));
   rt.device.run(AttentionBackward{sequence.form, shape, qkv, kept.out,
                                   kept.log_sum_exp ? &kept.log_sum_exp : nullptr,
                                   kept.probabilities ? &kept.probabilities : nullptr, dout, dqkv,

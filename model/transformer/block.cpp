@@ -45,8 +45,7 @@ Tensor mlp_half(Model& model, int layer, Tensor middle, BlockKept* keep) {
   const std::int64_t tokens = middle.shape()[0];
   Tensor pre = rt.activation({"pre", layer}, {tokens, config.up_width()});
   Tensor act = rt.activation({"act", layer}, {tokens, config.ffn});
-  rt.device.run(MlpUpForward{config.activation, normed,
-                             model.weights.value(Role::UpWeight, layer),
+  rt.device.run(MlpUpForward{config.activation, normed, model.weights.value(Role::UpWeight, layer),
                              model.weights.optional_value(Role::UpBias, layer), pre, act,
                              rt.gemm_workspace});
   normed.release();
@@ -90,14 +89,12 @@ void attention_half_backward(Model& model, int layer, const Sequence& sequence, 
 
 }  // namespace
 
-Tensor block_forward(Model& model, int layer, const Sequence& sequence, Tensor x,
-                     BlockKept* keep) {
+Tensor block_forward(Model& model, int layer, const Sequence& sequence, Tensor x, BlockKept* keep) {
   Tensor middle = attention_half(model, layer, sequence, std::move(x), keep);
   return mlp_half(model, layer, std::move(middle), keep);
 }
 
-void block_backward(Model& model, int layer, const Sequence& sequence, BlockKept kept,
-                    Tensor& dx) {
+void block_backward(Model& model, int layer, const Sequence& sequence, BlockKept kept, Tensor& dx) {
   mlp_half_backward(model, layer, kept, dx);
   attention_half_backward(model, layer, sequence, kept, dx);
 }

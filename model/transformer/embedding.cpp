@@ -21,9 +21,9 @@ void embed_backward(Model& model, const Tensor& tokens, const Tensor& dx) {
     dpositions = &target.tensor;
     accumulate_positions = target.accumulate;
   }
-  Tensor workspace = rt.bytes("embedding_workspace",
-                              embedding_backward_workspace_bytes(tokens.shape().elements(),
-                                                                 model.config.vocab));
+  Tensor workspace =
+      rt.bytes("embedding_workspace",
+               embedding_backward_workspace_bytes(tokens.shape().elements(), model.config.vocab));
   rt.device.run(EmbeddingBackward{tokens, dx, dtable.tensor, dtable.accumulate, dpositions,
                                   accumulate_positions, workspace});
 }

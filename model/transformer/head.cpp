@@ -12,8 +12,8 @@ void head_loss(Model& model, Tensor& hidden, const Tensor& targets, float loss_w
   const std::int64_t tokens = hidden.shape()[0];
   const std::int64_t chunk = head_chunk_tokens(tokens, weight.stored()[0], rt.dtype);
   const GradientTarget dweight = model.weights.gradient(rt, role);
-  Tensor logits = Tensor(rt.ledger, "logits", Category::Workspace, rt.dtype,
-                         {chunk, weight.stored()[0]});
+  Tensor logits =
+      Tensor(rt.ledger, "logits", Category::Workspace, rt.dtype, {chunk, weight.stored()[0]});
   Tensor sum;
   if (is_16_bit(rt.dtype) && chunk < tokens) sum = rt.scratch("head_gradient", weight.stored());
   rt.device.run(HeadLoss{hidden, weight, targets, chunk, loss_weight, scaler, loss, dweight.tensor,

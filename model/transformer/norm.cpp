@@ -36,11 +36,10 @@ void normalize_backward(Model& model, const Norm& norm, Tensor x, NormStatistics
   }
   Tensor partials = rt.scratch({"norm_partials", norm.layer},
                                norm_partials_shape(kind, x.shape()[0], x.shape()[1]));
-  rt.device.run(NormBackward{kind, x, kept.rstd, has_bias ? &kept.mean : nullptr,
-                             weights.value(norm.weight, norm.layer),
-                             weights.optional_value(norm.bias, norm.layer), dy, dx, accumulate,
-                             dweight.tensor, dweight.accumulate, dbias, accumulate_dbias,
-                             partials});
+  rt.device.run(NormBackward{
+      kind, x, kept.rstd, has_bias ? &kept.mean : nullptr, weights.value(norm.weight, norm.layer),
+      weights.optional_value(norm.bias, norm.layer), dy, dx, accumulate, dweight.tensor,
+      dweight.accumulate, dbias, accumulate_dbias, partials});
   x.release();
   kept = {};
 }

@@ -51,7 +51,7 @@ void add_block(SpecList& list, const ModelConfig& c, int layer) {
   list.bias(Role::DownBias, {"down.bias", layer}, c.hidden, c.mlp_bias);
 }
 
-std::int64_t sum_of_elements(const ModelConfig& config, Shape ParameterSpec::* shape) {
+std::int64_t sum_of_elements(const ModelConfig& config, Shape ParameterSpec::*shape) {
   std::int64_t sum = 0;
   for (const ParameterSpec& spec : parameter_specs(config)) sum += (spec.*shape).elements();
   return sum;

@@ -21,8 +21,7 @@ Tensor project_backward_input(Model& model, const Projection& p, const Name& nam
   return dx;
 }
 
-void project_backward_weight(Model& model, const Projection& p, const Tensor& x,
-                             const Tensor& dy) {
+void project_backward_weight(Model& model, const Projection& p, const Tensor& x, const Tensor& dy) {
   Runtime& rt = model.runtime;
   const GradientTarget dweight = model.weights.gradient(rt, p.weight, p.layer);
   if (model.weights.optional_value(p.bias, p.layer) == nullptr) {
@@ -31,8 +30,8 @@ void project_backward_weight(Model& model, const Projection& p, const Tensor& x,
     return;
   }
   const GradientTarget dbias = model.weights.gradient(rt, p.bias, p.layer);
-  Tensor partials = rt.scratch({"bias_partials", p.layer},
-                               bias_partials_shape(dy.shape()[0], dy.shape()[1]));
+  Tensor partials =
+      rt.scratch({"bias_partials", p.layer}, bias_partials_shape(dy.shape()[0], dy.shape()[1]));
   rt.device.run(LinearBackwardWeight{x, dy, dweight.tensor, dweight.accumulate, &dbias.tensor,
                                      dbias.accumulate, &partials, rt.gemm_workspace});
 }

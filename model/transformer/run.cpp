@@ -23,9 +23,9 @@ RunReport report_on(Ledger& ledger, const Body& body) {
   report.stages = ledger.stages();
   report.events = ledger.events();
   if (completed) return report;
-  const auto event =
-      std::find_if(report.events.begin(), report.events.end(),
-                   [](const Event& e) { return e.kind == Event::Kind::OutOfMemory; });
+  const auto event = std::find_if(report.events.begin(), report.events.end(), [](const Event& e) {
+    return e.kind == Event::Kind::OutOfMemory;
+  });
   report.missing = {event->name, event->category, event->stage, event->step, event->bytes};
   return report;
 }

@@ -19,10 +19,10 @@ struct MissingMemory {
 
 /// What a run took, on whichever device.
 struct RunReport {
-  Snapshot peak;                       ///< the high-water mark and what it was made of
-  std::uint64_t reserved = 0;          ///< bytes taken from the source, at most
-  std::vector<StageRecord> stages;     ///< in order; the last one cut short where memory ran out
-  std::vector<Event> events;           ///< the whole ledger
+  Snapshot peak;                         ///< the high-water mark and what it was made of
+  std::uint64_t reserved = 0;            ///< bytes taken from the source, at most
+  std::vector<StageRecord> stages;       ///< in order; the last one cut short where memory ran out
+  std::vector<Event> events;             ///< the whole ledger
   std::optional<MissingMemory> missing;  ///< absent: the run completed
 
   /// The high-water mark over the stages of one step; 0 is loading.

@@ -90,8 +90,8 @@ void Trainer::backward(const Sequence& sequence, Tensor hidden) {
   head_loss(model_, hidden, targets_, 1.0F / static_cast<float>(targets),
             scaler_ ? &scaler_ : nullptr, loss_);
   Tensor dx = runtime_.activation("dx", last_x_.shape());
-  normalize_backward(model_, final_norm(), std::move(last_x_), std::move(final_statistics_),
-                     hidden, dx, false);
+  normalize_backward(model_, final_norm(), std::move(last_x_), std::move(final_statistics_), hidden,
+                     dx, false);
   hidden.release();
   for (int layer = static_cast<int>(model_.config.layers) - 1; layer >= 0; --layer) {
     block_backward(model_, layer, sequence, std::move(kept_[static_cast<std::size_t>(layer)]), dx);

@@ -61,12 +61,12 @@ class Trainer {
   Runtime runtime_;
   Model model_;
   Optimizer optimizer_;
-  Tensor tokens_;                     ///< (B, T)
-  Tensor targets_;                    ///< (B, T)
-  Tensor loss_;                       ///< (1)
-  Tensor scaler_;                     ///< fp16 only: see LossScale
-  std::vector<BlockKept> kept_;       ///< of each block, between forward and backward
-  Tensor last_x_;                     ///< (N, h), the last block's output, likewise
+  Tensor tokens_;                ///< (B, T)
+  Tensor targets_;               ///< (B, T)
+  Tensor loss_;                  ///< (1)
+  Tensor scaler_;                ///< fp16 only: see LossScale
+  std::vector<BlockKept> kept_;  ///< of each block, between forward and backward
+  Tensor last_x_;                ///< (N, h), the last block's output, likewise
   NormStatistics final_statistics_;
   int step_ = 0;
 };

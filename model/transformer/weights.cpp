@@ -16,11 +16,12 @@ Weights::Weights(Runtime& runtime, const ModelConfig& config) {
     const auto number = parameters_.size();
     index_[static_cast<std::size_t>(spec.layer + 1)][static_cast<std::size_t>(spec.role)] =
         static_cast<int>(number);
-    parameters_.push_back({spec,
-                           {runtime.ledger, spec.name, Category::Parameters, runtime.dtype,
-                            spec.shape, spec.stored},
-                           {}});
-    runtime.device.run(FillNormal{parameters_.back().value, spec.start.mean, spec.start.deviation, number});
+    parameters_.push_back(
+        {spec,
+         {runtime.ledger, spec.name, Category::Parameters, runtime.dtype, spec.shape, spec.stored},
+         {}});
+    runtime.device.run(
+        FillNormal{parameters_.back().value, spec.start.mean, spec.start.deviation, number});
   }
 }
 

@@ -5,7 +5,8 @@ SHELL := bash
 .DEFAULT_GOAL := tables
 
 # A machine with nvcc builds kernels/cuda too, GPU or not.
-NVCC := $(or $(shell command -v nvcc),$(wildcard /usr/local/cuda/bin/nvcc))
+CUDA_HOME ?= /usr/local/cuda
+NVCC := $(or $(shell command -v nvcc),$(wildcard $(CUDA_HOME)/bin/nvcc))
 PRESET ?= $(if $(and $(NVCC),$(wildcard kernels/cuda)),cuda,cpu)
 
 # Pinned tools in build/venv go before the system's.

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/ops/arch.h"
+
+namespace vramfit {
+
+/// What driver and libraries take of a card before a run allocates anything. Bytes.
+struct Overhead {
+  std::uint64_t driver_reserved = 0;  ///< nvidia-smi's total less cudaMemGetInfo's
+  std::uint64_t context = 0;          ///< a bare CUDA context
+  std::uint64_t libraries = 0;        ///< handles of cuBLASLt and cuDNN, lazily loaded modules
+  std::string source;  ///< "measured …", or "assumed: …" where it is another card's
+
+  std::uint64_t total() const { return driver_reserved + context + libraries; }
+};
+
+/// A GPU of the catalogue.
+struct Card {
+  std::string name;   ///< as flags spell it: "rtx4090"
+  std::string title;  ///< as the driver spells it
+  Arch arch;
+  std::uint64_t vram = 0;  ///< bytes in all, as nvidia-smi counts them
+  Overhead overhead;
+  bool overhead_assumed = false;
+  std::optional<double> article_vram_gb;  ///< the row of the article's table 3 it stands for
+};
+
+/// The cards of data/gpus.json, in its order. Throws BadInput.
+const std::vector<Card>& cards();
+
+/// Throws BadInput that lists the names where `name` is none of them.
+const Card& card_named(const std::string& name);
+
+/// The same from a text. Every key is required or refused; `source` names the text in messages.
+std::vector<Card> parse_cards(const std::string& json_text, const std::string& source);
+
+/// Bytes that a pool may map on a card: what overhead and headroom leave, in whole granules.
+std::uint64_t pool_capacity(std::uint64_t vram, const Overhead& overhead,
+                            std::uint64_t headroom = 0);
+
+}  // namespace vramfit

@@ -24,9 +24,9 @@ RunReport dry_run(const VirtualGpu& gpu, const ModelConfig& config, const Traini
 }
 
 RunReport dry_run(const VirtualGpu& gpu, const ModelConfig& config,
-                  const GenerationOptions& options) {
+                  const GenerationOptions& options, std::int64_t max_decodes) {
   return on_virtual_gpu(gpu, [&](Device& device, Ledger& ledger) {
-    return run_generation(device, ledger, config, options);
+    return run_generation(device, ledger, config, options, max_decodes);
   });
 }
 

@@ -17,6 +17,6 @@ struct VirtualGpu {
 RunReport dry_run(const VirtualGpu& gpu, const ModelConfig& config, const TrainingOptions& options,
                   int steps = kDefaultSteps);
 RunReport dry_run(const VirtualGpu& gpu, const ModelConfig& config,
-                  const GenerationOptions& options);
+                  const GenerationOptions& options, std::int64_t max_decodes = kMaxSeq);
 
 }  // namespace vramfit

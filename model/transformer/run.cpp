@@ -51,13 +51,14 @@ RunReport run_training(Device& device, Ledger& ledger, const ModelConfig& config
 }
 
 RunReport run_generation(Device& device, Ledger& ledger, const ModelConfig& config,
-                         const GenerationOptions& options) {
+                         const GenerationOptions& options, std::int64_t max_decodes) {
   return report_on(ledger, [&] {
     Generator generator(device, ledger, config, options);
     generator.prefill([&config](Device& on, Tensor& tokens) {
       on.run(FillTokens{tokens, config.vocab, kSeed});
     });
-    for (std::int64_t token = 1; token < options.generate; ++token) generator.decode();
+    const std::int64_t decodes = std::min(options.generate - 1, max_decodes);
+    for (std::int64_t token = 0; token < decodes; ++token) generator.decode();
     device.synchronize();
   });
 }

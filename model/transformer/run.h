@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "model/transformer/generation.h"
+#include "model/transformer/sizes.h"
 #include "model/transformer/training.h"
 
 namespace vramfit {
@@ -37,8 +38,9 @@ inline constexpr int kDefaultSteps = 2;
 RunReport run_training(Device& device, Ledger& ledger, const ModelConfig& config,
                        const TrainingOptions& options, int steps = kDefaultSteps);
 
-/// Loads the model, fills the cache with random prompts, generates. Likewise.
+/// Loads the model, fills the cache with random prompts, generates. Likewise. Ends early after
+/// `max_decodes` decode steps, with a cache that has room for all of them.
 RunReport run_generation(Device& device, Ledger& ledger, const ModelConfig& config,
-                         const GenerationOptions& options);
+                         const GenerationOptions& options, std::int64_t max_decodes = kMaxSeq);
 
 }  // namespace vramfit

@@ -1,0 +1,85 @@
+#include "kernels/cpu/cpu_device.h"
+#include "kernels/cpu/matrix.h"
+
+namespace vramfit {
+namespace {
+
+template <typename Element>
+void forward(const LinearForward& op) {
+  const std::int64_t rows = op.x.shape()[0];
+  const std::int64_t in = op.weight.stored()[1];
+  const std::int64_t out = op.weight.stored()[0];
+  const auto x = input<Element>(op.x, rows, in);
+  const auto weight = input<Element>(op.weight, out, in);
+  const Element* bias = input<Element>(op.bias, out);
+  const Element* residual = input<Element>(op.residual, rows * out);
+  const auto y = output<Element>(op.y, rows, out);
+  for (std::int64_t n = 0; n < rows; ++n) {
+    for (std::int64_t o = 0; o < out; ++o) {
+      Accumulator<Element> sum = dot(x[n], 1, weight[o], 1, in);
+      if (bias != nullptr) sum += bias[o];
+      if (residual != nullptr) sum += residual[n * out + o];
+      y[n][o] = static_cast<Element>(sum);
+    }
+  }
+}
+
+template <typename Element>
+void backward_input(const LinearBackwardInput& op) {
+  const std::int64_t rows = op.dy.shape()[0];
+  const std::int64_t in = op.weight.stored()[1];
+  const std::int64_t out = op.weight.stored()[0];
+  const auto dy = input<Element>(op.dy, rows, out);
+  const auto weight = input<Element>(op.weight, out, in);
+  const auto dx = output<Element>(op.dx, rows, in);
+  for (std::int64_t n = 0; n < rows; ++n) {
+    for (std::int64_t i = 0; i < in; ++i) {
+      dx[n][i] = static_cast<Element>(dot(dy[n], 1, weight[0] + i, in, out));
+    }
+  }
+}
+
+template <typename Element>
+void backward_bias(const LinearBackwardWeight& op, Matrix<const Element> dy, std::int64_t rows,
+                   std::int64_t out) {
+  require(op.partials != nullptr && op.partials->shape() == bias_partials_shape(rows, out),
+          "bias partials are not bias_partials_shape");
+  Element* dbias = output<Element>(*op.dbias, out);
+  for (std::int64_t o = 0; o < out; ++o) {
+    Accumulator<Element> sum = 0;
+    for (std::int64_t n = 0; n < rows; ++n) sum += dy[n][o];
+    store(dbias[o], sum, op.accumulate_dbias);
+  }
+}
+
+template <typename Element>
+void backward_weight(const LinearBackwardWeight& op) {
+  const std::int64_t rows = op.x.shape()[0];
+  const std::int64_t in = op.x.shape()[1];
+  const std::int64_t out = op.dy.shape()[1];
+  const auto x = input<Element>(op.x, rows, in);
+  const auto dy = input<Element>(op.dy, rows, out);
+  const auto dweight = output<Element>(op.dweight, out, in);
+  for (std::int64_t o = 0; o < out; ++o) {
+    for (std::int64_t i = 0; i < in; ++i) {
+      store(dweight[o][i], dot(dy[0] + o, out, x[0] + i, in, rows), op.accumulate_dweight);
+    }
+  }
+  if (op.dbias != nullptr) backward_bias(op, dy, rows, out);
+}
+
+}  // namespace
+
+void CpuDevice::run(const LinearForward& op) {
+  with_element(op.x.dtype(), [&op](auto e) { forward<decltype(e)>(op); });
+}
+
+void CpuDevice::run(const LinearBackwardInput& op) {
+  with_element(op.dy.dtype(), [&op](auto e) { backward_input<decltype(e)>(op); });
+}
+
+void CpuDevice::run(const LinearBackwardWeight& op) {
+  with_element(op.dy.dtype(), [&op](auto e) { backward_weight<decltype(e)>(op); });
+}
+
+}  // namespace vramfit

@@ -1,0 +1,27 @@
+#include "kernels/cpu/matrix.h"
+
+namespace vramfit {
+
+void require(const Tensor& tensor, DType dtype, std::int64_t elements) {
+  if (tensor.dtype() == dtype && tensor.stored().elements() == elements &&
+      tensor.data() != nullptr) {
+    return;
+  }
+  std::string message = tensor.name().text() + ": an op wants " + std::to_string(elements) +
+                        " elements of " + name(dtype) + ", the tensor has " +
+                        std::to_string(tensor.stored().elements()) + " of " + name(tensor.dtype());
+  if (tensor.data() == nullptr) message += " and no memory";
+  throw std::logic_error(message);
+}
+
+void require_workspace(const Tensor& workspace, std::uint64_t bytes) {
+  if (workspace.bytes() >= bytes) return;
+  throw std::logic_error(workspace.name().text() + ": an op needs " + std::to_string(bytes) +
+                         " bytes of workspace, is given " + std::to_string(workspace.bytes()));
+}
+
+void require(bool holds, const char* what) {
+  if (!holds) throw std::logic_error(what);
+}
+
+}  // namespace vramfit

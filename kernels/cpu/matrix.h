@@ -1,0 +1,83 @@
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/cpu/element.h"
+#include "model/memory/tensor.h"
+
+namespace vramfit {
+
+/// Rows of equally many elements. `step` elements lie from the start of a row to the next one's.
+template <typename Element>
+struct Matrix {
+  Element* first = nullptr;
+  std::int64_t step = 0;
+
+  Element* operator[](std::int64_t row) const { return first + row * step; }
+};
+
+/// Throws std::logic_error, which names the tensor, unless it has memory and stores exactly
+/// `elements` elements of `dtype`, padding included.
+void require(const Tensor& tensor, DType dtype, std::int64_t elements);
+
+/// Throws std::logic_error unless the workspace has at least `bytes` bytes.
+void require_workspace(const Tensor& workspace, std::uint64_t bytes);
+
+/// Throws std::logic_error with `what` unless `holds`.
+void require(bool holds, const char* what);
+
+/// All that `tensor` stores, as a matrix: what an op reads.
+template <typename Element>
+Matrix<const Element> input(const Tensor& tensor, std::int64_t rows, std::int64_t columns) {
+  require(tensor, dtype_of<Element>(), rows * columns);
+  return {tensor.as<const Element>(), columns};
+}
+
+/// The same for what an op writes, whether or not it reads it first.
+template <typename Element>
+Matrix<Element> output(const Tensor& tensor, std::int64_t rows, std::int64_t columns) {
+  require(tensor, dtype_of<Element>(), rows * columns);
+  return {tensor.as<Element>(), columns};
+}
+
+/// Vectors: matrices of one row.
+template <typename Element>
+const Element* input(const Tensor& tensor, std::int64_t elements) {
+  return input<Element>(tensor, 1, elements)[0];
+}
+
+template <typename Element>
+Element* output(const Tensor& tensor, std::int64_t elements) {
+  return output<Element>(tensor, 1, elements)[0];
+}
+
+/// Null where the op does without.
+template <typename Element>
+const Element* input(const Tensor* tensor, std::int64_t elements) {
+  return tensor == nullptr ? nullptr : input<Element>(*tensor, elements);
+}
+
+template <typename Element>
+Element* output(const Tensor* tensor, std::int64_t elements) {
+  return tensor == nullptr ? nullptr : output<Element>(*tensor, elements);
+}
+
+/// Σ a[i · a_step] · b[i · b_step] for i below `count`.
+template <typename A, typename B>
+Accumulator<A> dot(const A* a, std::int64_t a_step, const B* b, std::int64_t b_step,
+                   std::int64_t count) {
+  static_assert(std::is_same_v<Accumulator<A>, Accumulator<B>>);
+  Accumulator<A> sum = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    sum += static_cast<Accumulator<A>>(a[i * a_step]) * static_cast<Accumulator<A>>(b[i * b_step]);
+  }
+  return sum;
+}
+
+/// to = value, or to += value, rounded once.
+template <typename Element>
+void store(Element& to, Accumulator<Element> value, bool accumulate) {
+  to = static_cast<Element>(accumulate ? static_cast<Accumulator<Element>>(to) + value : value);
+}
+
+}  // namespace vramfit

@@ -1,0 +1,170 @@
+#include <cmath>
+
+#include "kernels/cpu/cpu_device.h"
+#include "kernels/cpu/matrix.h"
+
+namespace vramfit {
+namespace {
+
+/// What all of a step's elements have in common.
+template <typename Sum>
+struct StepFactors {
+  Sum inverse_scale;  ///< of the gradients; 1 without a loss scale
+  Sum correction1;    ///< Adam's 1 − β1^step
+  Sum correction2;    ///< 1 − β2^step
+};
+
+/// One element's weight, states and gradient, in the accumulation dtype.
+template <typename Sum>
+struct ElementUpdate {
+  Sum weight;
+  Sum momentum;
+  Sum variance;
+  Sum gradient;
+};
+
+template <typename Sum>
+void sgd(const OptimizerSettings& s, bool keeps_velocity, ElementUpdate<Sum>& e) {
+  e.momentum = keeps_velocity ? static_cast<Sum>(s.momentum) * e.momentum + e.gradient : e.gradient;
+  e.weight -= static_cast<Sum>(s.learning_rate) * e.momentum;
+}
+
+/// The step is taken from m and v before they are rounded to what they are stored in: a v that
+/// underflows in 16 bits then still bounds the step by the gradient at hand.
+template <typename Sum>
+void adamw(const OptimizerSettings& s, const StepFactors<Sum>& factors, bool decays,
+           ElementUpdate<Sum>& e) {
+  const auto beta1 = static_cast<Sum>(s.beta1);
+  const auto beta2 = static_cast<Sum>(s.beta2);
+  const auto rate = static_cast<Sum>(s.learning_rate);
+  e.momentum = beta1 * e.momentum + (1 - beta1) * e.gradient;
+  e.variance = beta2 * e.variance + (1 - beta2) * e.gradient * e.gradient;
+  if (decays) e.weight -= rate * static_cast<Sum>(s.weight_decay) * e.weight;
+  const Sum deviation = std::sqrt(e.variance / factors.correction2) + static_cast<Sum>(s.eps);
+  e.weight -= rate * (e.momentum / factors.correction1) / deviation;
+}
+
+/// One parameter, padding included: it is zero, has no gradient and stays zero.
+template <typename Element, typename Moment>
+class Update {
+  using Sum = Accumulator<Element>;
+
+ public:
+  Update(const OptimizerStep& op, const ParameterUpdate& update)
+      : op_(op),
+        count_(update.parameter->stored().elements()),
+        decays_(update.decays),
+        parameter_(output<Element>(*update.parameter, count_)),
+        gradient_(input<Element>(*update.gradient, count_)),
+        master_(output<float>(update.master, count_)),
+        momentum_(output<Moment>(update.momentum, count_)),
+        variance_(output<Moment>(update.variance, count_)) {
+    require((master_ != nullptr) == op.kind.master && (momentum_ != nullptr) == has_moments(1) &&
+                (variance_ != nullptr) == has_moments(2),
+            "an update has other states than its optimizer keeps");
+  }
+
+  void initialize() const {
+    for (std::int64_t i = 0; i < count_; ++i) {
+      if (master_ != nullptr) master_[i] = static_cast<float>(parameter_[i]);
+      if (momentum_ != nullptr) momentum_[i] = Moment{};
+      if (variance_ != nullptr) variance_[i] = Moment{};
+    }
+  }
+
+  void take_step(const StepFactors<Sum>& factors) const {
+    for (std::int64_t i = 0; i < count_; ++i) {
+      ElementUpdate<Sum> e = load(i);
+      e.gradient *= factors.inverse_scale;
+      if (op_.kind.rule == OptimizerKind::Rule::Sgd) {
+        sgd(op_.settings, momentum_ != nullptr, e);
+      } else {
+        adamw(op_.settings, factors, decays_, e);
+      }
+      keep(i, e);
+    }
+  }
+
+ private:
+  bool has_moments(int at_least) const { return op_.kind.moments >= at_least; }
+
+  ElementUpdate<Sum> load(std::int64_t i) const {
+    return {master_ != nullptr ? static_cast<Sum>(master_[i]) : static_cast<Sum>(parameter_[i]),
+            momentum_ != nullptr ? static_cast<Sum>(momentum_[i]) : Sum{0},
+            variance_ != nullptr ? static_cast<Sum>(variance_[i]) : Sum{0},
+            static_cast<Sum>(gradient_[i])};
+  }
+
+  void keep(std::int64_t i, const ElementUpdate<Sum>& e) const {
+    if (master_ != nullptr) master_[i] = static_cast<float>(e.weight);
+    if (momentum_ != nullptr) momentum_[i] = static_cast<Moment>(e.momentum);
+    if (variance_ != nullptr) variance_[i] = static_cast<Moment>(e.variance);
+    parameter_[i] = static_cast<Element>(e.weight);
+  }
+
+  const OptimizerStep& op_;
+  const std::int64_t count_;
+  const bool decays_;
+  Element* parameter_;
+  const Element* gradient_;
+  float* master_;
+  Moment* momentum_;
+  Moment* variance_;
+};
+
+template <typename Element>
+bool all_finite(const std::vector<ParameterUpdate>& updates) {
+  for (const ParameterUpdate& update : updates) {
+    const std::int64_t count = update.gradient->stored().elements();
+    const Element* gradient = input<Element>(*update.gradient, count);
+    for (std::int64_t i = 0; i < count; ++i) {
+      if (!std::isfinite(static_cast<Accumulator<Element>>(gradient[i]))) return false;
+    }
+  }
+  return true;
+}
+
+/// After a step whose gradients were finite or not.
+void adjust(float* scaler, bool finite) {
+  scaler[LossScale::kOverflow] = finite ? 0.0F : 1.0F;
+  scaler[LossScale::kGoodSteps] = finite ? scaler[LossScale::kGoodSteps] + 1.0F : 0.0F;
+  if (!finite) scaler[LossScale::kScale] *= 0.5F;
+  if (scaler[LossScale::kGoodSteps] >= LossScale::kGrowthInterval) {
+    scaler[LossScale::kScale] *= 2.0F;
+    scaler[LossScale::kGoodSteps] = 0.0F;
+  }
+}
+
+template <typename Element, typename Moment>
+void step(const OptimizerStep& op) {
+  using Sum = Accumulator<Element>;
+  require_workspace(op.workspace, optimizer_workspace_bytes(op.updates.size()));
+  float* scaler = output<float>(op.scaler, LossScale::kValues);
+  const bool finite = scaler == nullptr || all_finite<Element>(op.updates);
+  const StepFactors<Sum> factors = {
+      scaler == nullptr ? Sum{1} : 1 / static_cast<Sum>(scaler[LossScale::kScale]),
+      static_cast<Sum>(1 - std::pow(double{op.settings.beta1}, op.step)),
+      static_cast<Sum>(1 - std::pow(double{op.settings.beta2}, op.step))};
+  for (const ParameterUpdate& parameter : op.updates) {
+    const Update<Element, Moment> update(op, parameter);
+    if (op.step == 1) update.initialize();
+    if (finite) update.take_step(factors);
+  }
+  if (scaler != nullptr) adjust(scaler, finite);
+}
+
+}  // namespace
+
+void CpuDevice::run(const OptimizerStep& op) {
+  if (op.updates.empty()) return;
+  with_element(op.updates.front().parameter->dtype(), [&op](auto e) {
+    using Element = decltype(e);
+    if (op.kind.moments_as_weights) {
+      step<Element, Element>(op);
+    } else {
+      step<Element, Accumulator<Element>>(op);
+    }
+  });
+}
+
+}  // namespace vramfit

@@ -17,6 +17,7 @@ SOURCES = git ls-files --cached --others --exclude-standard -- $(1)
 .PHONY: tables test build format lint clean help system
 
 tables: build build/venv/tables.stamp  ## the article's tables and figures, in build/report/
+	mkdir -p build/report
 	build/bench --benchmark_out=build/report/bench.json --benchmark_out_format=json
 	python -m vramfit_plots
 
@@ -44,7 +45,7 @@ clean:  ## remove build/, the Python venv included
 	rm -rf build
 
 help:  ## this list
-	@sed -nE 's/^([a-z]+):.*## (.*)/make \1\t\2/p' $(MAKEFILE_LIST) | column -t -s $$'\t'
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # Everything below makes sure that what the targets above need is there, at little cost when it is.
 system:

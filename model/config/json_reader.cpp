@@ -9,8 +9,11 @@ namespace {
 
 constexpr std::size_t kShownCharacters = 60;
 
-/// What a key holds, short enough for one line. Bytes that are not UTF-8 are replaced.
+/// What a key holds, short enough for one line. Lists and objects are not shown: written out they
+/// are long, and recursion would follow a hostile file as deep as it nests.
 std::string shown(const nlohmann::json& value) {
+  if (value.is_object()) return "an object";
+  if (value.is_array()) return "a list";
   const std::string text = value.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
   return text.size() <= kShownCharacters ? text : text.substr(0, kShownCharacters) + "…";
 }
@@ -27,25 +30,30 @@ const nlohmann::json* JsonReader::find(const char* key) const {
   return it == object_.end() || it->is_null() ? nullptr : &*it;
 }
 
-const nlohmann::json& JsonReader::require(const char* key) const {
+const nlohmann::json& JsonReader::require(const char* key, const std::string& valid) const {
   const nlohmann::json* value = find(key);
-  if (value == nullptr) fail(key, "missing");
+  if (value == nullptr) fail(key, "missing; " + valid);
   return *value;
 }
 
 bool JsonReader::has(const char* key) const { return find(key) != nullptr; }
 
+bool JsonReader::is_null(const char* key) const {
+  const auto it = object_.find(key);
+  return it != object_.end() && it->is_null();
+}
+
 std::int64_t JsonReader::integer(const char* key, std::int64_t at_least,
                                  std::int64_t at_most) const {
-  const nlohmann::json& value = require(key);
   const std::string valid =
-      "; a whole number from " + std::to_string(at_least) + " to " + std::to_string(at_most);
-  if (!value.is_number_integer()) fail(key, "is " + shown(value) + valid);
+      "a whole number from " + std::to_string(at_least) + " to " + std::to_string(at_most);
+  const nlohmann::json& value = require(key, valid);
   // Unsigned values above the signed range would wrap into it.
   const bool wraps = value.is_number_unsigned() && value.get<std::uint64_t>() > INT64_MAX;
-  const std::int64_t number = wraps ? 0 : value.get<std::int64_t>();
-  if (wraps || number < at_least || number > at_most) fail(key, "is " + shown(value) + valid);
-  return number;
+  const bool fits = value.is_number_integer() && !wraps && value.get<std::int64_t>() >= at_least &&
+                    value.get<std::int64_t>() <= at_most;
+  if (!fits) fail(key, "is " + shown(value) + "; " + valid);
+  return value.get<std::int64_t>();
 }
 
 std::int64_t JsonReader::integer_or(const char* key, std::int64_t fallback, std::int64_t at_least,
@@ -53,19 +61,18 @@ std::int64_t JsonReader::integer_or(const char* key, std::int64_t fallback, std:
   return has(key) ? integer(key, at_least, at_most) : fallback;
 }
 
-double JsonReader::number(const char* key, double above, double at_most) const {
-  const nlohmann::json& value = require(key);
-  const bool valid =
-      value.is_number() && value.get<double>() > above && value.get<double>() <= at_most;
-  if (!valid) {
-    fail(key, "is " + shown(value) + "; a number above " + as_written(above) + ", at most " +
-                  as_written(at_most));
-  }
+double JsonReader::number(const char* key, double at_least, double at_most) const {
+  const std::string valid = "a number from " + as_written(at_least) + " to " + as_written(at_most);
+  const nlohmann::json& value = require(key, valid);
+  const bool fits =
+      value.is_number() && value.get<double>() >= at_least && value.get<double>() <= at_most;
+  if (!fits) fail(key, "is " + shown(value) + "; " + valid);
   return value.get<double>();
 }
 
-double JsonReader::number_or(const char* key, double fallback, double above, double at_most) const {
-  return has(key) ? number(key, above, at_most) : fallback;
+double JsonReader::number_or(const char* key, double fallback, double at_least,
+                             double at_most) const {
+  return has(key) ? number(key, at_least, at_most) : fallback;
 }
 
 bool JsonReader::boolean_or(const char* key, bool fallback) const {
@@ -76,13 +83,25 @@ bool JsonReader::boolean_or(const char* key, bool fallback) const {
 }
 
 std::string JsonReader::text(const char* key) const {
-  const nlohmann::json& value = require(key);
+  const nlohmann::json& value = require(key, "a string");
   if (!value.is_string()) fail(key, "is " + shown(value) + "; a string");
   return value.get<std::string>();
 }
 
 std::string JsonReader::text_or(const char* key, const std::string& fallback) const {
   return has(key) ? text(key) : fallback;
+}
+
+std::vector<std::string> JsonReader::texts(const char* key) const {
+  const std::string valid = "a list of strings";
+  const nlohmann::json& value = require(key, valid);
+  if (!value.is_array()) fail(key, "is " + shown(value) + "; " + valid);
+  std::vector<std::string> result;
+  for (const nlohmann::json& element : value) {
+    if (!element.is_string()) fail(key, "holds " + shown(element) + "; " + valid);
+    result.push_back(element.get<std::string>());
+  }
+  return result;
 }
 
 std::optional<JsonReader> JsonReader::object(const char* key) const {
@@ -126,9 +145,10 @@ nlohmann::json parse_json_object(const std::string& text, const std::string& sou
     throw BadInput(source + ": not valid JSON at byte " + std::to_string(error.byte) +
                    "; a Hugging Face config.json is expected");
   } catch (const nlohmann::json::out_of_range&) {
-    throw BadInput(source + ": a number is out of range");
+    throw BadInput(source + ": a number is out of range; at most 1.8e308");
   }
-  if (!json.is_object()) throw BadInput(source + ": not a JSON object");
+  if (!json.is_object())
+    throw BadInput(source + ": not a JSON object; a Hugging Face config.json is expected");
   return json;
 }
 

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace vramfit {
 
@@ -16,14 +17,17 @@ class JsonReader {
   JsonReader(const nlohmann::json& object, std::string source);
 
   bool has(const char* key) const;
+  /// Present and null, which in some keys says "none" where absence stands for a default.
+  bool is_null(const char* key) const;
   std::int64_t integer(const char* key, std::int64_t at_least, std::int64_t at_most) const;
   std::int64_t integer_or(const char* key, std::int64_t fallback, std::int64_t at_least,
                           std::int64_t at_most) const;
-  double number(const char* key, double above, double at_most) const;
-  double number_or(const char* key, double fallback, double above, double at_most) const;
+  double number(const char* key, double at_least, double at_most) const;
+  double number_or(const char* key, double fallback, double at_least, double at_most) const;
   bool boolean_or(const char* key, bool fallback) const;
   std::string text(const char* key) const;
   std::string text_or(const char* key, const std::string& fallback) const;
+  std::vector<std::string> texts(const char* key) const;
   std::optional<JsonReader> object(const char* key) const;
 
   /// Throws where `key` is present and not one of `valid`.
@@ -38,7 +42,8 @@ class JsonReader {
 
  private:
   const nlohmann::json* find(const char* key) const;
-  const nlohmann::json& require(const char* key) const;
+  /// `valid`: what would be, for the message where the key is missing.
+  const nlohmann::json& require(const char* key, const std::string& valid) const;
 
   const nlohmann::json& object_;
   std::string source_;

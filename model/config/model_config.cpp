@@ -13,6 +13,7 @@ namespace {
 constexpr std::int64_t kLlamaHeadDim = 128;
 constexpr double kTolerance = 0.10;
 constexpr std::int64_t kMaxAssumedHidden = 32768;
+constexpr double kMaxParameters = 1e15;
 
 ModelConfig llama_shape(std::int64_t hidden, std::int64_t layers) {
   ModelConfig config;
@@ -39,7 +40,8 @@ std::int64_t nearest_depth(double parameters, std::int64_t hidden, std::int64_t 
                            std::int64_t high) {
   const auto one = static_cast<double>(parameter_count(llama_shape(hidden, 1)));
   const auto two = static_cast<double>(parameter_count(llama_shape(hidden, 2)));
-  return std::clamp<std::int64_t>(std::llround(1.0 + (parameters - one) / (two - one)), low, high);
+  const double depth = 1.0 + (parameters - one) / (two - one);
+  return std::llround(std::clamp(depth, static_cast<double>(low), static_cast<double>(high)));
 }
 
 /// Published llamas have about one layer for every 128 of hidden; within a quarter of that, the
@@ -85,6 +87,9 @@ ModelConfig assumed_llama(double parameters, std::optional<std::int64_t> hidden,
   }
   if (layers && (*layers < 1 || *layers > 1000)) {
     throw BadInput("layers: " + std::to_string(*layers) + " is out of range; 1 to 1000");
+  }
+  if (!(parameters >= 1 && parameters <= kMaxParameters)) {
+    throw BadInput("params: out of range; a number from 1 to 1e15");
   }
   ModelConfig config =
       hidden && layers ? llama_shape(*hidden, *layers) : nearest_llama(parameters, hidden, layers);

@@ -84,13 +84,12 @@ std::vector<std::uint64_t> offsets(MemorySource& source, const std::vector<Reque
   return result;
 }
 
-void expect_agreement(std::uint64_t seed) {
+void expect_agreement(std::uint64_t seed, int& refused) {
   Random random(seed);
   // Some with room for everything, most without; some not a multiple of what pools grow by.
   const std::uint64_t capacity = seed % 4 == 0 ? kPlenty : 8 * kMiB + random.below(48 * kMiB);
   CheckedPool pool(capacity);
   std::vector<Block> live;
-  int refused = 0;
   for (int i = 0; i < 600; ++i) {
     pool.set_exhausted(random.below(40) == 0);
     // Tides, so that the pool is now crowded, now nearly empty.
@@ -112,7 +111,6 @@ void expect_agreement(std::uint64_t seed) {
     }
     ASSERT_FALSE(testing::Test::HasFailure()) << "at request " << i;
   }
-  EXPECT_TRUE(capacity == kPlenty || refused > 0) << "the sequence never met the capacity";
   while (!live.empty()) {
     pool.free(live.back());
     live.pop_back();
@@ -121,10 +119,12 @@ void expect_agreement(std::uint64_t seed) {
 }
 
 TEST(Pool, AgreesWithAMapOfLiveBlocks) {
+  int refused = 0;
   for (std::uint64_t seed = 0; seed < 200 && !HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    expect_agreement(seed);
+    expect_agreement(seed, refused);
   }
+  EXPECT_GT(refused, 1000) << "the sequences hardly met the capacity";
 }
 
 TEST(Pool, PlacesTheSameSequenceTheSameWay) {

@@ -86,11 +86,18 @@ void assume_overhead(Card& card, const Json& object, const std::vector<Card>& li
     json.fail("assumed_from", "is '" + json.text("assumed_from") +
                                   "'; the name of a card whose overhead was measured");
   }
-  card.overhead = other->overhead;
-  card.overhead.source = "assumed: as " + other->overhead.source;
+  card.overhead = assumed(other->overhead);
 }
 
 }  // namespace
+
+Overhead assumed(Overhead overhead) {
+  const std::string mark = "assumed: ";
+  if (overhead.source.compare(0, mark.size(), mark) != 0) {
+    overhead.source = mark + "as " + overhead.source;
+  }
+  return overhead;
+}
 
 std::vector<Card> parse_cards(const std::string& json_text, const std::string& source) {
   const Json object = parse_json_object(json_text, source);

@@ -1,0 +1,79 @@
+#include "estimator/estimate.h"
+
+#include "estimator/search.h"
+#include "estimator/steady_run.h"
+#include "model/errors.h"
+#include "model/transformer/parameters.h"
+#include "model/transformer/sizes.h"
+
+namespace vramfit {
+namespace {
+
+RunReport run_within(std::uint64_t capacity, const Request& request) {
+  const VirtualGpu gpu{request.budget.arch, capacity};
+  return std::visit([&](const auto& options) { return steady_run(gpu, request.model, options); },
+                    request.workload);
+}
+
+std::vector<std::string> notes_on(const Request& request) {
+  std::vector<std::string> notes = request.model.notes;
+  if (seq_of(request.workload) > request.model.max_positions) {
+    notes.push_back("seq " + std::to_string(seq_of(request.workload)) + " is beyond the " +
+                    std::to_string(request.model.max_positions) + " positions of " +
+                    request.model.name + ": it fits or not, but was not trained for");
+  }
+  notes.insert(notes.end(), request.budget.notes.begin(), request.budget.notes.end());
+  return notes;
+}
+
+}  // namespace
+
+Estimate estimate(const Request& request) {
+  validate(request.model, request.workload);
+  const RunReport run = run_within(VirtualSource::kUnlimited, request);
+  if (run.missing) {
+    throw BadInput("sizes: more than 2^60 bytes are needed; a smaller batch, seq or model");
+  }
+  const Budget& budget = request.budget;
+  Estimate result;
+  result.levels.allocated = run.peak.allocated;
+  result.levels.reserved = run.reserved;
+  result.levels.device_used = run.reserved + budget.overhead.context + budget.overhead.libraries;
+  result.total = run.reserved + budget.overhead.total();
+  // All below 2^61, so differences fit.
+  result.margin = static_cast<std::int64_t>(budget.vram) -
+                  static_cast<std::int64_t>(result.total + budget.headroom);
+  result.fits = run.reserved <= budget.capacity();
+  result.peak = run.peak;
+  result.stages = run.stages;
+  if (!result.fits) result.missing = run_within(budget.capacity(), request).missing;
+  result.parameters = parameter_count(request.model);
+  result.parameters_stored = stored_parameter_count(request.model);
+  result.notes = notes_on(request);
+  return result;
+}
+
+bool fits(const Request& request) {
+  validate(request.model, request.workload);
+  return !run_within(request.budget.capacity(), request).missing;
+}
+
+std::int64_t largest_batch(Request request) {
+  return largest_that_fits(
+      [&request](std::int64_t batch) {
+        set_batch(request.workload, batch);
+        return fits(request);
+      },
+      kMaxBatch);
+}
+
+std::int64_t largest_seq(Request request) {
+  return largest_that_fits(
+      [&request](std::int64_t seq) {
+        set_seq(request.workload, seq);
+        return fits(request);
+      },
+      seq_limit(request.model, request.workload));
+}
+
+}  // namespace vramfit

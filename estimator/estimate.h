@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "estimator/budget.h"
+#include "estimator/workload.h"
+
+namespace vramfit {
+
+struct Request {
+  ModelConfig model;
+  Workload workload;
+  Budget budget;
+};
+
+/// What a run takes at most. Bytes.
+struct Levels {
+  std::uint64_t allocated = 0;    ///< by tensors
+  std::uint64_t reserved = 0;     ///< by the pool
+  std::uint64_t device_used = 0;  ///< by the process, its context and libraries included
+};
+
+struct Estimate {
+  bool fits = false;        ///< the run completes within the budget's capacity
+  std::uint64_t total = 0;  ///< reserved and the whole overhead: what a card must have. Bytes
+  std::int64_t margin = 0;  ///< what the card has beyond total and headroom; negative: lacks. Bytes
+  Levels levels;
+  Snapshot peak;                         ///< what `allocated` is made of, and when
+  std::vector<StageRecord> stages;       ///< as steady_run keeps them
+  std::optional<MissingMemory> missing;  ///< where a run on this card ends; absent: it fits
+  std::int64_t parameters = 0;           ///< as published
+  std::int64_t parameters_stored = 0;    ///< with declared padding
+  std::vector<std::string> notes;        ///< what was assumed or left out, a line each
+};
+
+/// Throws BadInput where the model cannot be run so, or no card could ever hold it.
+Estimate estimate(const Request& request);
+
+/// The verdict alone.
+bool fits(const Request& request);
+
+/// The largest batch, or sequence, with which the request fits, whatever its own is; 0 where not
+/// even 1 does.
+std::int64_t largest_batch(Request request);
+std::int64_t largest_seq(Request request);
+
+}  // namespace vramfit

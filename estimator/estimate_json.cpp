@@ -1,0 +1,128 @@
+#include "estimator/estimate_json.h"
+
+#include <algorithm>
+#include <array>
+
+namespace vramfit {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::array kComponents = {
+    Category::Parameters, Category::Gradients, Category::OptimizerState, Category::Activations,
+    Category::KvCache,    Category::Workspace, Category::Inputs};
+
+Json asked_json(const ModelConfig& model, const Workload& workload) {
+  const auto* training = std::get_if<TrainingOptions>(&workload);
+  Json json = {{"model", model.name},
+               {"mode", training == nullptr ? "inference" : "training"},
+               {"precision", name(precision_of(workload))},
+               {"attention", name(attention_of(workload))},
+               {"batch", batch_of(workload)},
+               {"seq", seq_of(workload)}};
+  if (training != nullptr) {
+    json["optimizer"] = training->optimizer.name;
+    json["accumulate"] = training->accumulate;
+  } else {
+    json["generate"] = std::get<GenerationOptions>(workload).generate;
+  }
+  return json;
+}
+
+Json model_json(const ModelConfig& model, const Estimate& estimate) {
+  return {{"name", model.name},
+          {"family", model.family},
+          {"parameters", estimate.parameters},
+          {"parameters_stored", estimate.parameters_stored},
+          {"layers", model.layers},
+          {"hidden", model.hidden}};
+}
+
+Json gpu_json(const Budget& budget) {
+  return {{"name", budget.gpu.empty() ? Json(nullptr) : Json(budget.gpu)},
+          {"title", budget.title},
+          {"arch", "sm_" + std::to_string(budget.arch.sm)}};
+}
+
+Json components_json(const Snapshot& peak) {
+  Json json;
+  for (const Category category : kComponents) json[name(category)] = peak.by_category[category];
+  return json;
+}
+
+Json stages_json(const std::vector<StageRecord>& stages) {
+  Json list = Json::array();
+  for (const StageRecord& record : stages) {
+    list.push_back({{"step", record.step},
+                    {"name", name(record.stage)},
+                    {"before", record.before},
+                    {"after", record.after},
+                    {"peak", record.peak}});
+  }
+  return list;
+}
+
+/// What holds on one card.
+Json verdict_json(const Budget& budget, const Estimate& estimate) {
+  const Overhead& overhead = budget.overhead;
+  Json json = {{"fits", estimate.fits},
+               {"gpu", gpu_json(budget)},
+               {"vram", budget.vram},
+               {"headroom", budget.headroom},
+               {"capacity", budget.capacity()},
+               {"overhead", overhead.total()},
+               {"overhead_source", overhead.source},
+               {"overhead_parts",
+                {{"driver_reserved", overhead.driver_reserved},
+                 {"context", overhead.context},
+                 {"libraries", overhead.libraries}}},
+               {"total", estimate.total},
+               {"margin", estimate.margin},
+               {"levels",
+                {{"allocated", estimate.levels.allocated},
+                 {"reserved", estimate.levels.reserved},
+                 {"device_used", estimate.levels.device_used}}},
+               {"components", components_json(estimate.peak)},
+               {"peak", {{"stage", name(estimate.peak.stage)}, {"step", estimate.peak.step}}}};
+  if (estimate.missing) {
+    const MissingMemory& missing = *estimate.missing;
+    json["out_of_memory"] = {{"stage", name(missing.stage)},
+                             {"step", missing.step},
+                             {"tensor", missing.name.text()},
+                             {"component", name(missing.category)},
+                             {"requested", missing.requested}};
+  }
+  json["stages"] = stages_json(estimate.stages);
+  json["notes"] = estimate.notes;
+  return json;
+}
+
+Json opening(bool fits, const Request& request, const Estimate& estimate) {
+  return {{"schema", kEstimateSchema},
+          {"runtime", "vramfit"},
+          {"fits", fits},
+          {"asked", asked_json(request.model, request.workload)},
+          {"model", model_json(request.model, estimate)}};
+}
+
+}  // namespace
+
+Json estimate_json(const Request& request, const Estimate& estimate) {
+  Json json = opening(estimate.fits, request, estimate);
+  json.update(verdict_json(request.budget, estimate));
+  return json;
+}
+
+Json estimates_json(const std::vector<Request>& requests, const std::vector<Estimate>& estimates) {
+  const bool any = std::any_of(estimates.begin(), estimates.end(),
+                               [](const Estimate& estimate) { return estimate.fits; });
+  Json json = opening(any, requests.front(), estimates.front());
+  Json list = Json::array();
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    list.push_back(verdict_json(requests[i].budget, estimates[i]));
+  }
+  json["cards"] = std::move(list);
+  return json;
+}
+
+}  // namespace vramfit

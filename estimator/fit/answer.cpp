@@ -1,0 +1,58 @@
+#include "estimator/fit/answer.h"
+
+#include <algorithm>
+
+#include "estimator/estimate_json.h"
+
+namespace vramfit::fit {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Answer answer_one(Request request, Search search) {
+  std::optional<std::int64_t> largest;
+  if (search == Search::Batch) {
+    largest = largest_batch(request);
+    set_batch(request.workload, std::max<std::int64_t>(*largest, 1));
+  } else if (search == Search::Seq) {
+    largest = largest_seq(request);
+    set_seq(request.workload, std::max<std::int64_t>(*largest, 1));
+  }
+  Estimate result = estimate(request);
+  return {std::move(request), std::move(result), largest};
+}
+
+}  // namespace
+
+std::vector<Answer> answer(const Question& question) {
+  std::vector<Answer> answers;
+  for (const Request& request : question.requests) {
+    answers.push_back(answer_one(request, question.search));
+  }
+  return answers;
+}
+
+std::string json_text(const Question& question, const std::vector<Answer>& answers) {
+  std::vector<Request> requests;
+  std::vector<Estimate> estimates;
+  for (const Answer& answer : answers) {
+    requests.push_back(answer.request);
+    estimates.push_back(answer.estimate);
+  }
+  Json json = question.every_card ? estimates_json(requests, estimates)
+                                  : estimate_json(requests.front(), estimates.front());
+  if (question.search != Search::None) {
+    const bool batch = question.search == Search::Batch;
+    const char* key = batch ? "max_batch" : "max_seq";
+    // It was not asked for, but is the answer, which may be another one on each card.
+    json["asked"][batch ? "batch" : "seq"] = nullptr;
+    if (!question.every_card) json[key] = *answers.front().largest;
+    for (std::size_t i = 0; question.every_card && i < answers.size(); ++i) {
+      json["cards"][i][key] = *answers[i].largest;
+    }
+  }
+  // Names from files may hold anything.
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace vramfit::fit

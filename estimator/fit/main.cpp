@@ -1,0 +1,61 @@
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <iostream>
+
+#include "estimator/fit/answer.h"
+#include "estimator/fit/card_table.h"
+#include "estimator/fit/picture.h"
+#include "estimator/fit/this_gpu.h"
+#include "model/errors.h"
+
+namespace vramfit::fit {
+namespace {
+
+enum Exit { kFits = 0, kDoesNotFit = 1, kBadInput = 2, kFailed = 3 };
+
+std::string text_of(const Question& question, const std::vector<Answer>& answers) {
+  if (question.every_card) return card_table(answers, question.search);
+  return picture(answers.front(), question.search);
+}
+
+int run(int argc, const char* const* argv) {
+  const std::optional<Options> options = parse_options(argc, argv);
+  if (!options) return kFits;
+  if (options->list) {
+    std::cout << listing();
+    return kFits;
+  }
+  const Question question = understand(*options, this_gpu);
+  const std::vector<Answer> answers = answer(question);
+  std::cout << (options->json ? json_text(question, answers) : text_of(question, answers));
+  const bool yes = std::any_of(answers.begin(), answers.end(),
+                               [](const Answer& answer) { return answer.yes(); });
+  return yes ? kFits : kDoesNotFit;
+}
+
+/// One line, whatever a path or a file put into the message.
+void complain(std::string message) {
+  for (char& c : message) {
+    if (static_cast<unsigned char>(c) < ' ') c = '?';
+  }
+  std::fprintf(stderr, "fit: error: %s\n", message.c_str());
+}
+
+}  // namespace
+}  // namespace vramfit::fit
+
+int main(int argc, char** argv) {
+  namespace fit = vramfit::fit;
+  try {
+    const int status = fit::run(argc, argv);
+    if (std::cout.flush()) return status;
+    fit::complain("cannot write the answer");
+  } catch (const vramfit::BadInput& error) {
+    fit::complain(error.what());
+    return fit::kBadInput;
+  } catch (const std::exception& error) {
+    fit::complain(error.what());
+  }
+  return fit::kFailed;
+}

@@ -1,0 +1,94 @@
+#include "estimator/fit/options.h"
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+
+#include "model/errors.h"
+
+namespace vramfit::fit {
+namespace {
+
+constexpr const char* kDescription =
+    "Will it fit? Runs the training or inference step on paper and says what it takes of a GPU.";
+
+constexpr const char* kFooter =
+    "Sizes are 24GB (1e9 bytes each), 24GiB, 81559MiB or plain bytes. A GPU's size is what it has\n"
+    "in all, as nvidia-smi shows it; what driver and libraries take is added to the run's need.\n"
+    "Without --gpu and --vram: this machine's first GPU, else every card there is data on.\n"
+    "Exit status: 0 it fits (on at least one card), 1 it does not, 2 bad input, 3 anything else.\n"
+    "\n"
+    "  fit --model llama2-7b --train --precision fp16 --batch 4 --seq 512 --gpu rtx4090\n"
+    "  fit --model llama3-8b --batch 8 --seq 8192 --vram 80GB\n"
+    "  fit --params 3B --train --optimizer adamw-same --max-batch --gpu a100-40gb";
+
+void add_model_options(CLI::App& app, Options& options) {
+  const char* group = "Which model";
+  app.add_option("--model", options.model, "One of --list")->group(group);
+  app.add_option("--config", options.config, "Path of a Hugging Face config.json")->group(group);
+  app.add_option("--params", options.params, "A llama-shaped model of this size: 7B, 350M")
+      ->group(group);
+  app.add_option("--hidden", options.hidden, "Its width, with --params")->group(group);
+  app.add_option("--layers", options.layers, "Its depth, with --params")->group(group);
+}
+
+void add_run_options(CLI::App& app, Options& options) {
+  const char* group = "What it does";
+  app.add_flag("--train", options.train, "Training instead of inference")->group(group);
+  app.add_option("--optimizer", options.optimizer,
+                 "With --train: sgd, sgd-master, sgd-momentum, adamw (default), adamw-master,\n"
+                 "adamw-same")
+      ->group(group);
+  app.add_option("--accumulate", options.accumulate,
+                 "With --train: micro-batches in a step (default 1)")
+      ->group(group);
+  app.add_option("--generate", options.generate, "Inference: new tokens (default 1)")->group(group);
+  app.add_option("--precision", options.precision, "fp32, fp16 or bf16 (default)")->group(group);
+  app.add_option("--batch", options.batch, "Sequences in a (micro-)batch (default 1)")
+      ->group(group);
+  app.add_option("--seq", options.seq, "Tokens in a sequence, or its prompt (default 2048)")
+      ->group(group);
+  app.add_option("--attention", options.attention, "flash (default) or cublas")->group(group);
+  app.add_option("--runtime", options.runtime, "Whose memory: vramfit (default)")->group(group);
+}
+
+void add_gpu_options(CLI::App& app, Options& options) {
+  const char* group = "On which GPU";
+  app.add_option("--gpu", options.gpu, "One of --list")->group(group);
+  app.add_option("--vram", options.vram, "Its size; with --gpu, that card as if it had this size")
+      ->group(group);
+  app.add_option("--headroom", options.headroom, "To be left free (default 0)")->group(group);
+}
+
+void add_answer_options(CLI::App& app, Options& options) {
+  const char* group = "Which answer";
+  app.add_flag("--max-batch", options.max_batch, "The largest batch that fits, 0 if none does")
+      ->group(group);
+  app.add_flag("--max-seq", options.max_seq, "The longest sequence that fits, 0 if none does")
+      ->group(group);
+  app.add_flag("--json", options.json, "One JSON object; sizes in bytes")->group(group);
+  app.add_flag("--list", options.list, "The models and cards there are")->group(group);
+}
+
+}  // namespace
+
+std::optional<Options> parse_options(int argc, const char* const* argv) {
+  Options options;
+  CLI::App app(kDescription, "fit");
+  app.footer(kFooter);
+  app.get_formatter()->column_width(24);
+  add_model_options(app, options);
+  add_run_options(app, options);
+  add_gpu_options(app, options);
+  add_answer_options(app, options);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    std::cout << app.help();
+    return std::nullopt;
+  } catch (const CLI::ParseError& error) {
+    throw BadInput(std::string(error.what()) + "; fit --help says what is valid");
+  }
+  return options;
+}
+
+}  // namespace vramfit::fit

@@ -1,0 +1,135 @@
+#include "estimator/fit/question.h"
+
+#include "estimator/models.h"
+#include "estimator/quantity.h"
+#include "model/config/hugging_face.h"
+#include "model/errors.h"
+
+namespace vramfit::fit {
+namespace {
+
+using Text = std::optional<std::string>;
+
+/// Throws where both are given.
+void not_both(bool a, const char* a_flag, bool b, const char* b_flag, const char* what) {
+  if (a && b) {
+    throw BadInput(std::string(a_flag) + " and " + b_flag + " contradict each other: " + what);
+  }
+}
+
+/// Throws where `flag` is given without what it belongs to.
+void only_with(const Text& value, const char* flag, bool condition, const char* what) {
+  if (value && !condition) throw BadInput(std::string(flag) + ": only with " + what);
+}
+
+void refuse_contradictions(const Options& o) {
+  const char* const one_model = "one model at a time";
+  not_both(o.model.has_value(), "--model", o.config.has_value(), "--config", one_model);
+  not_both(o.model.has_value(), "--model", o.params.has_value(), "--params", one_model);
+  not_both(o.config.has_value(), "--config", o.params.has_value(), "--params", one_model);
+  only_with(o.hidden, "hidden", o.params.has_value(), "--params");
+  only_with(o.layers, "layers", o.params.has_value(), "--params");
+  only_with(o.optimizer, "optimizer", o.train, "--train");
+  only_with(o.accumulate, "accumulate", o.train, "--train");
+  only_with(o.generate, "generate", !o.train, "inference, without --train");
+  not_both(o.max_batch, "--max-batch", o.batch.has_value(), "--batch", "one is searched for");
+  not_both(o.max_seq, "--max-seq", o.seq.has_value(), "--seq", "one is searched for");
+  not_both(o.max_batch, "--max-batch", o.max_seq, "--max-seq", "one search at a time");
+}
+
+void require_runtime(const std::string& runtime) {
+  if (runtime == "vramfit") return;
+  if (runtime == "pytorch") {
+    throw BadInput("runtime: pytorch: not yet; vramfit (PyTorch needs more than that)");
+  }
+  throw BadInput("runtime: unknown '" + runtime + "'; vramfit");
+}
+
+std::optional<std::int64_t> whole(const char* field, const Text& text) {
+  return text ? std::optional(parse_whole(field, *text)) : std::nullopt;
+}
+
+ModelConfig model_of(const Options& o) {
+  if (o.model) return model_named(*o.model);
+  if (o.config) return read_hugging_face(*o.config);
+  if (o.params) {
+    return assumed_llama(parse_count("params", *o.params), whole("hidden", o.hidden),
+                         whole("layers", o.layers));
+  }
+  throw BadInput("model: missing; --model NAME (fit --list), --config PATH or --params 7B");
+}
+
+/// A model with fewer positions than the default sequence has is asked about all of them.
+void shorten_default_seq(ModelConfig& model, Workload& workload) {
+  const std::int64_t limit = seq_limit(model, workload);
+  if (limit < 1 || limit >= seq_of(workload)) return;
+  set_seq(workload, limit);
+  model.notes.push_back("seq " + std::to_string(limit) + ": as long as " + model.name + " takes");
+}
+
+template <typename Shared>
+void read_shared(const Options& o, Shared& options) {
+  if (o.precision) options.precision = parse_precision(*o.precision);
+  if (o.attention) options.attention = parse_attention(*o.attention);
+  options.batch = whole("batch", o.batch).value_or(options.batch);
+  options.seq = whole("seq", o.seq).value_or(options.seq);
+}
+
+Workload workload_of(const Options& o) {
+  if (o.train) {
+    TrainingOptions options;
+    read_shared(o, options);
+    if (o.optimizer) options.optimizer = optimizer_named(*o.optimizer);
+    options.accumulate = whole("accumulate", o.accumulate).value_or(options.accumulate);
+    return options;
+  }
+  GenerationOptions options;
+  read_shared(o, options);
+  options.generate = whole("generate", o.generate).value_or(options.generate);
+  return options;
+}
+
+std::uint64_t vram_of(const std::string& text) {
+  const std::uint64_t bytes = parse_bytes("vram", text);
+  if (bytes == 0) throw BadInput("vram: is 0; the size of a GPU such as 24GB");
+  return bytes;
+}
+
+std::vector<Budget> budgets_of(const Options& o,
+                               const std::function<std::optional<Budget>()>& this_gpu) {
+  if (o.gpu) {
+    Budget budget = budget_of(card_named(*o.gpu));
+    if (o.vram) {
+      budget.vram = vram_of(*o.vram);
+      budget.notes.push_back("the card's size is set by --vram");
+    }
+    return {budget};
+  }
+  if (o.vram) return {budget_of_size(vram_of(*o.vram))};
+  if (const std::optional<Budget> budget = this_gpu()) return {*budget};
+  std::vector<Budget> budgets;
+  for (const Card& card : cards()) budgets.push_back(budget_of(card));
+  return budgets;
+}
+
+}  // namespace
+
+Question understand(const Options& o, const std::function<std::optional<Budget>()>& this_gpu) {
+  refuse_contradictions(o);
+  if (o.runtime) require_runtime(*o.runtime);
+  Question question;
+  Request request{model_of(o), workload_of(o), {}};
+  if (!o.seq && !o.max_seq) shorten_default_seq(request.model, request.workload);
+  const std::uint64_t headroom = o.headroom ? parse_bytes("headroom", *o.headroom) : 0;
+  for (Budget& budget : budgets_of(o, this_gpu)) {
+    question.requests.push_back(request);
+    question.requests.back().budget = std::move(budget);
+    question.requests.back().budget.headroom = headroom;
+  }
+  question.every_card = question.requests.size() > 1;
+  if (o.max_batch) question.search = Search::Batch;
+  if (o.max_seq) question.search = Search::Seq;
+  return question;
+}
+
+}  // namespace vramfit::fit

@@ -1,0 +1,80 @@
+#include "estimator/fit/text.h"
+
+#include <fmt/format.h>
+
+#include <sstream>
+
+namespace vramfit::fit {
+namespace {
+
+constexpr double kGb = 1e9;
+constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
+constexpr std::size_t kNameCharacters = 40;
+
+}  // namespace
+
+std::string grouped(std::int64_t number) {
+  std::string text = std::to_string(number);
+  for (std::size_t at = text.size(); at > 3;) {
+    at -= 3;
+    text.insert(at, ",");
+  }
+  return text;
+}
+
+std::string gb(std::uint64_t bytes, int decimals) {
+  return fmt::format("{:.{}f}", static_cast<double>(bytes) / kGb, decimals);
+}
+
+std::string both_units(std::uint64_t bytes) {
+  return fmt::format("{} GB ({:.2f} GiB)", gb(bytes), static_cast<double>(bytes) / kGiB);
+}
+
+std::string short_name(const ModelConfig& model) {
+  return model.name.size() <= kNameCharacters ? model.name
+                                              : model.name.substr(0, kNameCharacters - 3) + "...";
+}
+
+std::string workload_text(const Workload& workload) {
+  const auto* training = std::get_if<TrainingOptions>(&workload);
+  std::string text =
+      fmt::format("{} in {}", training ? "training" : "inference", name(precision_of(workload)));
+  if (training != nullptr) text += fmt::format(" with {}", training->optimizer.name);
+  text += fmt::format(", batch {} x {} tokens", batch_of(workload), seq_of(workload));
+  if (training != nullptr && training->accumulate > 1) {
+    text += fmt::format(", {} micro-batches a step", training->accumulate);
+  }
+  if (training == nullptr) {
+    const std::int64_t tokens = std::get<GenerationOptions>(workload).generate;
+    text += fmt::format(", {} new token{}", tokens, tokens == 1 ? "" : "s");
+  }
+  return text + fmt::format(", {} attention", name(attention_of(workload)));
+}
+
+std::string wrapped(const std::string& text, std::size_t indent) {
+  std::istringstream words(text.substr(std::min(text.find_first_not_of(' '), text.size())));
+  std::string line = text.substr(0, text.find_first_not_of(' '));
+  std::string lines;
+  bool fresh = true;
+  for (std::string word; words >> word;) {
+    if (!fresh && line.size() + 1 + word.size() > kColumns) {
+      lines += line + "\n";
+      line = std::string(indent, ' ');
+      fresh = true;
+    }
+    line += (fresh ? "" : " ") + word;
+    fresh = false;
+  }
+  return lines + line + "\n";
+}
+
+std::string runtime_text(const Workload& workload) {
+  const char* more = std::holds_alternative<TrainingOptions>(workload)
+                         ? "it keeps activations that vramfit recomputes, and its allocator's "
+                           "rounding comes on top"
+                         : "its temporaries are larger, and its allocator's rounding comes on top";
+  return fmt::format("runtime: vramfit's own step. For the same step PyTorch needs more: {}.",
+                     more);
+}
+
+}  // namespace vramfit::fit

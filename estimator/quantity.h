@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+// Quantities as people write them. `field` names the flag or key in messages; every failure is a
+// BadInput that says what would be valid.
+namespace vramfit {
+
+/// Bytes from "24GB" (1e9 a GB), "24GiB" (2^30 a GiB), "81559MiB", "1.5TB" or plain "24000000000";
+/// units in either case, a space before them allowed. From 0 to 2^60.
+std::uint64_t parse_bytes(const std::string& field, const std::string& text);
+
+/// A count such as "7B", "6.74B", "350M" or "6738415616".
+double parse_count(const std::string& field, const std::string& text);
+
+/// A whole number, its limits checked where it is used.
+std::int64_t parse_whole(const std::string& field, const std::string& text);
+
+}  // namespace vramfit

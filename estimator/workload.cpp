@@ -1,0 +1,49 @@
+#include "estimator/workload.h"
+
+#include <algorithm>
+
+#include "model/errors.h"
+#include "model/transformer/sizes.h"
+
+namespace vramfit {
+
+DType precision_of(const Workload& workload) {
+  return std::visit([](const auto& options) { return options.precision; }, workload);
+}
+
+AttentionForm attention_of(const Workload& workload) {
+  return std::visit([](const auto& options) { return options.attention; }, workload);
+}
+
+std::int64_t batch_of(const Workload& workload) {
+  return std::visit([](const auto& options) { return options.batch; }, workload);
+}
+
+std::int64_t seq_of(const Workload& workload) {
+  return std::visit([](const auto& options) { return options.seq; }, workload);
+}
+
+void set_batch(Workload& workload, std::int64_t batch) {
+  std::visit([batch](auto& options) { options.batch = batch; }, workload);
+}
+
+void set_seq(Workload& workload, std::int64_t seq) {
+  std::visit([seq](auto& options) { options.seq = seq; }, workload);
+}
+
+void validate(const ModelConfig& config, const Workload& workload) {
+  if (precision_of(workload) == DType::Fp64) {
+    throw BadInput("precision: fp64 is for tests on the CPU; fp32, fp16 or bf16");
+  }
+  std::visit([&config](const auto& options) { validate(config, options); }, workload);
+}
+
+std::int64_t seq_limit(const ModelConfig& config, const Workload& workload) {
+  std::int64_t positions = kMaxSeq;
+  if (config.learned_positions()) positions = std::min(positions, config.max_positions);
+  if (config.sliding_window) positions = std::min(positions, *config.sliding_window);
+  const auto* generation = std::get_if<GenerationOptions>(&workload);
+  return generation == nullptr ? positions : positions - (generation->generate - 1);
+}
+
+}  // namespace vramfit

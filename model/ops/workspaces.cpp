@@ -30,8 +30,8 @@ Shape bias_partials_shape(std::int64_t rows, std::int64_t width) {
   return {column_sum_groups(rows), width};
 }
 
-std::uint64_t attention_forward_workspace_bytes(AttentionForm, const AttentionShape&, DType) {
-  return 0;
+std::uint64_t attention_forward_workspace_bytes(AttentionForm form, const AttentionShape&, DType) {
+  return form == AttentionForm::Flash ? kFlashWorkspaceSlack : 0;
 }
 
 std::uint64_t attention_backward_workspace_bytes(AttentionForm form, const AttentionShape& s,
@@ -41,7 +41,8 @@ std::uint64_t attention_backward_workspace_bytes(AttentionForm form, const Atten
   const std::uint64_t dq = bytes_of(sums, s.tokens(), s.q_width());
   const std::uint64_t row_sums = bytes_of(sums, s.tokens(), s.heads);
   const bool grouped = s.kv_heads != s.heads;
-  return dq + row_sums + (grouped ? 2 * bytes_of(dtype, s.tokens(), s.q_width()) : 0);
+  return kFlashWorkspaceSlack + dq + row_sums +
+         (grouped ? 2 * bytes_of(dtype, s.tokens(), s.q_width()) : 0);
 }
 
 std::uint64_t attention_decode_workspace_bytes(const AttentionShape& s, DType dtype) {

@@ -1,5 +1,7 @@
 #include "estimator/estimate.h"
 
+#include <algorithm>
+
 #include "estimator/search.h"
 #include "estimator/steady_run.h"
 #include "model/errors.h"
@@ -15,12 +17,29 @@ RunReport run_within(std::uint64_t capacity, const Request& request) {
                     request.workload);
 }
 
-std::vector<std::string> notes_on(const Request& request) {
+/// Says so where `stages` hold fewer repetitions of a stage in a step than the run has.
+void note_left_out(const std::vector<StageRecord>& stages, Stage stage, std::int64_t in_run,
+                   const char* what, std::vector<std::string>& notes) {
+  const auto shown = std::count_if(stages.begin(), stages.end(), [&](const StageRecord& record) {
+    return record.stage == stage && record.step == 1;
+  });
+  if (shown >= in_run) return;
+  notes.push_back("stages show " + std::to_string(shown) + " of " + std::to_string(in_run) + " " +
+                  what + ": the others are like the last of them");
+}
+
+std::vector<std::string> notes_on(const Request& request, const RunReport& run) {
   std::vector<std::string> notes = request.model.notes;
   if (seq_of(request.workload) > request.model.max_positions) {
     notes.push_back("seq " + std::to_string(seq_of(request.workload)) + " is beyond the " +
                     std::to_string(request.model.max_positions) + " positions of " +
                     request.model.name + ": it fits or not, but was not trained for");
+  }
+  if (const auto* training = std::get_if<TrainingOptions>(&request.workload)) {
+    note_left_out(run.stages, Stage::Backward, training->accumulate, "micro-batches", notes);
+  } else {
+    const std::int64_t decodes = std::get<GenerationOptions>(request.workload).generate - 1;
+    note_left_out(run.stages, Stage::Decode, decodes, "decode steps", notes);
   }
   notes.insert(notes.end(), request.budget.notes.begin(), request.budget.notes.end());
   return notes;
@@ -49,7 +68,7 @@ Estimate estimate(const Request& request) {
   if (!result.fits) result.missing = run_within(budget.capacity(), request).missing;
   result.parameters = parameter_count(request.model);
   result.parameters_stored = stored_parameter_count(request.model);
-  result.notes = notes_on(request);
+  result.notes = notes_on(request, run);
   return result;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "estimator/estimate_json.h"
+#include "model/transformer/sizes.h"
 
 namespace vramfit::fit {
 namespace {
@@ -10,16 +11,19 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Answer answer_one(Request request, Search search) {
-  std::optional<std::int64_t> largest;
+  Answer answer;
   if (search == Search::Batch) {
-    largest = largest_batch(request);
-    set_batch(request.workload, std::max<std::int64_t>(*largest, 1));
+    answer.largest = largest_batch(request);
+    answer.at_limit = *answer.largest == kMaxBatch;
+    set_batch(request.workload, std::max<std::int64_t>(*answer.largest, 1));
   } else if (search == Search::Seq) {
-    largest = largest_seq(request);
-    set_seq(request.workload, std::max<std::int64_t>(*largest, 1));
+    answer.largest = largest_seq(request);
+    answer.at_limit = *answer.largest == seq_limit(request.model, request.workload);
+    set_seq(request.workload, std::max<std::int64_t>(*answer.largest, 1));
   }
-  Estimate result = estimate(request);
-  return {std::move(request), std::move(result), largest};
+  answer.estimate = estimate(request);
+  answer.request = std::move(request);
+  return answer;
 }
 
 }  // namespace

@@ -14,6 +14,7 @@ struct Answer {
   Request request;
   Estimate estimate;
   std::optional<std::int64_t> largest;
+  bool at_limit = false;  ///< the search ended at what the model takes, not where memory does
 
   bool yes() const { return estimate.fits; }
 };

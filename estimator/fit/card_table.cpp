@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <map>
+
 #include "estimator/fit/text.h"
 #include "estimator/models.h"
 #include "model/transformer/parameters.h"
@@ -11,10 +13,27 @@ namespace {
 
 /// What differs between the answers is left to the table.
 std::string header(const Answer& first, Search search) {
-  std::string text = fmt::format("{}: {} parameters\n", short_name(first.request.model),
-                                 grouped(first.estimate.parameters));
-  if (search == Search::None) return text + wrapped(workload_text(first.request.workload), 2);
-  return text + "";
+  const std::string text = fmt::format("{}: {} parameters\n", short_name(first.request.model),
+                                       grouped(first.estimate.parameters));
+  return text + wrapped(workload_text(first.request.workload, search), 2) +
+         "no GPU here, and none named (--gpu, --vram): on each card there is data on\n";
+}
+
+/// Notes, and each source of an overhead with the cards it holds for.
+std::string footer(const std::vector<Answer>& answers) {
+  std::string text;
+  for (const std::string& note : answers.front().request.model.notes) {
+    text += wrapped("note: " + note, 2);
+  }
+  std::map<std::string, std::string> cards_by_source;
+  for (const Answer& answer : answers) {
+    std::string& cards = cards_by_source[answer.request.budget.overhead.source];
+    cards += (cards.empty() ? "" : ", ") + answer.request.budget.gpu;
+  }
+  for (const auto& [source, cards] : cards_by_source) {
+    text += wrapped(fmt::format("overhead on {}: {}", cards, source), 2);
+  }
+  return text + wrapped(runtime_text(answers.front().request.workload), 2);
 }
 
 }  // namespace
@@ -32,7 +51,7 @@ std::string card_table(const std::vector<Answer>& answers, Search search) {
         gb(answer.estimate.total), static_cast<double>(answer.estimate.margin) / 1e9,
         searches ? fmt::format("{:>16}", *answer.largest) : "", answer.yes() ? "FITS" : "OOM");
   }
-  return text;
+  return text + "\n" + footer(answers);
 }
 
 std::string listing() {

@@ -88,6 +88,7 @@ std::optional<Options> parse_options(int argc, const char* const* argv) {
   } catch (const CLI::ParseError& error) {
     throw BadInput(std::string(error.what()) + "; fit --help says what is valid");
   }
+  if (options.list && argc > 2) throw BadInput("--list: stands alone; no other flags beside it");
   return options;
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <sstream>
 
 namespace vramfit::fit {
@@ -10,6 +11,14 @@ namespace {
 constexpr double kGb = 1e9;
 constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
 constexpr std::size_t kNameCharacters = 40;
+
+std::string sizes_text(const Workload& workload, Search search) {
+  const std::int64_t batch = batch_of(workload);
+  const std::int64_t seq = seq_of(workload);
+  if (search == Search::Batch) return fmt::format("the largest batch x {} tokens", seq);
+  if (search == Search::Seq) return fmt::format("batch {} x the longest sequence", batch);
+  return fmt::format("batch {} x {} tokens", batch, seq);
+}
 
 }  // namespace
 
@@ -23,7 +32,30 @@ std::string grouped(std::int64_t number) {
 }
 
 std::string gb(std::uint64_t bytes, int decimals) {
-  return fmt::format("{:.{}f}", static_cast<double>(bytes) / kGb, decimals);
+  const double size = static_cast<double>(bytes) / kGb;
+  const double smallest = std::pow(10.0, -decimals);
+  if (bytes > 0 && size < smallest / 2) return fmt::format("<{:.{}f}", smallest, decimals);
+  return fmt::format("{:.{}f}", size, decimals);
+}
+
+int table_decimals(const Estimate& estimate) { return estimate.total < 10'000'000'000 ? 3 : 2; }
+
+std::string moment(Stage stage, int step) {
+  switch (stage) {
+    case Stage::Forward:
+    case Stage::Backward:
+    case Stage::Optimizer:
+    case Stage::ZeroGrad:
+      return fmt::format("in {} of step {}", name(stage), step);
+    case Stage::Loaded:
+      return "while loading";
+    case Stage::Prefill:
+    case Stage::Decode:
+      return fmt::format("in {}", name(stage));
+    case Stage::Outside:
+      break;
+  }
+  return "between stages";
 }
 
 std::string both_units(std::uint64_t bytes) {
@@ -35,12 +67,12 @@ std::string short_name(const ModelConfig& model) {
                                               : model.name.substr(0, kNameCharacters - 3) + "...";
 }
 
-std::string workload_text(const Workload& workload) {
+std::string workload_text(const Workload& workload, Search search) {
   const auto* training = std::get_if<TrainingOptions>(&workload);
   std::string text =
       fmt::format("{} in {}", training ? "training" : "inference", name(precision_of(workload)));
   if (training != nullptr) text += fmt::format(" with {}", training->optimizer.name);
-  text += fmt::format(", batch {} x {} tokens", batch_of(workload), seq_of(workload));
+  text += ", " + sizes_text(workload, search);
   if (training != nullptr && training->accumulate > 1) {
     text += fmt::format(", {} micro-batches a step", training->accumulate);
   }
@@ -70,11 +102,12 @@ std::string wrapped(const std::string& text, std::size_t indent) {
 
 std::string runtime_text(const Workload& workload) {
   const char* more = std::holds_alternative<TrainingOptions>(workload)
-                         ? "it keeps activations that vramfit recomputes, and its allocator's "
-                           "rounding comes on top"
-                         : "its temporaries are larger, and its allocator's rounding comes on top";
-  return fmt::format("runtime: vramfit's own step. For the same step PyTorch needs more: {}.",
-                     more);
+                         ? "it keeps activations and logits that vramfit computes again or in "
+                           "pieces, and holds on to what its allocator rounds up"
+                         : "its temporaries are larger, and it holds on to what its allocator "
+                           "rounds up";
+  return fmt::format(
+      "runtime: vramfit, this project's own step. PyTorch needs more for the same: {}.", more);
 }
 
 }  // namespace vramfit::fit

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "estimator/estimate.h"
+#include "estimator/fit/question.h"
 
 // Pieces of text that both the picture and the table of cards use.
 namespace vramfit::fit {
@@ -13,8 +13,14 @@ inline constexpr std::size_t kColumns = 100;
 /// "6,738,415,616".
 std::string grouped(std::int64_t number);
 
-/// Bytes as GB (1e9), without the unit.
+/// Bytes as GB (1e9), without the unit; what would look like nothing is "<0.01".
 std::string gb(std::uint64_t bytes, int decimals = 2);
+
+/// Decimals of GB in a table: small models are a matter of MB.
+int table_decimals(const Estimate& estimate);
+
+/// "in backward of step 2"; "in prefill".
+std::string moment(Stage stage, int step);
 
 /// "25.76 GB (23.99 GiB)".
 std::string both_units(std::uint64_t bytes);
@@ -22,8 +28,9 @@ std::string both_units(std::uint64_t bytes);
 /// The model's name, at most 40 characters of it.
 std::string short_name(const ModelConfig& model);
 
-/// "training in fp16 with adamw, batch 4 x 512 tokens, flash attention".
-std::string workload_text(const Workload& workload);
+/// "training in fp16 with adamw, batch 4 x 512 tokens, flash attention"; what is searched for is
+/// not named by its number.
+std::string workload_text(const Workload& workload, Search search);
 
 /// `text` in lines of at most kColumns, those after the first indented by `indent`.
 std::string wrapped(const std::string& text, std::size_t indent);

@@ -14,7 +14,7 @@ constexpr const char* kRow = "  {:<17}{:>9}{:>9}{:>9}\n";
 class Table {
  public:
   Table(const Estimate& estimate, const char* title)
-      : decimals_(estimate.total < 10'000'000'000 ? 3 : 2),
+      : decimals_(table_decimals(estimate)),
         lines_(fmt::format(kRow, title, "before", "after", "peak")) {}
 
   void row(const std::string& label, std::uint64_t before, std::uint64_t after,

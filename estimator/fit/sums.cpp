@@ -1,0 +1,72 @@
+#include "estimator/fit/sums.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "estimator/fit/bars.h"
+#include "estimator/fit/text.h"
+
+namespace vramfit::fit {
+namespace {
+
+class Table {
+ public:
+  Table(const Estimate& estimate, const Budget& budget)
+      : estimate_(estimate),
+        budget_(budget),
+        bars_(estimate.total),
+        decimals_(table_decimals(estimate)) {}
+
+  std::string text() {
+    lines_ = fmt::format("The peak, {}\n", moment(estimate_.peak.stage, estimate_.peak.step));
+    row("component", "GB", "B/param", bars_.legend());
+    for (std::size_t i = 0; i < kCategories; ++i) component(static_cast<Category>(i));
+    lines_ += "\n";
+    sum("allocated", estimate_.levels.allocated);
+    sum("reserved", estimate_.levels.reserved);
+    const Overhead& overhead = budget_.overhead;
+    row("+ overhead", gb(overhead.total(), decimals_), "",
+        fmt::format("driver {}, context {}, libraries {}", gb(overhead.driver_reserved),
+                    gb(overhead.context), gb(overhead.libraries)));
+    sum("= total", estimate_.total, bars_.bar(estimate_.total));
+    if (budget_.headroom > 0) row("+ headroom", gb(budget_.headroom, decimals_), "", "");
+    row("VRAM", gb(budget_.vram, decimals_), "", bars_.bar(budget_.vram, '='));
+    return lines_;
+  }
+
+ private:
+  void row(const std::string& label, const std::string& size, const std::string& each,
+           const std::string& rest) {
+    lines_ += fmt::format("  {:<17}{:>9}{:>9}   {}", label, size, each, rest);
+    lines_.erase(lines_.find_last_not_of(' ') + 1);
+    lines_ += '\n';
+  }
+
+  void sum(const std::string& label, std::uint64_t bytes, const std::string& bar = "") {
+    const double each = static_cast<double>(bytes) / static_cast<double>(estimate_.parameters);
+    row(label, gb(bytes, decimals_), fmt::format("{:.2f}", each), bar);
+  }
+
+  void component(Category category) {
+    const std::uint64_t bytes = estimate_.peak.by_category[category];
+    if (bytes == 0) return;
+    std::string label = name(category);
+    std::replace(label.begin(), label.end(), '_', ' ');
+    sum(label, bytes, bars_.bar(bytes));
+  }
+
+  const Estimate& estimate_;
+  const Budget& budget_;
+  const Bars bars_;
+  const int decimals_;
+  std::string lines_;
+};
+
+}  // namespace
+
+std::string sums(const Estimate& estimate, const Budget& budget) {
+  return Table(estimate, budget).text();
+}
+
+}  // namespace vramfit::fit

@@ -1,0 +1,58 @@
+#include "bench/counters.h"
+
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <stdexcept>
+
+#include "bench/article.h"
+#include "model/transformer/parameters.h"
+
+namespace vramfit::bench {
+
+void Counters::set(const std::string& name, double value) {
+  if (!std::isfinite(value)) throw std::logic_error("counter " + name + " is no number");
+  state_.counters[name] = ::benchmark::Counter(value);
+}
+
+void count_run(Counters& counters, const std::string& prefix, const RunReport& report) {
+  counters.set(prefix + "_allocated", report.peak.allocated);
+  counters.set(prefix + "_reserved", report.reserved);
+  for (std::size_t i = 0; i < kCategories; ++i) {
+    counters.set(prefix + "_" + kCategoryNames[i],
+                 report.peak.by_category[static_cast<Category>(i)]);
+  }
+  // With accumulation a stage comes once a micro-batch: the last one's `after`, the highest peak.
+  std::map<std::string, StageRecord> stages;
+  for (const StageRecord& record : report.stages) {
+    const std::string key =
+        prefix + "_step" + std::to_string(std::max(record.step, 1)) + "_" + name(record.stage);
+    const auto [it, first] = stages.emplace(key, record);
+    if (first) continue;
+    it->second.after = record.after;
+    it->second.peak = std::max(it->second.peak, record.peak);
+  }
+  for (const auto& [key, record] : stages) {
+    counters.set(key + "_after", record.after);
+    counters.set(key + "_peak", record.peak);
+  }
+}
+
+void count_model(Counters& counters, const ModelConfig& config) {
+  counters.set("params", static_cast<double>(parameter_count(config)));
+  counters.set("params_stored", static_cast<double>(stored_parameter_count(config)));
+}
+
+void count_card(Counters& counters, const Case& c, std::uint64_t reserved) {
+  if (c.card == nullptr) return;
+  counters.set("pred_device_used",
+               reserved + c.card->overhead.context + c.card->overhead.libraries);
+}
+
+void count_article(Counters& counters, const Row& row) {
+  for (const auto& [counter, value] : article_figures(row.name())) counters.set(counter, value);
+}
+
+}  // namespace vramfit::bench

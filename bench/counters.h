@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "bench/case.h"
+#include "model/transformer/run.h"
+
+namespace benchmark {
+class State;
+}
+
+namespace vramfit::bench {
+
+/// A row's counters. Bytes are exact below 2^53; a value that is no number is a defect and throws,
+/// as JSON has no way to write it.
+class Counters {
+ public:
+  explicit Counters(::benchmark::State& state) : state_(state) {}
+  void set(const std::string& name, double value);
+  void set(const std::string& name, std::uint64_t value) { set(name, static_cast<double>(value)); }
+
+ private:
+  ::benchmark::State& state_;
+};
+
+/// `prefix`_allocated, _reserved and _<category> at the peak, _step<n>_<stage>_{after,peak}.
+/// `prefix` is "pred" or "mem". Loading counts to step 1.
+void count_run(Counters& counters, const std::string& prefix, const RunReport& report);
+
+/// params and params_stored.
+void count_model(Counters& counters, const ModelConfig& config);
+
+/// pred_device_used on the row's virtual card: `reserved` and what context and libraries take.
+/// Nothing on other devices.
+void count_card(Counters& counters, const Case& row, std::uint64_t reserved);
+
+/// article_*, where the article states figures for this row.
+void count_article(Counters& counters, const Row& row);
+
+}  // namespace vramfit::bench

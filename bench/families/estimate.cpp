@@ -1,0 +1,104 @@
+#include <benchmark/benchmark.h>
+
+#include <memory>
+
+#include "bench/families.h"
+#include "estimator/dry_run.h"
+#include "estimator/models.h"
+#include "model/memory/pool.h"
+
+namespace vramfit::bench {
+namespace {
+
+constexpr std::int64_t kBatch = 4;
+constexpr std::int64_t kSeq = 512;
+constexpr const char* kTrainingLabel = "bf16, adamw, batch 4, seq 512, on an H200";
+constexpr const char* kInferenceLabel = "bf16, batch 4, seq 512, on an H200";
+constexpr Arch kArch{90};
+
+TrainingOptions training() {
+  TrainingOptions options;
+  options.batch = kBatch;
+  options.seq = kSeq;
+  return options;
+}
+
+/// A virtual GPU with a model loaded and its first step, where optimizer states are born, taken.
+struct Loaded {
+  explicit Loaded(const ModelConfig& config) : trainer(device, ledger, config, training()) {
+    trainer.step(batches);
+  }
+  VirtualSource source;
+  Pool pool{source};
+  Ledger ledger{pool};
+  VirtualDevice device{kArch};
+  Trainer trainer;
+  BatchLoader batches = random_batches(1, 1);
+};
+
+/// One training step, allocator and ledger included. Each starts from a ledger of one step, as a
+/// dry run's second does, and not from one that has grown for thousands.
+void training_step(::benchmark::State& state, const std::string& model) {
+  const ModelConfig config = model_named(model);
+  for (auto _ : state) {
+    state.PauseTiming();
+    auto loaded = std::make_unique<Loaded>(config);
+    state.ResumeTiming();
+    loaded->trainer.step(loaded->batches);
+    auto peak = loaded->ledger.peak().allocated;
+    ::benchmark::DoNotOptimize(peak);
+    state.PauseTiming();
+    loaded.reset();
+    state.ResumeTiming();
+  }
+  state.SetLabel(kTrainingLabel);
+}
+
+/// The whole answer: load and two steps.
+void training_run(::benchmark::State& state, const std::string& model) {
+  const ModelConfig config = model_named(model);
+  for (auto _ : state) {
+    auto reserved = dry_run({kArch}, config, training()).reserved;
+    ::benchmark::DoNotOptimize(reserved);
+  }
+  state.SetLabel(kTrainingLabel);
+}
+
+/// Load and prefill.
+void inference_run(::benchmark::State& state, const std::string& model) {
+  const ModelConfig config = model_named(model);
+  GenerationOptions options;
+  options.batch = kBatch;
+  options.seq = kSeq;
+  for (auto _ : state) {
+    auto reserved = dry_run({kArch}, config, options).reserved;
+    ::benchmark::DoNotOptimize(reserved);
+  }
+  state.SetLabel(kInferenceLabel);
+}
+
+}  // namespace
+
+std::vector<LatencyBenchmark> latency_benchmarks() {
+  using Run = void (*)(::benchmark::State&, const std::string&);
+  struct Kind {
+    const char* before;
+    const char* after;
+    Run run;
+  };
+  constexpr Kind kKinds[] = {{"Estimate/training/", "", training_step},
+                             {"Estimate/training/", "/steps:2", training_run},
+                             {"Estimate/inference/", "", inference_run}};
+  std::vector<LatencyBenchmark> list;
+  for (const char* model : {"llama2-7b", "llama2-70b"}) {
+    for (const Kind& kind : kKinds) {
+      list.push_back({std::string(kind.before) + model + kind.after,
+                      [run = kind.run, model = std::string(model)](::benchmark::State& state) {
+                        run(state, model);
+                      }});
+    }
+  }
+  return list;
+}
+
+}  // namespace vramfit::bench

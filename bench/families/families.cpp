@@ -1,0 +1,27 @@
+#include "bench/families.h"
+
+#include "bench/case.h"
+
+namespace vramfit::bench {
+
+const std::vector<Family>& families() {
+  using enum Axis;
+  static const std::vector<Axis> generation = {Model, Precision, Batch, Seq, Attention, Generate};
+  static const std::vector<Family> list = {
+      {"Training",
+       {Model, Precision, Optimizer, Batch, Seq, Attention, Accumulate},
+       true,
+       check_training,
+       run_training},
+      {"Inference", generation, true, check_generation, run_inference},
+      {"KvCache", generation, true, check_generation, run_kv_cache},
+      {"OomCliff",
+       {Model, Precision, Optimizer, Seq, Attention, Accumulate, Gpu},
+       false,
+       check_training,
+       run_oom_cliff},
+  };
+  return list;
+}
+
+}  // namespace vramfit::bench

@@ -1,0 +1,17 @@
+#include "bench/counters.h"
+#include "bench/families.h"
+#include "bench/memory_row.h"
+#include "bench/throughput.h"
+
+namespace vramfit::bench {
+
+/// Load, two steps of training: the article's waterfall, and the step where the peak is.
+void run_training(::benchmark::State& state, const Case& c) {
+  const TrainingOptions options = training_options(c);
+  const Outcome outcome = run_memory_row(state, c, training_workload(*c.config, options));
+  if (!outcome.measured) return;
+  Counters counters(state);
+  count_training_speed(counters, *c.config, options, *outcome.measured);
+}
+
+}  // namespace vramfit::bench

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace vramfit::bench {
+
+/// Google Benchmark's flags that rows' names, lists and reports depend on. All others pass through.
+struct GoogleFlags {
+  std::string filter;
+  bool list = false;
+  std::string format = "console";
+  std::string out;  ///< a file; "" for none
+  std::string out_format = "json";
+  bool min_time = false;  ///< it is given, whatever it is
+
+  std::vector<std::string> pass_on;  ///< for benchmark::Initialize
+};
+
+/// Reads them as Google Benchmark does, "--name=value", after its environment variables. Throws
+/// BadInput on a format that it does not have.
+GoogleFlags parse_google_flags(const std::vector<std::string>& arguments);
+
+/// Throws BadInput where `path`, --benchmark_out's, cannot be written; "" is no file.
+void require_writable(const std::string& path);
+
+}  // namespace vramfit::bench

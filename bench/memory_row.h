@@ -1,0 +1,41 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "bench/case.h"
+#include "estimator/dry_run.h"
+
+namespace benchmark {
+class State;
+}
+
+namespace vramfit::bench {
+
+/// A run in its two forms: on paper, and on whatever device.
+struct Workload {
+  std::function<RunReport(const VirtualGpu&)> predict;
+  RealDevice::Run run;
+};
+
+Workload training_workload(const ModelConfig& config, const TrainingOptions& options);
+Workload generation_workload(const ModelConfig& config, const GenerationOptions& options);
+
+/// What a row's run came to.
+struct Outcome {
+  RunReport predicted;  ///< without a limit, so that it says what would be needed
+  std::optional<Measurement> measured;
+
+  /// What is measured where something is, otherwise what is predicted.
+  const RunReport& best() const { return measured ? measured->report : predicted; }
+};
+
+/// Runs the workload once for each iteration and sets all counters that a memory row has, `oom` and
+/// the label. The time shown is that of the run: of the dry run on a virtual card.
+Outcome run_memory_row(::benchmark::State& state, const Case& row, const Workload& workload);
+
+/// How a row's figures came about: "predicted, virtual:h200". First in every label.
+std::string evidence(const Case& row);
+
+}  // namespace vramfit::bench

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <benchmark/benchmark.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace vramfit::bench {
+
+/// Hands Google Benchmark's reports on in the form that ours have:
+/// - names are the frozen ones, without the "/iterations:1" or "/min_time:0.1" that stating either
+///   adds;
+/// - no counter is NaN or infinite, which JSON cannot say (the variation of a zero is such);
+/// - a console line shows the few counters that a person reads, the other formats all of them;
+/// - CSV comes out at the end, as its header must know every row's counters.
+class Reporter final : public ::benchmark::BenchmarkReporter {
+ public:
+  /// `to` must outlive the reporter; `format` is the one it writes.
+  Reporter(::benchmark::BenchmarkReporter& to, std::string format)
+      : to_(to), format_(std::move(format)) {}
+
+  bool ReportContext(const Context& context) override;
+  void ReportRuns(const std::vector<Run>& runs) override;
+  void Finalize() override;
+
+ private:
+  ::benchmark::BenchmarkReporter& to_;
+  std::string format_;
+  std::vector<Run> held_;  ///< CSV's
+};
+
+/// What --benchmark_out is written by.
+std::unique_ptr<::benchmark::BenchmarkReporter> make_file_reporter(const std::string& format);
+
+}  // namespace vramfit::bench

@@ -1,0 +1,110 @@
+#include "bench/selection.h"
+
+#include <algorithm>
+
+#include "bench/families.h"
+#include "estimator/models.h"
+#include "model/errors.h"
+#include "model/transformer/parameters.h"
+
+namespace vramfit::bench {
+namespace {
+
+struct Placed {
+  Row row;
+  const Card* card;
+};
+
+/// The row on each device it is for.
+std::vector<Placed> place(const Row& row, const Target& target) {
+  if (!row[Axis::Gpu].empty()) return {{row, &card_named(row[Axis::Gpu])}};
+  if (target.device) return {{row, nullptr}};
+  if (target.cards.size() == 1) return {{row, target.cards.front()}};
+  std::vector<Placed> placed;
+  for (const Card* card : target.cards) {
+    placed.push_back({row, card});
+    placed.back().row[Axis::Gpu] = card->name;
+  }
+  return placed;
+}
+
+/// What stands against this row, or "".
+std::string objection(const Case& c) {
+  try {
+    if (c.device != nullptr) c.device->check(parameter_count(*c.config));
+    c.row.family->check(c);
+  } catch (const BadInput& error) {
+    return error.what();
+  }
+  return "";
+}
+
+bool any_typed(const Family& family, const AxisLists& typed) {
+  return std::any_of(family.axes.begin(), family.axes.end(),
+                     [&](Axis axis) { return !typed[index(axis)].empty(); });
+}
+
+/// Whether some row has this value.
+bool has_value(const std::vector<Case>& cases, std::size_t axis, const std::string& value) {
+  return std::any_of(cases.begin(), cases.end(),
+                     [&](const Case& c) { return c.row.values[axis] == value; });
+}
+
+/// Each typed value is in a row that runs, unless the filter is what left it out.
+void require_typed_values(const Selection& selection, const AxisLists& typed,
+                          const std::vector<std::pair<Case, std::string>>& refused) {
+  for (std::size_t axis = 0; axis < kAxes; ++axis) {
+    bool some = typed[axis].empty();
+    for (const std::string& value : typed[axis]) {
+      if (has_value(selection.cases, axis, value)) {
+        some = true;
+        continue;
+      }
+      const auto why = std::find_if(refused.begin(), refused.end(), [&](const auto& one) {
+        return one.first.row.values[axis] == value;
+      });
+      if (why != refused.end()) throw BadInput(why->second);
+    }
+    if (some) continue;
+    throw BadInput(std::string(axes()[axis].flag) + ": no selected row has " + typed[axis].front() +
+                   "; another --benchmark_filter, or without --" + axes()[axis].flag);
+  }
+}
+
+}  // namespace
+
+Models::Models(std::optional<ModelConfig> given) {
+  if (given) models_.emplace(given->name, *given);
+}
+
+const ModelConfig& Models::operator[](const std::string& name) {
+  const auto it = models_.find(name);
+  return it != models_.end() ? it->second : models_.emplace(name, model_named(name)).first->second;
+}
+
+Selection select(const std::vector<Row>& rows, const AxisLists& typed, const Filter& filter,
+                 const Target& target, Models& models) {
+  Selection selection;
+  std::vector<std::pair<Case, std::string>> refused;
+  for (const Row& row : rows) {
+    if (target.device && !row.family->on_real_devices) continue;
+    for (const Placed& placed : place(row, target)) {
+      const std::string name = placed.row.name();
+      if (!filter.selects(name)) continue;
+      const Case c{placed.row, &models[placed.row[Axis::Model]], placed.card, target.device.get()};
+      const std::string why = objection(c);
+      if (why.empty()) {
+        selection.cases.push_back(c);
+      } else if (any_typed(*row.family, typed)) {
+        refused.emplace_back(c, why);
+        ++selection.left_out[why];
+      } else {
+        throw BadInput(name + ": " + why);
+      }
+    }
+  }
+  require_typed_values(selection, typed, refused);
+  return selection;
+}
+
+}  // namespace vramfit::bench

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/case.h"
+#include "bench/filter.h"
+#include "bench/options.h"
+#include "bench/target.h"
+
+namespace vramfit::bench {
+
+/// Models by name: those of data/models, or the one that --config brought. Each is read once.
+class Models {
+ public:
+  explicit Models(std::optional<ModelConfig> given = std::nullopt);
+  /// Throws BadInput on an unknown name.
+  const ModelConfig& operator[](const std::string& name);
+
+ private:
+  std::map<std::string, ModelConfig> models_;
+};
+
+/// What will run, in the sweep's order.
+struct Selection {
+  std::vector<Case> cases;
+  /// Combinations of typed values that no run can have, and how many rows each reason took.
+  std::map<std::string, int> left_out;
+};
+
+/// The rows' cases on the target: on several virtual cards each row once a card. Keeps what
+/// `filter` selects, in every family that the target can run. `typed` are the flags' values, which
+/// `rows` are made with: a row that cannot run is left out where its family has one of those axes,
+/// and otherwise a mistake in the sweep. Throws BadInput on such, and where a typed value is in no
+/// row.
+Selection select(const std::vector<Row>& rows, const AxisLists& typed, const Filter& filter,
+                 const Target& target, Models& models);
+
+}  // namespace vramfit::bench

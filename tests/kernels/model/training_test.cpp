@@ -1,0 +1,103 @@
+#include <gtest/gtest.h>
+
+#include "tests/kernels/support/host_run.h"
+#include "tests/kernels/support/tiny_models.h"
+
+namespace vramfit {
+namespace {
+
+/// A tiny model that learns to continue a text, letter by letter.
+class Lesson {
+ public:
+  Lesson(ModelConfig config, DType precision, const char* optimizer, float learning_rate) {
+    config.hidden = 24;
+    TrainingOptions options;
+    options.precision = precision;
+    options.optimizer = optimizer_named(optimizer);
+    options.settings.learning_rate = learning_rate;
+    options.seq = static_cast<std::int64_t>(text().size()) - 1;
+    config.max_positions = options.seq;
+    trainer_.emplace(host_.device, host_.ledger, config, options);
+  }
+
+  double first_loss() {
+    trainer_->step(letters());
+    return trainer_->loss();
+  }
+  double loss_after(int steps) {
+    const BatchLoader batch = letters();
+    for (int step = 0; step < steps; ++step) trainer_->step(batch);
+    return trainer_->loss();
+  }
+
+ private:
+  static std::string text() { return "to be or not to be"; }
+  static BatchLoader letters() {
+    std::vector<std::int32_t> tokens;
+    for (const char letter : text()) tokens.push_back(letter == ' ' ? 26 : letter - 'a');
+    return fixed_batch({tokens.begin(), tokens.end() - 1}, {tokens.begin() + 1, tokens.end()});
+  }
+
+  Host host_;
+  std::optional<Trainer> trainer_;
+};
+
+struct Recipe {
+  DType precision;
+  const char* optimizer;
+  float learning_rate;
+};
+
+void PrintTo(const Recipe& recipe, std::ostream* stream) {
+  *stream << recipe.optimizer << " in " << name(recipe.precision);
+}
+
+std::string label(const Recipe& recipe) {
+  std::string text = std::string(recipe.optimizer) + "_" + name(recipe.precision);
+  for (char& letter : text) letter = letter == '-' ? '_' : letter;
+  return text;
+}
+
+class OverfitTest : public testing::TestWithParam<Recipe> {};
+
+TEST_P(OverfitTest, LearnsAShortTextByHeart) {
+  const auto& [precision, optimizer, rate] = GetParam();
+  for (const ModelConfig& config : {tiny_llama(), tiny_gpt2()}) {
+    Lesson lesson(config, precision, optimizer, rate);
+    EXPECT_LT(lesson.loss_after(60), 0.1) << config.name;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Recipes, OverfitTest,
+                         testing::Values(Recipe{DType::Fp32, "adamw", 1e-2F},
+                                         Recipe{DType::Bf16, "adamw-master", 1e-2F},
+                                         Recipe{DType::Fp16, "adamw-master", 1e-2F},
+                                         Recipe{DType::Fp16, "adamw", 1e-2F}),
+                         [](const auto& test) { return label(test.param); });
+
+class OptimizerTest : public testing::TestWithParam<Recipe> {};
+
+TEST_P(OptimizerTest, ReducesTheLoss) {
+  const auto& [precision, optimizer, rate] = GetParam();
+  Lesson lesson(tiny_llama(), precision, optimizer, rate);
+  const double before = lesson.first_loss();
+  EXPECT_GT(before, 3);
+  EXPECT_LT(lesson.loss_after(15), 0.75 * before);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Recipes, OptimizerTest,
+    testing::Values(Recipe{DType::Fp32, "sgd", 0.5F}, Recipe{DType::Fp32, "sgd-momentum", 0.1F},
+                    Recipe{DType::Fp32, "adamw", 1e-2F}, Recipe{DType::Fp32, "adamw-same", 1e-2F},
+                    Recipe{DType::Bf16, "sgd", 0.5F}, Recipe{DType::Bf16, "sgd-master", 0.5F},
+                    Recipe{DType::Bf16, "sgd-momentum", 0.1F}, Recipe{DType::Bf16, "adamw", 1e-2F},
+                    Recipe{DType::Bf16, "adamw-master", 1e-2F},
+                    Recipe{DType::Bf16, "adamw-same", 1e-2F}, Recipe{DType::Fp16, "sgd", 0.5F},
+                    Recipe{DType::Fp16, "sgd-master", 0.5F},
+                    Recipe{DType::Fp16, "sgd-momentum", 0.1F}, Recipe{DType::Fp16, "adamw", 1e-2F},
+                    Recipe{DType::Fp16, "adamw-master", 1e-2F},
+                    Recipe{DType::Fp16, "adamw-same", 1e-2F}),
+    [](const auto& test) { return label(test.param); });
+
+}  // namespace
+}  // namespace vramfit

@@ -1,0 +1,113 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/kernels/support/finite_difference.h"
+#include "tests/kernels/support/safetensors.h"
+#include "tests/kernels/support/update_case.h"
+
+namespace vramfit {
+namespace {
+
+/// What make_fixture.py gave torch.optim.
+OptimizerSettings fixture_settings() {
+  OptimizerSettings settings;
+  settings.learning_rate = 1e-2F;
+  return settings;
+}
+
+class OptimizerFixtureTest : public testing::TestWithParam<const char*> {};
+
+TEST_P(OptimizerFixtureTest, StepsAsTorchDoes) {
+  const Safetensors reference(fixture("optimizers.safetensors"));
+  const std::vector<double>& start = reference.values("param0");
+  const std::vector<double>& gradients = reference.values("grads");
+  const std::vector<double>& expected = reference.values(GetParam());
+  UpdateCase update(optimizer_named(GetParam()), DType::Fp32, start, fixture_settings());
+  const std::size_t count = start.size();
+  for (std::size_t step = 0; step * count < gradients.size(); ++step) {
+    const auto first = gradients.begin() + static_cast<std::ptrdiff_t>(step * count);
+    update.step({first, first + static_cast<std::ptrdiff_t>(count)});
+    const std::vector<double> values = values_of(update.parameter);
+    for (std::size_t i = 0; i < count; ++i) {
+      ASSERT_NEAR(values[i], expected[step * count + i], 1e-6) << "step " << step + 1 << ", " << i;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Torch, OptimizerFixtureTest,
+                         testing::Values("adamw", "sgd", "sgd-momentum"), [](const auto& test) {
+                           const std::string kind = test.param;
+                           return kind == "sgd-momentum" ? "sgd_momentum" : kind;
+                         });
+
+TEST(Optimizer, AdamwDecaysOnlyWhatDecays) {
+  OptimizerSettings settings;
+  settings.learning_rate = 0.5F;
+  settings.weight_decay = 0.25F;
+  for (const bool decays : {false, true}) {
+    UpdateCase update(optimizer_named("adamw"), DType::Fp64, {1, -2}, settings, decays);
+    update.step({0, 0});
+    EXPECT_EQ(values_of(update.parameter),
+              decays ? (std::vector<double>{0.875, -1.75}) : (std::vector<double>{1, -2}));
+  }
+}
+
+TEST(Optimizer, SgdDoesNotDecay) {
+  OptimizerSettings settings;
+  settings.learning_rate = 0.5F;
+  UpdateCase update(optimizer_named("sgd"), DType::Fp64, {1, -2}, settings);
+  update.step({0, 2});
+  EXPECT_EQ(values_of(update.parameter), (std::vector<double>{1, -3}));
+}
+
+/// What -master is for: steps below half of a bf16 weight's last place are lost without it.
+TEST(Optimizer, MastersKeepSmallSteps) {
+  OptimizerSettings settings;
+  settings.learning_rate = 1.0F;
+  const double small = std::ldexp(1.0, -10);  // bf16 at 1 has steps of 2^-7 above and 2^-8 below
+  UpdateCase plain(optimizer_named("sgd"), DType::Bf16, {1}, settings);
+  UpdateCase with_master(optimizer_named("sgd-master"), DType::Bf16, {1}, settings);
+  for (int step = 0; step < 8; ++step) {
+    plain.step({small});
+    with_master.step({small});
+  }
+  EXPECT_EQ(values_of(plain.parameter), std::vector<double>{1});
+  EXPECT_EQ(values_of(with_master.parameter), std::vector<double>{1 - 8 * small});
+  EXPECT_EQ(values_of(with_master.master), std::vector<double>{1 - 8 * small});
+}
+
+TEST(Optimizer, MomentsAreKeptInTheirDtype) {
+  const double gradient = 1 + std::ldexp(1.0, -7);  // its square is no bf16 number
+  UpdateCase wide(optimizer_named("adamw"), DType::Bf16, {1}, {});
+  UpdateCase same(optimizer_named("adamw-same"), DType::Bf16, {1}, {});
+  wide.step({gradient});
+  same.step({gradient});
+  ASSERT_EQ(wide.variance.dtype(), DType::Fp32);
+  ASSERT_EQ(same.variance.dtype(), DType::Bf16);
+  const double expected = (1 - static_cast<double>(0.95F)) * gradient * gradient;
+  EXPECT_NEAR(values_of(wide.variance)[0], expected, 1e-7);
+  EXPECT_NE(values_of(same.variance)[0], values_of(wide.variance)[0]);
+  EXPECT_NEAR(values_of(same.variance)[0], expected, expected / 256);
+  // The step itself is taken before rounding, so it is the same.
+  EXPECT_EQ(values_of(same.parameter), values_of(wide.parameter));
+}
+
+/// A fp16 v underflows for gradients below about 1e-3; the step has to stay bounded.
+TEST(Optimizer, AVarianceThatUnderflowsDoesNotBlowUpTheStep) {
+  OptimizerSettings settings;
+  settings.learning_rate = 1e-2F;
+  UpdateCase update(optimizer_named("adamw-same"), DType::Fp16, {1}, settings, false);
+  for (int step = 0; step < 5; ++step) update.step({1e-5});
+  EXPECT_EQ(values_of(update.variance), std::vector<double>{0});
+  EXPECT_NEAR(values_of(update.parameter)[0], 0.9, 0.06);
+}
+
+TEST(Optimizer, RefusesStatesThatItsKindDoesNotKeep) {
+  UpdateCase update(optimizer_named("adamw"), DType::Fp32, {1}, {});
+  update.kind = optimizer_named("sgd");
+  EXPECT_THROW(update.step({0}), std::logic_error);
+}
+
+}  // namespace
+}  // namespace vramfit

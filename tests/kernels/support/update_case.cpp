@@ -1,0 +1,35 @@
+#include "tests/kernels/support/update_case.h"
+
+namespace vramfit {
+
+UpdateCase::UpdateCase(const OptimizerKind& kind_, DType dtype, const std::vector<double>& start,
+                       const OptimizerSettings& settings, bool decays)
+    : bench(dtype), kind(kind_), settings_(settings), decays_(decays) {
+  const Shape shape = {static_cast<std::int64_t>(start.size())};
+  parameter = bench.empty(shape);
+  gradient_ = bench.empty(shape);
+  set_values(parameter, start);
+  if (kind.master) master = bench.floats(shape);
+  if (kind.moments >= 1) momentum = moment(shape);
+  if (kind.moments >= 2) variance = moment(shape);
+}
+
+Tensor UpdateCase::moment(const Shape& shape) {
+  return kind.moments_as_weights ? bench.empty(shape) : bench.sums(shape);
+}
+
+void UpdateCase::use_scaler(float scale, float good_steps) {
+  scaler_ = bench.floats({LossScale::kValues});
+  set_values(scaler_, {double{scale}, double{good_steps}, 0});
+}
+
+void UpdateCase::step(const std::vector<double>& gradient) {
+  set_values(gradient_, gradient);
+  const auto or_null = [](const Tensor& tensor) { return tensor ? &tensor : nullptr; };
+  const std::vector<ParameterUpdate> updates = {
+      {&parameter, &gradient_, or_null(master), or_null(momentum), or_null(variance), decays_}};
+  Tensor table = bench.bytes(optimizer_workspace_bytes(updates.size()));
+  bench.device.run(OptimizerStep{kind, settings_, updates, ++step_, or_null(scaler_), table});
+}
+
+}  // namespace vramfit

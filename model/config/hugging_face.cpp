@@ -243,8 +243,9 @@ ModelConfig read_hugging_face(const std::filesystem::path& config_json) {
     throw BadInput("config: '" + path + "' is larger than 1 MiB; a Hugging Face config.json");
   }
   text.resize(static_cast<std::size_t>(file.gcount()));
-  const std::string folder =
-      std::filesystem::absolute(config_json, ignored).parent_path().filename().string();
+  const std::filesystem::path whole =
+      std::filesystem::absolute(config_json, ignored).lexically_normal();
+  const std::string folder = whole.parent_path().filename().string();
   return parse_hugging_face(text, folder.empty() ? path : folder);
 }
 

@@ -138,17 +138,24 @@ void JsonReader::fail(const char* key, const std::string& what) const {
 }
 
 nlohmann::json parse_json_object(const std::string& text, const std::string& source) {
+  const auto fail_at = [&source](std::size_t byte) {
+    throw BadInput(source + ": not valid JSON at byte " + std::to_string(byte) +
+                   "; a Hugging Face config.json is expected");
+  };
+  // The parser would take a zero for the end, whatever follows it.
+  const std::size_t zero = text.find('\0');
+  if (zero != std::string::npos) fail_at(zero + 1);
   nlohmann::json json;
   try {
     json = nlohmann::json::parse(text);
   } catch (const nlohmann::json::parse_error& error) {
-    throw BadInput(source + ": not valid JSON at byte " + std::to_string(error.byte) +
-                   "; a Hugging Face config.json is expected");
+    fail_at(error.byte);
   } catch (const nlohmann::json::out_of_range&) {
     throw BadInput(source + ": a number is out of range; at most 1.8e308");
   }
-  if (!json.is_object())
+  if (!json.is_object()) {
     throw BadInput(source + ": not a JSON object; a Hugging Face config.json is expected");
+  }
   return json;
 }
 

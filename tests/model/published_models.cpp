@@ -1,0 +1,32 @@
+#include "tests/model/published_models.h"
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+
+#include "model/config/hugging_face.h"
+
+namespace vramfit {
+
+std::filesystem::path models_folder() { return std::filesystem::path(VRAMFIT_DATA_DIR) / "models"; }
+
+std::vector<std::string> published_names() {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(models_folder())) {
+    if (entry.is_directory()) names.push_back(entry.path().filename().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+ModelConfig published(const std::string& name) {
+  return read_hugging_face(models_folder() / name / "config.json");
+}
+
+std::string text_of(const std::filesystem::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+}  // namespace vramfit

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "model/config/model_config.h"
+
+namespace vramfit {
+
+/// data/models, as the build knows it.
+std::filesystem::path models_folder();
+
+/// The folders in it that hold a config.json, sorted.
+std::vector<std::string> published_names();
+
+ModelConfig published(const std::string& name);
+
+/// The whole of a file.
+std::string text_of(const std::filesystem::path& path);
+
+}  // namespace vramfit

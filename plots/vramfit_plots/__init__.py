@@ -1,0 +1,1 @@
+"""Turns vramfit's benchmark JSON into the article's tables and figures."""

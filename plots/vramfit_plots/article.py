@@ -1,0 +1,64 @@
+"""The article's own figures, from data/article."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from vramfit_plots.errors import BadInputError
+from vramfit_plots.files import read_json
+from vramfit_plots.units import GB
+
+BYTES_PER_WEIGHT = {"FP32": 4.0, "FP16": 2.0, "BF16": 2.0, "INT8": 1.0, "INT4": 0.5}
+
+_FILES = {
+    "inference": "table1_inference.json",
+    "waterfall": "table2_training_waterfall.json",
+    "oom_cliff": "table3_oom_cliff.json",
+    "multi_gpu": "table4_multi_gpu.json",
+    "claims": "claims.json",
+}
+_SCHEMA = 1
+
+
+@dataclass(frozen=True)
+class Article:
+    """Its tables as data/README.md describes them. GB, not bytes, as printed."""
+
+    inference: Mapping[str, Any]
+    waterfall: Mapping[str, Any]
+    oom_cliff: Mapping[str, Any]
+    multi_gpu: Mapping[str, Any]
+    claims: list[Mapping[str, Any]]
+
+    def assumed_parameters(self) -> dict[str, float]:
+        """How many parameters the article's sizes of its two models come to."""
+        fp16 = next(row for row in self.inference["rows"] if row["precision"] == "FP16")
+        per_weight = BYTES_PER_WEIGHT["FP16"]
+        return {
+            self.inference["model"]: fp16["model"] * GB / per_weight,
+            self.multi_gpu["model"]: self.multi_gpu["model_gb"] * GB / per_weight,
+        }
+
+    def claim(self, claim_id: str) -> Mapping[str, Any]:
+        for claim in self.claims:
+            if claim["id"] == claim_id:
+                return claim
+        raise BadInputError(f"data/article/claims.json: no claim '{claim_id}'")
+
+    def stage_memory(self, stage: str) -> float:
+        """Table 2, in bytes."""
+        for row in self.waterfall["rows"]:
+            if row["stage"] == stage:
+                return row["memory"] * GB
+        raise BadInputError(f"data/article/{_FILES['waterfall']}: no stage '{stage}'")
+
+
+def load_article(folder: Path) -> Article:
+    documents = {}
+    for name, file in _FILES.items():
+        documents[name] = read_json(folder / file)
+        if documents[name].get("schema") != _SCHEMA:
+            raise BadInputError(f"{folder / file}: schema: this program reads {_SCHEMA}")
+    documents["claims"] = documents["claims"]["claims"]
+    return Article(**documents)

@@ -1,0 +1,92 @@
+"""The article's formulas as they stand, to find where it disagrees with itself. Bytes."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from vramfit_plots.models import Model
+from vramfit_plots.row_name import RowName, parse
+from vramfit_plots.units import GB
+
+_BYTES_PER_WEIGHT = {"fp32": 4.0, "fp16": 2.0, "bf16": 2.0, "int8": 1.0, "int4": 0.5}
+OPTIMIZER_BYTES = {"adam": 12.0, "sgd": 4.0}
+_ACTIVATION_FACTOR = 12
+
+
+@dataclass(frozen=True)
+class Question:
+    """What will_it_fit asks, with its defaults."""
+
+    parameters: float
+    precision: str = "fp16"
+    training: bool = True
+    optimizer: str = "adam"
+    batch: int = 1
+    seq: int = 2048
+    hidden: int = 4096
+    layers: int = 32
+
+    @property
+    def bytes_per_weight(self) -> float:
+        return _BYTES_PER_WEIGHT[self.precision]
+
+
+def question_about(name: RowName, model: Model) -> Question:
+    """A row's case, with the model's true shape. Optimizers that the article does not know are
+    its Adam, as it has no other with moments."""
+    return Question(
+        model.parameters,
+        precision=name.precision,
+        training=bool(name.optimizer),
+        optimizer="sgd" if name.optimizer.startswith("sgd") else "adam",
+        batch=name.number("batch"),
+        seq=name.number("seq"),
+        hidden=model.hidden,
+        layers=model.layers,
+    )
+
+
+@dataclass(frozen=True)
+class Answer:
+    parameters: float
+    gradients: float
+    optimizer: float
+    activations: float
+    kv_cache: float
+
+    @property
+    def fixed(self) -> float:
+        """What does not grow with the batch."""
+        return self.parameters + self.gradients + self.optimizer
+
+    @property
+    def total(self) -> float:
+        return self.fixed + self.activations + self.kv_cache
+
+
+def will_it_fit(q: Question) -> Answer:
+    weights = q.parameters * q.bytes_per_weight
+    layer_tokens = q.hidden * q.layers * q.seq * q.batch * q.bytes_per_weight
+    if not q.training:
+        return Answer(weights, 0, 0, 0, kv_cache=2 * layer_tokens)
+    return Answer(
+        parameters=weights,
+        gradients=weights,
+        optimizer=q.parameters * OPTIMIZER_BYTES[q.optimizer],
+        activations=_ACTIVATION_FACTOR * layer_tokens,
+        kv_cache=0,
+    )
+
+
+def find_max_batch_size(q: Question, vram_gb: float) -> int:
+    """`q.batch` must be 1. Always with Adam's states, as the article has it."""
+    one = will_it_fit(q)
+    fixed = 2 * one.parameters + q.parameters * OPTIMIZER_BYTES["adam"]
+    rest = vram_gb * GB - fixed
+    return int(rest // one.activations) if rest > 0 else 0
+
+
+def total_of_row(row: str, models: Mapping[str, Model]) -> float | None:
+    """will_it_fit for a row's case; None where the model is none of ours."""
+    name = parse(row)
+    model = models.get(name.model)
+    return will_it_fit(question_about(name, model)).total if model else None

@@ -1,0 +1,88 @@
+"""Items about Tables 3 and 4: what fits a card, and several."""
+
+from itertools import pairwise
+
+from vramfit_plots.article_formulas import Question, find_max_batch_size
+from vramfit_plots.contradictions.common import differ, pytorch, seven_b, table_2_case
+from vramfit_plots.inputs import Inputs
+from vramfit_plots.row_name import parse
+from vramfit_plots.tables import multi_gpu
+from vramfit_plots.units import GB, MIB, OOM, gb, gigabytes, mib, number
+
+
+def adam_does_fit(inputs: Inputs) -> str | None:
+    claim = inputs.article.claim("adam_7b_does_not_fit")
+    row = claim["row"]
+    card = inputs.cards[row.rpartition("/gpu:")[2]]
+    largest = {
+        optimizer: inputs.need(row.replace("/adamw/", f"/{optimizer}/"), "pred_max_batch")
+        for optimizer in ("adamw", "adamw-same")
+    }
+    fitting = [f"{name} at batch {number(n)}" for name, n in largest.items() if n > 0]
+    if not fitting:
+        return None
+    batch, seq = table_2_case(inputs).number("batch"), parse(row).number("seq")
+    taken = pytorch(inputs, "adamw_fused", "device_used")
+    measured = (
+        f" PyTorch's fused AdamW takes {gigabytes(taken)} at batch {batch}."
+        if taken < card.vram
+        else ""
+    )
+    printed = {row["cells"][0]["max_batch"] for row in inputs.article.oom_cliff["rows"]}
+    table = "; Table 3 has OOM at every size" if printed == {OOM} else ""
+    return (
+        f"It says: {claim['text']}{table}. vramfit is predicted to fit {' and '.join(fitting)}, "
+        f"{seq} tokens each, into the {gigabytes(card.vram)} of an {card.title}.{measured}"
+    )
+
+
+def lora_column(inputs: Inputs) -> str | None:
+    article = inputs.article.oom_cliff
+    column = article["columns"][-1]
+    printed = {row["vram_gb"]: row["cells"][-1]["max_batch"] for row in article["rows"]}
+    coded = [
+        find_max_batch_size(Question(seven_b(inputs), "int8", seq=article["seq"]), vram)
+        for vram in printed
+    ]
+    numbers = {vram: n for vram, n in printed.items() if isinstance(n, int)}
+    if any(coded) or not numbers:
+        return None
+    sizes = list(numbers)
+    slopes = [(numbers[b] - numbers[a]) / (b - a) for a, b in pairwise(sizes)]
+    measured = ", ".join(
+        f"{n} in {mib(cap * MIB)}" for cap, n in inputs.reference.lora_max_batch.items()
+    )
+    rises = " and ".join(number(slope, 1) for slope in slopes)
+    line = f", rises by {rises} a GB rather than in a line" if differ(*slopes) else ""
+    return (
+        f"The column {column} ({', '.join(str(n) for n in printed.values())}) states no sequence "
+        f"length{line}, and its find_max_batch_size gives 0 in every row. PyTorch with LoRA on "
+        f"bf16 weights, {article['seq']} tokens: {measured}."
+    )
+
+
+def table_4_and_code(inputs: Inputs) -> str | None:
+    article = inputs.article.multi_gpu
+    assumed = inputs.article.assumed_parameters()[article["model"]]
+    shares = multi_gpu.shards(inputs)
+    row = next(row for row in article["rows"] if shares[row["strategy"]])
+    strategy, cell = row["strategy"], row["cells"][0]
+    whole = next(row for row in article["rows"] if not shares[row["strategy"]])
+    printed = [whole["cells"][0]["memory"] * GB, *(c["memory"] * GB for c in row["cells"])]
+    coded = [
+        multi_gpu.by_the_code(inputs, whole["strategy"], cell["gpus"]),
+        *(multi_gpu.by_the_code(inputs, strategy, c["gpus"]) for c in row["cells"]),
+    ]
+    if not differ(printed[0], coded[0]):
+        return None
+    fsdp = next(
+        line for line in inputs.reference.multi_gpu if line["case"][1:3] == ["fsdp", cell["gpus"]]
+    )
+    held = fsdp["result"]["stages"]["step1.optimizer"]["alloc"] * cell["gpus"]
+    measured = held / inputs.models[fsdp["case"][0]].parameters
+    return (
+        f"Table 4's {', '.join(gb(v, 0) for v in printed)} GB are "
+        f"{number(printed[0] / assumed)} B/param; its code's {number(coded[0] / assumed)} give "
+        f"{', '.join(gb(v, 0) for v in coded)}. Both hold, for different optimizers: PyTorch's "
+        f"FSDP with bf16 AdamW states holds {number(measured, 1)} B/param after a step."
+    )

@@ -1,0 +1,127 @@
+"""Items about Table 2 and training in one card."""
+
+from vramfit_plots.article_formulas import Answer, Question, will_it_fit
+from vramfit_plots.contradictions.common import (
+    differ,
+    pytorch,
+    seven_b,
+    table_2_case,
+    table_2_row,
+)
+from vramfit_plots.errors import AbsentError
+from vramfit_plots.inputs import Inputs
+from vramfit_plots.row_name import parse
+from vramfit_plots.sources import PREDICTED
+from vramfit_plots.tables.claims import outside_the_allocator
+from vramfit_plots.units import GB, gb, gigabytes, number, percent
+
+_PLAIN = {"batch", "seq"}  # the axes of a row with nothing unusual
+
+
+def _table_2_by_calculator(inputs: Inputs) -> Answer:
+    row = table_2_case(inputs)
+    return will_it_fit(Question(seven_b(inputs), batch=row.number("batch"), seq=row.number("seq")))
+
+
+def table_2_and_calculator(inputs: Inputs) -> str | None:
+    assumed = seven_b(inputs)
+    printed = inputs.article.stage_memory("optimizer")
+    answer = _table_2_by_calculator(inputs)
+    if not differ(printed, answer.fixed):
+        return None
+    master = inputs.article.claim("master_weights_extra")["value"] * GB
+    why = (
+        ""
+        if differ(answer.fixed - printed, master)
+        else f" The {gigabytes(master)} between are the fp32 master weights."
+    )
+    return (
+        f"Table 2 ends its optimizer step at {gigabytes(printed)}, "
+        f"{number(printed / assumed)} B/param. Its will_it_fit gives {gb(answer.fixed)} + "
+        f"{gigabytes(answer.activations)} for the same case, {number(answer.fixed / assumed)} "
+        f"B/param before activations.{why}"
+    )
+
+
+def activations(inputs: Inputs) -> str | None:
+    row = table_2_row(inputs)
+    article = inputs.article
+    printed = article.stage_memory("forward") - article.stage_memory("loaded")
+    formula = _table_2_by_calculator(inputs).activations
+    predicted = inputs.need(row, "pred_step1_forward_after") - inputs.need(
+        row, "pred_step1_loaded_after"
+    )
+    measured = pytorch(inputs, "adamw", "step1_forward_after") - pytorch(
+        inputs, "adamw", "step1_loaded_after"
+    )
+    if not any(differ(printed, other) for other in (formula, predicted, measured)):
+        return None
+    return (
+        f"Activations of one forward pass: {gb(printed)} in Table 2, {gb(formula)} by its factor "
+        f"of 12, {gb(predicted)} predicted for vramfit, which recomputes what is cheap, "
+        f"{gigabytes(measured)} measured in PyTorch."
+    )
+
+
+def torch_keeps_other_states(inputs: Inputs) -> str | None:
+    printed = inputs.article.stage_memory("optimizer")
+    after = pytorch(inputs, "adamw", "step1_optimizer_after")
+    peak = pytorch(inputs, "adamw", "step1_optimizer_peak")
+    if not differ(printed, after):
+        return None
+    return (
+        "torch.optim.AdamW, which its code uses, keeps m and v in the parameters' dtype: PyTorch "
+        f"holds {gb(after)} after the optimizer step where Table 2 has {gigabytes(printed)}; its "
+        f"default form peaks at {gigabytes(peak)} inside the step."
+    )
+
+
+def _first_step_peak(inputs: Inputs, row: str) -> float:
+    stages = [entry["stage"] for entry in inputs.article.waterfall["rows"]]
+    return max(inputs.need(row, f"pred_step1_{stage}_peak") for stage in stages)
+
+
+def first_step_only(inputs: Inputs) -> str | None:
+    """Told of the batch and length at which it shows most, all else as in Table 2."""
+    article_row = table_2_row(inputs)
+    start = article_row.split("/batch:")[0] + "/batch:"
+    peaks = {
+        name: (_first_step_peak(inputs, name), inputs.need(name, "pred_allocated"))
+        for name in inputs.run.rows.index
+        if name.startswith(start) and parse(name).axes.keys() == _PLAIN
+    }
+    if not peaks:
+        raise AbsentError(f"{start}*")
+    worst = max(peaks, key=lambda name: peaks[name][1] / peaks[name][0])
+    first, later = peaks[worst]
+    case = parse(worst)
+    if not differ(first, later):
+        return None
+    ddp = next(
+        line["result"]["stages"] for line in inputs.reference.multi_gpu if line["case"][1] == "ddp"
+    )
+    measured = [
+        max(reading["peak"] for stage, reading in ddp.items() if stage.startswith(f"step{step}."))
+        for step in (1, 2)
+    ]
+    return (
+        "The waterfall is the first step's; activations and optimizer states first meet in the "
+        f"second. At {worst.removeprefix(start[: -len('batch:')])} the peak is predicted to rise "
+        f"from {gb(first)} to {gigabytes(later)}; PyTorch's DDP was measured to go from "
+        f"{gb(measured[0])} to {gigabytes(measured[1])} a GPU."
+    )
+
+
+def beyond_the_allocator(inputs: Inputs) -> str | None:
+    claim = inputs.article.claim("outside_the_allocator")
+    predicted = outside_the_allocator(inputs, claim["row"], PREDICTED)
+    if predicted is None:
+        raise AbsentError(claim["row"])
+    if claim["low"] <= 100 * predicted <= claim["high"]:
+        return None
+    range_ = percent(claim["high"] / 100, 0, signed=False)
+    return (
+        f"What the allocator does not see can add {claim['low']} to {range_}, it says. For Table "
+        f"2's case {percent(predicted, signed=False)} is predicted: a pool that knows the step "
+        "fragments little, and the context does not grow with the model."
+    )

@@ -1,0 +1,5 @@
+"""The article's figures, one file each."""
+
+from vramfit_plots.figures import inference, multi_gpu, oom_cliff, waterfall
+
+__all__ = ["inference", "multi_gpu", "oom_cliff", "waterfall"]

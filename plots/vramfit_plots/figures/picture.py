@@ -1,0 +1,16 @@
+"""A picture and what is said about it."""
+
+from dataclasses import dataclass
+
+from matplotlib.figure import Figure
+
+from vramfit_plots.captions import Caption
+
+
+@dataclass(frozen=True)
+class Picture:
+    key: str  # also its files' name
+    title: str
+    alt: str  # what it shows, for those who do not see it
+    caption: Caption
+    figure: Figure

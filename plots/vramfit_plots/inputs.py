@@ -1,0 +1,76 @@
+"""Everything the report is made from, joined by row name."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from vramfit_plots.article import Article, load_article
+from vramfit_plots.cards import Card, load_cards
+from vramfit_plots.cells import Cell
+from vramfit_plots.errors import AbsentError
+from vramfit_plots.models import Model, load_models
+from vramfit_plots.reference import Reference, load_reference
+from vramfit_plots.run import Run, load_run, peak_stage
+from vramfit_plots.sources import ARTICLE, COUNTED
+from vramfit_plots.units import gb
+
+
+@dataclass(frozen=True)
+class Inputs:
+    run: Run
+    article: Article
+    models: Mapping[str, Model]
+    cards: Mapping[str, Card]
+    reference: Reference
+    rows: pd.DataFrame  # the run's and the reference's counters by row name
+
+    def value(self, row: str | None, counter: str) -> float | None:
+        """A counter; None where the run does not hold the row or the counter."""
+        if row not in self.rows.index or counter not in self.rows.columns:
+            return None
+        value = self.rows.at[row, counter]
+        return None if pd.isna(value) else float(value)
+
+    def need(self, row: str, counter: str) -> float:
+        """A counter that what follows cannot do without."""
+        value = self.value(row, counter)
+        if value is None:
+            raise AbsentError(f"{row}: {counter}" if row in self.rows.index else row)
+        return value
+
+    def peak_stage(self, row: str) -> str:
+        """Where the row's peak is: "backward of step 2"."""
+        return peak_stage(self.run.rows.at[row, "label"]) if row in self.run.rows.index else ""
+
+    def cell(
+        self,
+        row: str | None,
+        counter: str,
+        article: float | str | None = None,
+        needs: str | None = None,
+        form: Callable[[float], str] = gb,
+    ) -> Cell:
+        """The article's figure beside every source's `counter` of `row`."""
+        counted = {source.key: self.value(row, source.prefix + counter) for source in COUNTED}
+        return Cell({ARTICLE.key: article, **counted}, needs, form)
+
+
+def _joined(rows: pd.DataFrame, reference: pd.DataFrame) -> pd.DataFrame:
+    """The run's own counters win over the reference's."""
+    return rows.combine_first(reference)
+
+
+def load_inputs(run_path: Path, data: Path) -> Inputs:
+    run = load_run(run_path)
+    models = load_models(data / "models")
+    reference = load_reference(data / "reference", models)
+    return Inputs(
+        run=run,
+        article=load_article(data / "article"),
+        models=models,
+        cards=load_cards(data / "gpus.json"),
+        reference=reference,
+        rows=_joined(run.rows, reference.rows),
+    )

@@ -1,0 +1,116 @@
+"""What other programs needed for the same work, measured: data/reference."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from vramfit_plots.files import read_jsonl
+from vramfit_plots.models import Model, shape
+
+# PyTorch's optimizers that keep what one of ours keeps. Its default AdamW does too, but takes a
+# copy of the parameters more while it steps, and its momentum is in the parameters' dtype.
+_OUR_OPTIMIZER = {"adamw_fused": "adamw-same", "sgd": "sgd"}
+# Keys of a case under which PyTorch does other work than any row of ours.
+_OTHER_WORK = {"attn", "amp", "ckpt", "lora", "cap_mib"}
+
+
+@dataclass(frozen=True)
+class Reference:
+    rows: pd.DataFrame  # pytorch_* counters by row name, as `bench` names rows
+    training: pd.DataFrame  # every full training case, whatever its form; one a line
+    environment: str  # what was measured where, in words
+    multi_gpu: list[Mapping[str, Any]]
+    lora_max_batch: dict[int, int]  # MiB for the allocator -> largest batch
+    llamacpp_bytes: dict[str, int]  # llama2-7b's file by the weights' format
+
+
+def _levels(reading: Mapping[str, int]) -> dict[str, float]:
+    return {
+        "pytorch_allocated": reading["peak"],
+        "pytorch_reserved": reading["peak_reserved"],
+        "pytorch_device_used": reading["device_used"],
+    }
+
+
+def _inference_rows(case: Mapping[str, Any], result: Mapping[str, Any]) -> dict[str, Any]:
+    loaded = {"pytorch_parameters": result["load"]["alloc"]}
+    start = f"Inference/{case['model']}/{case['dtype']}"
+    return {
+        f"{start}/batch:{point['b']}/seq:{point['s']}": {**_levels(point), **loaded}
+        for point in result["points"]
+    }
+
+
+def _stage_counters(result: Mapping[str, Any]) -> dict[str, float]:
+    counters: dict[str, float] = {"pytorch_step1_loaded_after": result["load"]["alloc"]}
+    for stage, reading in result["stages"].items():
+        name = stage.replace(".", "_")
+        counters[f"pytorch_{name}_after"] = reading["alloc"]
+        counters[f"pytorch_{name}_peak"] = reading["peak"]
+    readings = result["stages"].values()
+    for level in _levels(next(iter(readings))):
+        counters[level] = max(_levels(reading)[level] for reading in readings)
+    return counters
+
+
+def _training_row(case: Mapping[str, Any], counters: Mapping[str, float]) -> dict[str, Any]:
+    optimizer = _OUR_OPTIMIZER.get(case["opt"])
+    if optimizer is None:
+        return {}
+    start = f"Training/{case['model']}/{case['dtype']}/{optimizer}"
+    return {f"{start}/batch:{case['b']}/seq:{case['s']}": counters}
+
+
+def _environment(env: Mapping[str, str]) -> str:
+    card, driver, memory = env["smi"].split(", ")
+    return (
+        f"PyTorch {env['torch']} and transformers {env['transformers']} on an {card} ({memory}, "
+        f"driver {driver})"
+    )
+
+
+def _training_case(case: Mapping[str, Any], result: Mapping[str, Any]) -> dict[str, Any]:
+    hidden, layers = shape(case["arch"])
+    return {**case, "hidden": hidden, "layers": layers, "params": result["params"]}
+
+
+def load_reference(folder: Path, models: Mapping[str, Model]) -> Reference:
+    """A case whose parameter count is not the published one is another model than ours."""
+    environment = ""
+    rows: dict[str, Any] = {}
+    training = []
+    for line in read_jsonl(folder / "pytorch_single_gpu.jsonl"):
+        if env := line.get("env"):
+            environment = _environment(env)
+            continue
+        case, result = line["case"], line["result"]
+        if case["mode"] == "infer":
+            new = _inference_rows(case, result)
+        else:
+            counters = _stage_counters(result)
+            if "lora" not in case:
+                training.append({**_training_case(case, result), **counters})
+            new = {} if _OTHER_WORK & case.keys() else _training_row(case, counters)
+        ours = models.get(case["model"])
+        if ours and result["params"] == ours.parameters:
+            rows = {**new, **rows}
+
+    return Reference(
+        rows=pd.DataFrame.from_dict(rows, orient="index"),
+        training=pd.DataFrame(training),
+        environment=environment,
+        multi_gpu=read_jsonl(folder / "pytorch_multi_gpu.jsonl"),
+        lora_max_batch={
+            line["case"]["cap_mib"]: line["result"]["max_batch"]
+            for line in read_jsonl(folder / "pytorch_max_batch.jsonl")
+            if "case" in line
+        },
+        llamacpp_bytes={
+            line["weights"]: line["file_bytes"]
+            for line in read_jsonl(folder / "llamacpp_speed.jsonl")
+            if "file_bytes" in line and "llama2-7b" in line["what"]
+        },
+    )

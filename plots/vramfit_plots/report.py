@@ -1,0 +1,154 @@
+"""The whole report, written into one folder."""
+
+import base64
+import io
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import jinja2
+from markupsafe import Markup
+
+from vramfit_plots import captions, figures
+from vramfit_plots.contradictions import Contradictions, contradictions
+from vramfit_plots.errors import AbsentError, BadInputError
+from vramfit_plots.figures import style
+from vramfit_plots.figures.picture import Picture
+from vramfit_plots.inputs import Inputs
+from vramfit_plots.tables import (
+    claims,
+    inference,
+    latency,
+    multi_gpu,
+    oom_cliff,
+    sweep,
+    waterfall,
+)
+from vramfit_plots.tables.table import (
+    Table,
+    html_caption,
+    html_fragment,
+    html_table,
+    markdown_fragment,
+)
+
+
+@dataclass(frozen=True)
+class _Chapter:
+    build: Callable[[Inputs], list[Table]]
+    draw: Callable[[Inputs], Picture] | None = None
+    picture_key: str = ""  # names its files also where it is not drawn
+
+
+_CHAPTERS = (
+    _Chapter(inference.build, figures.inference.draw, "inference"),
+    _Chapter(waterfall.build, figures.waterfall.draw, "waterfall"),
+    _Chapter(oom_cliff.build, figures.oom_cliff.draw, "oom_cliff"),
+    _Chapter(multi_gpu.build, figures.multi_gpu.draw, "multi_gpu"),
+    _Chapter(claims.build),
+    _Chapter(sweep.build),
+    _Chapter(latency.build),
+)
+
+
+@dataclass(frozen=True)
+class Section:
+    """The article's table, its picture, and the tables that go further."""
+
+    tables: list[Table]
+    picture: Picture | None
+    not_drawn: str  # why there is no picture; "" where none is meant
+    svg: str = ""
+
+
+def _section(chapter: _Chapter, inputs: Inputs) -> Section:
+    built = [table for table in chapter.build(inputs) if table.rows]
+    if chapter.draw is None:
+        return Section(built, None, "")
+    with style.styled():
+        try:
+            picture = chapter.draw(inputs)
+        except AbsentError as missing:
+            return Section(built, None, f"Not drawn: this run does not hold {missing}.")
+        style.sign(
+            picture.figure, captions.signature(inputs, made_by_us=bool(picture.caption.command))
+        )
+        svg = io.StringIO()
+        picture.figure.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
+    return Section(built, picture, "", svg.getvalue())
+
+
+def _write_pictures(sections: list[Section], folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for chapter in _CHAPTERS:  # a picture that this run does not have must not be an older run's
+        for suffix in (".png", ".svg"):
+            (folder / f"{chapter.picture_key}{suffix}").unlink(missing_ok=True)
+    for section in sections:
+        if picture := section.picture:
+            (folder / f"{picture.key}.svg").write_text(section.svg, encoding="utf-8")
+            with style.styled():
+                picture.figure.savefig(
+                    folder / f"{picture.key}.png", dpi=style.PNG_DPI, metadata={"Software": None}
+                )
+
+
+def _write_fragments(sections: list[Section], folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for table in (table for section in sections for table in section.tables):
+        (folder / f"{table.key}.html").write_text(html_fragment(table), encoding="utf-8")
+        (folder / f"{table.key}.md").write_text(markdown_fragment(table), encoding="utf-8")
+
+
+def _environment() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("vramfit_plots"),
+        autoescape=jinja2.select_autoescape(["html.j2"]),
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    environment.filters["html_table"] = lambda table: Markup(html_table(table))
+    environment.filters["html_caption"] = lambda table: Markup(html_caption(table))
+    environment.filters["markdown"] = markdown_fragment
+    environment.filters["data_uri"] = lambda svg: (
+        "data:image/svg+xml;base64," + base64.b64encode(svg.encode()).decode()
+    )
+    return environment
+
+
+@dataclass(frozen=True)
+class _Page:
+    """What both templates are filled from."""
+
+    sections: list[Section]
+    contradictions: Contradictions
+    evidence: str
+    commands: list[str]
+    context: dict[str, str]
+
+
+def _page(sections: list[Section], inputs: Inputs, out: Path) -> _Page:
+    return _Page(
+        sections=sections,
+        contradictions=contradictions(inputs),
+        evidence=captions.summary(inputs),
+        commands=captions.commands(inputs, out),
+        context=captions.context(inputs),
+    )
+
+
+def write_report(inputs: Inputs, out: Path) -> Path:
+    """Everything into the folder `out`; the page to open comes back."""
+    sections = [_section(chapter, inputs) for chapter in _CHAPTERS]
+    sections = [section for section in sections if section.tables]
+    page = _page(sections, inputs, out)
+    environment = _environment()
+    try:
+        _write_pictures(sections, out / "figures")
+        _write_fragments(sections, out / "fragments")
+        for name in ("tables.md", "tables.html"):
+            text = environment.get_template(f"{name}.j2").render(page=page)
+            (out / name).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise BadInputError(f"{error.filename}: {error.strerror}") from None
+    return out / "tables.html"

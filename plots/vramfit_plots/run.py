@@ -1,0 +1,96 @@
+"""A run of `bench`: Google Benchmark's JSON as context and a frame of counters."""
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from vramfit_plots.errors import BadInputError
+from vramfit_plots.files import read_json
+
+# Google Benchmark appends how it ran to a name; our own axes never look like this.
+_HOW_IT_RAN = re.compile(r"(/(iterations|repeats|min_time|threads):[^/]+|/(real|manual)_time)+$")
+_MILLISECONDS = {"ns": 1e-6, "us": 1e-3, "ms": 1.0, "s": 1e3}
+_PEAK = re.compile(r"peak in ([^;]+)")
+
+_MAKE_ONE = "make one with `build/bench --benchmark_out=FILE --benchmark_out_format=json`"
+
+
+@dataclass(frozen=True)
+class Run:
+    """`rows` is indexed by row name; its columns are counters, and `label`. NaN is absent."""
+
+    path: Path
+    context: Mapping[str, str]
+    rows: pd.DataFrame
+
+    @property
+    def device(self) -> str:
+        """As bench spells it: "virtual:h200", "cpu", "cuda:0 NVIDIA H200"."""
+        return self.context.get("device", "")
+
+    @property
+    def measured(self) -> bool:
+        return self.context.get("evidence") == "measured"
+
+
+def row_name(benchmark_name: str) -> str:
+    return _HOW_IT_RAN.sub("", benchmark_name)
+
+
+def _milliseconds(row: Mapping[str, Any]) -> float | None:
+    """CPU time of one iteration."""
+    factor = _MILLISECONDS.get(row.get("time_unit", "ns"))
+    time = row.get("cpu_time")
+    return time * factor if factor and isinstance(time, (int, float)) else None
+
+
+def _counters(row: Mapping[str, Any]) -> dict[str, float]:
+    """Google Benchmark's own numbers, of which a name is never one of ours, come along."""
+    return {
+        key: float(value)
+        for key, value in row.items()
+        if isinstance(value, (int, float)) and math.isfinite(value)
+    }
+
+
+def peak_stage(label: str) -> str:
+    """A row's label says where its peak is: "backward of step 2". "" where it does not."""
+    match = _PEAK.search(label)
+    return match[1].strip() if match else ""
+
+
+def load_run(path: Path) -> Run:
+    """Throws BadInputError where the file holds no run of ours."""
+    if not path.exists():
+        raise BadInputError(f"{path}: no such file; {_MAKE_ONE}")
+    document = read_json(path)
+    context, benchmarks = document.get("context"), document.get("benchmarks")
+    if not isinstance(context, dict) or not isinstance(benchmarks, list):
+        raise BadInputError(f"{path}: no 'context' and 'benchmarks'; {_MAKE_ONE}")
+    if "evidence" not in context or "device" not in context:
+        raise BadInputError(f"{path}: context names no 'device' and 'evidence'; {_MAKE_ONE}")
+
+    rows: dict[str, dict[str, Any]] = {}
+    for index, benchmark in enumerate(benchmarks):
+        if not isinstance(benchmark, dict) or not isinstance(benchmark.get("name"), str):
+            raise BadInputError(f"{path}: benchmarks[{index}]: no 'name'")
+        if benchmark.get("run_type") == "aggregate":
+            continue
+        name = row_name(benchmark["name"])
+        rows[name] = {
+            **_counters(benchmark),
+            "milliseconds": _milliseconds(benchmark),
+            "label": benchmark.get("label", ""),
+        }
+    if not rows:
+        raise BadInputError(f"{path}: holds no rows; did --benchmark_filter leave any?")
+    return Run(
+        path=path,
+        context={key: str(value) for key, value in context.items()},
+        rows=pd.DataFrame.from_dict(rows, orient="index"),
+    )

@@ -1,0 +1,32 @@
+"""How long a prediction takes."""
+
+from vramfit_plots import row_name
+from vramfit_plots.captions import Caption, command, commit
+from vramfit_plots.inputs import Inputs
+from vramfit_plots.tables.table import Table
+from vramfit_plots.units import MISSING, number
+
+_FAMILY = "Estimate"
+
+
+def build(inputs: Inputs) -> list[Table]:
+    names = [name for name in inputs.run.rows.index if row_name.parse(name).family == _FAMILY]
+    rows = []
+    for name in names:
+        milliseconds = inputs.value(name, "milliseconds")
+        time = MISSING if milliseconds is None else number(milliseconds, 2)
+        rows.append([name, time, str(inputs.run.rows.at[name, "label"])])
+    return [
+        Table(
+            key="latency",
+            title="How long a prediction takes",
+            headings=["row", "ms", "case"],
+            rows=rows,
+            caption=Caption(
+                note="CPU time of one dry run, allocator and ledger included.",
+                evidence=f"Measured on the machine that made this report; commit {commit(inputs)}.",
+                command=command(inputs, f"^{_FAMILY}/"),
+            ),
+            text_columns=frozenset({2}),
+        )
+    ]

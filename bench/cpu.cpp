@@ -1,6 +1,5 @@
-#include <chrono>
-
 #include "bench/real_device.h"
+#include "bench/stage_clock.h"
 #include "kernels/cpu/cpu_device.h"
 #include "kernels/cpu/host_source.h"
 #include "model/errors.h"
@@ -13,28 +12,6 @@ namespace {
 constexpr std::int64_t kMaxParameters = 20'000'000;
 /// Whose workspaces the CPU's runs have: the default virtual card's.
 constexpr Arch kArch{90};
-
-/// Times stages, waiting for the device at both ends.
-class StageClock final : public StageObserver {
- public:
-  StageClock(Device& device, StageSeconds& seconds) : device_(device), seconds_(seconds) {}
-
-  void stage_begins(Stage, int) override {
-    device_.synchronize();
-    began_ = Clock::now();
-  }
-  void stage_ends(const StageRecord& record) override {
-    device_.synchronize();
-    const std::chrono::duration<double> took = Clock::now() - began_;
-    seconds_[{record.stage, record.step}] += took.count();
-  }
-
- private:
-  using Clock = std::chrono::steady_clock;
-  Device& device_;
-  StageSeconds& seconds_;
-  Clock::time_point began_;
-};
 
 class Cpu final : public RealDevice {
  public:

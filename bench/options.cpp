@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <iostream>
 
+#include "bench/list.h"
 #include "model/errors.h"
 
 namespace vramfit::bench {
@@ -15,11 +16,7 @@ namespace {
 /// "a,b,c", each value in its one spelling, none twice.
 std::vector<std::string> parse_list(Axis axis, const std::string& text) {
   std::vector<std::string> values;
-  std::size_t from = 0;
-  while (from <= text.size()) {
-    const std::size_t comma = std::min(text.find(',', from), text.size());
-    const std::string value = text.substr(from, comma - from);
-    from = comma + 1;
+  for (const std::string& value : split(text)) {
     if (value.empty()) {
       throw BadInput(std::string(info(axis).flag) + ": is '" + text +
                      "'; values with one comma between them");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iostream>
 
+#include "bench/list.h"
 #include "model/errors.h"
 
 namespace vramfit::bench {
@@ -11,18 +12,15 @@ namespace {
 constexpr const char* kVirtual = "virtual:";
 constexpr const char* kDefaultCard = "h200";
 
-std::vector<const Card*> parse_cards_list(const std::string& list) {
+std::vector<const Card*> parse_card_list(const std::string& list) {
   std::vector<const Card*> cards;
-  std::size_t from = 0;
-  while (from <= list.size()) {
-    const std::size_t comma = std::min(list.find(',', from), list.size());
+  for (const std::string& name : split(list)) {
     const Card* card = nullptr;
     try {
-      card = &card_named(list.substr(from, comma - from));
+      card = &card_named(name);
     } catch (const BadInput& error) {
       throw BadInput("device: " + std::string(error.what()));
     }
-    from = comma + 1;
     if (std::find(cards.begin(), cards.end(), card) == cards.end()) cards.push_back(card);
   }
   return cards;
@@ -40,7 +38,7 @@ std::string Target::name() const {
 Target open_target(const std::string& device) {
   Target target;
   if (device.rfind(kVirtual, 0) == 0) {
-    target.cards = parse_cards_list(device.substr(std::string(kVirtual).size()));
+    target.cards = parse_card_list(device.substr(std::string(kVirtual).size()));
     return target;
   }
   target.device = open_real_device(device);

@@ -1,0 +1,83 @@
+#include <gtest/gtest.h>
+
+#include "estimator/article_formulas.h"
+#include "estimator/cards.h"
+#include "estimator/dry_run.h"
+#include "estimator/models.h"
+#include "tests/bench/run_bench.h"
+
+namespace vramfit::bench {
+namespace {
+
+using Json = nlohmann::json;
+
+const Json& cliffs() {
+  static const Json report = report_of("--benchmark_filter=OomCliff");
+  return report;
+}
+
+std::string name_of(const char* model, const char* optimizer, const std::string& gpu) {
+  return std::string("OomCliff/") + model + "/fp16/" + optimizer + "/seq:512/gpu:" + gpu;
+}
+
+/// Whether a run with the card's capacity, not an unlimited one, comes to its end.
+bool completes(const Card& card, const char* model, const char* optimizer, std::int64_t batch) {
+  TrainingOptions options;
+  options.precision = DType::Fp16;
+  options.optimizer = optimizer_named(optimizer);
+  options.seq = 512;
+  options.batch = batch;
+  const VirtualGpu gpu{card.arch, pool_capacity(card.vram, card.overhead)};
+  return !dry_run(gpu, model_named(model), options).missing;
+}
+
+TEST(OomCliff, TheLargestBatchRunsAndTheNextDoesNot) {
+  const std::pair<const char*, const char*> runs[] = {{"llama2-7b", "adamw"},
+                                                      {"llama2-13b", "adamw"},
+                                                      {"llama2-7b", "sgd"},
+                                                      {"llama2-7b", "adamw-same"},
+                                                      {"tinyllama-1.1b", "adamw-master"},
+                                                      {"gpt2-1.5b", "adamw"}};
+  int with_a_batch = 0;
+  for (const auto& [model, optimizer] : runs) {
+    for (const char* gpu : {"rtx4090", "a100-40gb", "rtx6000-ada", "h100-80gb"}) {
+      const Json& row = row_of(cliffs(), name_of(model, optimizer, gpu));
+      const auto largest = static_cast<std::int64_t>(row.at("pred_max_batch").get<double>());
+      EXPECT_EQ(row.at("oom"), largest == 0 ? 1 : 0) << row.at("name");
+      EXPECT_FALSE(completes(card_named(gpu), model, optimizer, largest + 1)) << row.at("name");
+      if (largest == 0) continue;
+      EXPECT_TRUE(completes(card_named(gpu), model, optimizer, largest)) << row.at("name");
+      ++with_a_batch;
+    }
+  }
+  EXPECT_GT(with_a_batch, 10);
+  EXPECT_LT(with_a_batch, 24);
+}
+
+TEST(OomCliff, FiguresAreThoseOfTheLargestBatchOrOfBatchOne) {
+  const Json training = report_of(
+      "--benchmark_filter=Training --model=llama2-13b --precision=fp16 --optimizer=adamw --batch=1 "
+      "--seq=512 --attention=flash --device=virtual:rtx4090");
+  const Json& one = row_of(training, "Training/llama2-13b/fp16/adamw/batch:1/seq:512");
+  const Json& none = row_of(cliffs(), name_of("llama2-13b", "adamw", "rtx4090"));
+  for (const char* counter : {"pred_allocated", "pred_reserved", "pred_device_used", "params"}) {
+    EXPECT_EQ(none.at(counter), one.at(counter)) << counter;
+  }
+  const Card& card = card_named("h100-80gb");
+  const Json& some = row_of(cliffs(), name_of("gpt2-1.5b", "adamw", card.name));
+  EXPECT_LE(some.at("pred_reserved").get<double>(),
+            static_cast<double>(pool_capacity(card.vram, card.overhead)));
+}
+
+TEST(OomCliff, TheArticlesFormulaIsBesideIt) {
+  article::Question question =
+      article::question_about(model_named("tinyllama-1.1b"), "fp16", 1, 512);
+  question.vram_gb = 40;
+  const Json& row = row_of(cliffs(), name_of("tinyllama-1.1b", "adamw-master", "a100-40gb"));
+  EXPECT_EQ(row.at("article_max_batch"), article::find_max_batch_size(question));
+  EXPECT_GT(row.at("article_max_batch"), 0);
+  EXPECT_EQ(row_of(cliffs(), name_of("llama2-7b", "adamw", "rtx4090")).at("article_max_batch"), 0);
+}
+
+}  // namespace
+}  // namespace vramfit::bench

@@ -1,0 +1,122 @@
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "tests/bench/run_bench.h"
+
+namespace vramfit::bench {
+namespace {
+
+constexpr const char* kNotice = "figures are predicted, on virtual:h200";
+
+TEST(Command, SaysWhenItPredictsForWantOfAGpu) {
+  const Ended chosen = run_bench("--device=virtual:h200 --benchmark_list_tests");
+  EXPECT_EQ(chosen.err.find(kNotice), std::string::npos) << chosen.err;
+  const Ended fallen = run_bench("--benchmark_list_tests");
+  EXPECT_EQ(count_of(fallen.err, kNotice), 1) << fallen.err;
+  EXPECT_EQ(fallen.out, chosen.out);
+}
+
+TEST(Command, ListsFrozenNames) {
+  const Ended ended = run_bench("--device=virtual:h200 --benchmark_list_tests");
+  EXPECT_EQ(ended.exit, 0);
+  EXPECT_EQ(count_of(ended.out, "\n"), 240 + 6);
+  EXPECT_EQ(count_of(ended.out, "Training/llama2-7b/fp16/adamw/batch:4/seq:512\n"), 1);
+  EXPECT_EQ(count_of(ended.out, "Estimate/training/llama2-7b\n"), 1);
+  EXPECT_EQ(ended.out.find("iterations:"), std::string::npos);
+}
+
+TEST(Command, ReadsGoogleBenchmarksEnvironment) {
+  const Ended ended = run_bench("--benchmark_list_tests", "BENCHMARK_FILTER=KvCache/mistral");
+  EXPECT_EQ(count_of(ended.out, "\n"), 4);
+}
+
+TEST(Command, AConsoleLineHasTheFewFiguresThatMatter) {
+  const Ended ended = run_bench("--benchmark_filter=KvCache/llama2-7b/fp16/batch:8/seq:2048$");
+  EXPECT_EQ(ended.exit, 0);
+  EXPECT_NE(ended.out.find("pred_reserved="), std::string::npos) << ended.out;
+  EXPECT_EQ(ended.out.find("pred_step1"), std::string::npos) << ended.out;
+  EXPECT_NE(ended.out.find("predicted, virtual:h200"), std::string::npos) << ended.out;
+}
+
+TEST(Command, WritesAFileInEachFormat) {
+  const auto path = std::filesystem::temp_directory_path() / "vramfit_command_test.out";
+  for (const char* format : {"json", "csv", "console"}) {
+    const Ended ended = run_bench("--benchmark_filter='KvCache|OomCliff/gpt2' --benchmark_out='" +
+                                  path.string() + "' --benchmark_out_format=" + format);
+    EXPECT_EQ(ended.exit, 0) << ended.err;
+    std::ifstream file(path);
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    // Both families' rows, though their counters differ.
+    EXPECT_EQ(count_of(text, "OomCliff/gpt2-1.5b/fp16/adamw/seq:512/gpu:rtx4090"),
+              format == std::string("json") ? 2 : 1)
+        << format;
+    EXPECT_GE(count_of(text, "KvCache/"), 12) << format;
+  }
+  std::filesystem::remove(path);
+}
+
+TEST(Command, TakesASweepOfOnesOwn) {
+  const auto path = std::filesystem::temp_directory_path() / "vramfit_command_test_sweep.json";
+  std::ofstream(path) << R"({"schema": 1, "families": [{"family": "Inference",
+    "model": ["gpt2-124m"], "precision": ["fp16"], "batch": [1], "seq": [128],
+    "generate": [2]}]})";
+  const Ended ended = run_bench("--benchmark_list_tests --sweep='" + path.string() + "'");
+  EXPECT_EQ(ended.out.find("Inference/gpt2-124m/fp16/batch:1/seq:128/generate:2\n"), 0U)
+      << ended.out;
+  std::filesystem::remove(path);
+}
+
+TEST(Command, SaysWhatItLeftOut) {
+  const Ended ended = run_bench(
+      "--device=virtual:h200 --precision=fp32 --benchmark_filter=Training "
+      "--benchmark_list_tests");
+  EXPECT_EQ(ended.exit, 0);
+  EXPECT_EQ(count_of(ended.err, "rows left out: optimizer: "), 2) << ended.err;
+}
+
+struct Bad {
+  const char* arguments;
+  const char* field;  ///< what the line is about
+};
+
+constexpr Bad kBad[] = {
+    {"--nonsense", "--nonsense"},
+    {"nonsense", "nonsense"},
+    {"--benchmark_filter=nonsense", "benchmark_filter"},
+    {"--benchmark_filter='('", "benchmark_filter"},
+    {"--benchmark_format=xml", "benchmark_format"},
+    {"--benchmark_out=/no/such/folder/x", "benchmark_out"},
+    {"--model=llama2-8b", "model"},
+    {"--config=/no/such/file", "config"},
+    {"--config=x --model=llama2-7b", "config"},
+    {"--sweep=/no/such/file", "sweep"},
+    {"--device=tpu", "device"},
+    {"--device=cuda", "device"},
+    {"--device=virtual:", "device"},
+    {"--device=virtual:tpu", "device"},
+    {"--gpu=tpu", "gpu"},
+    {"--batch=0", "batch"},
+    {"--batch", "--batch"},
+    {"--seq=99999999999999999999", "seq"},
+    {"--model=gpt2-124m --seq=4096", "seq"},
+    {"--precision=fp32 --optimizer=adamw-master", "optimizer"},
+    {"--precision=fp64", "precision"},
+    {"--gpu=rtx4090 --benchmark_filter=Training", "gpu"},
+};
+
+TEST(Command, BadInputGetsOneLineAndExitTwo) {
+  for (const Bad& bad : kBad) {
+    const Ended ended = run_bench(bad.arguments);
+    EXPECT_EQ(ended.exit, 2) << bad.arguments;
+    EXPECT_EQ(ended.out, "") << bad.arguments;
+    ASSERT_EQ(count_of(ended.err, "bench: error: "), 1) << bad.arguments << ": " << ended.err;
+    const auto line = ended.err.substr(ended.err.find("bench: error: "));
+    EXPECT_NE(line.find(bad.field), std::string::npos) << line;
+    EXPECT_EQ(count_of(line, "\n"), 1) << line;
+  }
+}
+
+}  // namespace
+}  // namespace vramfit::bench

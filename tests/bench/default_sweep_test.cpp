@@ -1,0 +1,98 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "bench/selection.h"
+#include "bench/sweep.h"
+#include "estimator/data_path.h"
+#include "estimator/dry_run.h"
+
+namespace vramfit::bench {
+namespace {
+
+class DefaultSweep : public testing::Test {
+ protected:
+  const std::vector<Row> rows_ = expand(read_sweep(data_file("sweep.json")));
+  const Target target_ = open_target("virtual:h200");
+  Models models_;
+  const std::vector<Case> cases_ = select(rows_, {}, Filter(""), target_, models_).cases;
+};
+
+TEST_F(DefaultSweep, NamesAreUniqueAndAsManyAsEver) {
+  std::set<std::string> names;
+  std::map<std::string, int> in_family;
+  for (const Row& row : rows_) {
+    EXPECT_TRUE(names.insert(row.name()).second) << row.name();
+    ++in_family[row.family->name];
+  }
+  // Names join runs across years: rows may be added here, never renamed.
+  EXPECT_EQ(
+      in_family,
+      (std::map<std::string, int>{
+          {"Training", 120 + 48 + 12}, {"Inference", 24}, {"KvCache", 12}, {"OomCliff", 24}}));
+  EXPECT_EQ(cases_.size(), rows_.size());
+  for (const char* name : {
+           "Training/llama2-7b/fp16/adamw/batch:4/seq:512",
+           "Training/llama2-7b/bf16/sgd-master/batch:16/seq:2048",
+           "Training/llama2-7b/fp16/adamw-same/batch:4/seq:2048/attn:cublas",
+           "Training/gpt2-1.5b/bf16/adamw-master/batch:8/seq:1024",
+           "Inference/llama2-7b/bf16/batch:8/seq:2048",
+           "Inference/llama2-13b/fp32/batch:1/seq:512",
+           "KvCache/llama2-7b/fp16/batch:8/seq:2048",
+           "KvCache/mistral-7b/bf16/batch:1/seq:2048",
+           "OomCliff/llama2-7b/fp16/adamw/seq:512/gpu:rtx4090",
+           "OomCliff/tinyllama-1.1b/fp16/adamw-master/seq:512/gpu:h100-80gb",
+       }) {
+    EXPECT_EQ(names.count(name), 1U) << name;
+  }
+}
+
+TEST_F(DefaultSweep, HasTheCurveToTheCliff) {
+  std::set<std::string> names;
+  for (const Row& row : rows_) names.insert(row.name());
+  for (const char* optimizer : {"sgd", "adamw-same", "adamw"}) {
+    for (const int batch : {1, 2, 4, 8, 16}) {
+      const std::string name = std::string("Training/llama2-7b/fp16/") + optimizer +
+                               "/batch:" + std::to_string(batch) + "/seq:512";
+      EXPECT_EQ(names.count(name), 1U) << name;
+    }
+  }
+}
+
+/// Three steps, as fragmentation could build up from one to the next.
+RunReport three_steps(const Case& c) {
+  if (!c.row[Axis::Optimizer].empty()) {
+    return dry_run({c.arch()}, *c.config, training_options(c), 3);
+  }
+  return dry_run({c.arch()}, *c.config, generation_options(c));
+}
+
+TEST_F(DefaultSweep, ThePoolReservesLittleMoreThanIsAllocated) {
+  std::vector<double> ratios;
+  for (const Case& c : cases_) {
+    const RunReport report = three_steps(c);
+    const auto allocated = static_cast<double>(report.peak.allocated);
+    const auto reserved = static_cast<double>(report.reserved);
+    EXPECT_LE(reserved, 1.03 * allocated + 4 * 1024 * 1024)
+        << c.row.name() << ": " << reserved / allocated;
+    ratios.push_back(reserved / allocated);
+  }
+  const auto middle = ratios.begin() + static_cast<std::ptrdiff_t>(ratios.size() / 2);
+  std::nth_element(ratios.begin(), middle, ratios.end());
+  EXPECT_LE(*middle, 1.02);
+}
+
+TEST_F(DefaultSweep, AThirdStepNeedsNoMoreThanTheSecond) {
+  for (const Case& c : cases_) {
+    if (c.row[Axis::Optimizer].empty()) continue;
+    const RunReport two = dry_run({c.arch()}, *c.config, training_options(c));
+    const RunReport three = three_steps(c);
+    EXPECT_EQ(two.peak.allocated, three.peak.allocated) << c.row.name();
+    EXPECT_EQ(two.reserved, three.reserved) << c.row.name();
+  }
+}
+
+}  // namespace
+}  // namespace vramfit::bench

@@ -35,6 +35,14 @@ def _predicted_on(inputs: Inputs, each_on_its_card: bool) -> str:
     return "predicted by dry runs"
 
 
+def _short(inputs: Inputs, each_on_its_card: bool) -> str:
+    if inputs.run.measured:
+        return f"measured on {inputs.run.device}"
+    if each_on_its_card:
+        return "predicted on virtual GPUs"
+    return f"predicted on a virtual {virtual_cards(inputs)}"
+
+
 def versions(inputs: Inputs) -> str:
     """GPU, driver and libraries of a run on one, "" for a run without."""
     found = [
@@ -66,6 +74,7 @@ class Caption:
     note: str  # how to read it
     evidence: str  # predicted on what, measured on what, by which commit and versions
     command: str  # makes its rows again; "" where it has none of ours
+    signature: str = ""  # for a picture that is copied without its caption
 
     @property
     def text(self) -> str:
@@ -88,24 +97,19 @@ def caption(
     }
     answering = [source for source in COUNTED if has_figures(cells, source)]
     if not answering:
-        return Caption(note, "The article's figures; nothing of ours answers them.", "")
+        signature = f"figures of the article; vramfit {commit(inputs)}"
+        return Caption(note, "The article's figures; nothing of ours answers them.", "", signature)
     parts = [said[source.key] for source in answering]
     if versions(inputs):
         parts.append(versions(inputs))
     text = "; ".join([*parts, f"commit {commit(inputs)}"]) + "."
-    return Caption(note, text[0].upper() + text[1:], command(inputs, rows))
-
-
-def signature(inputs: Inputs, made_by_us: bool) -> str:
-    """For a picture that is copied without its caption."""
-    if not made_by_us:
-        return f"vramfit {commit(inputs)}, figures of the article"
-    where = (
-        f"predicted on a virtual {virtual_cards(inputs)}"
-        if inputs.run.device.startswith(_VIRTUAL)
-        else f"measured on {inputs.run.device}"
+    where = _short(inputs, each_on_its_card)
+    return Caption(
+        note,
+        text[0].upper() + text[1:],
+        command(inputs, rows),
+        signature=f"vramfit {commit(inputs)}, {where}",
     )
-    return f"vramfit {commit(inputs)}, {where}"
 
 
 def summary(inputs: Inputs) -> str:

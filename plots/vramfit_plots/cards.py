@@ -5,7 +5,6 @@ from pathlib import Path
 
 from vramfit_plots.errors import BadInputError
 from vramfit_plots.files import read_json
-from vramfit_plots.units import gigabytes, mib
 
 # What is gone from a card before a run allocates anything.
 _TAKEN = ("driver_reserved", "context", "cublaslt", "cudnn")
@@ -19,10 +18,6 @@ class Card:
     driver_reserved: int  # bytes that cudaMemGetInfo does not count
     overhead: int  # bytes that driver, context and libraries take in all
     assumed_from: str | None  # the card that the overhead was measured on, if not this one
-
-    @property
-    def size(self) -> str:
-        return f"{mib(self.vram)} = {gigabytes(self.vram)}"
 
 
 def load_cards(path: Path) -> dict[str, Card]:

@@ -70,9 +70,7 @@ def _section(chapter: _Chapter, inputs: Inputs) -> Section:
             picture = chapter.draw(inputs)
         except AbsentError as missing:
             return Section(built, None, f"Not drawn: this run does not hold {missing}.")
-        style.sign(
-            picture.figure, captions.signature(inputs, made_by_us=bool(picture.caption.command))
-        )
+        style.sign(picture.figure, picture.caption.signature)
         svg = io.StringIO()
         picture.figure.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
     return Section(built, picture, "", svg.getvalue())

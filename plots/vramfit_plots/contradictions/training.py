@@ -88,7 +88,9 @@ def first_step_only(inputs: Inputs) -> str | None:
     peaks = {
         name: (_first_step_peak(inputs, name), inputs.need(name, "pred_allocated"))
         for name in inputs.run.rows.index
-        if name.startswith(start) and parse(name).axes.keys() == _PLAIN
+        if name.startswith(start)
+        and parse(name).axes.keys() == _PLAIN
+        and not inputs.value(name, "oom")
     }
     if not peaks:
         raise AbsentError(f"{start}*")
@@ -106,9 +108,9 @@ def first_step_only(inputs: Inputs) -> str | None:
     ]
     return (
         "The waterfall is the first step's; activations and optimizer states first meet in the "
-        f"second. At {worst.removeprefix(start[: -len('batch:')])} the peak is predicted to rise "
-        f"from {gb(first)} to {gigabytes(later)}; PyTorch's DDP was measured to go from "
-        f"{gb(measured[0])} to {gigabytes(measured[1])} a GPU."
+        f"second. With batch {case.number('batch')} of {case.number('seq')} tokens the peak is "
+        f"predicted to rise from {gb(first)} to {gigabytes(later)}; PyTorch's DDP was "
+        f"measured to go from {gb(measured[0])} to {gigabytes(measured[1])} a GPU."
     )
 
 

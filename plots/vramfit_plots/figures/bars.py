@@ -69,7 +69,7 @@ def draw(
         axes.tick_params(length=0)
         axes.spines["left"].set_color(style.INK)
     every[0].set_yticks(range(len(names)), names)
-    every[0].invert_yaxis()
+    every[0].set_ylim(len(names) - 0.5, -0.5)
     longest = max(one.value or 0 for panel in panels for group in panel.groups for one in group)
     every[0].set_xlim(0, _ROOM * longest / GB)
     figure.legend(

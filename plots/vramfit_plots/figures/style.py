@@ -99,6 +99,7 @@ def say(
     text: str,
     at: tuple[float, float],
     offset: tuple[float, float],
+    *,
     strong: bool = False,
     faint: bool = False,
     **alignment: Any,

@@ -87,6 +87,6 @@ def build(inputs: Inputs) -> list[Table]:
             ],
             rows=rows,
             caption=caption(inputs, every, "^(KvCache|Training|OomCliff)/"),
-            text_columns=frozenset({1 + len(shown)}),
+            text_columns=frozenset({0, 1 + len(shown)}),
         )
     ]

@@ -22,7 +22,7 @@ def _figure(cell: Cell, source: Source, parameters: float) -> str:
     value = cell.figure(source)
     if value is None:
         return cell.text(source)
-    return f"{gb(value, 2)}\n{number(value / parameters, 2)} B/param"
+    return f"{gb(value, 2)}\n{number(value / parameters, 2)}"
 
 
 def _relative(deviation: float | None, baseline: float | str | None) -> str:
@@ -34,9 +34,9 @@ def _relative(deviation: float | None, baseline: float | str | None) -> str:
 def headings(first: str, cells: Collection[Cell]) -> list[str]:
     result = [first]
     for source in sources_of(cells):
-        result.append(f"{source.heading}\nGB")
+        result.append(f"{source.heading}\nGB, B/param")
         if source is PREDICTED:
-            result += ["deviation", "of it parameter count", "the rest"]
+            result += ["deviation", "by the count", "the rest"]
         elif source.baseline:
             result.append(f"{source.heading} against {BY_KEY[source.baseline].heading}")
     return result

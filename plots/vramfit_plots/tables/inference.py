@@ -78,8 +78,9 @@ def build(inputs: Inputs) -> list[Table]:
                 inputs,
                 every,
                 pattern,
-                f"{size} A deviation is that count's share and the rest, which is what the run "
-                "itself does otherwise. Percentages are of the figure compared with.",
+                f"{size} A deviation from the article is what that count makes of it and the "
+                "rest, which the run itself does otherwise. Percentages are of the figure compared "
+                "with.",
             ),
         ),
     ]

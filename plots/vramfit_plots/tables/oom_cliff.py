@@ -9,7 +9,7 @@ from vramfit_plots.cells import Cell
 from vramfit_plots.inputs import Inputs
 from vramfit_plots.sources import PREDICTED
 from vramfit_plots.tables.table import Table
-from vramfit_plots.units import MISSING, batch, gb, mib
+from vramfit_plots.units import MISSING, batch, gb, gigabytes, mib
 
 ROWS_PATTERN = "^OomCliff/"
 
@@ -49,7 +49,8 @@ def answers(inputs: Inputs) -> Iterator[list[Answer]]:
 
 
 def short_title(card: Card) -> str:
-    return card.title.removeprefix("NVIDIA ").removeprefix("GeForce ")
+    title = card.title.removeprefix("NVIDIA ").removeprefix("GeForce ")
+    return title.removesuffix(" Generation").removesuffix(" HBM3")
 
 
 def taken(inputs: Inputs, row: str, source_prefix: str = PREDICTED.prefix) -> float | None:
@@ -98,7 +99,7 @@ def build(inputs: Inputs) -> list[Table]:
     rows: list[list[Cell | str]] = []
     for row, card_answers in zip(article["rows"], by_card, strict=True):
         card = card_answers[0].card
-        head = f"{row['vram']}\n{short_title(card)}\n{card.size}"
+        head = f"{row['vram']}\n{short_title(card)}\n{mib(card.vram)}\n{gigabytes(card.vram)}"
         rows.append([head, *(answer.cell for answer in card_answers)])
     needs = sorted({cell.needs for cell in every if cell.needs})
     not_yet = f" Not yet: {', '.join(needs)}." if needs else ""

@@ -8,6 +8,9 @@ from vramfit_plots.captions import Caption
 from vramfit_plots.cells import Cell, sources_of
 from vramfit_plots.sources import PREDICTED, Source
 
+_MANY = 6  # columns: more need smaller type
+_WIDE = '<table class="wide">'
+
 
 @dataclass(frozen=True)
 class Table:
@@ -35,16 +38,21 @@ class Table:
         return f"Each cell: {headings}." if len(self.sources) > 1 else ""
 
 
-def _emphasis(source: Source, text: str, mark: Callable[[str], str]) -> str:
-    return mark(text) if source is PREDICTED else text
-
-
-def _parts(table: Table, cell: Cell, mark: Callable[[str], str]) -> list[str]:
-    return [_emphasis(source, cell.text(source), mark) for source in table.sources]
+def _parts(table: Table, cell: Cell, strong: Callable[[str], str]) -> list[str]:
+    """A cell's figures, the predicted one marked where it stands beside others."""
+    return [
+        strong(cell.text(source))
+        if source is PREDICTED and len(table.sources) > 1 and cell.figure(source) is not None
+        else cell.text(source)
+        for source in table.sources
+    ]
 
 
 def _html_text(text: str) -> str:
-    head, *small = escape(text, quote=False).split("\n")
+    text = escape(text, quote=False)
+    if " " not in text:
+        text = text.replace("/", "/<wbr>")  # a row's name may break between its axes
+    head, *small = text.split("\n")
     return head + "".join(f"<br><small>{line}</small>" for line in small)
 
 
@@ -60,12 +68,12 @@ def _html_class(table: Table, column: int) -> str:
 
 def html_table(table: Table) -> str:
     """The bare <table>, for a page that has its own style."""
-    lines = ["<table>", "<thead>", "<tr>"]
+    lines = [_WIDE if len(table.headings) > _MANY else "<table>", "<thead>", "<tr>"]
     for i, heading in enumerate(table.headings):
         lines.append(f'<th scope="col"{_html_class(table, i)}>{_html_text(heading)}</th>')
     lines += ["</tr>", "</thead>", "<tbody>"]
     for head, *entries in table.rows:
-        row = f'<tr><th scope="row">{_html_entry(table, head)}</th>'
+        row = f'<tr><th scope="row"{_html_class(table, 0)}>{_html_entry(table, head)}</th>'
         for i, entry in enumerate(entries, 1):
             row += f"<td{_html_class(table, i)}>{_html_entry(table, entry)}</td>"
         lines.append(row + "</tr>")
@@ -76,7 +84,7 @@ def html_caption(table: Table) -> str:
     sentences = [escape(text) for text in (table.legend, table.caption.text) if text]
     if table.caption.command:
         sentences.append(f"<code>{escape(table.caption.command)}</code>")
-    return " ".join(sentences)
+    return "\n".join(sentences)
 
 
 def html_fragment(table: Table) -> str:

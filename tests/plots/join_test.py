@@ -1,0 +1,96 @@
+"""Rows of the run, of the article and of PyTorch side by side."""
+
+import json
+
+import pytest
+from vramfit_plots.cells import Cell, sources_of, split
+from vramfit_plots.errors import AbsentError
+from vramfit_plots.files import data_dir
+from vramfit_plots.sources import ARTICLE, MEASURED, PREDICTED, PYTORCH
+from vramfit_plots.units import MISSING, NOT_YET
+
+TABLE_1_ROW = "Inference/llama2-7b/fp16/batch:8/seq:2048"
+
+
+def test_each_source_has_its_own_counter(measured):
+    cell = measured.cell(TABLE_1_ROW, "allocated", 22.2e9)
+    predicted = measured.run.rows.at[TABLE_1_ROW, "pred_allocated"]
+    assert cell.figure(ARTICLE) == 22.2e9
+    assert cell.figure(PREDICTED) == predicted
+    assert cell.deviation(PREDICTED) == predicted - 22.2e9
+    assert cell.deviation(MEASURED) == 1_000_000
+
+
+def test_pytorch_joins_by_row_name(inputs):
+    lines = (data_dir() / "reference" / "pytorch_single_gpu.jsonl").read_text().splitlines()
+    case = next(
+        line["result"]
+        for line in map(json.loads, lines)
+        if line.get("case", {}).get("dtype") == "fp16" and line["case"]["mode"] == "infer"
+    )
+    point = next(p for p in case["points"] if (p["b"], p["s"]) == (8, 2048))
+    assert inputs.cell(TABLE_1_ROW, "allocated").figure(PYTORCH) == point["peak"]
+    assert inputs.cell(TABLE_1_ROW, "device_used").figure(PYTORCH) == point["device_used"]
+
+
+def test_pytorchs_optimizers_join_ours_that_keep_the_same(inputs):
+    same = "Training/llama2-7b/bf16/adamw-same/batch:4/seq:512"
+    assert inputs.value(same, "pytorch_allocated") > 54e9
+    # Its default AdamW takes a copy more while it steps, so that the fused one is the one to join.
+    assert inputs.value(same, "pytorch_allocated") < 60e9
+    # No PyTorch optimizer keeps what these keep.
+    for optimizer in ("adamw", "adamw-master", "sgd-momentum"):
+        row = f"Training/llama2-7b/bf16/{optimizer}/batch:4/seq:512"
+        assert inputs.value(row, "pytorch_allocated") is None
+
+
+def test_a_model_of_another_size_does_not_join(inputs):
+    """The reference's GPT-2 has more positions than the published one."""
+    assert not inputs.rows.index.str.contains("gpt2-124m").any()
+    assert inputs.rows.index.str.contains("qwen2-0.5b").any()
+
+
+def test_what_is_not_there_is_none(inputs):
+    assert inputs.value("Training/none", "pred_allocated") is None
+    assert inputs.value(TABLE_1_ROW, "pred_no_such_counter") is None
+    assert inputs.value(TABLE_1_ROW, "mem_allocated") is None
+    assert inputs.value(None, "pred_allocated") is None
+    with pytest.raises(AbsentError, match="Training/none"):
+        inputs.need("Training/none", "pred_allocated")
+
+
+def test_an_absent_figure_is_a_dash_and_an_unbuilt_one_not_yet():
+    assert Cell({}).text(PREDICTED) == MISSING
+    assert Cell({}, needs="LoRA").text(PREDICTED) == NOT_YET
+    assert Cell({}, needs="LoRA").text(MEASURED) == MISSING
+    assert Cell({"predicted": 2e9}, needs="LoRA").text(PREDICTED) == "2.0"
+    assert Cell({"article": "96+"}).text(ARTICLE) == "96+"
+    assert Cell({"article": "96+", "predicted": 3.0}).deviation(PREDICTED) is None
+
+
+def test_a_column_appears_when_it_has_figures():
+    bare = [Cell({"article": 1.0}, needs="LoRA")]
+    assert sources_of(bare) == [ARTICLE, PREDICTED]
+    assert sources_of([*bare, Cell({"measured": 1.0})]) == [ARTICLE, PREDICTED, MEASURED]
+    assert sources_of([Cell({"pytorch": 1.0, "measured": None})]) == [PREDICTED, PYTORCH]
+
+
+def test_a_deviation_splits_into_parameter_count_and_rest():
+    assumed, true = 7.0e9, 6_738_415_616
+    cell = Cell({"article": 84.0e9, "predicted": 12.0 * true + 30e6})
+    parts = split(cell, proportional=84.0e9, assumed=assumed, true=true)
+    assert parts.parameter_count == pytest.approx(12 * (true - assumed))
+    assert parts.rest == pytest.approx(30e6)
+    assert parts.total == pytest.approx(cell.deviation(PREDICTED))
+
+
+def test_activations_do_not_scale_with_the_count():
+    cell = Cell({"article": 22.4e9, "predicted": 20e9})
+    parts = split(cell, proportional=14.0e9, assumed=7.0e9, true=6.3e9)
+    assert parts.parameter_count == pytest.approx(-1.4e9)
+    assert parts.rest == pytest.approx(-1.0e9)
+
+
+def test_without_a_prediction_there_is_nothing_to_split():
+    assert split(Cell({"article": 84.0e9}), 84.0e9, 7.0e9, 6.7e9) is None
+    assert split(Cell({"predicted": 84.0e9}), 84.0e9, 7.0e9, 6.7e9) is None

@@ -1,0 +1,93 @@
+import re
+
+import pytest
+import synthetic
+from vramfit_plots.__main__ import main
+
+PICTURES = {"inference", "waterfall", "oom_cliff", "multi_gpu"}
+
+
+def run(folder, content, out="report"):
+    path = synthetic.write(folder / "bench.json", content)
+    return main(["--run", str(path), "--out", str(folder / out)])
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("report")
+    assert run(folder, synthetic.document()) == 0
+    return folder / "report"
+
+
+def test_it_says_where_the_report_lies(tmp_path, capsys):
+    assert run(tmp_path, synthetic.document()) == 0
+    assert str(tmp_path / "report" / "tables.html") in capsys.readouterr().out
+
+
+def test_every_file_is_there(report):
+    for name in PICTURES:
+        assert (report / "figures" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+        assert "<svg" in (report / "figures" / f"{name}.svg").read_text()
+    for number in range(1, 5):
+        for suffix in ("html", "md"):
+            assert (report / "fragments" / f"table{number}.{suffix}").read_text()
+
+
+def test_the_page_needs_nothing_else(report):
+    page = (report / "tables.html").read_text()
+    assert page.count("data:image/svg+xml;base64,") == len(PICTURES)
+    assert not re.search(r'(src|href)="(?!data:)', page)
+    assert "<script" not in page
+    assert page.count("<table") >= 4
+
+
+def test_markdown_shows_the_pictures(report):
+    text = (report / "tables.md").read_text()
+    for path in re.findall(r"\]\((figures/[^)]+)\)", text):
+        assert (report / path).exists()
+    assert text.count("](figures/") == len(PICTURES)
+    assert "not yet" in text
+
+
+def test_the_same_run_makes_the_same_report(report, tmp_path):
+    assert run(tmp_path, synthetic.document()) == 0
+    for name in PICTURES:
+        one = (report / "figures" / f"{name}.svg").read_bytes()
+        assert one == (tmp_path / "report" / "figures" / f"{name}.svg").read_bytes()
+
+
+def test_a_picture_that_cannot_be_drawn_is_not_an_older_one(tmp_path):
+    content = synthetic.document()
+    assert run(tmp_path, content) == 0
+    content["benchmarks"] = [b for b in content["benchmarks"] if b["name"].startswith("Inference")]
+    assert run(tmp_path, content) == 0
+    figures = {path.stem for path in (tmp_path / "report" / "figures").iterdir()}
+    assert figures == {"inference", "multi_gpu"}
+    page = (tmp_path / "report" / "tables.html").read_text()
+    assert "Not drawn: this run does not hold Training/llama2-7b/fp16/adamw/batch:4" in page
+    assert "too few rows to tell about" in page
+
+
+@pytest.mark.parametrize("text", [None, "{", "[]", '{"context": {}, "benchmarks": []}'])
+def test_bad_input_is_one_line_and_exit_2(tmp_path, capsys, text):
+    path = tmp_path / "bench.json"
+    if text is not None:
+        path.write_text(text)
+    assert main(["--run", str(path), "--out", str(tmp_path / "report")]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("vramfit_plots: error: ")
+    assert str(path) in error
+    assert error.count("\n") == 1
+    assert not (tmp_path / "report").exists()
+
+
+def test_a_data_folder_that_is_none_is_named(tmp_path, capsys):
+    path = synthetic.write(tmp_path / "bench.json", synthetic.document())
+    assert main(["--run", str(path), "--data", str(tmp_path / "no")]) == 2
+    assert str(tmp_path / "no") in capsys.readouterr().err
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path, capsys):
+    (tmp_path / "report").write_text("in the way")
+    assert run(tmp_path, synthetic.document()) == 2
+    assert str(tmp_path / "report") in capsys.readouterr().err

@@ -1,0 +1,144 @@
+"""A run as `bench` writes it, with invented but consistent figures: 2 + 2 bytes a parameter, states
+by optimizer, and a fixed number of bytes a token for activations and cache."""
+
+import itertools
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from vramfit_plots.files import data_dir
+
+BYTES = {"fp32": 4, "fp16": 2, "bf16": 2}
+STATES = {
+    "sgd": 0,
+    "sgd-master": 4,
+    "sgd-momentum": 4,
+    "adamw": 8,
+    "adamw-master": 12,
+    "adamw-same": 4,
+}
+PER_TOKEN = 3_000_000
+CONTEXT = 600_000_000
+DRIVER = 645_922_816
+ON_A_GPU = {"gpu": "NVIDIA H200", "driver": "580.1", "cuda": "13.0", "cublas": "13.1"}
+
+
+def parameters(model: str) -> int:
+    published = json.loads((data_dir() / "models" / "parameters.json").read_text())
+    return published[model]["parameters"]
+
+
+def vram(gpu: str) -> int:
+    cards = json.loads((data_dir() / "gpus.json").read_text())["cards"]
+    return next(card["total_bytes"]["value"] for card in cards if card["name"] == gpu)
+
+
+def rows() -> Iterator[dict[str, str]]:
+    """The points of the default sweep, as axis: value, in the names' order."""
+    for entry in json.loads((data_dir() / "sweep.json").read_text())["families"]:
+        axes = {key: values for key, values in entry.items() if key != "family"}
+        for point in itertools.product(*axes.values()):
+            yield {"family": entry["family"], **dict(zip(axes, map(str, point), strict=True))}
+
+
+def name(row: dict[str, str]) -> str:
+    parts = [row[key] for key in ("family", "model", "precision", "optimizer") if key in row]
+    parts += [f"{key}:{row[key]}" for key in ("batch", "seq") if key in row]
+    if row.get("attention", "flash") != "flash":
+        parts.append(f"attn:{row['attention']}")
+    if "gpu" in row:
+        parts.append(f"gpu:{row['gpu']}")
+    return "/".join(parts)
+
+
+def _training(row: dict[str, str], batch: int) -> dict[str, float]:
+    n = parameters(row["model"])
+    weights, states = n * BYTES[row["precision"]], n * STATES[row["optimizer"]]
+    kept = PER_TOKEN * batch * int(row["seq"])
+    after = {"loaded": weights, "forward": weights + kept, "backward": 2 * weights}
+    after |= {"optimizer": 2 * weights + states, "zero_grad": weights + states}
+    later = {**after, "forward": weights + states + kept, "backward": 2 * weights + states}
+    del later["loaded"]
+    counters: dict[str, float] = {}
+    for step, stages in ((1, after), (2, later)):
+        for stage, value in stages.items():
+            counters[f"step{step}_{stage}_after"] = value
+            counters[f"step{step}_{stage}_peak"] = value
+    peak = max(counters.values())
+    return {
+        **counters,
+        "parameters": weights,
+        "gradients": min(weights, peak - weights - states),
+        "optimizer_state": states,
+        "activations": max(0, peak - 2 * weights - states),
+        "allocated": peak,
+    }
+
+
+def _generation(row: dict[str, str]) -> dict[str, float]:
+    weights = parameters(row["model"]) * BYTES[row["precision"]]
+    tokens = int(row["batch"]) * int(row["seq"])
+    cache = 131_072 * BYTES[row["precision"]] * tokens
+    return {
+        "parameters": weights,
+        "kv_cache": cache,
+        "kv_bytes_per_token": cache / tokens,
+        "allocated": weights + cache,
+    }
+
+
+def _levels(counters: dict[str, float]) -> dict[str, float]:
+    reserved = counters["allocated"] + 2_000_000
+    return {**counters, "reserved": reserved, "device_used": reserved + CONTEXT}
+
+
+def _cliff(row: dict[str, str]) -> dict[str, float]:
+    room = vram(row["gpu"]) - DRIVER
+    fitting = [b for b in range(1, 200) if _levels(_training(row, b))["device_used"] <= room]
+    largest = max(fitting, default=0)
+    return {**_levels(_training(row, max(largest, 1))), "max_batch": largest}
+
+
+def counters(row: dict[str, str]) -> dict[str, float]:
+    """Without prefix."""
+    if row["family"] == "OomCliff":
+        return _cliff(row)
+    if row["family"] == "Training":
+        return _levels(_training(row, int(row["batch"])))
+    return _levels(_generation(row))
+
+
+def benchmark(row: dict[str, str], measured: bool) -> dict[str, Any]:
+    found = counters(row)
+    result: dict[str, Any] = {
+        "name": name(row),
+        "run_type": "iteration",
+        "cpu_time": 0.5,
+        "time_unit": "ms",
+        "params": parameters(row["model"]),
+        "oom": 0.0,
+        "label": "predicted, virtual:h200; peak in backward of step 2",
+    }
+    result |= {f"pred_{key}": value for key, value in found.items()}
+    if measured:
+        result |= {f"mem_{key}": value + 1_000_000 for key, value in found.items()}
+    return result
+
+
+def document(measured: bool = False) -> dict[str, Any]:
+    context = {
+        "schema_version": "1",
+        "commit": "abc1234",
+        "device": "cuda:0 NVIDIA H200" if measured else "virtual:h200",
+        "evidence": "measured" if measured else "predicted",
+        "overhead": "h200: measured",
+        **dict.fromkeys(("gpu", "driver", "cuda", "cublas", "cudnn", "nccl"), "none"),
+        **(ON_A_GPU if measured else {}),
+    }
+    return {"context": context, "benchmarks": [benchmark(row, measured) for row in rows()]}
+
+
+def write(path: Path, content: dict[str, Any]) -> Path:
+    path.write_text(json.dumps(content), encoding="utf-8")
+    return path

@@ -130,7 +130,7 @@ def commands(inputs: Inputs, out: Path) -> list[str]:
     return [
         f"build/bench --device={device_flag(inputs)} --benchmark_out={run} "
         "--benchmark_out_format=json",
-        f"python -m vramfit_plots --run {run} --out {out}",
+        f"build/venv/bin/python -m vramfit_plots --run {run} --out {out}",
     ]
 
 

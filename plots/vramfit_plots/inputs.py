@@ -9,7 +9,7 @@ import pandas as pd
 from vramfit_plots.article import Article, load_article
 from vramfit_plots.cards import Card, load_cards
 from vramfit_plots.cells import Cell
-from vramfit_plots.errors import AbsentError
+from vramfit_plots.errors import AbsentError, BadInputError
 from vramfit_plots.models import Model, load_models
 from vramfit_plots.reference import Reference, load_reference
 from vramfit_plots.run import Run, load_run, peak_stage
@@ -63,7 +63,15 @@ def _joined(rows: pd.DataFrame, reference: pd.DataFrame) -> pd.DataFrame:
 
 
 def load_inputs(run_path: Path, data: Path) -> Inputs:
+    """Throws BadInputError that names the file or folder where something is not as it should be."""
     run = load_run(run_path)
+    try:
+        return _with_data(run, data)
+    except KeyError as error:
+        raise BadInputError(f"{data}: not as its README describes it: no {error}") from None
+
+
+def _with_data(run: Run, data: Path) -> Inputs:
     models = load_models(data / "models")
     reference = load_reference(data / "reference", models)
     return Inputs(

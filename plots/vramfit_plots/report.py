@@ -137,11 +137,11 @@ def _page(sections: list[Section], inputs: Inputs, out: Path) -> _Page:
 
 def write_report(inputs: Inputs, out: Path) -> Path:
     """Everything into the folder `out`; the page to open comes back."""
-    sections = [_section(chapter, inputs) for chapter in _CHAPTERS]
-    sections = [section for section in sections if section.tables]
-    page = _page(sections, inputs, out)
-    environment = _environment()
     try:
+        out.mkdir(parents=True, exist_ok=True)
+        sections = [_section(chapter, inputs) for chapter in _CHAPTERS]
+        sections = [section for section in sections if section.tables]
+        page, environment = _page(sections, inputs, out), _environment()
         _write_pictures(sections, out / "figures")
         _write_fragments(sections, out / "fragments")
         for name in ("tables.md", "tables.html"):

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+import synthetic
 from vramfit_plots.cells import Cell, sources_of, split
 from vramfit_plots.errors import AbsentError
 from vramfit_plots.files import data_dir
@@ -18,7 +19,7 @@ def test_each_source_has_its_own_counter(measured):
     assert cell.figure(ARTICLE) == 22.2e9
     assert cell.figure(PREDICTED) == predicted
     assert cell.deviation(PREDICTED) == predicted - 22.2e9
-    assert cell.deviation(MEASURED) == 1_000_000
+    assert cell.deviation(MEASURED) == synthetic.MEASURED_ABOVE
 
 
 def test_pytorch_joins_by_row_name(inputs):

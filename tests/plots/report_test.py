@@ -1,8 +1,10 @@
 import re
+import shutil
 
 import pytest
 import synthetic
 from vramfit_plots.__main__ import main
+from vramfit_plots.files import data_dir
 
 PICTURES = {"inference", "waterfall", "oom_cliff", "multi_gpu"}
 
@@ -17,11 +19,6 @@ def report(tmp_path_factory):
     folder = tmp_path_factory.mktemp("report")
     assert run(folder, synthetic.document()) == 0
     return folder / "report"
-
-
-def test_it_says_where_the_report_lies(tmp_path, capsys):
-    assert run(tmp_path, synthetic.document()) == 0
-    assert str(tmp_path / "report" / "tables.html") in capsys.readouterr().out
 
 
 def test_every_file_is_there(report):
@@ -49,8 +46,9 @@ def test_markdown_shows_the_pictures(report):
     assert "not yet" in text
 
 
-def test_the_same_run_makes_the_same_report(report, tmp_path):
+def test_the_same_run_makes_the_same_report_and_says_where(report, tmp_path, capsys):
     assert run(tmp_path, synthetic.document()) == 0
+    assert str(tmp_path / "report" / "tables.html") in capsys.readouterr().out
     for name in PICTURES:
         one = (report / "figures" / f"{name}.svg").read_bytes()
         assert one == (tmp_path / "report" / "figures" / f"{name}.svg").read_bytes()
@@ -58,7 +56,10 @@ def test_the_same_run_makes_the_same_report(report, tmp_path):
 
 def test_a_picture_that_cannot_be_drawn_is_not_an_older_one(tmp_path):
     content = synthetic.document()
-    assert run(tmp_path, content) == 0
+    stale = tmp_path / "report" / "figures"
+    stale.mkdir(parents=True)
+    for name in PICTURES:
+        (stale / f"{name}.png").write_text("of an older run")
     content["benchmarks"] = [b for b in content["benchmarks"] if b["name"].startswith("Inference")]
     assert run(tmp_path, content) == 0
     figures = {path.stem for path in (tmp_path / "report" / "figures").iterdir()}
@@ -85,6 +86,15 @@ def test_a_data_folder_that_is_none_is_named(tmp_path, capsys):
     path = synthetic.write(tmp_path / "bench.json", synthetic.document())
     assert main(["--run", str(path), "--data", str(tmp_path / "no")]) == 2
     assert str(tmp_path / "no") in capsys.readouterr().err
+
+
+def test_data_of_another_shape_is_named(tmp_path, capsys):
+    data = tmp_path / "data"
+    shutil.copytree(data_dir(), data)
+    (data / "gpus.json").write_text('{"schema": 1, "cards": [{"name": "h200"}]}')
+    path = synthetic.write(tmp_path / "bench.json", synthetic.document())
+    assert main(["--run", str(path), "--data", str(data)]) == 2
+    assert re.search(r"data: .*no 'overhead'", capsys.readouterr().err)
 
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path, capsys):

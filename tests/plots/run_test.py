@@ -70,7 +70,7 @@ def test_a_file_that_is_no_run_is_refused_by_name(tmp_path, text, complaint):
 
 
 def test_a_missing_file_says_how_to_make_one(tmp_path):
-    with pytest.raises(BadInputError, match="no such file.*--benchmark_out=FILE"):
+    with pytest.raises(BadInputError, match=r"no such file.*--benchmark_out=FILE"):
         load_run(tmp_path / "none.json")
 
 

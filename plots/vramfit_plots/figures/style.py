@@ -102,7 +102,7 @@ def say(
     *,
     strong: bool = False,
     faint: bool = False,
-    **alignment: Any,
+    **how: Any,
 ) -> None:
     """A label at a point of the data, `offset` points away."""
     axes.annotate(
@@ -113,7 +113,7 @@ def say(
         fontsize=9,
         weight="bold" if strong and not faint else "normal",
         color=FAINT if faint else INK,
-        **alignment,
+        **how,
     )
 
 

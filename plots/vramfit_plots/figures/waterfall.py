@@ -16,11 +16,13 @@ from vramfit_plots.units import GB, gb
 
 _GROUP = 0.84  # of the place between two stages
 _BAR = 0.94  # of the place of a bar
+_LEVEL_FIGURES = 2  # more bars in a group are too narrow for figures that lie
 _LEAST_NAMED = 0.03  # of the peak: a thinner part has no room for its name
 
 
 def _stages(axes: Axes, labels: Sequence[str], after: list[Cell], sources: list[Source]) -> None:
     thickness = _GROUP / len(sources)
+    upright = len(sources) > _LEVEL_FIGURES
     for j, source in enumerate(sources):
         look = style.BY_SOURCE[source.key]
         for i, cell in enumerate(after):
@@ -33,7 +35,9 @@ def _stages(axes: Axes, labels: Sequence[str], after: list[Cell], sources: list[
                     (x, value / GB),
                     (0, 2),
                     ha="center",
+                    va="bottom",
                     strong=source is PREDICTED,
+                    rotation=90 if upright else 0,
                 )
         axes.bar(0, 0, label=source.heading, **look.bar())
     axes.set_xticks(range(len(labels)), [label.replace(" ", "\n", 1) for label in labels])
@@ -75,7 +79,8 @@ def draw(inputs: Inputs) -> Picture:
     for axes in (left, right):
         style.level_grid(axes)
     figures = [cell.figure(source) or 0 for cell in after for source in sources]
-    left.set_ylim(0, 1.08 * max([*figures, total]) / GB)
+    room = 1.08 if len(sources) <= _LEVEL_FIGURES else 1.15
+    left.set_ylim(0, room * max([*figures, total]) / GB)
 
     said = [
         f"{label}: " + ", ".join(f"{s.heading} {cell.text(s)}" for s in sources)

@@ -2,11 +2,9 @@
 
 #include <algorithm>
 
-#include "estimator/search.h"
 #include "estimator/steady_run.h"
 #include "model/errors.h"
 #include "model/transformer/parameters.h"
-#include "model/transformer/sizes.h"
 
 namespace vramfit {
 namespace {
@@ -30,10 +28,9 @@ void note_left_out(const std::vector<StageRecord>& stages, Stage stage, std::int
 
 std::vector<std::string> notes_on(const Request& request, const RunReport& run) {
   std::vector<std::string> notes = request.model.notes;
-  if (seq_of(request.workload) > request.model.max_positions) {
-    notes.push_back("seq " + std::to_string(seq_of(request.workload)) + " is beyond the " +
-                    std::to_string(request.model.max_positions) + " positions of " +
-                    request.model.name + ": it fits or not, but was not trained for");
+  if (positions_of(request.workload) > request.model.max_positions) {
+    notes.push_back("more positions than the " + std::to_string(request.model.max_positions) +
+                    " that " + request.model.name + " was made for");
   }
   if (const auto* training = std::get_if<TrainingOptions>(&request.workload)) {
     note_left_out(run.stages, Stage::Backward, training->accumulate, "micro-batches", notes);
@@ -77,22 +74,10 @@ bool fits(const Request& request) {
   return !run_within(request.budget.capacity(), request).missing;
 }
 
-std::int64_t largest_batch(Request request) {
-  return largest_that_fits(
-      [&request](std::int64_t batch) {
-        set_batch(request.workload, batch);
-        return fits(request);
-      },
-      kMaxBatch);
-}
-
-std::int64_t largest_seq(Request request) {
-  return largest_that_fits(
-      [&request](std::int64_t seq) {
-        set_seq(request.workload, seq);
-        return fits(request);
-      },
-      seq_limit(request.model, request.workload));
+std::uint64_t least_bytes(const Request& request) {
+  validate(request.model, request.workload);
+  const RunReport run = run_within(VirtualSource::kUnlimited, request);
+  return run.missing ? VirtualSource::kUnlimited : run.peak.allocated;
 }
 
 }  // namespace vramfit

@@ -42,9 +42,7 @@ Estimate estimate(const Request& request);
 /// The verdict alone.
 bool fits(const Request& request);
 
-/// The largest batch, or sequence, with which the request fits, whatever its own is; 0 where not
-/// even 1 does.
-std::int64_t largest_batch(Request request);
-std::int64_t largest_seq(Request request);
+/// Bytes that tensors take at most: no pool, however well it places them, needs less.
+std::uint64_t least_bytes(const Request& request);
 
 }  // namespace vramfit

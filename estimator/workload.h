@@ -15,6 +15,7 @@ DType precision_of(const Workload& workload);
 AttentionForm attention_of(const Workload& workload);
 std::int64_t batch_of(const Workload& workload);
 std::int64_t seq_of(const Workload& workload);
+std::int64_t positions_of(const Workload& workload);  ///< of a sequence when the run ends
 void set_batch(Workload& workload, std::int64_t batch);
 void set_seq(Workload& workload, std::int64_t seq);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "estimator/estimate_json.h"
+#include "estimator/largest.h"
 #include "model/transformer/sizes.h"
 
 namespace vramfit::fit {

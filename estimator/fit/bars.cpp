@@ -6,7 +6,6 @@ namespace vramfit::fit {
 namespace {
 
 constexpr std::uint64_t kMarks = 56;
-constexpr std::uint64_t kLongest = 60;
 constexpr std::uint64_t kSmallestUnit = 100'000;
 
 }  // namespace
@@ -18,8 +17,8 @@ Bars::Bars(std::uint64_t largest) : unit_(kSmallestUnit) {
 
 std::string Bars::bar(std::uint64_t bytes, char mark) const {
   const std::uint64_t marks = bytes / unit_;
-  if (marks <= kLongest) return std::string(marks, mark);
-  return std::string(kLongest - 1, mark) + ">";
+  if (marks <= kMarks) return std::string(marks, mark);
+  return std::string(kMarks - 1, mark) + ">";
 }
 
 std::string Bars::legend() const {

@@ -11,7 +11,7 @@ class Bars {
  public:
   explicit Bars(std::uint64_t largest);
 
-  /// A mark for every whole unit of `bytes`; one that would be longer than 60 ends in ">".
+  /// A mark for every whole unit of `bytes`; what would be longer than 56 ends in ">".
   std::string bar(std::uint64_t bytes, char mark = '#') const;
 
   /// "# = 0.5 GB".

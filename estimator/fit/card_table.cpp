@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <set>
 
 #include "estimator/fit/text.h"
 #include "estimator/models.h"
@@ -22,11 +23,12 @@ std::string header(const Answer& first, Search search) {
 /// Notes, and each source of an overhead with the cards it holds for.
 std::string footer(const std::vector<Answer>& answers) {
   std::string text;
-  for (const std::string& note : answers.front().request.model.notes) {
-    text += wrapped("note: " + note, 2);
-  }
+  std::set<std::string> notes;
   std::map<std::string, std::string> cards_by_source;
   for (const Answer& answer : answers) {
+    for (const std::string& note : answer.estimate.notes) {
+      if (notes.insert(note).second) text += wrapped("note: " + note, 2);
+    }
     std::string& cards = cards_by_source[answer.request.budget.overhead.source];
     cards += (cards.empty() ? "" : ", ") + answer.request.budget.gpu;
   }

@@ -21,10 +21,7 @@ std::string largest_text(const Answer& answer, Search search) {
   const std::int64_t n = *answer.largest;
   const std::string text = fmt::format("largest {} that fits: {}", what, n);
   if (n == 0) return fmt::format("{} ({} 1 is shown)\n", text, what);
-  if (answer.at_limit) {
-    return text + (search == Search::Seq ? " (the longest this model takes)\n"
-                                         : " (the largest that is tried)\n");
-  }
+  if (answer.at_limit) return text + " (larger ones are refused)\n";
   return fmt::format("{} ({} does not)\n", text, n + 1);
 }
 

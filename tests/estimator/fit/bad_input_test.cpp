@@ -1,0 +1,131 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "tests/estimator/fit/command.h"
+
+namespace vramfit::fit {
+namespace {
+
+struct Case {
+  std::vector<std::string> arguments;
+  std::string part;  ///< of the message
+};
+
+/// Status 2, nothing on stdout, and one line that says what is wrong.
+void expect_refused(const Case& c) {
+  std::string shown;
+  for (const std::string& argument : c.arguments) shown += argument.substr(0, 80) + " ";
+  SCOPED_TRACE(shown);
+  const Outcome outcome = run_fit(c.arguments);
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_EQ(outcome.err.rfind("fit: error: ", 0), 0U) << outcome.err;
+  EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+  EXPECT_NE(outcome.err.find(c.part), std::string::npos) << outcome.err;
+  EXPECT_LT(outcome.err.size(), 400U) << outcome.err;
+}
+
+Case on_7b(std::vector<std::string> arguments, std::string part) {
+  arguments.insert(arguments.begin(), {"--model", "llama2-7b"});
+  return {std::move(arguments), std::move(part)};
+}
+
+TEST(FitRefuses, ModelsItDoesNotKnow) {
+  const std::vector<Case> cases = {
+      {{}, "model: missing"},
+      {{"--train"}, "model: missing"},
+      {{"--model", "llama9"}, "model: unknown 'llama9'; one of gpt2"},
+      {{"--model", ""}, "model"},
+      {{"--model"}, "--model"},
+      {{"--model", "../llama2-7b"}, "model: unknown"},
+      {{"--config", "/no/such/config.json"}, "config: cannot read"},
+      {{"--config", "/tmp"}, "config: cannot read"},
+      {{"--config", "/dev/null"}, "JSON"},
+      {{"--config", "/dev/zero"}, "config"},
+      {{"--config", std::string(FIT_DATA_FOLDER) + "/gpus.json"}, "model_type"},
+      {{"--params", "0"}, "params"},
+      {{"--params", "-7B"}, "params"},
+      {{"--params", "7GB"}, "params"},
+      {{"--params", "lots"}, "params"},
+      {{"--params", "999999999T"}, "params"},
+      {{"--params", "7B", "--hidden", "4000"}, "hidden"},
+      {{"--params", "7B", "--hidden", "0"}, "hidden"},
+      {{"--params", "7B", "--layers", "-1"}, "layers"},
+      {{"--params", "7B", "--hidden", "4096", "--layers", "2"}, "params"},
+  };
+  for (const Case& c : cases) expect_refused(c);
+}
+
+TEST(FitRefuses, ValuesThatAreNone) {
+  const std::vector<Case> cases = {
+      on_7b({"--batch", "0"}, "batch"),
+      on_7b({"--batch", "-1"}, "batch"),
+      on_7b({"--batch", "four"}, "batch: is 'four'; a whole number"),
+      on_7b({"--batch", "1.5"}, "batch"),
+      on_7b({"--batch", ""}, "batch"),
+      on_7b({"--batch", "99999999999999999999"}, "batch"),
+      on_7b({"--batch", "9223372036854775807"}, "batch"),
+      on_7b({"--seq", "0"}, "seq"),
+      on_7b({"--seq", "9223372036854775807"}, "seq"),
+      on_7b({"--seq", "16777216", "--batch", "1048576", "--attention", "cublas"}, "sizes"),
+      on_7b({"--generate", "0"}, "generate"),
+      on_7b({"--generate", "-9223372036854775808"}, "generate"),
+      on_7b({"--train", "--accumulate", "0"}, "accumulate"),
+      on_7b({"--train", "--accumulate", "9223372036854775807"}, "accumulate"),
+      on_7b({"--train", "--optimizer", "lion"}, "optimizer: unknown 'lion'; one of sgd"),
+      on_7b({"--train", "--optimizer", "adamw-master", "--precision", "fp32"}, "optimizer"),
+      on_7b({"--precision", "int8"}, "precision: unknown 'int8'"),
+      on_7b({"--precision", "fp64"}, "precision: fp64"),
+      on_7b({"--attention", "paged"}, "attention"),
+      on_7b({"--gpu", "voodoo2"}, "gpu: unknown 'voodoo2'; one of rtx4090"),
+      on_7b({"--vram",
+             "24"
+             "G"},
+            "vram: is '24G'; a size such as 24GB"),
+      on_7b({"--vram", "-24GB"}, "vram"),
+      on_7b({"--vram", "0"}, "vram: is 0"),
+      on_7b({"--vram", "99999999TB"}, "vram"),
+      on_7b({"--headroom", "some", "--vram", "24GB"}, "headroom"),
+      on_7b({"--runtime", "pytorch"}, "runtime: pytorch: not yet"),
+      on_7b({"--runtime", "jax"}, "runtime: unknown 'jax'"),
+      {{"--model", "gpt2-124m", "--seq", "1025"}, "seq: 1025"},
+      {{"--model", "gpt2-124m", "--seq", "1000", "--generate", "26"},
+       "generate: a prompt of 1000 and 26"},
+      {{"--model", "gpt2-124m", "--generate", "2000", "--max-seq"}, "generate"},
+      {{"--model", "mistral-7b", "--seq", "5000"}, "seq"},
+  };
+  for (const Case& c : cases) expect_refused(c);
+}
+
+TEST(FitRefuses, Contradictions) {
+  const std::vector<Case> cases = {
+      on_7b({"--config", "x"}, "--model and --config"),
+      on_7b({"--params", "7B"}, "--model and --params"),
+      {{"--config", "x", "--params", "7B"}, "--config and --params"},
+      on_7b({"--hidden", "4096"}, "hidden: only with --params"),
+      on_7b({"--layers", "32"}, "layers: only with --params"),
+      on_7b({"--optimizer", "adamw"}, "optimizer: only with --train"),
+      on_7b({"--accumulate", "2"}, "accumulate: only with --train"),
+      on_7b({"--train", "--generate", "2"}, "generate: only with inference"),
+      on_7b({"--max-batch", "--batch", "2"}, "--max-batch and --batch"),
+      on_7b({"--max-seq", "--seq", "2"}, "--max-seq and --seq"),
+      on_7b({"--max-seq", "--max-batch"}, "--max-batch and --max-seq"),
+      on_7b({"--list"}, "--list"),
+      on_7b({"--gpus", "h200"}, "--gpus"),
+      on_7b({"h200"}, "h200"),
+      on_7b({"--batch", "1", "--batch", "2"}, "--batch"),
+      on_7b({"--train=maybe"}, "train"),
+  };
+  for (const Case& c : cases) expect_refused(c);
+}
+
+TEST(FitRefuses, ToBreakItsOneLine) {
+  expect_refused({{"--model", "a\nb\x1b[31m"}, "model: unknown 'a?b?[31m'"});
+  expect_refused({{"--config", "/no/such\nfile"}, "config: cannot read '/no/such?file'"});
+}
+
+}  // namespace
+}  // namespace vramfit::fit

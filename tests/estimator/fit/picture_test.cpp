@@ -1,0 +1,154 @@
+#include "estimator/fit/picture.h"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "estimator/fit/card_table.h"
+#include "estimator/fit/text.h"
+
+namespace vramfit::fit {
+namespace {
+
+std::optional<Budget> no_gpu() { return std::nullopt; }
+
+Options ask(const char* model) {
+  Options options;
+  options.model = model;
+  options.gpu = "h200";
+  return options;
+}
+
+std::string picture_of(const Options& options) {
+  const Question question = understand(options, no_gpu);
+  return picture(answer(question).front(), question.search);
+}
+
+void expect_no_long_line(const std::string& text) {
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_LE(line.size(), kColumns) << line;
+    EXPECT_TRUE(line.empty() || line.back() != ' ') << line;
+  }
+}
+
+void expect_parts(const std::string& text, std::initializer_list<const char*> parts) {
+  for (const char* part : parts) {
+    EXPECT_NE(text.find(part), std::string::npos) << "no '" << part << "' in:\n" << text;
+  }
+}
+
+TEST(Picture, OfTrainingHasEveryPart) {
+  Options options = ask("llama2-7b");
+  options.train = true;
+  options.precision = "fp16";
+  options.batch = "4";
+  options.seq = "512";
+  const std::string text = picture_of(options);
+  expect_parts(text,
+               {"llama2-7b: 6,738,415,616 parameters",
+                "training in fp16 with adamw, batch 4 x 512 tokens, flash attention",
+                "on h200: NVIDIA H200, sm_90", "The peak, in backward of step 2",
+                "parameters           13.48     2.00   ######", "optimizer state", "allocated",
+                "reserved", "+ overhead", "= total", "VRAM                150.75",
+                "FITS: ", "140.40 GiB", "step 1, GB", "zero_grad", "every later step",
+                "overhead: measured", "runtime: vramfit", "PyTorch needs more"});
+  EXPECT_EQ(text.find("kv cache"), std::string::npos);
+  expect_no_long_line(text);
+}
+
+TEST(Picture, OfWhatDoesNotFitSaysWhere) {
+  Options options = ask("llama2-7b");
+  options.train = true;
+  options.gpu = "rtx4090";
+  options.headroom = "1GB";
+  const std::string text = picture_of(options);
+  expect_parts(text, {"OOM: ", " more than ", "less the headroom", "+ headroom", "a run ends in ",
+                      "overhead: assumed: as measured"});
+  expect_no_long_line(text);
+}
+
+TEST(Picture, OfInferenceHasACacheAndItsStages) {
+  Options options = ask("gpt2-124m");
+  options.generate = "3";
+  options.seq = "100";
+  const std::string text = picture_of(options);
+  expect_parts(text, {"inference in bf16, batch 1 x 100 tokens, 3 new tokens", "kv cache",
+                      "prefill", "decode 2", "note: dropout is left out"});
+  EXPECT_EQ(text.find("gradients"), std::string::npos);
+  expect_no_long_line(text);
+}
+
+TEST(Picture, OfASearchNamesWhatItFound) {
+  Options options = ask("gpt2-1.5b");
+  options.train = true;
+  options.max_batch = true;
+  expect_parts(picture_of(options), {"largest batch that fits: ", " does not)"});
+  options.max_batch = false;
+  options.max_seq = true;
+  expect_parts(picture_of(options), {"largest sequence that fits: 1024 (larger ones are refused)"});
+  options.gpu = std::nullopt;
+  options.vram = "3GB";
+  expect_parts(picture_of(options), {"largest sequence that fits: 0 (sequence 1 is shown)", "OOM"});
+}
+
+TEST(Picture, AssumptionsAreSaid) {
+  Options options;
+  options.params = "7B";
+  options.vram = "24GB";
+  expect_parts(picture_of(options), {"llama-shaped", "note: shape assumed", "note: sm_89 assumed"});
+}
+
+TEST(Picture, HoldsItsColumnsWhateverTheSizes) {
+  for (const char* model : {"gpt2-124m", "llama2-7b", "llama3-70b"}) {
+    for (const char* batch : {"1", "100", "10000"}) {
+      for (const char* vram : {"1GB", "150GB", "100000TB"}) {
+        Options options = ask(model);
+        options.batch = batch;
+        options.vram = vram;
+        options.train = true;
+        expect_no_long_line(picture_of(options));
+      }
+    }
+  }
+}
+
+TEST(CardTable, HasALineForEachCard) {
+  Options options = ask("llama2-7b");
+  options.gpu = std::nullopt;
+  options.train = true;
+  options.max_batch = true;
+  const Question question = understand(options, no_gpu);
+  const std::string text = card_table(answer(question), question.search);
+  for (const Card& card : cards()) {
+    EXPECT_NE(text.find("\n  " + card.name), std::string::npos) << text;
+  }
+  expect_parts(text, {"the largest batch x 2048 tokens", "largest batch", "OOM", "FITS",
+                      "overhead on h200: measured", "assumed: as measured", "runtime: vramfit"});
+  expect_no_long_line(text);
+}
+
+TEST(Text, GroupsDigits) {
+  EXPECT_EQ(grouped(0), "0");
+  EXPECT_EQ(grouped(999), "999");
+  EXPECT_EQ(grouped(1000), "1,000");
+  EXPECT_EQ(grouped(6'738'415'616), "6,738,415,616");
+}
+
+TEST(Text, SmallIsNotNothing) {
+  EXPECT_EQ(gb(0), "0.00");
+  EXPECT_EQ(gb(1), "<0.01");
+  EXPECT_EQ(gb(5'000'000), "0.01");
+  EXPECT_EQ(gb(400'000, 3), "<0.001");
+  EXPECT_EQ(gb(25'757'220'864), "25.76");
+}
+
+TEST(Text, WrapsAtWords) {
+  EXPECT_EQ(wrapped("short", 2), "short\n");
+  const std::string line(60, 'a');
+  EXPECT_EQ(wrapped(line + " " + line, 3), line + "\n   " + line + "\n");
+  EXPECT_EQ(wrapped(std::string(150, 'b'), 2), std::string(150, 'b') + "\n");
+}
+
+}  // namespace
+}  // namespace vramfit::fit

@@ -1,0 +1,139 @@
+#include "estimator/fit/question.h"
+
+#include <gtest/gtest.h>
+
+namespace vramfit::fit {
+namespace {
+
+std::optional<Budget> no_gpu() { return std::nullopt; }
+
+Request only_request(const Options& options) {
+  const Question question = understand(options, no_gpu);
+  EXPECT_EQ(question.requests.size(), 1U);
+  return question.requests.front();
+}
+
+Options ask() {
+  Options options;
+  options.model = "llama2-7b";
+  options.gpu = "h200";
+  return options;
+}
+
+TEST(Question, Defaults) {
+  const Request request = only_request(ask());
+  const auto& options = std::get<GenerationOptions>(request.workload);
+  EXPECT_EQ(options.precision, DType::Bf16);
+  EXPECT_EQ(options.batch, 1);
+  EXPECT_EQ(options.seq, 2048);
+  EXPECT_EQ(options.generate, 1);
+  EXPECT_EQ(options.attention, AttentionForm::Flash);
+  EXPECT_EQ(request.budget.headroom, 0U);
+}
+
+TEST(Question, TrainingTakesEveryFlag) {
+  Options o = ask();
+  o.train = true;
+  o.optimizer = "sgd-momentum";
+  o.precision = "fp32";
+  o.batch = "3";
+  o.seq = "77";
+  o.accumulate = "5";
+  o.attention = "cublas";
+  o.headroom = "2GB";
+  o.runtime = "vramfit";
+  const Request request = only_request(o);
+  const auto& options = std::get<TrainingOptions>(request.workload);
+  EXPECT_STREQ(options.optimizer.name, "sgd-momentum");
+  EXPECT_EQ(options.precision, DType::Fp32);
+  EXPECT_EQ(options.batch, 3);
+  EXPECT_EQ(options.seq, 77);
+  EXPECT_EQ(options.accumulate, 5);
+  EXPECT_EQ(options.attention, AttentionForm::Cublas);
+  EXPECT_EQ(request.budget.headroom, 2'000'000'000U);
+}
+
+TEST(Question, TrainingDefaultsToAdamw) {
+  Options o = ask();
+  o.train = true;
+  EXPECT_STREQ(std::get<TrainingOptions>(only_request(o).workload).optimizer.name, "adamw");
+}
+
+TEST(Question, SevenBillionIsLlamaShaped) {
+  Options o = ask();
+  o.model = std::nullopt;
+  o.params = "7B";
+  o.hidden = "4096";
+  o.layers = "32";
+  const Request request = only_request(o);
+  EXPECT_EQ(request.model.layers, 32);
+  EXPECT_EQ(request.model.hidden, 4096);
+  ASSERT_FALSE(request.model.notes.empty());
+  EXPECT_NE(request.model.notes[0].find("shape assumed"), std::string::npos);
+}
+
+TEST(Question, AShortModelIsAskedAboutAllItsPositions) {
+  Options o = ask();
+  o.model = "gpt2-124m";
+  o.generate = "25";
+  EXPECT_EQ(seq_of(only_request(o).workload), 1000);
+  EXPECT_NE(only_request(o).model.notes.back().find("seq 1000"), std::string::npos);
+  o.seq = "999";
+  EXPECT_EQ(seq_of(only_request(o).workload), 999);
+}
+
+TEST(Question, VramSetsTheSizeOfANamedCard) {
+  Options o = ask();
+  o.vram = "24GiB";
+  const Request request = only_request(o);
+  EXPECT_EQ(request.budget.gpu, "h200");
+  EXPECT_EQ(request.budget.arch.sm, 90);
+  EXPECT_EQ(request.budget.vram, 24ULL << 30);
+  EXPECT_EQ(request.budget.notes.size(), 1U);
+}
+
+TEST(Question, ThisMachinesGpuIsAskedOnlyWhereNoneIsNamed) {
+  int asked = 0;
+  const auto this_gpu = [&asked] {
+    ++asked;
+    return std::optional(budget_of_gpu("Some GPU", Arch{86}, 8'000'000'000));
+  };
+  Options o = ask();
+  understand(o, this_gpu);
+  o.vram = "8GB";
+  o.gpu = std::nullopt;
+  understand(o, this_gpu);
+  EXPECT_EQ(asked, 0);
+  o.vram = std::nullopt;
+  const Question question = understand(o, this_gpu);
+  EXPECT_EQ(asked, 1);
+  ASSERT_EQ(question.requests.size(), 1U);
+  EXPECT_EQ(question.requests[0].budget.title, "Some GPU");
+  EXPECT_FALSE(question.every_card);
+}
+
+TEST(Question, WithoutAnyGpuItIsAboutEveryCard) {
+  Options o = ask();
+  o.gpu = std::nullopt;
+  o.headroom = "1GB";
+  const Question question = understand(o, no_gpu);
+  EXPECT_TRUE(question.every_card);
+  ASSERT_EQ(question.requests.size(), cards().size());
+  for (std::size_t i = 0; i < cards().size(); ++i) {
+    EXPECT_EQ(question.requests[i].budget.gpu, cards()[i].name);
+    EXPECT_EQ(question.requests[i].budget.headroom, 1'000'000'000U);
+  }
+}
+
+TEST(Question, Searches) {
+  Options o = ask();
+  EXPECT_EQ(understand(o, no_gpu).search, Search::None);
+  o.max_batch = true;
+  EXPECT_EQ(understand(o, no_gpu).search, Search::Batch);
+  o.max_batch = false;
+  o.max_seq = true;
+  EXPECT_EQ(understand(o, no_gpu).search, Search::Seq);
+}
+
+}  // namespace
+}  // namespace vramfit::fit

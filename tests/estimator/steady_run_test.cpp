@@ -1,0 +1,117 @@
+#include "estimator/steady_run.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "estimator/models.h"
+#include "tests/estimator/expect_bad_input.h"
+
+namespace vramfit {
+namespace {
+
+constexpr VirtualGpu kHopper{Arch{90}};
+
+TrainingOptions training(const char* optimizer, std::int64_t batch, std::int64_t seq) {
+  TrainingOptions options;
+  options.optimizer = optimizer_named(optimizer);
+  options.batch = batch;
+  options.seq = seq;
+  return options;
+}
+
+/// What both ends of a comparison must share: all that a verdict rests on.
+void expect_same_need(const RunReport& a, const RunReport& b) {
+  EXPECT_EQ(a.reserved, b.reserved);
+  EXPECT_EQ(a.peak.allocated, b.peak.allocated);
+  EXPECT_EQ(a.peak.stage, b.peak.stage);
+  EXPECT_EQ(a.peak.step, b.peak.step);
+}
+
+TEST(SteadyRun, NeedsWhatALongRunNeeds) {
+  const ModelConfig model = model_named("gpt2-124m");
+  for (const OptimizerKind& kind : optimizer_kinds()) {
+    for (const std::int64_t batch : {1, 3, 8}) {
+      for (const std::int64_t accumulate : {1, 2, 9}) {
+        SCOPED_TRACE(std::string(kind.name) + " batch " + std::to_string(batch) + " accumulate " +
+                     std::to_string(accumulate));
+        TrainingOptions options = training(kind.name, batch, 512);
+        options.accumulate = accumulate;
+        expect_same_need(steady_run(kHopper, model, options), dry_run(kHopper, model, options, 7));
+      }
+    }
+  }
+}
+
+TEST(SteadyRun, SeesWhatTwoStepsMiss) {
+  const ModelConfig model = model_named("gpt2-124m");
+  bool missed = false;
+  for (std::int64_t seq = 64; seq <= 1024 && !missed; seq += 32) {
+    const TrainingOptions options = training("adamw", 3, seq);
+    missed =
+        dry_run(kHopper, model, options, 2).reserved < steady_run(kHopper, model, options).reserved;
+  }
+  EXPECT_TRUE(missed) << "two steps would do everywhere: steady_run could be simpler";
+}
+
+TEST(SteadyRun, KeepsTheStepsThatDiffer) {
+  const RunReport report = steady_run(kHopper, model_named("llama2-7b"), training("adamw", 4, 512));
+  EXPECT_GE(report.stages.back().step, 2);
+  EXPECT_EQ(report.stages.back().stage, Stage::ZeroGrad);
+  const bool later = std::any_of(report.events.begin(), report.events.end(), [&](const Event& e) {
+    return e.step > report.stages.back().step;
+  });
+  EXPECT_FALSE(later);
+}
+
+TEST(SteadyRun, NeverRunsAllOfAThousandMicroBatches) {
+  TrainingOptions options = training("adamw", 1, 128);
+  options.accumulate = 1 << 20;
+  const RunReport report = steady_run(kHopper, model_named("tinyllama-1.1b"), options);
+  const auto backwards =
+      std::count_if(report.stages.begin(), report.stages.end(),
+                    [](const StageRecord& r) { return r.stage == Stage::Backward && r.step == 1; });
+  EXPECT_GE(backwards, 2);
+  EXPECT_LE(backwards, 64);
+}
+
+TEST(SteadyRun, GenerationNeedsWhatALongOneNeeds) {
+  GenerationOptions options;
+  options.batch = 3;
+  options.seq = 100;
+  for (const std::int64_t generate : {1, 2, 3, 40}) {
+    options.generate = generate;
+    const ModelConfig model = model_named("qwen2-0.5b");
+    expect_same_need(steady_run(kHopper, model, options), dry_run(kHopper, model, options));
+  }
+}
+
+TEST(SteadyRun, TheCacheHasRoomForAllNewTokens) {
+  const ModelConfig model = model_named("llama2-7b");
+  GenerationOptions options;
+  options.seq = 100;
+  options.generate = 1'000'001;
+  const RunReport report = steady_run(kHopper, model, options);
+  // 2 · layers · hidden · 2 bytes a position.
+  EXPECT_EQ(report.peak.by_category[Category::KvCache], std::uint64_t{524'288} * 1'000'100U);
+  EXPECT_LE(report.stages.size(), 8U);
+}
+
+TEST(SteadyRun, EndsWhereMemoryDoes) {
+  const VirtualGpu small{Arch{90}, std::uint64_t{1} << 30};
+  const RunReport report = steady_run(small, model_named("llama2-7b"), training("sgd", 1, 128));
+  ASSERT_TRUE(report.missing.has_value());
+  EXPECT_EQ(report.missing->stage, Stage::Loaded);
+}
+
+TEST(SteadyRun, ChecksTheOptionsItShortens) {
+  TrainingOptions options = training("sgd", 1, 128);
+  options.accumulate = 0;
+  const ModelConfig model = model_named("gpt2-124m");
+  expect_bad_input([&] { steady_run(kHopper, model, options); }, {"accumulate"});
+  options.accumulate = std::int64_t{1} << 62;
+  expect_bad_input([&] { steady_run(kHopper, model, options); }, {"accumulate"});
+}
+
+}  // namespace
+}  // namespace vramfit

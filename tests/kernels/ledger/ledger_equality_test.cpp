@@ -1,0 +1,161 @@
+#include <gtest/gtest.h>
+
+#include <tuple>
+
+#include "estimator/dry_run.h"
+#include "kernels/cpu/pass_through.h"
+#include "model/errors.h"
+#include "model/transformer/run.h"
+#include "tests/kernels/support/host_run.h"
+#include "tests/kernels/support/tiny_models.h"
+
+// The central test: a run on the CPU and the same run on a virtual GPU write the same ledger, event
+// by event, byte for byte.
+
+namespace vramfit {
+namespace {
+
+constexpr Arch kArch{80};
+constexpr int kSteps = 3;
+constexpr DType kPrecisions[] = {DType::Fp32, DType::Fp16, DType::Bf16};
+constexpr AttentionForm kForms[] = {AttentionForm::Flash, AttentionForm::Cublas};
+
+void expect_equal(const RunReport& real, const RunReport& virtual_run) {
+  ASSERT_FALSE(real.missing.has_value());
+  ASSERT_GT(real.events.size(), 50U);
+  EXPECT_EQ(first_difference(real.events, virtual_run.events), std::nullopt);
+  EXPECT_EQ(real.reserved, virtual_run.reserved);
+  EXPECT_EQ(real.peak.allocated, virtual_run.peak.allocated);
+  ASSERT_EQ(real.stages.size(), virtual_run.stages.size());
+  for (std::size_t i = 0; i < real.stages.size(); ++i) {
+    EXPECT_EQ(real.stages[i].before, virtual_run.stages[i].before);
+    EXPECT_EQ(real.stages[i].peak, virtual_run.stages[i].peak);
+    EXPECT_EQ(real.stages[i].after, virtual_run.stages[i].after);
+  }
+}
+
+bool goes_together(const OptimizerKind& optimizer, DType precision) {
+  try {
+    require_precision(optimizer, precision);
+  } catch (const BadInput&) {
+    return false;
+  }
+  return true;
+}
+
+std::string identifier(std::string text) {
+  for (char& letter : text) letter = letter == '-' ? '_' : letter;
+  return text;
+}
+
+using ModelAndOptimizer = std::tuple<std::string, std::string>;
+
+class TrainingLedgerTest : public testing::TestWithParam<ModelAndOptimizer> {};
+
+TEST_P(TrainingLedgerTest, IsTheSameOnTheCpuAndOnAVirtualGpu) {
+  const ModelConfig config = tiny_model(std::get<0>(GetParam()));
+  TrainingOptions options;
+  options.optimizer = optimizer_named(std::get<1>(GetParam()));
+  options.batch = 2;
+  options.seq = 3;
+  int runs = 0;
+  for (const DType precision : kPrecisions) {
+    if (!goes_together(options.optimizer, precision)) continue;
+    for (const AttentionForm form : kForms) {
+      for (const std::int64_t accumulate : {1, 3}) {
+        SCOPED_TRACE(std::string(name(precision)) + ", " + name(form) + ", accumulate " +
+                     std::to_string(accumulate));
+        options.precision = precision;
+        options.attention = form;
+        options.accumulate = accumulate;
+        Host host(HostSource::kDefaultCapacity, kArch);
+        expect_equal(run_training(host.device, host.ledger, config, options, kSteps),
+                     dry_run({kArch}, config, options, kSteps));
+        EXPECT_EQ(host.ledger.allocated(), 0U);
+        ++runs;
+      }
+    }
+  }
+  EXPECT_EQ(runs, options.optimizer.master ? 8 : 12);
+}
+
+std::vector<std::string> optimizer_names() {
+  std::vector<std::string> names;
+  for (const OptimizerKind& kind : optimizer_kinds()) names.emplace_back(kind.name);
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(Runs, TrainingLedgerTest,
+                         testing::Combine(testing::Values("llama", "qwen2", "gpt2"),
+                                          testing::ValuesIn(optimizer_names())),
+                         [](const auto& test) {
+                           return identifier(std::get<0>(test.param) + "_" +
+                                             std::get<1>(test.param));
+                         });
+
+class ModelLedgerTest : public testing::TestWithParam<std::string> {
+ protected:
+  const ModelConfig config = tiny_model(GetParam());
+};
+
+TEST_P(ModelLedgerTest, OfGenerationIsTheSame) {
+  GenerationOptions options;
+  options.batch = 2;
+  options.seq = 5;
+  for (const DType precision : kPrecisions) {
+    for (const AttentionForm form : kForms) {
+      for (const std::int64_t generate : {1, 4}) {
+        SCOPED_TRACE(std::string(name(precision)) + ", " + name(form) + ", generate " +
+                     std::to_string(generate));
+        options.precision = precision;
+        options.attention = form;
+        options.generate = generate;
+        Host host(HostSource::kDefaultCapacity, kArch);
+        expect_equal(run_generation(host.device, host.ledger, config, options),
+                     dry_run({kArch}, config, options));
+      }
+    }
+  }
+}
+
+TEST_P(ModelLedgerTest, FollowsTheArchitecture) {
+  TrainingOptions options;
+  options.seq = 3;
+  Host host(HostSource::kDefaultCapacity, Arch{90});
+  const RunReport real = run_training(host.device, host.ledger, config, options, kSteps);
+  expect_equal(real, dry_run({Arch{90}}, config, options, kSteps));
+  EXPECT_NE(first_difference(real.events, dry_run({Arch{80}}, config, options, kSteps).events),
+            std::nullopt);
+}
+
+/// A heap allocation a tensor: under AddressSanitizer every access past a tensor's end shows.
+TEST_P(ModelLedgerTest, RunsWithoutAPoolAndFreesEverything) {
+  TrainingOptions training;
+  training.batch = 2;
+  training.seq = 3;
+  training.accumulate = 2;
+  GenerationOptions generation;
+  generation.batch = 2;
+  generation.seq = 3;
+  generation.generate = 3;
+  for (const DType precision : kPrecisions) {
+    for (const AttentionForm form : kForms) {
+      training.precision = generation.precision = precision;
+      training.attention = generation.attention = form;
+      PassThrough allocator;
+      Ledger ledger(allocator);
+      CpuDevice device(kArch);
+      const RunReport trained = run_training(device, ledger, config, training);
+      EXPECT_FALSE(trained.missing.has_value());
+      EXPECT_EQ(trained.reserved, trained.peak.allocated);
+      EXPECT_FALSE(run_generation(device, ledger, config, generation).missing.has_value());
+      EXPECT_EQ(allocator.live(), 0U);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, ModelLedgerTest, testing::Values("llama", "qwen2", "gpt2"),
+                         [](const auto& test) { return test.param; });
+
+}  // namespace
+}  // namespace vramfit

@@ -1,3 +1,5 @@
+import dataclasses
+
 import pytest
 from matplotlib.colors import to_hex
 from vramfit_plots import figures
@@ -69,11 +71,21 @@ def test_the_cliff_marks_the_largest_batch_of_each_card(inputs):
     for name, point in marked.items():
         row = f"OomCliff/llama2-7b/fp16/sgd/seq:512/gpu:{name}"
         assert point.batch == inputs.value(row, "pred_max_batch")
+        used = inputs.value(row, "pred_device_used")
+        assert point.total == used + inputs.cards[name].driver_reserved
         assert point.total <= inputs.cards[name].vram
     assert "rtx4090" not in marked  # 4 B/param are more than it has
     picture = figures.oom_cliff.draw(inputs)
     assert picture.figure.axes[0].get_ylim()[0] == 0
     assert {f"{point.batch:.0f}" for point in marked.values()} <= set(texts(picture))
+
+
+def test_the_cliffs_line_ends_where_memory_does(inputs):
+    rows = inputs.rows.copy()
+    rows.loc["Training/llama2-7b/fp16/adamw/batch:16/seq:512", "oom"] = 1.0
+    out_of_memory = dataclasses.replace(inputs, rows=rows)
+    points = figures.oom_cliff.points(out_of_memory, "adamw", [inputs.cards["h100-80gb"]])
+    assert {p.batch for p in points if p.card is None} == {1, 2, 4, 8}
 
 
 @pytest.mark.parametrize("module", [figures.inference, figures.waterfall, figures.oom_cliff])

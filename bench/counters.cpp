@@ -53,7 +53,8 @@ void count_card(Counters& counters, const Case& c, std::uint64_t reserved) {
 }
 
 void count_article(Counters& counters, const Row& row) {
-  for (const auto& [counter, value] : article_figures(row.name())) counters.set(counter, value);
+  const std::string name = row.name();
+  for (const auto& [counter, value] : article_figures(name)) counters.set(counter, value);
 }
 
 }  // namespace vramfit::bench

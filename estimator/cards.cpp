@@ -70,7 +70,7 @@ Card read_card(const Json& object, const std::string& source) {
   return card;
 }
 
-const Card* find(const std::vector<Card>& list, const std::string& name) {
+const Card* find(const std::vector<Card>& list, std::string_view name) {
   const auto it =
       std::find_if(list.begin(), list.end(), [&](const Card& card) { return card.name == name; });
   return it == list.end() ? nullptr : &*it;
@@ -127,11 +127,11 @@ const std::vector<Card>& cards() {
   return list;
 }
 
-const Card& card_named(const std::string& name) {
+const Card& card_named(std::string_view name) {
   if (const Card* card = find(cards(), name)) return *card;
   std::string list;
   for (const Card& card : cards()) list += (list.empty() ? "" : ", ") + card.name;
-  throw BadInput("gpu: unknown '" + name + "'; one of " + list);
+  throw BadInput("gpu: unknown '" + std::string(name) + "'; one of " + list);
 }
 
 std::uint64_t pool_capacity(std::uint64_t vram, const Overhead& overhead, std::uint64_t headroom) {

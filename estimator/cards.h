@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/ops/arch.h"
@@ -37,7 +38,7 @@ struct Card {
 const std::vector<Card>& cards();
 
 /// Throws BadInput that lists the names where `name` is none of them.
-const Card& card_named(const std::string& name);
+const Card& card_named(std::string_view name);
 
 /// The same from a text. Every key is required or refused; `source` names the text in messages.
 std::vector<Card> parse_cards(const std::string& json_text, const std::string& source);

@@ -25,6 +25,14 @@ target_compile_options(vramfit_warnings INTERFACE $<$<COMPILE_LANGUAGE:CXX>:
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wold-style-cast -Wcast-qual
   -Wnon-virtual-dtor -Woverloaded-virtual -Wundef -Wformat=2 -Wimplicit-fallthrough -Werror>)
 
+# GCC 13 takes a reference that a function returns for one into its arguments, and says it dangles.
+include(CheckCXXCompilerFlag)
+check_cxx_compiler_flag(-Wdangling-reference VRAMFIT_HAS_DANGLING_REFERENCE)
+if(VRAMFIT_HAS_DANGLING_REFERENCE)
+  target_compile_options(vramfit_warnings INTERFACE
+    $<$<COMPILE_LANGUAGE:CXX>:-Wno-dangling-reference>)
+endif()
+
 # The last place where binaries look for data/; the environment and their own location come first.
 add_library(vramfit_data_dir INTERFACE)
 add_library(vramfit::data_dir ALIAS vramfit_data_dir)

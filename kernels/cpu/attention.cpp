@@ -115,6 +115,7 @@ class Backward {
     return probability(b, head, t, s) * (dprobability(b, head, t, s) - row_sum);
   }
 
+  /// Zero above the diagonal, as the probabilities are.
   void fill_dscores(std::int64_t b, std::int64_t head) const {
     for (std::int64_t t = 0; t < shape_.seq; ++t) {
       Sum row_sum = 0;
@@ -123,8 +124,8 @@ class Backward {
       }
       Element* to = dscores_ + row(b, head, t) * shape_.seq;
       for (std::int64_t s = 0; s < shape_.seq; ++s) {
-        const Sum p = s <= t ? probability(b, head, t, s) : Sum{0};
-        to[s] = static_cast<Element>(p * (dprobability(b, head, t, s) - row_sum));
+        to[s] = static_cast<Element>(probability(b, head, t, s) *
+                                     (dprobability(b, head, t, s) - row_sum));
       }
     }
   }

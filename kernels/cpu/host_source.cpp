@@ -10,8 +10,8 @@
 
 #include "model/errors.h"
 
-#if defined(__SANITIZE_ADDRESS__)
-#include <sanitizer/asan_interface.h>
+#if __has_include(<sanitizer/asan_interface.h>)
+#include <sanitizer/asan_interface.h>  // where the sanitizer is off its macros do nothing
 #else
 #define ASAN_POISON_MEMORY_REGION(address, bytes) (static_cast<void>(0))
 #define ASAN_UNPOISON_MEMORY_REGION(address, bytes) (static_cast<void>(0))

@@ -31,7 +31,9 @@ struct LossScale {
 
 /// All parameters at once. With a scaler: gradients are divided by the scale; where one of them is
 /// not finite nothing is updated and the scale halves, and after kGrowthInterval good steps it
-/// doubles. Masters, at the first step, start as copies of the parameters; the other states at 0.
+/// doubles. Masters, at the first step, start as copies of the parameters; the other states at 0,
+/// and so even where that step's gradients are not finite. The step is taken from moments as they
+/// are computed, before they are rounded to what they are stored in.
 struct OptimizerStep {
   const OptimizerKind& kind;
   const OptimizerSettings& settings;

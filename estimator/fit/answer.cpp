@@ -31,6 +31,7 @@ Answer answer_one(Request request, Search search) {
 
 std::vector<Answer> answer(const Question& question) {
   std::vector<Answer> answers;
+  answers.reserve(question.requests.size());
   for (const Request& request : question.requests) {
     answers.push_back(answer_one(request, question.search));
   }

@@ -12,7 +12,10 @@
 namespace vramfit::fit {
 namespace {
 
-enum Exit { kFits = 0, kDoesNotFit = 1, kBadInput = 2, kFailed = 3 };
+constexpr int kFits = 0;
+constexpr int kDoesNotFit = 1;
+constexpr int kBadInput = 2;
+constexpr int kFailed = 3;
 
 std::string text_of(const Question& question, const std::vector<Answer>& answers) {
   if (question.every_card) return card_table(answers, question.search);

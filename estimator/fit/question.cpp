@@ -101,7 +101,7 @@ std::vector<Budget> budgets_of(const Options& o,
     Budget budget = budget_of(card_named(*o.gpu));
     if (o.vram) {
       budget.vram = vram_of(*o.vram);
-      budget.notes.push_back("the card's size is set by --vram");
+      budget.notes.emplace_back("the card's size is set by --vram");
     }
     return {budget};
   }
@@ -122,9 +122,9 @@ Question understand(const Options& o, const std::function<std::optional<Budget>(
   if (!o.seq && !o.max_seq) shorten_default_seq(request.model, request.workload);
   const std::uint64_t headroom = o.headroom ? parse_bytes("headroom", *o.headroom) : 0;
   for (Budget& budget : budgets_of(o, this_gpu)) {
+    budget.headroom = headroom;
+    request.budget = std::move(budget);
     question.requests.push_back(request);
-    question.requests.back().budget = std::move(budget);
-    question.requests.back().budget.headroom = headroom;
   }
   question.every_card = question.requests.size() > 1;
   if (o.max_batch) question.search = Search::Batch;

@@ -34,7 +34,7 @@ std::string label(const std::vector<StageRecord>& stages, std::size_t at) {
   const auto same = [&](const StageRecord& record) {
     return record.stage == stages[at].stage && record.step == stages[at].step;
   };
-  const std::string text = name(stages[at].stage);
+  std::string text = name(stages[at].stage);
   if (std::count_if(stages.begin(), stages.end(), same) == 1) return text;
   const auto nth =
       std::count_if(stages.begin(), stages.begin() + static_cast<std::ptrdiff_t>(at) + 1, same);

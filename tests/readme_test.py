@@ -8,7 +8,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLE = re.compile(
-    r"^    \$ build/fit (?P<arguments>.*)\n(?P<output>(?:    .*\n|\n(?=    ))*)", re.M
+    r"^    \$ build/fit (?P<arguments>.*)\n(?P<output>(?:    .*\n|\n(?=    ))*)", re.MULTILINE
 )
 THE_REST = "…"
 

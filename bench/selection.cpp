@@ -50,6 +50,16 @@ bool has_value(const std::vector<Case>& cases, std::size_t axis, const std::stri
                      [&](const Case& c) { return c.row.values[axis] == value; });
 }
 
+[[noreturn]] void refuse_axis(std::size_t axis, const std::string& value) {
+  const std::string flag = axes()[axis].flag;
+  throw BadInput(flag + ": no selected row has " + value +
+                 "; another --benchmark_filter, or without --" + flag);
+}
+
+[[noreturn]] void refuse_row(const std::string& name, const std::string& why) {
+  throw BadInput(name + ": " + why);
+}
+
 /// Each typed value is in a row that runs, unless the filter is what left it out.
 void require_typed_values(const Selection& selection, const AxisLists& typed,
                           const std::vector<std::pair<Case, std::string>>& refused) {
@@ -65,10 +75,7 @@ void require_typed_values(const Selection& selection, const AxisLists& typed,
       });
       if (why != refused.end()) throw BadInput(why->second);
     }
-    if (some) continue;
-    const std::string flag = axes()[axis].flag;
-    throw BadInput(flag + ": no selected row has " + typed[axis].front() +
-                   "; another --benchmark_filter, or without --" + flag);
+    if (!some) refuse_axis(axis, typed[axis].front());
   }
 }
 
@@ -100,7 +107,7 @@ Selection select(const std::vector<Row>& rows, const AxisLists& typed, const Fil
         refused.emplace_back(c, why);
         ++selection.left_out[why];
       } else {
-        throw BadInput(name + ": " + why);
+        refuse_row(name, why);
       }
     }
   }

@@ -96,7 +96,8 @@ TEST(Fit, WithoutAGpuAnswersForEveryCard) {
   EXPECT_EQ(json.at("fits"), true);
   const Outcome none = run_fit({"--model", "llama2-70b", "--train", "--max-batch", "--json"});
   EXPECT_EQ(none.status, 1);
-  for (const Json& card : Json::parse(none.out).at("cards")) EXPECT_EQ(card.at("max_batch"), 0);
+  const Json no_card = Json::parse(none.out);
+  for (const Json& card : no_card.at("cards")) EXPECT_EQ(card.at("max_batch"), 0);
 }
 
 TEST(Fit, TakesThisMachinesGpu) {

@@ -146,6 +146,13 @@ def test_rows_out_of_memory_are_no_example(own):
     assert "batch 16 of 2048" not in text_of(own, "The peak comes after the first step")
 
 
+def test_the_formula_is_held_against_runs_that_completed(own):
+    training = own.rows.index.str.startswith("Training/") & own.rows["pred_allocated"].notna()
+    own.rows.loc[training, "oom"] = 1.0
+    own.rows.loc["Training/llama2-7b/fp16/adamw/batch:4/seq:512", "oom"] = 0.0
+    assert "over 1 predicted rows" in text_of(own, "The rules of thumb")
+
+
 def test_a_run_without_the_rows_cannot_tell(poor):
     result = contradictions(poor)
     assert "Activations" in result.unknown

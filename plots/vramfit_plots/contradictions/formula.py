@@ -35,7 +35,7 @@ def formula_against_runs(inputs: Inputs) -> str | None:
     totals = {
         name: total_of_row(name, inputs.models)
         for name in inputs.run.rows.index
-        if parse(name).family == "Training"
+        if parse(name).family == "Training" and not inputs.value(name, "oom")
     }
     ours = pd.Series(
         {

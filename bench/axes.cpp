@@ -13,7 +13,7 @@
 namespace vramfit::bench {
 
 const std::array<AxisInfo, kAxes>& axes() {
-  static constexpr std::array<AxisInfo, kAxes> table = {{
+  static constexpr std::array<AxisInfo, kAxes> kTable = {{
       {"model", "", "", "models, by their folders in data/models"},
       {"precision", "", "", "what weights and activations are stored in: fp32, fp16, bf16"},
       {"optimizer", "", "", "sgd, sgd-master, sgd-momentum, adamw, adamw-master, adamw-same"},
@@ -24,7 +24,7 @@ const std::array<AxisInfo, kAxes>& axes() {
       {"generate", "generate", "1", "new tokens a sequence"},
       {"gpu", "gpu", "", "cards whose cliff OomCliff looks for; other rows run on --device"},
   }};
-  return table;
+  return kTable;
 }
 
 const AxisInfo& info(Axis axis) { return axes()[index(axis)]; }

@@ -27,6 +27,7 @@ void count_run(Counters& counters, const std::string& prefix, const RunReport& r
   // With accumulation a stage comes once a micro-batch: the last one's `after`, the highest peak.
   std::map<std::string, StageRecord> stages;
   for (const StageRecord& record : report.stages) {
+    if (record.step > kDefaultSteps) break;
     const std::string key =
         prefix + "_step" + std::to_string(std::max(record.step, 1)) + "_" + name(record.stage);
     const auto [it, first] = stages.emplace(key, record);

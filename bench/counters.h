@@ -25,7 +25,8 @@ class Counters {
 };
 
 /// `prefix`_allocated, _reserved and _<category> at the peak, _step<n>_<stage>_{after,peak}.
-/// `prefix` is "pred" or "mem". Loading counts to step 1.
+/// `prefix` is "pred" or "mem". Loading counts to step 1; of steps only the first two, as what
+/// tensors take is the same in all later ones.
 void count_run(Counters& counters, const std::string& prefix, const RunReport& report);
 
 /// params and params_stored.

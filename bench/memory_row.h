@@ -1,11 +1,10 @@
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 
 #include "bench/case.h"
-#include "estimator/dry_run.h"
+#include "estimator/workload.h"
 
 namespace benchmark {
 class State;
@@ -13,22 +12,10 @@ class State;
 
 namespace vramfit::bench {
 
-/// A run in its two forms: on paper, and on whatever device.
-struct Workload {
-  std::function<RunReport(const VirtualGpu&)> predict;
-  RealDevice::Run run;
-};
-
-Workload training_workload(const ModelConfig& config, const TrainingOptions& options);
-Workload generation_workload(const ModelConfig& config, const GenerationOptions& options);
-
 /// What a row's run came to.
 struct Outcome {
-  RunReport predicted;  ///< without a limit, so that it says what would be needed
-  std::optional<Measurement> measured;
-
-  /// What is measured where something is, otherwise what is predicted.
-  const RunReport& best() const { return measured ? measured->report : predicted; }
+  RunReport predicted;                  ///< without a limit, so that it says what would be needed
+  std::optional<Measurement> measured;  ///< of as many steps as the prediction took
 };
 
 /// Runs the workload once for each iteration and sets all counters that a memory row has, `oom` and

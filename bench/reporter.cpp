@@ -43,6 +43,7 @@ bool Reporter::ReportContext(const Context& context) {
 
 void Reporter::ReportRuns(const std::vector<Run>& runs) {
   std::vector<Run> ours;
+  ours.reserve(runs.size());
   for (const Run& run : runs) ours.push_back(in_our_form(run, format_ == "console"));
   if (format_ == "csv") {
     held_.insert(held_.end(), ours.begin(), ours.end());

@@ -66,8 +66,9 @@ void require_typed_values(const Selection& selection, const AxisLists& typed,
       if (why != refused.end()) throw BadInput(why->second);
     }
     if (some) continue;
-    throw BadInput(std::string(axes()[axis].flag) + ": no selected row has " + typed[axis].front() +
-                   "; another --benchmark_filter, or without --" + axes()[axis].flag);
+    const std::string flag = axes()[axis].flag;
+    throw BadInput(flag + ": no selected row has " + typed[axis].front() +
+                   "; another --benchmark_filter, or without --" + flag);
   }
 }
 

@@ -39,7 +39,7 @@ void count_training_speed(Counters& counters, const ModelConfig& config,
   if (measured.report.missing) return;
   const auto tokens = static_cast<double>(options.batch * options.seq * options.accumulate);
   count(counters, tokens, training_flops_per_token(config, options.seq),
-        seconds_of_step(measured.seconds, kDefaultSteps));
+        seconds_of_step(measured.seconds, measured.report.stages.back().step));
 }
 
 void count_generation_speed(Counters& counters, const ModelConfig& config,

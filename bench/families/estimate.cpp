@@ -40,7 +40,7 @@ struct Loaded {
 /// dry run's second does, and not from one that has grown for thousands.
 void training_step(::benchmark::State& state, const std::string& model) {
   const ModelConfig config = model_named(model);
-  for (auto _ : state) {
+  while (state.KeepRunning()) {
     state.PauseTiming();
     auto loaded = std::make_unique<Loaded>(config);
     state.ResumeTiming();
@@ -57,7 +57,7 @@ void training_step(::benchmark::State& state, const std::string& model) {
 /// The whole answer: load and two steps.
 void training_run(::benchmark::State& state, const std::string& model) {
   const ModelConfig config = model_named(model);
-  for (auto _ : state) {
+  while (state.KeepRunning()) {
     auto reserved = dry_run({kArch}, config, training()).reserved;
     ::benchmark::DoNotOptimize(reserved);
   }
@@ -70,7 +70,7 @@ void inference_run(::benchmark::State& state, const std::string& model) {
   GenerationOptions options;
   options.batch = kBatch;
   options.seq = kSeq;
-  for (auto _ : state) {
+  while (state.KeepRunning()) {
     auto reserved = dry_run({kArch}, config, options).reserved;
     ::benchmark::DoNotOptimize(reserved);
   }

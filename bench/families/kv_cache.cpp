@@ -18,7 +18,7 @@ void count_per_token(Counters& counters, const std::string& prefix, const RunRep
 /// The run of an Inference row, looked at for its cache: bytes a token and sequence.
 void run_kv_cache(::benchmark::State& state, const Case& c) {
   const GenerationOptions options = generation_options(c);
-  const Outcome outcome = run_memory_row(state, c, generation_workload(*c.config, options));
+  const Outcome outcome = run_memory_row(state, c, options);
   Counters counters(state);
   count_per_token(counters, "pred", outcome.predicted, options);
   if (outcome.measured) count_per_token(counters, "mem", outcome.measured->report, options);

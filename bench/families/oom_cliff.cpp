@@ -6,8 +6,8 @@
 #include "bench/families.h"
 #include "bench/memory_row.h"
 #include "estimator/article_formulas.h"
-#include "estimator/search.h"
-#include "model/transformer/sizes.h"
+#include "estimator/largest.h"
+#include "estimator/steady_run.h"
 
 namespace vramfit::bench {
 namespace {
@@ -26,16 +26,10 @@ std::int64_t article_max_batch(const Case& c) {
 /// oom = 1, where none does.
 void run_oom_cliff(::benchmark::State& state, const Case& c) {
   TrainingOptions options = training_options(c);
-  const auto at_batch = [&](std::int64_t batch) {
-    options.batch = batch;
-    return dry_run({c.arch()}, *c.config, options);
-  };
   std::int64_t largest = 0;
-  for (auto _ : state) {
-    largest = largest_that_fits(
-        [&](std::int64_t batch) { return at_batch(batch).reserved <= c.capacity(); }, kMaxBatch);
-  }
-  const RunReport report = at_batch(std::max(largest, std::int64_t{1}));
+  while (state.KeepRunning()) largest = largest_batch({*c.config, options, budget_of(*c.card)});
+  options.batch = std::max(largest, std::int64_t{1});
+  const RunReport report = steady_run({c.arch()}, *c.config, options);
   Counters counters(state);
   counters.set("pred_max_batch", static_cast<double>(largest));
   counters.set("article_max_batch", static_cast<double>(article_max_batch(c)));

@@ -5,10 +5,11 @@
 
 namespace vramfit::bench {
 
-/// Load, two steps of training: the article's waterfall, and the step where the peak is.
+/// Load and train until a step is like the next, two steps or three: the article's waterfall, then
+/// the step where the peak is.
 void run_training(::benchmark::State& state, const Case& c) {
   const TrainingOptions options = training_options(c);
-  const Outcome outcome = run_memory_row(state, c, training_workload(*c.config, options));
+  const Outcome outcome = run_memory_row(state, c, options);
   if (!outcome.measured) return;
   Counters counters(state);
   count_training_speed(counters, *c.config, options, *outcome.measured);

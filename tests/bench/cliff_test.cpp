@@ -11,6 +11,9 @@ namespace {
 
 using Json = nlohmann::json;
 
+/// More than it takes until one is like the next.
+constexpr int kSteps = 4;
+
 const Json& cliffs() {
   static const Json report = report_of("--benchmark_filter=OomCliff");
   return report;
@@ -28,7 +31,7 @@ bool completes(const Card& card, const char* model, const char* optimizer, std::
   options.seq = 512;
   options.batch = batch;
   const VirtualGpu gpu{card.arch, pool_capacity(card.vram, card.overhead)};
-  return !dry_run(gpu, model_named(model), options).missing;
+  return !dry_run(gpu, model_named(model), options, kSteps).missing;
 }
 
 TEST(OomCliff, TheLargestBatchRunsAndTheNextDoesNot) {

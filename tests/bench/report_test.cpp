@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
 #include "estimator/cards.h"
-#include "estimator/dry_run.h"
 #include "estimator/models.h"
+#include "estimator/steady_run.h"
 #include "model/memory/category.h"
 #include "tests/bench/run_bench.h"
 
@@ -53,21 +53,21 @@ TEST(Report, StagesOfBothStepsLeadToThePeak) {
   }
 }
 
-TEST(Report, CountersAreTheDryRuns) {
+TEST(Report, CountersAreTheEstimators) {
   const Json& row = row_of(whole_sweep(), kWaterfall);
   TrainingOptions options;
   options.precision = DType::Fp16;
   options.batch = 4;
   options.seq = 512;
   const Card& card = card_named("h200");
-  const RunReport run = dry_run({card.arch}, model_named("llama2-7b"), options);
+  const RunReport run = steady_run({card.arch}, model_named("llama2-7b"), options);
   EXPECT_EQ(bytes(row, "pred_allocated"), run.peak.allocated);
   EXPECT_EQ(bytes(row, "pred_reserved"), run.reserved);
   EXPECT_EQ(bytes(row, "pred_device_used"),
             run.reserved + card.overhead.context + card.overhead.libraries);
   int compared = 0;
   for (const StageRecord& stage : run.stages) {
-    if (stage.step == 0) continue;
+    if (stage.step == 0 || stage.step > 2) continue;
     const std::string key = "pred_step" + std::to_string(stage.step) + "_" + name(stage.stage);
     EXPECT_EQ(bytes(row, key + "_after"), stage.after) << key;
     EXPECT_EQ(bytes(row, key + "_peak"), stage.peak) << key;

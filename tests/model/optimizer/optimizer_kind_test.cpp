@@ -1,0 +1,65 @@
+#include "model/optimizer/optimizer_kind.h"
+
+#include <gtest/gtest.h>
+
+#include "model/errors.h"
+
+namespace vramfit {
+namespace {
+
+TEST(OptimizerKind, NamesAreFrozenAndFoundAgain) {
+  const char* const names[] = {"sgd",   "sgd-master",   "sgd-momentum",
+                               "adamw", "adamw-master", "adamw-same"};
+  ASSERT_EQ(optimizer_kinds().size(), std::size(names));
+  for (std::size_t i = 0; i < std::size(names); ++i) {
+    EXPECT_STREQ(optimizer_kinds()[i].name, names[i]);
+    EXPECT_EQ(&optimizer_named(names[i]), &optimizer_kinds()[i]);
+  }
+}
+
+// The design's bytes a parameter.
+TEST(OptimizerKind, KeepsWhatItsNameSays) {
+  struct Expected {
+    const char* name;
+    std::uint64_t bf16;
+    std::uint64_t fp32;
+  };
+  for (const Expected& e :
+       {Expected{"sgd", 0, 0}, Expected{"sgd-master", 4, 4}, Expected{"sgd-momentum", 4, 4},
+        Expected{"adamw", 8, 8}, Expected{"adamw-master", 12, 12}, Expected{"adamw-same", 4, 8}}) {
+    EXPECT_EQ(optimizer_named(e.name).state_bytes(DType::Bf16), e.bf16) << e.name;
+    EXPECT_EQ(optimizer_named(e.name).state_bytes(DType::Fp16), e.bf16) << e.name;
+    EXPECT_EQ(optimizer_named(e.name).state_bytes(DType::Fp32), e.fp32) << e.name;
+  }
+  EXPECT_EQ(optimizer_named("adamw").moment_dtype(DType::Fp16), DType::Fp32);
+  EXPECT_EQ(optimizer_named("adamw").moment_dtype(DType::Fp64), DType::Fp64);
+  EXPECT_EQ(optimizer_named("adamw-same").moment_dtype(DType::Fp16), DType::Fp16);
+}
+
+TEST(OptimizerKind, UnknownOnesAreRefusedWithThoseThereAre) {
+  for (const char* text : {"", "adam", "AdamW", "adamw-8bit"}) {
+    try {
+      optimizer_named(text);
+      FAIL() << text;
+    } catch (const BadInput& error) {
+      EXPECT_EQ(std::string(error.what()),
+                "optimizer: unknown '" + std::string(text) +
+                    "'; one of sgd, sgd-master, sgd-momentum, adamw, adamw-master, adamw-same");
+    }
+  }
+}
+
+TEST(OptimizerKind, MastersAreFor16BitWeights) {
+  for (const OptimizerKind& kind : optimizer_kinds()) {
+    EXPECT_NO_THROW(require_precision(kind, DType::Bf16)) << kind.name;
+    EXPECT_NO_THROW(require_precision(kind, DType::Fp16)) << kind.name;
+    if (kind.master) {
+      EXPECT_THROW(require_precision(kind, DType::Fp32), BadInput) << kind.name;
+    } else {
+      EXPECT_NO_THROW(require_precision(kind, DType::Fp32)) << kind.name;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace vramfit

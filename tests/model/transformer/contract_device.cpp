@@ -1,0 +1,306 @@
+#include "tests/model/transformer/contract_device.h"
+
+#include <gtest/gtest.h>
+
+namespace vramfit {
+namespace {
+
+void expect_tensor(const Tensor& tensor, DType dtype, const Shape& shape) {
+  ASSERT_TRUE(tensor) << "nothing behind it any more";
+  EXPECT_EQ(tensor.shape(), shape) << tensor.name().text();
+  EXPECT_STREQ(name(tensor.dtype()), name(dtype)) << tensor.name().text();
+}
+
+void expect_room(const Tensor& workspace, std::uint64_t bytes) {
+  ASSERT_TRUE(workspace);
+  EXPECT_GE(workspace.bytes(), bytes) << workspace.name().text();
+  EXPECT_LT(workspace.bytes(), bytes + 4) << workspace.name().text() << " is larger than it says";
+}
+
+}  // namespace
+
+void ContractDevice::expect(const Tensor& tensor, const Shape& shape) const {
+  expect_tensor(tensor, dtype_, shape);
+}
+
+void ContractDevice::expect_optional(const Tensor* tensor, bool present, const Shape& shape) const {
+  ASSERT_EQ(tensor != nullptr, present);
+  if (present) expect(*tensor, shape);
+}
+
+void ContractDevice::expect_sums(const Tensor& tensor, const Shape& shape) const {
+  expect_tensor(tensor, accumulation_dtype(dtype_), shape);
+}
+
+void ContractDevice::expect_gemm_workspace(const Tensor& tensor) const {
+  expect_room(tensor, gemm_workspace_bytes(arch()));
+}
+
+void ContractDevice::upload(const Tensor& to, const void* from, std::uint64_t bytes) {
+  ASSERT_TRUE(to);
+  EXPECT_NE(from, nullptr);
+  EXPECT_LE(bytes, to.bytes());
+}
+
+void ContractDevice::download(void* to, const Tensor& from, std::uint64_t bytes) {
+  ASSERT_TRUE(from);
+  EXPECT_NE(to, nullptr);
+  EXPECT_LE(bytes, from.bytes());
+}
+
+void ContractDevice::run(const FillNormal& op) {
+  ++calls_["FillNormal"];
+  ASSERT_TRUE(op.tensor);
+  EXPECT_GE(op.deviation, 0.0F);
+}
+
+void ContractDevice::run(const FillTokens& op) {
+  ++calls_["FillTokens"];
+  expect_tensor(op.tokens, DType::Int32, op.tokens.shape());
+  EXPECT_EQ(op.tokens.shape().rank(), 2U);
+  EXPECT_GE(op.vocab, 1);
+}
+
+void ContractDevice::run(const EmbeddingForward& op) {
+  ++calls_["EmbeddingForward"];
+  const Shape& tokens = op.tokens.shape();
+  const std::int64_t width = op.table.shape()[1];
+  expect_tensor(op.tokens, DType::Int32, {tokens[0], tokens[1]});
+  expect(op.table, {op.table.shape()[0], width});
+  expect(op.x, {tokens[0] * tokens[1], width});
+  if (op.positions == nullptr) return;
+  expect(*op.positions, {op.positions->shape()[0], width});
+  EXPECT_LE(op.first_position + tokens[1], op.positions->shape()[0]);
+}
+
+void ContractDevice::run(const EmbeddingBackward& op) {
+  ++calls_["EmbeddingBackward"];
+  const std::int64_t tokens = op.tokens.shape().elements();
+  const std::int64_t vocab = op.dtable.shape()[0];
+  const std::int64_t width = op.dtable.shape()[1];
+  expect_tensor(op.tokens, DType::Int32, op.tokens.shape());
+  expect(op.dx, {tokens, width});
+  expect(op.dtable, {vocab, width});
+  if (op.dpositions != nullptr) expect(*op.dpositions, {op.dpositions->shape()[0], width});
+  expect_room(op.workspace, embedding_backward_workspace_bytes(tokens, vocab));
+}
+
+void ContractDevice::run(const NormForward& op) {
+  ++calls_["NormForward"];
+  const std::int64_t rows = op.x.shape()[0];
+  const std::int64_t width = op.x.shape()[1];
+  const bool layer_norm = op.kind == NormKind::LayerNorm;
+  expect(op.x, {rows, width});
+  expect(op.weight, {width});
+  expect_optional(op.bias, layer_norm, {width});
+  expect(op.y, {rows, width});
+  EXPECT_NE(&op.x, &op.y);
+  if (op.rstd != nullptr) expect_sums(*op.rstd, {rows});
+  EXPECT_EQ(op.mean != nullptr, layer_norm && op.rstd != nullptr);
+  if (op.mean != nullptr) expect_sums(*op.mean, {rows});
+}
+
+void ContractDevice::run(const NormBackward& op) {
+  ++calls_["NormBackward"];
+  const std::int64_t rows = op.x.shape()[0];
+  const std::int64_t width = op.x.shape()[1];
+  const bool layer_norm = op.kind == NormKind::LayerNorm;
+  expect(op.x, {rows, width});
+  expect_sums(op.rstd, {rows});
+  ASSERT_EQ(op.mean != nullptr, layer_norm);
+  if (layer_norm) expect_sums(*op.mean, {rows});
+  expect(op.weight, {width});
+  expect_optional(op.bias, layer_norm, {width});
+  expect(op.dy, {rows, width});
+  expect(op.dx, {rows, width});
+  expect(op.dweight, {width});
+  expect_optional(op.dbias, layer_norm, {width});
+  expect_sums(op.partials, norm_partials_shape(op.kind, rows, width));
+}
+
+void ContractDevice::run(const RotaryEmbedding& op) {
+  ++calls_["RotaryEmbedding"];
+  const Shape& shape = op.qkv.shape();
+  expect(op.qkv, {shape[0], shape[1]});
+  EXPECT_EQ(shape[0] % op.seq, 0);
+  EXPECT_LT(op.rotated_heads * op.head_dim, shape[1]) << "v's heads stay as they are";
+  EXPECT_EQ(op.frequencies.pairs * 2, op.head_dim);
+}
+
+void ContractDevice::run(const LinearForward& op) {
+  ++calls_["LinearForward"];
+  const std::int64_t rows = op.x.shape()[0];
+  const std::int64_t in = op.weight.shape()[1];
+  const std::int64_t out = op.weight.stored()[0];
+  expect(op.x, {rows, in});
+  expect(op.weight, {op.weight.shape()[0], in});
+  if (op.bias != nullptr) expect(*op.bias, {out});
+  if (op.residual != nullptr) expect(*op.residual, {rows, out});
+  expect(op.y, {rows, out});
+  expect_gemm_workspace(op.workspace);
+}
+
+void ContractDevice::run(const LinearBackwardInput& op) {
+  ++calls_["LinearBackwardInput"];
+  const std::int64_t rows = op.dy.shape()[0];
+  expect(op.dy, {rows, op.weight.shape()[0]});
+  expect(op.weight, {op.weight.shape()[0], op.weight.shape()[1]});
+  expect(op.dx, {rows, op.weight.shape()[1]});
+  expect_gemm_workspace(op.workspace);
+}
+
+void ContractDevice::run(const LinearBackwardWeight& op) {
+  ++calls_["LinearBackwardWeight"];
+  const std::int64_t rows = op.x.shape()[0];
+  const std::int64_t in = op.x.shape()[1];
+  const std::int64_t out = op.dy.shape()[1];
+  expect(op.x, {rows, in});
+  expect(op.dy, {rows, out});
+  expect(op.dweight, {out, in});
+  if (op.dbias != nullptr) expect(*op.dbias, {out});
+  ASSERT_EQ(op.partials != nullptr, op.dbias != nullptr);
+  if (op.partials != nullptr) expect_sums(*op.partials, bias_partials_shape(rows, out));
+  expect_gemm_workspace(op.workspace);
+}
+
+void ContractDevice::run(const MlpUpForward& op) {
+  ++calls_["MlpUpForward"];
+  const std::int64_t rows = op.x.shape()[0];
+  const std::int64_t up = op.weight.shape()[0];
+  expect(op.x, {rows, op.weight.shape()[1]});
+  expect(op.weight, {up, op.weight.shape()[1]});
+  if (op.bias != nullptr) expect(*op.bias, {up});
+  expect(op.pre, {rows, up});
+  expect(op.act, {rows, op.kind == ActivationKind::SwiGlu ? up / 2 : up});
+  expect_gemm_workspace(op.workspace);
+}
+
+void ContractDevice::run(const MlpDownBackward& op) {
+  ++calls_["MlpDownBackward"];
+  const std::int64_t rows = op.dy.shape()[0];
+  const std::int64_t inner = op.weight.shape()[1];
+  expect(op.dy, {rows, op.weight.shape()[0]});
+  expect(op.weight, {op.weight.shape()[0], inner});
+  expect(op.pre, {rows, op.kind == ActivationKind::SwiGlu ? 2 * inner : inner});
+  expect(op.act, {rows, inner});
+  expect_gemm_workspace(op.workspace);
+}
+
+void ContractDevice::run(const AttentionForward& op) {
+  ++calls_["AttentionForward"];
+  const AttentionShape& s = op.shape;
+  const bool flash = op.form == AttentionForm::Flash;
+  expect(op.qkv, {s.tokens(), s.qkv_width()});
+  expect(op.out, {s.tokens(), s.q_width()});
+  if (op.log_sum_exp != nullptr) {
+    EXPECT_TRUE(flash);
+    expect_sums(*op.log_sum_exp, {s.batch, s.heads, s.seq});
+  }
+  expect_optional(op.probabilities, !flash, {s.batch, s.heads, s.seq, s.seq});
+  expect_room(op.workspace, attention_forward_workspace_bytes(op.form, s, dtype_));
+  expect_gemm_workspace(op.gemm_workspace);
+}
+
+void ContractDevice::run(const AttentionBackward& op) {
+  ++calls_["AttentionBackward"];
+  const AttentionShape& s = op.shape;
+  const bool flash = op.form == AttentionForm::Flash;
+  expect(op.qkv, {s.tokens(), s.qkv_width()});
+  expect(op.out, {s.tokens(), s.q_width()});
+  ASSERT_EQ(op.log_sum_exp != nullptr, flash);
+  if (flash) expect_sums(*op.log_sum_exp, {s.batch, s.heads, s.seq});
+  expect_optional(op.probabilities, !flash, {s.batch, s.heads, s.seq, s.seq});
+  expect(op.dout, {s.tokens(), s.q_width()});
+  expect(op.dqkv, {s.tokens(), s.qkv_width()});
+  expect_optional(op.dscores, !flash, {s.batch, s.heads, s.seq, s.seq});
+  expect_room(op.workspace, attention_backward_workspace_bytes(op.form, s, dtype_));
+  expect_gemm_workspace(op.gemm_workspace);
+}
+
+void ContractDevice::expect_cache(const AttentionShape& s, const Tensor& keys, const Tensor& values,
+                                  std::int64_t length) const {
+  const Shape cache = {s.batch, keys.shape()[1], s.kv_heads, s.head_dim};
+  expect(keys, cache);
+  expect(values, cache);
+  EXPECT_LE(length, keys.shape()[1]) << "beyond the cache";
+}
+
+void ContractDevice::run(const KvCacheAppend& op) {
+  ++calls_["KvCacheAppend"];
+  expect(op.qkv, {op.shape.tokens(), op.shape.qkv_width()});
+  expect_cache(op.shape, op.keys, op.values, op.first_position + op.shape.seq);
+}
+
+void ContractDevice::run(const AttentionDecode& op) {
+  ++calls_["AttentionDecode"];
+  EXPECT_EQ(op.shape.seq, 1);
+  EXPECT_GE(op.length, 2) << "its own position and at least one before";
+  expect(op.qkv, {op.shape.batch, op.shape.qkv_width()});
+  expect_cache(op.shape, op.keys, op.values, op.length);
+  expect(op.out, {op.shape.batch, op.shape.q_width()});
+  expect_room(op.workspace, attention_decode_workspace_bytes(op.shape, dtype_));
+}
+
+void ContractDevice::run(const HeadLoss& op) {
+  ++calls_["HeadLoss"];
+  const std::int64_t tokens = op.hidden.shape()[0];
+  const std::int64_t vocab = op.weight.shape()[0];
+  const std::int64_t width = op.weight.shape()[1];
+  expect(op.hidden, {tokens, width});
+  expect(op.weight, {vocab, width});
+  expect_tensor(op.targets, DType::Int32, op.targets.shape());
+  EXPECT_EQ(op.targets.shape().elements(), tokens);
+  EXPECT_EQ(op.chunk, head_chunk_tokens(tokens, op.weight.stored()[0], dtype_));
+  EXPECT_GT(op.loss_weight, 0.0F);
+  EXPECT_LE(op.loss_weight, 1.0F / static_cast<float>(tokens));
+  EXPECT_EQ(op.scaler != nullptr, dtype_ == DType::Fp16);
+  if (op.scaler != nullptr) expect_tensor(*op.scaler, DType::Fp32, {LossScale::kValues});
+  expect_sums(op.loss, {1});
+  expect(op.dweight, {vocab, width});
+  EXPECT_EQ(op.dweight.stored(), op.weight.stored());
+  expect(op.logits, {op.chunk, op.weight.stored()[0]});
+  ASSERT_EQ(op.dweight_sum != nullptr, is_16_bit(dtype_) && op.chunk < tokens);
+  if (op.dweight_sum != nullptr) expect_sums(*op.dweight_sum, op.weight.stored());
+  expect_gemm_workspace(op.gemm_workspace);
+}
+
+void ContractDevice::run(const LastToken& op) {
+  ++calls_["LastToken"];
+  const Shape& x = op.x.shape();
+  EXPECT_EQ(x[0] % op.seq, 0);
+  expect(op.x, {x[0], x[1]});
+  expect(op.out, {x[0] / op.seq, x[1]});
+}
+
+void ContractDevice::run(const Argmax& op) {
+  ++calls_["Argmax"];
+  const Shape& logits = op.logits.shape();
+  expect(op.logits, {logits[0], logits[1]});
+  EXPECT_LE(op.vocab, logits[1]);
+  expect_tensor(op.tokens, DType::Int32, {logits[0], 1});
+}
+
+void ContractDevice::run(const OptimizerStep& op) {
+  ++calls_["OptimizerStep"];
+  EXPECT_EQ(op.step, ++optimizer_steps_) << "the first step initializes the states";
+  EXPECT_EQ(op.scaler != nullptr, dtype_ == DType::Fp16);
+  expect_room(op.workspace, optimizer_workspace_bytes(op.updates.size()));
+  for (const ParameterUpdate& update : op.updates) {
+    const Shape& shape = update.parameter->shape();
+    expect(*update.parameter, shape);
+    expect(*update.gradient, shape);
+    EXPECT_EQ(update.gradient->stored(), update.parameter->stored());
+    ASSERT_EQ(update.master != nullptr, op.kind.master);
+    ASSERT_EQ(update.momentum != nullptr, op.kind.moments >= 1);
+    ASSERT_EQ(update.variance != nullptr, op.kind.moments >= 2);
+    if (update.master != nullptr) expect_tensor(*update.master, DType::Fp32, shape);
+    for (const Tensor* moment : {update.momentum, update.variance}) {
+      if (moment == nullptr) continue;
+      expect_tensor(*moment, op.kind.moment_dtype(dtype_), shape);
+      EXPECT_EQ(moment->stored(), update.parameter->stored());
+    }
+    EXPECT_EQ(update.decays, shape.rank() == 2);
+  }
+}
+
+}  // namespace vramfit

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "model/ops/device.h"
+
+namespace vramfit {
+
+/// Runs nothing and checks that the step program keeps its side of every op's contract: tensors
+/// that are alive, of the shapes and dtypes that the op's struct states, and workspaces as large as
+/// their functions say. A real device would read or write beside them.
+class ContractDevice final : public Device {
+ public:
+  /// `dtype`: what weights and activations are stored in.
+  explicit ContractDevice(DType dtype) : dtype_(dtype) {}
+
+  /// How often each op ran, by its struct's name.
+  const std::map<std::string, int>& calls() const { return calls_; }
+
+  Arch arch() const override { return {90}; }
+  void upload(const Tensor& to, const void* from, std::uint64_t bytes) override;
+  void download(void* to, const Tensor& from, std::uint64_t bytes) override;
+  void synchronize() override {}
+
+  void run(const FillNormal& op) override;
+  void run(const FillTokens& op) override;
+  void run(const EmbeddingForward& op) override;
+  void run(const EmbeddingBackward& op) override;
+  void run(const NormForward& op) override;
+  void run(const NormBackward& op) override;
+  void run(const RotaryEmbedding& op) override;
+  void run(const LinearForward& op) override;
+  void run(const LinearBackwardInput& op) override;
+  void run(const LinearBackwardWeight& op) override;
+  void run(const MlpUpForward& op) override;
+  void run(const MlpDownBackward& op) override;
+  void run(const AttentionForward& op) override;
+  void run(const AttentionBackward& op) override;
+  void run(const KvCacheAppend& op) override;
+  void run(const AttentionDecode& op) override;
+  void run(const HeadLoss& op) override;
+  void run(const LastToken& op) override;
+  void run(const Argmax& op) override;
+  void run(const OptimizerStep& op) override;
+
+ private:
+  /// In the model's dtype.
+  void expect(const Tensor& tensor, const Shape& shape) const;
+  void expect_optional(const Tensor* tensor, bool present, const Shape& shape) const;
+  /// In the accumulation dtype.
+  void expect_sums(const Tensor& tensor, const Shape& shape) const;
+  void expect_gemm_workspace(const Tensor& tensor) const;
+  void expect_cache(const AttentionShape& shape, const Tensor& keys, const Tensor& values,
+                    std::int64_t length) const;
+
+  DType dtype_;
+  int optimizer_steps_ = 0;
+  std::map<std::string, int> calls_;
+};
+
+}  // namespace vramfit

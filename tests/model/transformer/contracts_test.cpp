@@ -1,0 +1,87 @@
+#include <gtest/gtest.h>
+
+#include "estimator/virtual_device.h"
+#include "model/memory/pool.h"
+#include "model/transformer/run.h"
+#include "tests/model/transformer/contract_device.h"
+#include "tests/model/transformer/runs.h"
+
+namespace vramfit {
+namespace {
+
+/// Calls `body` with a ledger, and checks that ops ran, each as often as a layer or a run has it.
+template <typename Body>
+std::map<std::string, int> calls_of(DType precision, const Body& body) {
+  VirtualSource source;
+  Pool pool(source);
+  Ledger ledger(pool);
+  ContractDevice device(precision);
+  body(device, ledger);
+  return device.calls();
+}
+
+TEST(Contracts, AreKeptByEveryKindOfTraining) {
+  for (const std::string& model : every_kind_of_model()) {
+    const ModelConfig config = shallow(model, 3);
+    for (const TrainingOptions& options : every_kind_of_training()) {
+      SCOPED_TRACE(model + " " + options.optimizer.name + " " + name(options.precision) + " " +
+                   name(options.attention));
+      auto calls = calls_of(options.precision, [&](Device& device, Ledger& ledger) {
+        run_training(device, ledger, config, options, 2);
+      });
+      if (HasFailure()) return;
+      const int passes = 2 * static_cast<int>(options.accumulate);
+      EXPECT_EQ(calls["AttentionForward"], 3 * passes);
+      EXPECT_EQ(calls["AttentionBackward"], 3 * passes);
+      EXPECT_EQ(calls["LinearForward"], 3 * 3 * passes) << "qkv, out and down";
+      EXPECT_EQ(calls["LinearBackwardWeight"], 3 * 4 * passes);
+      EXPECT_EQ(calls["LinearBackwardInput"], 3 * 3 * passes);
+      EXPECT_EQ(calls["NormForward"], (2 * 3 + 1) * passes);
+      EXPECT_EQ(calls["NormBackward"], (2 * 3 + 1) * passes);
+      EXPECT_EQ(calls["RotaryEmbedding"], config.rope ? 2 * 3 * passes : 0) << "there and back";
+      EXPECT_EQ(calls["HeadLoss"], passes);
+      EXPECT_EQ(calls["EmbeddingBackward"], passes);
+      EXPECT_EQ(calls["OptimizerStep"], 2);
+    }
+  }
+}
+
+TEST(Contracts, AreKeptWhereTheHeadIsDoneInChunks) {
+  for (const DType precision : {DType::Bf16, DType::Fp16, DType::Fp32, DType::Fp64}) {
+    TrainingOptions options;
+    options.precision = precision;
+    options.batch = 8;
+    options.seq = 2048;
+    const auto calls = calls_of(precision, [&](Device& device, Ledger& ledger) {
+      run_training(device, ledger, shallow("llama3-8b"), options, 1);
+    });
+    EXPECT_EQ(calls.at("HeadLoss"), 1);
+  }
+}
+
+TEST(Contracts, AreKeptByEveryKindOfGeneration) {
+  for (const std::string& model : every_kind_of_model()) {
+    for (const DType precision : {DType::Bf16, DType::Fp16, DType::Fp32, DType::Fp64}) {
+      for (const AttentionForm form : {AttentionForm::Flash, AttentionForm::Cublas}) {
+        SCOPED_TRACE(model + " " + name(precision) + " " + name(form));
+        GenerationOptions options;
+        options.precision = precision;
+        options.attention = form;
+        options.batch = 3;
+        options.seq = 40;
+        options.generate = 5;
+        auto calls = calls_of(precision, [&](Device& device, Ledger& ledger) {
+          run_generation(device, ledger, shallow(model), options);
+        });
+        if (HasFailure()) return;
+        EXPECT_EQ(calls["AttentionForward"], 2) << "prefill, of two layers";
+        EXPECT_EQ(calls["AttentionDecode"], 2 * 4);
+        EXPECT_EQ(calls["KvCacheAppend"], 2 * 5);
+        EXPECT_EQ(calls["Argmax"], 5);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace vramfit

@@ -8,6 +8,7 @@
 #include "kernels/cuda/error.h"
 #include "kernels/cuda/gemm.h"
 #include "kernels/cuda/gpu_info.h"
+#include "kernels/cuda/laps.h"
 #include "kernels/cuda/launch.h"
 #include "kernels/cuda/one_token.h"
 #include "kernels/cuda/optimizer.h"
@@ -58,6 +59,7 @@ struct CudaDevice::Impl {
   GemmRunner gemms;
   CudnnAttention attention;
   OptimizerLauncher optimizer;
+  Laps laps;
 };
 
 CudaDevice::CudaDevice(const CudaOptions& options) : impl_(std::make_unique<Impl>(options)) {}
@@ -80,6 +82,9 @@ void CudaDevice::download(void* to, const Tensor& from, std::uint64_t bytes) {
 void CudaDevice::synchronize() {
   check(cudaStreamSynchronize(impl_->stream), "cudaStreamSynchronize");
 }
+
+void CudaDevice::lap() { impl_->laps.note(impl_->stream); }
+std::vector<double> CudaDevice::laps() { return impl_->laps.take(); }
 
 void CudaDevice::run(const FillNormal& op) { launch(op, impl_->stream); }
 void CudaDevice::run(const FillTokens& op) { launch(op, impl_->stream); }

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "model/ops/device.h"
 
@@ -34,6 +35,11 @@ class CudaDevice : public Device {
   void upload(const Tensor& to, const void* from, std::uint64_t bytes) override;
   void download(void* to, const Tensor& from, std::uint64_t bytes) override;
   void synchronize() override;
+
+  /// Notes when the work given so far is done, by the GPU's clock; does not wait for it.
+  void lap();
+  /// Seconds from each lap to the next, and forgets them. Waits for the last.
+  std::vector<double> laps();
 
   void run(const FillNormal&) override;
   void run(const FillTokens&) override;

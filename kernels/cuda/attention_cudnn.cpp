@@ -129,6 +129,8 @@ class Plan {
   Plan(const Target& target, Kind kind, const AttentionShape& shape, DType dtype,
        std::uint64_t workspace)
       : what_("attention " + text(shape, dtype)) {
+    // Before there are nodes, which copy it.
+    if (target.sm != 0) graph_->set_sm_version(target.sm).set_device_properties(target.properties);
     GraphBuilder builder(*graph_, shape, dtype);
     if (kind == Kind::Backward) {
       builder.add_backward();
@@ -150,12 +152,10 @@ class Plan {
 
  private:
   fe::error_t list_plans(const Target& target) {
-    const bool described = target.handle == nullptr;
-    if (described) graph_->set_sm_version(target.sm).set_device_properties(target.properties);
     fe::error_t status = graph_->validate();
     if (status.is_bad()) return status;
-    status = described ? graph_->build_operation_graph()
-                       : graph_->build_operation_graph(target.handle);
+    status = target.handle == nullptr ? graph_->build_operation_graph()
+                                      : graph_->build_operation_graph(target.handle);
     if (status.is_bad()) return status;
     return graph_->create_execution_plans({fe::HeurMode_t::A});
   }

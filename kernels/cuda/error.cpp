@@ -70,13 +70,6 @@ void warn(CUresult status, const char* what) noexcept {
   std::fprintf(stderr, "CUDA: %s failed: CUresult %d\n", what, static_cast<int>(status));
 }
 
-bool gpu_present() noexcept {
-  int devices = 0;
-  const bool present = cudaGetDeviceCount(&devices) == cudaSuccess && devices > 0;
-  cudaGetLastError();
-  return present;
-}
-
 void* detail::driver_entry_point(const char* name) {
   void* function = nullptr;
   cudaDriverEntryPointQueryResult found{};

@@ -42,9 +42,6 @@ inline void check_launch(const char* kernel) { check(cudaGetLastError(), kernel)
 void warn(cudaError_t status, const char* what) noexcept;
 void warn(CUresult status, const char* what) noexcept;
 
-/// A GPU answers: there is a driver, and it has at least one device.
-bool gpu_present() noexcept;
-
 /// The driver's function of that name, so that binaries start where there is no driver to link to.
 /// Throws CudaError where it does not have it.
 template <typename Function>

@@ -22,7 +22,7 @@ struct CudaOptions {
 /// flash attention in 16 bits through cuDNN, all else by kernels of our own. Allocates no device
 /// memory; what driver and libraries take for themselves, they take in the constructor and at an
 /// op's first call with a shape.
-class CudaDevice final : public Device {
+class CudaDevice : public Device {
  public:
   /// Makes the process's context on the GPU. Throws CudaError where there is none.
   explicit CudaDevice(const CudaOptions& options = {});

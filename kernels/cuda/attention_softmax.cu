@@ -1,3 +1,4 @@
+#include "kernels/cuda/approximate.cuh"
 #include "kernels/cuda/dispatch.cuh"
 #include "kernels/cuda/launch.h"
 
@@ -23,6 +24,7 @@ __global__ void __launch_bounds__(kRowThreads<kPacks>) softmax(T* scores, int se
   const int thread = static_cast<int>(threadIdx.x);
   const int threads = static_cast<int>(blockDim.x);
   const int packs = seq / N;
+  scale *= kLog2E;
 
   Pack<T, N> kept[kPacks];
   float largest = kLowest;
@@ -46,7 +48,7 @@ __global__ void __launch_bounds__(kRowThreads<kPacks>) softmax(T* scores, int se
     const Floats<N> x = kept[k].floats();
 #pragma unroll
     for (int i = 0; i < N; ++i) {
-      if (p * N + i <= t) sum += expf((x[i] - largest) * scale);
+      if (p * N + i <= t) sum += power_of_two((x[i] - largest) * scale);
     }
   }
   const float inverse = 1.0F / block_sum(sum, shared[1]);
@@ -59,7 +61,7 @@ __global__ void __launch_bounds__(kRowThreads<kPacks>) softmax(T* scores, int se
       x = kept[k].floats();
 #pragma unroll
       for (int i = 0; i < N; ++i) {
-        x[i] = p * N + i <= t ? expf((x[i] - largest) * scale) * inverse : 0.0F;
+        x[i] = p * N + i <= t ? power_of_two((x[i] - largest) * scale) * inverse : 0.0F;
       }
     }
     store_floats<T, N>(row + p * N, x);

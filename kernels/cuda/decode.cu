@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "kernels/cuda/decode_lanes.cuh"
 #include "kernels/cuda/dispatch.cuh"
 #include "kernels/cuda/launch.h"
 
@@ -42,62 +43,6 @@ struct Decode {
   int vector_lanes;  ///< that stand along one position's vector; a power of two
   float scale;       ///< of scores, times log2(e): exponentials are powers of two here
 };
-
-/// One query head's softmax so far, and a lane's part of its output.
-template <int kSize>
-struct HeadState {
-  float largest = kLowest;
-  float sum = 0;
-  Floats<kSize> out{};
-
-  __device__ void rescale(float largest_now) {
-    const float factor = exp2f(largest - largest_now);
-    largest = largest_now;
-    sum *= factor;
-#pragma unroll
-    for (int i = 0; i < kSize; ++i) out[i] *= factor;
-  }
-
-  /// Takes in what the lane at the other side of `mask` has.
-  __device__ void merge_lane(int mask) {
-    rescale(fmaxf(largest, __shfl_xor_sync(kWholeWarp, largest, mask)));
-    sum += __shfl_xor_sync(kWholeWarp, sum, mask);
-#pragma unroll
-    for (int i = 0; i < kSize; ++i) out[i] += __shfl_xor_sync(kWholeWarp, out[i], mask);
-  }
-};
-
-/// What a lane holds of a vector: kPacks packs, vector_lanes packs apart.
-template <typename T, int N, int kPacks>
-struct Part {
-  Pack<T, N> packs[kPacks];
-
-  __device__ void load(const T* vector, int lane, int lanes, int head_dim) {
-#pragma unroll
-    for (int k = 0; k < kPacks; ++k) {
-      const int at = (lane + k * lanes) * N;
-      packs[k] = at < head_dim ? Pack<T, N>::load(vector + at) : Pack<T, N>(Floats<N>{});
-    }
-  }
-  __device__ Floats<N * kPacks> floats() const {
-    Floats<N * kPacks> all;
-#pragma unroll
-    for (int k = 0; k < kPacks; ++k) {
-      const Floats<N> some = packs[k].floats();
-#pragma unroll
-      for (int i = 0; i < N; ++i) all[k * N + i] = some[i];
-    }
-    return all;
-  }
-};
-
-__device__ float sum_over_lanes(float value, int lanes) {
-#pragma unroll
-  for (int mask = kWarp / 2; mask > 0; mask /= 2) {
-    if (mask < lanes) value += __shfl_xor_sync(kWholeWarp, value, mask);
-  }
-  return value;
-}
 
 /// What each warp leaves of a head for the block.
 struct WarpStates {
@@ -180,7 +125,7 @@ __global__ void __launch_bounds__(kThreads) decode(const Decode<T> d) {
 #pragma unroll
       for (int h = 0; h < kHeads; ++h) {
         if (h >= heads) continue;
-        const float weight = exp2f(scores[h][u] - state[h].largest);
+        const float weight = power_of_two(scores[h][u] - state[h].largest);
         state[h].sum += weight;
 #pragma unroll
         for (int i = 0; i < kSize; ++i) state[h].out[i] += weight * value[i];
@@ -214,7 +159,7 @@ __global__ void __launch_bounds__(kThreads) decode(const Decode<T> d) {
     float sum = 0;
     float out = 0;
     for (int w = 0; w < kWarps; ++w) {
-      const float factor = exp2f(states[h].largest[w] - largest);
+      const float factor = power_of_two(states[h].largest[w] - largest);
       sum += factor * states[h].sum[w];
       out += factor * outputs[(w * kHeads + h) * d.head_dim + column];
     }
@@ -241,7 +186,7 @@ __global__ void combine_splits(const float* partial, const float2* sums, int spl
 #pragma unroll 8
     for (int s = 0; s < splits; ++s) {
       const float2 split = sums[row * splits + s];
-      const float factor = exp2f(split.x - largest);
+      const float factor = power_of_two(split.x - largest);
       sum += factor * split.y;
       total += factor * partial[(row * splits + s) * head_dim + c];
     }
@@ -269,7 +214,6 @@ Decode<T> arguments(const AttentionDecode& op) {
   d.kv_heads = static_cast<int>(shape.kv_heads);
   d.group_heads = d.heads / d.kv_heads;
   d.head_dim = static_cast<int>(shape.head_dim);
-  constexpr float kLog2E = 1.4426950408889634F;
   d.scale = kLog2E / std::sqrt(static_cast<float>(shape.head_dim));
   return d;
 }

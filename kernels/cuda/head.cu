@@ -1,3 +1,4 @@
+#include "kernels/cuda/approximate.cuh"
 #include "kernels/cuda/dispatch.cuh"
 #include "kernels/cuda/launch.h"
 #include "model/ops/optimizer_ops.h"
@@ -26,8 +27,18 @@ struct RunningSum {
   float sum = 0;
 
   __device__ void rescale(float largest_now) {
-    sum *= expf(largest - largest_now);
+    sum *= exponential(largest - largest_now);
     largest = largest_now;
+  }
+
+  template <int N>
+  __device__ void add(const Floats<N>& x) {
+    float largest_now = largest;
+#pragma unroll
+    for (int i = 0; i < N; ++i) largest_now = fmaxf(largest_now, x[i]);
+    if (largest_now > largest) rescale(largest_now);
+#pragma unroll
+    for (int i = 0; i < N; ++i) sum += exponential(x[i] - largest);
   }
 };
 
@@ -44,21 +55,13 @@ __global__ void __launch_bounds__(kThreads) cross_entropy(const Chunk<T> chunk) 
   const float target_logit = to_float(logits[target]);
 
   RunningSum own;
-  const int whole = chunk.vocab / N * N;  // a pack beyond it is partly padding, or all of it
+  const int whole = chunk.vocab / N * N;  // the pack behind it has padding in it
 #pragma unroll 4
   for (int first = thread * N; first < whole; first += threads * N) {
-    const Floats<N> x = load_floats<T, N>(logits + first);
-    float largest = own.largest;
-#pragma unroll
-    for (int i = 0; i < N; ++i) largest = fmaxf(largest, x[i]);
-    if (largest > own.largest) own.rescale(largest);
-#pragma unroll
-    for (int i = 0; i < N; ++i) own.sum += expf(x[i] - own.largest);
+    own.add(load_floats<T, N>(logits + first));
   }
   for (int v = whole + thread; v < chunk.vocab; v += threads) {
-    const float x = to_float(logits[v]);
-    if (x > own.largest) own.rescale(x);
-    own.sum += expf(x - own.largest);
+    own.add(load_floats<T, 1>(logits + v));
   }
   own.rescale(block_max(own.largest, shared[0]));
   const float sum = block_sum(own.sum, shared[1]);
@@ -72,9 +75,14 @@ __global__ void __launch_bounds__(kThreads) cross_entropy(const Chunk<T> chunk) 
   for (int first = thread * N; first < chunk.stored; first += threads * N) {
     Floats<N> x = load_floats<T, N>(logits + first);
 #pragma unroll
-    for (int i = 0; i < N; ++i) {
-      x[i] = first + i < chunk.vocab ? expf(x[i] - own.largest) * factor : 0.0F;
-      if (first + i == target) x[i] -= scale;
+    for (int i = 0; i < N; ++i) x[i] = exponential(x[i] - own.largest) * factor;
+    if (first <= target && target < first + N) {
+#pragma unroll
+      for (int i = 0; i < N; ++i) x[i] -= first + i == target ? scale : 0.0F;
+    }
+    if (first + N > chunk.vocab) {
+#pragma unroll
+      for (int i = 0; i < N; ++i) x[i] = first + i < chunk.vocab ? x[i] : 0.0F;
     }
     store_floats<T, N>(logits + first, x);
   }

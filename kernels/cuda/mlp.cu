@@ -1,3 +1,4 @@
+#include "kernels/cuda/approximate.cuh"
 #include "kernels/cuda/dispatch.cuh"
 #include "kernels/cuda/launch.h"
 
@@ -6,9 +7,8 @@ namespace {
 
 using namespace gpu;
 
-/// Exact enough for fp32, and one instruction less than a division: 2 ulp, and 0 where 1 + exp(-x)
-/// overflows.
-__device__ float sigmoid(float x) { return __fdividef(1.0F, 1.0F + __expf(-x)); }
+/// 0 where exp(-x) overflows.
+__device__ float sigmoid(float x) { return reciprocal(1.0F + exponential(-x)); }
 
 struct Curve {
   float value;

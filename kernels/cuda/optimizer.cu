@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "kernels/cuda/approximate.cuh"
 #include "kernels/cuda/dispatch.cuh"
 #include "kernels/cuda/optimizer.h"
 
@@ -19,8 +20,8 @@ constexpr std::int64_t kChunk = 16384;
 /// What all of a step's elements have in common.
 struct Step {
   OptimizerSettings settings;
-  float correction1;    ///< Adam's 1 − β1^step
-  float correction2;    ///< 1 − β2^step
+  float rate;           ///< Adam's learning rate over 1 − β1^step
+  float correction;     ///< 1 / (1 − β2^step)
   const float* scaler;  ///< null: gradients are not scaled
   bool first;           ///< states are not there yet
 };
@@ -89,8 +90,8 @@ struct Element {
     momentum = s.beta1 * momentum + (1.0F - s.beta1) * gradient;
     variance = s.beta2 * variance + (1.0F - s.beta2) * gradient * gradient;
     if (decays) weight -= s.learning_rate * s.weight_decay * weight;
-    const float deviation = sqrtf(variance / step.correction2) + s.eps;
-    weight -= s.learning_rate * (momentum / step.correction1) / deviation;
+    const float deviation = square_root(variance * step.correction) + s.eps;
+    weight -= step.rate * momentum * reciprocal(deviation);
   }
 };
 
@@ -245,9 +246,10 @@ void launch_step(const OptimizerStep& op, std::int64_t chunks, cudaStream_t stre
     start({"optimizer: overflow", blocks, kThreads, stream}, find_overflow<T>, table, entries,
           scaler);
   }
-  const Step step = {
-      op.settings, static_cast<float>(1 - std::pow(double{op.settings.beta1}, op.step)),
-      static_cast<float>(1 - std::pow(double{op.settings.beta2}, op.step)), scaler, op.step == 1};
+  const double correction1 = 1 - std::pow(double{op.settings.beta1}, op.step);
+  const double correction2 = 1 - std::pow(double{op.settings.beta2}, op.step);
+  const Step step = {op.settings, static_cast<float>(op.settings.learning_rate / correction1),
+                     static_cast<float>(1 / correction2), scaler, op.step == 1};
   with_kept<T>(op.kind, [&](auto kept) {
     start({"optimizer", blocks, kThreads, stream}, take_step<decltype(kept)>, table, entries, step);
   });

@@ -12,10 +12,7 @@ namespace {
 class Heads {
  public:
   Heads(const AttentionShape& shape, std::int64_t sequence, std::int64_t member)
-      : shape_(shape),
-        group_(shape.heads / shape.kv_heads),
-        sequence_(sequence),
-        member_(member) {}
+      : shape_(shape), group_(shape.heads / shape.kv_heads), sequence_(sequence), member_(member) {}
 
   GemmMatrix queries(const Tensor& qkv) const {
     return rows_of(qkv, shape_.qkv_width(), member_ * shape_.head_dim, group_ * shape_.head_dim);
@@ -33,8 +30,8 @@ class Heads {
   /// (T, T) each.
   GemmMatrix scores(const Tensor& scores) const {
     const std::int64_t size = shape_.seq * shape_.seq;
-    GemmMatrix matrix = GemmMatrix::of(scores, shape_.seq, shape_.seq,
-                                       (sequence_ * shape_.heads + member_) * size);
+    GemmMatrix matrix =
+        GemmMatrix::of(scores, shape_.seq, shape_.seq, (sequence_ * shape_.heads + member_) * size);
     matrix.batch_step = group_ * size;
     return matrix;
   }

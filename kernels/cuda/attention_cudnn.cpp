@@ -64,12 +64,11 @@ class GraphBuilder {
   }
 
   void add_backward() {
-    const auto stats =
-        graph_.tensor(Tensor_attributes()
-                          .set_uid(kStatistics)
-                          .set_dim({shape_.batch, shape_.heads, shape_.seq, 1})
-                          .set_stride({shape_.heads * shape_.seq, shape_.seq, 1, 1})
-                          .set_data_type(fe::DataType_t::FLOAT));
+    const auto stats = graph_.tensor(Tensor_attributes()
+                                         .set_uid(kStatistics)
+                                         .set_dim({shape_.batch, shape_.heads, shape_.seq, 1})
+                                         .set_stride({shape_.heads * shape_.seq, shape_.seq, 1, 1})
+                                         .set_data_type(fe::DataType_t::FLOAT));
     const auto out = input(kOut, shape_.heads, shape_.q_width());
     const auto dout = input(kDout, shape_.heads, shape_.q_width());
     const auto [dq, dk, dv] =
@@ -239,11 +238,8 @@ struct CudnnAttention::Impl {
   void run(Kind kind, const AttentionShape& shape, DType dtype, const Tensor& workspace,
            Pointers pointers) {
     const Key key = key_of(kind, shape, dtype, workspace.bytes());
-    auto plan = plans.find(key);
-    if (plan == plans.end()) {
-      plan = plans.emplace(key, Plan({handle.get(), nullptr, 0}, kind, shape, dtype, workspace.bytes()))
-                 .first;
-    }
+    const Target target = {handle.get(), nullptr, 0};
+    const auto plan = plans.try_emplace(key, target, kind, shape, dtype, workspace.bytes()).first;
     plan->second.run(handle.get(), std::move(pointers), workspace.data());
   }
 };
@@ -291,9 +287,9 @@ CudnnWorkspace cudnn_workspace(const AttentionShape& shape, DType dtype,
     return Plan(target, kind, shape, dtype, kAny).bytes();
   };
   const auto all = [&](const Target& target) {
-    return CudnnWorkspace{std::max(bytes(target, Kind::Forward),
-                                   bytes(target, Kind::ForwardWithStatistics)),
-                          bytes(target, Kind::Backward)};
+    return CudnnWorkspace{
+        std::max(bytes(target, Kind::Forward), bytes(target, Kind::ForwardWithStatistics)),
+        bytes(target, Kind::Backward)};
   };
   if (!device_properties.empty()) return all(described(device_properties));
   const Handle handle;

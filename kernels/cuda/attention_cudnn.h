@@ -9,8 +9,8 @@
 // Flash attention in 16 bits is cuDNN's. Without cuDNN the same functions exist and refuse it.
 //
 // What its plans want of workspace, as cuDNN 9.19 says of an sm_90 card with 132 SMs, alike in fp16
-// and bf16, for every shape asked (llama, gpt2, qwen2, odd sizes; batch 1–64, seq 2–2048, d 8–256,
-// 1–8 query heads a key/value head), to the byte:
+// and bf16, for all of 24 shapes asked (llama, gpt2, qwen2, odd sizes; batch 1 to 64, seq 2 to
+// 2048, d 8 to 256, 1 to 8 query heads a key/value head), to the byte:
 //   forward, with statistics or without: 256
 //   backward: 4·B·T·a·d (dQ in fp32) + 4·B·T·a (row sums) + 256
 //             + 2·(2·B·T·a·d) where queries are grouped (dK and dV of every query head)

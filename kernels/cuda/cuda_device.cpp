@@ -98,10 +98,10 @@ void CudaDevice::run(const LinearForward& op) {
   const std::int64_t rows = op.x.shape()[0];
   const std::int64_t out = op.weight.stored()[0];
   const std::int64_t in = op.weight.stored()[1];
-  impl_->gemms.run({GemmMatrix::of(op.x, rows, in), GemmMatrix::of(op.weight, out, in).transpose(),
-                    GemmMatrix::of(op.y, rows, out), data_or_null(op.residual),
-                    data_or_null(op.bias)},
-                   op.workspace);
+  impl_->gemms.run(
+      {GemmMatrix::of(op.x, rows, in), GemmMatrix::of(op.weight, out, in).transpose(),
+       GemmMatrix::of(op.y, rows, out), data_or_null(op.residual), data_or_null(op.bias)},
+      op.workspace);
 }
 
 void CudaDevice::run(const LinearBackwardInput& op) {
@@ -117,10 +117,10 @@ void CudaDevice::run(const LinearBackwardWeight& op) {
   const std::int64_t rows = op.x.shape()[0];
   const std::int64_t in = op.x.shape()[1];
   const std::int64_t out = op.dy.shape()[1];
-  impl_->gemms.run({GemmMatrix::of(op.dy, rows, out).transpose(), GemmMatrix::of(op.x, rows, in),
-                    GemmMatrix::of(op.dweight, out, in),
-                    op.accumulate_dweight ? op.dweight.data() : nullptr},
-                   op.workspace);
+  impl_->gemms.run(
+      {GemmMatrix::of(op.dy, rows, out).transpose(), GemmMatrix::of(op.x, rows, in),
+       GemmMatrix::of(op.dweight, out, in), op.accumulate_dweight ? op.dweight.data() : nullptr},
+      op.workspace);
   if (op.dbias == nullptr) return;
   launch(ColumnSum{op.dy, *op.dbias, op.accumulate_dbias, *op.partials}, impl_->stream);
 }

@@ -69,8 +69,8 @@ struct GemmRunner::Impl {
       return;
     }
     std::array<cublasLtMatmulHeuristicResult_t, kCandidates> results{};
-    const int count = plan.problem.candidates(lt.handle, gemm, workspace.bytes(), results.data(),
-                                              kCandidates);
+    const int count =
+        plan.problem.candidates(lt.handle, gemm, workspace.bytes(), results.data(), kCandidates);
     if (count == 0) throw CudaError("cuBLASLt has no algorithm for a " + text(gemm));
     int choice = 0;
     if (options.tune && sum_of(gemm) != GemmSum::InPlace) {

@@ -32,9 +32,9 @@ struct GemmMatrix {
 struct Gemm {
   GemmMatrix a;
   GemmMatrix b;
-  GemmMatrix to;                ///< may be fp32 where a and b are 16-bit
-  const void* plus = nullptr;   ///< laid out as `to`, and may be `to`; null: nothing is added
-  const void* bias = nullptr;   ///< a row of `to`'s width and dtype; null: none
+  GemmMatrix to;               ///< may be fp32 where a and b are 16-bit
+  const void* plus = nullptr;  ///< laid out as `to`, and may be `to`; null: nothing is added
+  const void* bias = nullptr;  ///< a row of `to`'s width and dtype; null: none
   float scale = 1.0F;
   std::int64_t batch = 1;
 };

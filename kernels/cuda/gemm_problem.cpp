@@ -142,8 +142,8 @@ void GemmProblem::set_bias(const void* bias) {
 }
 
 int GemmProblem::candidates(cublasLtHandle_t handle, const Gemm& gemm,
-                            std::uint64_t workspace_bytes,
-                            cublasLtMatmulHeuristicResult_t* results, int count) {
+                            std::uint64_t workspace_bytes, cublasLtMatmulHeuristicResult_t* results,
+                            int count) {
   Preference preference;
   preference.set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, workspace_bytes);
   // Split sums meet in fp32 in the workspace, never in the 16 bits of what is written.
@@ -160,9 +160,9 @@ int GemmProblem::candidates(cublasLtHandle_t handle, const Gemm& gemm,
       handle, operation_, b_, a_, to_, to_, preference.get(), count, results, &found);
   if (status == CUBLAS_STATUS_NOT_SUPPORTED) return 0;
   check(status, "cublasLtMatmulAlgoGetHeuristic");
-  const auto* end = std::remove_if(
-      results, results + found,
-      [](const auto& result) { return result.state != CUBLAS_STATUS_SUCCESS; });
+  const auto* end = std::remove_if(results, results + found, [](const auto& result) {
+    return result.state != CUBLAS_STATUS_SUCCESS;
+  });
   return static_cast<int>(end - results);
 }
 

@@ -7,7 +7,8 @@
 
 namespace vramfit {
 
-/// All that an algorithm's choice depends on: sizes, steps, dtypes, alignments, epilogue, workspace.
+/// All that an algorithm's choice depends on: sizes, steps, dtypes, alignments, epilogue,
+/// workspace.
 using GemmKey = std::array<std::int64_t, 23>;
 
 /// How a product's `plus` relates to what it writes.

@@ -12,11 +12,11 @@ namespace vramfit {
 
 /// What a run's figures depend on beside the program.
 struct GpuInfo {
-  std::string name;      ///< "NVIDIA H200"
-  std::string driver;    ///< "580.159.04"; where NVML does not say: the CUDA version it is for
-  std::string cuda;      ///< "13.0", the runtime's
-  std::string cublas;    ///< "13.1.0"
-  std::string cudnn;     ///< "9.19.0", or "none"
+  std::string name;    ///< "NVIDIA H200"
+  std::string driver;  ///< "580.159.04"; where NVML does not say: the CUDA version it is for
+  std::string cuda;    ///< "13.0", the runtime's
+  std::string cublas;  ///< "13.1.0"
+  std::string cudnn;   ///< "9.19.0", or "none"
   std::string pci_bus_id;
   Arch arch;
   int multiprocessors = 0;

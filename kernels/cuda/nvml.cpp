@@ -36,8 +36,8 @@ Function function(void* library, const char* name) {
 }
 
 Device device_of(void* library, const std::string& pci_bus_id) {
-  const auto find = function<int (*)(const char*, Device*)>(library,
-                                                            "nvmlDeviceGetHandleByPciBusId_v2");
+  const auto find =
+      function<int (*)(const char*, Device*)>(library, "nvmlDeviceGetHandleByPciBusId_v2");
   Device device = nullptr;
   if (find == nullptr || find(pci_bus_id.c_str(), &device) != kSuccess) return nullptr;
   return device;
@@ -83,8 +83,7 @@ std::string Nvml::driver_version() const {
 }
 
 std::optional<CardMemory> Nvml::memory(const std::string& pci_bus_id) const {
-  const auto get =
-      function<int (*)(Device, MemoryV2*)>(library_, "nvmlDeviceGetMemoryInfo_v2");
+  const auto get = function<int (*)(Device, MemoryV2*)>(library_, "nvmlDeviceGetMemoryInfo_v2");
   const Device device = device_of(library_, pci_bus_id);
   MemoryV2 memory;
   if (get == nullptr || device == nullptr || get(device, &memory) != kSuccess) return std::nullopt;

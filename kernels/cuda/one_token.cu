@@ -8,7 +8,8 @@ using namespace gpu;
 
 /// A block a sequence, a thread an element of its row of dqkv.
 template <typename T>
-__global__ void one_token_backward(const T* dout, T* dqkv, int q_width, int kv_width, int head_dim) {
+__global__ void one_token_backward(const T* dout, T* dqkv, int q_width, int kv_width,
+                                   int head_dim) {
   const int qkv_width = q_width + 2 * kv_width;
   const int group = q_width / kv_width;
   const T* from = dout + std::int64_t{blockIdx.x} * q_width;
@@ -30,9 +31,10 @@ void launch_one_token_backward(const AttentionBackward& op, cudaStream_t stream)
   expect(s.seq == 1, "one_token_backward: sequences are of one token");
   with_element(op.dout.dtype(), [&](auto element) {
     using T = decltype(element);
-    start({"one_token_backward", static_cast<unsigned>(s.batch), whole_warps(s.qkv_width()), stream},
-          one_token_backward<T>, op.dout.as<T>(), op.dqkv.as<T>(), static_cast<int>(s.q_width()),
-          static_cast<int>(s.kv_width()), static_cast<int>(s.head_dim));
+    start(
+        {"one_token_backward", static_cast<unsigned>(s.batch), whole_warps(s.qkv_width()), stream},
+        one_token_backward<T>, op.dout.as<T>(), op.dqkv.as<T>(), static_cast<int>(s.q_width()),
+        static_cast<int>(s.kv_width()), static_cast<int>(s.head_dim));
   });
 }
 

@@ -1,3 +1,4 @@
+#include "model/errors.h"
 #include "tests/kernels/cuda/support/lab.h"
 
 namespace vramfit {
@@ -9,17 +10,18 @@ std::string text(const AttentionShape& s) {
          std::to_string(s.head_dim);
 }
 
-/// Ratios 1, 2, 4 and 8; one token, odd lengths, one tile and several; heads as cuDNN takes them. Few,
-/// as cuDNN compiles a kernel for each.
-constexpr AttentionShape kShapes[] = {{1, 1, 1, 1, 8},    {2, 1, 4, 2, 16},   {2, 7, 4, 1, 16},
-                                      {1, 64, 8, 1, 64},  {3, 33, 2, 2, 8},   {2, 129, 4, 2, 40},
+/// Ratios 1, 2, 4 and 8; one token, odd lengths, one tile and several; heads as cuDNN takes them.
+/// Few, as cuDNN compiles a kernel for each.
+constexpr AttentionShape kShapes[] = {{1, 1, 1, 1, 8},     {2, 1, 4, 2, 16},  {2, 7, 4, 1, 16},
+                                      {1, 64, 8, 1, 64},   {3, 33, 2, 2, 8},  {2, 129, 4, 2, 40},
                                       {1, 200, 4, 4, 128}, {1, 65, 3, 1, 256}};
 /// Those that only fp32's own kernels and the Cublas form take.
 constexpr AttentionShape kOddHeads[] = {{2, 3, 4, 2, 3}, {1, 70, 2, 1, 20}, {2, 9, 1, 1, 1}};
 
 /// Sums of products of 16-bit numbers, one factor of which the GPU rounds before it multiplies.
 const Bound kForward{5e-6, 1.5e-3, 1e-2};
-/// The gradient of the scores is rounded as well, where it is small beside what it is a difference of.
+/// The gradient of the scores is rounded as well, where it is small beside what it is a difference
+/// of.
 const Bound kBackward{2e-5, 4e-3, 3e-2};
 
 /// One attention with all the tensors that its contract wants.
@@ -43,13 +45,11 @@ class Case {
   }
 
   void forward(bool keep) {
-    Twin workspace =
-        lab_.bytes(attention_forward_workspace_bytes(form_, shape_, lab_.dtype()));
+    Twin workspace = lab_.bytes(attention_forward_workspace_bytes(form_, shape_, lab_.dtype()));
     lab_.run([&](Device& device, Side side) {
-      device.run(AttentionForward{form_, shape_, side(qkv_), side(out_),
-                                  flash() && keep ? side(&log_sum_exp_) : nullptr,
-                                  flash() ? nullptr : side(&probabilities_), side(workspace),
-                                  side(gemm_workspace_)});
+      device.run(AttentionForward{
+          form_, shape_, side(qkv_), side(out_), flash() && keep ? side(&log_sum_exp_) : nullptr,
+          flash() ? nullptr : side(&probabilities_), side(workspace), side(gemm_workspace_)});
     });
     lab_.expect_close(out_, kForward, what() + (keep ? "" : ", without statistics"));
     if (flash() && keep) lab_.expect_close(log_sum_exp_, {2e-5, 0, 0}, "statistics of " + what());
@@ -58,14 +58,12 @@ class Case {
 
   void backward() {
     for (Twin* twin : {&out_, flash() ? &log_sum_exp_ : &probabilities_}) lab_.equalize(*twin);
-    Twin workspace =
-        lab_.bytes(attention_backward_workspace_bytes(form_, shape_, lab_.dtype()));
+    Twin workspace = lab_.bytes(attention_backward_workspace_bytes(form_, shape_, lab_.dtype()));
     lab_.run([&](Device& device, Side side) {
-      device.run(AttentionBackward{form_, shape_, side(qkv_), side(out_),
-                                   flash() ? side(&log_sum_exp_) : nullptr,
-                                   flash() ? nullptr : side(&probabilities_), side(dout_),
-                                   side(dqkv_), flash() ? nullptr : side(&dscores_),
-                                   side(workspace), side(gemm_workspace_)});
+      device.run(AttentionBackward{
+          form_, shape_, side(qkv_), side(out_), flash() ? side(&log_sum_exp_) : nullptr,
+          flash() ? nullptr : side(&probabilities_), side(dout_), side(dqkv_),
+          flash() ? nullptr : side(&dscores_), side(workspace), side(gemm_workspace_)});
     });
     lab_.expect_close(dqkv_, kBackward, "backward of " + what());
     if (!flash()) lab_.expect_close(dscores_, kBackward, "dscores of " + what());
@@ -133,7 +131,8 @@ TEST_P(AttentionTest, Decode) {
         device.run(AttentionDecode{one, side(next), side(keys), side(values), length, side(out),
                                    side(workspace)});
       });
-      lab.expect_close(out, kForward, "decode at " + std::to_string(length) + " of " + text(prompt));
+      lab.expect_close(out, kForward,
+                       "decode at " + std::to_string(length) + " of " + text(prompt));
     }
     lab.expect_equal(keys, "keys of " + text(prompt));
     lab.expect_equal(values, "values of " + text(prompt));
@@ -142,13 +141,15 @@ TEST_P(AttentionTest, Decode) {
 
 /// A cache long enough for every split to have something to do.
 TEST_P(AttentionTest, DecodeOfALongCache) {
-  for (const AttentionShape& one : {AttentionShape{1, 1, 8, 1, 64}, AttentionShape{2, 1, 4, 4, 128}}) {
+  for (const AttentionShape& one :
+       {AttentionShape{1, 1, 8, 1, 64}, AttentionShape{2, 1, 4, 4, 128}}) {
     Lab lab(GetParam());
     const std::int64_t positions = 3001;
     Twin keys = lab.random({one.batch, positions, one.kv_heads, one.head_dim});
     Twin values = lab.random({one.batch, positions, one.kv_heads, one.head_dim});
     Twin qkv = lab.random({one.tokens(), one.qkv_width()});
-    for (const std::int64_t length : {std::int64_t{1}, std::int64_t{31}, std::int64_t{1025}, positions}) {
+    for (const std::int64_t length :
+         {std::int64_t{1}, std::int64_t{31}, std::int64_t{1025}, positions}) {
       Twin out = lab.empty({one.tokens(), one.q_width()});
       Twin workspace = lab.bytes(attention_decode_workspace_bytes(one, GetParam()));
       lab.run([&](Device& device, Side side) {

@@ -1,7 +1,7 @@
 // attention_workspace [PROPERTIES.json] < shapes
-// Prints what cuDNN's attention plans want of workspace beside what the contract gives, for lines of
-// "batch seq heads kv_heads head_dim". With a file: of the GPU it describes, which need not be there;
-// without one and without input: the present GPU's description.
+// Prints what cuDNN's attention plans want of workspace beside what the contract gives, for lines
+// of "batch seq heads kv_heads head_dim". With a file: of the GPU it describes, which need not be
+// there; without one and without input: the present GPU's description.
 
 #include <fstream>
 #include <iostream>

@@ -18,7 +18,7 @@ struct Sizes {
 };
 
 /// Few words that come often, and many that hardly come at all.
-constexpr Sizes kSizes[] = {{1, 1, 1, 1, 128},     {2, 3, 12, 29, 128},   {3, 33, 64, 5, 5},
+constexpr Sizes kSizes[] = {{1, 1, 1, 1, 128},     {2, 3, 12, 29, 128},    {3, 33, 64, 5, 5},
                             {1, 700, 24, 2, 128},  {4, 25, 129, 500, 512}, {2, 64, 768, 90, 128},
                             {1, 17, 2052, 40, 128}};
 
@@ -33,8 +33,8 @@ TEST_P(EmbeddingTest, Forward) {
     Twin x = lab.empty({s.batch * s.seq, s.hidden});
     for (const bool learned : {false, true}) {
       lab.run([&](Device& device, Side side) {
-        device.run(EmbeddingForward{side(tokens), side(table),
-                                    learned ? side(&positions) : nullptr, 3, side(x)});
+        device.run(EmbeddingForward{side(tokens), side(table), learned ? side(&positions) : nullptr,
+                                    3, side(x)});
       });
       lab.expect_equal(x, "embedding " + s.text());
     }
@@ -49,8 +49,7 @@ TEST_P(EmbeddingTest, Backward) {
       Twin dx = lab.random({s.batch * s.seq, s.hidden});
       Twin dtable = lab.target({s.vocab, s.hidden}, {s.stored, s.hidden}, accumulate);
       Twin dpositions = lab.target({s.seq + 3, s.hidden}, !accumulate);
-      Twin workspace =
-          lab.bytes(embedding_backward_workspace_bytes(s.batch * s.seq, s.vocab));
+      Twin workspace = lab.bytes(embedding_backward_workspace_bytes(s.batch * s.seq, s.vocab));
       lab.run([&](Device& device, Side side) {
         device.run(EmbeddingBackward{side(tokens), side(dx), side(dtable), accumulate,
                                      side(&dpositions), !accumulate, side(workspace)});
@@ -70,8 +69,8 @@ TEST_P(EmbeddingTest, BackwardIsTheSameEveryTime) {
   std::vector<double> first;
   for (int time = 0; time < 5; ++time) {
     Twin dtable = lab.empty({17, 40}, {128, 40});
-    gpu().run(EmbeddingBackward{tokens.gpu, dx.gpu, dtable.gpu, false, nullptr, false,
-                                workspace.gpu});
+    gpu().run(
+        EmbeddingBackward{tokens.gpu, dx.gpu, dtable.gpu, false, nullptr, false, workspace.gpu});
     const std::vector<double> values = downloaded_values(gpu(), dtable.gpu);
     if (time == 0) first = values;
     EXPECT_EQ(values, first);

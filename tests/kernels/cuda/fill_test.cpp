@@ -1,3 +1,4 @@
+#include "model/errors.h"
 #include "tests/kernels/cuda/support/lab.h"
 
 namespace vramfit {
@@ -31,9 +32,7 @@ TEST_P(FillTest, AConstantAsWell) {
 TEST_P(FillTest, TokensAreTheSame) {
   Lab lab(GetParam());
   Twin tokens = lab.make(DType::Int32, {13, 77}, {13, 77});
-  lab.run([&](Device& device, Side side) {
-    device.run(FillTokens{side(tokens), 32000, 5});
-  });
+  lab.run([&](Device& device, Side side) { device.run(FillTokens{side(tokens), 32000, 5}); });
   lab.expect_equal(tokens, "tokens");
 }
 

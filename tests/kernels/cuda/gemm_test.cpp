@@ -172,9 +172,8 @@ TEST_F(GemmTest, RefusesMatricesThatDoNotFit) {
   Twin weight = lab.random({6, 9});
   Twin y = lab.empty({4, 6});
   Twin workspace = lab.gemm_workspace();
-  EXPECT_THROW(
-      gpu().run(LinearForward{x.gpu, weight.gpu, nullptr, nullptr, y.gpu, workspace.gpu}),
-      std::logic_error);
+  EXPECT_THROW(gpu().run(LinearForward{x.gpu, weight.gpu, nullptr, nullptr, y.gpu, workspace.gpu}),
+               std::logic_error);
 }
 
 }  // namespace

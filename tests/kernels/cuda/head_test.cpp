@@ -17,8 +17,9 @@ struct Sizes {
 };
 
 /// One token, one chunk, many chunks, a last one that is short, no padding, a long row.
-constexpr Sizes kSizes[] = {{1, 4, 5, 128, 1},     {7, 12, 29, 128, 7},   {50, 24, 100, 128, 8},
-                            {129, 16, 256, 256, 1}, {65, 64, 1000, 1024, 64}, {5, 8, 50257, 50304, 2},
+constexpr Sizes kSizes[] = {{1, 4, 5, 128, 1},        {7, 12, 29, 128, 7},
+                            {50, 24, 100, 128, 8},    {129, 16, 256, 256, 1},
+                            {65, 64, 1000, 1024, 64}, {5, 8, 50257, 50304, 2},
                             {33, 9, 17, 17, 10}};
 
 class HeadTest : public OpTest {};

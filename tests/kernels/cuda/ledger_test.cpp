@@ -102,9 +102,8 @@ TEST_P(TrainingLedgerTest, IsTheSameOnTheGpuAndOnAVirtualOne) {
   const std::uint64_t capacity = free_capacity();
   const RunReport predicted = dry_run({gpu().arch(), capacity}, config, options);
   if (predicted.missing) GTEST_SKIP() << "skipped: this card is too small";
-  const RunReport real = witnessed(capacity, [&](Ledger& ledger) {
-    return run_training(gpu(), ledger, config, options);
-  });
+  const RunReport real = witnessed(
+      capacity, [&](Ledger& ledger) { return run_training(gpu(), ledger, config, options); });
   expect_equal(real, predicted);
 }
 
@@ -140,9 +139,8 @@ TEST_F(CudaLedgerTest, OfGenerationIsTheSame) {
     const std::uint64_t capacity = free_capacity();
     const RunReport predicted = dry_run({gpu().arch(), capacity}, config, options);
     if (predicted.missing) continue;
-    const RunReport real = witnessed(capacity, [&](Ledger& ledger) {
-      return run_generation(gpu(), ledger, config, options);
-    });
+    const RunReport real = witnessed(
+        capacity, [&](Ledger& ledger) { return run_generation(gpu(), ledger, config, options); });
     expect_equal(real, predicted);
   }
 }
@@ -153,12 +151,12 @@ TEST_F(CudaLedgerTest, OfARunThatEndsOutOfMemoryIsTheSame) {
     TrainingCase run;
     const char* card;
   };
-  for (const Sizes& s : {Sizes{{"llama2-7b", DType::Fp16, "adamw", kFlash, 1, 512}, "rtx4090"},
-                         Sizes{{"llama2-7b", DType::Fp16, "adamw", kFlash, 1, 512}, "a100-40gb"},
-                         Sizes{{"llama2-7b", DType::Fp16, "sgd", kFlash, 64, 512}, "rtx6000-ada"},
-                         Sizes{{"gpt2-1.5b", DType::Fp16, "adamw", kFlash, 32, 512}, "rtx4090"},
-                         Sizes{{"tinyllama-1.1b", DType::Bf16, "adamw", kCublas, 64, 777},
-                               "a100-40gb"}}) {
+  for (const Sizes& s :
+       {Sizes{{"llama2-7b", DType::Fp16, "adamw", kFlash, 1, 512}, "rtx4090"},
+        Sizes{{"llama2-7b", DType::Fp16, "adamw", kFlash, 1, 512}, "a100-40gb"},
+        Sizes{{"llama2-7b", DType::Fp16, "sgd", kFlash, 64, 512}, "rtx6000-ada"},
+        Sizes{{"gpt2-1.5b", DType::Fp16, "adamw", kFlash, 32, 512}, "rtx4090"},
+        Sizes{{"tinyllama-1.1b", DType::Bf16, "adamw", kCublas, 64, 777}, "a100-40gb"}}) {
     const Card& card = card_named(s.card);
     SCOPED_TRACE(std::string(s.run.model) + " on " + s.card);
     const std::uint64_t capacity = pool_capacity(card.vram, card.overhead);
@@ -167,9 +165,8 @@ TEST_F(CudaLedgerTest, OfARunThatEndsOutOfMemoryIsTheSame) {
     const TrainingOptions options = options_of(s.run);
     const RunReport predicted = dry_run({gpu().arch(), capacity}, config, options);
     ASSERT_TRUE(predicted.missing.has_value());
-    const RunReport real = witnessed(capacity, [&](Ledger& ledger) {
-      return run_training(gpu(), ledger, config, options);
-    });
+    const RunReport real = witnessed(
+        capacity, [&](Ledger& ledger) { return run_training(gpu(), ledger, config, options); });
     expect_equal(real, predicted);
     ASSERT_TRUE(real.missing.has_value());
     EXPECT_EQ(real.missing->name, predicted.missing->name);

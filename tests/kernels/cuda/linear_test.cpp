@@ -17,8 +17,9 @@ struct Sizes {
 
 /// One row, one column, odd, aligned, long sums, and some at random.
 std::vector<Sizes> all_sizes() {
-  std::vector<Sizes> sizes = {{1, 1, 1},   {1, 7, 5},     {6, 3, 9},      {300, 2, 3},  {1, 512, 384},
-                              {33, 1, 17}, {128, 64, 96}, {130, 65, 257}, {16, 4096, 8}, {2048, 9, 16}};
+  std::vector<Sizes> sizes = {{1, 1, 1},     {1, 7, 5},    {6, 3, 9},     {300, 2, 3},
+                              {1, 512, 384}, {33, 1, 17},  {128, 64, 96}, {130, 65, 257},
+                              {16, 4096, 8}, {2048, 9, 16}};
   std::mt19937 random(7);
   std::uniform_int_distribution<std::int64_t> size(1, 200);
   for (int i = 0; i < 8; ++i) sizes.push_back({size(random), size(random), size(random)});
@@ -93,8 +94,8 @@ TEST_P(LinearTest, WithoutABias) {
   Twin dweight = lab.empty({56, 24});
   Twin workspace = lab.gemm_workspace();
   lab.run([&](Device& device, Side side) {
-    device.run(LinearBackwardWeight{side(x), side(dy), side(dweight), false, nullptr, false, nullptr,
-                                    side(workspace)});
+    device.run(LinearBackwardWeight{side(x), side(dy), side(dweight), false, nullptr, false,
+                                    nullptr, side(workspace)});
   });
   lab.expect_close(dweight, Bound::once, "dweight without a bias");
 }

@@ -57,8 +57,8 @@ TEST_P(MlpTest, DownBackward) {
       Twin act = lab.empty({s.rows, s.ffn});
       Twin workspace = lab.gemm_workspace();
       lab.run([&](Device& device, Side side) {
-        device.run(MlpDownBackward{kind, side(dy), side(weight), side(pre), side(act),
-                                   side(workspace)});
+        device.run(
+            MlpDownBackward{kind, side(dy), side(weight), side(pre), side(act), side(workspace)});
       });
       lab.expect_close(act, Bound::once, "act again of " + s.text(kind));
       // The gradient of act is rounded on its way.

@@ -52,8 +52,8 @@ std::vector<double> losses(Device& device, Ledger& ledger, const ModelConfig& co
                            const TrainingOptions& options) {
   constexpr int kSteps = 50;
   const std::int64_t tokens = options.batch * options.seq;
-  const BatchLoader batch = fixed_batch(random_tokens(tokens, config.vocab, 1),
-                                        random_tokens(tokens, config.vocab, 2));
+  const BatchLoader batch =
+      fixed_batch(random_tokens(tokens, config.vocab, 1), random_tokens(tokens, config.vocab, 2));
   Trainer trainer(device, ledger, config, options);
   std::vector<double> losses;
   for (int step = 0; step < kSteps; ++step) {
@@ -69,10 +69,9 @@ TEST_P(CudaModelTest, LearnsAsOnTheCpu) {
     const char* optimizer;
     double tolerance;  ///< of the first loss
   };
-  for (const Recipe& recipe : {Recipe{DType::Fp32, "adamw", 1e-3},
-                               Recipe{DType::Fp32, "sgd-momentum", 1e-3},
-                               Recipe{DType::Bf16, "adamw-master", 5e-2},
-                               Recipe{DType::Fp16, "adamw-master", 2e-2}}) {
+  for (const Recipe& recipe :
+       {Recipe{DType::Fp32, "adamw", 1e-3}, Recipe{DType::Fp32, "sgd-momentum", 1e-3},
+        Recipe{DType::Bf16, "adamw-master", 5e-2}, Recipe{DType::Fp16, "adamw-master", 2e-2}}) {
     TrainingOptions options;
     options.precision = recipe.precision;
     options.optimizer = optimizer_named(recipe.optimizer);

@@ -20,9 +20,18 @@ struct Sizes {
 std::vector<Sizes> all_sizes() {
   std::vector<Sizes> sizes;
   for (const NormKind kind : {NormKind::RmsNorm, NormKind::LayerNorm}) {
-    for (const auto& [rows, width] : std::vector<std::pair<std::int64_t, std::int64_t>>{
-             {1, 1}, {1, 8}, {3, 7}, {300, 12}, {257, 129}, {64, 768}, {17, 1600}, {5, 4096},
-             {3, 5119}, {2, 8192}, {1000, 64}}) {
+    for (const auto& [rows, width] :
+         std::vector<std::pair<std::int64_t, std::int64_t>>{{1, 1},
+                                                            {1, 8},
+                                                            {3, 7},
+                                                            {300, 12},
+                                                            {257, 129},
+                                                            {64, 768},
+                                                            {17, 1600},
+                                                            {5, 4096},
+                                                            {3, 5119},
+                                                            {2, 8192},
+                                                            {1000, 64}}) {
       sizes.push_back({kind, rows, width});
     }
   }
@@ -42,10 +51,9 @@ TEST_P(NormTest, Forward) {
     Twin mean = lab.floats({s.rows});
     for (const bool keep : {true, false}) {
       lab.run([&](Device& device, Side side) {
-        device.run(NormForward{s.kind, kEps, side(x), side(weight),
-                               s.layer_norm() ? side(&bias) : nullptr, side(y),
-                               keep ? side(&rstd) : nullptr,
-                               keep && s.layer_norm() ? side(&mean) : nullptr});
+        device.run(NormForward{
+            s.kind, kEps, side(x), side(weight), s.layer_norm() ? side(&bias) : nullptr, side(y),
+            keep ? side(&rstd) : nullptr, keep && s.layer_norm() ? side(&mean) : nullptr});
       });
       lab.expect_close(y, Bound::once, s.text());
     }

@@ -39,9 +39,9 @@ TEST_P(RotaryTest, ThereAndBack) {
                                        frequencies, first, backward});
           });
           // An angle of thousands of radians has some 1e-4 of its own in fp32.
-          lab.expect_close(qkv, first == 0 ? Bound::once.times(10) : Bound{1e-3, 2e-3, 4e-3},
-                           "rotary " + s.text() + " from " + std::to_string(first) +
-                               (backward ? ", back" : ""));
+          lab.expect_close(
+              qkv, first == 0 ? Bound::once.times(10) : Bound{1e-3, 2e-3, 4e-3},
+              "rotary " + s.text() + " from " + std::to_string(first) + (backward ? ", back" : ""));
           lab.equalize(qkv);
         }
       }

@@ -1,9 +1,10 @@
+#include "bench/sweep.h"
+
 #include <chrono>
 #include <cstdlib>
 
 #include "bench/case.h"
 #include "bench/families.h"
-#include "bench/sweep.h"
 #include "estimator/data_path.h"
 #include "estimator/dry_run.h"
 #include "estimator/models.h"
@@ -15,7 +16,9 @@
 namespace vramfit {
 namespace {
 
-bool is_about(const bench::Row& row, const char* family) { return row.family->name == std::string(family); }
+bool is_about(const bench::Row& row, const char* family) {
+  return row.family->name == std::string(family);
+}
 
 /// What the row's run came to, and what was predicted.
 std::pair<RunReport, RunReport> both(const bench::Row& row, std::uint64_t capacity) {

@@ -43,9 +43,7 @@ TEST_P(TokensTest, ArgmaxOfTies) {
   row[450] = 9.0F;
   Twin logits = lab.values(GetParam(), {1, 512}, row);
   Twin tokens = lab.make(DType::Int32, {1, 1}, {1, 1});
-  lab.run([&](Device& device, Side side) {
-    device.run(Argmax{side(logits), 400, side(tokens)});
-  });
+  lab.run([&](Device& device, Side side) { device.run(Argmax{side(logits), 400, side(tokens)}); });
   lab.expect_equal(tokens, "argmax of ties");
   EXPECT_EQ(downloaded_values(gpu(), tokens.gpu), std::vector<double>{3});
 }

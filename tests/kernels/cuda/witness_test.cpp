@@ -1,3 +1,5 @@
+#include "tests/kernels/cuda/support/witness.h"
+
 #include <cuda_runtime_api.h>
 
 #include <functional>
@@ -6,7 +8,6 @@
 #include "estimator/dry_run.h"
 #include "estimator/models.h"
 #include "tests/kernels/cuda/support/gpu_run.h"
-#include "tests/kernels/cuda/support/witness.h"
 
 // That the central test can fail.
 

@@ -149,8 +149,7 @@ std::vector<double> FixtureChecks::logits_of(Model& model, Tensor x) {
   const std::vector<double> padded = values_of(logits);
   std::vector<double> result;
   for (std::size_t i = 0; i < padded.size(); ++i) {
-    if (i % static_cast<std::size_t>(logits.shape()[1]) <
-        static_cast<std::size_t>(config_.vocab)) {
+    if (i % static_cast<std::size_t>(logits.shape()[1]) < static_cast<std::size_t>(config_.vocab)) {
       result.push_back(padded[i]);
     }
   }

@@ -6,7 +6,7 @@
 #include "kernels/cuda/gpu_info.h"
 
 /// Ends a test where there is nothing to run it on.
-#define VRAMFIT_NEEDS_GPU()                                         \
+#define VRAMFIT_NEEDS_GPU()                                       \
   if (!vramfit::gpu_present()) GTEST_SKIP() << "skipped: no GPU"; \
   static_assert(true, "a semicolon follows")
 

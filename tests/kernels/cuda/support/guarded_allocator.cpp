@@ -22,8 +22,8 @@ void expect_whole_guard(const std::byte* at, const char* where, std::uint64_t by
   const auto changed = static_cast<std::size_t>(
       std::find_if(guard.begin(), guard.end(), [](unsigned char c) { return c != kGuard; }) -
       guard.begin());
-  EXPECT_EQ(changed, guard.size()) << "byte " << changed << " " << where << " a block of " << bytes
-                                   << " bytes was written";
+  EXPECT_EQ(changed, guard.size())
+      << "byte " << changed << " " << where << " a block of " << bytes << " bytes was written";
 }
 
 }  // namespace

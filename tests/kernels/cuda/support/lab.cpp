@@ -22,8 +22,8 @@ Difference difference(const std::vector<double>& a, const std::vector<double>& b
   double largest = -1;
   Difference result;
   for (std::size_t i = 0; i < b.size(); ++i) {
-    const double d = std::isnan(a[i] - b[i]) ? std::numeric_limits<double>::infinity()
-                                             : std::abs(a[i] - b[i]);
+    const double d =
+        std::isnan(a[i] - b[i]) ? std::numeric_limits<double>::infinity() : std::abs(a[i] - b[i]);
     if (d > largest) {
       largest = d;
       result.worst = i;
@@ -110,8 +110,8 @@ void Lab::expect_close(const Twin& result, const Bound& bound, const std::string
   }
   EXPECT_LE(error, limit) << what << ", " << name(dtype_) << ", result "
                           << text(result.cpu.stored()) << " in " << name(result.cpu.dtype())
-                          << ": worst at element " << worst << ", gpu " << actual[worst]
-                          << ", cpu " << expected[worst];
+                          << ": worst at element " << worst << ", gpu " << actual[worst] << ", cpu "
+                          << expected[worst];
 }
 
 void Lab::expect_equal(const Twin& result, const std::string& what) {

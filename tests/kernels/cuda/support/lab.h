@@ -30,8 +30,8 @@ class Side {
   bool on_gpu_;
 };
 
-/// Largest ‖gpu − cpu‖₂ / ‖cpu‖₂ by which an op's result may differ. It says how often the two round
-/// differently on the way: once, when stored, is about `once`.
+/// Largest ‖gpu − cpu‖₂ / ‖cpu‖₂ by which an op's result may differ. It says how often the two
+/// round differently on the way: once, when stored, is about `once`.
 struct Bound {
   double fp32;
   double fp16;
@@ -63,7 +63,9 @@ class Lab {
   Twin gemm_workspace() { return bytes(gemm_workspace_bytes(gpu().arch())); }
 
   /// Standard normal numbers, other ones for each tensor, scaled; padding rows are zero.
-  Twin random(const Shape& shape, float deviation = 1.0F) { return random(shape, shape, deviation); }
+  Twin random(const Shape& shape, float deviation = 1.0F) {
+    return random(shape, shape, deviation);
+  }
   Twin random(const Shape& shape, const Shape& stored, float deviation = 1.0F);
   Twin tokens(const Shape& shape, std::int64_t vocab);
   /// Random where an op adds to it, NaN where it writes.
@@ -98,8 +100,8 @@ class Lab {
 }  // namespace vramfit
 
 /// Instantiates an OpTest.
-#define VRAMFIT_FOR_EACH_DTYPE(Suite)                                                            \
-  INSTANTIATE_TEST_SUITE_P(Cuda, Suite,                                                          \
-                           testing::Values(vramfit::DType::Fp32, vramfit::DType::Fp16,           \
-                                           vramfit::DType::Bf16),                                \
-                           [](const auto& dtype) { return std::string(name(dtype.param)); })
+#define VRAMFIT_FOR_EACH_DTYPE(Suite)                                                    \
+  INSTANTIATE_TEST_SUITE_P(                                                              \
+      Cuda, Suite,                                                                       \
+      testing::Values(vramfit::DType::Fp32, vramfit::DType::Fp16, vramfit::DType::Bf16), \
+      [](const auto& dtype) { return std::string(name(dtype.param)); })

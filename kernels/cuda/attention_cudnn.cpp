@@ -35,8 +35,9 @@ void check(const fe::error_t& status, const char* what) {
   throw CudaError("cuDNN: " + std::string(what) + " failed: " + status.err_msg);
 }
 
-std::string text(const AttentionShape& s, DType dtype) {
-  return "batch " + std::to_string(s.batch) + ", seq " + std::to_string(s.seq) + ", heads " +
+std::string text(Kind kind, const AttentionShape& s, DType dtype) {
+  return std::string(kind == Kind::Backward ? "attention backward" : "attention forward") +
+         ", batch " + std::to_string(s.batch) + ", seq " + std::to_string(s.seq) + ", heads " +
          std::to_string(s.heads) + "/" + std::to_string(s.kv_heads) + ", head_dim " +
          std::to_string(s.head_dim) + ", " + name(dtype);
 }
@@ -127,7 +128,7 @@ class Plan {
  public:
   Plan(const Target& target, Kind kind, const AttentionShape& shape, DType dtype,
        std::uint64_t workspace)
-      : what_("attention " + text(shape, dtype)) {
+      : what_(text(kind, shape, dtype)) {
     // Before there are nodes, which copy it.
     if (target.sm != 0) graph_->set_sm_version(target.sm).set_device_properties(target.properties);
     GraphBuilder builder(*graph_, shape, dtype);

@@ -47,7 +47,7 @@ void* data_or_null(const Tensor* tensor) { return tensor == nullptr ? nullptr : 
 struct CudaDevice::Impl {
   explicit Impl(const CudaOptions& options)
       : stream(options.device),
-        arch(gpu_info(options.device).arch),
+        arch(gpu_arch(options.device)),
         gemms(stream, {options.tf32, options.tune, options.gemm_algorithms}),
         attention(static_cast<cudaStream_t>(stream)) {}
 

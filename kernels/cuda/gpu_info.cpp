@@ -50,6 +50,11 @@ int gpu_count() noexcept {
 
 bool gpu_present() noexcept { return gpu_count() > 0; }
 
+Arch gpu_arch(int device) {
+  return {10 * attribute(cudaDevAttrComputeCapabilityMajor, device) +
+          attribute(cudaDevAttrComputeCapabilityMinor, device)};
+}
+
 GpuInfo gpu_info(int device) {
   cudaDeviceProp properties{};
   check(cudaGetDeviceProperties(&properties, device), "cudaGetDeviceProperties");
@@ -62,8 +67,7 @@ GpuInfo gpu_info(int device) {
   info.cublas = cublas_version();
   info.cudnn = cudnn_version();
   info.pci_bus_id = pci_bus_id(device);
-  info.arch = {10 * attribute(cudaDevAttrComputeCapabilityMajor, device) +
-               attribute(cudaDevAttrComputeCapabilityMinor, device)};
+  info.arch = gpu_arch(device);
   info.multiprocessors = attribute(cudaDevAttrMultiProcessorCount, device);
   return info;
 }

@@ -33,7 +33,8 @@ struct DeviceMemory {
 bool gpu_present() noexcept;
 int gpu_count() noexcept;
 
-/// Makes no context. Throws CudaError where there is no such GPU.
+/// Make no context. Throw CudaError where there is no such GPU.
+Arch gpu_arch(int device = 0);
 GpuInfo gpu_info(int device = 0);
 
 /// Makes the process's context, where there is none yet.

@@ -62,7 +62,7 @@ TEST_P(MlpTest, DownBackward) {
       });
       lab.expect_close(act, Bound::once, "act again of " + s.text(kind));
       // The gradient of act is rounded on its way.
-      lab.expect_close(pre, Bound::once.times(2), "dpre of " + s.text(kind));
+      lab.expect_close(pre, Bound::once.times(4), "dpre of " + s.text(kind));
     }
   }
 }

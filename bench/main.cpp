@@ -127,7 +127,8 @@ int run_plan(const Options& options, const Target& target, const Plan& plan) {
   for (const Case& c : plan.selection.cases) {
     registry.add(c.row.name(), [&runner, &options, &c] {
       Result result = runner.run(c);
-      if (options.article_printout) std::cout << article_printout(result.counters) << std::flush;
+      const bool waterfall = c.row.family == find_family("Training") && result.error.empty();
+      if (options.article_printout && waterfall) std::cout << article_printout(result.counters);
       return result;
     });
   }

@@ -26,9 +26,8 @@ Result RowRunner::measure(const Case& c) const {
     arguments.push_back("--row=" + row.name());
     return ask(this_program(arguments));
   };
-  if (c.row.family->apart) return run_apart(c.row);
   try {
-    return c.row.family->run(c, run_apart);
+    return c.row.family->apart ? run_apart(c.row) : c.row.family->run(c, run_apart);
   } catch (const std::exception& error) {
     return failure(error.what());
   }

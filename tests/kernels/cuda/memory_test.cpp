@@ -114,7 +114,8 @@ TEST_F(CudaMemoryTest, PassThroughAllocatesEachBlockAndKeepsNone) {
     EXPECT_THROW(memory.allocate(std::uint64_t{1} << 50), OutOfMemory);
     EXPECT_EQ(cudaGetLastError(), cudaSuccess);
   }
-  EXPECT_EQ(device_memory().used(), before);
+  // Less where the driver, asked for more than there is, gave up what it had put by.
+  EXPECT_LE(device_memory().used(), before);
 }
 
 TEST_F(CudaMemoryTest, ErrorsSayWhatFailedAndAreCleared) {

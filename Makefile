@@ -51,6 +51,9 @@ help:  ## this list
 system:
 	@scripts/install
 
+# cuDNN's C++ headers come from PyPI, unless .cudnn-frontend/include holds them already.
+build/cuda/build.ninja: | $(if $(wildcard .cudnn-frontend),,build/venv/cuda.stamp)
+
 build/%/build.ninja: CMakePresets.json | system
 	cmake --preset $*
 

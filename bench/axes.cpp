@@ -1,9 +1,11 @@
 #include "bench/axes.h"
 
+#include <algorithm>
 #include <charconv>
 #include <system_error>
 
 #include "estimator/cards.h"
+#include "estimator/quantity.h"
 #include "model/dtype.h"
 #include "model/errors.h"
 #include "model/ops/attention_ops.h"
@@ -11,6 +13,14 @@
 #include "model/transformer/sizes.h"
 
 namespace vramfit::bench {
+namespace {
+
+std::string without_spaces(std::string text) {
+  text.erase(std::remove(text.begin(), text.end(), ' '), text.end());
+  return text;
+}
+
+}  // namespace
 
 const std::array<AxisInfo, kAxes>& axes() {
   static constexpr std::array<AxisInfo, kAxes> kTable = {{
@@ -22,12 +32,17 @@ const std::array<AxisInfo, kAxes>& axes() {
       {"attention", "attn", "flash", "flash, cublas"},
       {"accumulate", "accumulate", "1", "micro-batches in a training step"},
       {"generate", "generate", "1", "new tokens a sequence"},
-      {"gpu", "gpu", "", "cards whose cliff OomCliff looks for; other rows run on --device"},
+      {"gpu", "gpu", "", "cards, or sizes such as 24GB, whose cliff OomCliff looks for, and that a real\n"
+       "device is to behave as in the other rows"},
   }};
   return kTable;
 }
 
 const AxisInfo& info(Axis axis) { return axes()[index(axis)]; }
+
+bool is_size(const std::string& gpu) {
+  return !gpu.empty() && gpu.front() >= '0' && gpu.front() <= '9';
+}
 
 std::int64_t size_of(Axis axis, const std::string& value) {
   std::int64_t size = 0;
@@ -57,7 +72,9 @@ std::string canonical(Axis axis, const std::string& value) {
     case Axis::Attention:
       return name(parse_attention(value));
     case Axis::Gpu:
-      return card_named(value).name;
+      if (!is_size(value)) return card_named(value).name;
+      parse_bytes("gpu", value);
+      return without_spaces(value);
     case Axis::Batch:
     case Axis::Seq:
     case Axis::Accumulate:

@@ -14,12 +14,12 @@ namespace vramfit::bench {
 struct Case {
   Row row;
   const ModelConfig* config;
-  const Card* card;    ///< the virtual card; null on a real device
+  const Card* card;    ///< that it runs on, or that the device is to behave as; null for none
   RealDevice* device;  ///< null: predictions only
 
   std::int64_t size(Axis axis) const { return size_of(axis, row[axis]); }
   Arch arch() const { return device != nullptr ? device->arch() : card->arch; }
-  /// Bytes a pool may map on the virtual card; without one there is no limit to judge by.
+  /// Bytes a pool may map on the card; without one there is no limit.
   std::uint64_t capacity() const;
 };
 

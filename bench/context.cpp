@@ -1,9 +1,5 @@
 #include "bench/context.h"
 
-#include <benchmark/benchmark.h>
-
-#include <map>
-
 #include "bench/commit.h"
 
 namespace vramfit::bench {
@@ -18,7 +14,7 @@ constexpr const char* kCardFacts[] = {
 
 std::string overheads(const Target& target) {
   std::string text;
-  for (const Card* card : target.cards) {
+  for (const Card* card : target.cards()) {
     text += (text.empty() ? "" : "; ") + card->name + ": " + card->overhead.source;
   }
   return text;
@@ -26,20 +22,17 @@ std::string overheads(const Target& target) {
 
 }  // namespace
 
-void add_context(const Target& target) {
+std::map<std::string, std::string> context_of(const Target& target) {
   std::map<std::string, std::string> context = {
       {"schema_version", kSchemaVersion},
       {"commit", kCommit},
       {"device", target.name()},
-      {"evidence", target.device ? "measured" : "predicted"},
+      {"evidence", target.device() ? "measured" : "predicted"},
   };
-  if (target.device) {
-    context.merge(target.device->facts());
-  } else {
-    context.emplace("overhead", overheads(target));
-  }
+  if (target.device() != nullptr) context.merge(target.device()->facts());
+  if (!target.cards().empty()) context.emplace("overhead", overheads(target));
   for (const char* fact : kCardFacts) context.emplace(fact, "none");
-  for (const auto& [key, value] : context) ::benchmark::AddCustomContext(key, value);
+  return context;
 }
 
 }  // namespace vramfit::bench

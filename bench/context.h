@@ -1,10 +1,13 @@
 #pragma once
 
+#include <map>
+#include <string>
+
 #include "bench/target.h"
 
 namespace vramfit::bench {
 
-/// Says in every report what the figures are of: schema, evidence, device, versions, commit.
-void add_context(const Target& target);
+/// What every report says of its figures: schema, evidence, device, versions, commit.
+std::map<std::string, std::string> context_of(const Target& target);
 
 }  // namespace vramfit::bench

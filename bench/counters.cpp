@@ -1,20 +1,24 @@
 #include "bench/counters.h"
 
-#include <benchmark/benchmark.h>
-
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <stdexcept>
 
 #include "bench/article.h"
 #include "model/transformer/parameters.h"
 
 namespace vramfit::bench {
+namespace {
+
+std::string stage_key(const std::string& prefix, const StageRecord& record) {
+  return prefix + "_step" + std::to_string(std::max(record.step, 1)) + "_" + name(record.stage);
+}
+
+}  // namespace
 
 void Counters::set(const std::string& name, double value) {
   if (!std::isfinite(value)) throw std::logic_error("counter " + name + " is no number");
-  state_.counters[name] = ::benchmark::Counter(value);
+  values_[name] = value;
 }
 
 void count_run(Counters& counters, const std::string& prefix, const RunReport& report) {
@@ -28,9 +32,7 @@ void count_run(Counters& counters, const std::string& prefix, const RunReport& r
   std::map<std::string, StageRecord> stages;
   for (const StageRecord& record : report.stages) {
     if (record.step > kDefaultSteps) break;
-    const std::string key =
-        prefix + "_step" + std::to_string(std::max(record.step, 1)) + "_" + name(record.stage);
-    const auto [it, first] = stages.emplace(key, record);
+    const auto [it, first] = stages.emplace(stage_key(prefix, record), record);
     if (first) continue;
     it->second.after = record.after;
     it->second.peak = std::max(it->second.peak, record.peak);
@@ -38,6 +40,24 @@ void count_run(Counters& counters, const std::string& prefix, const RunReport& r
   for (const auto& [key, record] : stages) {
     counters.set(key + "_after", record.after);
     counters.set(key + "_peak", record.peak);
+  }
+}
+
+void count_device_use(Counters& counters, const Case& c, const Measurement& measured) {
+  const std::vector<std::uint64_t>& used = measured.device_used;
+  if (used.empty()) return;
+  const auto highest = std::max_element(used.begin(), used.end());
+  counters.set("mem_device_used", *highest);
+  const StageRecord& there =
+      measured.report.stages.at(static_cast<std::size_t>(highest - used.begin()));
+  const Overhead& overhead = c.card->overhead;
+  counters.set("mem_unattributed",
+               static_cast<double>(*highest) -
+                   static_cast<double>(there.reserved + overhead.context + overhead.libraries));
+  for (std::size_t i = 0; i < used.size(); ++i) {
+    const StageRecord& record = measured.report.stages.at(i);
+    if (record.step > kDefaultSteps) break;
+    counters.set(stage_key("mem", record) + "_device_used", used[i]);
   }
 }
 
@@ -53,8 +73,7 @@ void count_card(Counters& counters, const Case& c, std::uint64_t reserved) {
 }
 
 void count_article(Counters& counters, const Row& row) {
-  const std::string name = row.name();
-  for (const auto& [counter, value] : article_figures(name)) counters.set(counter, value);
+  for (const auto& [counter, value] : article_figures(row.name())) counters.set(counter, value);
 }
 
 }  // namespace vramfit::bench

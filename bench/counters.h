@@ -1,14 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 
 #include "bench/case.h"
 #include "model/transformer/run.h"
-
-namespace benchmark {
-class State;
-}
 
 namespace vramfit::bench {
 
@@ -16,12 +13,12 @@ namespace vramfit::bench {
 /// as JSON has no way to write it.
 class Counters {
  public:
-  explicit Counters(::benchmark::State& state) : state_(state) {}
   void set(const std::string& name, double value);
   void set(const std::string& name, std::uint64_t value) { set(name, static_cast<double>(value)); }
+  const std::map<std::string, double>& values() const { return values_; }
 
  private:
-  ::benchmark::State& state_;
+  std::map<std::string, double> values_;
 };
 
 /// `prefix`_allocated, _reserved and _<category> at the peak, _step<n>_<stage>_{after,peak}.
@@ -29,11 +26,16 @@ class Counters {
 /// tensors take is the same in all later ones.
 void count_run(Counters& counters, const std::string& prefix, const RunReport& report);
 
+/// mem_device_used at its highest, mem_step<n>_<stage>_device_used, and mem_unattributed: what at
+/// the highest neither pool, context nor libraries account for, as the row's card has those.
+/// Nothing on devices that cannot say.
+void count_device_use(Counters& counters, const Case& row, const Measurement& measured);
+
 /// params and params_stored.
 void count_model(Counters& counters, const ModelConfig& config);
 
-/// pred_device_used on the row's virtual card: `reserved` and what context and libraries take.
-/// Nothing on other devices.
+/// pred_device_used on the row's card: `reserved` and what context and libraries take. Nothing
+/// where there is no card.
 void count_card(Counters& counters, const Case& row, std::uint64_t reserved);
 
 /// article_*, where the article states figures for this row.

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "bench/axes.h"
+#include "bench/result.h"
 
 namespace benchmark {
 class State;
@@ -12,21 +13,26 @@ class State;
 
 namespace vramfit::bench {
 
-struct Case;
+/// Runs a row in a process of its own.
+using RunApart = std::function<Result(const Row&)>;
 
 /// A kind of row: which axes it has, and what it runs.
 struct Family {
   const char* name;
   std::vector<Axis> axes;
-  bool on_real_devices;        ///< false: a catalogue's cards only
+  /// On a real device its run has a process of its own. Otherwise its run is one of other rows,
+  /// which it starts apart.
+  bool apart;
   void (*check)(const Case&);  ///< throws BadInput where no such run can be
-  void (*run)(::benchmark::State&, const Case&);
+  Result (*run)(const Case&, const RunApart&);
 };
 
 /// In the order in which they are registered.
 const std::vector<Family>& families();
+/// Null where there is none of that name.
+const Family* find_family(const std::string& name);
 
-/// A benchmark of the estimator itself: how long an answer takes.
+/// A benchmark that is no row: of the estimator itself, how long an answer takes.
 struct LatencyBenchmark {
   std::string name;
   std::function<void(::benchmark::State&)> run;
@@ -35,9 +41,9 @@ struct LatencyBenchmark {
 std::vector<LatencyBenchmark> latency_benchmarks();
 
 // What families run; each is described where it is defined.
-void run_training(::benchmark::State& state, const Case& row);
-void run_inference(::benchmark::State& state, const Case& row);
-void run_kv_cache(::benchmark::State& state, const Case& row);
-void run_oom_cliff(::benchmark::State& state, const Case& row);
+Result run_training(const Case& row, const RunApart& run_apart);
+Result run_inference(const Case& row, const RunApart& run_apart);
+Result run_kv_cache(const Case& row, const RunApart& run_apart);
+Result run_oom_cliff(const Case& row, const RunApart& run_apart);
 
 }  // namespace vramfit::bench

@@ -1,13 +1,17 @@
 #include <benchmark/benchmark.h>
 
-#include <cstdlib>
-#include <functional>
+#include <filesystem>
+#include <fstream>
 #include <iostream>
 
+#include "bench/child.h"
 #include "bench/context.h"
-#include "bench/families.h"
 #include "bench/options.h"
-#include "bench/reporter.h"
+#include "bench/overhead.h"
+#include "bench/printout.h"
+#include "bench/registry.h"
+#include "bench/row_process.h"
+#include "bench/row_runner.h"
 #include "bench/selection.h"
 #include "bench/sweep.h"
 #include "estimator/data_path.h"
@@ -17,8 +21,7 @@
 namespace vramfit::bench {
 namespace {
 
-/// Enough for hundreds of iterations, so that the whole sweep stays a matter of seconds.
-constexpr double kLatencySeconds = 0.1;
+using Facts = std::map<std::string, std::string>;
 
 /// Hands Google Benchmark its flags; what it does not know either is a mistake.
 void initialize(char* program, std::vector<std::string> arguments) {
@@ -30,7 +33,7 @@ void initialize(char* program, std::vector<std::string> arguments) {
   if (argc > 1) throw BadInput(std::string("unknown flag '") + argv[1] + "'; --help lists them");
 }
 
-Selection select_rows(Options& options, const Filter& filter, const Target& target,
+Selection select_rows(const Options& options, const Filter& filter, Target& target,
                       Models& models) {
   const auto entries =
       read_sweep(options.sweep ? *options.sweep : data_file("sweep.json").string());
@@ -42,53 +45,109 @@ Selection select_rows(Options& options, const Filter& filter, const Target& targ
   return selection;
 }
 
-/// Google Benchmark keeps what this makes. The static analyzer, which cannot know, would call it a
-/// leak in Google Benchmark's own header.
-::benchmark::internal::Benchmark* add(const std::string& name,
-                                      const std::function<void(::benchmark::State&)>& run) {
-#ifdef __clang_analyzer__
-  static_cast<void>(name), static_cast<void>(run);
-  std::abort();
-#else
-  return ::benchmark::RegisterBenchmark(name.c_str(), run);
-#endif
-}
+/// Everything that is to run.
+struct Plan {
+  Selection selection;
+  std::vector<std::string> overhead;
+  std::vector<LatencyBenchmark> latency;
 
-/// Once each, under their names. `selection` must outlive the run.
-std::vector<std::string> register_rows(const Selection& selection) {
-  std::vector<std::string> names;
-  for (const Case& c : selection.cases) {
-    names.push_back(c.row.name());
-    add(names.back(), [&c](::benchmark::State& state) {
-      c.row.family->run(state, c);
-    })->Iterations(1);
+  std::vector<std::string> names() const {
+    std::vector<std::string> names = overhead;
+    for (const Case& c : selection.cases) names.push_back(c.row.name());
+    for (const LatencyBenchmark& row : latency) names.push_back(row.name);
+    return names;
   }
-  return names;
-}
+};
 
-void register_latency(const Filter& filter, bool briefly, std::vector<std::string>& names) {
+Plan make_plan(const Options& options, Target& target, Models& models) {
+  const Filter filter(options.google.filter);
+  Plan plan{select_rows(options, filter, target, models), {}, {}};
+  if (target.is_gpu()) {
+    for (const std::string& name : OverheadRows::names()) {
+      if (filter.selects(name)) plan.overhead.push_back(name);
+    }
+  }
   for (const LatencyBenchmark& latency : latency_benchmarks()) {
-    if (!filter.selects(latency.name)) continue;
-    names.push_back(latency.name);
-    auto* registered = add(latency.name, latency.run);
-    if (briefly) registered->MinTime(kLatencySeconds);
+    if (filter.selects(latency.name)) plan.latency.push_back(latency);
   }
+  if (plan.names().empty()) {
+    throw BadInput("benchmark_filter: '" + options.google.filter +
+                   "' matches no row; --benchmark_list_tests lists them");
+  }
+  return plan;
 }
 
-void run_reports(const GoogleFlags& flags) {
-  require_writable(flags.out);
-  Reporter display(*::benchmark::CreateDefaultDisplayReporter(), flags.format);
-  if (flags.out.empty()) {
-    ::benchmark::RunSpecifiedBenchmarks(&display, ".");
-    return;
+/// Refuses to measure beside others, unless told to; then the report names them.
+void note_neighbours(const Options& options, const Target& target, Facts& facts) {
+  if (!target.is_gpu()) return;
+  const std::string neighbours = target.device()->neighbours();
+  if (!neighbours.empty() && !options.measuring.shared_gpu) {
+    throw BadInput("device: others have memory of the GPU (" + neighbours +
+                   "); free it, or --shared-gpu to measure beside them");
   }
-  const auto to_file = make_file_reporter(flags.out_format);
-  Reporter file(*to_file, flags.out_format);
-  ::benchmark::RunSpecifiedBenchmarks(&display, &file, ".");
+  facts["other_processes"] = neighbours.empty() ? "none" : neighbours;
 }
 
-void run(int argc, char** argv) {
+OverheadRows overhead_rows(const std::vector<std::string>& arguments) {
+  return OverheadRows([arguments](const std::string& module_loading) {
+    Command command = this_program(arguments);
+    command.arguments.push_back(std::string("--row=") + kOverheadSample);
+    command.environment = {"CUDA_MODULE_LOADING=" + module_loading};
+    return ask(command);
+  });
+}
+
+void write_profile(const std::string& typed, OverheadRows& overhead, const Facts& facts) {
+  std::filesystem::path path = typed;
+  if (path.empty()) {
+    path = data_file("gpus.json").parent_path() / "gpus" /
+           profile_name(facts.at("gpu"), facts.at("driver"), facts.at("cuda"));
+    std::filesystem::create_directories(path.parent_path());
+  }
+  std::ofstream file(path);
+  file << overhead.profile(facts) << std::flush;
+  if (!file) throw BadInput("write-profile: cannot write '" + path.string() + "'");
+  std::cerr << "bench: the GPU's profile is in " << path.string() << "\n";
+}
+
+int run_plan(const Options& options, const Target& target, const Plan& plan) {
+  Facts facts = context_of(target);
+  const std::vector<std::string> arguments = arguments_for_rows(options);
+  const std::string path = target.device() != nullptr ? options.journal : "";
+  Journal journal(path, conditions_of(facts, arguments), options.resume);
+  note_neighbours(options, target, facts);
+  for (const auto& [key, value] : facts) ::benchmark::AddCustomContext(key, value);
+
+  RowRunner runner(arguments, journal, static_cast<int>(plan.selection.cases.size()));
+  OverheadRows overhead = overhead_rows(arguments);
+  Registry registry;
+  for (const std::string& name : plan.overhead) {
+    registry.add(name, [&overhead, name] { return overhead.run(name); });
+  }
+  for (const Case& c : plan.selection.cases) {
+    registry.add(c.row.name(), [&runner, &options, &c] {
+      Result result = runner.run(c);
+      const bool waterfall = c.row.family == find_family("Training") && result.error.empty();
+      if (options.article_printout && waterfall) std::cout << article_printout(result.counters);
+      return result;
+    });
+  }
+  for (const LatencyBenchmark& latency : plan.latency) {
+    registry.add(latency, !options.google.min_time);
+  }
+  registry.run(options.google);
+  if (options.write_profile) write_profile(*options.write_profile, overhead, facts);
+  if (registry.failures() == 0) return 0;
+  std::cerr << "bench: error: " << registry.failures() << " rows failed; the report says why\n";
+  return 3;
+}
+
+int run(int argc, char** argv) {
   Options options = parse_options(argc, argv);
+  if (!options.row.empty()) {
+    run_row_process(options);
+    return 0;
+  }
   initialize(argv[0], options.google.pass_on);
   std::optional<ModelConfig> given;
   if (options.config) {
@@ -96,22 +155,15 @@ void run(int argc, char** argv) {
     options.axes[index(Axis::Model)] = {given->name};
   }
   Models models(given);
-  const Filter filter(options.google.filter);
-  const Target target = open_target(options.device);
-  const Selection selection = select_rows(options, filter, target, models);
-
-  std::vector<std::string> names = register_rows(selection);
-  register_latency(filter, !options.google.min_time, names);
-  if (names.empty()) {
-    throw BadInput("benchmark_filter: '" + options.google.filter +
-                   "' matches no row; --benchmark_list_tests lists them");
+  Target target(options.device, options.measuring, options.profile);
+  if (target.device() != nullptr) options.device = target.device()->flag();
+  if (options.write_profile && !target.is_gpu()) {
+    throw BadInput("write-profile: there is no GPU to measure; without it, or --device=cuda");
   }
-  if (options.google.list) {
-    for (const std::string& name : names) std::cout << name << "\n";
-    return;
-  }
-  add_context(target);
-  run_reports(options.google);
+  const Plan plan = make_plan(options, target, models);
+  if (!options.google.list) return run_plan(options, target, plan);
+  for (const std::string& name : plan.names()) std::cout << name << "\n";
+  return 0;
 }
 
 }  // namespace
@@ -119,8 +171,7 @@ void run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
-    vramfit::bench::run(argc, argv);
-    return 0;
+    return vramfit::bench::run(argc, argv);
   } catch (const vramfit::BadInput& error) {
     std::cerr << "bench: error: " << error.what() << "\n";
     return 2;

@@ -1,8 +1,7 @@
 #include "bench/memory_row.h"
 
-#include <benchmark/benchmark.h>
-
 #include <algorithm>
+#include <chrono>
 
 #include "bench/counters.h"
 #include "estimator/steady_run.h"
@@ -27,11 +26,14 @@ RunReport predict(const Case& c, const Workload& workload, std::uint64_t capacit
                     workload);
 }
 
-/// As many steps as `predicted` has, so that the two can be held against each other.
-Measurement measure(const Case& c, const Workload& workload, const RunReport& predicted) {
+int steps_of(const RunReport& report) {
   int steps = kDefaultSteps;
-  for (const StageRecord& stage : predicted.stages) steps = std::max(steps, stage.step);
-  return c.device->measure([&](Device& device, Ledger& ledger) {
+  for (const StageRecord& stage : report.stages) steps = std::max(steps, stage.step);
+  return steps;
+}
+
+Measurement measure(const Case& c, const Workload& workload, int steps) {
+  return c.device->measure(c.capacity(), [&](Device& device, Ledger& ledger) {
     if (const auto* training = std::get_if<TrainingOptions>(&workload)) {
       return vramfit::run_training(device, ledger, *c.config, *training, steps);
     }
@@ -39,39 +41,64 @@ Measurement measure(const Case& c, const Workload& workload, const RunReport& pr
   });
 }
 
+/// The measured run on paper: within the same capacity, and as long.
+RunReport rehearse(const Case& c, const Workload& workload, int steps) {
+  const VirtualGpu gpu{c.arch(), c.capacity()};
+  if (const auto* training = std::get_if<TrainingOptions>(&workload)) {
+    return dry_run(gpu, *c.config, *training, steps);
+  }
+  return dry_run(gpu, *c.config, std::get<GenerationOptions>(workload));
+}
+
+/// mem_* and what is said of them. `steps`: as many as the prediction took, so that the two can be
+/// held against each other.
+Measurement count_measured(Counters& counters, const Case& c, const Workload& workload, int steps) {
+  Measurement measured = measure(c, workload, steps);
+  count_run(counters, "mem", measured.report);
+  count_device_use(counters, c, measured);
+  const bool equal =
+      !first_difference(measured.report.events, rehearse(c, workload, steps).events);
+  counters.set("ledger_equal", equal ? 1.0 : 0.0);
+  return measured;
+}
+
 }  // namespace
 
 std::string evidence(const Case& c) {
-  if (c.device != nullptr) return "measured, " + c.device->name();
-  return "predicted, virtual:" + c.card->name +
-         (c.card->overhead_assumed ? ", overhead assumed" : "");
+  const std::string assumed = c.card && c.card->overhead_assumed ? ", overhead assumed" : "";
+  if (c.device == nullptr) return "predicted, virtual:" + c.card->name + assumed;
+  const std::string& capped = c.row[Axis::Gpu];
+  return "measured, " + c.device->name() + (capped.empty() ? "" : " as " + capped) + assumed;
 }
 
-Outcome run_memory_row(::benchmark::State& state, const Case& c, const Workload& workload) {
-  Outcome outcome;
-  if (c.device != nullptr) outcome.predicted = predict(c, workload, VirtualSource::kUnlimited);
-  while (state.KeepRunning()) {
-    if (c.device != nullptr) {
-      outcome.measured = measure(c, workload, outcome.predicted);
-    } else {
-      outcome.predicted = predict(c, workload, VirtualSource::kUnlimited);
-    }
-  }
-
-  Counters counters(state);
-  count_run(counters, "pred", outcome.predicted);
-  count_card(counters, c, outcome.predicted.reserved);
+Result run_memory_row(const Case& c, const Workload& workload) {
+  using Clock = std::chrono::steady_clock;
+  Result result;
+  Counters& counters = result.counters;
+  auto start = Clock::now();
+  RunReport report = predict(c, workload, VirtualSource::kUnlimited);
+  auto end = Clock::now();
+  count_run(counters, "pred", report);
+  count_card(counters, c, report.reserved);
   count_model(counters, *c.config);
   count_article(counters, c.row);
-  if (outcome.measured) count_run(counters, "mem", outcome.measured->report);
-
-  const RunReport& report = outcome.measured ? outcome.measured->report : outcome.predicted;
-  const bool oom = report.missing || (!outcome.measured && report.reserved > c.capacity());
+  bool oom = report.missing || report.reserved > c.capacity();
+  counters.set("pred_oom", oom ? 1.0 : 0.0);
+  std::string cut_short;
+  if (c.device != nullptr) {
+    start = Clock::now();
+    report = count_measured(counters, c, workload, steps_of(report)).report;
+    end = Clock::now();
+    oom = report.missing.has_value();
+    cut_short = end_of(report);
+  } else if (oom) {
+    cut_short = end_of(predict(c, workload, c.capacity()));
+  }
   counters.set("oom", oom ? 1.0 : 0.0);
-  std::string label = evidence(c);
-  if (oom) label += end_of(outcome.measured ? report : predict(c, workload, c.capacity()));
-  state.SetLabel(label + "; peak in " + moment(report.peak.stage, report.peak.step));
-  return outcome;
+  result.seconds = std::chrono::duration<double>(end - start).count();
+  result.label =
+      evidence(c) + cut_short + "; peak in " + moment(report.peak.stage, report.peak.step);
+  return result;
 }
 
 }  // namespace vramfit::bench

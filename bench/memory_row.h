@@ -1,26 +1,18 @@
 #pragma once
 
-#include <optional>
 #include <string>
 
 #include "bench/case.h"
+#include "bench/result.h"
 #include "estimator/workload.h"
-
-namespace benchmark {
-class State;
-}
 
 namespace vramfit::bench {
 
-/// What a row's run came to.
-struct Outcome {
-  RunReport predicted;                  ///< without a limit, so that it says what would be needed
-  std::optional<Measurement> measured;  ///< of as many steps as the prediction took
-};
-
-/// Runs the workload once for each iteration and sets all counters that a memory row has, `oom` and
-/// the label. The time shown is that of the run: of the dry run on a virtual card.
-Outcome run_memory_row(::benchmark::State& state, const Case& row, const Workload& workload);
+/// Runs the workload, or predicts it where there is no device to run it on. All counters that a
+/// memory row has: predictions without a limit, so that they say what would be needed, what was
+/// measured within the card's, and `oom`. The time is that of the run: of the dry run on a virtual
+/// card.
+Result run_memory_row(const Case& row, const Workload& workload);
 
 /// How a row's figures came about: "predicted, virtual:h200". First in every label.
 std::string evidence(const Case& row);

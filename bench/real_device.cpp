@@ -4,14 +4,18 @@
 
 namespace vramfit::bench {
 
-// Where kernels/cuda plugs in: opened here by name, and for "" where a GPU answers.
-std::unique_ptr<RealDevice> open_real_device(const std::string& name) {
-  if (name.empty()) return nullptr;
-  if (name == "cpu") return make_cpu();
-  if (name == "cuda") {
-    throw BadInput("device: cuda is not part of this build; one of cpu, virtual:NAME[,NAME]");
+std::unique_ptr<RealDevice> open_real_device(const std::string& name,
+                                             const MeasuringOptions& options) {
+  if (name.empty()) return make_cuda(options);
+  if (name == "cpu") return make_cpu(options);
+  if (name != "cuda") {
+    throw BadInput("device: unknown '" + name + "'; one of cuda, cpu, virtual:NAME[,NAME]");
   }
-  throw BadInput("device: unknown '" + name + "'; one of cuda, cpu, virtual:NAME[,NAME]");
+  auto cuda = make_cuda(options);
+  if (cuda) return cuda;
+  throw BadInput(std::string("device: cuda ") +
+                 (built_with_cuda() ? "finds no GPU" : "is not part of this build") +
+                 "; one of cpu, virtual:NAME[,NAME]");
 }
 
 }  // namespace vramfit::bench

@@ -4,44 +4,89 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "estimator/cards.h"
 #include "model/ops/device.h"
 #include "model/transformer/run.h"
 
 namespace vramfit::bench {
 
-/// Seconds that each stage of each step took, micro-batches added up.
-using StageSeconds = std::map<std::pair<Stage, int>, double>;
-
 /// What a run on a real device took.
 struct Measurement {
   RunReport report;
-  StageSeconds seconds;
+  /// Bytes the card had lost to the process as each stage ended; empty where there is no card.
+  std::vector<std::uint64_t> device_used;
 };
 
-/// A device that runs ops, and so has something to measure.
+/// Times what a device does, by the device's own clock where it has one.
+class Stopwatch {
+ public:
+  virtual ~Stopwatch() = default;
+  /// Notes when the work given to the device so far is done; does not wait for it.
+  virtual void lap() = 0;
+  /// Seconds between one lap and the next, since this was last asked. Waits for the last.
+  virtual std::vector<double> laps() = 0;
+};
+
+/// How rows are to be measured. Flags say so, and a row's own process is told the same.
+struct MeasuringOptions {
+  double speed_seconds = 2;     ///< to spend on timing each kind of step; 0: memory only
+  bool shared_gpu = false;      ///< measure beside other processes on the GPU
+  bool tf32 = false;            ///< fp32 GEMMs through tensor cores
+  std::string gemm_algorithms;  ///< a file that keeps tuned GEMMs for the next process; "" for none
+};
+
+/// A device that runs ops, and so has something to measure. Opening it takes none of its memory.
 class RealDevice {
  public:
   using Run = std::function<RunReport(Device&, Ledger&)>;
+  using TimedRun = std::function<void(Device&, Ledger&, Stopwatch&)>;
 
+  explicit RealDevice(MeasuringOptions measuring) : measuring_(std::move(measuring)) {}
   virtual ~RealDevice() = default;
 
+  const MeasuringOptions& measuring() const { return measuring_; }
+
   virtual std::string name() const = 0;  ///< "cpu", "cuda:0 NVIDIA H200"
+  virtual std::string flag() const = 0;  ///< what --device has to say to open it
   virtual Arch arch() const = 0;
+  /// The card it is, with what is known of its overhead; absent where it is none.
+  virtual std::optional<Card> card() const { return std::nullopt; }
+  /// What it is when it is told to have only so many bytes.
+  virtual Card card_of(const std::string& name, std::uint64_t vram) const = 0;
+  /// Whether it can be made to behave as this card.
+  virtual bool can_be(const Card& card) const = 0;
   /// Versions and the like, for the context of every report.
   virtual std::map<std::string, std::string> facts() const { return {}; }
+  /// Who else has memory of it, in words; "" where nobody has.
+  virtual std::string neighbours() const { return {}; }
   /// Throws BadInput where a model of so many parameters is out of the question.
   virtual void check(std::int64_t parameters) const = 0;
-  /// Calls `run` on a pool of its own.
-  virtual Measurement measure(const Run& run) = 0;
+
+  /// Calls `run` on a pool of its own that maps `capacity` bytes at most.
+  virtual Measurement measure(std::uint64_t capacity, const Run& run) = 0;
+  /// Likewise, with nothing between stages that would slow it down.
+  virtual void time(std::uint64_t capacity, const TimedRun& run) = 0;
+  /// What driver and libraries take of the card in this process, by part, if it is a fresh one.
+  virtual std::map<std::string, std::uint64_t> overhead() { return {}; }
+
+ private:
+  MeasuringOptions measuring_;
 };
 
 /// The device of that name; for "" the default, or null where that is a virtual one. Throws
 /// BadInput.
-std::unique_ptr<RealDevice> open_real_device(const std::string& name);
+std::unique_ptr<RealDevice> open_real_device(const std::string& name,
+                                             const MeasuringOptions& options);
 
-std::unique_ptr<RealDevice> make_cpu();
+std::unique_ptr<RealDevice> make_cpu(const MeasuringOptions& options);
+
+/// Null where no GPU answers, and in builds without kernels/cuda.
+std::unique_ptr<RealDevice> make_cuda(const MeasuringOptions& options);
+bool built_with_cuda();
 
 }  // namespace vramfit::bench

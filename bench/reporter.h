@@ -9,8 +9,8 @@
 namespace vramfit::bench {
 
 /// Hands Google Benchmark's reports on in the form that ours have:
-/// - names are the frozen ones, without the "/iterations:1" or "/min_time:0.1" that stating either
-///   adds;
+/// - names are the frozen ones, without the "/iterations:1", "/min_time:0.1" or "/manual_time" that
+///   stating such adds;
 /// - no counter is NaN or infinite, which JSON cannot say (the variation of a zero is such);
 /// - a console line shows the few counters that a person reads, the other formats all of them;
 /// - CSV comes out at the end, as its header must know every row's counters.

@@ -1,6 +1,10 @@
 #include "bench/row.h"
 
+#include <algorithm>
+
 #include "bench/families.h"
+#include "bench/list.h"
+#include "model/errors.h"
 
 namespace vramfit::bench {
 
@@ -15,6 +19,45 @@ std::string Row::name() const {
     name += value;
   }
   return name;
+}
+
+namespace {
+
+[[noreturn]] void refuse(const std::string& name) {
+  throw BadInput("row: '" + name + "' is none; --benchmark_list_tests shows how they are spelled");
+}
+
+/// Takes `part` where it is a value of `axis`.
+bool take(Row& row, Axis axis, const std::string& part) {
+  std::string key = info(axis).key;
+  if (!key.empty()) key += ":";
+  if (part.compare(0, key.size(), key) != 0) return false;
+  row[axis] = canonical(axis, part.substr(key.size()));
+  return true;
+}
+
+}  // namespace
+
+Row parse_row(const std::string& name) {
+  const std::vector<std::string> parts = split(name, '/');
+  Row row;
+  row.family = find_family(parts.front());
+  if (row.family == nullptr) refuse(name);
+  std::size_t next = 1;
+  // A card stands at the end of any row that is told to run on one.
+  std::vector<Axis> order = row.family->axes;
+  if (std::find(order.begin(), order.end(), Axis::Gpu) == order.end()) order.push_back(Axis::Gpu);
+  for (const Axis axis : order) {
+    if (next < parts.size() && take(row, axis, parts[next])) {
+      ++next;
+    } else if (*info(axis).usual != '\0') {
+      row[axis] = info(axis).usual;
+    } else if (axis != Axis::Gpu) {
+      refuse(name);
+    }
+  }
+  if (next != parts.size()) refuse(name);
+  return row;
 }
 
 }  // namespace vramfit::bench

@@ -23,4 +23,7 @@ struct Row {
   std::string name() const;
 };
 
+/// The row of that name; throws BadInput where it names none.
+Row parse_row(const std::string& name);
+
 }  // namespace vramfit::bench

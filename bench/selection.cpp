@@ -15,17 +15,28 @@ struct Placed {
   const Card* card;
 };
 
-/// The row on each device it is for.
-std::vector<Placed> place(const Row& row, const Target& target) {
-  if (!row[Axis::Gpu].empty()) return {{row, &card_named(row[Axis::Gpu])}};
-  if (target.device) return {{row, nullptr}};
-  if (target.cards.size() == 1) return {{row, target.cards.front()}};
+/// The row on each card it is for; `typed` are those that a real device is to behave as.
+std::vector<Placed> place(const Row& row, const std::vector<std::string>& typed, Target& target) {
+  if (!row[Axis::Gpu].empty()) return {{row, &target.card(row[Axis::Gpu])}};
+  std::vector<const Card*> cards = target.cards();
+  const bool capped = target.device() != nullptr && !typed.empty();
+  if (capped) cards.clear();
+  for (const std::string& name : typed) {
+    if (capped) cards.push_back(&target.card(name));
+  }
+  if (!capped && cards.size() <= 1) return {{row, cards.empty() ? nullptr : cards.front()}};
   std::vector<Placed> placed;
-  for (const Card* card : target.cards) {
+  for (const Card* card : cards) {
     placed.push_back({row, card});
     placed.back().row[Axis::Gpu] = card->name;
   }
   return placed;
+}
+
+/// Why the device cannot be the card that the row names, or "".
+std::string too_large(const Placed& placed, const RealDevice* device) {
+  if (device == nullptr || placed.row[Axis::Gpu].empty() || device->can_be(*placed.card)) return "";
+  return "gpu: " + placed.card->name + " has more memory than " + device->name() + " can lend";
 }
 
 /// What stands against this row, or "".
@@ -91,15 +102,18 @@ const ModelConfig& Models::operator[](const std::string& name) {
 }
 
 Selection select(const std::vector<Row>& rows, const AxisLists& typed, const Filter& filter,
-                 const Target& target, Models& models) {
+                 Target& target, Models& models) {
   Selection selection;
   std::vector<std::pair<Case, std::string>> refused;
   for (const Row& row : rows) {
-    if (target.device && !row.family->on_real_devices) continue;
-    for (const Placed& placed : place(row, target)) {
+    for (const Placed& placed : place(row, typed[index(Axis::Gpu)], target)) {
       const std::string name = placed.row.name();
       if (!filter.selects(name)) continue;
-      const Case c{placed.row, &models[placed.row[Axis::Model]], placed.card, target.device.get()};
+      if (const std::string why = too_large(placed, target.device()); !why.empty()) {
+        ++selection.left_out[why];
+        continue;
+      }
+      const Case c{placed.row, &models[placed.row[Axis::Model]], placed.card, target.device()};
       const std::string why = objection(c);
       if (why.empty()) {
         selection.cases.push_back(c);
@@ -113,6 +127,14 @@ Selection select(const std::vector<Row>& rows, const AxisLists& typed, const Fil
   }
   require_typed_values(selection, typed, refused);
   return selection;
+}
+
+Case case_of(const std::string& row, Target& target, Models& models) {
+  const Placed placed = place(parse_row(row), {}, target).front();
+  const Case c{placed.row, &models[placed.row[Axis::Model]], placed.card, target.device()};
+  const std::string why = objection(c);
+  if (!why.empty()) throw BadInput(row + ": " + why);
+  return c;
 }
 
 }  // namespace vramfit::bench

@@ -30,12 +30,15 @@ struct Selection {
   std::map<std::string, int> left_out;
 };
 
-/// The rows' cases on the target: on several virtual cards each row once a card. Keeps what
-/// `filter` selects, in every family that the target can run. `typed` are the flags' values, which
+/// The rows' cases on the target: on several virtual cards, or on several cards that a real device
+/// is told to behave as, each row once a card. Keeps what `filter` selects. `typed` are the flags' values, which
 /// `rows` are made with: a row that cannot run is left out where its family has one of those axes,
 /// and otherwise a mistake in the sweep. Throws BadInput on such, and where a typed value is in no
 /// row.
 Selection select(const std::vector<Row>& rows, const AxisLists& typed, const Filter& filter,
-                 const Target& target, Models& models);
+                 Target& target, Models& models);
+
+/// The one row of that name, of which no sweep need know. Throws BadInput.
+Case case_of(const std::string& row, Target& target, Models& models);
 
 }  // namespace vramfit::bench

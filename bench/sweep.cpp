@@ -13,9 +13,9 @@ namespace {
 using Json = nlohmann::json;
 
 const Family& family_named(const JsonReader& json, const std::string& name) {
+  if (const Family* family = find_family(name)) return *family;
   std::string list;
   for (const Family& family : families()) {
-    if (name == family.name) return family;
     list += (list.empty() ? "" : ", ") + std::string(family.name);
   }
   json.fail("family", "unknown '" + name + "'; one of " + list);

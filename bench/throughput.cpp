@@ -1,27 +1,54 @@
 #include "bench/throughput.h"
 
+#include <algorithm>
+#include <chrono>
+
+#include "model/errors.h"
 #include "model/transformer/parameters.h"
 
 namespace vramfit::bench {
 namespace {
 
-void count(Counters& counters, double tokens, double flops_per_token, double seconds) {
-  if (seconds <= 0) return;
-  counters.set("tokens_per_second", tokens / seconds);
-  counters.set("flops_per_second", tokens / seconds * flops_per_token);
-}
+constexpr std::uint64_t kSeed = 1;
+constexpr double kFewest = 3;
+constexpr double kMost = 200;
 
-double seconds_of_step(const StageSeconds& seconds, int step) {
-  double sum = 0;
-  for (const auto& [key, value] : seconds) {
-    if (key.second == step) sum += value;
+/// Median seconds of `work`, called as often as fits `budget` seconds.
+double seconds_of(const std::function<void()>& work, Device& device, Stopwatch& clock,
+                  double budget) {
+  work();
+  device.synchronize();
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  device.synchronize();
+  const std::chrono::duration<double> once = std::chrono::steady_clock::now() - start;
+  const auto times = static_cast<int>(std::clamp(budget / once.count(), kFewest, kMost));
+  clock.lap();
+  for (int i = 0; i < times; ++i) {
+    work();
+    clock.lap();
   }
-  return sum;
+  std::vector<double> laps = clock.laps();
+  const auto middle = laps.begin() + static_cast<std::ptrdiff_t>(laps.size() / 2);
+  std::nth_element(laps.begin(), middle, laps.end());
+  return *middle;
 }
 
-double seconds_of_stage(const StageSeconds& seconds, Stage stage) {
-  const auto it = seconds.find({stage, 1});
-  return it == seconds.end() ? 0 : it->second;
+using Time = std::function<double(const std::function<void()>&)>;
+
+/// Calls `run` with something that times work on the row's device.
+void on_device(const Case& c, const std::function<void(Device&, Ledger&, const Time&)>& run) {
+  if (c.device == nullptr || c.device->measuring().speed_seconds <= 0) return;
+  const double budget = c.device->measuring().speed_seconds;
+  try {
+    c.device->time(c.capacity(), [&](Device& device, Ledger& ledger, Stopwatch& clock) {
+      run(device, ledger, [&](const std::function<void()>& work) {
+        return seconds_of(work, device, clock, budget);
+      });
+    });
+  } catch (const OutOfMemory&) {
+    // The row says so, or the kernels that tuning tries were what did not fit beside it.
+  }
 }
 
 }  // namespace
@@ -34,24 +61,33 @@ double training_flops_per_token(const ModelConfig& config, std::int64_t seq) {
   return 6 * static_cast<double>(weights) + 6 * attention;
 }
 
-void count_training_speed(Counters& counters, const ModelConfig& config,
-                          const TrainingOptions& options, const Measurement& measured) {
-  if (measured.report.missing) return;
-  const auto tokens = static_cast<double>(options.batch * options.seq * options.accumulate);
-  count(counters, tokens, training_flops_per_token(config, options.seq),
-        seconds_of_step(measured.seconds, measured.report.stages.back().step));
+void count_speed(Counters& counters, const Case& c, const TrainingOptions& options) {
+  on_device(c, [&](Device& device, Ledger& ledger, const Time& time) {
+    Trainer trainer(device, ledger, *c.config, options);
+    const BatchLoader batches = random_batches(c.config->vocab, kSeed);
+    const auto tokens = static_cast<double>(options.batch * options.seq * options.accumulate);
+    const double rate = tokens / time([&] { trainer.step(batches); });
+    counters.set("tokens_per_second", rate);
+    counters.set("flops_per_second", rate * training_flops_per_token(*c.config, options.seq));
+  });
 }
 
-void count_generation_speed(Counters& counters, const ModelConfig& config,
-                            const GenerationOptions& options, const Measurement& measured) {
-  if (measured.report.missing) return;
-  const auto prompt = static_cast<double>(options.batch * options.seq);
-  count(counters, prompt, training_flops_per_token(config, options.seq) / 3,
-        seconds_of_stage(measured.seconds, Stage::Prefill));
-  const double decoding = seconds_of_stage(measured.seconds, Stage::Decode);
-  if (decoding <= 0) return;
-  const auto decoded = static_cast<double>(options.batch * (options.generate - 1));
-  counters.set("decode_tokens_per_second", decoded / decoding);
+void count_speed(Counters& counters, const Case& c, const GenerationOptions& options) {
+  on_device(c, [&](Device& device, Ledger& ledger, const Time& time) {
+    Generator generator(device, ledger, *c.config, options);
+    const PromptLoader prompts = [&](Device& on, Tensor& tokens) {
+      on.run(FillTokens{tokens, c.config->vocab, kSeed});
+    };
+    const auto prompt = static_cast<double>(options.batch * options.seq);
+    const double rate = prompt / time([&] { generator.prefill(prompts); });
+    counters.set("prefill_tokens_per_second", rate);
+    counters.set("flops_per_second", rate * training_flops_per_token(*c.config, options.seq) / 3);
+    const double decode = time([&] {
+      generator.rewind(options.seq - 1);
+      generator.decode();
+    });
+    counters.set("decode_tokens_per_second", static_cast<double>(options.batch) / decode);
+  });
 }
 
 }  // namespace vramfit::bench

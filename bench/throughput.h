@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
+#include "bench/case.h"
 #include "bench/counters.h"
-#include "bench/real_device.h"
 
 namespace vramfit::bench {
 
@@ -11,13 +11,15 @@ namespace vramfit::bench {
 /// unless tied) + 6·L·h·S, the causal half of attention. Recomputation does not count.
 double training_flops_per_token(const ModelConfig& config, std::int64_t seq);
 
-/// tokens_per_second and flops_per_second, from the last step that ran to its end.
-void count_training_speed(Counters& counters, const ModelConfig& config,
-                          const TrainingOptions& options, const Measurement& measured);
+// Both run the row once more, for time alone: a few steps to warm up, in which GEMMs are tuned,
+// then the median of those that fit the time there is. They count nothing where the row has no real
+// device, no time is to be spent, or memory does not suffice.
 
-/// The same of prefill, a third of training's FLOPs; decode_tokens_per_second where tokens were
-/// decoded.
-void count_generation_speed(Counters& counters, const ModelConfig& config,
-                            const GenerationOptions& options, const Measurement& measured);
+/// tokens_per_second and flops_per_second, of training steps.
+void count_speed(Counters& counters, const Case& row, const TrainingOptions& options);
+
+/// prefill_tokens_per_second with its flops_per_second, a third of training's a token, and
+/// decode_tokens_per_second, of all sequences, at the prompt's length.
+void count_speed(Counters& counters, const Case& row, const GenerationOptions& options);
 
 }  // namespace vramfit::bench

@@ -15,6 +15,10 @@ if(NOT DEFINED obstacle)
   if(NOT DEFINED ENV{CUDACXX})
     set(ENV{CUDACXX} ${VRAMFIT_NVCC})
   endif()
+  # A100 and Ada, Hopper, and by way of its PTX what came after.
+  if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES AND NOT DEFINED ENV{CUDAARCHS})
+    set(CMAKE_CUDA_ARCHITECTURES 80-real 90)
+  endif()
   enable_language(CUDA)
   # CMake 3.25 knows CUDA's dialects up to C++17.
   set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)

@@ -1,5 +1,8 @@
 # Each header compiles alone, twice: the target `headers`, and a test of the same name.
 set(rooms model kernels/cpu estimator bench)
+if(TARGET vramfit_kernels_cuda)
+  list(APPEND rooms kernels/cuda)
+endif()
 list(TRANSFORM rooms APPEND /*.h OUTPUT_VARIABLE patterns)
 file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} ${patterns})
 
@@ -14,6 +17,9 @@ if(sources AND CMAKE_BUILD_TYPE STREQUAL Release)
   target_compile_options(headers PRIVATE -O0)
   target_link_libraries(headers PRIVATE vramfit::warnings nlohmann_json::nlohmann_json fmt::fmt
     CLI11::CLI11 benchmark::benchmark)
+  if(TARGET vramfit_kernels_cuda)
+    target_link_libraries(headers PRIVATE CUDA::cudart_static)
+  endif()
   add_test(NAME headers COMMAND ${CMAKE_COMMAND} --build ${CMAKE_BINARY_DIR} --target headers)
   set_tests_properties(headers PROPERTIES RUN_SERIAL ON)
 endif()

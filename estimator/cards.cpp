@@ -15,23 +15,13 @@ using Json = nlohmann::json;
 
 constexpr std::int64_t kMaxBytes = std::int64_t{1} << 60;
 
-/// Anything else in `object` is a slip of the pen, and would be a silent default.
-void allow_only(const JsonReader& json, const Json& object,
-                std::initializer_list<const char*> keys) {
-  for (const auto& item : object.items()) {
-    const bool known =
-        std::any_of(keys.begin(), keys.end(), [&](const char* key) { return item.key() == key; });
-    if (!known) json.fail(item.key().c_str(), "unknown key");
-  }
-}
-
 std::uint64_t sourced_bytes(const JsonReader& json, const Json& object, const char* key,
-                            const char* value_key) {
+                            const char* value_key, std::int64_t at_least) {
   const auto entry = json.object(key);
   if (!entry) json.fail(key, "missing");
   allow_only(*entry, object.at(key), {value_key, "source"});
   if (entry->text("source").empty()) entry->fail("source", "is empty; where the figure is from");
-  return static_cast<std::uint64_t>(entry->integer(value_key, 1, kMaxBytes));
+  return static_cast<std::uint64_t>(entry->integer(value_key, at_least, kMaxBytes));
 }
 
 Arch parse_arch(const JsonReader& json) {
@@ -42,17 +32,6 @@ Arch parse_arch(const JsonReader& json) {
   return Arch{std::stoi(text.substr(3))};
 }
 
-Overhead read_measured(const JsonReader& json, const Json& object) {
-  allow_only(json, object, {"source", "driver_reserved", "context", "cublaslt", "cudnn"});
-  Overhead overhead;
-  overhead.source = json.text("source");
-  overhead.driver_reserved = sourced_bytes(json, object, "driver_reserved", "bytes");
-  overhead.context = sourced_bytes(json, object, "context", "bytes");
-  overhead.libraries = sourced_bytes(json, object, "cublaslt", "bytes") +
-                       sourced_bytes(json, object, "cudnn", "bytes");
-  return overhead;
-}
-
 Card read_card(const Json& object, const std::string& source) {
   if (!object.is_object()) throw BadInput(source + ": not a JSON object");
   const JsonReader json(object, source);
@@ -61,12 +40,12 @@ Card read_card(const Json& object, const std::string& source) {
   card.name = json.text("name");
   card.title = json.text("title");
   card.arch = parse_arch(json);
-  card.vram = sourced_bytes(json, object, "total_bytes", "value");
+  card.vram = sourced_bytes(json, object, "total_bytes", "value", 1);
   if (json.has("article_vram_gb")) card.article_vram_gb = json.number("article_vram_gb", 0, 1e6);
   const auto overhead = json.object("overhead");
   if (!overhead) json.fail("overhead", "missing");
   card.overhead_assumed = overhead->has("assumed_from");
-  if (!card.overhead_assumed) card.overhead = read_measured(*overhead, object.at("overhead"));
+  if (!card.overhead_assumed) card.overhead = read_overhead(*overhead, object.at("overhead"));
   return card;
 }
 
@@ -90,6 +69,28 @@ void assume_overhead(Card& card, const Json& object, const std::vector<Card>& li
 }
 
 }  // namespace
+
+void allow_only(const JsonReader& json, const Json& object,
+                std::initializer_list<const char*> keys) {
+  for (const auto& item : object.items()) {
+    const bool known =
+        std::any_of(keys.begin(), keys.end(), [&](const char* key) { return item.key() == key; });
+    if (!known) json.fail(item.key().c_str(), "unknown key");
+  }
+}
+
+Overhead read_overhead(const JsonReader& json, const Json& object) {
+  allow_only(json, object,
+             {"source", "driver_reserved", "context", "cublaslt", "cudnn", "modules"});
+  Overhead overhead;
+  overhead.source = json.text("source");
+  overhead.driver_reserved = sourced_bytes(json, object, "driver_reserved", "bytes", 0);
+  overhead.context = sourced_bytes(json, object, "context", "bytes", 0);
+  overhead.libraries = sourced_bytes(json, object, "cublaslt", "bytes", 0) +
+                       sourced_bytes(json, object, "cudnn", "bytes", 0);
+  if (json.has("modules")) overhead.libraries += sourced_bytes(json, object, "modules", "bytes", 0);
+  return overhead;
+}
 
 Overhead assumed(Overhead overhead) {
   const std::string mark = "assumed: ";

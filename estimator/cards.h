@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,11 +12,13 @@
 
 namespace vramfit {
 
+class JsonReader;
+
 /// What driver and libraries take of a card before a run allocates anything. Bytes.
 struct Overhead {
   std::uint64_t driver_reserved = 0;  ///< nvidia-smi's total less cudaMemGetInfo's
   std::uint64_t context = 0;          ///< a bare CUDA context
-  std::uint64_t libraries = 0;        ///< handles of cuBLASLt and cuDNN, lazily loaded modules
+  std::uint64_t libraries = 0;        ///< handles of cuBLASLt and cuDNN, code loaded as it is used
   std::string source;  ///< "measured …", or "assumed: …" where it is another card's
 
   std::uint64_t total() const { return driver_reserved + context + libraries; }
@@ -42,6 +46,14 @@ const Card& card_named(std::string_view name);
 
 /// The same from a text. Every key is required or refused; `source` names the text in messages.
 std::vector<Card> parse_cards(const std::string& json_text, const std::string& source);
+
+/// An overhead as cards and profiles state it, each part with its source.
+Overhead read_overhead(const JsonReader& json, const nlohmann::json& object);
+
+/// Throws BadInput where `object`, which `json` reads, has any other key: a slip of the pen, and a
+/// silent default.
+void allow_only(const JsonReader& json, const nlohmann::json& object,
+                std::initializer_list<const char*> keys);
 
 /// Bytes that a pool may map on a card: what overhead and headroom leave, in whole granules.
 std::uint64_t pool_capacity(std::uint64_t vram, const Overhead& overhead,

@@ -10,4 +10,8 @@ namespace vramfit {
 /// more than twice the answer.
 std::int64_t largest_that_fits(const std::function<bool(std::int64_t)>& fits, std::int64_t limit);
 
+/// The same from a guess on: two calls where it is right, few more where it is nearly so.
+std::int64_t largest_near(std::int64_t guess, const std::function<bool(std::int64_t)>& fits,
+                          std::int64_t limit);
+
 }  // namespace vramfit

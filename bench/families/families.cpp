@@ -1,5 +1,7 @@
 #include "bench/families.h"
 
+#include <algorithm>
+
 #include "bench/case.h"
 
 namespace vramfit::bench {
@@ -22,6 +24,12 @@ const std::vector<Family>& families() {
        run_oom_cliff},
   };
   return list;
+}
+
+const Family* find_family(const std::string& name) {
+  const auto found = std::find_if(families().begin(), families().end(),
+                                  [&](const Family& family) { return name == family.name; });
+  return found == families().end() ? nullptr : &*found;
 }
 
 }  // namespace vramfit::bench

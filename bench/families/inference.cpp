@@ -1,4 +1,3 @@
-#include "bench/counters.h"
 #include "bench/families.h"
 #include "bench/memory_row.h"
 #include "bench/throughput.h"
@@ -6,12 +5,11 @@
 namespace vramfit::bench {
 
 /// Load, fill the cache with prompts of `seq` tokens, generate.
-void run_inference(::benchmark::State& state, const Case& c) {
+Result run_inference(const Case& c, const RunApart&) {
   const GenerationOptions options = generation_options(c);
-  const Outcome outcome = run_memory_row(state, c, options);
-  if (!outcome.measured) return;
-  Counters counters(state);
-  count_generation_speed(counters, *c.config, options, *outcome.measured);
+  Result result = run_memory_row(c, options);
+  count_speed(result.counters, c, options);
+  return result;
 }
 
 }  // namespace vramfit::bench

@@ -42,6 +42,13 @@ void Generator::decode() {
   run(next_, 1);
 }
 
+void Generator::rewind(std::int64_t positions) {
+  if (!cache_ || positions < 0 || positions > cache_->length) {
+    throw std::logic_error("rewind: the cache holds fewer positions");
+  }
+  cache_->length = positions;
+}
+
 void Generator::run(const Tensor& tokens, std::int64_t seq) {
   const Sequence sequence{options_.attention, options_.batch, seq, &*cache_};
   Tensor x = embed(model_, tokens, cache_->length);

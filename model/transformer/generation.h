@@ -36,6 +36,8 @@ class Generator {
   void prefill(const PromptLoader& load);
   /// Yields each sequence's next one. At most `generate` − 1 times after a prefill.
   void decode();
+  /// Forgets all but the first `positions` of the cache, to generate from there again.
+  void rewind(std::int64_t positions);
 
   /// The last new token of each sequence, (B, 1) int32.
   const Tensor& next_tokens() const { return next_; }

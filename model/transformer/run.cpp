@@ -9,24 +9,27 @@ namespace {
 
 constexpr std::uint64_t kSeed = 1;
 
+std::optional<MissingMemory> missing_memory(const std::vector<Event>& events) {
+  const auto event = std::find_if(events.begin(), events.end(), [](const Event& e) {
+    return e.kind == Event::Kind::OutOfMemory;
+  });
+  if (event == events.end()) return std::nullopt;
+  return MissingMemory{event->name, event->category, event->stage, event->step, event->bytes};
+}
+
 template <typename Body>
 RunReport report_on(Ledger& ledger, const Body& body) {
-  bool completed = true;
+  RunReport report;
   try {
     body();
   } catch (const OutOfMemory&) {
-    completed = false;
+    report.missing = missing_memory(ledger.events());
+    if (!report.missing) throw;  // it ran out beside the ledger, which is no result of this run
   }
-  RunReport report;
   report.peak = ledger.peak();
   report.reserved = ledger.reserved();
   report.stages = ledger.stages();
   report.events = ledger.events();
-  if (completed) return report;
-  const auto event = std::find_if(report.events.begin(), report.events.end(), [](const Event& e) {
-    return e.kind == Event::Kind::OutOfMemory;
-  });
-  report.missing = {event->name, event->category, event->stage, event->step, event->bytes};
   return report;
 }
 

@@ -8,10 +8,13 @@ namespace {
 
 using Json = nlohmann::json;
 
-Json report_of_tiny(const std::string& model, const std::string& filter) {
+Json report_of_tiny(const std::string& model, const std::string& filter,
+                    const std::string& speed_seconds = "0") {
   return report_of(
       "--device=cpu --config='" VRAMFIT_FIXTURES "/" + model +
       "/config.json' --precision=fp32,bf16 --batch=2 --seq=16 --attention=flash,cublas "
+      "--speed-seconds=" +
+      speed_seconds + " "
       "--benchmark_filter=" +
       filter);
 }
@@ -31,6 +34,7 @@ TEST(Cpu, WhatIsMeasuredIsWhatWasPredicted) {
       ++compared;
     }
     EXPECT_GE(compared, 2 + static_cast<int>(kCategories) + 2) << name;
+    EXPECT_EQ(row.at("ledger_equal"), 1) << name;
     EXPECT_EQ(row.count("pred_device_used"), 0U) << name;  // there is no card
     EXPECT_EQ(row.at("label").get<std::string>().find("measured, cpu; peak in "), 0U) << name;
   }
@@ -38,21 +42,34 @@ TEST(Cpu, WhatIsMeasuredIsWhatWasPredicted) {
 }
 
 TEST(Cpu, SpeedIsMeasured) {
-  const Json report = report_of_tiny("tiny-llama", "'adamw/|Inference' --generate=1,4");
+  const Json report = report_of_tiny("tiny-llama", "'adamw/|Inference' --generate=1,4", "0.01");
   const Json& step = row_of(report, "Training/tiny-llama/fp32/adamw/batch:2/seq:16");
   EXPECT_GT(step.at("tokens_per_second"), 0.0);
   EXPECT_GT(step.at("flops_per_second"), step.at("tokens_per_second"));
   EXPECT_EQ(step.count("decode_tokens_per_second"), 0U);
   const Json& prompt = row_of(report, "Inference/tiny-llama/fp32/batch:2/seq:16");
-  EXPECT_GT(prompt.at("tokens_per_second"), 0.0);
-  EXPECT_EQ(prompt.count("decode_tokens_per_second"), 0U);
+  for (const char* counter :
+       {"prefill_tokens_per_second", "decode_tokens_per_second", "flops_per_second"}) {
+    EXPECT_GT(prompt.at(counter), 0.0) << counter;
+  }
   const Json& more = row_of(report, "Inference/tiny-llama/fp32/batch:2/seq:16/generate:4");
   EXPECT_GT(more.at("decode_tokens_per_second"), 0.0);
+  // Time alone is what the runs for it add.
+  EXPECT_EQ(more.at("mem_allocated"), more.at("pred_allocated"));
 }
 
 TEST(Cpu, HasNoCliff) {
   const std::string config = "--config='" VRAMFIT_FIXTURES "/tiny-gpt2/config.json' --seq=16 ";
   EXPECT_EQ(run_bench("--device=cpu " + config + "--benchmark_filter=OomCliff").exit, 2);
+}
+
+TEST(Cpu, SpeedIsLeftOutWhereNoTimeIsToBeSpent) {
+  const Json report = report_of_tiny("tiny-llama", "'adamw/|Inference'");
+  for (const Json& row : report.at("benchmarks")) {
+    for (const auto& item : row.items()) {
+      EXPECT_EQ(item.key().find("per_second"), std::string::npos) << item.key();
+    }
+  }
 }
 
 TEST(Cpu, RefusesModelsBeyondAnOracle) {

@@ -15,7 +15,7 @@ namespace {
 class DefaultSweep : public testing::Test {
  protected:
   const std::vector<Row> rows_ = expand(read_sweep(data_file("sweep.json")));
-  const Target target_ = open_target("virtual:h200");
+  Target target_{"virtual:h200", {}};
   Models models_;
   const std::vector<Case> cases_ = select(rows_, {}, Filter(""), target_, models_).cases;
 };

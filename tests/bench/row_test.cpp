@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "bench/families.h"
+#include "bench/sweep.h"
+#include "estimator/data_path.h"
+#include "model/errors.h"
 
 namespace vramfit::bench {
 namespace {
@@ -31,6 +34,29 @@ TEST(Row, LaterAxesAreNamedWhereUnusual) {
   row[Axis::Gpu] = "rtx4090";
   EXPECT_EQ(row.name(),
             "Training/llama2-7b/fp16/adamw/batch:4/seq:512/attn:cublas/accumulate:16/gpu:rtx4090");
+}
+
+TEST(Row, EveryNameSaysItsRow) {
+  for (const Row& row : expand(read_sweep(data_file("sweep.json")))) {
+    const Row parsed = parse_row(row.name());
+    EXPECT_EQ(parsed.family, row.family) << row.name();
+    EXPECT_EQ(parsed.values, row.values) << row.name();
+  }
+  Row row = training();
+  row[Axis::Attention] = "cublas";
+  row[Axis::Gpu] = "24GB";
+  EXPECT_EQ(parse_row(row.name()).values, row.values);
+}
+
+TEST(Row, OtherNamesAreRefused) {
+  for (const char* name :
+       {"", "Training", "Learning/llama2-7b/fp16/adamw/batch:4/seq:512",
+        "Training/llama2-7b/fp16/adamw/batch:4", "Training/llama2-7b/fp16/adamw/seq:512/batch:4",
+        "Training/llama2-7b/fp16/adamw/batch:4/seq:512/colour:red",
+        "Training/llama2-7b/fp16/adamw/batch:x/seq:512", "Training/llama2-7b/fp16/lion/batch:4/seq:2",
+        "Training/llama2-7b/fp16/adamw/batch:4/seq:512/gpu:24QB"}) {
+    EXPECT_THROW(parse_row(name), BadInput) << name;
+  }
 }
 
 }  // namespace

@@ -28,8 +28,10 @@ Ended run_bench(const std::string& arguments, const std::string& environment) {
   const auto base = std::filesystem::temp_directory_path() / ("bench." + std::to_string(getpid()));
   const std::string out = base.string() + ".out";
   const std::string err = base.string() + ".err";
-  const std::string command = "env " + environment + " '" VRAMFIT_BENCH "' " + arguments + " >'" +
-                              out + "' 2>'" + err + "' </dev/null";
+  // The default device is the GPU where there is one: hidden, so that tests ask the same
+  // everywhere.
+  const std::string command = "env CUDA_VISIBLE_DEVICES= " + environment + " '" VRAMFIT_BENCH "' " +
+                              arguments + " >'" + out + "' 2>'" + err + "' </dev/null";
   const int status = std::system(command.c_str());
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, take(out), take(err)};
 }

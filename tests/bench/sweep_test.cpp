@@ -85,7 +85,7 @@ class Selecting : public testing::Test {
                          target_, models_);
   }
 
-  Target target_ = open_target("virtual:h200");
+  Target target_{"virtual:h200", {}};
   Models models_;
 };
 
@@ -127,7 +127,7 @@ TEST_F(Selecting, AMistakeInTheSweepItselfIsNotLeftOut) {
 }
 
 TEST_F(Selecting, SeveralCardsAreAnAxis) {
-  target_ = open_target("virtual:h200,rtx4090");
+  target_ = Target("virtual:h200,rtx4090", {});
   const Selection selection = select({}, "Inference");
   ASSERT_EQ(selection.cases.size(), 4U);
   EXPECT_EQ(selection.cases.at(0).row.name(), "Inference/llama2-7b/fp32/batch:1/seq:512/gpu:h200");

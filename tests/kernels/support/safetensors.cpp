@@ -1,5 +1,6 @@
 #include "tests/kernels/support/safetensors.h"
 
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -56,7 +57,8 @@ std::vector<std::int32_t> Safetensors::integers(const std::string& name) const {
 }
 
 std::filesystem::path fixture(const std::string& relative) {
-  return std::filesystem::path(VRAMFIT_FIXTURES) / relative;
+  const char* elsewhere = std::getenv("VRAMFIT_FIXTURES");
+  return std::filesystem::path(elsewhere != nullptr ? elsewhere : VRAMFIT_FIXTURES) / relative;
 }
 
 }  // namespace vramfit

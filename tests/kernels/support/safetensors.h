@@ -30,7 +30,7 @@ class Safetensors {
   std::map<std::string, Entry> entries_;
 };
 
-/// A path within tests/fixtures.
+/// A path within tests/fixtures, or within the environment's VRAMFIT_FIXTURES.
 std::filesystem::path fixture(const std::string& relative);
 
 }  // namespace vramfit

@@ -19,6 +19,15 @@ std::vector<double> values_of(const Tensor& tensor) {
   return values;
 }
 
+std::vector<double> downloaded_values(Device& device, const Tensor& tensor) {
+  PassThrough memory;
+  Ledger ledger(memory);
+  const Tensor copy(ledger, "copy", tensor.category(), tensor.dtype(), tensor.shape(),
+                    tensor.stored());
+  device.download(copy.data(), tensor, tensor.bytes());
+  return values_of(copy);
+}
+
 void set_values(const Tensor& tensor, const std::vector<double>& values) {
   with_element(tensor.dtype(), [&](auto e) {
     using Element = decltype(e);

@@ -11,6 +11,9 @@ namespace vramfit {
 /// Every element that `tensor` stores, padding included, whatever its dtype.
 std::vector<double> values_of(const Tensor& tensor);
 
+/// The same of a tensor that lies on whichever device.
+std::vector<double> downloaded_values(Device& device, const Tensor& tensor);
+
 /// Rounds `values`, one for each stored element, to the tensor's dtype.
 void set_values(const Tensor& tensor, const std::vector<double>& values);
 

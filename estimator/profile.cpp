@@ -1,0 +1,40 @@
+#include "estimator/profile.h"
+
+#include <cctype>
+
+#include "estimator/data_path.h"
+#include "model/config/json_reader.h"
+#include "model/errors.h"
+
+namespace vramfit {
+
+Profile parse_profile(const std::string& json_text, const std::string& source) {
+  const nlohmann::json object = parse_json_object(json_text, source);
+  const JsonReader json(object, source);
+  allow_only(json, object, {"schema", "gpu", "driver", "cuda", "cublas", "cudnn", "overhead"});
+  json.integer("schema", 1, 1);
+  const auto overhead = json.object("overhead");
+  if (!overhead) json.fail("overhead", "missing");
+  return {json.text("gpu"), json.text("driver"), json.text("cuda"),
+          read_overhead(*overhead, object.at("overhead"))};
+}
+
+Profile read_profile(const std::filesystem::path& path) {
+  if (!std::filesystem::is_regular_file(path)) {
+    throw BadInput("profile: cannot read '" + path.string() +
+                   "'; a file that --write-profile wrote");
+  }
+  return parse_profile(read_text(path), path.filename().string());
+}
+
+std::string profile_name(const std::string& gpu, const std::string& driver,
+                         const std::string& cuda) {
+  std::string name = gpu + "-" + driver + "-" + cuda;
+  for (char& c : name) {
+    const auto byte = static_cast<unsigned char>(c);
+    c = std::isalnum(byte) != 0 || c == '.' ? static_cast<char>(std::tolower(byte)) : '-';
+  }
+  return name + ".json";
+}
+
+}  // namespace vramfit

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "model/ops/device.h"
+
+namespace vramfit {
+
+struct CudaOptions {
+  int device = 0;
+  /// fp32 GEMMs through tensor cores, with 10 bits of mantissa.
+  bool tf32 = false;
+  /// Time each GEMM's candidates at its first call, rather than trust cuBLASLt's first. Loads the
+  /// kernels of all of them.
+  bool tune = false;
+  /// File that keeps what tuning chose for the next process on the same GPU; empty: none.
+  std::string gemm_algorithms;
+};
+
+/// Runs ops on a GPU, on a stream of its own, in fp32, fp16 and bf16: GEMMs through cuBLASLt,
+/// flash attention in 16 bits through cuDNN, all else by kernels of our own. Allocates no device
+/// memory; what driver and libraries take for themselves, they take in the constructor and at an
+/// op's first call with a shape.
+class CudaDevice : public Device {
+ public:
+  /// Makes the process's context on the GPU. Throws CudaError where there is none.
+  explicit CudaDevice(const CudaOptions& options = {});
+  ~CudaDevice() override;
+  CudaDevice(const CudaDevice&) = delete;
+  CudaDevice& operator=(const CudaDevice&) = delete;
+
+  Arch arch() const override;
+  void upload(const Tensor& to, const void* from, std::uint64_t bytes) override;
+  void download(void* to, const Tensor& from, std::uint64_t bytes) override;
+  void synchronize() override;
+
+  /// Notes when the work given so far is done, by the GPU's clock; does not wait for it.
+  void lap();
+  /// Seconds from each lap to the next, and forgets them. Waits for the last.
+  std::vector<double> laps();
+
+  void run(const FillNormal&) override;
+  void run(const FillTokens&) override;
+  void run(const EmbeddingForward&) override;
+  void run(const EmbeddingBackward&) override;
+  void run(const NormForward&) override;
+  void run(const NormBackward&) override;
+  void run(const RotaryEmbedding&) override;
+  void run(const LinearForward&) override;
+  void run(const LinearBackwardInput&) override;
+  void run(const LinearBackwardWeight&) override;
+  void run(const MlpUpForward&) override;
+  void run(const MlpDownBackward&) override;
+  void run(const AttentionForward&) override;
+  void run(const AttentionBackward&) override;
+  void run(const KvCacheAppend&) override;
+  void run(const AttentionDecode&) override;
+  void run(const HeadLoss&) override;
+  void run(const LastToken&) override;
+  void run(const Argmax&) override;
+  void run(const OptimizerStep&) override;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace vramfit

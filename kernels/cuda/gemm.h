@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cublasLt.h>
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "model/memory/tensor.h"
+
+namespace vramfit {
+
+/// A matrix in device memory, row-major: `rows` of `columns`, `step` elements from row to row and
+/// `batch_step` from one batch's matrix to the next's. `transposed`: it is used as its transpose.
+struct GemmMatrix {
+  void* data;
+  DType dtype;
+  std::int64_t rows;
+  std::int64_t columns;
+  std::int64_t step;
+  std::int64_t batch_step = 0;
+  bool transposed = false;
+
+  /// `rows` · `columns` elements of a tensor without gaps, from element `first` on.
+  static GemmMatrix of(const Tensor& tensor, std::int64_t rows, std::int64_t columns,
+                       std::int64_t first = 0);
+  GemmMatrix transpose() const;
+};
+
+/// to = scale · a · b + plus + bias, summed in fp32 and rounded once.
+struct Gemm {
+  GemmMatrix a;
+  GemmMatrix b;
+  GemmMatrix to;               ///< may be fp32 where a and b are 16-bit
+  const void* plus = nullptr;  ///< laid out as `to`, and may be `to`; null: nothing is added
+  const void* bias = nullptr;  ///< a row of `to`'s width and dtype; null: none
+  float scale = 1.0F;
+  std::int64_t batch = 1;
+};
+
+struct GemmOptions {
+  bool tf32 = false;  ///< fp32 products through tensor cores, with 10 bits of mantissa
+  bool tune = false;  ///< time the candidates at a shape's first call, rather than trust the first
+  std::string algorithms;  ///< file that tuned choices are kept in; empty: none
+};
+
+/// Runs GEMMs through cuBLASLt, with an algorithm that needs no more than the workspace given.
+/// A shape's first call chooses it, and builds what later calls reuse.
+class GemmRunner {
+ public:
+  GemmRunner(cudaStream_t stream, const GemmOptions& options);
+  ~GemmRunner();
+  GemmRunner(const GemmRunner&) = delete;
+  GemmRunner& operator=(const GemmRunner&) = delete;
+
+  /// Throws BadInput for dtypes that CUDA devices do not run, CudaError where cuBLASLt has no
+  /// algorithm.
+  void run(const Gemm& gemm, const Tensor& workspace);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// "13.1.0", of the library that is loaded.
+std::string cublas_version();
+
+}  // namespace vramfit

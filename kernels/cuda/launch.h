@@ -1,0 +1,96 @@
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include "model/ops/attention_ops.h"
+#include "model/ops/elementary_ops.h"
+#include "model/ops/head_ops.h"
+#include "model/ops/linear_ops.h"
+
+// Starts our own kernels. All are ordered by the stream, none waits for it or allocates; an op that
+// is not what its contract says throws std::logic_error, a launch that fails CudaError.
+// Ops that are a GEMM and something around it come as that something.
+
+namespace vramfit {
+
+/// The second half of MlpUpForward.
+struct MlpActivation {
+  ActivationKind kind;
+  const Tensor& pre;  ///< (N, 2f) or (N, f)
+  Tensor& act;        ///< (N, f)
+};
+
+/// The second half of MlpDownBackward.
+struct MlpActivationBackward {
+  ActivationKind kind;
+  Tensor& pre;  ///< in: pre-activation, out: its gradient
+  Tensor& act;  ///< (N, f); in: gradient of the activation, out: the activation
+};
+
+/// LinearBackwardWeight's bias: to (+)= column sums of dy.
+struct ColumnSum {
+  const Tensor& dy;  ///< (N, width)
+  Tensor& to;        ///< (width)
+  bool accumulate;
+  Tensor& partials;  ///< bias_partials_shape
+};
+
+/// HeadLoss between its GEMMs, for the tokens [first, first + count): logits to their gradients,
+/// padding columns to zero; the loss is added to, in an order that does not vary. Scratch: 4 B a
+/// token in `op.gemm_workspace`.
+struct HeadLossChunk {
+  const HeadLoss& op;
+  std::int64_t first;
+  std::int64_t count;  ///< op.chunk at most
+};
+
+/// HeadLoss after its last chunk: dweight (+)= dweight_sum, rounded.
+struct HeadGradientRounding {
+  const HeadLoss& op;
+};
+
+/// AttentionForward's Cublas form between its GEMMs.
+struct AttentionSoftmax {
+  const AttentionShape& shape;
+  float scale;     ///< what scores are still to be multiplied by
+  Tensor& scores;  ///< (B, a, T, T); in: scores, out: probabilities, zero above the diagonal
+};
+
+/// AttentionBackward's: dS = P · (dP − the row's Σ P · dP) · scale, zero above the diagonal.
+struct AttentionSoftmaxBackward {
+  const AttentionShape& shape;
+  float scale;
+  const Tensor& probabilities;  ///< (B, a, T, T)
+  Tensor& dscores;              ///< (B, a, T, T); in: dP, out: dS
+};
+
+/// AttentionForward and AttentionBackward in the Flash form for fp32, which cuDNN does not run.
+struct FlashForwardFp32 {
+  const AttentionForward& op;
+};
+struct FlashBackwardFp32 {
+  const AttentionBackward& op;
+};
+
+void launch(const FillNormal&, cudaStream_t);
+void launch(const FillTokens&, cudaStream_t);
+void launch(const EmbeddingForward&, cudaStream_t);
+void launch(const EmbeddingBackward&, cudaStream_t);
+void launch(const NormForward&, cudaStream_t);
+void launch(const NormBackward&, cudaStream_t);
+void launch(const RotaryEmbedding&, cudaStream_t);
+void launch(const MlpActivation&, cudaStream_t);
+void launch(const MlpActivationBackward&, cudaStream_t);
+void launch(const ColumnSum&, cudaStream_t);
+void launch(const HeadLossChunk&, cudaStream_t);
+void launch(const HeadGradientRounding&, cudaStream_t);
+void launch(const LastToken&, cudaStream_t);
+void launch(const Argmax&, cudaStream_t);
+void launch(const AttentionSoftmax&, cudaStream_t);
+void launch(const AttentionSoftmaxBackward&, cudaStream_t);
+void launch(const FlashForwardFp32&, cudaStream_t);
+void launch(const FlashBackwardFp32&, cudaStream_t);
+void launch(const KvCacheAppend&, cudaStream_t);
+void launch(const AttentionDecode&, cudaStream_t);
+
+}  // namespace vramfit

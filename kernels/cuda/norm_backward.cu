@@ -1,0 +1,300 @@
+#include "kernels/cuda/column_partials.h"
+#include "kernels/cuda/dispatch.cuh"
+#include "kernels/cuda/launch.h"
+
+namespace vramfit {
+namespace {
+
+using namespace gpu;
+
+// A block takes one group of rows, of which there are at most kColumnSumGroups. It is made of
+// teams of whole warps (threadIdx.y), each of which goes through every so-many-th row; a thread
+// keeps the same columns in every row, so that column sums stay in its registers.
+
+/// Two blocks of this size, with 64 registers a thread, fill a multiprocessor, and so the groups
+/// fill the GPU at once.
+constexpr int kBlockThreads = 512;
+constexpr int kMostTeams = 8;
+constexpr int kTeamWarps = kBlockThreads / kWarp;
+
+template <typename T>
+struct Rows {
+  const T* x;
+  const float* rstd;
+  const float* mean;
+  const T* weight;
+  const T* bias;
+  T* dy;
+  T* dx;
+  float* partials;  ///< dweight's sums, (groups, h), then dbias's
+  std::int64_t rows;
+  int packs;
+  bool accumulate_dx;
+};
+
+/// Rows on their way from memory: a thread fetches for itself alone what it will read of the rows
+/// ahead, so that none of it takes registers or needs a barrier.
+template <typename T, int N, int kPacks>
+class Fetched {
+ public:
+  static constexpr int kStages = kPacks == 1 ? 3 : 2;
+  static constexpr int kTensors = 3;  // x, dy, dx
+  static constexpr std::size_t kBytesPerThread = sizeof(Pack<T, N>) * kStages * kTensors * kPacks;
+
+  __device__ explicit Fetched(Pack<T, N>* shared)
+      : own_(shared + threadIdx.y * blockDim.x + threadIdx.x),
+        step_(static_cast<int>(blockDim.x * blockDim.y)) {}
+
+  __device__ void fetch(int turn, int tensor, int k, const T* from) {
+    Pack<T, N>* to = slot(turn, tensor, k);
+    if constexpr (N == 1) {
+      *to = Pack<T, N>::load(from);
+    } else {
+      copy_async(to, from);
+    }
+  }
+
+  __device__ Floats<N> get(int turn, int tensor, int k) const {
+    return slot(turn, tensor, k)->floats();
+  }
+
+ private:
+  __device__ Pack<T, N>* slot(int turn, int tensor, int k) const {
+    return own_ + ((turn % kStages * kTensors + tensor) * kPacks + k) * step_;
+  }
+
+  Pack<T, N>* own_;
+  int step_;
+};
+
+/// Sums over a team, for each of its threads. One barrier a call: two buffers in turn, and no
+/// thread comes to the next but one before all have left this one.
+struct TeamSums {
+  float2 buffers[2][kMostTeams][kTeamWarps];
+
+  /// Of both, or of `a` alone.
+  template <bool kBoth>
+  __device__ float2 sum(float a, float b, int turn) {
+    const int warps = static_cast<int>(blockDim.x) / kWarp;
+    a = warp_sum(a);
+    if constexpr (kBoth) b = warp_sum(b);
+    if (warps == 1) return {a, b};
+    float2* buffer = buffers[turn % 2][threadIdx.y];
+    if (threadIdx.x % kWarp == 0) buffer[threadIdx.x / kWarp] = {a, b};
+    named_barrier(static_cast<int>(threadIdx.y) + 1, static_cast<int>(blockDim.x));
+    float2 total = {0, 0};
+    for (int warp = 0; warp < warps; ++warp) {
+      total.x += buffer[warp].x;
+      total.y += buffer[warp].y;
+    }
+    return total;
+  }
+};
+
+/// Adds up the teams' column sums, in order, and writes the group's. `shared`: a row of floats.
+template <int N, int kPacks>
+__device__ void write_group(const Floats<N> (&sums)[kPacks], int packs, float* shared, float* to) {
+  const int team = static_cast<int>(threadIdx.y);
+  const int teams = static_cast<int>(blockDim.y);
+  for (int turn = teams - 1; turn >= 0; --turn) {
+    __syncthreads();
+    if (team != turn) continue;
+#pragma unroll
+    for (int k = 0; k < kPacks; ++k) {
+      const int p = static_cast<int>(threadIdx.x) + k * static_cast<int>(blockDim.x);
+      if (p >= packs) continue;
+#pragma unroll
+      for (int i = 0; i < N; ++i) {
+        // Element by element: neighbouring threads are neighbours in `shared`.
+        float& shelf = shared[i * packs + p];
+        const float sum = turn == teams - 1 ? sums[k][i] : sums[k][i] + shelf;
+        if (turn > 0) {
+          shelf = sum;
+        } else {
+          to[p * N + i] = sum;
+        }
+      }
+    }
+  }
+}
+
+template <typename T, int N, int kPacks, bool kLayerNorm>
+__global__ void __launch_bounds__(kBlockThreads, kPacks == 1 ? 2 : 1)
+    norm_backward(const Rows<T> rows) {
+  using Rowset = Fetched<T, N, kPacks>;
+  enum : int { kX, kDy, kDx };
+  __shared__ TeamSums team_sums;
+  Rowset fetched(dynamic_shared<Pack<T, N>>());
+  const int thread = static_cast<int>(threadIdx.x);
+  const int threads = static_cast<int>(blockDim.x);
+  const int teams = static_cast<int>(blockDim.y);
+  const std::int64_t width = std::int64_t{rows.packs} * N;
+  const float inverse_width = 1.0F / static_cast<float>(width);
+  const std::int64_t groups = gridDim.x;
+  const std::int64_t end = (blockIdx.x + 1) * rows.rows / groups;
+  const auto inside = [&](int k) { return thread + k * threads < rows.packs; };
+  const auto at = [&](std::int64_t row, int k) { return row * width + (thread + k * threads) * N; };
+  const auto fetch = [&](std::int64_t row, int turn) {
+    if (row < end) {
+#pragma unroll
+      for (int k = 0; k < kPacks; ++k) {
+        if (!inside(k)) continue;
+        fetched.fetch(turn, kX, k, rows.x + at(row, k));
+        fetched.fetch(turn, kDy, k, rows.dy + at(row, k));
+        if (rows.accumulate_dx) fetched.fetch(turn, kDx, k, rows.dx + at(row, k));
+      }
+    }
+    commit_copies();
+  };
+
+  std::int64_t row = blockIdx.x * rows.rows / groups + threadIdx.y;
+  for (int turn = 0; turn + 1 < Rowset::kStages; ++turn) fetch(row + turn * teams, turn);
+  Pack<T, N> weight[kPacks];
+#pragma unroll
+  for (int k = 0; k < kPacks; ++k) {
+    if (inside(k)) weight[k] = Pack<T, N>::load(rows.weight + at(0, k));
+  }
+  Floats<N> dweight[kPacks] = {};
+  Floats<N> dbias[kPacks] = {};
+  float next_rstd = row < end ? rows.rstd[row] : 0.0F;
+  float next_mean = kLayerNorm && row < end ? rows.mean[row] : 0.0F;
+
+  for (int turn = 0; row < end; ++turn, row += teams) {
+    fetch(row + (Rowset::kStages - 1) * teams, turn + Rowset::kStages - 1);
+    const float rstd = next_rstd;
+    const float mean = next_mean;
+    if (row + teams < end) {
+      next_rstd = rows.rstd[row + teams];
+      if constexpr (kLayerNorm) next_mean = rows.mean[row + teams];
+    }
+    wait_for_copies<Rowset::kStages - 1>();
+
+    float along_z = 0;
+    float along_mean = 0;
+#pragma unroll
+    for (int k = 0; k < kPacks; ++k) {
+      if (!inside(k)) continue;
+      const Floats<N> x = fetched.get(turn, kX, k);
+      const Floats<N> dy = fetched.get(turn, kDy, k);
+      const Floats<N> scale = weight[k].floats();
+#pragma unroll
+      for (int i = 0; i < N; ++i) {
+        const float z = (x[i] - mean) * rstd;
+        const float dz = dy[i] * scale[i];
+        dweight[k][i] += dy[i] * z;
+        along_z += dz * z;
+        if constexpr (kLayerNorm) {
+          dbias[k][i] += dy[i];
+          along_mean += dz;
+        }
+      }
+    }
+    const float2 along = team_sums.template sum<kLayerNorm>(along_z, along_mean, turn);
+    along_z = along.x * inverse_width;
+    along_mean = along.y * inverse_width;
+#pragma unroll
+    for (int k = 0; k < kPacks; ++k) {
+      if (!inside(k)) continue;
+      const Floats<N> x = fetched.get(turn, kX, k);
+      const Floats<N> dy = fetched.get(turn, kDy, k);
+      const Floats<N> scale = weight[k].floats();
+      Floats<N> y;
+      Floats<N> dx{};
+      if (rows.accumulate_dx) dx = fetched.get(turn, kDx, k);
+      if constexpr (kLayerNorm) y = load_floats<T, N>(rows.bias + at(0, k));
+#pragma unroll
+      for (int i = 0; i < N; ++i) {
+        const float z = (x[i] - mean) * rstd;
+        y[i] = kLayerNorm ? z * scale[i] + y[i] : z * scale[i];
+        dx[i] += rstd * (dy[i] * scale[i] - z * along_z - along_mean);
+      }
+      store_floats<T, N>(rows.dx + at(row, k), dx);
+      store_floats<T, N>(rows.dy + at(row, k), y);
+    }
+  }
+
+  auto* shared = dynamic_shared<float>();
+  float* to = rows.partials + blockIdx.x * width;
+  write_group(dweight, rows.packs, shared, to);
+  if constexpr (kLayerNorm) write_group(dbias, rows.packs, shared, to + groups * width);
+}
+
+/// Calls `body` with the packs a thread keeps, as a Constant: the fewest that will do.
+template <int N, typename Body>
+void with_packs(std::int64_t packs, const Body& body) {
+  constexpr int kMost = N == 1 ? 16 : 4;
+  if (packs <= kBlockThreads) {
+    body(Constant<1>{});
+  } else if (packs <= kBlockThreads * 2) {
+    body(Constant<2>{});
+  } else if (packs <= kBlockThreads * kMost) {
+    body(Constant<kMost>{});
+  } else {
+    throw BadInput(
+        "norm_backward: a row is too long; at most 8192 elements, or 16384 in 16 bits "
+        "where their number is a multiple of 8");
+  }
+}
+
+template <typename T>
+T* data_or_null(const Tensor* tensor) {
+  return tensor == nullptr ? nullptr : tensor->as<T>();
+}
+
+template <typename T, int N>
+void launch_rows(const NormBackward& op, cudaStream_t stream) {
+  const std::int64_t count = op.x.shape()[0];
+  const bool layer_norm = op.kind == NormKind::LayerNorm;
+  const Rows<T> rows = {op.x.as<T>(),
+                        op.rstd.as<float>(),
+                        data_or_null<float>(op.mean),
+                        op.weight.as<T>(),
+                        data_or_null<T>(op.bias),
+                        op.dy.as<T>(),
+                        op.dx.as<T>(),
+                        op.partials.as<float>(),
+                        count,
+                        static_cast<int>(op.x.shape()[1] / N),
+                        op.accumulate_dx};
+  with_packs<N>(rows.packs, [&](auto packs) {
+    constexpr int kPacks = decltype(packs)::value;
+    const int team = whole_warps(ceil_divide(rows.packs, kPacks), kBlockThreads);
+    const int teams = std::min(kMostTeams, kBlockThreads / team);
+    const auto kernel =
+        layer_norm ? norm_backward<T, N, kPacks, true> : norm_backward<T, N, kPacks, false>;
+    // Once rows are done with, the same memory holds a row of sums: several teams share one only
+    // where a thread has one pack and a team at most half the block.
+    const std::size_t shared =
+        Fetched<T, N, kPacks>::kBytesPerThread * static_cast<std::size_t>(team * teams);
+    start({"norm_backward", static_cast<unsigned>(column_sum_groups(count)),
+           dim3(static_cast<unsigned>(team), static_cast<unsigned>(teams)), stream, shared},
+          kernel, rows);
+  });
+}
+
+}  // namespace
+
+void launch(const NormBackward& op, cudaStream_t stream) {
+  const std::int64_t count = op.x.shape()[0];
+  const std::int64_t width = op.x.shape()[1];
+  const bool layer_norm = op.kind == NormKind::LayerNorm;
+  expect((op.bias != nullptr) == layer_norm && (op.mean != nullptr) == layer_norm &&
+             (op.dbias != nullptr) == layer_norm,
+         "norm_backward: LayerNorm, and it alone, has bias and mean");
+  expect(op.partials.shape() == norm_partials_shape(op.kind, count, width),
+         "norm_backward: partials are not norm_partials_shape");
+  with_element(op.x.dtype(), [&](auto element) {
+    using T = decltype(element);
+    const bool packed = is_packed<T>(width, {op.x.data(), op.weight.data(),
+                                             data_or_null<T>(op.bias), op.dy.data(), op.dx.data()});
+    with_pack<T>(packed, [&](auto size) { launch_rows<T, decltype(size)::value>(op, stream); });
+  });
+  const std::int64_t groups = column_sum_groups(count);
+  const auto* partials = op.partials.as<float>();
+  sum_partials(partials, groups, op.dweight, op.accumulate_dweight, stream);
+  if (layer_norm) {
+    sum_partials(partials + groups * width, groups, *op.dbias, op.accumulate_dbias, stream);
+  }
+}
+
+}  // namespace vramfit

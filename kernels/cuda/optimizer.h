@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "model/ops/optimizer_ops.h"
+
+namespace vramfit {
+
+/// Takes optimizer steps, one launch for all parameters. They are listed in a table that is copied
+/// to the op's workspace from page-locked memory, which this owns, so that the copy is ordered by
+/// the stream and the host does not wait for it.
+class OptimizerLauncher {
+ public:
+  /// One parameter as kernels see it.
+  struct Entry {
+    void* parameter;
+    const void* gradient;
+    float* master;
+    void* momentum;
+    void* variance;
+    std::int64_t elements;
+    std::int64_t first_chunk;  ///< chunks of the parameters before it
+    std::int64_t decays;
+  };
+  static_assert(sizeof(Entry) == 64, "optimizer_workspace_bytes counts on it");
+
+  /// Has room for as many parameters as any known model has.
+  OptimizerLauncher();
+  ~OptimizerLauncher();
+  OptimizerLauncher(const OptimizerLauncher&) = delete;
+  OptimizerLauncher& operator=(const OptimizerLauncher&) = delete;
+
+  void launch(const OptimizerStep& op, cudaStream_t stream);
+
+ private:
+  void reserve(std::size_t entries);
+  void release() noexcept;
+  /// Waits for the last copy only where this step's table is another one than the last step's.
+  void upload(const OptimizerStep& op, const std::vector<Entry>& entries, cudaStream_t stream);
+
+  Entry* table_ = nullptr;  ///< page-locked
+  std::size_t capacity_ = 0;
+  std::size_t used_ = 0;
+  cudaEvent_t copied_ = nullptr;
+};
+
+}  // namespace vramfit

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cuda_runtime.h>
+
+// Sums and maxima over warps and blocks. Every thread gets the result, and its bits depend on
+// nothing but the values and the block's size.
+
+namespace vramfit::gpu {
+
+inline constexpr int kWarp = 32;
+inline constexpr int kMaxWarps = 32;
+inline constexpr unsigned kWholeWarp = 0xFFFFFFFFU;
+
+/// Below every score, but unlike -infinity it can be subtracted from itself.
+inline constexpr float kLowest = -3.402823466e+38F;
+
+/// Over each group of kLanes neighbouring lanes.
+template <int kLanes = kWarp>
+__device__ float warp_sum(float value) {
+#pragma unroll
+  for (int mask = kLanes / 2; mask > 0; mask /= 2) {
+    value += __shfl_xor_sync(kWholeWarp, value, mask);
+  }
+  return value;
+}
+
+template <int kLanes = kWarp>
+__device__ float warp_max(float value) {
+#pragma unroll
+  for (int mask = kLanes / 2; mask > 0; mask /= 2) {
+    value = fmaxf(value, __shfl_xor_sync(kWholeWarp, value, mask));
+  }
+  return value;
+}
+
+/// Over a one-dimensional block of whole warps. `shared`: kMaxWarps floats that no other reduction
+/// of the same kernel uses without a barrier between.
+__device__ inline float block_sum(float value, float* shared) {
+  const int warps = static_cast<int>(blockDim.x) / kWarp;
+  value = warp_sum(value);
+  if (warps == 1) return value;
+  if (threadIdx.x % kWarp == 0) shared[threadIdx.x / kWarp] = value;
+  __syncthreads();
+  float sum = 0;
+  for (int warp = 0; warp < warps; ++warp) sum += shared[warp];
+  return sum;
+}
+
+__device__ inline float block_max(float value, float* shared) {
+  const int warps = static_cast<int>(blockDim.x) / kWarp;
+  value = warp_max(value);
+  if (warps == 1) return value;
+  if (threadIdx.x % kWarp == 0) shared[threadIdx.x / kWarp] = value;
+  __syncthreads();
+  float largest = kLowest;
+  for (int warp = 0; warp < warps; ++warp) largest = fmaxf(largest, shared[warp]);
+  return largest;
+}
+
+}  // namespace vramfit::gpu

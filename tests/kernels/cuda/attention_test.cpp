@@ -1,0 +1,173 @@
+#include "model/errors.h"
+#include "tests/kernels/cuda/support/lab.h"
+
+namespace vramfit {
+namespace {
+
+std::string text(const AttentionShape& s) {
+  return "attention " + std::to_string(s.batch) + " x " + std::to_string(s.seq) + ", heads " +
+         std::to_string(s.heads) + "/" + std::to_string(s.kv_heads) + " of " +
+         std::to_string(s.head_dim);
+}
+
+/// Ratios 1, 2, 4 and 8; one token, odd lengths, one tile and several; heads as cuDNN takes them.
+/// Few, as cuDNN compiles a kernel for each.
+constexpr AttentionShape kShapes[] = {{1, 1, 1, 1, 8},     {2, 1, 4, 2, 16},  {2, 7, 4, 1, 16},
+                                      {1, 64, 8, 1, 64},   {3, 33, 2, 2, 8},  {2, 129, 4, 2, 40},
+                                      {1, 200, 4, 4, 128}, {1, 65, 3, 1, 256}};
+/// Those that only fp32's own kernels and the Cublas form take.
+constexpr AttentionShape kOddHeads[] = {{2, 3, 4, 2, 3}, {1, 70, 2, 1, 20}, {2, 9, 1, 1, 1}};
+
+/// Sums of products of 16-bit numbers, one factor of which the GPU rounds before it multiplies.
+const Bound kForward{5e-6, 1.5e-3, 1e-2};
+/// The gradient of the scores is rounded as well, where it is small beside what it is a difference
+/// of.
+const Bound kBackward{2e-5, 4e-3, 3e-2};
+
+/// One attention with all the tensors that its contract wants.
+class Case {
+ public:
+  Case(DType dtype, AttentionForm form, const AttentionShape& shape)
+      : lab_(dtype),
+        form_(form),
+        shape_(shape),
+        qkv_(lab_.random({shape.tokens(), shape.qkv_width()})),
+        dout_(lab_.random({shape.tokens(), shape.q_width()})),
+        out_(lab_.empty({shape.tokens(), shape.q_width()})),
+        dqkv_(lab_.empty({shape.tokens(), shape.qkv_width()})),
+        gemm_workspace_(lab_.gemm_workspace()) {
+    if (flash()) {
+      log_sum_exp_ = lab_.floats({shape.batch, shape.heads, shape.seq});
+    } else {
+      probabilities_ = lab_.empty({shape.batch, shape.heads, shape.seq, shape.seq});
+      dscores_ = lab_.empty({shape.batch, shape.heads, shape.seq, shape.seq});
+    }
+  }
+
+  void forward(bool keep) {
+    Twin workspace = lab_.bytes(attention_forward_workspace_bytes(form_, shape_, lab_.dtype()));
+    lab_.run([&](Device& device, Side side) {
+      device.run(AttentionForward{
+          form_, shape_, side(qkv_), side(out_), flash() && keep ? side(&log_sum_exp_) : nullptr,
+          flash() ? nullptr : side(&probabilities_), side(workspace), side(gemm_workspace_)});
+    });
+    lab_.expect_close(out_, kForward, what() + (keep ? "" : ", without statistics"));
+    if (flash() && keep) lab_.expect_close(log_sum_exp_, {2e-5, 0, 0}, "statistics of " + what());
+    if (!flash()) lab_.expect_close(probabilities_, kForward, "probabilities of " + what());
+  }
+
+  void backward() {
+    for (Twin* twin : {&out_, flash() ? &log_sum_exp_ : &probabilities_}) lab_.equalize(*twin);
+    Twin workspace = lab_.bytes(attention_backward_workspace_bytes(form_, shape_, lab_.dtype()));
+    lab_.run([&](Device& device, Side side) {
+      device.run(AttentionBackward{
+          form_, shape_, side(qkv_), side(out_), flash() ? side(&log_sum_exp_) : nullptr,
+          flash() ? nullptr : side(&probabilities_), side(dout_), side(dqkv_),
+          flash() ? nullptr : side(&dscores_), side(workspace), side(gemm_workspace_)});
+    });
+    lab_.expect_close(dqkv_, kBackward, "backward of " + what());
+    if (!flash()) lab_.expect_close(dscores_, kBackward, "dscores of " + what());
+  }
+
+ private:
+  bool flash() const { return form_ == AttentionForm::Flash; }
+  std::string what() const { return std::string(name(form_)) + " " + text(shape_); }
+
+  Lab lab_;
+  AttentionForm form_;
+  AttentionShape shape_;
+  Twin qkv_;
+  Twin dout_;
+  Twin out_;
+  Twin dqkv_;
+  Twin gemm_workspace_;
+  Twin log_sum_exp_;
+  Twin probabilities_;
+  Twin dscores_;
+};
+
+class AttentionTest : public OpTest {
+ protected:
+  void check(AttentionForm form, const AttentionShape& shape) {
+    Case attention(GetParam(), form, shape);
+    attention.forward(false);
+    attention.forward(true);
+    attention.backward();
+  }
+};
+
+TEST_P(AttentionTest, Flash) {
+  if (is_16_bit(GetParam()) && gpu_info().cudnn == "none") GTEST_SKIP() << "skipped: no cuDNN";
+  for (const AttentionShape& shape : kShapes) check(AttentionForm::Flash, shape);
+  if (is_16_bit(GetParam())) return;
+  for (const AttentionShape& shape : kOddHeads) check(AttentionForm::Flash, shape);
+}
+
+TEST_P(AttentionTest, Cublas) {
+  for (const AttentionShape& shape : kShapes) check(AttentionForm::Cublas, shape);
+  for (const AttentionShape& shape : kOddHeads) check(AttentionForm::Cublas, shape);
+}
+
+/// Prefill into a cache, then tokens one by one, against the whole of it.
+TEST_P(AttentionTest, Decode) {
+  for (const AttentionShape& prompt : kShapes) {
+    Lab lab(GetParam());
+    AttentionShape one = prompt;
+    one.seq = 1;
+    const std::int64_t positions = prompt.seq + 2;
+    const Shape cache = {prompt.batch, positions, prompt.kv_heads, prompt.head_dim};
+    Twin keys = lab.empty(cache);
+    Twin values = lab.empty(cache);
+    Twin qkv = lab.random({prompt.tokens(), prompt.qkv_width()});
+    lab.run([&](Device& device, Side side) {
+      device.run(KvCacheAppend{prompt, side(qkv), side(keys), side(values), 0});
+    });
+    for (std::int64_t length = prompt.seq + 1; length <= positions; ++length) {
+      Twin next = lab.random({one.tokens(), one.qkv_width()});
+      Twin out = lab.empty({one.tokens(), one.q_width()});
+      Twin workspace = lab.bytes(attention_decode_workspace_bytes(one, GetParam()));
+      lab.run([&](Device& device, Side side) {
+        device.run(KvCacheAppend{one, side(next), side(keys), side(values), length - 1});
+        device.run(AttentionDecode{one, side(next), side(keys), side(values), length, side(out),
+                                   side(workspace)});
+      });
+      lab.expect_close(out, kForward,
+                       "decode at " + std::to_string(length) + " of " + text(prompt));
+    }
+    lab.expect_equal(keys, "keys of " + text(prompt));
+    lab.expect_equal(values, "values of " + text(prompt));
+  }
+}
+
+/// A cache long enough for every split to have something to do.
+TEST_P(AttentionTest, DecodeOfALongCache) {
+  for (const AttentionShape& one :
+       {AttentionShape{1, 1, 8, 1, 64}, AttentionShape{2, 1, 4, 4, 128}}) {
+    Lab lab(GetParam());
+    const std::int64_t positions = 3001;
+    Twin keys = lab.random({one.batch, positions, one.kv_heads, one.head_dim});
+    Twin values = lab.random({one.batch, positions, one.kv_heads, one.head_dim});
+    Twin qkv = lab.random({one.tokens(), one.qkv_width()});
+    for (const std::int64_t length :
+         {std::int64_t{1}, std::int64_t{31}, std::int64_t{1025}, positions}) {
+      Twin out = lab.empty({one.tokens(), one.q_width()});
+      Twin workspace = lab.bytes(attention_decode_workspace_bytes(one, GetParam()));
+      lab.run([&](Device& device, Side side) {
+        device.run(AttentionDecode{one, side(qkv), side(keys), side(values), length, side(out),
+                                   side(workspace)});
+      });
+      lab.expect_close(out, kForward, "decode at " + std::to_string(length) + ", " + text(one));
+    }
+  }
+}
+
+VRAMFIT_FOR_EACH_DTYPE(AttentionTest);
+
+TEST(CudnnAttention, RefusesHeadsItDoesNotRun) {
+  VRAMFIT_NEEDS_GPU();
+  const AttentionShape shape = {1, 16, 2, 2, 12};
+  EXPECT_THROW(Case(DType::Bf16, AttentionForm::Flash, shape).forward(true), BadInput);
+}
+
+}  // namespace
+}  // namespace vramfit

@@ -1,0 +1,181 @@
+#include "estimator/cards.h"
+#include "estimator/dry_run.h"
+#include "estimator/models.h"
+#include "tests/kernels/cuda/support/gpu_run.h"
+#include "tests/kernels/cuda/support/witness.h"
+
+// The central test: a run on the GPU and the same run on a virtual one write the same ledger, event
+// by event, byte for byte; and the card itself says the same as the ledger.
+
+namespace vramfit {
+namespace {
+
+struct TrainingCase {
+  const char* model;
+  DType precision;
+  const char* optimizer;
+  AttentionForm attention;
+  std::int64_t batch;
+  std::int64_t seq;
+  std::int64_t accumulate = 1;
+};
+
+constexpr AttentionForm kFlash = AttentionForm::Flash;
+constexpr AttentionForm kCublas = AttentionForm::Cublas;
+
+/// Every family, precision and optimizer; odd sizes; the issue's own figures.
+const TrainingCase kTraining[] = {
+    {"gpt2-124m", DType::Fp32, "adamw", kFlash, 3, 77},
+    {"gpt2-124m", DType::Bf16, "adamw-master", kFlash, 5, 1023},
+    {"gpt2-124m", DType::Fp16, "sgd-master", kCublas, 2, 129, 3},
+    {"gpt2-1.5b", DType::Bf16, "adamw-master", kFlash, 16, 1024},
+    {"qwen2-0.5b", DType::Bf16, "sgd", kFlash, 1, 1},
+    {"qwen2-1.5b", DType::Bf16, "adamw", kFlash, 3, 777},
+    {"qwen2-1.5b", DType::Fp16, "adamw-same", kCublas, 1, 333},
+    {"tinyllama-1.1b", DType::Bf16, "adamw", kFlash, 8, 1024},
+    {"tinyllama-1.1b", DType::Fp16, "adamw-master", kFlash, 3, 333, 3},
+    {"tinyllama-1.1b", DType::Fp32, "sgd-momentum", kFlash, 2, 257},
+    {"tinyllama-1.1b", DType::Fp32, "sgd", kCublas, 1, 511},
+    {"mistral-7b", DType::Bf16, "adamw-same", kFlash, 1, 333},
+    {"llama2-7b", DType::Bf16, "adamw-same", kFlash, 4, 2048},
+    {"llama2-7b", DType::Fp16, "sgd-master", kFlash, 1, 512},
+    {"llama2-7b", DType::Bf16, "sgd", kCublas, 4, 512},
+};
+
+TrainingOptions options_of(const TrainingCase& c) {
+  TrainingOptions options;
+  options.precision = c.precision;
+  options.optimizer = optimizer_named(c.optimizer);
+  options.attention = c.attention;
+  options.batch = c.batch;
+  options.seq = c.seq;
+  options.accumulate = c.accumulate;
+  return options;
+}
+
+std::string identifier(std::string text) {
+  for (char& letter : text) letter = letter == '-' || letter == '.' ? '_' : letter;
+  return text;
+}
+
+std::string label(const testing::TestParamInfo<TrainingCase>& test) {
+  const TrainingCase& c = test.param;
+  return identifier(std::string(c.model) + "_" + name(c.precision) + "_" + c.optimizer + "_" +
+                    name(c.attention) + "_" + std::to_string(c.batch) + "x" +
+                    std::to_string(c.seq) + "x" + std::to_string(c.accumulate));
+}
+
+void expect_equal(const RunReport& real, const RunReport& virtual_run) {
+  ASSERT_GT(real.events.size(), 50U);
+  EXPECT_EQ(first_difference(real.events, virtual_run.events), std::nullopt);
+  EXPECT_EQ(real.reserved, virtual_run.reserved);
+  EXPECT_EQ(real.peak.allocated, virtual_run.peak.allocated);
+  EXPECT_EQ(real.missing.has_value(), virtual_run.missing.has_value());
+}
+
+/// Runs twice: once so that libraries load what they will, once under the witness's eyes. `run`
+/// takes a ledger and returns a report.
+template <typename Run>
+RunReport witnessed(std::uint64_t capacity, const Run& run) {
+  {
+    GpuRun unobserved(capacity);
+    run(unobserved.ledger);
+  }
+  GpuRun observed(capacity);
+  Witness witness(observed.pool);
+  observed.ledger.set_observer(&witness);
+  RunReport report = run(observed.ledger);
+  EXPECT_EQ(witness.looks, static_cast<int>(2 * report.stages.size()));
+  EXPECT_EQ(witness.differences, 0) << witness.first;
+  EXPECT_EQ(observed.ledger.allocated(), 0U);
+  return report;
+}
+
+class TrainingLedgerTest : public testing::TestWithParam<TrainingCase> {
+ protected:
+  void SetUp() override { VRAMFIT_NEEDS_GPU(); }
+};
+
+TEST_P(TrainingLedgerTest, IsTheSameOnTheGpuAndOnAVirtualOne) {
+  const ModelConfig config = model_named(GetParam().model);
+  const TrainingOptions options = options_of(GetParam());
+  const std::uint64_t capacity = free_capacity();
+  const RunReport predicted = dry_run({gpu().arch(), capacity}, config, options);
+  if (predicted.missing) GTEST_SKIP() << "skipped: this card is too small";
+  const RunReport real = witnessed(
+      capacity, [&](Ledger& ledger) { return run_training(gpu(), ledger, config, options); });
+  expect_equal(real, predicted);
+}
+
+INSTANTIATE_TEST_SUITE_P(Runs, TrainingLedgerTest, testing::ValuesIn(kTraining), label);
+
+class CudaLedgerTest : public testing::Test {
+ protected:
+  void SetUp() override { VRAMFIT_NEEDS_GPU(); }
+};
+
+TEST_F(CudaLedgerTest, OfGenerationIsTheSame) {
+  struct Sizes {
+    const char* model;
+    DType precision;
+    AttentionForm attention;
+    std::int64_t batch;
+    std::int64_t seq;
+    std::int64_t generate;
+  };
+  for (const Sizes& s : {Sizes{"tinyllama-1.1b", DType::Fp32, kFlash, 3, 101, 9},
+                         Sizes{"qwen2-1.5b", DType::Fp16, kCublas, 2, 77, 5},
+                         Sizes{"gpt2-355m", DType::Bf16, kFlash, 8, 1000, 24},
+                         Sizes{"mistral-7b", DType::Bf16, kFlash, 1, 1, 3},
+                         Sizes{"llama2-13b", DType::Fp16, kFlash, 8, 2048, 1}}) {
+    SCOPED_TRACE(s.model);
+    GenerationOptions options;
+    options.precision = s.precision;
+    options.attention = s.attention;
+    options.batch = s.batch;
+    options.seq = s.seq;
+    options.generate = s.generate;
+    const ModelConfig config = model_named(s.model);
+    const std::uint64_t capacity = free_capacity();
+    const RunReport predicted = dry_run({gpu().arch(), capacity}, config, options);
+    if (predicted.missing) continue;
+    const RunReport real = witnessed(
+        capacity, [&](Ledger& ledger) { return run_generation(gpu(), ledger, config, options); });
+    expect_equal(real, predicted);
+  }
+}
+
+/// A real run under a smaller card's capacity ends at the same allocation as a virtual one.
+TEST_F(CudaLedgerTest, OfARunThatEndsOutOfMemoryIsTheSame) {
+  struct Sizes {
+    TrainingCase run;
+    const char* card;
+  };
+  for (const Sizes& s :
+       {Sizes{{"llama2-7b", DType::Fp16, "adamw", kFlash, 1, 512}, "rtx4090"},
+        Sizes{{"llama2-7b", DType::Fp16, "adamw", kFlash, 1, 512}, "a100-40gb"},
+        Sizes{{"llama2-7b", DType::Fp16, "sgd", kFlash, 64, 512}, "rtx6000-ada"},
+        Sizes{{"gpt2-1.5b", DType::Fp16, "adamw", kFlash, 32, 512}, "rtx4090"},
+        Sizes{{"tinyllama-1.1b", DType::Bf16, "adamw", kCublas, 64, 777}, "a100-40gb"}}) {
+    const Card& card = card_named(s.card);
+    SCOPED_TRACE(std::string(s.run.model) + " on " + s.card);
+    const std::uint64_t capacity = pool_capacity(card.vram, card.overhead);
+    if (capacity > free_capacity()) continue;
+    const ModelConfig config = model_named(s.run.model);
+    const TrainingOptions options = options_of(s.run);
+    const RunReport predicted = dry_run({gpu().arch(), capacity}, config, options);
+    ASSERT_TRUE(predicted.missing.has_value());
+    const RunReport real = witnessed(
+        capacity, [&](Ledger& ledger) { return run_training(gpu(), ledger, config, options); });
+    expect_equal(real, predicted);
+    ASSERT_TRUE(real.missing.has_value());
+    EXPECT_EQ(real.missing->name, predicted.missing->name);
+    EXPECT_EQ(real.missing->stage, predicted.missing->stage);
+    EXPECT_EQ(real.missing->requested, predicted.missing->requested);
+    std::printf("%s on %s: %s in %s of step %d\n", s.run.model, s.card,
+                real.missing->name.text().c_str(), name(real.missing->stage), real.missing->step);
+  }
+}
+
+}  // namespace
+}  // namespace vramfit

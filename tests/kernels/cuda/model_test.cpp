@@ -1,0 +1,125 @@
+#include <cmath>
+
+#include "kernels/cpu/host_source.h"
+#include "kernels/cuda/pass_through.h"
+#include "model/transformer/run.h"
+#include "tests/kernels/cuda/support/gpu_run.h"
+#include "tests/kernels/support/fixture_checks.h"
+#include "tests/kernels/support/host_run.h"
+#include "tests/kernels/support/tiny_models.h"
+
+// Whole models on the GPU: against PyTorch, against the CPU, and without a pool.
+
+namespace vramfit {
+namespace {
+
+using ModelAndForm = std::tuple<std::string, AttentionForm>;
+
+std::string label(const testing::TestParamInfo<ModelAndForm>& test) {
+  return std::get<0>(test.param) + "_" + name(std::get<1>(test.param));
+}
+
+const auto kModelsAndForms =
+    testing::Combine(testing::Values("llama", "qwen2", "gpt2"),
+                     testing::Values(AttentionForm::Flash, AttentionForm::Cublas));
+
+class CudaModelTest : public testing::TestWithParam<ModelAndForm> {
+ protected:
+  void SetUp() override { VRAMFIT_NEEDS_GPU(); }
+
+  /// As small as it can be for cuDNN, which wants heads of multiples of 8.
+  static ModelConfig config() {
+    ModelConfig config = tiny_model(std::get<0>(GetParam()));
+    config.hidden = 32;
+    config.head_dim = 8;
+    config.ffn = 40;
+    return config;
+  }
+  static AttentionForm form() { return std::get<1>(GetParam()); }
+};
+
+TEST_P(CudaModelTest, AgreesWithPyTorch) {
+  GpuRun run;
+  FixtureChecks checks(gpu(), run.ledger, std::get<0>(GetParam()), form(), 2e-5);
+  checks.loss_and_every_gradient();
+  checks.logits();
+  checks.greedy_generation();
+  checks.logits_of_generation();
+}
+
+/// Losses of each of 50 steps that learn a short text by heart.
+std::vector<double> losses(Device& device, Ledger& ledger, const ModelConfig& config,
+                           const TrainingOptions& options) {
+  constexpr int kSteps = 50;
+  const std::int64_t tokens = options.batch * options.seq;
+  const BatchLoader batch =
+      fixed_batch(random_tokens(tokens, config.vocab, 1), random_tokens(tokens, config.vocab, 2));
+  Trainer trainer(device, ledger, config, options);
+  std::vector<double> losses;
+  for (int step = 0; step < kSteps; ++step) {
+    trainer.step(batch);
+    losses.push_back(trainer.loss());
+  }
+  return losses;
+}
+
+TEST_P(CudaModelTest, LearnsAsOnTheCpu) {
+  struct Recipe {
+    DType precision;
+    const char* optimizer;
+    double tolerance;  ///< of the first loss
+  };
+  for (const Recipe& recipe :
+       {Recipe{DType::Fp32, "adamw", 1e-3}, Recipe{DType::Fp32, "sgd-momentum", 1e-3},
+        Recipe{DType::Bf16, "adamw-master", 5e-2}, Recipe{DType::Fp16, "adamw-master", 2e-2}}) {
+    TrainingOptions options;
+    options.precision = recipe.precision;
+    options.optimizer = optimizer_named(recipe.optimizer);
+    options.attention = form();
+    options.batch = 2;
+    options.seq = 11;
+    options.settings.learning_rate = options.optimizer.moments == 2 ? 5e-3F : 0.03F;
+    Host host;
+    GpuRun run;
+    const std::vector<double> on_cpu = losses(host.device, host.ledger, config(), options);
+    const std::vector<double> on_gpu = losses(gpu(), run.ledger, config(), options);
+    double worst = 0;
+    for (std::size_t i = 0; i < on_cpu.size(); ++i) {
+      worst = std::max(worst, std::abs(on_gpu[i] - on_cpu[i]) / on_cpu[0]);
+    }
+    std::printf("%s %s: loss %.4f to %.4f on the cpu, %.4f on the gpu, apart by %.1e at most\n",
+                recipe.optimizer, name(recipe.precision), on_cpu.front(), on_cpu.back(),
+                on_gpu.back(), worst);
+    EXPECT_LT(worst, recipe.tolerance) << recipe.optimizer << " in " << name(recipe.precision);
+    EXPECT_LT(on_gpu.back(), 0.8 * on_gpu.front());
+  }
+}
+
+/// An allocation a tensor: under compute-sanitizer every access past a tensor's end shows, and
+/// every read of what nothing wrote.
+TEST_P(CudaModelTest, RunsWithoutAPoolAndFreesEverything) {
+  TrainingOptions training;
+  training.optimizer = optimizer_named("adamw");
+  training.batch = 2;
+  training.seq = 9;
+  training.accumulate = 2;
+  training.attention = form();
+  GenerationOptions generation;
+  generation.batch = 2;
+  generation.seq = 9;
+  generation.generate = 3;
+  generation.attention = form();
+  for (const DType precision : {DType::Fp32, DType::Fp16, DType::Bf16}) {
+    training.precision = generation.precision = precision;
+    CudaPassThrough memory;
+    Ledger ledger(memory);
+    EXPECT_FALSE(run_training(gpu(), ledger, config(), training).missing.has_value());
+    EXPECT_FALSE(run_generation(gpu(), ledger, config(), generation).missing.has_value());
+    EXPECT_EQ(memory.live(), 0U);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, CudaModelTest, kModelsAndForms, label);
+
+}  // namespace
+}  // namespace vramfit

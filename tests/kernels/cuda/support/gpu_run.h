@@ -1,0 +1,29 @@
+#pragma once
+
+#include <algorithm>
+
+#include "kernels/cuda/virtual_memory.h"
+#include "model/memory/pool.h"
+#include "tests/kernels/cuda/support/gpu.h"
+
+namespace vramfit {
+
+/// Bytes that a test's pool may map: what is free, less what libraries may still want.
+inline std::uint64_t free_capacity() {
+  constexpr std::uint64_t kForLibraries = std::uint64_t{2} << 30;
+  const std::uint64_t free = device_memory().free;
+  return free < kForLibraries ? 0
+                              : (free - kForLibraries) / Pool::kGranularity * Pool::kGranularity;
+}
+
+/// Everything a model on the GPU stands on beside the device, as a program would set it up.
+struct GpuRun {
+  explicit GpuRun(std::uint64_t capacity = free_capacity())
+      : source(capacity), pool(source), ledger(pool) {}
+
+  CudaSource source;
+  Pool pool;
+  Ledger ledger;
+};
+
+}  // namespace vramfit

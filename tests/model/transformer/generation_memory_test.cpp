@@ -1,6 +1,10 @@
 #include <gtest/gtest.h>
 
+#include <stdexcept>
+
+#include "estimator/virtual_device.h"
 #include "model/errors.h"
+#include "model/memory/pool.h"
 #include "model/transformer/parameters.h"
 #include "tests/model/published_models.h"
 #include "tests/model/transformer/runs.h"
@@ -133,6 +137,26 @@ TEST(GenerationMemory, RefusesWhatCannotBeRun) {
   refused("seq", "mistral-7b", 1, 4096, 2);
   EXPECT_NO_THROW(generated(published("gpt2-124m"), options_for(DType::Bf16, 1, 1024, 1)));
   EXPECT_NO_THROW(generated(published("mistral-7b"), options_for(DType::Bf16, 1, 4096, 1)));
+}
+
+TEST(GenerationMemory, RewindingDecodesAgainInTheSameMemory) {
+  VirtualSource source;
+  Pool pool(source);
+  Ledger ledger(pool);
+  VirtualDevice device(Arch{90});
+  const GenerationOptions options = options_for(DType::Bf16, 1, 64);
+  Generator generator(device, ledger, shallow("qwen2-0.5b"), options);
+  EXPECT_THROW(generator.rewind(0), std::logic_error);
+  generator.prefill([](Device&, Tensor&) {});
+  EXPECT_THROW(generator.decode(), std::logic_error);  // the cache is full
+  EXPECT_THROW(generator.rewind(options.seq + 1), std::logic_error);
+  const std::uint64_t allocated = ledger.allocated();
+  for (int token = 0; token < 3; ++token) {
+    generator.rewind(options.seq - 1);
+    generator.decode();
+    EXPECT_EQ(ledger.allocated(), allocated);
+    EXPECT_EQ(ledger.stages().back().peak, ledger.stages()[2].peak);
+  }
 }
 
 }  // namespace

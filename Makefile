@@ -14,12 +14,15 @@ export PATH := $(CURDIR)/build/venv/bin:$(PATH)
 
 SOURCES = git ls-files --cached --others --exclude-standard -- $(1)
 
-.PHONY: tables test build format lint clean help system
+.PHONY: tables measure test build format lint clean help system
 
 tables: build build/venv/tables.stamp  ## the article's tables and figures, in build/report/
 	mkdir -p build/report
 	build/bench --benchmark_out=build/report/bench.json --benchmark_out_format=json
 	python -m vramfit_plots
+
+measure: build  ## the same rows on this machine's GPU, kept in data/runs/
+	scripts/measure
 
 test: build build/asan/build.ninja build/venv/tables.stamp  ## every test: release, sanitizers, Python
 	scripts/test $(PRESET) asan

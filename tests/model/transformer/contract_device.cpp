@@ -3,36 +3,35 @@
 #include <gtest/gtest.h>
 
 namespace vramfit {
-namespace {
 
-void expect_tensor(const Tensor& tensor, DType dtype, const Shape& shape) {
+void ContractDevice::expect_tensor(const Tensor& tensor, DType dtype, const Shape& shape) {
   ASSERT_TRUE(tensor) << "nothing behind it any more";
   EXPECT_EQ(tensor.shape(), shape) << tensor.name().text();
   EXPECT_STREQ(name(tensor.dtype()), name(dtype)) << tensor.name().text();
+  used(tensor);
 }
 
-void expect_room(const Tensor& workspace, std::uint64_t bytes) {
+void ContractDevice::expect_room(const Tensor& workspace, std::uint64_t bytes) {
   ASSERT_TRUE(workspace);
   EXPECT_GE(workspace.bytes(), bytes) << workspace.name().text();
   EXPECT_LT(workspace.bytes(), bytes + 4) << workspace.name().text() << " is larger than it says";
+  used(workspace);
 }
 
-}  // namespace
-
-void ContractDevice::expect(const Tensor& tensor, const Shape& shape) const {
+void ContractDevice::expect(const Tensor& tensor, const Shape& shape) {
   expect_tensor(tensor, dtype_, shape);
 }
 
-void ContractDevice::expect_optional(const Tensor* tensor, bool present, const Shape& shape) const {
+void ContractDevice::expect_optional(const Tensor* tensor, bool present, const Shape& shape) {
   ASSERT_EQ(tensor != nullptr, present);
   if (present) expect(*tensor, shape);
 }
 
-void ContractDevice::expect_sums(const Tensor& tensor, const Shape& shape) const {
+void ContractDevice::expect_sums(const Tensor& tensor, const Shape& shape) {
   expect_tensor(tensor, accumulation_dtype(dtype_), shape);
 }
 
-void ContractDevice::expect_gemm_workspace(const Tensor& tensor) const {
+void ContractDevice::expect_gemm_workspace(const Tensor& tensor) {
   expect_room(tensor, gemm_workspace_bytes(arch()));
 }
 
@@ -51,6 +50,7 @@ void ContractDevice::download(void* to, const Tensor& from, std::uint64_t bytes)
 void ContractDevice::run(const FillNormal& op) {
   ++calls_["FillNormal"];
   ASSERT_TRUE(op.tensor);
+  used(op.tensor);
   EXPECT_GE(op.deviation, 0.0F);
 }
 
@@ -218,7 +218,7 @@ void ContractDevice::run(const AttentionBackward& op) {
 }
 
 void ContractDevice::expect_cache(const AttentionShape& s, const Tensor& keys, const Tensor& values,
-                                  std::int64_t length) const {
+                                  std::int64_t length) {
   const Shape cache = {s.batch, keys.shape()[1], s.kv_heads, s.head_dim};
   expect(keys, cache);
   expect(values, cache);

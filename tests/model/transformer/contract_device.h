@@ -10,7 +10,7 @@ namespace vramfit {
 /// Runs nothing and checks that the step program keeps its side of every op's contract: tensors
 /// that are alive, of the shapes and dtypes that the op's struct states, and workspaces as large as
 /// their functions say. A real device would read or write beside them.
-class ContractDevice final : public Device {
+class ContractDevice : public Device {
  public:
   /// `dtype`: what weights and activations are stored in.
   explicit ContractDevice(DType dtype) : dtype_(dtype) {}
@@ -44,15 +44,21 @@ class ContractDevice final : public Device {
   void run(const Argmax& op) override;
   void run(const OptimizerStep& op) override;
 
+ protected:
+  /// Told of every tensor that an op reads or writes.
+  virtual void used(const Tensor& /*tensor*/) {}
+
  private:
+  void expect_tensor(const Tensor& tensor, DType dtype, const Shape& shape);
+  void expect_room(const Tensor& workspace, std::uint64_t bytes);
   /// In the model's dtype.
-  void expect(const Tensor& tensor, const Shape& shape) const;
-  void expect_optional(const Tensor* tensor, bool present, const Shape& shape) const;
+  void expect(const Tensor& tensor, const Shape& shape);
+  void expect_optional(const Tensor* tensor, bool present, const Shape& shape);
   /// In the accumulation dtype.
-  void expect_sums(const Tensor& tensor, const Shape& shape) const;
-  void expect_gemm_workspace(const Tensor& tensor) const;
+  void expect_sums(const Tensor& tensor, const Shape& shape);
+  void expect_gemm_workspace(const Tensor& tensor);
   void expect_cache(const AttentionShape& shape, const Tensor& keys, const Tensor& values,
-                    std::int64_t length) const;
+                    std::int64_t length);
 
   DType dtype_;
   int optimizer_steps_ = 0;

@@ -82,6 +82,21 @@ TEST(LedgerOfRuns, LiveBlocksNeverOverlapAndEachIsFreedOnce) {
   }
 }
 
+TEST(RunReport, PeakOfAStepIsThatOfItsOwnStages) {
+  RunReport report;
+  const auto add = [&](int step, std::uint64_t peak) {
+    report.stages.push_back({Stage::Forward, step, 0, 0, peak, 0, {}, false});
+  };
+  add(0, 7);
+  add(1, 5);
+  add(1, 9);
+  add(2, 4);
+  EXPECT_EQ(report.peak_of_step(0), 7U);
+  EXPECT_EQ(report.peak_of_step(1), 9U);
+  EXPECT_EQ(report.peak_of_step(2), 4U);
+  EXPECT_EQ(report.peak_of_step(3), 0U);
+}
+
 // The estimator's answer rests on this: capacity says whether a run completes, and nothing else.
 TEST(LedgerOfRuns, ALimitedRunIsTheUnlimitedOneUpToWhereMemoryEnds) {
   TrainingOptions options;

@@ -14,14 +14,14 @@ export PATH := $(CURDIR)/build/venv/bin:$(PATH)
 
 SOURCES = git ls-files --cached --others --exclude-standard -- $(1)
 
-.PHONY: tables measure test build format lint clean help system
+.PHONY: tables test measure build format lint clean help system
 
-tables: build build/venv/tables.stamp  ## the article's tables and figures, in build/report/
+tables: build build/venv/tables.stamp  ## the article's tables and figures, in build/report/ (RUN=FILE: a run of data/runs)
 	mkdir -p build/report
-	build/bench --benchmark_out=build/report/bench.json --benchmark_out_format=json
-	python -m vramfit_plots
+	build/bench --device=virtual:h200 --benchmark_out=build/report/bench.json --benchmark_out_format=json
+	python -m vramfit_plots $(if $(RUN),--measured $(RUN))
 
-measure: build  ## the same rows on this machine's GPU, kept in data/runs/
+measure: build  ## this machine's GPU: the rows that answer the article, into data/runs/
 	scripts/measure
 
 test: build build/asan/build.ninja build/venv/tables.stamp  ## every test: release, sanitizers, Python

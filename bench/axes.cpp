@@ -32,7 +32,8 @@ const std::array<AxisInfo, kAxes>& axes() {
       {"attention", "attn", "flash", "flash, cublas"},
       {"accumulate", "accumulate", "1", "micro-batches in a training step"},
       {"generate", "generate", "1", "new tokens a sequence"},
-      {"gpu", "gpu", "", "cards, or sizes such as 24GB, whose cliff OomCliff looks for, and that a real\n"
+      {"gpu", "gpu", "",
+       "cards, or sizes such as 24GB, whose cliff OomCliff looks for, and that a real\n"
        "device is to behave as in the other rows"},
   }};
   return kTable;

@@ -73,9 +73,8 @@ pid_t start(const Command& command, int answer) {
   posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, answer, kAnswer);
   pid_t child = 0;
-  const int error =
-      posix_spawn(&child, command.program.c_str(), &actions, nullptr, pointers(arguments).data(),
-                  pointers(environment).data());
+  const int error = posix_spawn(&child, command.program.c_str(), &actions, nullptr,
+                                pointers(arguments).data(), pointers(environment).data());
   posix_spawn_file_actions_destroy(&actions);
   if (error == 0) return child;
   throw std::runtime_error(command.program + " could not be started: " + std::strerror(error));

@@ -15,7 +15,8 @@ constexpr const char* kCardFacts[] = {
 std::string overheads(const Target& target) {
   std::string text;
   for (const Card* card : target.cards()) {
-    text += (text.empty() ? "" : "; ") + card->name + ": " + card->overhead.source;
+    text += (text.empty() ? "" : "; ") + card->name + ": " + card->overhead.source + " (" +
+            std::to_string(card->overhead.total()) + " bytes)";
   }
   return text;
 }

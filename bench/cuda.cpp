@@ -34,8 +34,8 @@ std::string module_loading() {
 
 /// The overhead that was measured on such a GPU with such a driver, where that was kept.
 std::optional<Overhead> measured_overhead(const GpuInfo& gpu) {
-  const auto path = data_file("gpus.json").parent_path() / "gpus" /
-                    profile_name(gpu.name, gpu.driver, gpu.cuda);
+  const auto path =
+      data_file("gpus.json").parent_path() / "gpus" / profile_name(gpu.name, gpu.driver, gpu.cuda);
   if (!std::filesystem::exists(path)) return std::nullopt;
   return read_profile(path).overhead;
 }

@@ -15,8 +15,8 @@ using Conditions = std::map<std::string, std::string>;
 /// The same from a report's context and the flags that rows are run with.
 Conditions conditions_of(Conditions context, const std::vector<std::string>& flags);
 
-/// Rows that are done, as a file of JSON lines, each with the conditions it was measured under: what
-/// a killed sweep leaves behind.
+/// Rows that are done, as a file of JSON lines, each with the conditions it was measured under:
+/// what a killed sweep leaves behind.
 class Journal {
  public:
   /// `path` "" keeps nothing. `resume` keeps what the file holds, and finds of it what was measured

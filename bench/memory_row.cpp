@@ -56,8 +56,7 @@ Measurement count_measured(Counters& counters, const Case& c, const Workload& wo
   Measurement measured = measure(c, workload, steps);
   count_run(counters, "mem", measured.report);
   count_device_use(counters, c, measured);
-  const bool equal =
-      !first_difference(measured.report.events, rehearse(c, workload, steps).events);
+  const bool equal = !first_difference(measured.report.events, rehearse(c, workload, steps).events);
   counters.set("ledger_equal", equal ? 1.0 : 0.0);
   return measured;
 }

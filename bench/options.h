@@ -18,9 +18,10 @@ struct Options {
   AxisLists axes;                     ///< values typed for an axis, canonical
 
   MeasuringOptions measuring;
-  std::optional<std::string> profile;        ///< a file with the GPU's overhead
-  std::optional<std::string> write_profile;  ///< a file for it; "" where it shall have its usual name
-  std::string journal;                       ///< a file; "" for none
+  std::optional<std::string> profile;  ///< a file with the GPU's overhead
+  std::optional<std::string>
+      write_profile;    ///< a file for it; "" where it shall have its usual name
+  std::string journal;  ///< a file; "" for none
   bool resume = false;
   bool article_printout = false;
   std::string row;  ///< not "": this process is to run that row for another

@@ -94,8 +94,7 @@ Result OverheadRows::run(const std::string& name) {
 
 std::string OverheadRows::profile(const std::map<std::string, std::string>& facts) {
   Json overhead = {{"source", "measured on " + facts.at("gpu") + ", driver " + facts.at("driver") +
-                                  ", CUDA " + facts.at("cuda") + ", commit " +
-                                  facts.at("commit")}};
+                                  ", CUDA " + facts.at("cuda") + ", commit " + facts.at("commit")}};
   for (const char* part : kParts) overhead[part] = stated(spread_of(values(part)));
   Json json = {{"schema", 1}, {"overhead", overhead}};
   for (const char* fact : {"gpu", "driver", "cuda", "cublas", "cudnn"}) json[fact] = facts.at(fact);

@@ -26,7 +26,8 @@ Spread spread_of(std::vector<double> values);
 
 /// The rows Overhead/…: what is gone of the card before a run allocates anything, by part, each
 /// figure the median of five fresh processes. `modules:lazy` is code that a small run makes the
-/// driver load; `modules:eager` the same and whatever else is loaded with CUDA_MODULE_LOADING=EAGER.
+/// driver load; `modules:eager` the same and whatever else is loaded with
+/// CUDA_MODULE_LOADING=EAGER.
 class OverheadRows {
  public:
   static constexpr int kProcesses = 5;

@@ -27,22 +27,22 @@ constexpr double kLatencySeconds = 0.1;
 }  // namespace
 
 void Registry::add(const std::string& name, const std::function<Result()>& run) {
-  add_benchmark(name, [this, run](::benchmark::State& state) {
-    Result result;
-    while (state.KeepRunning()) {
-      result = run();
-      if (result.error.empty()) {
-        state.SetIterationTime(result.seconds);
-      } else {
-        ++failures_;
-        return state.SkipWithError(result.error.c_str());
-      }
+  const auto report_row = [this, run](::benchmark::State& state) { report(state, run); };
+  add_benchmark(name, report_row)->UseManualTime()->Iterations(1);
+}
+
+void Registry::report(::benchmark::State& state, const std::function<Result()>& run) {
+  Result result;
+  while (state.KeepRunning()) {
+    result = run();
+    if (!result.error.empty()) {
+      ++failures_;
+      return state.SkipWithError(result.error.c_str());
     }
-    for (const auto& [counter, value] : result.counters.values()) state.counters[counter] = value;
-    state.SetLabel(result.label);
-  })
-      ->UseManualTime()
-      ->Iterations(1);
+    state.SetIterationTime(result.seconds);
+  }
+  for (const auto& [counter, value] : result.counters.values()) state.counters[counter] = value;
+  state.SetLabel(result.label);
 }
 
 void Registry::add(const LatencyBenchmark& latency, bool briefly) {

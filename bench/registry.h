@@ -21,6 +21,8 @@ class Registry {
   int failures() const { return failures_; }
 
  private:
+  void report(::benchmark::State& state, const std::function<Result()>& run);
+
   int failures_ = 0;
 };
 

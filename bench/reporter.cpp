@@ -9,27 +9,26 @@ namespace {
 using Run = ::benchmark::BenchmarkReporter::Run;
 using ::benchmark::UserCounters;
 
-constexpr const char* kHeadline[] = {
-    "mem_allocated",
-    "mem_reserved",
-    "mem_device_used",
-    "mem_unattributed",
-    "pred_allocated",
-    "pred_reserved",
-    "pred_device_used",
-    "article_allocated",
-    "mem_max_batch",
-    "pred_max_batch",
-    "article_max_batch",
-    "oom",
-    "ledger_equal",
-    "pred_kv_bytes_per_token",
-    "tokens_per_second",
-    "prefill_tokens_per_second",
-    "decode_tokens_per_second",
-    "min",
-    "median",
-    "max"};
+constexpr const char* kHeadline[] = {"mem_allocated",
+                                     "mem_reserved",
+                                     "mem_device_used",
+                                     "mem_unattributed",
+                                     "pred_allocated",
+                                     "pred_reserved",
+                                     "pred_device_used",
+                                     "article_allocated",
+                                     "mem_max_batch",
+                                     "pred_max_batch",
+                                     "article_max_batch",
+                                     "oom",
+                                     "ledger_equal",
+                                     "pred_kv_bytes_per_token",
+                                     "tokens_per_second",
+                                     "prefill_tokens_per_second",
+                                     "decode_tokens_per_second",
+                                     "min",
+                                     "median",
+                                     "max"};
 
 bool is_headline(const std::string& counter) {
   return std::any_of(std::begin(kHeadline), std::end(kHeadline),

@@ -55,8 +55,8 @@ Target::Target(const std::string& device, const MeasuringOptions& measuring,
 }
 
 const Card& Target::card(const std::string& name) {
-  const auto kept = std::find_if(kept_.begin(), kept_.end(),
-                                 [&](const Card& card) { return card.name == name; });
+  const auto kept =
+      std::find_if(kept_.begin(), kept_.end(), [&](const Card& card) { return card.name == name; });
   return kept != kept_.end() ? *kept : keep(make_card(name));
 }
 

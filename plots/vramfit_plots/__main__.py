@@ -9,6 +9,7 @@ from vramfit_plots.errors import BadInputError
 from vramfit_plots.files import data_dir
 from vramfit_plots.inputs import load_inputs
 from vramfit_plots.report import write_report
+from vramfit_plots.run import newest_run
 
 _EXIT_BAD_INPUT = 2
 
@@ -22,6 +23,11 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
         help="what build/bench wrote with --benchmark_out_format=json (%(default)s)",
     )
     parser.add_argument(
+        "--measured",
+        type=Path,
+        help="a measured run to set beside it (default: the newest of data/runs, if there is one)",
+    )
+    parser.add_argument(
         "--out", type=Path, default=Path("build/report"), help="a folder (%(default)s)"
     )
     parser.add_argument(
@@ -33,7 +39,9 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
 def main(argv: Sequence[str] | None = None) -> int:
     arguments = _arguments(argv)
     try:
-        page = write_report(load_inputs(arguments.run, arguments.data), arguments.out)
+        measured = arguments.measured or newest_run(arguments.data / "runs")
+        inputs = load_inputs(arguments.run, arguments.data, measured)
+        page = write_report(inputs, arguments.out)
     except BadInputError as error:
         print(f"vramfit_plots: error: {error}", file=sys.stderr)
         return _EXIT_BAD_INPUT

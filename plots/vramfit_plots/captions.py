@@ -54,7 +54,10 @@ def versions(inputs: Inputs) -> str:
 
 
 def commit(inputs: Inputs) -> str:
-    return inputs.run.context.get("commit", "unknown")
+    """The program's; both, where what was measured is not what predicts now."""
+    own = inputs.run.context.get("commit", "unknown")
+    predicted_by = inputs.run.context.get("predicted_by", own)
+    return own if predicted_by == own else f"{own} (predictions: {predicted_by})"
 
 
 def device_flag(inputs: Inputs) -> str:

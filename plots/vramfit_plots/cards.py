@@ -7,7 +7,7 @@ from vramfit_plots.errors import BadInputError
 from vramfit_plots.files import read_json
 
 # What is gone from a card before a run allocates anything.
-_TAKEN = ("driver_reserved", "context", "cublaslt", "cudnn")
+_TAKEN = ("driver_reserved", "context", "cublaslt", "cudnn", "modules")
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ def load_cards(path: Path) -> dict[str, Card]:
             title=card["title"],
             vram=card["total_bytes"]["value"],
             driver_reserved=overhead["driver_reserved"]["bytes"],
-            overhead=sum(overhead[part]["bytes"] for part in _TAKEN),
+            overhead=sum(overhead[part]["bytes"] for part in _TAKEN if part in overhead),
             assumed_from=assumed_from,
         )
     return cards

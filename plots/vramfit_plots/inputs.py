@@ -12,7 +12,7 @@ from vramfit_plots.cells import Cell
 from vramfit_plots.errors import AbsentError, BadInputError
 from vramfit_plots.models import Model, load_models
 from vramfit_plots.reference import Reference, load_reference
-from vramfit_plots.run import Run, load_run, peak_stage
+from vramfit_plots.run import Run, beside, load_run, peak_stage
 from vramfit_plots.sources import ARTICLE, COUNTED
 from vramfit_plots.units import gb
 
@@ -62,9 +62,12 @@ def _joined(rows: pd.DataFrame, reference: pd.DataFrame) -> pd.DataFrame:
     return rows.combine_first(reference)
 
 
-def load_inputs(run_path: Path, data: Path) -> Inputs:
-    """Throws BadInputError that names the file or folder where something is not as it should be."""
+def load_inputs(run_path: Path, data: Path, measured: Path | None = None) -> Inputs:
+    """`measured` is a run on a GPU, to be set beside the other. Throws BadInputError that names the
+    file or folder where something is not as it should be."""
     run = load_run(run_path)
+    if measured is not None:
+        run = beside(load_run(measured), run)
     try:
         return _with_data(run, data)
     except KeyError as error:

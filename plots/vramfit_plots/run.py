@@ -64,6 +64,25 @@ def peak_stage(label: str) -> str:
     return match[1].strip() if match else ""
 
 
+def beside(measured: Run, predicted: Run) -> Run:
+    """One run of both, under the measured one's context. A row that both hold is predicted as the
+    newer program does, but for what the card loses: that rests on the measured card's profile."""
+    own = predicted.rows
+    if "pred_device_used" in measured.rows:
+        own = own.drop(columns="pred_device_used", errors="ignore")
+        kept = measured.rows["pred_device_used"].combine_first(predicted.rows["pred_device_used"])
+        own = own.join(kept)
+    names = [*own.index, *measured.rows.index.difference(own.index, sort=False)]
+    context = {**measured.context, "predicted_by": predicted.context.get("commit", "unknown")}
+    return Run(measured.path, context, own.combine_first(measured.rows).reindex(names))
+
+
+def newest_run(folder: Path) -> Path | None:
+    """The latest measured run under data/runs, by its own date."""
+    runs = sorted(folder.glob("*/*/*.json"))
+    return max(runs, key=lambda path: read_json(path)["context"].get("date", ""), default=None)
+
+
 def load_run(path: Path) -> Run:
     """Throws BadInputError where the file holds no run of ours."""
     if not path.exists():

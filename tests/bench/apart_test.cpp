@@ -31,8 +31,9 @@ class Apart : public testing::Test {
 
   /// Three rows into out_.
   Ended sweep(const std::string& more) {
-    return run_bench(kTiny + kNoSpeed + "--benchmark_filter=Training --batch=1,2,3 --benchmark_out='" + out_ +
-                     "' " + more);
+    return run_bench(kTiny + kNoSpeed +
+                     "--benchmark_filter=Training --batch=1,2,3 --benchmark_out='" + out_ + "' " +
+                     more);
   }
   Json report() const { return Json::parse(std::ifstream(out_)); }
 
@@ -48,8 +49,8 @@ class Apart : public testing::Test {
     std::ofstream(out_ + ".journal") << entry.dump() << "\n" << second.substr(0, second.size() / 2);
   }
 
-  const std::string out_ = std::filesystem::temp_directory_path() /
-                           ("vramfit_apart_test." + std::to_string(getpid()));
+  const std::string out_ =
+      std::filesystem::temp_directory_path() / ("vramfit_apart_test." + std::to_string(getpid()));
 };
 
 TEST_F(Apart, AKilledSweepResumesWhereItStopped) {
@@ -80,8 +81,9 @@ TEST_F(Apart, SaysHowFarItIs) {
 
 TEST_F(Apart, ARowThatFailsIsAnErrorAndTheSweepGoesOn) {
   // The kernel kills what computes for more than a second.
-  const std::string endless = kTiny + "--speed-seconds=100 --benchmark_filter=Training "
-                                      "--batch=16,17 --benchmark_format=json";
+  const std::string endless = kTiny +
+                              "--speed-seconds=100 --benchmark_filter=Training "
+                              "--batch=16,17 --benchmark_format=json";
   const Ended ended = run_bench(endless, "prlimit --cpu=1:1");
   EXPECT_EQ(ended.exit, 3) << ended.err;
   EXPECT_EQ(count_of(ended.err, "bench: error: 2 rows failed"), 1) << ended.err;
@@ -92,8 +94,8 @@ TEST_F(Apart, ARowThatFailsIsAnErrorAndTheSweepGoesOn) {
 }
 
 TEST_F(Apart, TheCardToBeIsANameAndALimit) {
-  const Json small = report_of(kTiny + kNoSpeed +
-                               "--benchmark_filter=Training --batch=2,512 --vram=40MB");
+  const Json small =
+      report_of(kTiny + kNoSpeed + "--benchmark_filter=Training --batch=2,512 --vram=40MB");
   const Json& fits = row_of(small, name_of(2) + "/gpu:40MB");
   EXPECT_EQ(fits.at("oom"), 0);
   EXPECT_EQ(fits.at("pred_oom"), 0);

@@ -14,7 +14,8 @@ Json report_of_tiny(const std::string& model, const std::string& filter,
       "--device=cpu --config='" VRAMFIT_FIXTURES "/" + model +
       "/config.json' --precision=fp32,bf16 --batch=2 --seq=16 --attention=flash,cublas "
       "--speed-seconds=" +
-      speed_seconds + " "
+      speed_seconds +
+      " "
       "--benchmark_filter=" +
       filter);
 }

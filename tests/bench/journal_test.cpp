@@ -16,8 +16,8 @@ class JournalTest : public testing::Test {
 
   Journal resumed(const Conditions& conditions) { return {path_, conditions, true}; }
 
-  const std::string path_ = std::filesystem::temp_directory_path() /
-                            ("vramfit_journal_test." + std::to_string(getpid()));
+  const std::string path_ =
+      std::filesystem::temp_directory_path() / ("vramfit_journal_test." + std::to_string(getpid()));
   const Conditions here_ = {{"gpu", "NVIDIA H200"}, {"driver", "580"}};
 };
 

@@ -74,8 +74,7 @@ TEST(OverheadRows, AProcessThatFailsIsTheRowsFailure) {
 TEST(Profile, NamesWhatIsWrong) {
   expect_bad_input([] { read_profile("/no/such/file"); }, {"profile", "/no/such/file"});
   expect_bad_input([] { parse_profile(R"({"schema": 1})", "p.json"); }, {"p.json", "overhead"});
-  EXPECT_EQ(profile_name("NVIDIA H200", "580.159.04", "13.0"),
-            "nvidia-h200-580.159.04-13.0.json");
+  EXPECT_EQ(profile_name("NVIDIA H200", "580.159.04", "13.0"), "nvidia-h200-580.159.04-13.0.json");
 }
 
 }  // namespace

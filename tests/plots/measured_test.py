@@ -1,0 +1,67 @@
+"""A measured run beside a predicted one."""
+
+import pytest
+import synthetic
+from vramfit_plots.__main__ import main
+from vramfit_plots.captions import commit
+from vramfit_plots.files import data_dir
+from vramfit_plots.inputs import load_inputs
+from vramfit_plots.run import newest_run
+
+ROW = "Inference/llama2-7b/fp16/batch:8/seq:2048"
+ONLY_MEASURED = "Training/gpt2-1.5b/bf16/adamw-master/batch:16/seq:1024"
+
+
+@pytest.fixture
+def joined(tmp_path):
+    predicted, measured = synthetic.document(), synthetic.document(measured=True)
+    predicted["context"]["commit"] = "def5678"
+    rows = {row["name"]: row for row in measured["benchmarks"]}
+    rows[ROW] |= {"pred_allocated": 1.0, "pred_device_used": 2.0}
+    measured["benchmarks"] = [rows[ROW], {**rows[ROW], "name": ONLY_MEASURED}]
+    return load_inputs(
+        synthetic.write(tmp_path / "predicted.json", predicted),
+        data_dir(),
+        synthetic.write(tmp_path / "measured.json", measured),
+    )
+
+
+def test_predictions_are_the_newer_programs(joined, inputs):
+    assert joined.value(ROW, "pred_allocated") == inputs.value(ROW, "pred_allocated")
+    assert joined.value(ROW, "mem_allocated") > joined.value(ROW, "pred_allocated")
+    assert joined.value(ONLY_MEASURED, "pred_allocated") == 1.0
+
+
+def test_what_the_card_loses_rests_on_the_measured_cards_profile(joined, inputs):
+    assert joined.value(ROW, "pred_device_used") == 2.0
+    other = ROW.replace("batch:8", "batch:1")
+    assert joined.value(other, "pred_device_used") == inputs.value(other, "pred_device_used")
+    assert joined.value(other, "mem_allocated") is None
+
+
+def test_no_row_is_lost_and_the_sweeps_order_stays(joined, inputs):
+    assert [*joined.run.rows.index] == [*inputs.run.rows.index, ONLY_MEASURED]
+
+
+def test_both_programs_are_named(joined, inputs):
+    assert joined.run.measured
+    assert commit(joined) == "abc1234 (predictions: def5678)"
+    assert commit(inputs) == "abc1234"
+
+
+def test_the_newest_run_is_found_by_its_date(tmp_path):
+    assert newest_run(tmp_path / "runs") is None
+    for folder, date in (("a/1", "2026-01-02T00"), ("b/2", "2026-03-01T00"), ("c/3", "2026-02-01")):
+        content = synthetic.document(measured=True)
+        content["context"]["date"] = date
+        (tmp_path / "runs" / folder).mkdir(parents=True)
+        synthetic.write(tmp_path / "runs" / folder / "run.json", content)
+    assert newest_run(tmp_path / "runs") == tmp_path / "runs/b/2/run.json"
+
+
+def test_the_report_has_a_measured_column(tmp_path):
+    predicted = synthetic.write(tmp_path / "predicted.json", synthetic.document())
+    run = synthetic.write(tmp_path / "run.json", synthetic.document(measured=True))
+    out = tmp_path / "report"
+    assert main(["--run", str(predicted), "--measured", str(run), "--out", str(out)]) == 0
+    assert "measured on cuda:0 NVIDIA H200" in (out / "tables.md").read_text()

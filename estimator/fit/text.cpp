@@ -9,6 +9,7 @@ namespace vramfit::fit {
 namespace {
 
 constexpr double kGb = 1e9;
+constexpr double kMillion = 1e6;
 constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
 constexpr std::size_t kNameCharacters = 40;
 
@@ -35,7 +36,7 @@ std::string gb(std::uint64_t bytes, int decimals) {
   const double size = static_cast<double>(bytes) / kGb;
   const double smallest = std::pow(10.0, -decimals);
   if (bytes > 0 && size < smallest / 2) return fmt::format("<{:.{}f}", smallest, decimals);
-  return fmt::format("{:.{}f}", size, decimals);
+  return fmt::format("{:.{}f}", size, size < kMillion ? decimals : 0);
 }
 
 int table_decimals(const Estimate& estimate) { return estimate.total < 10'000'000'000 ? 3 : 2; }

@@ -102,7 +102,7 @@ TEST(Picture, AssumptionsAreSaid) {
 TEST(Picture, HoldsItsColumnsWhateverTheSizes) {
   for (const char* model : {"gpt2-124m", "llama2-7b", "llama3-70b"}) {
     for (const char* batch : {"1", "100", "10000"}) {
-      for (const char* vram : {"1GB", "150GB", "100000TB"}) {
+      for (const char* vram : {"1GB", "150GB", "1048576TiB"}) {
         Options options = ask(model);
         options.batch = batch;
         options.vram = vram;

@@ -19,6 +19,7 @@ from vramfit_plots.tables import (
     claims,
     inference,
     latency,
+    levels,
     multi_gpu,
     oom_cliff,
     sweep,
@@ -46,6 +47,7 @@ _CHAPTERS = (
     _Chapter(oom_cliff.build, figures.oom_cliff.draw, "oom_cliff"),
     _Chapter(multi_gpu.build, figures.multi_gpu.draw, "multi_gpu"),
     _Chapter(claims.build),
+    _Chapter(levels.build, figures.levels.draw, "levels"),
     _Chapter(sweep.build),
     _Chapter(latency.build),
 )

@@ -127,6 +127,7 @@ def benchmark(row: dict[str, str], measured: bool) -> dict[str, Any]:
             f"mem_{key}": value + MEASURED_ABOVE * (key != "max_batch")
             for key, value in found.items()
         }
+        result["mem_unattributed"] = 0.0
     return result
 
 

@@ -1,4 +1,4 @@
-"""What a row takes of the card beyond what its tensors were allocated: the article's "10 to 20 %"."""
+"""What a row takes of the card beyond its tensors: the article has it at 10 to 20 %."""
 
 from dataclasses import dataclass
 

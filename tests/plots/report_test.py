@@ -10,8 +10,12 @@ PICTURES = {"inference", "waterfall", "oom_cliff", "multi_gpu"}
 
 
 def run(folder, content, out="report"):
+    """The report of this run alone: the committed measurements are left out."""
     path = synthetic.write(folder / "bench.json", content)
-    return main(["--run", str(path), "--out", str(folder / out)])
+    data = folder / "data"
+    if not data.exists():
+        shutil.copytree(data_dir(), data, ignore=shutil.ignore_patterns("runs"))
+    return main(["--run", str(path), "--out", str(folder / out), "--data", str(data)])
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,5 @@
-#include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 
 #include "bench/real_device.h"
 #include "estimator/budget.h"
@@ -26,6 +26,8 @@ class GpuClock final : public Stopwatch {
  private:
   CudaDevice& device_;
 };
+
+double bytes(std::uint64_t count) { return static_cast<double>(count); }
 
 std::string module_loading() {
   const char* value = std::getenv("CUDA_MODULE_LOADING");
@@ -127,18 +129,18 @@ class Cuda final : public RealDevice {
     run(device, ledger, clock);
   }
 
-  std::map<std::string, std::uint64_t> overhead() override {
+  std::map<std::string, double> overhead() override {
     const DeviceMemory bare = device_memory();
-    std::map<std::string, std::uint64_t> parts = {{"driver_reserved", card_.vram - bare.total},
-                                                  {"context", bare.used()}};
-    parts["cublaslt"] = cublaslt_bytes();
-    parts["cudnn"] = cudnn_bytes();
+    const double handles[] = {bytes(cublaslt_bytes()), bytes(cudnn_bytes())};
     const Measurement measured = measure(bare.free, [](Device& device, Ledger& ledger) {
       return run_training(device, ledger, one_layer(), TrainingOptions{});
     });
-    const std::uint64_t used = measured.device_used.back() - measured.report.reserved;
-    parts["modules"] = used - parts["context"] - parts["cublaslt"] - parts["cudnn"];
-    return parts;
+    const double all = bytes(measured.device_used.back()) - bytes(measured.report.reserved);
+    return {{"driver_reserved", bytes(card_.vram) - bytes(bare.total)},
+            {"context", bytes(bare.used())},
+            {"cublaslt", handles[0]},
+            {"cudnn", handles[1]},
+            {"modules", all - bytes(bare.used()) - handles[0] - handles[1]}};
   }
 
  private:

@@ -114,8 +114,9 @@ int run_plan(const Options& options, const Target& target, const Plan& plan) {
   Facts facts = context_of(target);
   const std::vector<std::string> arguments = arguments_for_rows(options);
   const std::string path = target.device() != nullptr ? options.journal : "";
-  Journal journal(path, conditions_of(facts, arguments), options.resume);
+  const Conditions conditions = conditions_of(facts, arguments);
   note_neighbours(options, target, facts);
+  Journal journal(path, conditions, options.resume);
   for (const auto& [key, value] : facts) ::benchmark::AddCustomContext(key, value);
 
   RowRunner runner(arguments, journal, static_cast<int>(plan.selection.cases.size()));

@@ -38,6 +38,7 @@ void add_measuring_options(CLI::App& app, Options& options) {
   app.add_option("--speed-seconds", options.measuring.speed_seconds,
                  "to spend on timing each kind of step of a row; 0: memory only")
       ->capture_default_str()
+      ->take_last()
       ->group(group);
   app.add_flag("--tf32", options.measuring.tf32, "fp32 GEMMs with 10 bits of mantissa")
       ->group(group);

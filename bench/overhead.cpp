@@ -25,7 +25,7 @@ std::string mib(double bytes) { return Json(bytes / (1 << 20)).dump() + " MiB"; 
 Json stated(const Spread& spread) {
   const std::string source = "median of " + std::to_string(OverheadRows::kProcesses) +
                              " processes, from " + mib(spread.min) + " to " + mib(spread.max);
-  return {{"bytes", static_cast<std::uint64_t>(spread.median)}, {"source", source}};
+  return {{"bytes", static_cast<std::uint64_t>(std::max(spread.median, 0.0))}, {"source", source}};
 }
 
 }  // namespace

@@ -71,8 +71,9 @@ class RealDevice {
   virtual Measurement measure(std::uint64_t capacity, const Run& run) = 0;
   /// Likewise, with nothing between stages that would slow it down.
   virtual void time(std::uint64_t capacity, const TimedRun& run) = 0;
-  /// What driver and libraries take of the card in this process, by part, if it is a fresh one.
-  virtual std::map<std::string, std::uint64_t> overhead() { return {}; }
+  /// Bytes that driver and libraries take of the card in this process, by part, if it is a fresh
+  /// one.
+  virtual std::map<std::string, double> overhead() { return {}; }
 
  private:
   MeasuringOptions measuring_;

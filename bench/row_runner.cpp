@@ -21,13 +21,15 @@ Result RowRunner::run(const Case& c) {
 }
 
 Result RowRunner::measure(const Case& c) const {
-  const RunApart run_apart = [this](const Row& row) {
+  const bool apart = c.row.family->apart;
+  const RunApart run_apart = [&](const Row& row) {
     std::vector<std::string> arguments = arguments_;
+    if (!apart) arguments.emplace_back("--speed-seconds=0");  // a search asks whether it fits
     arguments.push_back("--row=" + row.name());
     return ask(this_program(arguments));
   };
   try {
-    return c.row.family->apart ? run_apart(c.row) : c.row.family->run(c, run_apart);
+    return apart ? run_apart(c.row) : c.row.family->run(c, run_apart);
   } catch (const std::exception& error) {
     return failure(error.what());
   }

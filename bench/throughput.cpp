@@ -37,8 +37,10 @@ double seconds_of(const std::function<void()>& work, Device& device, Stopwatch& 
 using Time = std::function<double(const std::function<void()>&)>;
 
 /// Calls `run` with something that times work on the row's device.
-void on_device(const Case& c, const std::function<void(Device&, Ledger&, const Time&)>& run) {
+void on_device(const Counters& counters, const Case& c,
+               const std::function<void(Device&, Ledger&, const Time&)>& run) {
   if (c.device == nullptr || c.device->measuring().speed_seconds <= 0) return;
+  if (counters.values().at("oom") != 0) return;
   const double budget = c.device->measuring().speed_seconds;
   try {
     c.device->time(c.capacity(), [&](Device& device, Ledger& ledger, Stopwatch& clock) {
@@ -47,7 +49,7 @@ void on_device(const Case& c, const std::function<void(Device&, Ledger&, const T
       });
     });
   } catch (const OutOfMemory&) {
-    // The row says so, or the kernels that tuning tries were what did not fit beside it.
+    // The row fits, but not beside the kernels that tuning tries.
   }
 }
 
@@ -62,7 +64,7 @@ double training_flops_per_token(const ModelConfig& config, std::int64_t seq) {
 }
 
 void count_speed(Counters& counters, const Case& c, const TrainingOptions& options) {
-  on_device(c, [&](Device& device, Ledger& ledger, const Time& time) {
+  on_device(counters, c, [&](Device& device, Ledger& ledger, const Time& time) {
     Trainer trainer(device, ledger, *c.config, options);
     const BatchLoader batches = random_batches(c.config->vocab, kSeed);
     const auto tokens = static_cast<double>(options.batch * options.seq * options.accumulate);
@@ -73,7 +75,7 @@ void count_speed(Counters& counters, const Case& c, const TrainingOptions& optio
 }
 
 void count_speed(Counters& counters, const Case& c, const GenerationOptions& options) {
-  on_device(c, [&](Device& device, Ledger& ledger, const Time& time) {
+  on_device(counters, c, [&](Device& device, Ledger& ledger, const Time& time) {
     Generator generator(device, ledger, *c.config, options);
     const PromptLoader prompts = [&](Device& on, Tensor& tokens) {
       on.run(FillTokens{tokens, c.config->vocab, kSeed});

@@ -1,8 +1,3 @@
-// GCC 12 under AddressSanitizer takes a part of std::regex for uninitialized (GCC bug 105562).
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#endif
-
 #include "bench/filter.h"
 
 #include "model/errors.h"

@@ -87,7 +87,8 @@ TEST_F(Apart, ARowThatFailsIsAnErrorAndTheSweepGoesOn) {
   const Ended ended = run_bench(endless, "prlimit --cpu=1:1");
   EXPECT_EQ(ended.exit, 3) << ended.err;
   EXPECT_EQ(count_of(ended.err, "bench: error: 2 rows failed"), 1) << ended.err;
-  for (const Json& row : Json::parse(ended.out).at("benchmarks")) {
+  const Json report = Json::parse(ended.out);
+  for (const Json& row : report.at("benchmarks")) {
     const std::string why = row.value("error_message", "none");
     EXPECT_EQ(why.find("the row's process died of signal "), 0U) << why;
   }

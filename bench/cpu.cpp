@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 
+#include "bench/ops/rates.h"
 #include "bench/real_device.h"
 #include "kernels/cpu/cpu_device.h"
 #include "kernels/cpu/host_source.h"
@@ -16,6 +18,9 @@ constexpr std::int64_t kMaxParameters = 20'000'000;
 constexpr std::uint64_t kMaxCardBytes = 1'000'000'000;
 /// Whose workspaces the CPU's runs have: the default virtual card's.
 constexpr Arch kArch{90};
+
+/// Beyond the caches, and soon done.
+constexpr RateSizes kSizes{128, std::uint64_t{64} << 20};
 
 /// Ops are done when they return.
 class WallClock final : public Stopwatch {
@@ -77,6 +82,17 @@ class Cpu final : public RealDevice {
     CpuDevice device(kArch);
     WallClock clock;
     run(device, ledger, clock);
+  }
+
+  Rates rates(DType dtype, double seconds) override {
+    Rates rates;
+    time(HostSource::kDefaultCapacity, [&](Device& device, Ledger& ledger, Stopwatch& clock) {
+      const auto copy = [](const Tensor& from, Tensor& to) {
+        std::memcpy(to.data(), from.data(), from.bytes());
+      };
+      rates = measure_rates(device, ledger, clock, dtype, kSizes, copy, seconds);
+    });
+    return rates;
   }
 };
 

@@ -1,6 +1,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "bench/ops/rates.h"
 #include "bench/real_device.h"
 #include "estimator/budget.h"
 #include "estimator/data_path.h"
@@ -58,6 +59,9 @@ Card card_of_gpu(const GpuInfo& gpu) {
   card.overhead_assumed = card.overhead.source.rfind("assumed", 0) == 0;
   return card;
 }
+
+/// Large enough for any GPU's best rates.
+constexpr RateSizes kSizes{8192, std::uint64_t{1} << 30};
 
 /// One layer of the article's model: the kernels of all its steps, without their memory.
 ModelConfig one_layer() {
@@ -127,6 +131,16 @@ class Cuda final : public RealDevice {
     Ledger ledger(pool);
     GpuClock clock(device);
     run(device, ledger, clock);
+  }
+
+  Rates rates(DType dtype, double seconds) override {
+    CudaDevice device(options(true));
+    CudaSource source(device_memory().free);
+    Pool pool(source);
+    Ledger ledger(pool);
+    GpuClock clock(device);
+    const auto copy = [&](const Tensor& from, Tensor& to) { device.copy(to, from); };
+    return measure_rates(device, ledger, clock, dtype, kSizes, copy, seconds);
   }
 
   std::map<std::string, double> overhead() override {

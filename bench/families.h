@@ -25,7 +25,16 @@ struct Family {
   bool apart;
   void (*check)(const Case&);  ///< throws BadInput where no such run can be
   Result (*run)(const Case&, const RunApart&);
+  /// What its result falls into, each a row of its own whose counters are called "<part>/…"; null
+  /// where a case is one row. Such families time what real devices do, and others have no rows.
+  std::vector<std::string> (*parts)(const Case&) = nullptr;
 };
+
+/// The names of the case's rows.
+std::vector<std::string> row_names(const Case& c);
+
+/// The part of a family's result that is the row of this name.
+Result part_of(const Result& whole, const Case& c, const std::string& row_name);
 
 /// In the order in which they are registered.
 const std::vector<Family>& families();
@@ -45,5 +54,7 @@ Result run_training(const Case& row, const RunApart& run_apart);
 Result run_inference(const Case& row, const RunApart& run_apart);
 Result run_kv_cache(const Case& row, const RunApart& run_apart);
 Result run_oom_cliff(const Case& row, const RunApart& run_apart);
+Result run_ops(const Case& row, const RunApart& run_apart);
+std::vector<std::string> op_parts(const Case& row);
 
 }  // namespace vramfit::bench

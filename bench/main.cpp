@@ -3,9 +3,11 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <memory>
 
 #include "bench/child.h"
 #include "bench/context.h"
+#include "bench/families.h"
 #include "bench/options.h"
 #include "bench/overhead.h"
 #include "bench/printout.h"
@@ -47,21 +49,32 @@ Selection select_rows(const Options& options, const Filter& filter, Target& targ
 
 /// Everything that is to run.
 struct Plan {
+  Filter filter;
   Selection selection;
   std::vector<std::string> overhead;
   std::vector<LatencyBenchmark> latency;
 
   std::vector<std::string> names() const {
     std::vector<std::string> names = overhead;
-    for (const Case& c : selection.cases) names.push_back(c.row.name());
+    for (const Case& c : selection.cases) {
+      for (const std::string& name : rows_of(c)) names.push_back(name);
+    }
     for (const LatencyBenchmark& row : latency) names.push_back(row.name);
     return names;
+  }
+
+  std::vector<std::string> rows_of(const Case& c) const {
+    std::vector<std::string> selected;
+    for (const std::string& name : row_names(c)) {
+      if (filter.selects(name)) selected.push_back(name);
+    }
+    return selected;
   }
 };
 
 Plan make_plan(const Options& options, Target& target, Models& models) {
   const Filter filter(options.google.filter);
-  Plan plan{select_rows(options, filter, target, models), {}, {}};
+  Plan plan{filter, select_rows(options, filter, target, models), {}, {}};
   if (target.is_gpu()) {
     for (const std::string& name : OverheadRows::names()) {
       if (filter.selects(name)) plan.overhead.push_back(name);
@@ -110,6 +123,21 @@ void write_profile(const std::string& typed, OverheadRows& overhead, const Facts
   std::cerr << "bench: the GPU's profile is in " << path.string() << "\n";
 }
 
+/// All rows of a case come of one run, which the first of them starts.
+void add_case(Registry& registry, RowRunner& runner, const Options& options,
+              const std::vector<std::string>& rows, const Case& c) {
+  const auto whole = std::make_shared<std::optional<Result>>();
+  for (const std::string& name : rows) {
+    registry.add(name, [&runner, &options, &c, whole, name] {
+      if (!*whole) *whole = runner.run(c);
+      Result result = part_of(**whole, c, name);
+      const bool waterfall = c.row.family == find_family("Training") && result.error.empty();
+      if (options.article_printout && waterfall) std::cout << article_printout(result.counters);
+      return result;
+    });
+  }
+}
+
 int run_plan(const Options& options, const Target& target, const Plan& plan) {
   Facts facts = context_of(target);
   const std::vector<std::string> arguments = arguments_for_rows(options);
@@ -125,14 +153,8 @@ int run_plan(const Options& options, const Target& target, const Plan& plan) {
   for (const std::string& name : plan.overhead) {
     registry.add(name, [&overhead, name] { return overhead.run(name); });
   }
-  for (const Case& c : plan.selection.cases) {
-    registry.add(c.row.name(), [&runner, &options, &c] {
-      Result result = runner.run(c);
-      const bool waterfall = c.row.family == find_family("Training") && result.error.empty();
-      if (options.article_printout && waterfall) std::cout << article_printout(result.counters);
-      return result;
-    });
-  }
+  for (const Case& c : plan.selection.cases)
+    add_case(registry, runner, options, plan.rows_of(c), c);
   for (const LatencyBenchmark& latency : plan.latency) {
     registry.add(latency, !options.google.min_time);
   }

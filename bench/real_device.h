@@ -32,6 +32,12 @@ class Stopwatch {
   virtual std::vector<double> laps() = 0;
 };
 
+/// What a device can do at most: what the time of its ops is held against.
+struct Rates {
+  double bytes_per_second = 0;  ///< of a large copy, read and written
+  double flops_per_second = 0;  ///< of a large GEMM on random data
+};
+
 /// How rows are to be measured. Flags say so, and a row's own process is told the same.
 struct MeasuringOptions {
   double speed_seconds = 2;     ///< to spend on timing each kind of step; 0: memory only
@@ -71,6 +77,8 @@ class RealDevice {
   virtual Measurement measure(std::uint64_t capacity, const Run& run) = 0;
   /// Likewise, with nothing between stages that would slow it down.
   virtual void time(std::uint64_t capacity, const TimedRun& run) = 0;
+  /// Measured now. `seconds`: how long for each.
+  virtual Rates rates(DType dtype, double seconds) = 0;
   /// Bytes that driver and libraries take of the card in this process, by part, if it is a fresh
   /// one.
   virtual std::map<std::string, double> overhead() { return {}; }

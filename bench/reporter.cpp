@@ -27,6 +27,10 @@ constexpr const char* kHeadline[] = {"mem_allocated",
                                      "prefill_tokens_per_second",
                                      "decode_tokens_per_second",
                                      "min",
+                                     "calls",
+                                     "bound_seconds",
+                                     "of_bound",
+                                     "ops_seconds",
                                      "median",
                                      "max"};
 

@@ -55,6 +55,11 @@ bool any_typed(const Family& family, const AxisLists& typed) {
                      [&](Axis axis) { return !typed[index(axis)].empty(); });
 }
 
+bool any_selected(const std::vector<std::string>& names, const Filter& filter) {
+  return std::any_of(names.begin(), names.end(),
+                     [&](const std::string& name) { return filter.selects(name); });
+}
+
 /// Whether some row has this value.
 bool has_value(const std::vector<Case>& cases, std::size_t axis, const std::string& value) {
   return std::any_of(cases.begin(), cases.end(),
@@ -107,8 +112,8 @@ Selection select(const std::vector<Row>& rows, const AxisLists& typed, const Fil
   std::vector<std::pair<Case, std::string>> refused;
   for (const Row& row : rows) {
     for (const Placed& placed : place(row, typed[index(Axis::Gpu)], target)) {
-      const std::string name = placed.row.name();
-      if (!filter.selects(name)) continue;
+      if (row.family->parts == nullptr && !filter.selects(placed.row.name())) continue;
+      if (row.family->parts != nullptr && target.device() == nullptr) continue;
       if (const std::string why = too_large(placed, target.device()); !why.empty()) {
         ++selection.left_out[why];
         continue;
@@ -116,12 +121,12 @@ Selection select(const std::vector<Row>& rows, const AxisLists& typed, const Fil
       const Case c{placed.row, &models[placed.row[Axis::Model]], placed.card, target.device()};
       const std::string why = objection(c);
       if (why.empty()) {
-        selection.cases.push_back(c);
+        if (any_selected(row_names(c), filter)) selection.cases.push_back(c);
       } else if (any_typed(*row.family, typed)) {
         refused.emplace_back(c, why);
         ++selection.left_out[why];
       } else {
-        refuse_row(name, why);
+        refuse_row(placed.row.name(), why);
       }
     }
   }

@@ -1,8 +1,6 @@
 #include "bench/throughput.h"
 
-#include <algorithm>
-#include <chrono>
-
+#include "bench/timing.h"
 #include "model/errors.h"
 #include "model/transformer/parameters.h"
 
@@ -10,29 +8,6 @@ namespace vramfit::bench {
 namespace {
 
 constexpr std::uint64_t kSeed = 1;
-constexpr double kFewest = 3;
-constexpr double kMost = 200;
-
-/// Median seconds of `work`, called as often as fits `budget` seconds.
-double seconds_of(const std::function<void()>& work, Device& device, Stopwatch& clock,
-                  double budget) {
-  work();
-  device.synchronize();
-  const auto start = std::chrono::steady_clock::now();
-  work();
-  device.synchronize();
-  const std::chrono::duration<double> once = std::chrono::steady_clock::now() - start;
-  const auto times = static_cast<int>(std::clamp(budget / once.count(), kFewest, kMost));
-  clock.lap();
-  for (int i = 0; i < times; ++i) {
-    work();
-    clock.lap();
-  }
-  std::vector<double> laps = clock.laps();
-  const auto middle = laps.begin() + static_cast<std::ptrdiff_t>(laps.size() / 2);
-  std::nth_element(laps.begin(), middle, laps.end());
-  return *middle;
-}
 
 using Time = std::function<double(const std::function<void()>&)>;
 

@@ -9,12 +9,10 @@ namespace vramfit::bench {
 const std::vector<Family>& families() {
   using enum Axis;
   static const std::vector<Axis> generation = {Model, Precision, Batch, Seq, Attention, Generate};
+  static const std::vector<Axis> training = {Model, Precision, Optimizer, Batch,
+                                             Seq,   Attention, Accumulate};
   static const std::vector<Family> list = {
-      {"Training",
-       {Model, Precision, Optimizer, Batch, Seq, Attention, Accumulate},
-       true,
-       check_training,
-       run_training},
+      {"Training", training, true, check_training, run_training},
       {"Inference", generation, true, check_generation, run_inference},
       {"KvCache", generation, true, check_generation, run_kv_cache},
       {"OomCliff",
@@ -22,6 +20,7 @@ const std::vector<Family>& families() {
        false,
        check_training,
        run_oom_cliff},
+      {"Ops", training, true, check_training, run_ops, op_parts},
   };
   return list;
 }
@@ -30,6 +29,27 @@ const Family* find_family(const std::string& name) {
   const auto found = std::find_if(families().begin(), families().end(),
                                   [&](const Family& family) { return name == family.name; });
   return found == families().end() ? nullptr : &*found;
+}
+
+std::vector<std::string> row_names(const Case& c) {
+  if (c.row.family->parts == nullptr) return {c.row.name()};
+  std::vector<std::string> names;
+  for (const std::string& part : c.row.family->parts(c)) {
+    names.push_back(c.row.name() + "/" + part);
+  }
+  return names;
+}
+
+Result part_of(const Result& whole, const Case& c, const std::string& row_name) {
+  if (c.row.family->parts == nullptr || !whole.error.empty()) return whole;
+  const std::string prefix = row_name.substr(c.row.name().size() + 1) + "/";
+  Result part;
+  part.label = whole.label;
+  for (const auto& [name, value] : whole.counters.values()) {
+    if (name.rfind(prefix, 0) == 0) part.counters.set(name.substr(prefix.size()), value);
+  }
+  part.seconds = part.counters.values().at("seconds");
+  return part;
 }
 
 }  // namespace vramfit::bench

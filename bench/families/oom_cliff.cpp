@@ -35,8 +35,7 @@ class RealSearch {
   RealSearch(const Case& c, const RunApart& run_apart) : case_(c), run_apart_(run_apart) {}
 
   std::int64_t largest(std::int64_t predicted) {
-    return largest_near(
-        predicted, [this](std::int64_t batch) { return fits(batch); }, kMaxBatch);
+    return largest_near(predicted, [this](std::int64_t batch) { return fits(batch); }, kMaxBatch);
   }
 
   /// Of the largest that fits; empty where none does.

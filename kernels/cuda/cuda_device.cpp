@@ -79,6 +79,13 @@ void CudaDevice::download(void* to, const Tensor& from, std::uint64_t bytes) {
   check(cudaStreamSynchronize(impl_->stream), "download");
 }
 
+void CudaDevice::copy(const Tensor& to, const Tensor& from) {
+  require_room(to, from.bytes());
+  check(cudaMemcpyAsync(to.data(), from.data(), from.bytes(), cudaMemcpyDeviceToDevice,
+                        impl_->stream),
+        "copy");
+}
+
 void CudaDevice::synchronize() {
   check(cudaStreamSynchronize(impl_->stream), "cudaStreamSynchronize");
 }

@@ -36,6 +36,9 @@ class CudaDevice : public Device {
   void download(void* to, const Tensor& from, std::uint64_t bytes) override;
   void synchronize() override;
 
+  /// Copies all of `from` to the start of `to`.
+  void copy(const Tensor& to, const Tensor& from);
+
   /// Notes when the work given so far is done, by the GPU's clock; does not wait for it.
   void lap();
   /// Seconds from each lap to the next, and forgets them. Waits for the last.

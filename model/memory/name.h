@@ -23,6 +23,9 @@ class Name {
     return result;
   }
 
+  /// Without layer and part: what the tensor is called in every layer.
+  const char* base() const { return base_; }
+
   std::string text() const {
     std::string text = layer_ < 0 ? base_ : "layers." + std::to_string(layer_) + "." + base_;
     if (part_[0] != '\0') text.append(".").append(part_);

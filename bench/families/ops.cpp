@@ -1,0 +1,67 @@
+#include <stdexcept>
+
+#include "bench/families.h"
+#include "bench/memory_row.h"
+#include "bench/ops/op_times.h"
+
+namespace vramfit::bench {
+namespace {
+
+/// The part that is about all ops together.
+constexpr const char* kStep = "step";
+
+void count_op(Counters& counters, const OpTotal& op) {
+  const auto set = [&](const char* name, double value) {
+    counters.set(op.label + "/" + name, value);
+  };
+  set("seconds", op.seconds);
+  set("bound_seconds", op.bound_seconds);
+  set("of_bound", op.bound_seconds / op.seconds);
+  set("calls", op.calls);
+  set("bytes", op.bytes);
+  set("flops", op.flops);
+}
+
+void count_step(Counters& counters, const StepTimes& times, const Rates& rates, double tokens) {
+  OpTotal sum{kStep};
+  for (const OpTotal& op : times.ops) {
+    sum.calls += op.calls;
+    sum.bytes += op.bytes;
+    sum.flops += op.flops;
+    sum.bound_seconds += op.bound_seconds;
+    sum.seconds += op.seconds;
+  }
+  counters.set("step/ops_seconds", sum.seconds);
+  sum.seconds = times.seconds;
+  count_op(counters, sum);
+  counters.set("step/tokens_per_second", tokens / times.seconds);
+  counters.set("step/bytes_per_second", rates.bytes_per_second);
+  counters.set("step/flops_per_second", rates.flops_per_second);
+}
+
+}  // namespace
+
+std::vector<std::string> op_parts(const Case& c) {
+  std::vector<std::string> parts = op_labels(*c.config, training_options(c));
+  parts.emplace_back(kStep);
+  return parts;
+}
+
+/// A training step op by op, each beside the bound that the device's own rates put to it.
+Result run_ops(const Case& c, const RunApart&) {
+  const TrainingOptions options = training_options(c);
+  const double budget = c.device->measuring().speed_seconds;
+  if (budget <= 0) throw std::runtime_error("nothing is timed with --speed-seconds=0");
+  const Rates rates = c.device->rates(options.precision, budget / 4);
+  Result result;
+  c.device->time(c.capacity(), [&](Device& device, Ledger& ledger, Stopwatch& clock) {
+    const StepTimes times = time_ops(device, ledger, clock, *c.config, options, rates, budget);
+    for (const OpTotal& op : times.ops) count_op(result.counters, op);
+    count_step(result.counters, times, rates,
+               static_cast<double>(options.batch * options.seq * options.accumulate));
+  });
+  result.label = evidence(c);
+  return result;
+}
+
+}  // namespace vramfit::bench

@@ -1,0 +1,156 @@
+#include "model/ops/cost.h"
+
+namespace vramfit {
+namespace {
+
+std::uint64_t bytes(const Tensor& tensor) { return tensor.bytes(); }
+std::uint64_t bytes(const Tensor* tensor) { return tensor == nullptr ? 0 : tensor->bytes(); }
+
+/// Of a result that is written, or read and written where it is added to.
+std::uint64_t bytes_to(const Tensor& tensor, bool accumulate) {
+  return (accumulate ? 2 : 1) * tensor.bytes();
+}
+
+/// Of `elements` of a tensor.
+std::uint64_t bytes_of(const Tensor& tensor, std::int64_t elements) {
+  return storage_bytes(tensor.dtype(), elements);
+}
+
+/// Of a product of `rows` rows with a weight or its transpose.
+double product(std::int64_t rows, const Tensor& weight) {
+  return 2 * static_cast<double>(rows) * static_cast<double>(weight.stored().elements());
+}
+
+/// Of one product of (T × d) and (d × T) a head, or of (T × T) and (T × d), its causal half.
+double attention_product(const AttentionShape& s) {
+  return static_cast<double>(s.batch * s.heads * s.head_dim) * static_cast<double>(s.seq) *
+         static_cast<double>(s.seq);
+}
+
+}  // namespace
+
+std::string OpCost::label() const {
+  std::string text = op;
+  std::string of = tensor;
+  const std::string weight = ".weight";
+  if (of.ends_with(weight)) of.resize(of.size() - weight.size());
+  return of.empty() ? text : text + ":" + of;
+}
+
+OpCost cost(const FillNormal& op) { return {"fill_normal", "", bytes(op.tensor)}; }
+OpCost cost(const FillTokens& op) { return {"fill_tokens", "", bytes(op.tokens)}; }
+
+OpCost cost(const EmbeddingForward& op) {
+  const std::uint64_t positions =
+      op.positions == nullptr ? 0 : bytes_of(*op.positions, op.tokens.shape()[1] * op.x.shape()[1]);
+  return {"embedding_forward", "", bytes(op.tokens) + positions + 2 * bytes(op.x)};
+}
+
+OpCost cost(const EmbeddingBackward& op) {
+  const std::uint64_t positions =
+      op.dpositions == nullptr ? 0 : bytes_to(*op.dpositions, op.accumulate_positions);
+  return {"embedding_backward", "",
+          bytes(op.tokens) + bytes(op.dx) + bytes_to(op.dtable, op.accumulate_table) + positions};
+}
+
+OpCost cost(const NormForward& op) {
+  return {"norm_forward", op.weight.name().base(),
+          bytes(op.x) + bytes(op.weight) + bytes(op.bias) + bytes(op.y) + bytes(op.rstd) +
+              bytes(op.mean)};
+}
+
+OpCost cost(const NormBackward& op) {
+  return {"norm_backward", op.weight.name().base(),
+          bytes(op.x) + bytes(op.rstd) + bytes(op.mean) + bytes(op.weight) + bytes(op.bias) +
+              2 * bytes(op.dy) + bytes_to(op.dx, op.accumulate_dx) + bytes(op.dweight) +
+              bytes(op.dbias)};
+}
+
+OpCost cost(const RotaryEmbedding& op) {
+  const std::int64_t rotated = op.qkv.shape()[0] * op.rotated_heads * op.head_dim;
+  return {op.backward ? "rotary_backward" : "rotary_forward", "", 2 * bytes_of(op.qkv, rotated)};
+}
+
+OpCost cost(const LinearForward& op) {
+  return {"linear_forward", op.weight.name().base(),
+          bytes(op.x) + bytes(op.weight) + bytes(op.bias) + bytes(op.residual) + bytes(op.y),
+          product(op.x.shape()[0], op.weight)};
+}
+
+OpCost cost(const LinearBackwardInput& op) {
+  return {"linear_backward_input", op.weight.name().base(),
+          bytes(op.dy) + bytes(op.weight) + bytes(op.dx), product(op.dy.shape()[0], op.weight)};
+}
+
+OpCost cost(const LinearBackwardWeight& op) {
+  return {
+      "linear_backward_weight", op.dweight.name().base(),
+      bytes(op.x) + bytes(op.dy) + bytes_to(op.dweight, op.accumulate_dweight) + bytes(op.dbias),
+      product(op.x.shape()[0], op.dweight)};
+}
+
+OpCost cost(const MlpUpForward& op) {
+  return {"mlp_up_forward", "",
+          bytes(op.x) + bytes(op.weight) + bytes(op.bias) + bytes(op.pre) + bytes(op.act),
+          product(op.x.shape()[0], op.weight)};
+}
+
+OpCost cost(const MlpDownBackward& op) {
+  return {"mlp_down_backward", "",
+          bytes(op.dy) + bytes(op.weight) + 2 * bytes(op.pre) + bytes(op.act),
+          product(op.dy.shape()[0], op.weight)};
+}
+
+// Scores, and their product with V.
+OpCost cost(const AttentionForward& op) {
+  return {"attention_forward", "",
+          bytes(op.qkv) + bytes(op.out) + bytes(op.log_sum_exp) + bytes(op.probabilities),
+          2 * attention_product(op.shape)};
+}
+
+// dV, dP, dQ and dK; Flash computes the scores again.
+OpCost cost(const AttentionBackward& op) {
+  const int products = op.form == AttentionForm::Flash ? 5 : 4;
+  return {"attention_backward", "",
+          bytes(op.qkv) + bytes(op.out) + bytes(op.dout) + bytes(op.dqkv) + bytes(op.log_sum_exp) +
+              bytes(op.probabilities),
+          products * attention_product(op.shape)};
+}
+
+OpCost cost(const KvCacheAppend& op) {
+  const std::int64_t appended = op.shape.tokens() * 2 * op.shape.kv_width();
+  return {"kv_cache_append", "", 2 * bytes_of(op.qkv, appended)};
+}
+
+OpCost cost(const AttentionDecode& op) {
+  const std::int64_t read = op.shape.batch * op.length * 2 * op.shape.kv_width();
+  return {"attention_decode", "", bytes_of(op.keys, read) + bytes(op.qkv) + bytes(op.out)};
+}
+
+// Logits of a chunk need not leave the chip, in principle.
+OpCost cost(const HeadLoss& op) {
+  return {"head_loss", "",
+          2 * bytes(op.hidden) + bytes(op.weight) + bytes(op.targets) +
+              bytes_to(op.dweight, op.accumulate_dweight),
+          3 * product(op.hidden.shape()[0], op.weight)};
+}
+
+OpCost cost(const LastToken& op) { return {"last_token", "", 2 * bytes(op.out)}; }
+
+OpCost cost(const Argmax& op) {
+  return {"argmax", "", bytes_of(op.logits, op.logits.shape()[0] * op.vocab) + bytes(op.tokens)};
+}
+
+// With a loss scale gradients are read twice: none may be used before all are known to be finite.
+OpCost cost(const OptimizerStep& op) {
+  OpCost result{"optimizer_step", ""};
+  const std::uint64_t reads = op.scaler == nullptr ? 1 : 2;
+  for (const ParameterUpdate& update : op.updates) {
+    result.bytes +=
+        reads * bytes(update.gradient) + 2 * (bytes(update.parameter) + bytes(update.master) +
+                                              bytes(update.momentum) + bytes(update.variance));
+  }
+  return result;
+}
+
+}  // namespace vramfit

@@ -9,12 +9,17 @@ CUDA_HOME ?= /usr/local/cuda
 NVCC := $(or $(shell command -v nvcc),$(wildcard $(CUDA_HOME)/bin/nvcc))
 PRESET ?= $(if $(and $(NVCC),$(wildcard kernels/cuda)),cuda,cpu)
 
+# PyTorch is the machine's own: not one of the pinned tools.
+ifndef TORCH_PYTHON
+TORCH_PYTHON := $(or $(shell command -v python3),python3)
+endif
+
 # Pinned tools in build/venv go before the system's.
 export PATH := $(CURDIR)/build/venv/bin:$(PATH)
 
 SOURCES = git ls-files --cached --others --exclude-standard -- $(1)
 
-.PHONY: tables test measure build format lint clean help system
+.PHONY: tables test measure compare-pytorch build format lint clean help system
 
 tables: build build/venv/tables.stamp  ## the article's tables and figures, in build/report/ (RUN=FILE: a run of data/runs)
 	mkdir -p build/report
@@ -23,6 +28,11 @@ tables: build build/venv/tables.stamp  ## the article's tables and figures, in b
 
 measure: build  ## this machine's GPU: the rows that answer the article, into data/runs/
 	scripts/measure
+
+compare-pytorch:  ## PyTorch and bench in turn on this GPU, into data/runs/ (ONLY=PART of a row's name, TORCH_PYTHON=FILE)
+	scripts/compare_pytorch.py --python '$(TORCH_PYTHON)' --only '$(ONLY)' --check
+	$(MAKE) build
+	scripts/compare_pytorch.py --python '$(TORCH_PYTHON)' --only '$(ONLY)'
 
 test: build build/asan/build.ninja build/venv/tables.stamp  ## every test: release, sanitizers, Python
 	scripts/test $(PRESET) asan
@@ -48,7 +58,7 @@ clean:  ## remove build/, the Python venv included
 	rm -rf build
 
 help:  ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # Everything below makes sure that what the targets above need is there, at little cost when it is.
 system:

@@ -9,7 +9,7 @@ from vramfit_plots.errors import BadInputError
 from vramfit_plots.files import data_dir
 from vramfit_plots.inputs import load_inputs
 from vramfit_plots.report import write_report
-from vramfit_plots.run import newest_run
+from vramfit_plots.run import newest_comparison, newest_run
 
 _EXIT_BAD_INPUT = 2
 
@@ -40,7 +40,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = _arguments(argv)
     try:
         measured = arguments.measured or newest_run(arguments.data / "runs")
-        inputs = load_inputs(arguments.run, arguments.data, measured)
+        comparison = newest_comparison(arguments.data / "runs")
+        inputs = load_inputs(arguments.run, arguments.data, measured, comparison)
         page = write_report(inputs, arguments.out)
     except BadInputError as error:
         print(f"vramfit_plots: error: {error}", file=sys.stderr)

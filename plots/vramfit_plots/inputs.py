@@ -9,6 +9,7 @@ import pandas as pd
 from vramfit_plots.article import Article, load_article
 from vramfit_plots.cards import Card, load_cards
 from vramfit_plots.cells import Cell
+from vramfit_plots.comparison import Comparison, load_comparison
 from vramfit_plots.errors import AbsentError, BadInputError
 from vramfit_plots.models import Model, load_models
 from vramfit_plots.reference import Reference, load_reference
@@ -25,6 +26,7 @@ class Inputs:
     cards: Mapping[str, Card]
     reference: Reference
     rows: pd.DataFrame  # the run's and the reference's counters by row name
+    comparison: Comparison | None = None  # with PyTorch on the same card, where there is one
 
     def value(self, row: str | None, counter: str) -> float | None:
         """A counter; None where the run does not hold the row or the counter."""
@@ -62,19 +64,22 @@ def _joined(rows: pd.DataFrame, reference: pd.DataFrame) -> pd.DataFrame:
     return rows.combine_first(reference)
 
 
-def load_inputs(run_path: Path, data: Path, measured: Path | None = None) -> Inputs:
+def load_inputs(
+    run_path: Path, data: Path, measured: Path | None = None, comparison: Path | None = None
+) -> Inputs:
     """`measured` is a run on a GPU, to be set beside the other. Throws BadInputError that names the
     file or folder where something is not as it should be."""
     run = load_run(run_path)
     if measured is not None:
         run = beside(load_run(measured), run)
+    compared = load_comparison(comparison) if comparison else None
     try:
-        return _with_data(run, data)
+        return _with_data(run, data, compared)
     except KeyError as error:
         raise BadInputError(f"{data}: not as its README describes it: no {error}") from None
 
 
-def _with_data(run: Run, data: Path) -> Inputs:
+def _with_data(run: Run, data: Path, comparison: Comparison | None) -> Inputs:
     models = load_models(data / "models")
     reference = load_reference(data / "reference", models)
     return Inputs(
@@ -84,4 +89,5 @@ def _with_data(run: Run, data: Path) -> Inputs:
         cards=load_cards(data / "gpus.json"),
         reference=reference,
         rows=_joined(run.rows, reference.rows),
+        comparison=comparison,
     )

@@ -17,6 +17,7 @@ from vramfit_plots.figures.picture import Picture
 from vramfit_plots.inputs import Inputs
 from vramfit_plots.tables import (
     claims,
+    comparison,
     inference,
     latency,
     levels,
@@ -48,6 +49,7 @@ _CHAPTERS = (
     _Chapter(multi_gpu.build, figures.multi_gpu.draw, "multi_gpu"),
     _Chapter(claims.build),
     _Chapter(levels.build, figures.levels.draw, "levels"),
+    _Chapter(comparison.build),
     _Chapter(sweep.build),
     _Chapter(latency.build),
 )

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from vramfit_plots.files import read_json
 # Google Benchmark appends how it ran to a name; our own axes never look like this.
 _HOW_IT_RAN = re.compile(r"(/(iterations|repeats|min_time|threads):[^/]+|/(real|manual)_time)+$")
 _MILLISECONDS = {"ns": 1e-6, "us": 1e-3, "ms": 1.0, "s": 1e3}
+_COMPARISON = "-compare.json"  # ends the name of what is no run of bench
 _PEAK = re.compile(r"peak in ([^;]+)")
 
 _MAKE_ONE = "make one with `build/bench --benchmark_out=FILE --benchmark_out_format=json`"
@@ -77,10 +78,22 @@ def beside(measured: Run, predicted: Run) -> Run:
     return Run(measured.path, context, own.combine_first(measured.rows).reindex(names))
 
 
+def _newest(files: Iterable[Path]) -> Path | None:
+    """By the date that each says itself."""
+    return max(
+        sorted(files), key=lambda path: read_json(path)["context"].get("date", ""), default=None
+    )
+
+
 def newest_run(folder: Path) -> Path | None:
-    """The latest measured run under data/runs, by its own date."""
-    runs = sorted(folder.glob("*/*/*.json"))
-    return max(runs, key=lambda path: read_json(path)["context"].get("date", ""), default=None)
+    """The latest measured run under data/runs."""
+    files = folder.glob("*/*/*.json")
+    return _newest(path for path in files if not path.name.endswith(_COMPARISON))
+
+
+def newest_comparison(folder: Path) -> Path | None:
+    """The latest comparison with PyTorch under data/runs."""
+    return _newest(folder.glob(f"*/*/*{_COMPARISON}"))
 
 
 def load_run(path: Path) -> Run:

@@ -6,7 +6,7 @@ from vramfit_plots.__main__ import main
 from vramfit_plots.captions import commit
 from vramfit_plots.files import data_dir
 from vramfit_plots.inputs import load_inputs
-from vramfit_plots.run import newest_run
+from vramfit_plots.run import newest_comparison, newest_run
 
 ROW = "Inference/llama2-7b/fp16/batch:8/seq:2048"
 ONLY_MEASURED = "Training/gpt2-1.5b/bf16/adamw-master/batch:16/seq:1024"
@@ -57,6 +57,18 @@ def test_the_newest_run_is_found_by_its_date(tmp_path):
         (tmp_path / "runs" / folder).mkdir(parents=True)
         synthetic.write(tmp_path / "runs" / folder / "run.json", content)
     assert newest_run(tmp_path / "runs") == tmp_path / "runs/b/2/run.json"
+
+
+def test_a_comparison_is_no_run(tmp_path):
+    folder = tmp_path / "runs/h200/580"
+    folder.mkdir(parents=True)
+    content = synthetic.document(measured=True)
+    for name, date in (("a", "2026-01"), ("a-compare", "2026-02"), ("b-compare", "2026-03")):
+        content["context"]["date"] = date
+        synthetic.write(folder / f"{name}.json", content)
+    assert newest_run(tmp_path / "runs") == folder / "a.json"
+    assert newest_comparison(tmp_path / "runs") == folder / "b-compare.json"
+    assert newest_comparison(tmp_path) is None
 
 
 def test_the_report_has_a_measured_column(tmp_path):

@@ -1,0 +1,71 @@
+"""Speed and memory beside PyTorch's, both measured in turn on one GPU."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from vramfit_plots.captions import Caption
+from vramfit_plots.comparison import Comparison, Pair
+from vramfit_plots.inputs import Inputs
+from vramfit_plots.tables.table import Table
+from vramfit_plots.units import MISSING, OOM, gb, number
+
+_FIGURES: dict[str, tuple[str, Callable[[float], str]]] = {
+    "tokens_per_second": ("tokens/s", number),
+    "allocated": ("allocated, GB", gb),
+    "reserved": ("reserved, GB", gb),
+    "device_used": ("device used, GB", gb),
+}
+_FAILED = "failed"
+_VERSIONS = {
+    "driver": "driver",
+    "cuda": "CUDA",
+    "torch": "PyTorch",
+    "transformers": "transformers",
+    "commit": "commit",
+}
+
+
+def _side(result: Mapping[str, Any], figure: str) -> str:
+    if "oom" in result:
+        return OOM
+    if "error" in result:
+        return _FAILED
+    value = result.get(figure)
+    return MISSING if value is None else _FIGURES[figure][1](value)
+
+
+def _entry(pair: Pair, figure: str) -> str:
+    """The ratio, and small what it is of."""
+    ratio = pair.ratio(figure)
+    head = MISSING if ratio is None else number(ratio, 2)
+    return f"{head}\n{_side(pair.ours, figure)} / {_side(pair.theirs, figure)}"
+
+
+def _caption(comparison: Comparison) -> Caption:
+    context = comparison.context
+    versions = [f"{word} {context[key]}" for key, word in _VERSIONS.items() if key in context]
+    return Caption(
+        note="Each cell: ours over PyTorch's, and below it both. Above 1 is faster, below 1 less "
+        "memory. Peaks over all steps in GB (1e9 bytes), the median step's tokens/s; the same "
+        "model, batch and length on both sides, each side in a process of its own.",
+        evidence=f"Measured on {', '.join([context['gpu'], *versions])}.",
+        command=context.get("command", ""),
+    )
+
+
+def build(inputs: Inputs) -> list[Table]:
+    if inputs.comparison is None:
+        return []
+    return [
+        Table(
+            key="comparison",
+            title="Against PyTorch on the same card",
+            headings=["row", "PyTorch", *(heading for heading, _ in _FIGURES.values())],
+            rows=[
+                [pair.row, pair.mode, *(_entry(pair, figure) for figure in _FIGURES)]
+                for pair in inputs.comparison.pairs
+            ],
+            caption=_caption(inputs.comparison),
+            text_columns=frozenset({0, 1}),
+        )
+    ]

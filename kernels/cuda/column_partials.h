@@ -6,9 +6,15 @@
 
 namespace vramfit::gpu {
 
-/// to (+)= the sums of the `groups` rows of `partials`, rounded once. to: as many elements as a row
-/// has columns.
-void sum_partials(const float* partials, std::int64_t groups, const Tensor& to, bool accumulate,
-                  cudaStream_t stream);
+/// Where column sums go.
+struct ColumnTarget {
+  const Tensor* to;  ///< (width); null: nowhere
+  bool accumulate;   ///< to += rather than =
+};
+
+/// Adds up partial sums, always in the same order: those of `first`, (groups, width), and right
+/// behind them those of `second`, in one launch.
+void sum_partials(const float* partials, std::int64_t groups, const ColumnTarget& first,
+                  const ColumnTarget& second, cudaStream_t stream);
 
 }  // namespace vramfit::gpu

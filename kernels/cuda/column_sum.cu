@@ -45,20 +45,30 @@ __global__ void __launch_bounds__(kWarp* kWarps)
   }
 }
 
-/// A block sums a warp's width of columns.
+/// Warps for the sums of partials: as many as there can be, so that all loads are on their way at
+/// once.
+constexpr int kPartialWarps = 32;
+
 template <typename T>
-__global__ void __launch_bounds__(kWarp* kWarps)
-    sum_partials_kernel(const float* partials, int groups, std::int64_t width, T* to,
-                        bool accumulate) {
-  __shared__ float sums[kWarps][kWarp];
+struct Targets {
+  T* to[2];
+  bool accumulate[2];
+};
+
+/// A block sums a warp's width of columns of one target.
+template <typename T>
+__global__ void __launch_bounds__(kWarp* kPartialWarps)
+    sum_partials_kernel(const float* partials, int groups, std::int64_t width, Targets<T> targets) {
+  __shared__ float sums[kPartialWarps][kWarp];
   const int lane = static_cast<int>(threadIdx.x);
   const int warp = static_cast<int>(threadIdx.y);
   const std::int64_t column = std::int64_t{blockIdx.x} * kWarp + lane;
+  const float* own = partials + blockIdx.y * groups * width;
   float sum = 0;
   if (column < width) {
 #pragma unroll 8
-    for (int group = warp; group < groups; group += kWarps) {
-      sum += partials[group * width + column];
+    for (int group = warp; group < groups; group += kPartialWarps) {
+      sum += own[group * width + column];
     }
   }
   sums[warp][lane] = sum;
@@ -66,20 +76,23 @@ __global__ void __launch_bounds__(kWarp* kWarps)
   if (warp > 0 || column >= width) return;
   Floats<1> total{};
 #pragma unroll
-  for (int w = 0; w < kWarps; ++w) total[0] += sums[w][lane];
-  put<T, 1>(to + column, total, accumulate);
+  for (int w = 0; w < kPartialWarps; ++w) total[0] += sums[w][lane];
+  put<T, 1>(targets.to[blockIdx.y] + column, total, targets.accumulate[blockIdx.y]);
 }
 
 }  // namespace
 
-void gpu::sum_partials(const float* partials, std::int64_t groups, const Tensor& to,
-                       bool accumulate, cudaStream_t stream) {
-  const std::int64_t width = to.stored().elements();
-  with_element(to.dtype(), [&](auto element) {
+void gpu::sum_partials(const float* partials, std::int64_t groups, const ColumnTarget& first,
+                       const ColumnTarget& second, cudaStream_t stream) {
+  const std::int64_t width = first.to->stored().elements();
+  const unsigned count = second.to == nullptr ? 1 : 2;
+  with_element(first.to->dtype(), [&](auto element) {
     using T = decltype(element);
-    start({"sum_partials", ceil_divide(width, kWarp), dim3(kWarp, kWarps), stream},
-          sum_partials_kernel<T>, partials, static_cast<int>(groups), width, to.as<T>(),
-          accumulate);
+    const Targets<T> targets = {{first.to->as<T>(), count == 2 ? second.to->as<T>() : nullptr},
+                                {first.accumulate, second.accumulate}};
+    const dim3 grid(static_cast<unsigned>(ceil_divide(width, kWarp)), count);
+    start({"sum_partials", grid, dim3(kWarp, kPartialWarps), stream}, sum_partials_kernel<T>,
+          partials, static_cast<int>(groups), width, targets);
   });
 }
 
@@ -101,7 +114,7 @@ void launch(const ColumnSum& op, cudaStream_t stream) {
             rows, packs, partials);
     });
   });
-  sum_partials(partials, groups, op.to, op.accumulate, stream);
+  sum_partials(partials, groups, {&op.to, op.accumulate}, {nullptr, false}, stream);
 }
 
 }  // namespace vramfit

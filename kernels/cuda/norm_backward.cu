@@ -1,6 +1,7 @@
 #include "kernels/cuda/column_partials.h"
 #include "kernels/cuda/dispatch.cuh"
 #include "kernels/cuda/launch.h"
+#include "kernels/cuda/team_sums.cuh"
 
 namespace vramfit {
 namespace {
@@ -15,7 +16,6 @@ using namespace gpu;
 /// fill the GPU at once.
 constexpr int kBlockThreads = 512;
 constexpr int kMostTeams = 8;
-constexpr int kTeamWarps = kBlockThreads / kWarp;
 
 template <typename T>
 struct Rows {
@@ -67,30 +67,6 @@ class Fetched {
   int step_;
 };
 
-/// Sums over a team, for each of its threads. One barrier a call: two buffers in turn, and no
-/// thread comes to the next but one before all have left this one.
-struct TeamSums {
-  float2 buffers[2][kMostTeams][kTeamWarps];
-
-  /// Of both, or of `a` alone.
-  template <bool kBoth>
-  __device__ float2 sum(float a, float b, int turn) {
-    const int warps = static_cast<int>(blockDim.x) / kWarp;
-    a = warp_sum(a);
-    if constexpr (kBoth) b = warp_sum(b);
-    if (warps == 1) return {a, b};
-    float2* buffer = buffers[turn % 2][threadIdx.y];
-    if (threadIdx.x % kWarp == 0) buffer[threadIdx.x / kWarp] = {a, b};
-    named_barrier(static_cast<int>(threadIdx.y) + 1, static_cast<int>(blockDim.x));
-    float2 total = {0, 0};
-    for (int warp = 0; warp < warps; ++warp) {
-      total.x += buffer[warp].x;
-      total.y += buffer[warp].y;
-    }
-    return total;
-  }
-};
-
 /// Adds up the teams' column sums, in order, and writes the group's. `shared`: a row of floats.
 template <int N, int kPacks>
 __device__ void write_group(const Floats<N> (&sums)[kPacks], int packs, float* shared, float* to) {
@@ -123,7 +99,7 @@ __global__ void __launch_bounds__(kBlockThreads, kPacks == 1 ? 2 : 1)
     norm_backward(const Rows<T> rows) {
   using Rowset = Fetched<T, N, kPacks>;
   enum : int { kX, kDy, kDx };
-  __shared__ TeamSums team_sums;
+  __shared__ TeamSums<kMostTeams, kBlockThreads / kWarp> team_sums;
   Rowset fetched(dynamic_shared<Pack<T, N>>());
   const int thread = static_cast<int>(threadIdx.x);
   const int threads = static_cast<int>(blockDim.x);
@@ -169,46 +145,47 @@ __global__ void __launch_bounds__(kBlockThreads, kPacks == 1 ? 2 : 1)
     }
     wait_for_copies<Rowset::kStages - 1>();
 
+    // z is the normalized x, dz its gradient.
+    const float shift = -mean * rstd;
+    Floats<N> z[kPacks];
+    Floats<N> dz[kPacks];
     float along_z = 0;
     float along_mean = 0;
 #pragma unroll
     for (int k = 0; k < kPacks; ++k) {
       if (!inside(k)) continue;
-      const Floats<N> x = fetched.get(turn, kX, k);
-      const Floats<N> dy = fetched.get(turn, kDy, k);
+      z[k] = fetched.get(turn, kX, k);
+      dz[k] = fetched.get(turn, kDy, k);
       const Floats<N> scale = weight[k].floats();
 #pragma unroll
       for (int i = 0; i < N; ++i) {
-        const float z = (x[i] - mean) * rstd;
-        const float dz = dy[i] * scale[i];
-        dweight[k][i] += dy[i] * z;
-        along_z += dz * z;
-        if constexpr (kLayerNorm) {
-          dbias[k][i] += dy[i];
-          along_mean += dz;
-        }
+        z[k][i] = kLayerNorm ? fmaf(z[k][i], rstd, shift) : z[k][i] * rstd;
+        dweight[k][i] += dz[k][i] * z[k][i];
+        if constexpr (kLayerNorm) dbias[k][i] += dz[k][i];
+        dz[k][i] *= scale[i];
+        along_z += dz[k][i] * z[k][i];
+        if constexpr (kLayerNorm) along_mean += dz[k][i];
       }
     }
     const float2 along = team_sums.template sum<kLayerNorm>(along_z, along_mean, turn);
-    along_z = along.x * inverse_width;
-    along_mean = along.y * inverse_width;
+    along_z = along.x * inverse_width * rstd;
+    along_mean = along.y * inverse_width * rstd;
 #pragma unroll
     for (int k = 0; k < kPacks; ++k) {
       if (!inside(k)) continue;
-      const Floats<N> x = fetched.get(turn, kX, k);
-      const Floats<N> dy = fetched.get(turn, kDy, k);
-      const Floats<N> scale = weight[k].floats();
-      Floats<N> y;
       Floats<N> dx{};
       if (rows.accumulate_dx) dx = fetched.get(turn, kDx, k);
-      if constexpr (kLayerNorm) y = load_floats<T, N>(rows.bias + at(0, k));
 #pragma unroll
       for (int i = 0; i < N; ++i) {
-        const float z = (x[i] - mean) * rstd;
-        y[i] = kLayerNorm ? z * scale[i] + y[i] : z * scale[i];
-        dx[i] += rstd * (dy[i] * scale[i] - z * along_z - along_mean);
+        if constexpr (kLayerNorm) dx[i] -= along_mean;
+        dx[i] = fmaf(rstd, dz[k][i], fmaf(-along_z, z[k][i], dx[i]));
       }
       store_floats<T, N>(rows.dx + at(row, k), dx);
+      const Floats<N> scale = weight[k].floats();
+      Floats<N> y{};
+      if constexpr (kLayerNorm) y = load_floats<T, N>(rows.bias + at(0, k));
+#pragma unroll
+      for (int i = 0; i < N; ++i) y[i] = fmaf(z[k][i], scale[i], y[i]);
       store_floats<T, N>(rows.dy + at(row, k), y);
     }
   }
@@ -289,12 +266,8 @@ void launch(const NormBackward& op, cudaStream_t stream) {
                                              data_or_null<T>(op.bias), op.dy.data(), op.dx.data()});
     with_pack<T>(packed, [&](auto size) { launch_rows<T, decltype(size)::value>(op, stream); });
   });
-  const std::int64_t groups = column_sum_groups(count);
-  const auto* partials = op.partials.as<float>();
-  sum_partials(partials, groups, op.dweight, op.accumulate_dweight, stream);
-  if (layer_norm) {
-    sum_partials(partials + groups * width, groups, *op.dbias, op.accumulate_dbias, stream);
-  }
+  sum_partials(op.partials.as<float>(), column_sum_groups(count),
+               {&op.dweight, op.accumulate_dweight}, {op.dbias, op.accumulate_dbias}, stream);
 }
 
 }  // namespace vramfit

@@ -45,8 +45,8 @@ class Fetched {
       : own_(shared + threadIdx.y * blockDim.x + threadIdx.x),
         step_(static_cast<int>(blockDim.x * blockDim.y)) {}
 
-  __device__ void fetch(int turn, int tensor, int k, const T* from) {
-    Pack<T, N>* to = slot(turn, tensor, k);
+  __device__ void fetch(int stage, int tensor, int k, const T* from) {
+    Pack<T, N>* to = slot(stage, tensor, k);
     if constexpr (N == 1) {
       *to = Pack<T, N>::load(from);
     } else {
@@ -54,13 +54,15 @@ class Fetched {
     }
   }
 
-  __device__ Floats<N> get(int turn, int tensor, int k) const {
-    return slot(turn, tensor, k)->floats();
+  __device__ Floats<N> get(int stage, int tensor, int k) const {
+    return slot(stage, tensor, k)->floats();
   }
 
+  __device__ static int after(int stage) { return stage + 1 < kStages ? stage + 1 : 0; }
+
  private:
-  __device__ Pack<T, N>* slot(int turn, int tensor, int k) const {
-    return own_ + ((turn % kStages * kTensors + tensor) * kPacks + k) * step_;
+  __device__ Pack<T, N>* slot(int stage, int tensor, int k) const {
+    return own_ + ((stage * kTensors + tensor) * kPacks + k) * step_;
   }
 
   Pack<T, N>* own_;
@@ -106,47 +108,55 @@ __global__ void __launch_bounds__(kBlockThreads, kPacks == 1 ? 2 : 1)
   const int teams = static_cast<int>(blockDim.y);
   const std::int64_t width = std::int64_t{rows.packs} * N;
   const float inverse_width = 1.0F / static_cast<float>(width);
-  const std::int64_t groups = gridDim.x;
-  const std::int64_t end = (blockIdx.x + 1) * rows.rows / groups;
+  const auto groups = static_cast<int>(gridDim.x);
+  const auto group = static_cast<int>(blockIdx.x);
+  const auto end = static_cast<int>((group + 1) * rows.rows / groups);
+  auto row = static_cast<int>(group * rows.rows / groups) + static_cast<int>(threadIdx.y);
+  const std::int64_t stride = teams * width;
+  std::int64_t at = row * width + thread * N;  // this thread's first element of the row
   const auto inside = [&](int k) { return thread + k * threads < rows.packs; };
-  const auto at = [&](std::int64_t row, int k) { return row * width + (thread + k * threads) * N; };
-  const auto fetch = [&](std::int64_t row, int turn) {
-    if (row < end) {
+  const int next_pack = threads * N;
+  const auto fetch = [&](int stage, int ahead) {
+    if (row + ahead * teams < end) {
+      const std::int64_t from = at + ahead * stride;
 #pragma unroll
       for (int k = 0; k < kPacks; ++k) {
         if (!inside(k)) continue;
-        fetched.fetch(turn, kX, k, rows.x + at(row, k));
-        fetched.fetch(turn, kDy, k, rows.dy + at(row, k));
-        if (rows.accumulate_dx) fetched.fetch(turn, kDx, k, rows.dx + at(row, k));
+        fetched.fetch(stage, kX, k, rows.x + from + k * next_pack);
+        fetched.fetch(stage, kDy, k, rows.dy + from + k * next_pack);
+        if (rows.accumulate_dx) fetched.fetch(stage, kDx, k, rows.dx + from + k * next_pack);
       }
     }
     commit_copies();
   };
 
-  std::int64_t row = blockIdx.x * rows.rows / groups + threadIdx.y;
-  for (int turn = 0; turn + 1 < Rowset::kStages; ++turn) fetch(row + turn * teams, turn);
+  team_sums.clear();
+  constexpr int kAhead = Rowset::kStages - 1;
+#pragma unroll
+  for (int stage = 0; stage < kAhead; ++stage) fetch(stage, stage);
   Pack<T, N> weight[kPacks];
 #pragma unroll
   for (int k = 0; k < kPacks; ++k) {
-    if (inside(k)) weight[k] = Pack<T, N>::load(rows.weight + at(0, k));
+    if (inside(k)) weight[k] = Pack<T, N>::load(rows.weight + thread * N + k * next_pack);
   }
   Floats<N> dweight[kPacks] = {};
   Floats<N> dbias[kPacks] = {};
   float next_rstd = row < end ? rows.rstd[row] : 0.0F;
   float next_mean = kLayerNorm && row < end ? rows.mean[row] : 0.0F;
 
-  for (int turn = 0; row < end; ++turn, row += teams) {
-    fetch(row + (Rowset::kStages - 1) * teams, turn + Rowset::kStages - 1);
+  int stage = 0;
+  int fetching = kAhead;
+  for (int turn = 0; row < end; turn ^= 1, row += teams, at += stride) {
+    fetch(fetching, kAhead);
     const float rstd = next_rstd;
     const float mean = next_mean;
     if (row + teams < end) {
       next_rstd = rows.rstd[row + teams];
       if constexpr (kLayerNorm) next_mean = rows.mean[row + teams];
     }
-    wait_for_copies<Rowset::kStages - 1>();
+    wait_for_copies<kAhead>();
 
     // z is the normalized x, dz its gradient.
-    const float shift = -mean * rstd;
     Floats<N> z[kPacks];
     Floats<N> dz[kPacks];
     float along_z = 0;
@@ -154,12 +164,12 @@ __global__ void __launch_bounds__(kBlockThreads, kPacks == 1 ? 2 : 1)
 #pragma unroll
     for (int k = 0; k < kPacks; ++k) {
       if (!inside(k)) continue;
-      z[k] = fetched.get(turn, kX, k);
-      dz[k] = fetched.get(turn, kDy, k);
+      z[k] = fetched.get(stage, kX, k);
+      dz[k] = fetched.get(stage, kDy, k);
       const Floats<N> scale = weight[k].floats();
 #pragma unroll
       for (int i = 0; i < N; ++i) {
-        z[k][i] = kLayerNorm ? fmaf(z[k][i], rstd, shift) : z[k][i] * rstd;
+        z[k][i] = (z[k][i] - mean) * rstd;
         dweight[k][i] += dz[k][i] * z[k][i];
         if constexpr (kLayerNorm) dbias[k][i] += dz[k][i];
         dz[k][i] *= scale[i];
@@ -174,20 +184,22 @@ __global__ void __launch_bounds__(kBlockThreads, kPacks == 1 ? 2 : 1)
     for (int k = 0; k < kPacks; ++k) {
       if (!inside(k)) continue;
       Floats<N> dx{};
-      if (rows.accumulate_dx) dx = fetched.get(turn, kDx, k);
+      if (rows.accumulate_dx) dx = fetched.get(stage, kDx, k);
 #pragma unroll
       for (int i = 0; i < N; ++i) {
         if constexpr (kLayerNorm) dx[i] -= along_mean;
         dx[i] = fmaf(rstd, dz[k][i], fmaf(-along_z, z[k][i], dx[i]));
       }
-      store_floats<T, N>(rows.dx + at(row, k), dx);
+      store_floats<T, N>(rows.dx + at + k * next_pack, dx);
       const Floats<N> scale = weight[k].floats();
       Floats<N> y{};
-      if constexpr (kLayerNorm) y = load_floats<T, N>(rows.bias + at(0, k));
+      if constexpr (kLayerNorm) y = load_floats<T, N>(rows.bias + thread * N + k * next_pack);
 #pragma unroll
       for (int i = 0; i < N; ++i) y[i] = fmaf(z[k][i], scale[i], y[i]);
-      store_floats<T, N>(rows.dy + at(row, k), y);
+      store_floats<T, N>(rows.dy + at + k * next_pack, y);
     }
+    stage = Rowset::after(stage);
+    fetching = Rowset::after(fetching);
   }
 
   auto* shared = dynamic_shared<float>();

@@ -9,12 +9,8 @@ using namespace gpu;
 constexpr int kThreads = 256;
 constexpr int kMostPairs = static_cast<int>(kMaxHeadDim) / 2;
 
-/// Angles a block works out at once: those of as many tokens as this has room for. Few, so that
-/// there are many blocks and the last of them do not leave the GPU half empty.
-constexpr int kAngles = 128;
-
-/// Pairs of packs that a thread has on their way at once.
-constexpr int kAtOnce = 2;
+/// Angles a block works out at once: those of as many tokens as this has room for.
+constexpr int kAngles = kThreads;
 
 struct Frequencies {
   float inverse[kMostPairs];
@@ -43,21 +39,6 @@ __device__ float2 cosine_and_sine(std::int64_t position, float frequency) {
   return result;
 }
 
-/// Where the i-th pair of packs of a block's tokens is.
-struct Place {
-  std::int64_t low;  ///< of the pack whose elements are the pairs' first; `pairs` on is the other
-  int angle;         ///< of the first pair, in the block's
-
-  template <typename T>
-  __device__ Place(const Rotation<T>& r, std::int64_t first, int i, int packs, int size) {
-    const int pair = i % packs * size;
-    const int head = i / packs % r.heads;
-    const int token = i / packs / r.heads;
-    low = (first + token) * r.width + std::int64_t{head} * 2 * r.pairs + pair;
-    angle = token * r.pairs + pair;
-  }
-};
-
 template <typename T, int N>
 __global__ void __launch_bounds__(kThreads)
     rotate(const Rotation<T> r, const __grid_constant__ Frequencies frequencies) {
@@ -74,33 +55,23 @@ __global__ void __launch_bounds__(kThreads)
   __syncthreads();
 
   const int packs = r.pairs / N;
-  const int count = tokens * r.heads * packs;
-  for (int i = thread; i < count; i += kThreads * kAtOnce) {
-    Pack<T, N> low[kAtOnce];
-    Pack<T, N> high[kAtOnce];
+  for (int i = thread; i < tokens * r.heads * packs; i += kThreads) {
+    const int pair = i % packs * N;
+    const int head = i / packs % r.heads;
+    const int token = i / packs / r.heads;
+    T* low = r.qkv + (first + token) * r.width + std::int64_t{head} * 2 * r.pairs + pair;
+    T* high = low + r.pairs;
+    Floats<N> a = load_floats<T, N>(low);
+    Floats<N> b = load_floats<T, N>(high);
 #pragma unroll
-    for (int k = 0; k < kAtOnce; ++k) {
-      const Place at(r, first, i + k * kThreads, packs, N);
-      if (i + k * kThreads >= count) continue;
-      low[k] = Pack<T, N>::load(r.qkv + at.low);
-      high[k] = Pack<T, N>::load(r.qkv + at.low + r.pairs);
+    for (int j = 0; j < N; ++j) {
+      const float2 turn = turns[token * r.pairs + pair + j];
+      const float before = a[j];
+      a[j] = before * turn.x - b[j] * turn.y;
+      b[j] = b[j] * turn.x + before * turn.y;
     }
-#pragma unroll
-    for (int k = 0; k < kAtOnce; ++k) {
-      const Place at(r, first, i + k * kThreads, packs, N);
-      if (i + k * kThreads >= count) continue;
-      Floats<N> a = low[k].floats();
-      Floats<N> b = high[k].floats();
-#pragma unroll
-      for (int j = 0; j < N; ++j) {
-        const float2 turn = turns[at.angle + j];
-        const float before = a[j];
-        a[j] = before * turn.x - b[j] * turn.y;
-        b[j] = b[j] * turn.x + before * turn.y;
-      }
-      store_floats<T, N>(r.qkv + at.low, a);
-      store_floats<T, N>(r.qkv + at.low + r.pairs, b);
-    }
+    store_floats<T, N>(low, a);
+    store_floats<T, N>(high, b);
   }
 }
 

@@ -1,8 +1,11 @@
 #include "kernels/cuda/gemm.h"
 
+#include <algorithm>
 #include <array>
+#include <cstring>
 #include <map>
 #include <stdexcept>
+#include <vector>
 
 #include "kernels/cuda/error.h"
 #include "kernels/cuda/gemm_problem.h"
@@ -68,21 +71,47 @@ struct GemmRunner::Impl {
       plan.algorithm = *algorithm;
       return;
     }
-    std::array<cublasLtMatmulHeuristicResult_t, kCandidates> results{};
-    const int count =
-        plan.problem.candidates(lt.handle, gemm, workspace.bytes(), results.data(), kCandidates);
-    if (count == 0) throw CudaError("cuBLASLt has no algorithm for a " + text(gemm));
-    int choice = 0;
-    if (options.tune && sum_of(gemm) != GemmSum::InPlace) {
-      const auto attempt = [&](int i) {
-        return plan.problem.run(lt.handle, gemm, results[static_cast<std::size_t>(i)].algo,
-                                workspace, stream) == CUBLAS_STATUS_SUCCESS;
-      };
-      choice = fastest(count, attempt, stream);
-      if (choice < 0) throw CudaError("cuBLASLt runs no algorithm for a " + text(gemm));
-      store.add(key, results[static_cast<std::size_t>(choice)].algo);
-    }
-    plan.algorithm = results[static_cast<std::size_t>(choice)].algo;
+    const std::vector<cublasLtMatmulAlgo_t> algorithms = candidates(plan.problem, gemm, workspace);
+    if (algorithms.empty()) throw CudaError("cuBLASLt has no algorithm for a " + text(gemm));
+    plan.algorithm = algorithms.front();
+    if (!options.tune || sum_of(gemm) == GemmSum::InPlace) return;
+    const auto attempt = [&](int i) {
+      return plan.problem.run(lt.handle, gemm, algorithms[static_cast<std::size_t>(i)], workspace,
+                              stream) == CUBLAS_STATUS_SUCCESS;
+    };
+    const int choice = fastest(static_cast<int>(algorithms.size()), attempt, stream);
+    if (choice < 0) throw CudaError("cuBLASLt runs no algorithm for a " + text(gemm));
+    plan.algorithm = algorithms[static_cast<std::size_t>(choice)];
+    store.add(key, plan.algorithm);
+  }
+
+  /// Best first by cuBLASLt's own opinion; where they are to be timed, also those it has for the
+  /// bare product, which are often faster and do what is to be added as well.
+  std::vector<cublasLtMatmulAlgo_t> candidates(GemmProblem& problem, const Gemm& gemm,
+                                               const Tensor& workspace) {
+    std::vector<cublasLtMatmulAlgo_t> list;
+    const auto add_those_of = [&](GemmProblem& like, const Gemm& product) {
+      std::array<cublasLtMatmulHeuristicResult_t, kCandidates> results{};
+      const int count =
+          like.candidates(lt.handle, product, workspace.bytes(), results.data(), kCandidates);
+      for (int i = 0; i < count; ++i) {
+        const cublasLtMatmulAlgo_t& algorithm = results[static_cast<std::size_t>(i)].algo;
+        const bool known = std::any_of(list.begin(), list.end(), [&](const auto& other) {
+          return std::memcmp(&other, &algorithm, sizeof other) == 0;
+        });
+        if (!known && problem.accepts(lt.handle, algorithm, workspace.bytes())) {
+          list.push_back(algorithm);
+        }
+      }
+    };
+    add_those_of(problem, gemm);
+    if (!options.tune || (gemm.bias == nullptr && gemm.plus == nullptr)) return list;
+    Gemm bare = gemm;
+    bare.bias = nullptr;
+    bare.plus = nullptr;
+    GemmProblem bare_problem(bare, options.tf32);
+    add_those_of(bare_problem, bare);
+    return list;
   }
 
   cudaStream_t stream;

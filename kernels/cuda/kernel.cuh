@@ -45,19 +45,6 @@ void start(const Launch& launch, void (*kernel)(Parameters...), const Arguments&
   check_launch(launch.name);
 }
 
-/// Of the current device.
-inline int multiprocessors() {
-  static const int count = [] {
-    int device = 0;
-    int value = 0;
-    check(cudaGetDevice(&device), "cudaGetDevice");
-    check(cudaDeviceGetAttribute(&value, cudaDevAttrMultiProcessorCount, device),
-          "cudaDeviceGetAttribute");
-    return value;
-  }();
-  return count;
-}
-
 /// The block's shared memory of Launch::shared_bytes, 16-byte aligned.
 template <typename T>
 __device__ T* dynamic_shared() {

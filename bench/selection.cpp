@@ -148,9 +148,8 @@ Selection select(const std::vector<Row>& rows, const AxisLists& typed, const Fil
       }
     }
   }
-  if (selection.cases.empty() && without_device != nullptr) {
-    refuse_prediction(*without_device, target);
-  }
+  const bool nothing_else = selection.cases.empty() && selection.left_out.empty();
+  if (nothing_else && without_device != nullptr) refuse_prediction(*without_device, target);
   require_typed_values(selection, typed, refused);
   return selection;
 }

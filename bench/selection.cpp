@@ -55,10 +55,19 @@ bool any_typed(const Family& family, const AxisLists& typed) {
                      [&](Axis axis) { return !typed[index(axis)].empty(); });
 }
 
-bool any_selected(const std::vector<std::string>& names, const Filter& filter) {
+/// Whether the filter selects some row of the case. The parts of one that cannot run are not known.
+bool any_selected(const Case& c, const Filter& filter) {
+  std::vector<std::string> names;
+  try {
+    names = row_names(c);
+  } catch (const BadInput&) {
+    names = {c.row.name()};
+  }
   return std::any_of(names.begin(), names.end(),
                      [&](const std::string& name) { return filter.selects(name); });
 }
+
+bool needs_device(const Case& c) { return c.row.family->parts != nullptr && c.device == nullptr; }
 
 /// Whether some row has this value.
 bool has_value(const std::vector<Case>& cases, std::size_t axis, const std::string& value) {
@@ -70,6 +79,11 @@ bool has_value(const std::vector<Case>& cases, std::size_t axis, const std::stri
   const std::string flag = axes()[axis].flag;
   throw BadInput(flag + ": no selected row has " + value +
                  "; another --benchmark_filter, or without --" + flag);
+}
+
+[[noreturn]] void refuse_prediction(const Family& family, const Target& target) {
+  throw BadInput(std::string("device: ") + family.name + " times a real device, and " +
+                 target.name() + " is none; --device=cuda, or --device=cpu with a tiny --config");
 }
 
 [[noreturn]] void refuse_row(const std::string& name, const std::string& why) {
@@ -110,18 +124,22 @@ Selection select(const std::vector<Row>& rows, const AxisLists& typed, const Fil
                  Target& target, Models& models) {
   Selection selection;
   std::vector<std::pair<Case, std::string>> refused;
+  const Family* without_device = nullptr;
   for (const Row& row : rows) {
     for (const Placed& placed : place(row, typed[index(Axis::Gpu)], target)) {
-      if (row.family->parts == nullptr && !filter.selects(placed.row.name())) continue;
-      if (row.family->parts != nullptr && target.device() == nullptr) continue;
+      const Case c{placed.row, &models[placed.row[Axis::Model]], placed.card, target.device()};
+      if (!any_selected(c, filter)) continue;
+      if (needs_device(c)) {
+        without_device = row.family;
+        continue;
+      }
       if (const std::string why = too_large(placed, target.device()); !why.empty()) {
         ++selection.left_out[why];
         continue;
       }
-      const Case c{placed.row, &models[placed.row[Axis::Model]], placed.card, target.device()};
       const std::string why = objection(c);
       if (why.empty()) {
-        if (any_selected(row_names(c), filter)) selection.cases.push_back(c);
+        selection.cases.push_back(c);
       } else if (any_typed(*row.family, typed)) {
         refused.emplace_back(c, why);
         ++selection.left_out[why];
@@ -130,6 +148,8 @@ Selection select(const std::vector<Row>& rows, const AxisLists& typed, const Fil
       }
     }
   }
+  const bool nothing_else = selection.cases.empty() && selection.left_out.empty();
+  if (nothing_else && without_device != nullptr) refuse_prediction(*without_device, target);
   require_typed_values(selection, typed, refused);
   return selection;
 }

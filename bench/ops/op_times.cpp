@@ -75,7 +75,7 @@ StepTimes time_ops(Device& device, Ledger& ledger, Stopwatch& clock, const Model
   return times;
 }
 
-std::vector<std::string> op_labels(const ModelConfig& config, const TrainingOptions& options) {
+std::vector<OpCost> step_ops(const ModelConfig& config, const TrainingOptions& options) {
   VirtualSource source;
   Pool pool(source);
   Ledger ledger(pool);
@@ -85,11 +85,7 @@ std::vector<std::string> op_labels(const ModelConfig& config, const TrainingOpti
   Trainer trainer(watched, ledger, config, options);
   ops.clear();  // what loading took
   trainer.step(random_batches(config.vocab, kSeed));
-  std::vector<std::string> labels;
-  for (const OpTotal& op : totals(ops, std::vector<double>(ops.size()), {1, 1})) {
-    labels.push_back(op.label);
-  }
-  return labels;
+  return ops;
 }
 
 }  // namespace vramfit::bench

@@ -37,7 +37,7 @@ struct StepTimes {
 StepTimes time_ops(Device& device, Ledger& ledger, Stopwatch& clock, const ModelConfig& config,
                    const TrainingOptions& options, const Rates& rates, double budget);
 
-/// The labels of a training step's ops, in order, by a dry run.
-std::vector<std::string> op_labels(const ModelConfig& config, const TrainingOptions& options);
+/// A training step's ops, in order, by a dry run. Throws BadInput where it cannot be.
+std::vector<OpCost> step_ops(const ModelConfig& config, const TrainingOptions& options);
 
 }  // namespace vramfit::bench

@@ -11,6 +11,10 @@ std::uint64_t bytes_to(const Tensor& tensor, bool accumulate) {
   return (accumulate ? 2 : 1) * tensor.bytes();
 }
 
+std::uint64_t bytes_to(const Tensor* tensor, bool accumulate) {
+  return tensor == nullptr ? 0 : bytes_to(*tensor, accumulate);
+}
+
 /// Of `elements` of a tensor.
 std::uint64_t bytes_of(const Tensor& tensor, std::int64_t elements) {
   return storage_bytes(tensor.dtype(), elements);
@@ -47,10 +51,9 @@ OpCost cost(const EmbeddingForward& op) {
 }
 
 OpCost cost(const EmbeddingBackward& op) {
-  const std::uint64_t positions =
-      op.dpositions == nullptr ? 0 : bytes_to(*op.dpositions, op.accumulate_positions);
   return {"embedding_backward", "",
-          bytes(op.tokens) + bytes(op.dx) + bytes_to(op.dtable, op.accumulate_table) + positions};
+          bytes(op.tokens) + bytes(op.dx) + bytes_to(op.dtable, op.accumulate_table) +
+              bytes_to(op.dpositions, op.accumulate_positions)};
 }
 
 OpCost cost(const NormForward& op) {
@@ -62,8 +65,9 @@ OpCost cost(const NormForward& op) {
 OpCost cost(const NormBackward& op) {
   return {"norm_backward", op.weight.name().base(),
           bytes(op.x) + bytes(op.rstd) + bytes(op.mean) + bytes(op.weight) + bytes(op.bias) +
-              2 * bytes(op.dy) + bytes_to(op.dx, op.accumulate_dx) + bytes(op.dweight) +
-              bytes(op.dbias)};
+              2 * bytes(op.dy) + bytes_to(op.dx, op.accumulate_dx) +
+              bytes_to(op.dweight, op.accumulate_dweight) +
+              bytes_to(op.dbias, op.accumulate_dbias)};
 }
 
 OpCost cost(const RotaryEmbedding& op) {
@@ -83,10 +87,10 @@ OpCost cost(const LinearBackwardInput& op) {
 }
 
 OpCost cost(const LinearBackwardWeight& op) {
-  return {
-      "linear_backward_weight", op.dweight.name().base(),
-      bytes(op.x) + bytes(op.dy) + bytes_to(op.dweight, op.accumulate_dweight) + bytes(op.dbias),
-      product(op.x.shape()[0], op.dweight)};
+  return {"linear_backward_weight", op.dweight.name().base(),
+          bytes(op.x) + bytes(op.dy) + bytes_to(op.dweight, op.accumulate_dweight) +
+              bytes_to(op.dbias, op.accumulate_dbias),
+          product(op.x.shape()[0], op.dweight)};
 }
 
 OpCost cost(const MlpUpForward& op) {
@@ -142,13 +146,15 @@ OpCost cost(const Argmax& op) {
 }
 
 // With a loss scale gradients are read twice: none may be used before all are known to be finite.
+// Where there is a master, a parameter is but its rounded copy. The first step, which makes states
+// rather than reads them, counts as any other.
 OpCost cost(const OptimizerStep& op) {
   OpCost result{"optimizer_step", ""};
   const std::uint64_t reads = op.scaler == nullptr ? 1 : 2;
   for (const ParameterUpdate& update : op.updates) {
-    result.bytes +=
-        reads * bytes(update.gradient) + 2 * (bytes(update.parameter) + bytes(update.master) +
-                                              bytes(update.momentum) + bytes(update.variance));
+    result.bytes += reads * bytes(update.gradient) +
+                    bytes_to(*update.parameter, update.master == nullptr) +
+                    2 * (bytes(update.master) + bytes(update.momentum) + bytes(update.variance));
   }
   return result;
 }

@@ -23,6 +23,7 @@ from vramfit_plots.tables import (
     levels,
     multi_gpu,
     oom_cliff,
+    ops,
     sweep,
     waterfall,
 )
@@ -50,6 +51,7 @@ _CHAPTERS = (
     _Chapter(claims.build),
     _Chapter(levels.build, figures.levels.draw, "levels"),
     _Chapter(comparison.build),
+    _Chapter(ops.build, figures.ops.draw, "ops"),
     _Chapter(sweep.build),
     _Chapter(latency.build),
 )

@@ -104,6 +104,8 @@ constexpr Bad kBad[] = {
     {"--precision=fp32 --optimizer=adamw-master", "optimizer"},
     {"--precision=fp64", "precision"},
     {"--gpu=rtx4090 --benchmark_filter=Training", "gpu"},
+    {"--benchmark_filter=Ops", "Ops times a real device, and virtual:h200 is none; --device=cuda"},
+    {"--benchmark_filter=Ops/.*/head_loss --model=gpt2-124m", "Ops times a real device"},
 };
 
 TEST(Command, BadInputGetsOneLineAndExitTwo) {

@@ -22,6 +22,13 @@ PER_TOKEN = 3_000_000
 MEASURED_ABOVE = 1_000_000
 CONTEXT = 600_000_000
 DRIVER = 645_922_816
+RATES = {"bytes_per_second": 4e12, "flops_per_second": 7e14}
+OPS = {  # calls, seconds, bound
+    "linear_forward:qkv": (2, 0.010, 0.0101),
+    "head_loss": (1, 0.008, 0.007),
+    "attention_backward": (2, 0.004, 0.001),
+}
+STEP_SECONDS = 0.020
 ON_A_GPU = {"gpu": "NVIDIA H200", "driver": "580.1", "cuda": "13.0", "cublas": "13.1"}
 
 
@@ -36,8 +43,10 @@ def vram(gpu: str) -> int:
 
 
 def rows() -> Iterator[dict[str, str]]:
-    """The points of the default sweep, as axis: value, in the names' order."""
+    """The points of the default sweep that are predicted, as axis: value, in the names' order."""
     for entry in json.loads((data_dir() / "sweep.json").read_text())["families"]:
+        if entry["family"] == "Ops":
+            continue
         axes = {key: values for key, values in entry.items() if key != "family"}
         for point in itertools.product(*axes.values()):
             yield {"family": entry["family"], **dict(zip(axes, map(str, point), strict=True))}
@@ -129,6 +138,28 @@ def benchmark(row: dict[str, str], measured: bool) -> dict[str, Any]:
         }
         result["mem_unattributed"] = 0.0
     return result
+
+
+def ops(case: str) -> list[dict[str, Any]]:
+    """A training step op by op, and the step."""
+
+    def row(op: str, calls: int, seconds: float, bound: float, **more: float) -> dict[str, Any]:
+        return {
+            "name": f"{case}/{op}",
+            "run_type": "iteration",
+            "calls": float(calls),
+            "seconds": seconds,
+            "bound_seconds": bound,
+            "of_bound": bound / seconds,
+            "label": "measured, cuda:0 NVIDIA H200",
+            **more,
+        }
+
+    calls, seconds, bound = (sum(figures) for figures in zip(*OPS.values(), strict=True))
+    rate = 8 * 2048 / STEP_SECONDS
+    more = {"ops_seconds": seconds, "tokens_per_second": rate, **RATES}
+    step = row("step", calls, STEP_SECONDS, bound, **more)
+    return [*(row(op, *figures) for op, figures in OPS.items()), step]
 
 
 def document(measured: bool = False) -> dict[str, Any]:

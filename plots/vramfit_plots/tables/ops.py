@@ -1,0 +1,117 @@
+"""Where a step's time goes: every op beside its bound."""
+
+from vramfit_plots.captions import caption
+from vramfit_plots.cells import Cell
+from vramfit_plots.errors import AbsentError
+from vramfit_plots.inputs import Inputs
+from vramfit_plots.ops import FAMILY, Op, Step, measured_steps
+from vramfit_plots.sources import MEASURED
+from vramfit_plots.tables.table import Table
+from vramfit_plots.units import number, percent
+
+_MS = 1e3
+_TB = 1e-12
+
+
+def milliseconds(seconds: float) -> str:
+    return number(_MS * seconds, 2)
+
+
+def rates(step: Step) -> str:
+    return f"{number(_TB * step.copy, 2)} TB/s, {number(_TB * step.gemm)} TFLOP/s"
+
+
+def _tokens(rate: float) -> str:
+    return f"{number(rate)} tokens/s"
+
+
+def _of_bound(op: Op) -> str:
+    return percent(op.of_bound, signed=False)
+
+
+def _row(op: Op, step: Step) -> list[Cell | str]:
+    return [
+        op.label,
+        number(op.calls),
+        milliseconds(op.seconds),
+        milliseconds(op.bound),
+        _of_bound(op),
+        milliseconds(op.lost),
+        percent(op.seconds / step.ops_seconds, signed=False),
+    ]
+
+
+def _sums(step: Step) -> list[list[Cell | str]]:
+    summed = Op("sum of ops", step.whole.calls, step.ops_seconds, step.whole.bound)
+    whole = _row(step.whole, step)
+    whole[2] = f"{whole[2]}\n{_tokens(step.tokens_per_second)}"
+    whole[3] = f"{whole[3]}\n{_tokens(step.bound_tokens_per_second)}"
+    return [_row(summed, step), whole]
+
+
+def _of_case(inputs: Inputs, step: Step, number_of: int) -> Table:
+    return Table(
+        key=f"ops{number_of}",
+        title=f"Op by op: {step.title}",
+        headings=["op", "calls", "ms", "bound, ms", "of the bound", "lost, ms", "share"],
+        rows=[*(_row(op, step) for op in step.ops), *_sums(step)],
+        caption=caption(
+            inputs,
+            [Cell({MEASURED.key: step.whole.seconds})],
+            f"^{FAMILY}/{step.case}/",
+            f"All calls of a step, what loses most first. The run's own rates: {rates(step)}.",
+        ),
+        long=True,
+    )
+
+
+def _of_steps(inputs: Inputs, steps: list[Step]) -> Table:
+    return Table(
+        key="ops",
+        title="Where a step's time goes",
+        headings=[
+            "training step",
+            "step, ms",
+            "sum of ops, ms",
+            "bound, ms",
+            "of the bound",
+            "tokens/s",
+            "bound's tokens/s",
+            "copy, TB/s",
+            "GEMM, TFLOP/s",
+        ],
+        rows=[
+            [
+                step.case,
+                milliseconds(step.whole.seconds),
+                milliseconds(step.ops_seconds),
+                milliseconds(step.whole.bound),
+                _of_bound(step.whole),
+                number(step.tokens_per_second),
+                number(step.bound_tokens_per_second),
+                number(_TB * step.copy, 2),
+                number(_TB * step.gemm),
+            ]
+            for step in steps
+        ],
+        caption=caption(
+            inputs,
+            [Cell({MEASURED.key: step.whole.seconds}) for step in steps],
+            f"^{FAMILY}/",
+            "An op's bound is its bytes over the bandwidth of a large copy, or its FLOPs over the "
+            "rate of a large GEMM on random data, whichever takes longer; both were measured "
+            "beside the step. A step's bound is the sum of its ops'. A step is timed as it runs, "
+            "its ops in further steps that note the time after each: their sum is not quite its.",
+        ),
+    )
+
+
+def build(inputs: Inputs) -> list[Table]:
+    try:
+        steps = measured_steps(inputs)
+    except AbsentError:
+        return []
+    return [
+        _of_steps(inputs, steps),
+        *(_of_case(inputs, step, i) for i, step in enumerate(steps, 1)),
+    ]

@@ -31,6 +31,7 @@ constexpr const char* kHeadline[] = {"mem_allocated",
                                      "bound_seconds",
                                      "of_bound",
                                      "ops_seconds",
+                                     "issue_seconds",
                                      "median",
                                      "max"};
 

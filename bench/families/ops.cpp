@@ -32,6 +32,7 @@ void count_step(Counters& counters, const StepTimes& times, const Rates& rates, 
     sum.seconds += op.seconds;
   }
   counters.set("step/ops_seconds", sum.seconds);
+  counters.set("step/issue_seconds", times.issue_seconds);
   sum.seconds = times.seconds;
   count_op(counters, sum);
   counters.set("step/tokens_per_second", tokens / times.seconds);

@@ -1,6 +1,8 @@
 #include "bench/ops/op_times.h"
 
 #include <algorithm>
+#include <chrono>
+#include <functional>
 
 #include "bench/ops/watched_device.h"
 #include "bench/timing.h"
@@ -11,6 +13,21 @@ namespace vramfit::bench {
 namespace {
 
 constexpr std::uint64_t kSeed = 1;
+constexpr int kIssued = 5;
+
+/// What stands between the first op's call and the last one's return. Where it is less than the
+/// device takes, launches are hidden behind work.
+double issue_seconds(const std::function<void()>& step, Device& device) {
+  std::vector<double> seconds;
+  for (int i = 0; i < kIssued; ++i) {
+    device.synchronize();
+    const auto start = std::chrono::steady_clock::now();
+    step();
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+    seconds.push_back(took.count());
+  }
+  return median(std::move(seconds));
+}
 
 /// Of each op of a step the median over steps; `laps` has all steps' ops one after the other.
 std::vector<double> medians(const std::vector<double>& laps, std::size_t ops) {
@@ -62,14 +79,16 @@ StepTimes time_ops(Device& device, Ledger& ledger, Stopwatch& clock, const Model
   Trainer trainer(watched, ledger, config, options);
   const BatchLoader batches = random_batches(config.vocab, kSeed);
   StepTimes times;
-  times.seconds = seconds_of([&] { trainer.step(batches); }, device, clock, budget);
+  const auto step = [&] { trainer.step(batches); };
+  times.seconds = seconds_of(step, device, clock, budget);
+  times.issue_seconds = issue_seconds(step, device);
 
   const int steps = std::max(3, static_cast<int>(budget / times.seconds));
   watching = true;
   clock.lap();
-  for (int step = 0; step < steps; ++step) {
+  for (int i = 0; i < steps; ++i) {
     ops.clear();
-    trainer.step(batches);
+    step();
   }
   times.ops = totals(ops, medians(clock.laps(), ops.size()), rates);
   return times;

@@ -28,7 +28,8 @@ std::vector<OpTotal> totals(const std::vector<OpCost>& ops, const std::vector<do
 
 /// A training step seen op by op.
 struct StepTimes {
-  double seconds = 0;  ///< of a step that nobody watches, median
+  double seconds = 0;        ///< of a step that nobody watches, median
+  double issue_seconds = 0;  ///< that the host takes to give an idle device a step's work, median
   std::vector<OpTotal> ops;
 };
 

@@ -144,6 +144,7 @@ TEST(Ops, TheStepIsTheSumOfItsOps) {
   for (const char* counter : {"calls", "bytes", "flops", "bound_seconds"}) {
     EXPECT_DOUBLE_EQ(step.at(counter), sums.at(counter)) << counter;
   }
+  EXPECT_GT(step.at("issue_seconds"), 0.0);
   EXPECT_DOUBLE_EQ(step.at("ops_seconds"), sums.at("seconds"));
   EXPECT_DOUBLE_EQ(step.at("tokens_per_second").get<double>() * step.at("seconds").get<double>(),
                    3 * 2 * 16);

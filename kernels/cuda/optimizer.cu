@@ -34,6 +34,11 @@ struct Kept {
   static constexpr Rule kRule = kRule_;
   static constexpr bool kMaster = kMaster_;
   static constexpr int kMoments = kMoments_;
+
+  /// Elements a thread takes at once: 16 bytes of the widest, so that a warp's accesses have no
+  /// gaps.
+  static constexpr bool kWide = sizeof(T) == 4 || kMaster || (kMoments > 0 && sizeof(Moment) == 4);
+  static constexpr int kSize = kWide ? 4 : 8;
 };
 
 /// The elements a block takes.
@@ -59,9 +64,8 @@ __device__ Chunk own_chunk(const Entry* table, int entries) {
 
 /// Calls `body` with (where, how many as a Constant) for all of the block's elements: by packs, and
 /// one by one behind the last whole pack.
-template <typename T, typename Body>
+template <int kSize, typename Body>
 __device__ void for_each_pack(const Chunk& chunk, const Body& body) {
-  constexpr int kSize = static_cast<int>(16 / sizeof(T));
   for (std::int64_t i = chunk.begin + std::int64_t{threadIdx.x} * kSize; i < chunk.end;
        i += kThreads * kSize) {
     if (i + kSize <= chunk.end) {
@@ -142,7 +146,7 @@ __global__ void __launch_bounds__(kThreads) take_step(const Entry* table, int en
   const float inverse_scale = step.scaler == nullptr ? 1.0F : 1.0F / step.scaler[LossScale::kScale];
   const Chunk chunk = own_chunk(table, entries);
   const Entry& entry = chunk.entry;
-  for_each_pack<T>(chunk, [&](std::int64_t i, auto size) {
+  for_each_pack<Keeps::kSize>(chunk, [&](std::int64_t i, auto size) {
     constexpr int kSize = decltype(size)::value;
     Elements<Keeps, kSize> all(entry, i, step.first);
     if (!skips) {
@@ -173,7 +177,7 @@ __global__ void __launch_bounds__(kThreads)
     find_overflow(const Entry* table, int entries, float* scaler) {
   const Chunk chunk = own_chunk(table, entries);
   bool finite = true;
-  for_each_pack<T>(chunk, [&](std::int64_t i, auto size) {
+  for_each_pack<16 / sizeof(T)>(chunk, [&](std::int64_t i, auto size) {
     constexpr int kSize = decltype(size)::value;
     const Floats<kSize> gradient =
         load_floats<T, kSize>(static_cast<const T*>(chunk.entry.gradient) + i);

@@ -4,6 +4,7 @@
 #include <cuda_fp16.h>
 
 #include <cstdint>
+#include <type_traits>
 
 // Elements as kernels see them: stored as T, computed with as floats, moved in packs of 16 bytes
 // where rows are whole packs and aligned, else one by one.
@@ -64,47 +65,39 @@ __device__ inline std::uint32_t packed(const float* from, __nv_bfloat16 /*type*/
   return *reinterpret_cast<const std::uint32_t*>(&both);
 }
 
-/// N stored elements in registers, as they are in memory: a whole number of 16-byte vectors.
+/// N stored elements in registers, as they are in memory: vectors of 16 bytes, or one of 8.
 template <typename T, int N>
 struct Pack {
-  static constexpr int kVectors = static_cast<int>(N * sizeof(T) / 16);
+  static constexpr int kBytes = static_cast<int>(N * sizeof(T));
   static constexpr int kPerWord = static_cast<int>(4 / sizeof(T));
-  static_assert(N * sizeof(T) == 16 * kVectors);
+  using Vector = std::conditional_t<kBytes == 8, uint2, uint4>;
+  static constexpr int kVectors = kBytes / static_cast<int>(sizeof(Vector));
+  static_assert(kBytes == kVectors * static_cast<int>(sizeof(Vector)));
 
-  uint4 vectors[kVectors];
+  Vector vectors[kVectors];
 
   Pack() = default;
   __device__ explicit Pack(const Floats<N>& floats) {
 #pragma unroll
-    for (int v = 0; v < kVectors; ++v) {
-      const float* from = floats.values + v * 4 * kPerWord;
-      vectors[v] = {packed(from, T{}), packed(from + kPerWord, T{}),
-                    packed(from + 2 * kPerWord, T{}), packed(from + 3 * kPerWord, T{})};
-    }
+    for (int w = 0; w < kBytes / 4; ++w) word(w) = packed(floats.values + w * kPerWord, T{});
   }
 
   __device__ Floats<N> floats() const {
     Floats<N> result;
 #pragma unroll
-    for (int v = 0; v < kVectors; ++v) {
-      float* to = result.values + v * 4 * kPerWord;
-      unpack(vectors[v].x, to, T{});
-      unpack(vectors[v].y, to + kPerWord, T{});
-      unpack(vectors[v].z, to + 2 * kPerWord, T{});
-      unpack(vectors[v].w, to + 3 * kPerWord, T{});
-    }
+    for (int w = 0; w < kBytes / 4; ++w) unpack(word(w), result.values + w * kPerWord, T{});
     return result;
   }
 
   __device__ static Pack load(const T* from) {
     Pack pack;
 #pragma unroll
-    for (int v = 0; v < kVectors; ++v) pack.vectors[v] = reinterpret_cast<const uint4*>(from)[v];
+    for (int v = 0; v < kVectors; ++v) pack.vectors[v] = reinterpret_cast<const Vector*>(from)[v];
     return pack;
   }
   __device__ void store(T* to) const {
 #pragma unroll
-    for (int v = 0; v < kVectors; ++v) reinterpret_cast<uint4*>(to)[v] = vectors[v];
+    for (int v = 0; v < kVectors; ++v) reinterpret_cast<Vector*>(to)[v] = vectors[v];
   }
 
   /// For what is touched once in a step and would only drive other lines out of the caches.
@@ -112,13 +105,19 @@ struct Pack {
     Pack pack;
 #pragma unroll
     for (int v = 0; v < kVectors; ++v) {
-      pack.vectors[v] = __ldcs(reinterpret_cast<const uint4*>(from) + v);
+      pack.vectors[v] = __ldcs(reinterpret_cast<const Vector*>(from) + v);
     }
     return pack;
   }
   __device__ void store_once(T* to) const {
 #pragma unroll
-    for (int v = 0; v < kVectors; ++v) __stcs(reinterpret_cast<uint4*>(to) + v, vectors[v]);
+    for (int v = 0; v < kVectors; ++v) __stcs(reinterpret_cast<Vector*>(to) + v, vectors[v]);
+  }
+
+ private:
+  __device__ std::uint32_t& word(int w) { return reinterpret_cast<std::uint32_t*>(vectors)[w]; }
+  __device__ std::uint32_t word(int w) const {
+    return reinterpret_cast<const std::uint32_t*>(vectors)[w];
   }
 };
 

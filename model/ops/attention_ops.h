@@ -48,7 +48,7 @@ struct AttentionBackward {
   const Tensor* probabilities;  ///< Cublas
   const Tensor& dout;           ///< (N, a·d)
   Tensor& dqkv;                 ///< (N, (a + 2k)·d), every element written
-  Tensor* dscores;              ///< Cublas: (B, a, T, T)
+  Tensor* dscores;              ///< Cublas: (B, a, T, T), scratch
   Tensor& workspace;            ///< attention_backward_workspace_bytes
   Tensor& gemm_workspace;
 };

@@ -103,7 +103,8 @@ inline Shape norm_partials_shape(NormKind kind, std::int64_t rows, std::int64_t 
   return {kind == NormKind::LayerNorm ? 2 : 1, column_sum_groups(rows), width};
 }
 
-/// A list of positions for each token of the vocabulary: V heads and N links of 4 B each.
+/// The batch's positions sorted by their token: where each of V buckets ends, and N positions, of
+/// 4 B each.
 inline std::uint64_t embedding_backward_workspace_bytes(std::int64_t tokens, std::int64_t vocab) {
   return 4 * static_cast<std::uint64_t>(tokens + vocab);
 }

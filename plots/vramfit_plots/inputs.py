@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from vramfit_plots.accuracy.comparison import Comparison, compare
 from vramfit_plots.article import Article, load_article
 from vramfit_plots.cards import Card, load_cards
 from vramfit_plots.cells import Cell
@@ -25,6 +26,7 @@ class Inputs:
     cards: Mapping[str, Card]
     reference: Reference
     rows: pd.DataFrame  # the run's and the reference's counters by row name
+    accuracy: Comparison | None = None  # of `fit` with PyTorch, where there is a `fit` to ask
 
     def value(self, row: str | None, counter: str) -> float | None:
         """A counter; None where the run does not hold the row or the counter."""
@@ -62,19 +64,22 @@ def _joined(rows: pd.DataFrame, reference: pd.DataFrame) -> pd.DataFrame:
     return rows.combine_first(reference)
 
 
-def load_inputs(run_path: Path, data: Path, measured: Path | None = None) -> Inputs:
-    """`measured` is a run on a GPU, to be set beside the other. Throws BadInputError that names the
-    file or folder where something is not as it should be."""
+def load_inputs(
+    run_path: Path, data: Path, measured: Path | None = None, fit: Path | None = None
+) -> Inputs:
+    """`measured` is a run on a GPU, to be set beside the other; `fit` the program to hold against
+    PyTorch. Throws BadInputError that names the file or folder where something is not as it should
+    be."""
     run = load_run(run_path)
     if measured is not None:
         run = beside(load_run(measured), run)
     try:
-        return _with_data(run, data)
+        return _with_data(run, data, fit)
     except KeyError as error:
         raise BadInputError(f"{data}: not as its README describes it: no {error}") from None
 
 
-def _with_data(run: Run, data: Path) -> Inputs:
+def _with_data(run: Run, data: Path, fit: Path | None) -> Inputs:
     models = load_models(data / "models")
     reference = load_reference(data / "reference", models)
     return Inputs(
@@ -84,4 +89,5 @@ def _with_data(run: Run, data: Path) -> Inputs:
         cards=load_cards(data / "gpus.json"),
         reference=reference,
         rows=_joined(run.rows, reference.rows),
+        accuracy=compare(fit, data) if fit else None,
     )

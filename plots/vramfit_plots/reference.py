@@ -64,7 +64,8 @@ def _training_row(case: Mapping[str, Any], counters: Mapping[str, float]) -> dic
     return {f"{start}/batch:{case['b']}/seq:{case['s']}": counters}
 
 
-def _environment(env: Mapping[str, str]) -> str:
+def environment_words(env: Mapping[str, str]) -> str:
+    """What was measured with, from a file's first line."""
     card, driver, memory = env["smi"].split(", ")
     return (
         f"PyTorch {env['torch']} and transformers {env['transformers']} on an {card} ({memory}, "
@@ -84,7 +85,7 @@ def load_reference(folder: Path, models: Mapping[str, Model]) -> Reference:
     training = []
     for line in read_jsonl(folder / "pytorch_single_gpu.jsonl"):
         if env := line.get("env"):
-            environment = _environment(env)
+            environment = environment_words(env)
             continue
         case, result = line["case"], line["result"]
         if case["mode"] == "infer":

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from vramfit_plots.cells import Cell, has_figures
 from vramfit_plots.inputs import Inputs
-from vramfit_plots.sources import COUNTED, MEASURED, PREDICTED, PYTORCH
+from vramfit_plots.sources import COUNTED, MEASURED, PREDICTED, TORCH, TORCH_MEASURED
 
 _VERSIONS = {
     "gpu": "GPU",
@@ -96,7 +96,8 @@ def caption(
     said = {
         PREDICTED.key: _predicted_on(inputs, each_on_its_card),
         MEASURED.key: f"measured on {inputs.run.device}",
-        PYTORCH.key: f"PyTorch: measured with {inputs.reference.environment}",
+        TORCH.key: "PyTorch: predicted as `fit --runtime pytorch` does",
+        TORCH_MEASURED.key: f"PyTorch: measured with {inputs.reference.environment}",
     }
     answering = [source for source in COUNTED if has_figures(cells, source)]
     if not answering:

@@ -21,7 +21,7 @@ tables: build build/venv/tables.stamp  ## the article's tables and figures, in b
 	build/bench --device=virtual:h200 --benchmark_out=build/report/bench.json --benchmark_out_format=json
 	python -m vramfit_plots --fit build/fit $(if $(RUN),--measured $(RUN))
 
-accuracy: build build/venv/tables.stamp  ## what PyTorch takes, predicted and measured: the tables and the picture, in build/accuracy/
+accuracy: build build/venv/tables.stamp  ## PyTorch's memory, predicted against measured, into build/accuracy/
 	python -m vramfit_plots.accuracy --fit build/fit --out build/accuracy
 
 measure: build  ## this machine's GPU: the rows that answer the article, into data/runs/

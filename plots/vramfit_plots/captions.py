@@ -131,10 +131,11 @@ def summary(inputs: Inputs) -> str:
 def commands(inputs: Inputs, out: Path) -> list[str]:
     """What makes this report again."""
     run = inputs.run.path
+    fit = f" --fit {inputs.accuracy.program}" if inputs.accuracy else ""
     return [
         f"build/bench --device={device_flag(inputs)} --benchmark_out={run} "
         "--benchmark_out_format=json",
-        f"build/venv/bin/python -m vramfit_plots --run {run} --out {out}",
+        f"build/venv/bin/python -m vramfit_plots --run {run}{fit} --out {out}",
     ]
 
 

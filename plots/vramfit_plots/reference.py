@@ -13,7 +13,7 @@ from vramfit_plots.sources import TORCH_MEASURED
 
 # Which row a case stands beside: the one that `bench` predicts this optimizer of PyTorch's for
 # (bench/pytorch.cpp). `adamw` is torch.optim.AdamW as it comes, whose states have the weights'
-# dtype and which takes a copy of the parameters more while it steps; `adamw-same` is its fused form.
+# dtype and which takes a copy of the parameters more while it steps; `adamw-same`: its fused form.
 _OUR_OPTIMIZER = {
     "adamw": "adamw",
     "adamw_fused": "adamw-same",

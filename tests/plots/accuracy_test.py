@@ -1,11 +1,12 @@
 """The accuracy of predictions of PyTorch, on a small reference and a program in `fit`'s place."""
 
 import shutil
+from dataclasses import replace
 
 import pytest
 import pytorch_cases as known
 from vramfit_plots.accuracy import __main__ as command
-from vramfit_plots.accuracy import figure, tables
+from vramfit_plots.accuracy import chapter, figure, tables
 from vramfit_plots.accuracy.bounds import BOUNDS
 from vramfit_plots.accuracy.cases import load_cases
 from vramfit_plots.accuracy.comparison import BY_STAGE, LARGEST, Comparison, compare
@@ -15,6 +16,7 @@ from vramfit_plots.accuracy.rivals import rivals
 from vramfit_plots.accuracy.verdicts import wrong
 from vramfit_plots.errors import BadInputError
 from vramfit_plots.files import data_dir
+from vramfit_plots.report import write_report
 from vramfit_plots.tables.text import text_table
 
 
@@ -66,6 +68,13 @@ def test_every_file_counts_and_cases_that_did_not_complete_do_not(tmp_path):
     assert environment == (
         "PyTorch 2.11 and transformers 5.17 on an NVIDIA H200 (9 MiB, driver 580)"
     )
+
+
+def test_adapters_are_no_parameters_of_the_model(tmp_path):
+    line = known.training(lora={"r": 16, "targets": ["q_proj"]})
+    line["result"] |= {"params": known.PARAMETERS + 5, "trainable": 5}
+    cases, _ = load_cases(folder_of(tmp_path, line) / "reference")
+    assert cases[0].parameters == known.PARAMETERS
 
 
 def test_a_title_says_what_was_run(tmp_path):
@@ -156,6 +165,15 @@ def test_the_picture_shows_every_formula(tmp_path):
     picture = figure.draw(compared(tmp_path, known.training(), known.inference()))
     names = {text.get_text() for text in picture.figure.legends[0].get_texts()}
     assert len(names) == 1 + len(FORMULAS)
+
+
+def test_the_report_has_a_chapter_on_it(tmp_path, inputs):
+    assert chapter.build(inputs) == []
+    own = replace(inputs, accuracy=compared(tmp_path, known.training(), known.inference()))
+    page = write_report(own, tmp_path / "out").read_text()
+    assert "What PyTorch takes: how near the predictions come" in page
+    assert f"--fit {tmp_path / 'fit'}" in page
+    assert (tmp_path / "out" / "figures" / "accuracy.svg").exists()
 
 
 def test_the_command_writes_and_prints(tmp_path, capsys):

@@ -32,7 +32,7 @@ def reading(allocated: int) -> dict[str, int]:
 def training(**more: Any) -> dict[str, Any]:
     setting = {"model": "tiny", "arch": ARCH, "mode": "train", "dtype": "bf16", "opt": "adamw"}
     stages = {"step1.forward": reading(6_000_000_000), "step2.backward": reading(9_000_000_000)}
-    result = {"params": PARAMETERS, "load": reading(LOADED), "stages": stages}
+    result = {"params": PARAMETERS, "trainable": 0, "load": reading(LOADED), "stages": stages}
     return {"case": {**setting, "b": 2, "s": 128, **more}, "result": result}
 
 

@@ -31,7 +31,7 @@ class Case:
     seq: int
     stages: Mapping[str, Mapping[str, int]]  # readings by stage, with the levels' names
     peak: Mapping[str, int]  # the highest of each level over all stages
-    parameters: int
+    parameters: int  # of the model, adapters apart
     max_batch: int | None = None
 
     @property
@@ -79,7 +79,7 @@ def _highest(readings: list[dict[str, int]]) -> dict[str, int]:
 
 def _cases(source: str, setting: Mapping[str, Any], result: Mapping[str, Any]) -> Iterator[Case]:
     loaded = _levels(result["load"])
-    parameters = result["params"]
+    parameters = result["params"] - (result["trainable"] if "lora" in setting else 0)
     if setting["mode"] == "infer":
         for point in result["points"]:
             reading = _levels(point)

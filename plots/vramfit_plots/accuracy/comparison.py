@@ -25,6 +25,7 @@ KINDS = (*PEAK_KINDS.values(), BY_STAGE, LARGEST)
 
 @dataclass(frozen=True)
 class Comparison:
+    program: Path
     cases: Sequence[Case]
     predictions: Sequence[Prediction]
     # One figure a line: source, case (its number), kind, stage, level, predicted, measured, error.
@@ -84,4 +85,5 @@ def compare(program: Path, data: Path) -> Comparison:
         for figure in _figures(case, prediction)
     )
     figures["error"] = figures["predicted"] / figures["measured"] - 1
-    return Comparison(cases, predictions, figures, environment, load_cards(data / "gpus.json"))
+    cards = load_cards(data / "gpus.json")
+    return Comparison(program, cases, predictions, figures, environment, cards)

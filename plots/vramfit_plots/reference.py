@@ -20,8 +20,10 @@ _OUR_OPTIMIZER = {
     "sgd": "sgd",
     "sgdm": "sgd-momentum",
 }
+# fp32 weights under autocast are what our masters are.
+_OUR_MASTER = {"adamw_fused": "adamw-master", "sgd": "sgd-master"}
 # Keys of a case under which PyTorch does other work than any row of ours.
-_OTHER_WORK = {"amp", "ckpt", "lora", "cap_mib"}
+_OTHER_WORK = {"ckpt", "lora", "cap_mib"}
 _MEASURED = TORCH_MEASURED.prefix
 
 
@@ -65,10 +67,11 @@ def _stage_counters(result: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _training_row(case: Mapping[str, Any], counters: Mapping[str, float]) -> dict[str, Any]:
-    optimizer = _OUR_OPTIMIZER.get(case["opt"])
+    precision = case.get("amp", case["dtype"])
+    optimizer = (_OUR_MASTER if "amp" in case else _OUR_OPTIMIZER).get(case["opt"])
     if optimizer is None:
         return {}
-    start = f"Training/{case['model']}/{case['dtype']}/{optimizer}"
+    start = f"Training/{case['model']}/{precision}/{optimizer}"
     end = "/attn:cublas" if case.get("attn") == "eager" else ""
     return {f"{start}/batch:{case['b']}/seq:{case['s']}{end}": counters}
 

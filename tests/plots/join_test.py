@@ -48,6 +48,11 @@ def test_pytorchs_optimizers_join_ours_of_the_same_name(inputs):
         assert torch_peak(inputs, optimizer) is None
 
 
+def test_fp32_weights_under_autocast_join_ours_with_masters(inputs):
+    row = "Training/tinyllama-1.1b/bf16/adamw-master/batch:4/seq:1024"
+    assert inputs.value(row, "pytorch_measured_allocated") > 16 * 1.1e9
+
+
 def test_eager_attention_joins_ours_that_keeps_the_probabilities(inputs):
     eager = torch_peak(inputs, "adamw-same", "/attn:cublas")
     assert eager > torch_peak(inputs, "adamw-same")

@@ -59,6 +59,7 @@ def compact(events, *, frames):
 
 
 def record(case, *, frames):
+    torch.cuda.init()
     torch.cuda.memory._record_memory_history(
         enabled="all",
         context="alloc" if frames else None,

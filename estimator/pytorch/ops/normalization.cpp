@@ -1,0 +1,56 @@
+#include "estimator/pytorch/ops/normalization.h"
+
+#include "estimator/pytorch/autograd.h"
+#include "estimator/pytorch/ops/elementwise.h"
+#include "estimator/pytorch/ops/iterator.h"
+#include "estimator/pytorch/ops/view.h"
+
+namespace vramfit::pytorch {
+
+// native_layer_norm and its backward: aten/src/ATen/native/cuda/layer_norm_kernel.cu.
+Tensor layer_norm(const Tensor& x_in, const Tensor& weight_in, const Tensor& bias_in) {
+  Context& context = x_in.context();
+  const Tensor x = context.autocast.upper(x_in);
+  const Tensor weight = context.autocast.upper(weight_in);
+  const Tensor bias = context.autocast.upper(bias_in);
+  const Tensor result = empty(context, x.sizes(), x.type());
+  // Statistics are kept in the accumulation type where weights and input are both 16 bits wide.
+  const Dims rows = x.sizes().with(-1, 1);
+  const Tensor mean = empty(context, rows, ScalarType::Float);
+  const Tensor rstd = empty(context, rows, ScalarType::Float);
+  set_history(result, make_node(context, [&] {
+    return [input = Saved(x), gamma = Saved(weight), beta = Saved(bias), mean = Saved(mean),
+            rstd = Saved(rstd)](Node& self, Gradients& grads) -> Gradients {
+      Context& context = grads[0].context();
+      const Tensor x = input.unpack(context);
+      const Tensor weight = gamma.unpack(context);
+      const Tensor bias = beta.unpack(context);
+      const Tensor statistics[] = {mean.unpack(context), rstd.unpack(context)};
+      Gradients result;
+      const Tensor grad = contiguous(grads[0]);
+      if (self.wants(0)) result[0] = empty(context, x.sizes(), x.type());
+      if (self.wants(1)) result[1] = empty(context, weight.sizes(), weight.type());
+      if (self.wants(2)) result[2] = empty(context, weight.sizes(), weight.type());
+      return result;
+    };
+  }, x, weight, bias));
+  return result;
+}
+
+Tensor softmax(const Tensor& x_in, bool in_float) {
+  const Tensor x = x_in.context().autocast.upper(x_in);
+  // aten/src/ATen/native/SoftMax.cpp: the conversion is part of the kernel for fp16 only.
+  const bool fused = in_float && x.type() == ScalarType::Half;
+  const Tensor converted = in_float && !fused ? to(x, ScalarType::Float) : x;
+  const Tensor result =
+      empty(x.context(), x.sizes(), fused ? ScalarType::Float : converted.type());
+  set_history(result, make_node(x.context(), [&] {
+    return [saved = Saved(result), type = converted.type()](Node&, Gradients& grads) -> Gradients {
+      const Tensor output = saved.unpack(grads[0].context());
+      return {empty(grads[0].context(), output.sizes(), type)};
+    };
+  }, converted));
+  return result;
+}
+
+}  // namespace vramfit::pytorch

@@ -33,6 +33,10 @@ std::vector<std::string> notes_on(const Request& request, const RunReport& run) 
                     " that " + request.model.name + " was made for");
   }
   if (const auto* training = std::get_if<TrainingOptions>(&request.workload)) {
+    // Nobody benchmarks with it.
+    if (request.model.dropout.any()) {
+      notes.emplace_back("dropout is left out (its masks would add memory)");
+    }
     note_left_out(run.stages, Stage::Backward, training->accumulate, "micro-batches", notes);
   } else {
     const std::int64_t decodes = std::get<GenerationOptions>(request.workload).generate - 1;

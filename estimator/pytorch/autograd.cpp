@@ -123,9 +123,9 @@ Saved::~Saved() {
   slot.tensor.reset();
 }
 
-Tensor Saved::unpack(Context& context) const {
+Tensor Saved::unpack() const {
   if (!frame_) return tensor_;
-  frame_->recompute(context);
+  frame_->recompute();
   return std::move(frame_->slots[static_cast<std::size_t>(slot_)].tensor);
 }
 

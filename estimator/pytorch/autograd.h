@@ -59,7 +59,7 @@ class Saved {
   ~Saved();
 
   /// Once only: a recomputed tensor is handed over.
-  Tensor unpack(Context& context) const;
+  Tensor unpack() const;
 
  private:
   Tensor tensor_;

@@ -16,7 +16,7 @@ int CheckpointFrame::save(const Tensor& tensor) {
   return -1;
 }
 
-void CheckpointFrame::recompute(Context& context) {
+void CheckpointFrame::recompute() {
   if (done) return;
   done = recomputing = true;
   const Setting grad(context.grad_enabled, true);
@@ -30,7 +30,7 @@ void CheckpointFrame::recompute(Context& context) {
 
 Tensor checkpoint(Context& context, const std::function<Tensor(const Tensor&)>& function,
                   const Tensor& input) {
-  Ref<CheckpointFrame> frame(new CheckpointFrame);
+  Ref<CheckpointFrame> frame(new CheckpointFrame(context));
   // The recomputation has autocast as it is now (_get_autocast_kwargs) and a cache of casts of its
   // own, since no other scope is open around it.
   frame->function = [&context, function, input, enabled = context.autocast.state()] {

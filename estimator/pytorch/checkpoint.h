@@ -19,12 +19,15 @@ struct CheckpointFrame {
     bool wanted = true;  ///< the node that saved it still lives
   };
 
+  explicit CheckpointFrame(Context& c) : context(c) {}
+
   /// Runs `function` again, once.
-  void recompute(Context& context);
+  void recompute();
   /// A slot for a tensor saved in forward, or its content while recomputing.
   int save(const Tensor& tensor);
 
   int references = 0;
+  Context& context;
   std::function<void()> function;
   std::vector<Slot> slots;
   std::size_t recomputed = 0;

@@ -91,7 +91,12 @@ bool Tensor::is_non_overlapping_and_dense() const {
   std::array<int, Dims::kMax> order{};
   const auto end = order.begin() + rank();
   std::iota(order.begin(), end, 0);
-  std::sort(order.begin(), end, [&](int a, int b) { return strides()[a] < strides()[b]; });
+  for (int i = 1; i < rank(); ++i) {  // by insertion: few, and mostly in order
+    for (auto at = order.begin() + i;
+         at != order.begin() && strides()[*at] < strides()[*(at - 1)]; --at) {
+      std::swap(*at, *(at - 1));
+    }
+  }
   std::int64_t expected = 1;
   for (auto i = order.begin(); i != end; ++i) {
     if (size(*i) == 1) continue;

@@ -16,7 +16,7 @@ template <typename Work>
 Tensor saves_input(const Tensor& a, const Work& work) {
   const Ref<Node> node = make_node(a.context(), [&] {
     return [saved = Saved(a), work](Node&, Gradients& grads) -> Gradients {
-      const Tensor input = saved.unpack(grads[0].context());
+      const Tensor input = saved.unpack();
       return {work(grads[0], input)};
     };
   }, a);
@@ -31,7 +31,7 @@ Tensor saves_result(const Tensor& a, const Work& work) {
   Tensor result = like(a);
   set_history(result, make_node(a.context(), [&] {
     return [saved = Saved(result), work](Node&, Gradients& grads) -> Gradients {
-      const Tensor output = saved.unpack(grads[0].context());
+      const Tensor output = saved.unpack();
       return {work(grads[0], output)};
     };
   }, a));
@@ -75,16 +75,15 @@ Tensor add(const Tensor& a, const Tensor& b) {
 
 Tensor mul(const Tensor& a, const Tensor& b) {
   const Ref<Node> node = make_node(a.context(), [&] {
-    return [self_ = Saved(b.requires_grad() ? a : Tensor()),
-            other = Saved(a.requires_grad() ? b : Tensor()), type_a = a.type(),
-            type_b = b.type()](Node& node, Gradients& grads) -> Gradients {
-      Context& context = grads[0].context();
-      // In the order of names: "other" before "self".
-      const Tensor b = other.unpack(context);
-      const Tensor a = self_.unpack(context);
+    return [saved_a = Saved(b.requires_grad() ? a : Tensor()),
+            saved_b = Saved(a.requires_grad() ? b : Tensor()), type_a = a.type(),
+            type_b = b.type()](Node& self, Gradients& grads) -> Gradients {
+      const Tensor other = saved_b.unpack();
+      const Tensor own = saved_a.unpack();
       Gradients result;
-      if (node.wants(1)) result[1] = to(mul(grads[0], a), type_b);
-      if (node.wants(0)) result[0] = to(mul(grads[0], b), type_a);
+      // In the order of names: "other" before "self".
+      if (self.wants(1)) result[1] = to(mul(grads[0], own), type_b);
+      if (self.wants(0)) result[0] = to(mul(grads[0], other), type_a);
       return result;
     };
   }, a, b);
@@ -142,7 +141,7 @@ Tensor dropout(const Tensor& a, double p, bool training) {
   Tensor result = like(a);
   set_history(result, make_node(a.context(), [&] {
     return [saved = Saved(mask)](Node&, Gradients& grads) -> Gradients {
-      const Tensor mask = saved.unpack(grads[0].context());
+      const Tensor kept = saved.unpack();
       return {like(grads[0])};
     };
   }, a));

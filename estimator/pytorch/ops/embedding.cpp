@@ -32,17 +32,15 @@ Tensor sorted_backward(const Tensor& grad, const Dims& weight, std::int64_t coun
 
 }  // namespace
 
-Tensor embedding(const Tensor& weight, const Tensor& indices, bool padding_index) {
+Tensor embedding(const Tensor& weight, const Tensor& indices) {
   // Below so many a kernel without sorting adds up what belongs together.
   constexpr std::int64_t kUnsorted = 3072;
   const Ref<Node> node = make_node(weight.context(), [&] {
-    return [saved = Saved(indices), weight = weight.sizes(),
-            padding_index](Node&, Gradients& grads) -> Gradients {
+    return [saved = Saved(indices), weight = weight.sizes()](Node&, Gradients& grads) -> Gradients {
       const Tensor& grad = grads[0];
-      const Tensor indices = saved.unpack(grad.context());
-      const bool sorted = indices.numel() > kUnsorted || padding_index;
-      return {sorted ? sorted_backward(grad, weight, indices.numel())
-                     : empty(grad.context(), weight, grad.type())};
+      const std::int64_t count = saved.unpack().numel();
+      return {count > kUnsorted ? sorted_backward(grad, weight, count)
+                                : empty(grad.context(), weight, grad.type())};
     };
   }, weight);
   Dims sizes = indices.sizes();

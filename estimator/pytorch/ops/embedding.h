@@ -5,6 +5,6 @@
 namespace vramfit::pytorch {
 
 /// nn.functional.embedding.
-Tensor embedding(const Tensor& weight, const Tensor& indices, bool padding_index = false);
+Tensor embedding(const Tensor& weight, const Tensor& indices);
 
 }  // namespace vramfit::pytorch

@@ -29,12 +29,11 @@ Tensor mm(const Tensor& a, const Tensor& b) {
     return [left = Saved(b.requires_grad() ? a : Tensor()),
             right = Saved(a.requires_grad() ? b : Tensor()),
             column_major = is_column_major(b)](Node& self, Gradients& grads) -> Gradients {
-      Context& context = grads[0].context();
-      const Tensor a = left.unpack(context);
-      const Tensor b = right.unpack(context);
+      const Tensor mat1 = left.unpack();
+      const Tensor mat2 = right.unpack();
       Gradients result;
-      if (self.wants(1)) result[1] = grad_of_right(grads[0], a, column_major);
-      if (self.wants(0)) result[0] = grad_of_left(grads[0], b);
+      if (self.wants(1)) result[1] = grad_of_right(grads[0], mat1, column_major);
+      if (self.wants(0)) result[0] = grad_of_left(grads[0], mat2);
       return result;
     };
   }, a, b);
@@ -48,13 +47,12 @@ Tensor bmm(const Tensor& a, const Tensor& b) {
     return [left = Saved(b.requires_grad() ? a : Tensor()),
             right = Saved(a.requires_grad() ? b : Tensor())](Node& self,
                                                              Gradients& grads) -> Gradients {
-      Context& context = grads[0].context();
-      const Tensor a = left.unpack(context);
-      const Tensor b = right.unpack(context);
+      const Tensor mat1 = left.unpack();
+      const Tensor mat2 = right.unpack();
       Gradients result;
       // "mat2" before "self".
-      if (self.wants(1)) result[1] = bmm(transpose(a, 1, 2), grads[0]);
-      if (self.wants(0)) result[0] = bmm(grads[0], transpose(b, 1, 2));
+      if (self.wants(1)) result[1] = bmm(transpose(mat1, 1, 2), grads[0]);
+      if (self.wants(0)) result[0] = bmm(grads[0], transpose(mat2, 1, 2));
       return result;
     };
   }, a, b);
@@ -91,13 +89,12 @@ Tensor addmm(const Tensor& bias_in, const Tensor& a_in, const Tensor& b_in) {
     return [left = Saved(b.requires_grad() ? a : Tensor()),
             right = Saved(a.requires_grad() ? b : Tensor()),
             column_major = is_column_major(b)](Node& self, Gradients& grads) -> Gradients {
-      Context& context = grads[0].context();
-      const Tensor a = left.unpack(context);
-      const Tensor b = right.unpack(context);
+      const Tensor mat1 = left.unpack();
+      const Tensor mat2 = right.unpack();
       Gradients result;
       // "mat1", "mat2", "self"; the engine sums the bias's over the rows.
-      if (self.wants(1)) result[1] = grad_of_left(grads[0], b);
-      if (self.wants(2)) result[2] = grad_of_right(grads[0], a, column_major);
+      if (self.wants(1)) result[1] = grad_of_left(grads[0], mat2);
+      if (self.wants(2)) result[2] = grad_of_right(grads[0], mat1, column_major);
       if (self.wants(0)) result[0] = grads[0];
       return result;
     };

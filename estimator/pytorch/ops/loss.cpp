@@ -11,7 +11,7 @@ Tensor log_softmax(const Tensor& x) {
   const Tensor result = empty(x.context(), x.sizes(), x.type());
   set_history(result, make_node(x.context(), [&] {
     return [saved = Saved(result)](Node&, Gradients& grads) -> Gradients {
-      const Tensor output = saved.unpack(grads[0].context());
+      const Tensor output = saved.unpack();
       return {empty(grads[0].context(), output.sizes(), output.type())};
     };
   }, x));
@@ -26,10 +26,9 @@ Tensor nll_loss(const Tensor& x, const Tensor& target) {
   set_history(result, make_node(context, [&] {
     return [self_ = Saved(x), target = Saved(target),
             total_weight = Saved(total_weight)](Node&, Gradients& grads) -> Gradients {
-      Context& context = grads[0].context();
-      const Tensor x = self_.unpack(context);
-      const Tensor kept[] = {target.unpack(context), total_weight.unpack(context)};
-      return {empty(context, x.sizes(), x.type())};  // zeros, then one a row
+      const Tensor input = self_.unpack();
+      const Tensor kept[] = {target.unpack(), total_weight.unpack()};
+      return {empty(grads[0].context(), input.sizes(), input.type())};  // zeros, then one a row
     };
   }, x));
   return result;

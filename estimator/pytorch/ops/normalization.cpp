@@ -21,17 +21,16 @@ Tensor layer_norm(const Tensor& x_in, const Tensor& weight_in, const Tensor& bia
   set_history(result, make_node(context, [&] {
     return [input = Saved(x), gamma = Saved(weight), beta = Saved(bias), mean = Saved(mean),
             rstd = Saved(rstd)](Node& self, Gradients& grads) -> Gradients {
-      Context& context = grads[0].context();
-      const Tensor x = input.unpack(context);
-      const Tensor weight = gamma.unpack(context);
-      const Tensor bias = beta.unpack(context);
-      const Tensor statistics[] = {mean.unpack(context), rstd.unpack(context)};
-      Gradients result;
+      const Tensor in = input.unpack();
+      const Tensor scale = gamma.unpack();
+      const Tensor rest[] = {beta.unpack(), mean.unpack(), rstd.unpack()};
       const Tensor grad = contiguous(grads[0]);
-      if (self.wants(0)) result[0] = empty(context, x.sizes(), x.type());
-      if (self.wants(1)) result[1] = empty(context, weight.sizes(), weight.type());
-      if (self.wants(2)) result[2] = empty(context, weight.sizes(), weight.type());
-      return result;
+      Context& c = grad.context();
+      Gradients outputs;
+      if (self.wants(0)) outputs[0] = empty(c, in.sizes(), in.type());
+      if (self.wants(1)) outputs[1] = empty(c, scale.sizes(), scale.type());
+      if (self.wants(2)) outputs[2] = empty(c, scale.sizes(), scale.type());
+      return outputs;
     };
   }, x, weight, bias));
   return result;
@@ -46,7 +45,7 @@ Tensor softmax(const Tensor& x_in, bool in_float) {
       empty(x.context(), x.sizes(), fused ? ScalarType::Float : converted.type());
   set_history(result, make_node(x.context(), [&] {
     return [saved = Saved(result), type = converted.type()](Node&, Gradients& grads) -> Gradients {
-      const Tensor output = saved.unpack(grads[0].context());
+      const Tensor output = saved.unpack();
       return {empty(grads[0].context(), output.sizes(), type)};
     };
   }, converted));

@@ -1,0 +1,143 @@
+#include "estimator/pytorch/modules/causal_lm.h"
+
+#include <algorithm>
+
+#include "estimator/pytorch/checkpoint.h"
+#include "estimator/pytorch/ops/elementwise.h"
+#include "estimator/pytorch/ops/embedding.h"
+#include "estimator/pytorch/ops/linear.h"
+#include "estimator/pytorch/ops/loss.h"
+#include "estimator/pytorch/ops/view.h"
+
+namespace vramfit::pytorch {
+
+// __init__, in the order in which the families' modules allocate.
+CausalLm::CausalLm(Context& context, const ModelConfig& config, const ModelSettings& settings)
+    : context_(context), config_(config), settings_(settings) {
+  const ScalarType type = settings.type;
+  token_embedding_ = parameter(context, {config.vocab, config.hidden}, type);
+  if (config.family == "gemma") embed_scale_ = empty(context, {}, type, Category::Parameters);
+  if (config.learned_positions()) {
+    position_embedding_ = parameter(context, {config.max_positions, config.hidden}, type);
+  }
+  for (std::int64_t i = 0; i < config.layers; ++i) {
+    layers_.push_back(make_layer(context, config, settings));
+  }
+  norm_ = Norm(context, norm_kind(config), config.hidden, type);
+  if (config.rope) rotary_.emplace(context, config.rotary_dim());
+  head_ = Linear(context, config.hidden, config.vocab, config.head_bias, type);
+  // tie_weights: the head's own weight goes once the model is built.
+  if (config.tied_head) head_.weight = token_embedding_;
+}
+
+// GPT2Model.forward, LlamaModel.forward and their like, up to the dropout. What they keep in local
+// variables until they return stays in `token` and `position`.
+Tensor CausalLm::embed(const Tensor& ids, const Tensor& positions, Tensor& token,
+                       Tensor& position) const {
+  token = embedding(token_embedding_, ids);
+  if (embed_scale_.defined()) token = mul(token, embed_scale_);
+  // enable_input_require_grads, which PEFT needs under checkpointing.
+  if (lora_ && settings_.checkpoint) token.impl()->requires_grad = true;
+  if (!position_embedding_.defined()) return token;
+  position = embedding(position_embedding_, positions);
+  return add(token, position);
+}
+
+Tensor CausalLm::run_layers(Tensor hidden, const LayerInputs& shared) const {
+  LayerInputs inputs = shared;
+  for (const auto& layer : layers_) {
+    if (settings_.checkpoint && settings_.training) {
+      const auto forward = [&layer, inputs](const Tensor& x) { return layer->forward(x, inputs); };
+      hidden = checkpoint(context_, forward, hidden);
+    } else {
+      hidden = layer->forward(hidden, inputs);
+    }
+    ++inputs.index;
+  }
+  return hidden;
+}
+
+Tensor CausalLm::hidden_states(const Tensor& ids, const Step& step) const {
+  const std::int64_t past = step.cache != nullptr ? step.cache->length() : 0;
+  Tensor token;
+  Tensor position;
+  Tensor hidden;
+  Tensor positions = step.positions;
+  if (!positions.defined()) {
+    // torch.arange(tokens) + past_seen_tokens, made after the tokens' embeddings.
+    token = embedding(token_embedding_, ids);
+    const Tensor range = empty(context_, {ids.size(1)}, ScalarType::Long, Category::Inputs);
+    positions = unsqueeze(
+        empty(context_, {ids.size(1)}, ScalarType::Long, Category::Inputs), 0);
+    token.reset();
+  }
+  hidden = embed(ids, positions, token, position);
+  MaskRequest request;
+  request.batch = ids.size(0);
+  request.queries = ids.size(1);
+  request.keys = past + ids.size(1);
+  request.cached = step.cache != nullptr;
+  request.padding = step.attention_mask;
+  request.padded = step.padded;
+  request.type = token.type();
+  if (config_.family == "mistral") request.window = config_.sliding_window;
+  LayerInputs inputs;
+  inputs.mask = create_causal_mask(context_, settings_.attention, request);
+  inputs.cache = step.cache;
+  hidden = dropout(hidden, config_.dropout.embedding, settings_.training);
+  if (rotary_) inputs.positions = (*rotary_)(hidden, positions);
+  hidden = run_layers(std::move(hidden), inputs);
+  return norm_(hidden);
+}
+
+CausalLm::Output CausalLm::forward(const Tensor& ids, bool with_labels) const {
+  const Tensor hidden = hidden_states(ids, {});
+  Output output;
+  output.logits = head_(hidden);
+  if (with_labels) output.loss = causal_lm_loss(output.logits, ids);
+  return output;
+}
+
+Tensor CausalLm::forward(const Tensor& ids, const Step& step) const {
+  const Tensor hidden = hidden_states(ids, step);
+  // logits_to_keep = 1: hidden_states[:, -1:, :]
+  return head_(slice(hidden, 1, 1));
+}
+
+void CausalLm::add_lora(std::int64_t rank, const std::vector<std::string>& targets) {
+  lora_ = true;
+  for (const Tensor& parameter : trainable()) parameter.impl()->requires_grad = false;
+  for (const auto& layer : layers_) {
+    for (const NamedLinear& projection : layer->projections()) {
+      if (std::find(targets.begin(), targets.end(), projection.name) == targets.end()) continue;
+      Linear& linear = *projection.linear;
+      // autocast_adapter_dtype: 16-bit adapters are kept in fp32.
+      linear.lora = Lora{parameter(context_, {rank, linear.in()}, ScalarType::Float),
+                         parameter(context_, {linear.out(), rank}, ScalarType::Float)};
+    }
+  }
+}
+
+std::vector<Tensor> CausalLm::trainable() const {
+  std::vector<Tensor> all = {token_embedding_, position_embedding_};
+  for (const auto& layer : layers_) {
+    for (const Tensor& parameter : layer->parameters()) all.push_back(parameter);
+    for (const NamedLinear& projection : layer->projections()) {
+      if (!projection.linear->lora) continue;
+      all.push_back(projection.linear->lora->a);
+      all.push_back(projection.linear->lora->b);
+    }
+  }
+  all.push_back(norm_.weight);
+  all.push_back(norm_.bias);
+  if (!config_.tied_head) all.push_back(head_.weight);
+  all.push_back(head_.bias);
+  all.erase(std::remove_if(all.begin(), all.end(),
+                           [](const Tensor& t) {
+                             return !t.defined() || !t.impl()->requires_grad;
+                           }),
+            all.end());
+  return all;
+}
+
+}  // namespace vramfit::pytorch

@@ -1,0 +1,75 @@
+#include "estimator/pytorch/modules/masks.h"
+
+#include "estimator/pytorch/context.h"
+
+namespace vramfit::pytorch {
+namespace {
+
+Tensor make(Context& context, const Dims& sizes, ScalarType type) {
+  return empty(context, sizes, type, Category::Inputs);
+}
+
+/// find_packed_sequence_indices: looks for several sequences in a row of tokens, in training.
+void find_packed_sequences(Context& context, std::int64_t batch, std::int64_t tokens) {
+  const Tensor first = make(context, {batch, 1}, ScalarType::Long);
+  Tensor padded = make(context, {batch, tokens + 1}, ScalarType::Long);
+  const Tensor difference = make(context, {batch, tokens}, ScalarType::Long);
+  padded.reset();
+  Tensor changes = make(context, {batch, tokens}, ScalarType::Bool);
+  Tensor converted = make(context, {batch, tokens}, ScalarType::Long);
+  const Tensor sums = make(context, {batch, tokens}, ScalarType::Long);
+  converted.reset();
+  changes.reset();
+  const Tensor none = make(context, {batch}, ScalarType::Bool);
+  const Tensor all = make(context, {}, ScalarType::Bool);
+}
+
+/// sdpa_mask: true where a query may look.
+Tensor boolean_mask(Context& context, const MaskRequest& request) {
+  const Dims square = {1, 1, request.queries, request.keys};
+  const Dims full = {request.batch, 1, request.queries, request.keys};
+  const Tensor batch = make(context, {request.batch}, ScalarType::Long);
+  const Tensor head = make(context, {1}, ScalarType::Long);
+  Tensor step = make(context, {request.queries}, ScalarType::Long);
+  const Tensor queries = make(context, {request.queries}, ScalarType::Long);
+  step = make(context, {request.keys}, ScalarType::Long);
+  const Tensor keys = make(context, {request.keys}, ScalarType::Long);
+  step.reset();
+  if (!request.padded && !request.window) return make(context, square, ScalarType::Bool);
+  // and_masks: ones, and each condition on top.
+  const Tensor one = make(context, {}, ScalarType::Bool);
+  Tensor mask = make(context, square, ScalarType::Bool);
+  mask = make(context, square, ScalarType::Bool);
+  if (request.window) {
+    const Tensor within = make(context, square, ScalarType::Bool);
+    mask = make(context, square, ScalarType::Bool);
+  }
+  if (request.padded) {
+    const Tensor kept = make(context, {request.batch, 1, 1, request.keys}, ScalarType::Bool);
+    mask = make(context, full, ScalarType::Bool);
+  }
+  return mask;
+}
+
+/// _ignore_causal_mask_sdpa.
+bool can_skip(const MaskRequest& request) {
+  if (request.window && request.keys >= *request.window) return false;
+  return !request.padded && (request.queries == 1 || request.queries == request.keys);
+}
+
+}  // namespace
+
+Tensor create_causal_mask(Context& context, AttentionKind attention, const MaskRequest& request) {
+  if (!request.cached && !request.padding.defined()) {
+    find_packed_sequences(context, request.batch, request.queries);
+  }
+  if (attention == AttentionKind::Sdpa && can_skip(request)) return {};
+  const Tensor allowed = boolean_mask(context, request);
+  if (attention == AttentionKind::Sdpa) return allowed;
+  // eager_mask: 0 and the type's lowest number, by torch.where.
+  const Tensor zero = make(context, {}, request.type);
+  const Tensor lowest = make(context, {}, request.type);
+  return make(context, allowed.sizes(), request.type);
+}
+
+}  // namespace vramfit::pytorch

@@ -1,0 +1,120 @@
+#include "estimator/pytorch/run.h"
+
+#include <algorithm>
+
+#include "estimator/pytorch/autograd.h"
+#include "estimator/pytorch/modules/causal_lm.h"
+#include "model/errors.h"
+
+namespace vramfit::pytorch {
+namespace {
+
+ScalarType scalar_type(DType precision) {
+  switch (precision) {
+    case DType::Fp16:
+      return ScalarType::Half;
+    case DType::Bf16:
+      return ScalarType::BFloat16;
+    default:
+      return ScalarType::Float;
+  }
+}
+
+/// A stage as a scope, so that it ends also where memory does.
+class StageOf {
+ public:
+  StageOf(Memory& memory, Stage stage, int step)
+      : memory_(memory), exceptions_(std::uncaught_exceptions()) {
+    memory.begin_stage(stage, step);
+  }
+  ~StageOf() { memory_.end_stage(std::uncaught_exceptions() > exceptions_); }
+  StageOf(const StageOf&) = delete;
+  StageOf& operator=(const StageOf&) = delete;
+
+ private:
+  Memory& memory_;
+  int exceptions_;
+};
+
+Tensor random_tokens(Context& context, std::int64_t batch, std::int64_t seq) {
+  return empty(context, {batch, seq}, ScalarType::Long, Category::Inputs);
+}
+
+void train(Context& context, const ModelConfig& config, const TrainingOptions& options, int steps) {
+  Memory& memory = context.memory;
+  ModelSettings settings;
+  settings.type = scalar_type(options.precision);
+  settings.attention = options.attention;
+  settings.training = true;
+  settings.checkpoint = options.checkpoint;
+
+  memory.begin_stage(Stage::Loaded, 0);
+  CausalLm model(context, config, settings);
+  if (options.lora) model.add_lora(options.lora->rank, options.lora->targets);
+  memory.end_stage();
+  const std::unique_ptr<Optimizer> optimizer =
+      make_optimizer(options.optimizer, model.trainable());
+  const Tensor ids = random_tokens(context, options.batch, options.seq);
+  const Autocast::State amp =
+      options.autocast ? Autocast::State(scalar_type(*options.autocast)) : std::nullopt;
+
+  for (int step = 1; step <= steps; ++step) {
+    for (std::int64_t micro = 0; micro < options.accumulate; ++micro) {
+      CausalLm::Output out;
+      {
+        const StageOf stage(memory, Stage::Forward, step);
+        const AutocastScope autocast(context.autocast, amp);
+        out = model.forward(ids, true);
+      }
+      const StageOf stage(memory, Stage::Backward, step);
+      backward(out.loss);
+      out = {};
+    }
+    {
+      const StageOf stage(memory, Stage::Optimizer, step);
+      optimizer->step();
+    }
+    const StageOf stage(memory, Stage::ZeroGrad, step);
+    optimizer->zero_grad();
+  }
+}
+
+/// What is asked for before a model is: PyTorch's context is there with the first tensor.
+template <typename Work>
+RunReport run_on(const Gpu& gpu, Memory::Observer observer, const Work& work) {
+  CachingAllocator allocator(gpu.allocator_capacity);
+  Libraries libraries(gpu.libraries);
+  Memory memory(allocator, libraries);
+  memory.set_observer(std::move(observer));
+  RunReport report;
+  try {
+    Context context(memory, libraries, gpu.arch, gpu.multiprocessors);
+    work(context);
+  } catch (const OutOfMemory& e) {
+    const StageRecord& last = memory.stages().back();
+    report.missing = MissingMemory{Name("tensor"), Category::Activations, last.stage, last.step,
+                                   e.requested()};
+  }
+  report.peak = memory.peak();
+  report.stages = memory.stages();
+  for (const StageRecord& stage : report.stages) {
+    report.reserved = std::max(report.reserved, stage.peak_reserved);
+  }
+  return report;
+}
+
+}  // namespace
+
+RunReport run(const Gpu& gpu, const ModelConfig& config, const TrainingOptions& options, int steps,
+              Memory::Observer observer) {
+  return run_on(gpu, std::move(observer),
+                [&](Context& context) { train(context, config, options, steps); });
+}
+
+RunReport run(const Gpu& gpu, const ModelConfig& config, const GenerationOptions& options,
+              Memory::Observer observer) {
+  return run_on(gpu, std::move(observer),
+                [&](Context& context) { (void)context; (void)config; (void)options; });
+}
+
+}  // namespace vramfit::pytorch

@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from vramfit_plots.accuracy.cases import GENERATED, Case, load_cases
+from vramfit_plots.accuracy.cases import GENERATED, LOADED, Case, load_cases
 from vramfit_plots.accuracy.fit import Prediction, predict
 from vramfit_plots.cards import Card, load_cards
 
@@ -19,6 +19,7 @@ PEAK_KINDS = {
     "device_used": "peak device used",
 }
 BY_STAGE = "allocated by stage"
+ALLOCATED = ("after", "peak")
 LARGEST = "largest batch"
 KINDS = (*PEAK_KINDS.values(), BY_STAGE, LARGEST)
 
@@ -62,11 +63,12 @@ def _figures(case: Case, prediction: Prediction) -> Iterator[dict[str, Any]]:
         }
     for stage, measured in case.stages.items():
         for level, value in measured.items():
-            # Generation is over when its one reading is taken: what was allocated is gone.
-            if stage == GENERATED and level == "after":
+            # Generation is over when its one reading is taken: what was allocated is gone. While
+            # loading, the peak is that of filling in random weights.
+            if (stage, level) in {(GENERATED, "after"), (LOADED, "peak")}:
                 continue
             yield {
-                "kind": BY_STAGE if level == "after" else "",
+                "kind": BY_STAGE if level in ALLOCATED else "",
                 "stage": stage,
                 "level": level,
                 "predicted": prediction.stages[stage][level],

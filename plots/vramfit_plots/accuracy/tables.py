@@ -58,8 +58,8 @@ def _in_all(comparison: Comparison) -> Table:
         rows=rows,
         caption=caption(
             comparison,
-            f"An error is predicted / measured {MINUS} 1. Peaks are over all steps; by stage is "
-            "what is allocated when a stage ends.",
+            f"An error is predicted / measured {MINUS} 1. Peaks are over all steps; by stage are "
+            "what is allocated when a stage ends, and the peak in it.",
         ),
         text_columns=frozenset({5, 6}),
     )

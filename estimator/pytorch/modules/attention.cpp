@@ -49,8 +49,9 @@ Tensor eager(const AttentionSettings& settings, const Tensor& query, const Tenso
   Tensor weights = matmul(query, transpose(key, 2, 3));
   weights = mul_scalar(weights);
   if (mask.defined()) weights = add(weights, mask);
-  weights = softmax(weights, settings.softmax_in_float);
-  weights = to(weights, settings.softmax_in_float ? query.type() : value.type());
+  Tensor probabilities = softmax(weights, settings.softmax_in_float);
+  weights = to(probabilities, settings.softmax_in_float ? query.type() : value.type());
+  probabilities.reset();
   weights = dropout(weights, settings.dropout, settings.training);
   const Tensor output = matmul(weights, value);
   return contiguous(transpose(output, 1, 2));

@@ -30,17 +30,12 @@ CausalLm::CausalLm(Context& context, const ModelConfig& config, const ModelSetti
   if (config.tied_head) head_.weight = token_embedding_;
 }
 
-// GPT2Model.forward, LlamaModel.forward and their like, up to the dropout. What they keep in local
-// variables until they return stays in `token` and `position`.
-Tensor CausalLm::embed(const Tensor& ids, const Tensor& positions, Tensor& token,
-                       Tensor& position) const {
-  token = embedding(token_embedding_, ids);
-  if (embed_scale_.defined()) token = mul(token, embed_scale_);
+Tensor CausalLm::embed_tokens(const Tensor& ids) const {
+  Tensor result = embedding(token_embedding_, ids);
+  if (embed_scale_.defined()) result = mul(result, embed_scale_);
   // enable_input_require_grads, which PEFT needs under checkpointing.
-  if (lora_ && settings_.checkpoint) token.impl()->requires_grad = true;
-  if (!position_embedding_.defined()) return token;
-  position = embedding(position_embedding_, positions);
-  return add(token, position);
+  if (lora_ && settings_.checkpoint) result.impl()->requires_grad = true;
+  return result;
 }
 
 Tensor CausalLm::run_layers(Tensor hidden, const LayerInputs& shared) const {
@@ -57,21 +52,24 @@ Tensor CausalLm::run_layers(Tensor hidden, const LayerInputs& shared) const {
   return hidden;
 }
 
+// LlamaModel.forward, GPT2Model.forward and their like; what those keep in local variables until they
+// return is kept here.
 Tensor CausalLm::hidden_states(const Tensor& ids, const Step& step) const {
   const std::int64_t past = step.cache != nullptr ? step.cache->length() : 0;
-  Tensor token;
-  Tensor position;
-  Tensor hidden;
+  const Tensor inputs_embeds = embed_tokens(ids);
   Tensor positions = step.positions;
   if (!positions.defined()) {
-    // torch.arange(tokens) + past_seen_tokens, made after the tokens' embeddings.
-    token = embedding(token_embedding_, ids);
+    // torch.arange(tokens) + past_seen_tokens
     const Tensor range = empty(context_, {ids.size(1)}, ScalarType::Long, Category::Inputs);
-    positions = unsqueeze(
-        empty(context_, {ids.size(1)}, ScalarType::Long, Category::Inputs), 0);
-    token.reset();
+    positions =
+        unsqueeze(empty(context_, {ids.size(1)}, ScalarType::Long, Category::Inputs), 0);
   }
-  hidden = embed(ids, positions, token, position);
+  Tensor hidden = inputs_embeds;
+  Tensor position_embeds;
+  if (position_embedding_.defined()) {
+    position_embeds = embedding(position_embedding_, positions);
+    hidden = add(inputs_embeds, position_embeds);
+  }
   MaskRequest request;
   request.batch = ids.size(0);
   request.queries = ids.size(1);
@@ -79,11 +77,12 @@ Tensor CausalLm::hidden_states(const Tensor& ids, const Step& step) const {
   request.cached = step.cache != nullptr;
   request.padding = step.attention_mask;
   request.padded = step.padded;
-  request.type = token.type();
+  request.type = inputs_embeds.type();
   if (config_.family == "mistral") request.window = config_.sliding_window;
   LayerInputs inputs;
   inputs.mask = create_causal_mask(context_, settings_.attention, request);
   inputs.cache = step.cache;
+  inputs.position_ids = positions;
   hidden = dropout(hidden, config_.dropout.embedding, settings_.training);
   if (rotary_) inputs.positions = (*rotary_)(hidden, positions);
   hidden = run_layers(std::move(hidden), inputs);

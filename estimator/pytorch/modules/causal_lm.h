@@ -36,7 +36,7 @@ class CausalLm {
   std::vector<Tensor> trainable() const;
 
  private:
-  Tensor embed(const Tensor& ids, const Tensor& positions, Tensor& token, Tensor& position) const;
+  Tensor embed_tokens(const Tensor& ids) const;
   Tensor hidden_states(const Tensor& ids, const Step& step) const;
   Tensor run_layers(Tensor hidden, const LayerInputs& inputs) const;
 

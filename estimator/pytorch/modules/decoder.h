@@ -23,6 +23,7 @@ struct ModelSettings {
 /// What a layer gets beside the hidden states.
 struct LayerInputs {
   Tensor mask;
+  Tensor position_ids;  ///< unused, but kept by what checkpointing keeps
   PositionEmbeddings positions;
   DynamicCache* cache = nullptr;
   std::size_t index = 0;

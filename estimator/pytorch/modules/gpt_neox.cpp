@@ -69,8 +69,8 @@ class GptNeoxLayer final : public DecoderLayer {
   void rotate_part(Tensor& query, Tensor& key, const PositionEmbeddings& positions) const {
     const std::int64_t rotated = positions.cos.size(-1);
     Tensor query_embed = slice(query, -1, rotated);
-    Tensor key_embed = slice(key, -1, rotated);
     const Tensor query_pass = slice(query, -1, head_dim_ - rotated);
+    Tensor key_embed = slice(key, -1, rotated);
     const Tensor key_pass = slice(key, -1, head_dim_ - rotated);
     apply_rotary(query_embed, key_embed, positions);
     query_embed = cat(query_embed, query_pass, -1);

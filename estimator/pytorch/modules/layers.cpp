@@ -55,21 +55,18 @@ Norm::Norm(Context& context, Kind kind, std::int64_t width, ScalarType type) : k
 
 namespace {
 
-/// 1 / sqrt(mean(x²) + eps)
-Tensor inverse_rms(const Tensor& x, Tensor& variance) {
-  Context& context = x.context();
-  Tensor squares = pow(context.autocast.upper(x));
-  variance = mean_last(squares);
-  squares.reset();
-  const Tensor shifted = add_scalar(variance);
-  return rsqrt(shifted);
+/// x.pow(2).mean(-1, keepdim=True)
+Tensor mean_square(const Tensor& x) {
+  const Tensor squares = pow(x.context().autocast.upper(x));
+  return mean_last(squares);
 }
 
 // LlamaRMSNorm.forward.
 Tensor llama_rms_norm(const Tensor& x, const Tensor& weight) {
   Tensor hidden = to(x, ScalarType::Float);
-  Tensor variance;
-  Tensor scale = inverse_rms(hidden, variance);
+  const Tensor variance = mean_square(hidden);
+  Tensor scale = add_scalar(variance);
+  scale = rsqrt(scale);
   hidden = mul(hidden, scale);
   scale.reset();
   const Tensor rounded = to(hidden, x.type());
@@ -81,9 +78,9 @@ Tensor gemma_rms_norm(const Tensor& x, const Tensor& weight) {
   Tensor output;
   {
     const Tensor upcast = to(x, ScalarType::Float);
-    Tensor variance;
-    Tensor scale = inverse_rms(upcast, variance);
-    variance.reset();
+    Tensor scale = mean_square(upcast);
+    scale = add_scalar(scale);
+    scale = rsqrt(scale);
     output = mul(upcast, scale);
   }
   Tensor gain = to(weight, ScalarType::Float);

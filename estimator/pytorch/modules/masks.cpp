@@ -18,6 +18,8 @@ void find_packed_sequences(Context& context, std::int64_t batch, std::int64_t to
   Tensor changes = make(context, {batch, tokens}, ScalarType::Bool);
   Tensor converted = make(context, {batch, tokens}, ScalarType::Long);
   const Tensor sums = make(context, {batch, tokens}, ScalarType::Long);
+  // One row is scanned by cub, with a workspace of its own.
+  if (batch == 1) make(context, {1279}, ScalarType::Byte);
   converted.reset();
   changes.reset();
   const Tensor none = make(context, {batch}, ScalarType::Bool);
@@ -30,11 +32,12 @@ Tensor boolean_mask(Context& context, const MaskRequest& request) {
   const Dims full = {request.batch, 1, request.queries, request.keys};
   const Tensor batch = make(context, {request.batch}, ScalarType::Long);
   const Tensor head = make(context, {1}, ScalarType::Long);
-  Tensor step = make(context, {request.queries}, ScalarType::Long);
-  const Tensor queries = make(context, {request.queries}, ScalarType::Long);
-  step = make(context, {request.keys}, ScalarType::Long);
-  const Tensor keys = make(context, {request.keys}, ScalarType::Long);
-  step.reset();
+  const auto range = [&](std::int64_t length) {  // arange(length) + offset
+    const Tensor steps = make(context, {length}, ScalarType::Long);
+    return make(context, {length}, ScalarType::Long);
+  };
+  const Tensor queries = range(request.queries);
+  const Tensor keys = range(request.keys);
   if (!request.padded && !request.window) return make(context, square, ScalarType::Bool);
   // and_masks: ones, and each condition on top.
   const Tensor one = make(context, {}, ScalarType::Bool);

@@ -64,22 +64,18 @@ class PhiLayer final : public DecoderLayer {
     Tensor value = split_heads(v_proj_(hidden), head_dim_);
     if (q_layernorm_) query = (*q_layernorm_)(query);
     if (k_layernorm_) key = (*k_layernorm_)(key);
-    rotate_part(query, key, inputs.positions);
+    // Partial rotation: the rotated dimensions first, the others put behind them again.
+    const std::int64_t rotated = inputs.positions.cos.size(-1);
+    Tensor query_rot = slice(query, -1, rotated);
+    const Tensor query_pass = slice(query, -1, head_dim_ - rotated);
+    Tensor key_rot = slice(key, -1, rotated);
+    const Tensor key_pass = slice(key, -1, head_dim_ - rotated);
+    apply_rotary(query_rot, key_rot, inputs.positions);
+    query = cat(query_rot, query_pass, -1);
+    key = cat(key_rot, key_pass, -1);
     if (inputs.cache != nullptr) inputs.cache->update(key, value, inputs.index);
     const Tensor output = attend(attention_, query, key, value, inputs.mask);
     return dense_(output);
-  }
-
-  // The rotated dimensions first, the others put behind them again.
-  void rotate_part(Tensor& query, Tensor& key, const PositionEmbeddings& positions) const {
-    const std::int64_t rotated = positions.cos.size(-1);
-    Tensor query_rot = slice(query, -1, rotated);
-    Tensor key_rot = slice(key, -1, rotated);
-    const Tensor query_pass = slice(query, -1, head_dim_ - rotated);
-    const Tensor key_pass = slice(key, -1, head_dim_ - rotated);
-    apply_rotary(query_rot, key_rot, positions);
-    query = cat(query_rot, query_pass, -1);
-    key = cat(key_rot, key_pass, -1);
   }
 
   Tensor mlp(const Tensor& x) const {

@@ -29,9 +29,9 @@ Tensor scaled_dot_product_attention(const Tensor& query_in, const Tensor& key_in
                                     const Tensor& value_in, const SdpaOptions& options_in) {
   Context& context = query_in.context();
   SdpaOptions options = options_in;
-  const Tensor query = context.autocast.lower(query_in);
-  const Tensor key = context.autocast.lower(key_in);
   const Tensor value = context.autocast.lower(value_in);
+  const Tensor key = context.autocast.lower(key_in);
+  const Tensor query = context.autocast.lower(query_in);
   switch (select(query, options)) {
     case Backend::Cudnn:
       options.mask = additive_mask(options.mask, query.type());

@@ -82,9 +82,10 @@ Tensor stack(const Tensor& a, Dims batch) {
 
 Tensor addmm(const Tensor& bias_in, const Tensor& a_in, const Tensor& b_in) {
   Context& context = a_in.context();
-  const Tensor bias = context.autocast.lower(bias_in);
-  const Tensor a = context.autocast.lower(a_in);
+  // Autocast casts arguments in the order in which GCC evaluates them: the last one first.
   const Tensor b = context.autocast.lower(b_in);
+  const Tensor a = context.autocast.lower(a_in);
+  const Tensor bias = context.autocast.lower(bias_in);
   const Ref<Node> node = make_node(context, [&] {
     return [left = Saved(b.requires_grad() ? a : Tensor()),
             right = Saved(a.requires_grad() ? b : Tensor()),
@@ -109,9 +110,9 @@ Tensor addmm(const Tensor& bias_in, const Tensor& a_in, const Tensor& b_in) {
 // which folds the batch into rows.
 Tensor linear(const Tensor& x_in, const Tensor& weight_in, const Tensor& bias_in) {
   Context& context = x_in.context();
-  const Tensor x = context.autocast.lower(x_in);
-  const Tensor weight = context.autocast.lower(weight_in);
   const Tensor bias = context.autocast.lower(bias_in);
+  const Tensor weight = context.autocast.lower(weight_in);
+  const Tensor x = context.autocast.lower(x_in);
   const Tensor rows = reshape(x, flat(x));
   const Tensor result =
       bias.defined() ? addmm(bias, rows, t(weight)) : mm(rows, t(weight));
@@ -120,8 +121,8 @@ Tensor linear(const Tensor& x_in, const Tensor& weight_in, const Tensor& bias_in
 
 Tensor matmul(const Tensor& a_in, const Tensor& b_in) {
   Context& context = a_in.context();
-  const Tensor a = context.autocast.lower(a_in);
   const Tensor b = context.autocast.lower(b_in);
+  const Tensor a = context.autocast.lower(a_in);
   Dims sizes = broadcast(batch_sizes(a), batch_sizes(b));
   const Tensor result = bmm(stack(a, sizes), stack(b, sizes));
   sizes.push_back(a.size(-2));

@@ -41,7 +41,10 @@ Tensor causal_lm_loss(const Tensor& logits, const Tensor& labels) {
   const Tensor upcast = to(logits, ScalarType::Float);
   const Tensor padded =
       empty(context, labels.sizes().with(1, labels.size(1) + 1), ScalarType::Long);
-  const Tensor shifted = empty(context, labels.sizes(), ScalarType::Long);
+  // labels[..., 1:].contiguous(): of one row a view is contiguous.
+  const Tensor shifted = labels.size(0) == 1
+                             ? slice(padded, 1, labels.size(1))
+                             : empty(context, labels.sizes(), ScalarType::Long);
   const Tensor rows = reshape(upcast, {labels.numel(), logits.size(-1)});
   return nll_loss(log_softmax(rows), shifted);
 }

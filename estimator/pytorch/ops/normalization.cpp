@@ -10,9 +10,9 @@ namespace vramfit::pytorch {
 // native_layer_norm and its backward: aten/src/ATen/native/cuda/layer_norm_kernel.cu.
 Tensor layer_norm(const Tensor& x_in, const Tensor& weight_in, const Tensor& bias_in) {
   Context& context = x_in.context();
-  const Tensor x = context.autocast.upper(x_in);
-  const Tensor weight = context.autocast.upper(weight_in);
   const Tensor bias = context.autocast.upper(bias_in);
+  const Tensor weight = context.autocast.upper(weight_in);
+  const Tensor x = context.autocast.upper(x_in);
   const Tensor result = empty(context, x.sizes(), x.type());
   // Statistics are kept in the accumulation type where weights and input are both 16 bits wide.
   const Dims rows = x.sizes().with(-1, 1);
@@ -46,7 +46,10 @@ Tensor softmax(const Tensor& x_in, bool in_float) {
   set_history(result, make_node(x.context(), [&] {
     return [saved = Saved(result), type = converted.type()](Node&, Gradients& grads) -> Gradients {
       const Tensor output = saved.unpack();
-      return {empty(grads[0].context(), output.sizes(), type)};
+      // aten/src/ATen/native/cuda/SoftMax.cu, softmax_backward_cuda_out: grad * output on the way.
+      Tensor grad = empty(output.context(), output.sizes(), type);
+      const Tensor product = empty_for({&grads[0], &output}, output.type());
+      return {std::move(grad)};
     };
   }, converted));
   return result;

@@ -51,7 +51,7 @@ GlobalReduce reduce_rows(const Context& context, std::int64_t rows, std::int64_t
       std::max(std::min(div_up(target, grid), div_up(values_per_thread, kMinValuesPerThread)),
                div_up(values_per_thread, kMaxValuesPerThread));
   if (blocks <= 1) return {};
-  return {kAccumulatorBytes * columns * blocks * width, 4 * grid};
+  return {kAccumulatorBytes * columns * blocks * width * vector, 4 * grid};
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
 
@@ -45,11 +46,15 @@ def _scales(axes: Axes, low: float, high: float) -> None:
     axes.grid()
 
 
+def _label(name: str, errors: pd.Series, decimals: int) -> str:
+    return f"{name}: median error {percent(errors.abs().median(), decimals, signed=False)}"
+
+
 def draw(comparison: Comparison) -> Picture:
     own = {i: comparison.predictions[i].peak["peak"] for i in with_peak(comparison)}
     every = rivals(comparison)
 
-    figure = style.new_figure(6.2)
+    figure = style.new_figure(6.8)
     axes = figure.subplots()
     axes.set_xscale("log")
     axes.set_yscale("log")
@@ -67,7 +72,7 @@ def draw(comparison: Comparison) -> Picture:
             color=mark.color,
             markerfacecolor="none",
             markersize=6,
-            label=f"{rival.formula.name}: {rival.formula.form}",
+            label=_label(f"{rival.formula.name}, {rival.formula.form}", rival.theirs.errors, 0),
         )
     _scatter(
         axes,
@@ -79,30 +84,21 @@ def draw(comparison: Comparison) -> Picture:
         markeredgecolor="white",
         markeredgewidth=0.5,
         zorder=4,
-        label="vramfit: fit --runtime pytorch",
+        label=_label("vramfit", comparison.errors("peak allocated"), 2),
     )
     _scales(axes, low, high)
     axes.set_xlabel("measured peak allocated, GB")
     axes.set_ylabel("predicted, GB")
     handles, labels = axes.get_legend_handles_labels()
-    figure.legend(handles[::-1], labels[::-1], ncols=2, loc="outside upper left")
+    figure.legend(handles[::-1], labels[::-1], loc="outside upper left")
 
-    said = [f"vramfit off by a median of {percent(_median(comparison), 2, signed=False)}"]
-    said += [
-        f"{rival.formula.name} {percent(rival.theirs.errors.abs().median(), 0, signed=False)}"
-        for rival in every
-    ]
     return Picture(
         key="accuracy",
         title="What PyTorch takes, predicted against measured",
-        alt="; ".join(said),
+        alt="; ".join(labels[::-1]),
         caption=caption(
             comparison,
             "GB is 1e9 bytes. On the line: right; above it too much, below it too little.",
         ),
         figure=figure,
     )
-
-
-def _median(comparison: Comparison) -> float:
-    return comparison.errors("peak allocated").abs().median()

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from vramfit_plots.accuracy.cases import Case
-from vramfit_plots.article_formulas import Question, will_it_fit
+from vramfit_plots.article_formulas import Question, its_optimizer, will_it_fit
 from vramfit_plots.models import shape
 from vramfit_plots.units import times
 
@@ -40,12 +40,11 @@ def _keeps_activations(case: Case) -> bool:
 
 def _article(case: Case) -> float:
     hidden, layers = shape(case.setting["arch"])
-    optimizer = "sgd" if case.training and case.setting["opt"].startswith("sgd") else "adam"
     question = Question(
         case.parameters,
         precision=case.setting["dtype"],
         training=case.training,
-        optimizer=optimizer,
+        optimizer=its_optimizer(case.setting.get("opt", "")),
         batch=case.batch or 0,
         seq=case.seq,
         hidden=hidden,

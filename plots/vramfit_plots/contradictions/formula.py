@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from vramfit_plots.article_formulas import Question, total_of_row, will_it_fit
+from vramfit_plots.article_formulas import Question, its_optimizer, total_of_row, will_it_fit
 from vramfit_plots.errors import AbsentError
 from vramfit_plots.inputs import Inputs
 from vramfit_plots.row_name import parse
@@ -14,7 +14,7 @@ def _formula_for_reference(case: pd.Series) -> float:
     question = Question(
         case["params"],
         precision=case["dtype"],
-        optimizer="sgd" if case["opt"].startswith("sgd") else "adam",
+        optimizer=its_optimizer(case["opt"]),
         batch=case["b"],
         seq=case["s"],
         hidden=case["hidden"],

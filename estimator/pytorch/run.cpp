@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "estimator/pytorch/autograd.h"
+#include "estimator/pytorch/generate.h"
 #include "estimator/pytorch/modules/causal_lm.h"
+#include "estimator/pytorch/stage.h"
 #include "model/errors.h"
 
 namespace vramfit::pytorch {
@@ -20,22 +22,6 @@ ScalarType scalar_type(DType precision) {
   }
 }
 
-/// A stage as a scope, so that it ends also where memory does.
-class StageOf {
- public:
-  StageOf(Memory& memory, Stage stage, int step)
-      : memory_(memory), exceptions_(std::uncaught_exceptions()) {
-    memory.begin_stage(stage, step);
-  }
-  ~StageOf() { memory_.end_stage(std::uncaught_exceptions() > exceptions_); }
-  StageOf(const StageOf&) = delete;
-  StageOf& operator=(const StageOf&) = delete;
-
- private:
-  Memory& memory_;
-  int exceptions_;
-};
-
 Tensor random_tokens(Context& context, std::int64_t batch, std::int64_t seq) {
   return empty(context, {batch, seq}, ScalarType::Long, Category::Inputs);
 }
@@ -48,10 +34,10 @@ void train(Context& context, const ModelConfig& config, const TrainingOptions& o
   settings.training = true;
   settings.checkpoint = options.checkpoint;
 
-  memory.begin_stage(Stage::Loaded, 0);
+  std::optional<StageOf> loading(std::in_place, memory, Stage::Loaded, 0);
   CausalLm model(context, config, settings);
   if (options.lora) model.add_lora(options.lora->rank, options.lora->targets);
-  memory.end_stage();
+  loading.reset();
   const std::unique_ptr<Optimizer> optimizer =
       make_optimizer(options.optimizer, model.trainable());
   const Tensor ids = random_tokens(context, options.batch, options.seq);
@@ -77,6 +63,17 @@ void train(Context& context, const ModelConfig& config, const TrainingOptions& o
     const StageOf stage(memory, Stage::ZeroGrad, step);
     optimizer->zero_grad();
   }
+}
+
+void infer(Context& context, const ModelConfig& config, const GenerationOptions& options) {
+  ModelSettings settings;
+  settings.type = scalar_type(options.precision);
+  settings.attention = options.attention;
+  std::optional<StageOf> loading(std::in_place, context.memory, Stage::Loaded, 0);
+  const CausalLm model(context, config, settings);
+  loading.reset();
+  const Tensor prompt = random_tokens(context, options.batch, options.seq);
+  generate(context, model, config, prompt, options.generate, options.padded);
 }
 
 /// What is asked for before a model is: PyTorch's context is there with the first tensor.
@@ -117,7 +114,7 @@ RunReport run(const Gpu& gpu, const ModelConfig& config, const TrainingOptions& 
 RunReport run(const Gpu& gpu, const ModelConfig& config, const GenerationOptions& options,
               Memory::Observer observer) {
   return run_on(gpu, std::move(observer),
-                [&](Context& context) { (void)context; (void)config; (void)options; });
+                [&](Context& context) { infer(context, config, options); });
 }
 
 }  // namespace vramfit::pytorch

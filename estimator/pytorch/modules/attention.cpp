@@ -26,7 +26,7 @@ Tensor repeat_kv(const Tensor& a, std::int64_t groups) {
 }
 
 // transformers/integrations/sdpa_attention.py.
-Tensor sdpa(const AttentionSettings& settings, const Tensor& query, const Tensor& key_in,
+Attended sdpa(const AttentionSettings& settings, const Tensor& query, const Tensor& key_in,
             const Tensor& value_in, const Tensor& mask) {
   const std::int64_t groups = query.size(1) / key_in.size(1);
   SdpaOptions options;
@@ -38,10 +38,10 @@ Tensor sdpa(const AttentionSettings& settings, const Tensor& query, const Tensor
   const Tensor key = options.grouped ? key_in : repeat_kv(key_in, groups);
   const Tensor value = options.grouped ? value_in : repeat_kv(value_in, groups);
   const Tensor output = scaled_dot_product_attention(query, key, value, options);
-  return contiguous(transpose(output, 1, 2));
+  return {contiguous(transpose(output, 1, 2)), {}};
 }
 
-Tensor eager(const AttentionSettings& settings, const Tensor& query, const Tensor& key_in,
+Attended eager(const AttentionSettings& settings, const Tensor& query, const Tensor& key_in,
              const Tensor& value_in, const Tensor& mask) {
   const std::int64_t groups = query.size(1) / key_in.size(1);
   const Tensor key = repeat_kv(key_in, groups);
@@ -54,7 +54,7 @@ Tensor eager(const AttentionSettings& settings, const Tensor& query, const Tenso
   probabilities.reset();
   weights = dropout(weights, settings.dropout, settings.training);
   const Tensor output = matmul(weights, value);
-  return contiguous(transpose(output, 1, 2));
+  return {contiguous(transpose(output, 1, 2)), weights};
 }
 
 }  // namespace
@@ -68,12 +68,14 @@ void DynamicCache::update(Tensor& key, Tensor& value, std::size_t index) {
   value = layer.values;
 }
 
-Tensor attend(const AttentionSettings& settings, const Tensor& query, const Tensor& key,
+Attended attend(const AttentionSettings& settings, const Tensor& query, const Tensor& key,
               const Tensor& value, const Tensor& mask) {
-  const Tensor output = settings.kind == AttentionKind::Sdpa
-                            ? sdpa(settings, query, key, value, mask)
-                            : eager(settings, query, key, value, mask);
-  return reshape(output, {output.size(0), output.size(1), output.size(2) * output.size(3)});
+  Attended result = settings.kind == AttentionKind::Sdpa
+                        ? sdpa(settings, query, key, value, mask)
+                        : eager(settings, query, key, value, mask);
+  const Tensor& output = result.output;
+  result.output = reshape(output, {output.size(0), output.size(1), output.size(2) * output.size(3)});
+  return result;
 }
 
 }  // namespace vramfit::pytorch

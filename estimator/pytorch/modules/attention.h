@@ -35,9 +35,16 @@ struct AttentionSettings {
   bool softmax_in_float = true;  ///< eager: gpt2 leaves the type as it is
 };
 
+/// What attention returns: eager attention its weights too, which nobody looks at, but which a
+/// layer's forward keeps until it returns.
+struct Attended {
+  Tensor output;
+  Tensor weights;
+};
+
 /// The attention interface: sdpa_attention_forward or eager_attention_forward of (batch, heads,
-/// tokens, head_dim); returns (batch, tokens, heads · head_dim).
-Tensor attend(const AttentionSettings& settings, const Tensor& query, const Tensor& key,
+/// tokens, head_dim); the output is (batch, tokens, heads · head_dim).
+Attended attend(const AttentionSettings& settings, const Tensor& query, const Tensor& key,
               const Tensor& value, const Tensor& mask);
 
 }  // namespace vramfit::pytorch

@@ -25,8 +25,11 @@ CausalLm::CausalLm(Context& context, const ModelConfig& config, const ModelSetti
   }
   norm_ = Norm(context, norm_kind(config), config.hidden, type);
   if (config.rope) rotary_.emplace(context, config.rotary_dim());
-  head_ = Linear(context, config.hidden, config.vocab, config.head_bias, type);
-  // tie_weights: the head's own weight goes once the model is built.
+  // A model made from its config has a head of its own until tie_weights drops it, which leaves a
+  // free segment behind. One to generate with comes from a file, and never has it.
+  if (!config.tied_head || settings.training) {
+    head_ = Linear(context, config.hidden, config.vocab, config.head_bias, type);
+  }
   if (config.tied_head) head_.weight = token_embedding_;
 }
 

@@ -24,8 +24,8 @@ class Gpt2Layer final : public DecoderLayer {
   Tensor forward(const Tensor& hidden_states, const LayerInputs& inputs) const override {
     Tensor residual = hidden_states;
     Tensor hidden = ln_1_(hidden_states);
-    const Tensor attention_output = attention(hidden, inputs);
-    hidden = add(attention_output, residual);
+    const Attended attended = attention(hidden, inputs);
+    hidden = add(attended.output, residual);
     residual = hidden;
     hidden = ln_2_(hidden);
     const Tensor feed_forward = mlp(hidden);
@@ -43,15 +43,16 @@ class Gpt2Layer final : public DecoderLayer {
   }
 
  private:
-  Tensor attention(const Tensor& hidden, const LayerInputs& inputs) const {
+  Attended attention(const Tensor& hidden, const LayerInputs& inputs) const {
     const auto parts = split3(c_attn_(hidden), 2);
     const Tensor query = split_heads(parts[0], head_dim_);
     Tensor key = split_heads(parts[1], head_dim_);
     Tensor value = split_heads(parts[2], head_dim_);
     if (inputs.cache != nullptr) inputs.cache->update(key, value, inputs.index);
-    Tensor output = attend(attention_, query, key, value, inputs.mask);
-    output = c_proj_(output);
-    return dropout(output, residual_dropout_, training_);
+    Attended attended = attend(attention_, query, key, value, inputs.mask);
+    attended.output = c_proj_(attended.output);
+    attended.output = dropout(attended.output, residual_dropout_, training_);
+    return attended;
   }
 
   Tensor mlp(const Tensor& x) const {

@@ -23,15 +23,16 @@ class GptNeoxLayer final : public DecoderLayer {
         dense_4h_to_h_(context, c.ffn, c.hidden, c.mlp_bias, s.type) {}
 
   Tensor forward(const Tensor& hidden, const LayerInputs& inputs) const override {
-    Tensor attention_output = self_attention(input_layernorm_(hidden), inputs);
+    Attended attended = self_attention(input_layernorm_(hidden), inputs);
+    Tensor attention_output = std::move(attended.output);
     attention_output = dropout(attention_output, hidden_dropout_, training_);
     if (parallel_) {
-      const Tensor mlp_output = mlp(hidden);
+      const Tensor mlp_output = mlp(post_attention_layernorm_(hidden));
       const Tensor sum = add(mlp_output, attention_output);
       return add(sum, hidden);
     }
     attention_output = add(attention_output, hidden);
-    const Tensor mlp_output = mlp(attention_output);
+    const Tensor mlp_output = mlp(post_attention_layernorm_(attention_output));
     return add(mlp_output, attention_output);
   }
 
@@ -52,7 +53,7 @@ class GptNeoxLayer final : public DecoderLayer {
   }
 
  private:
-  Tensor self_attention(const Tensor& hidden, const LayerInputs& inputs) const {
+  Attended self_attention(const Tensor& hidden, const LayerInputs& inputs) const {
     // A head's q, k and v lie beside each other.
     const Tensor qkv = split_heads(query_key_value_(hidden), 3 * head_dim_);
     auto parts = split3(qkv, 3);
@@ -61,8 +62,9 @@ class GptNeoxLayer final : public DecoderLayer {
     Tensor value = std::move(parts[2]);
     rotate_part(query, key, inputs.positions);
     if (inputs.cache != nullptr) inputs.cache->update(key, value, inputs.index);
-    const Tensor output = attend(attention_, query, key, value, inputs.mask);
-    return dense_(output);
+    Attended attended = attend(attention_, query, key, value, inputs.mask);
+    attended.output = dense_(attended.output);
+    return attended;
   }
 
   // The family's own apply_rotary_pos_emb: only the first dimensions are rotated.
@@ -80,7 +82,7 @@ class GptNeoxLayer final : public DecoderLayer {
   }
 
   Tensor mlp(const Tensor& x) const {
-    Tensor hidden = dense_h_to_4h_(post_attention_layernorm_(x));
+    Tensor hidden = dense_h_to_4h_(x);
     hidden = activate(activation_, hidden);
     hidden = dense_4h_to_h_(hidden);
     return dropout(hidden, hidden_dropout_, training_);

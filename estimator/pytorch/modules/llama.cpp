@@ -24,7 +24,8 @@ class LlamaLayer final : public DecoderLayer {
   Tensor forward(const Tensor& hidden_states, const LayerInputs& inputs) const override {
     Tensor residual = hidden_states;
     Tensor hidden = input_layernorm_(hidden_states);
-    hidden = self_attention(hidden, inputs);
+    Attended attended = self_attention(hidden, inputs);
+    hidden = std::move(attended.output);
     hidden = add(residual, hidden);
     residual = hidden;
     hidden = post_attention_layernorm_(hidden);
@@ -51,14 +52,15 @@ class LlamaLayer final : public DecoderLayer {
   }
 
  private:
-  Tensor self_attention(const Tensor& hidden, const LayerInputs& inputs) const {
+  Attended self_attention(const Tensor& hidden, const LayerInputs& inputs) const {
     Tensor query = split_heads(q_proj_(hidden), head_dim_);
     Tensor key = split_heads(k_proj_(hidden), head_dim_);
     Tensor value = split_heads(v_proj_(hidden), head_dim_);
     apply_rotary(query, key, inputs.positions);
     if (inputs.cache != nullptr) inputs.cache->update(key, value, inputs.index);
-    const Tensor output = attend(attention_, query, key, value, inputs.mask);
-    return o_proj_(output);
+    Attended attended = attend(attention_, query, key, value, inputs.mask);
+    attended.output = o_proj_(attended.output);
+    return attended;
   }
 
   // down_proj(act_fn(gate_proj(x)) * up_proj(x))

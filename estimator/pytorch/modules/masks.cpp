@@ -27,7 +27,7 @@ void find_packed_sequences(Context& context, std::int64_t batch, std::int64_t to
 }
 
 /// sdpa_mask: true where a query may look.
-Tensor boolean_mask(Context& context, const MaskRequest& request) {
+Tensor boolean_mask(Context& context, const MaskRequest& request, bool with_padding) {
   const Dims square = {1, 1, request.queries, request.keys};
   const Dims full = {request.batch, 1, request.queries, request.keys};
   const Tensor batch = make(context, {request.batch}, ScalarType::Long);
@@ -38,7 +38,7 @@ Tensor boolean_mask(Context& context, const MaskRequest& request) {
   };
   const Tensor queries = range(request.queries);
   const Tensor keys = range(request.keys);
-  if (!request.padded && !request.window) return make(context, square, ScalarType::Bool);
+  if (!with_padding && !request.window) return make(context, square, ScalarType::Bool);
   // and_masks: ones, and each condition on top.
   const Tensor one = make(context, {}, ScalarType::Bool);
   Tensor mask = make(context, square, ScalarType::Bool);
@@ -47,15 +47,20 @@ Tensor boolean_mask(Context& context, const MaskRequest& request) {
     const Tensor within = make(context, square, ScalarType::Bool);
     mask = make(context, square, ScalarType::Bool);
   }
-  if (request.padded) {
+  if (with_padding) {
+    const Tensor index = make(context, {request.batch, 1, 1, request.keys}, ScalarType::Long);
     const Tensor kept = make(context, {request.batch, 1, 1, request.keys}, ScalarType::Bool);
     mask = make(context, full, ScalarType::Bool);
   }
   return mask;
 }
 
-/// _ignore_causal_mask_sdpa.
-bool can_skip(const MaskRequest& request) {
+/// _ignore_causal_mask_sdpa; fast_all sums the padding up on the way.
+bool can_skip(Context& context, const MaskRequest& request) {
+  if (request.padding.defined()) {
+    const Tensor sum = make(context, {}, ScalarType::Long);
+    const Tensor converted = make(context, request.padding.sizes(), ScalarType::Long);
+  }
   if (request.window && request.keys >= *request.window) return false;
   return !request.padded && (request.queries == 1 || request.queries == request.keys);
 }
@@ -66,9 +71,12 @@ Tensor create_causal_mask(Context& context, AttentionKind attention, const MaskR
   if (!request.cached && !request.padding.defined()) {
     find_packed_sequences(context, request.batch, request.queries);
   }
-  if (attention == AttentionKind::Sdpa && can_skip(request)) return {};
-  const Tensor allowed = boolean_mask(context, request);
-  if (attention == AttentionKind::Sdpa) return allowed;
+  Tensor padding;
+  if (request.padding.defined()) padding = make(context, request.padding.sizes(), ScalarType::Bool);
+  if (attention == AttentionKind::Sdpa && can_skip(context, request)) return {};
+  const bool eager = attention == AttentionKind::Eager;
+  const Tensor allowed = boolean_mask(context, request, request.padded || (eager && padding.defined()));
+  if (!eager) return allowed;
   // eager_mask: 0 and the type's lowest number, by torch.where.
   const Tensor zero = make(context, {}, request.type);
   const Tensor lowest = make(context, {}, request.type);

@@ -29,7 +29,8 @@ class PhiLayer final : public DecoderLayer {
 
   Tensor forward(const Tensor& residual, const LayerInputs& inputs) const override {
     const Tensor hidden = input_layernorm_(residual);
-    Tensor attention_output = self_attention(hidden, inputs);
+    Attended attended = self_attention(hidden, inputs);
+    Tensor attention_output = std::move(attended.output);
     attention_output = dropout(attention_output, residual_dropout_, training_);
     Tensor feed_forward = mlp(hidden);
     feed_forward = dropout(feed_forward, residual_dropout_, training_);
@@ -58,7 +59,7 @@ class PhiLayer final : public DecoderLayer {
   }
 
  private:
-  Tensor self_attention(const Tensor& hidden, const LayerInputs& inputs) const {
+  Attended self_attention(const Tensor& hidden, const LayerInputs& inputs) const {
     Tensor query = split_heads(q_proj_(hidden), head_dim_);
     Tensor key = split_heads(k_proj_(hidden), head_dim_);
     Tensor value = split_heads(v_proj_(hidden), head_dim_);
@@ -74,8 +75,9 @@ class PhiLayer final : public DecoderLayer {
     query = cat(query_rot, query_pass, -1);
     key = cat(key_rot, key_pass, -1);
     if (inputs.cache != nullptr) inputs.cache->update(key, value, inputs.index);
-    const Tensor output = attend(attention_, query, key, value, inputs.mask);
-    return dense_(output);
+    Attended attended = attend(attention_, query, key, value, inputs.mask);
+    attended.output = dense_(attended.output);
+    return attended;
   }
 
   Tensor mlp(const Tensor& x) const {

@@ -125,7 +125,9 @@ Tensor efficient_attention(const Tensor& query, const Tensor& key, const Tensor&
                            const SdpaOptions& options) {
   Context& context = query.context();
   const bool training = needs_graph(context, query, key, value);
-  const Tensor result = output_like(query);
+  // (batch, tokens, heads, width), looked at as (batch, heads, tokens, width).
+  const Dims out = {query.size(0), query.size(2), query.size(1), value.size(3)};
+  const Tensor result = transpose(empty(context, out, query.type()), 1, 2);
   Tensor statistics;
   if (training) {
     statistics = empty(context, {query.size(0), query.size(1), round_up(query.size(2), 32)},

@@ -70,10 +70,9 @@ CachingAllocator::Node* CachingAllocator::new_node() {
 CachingAllocator::Node* CachingAllocator::new_segment(std::uint64_t bytes, bool small) {
   if (bytes > capacity_ - reserved_) return nullptr;
   Node* node = new_node();
-  node->offset = next_offset_;
+  node->offset = addresses_.take(bytes);
   node->bytes = bytes;
   node->small = small;
-  next_offset_ += bytes;
   reserved_ += bytes;
   peak_reserved_ = std::max(peak_reserved_, reserved_);
   pool(*node).insert(node);
@@ -148,6 +147,7 @@ void CachingAllocator::release_cached(FreeList& pool) {
     if (node->previous != nullptr || node->next != nullptr) continue;
     pool.erase(node);
     reserved_ -= node->bytes;
+    addresses_.give(node->offset, node->bytes);
     if (observer_) observer_(node->offset, -static_cast<std::int64_t>(node->bytes));
     unused_nodes_.push_back(node);
   }

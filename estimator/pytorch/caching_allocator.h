@@ -6,6 +6,7 @@
 #include <functional>
 #include <vector>
 
+#include "estimator/pytorch/driver_addresses.h"
 #include "model/memory/allocator.h"
 
 namespace vramfit::pytorch {
@@ -93,7 +94,7 @@ class CachingAllocator final : public Allocator {
   std::uint64_t allocated_ = 0;
   std::uint64_t reserved_ = 0;
   std::uint64_t peak_reserved_ = 0;
-  std::uint64_t next_offset_ = 0;  ///< the driver hands out ascending addresses
+  DriverAddresses addresses_;
   FreeList small_;
   FreeList large_;
   std::deque<Node> nodes_;

@@ -17,7 +17,9 @@ Backend select(const Tensor& query, const SdpaOptions& options) {
   const std::int64_t head_dim = query.size(-1);
   const bool cudnn_first = arch.sm == 90 || arch.sm == 100;
   const bool half = is_half(query.type());
-  if (half && cudnn_first && head_dim <= 128 && head_dim % 8 == 0) return Backend::Cudnn;
+  // check_cudnn_tensor_shapes: wider heads on Hopper only.
+  const std::int64_t widest = arch.sm == 90 ? 256 : 128;
+  if (half && cudnn_first && head_dim <= widest && head_dim % 8 == 0) return Backend::Cudnn;
   if (half && !options.mask.defined() && head_dim <= 256) return Backend::Flash;
   if (!options.grouped) return Backend::Efficient;
   return Backend::Math;

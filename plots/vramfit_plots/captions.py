@@ -96,8 +96,8 @@ def caption(
     said = {
         PREDICTED.key: _predicted_on(inputs, each_on_its_card),
         MEASURED.key: f"measured on {inputs.run.device}",
-        TORCH.key: "PyTorch predicted as `fit --runtime pytorch` does, with m and v in the weights' "
-        "dtype as its AdamW keeps them",
+        TORCH.key: "PyTorch predicted as `fit --runtime pytorch` does, its AdamW's m and v in the "
+        "weights' dtype",
         TORCH_MEASURED.key: f"PyTorch measured with {inputs.reference.environment}",
     }
     answering = [source for source in COUNTED if has_figures(cells, source)]

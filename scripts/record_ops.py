@@ -74,8 +74,8 @@ def decide_as_on_a_card():
             return aten._scaled_dot_product_flash_attention(
                 q, k, v, dropout_p, is_causal, False, scale=scale)[0]
         if enable_gqa:
-            n = q.shape[1] // k.shape[1]
-            k, v = k.repeat_interleave(n, 1), v.repeat_interleave(n, 1)
+            return aten._scaled_dot_product_attention_math(
+                q, k, v, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=True)[0]
         return aten._scaled_dot_product_efficient_attention(
             q, k, v, attn_mask, torch.is_grad_enabled(), dropout_p, is_causal, scale=scale)[0]
 

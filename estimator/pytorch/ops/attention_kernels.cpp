@@ -133,19 +133,16 @@ Tensor efficient_attention(const Tensor& query, const Tensor& key, const Tensor&
     statistics = empty(context, {query.size(0), query.size(1), round_up(query.size(2), 32)},
                        ScalarType::Float);
   }
-  const Tensor seed = empty(context, {}, ScalarType::Long);
-  const Tensor offset = empty(context, {}, ScalarType::Long);
+  // Seed and offset of dropout stay on the CPU.
   set_history(result, make_node(context, [&] {
     return [query = Saved(query), key = Saved(key), value = Saved(value), mask = Saved(options.mask),
-            output = Saved(result), statistics = Saved(statistics), seed = Saved(seed),
-            offset = Saved(offset)](Node&, Gradients& grads) -> Gradients {
+            output = Saved(result), statistics = Saved(statistics)](
+               Node&, Gradients& grads) -> Gradients {
       Context& c = grads[0].context();
       const Tensor q = query.unpack();
       const Tensor k = key.unpack();
       const Tensor v = value.unpack();
-      const Tensor rest[] = {mask.unpack(), output.unpack(),
-                             statistics.unpack(), seed.unpack(),
-                             offset.unpack()};
+      const Tensor rest[] = {mask.unpack(), output.unpack(), statistics.unpack()};
       Gradients outputs = {like(q), like(k), like(v)};
       const Tensor delta = workspace(
           c, q.size(0) * q.size(1) * round_up(q.size(2), 32) * 4);
@@ -155,30 +152,59 @@ Tensor efficient_attention(const Tensor& query, const Tensor& key, const Tensor&
   return result;
 }
 
+namespace {
+
+/// at::_safe_softmax: rows that are masked altogether become 0. Autograd sees one op.
+Tensor safe_softmax(const Tensor& scores) {
+  Context& context = scores.context();
+  Tensor result;
+  const Tensor probabilities = like(scores);
+  {
+    const Tensor masked = empty_for({&scores}, ScalarType::Bool);
+    const Tensor rows = empty(context, scores.sizes().with(3, 1), ScalarType::Bool);
+    const Tensor zero = empty(context, {}, scores.type());
+    result = like(scores);  // at::where(rows, zero, probabilities)
+  }
+  set_history(result, make_node(context, [&] {
+    return [saved = Saved(result)](Node&, Gradients&) -> Gradients {
+      const Tensor output = saved.unpack();
+      Tensor grad = like(output);
+      const Tensor product = like(output);
+      return {std::move(grad)};
+    };
+  }, scores));
+  return result;
+}
+
+/// repeat_interleave along the heads: a copy.
+Tensor repeat_heads(const Tensor& a, std::int64_t heads) {
+  if (a.size(1) == heads) return a;
+  const Dims wide = {a.size(0), a.size(1), heads / a.size(1), a.size(2), a.size(3)};
+  return reshape(clone(expand(unsqueeze(a, 2), wide)), a.sizes().with(1, heads));
+}
+
+Tensor causal_mask(Context& context, const Tensor& query, const Tensor& key) {
+  const Dims sizes = {query.size(2), key.size(2)};
+  Tensor mask = empty(context, sizes, ScalarType::Bool);  // ones
+  mask = empty(context, sizes, ScalarType::Bool);         // tril
+  return additive_mask(mask, query.type());
+}
+
+}  // namespace
+
 // attention.cpp (_scaled_dot_product_attention_math): an op for each step, which autograd sees.
 Tensor math_attention(const Tensor& query, const Tensor& key_in, const Tensor& value_in,
                       const SdpaOptions& options) {
   Context& context = query.context();
-  Tensor mask = options.mask;
-  if (options.causal) {
-    const Dims sizes = {query.size(2), key_in.size(2)};
-    Tensor ones = empty(context, sizes, ScalarType::Bool);
-    ones = empty(context, sizes, ScalarType::Bool);  // tril
-    mask = additive_mask(ones, query.type());
-  }
-  const auto repeated = [&](const Tensor& a) {
-    if (a.size(1) == query.size(1)) return a;
-    const std::int64_t groups = query.size(1) / a.size(1);
-    const Tensor wide = expand(unsqueeze(a, 2), {a.size(0), a.size(1), groups, a.size(2), a.size(3)});
-    return reshape(wide, query.sizes().with(2, a.size(2)));
-  };
-  const Tensor key = repeated(key_in);
-  const Tensor value = repeated(value_in);
   const Tensor scaled_query = mul_scalar(query);
+  const Tensor mask =
+      options.causal ? causal_mask(context, query, key_in) : options.mask;
+  const Tensor key = repeat_heads(key_in, query.size(1));
+  const Tensor value = repeat_heads(value_in, query.size(1));
   const Tensor scaled_key = mul_scalar(transpose(key, 2, 3));
   Tensor scores = matmul(scaled_query, scaled_key);
   if (mask.defined()) scores = add(scores, mask);
-  Tensor weights = softmax(scores, false);
+  Tensor weights = safe_softmax(scores);
   scores.reset();
   weights = dropout(weights, options.dropout, true);
   return matmul(weights, value);

@@ -91,7 +91,8 @@ RunReport run_on(const Gpu& gpu, Memory::Observer observer, const Work& work) {
     const Tensor epsilon = empty(context, {1}, ScalarType::Float, Category::Parameters);
     work(context);
   } catch (const OutOfMemory& e) {
-    const StageRecord& last = memory.stages().back();
+    // A card may be too small for what comes before loading.
+    const StageRecord last = memory.stages().empty() ? StageRecord{} : memory.stages().back();
     report.missing = MissingMemory{Name("tensor"), Category::Activations, last.stage, last.step,
                                    e.requested()};
   }

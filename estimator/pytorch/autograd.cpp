@@ -96,7 +96,9 @@ Gradients call(Node& node) {
 }
 
 struct RunsLater {
-  bool operator()(const Ref<Node>& a, const Ref<Node>& b) const { return a->sequence < b->sequence; }
+  bool operator()(const Ref<Node>& a, const Ref<Node>& b) const {
+    return a->sequence < b->sequence;
+  }
 };
 
 }  // namespace

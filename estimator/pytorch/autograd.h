@@ -35,7 +35,9 @@ class Node {
   /// Drops what was saved; runs once apply() is through.
   virtual void release() = 0;
 
-  bool wants(int input) const { return static_cast<bool>(next[static_cast<std::size_t>(input)].node); }
+  bool wants(int input) const {
+    return static_cast<bool>(next[static_cast<std::size_t>(input)].node);
+  }
 
   int references = 0;
   std::uint64_t sequence = 0;  ///< later ones run first

@@ -46,8 +46,9 @@ void CachingAllocator::FreeList::erase(const Node* node) {
 }
 
 CachingAllocator::Node* CachingAllocator::FreeList::best_fit(std::uint64_t bytes) const {
-  const auto fit = std::lower_bound(nodes_.begin(), nodes_.end(), bytes,
-                                    [](const Node* node, std::uint64_t b) { return node->bytes < b; });
+  const auto fit =
+      std::lower_bound(nodes_.begin(), nodes_.end(), bytes,
+                       [](const Node* node, std::uint64_t b) { return node->bytes < b; });
   return fit == nodes_.end() ? nullptr : *fit;
 }
 

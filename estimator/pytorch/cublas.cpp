@@ -19,7 +19,8 @@ void Cublas::use(Context& context) {
   Tensor& workspace = (context.backward_thread ? backward_ : main_).workspace;
   if (workspace.defined()) return;
   context.libraries.use_blas(context.backward_thread);
-  workspace = empty(context, {workspace_bytes(context.arch)}, ScalarType::Byte, Category::Workspace);
+  workspace =
+      empty(context, {workspace_bytes(context.arch)}, ScalarType::Byte, Category::Workspace);
 }
 
 void Cublas::use_lt(Context& context) {

@@ -5,8 +5,8 @@
 
 namespace vramfit::pytorch {
 
-/// Where cudaMalloc puts segments. Addresses decide nothing but which of two free blocks of one size
-/// is taken first, the lower one; but that is enough to shape what a run reserves.
+/// Where cudaMalloc puts segments. Addresses decide nothing but which of two free blocks of one
+/// size is taken first, the lower one; but that is enough to shape what a run reserves.
 ///
 /// As seen on an H200 with driver 580: the context comes with room for 416 MiB, filled upwards
 /// from below the first segment; what does not fit there gets a region of its own, a multiple of

@@ -27,7 +27,7 @@ class Sampler {
     // made stays until it returns, whatever the loop makes of it.
     prompt_mask_ = mask_ = from_padding(prompt.sizes());
     Tensor sums = longs(context, prompt.sizes());
-    sums = longs(context, prompt.sizes());  // - 1
+    sums = longs(context, prompt.sizes());                            // - 1
     prompt_positions_ = positions_ = longs(context, prompt.sizes());  // masked_fill
     unfinished_ = longs(context, {batch_});
   }
@@ -37,7 +37,8 @@ class Sampler {
     Tensor logits;
     {
       const Tensor ids = longs(context_, {batch_, tokens});  // input_ids.clone()
-      const Tensor positions = tokens == positions_.size(1) ? positions_ : longs(context_, {batch_, tokens});
+      const Tensor positions =
+          tokens == positions_.size(1) ? positions_ : longs(context_, {batch_, tokens});
       logits = model_.forward(ids, {mask_, positions, padded_, &cache_});
     }
     extend(mask_);

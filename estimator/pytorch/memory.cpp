@@ -5,6 +5,7 @@
 namespace vramfit::pytorch {
 
 Block Memory::allocate(Category category, std::uint64_t bytes) {
+  last_requested_ = category;
   const Block block = allocator_.allocate(bytes);
   current_.allocated += block.bytes;
   current_.by_category[category] += block.bytes;
@@ -34,9 +35,9 @@ void Memory::begin_stage(Stage stage, int step) {
 }
 
 void Memory::end_stage(bool out_of_memory) {
-  StageRecord record{current_.stage,        current_.step,        stage_before_,
-                     current_.allocated,    stage_peak_,          allocator_.reserved(),
-                     current_.by_category,  out_of_memory};
+  StageRecord record{current_.stage,       current_.step, stage_before_,
+                     current_.allocated,   stage_peak_,   allocator_.reserved(),
+                     current_.by_category, out_of_memory};
   record.peak_reserved = allocator_.peak_reserved();
   record.device_used = allocator_.reserved() + libraries_.bytes();
   stages_.push_back(record);

@@ -32,6 +32,8 @@ class Memory {
   const Snapshot& peak() const { return peak_; }
   const std::vector<StageRecord>& stages() const { return stages_; }
   CachingAllocator& allocator() { return allocator_; }
+  /// What was last asked for: what a run that ran out of memory ended at.
+  Category last_requested() const { return last_requested_; }
 
   /// Told of every allocation as asked for, and of every free; for tests.
   using Observer = std::function<void(const Block& block, std::uint64_t requested, bool allocated)>;
@@ -40,6 +42,7 @@ class Memory {
  private:
   CachingAllocator& allocator_;
   const Libraries& libraries_;
+  Category last_requested_ = Category::Parameters;
   Snapshot current_;
   Snapshot peak_;
   std::vector<StageRecord> stages_;

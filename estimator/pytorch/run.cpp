@@ -26,6 +26,12 @@ Tensor random_tokens(Context& context, std::int64_t batch, std::int64_t seq) {
   return empty(context, {batch, seq}, ScalarType::Long, Category::Inputs);
 }
 
+/// Building a model imports torchaudio where that is installed, and under torch.device("cuda") its
+/// compliance/kaldi.py makes a constant on the GPU, for good.
+Tensor import_torchaudio(Context& context) {
+  return empty(context, {1}, ScalarType::Float, Category::Parameters);
+}
+
 void train(Context& context, const ModelConfig& config, const TrainingOptions& options, int steps) {
   Memory& memory = context.memory;
   ModelSettings settings;
@@ -35,11 +41,11 @@ void train(Context& context, const ModelConfig& config, const TrainingOptions& o
   settings.checkpoint = options.checkpoint;
 
   std::optional<StageOf> loading(std::in_place, memory, Stage::Loaded, 0);
+  const Tensor epsilon = import_torchaudio(context);
   CausalLm model(context, config, settings);
   if (options.lora) model.add_lora(options.lora->rank, options.lora->targets);
   loading.reset();
-  const std::unique_ptr<Optimizer> optimizer =
-      make_optimizer(options.optimizer, model.trainable());
+  const std::unique_ptr<Optimizer> optimizer = make_optimizer(options.optimizer, model.trainable());
   const Tensor ids = random_tokens(context, options.batch, options.seq);
   const Autocast::State amp =
       options.autocast ? Autocast::State(scalar_type(*options.autocast)) : std::nullopt;
@@ -70,10 +76,12 @@ void infer(Context& context, const ModelConfig& config, const GenerationOptions&
   settings.type = scalar_type(options.precision);
   settings.attention = options.attention;
   std::optional<StageOf> loading(std::in_place, context.memory, Stage::Loaded, 0);
+  const Tensor epsilon = import_torchaudio(context);
   const CausalLm model(context, config, settings);
   loading.reset();
   const Tensor prompt = random_tokens(context, options.batch, options.seq);
-  generate(context, model, config, prompt, options.generate, options.padded);
+  generate(context, model, config, prompt, options.generate,
+           options.padded.value_or(options.batch > 1));
 }
 
 /// What is asked for before a model is: PyTorch's context is there with the first tensor.
@@ -86,14 +94,11 @@ RunReport run_on(const Gpu& gpu, Memory::Observer observer, const Work& work) {
   RunReport report;
   try {
     Context context(memory, libraries, gpu.arch, gpu.multiprocessors);
-    // Building a model under torch.device("cuda") imports torchaudio where it is installed, and its
-    // compliance/kaldi.py makes a constant for good.
-    const Tensor epsilon = empty(context, {1}, ScalarType::Float, Category::Parameters);
     work(context);
   } catch (const OutOfMemory& e) {
     // A card may be too small for what comes before loading.
     const StageRecord last = memory.stages().empty() ? StageRecord{} : memory.stages().back();
-    report.missing = MissingMemory{Name("tensor"), Category::Activations, last.stage, last.step,
+    report.missing = MissingMemory{Name("a tensor"), memory.last_requested(), last.stage, last.step,
                                    e.requested()};
   }
   report.peak = memory.peak();

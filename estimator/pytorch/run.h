@@ -49,7 +49,8 @@ struct GenerationOptions {
   std::int64_t batch = 1;
   std::int64_t seq = 2048;
   std::int64_t generate = 1;
-  bool padded = false;  ///< prompts of unequal length: the attention mask hides something
+  /// Prompts of unequal length: the attention mask hides something. Not said: several ones are.
+  std::optional<bool> padded;
 };
 
 /// Loads the model and trains it. Running out of memory is a result.

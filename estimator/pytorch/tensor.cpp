@@ -92,8 +92,8 @@ bool Tensor::is_non_overlapping_and_dense() const {
   const auto end = order.begin() + rank();
   std::iota(order.begin(), end, 0);
   for (int i = 1; i < rank(); ++i) {  // by insertion: few, and mostly in order
-    for (auto at = order.begin() + i;
-         at != order.begin() && strides()[*at] < strides()[*(at - 1)]; --at) {
+    for (auto at = order.begin() + i; at != order.begin() && strides()[*at] < strides()[*(at - 1)];
+         --at) {
       std::swap(*at, *(at - 1));
     }
   }

@@ -27,7 +27,7 @@ Tensor repeat_kv(const Tensor& a, std::int64_t groups) {
 
 // transformers/integrations/sdpa_attention.py.
 Attended sdpa(const AttentionSettings& settings, const Tensor& query, const Tensor& key_in,
-            const Tensor& value_in, const Tensor& mask) {
+              const Tensor& value_in, const Tensor& mask) {
   const std::int64_t groups = query.size(1) / key_in.size(1);
   SdpaOptions options;
   options.mask = mask;
@@ -42,7 +42,7 @@ Attended sdpa(const AttentionSettings& settings, const Tensor& query, const Tens
 }
 
 Attended eager(const AttentionSettings& settings, const Tensor& query, const Tensor& key_in,
-             const Tensor& value_in, const Tensor& mask) {
+               const Tensor& value_in, const Tensor& mask) {
   const std::int64_t groups = query.size(1) / key_in.size(1);
   const Tensor key = repeat_kv(key_in, groups);
   const Tensor value = repeat_kv(value_in, groups);
@@ -69,12 +69,12 @@ void DynamicCache::update(Tensor& key, Tensor& value, std::size_t index) {
 }
 
 Attended attend(const AttentionSettings& settings, const Tensor& query, const Tensor& key,
-              const Tensor& value, const Tensor& mask) {
-  Attended result = settings.kind == AttentionKind::Sdpa
-                        ? sdpa(settings, query, key, value, mask)
-                        : eager(settings, query, key, value, mask);
+                const Tensor& value, const Tensor& mask) {
+  Attended result = settings.kind == AttentionKind::Sdpa ? sdpa(settings, query, key, value, mask)
+                                                         : eager(settings, query, key, value, mask);
   const Tensor& output = result.output;
-  result.output = reshape(output, {output.size(0), output.size(1), output.size(2) * output.size(3)});
+  result.output =
+      reshape(output, {output.size(0), output.size(1), output.size(2) * output.size(3)});
   return result;
 }
 

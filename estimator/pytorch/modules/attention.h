@@ -45,6 +45,6 @@ struct Attended {
 /// The attention interface: sdpa_attention_forward or eager_attention_forward of (batch, heads,
 /// tokens, head_dim); the output is (batch, tokens, heads · head_dim).
 Attended attend(const AttentionSettings& settings, const Tensor& query, const Tensor& key,
-              const Tensor& value, const Tensor& mask);
+                const Tensor& value, const Tensor& mask);
 
 }  // namespace vramfit::pytorch

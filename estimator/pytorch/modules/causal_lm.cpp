@@ -55,8 +55,8 @@ Tensor CausalLm::run_layers(Tensor hidden, const LayerInputs& shared) const {
   return hidden;
 }
 
-// LlamaModel.forward, GPT2Model.forward and their like; what those keep in local variables until they
-// return is kept here.
+// LlamaModel.forward, GPT2Model.forward and their like; what those keep in local variables until
+// they return is kept here.
 Tensor CausalLm::hidden_states(const Tensor& ids, const Step& step) const {
   const std::int64_t past = step.cache != nullptr ? step.cache->length() : 0;
   const Tensor inputs_embeds = embed_tokens(ids);
@@ -64,8 +64,7 @@ Tensor CausalLm::hidden_states(const Tensor& ids, const Step& step) const {
   if (!positions.defined()) {
     // torch.arange(tokens) + past_seen_tokens
     const Tensor range = empty(context_, {ids.size(1)}, ScalarType::Long, Category::Inputs);
-    positions =
-        unsqueeze(empty(context_, {ids.size(1)}, ScalarType::Long, Category::Inputs), 0);
+    positions = unsqueeze(empty(context_, {ids.size(1)}, ScalarType::Long, Category::Inputs), 0);
   }
   Tensor hidden = inputs_embeds;
   Tensor position_embeds;
@@ -120,6 +119,15 @@ void CausalLm::add_lora(std::int64_t rank, const std::vector<std::string>& targe
   }
 }
 
+std::vector<std::string> projection_names(const ModelConfig& config) {
+  if (config.family == "gpt2") return {"c_attn", "c_proj", "c_fc"};
+  if (config.family == "phi") return {"q_proj", "k_proj", "v_proj", "dense", "fc1", "fc2"};
+  if (config.family == "gpt_neox") {
+    return {"query_key_value", "dense", "dense_h_to_4h", "dense_4h_to_h"};
+  }
+  return {"q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"};
+}
+
 std::vector<Tensor> CausalLm::trainable() const {
   std::vector<Tensor> all = {token_embedding_, position_embedding_};
   for (const auto& layer : layers_) {
@@ -134,11 +142,10 @@ std::vector<Tensor> CausalLm::trainable() const {
   all.push_back(norm_.bias);
   if (!config_.tied_head) all.push_back(head_.weight);
   all.push_back(head_.bias);
-  all.erase(std::remove_if(all.begin(), all.end(),
-                           [](const Tensor& t) {
-                             return !t.defined() || !t.impl()->requires_grad;
-                           }),
-            all.end());
+  all.erase(
+      std::remove_if(all.begin(), all.end(),
+                     [](const Tensor& t) { return !t.defined() || !t.impl()->requires_grad; }),
+      all.end());
   return all;
 }
 

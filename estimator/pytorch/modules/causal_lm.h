@@ -53,4 +53,7 @@ class CausalLm {
   Linear head_;
 };
 
+/// What LoRA can adapt in a layer, by the names that target_modules have.
+std::vector<std::string> projection_names(const ModelConfig& config);
+
 }  // namespace vramfit::pytorch

@@ -30,8 +30,7 @@ Activation activation_of(const ModelConfig& config) {
 }
 
 AttentionSettings attention_settings(const ModelConfig& config, const ModelSettings& settings) {
-  return {settings.attention, config.dropout.attention, settings.training,
-          config.family != "gpt2"};
+  return {settings.attention, config.dropout.attention, settings.training, config.family != "gpt2"};
 }
 
 }  // namespace vramfit::pytorch

@@ -37,8 +37,8 @@ class Gpt2Layer final : public DecoderLayer {
   }
 
   std::vector<Tensor> parameters() const override {
-    return {ln_1_.weight,   ln_1_.bias,   c_attn_.weight, c_attn_.bias,
-            c_proj_.weight, c_proj_.bias, ln_2_.weight,   ln_2_.bias,
+    return {ln_1_.weight,   ln_1_.bias,   c_attn_.weight,     c_attn_.bias,
+            c_proj_.weight, c_proj_.bias, ln_2_.weight,       ln_2_.bias,
             c_fc_.weight,   c_fc_.bias,   mlp_c_proj_.weight, mlp_c_proj_.bias};
   }
 

@@ -44,12 +44,18 @@ class GptNeoxLayer final : public DecoderLayer {
   }
 
   std::vector<Tensor> parameters() const override {
-    return {input_layernorm_.weight,          input_layernorm_.bias,
-            post_attention_layernorm_.weight, post_attention_layernorm_.bias,
-            query_key_value_.weight,          query_key_value_.bias,
-            dense_.weight,                    dense_.bias,
-            dense_h_to_4h_.weight,            dense_h_to_4h_.bias,
-            dense_4h_to_h_.weight,            dense_4h_to_h_.bias};
+    return {input_layernorm_.weight,
+            input_layernorm_.bias,
+            post_attention_layernorm_.weight,
+            post_attention_layernorm_.bias,
+            query_key_value_.weight,
+            query_key_value_.bias,
+            dense_.weight,
+            dense_.bias,
+            dense_h_to_4h_.weight,
+            dense_h_to_4h_.bias,
+            dense_4h_to_h_.weight,
+            dense_4h_to_h_.bias};
   }
 
  private:

@@ -4,7 +4,8 @@
 namespace vramfit::pytorch {
 namespace {
 
-/// transformers/models/llama/modeling_llama.py, 5.17; mistral, qwen2 and gemma are generated from it.
+/// transformers/models/llama/modeling_llama.py, 5.17; mistral, qwen2 and gemma are generated from
+/// it.
 class LlamaLayer final : public DecoderLayer {
  public:
   LlamaLayer(Context& context, const ModelConfig& c, const ModelSettings& s)
@@ -34,15 +35,15 @@ class LlamaLayer final : public DecoderLayer {
   }
 
   std::vector<NamedLinear> projections() override {
-    return {{"q_proj", &q_proj_},       {"k_proj", &k_proj_},   {"v_proj", &v_proj_},
-            {"o_proj", &o_proj_},       {"gate_proj", &gate_proj_}, {"up_proj", &up_proj_},
+    return {{"q_proj", &q_proj_},      {"k_proj", &k_proj_},       {"v_proj", &v_proj_},
+            {"o_proj", &o_proj_},      {"gate_proj", &gate_proj_}, {"up_proj", &up_proj_},
             {"down_proj", &down_proj_}};
   }
 
   std::vector<Tensor> parameters() const override {
     std::vector<Tensor> all;
-    for (const Linear* linear : {&q_proj_, &k_proj_, &v_proj_, &o_proj_, &gate_proj_, &up_proj_,
-                                 &down_proj_}) {
+    for (const Linear* linear :
+         {&q_proj_, &k_proj_, &v_proj_, &o_proj_, &gate_proj_, &up_proj_, &down_proj_}) {
       all.push_back(linear->weight);
       all.push_back(linear->bias);
     }

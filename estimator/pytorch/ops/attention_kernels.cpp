@@ -54,7 +54,7 @@ Tensor cudnn_attention(const Tensor& query, const Tensor& key, const Tensor& val
                        const SdpaOptions& options) {
   Context& context = query.context();
   const bool training = needs_graph(context, query, key, value);
-  context.libraries.use_flash_forward();
+  context.libraries.use_attention(false);
   const Tensor seed = empty(context, {}, ScalarType::Long);
   const Tensor offset = empty(context, {}, ScalarType::Long);
   const Tensor result = output_like(query);
@@ -63,23 +63,27 @@ Tensor cudnn_attention(const Tensor& query, const Tensor& key, const Tensor& val
     statistics = empty(context, query.sizes().with(3, 1), ScalarType::Float);
   }
   workspace(context, 256);
-  set_history(result, make_node(context, [&] {
-    return [query = Saved(query), key = Saved(key), value = Saved(value), mask = Saved(options.mask),
-            output = Saved(result), statistics = Saved(statistics), seed = Saved(seed),
-            offset = Saved(offset)](Node&, Gradients& grads) -> Gradients {
-      Context& c = grads[0].context();
-      c.libraries.use_flash_backward();
-      const Tensor q = query.unpack();
-      const Tensor k = key.unpack();
-      const Tensor v = value.unpack();
-      const Tensor rest[] = {mask.unpack(), output.unpack(),
-                             statistics.unpack(), seed.unpack(),
-                             offset.unpack()};
-      Gradients outputs = {like(q), like(k), like(v)};
-      workspace(c, cudnn_backward_workspace(q, k));
-      return outputs;
-    };
-  }, query, key, value));
+  set_history(result, make_node(
+                          context,
+                          [&] {
+                            return [query = Saved(query), key = Saved(key), value = Saved(value),
+                                    mask = Saved(options.mask), output = Saved(result),
+                                    statistics = Saved(statistics), seed = Saved(seed),
+                                    offset = Saved(offset)](Node&, Gradients& grads) -> Gradients {
+                              Context& c = grads[0].context();
+                              c.libraries.use_attention(true);
+                              const Tensor q = query.unpack();
+                              const Tensor k = key.unpack();
+                              const Tensor v = value.unpack();
+                              const Tensor rest[] = {mask.unpack(), output.unpack(),
+                                                     statistics.unpack(), seed.unpack(),
+                                                     offset.unpack()};
+                              Gradients outputs = {like(q), like(k), like(v)};
+                              workspace(c, cudnn_backward_workspace(q, k));
+                              return outputs;
+                            };
+                          },
+                          query, key, value));
   return result;
 }
 
@@ -87,36 +91,41 @@ Tensor cudnn_attention(const Tensor& query, const Tensor& key, const Tensor& val
 Tensor flash_attention(const Tensor& query, const Tensor& key, const Tensor& value,
                        const SdpaOptions&) {
   Context& context = query.context();
-  context.libraries.use_flash_forward();
+  context.libraries.use_attention(false);
   const Tensor result = output_like(query);
   const Tensor statistics =
       empty(context, {query.size(0), query.size(1), query.size(2)}, ScalarType::Float);
   const Tensor seed = empty(context, {2}, ScalarType::Long);
   const Tensor unused = empty(context, {}, ScalarType::Long);
-  set_history(result, make_node(context, [&] {
-    return [query = Saved(query), key = Saved(key), value = Saved(value), output = Saved(result),
-            statistics = Saved(statistics), seed = Saved(seed),
-            unused = Saved(unused)](Node&, Gradients& grads) -> Gradients {
-      Context& c = grads[0].context();
-      c.libraries.use_flash_backward();
-      const Tensor q = query.unpack();
-      const Tensor k = key.unpack();
-      const Tensor v = value.unpack();
-      const Tensor rest[] = {output.unpack(), statistics.unpack(),
-                             seed.unpack(), unused.unpack()};
-      Gradients outputs = {like(q), like(k), like(v)};
-      const std::int64_t rows = round_up(q.size(2), 128);
-      const std::int64_t width = round_up(q.size(3), q.size(3) <= 128 ? 32 : 64);
-      const Tensor sums = workspace(c, q.size(0) * q.size(1) * rows * 4);
-      const Tensor accumulator = workspace(c, q.size(0) * rows * q.size(1) * width * 4);
-      if (k.size(1) != q.size(1)) {
-        const Dims expanded = {k.size(0), k.size(2), q.size(1), k.size(3)};
-        const Tensor keys = empty(c, expanded, k.type(), Category::Workspace);
-        const Tensor values = empty(c, expanded, k.type(), Category::Workspace);
-      }
-      return outputs;
-    };
-  }, query, key, value));
+  set_history(
+      result,
+      make_node(
+          context,
+          [&] {
+            return [query = Saved(query), key = Saved(key), value = Saved(value),
+                    output = Saved(result), statistics = Saved(statistics), seed = Saved(seed),
+                    unused = Saved(unused)](Node&, Gradients& grads) -> Gradients {
+              Context& c = grads[0].context();
+              c.libraries.use_attention(true);
+              const Tensor q = query.unpack();
+              const Tensor k = key.unpack();
+              const Tensor v = value.unpack();
+              const Tensor rest[] = {output.unpack(), statistics.unpack(), seed.unpack(),
+                                     unused.unpack()};
+              Gradients outputs = {like(q), like(k), like(v)};
+              const std::int64_t rows = round_up(q.size(2), 128);
+              const std::int64_t width = round_up(q.size(3), q.size(3) <= 128 ? 32 : 64);
+              const Tensor sums = workspace(c, q.size(0) * q.size(1) * rows * 4);
+              const Tensor accumulator = workspace(c, q.size(0) * rows * q.size(1) * width * 4);
+              if (k.size(1) != q.size(1)) {
+                const Dims expanded = {k.size(0), k.size(2), q.size(1), k.size(3)};
+                const Tensor keys = empty(c, expanded, k.type(), Category::Workspace);
+                const Tensor values = empty(c, expanded, k.type(), Category::Workspace);
+              }
+              return outputs;
+            };
+          },
+          query, key, value));
   return result;
 }
 
@@ -134,21 +143,25 @@ Tensor efficient_attention(const Tensor& query, const Tensor& key, const Tensor&
                        ScalarType::Float);
   }
   // Seed and offset of dropout stay on the CPU.
-  set_history(result, make_node(context, [&] {
-    return [query = Saved(query), key = Saved(key), value = Saved(value), mask = Saved(options.mask),
-            output = Saved(result), statistics = Saved(statistics)](
-               Node&, Gradients& grads) -> Gradients {
-      Context& c = grads[0].context();
-      const Tensor q = query.unpack();
-      const Tensor k = key.unpack();
-      const Tensor v = value.unpack();
-      const Tensor rest[] = {mask.unpack(), output.unpack(), statistics.unpack()};
-      Gradients outputs = {like(q), like(k), like(v)};
-      const Tensor delta = workspace(
-          c, q.size(0) * q.size(1) * round_up(q.size(2), 32) * 4);
-      return outputs;
-    };
-  }, query, key, value));
+  set_history(result,
+              make_node(
+                  context,
+                  [&] {
+                    return [query = Saved(query), key = Saved(key), value = Saved(value),
+                            mask = Saved(options.mask), output = Saved(result),
+                            statistics = Saved(statistics)](Node&, Gradients& grads) -> Gradients {
+                      Context& c = grads[0].context();
+                      const Tensor q = query.unpack();
+                      const Tensor k = key.unpack();
+                      const Tensor v = value.unpack();
+                      const Tensor rest[] = {mask.unpack(), output.unpack(), statistics.unpack()};
+                      Gradients outputs = {like(q), like(k), like(v)};
+                      const Tensor delta =
+                          workspace(c, q.size(0) * q.size(1) * round_up(q.size(2), 32) * 4);
+                      return outputs;
+                    };
+                  },
+                  query, key, value));
   return result;
 }
 
@@ -165,14 +178,17 @@ Tensor safe_softmax(const Tensor& scores) {
     const Tensor zero = empty(context, {}, scores.type());
     result = like(scores);  // at::where(rows, zero, probabilities)
   }
-  set_history(result, make_node(context, [&] {
-    return [saved = Saved(result)](Node&, Gradients&) -> Gradients {
-      const Tensor output = saved.unpack();
-      Tensor grad = like(output);
-      const Tensor product = like(output);
-      return {std::move(grad)};
-    };
-  }, scores));
+  set_history(result, make_node(
+                          context,
+                          [&] {
+                            return [saved = Saved(result)](Node&, Gradients&) -> Gradients {
+                              const Tensor output = saved.unpack();
+                              Tensor grad = like(output);
+                              const Tensor product = like(output);
+                              return {std::move(grad)};
+                            };
+                          },
+                          scores));
   return result;
 }
 
@@ -197,8 +213,7 @@ Tensor math_attention(const Tensor& query, const Tensor& key_in, const Tensor& v
                       const SdpaOptions& options) {
   Context& context = query.context();
   const Tensor scaled_query = mul_scalar(query);
-  const Tensor mask =
-      options.causal ? causal_mask(context, query, key_in) : options.mask;
+  const Tensor mask = options.causal ? causal_mask(context, query, key_in) : options.mask;
   const Tensor key = repeat_heads(key_in, query.size(1));
   const Tensor value = repeat_heads(value_in, query.size(1));
   const Tensor scaled_key = mul_scalar(transpose(key, 2, 3));

@@ -14,7 +14,7 @@ Tensor mul(const Tensor& a, const Tensor& b);
 Tensor add_scalar(const Tensor& a);  ///< saves nothing
 Tensor mul_scalar(const Tensor& a);  ///< saves nothing but the scalar
 Tensor neg(const Tensor& a);
-Tensor pow(const Tensor& a);   ///< by a scalar other than 0 and 1: saves its input
+Tensor pow(const Tensor& a);    ///< by a scalar other than 0 and 1: saves its input
 Tensor rsqrt(const Tensor& a);  ///< saves its result
 Tensor tanh(const Tensor& a);   ///< saves its result
 Tensor silu(const Tensor& a);   ///< saves its input

@@ -9,12 +9,15 @@ namespace {
 
 Tensor log_softmax(const Tensor& x) {
   const Tensor result = empty(x.context(), x.sizes(), x.type());
-  set_history(result, make_node(x.context(), [&] {
-    return [saved = Saved(result)](Node&, Gradients& grads) -> Gradients {
-      const Tensor output = saved.unpack();
-      return {empty(grads[0].context(), output.sizes(), output.type())};
-    };
-  }, x));
+  set_history(result, make_node(
+                          x.context(),
+                          [&] {
+                            return [saved = Saved(result)](Node&, Gradients& grads) -> Gradients {
+                              const Tensor output = saved.unpack();
+                              return {empty(grads[0].context(), output.sizes(), output.type())};
+                            };
+                          },
+                          x));
   return result;
 }
 
@@ -23,14 +26,19 @@ Tensor nll_loss(const Tensor& x, const Tensor& target) {
   Context& context = x.context();
   const Tensor result = empty(context, {}, x.type());
   const Tensor total_weight = empty(context, {}, x.type());
-  set_history(result, make_node(context, [&] {
-    return [self_ = Saved(x), target = Saved(target),
-            total_weight = Saved(total_weight)](Node&, Gradients& grads) -> Gradients {
-      const Tensor input = self_.unpack();
-      const Tensor kept[] = {target.unpack(), total_weight.unpack()};
-      return {empty(grads[0].context(), input.sizes(), input.type())};  // zeros, then one a row
-    };
-  }, x));
+  set_history(result, make_node(
+                          context,
+                          [&] {
+                            return [self_ = Saved(x), target = Saved(target),
+                                    total_weight = Saved(total_weight)](
+                                       Node&, Gradients& grads) -> Gradients {
+                              const Tensor input = self_.unpack();
+                              const Tensor kept[] = {target.unpack(), total_weight.unpack()};
+                              return {empty(grads[0].context(), input.sizes(),
+                                            input.type())};  // zeros, then one a row
+                            };
+                          },
+                          x));
   return result;
 }
 
@@ -42,9 +50,8 @@ Tensor causal_lm_loss(const Tensor& logits, const Tensor& labels) {
   const Tensor padded =
       empty(context, labels.sizes().with(1, labels.size(1) + 1), ScalarType::Long);
   // labels[..., 1:].contiguous(): of one row a view is contiguous.
-  const Tensor shifted = labels.size(0) == 1
-                             ? slice(padded, 1, labels.size(1))
-                             : empty(context, labels.sizes(), ScalarType::Long);
+  const Tensor shifted = labels.size(0) == 1 ? slice(padded, 1, labels.size(1))
+                                             : empty(context, labels.sizes(), ScalarType::Long);
   const Tensor rows = reshape(upcast, {labels.numel(), logits.size(-1)});
   return nll_loss(log_softmax(rows), shifted);
 }

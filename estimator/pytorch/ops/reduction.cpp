@@ -57,11 +57,14 @@ GlobalReduce reduce_rows(const Context& context, std::int64_t rows, std::int64_t
 }  // namespace
 
 Tensor mean_last(const Tensor& a) {
-  const Ref<Node> node = make_node(a.context(), [&] {
-    return [from = a.sizes()](Node&, Gradients& grads) -> Gradients {
-      return {mul_scalar(expand(grads[0], from))};  // grad.expand(sizes) / n
-    };
-  }, a);
+  const Ref<Node> node = make_node(
+      a.context(),
+      [&] {
+        return [from = a.sizes()](Node&, Gradients& grads) -> Gradients {
+          return {mul_scalar(expand(grads[0], from))};  // grad.expand(sizes) / n
+        };
+      },
+      a);
   Tensor result = empty(a.context(), a.sizes().with(-1, 1), a.type());
   set_history(result, node);
   return result;

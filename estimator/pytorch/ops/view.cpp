@@ -14,9 +14,9 @@ namespace {
 /// A view made by an op of autograd, with the backward `undo(grad)`.
 template <typename Undo>
 Tensor view(const Tensor& a, const Dims& sizes, const Dims& strides, const Undo& undo) {
-  const Ref<Node> node = make_node(a.context(), [&] {
-    return [undo](Node&, Gradients& grads) -> Gradients { return {undo(grads[0])}; };
-  }, a);
+  const Ref<Node> node = make_node(
+      a.context(),
+      [&] { return [undo](Node&, Gradients& grads) -> Gradients { return {undo(grads[0])}; }; }, a);
   Tensor result = as_strided(a, sizes, strides);
   result.impl()->is_view = true;
   set_history(result, node);
@@ -63,9 +63,8 @@ Tensor transpose(const Tensor& a, int dim0, int dim1) {
   Dims strides = a.strides();
   std::swap(sizes[dim0], sizes[dim1]);
   std::swap(strides[dim0], strides[dim1]);
-  return view(a, sizes, strides, [dim0, dim1](const Tensor& grad) {
-    return transpose(grad, dim0, dim1);
-  });
+  return view(a, sizes, strides,
+              [dim0, dim1](const Tensor& grad) { return transpose(grad, dim0, dim1); });
 }
 
 Tensor t(const Tensor& a) { return transpose(a, 0, 1); }
@@ -81,9 +80,8 @@ Tensor unsqueeze(const Tensor& a, int dim) {
     sizes.push_back(a.size(i));
     strides.push_back(a.strides()[i]);
   }
-  return view(a, sizes, strides, [from = a.sizes()](const Tensor& grad) {
-    return reshape(grad, from);
-  });
+  return view(a, sizes, strides,
+              [from = a.sizes()](const Tensor& grad) { return reshape(grad, from); });
 }
 
 Tensor expand(const Tensor& a, const Dims& sizes) {
@@ -100,16 +98,15 @@ Tensor slice(const Tensor& a, int dim, std::int64_t length) {
   if (length == a.size(dim)) {
     return view(a, a.sizes(), a.strides(), [](const Tensor& grad) { return grad; });
   }
-  return view(a, a.sizes().with(dim, length), a.strides(),
-              [from = a.sizes()](const Tensor& grad) {
-                return empty(grad.context(), from, grad.type());  // zeros, then copied into
-              });
+  return view(a, a.sizes().with(dim, length), a.strides(), [from = a.sizes()](const Tensor& grad) {
+    return empty(grad.context(), from, grad.type());  // zeros, then copied into
+  });
 }
 
 Tensor clone(const Tensor& a) {
-  const Ref<Node> node = make_node(a.context(), [&] {
-    return [](Node&, Gradients& grads) -> Gradients { return {grads[0]}; };
-  }, a);
+  const Ref<Node> node = make_node(
+      a.context(), [&] { return [](Node&, Gradients& grads) -> Gradients { return {grads[0]}; }; },
+      a);
   Tensor result = empty(a.context(), a.sizes(), a.type());
   set_history(result, node);
   return result;
@@ -120,27 +117,33 @@ Tensor contiguous(const Tensor& a) { return a.is_contiguous() ? a : clone(a); }
 Tensor cat(const Tensor& a, const Tensor& b, int dim) {
   const std::int64_t length_a = a.size(dim);
   const std::int64_t length_b = b.size(dim);
-  const Ref<Node> node = make_node(a.context(), [&] {
-    return [=](Node& self, Gradients& grads) -> Gradients {
-      Gradients result;
-      if (self.wants(0)) result[0] = slice(grads[0], dim, length_a);
-      if (self.wants(1)) result[1] = slice(grads[0], dim, length_b);
-      return result;
-    };
-  }, a, b);
-  Tensor result = empty(a.context(), a.sizes().with(dim, length_a + length_b),
-                        promote(a.type(), b.type()));
+  const Ref<Node> node = make_node(
+      a.context(),
+      [&] {
+        return [=](Node& self, Gradients& grads) -> Gradients {
+          Gradients result;
+          if (self.wants(0)) result[0] = slice(grads[0], dim, length_a);
+          if (self.wants(1)) result[1] = slice(grads[0], dim, length_b);
+          return result;
+        };
+      },
+      a, b);
+  Tensor result =
+      empty(a.context(), a.sizes().with(dim, length_a + length_b), promote(a.type(), b.type()));
   set_history(result, node);
   return result;
 }
 
 std::array<Tensor, 3> split3(const Tensor& a, int dim) {
   const Dims sizes = a.sizes().with(dim, a.size(dim) / 3);
-  const Ref<Node> node = make_node(a.context(), [&] {
-    return [whole = a.sizes()](Node&, Gradients& grads) -> Gradients {
-      return {empty(grads[0].context(), whole, grads[0].type())};
-    };
-  }, a);
+  const Ref<Node> node = make_node(
+      a.context(),
+      [&] {
+        return [whole = a.sizes()](Node&, Gradients& grads) -> Gradients {
+          return {empty(grads[0].context(), whole, grads[0].type())};
+        };
+      },
+      a);
   std::array<Tensor, 3> parts;
   for (int i = 0; i < 3; ++i) {
     Tensor& part = parts[static_cast<std::size_t>(i)];

@@ -58,6 +58,14 @@ def test_each_point_of_an_inference_is_a_case(tmp_path):
     assert flags_of(tmp_path, known.inference())[0][-2:] == ["--generate", "1"]
 
 
+def test_a_prompt_that_likely_holds_padding_is_asked_so(tmp_path):
+    """Tokens are drawn from 0 to 999, and 0 is padding."""
+    line = known.inference()
+    line["result"]["points"][0]["s"] = 692
+    line["result"]["points"][1] |= {"b": 1, "s": 693}
+    assert ["--padded" in case for case in flags_of(tmp_path, line)] == [False, True]
+
+
 def test_every_file_counts_and_cases_that_did_not_complete_do_not(tmp_path):
     folder = folder_of(tmp_path, known.training())
     failed = {"case": known.training()["case"], "result": {"oom": "CUDA out of memory"}}

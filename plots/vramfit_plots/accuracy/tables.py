@@ -172,4 +172,4 @@ def _largest_batches(comparison: Comparison) -> Table:
 
 def build(comparison: Comparison) -> list[Table]:
     parts = (_in_all, _beside_formulas, _largest_batches, _by_case, _by_stage)
-    return [part(comparison) for part in parts]
+    return [table for part in parts if (table := part(comparison)).rows]

@@ -19,12 +19,15 @@ export PATH := $(CURDIR)/build/venv/bin:$(PATH)
 
 SOURCES = git ls-files --cached --others --exclude-standard -- $(1)
 
-.PHONY: tables test measure compare-pytorch build format lint clean help system
+.PHONY: tables accuracy test measure compare-pytorch build format lint clean help system
 
 tables: build build/venv/tables.stamp  ## the article's tables and figures, in build/report/ (RUN=FILE: a run of data/runs)
 	mkdir -p build/report
 	build/bench --device=virtual:h200 --benchmark_out=build/report/bench.json --benchmark_out_format=json
-	python -m vramfit_plots $(if $(RUN),--measured $(RUN))
+	python -m vramfit_plots --fit build/fit $(if $(RUN),--measured $(RUN))
+
+accuracy: build build/venv/tables.stamp  ## PyTorch's memory, predicted against measured, into build/accuracy/
+	python -m vramfit_plots.accuracy --fit build/fit --out build/accuracy
 
 measure: build  ## this machine's GPU: the rows that answer the article, into data/runs/
 	scripts/measure

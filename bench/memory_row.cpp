@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "bench/counters.h"
+#include "bench/pytorch.h"
 #include "estimator/steady_run.h"
 
 namespace vramfit::bench {
@@ -79,6 +80,7 @@ Result run_memory_row(const Case& c, const Workload& workload) {
   auto end = Clock::now();
   count_run(counters, "pred", report);
   count_card(counters, c, report.reserved);
+  count_pytorch(counters, c, workload);
   count_model(counters, *c.config);
   count_article(counters, c.row);
   bool oom = report.missing || report.reserved > c.capacity();

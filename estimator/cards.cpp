@@ -32,6 +32,18 @@ Arch parse_arch(const JsonReader& json) {
   return Arch{std::stoi(text.substr(3))};
 }
 
+pytorch::LibrarySizes read_libraries(const JsonReader& json, const Json& object) {
+  allow_only(json, object,
+             {"context", "cublas", "cublas_backward", "attention", "attention_backward"});
+  pytorch::LibrarySizes sizes;
+  sizes.context = sourced_bytes(json, object, "context", "bytes", 0);
+  sizes.blas = sourced_bytes(json, object, "cublas", "bytes", 0);
+  sizes.backward_blas = sourced_bytes(json, object, "cublas_backward", "bytes", 0);
+  sizes.attention = sourced_bytes(json, object, "attention", "bytes", 0);
+  sizes.backward_attention = sourced_bytes(json, object, "attention_backward", "bytes", 0);
+  return sizes;
+}
+
 Card read_card(const Json& object, const std::string& source) {
   if (!object.is_object()) throw BadInput(source + ": not a JSON object");
   const JsonReader json(object, source);
@@ -81,7 +93,7 @@ void allow_only(const JsonReader& json, const Json& object,
 
 Overhead read_overhead(const JsonReader& json, const Json& object) {
   allow_only(json, object,
-             {"source", "driver_reserved", "context", "cublaslt", "cudnn", "modules"});
+             {"source", "driver_reserved", "context", "cublaslt", "cudnn", "modules", "pytorch"});
   Overhead overhead;
   overhead.source = json.text("source");
   overhead.driver_reserved = sourced_bytes(json, object, "driver_reserved", "bytes", 0);
@@ -89,6 +101,9 @@ Overhead read_overhead(const JsonReader& json, const Json& object) {
   overhead.libraries = sourced_bytes(json, object, "cublaslt", "bytes", 0) +
                        sourced_bytes(json, object, "cudnn", "bytes", 0);
   if (json.has("modules")) overhead.libraries += sourced_bytes(json, object, "modules", "bytes", 0);
+  if (const auto torch = json.object("pytorch")) {
+    overhead.pytorch = read_libraries(*torch, object.at("pytorch"));
+  }
   return overhead;
 }
 

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "estimator/pytorch/libraries.h"
 #include "model/ops/arch.h"
 
 namespace vramfit {
@@ -19,7 +20,8 @@ struct Overhead {
   std::uint64_t driver_reserved = 0;  ///< nvidia-smi's total less cudaMemGetInfo's
   std::uint64_t context = 0;          ///< a bare CUDA context
   std::uint64_t libraries = 0;        ///< handles of cuBLASLt and cuDNN, code loaded as it is used
-  std::string source;  ///< "measured …", or "assumed: …" where it is another card's
+  pytorch::LibrarySizes pytorch;      ///< the same of a process that runs PyTorch
+  std::string source;                 ///< "measured …", or "assumed: …" where it is another card's
 
   std::uint64_t total() const { return driver_reserved + context + libraries; }
 };

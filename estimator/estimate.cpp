@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "estimator/pytorch/estimate.h"
 #include "estimator/steady_run.h"
 #include "model/errors.h"
 #include "model/transformer/parameters.h"
@@ -33,6 +34,10 @@ std::vector<std::string> notes_on(const Request& request, const RunReport& run) 
                     " that " + request.model.name + " was made for");
   }
   if (const auto* training = std::get_if<TrainingOptions>(&request.workload)) {
+    // Nobody benchmarks with it.
+    if (request.model.dropout.any()) {
+      notes.emplace_back("dropout is left out (its masks would add memory)");
+    }
     note_left_out(run.stages, Stage::Backward, training->accumulate, "micro-batches", notes);
   } else {
     const std::int64_t decodes = std::get<GenerationOptions>(request.workload).generate - 1;
@@ -44,7 +49,35 @@ std::vector<std::string> notes_on(const Request& request, const RunReport& run) 
 
 }  // namespace
 
+std::int64_t batch_of(const Request& request) {
+  if (!request.pytorch) return batch_of(request.workload);
+  return std::visit([](const auto& options) { return options.batch; }, *request.pytorch);
+}
+
+std::int64_t seq_of(const Request& request) {
+  if (!request.pytorch) return seq_of(request.workload);
+  return std::visit([](const auto& options) { return options.seq; }, *request.pytorch);
+}
+
+void set_batch(Request& request, std::int64_t batch) {
+  set_batch(request.workload, batch);
+  if (!request.pytorch) return;
+  std::visit([batch](auto& options) { options.batch = batch; }, *request.pytorch);
+}
+
+void set_seq(Request& request, std::int64_t seq) {
+  set_seq(request.workload, seq);
+  if (!request.pytorch) return;
+  std::visit([seq](auto& options) { options.seq = seq; }, *request.pytorch);
+}
+
+std::int64_t seq_limit(const Request& request) {
+  return request.pytorch ? pytorch::seq_limit(request.model, *request.pytorch)
+                         : seq_limit(request.model, request.workload);
+}
+
 Estimate estimate(const Request& request) {
+  if (request.pytorch) return pytorch::estimate(request);
   validate(request.model, request.workload);
   const RunReport run = run_within(VirtualSource::kUnlimited, request);
   if (run.missing) {
@@ -55,6 +88,8 @@ Estimate estimate(const Request& request) {
   result.levels.allocated = run.peak.allocated;
   result.levels.reserved = run.reserved;
   result.levels.device_used = run.reserved + budget.overhead.context + budget.overhead.libraries;
+  result.overhead = budget.overhead;
+  result.capacity = budget.capacity();
   result.total = run.reserved + budget.overhead.total();
   // All below 2^61, so differences fit.
   result.margin = static_cast<std::int64_t>(budget.vram) -
@@ -70,11 +105,13 @@ Estimate estimate(const Request& request) {
 }
 
 bool fits(const Request& request) {
+  if (request.pytorch) return pytorch::fits(request);
   validate(request.model, request.workload);
   return !run_within(request.budget.capacity(), request).missing;
 }
 
 std::uint64_t least_bytes(const Request& request) {
+  if (request.pytorch) return pytorch::least_bytes(request);
   validate(request.model, request.workload);
   const RunReport run = run_within(VirtualSource::kUnlimited, request);
   return run.missing ? VirtualSource::kUnlimited : run.peak.allocated;

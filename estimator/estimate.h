@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "estimator/budget.h"
+#include "estimator/pytorch/workload.h"
 #include "estimator/workload.h"
 
 namespace vramfit {
@@ -14,7 +15,16 @@ struct Request {
   ModelConfig model;
   Workload workload;
   Budget budget;
+  /// Where it is about PyTorch: what is run there. `workload` is of no interest then.
+  std::optional<pytorch::Workload> pytorch = {};
 };
+
+// What both runtimes' workloads have.
+std::int64_t batch_of(const Request& request);
+std::int64_t seq_of(const Request& request);
+void set_batch(Request& request, std::int64_t batch);
+void set_seq(Request& request, std::int64_t seq);
+std::int64_t seq_limit(const Request& request);
 
 /// What a run takes at most. Bytes.
 struct Levels {
@@ -28,6 +38,8 @@ struct Estimate {
   std::uint64_t total = 0;  ///< reserved and the whole overhead: what a card must have. Bytes
   std::int64_t margin = 0;  ///< what the card has beyond total and headroom; negative: lacks. Bytes
   Levels levels;
+  Overhead overhead;                     ///< what the total has beside what is reserved
+  std::uint64_t capacity = 0;            ///< what may be reserved on the card. Bytes
   Snapshot peak;                         ///< what `allocated` is made of, and when
   std::vector<StageRecord> stages;       ///< as steady_run keeps them
   std::optional<MissingMemory> missing;  ///< where a run on this card ends; absent: it fits

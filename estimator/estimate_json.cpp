@@ -12,20 +12,55 @@ constexpr std::array kComponents = {
     Category::Parameters, Category::Gradients, Category::OptimizerState, Category::Activations,
     Category::KvCache,    Category::Workspace, Category::Inputs};
 
-Json asked_json(const ModelConfig& model, const Workload& workload) {
-  const auto* training = std::get_if<TrainingOptions>(&workload);
-  Json json = {{"model", model.name},
-               {"mode", training == nullptr ? "inference" : "training"},
-               {"precision", name(precision_of(workload))},
-               {"attention", name(attention_of(workload))},
-               {"batch", batch_of(workload)},
-               {"seq", seq_of(workload)}};
-  if (training != nullptr) {
-    json["optimizer"] = training->optimizer.name;
-    json["accumulate"] = training->accumulate;
-  } else {
-    json["generate"] = std::get<GenerationOptions>(workload).generate;
-  }
+Json asked_of(const TrainingOptions& o) {
+  return {{"mode", "training"},
+          {"precision", name(o.precision)},
+          {"attention", name(o.attention)},
+          {"batch", o.batch},
+          {"seq", o.seq},
+          {"optimizer", o.optimizer.name},
+          {"accumulate", o.accumulate}};
+}
+
+Json asked_of(const GenerationOptions& o) {
+  return {{"mode", "inference"},
+          {"precision", name(o.precision)},
+          {"attention", name(o.attention)},
+          {"batch", o.batch},
+          {"seq", o.seq},
+          {"generate", o.generate}};
+}
+
+Json asked_of(const pytorch::TrainingOptions& o) {
+  Json json = {{"mode", "training"},
+               {"precision", name(o.precision)},
+               {"autocast", o.autocast ? Json(name(*o.autocast)) : Json(nullptr)},
+               {"attention", name(o.attention)},
+               {"batch", o.batch},
+               {"seq", o.seq},
+               {"optimizer", name(o.optimizer)},
+               {"accumulate", o.accumulate},
+               {"checkpoint", o.checkpoint ? Json("full") : Json(nullptr)},
+               {"lora", nullptr}};
+  if (o.lora) json["lora"] = {{"rank", o.lora->rank}, {"targets", o.lora->targets}};
+  return json;
+}
+
+Json asked_of(const pytorch::GenerationOptions& o) {
+  return {{"mode", "inference"},
+          {"precision", name(o.precision)},
+          {"attention", name(o.attention)},
+          {"batch", o.batch},
+          {"seq", o.seq},
+          {"generate", o.generate},
+          {"padded", o.padded.value_or(o.batch > 1)}};
+}
+
+Json asked_json(const Request& request) {
+  Json json = {{"model", request.model.name}};
+  const auto asked = [](const auto& options) { return asked_of(options); };
+  json.update(request.pytorch ? std::visit(asked, *request.pytorch)
+                              : std::visit(asked, request.workload));
   return json;
 }
 
@@ -50,26 +85,33 @@ Json components_json(const Snapshot& peak) {
   return json;
 }
 
-Json stages_json(const std::vector<StageRecord>& stages) {
+Json stages_json(const std::vector<StageRecord>& stages, bool pytorch) {
   Json list = Json::array();
   for (const StageRecord& record : stages) {
-    list.push_back({{"step", record.step},
-                    {"name", name(record.stage)},
-                    {"before", record.before},
-                    {"after", record.after},
-                    {"peak", record.peak}});
+    Json stage = {{"step", record.step},
+                  {"name", name(record.stage)},
+                  {"before", record.before},
+                  {"after", record.after},
+                  {"peak", record.peak}};
+    if (pytorch) {
+      stage["reserved"] = record.reserved;
+      stage["peak_reserved"] = record.peak_reserved;
+      stage["device_used"] = record.device_used;
+    }
+    list.push_back(std::move(stage));
   }
   return list;
 }
 
 /// What holds on one card.
-Json verdict_json(const Budget& budget, const Estimate& estimate) {
-  const Overhead& overhead = budget.overhead;
+Json verdict_json(const Request& request, const Estimate& estimate) {
+  const Budget& budget = request.budget;
+  const Overhead& overhead = estimate.overhead;
   Json json = {{"fits", estimate.fits},
                {"gpu", gpu_json(budget)},
                {"vram", budget.vram},
                {"headroom", budget.headroom},
-               {"capacity", budget.capacity()},
+               {"capacity", estimate.capacity},
                {"overhead", overhead.total()},
                {"overhead_source", overhead.source},
                {"overhead_parts",
@@ -92,16 +134,16 @@ Json verdict_json(const Budget& budget, const Estimate& estimate) {
                              {"component", name(missing.category)},
                              {"requested", missing.requested}};
   }
-  json["stages"] = stages_json(estimate.stages);
+  json["stages"] = stages_json(estimate.stages, request.pytorch.has_value());
   json["notes"] = estimate.notes;
   return json;
 }
 
 Json opening(bool fits, const Request& request, const Estimate& estimate) {
   return {{"schema", kEstimateSchema},
-          {"runtime", "vramfit"},
+          {"runtime", request.pytorch ? "pytorch" : "vramfit"},
           {"fits", fits},
-          {"asked", asked_json(request.model, request.workload)},
+          {"asked", asked_json(request)},
           {"model", model_json(request.model, estimate)}};
 }
 
@@ -109,7 +151,7 @@ Json opening(bool fits, const Request& request, const Estimate& estimate) {
 
 Json estimate_json(const Request& request, const Estimate& estimate) {
   Json json = opening(estimate.fits, request, estimate);
-  json.update(verdict_json(request.budget, estimate));
+  json.update(verdict_json(request, estimate));
   return json;
 }
 
@@ -119,7 +161,7 @@ Json estimates_json(const std::vector<Request>& requests, const std::vector<Esti
   Json json = opening(any, requests.front(), estimates.front());
   Json list = Json::array();
   for (std::size_t i = 0; i < requests.size(); ++i) {
-    list.push_back(verdict_json(requests[i].budget, estimates[i]));
+    list.push_back(verdict_json(requests[i], estimates[i]));
   }
   json["cards"] = std::move(list);
   return json;

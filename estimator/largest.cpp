@@ -14,7 +14,7 @@ constexpr std::int64_t kProbes = 64;
 template <typename SetSize>
 std::int64_t largest(Request request, const SetSize& set_size, std::int64_t limit) {
   const auto fits_at = [&](std::int64_t size) {
-    set_size(request.workload, size);
+    set_size(request, size);
     return fits(request);
   };
   const std::int64_t found = largest_that_fits(fits_at, limit);
@@ -23,7 +23,7 @@ std::int64_t largest(Request request, const SetSize& set_size, std::int64_t limi
   // as blocks happen to fill its gaps: a larger size may fit again, up to the bound that tensors
   // set.
   const auto tensors_fit_at = [&](std::int64_t size) {
-    set_size(request.workload, size);
+    set_size(request, size);
     return least_bytes(request) <= request.budget.capacity();
   };
   const std::int64_t bound = largest_that_fits(tensors_fit_at, limit);
@@ -36,12 +36,14 @@ std::int64_t largest(Request request, const SetSize& set_size, std::int64_t limi
 }  // namespace
 
 std::int64_t largest_batch(Request request) {
-  return largest(std::move(request), set_batch, kMaxBatch);
+  const auto set = [](Request& r, std::int64_t batch) { set_batch(r, batch); };
+  return largest(std::move(request), set, kMaxBatch);
 }
 
 std::int64_t largest_seq(Request request) {
-  const std::int64_t limit = seq_limit(request.model, request.workload);
-  return largest(std::move(request), set_seq, limit);
+  const std::int64_t limit = seq_limit(request);
+  const auto set = [](Request& r, std::int64_t seq) { set_seq(r, seq); };
+  return largest(std::move(request), set, limit);
 }
 
 }  // namespace vramfit

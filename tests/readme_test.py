@@ -2,11 +2,10 @@
 
 import re
 import subprocess
-from pathlib import Path
 
 import pytest
+from built import ROOT, fit
 
-ROOT = Path(__file__).resolve().parent.parent
 EXAMPLE = re.compile(
     r"^    \$ build/fit (?P<arguments>.*)\n(?P<output>(?:    .*\n|\n(?=    ))*)", re.MULTILINE
 )
@@ -19,13 +18,6 @@ def examples() -> list[tuple[str, list[str]]]:
         (match["arguments"], [line[4:] for line in match["output"].splitlines()])
         for match in EXAMPLE.finditer(text)
     ]
-
-
-def fit() -> Path:
-    built = [ROOT / "build" / preset / "bin" / "fit" for preset in ("cuda", "cpu")]
-    newest = max((p for p in built if p.exists()), key=lambda p: p.stat().st_mtime, default=None)
-    assert newest is not None, "no fit was built: run `make test`, or `make build` first"
-    return newest
 
 
 def test_there_are_examples():

@@ -4,6 +4,7 @@
 
 #include "bench/families.h"
 #include "bench/memory_row.h"
+#include "bench/pytorch.h"
 #include "estimator/article_formulas.h"
 #include "estimator/largest.h"
 #include "estimator/search.h"
@@ -95,6 +96,7 @@ Result run_oom_cliff(const Case& c, const RunApart& run_apart) {
   counters.set("oom", largest == 0 ? 1.0 : 0.0);
   count_run(counters, "pred", report);
   count_card(counters, c, report.reserved);
+  count_pytorch_cliff(counters, c, options);
   count_model(counters, *c.config);
   result.label =
       evidence(c) + (largest == 0 ? "; figures of batch 1" : "; figures of the largest batch");

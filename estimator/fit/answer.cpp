@@ -16,11 +16,11 @@ Answer answer_one(Request request, Search search) {
   if (search == Search::Batch) {
     answer.largest = largest_batch(request);
     answer.at_limit = *answer.largest == kMaxBatch;
-    set_batch(request.workload, std::max<std::int64_t>(*answer.largest, 1));
+    set_batch(request, std::max<std::int64_t>(*answer.largest, 1));
   } else if (search == Search::Seq) {
     answer.largest = largest_seq(request);
-    answer.at_limit = *answer.largest == seq_limit(request.model, request.workload);
-    set_seq(request.workload, std::max<std::int64_t>(*answer.largest, 1));
+    answer.at_limit = *answer.largest == seq_limit(request);
+    set_seq(request, std::max<std::int64_t>(*answer.largest, 1));
   }
   answer.estimate = estimate(request);
   answer.request = std::move(request);

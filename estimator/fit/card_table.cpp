@@ -16,7 +16,7 @@ namespace {
 std::string header(const Answer& first, Search search) {
   const std::string text = fmt::format("{}: {} parameters\n", short_name(first.request.model),
                                        grouped(first.estimate.parameters));
-  return text + wrapped(workload_text(first.request.workload, search), 2) +
+  return text + wrapped(workload_text(first.request, search), 2) +
          "no GPU here, and none named (--gpu, --vram): on each card there is data on\n";
 }
 
@@ -35,7 +35,7 @@ std::string footer(const std::vector<Answer>& answers) {
   for (const auto& [source, cards] : cards_by_source) {
     text += wrapped(fmt::format("overhead on {}: {}", cards, source), 2);
   }
-  return text + wrapped(runtime_text(answers.front().request.workload), 2);
+  return text + wrapped(runtime_text(answers.front().request), 2);
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ constexpr const char* kFooter =
     "\n"
     "  fit --model llama2-7b --train --precision fp16 --batch 4 --seq 512 --gpu rtx4090\n"
     "  fit --model llama3-8b --batch 8 --seq 8192 --vram 80GB\n"
-    "  fit --params 3B --train --optimizer adamw-same --max-batch --gpu a100-40gb";
+    "  fit --params 3B --train --checkpoint full --max-batch --gpu a100-40gb";
 
 void add_model_options(CLI::App& app, Options& options) {
   const char* group = "Which model";
@@ -35,8 +35,8 @@ void add_run_options(CLI::App& app, Options& options) {
   const char* group = "What it does";
   app.add_flag("--train", options.train, "Training instead of inference")->group(group);
   app.add_option("--optimizer", options.optimizer,
-                 "With --train: sgd, sgd-master, sgd-momentum, adamw (default), adamw-master,\n"
-                 "adamw-same")
+                 "With --train: adamw (default), adamw-fused, adamw-loop, sgd, sgd-momentum;\n"
+                 "under vramfit: sgd, sgd-master, sgd-momentum, adamw, adamw-master, adamw-same")
       ->group(group);
   app.add_option("--accumulate", options.accumulate,
                  "With --train: micro-batches in a step (default 1)")
@@ -47,8 +47,31 @@ void add_run_options(CLI::App& app, Options& options) {
       ->group(group);
   app.add_option("--seq", options.seq, "Tokens in a sequence, or its prompt (default 2048)")
       ->group(group);
-  app.add_option("--attention", options.attention, "flash (default) or cublas")->group(group);
-  app.add_option("--runtime", options.runtime, "Whose memory: vramfit (default)")->group(group);
+  app.add_option("--attention", options.attention,
+                 "sdpa (default) or eager; under vramfit: flash (default) or cublas")
+      ->group(group);
+  app.add_option(
+         "--runtime", options.runtime,
+         "Whose memory: pytorch (default: PyTorch and transformers, eager mode) or vramfit\n"
+         "(this project's own step)")
+      ->group(group);
+}
+
+void add_pytorch_options(CLI::App& app, Options& options) {
+  const char* group = "How PyTorch does it";
+  app.add_option("--autocast", options.autocast, "With --train --precision fp32: bf16 or fp16")
+      ->group(group);
+  app.add_option("--checkpoint", options.checkpoint,
+                 "With --train: full, every layer's activations are computed again")
+      ->group(group);
+  app.add_option("--lora", options.lora, "With --train: adapters of this rank (PEFT)")
+      ->group(group);
+  app.add_option("--lora-targets", options.lora_targets,
+                 "With --lora: names of projections, as q_proj,v_proj (default: PEFT's)")
+      ->group(group);
+  app.add_flag("--padded", options.padded,
+               "Inference: a prompt holds padding, as those of a batch do unless it is 1")
+      ->group(group);
 }
 
 void add_gpu_options(CLI::App& app, Options& options) {
@@ -78,6 +101,7 @@ std::optional<Options> parse_options(int argc, const char* const* argv) {
   app.get_formatter()->column_width(24);
   add_model_options(app, options);
   add_run_options(app, options);
+  add_pytorch_options(app, options);
   add_gpu_options(app, options);
   add_answer_options(app, options);
   try {

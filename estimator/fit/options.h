@@ -21,6 +21,11 @@ struct Options {
   std::optional<std::string> batch;
   std::optional<std::string> seq;
   std::optional<std::string> attention;
+  std::optional<std::string> autocast;
+  std::optional<std::string> checkpoint;
+  std::optional<std::string> lora;
+  std::optional<std::string> lora_targets;
+  bool padded = false;
   std::optional<std::string> runtime;
 
   std::optional<std::string> gpu;

@@ -29,7 +29,7 @@ std::string header(const Answer& answer, Search search) {
   const Request& request = answer.request;
   std::string text = fmt::format("{}: {} parameters\n", short_name(request.model),
                                  grouped(answer.estimate.parameters));
-  text += wrapped(workload_text(request.workload, Search::None), 2);
+  text += wrapped(workload_text(request, Search::None), 2);
   text += wrapped(on_text(request.budget), 2);
   if (search != Search::None) text += largest_text(answer, search);
   return text;
@@ -56,8 +56,8 @@ std::string picture(const Answer& answer, Search search) {
   text += wrapped(verdict(estimate, request.budget), 2) + "\n";
   text += waterfall(estimate) + "\n";
   for (const std::string& note : estimate.notes) text += wrapped("note: " + note, 2);
-  text += wrapped("overhead: " + request.budget.overhead.source, 2);
-  return text + wrapped(runtime_text(request.workload), 2);
+  text += wrapped("overhead: " + estimate.overhead.source, 2);
+  return text + wrapped(runtime_text(request), 2);
 }
 
 }  // namespace vramfit::fit

@@ -1,5 +1,7 @@
 #include "estimator/fit/question.h"
 
+#include <sstream>
+
 #include "estimator/models.h"
 #include "estimator/quantity.h"
 #include "model/config/hugging_face.h"
@@ -32,17 +34,37 @@ void refuse_contradictions(const Options& o) {
   only_with(o.optimizer, "optimizer", o.train, "--train");
   only_with(o.accumulate, "accumulate", o.train, "--train");
   only_with(o.generate, "generate", !o.train, "inference, without --train");
+  only_with(o.autocast, "autocast", o.train, "--train");
+  only_with(o.checkpoint, "checkpoint", o.train, "--train");
+  only_with(o.lora, "lora", o.train, "--train");
+  only_with(o.lora_targets, "lora-targets", o.lora.has_value(), "--lora");
+  if (o.padded && o.train) throw BadInput("padded: only with inference, without --train");
   not_both(o.max_batch, "--max-batch", o.batch.has_value(), "--batch", "one is searched for");
   not_both(o.max_seq, "--max-seq", o.seq.has_value(), "--seq", "one is searched for");
   not_both(o.max_batch, "--max-batch", o.max_seq, "--max-seq", "one search at a time");
 }
 
-void require_runtime(const std::string& runtime) {
-  if (runtime == "vramfit") return;
-  if (runtime == "pytorch") {
-    throw BadInput("runtime: pytorch: not yet; vramfit (PyTorch needs more than that)");
-  }
-  throw BadInput("runtime: unknown '" + runtime + "'; vramfit");
+/// Flags that only PyTorch's runtime has.
+void refuse_pytorch_flags(const Options& o) {
+  const auto refuse = [](bool given, const char* flag) {
+    if (given) {
+      throw BadInput(std::string(flag) + ": only under --runtime pytorch, the default");
+    }
+  };
+  refuse(o.autocast.has_value(), "autocast");
+  refuse(o.checkpoint.has_value(), "checkpoint");
+  refuse(o.lora.has_value(), "lora");
+  refuse(o.lora_targets.has_value(), "lora-targets");
+  refuse(o.padded, "padded");
+}
+
+bool is_pytorch(const Options& o) {
+  const std::string runtime = o.runtime.value_or("pytorch");
+  if (runtime == "pytorch") return true;
+  if (runtime != "vramfit")
+    throw BadInput("runtime: unknown '" + runtime + "'; pytorch or vramfit");
+  refuse_pytorch_flags(o);
+  return false;
 }
 
 std::optional<std::int64_t> whole(const char* field, const Text& text) {
@@ -60,17 +82,17 @@ ModelConfig model_of(const Options& o) {
 }
 
 /// A model with fewer positions than the default sequence has is asked about all of them.
-void shorten_default_seq(ModelConfig& model, Workload& workload) {
-  const std::int64_t limit = seq_limit(model, workload);
-  if (limit < 1 || limit >= seq_of(workload)) return;
-  set_seq(workload, limit);
+void shorten_default_seq(Request& request) {
+  const std::int64_t limit = seq_limit(request);
+  if (limit < 1 || limit >= seq_of(request)) return;
+  set_seq(request, limit);
+  ModelConfig& model = request.model;
   model.notes.push_back("seq " + std::to_string(limit) + ": as long as " + model.name + " takes");
 }
 
 template <typename Shared>
-void read_shared(const Options& o, Shared& options) {
+void read_sizes(const Options& o, Shared& options) {
   if (o.precision) options.precision = parse_precision(*o.precision);
-  if (o.attention) options.attention = parse_attention(*o.attention);
   options.batch = whole("batch", o.batch).value_or(options.batch);
   options.seq = whole("seq", o.seq).value_or(options.seq);
 }
@@ -78,14 +100,53 @@ void read_shared(const Options& o, Shared& options) {
 Workload workload_of(const Options& o) {
   if (o.train) {
     TrainingOptions options;
-    read_shared(o, options);
+    read_sizes(o, options);
+    if (o.attention) options.attention = parse_attention(*o.attention);
     if (o.optimizer) options.optimizer = optimizer_named(*o.optimizer);
     options.accumulate = whole("accumulate", o.accumulate).value_or(options.accumulate);
     return options;
   }
   GenerationOptions options;
-  read_shared(o, options);
+  read_sizes(o, options);
+  if (o.attention) options.attention = parse_attention(*o.attention);
   options.generate = whole("generate", o.generate).value_or(options.generate);
+  return options;
+}
+
+std::vector<std::string> names_of(const std::string& list) {
+  std::vector<std::string> names;
+  std::istringstream text(list);
+  for (std::string name; std::getline(text, name, ',');) names.push_back(name);
+  if (names.empty()) throw BadInput("lora-targets: is empty; names such as q_proj,v_proj");
+  return names;
+}
+
+pytorch::TrainingOptions pytorch_training_of(const Options& o, const ModelConfig& model) {
+  pytorch::TrainingOptions options;
+  read_sizes(o, options);
+  if (o.attention) options.attention = pytorch::parse_attention(*o.attention);
+  if (o.optimizer) options.optimizer = pytorch::parse_optimizer(*o.optimizer);
+  options.accumulate = whole("accumulate", o.accumulate).value_or(options.accumulate);
+  if (o.autocast) options.autocast = parse_precision(*o.autocast);
+  if (o.checkpoint && *o.checkpoint != "full") {
+    throw BadInput("checkpoint: unknown '" + *o.checkpoint + "'; full");
+  }
+  options.checkpoint = o.checkpoint.has_value();
+  if (o.lora) {
+    options.lora = pytorch::LoraOptions{
+        parse_whole("lora", *o.lora),
+        o.lora_targets ? names_of(*o.lora_targets) : pytorch::default_lora_targets(model.family)};
+  }
+  return options;
+}
+
+pytorch::Workload pytorch_workload_of(const Options& o, const ModelConfig& model) {
+  if (o.train) return pytorch_training_of(o, model);
+  pytorch::GenerationOptions options;
+  read_sizes(o, options);
+  if (o.attention) options.attention = pytorch::parse_attention(*o.attention);
+  options.generate = whole("generate", o.generate).value_or(options.generate);
+  if (o.padded) options.padded = true;
   return options;
 }
 
@@ -116,10 +177,14 @@ std::vector<Budget> budgets_of(const Options& o,
 
 Question understand(const Options& o, const std::function<std::optional<Budget>()>& this_gpu) {
   refuse_contradictions(o);
-  if (o.runtime) require_runtime(*o.runtime);
   Question question;
-  Request request{model_of(o), workload_of(o), {}};
-  if (!o.seq && !o.max_seq) shorten_default_seq(request.model, request.workload);
+  Request request{model_of(o), {}, {}, {}};
+  if (is_pytorch(o)) {
+    request.pytorch = pytorch_workload_of(o, request.model);
+  } else {
+    request.workload = workload_of(o);
+  }
+  if (!o.seq && !o.max_seq) shorten_default_seq(request);
   const std::uint64_t headroom = o.headroom ? parse_bytes("headroom", *o.headroom) : 0;
   for (Budget& budget : budgets_of(o, this_gpu)) {
     budget.headroom = headroom;

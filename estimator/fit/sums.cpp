@@ -25,7 +25,7 @@ class Table {
     lines_ += "\n";
     sum("allocated", estimate_.levels.allocated);
     sum("reserved", estimate_.levels.reserved);
-    const Overhead& overhead = budget_.overhead;
+    const Overhead& overhead = estimate_.overhead;
     row("+ overhead", gb(overhead.total(), decimals_), "",
         fmt::format("driver {}, context {}, libraries {}", gb(overhead.driver_reserved),
                     gb(overhead.context), gb(overhead.libraries)));

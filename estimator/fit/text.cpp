@@ -1,6 +1,7 @@
 #include "estimator/fit/text.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cmath>
 #include <sstream>
@@ -13,9 +14,9 @@ constexpr double kMillion = 1e6;
 constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
 constexpr std::size_t kNameCharacters = 40;
 
-std::string sizes_text(const Workload& workload, Search search) {
-  const std::int64_t batch = batch_of(workload);
-  const std::int64_t seq = seq_of(workload);
+std::string sizes_text(const Request& request, Search search) {
+  const std::int64_t batch = batch_of(request);
+  const std::int64_t seq = seq_of(request);
   if (search == Search::Batch) return fmt::format("the largest batch x {} tokens", seq);
   if (search == Search::Seq) return fmt::format("batch {} x the longest sequence", batch);
   return fmt::format("batch {} x {} tokens", batch, seq);
@@ -27,7 +28,7 @@ std::string grouped(std::int64_t number) {
   std::string text = std::to_string(number);
   for (std::size_t at = text.size(); at > 3;) {
     at -= 3;
-    text.insert(at, ",");
+    text.insert(at, 1, ',');
   }
   return text;
 }
@@ -68,20 +69,56 @@ std::string short_name(const ModelConfig& model) {
                                               : model.name.substr(0, kNameCharacters - 3) + "...";
 }
 
-std::string workload_text(const Workload& workload, Search search) {
-  const auto* training = std::get_if<TrainingOptions>(&workload);
-  std::string text =
-      fmt::format("{} in {}", training ? "training" : "inference", name(precision_of(workload)));
-  if (training != nullptr) text += fmt::format(" with {}", training->optimizer.name);
-  text += ", " + sizes_text(workload, search);
-  if (training != nullptr && training->accumulate > 1) {
-    text += fmt::format(", {} micro-batches a step", training->accumulate);
+namespace {
+
+std::string tokens_text(std::int64_t tokens) {
+  return fmt::format(", {} new token{}", tokens, tokens == 1 ? "" : "s");
+}
+
+std::string micro_batches_text(std::int64_t accumulate) {
+  return accumulate > 1 ? fmt::format(", {} micro-batches a step", accumulate) : "";
+}
+
+std::string vramfit_text(const Request& request, const TrainingOptions& o, Search search) {
+  return fmt::format("training in {} with {}, {}{}, {} attention", name(o.precision),
+                     o.optimizer.name, sizes_text(request, search),
+                     micro_batches_text(o.accumulate), name(o.attention));
+}
+
+std::string vramfit_text(const Request& request, const GenerationOptions& o, Search search) {
+  return fmt::format("inference in {}, {}{}, {} attention", name(o.precision),
+                     sizes_text(request, search), tokens_text(o.generate), name(o.attention));
+}
+
+std::string pytorch_text(const Request& request, const pytorch::TrainingOptions& o, Search search) {
+  std::string text = fmt::format("training in {}", name(o.precision));
+  if (o.autocast) text += fmt::format(" under {} autocast", name(*o.autocast));
+  text +=
+      fmt::format(" with {}, {}{}, {} attention", name(o.optimizer), sizes_text(request, search),
+                  micro_batches_text(o.accumulate), name(o.attention));
+  if (o.checkpoint) text += ", activation checkpointing";
+  if (o.lora) {
+    text += fmt::format(", LoRA of rank {} on {}", o.lora->rank, fmt::join(o.lora->targets, ", "));
   }
-  if (training == nullptr) {
-    const std::int64_t tokens = std::get<GenerationOptions>(workload).generate;
-    text += fmt::format(", {} new token{}", tokens, tokens == 1 ? "" : "s");
+  return text;
+}
+
+std::string pytorch_text(const Request& request, const pytorch::GenerationOptions& o,
+                         Search search) {
+  return fmt::format("inference in {}, {}{}{}, {} attention", name(o.precision),
+                     sizes_text(request, search), o.padded.value_or(o.batch > 1) ? ", padded" : "",
+                     tokens_text(o.generate), name(o.attention));
+}
+
+}  // namespace
+
+std::string workload_text(const Request& request, Search search) {
+  if (request.pytorch) {
+    return std::visit([&](const auto& o) { return pytorch_text(request, o, search); },
+                      *request.pytorch);
   }
-  return text + fmt::format(", {} attention", name(attention_of(workload)));
+  return std::visit([&](const auto& o) { return vramfit_text(request, o, search); },
+                    request.workload);
 }
 
 std::string wrapped(const std::string& text, std::size_t indent) {
@@ -101,8 +138,12 @@ std::string wrapped(const std::string& text, std::size_t indent) {
   return lines + line + "\n";
 }
 
-std::string runtime_text(const Workload& workload) {
-  const char* more = std::holds_alternative<TrainingOptions>(workload)
+std::string runtime_text(const Request& request) {
+  if (request.pytorch) {
+    return "runtime: PyTorch 2.11 and transformers 5.17, eager mode. --runtime vramfit is this "
+           "project's own step, which needs less.";
+  }
+  const char* more = std::holds_alternative<TrainingOptions>(request.workload)
                          ? "it keeps activations and logits that vramfit computes again or in "
                            "pieces, and holds on to what its allocator rounds up"
                          : "its temporaries are larger, and it holds on to what its allocator "

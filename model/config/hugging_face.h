@@ -7,9 +7,9 @@
 
 namespace vramfit {
 
-/// The model a Hugging Face config.json describes: model_type llama, mistral, qwen2 or gpt2. Keys
-/// that change memory or meaning are honoured or refused; what a run leaves out stands in `notes`.
-/// Throws BadInput that names the key and what would be valid. `name` goes into the result.
+/// The model a Hugging Face config.json describes: model_type llama, mistral, qwen2, gpt2, gemma,
+/// phi or gpt_neox. Keys that change memory or meaning are honoured or refused: throws BadInput
+/// that names the key and what would be valid. `name` goes into the result.
 ModelConfig parse_hugging_face(const std::string& json_text, const std::string& name);
 
 /// The same from a file, named after the folder it lies in.

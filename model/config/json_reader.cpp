@@ -1,5 +1,6 @@
 #include "model/config/json_reader.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "model/errors.h"
@@ -111,15 +112,22 @@ std::optional<JsonReader> JsonReader::object(const char* key) const {
   return JsonReader(*value, source_ + ": " + key);
 }
 
-void JsonReader::require_text(const char* key, std::initializer_list<const char*> valid) const {
-  if (!has(key)) return;
-  const std::string value = text(key);
+std::string JsonReader::one_of(const char* key, const std::vector<const char*>& valid) const {
   std::string list;
   for (const char* candidate : valid) {
-    if (value == candidate) return;
-    list += (list.empty() ? "" : ", ") + std::string(candidate);
+    list += (list.empty() ? "one of " : ", ") + std::string(candidate);
   }
-  fail(key, "is " + shown(*find(key)) + "; one of " + list);
+  require(key, list);
+  const std::string value = text(key);
+  const auto is_it = [&value](const char* candidate) { return value == candidate; };
+  if (std::none_of(valid.begin(), valid.end(), is_it)) {
+    fail(key, "is " + shown(*find(key)) + "; " + list);
+  }
+  return value;
+}
+
+void JsonReader::require_text(const char* key, const std::vector<const char*>& valid) const {
+  if (has(key)) one_of(key, valid);
 }
 
 void JsonReader::require_boolean(const char* key, bool only) const {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -27,11 +26,12 @@ class JsonReader {
   bool boolean_or(const char* key, bool fallback) const;
   std::string text(const char* key) const;
   std::string text_or(const char* key, const std::string& fallback) const;
+  std::string one_of(const char* key, const std::vector<const char*>& valid) const;
   std::vector<std::string> texts(const char* key) const;
   std::optional<JsonReader> object(const char* key) const;
 
   /// Throws where `key` is present and not one of `valid`.
-  void require_text(const char* key, std::initializer_list<const char*> valid) const;
+  void require_text(const char* key, const std::vector<const char*>& valid) const;
   /// Throws where `key` is present and true (or false): `only` is the one value that is supported.
   void require_boolean(const char* key, bool only) const;
   /// Throws where `key` is present at all.

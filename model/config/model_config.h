@@ -10,10 +10,27 @@
 namespace vramfit {
 
 enum class NormKind : std::uint8_t { RmsNorm, LayerNorm };
-enum class ActivationKind : std::uint8_t { SwiGlu, Gelu };  ///< Gelu is the tanh approximation
+/// Gelu is the tanh approximation where a device runs it; none runs GeGlu.
+enum class ActivationKind : std::uint8_t { SwiGlu, Gelu, GeGlu };
 
-/// A decoder-only transformer's shape: everything the step program needs to know of a model.
-/// Blocks are pre-norm: x += out(attention(norm1(x))); x += down(activation(up(norm2(x)))).
+/// How a block's two parts meet its input x.
+enum class Residual : std::uint8_t {
+  Sequential,       ///< x += attention(norm1(x)); x += mlp(norm2(x))
+  Parallel,         ///< x += attention(norm1(x)) + mlp(norm2(x)): gpt_neox
+  ParallelOneNorm,  ///< x += attention(norm1(x)) + mlp(norm1(x)); no norm2: phi
+};
+
+/// Rates of dropout in training; 0: none.
+struct Dropout {
+  double embedding = 0;
+  double attention = 0;  ///< on attention's probabilities
+  double residual = 0;   ///< on what attention and MLP add to the residual stream
+
+  bool any() const { return embedding > 0 || attention > 0 || residual > 0; }
+};
+
+/// A decoder-only transformer's shape: everything a step program needs to know of a model.
+/// Attention is out(attention(rotate(qkv(x)))), the MLP down(activation(up(x))).
 struct ModelConfig {
   std::string name;    ///< for people: "llama2-7b"
   std::string family;  ///< Hugging Face's model_type
@@ -28,21 +45,34 @@ struct ModelConfig {
   NormKind norm = NormKind::RmsNorm;
   float norm_eps = 0;
   ActivationKind activation = ActivationKind::SwiGlu;
+  std::string hidden_act = "silu";  ///< Hugging Face's name: which of its ops compute it
+  Residual residual = Residual::Sequential;
   std::optional<Rope> rope;  ///< absent: a learned position embedding
   std::optional<std::int64_t> sliding_window;
   bool qkv_bias = false;
   bool out_bias = false;
   bool mlp_bias = false;
+  bool head_bias = false;
+  bool qk_norm = false;  ///< a LayerNorm over each head of q, and one of k, before rotation
   bool tied_head = false;
-  std::vector<std::string> notes;  ///< what the file asks for and a run leaves out, a line each
+  Dropout dropout;
+  std::vector<std::string> notes;  ///< what was assumed of the shape, a line each
 
   std::int64_t q_width() const { return heads * head_dim; }
   std::int64_t kv_width() const { return kv_heads * head_dim; }
   std::int64_t qkv_width() const { return q_width() + 2 * kv_width(); }
-  /// Rows of the up projection: SwiGLU's holds gate and up.
-  std::int64_t up_width() const { return activation == ActivationKind::SwiGlu ? 2 * ffn : ffn; }
+  /// Rows of the up projection: a gated one's holds gate and up.
+  std::int64_t up_width() const { return activation == ActivationKind::Gelu ? ffn : 2 * ffn; }
+  /// Of each head, how many dimensions are rotated.
+  std::int64_t rotary_dim() const { return rope ? rope->dims(head_dim) : 0; }
   bool learned_positions() const { return !rope.has_value(); }
 };
+
+/// Whether vramfit's own step program runs the model's family.
+bool runs_on_vramfit(const ModelConfig& config);
+
+/// Throws BadInput where it does not.
+void require_own_family(const ModelConfig& config);
 
 /// Throws BadInput where `seq` positions are more than the model has or can attend to.
 void require_positions(const ModelConfig& config, std::int64_t seq);

@@ -19,6 +19,12 @@ struct Rope {
   double low_freq_factor = 1.0;
   double high_freq_factor = 4.0;
   double original_positions = 8192.0;
+  double partial = 1.0;  ///< how much of each head is rotated; the rest passes as it is
+
+  /// How many of a head's dimensions are rotated, rounded as transformers does.
+  std::int64_t dims(std::int64_t head_dim) const {
+    return static_cast<std::int64_t>(static_cast<double>(head_dim) * partial);
+  }
 };
 
 /// Angle per position of each pair, by value so that no device memory holds it.

@@ -10,6 +10,7 @@ struct Block {
   std::uint64_t offset = 0;  ///< bytes from the start of the allocator's range
   std::uint64_t bytes = 0;   ///< as taken, rounded up to the allocator's alignment
   std::byte* data = nullptr;
+  std::uint32_t handle = 0;  ///< the allocator's own
 };
 
 /// Which free range a block is taken from.

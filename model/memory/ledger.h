@@ -49,6 +49,10 @@ struct StageRecord {
   std::uint64_t reserved;  ///< by the allocator when it ended
   CategoryBytes at_end;
   bool out_of_memory;  ///< it ended because memory did
+  // Where what is reserved can shrink, and what the card lost is known stage by stage: PyTorch's
+  // runs. 0 elsewhere.
+  std::uint64_t peak_reserved = 0;
+  std::uint64_t device_used = 0;  ///< at its end, libraries included
 };
 
 /// Told as stages begin and end: to synchronise, to time, to ask the card what it lost.

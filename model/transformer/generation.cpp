@@ -11,6 +11,7 @@
 namespace vramfit {
 
 void validate(const ModelConfig& config, const GenerationOptions& options) {
+  require_own_family(config);
   require_sizes(options.batch, options.seq);
   require_size("generate", options.generate, kMaxSeq);
   require_positions(config, options.positions());

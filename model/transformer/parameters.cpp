@@ -32,6 +32,13 @@ class SpecList {
   int layer_ = -1;
 };
 
+void add_qk_norm(SpecList& list, const ModelConfig& c, int layer) {
+  list.scale(Role::QNormWeight, {"q_norm.weight", layer}, c.head_dim);
+  list.bias(Role::QNormBias, {"q_norm.bias", layer}, c.head_dim, true);
+  list.scale(Role::KNormWeight, {"k_norm.weight", layer}, c.head_dim);
+  list.bias(Role::KNormBias, {"k_norm.bias", layer}, c.head_dim, true);
+}
+
 void add_block(SpecList& list, const ModelConfig& c, int layer) {
   const bool norm_bias = c.norm == NormKind::LayerNorm;
   // Projections into the residual stream start smaller, by 1/sqrt(2·layers) (GPT-2's paper, 2.3).
@@ -41,10 +48,13 @@ void add_block(SpecList& list, const ModelConfig& c, int layer) {
   list.bias(Role::Norm1Bias, {"norm1.bias", layer}, c.hidden, norm_bias);
   list.weight(Role::QkvWeight, {"qkv.weight", layer}, {c.qkv_width(), c.hidden});
   list.bias(Role::QkvBias, {"qkv.bias", layer}, c.qkv_width(), c.qkv_bias);
+  if (c.qk_norm) add_qk_norm(list, c, layer);
   list.weight(Role::OutWeight, {"out.weight", layer}, {c.hidden, c.q_width()}, residual);
   list.bias(Role::OutBias, {"out.bias", layer}, c.hidden, c.out_bias);
-  list.scale(Role::Norm2Weight, {"norm2.weight", layer}, c.hidden);
-  list.bias(Role::Norm2Bias, {"norm2.bias", layer}, c.hidden, norm_bias);
+  if (c.residual != Residual::ParallelOneNorm) {
+    list.scale(Role::Norm2Weight, {"norm2.weight", layer}, c.hidden);
+    list.bias(Role::Norm2Bias, {"norm2.bias", layer}, c.hidden, norm_bias);
+  }
   list.weight(Role::UpWeight, {"up.weight", layer}, {c.up_width(), c.hidden});
   list.bias(Role::UpBias, {"up.bias", layer}, c.up_width(), c.mlp_bias);
   list.weight(Role::DownWeight, {"down.weight", layer}, {c.hidden, c.ffn}, residual);
@@ -78,6 +88,7 @@ std::vector<ParameterSpec> parameter_specs(const ModelConfig& c) {
   if (!c.tied_head) {
     list.weight(Role::HeadWeight, "head.weight", table, stored_table, kDeviation);
   }
+  list.bias(Role::HeadBias, "head.bias", c.vocab, c.head_bias);
   return list.take();
 }
 

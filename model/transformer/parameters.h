@@ -17,20 +17,25 @@ enum class Role : std::uint8_t {
   Norm1Bias,          ///< (h); LayerNorm only
   QkvWeight,          ///< ((a + 2k)·d, h): rows of q, then k, then v
   QkvBias,
+  QNormWeight,  ///< (d), and so are the next three; qk_norm only
+  QNormBias,
+  KNormWeight,
+  KNormBias,
   OutWeight,  ///< (h, a·d)
   OutBias,
-  Norm2Weight,  ///< (h), before the MLP
+  Norm2Weight,  ///< (h), before the MLP; absent where norm 1 serves both
   Norm2Bias,
-  UpWeight,  ///< SwiGLU: (2f, h), rows of gate, then up; GELU: (f, h)
+  UpWeight,  ///< SwiGLU and GeGLU: (2f, h), rows of gate, then up; GELU: (f, h)
   UpBias,
   DownWeight,  ///< (h, f)
   DownBias,
   FinalNormWeight,
   FinalNormBias,
   HeadWeight,  ///< (V, h); absent where it is tied to the token embedding
+  HeadBias,    ///< (V)
 };
 
-inline constexpr std::size_t kRoles = 17;
+inline constexpr std::size_t kRoles = 22;
 
 /// How a parameter starts: normal with this deviation around this mean.
 struct Initialization {

@@ -13,6 +13,7 @@
 namespace vramfit {
 
 void validate(const ModelConfig& config, const TrainingOptions& options) {
+  require_own_family(config);
   require_sizes(options.batch, options.seq);
   require_size("accumulate", options.accumulate, kMaxAccumulate);
   require_precision(options.optimizer, options.precision);

@@ -28,6 +28,9 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
         help="a measured run to set beside it (default: the newest of data/runs, if there is one)",
     )
     parser.add_argument(
+        "--fit", type=Path, help="the program whose predictions of PyTorch are held against it"
+    )
+    parser.add_argument(
         "--out", type=Path, default=Path("build/report"), help="a folder (%(default)s)"
     )
     parser.add_argument(
@@ -41,7 +44,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         measured = arguments.measured or newest_run(arguments.data / "runs")
         comparison = newest_comparison(arguments.data / "runs")
-        inputs = load_inputs(arguments.run, arguments.data, measured, comparison)
+        inputs = load_inputs(
+            arguments.run, arguments.data, measured, comparison=comparison, fit=arguments.fit
+        )
         page = write_report(inputs, arguments.out)
     except BadInputError as error:
         print(f"vramfit_plots: error: {error}", file=sys.stderr)

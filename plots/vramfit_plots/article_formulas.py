@@ -30,14 +30,18 @@ class Question:
         return _BYTES_PER_WEIGHT[self.precision]
 
 
+def its_optimizer(name: str) -> str:
+    """Optimizers that the article does not know are its Adam, as it has no other with moments."""
+    return "sgd" if name.startswith("sgd") else "adam"
+
+
 def question_about(name: RowName, model: Model) -> Question:
-    """A row's case, with the model's true shape. Optimizers that the article does not know are
-    its Adam, as it has no other with moments."""
+    """A row's case, with the model's true shape."""
     return Question(
         model.parameters,
         precision=name.precision,
         training=bool(name.optimizer),
-        optimizer="sgd" if name.optimizer.startswith("sgd") else "adam",
+        optimizer=its_optimizer(name.optimizer),
         batch=name.number("batch"),
         seq=name.number("seq"),
         hidden=model.hidden,

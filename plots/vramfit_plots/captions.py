@@ -7,7 +7,7 @@ from pathlib import Path
 
 from vramfit_plots.cells import Cell, has_figures
 from vramfit_plots.inputs import Inputs
-from vramfit_plots.sources import COUNTED, MEASURED, PREDICTED, PYTORCH
+from vramfit_plots.sources import COUNTED, MEASURED, PREDICTED, TORCH, TORCH_MEASURED
 
 _VERSIONS = {
     "gpu": "GPU",
@@ -96,7 +96,9 @@ def caption(
     said = {
         PREDICTED.key: _predicted_on(inputs, each_on_its_card),
         MEASURED.key: f"measured on {inputs.run.device}",
-        PYTORCH.key: f"PyTorch: measured with {inputs.reference.environment}",
+        TORCH.key: "PyTorch predicted as `fit --runtime pytorch` does, its AdamW's m and v in the "
+        "weights' dtype",
+        TORCH_MEASURED.key: f"PyTorch measured with {inputs.reference.environment}",
     }
     answering = [source for source in COUNTED if has_figures(cells, source)]
     if not answering:
@@ -130,10 +132,11 @@ def summary(inputs: Inputs) -> str:
 def commands(inputs: Inputs, out: Path) -> list[str]:
     """What makes this report again."""
     run = inputs.run.path
+    fit = f" --fit {inputs.accuracy.program}" if inputs.accuracy else ""
     return [
         f"build/bench --device={device_flag(inputs)} --benchmark_out={run} "
         "--benchmark_out_format=json",
-        f"build/venv/bin/python -m vramfit_plots --run {run} --out {out}",
+        f"build/venv/bin/python -m vramfit_plots --run {run}{fit} --out {out}",
     ]
 
 

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pandas as pd
 
+from vramfit_plots.accuracy.comparison import Comparison as Accuracy
+from vramfit_plots.accuracy.comparison import compare
 from vramfit_plots.article import Article, load_article
 from vramfit_plots.cards import Card, load_cards
 from vramfit_plots.cells import Cell
@@ -27,6 +29,7 @@ class Inputs:
     reference: Reference
     rows: pd.DataFrame  # the run's and the reference's counters by row name
     comparison: Comparison | None = None  # with PyTorch on the same card, where there is one
+    accuracy: Accuracy | None = None  # of `fit` with PyTorch, where there is a `fit` to ask
 
     def value(self, row: str | None, counter: str) -> float | None:
         """A counter; None where the run does not hold the row or the counter."""
@@ -65,21 +68,27 @@ def _joined(rows: pd.DataFrame, reference: pd.DataFrame) -> pd.DataFrame:
 
 
 def load_inputs(
-    run_path: Path, data: Path, measured: Path | None = None, comparison: Path | None = None
+    run_path: Path,
+    data: Path,
+    measured: Path | None = None,
+    *,
+    comparison: Path | None = None,
+    fit: Path | None = None,
 ) -> Inputs:
-    """`measured` is a run on a GPU, to be set beside the other. Throws BadInputError that names the
-    file or folder where something is not as it should be."""
+    """`measured` is a run on a GPU, to be set beside the other; `comparison` one with PyTorch on
+    the same card; `fit` the program to hold against PyTorch. Throws BadInputError that names the file
+    or folder where something is not as it should be."""
     run = load_run(run_path)
     if measured is not None:
         run = beside(load_run(measured), run)
     compared = load_comparison(comparison) if comparison else None
     try:
-        return _with_data(run, data, compared)
+        return _with_data(run, data, compared, fit)
     except KeyError as error:
         raise BadInputError(f"{data}: not as its README describes it: no {error}") from None
 
 
-def _with_data(run: Run, data: Path, comparison: Comparison | None) -> Inputs:
+def _with_data(run: Run, data: Path, comparison: Comparison | None, fit: Path | None) -> Inputs:
     models = load_models(data / "models")
     reference = load_reference(data / "reference", models)
     return Inputs(
@@ -90,4 +99,5 @@ def _with_data(run: Run, data: Path, comparison: Comparison | None) -> Inputs:
         reference=reference,
         rows=_joined(run.rows, reference.rows),
         comparison=comparison,
+        accuracy=compare(fit, data) if fit else None,
     )

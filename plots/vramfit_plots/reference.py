@@ -9,17 +9,27 @@ import pandas as pd
 
 from vramfit_plots.files import read_jsonl
 from vramfit_plots.models import Model, shape
+from vramfit_plots.sources import TORCH_MEASURED
 
-# PyTorch's optimizers that keep what one of ours keeps. Its default AdamW does too, but takes a
-# copy of the parameters more while it steps, and its momentum is in the parameters' dtype.
-_OUR_OPTIMIZER = {"adamw_fused": "adamw-same", "sgd": "sgd"}
+# Which row a case stands beside: the one that `bench` predicts this optimizer of PyTorch's for
+# (bench/pytorch.cpp). `adamw` is torch.optim.AdamW as it comes, whose states have the weights'
+# dtype and which takes a copy of the parameters more while it steps; `adamw-same`: its fused form.
+_OUR_OPTIMIZER = {
+    "adamw": "adamw",
+    "adamw_fused": "adamw-same",
+    "sgd": "sgd",
+    "sgdm": "sgd-momentum",
+}
+# fp32 weights under autocast are what our masters are.
+_OUR_MASTER = {"adamw_fused": "adamw-master", "sgd": "sgd-master"}
 # Keys of a case under which PyTorch does other work than any row of ours.
-_OTHER_WORK = {"attn", "amp", "ckpt", "lora", "cap_mib"}
+_OTHER_WORK = {"ckpt", "lora", "cap_mib"}
+_MEASURED = TORCH_MEASURED.prefix
 
 
 @dataclass(frozen=True)
 class Reference:
-    rows: pd.DataFrame  # pytorch_* counters by row name, as `bench` names rows
+    rows: pd.DataFrame  # pytorch_measured_* counters by row name, as `bench` names rows
     training: pd.DataFrame  # every full training case, whatever its form; one a line
     environment: str  # what was measured where, in words
     multi_gpu: list[Mapping[str, Any]]
@@ -29,14 +39,14 @@ class Reference:
 
 def _levels(reading: Mapping[str, int]) -> dict[str, float]:
     return {
-        "pytorch_allocated": reading["peak"],
-        "pytorch_reserved": reading["peak_reserved"],
-        "pytorch_device_used": reading["device_used"],
+        f"{_MEASURED}allocated": reading["peak"],
+        f"{_MEASURED}reserved": reading["peak_reserved"],
+        f"{_MEASURED}device_used": reading["device_used"],
     }
 
 
 def _inference_rows(case: Mapping[str, Any], result: Mapping[str, Any]) -> dict[str, Any]:
-    loaded = {"pytorch_parameters": result["load"]["alloc"]}
+    loaded = {f"{_MEASURED}parameters": result["load"]["alloc"]}
     start = f"Inference/{case['model']}/{case['dtype']}"
     return {
         f"{start}/batch:{point['b']}/seq:{point['s']}": {**_levels(point), **loaded}
@@ -45,11 +55,11 @@ def _inference_rows(case: Mapping[str, Any], result: Mapping[str, Any]) -> dict[
 
 
 def _stage_counters(result: Mapping[str, Any]) -> dict[str, float]:
-    counters: dict[str, float] = {"pytorch_step1_loaded_after": result["load"]["alloc"]}
+    counters: dict[str, float] = {f"{_MEASURED}step1_loaded_after": result["load"]["alloc"]}
     for stage, reading in result["stages"].items():
         name = stage.replace(".", "_")
-        counters[f"pytorch_{name}_after"] = reading["alloc"]
-        counters[f"pytorch_{name}_peak"] = reading["peak"]
+        counters[f"{_MEASURED}{name}_after"] = reading["alloc"]
+        counters[f"{_MEASURED}{name}_peak"] = reading["peak"]
     readings = result["stages"].values()
     for level in _levels(next(iter(readings))):
         counters[level] = max(_levels(reading)[level] for reading in readings)
@@ -57,14 +67,17 @@ def _stage_counters(result: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _training_row(case: Mapping[str, Any], counters: Mapping[str, float]) -> dict[str, Any]:
-    optimizer = _OUR_OPTIMIZER.get(case["opt"])
+    precision = case.get("amp", case["dtype"])
+    optimizer = (_OUR_MASTER if "amp" in case else _OUR_OPTIMIZER).get(case["opt"])
     if optimizer is None:
         return {}
-    start = f"Training/{case['model']}/{case['dtype']}/{optimizer}"
-    return {f"{start}/batch:{case['b']}/seq:{case['s']}": counters}
+    start = f"Training/{case['model']}/{precision}/{optimizer}"
+    end = "/attn:cublas" if case.get("attn") == "eager" else ""
+    return {f"{start}/batch:{case['b']}/seq:{case['s']}{end}": counters}
 
 
-def _environment(env: Mapping[str, str]) -> str:
+def environment_words(env: Mapping[str, str]) -> str:
+    """What was measured with, from a file's first line."""
     card, driver, memory = env["smi"].split(", ")
     return (
         f"PyTorch {env['torch']} and transformers {env['transformers']} on an {card} ({memory}, "
@@ -84,7 +97,7 @@ def load_reference(folder: Path, models: Mapping[str, Model]) -> Reference:
     training = []
     for line in read_jsonl(folder / "pytorch_single_gpu.jsonl"):
         if env := line.get("env"):
-            environment = _environment(env)
+            environment = environment_words(env)
             continue
         case, result = line["case"], line["result"]
         if case["mode"] == "infer":

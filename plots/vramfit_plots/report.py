@@ -1,7 +1,6 @@
 """The whole report, written into one folder."""
 
 import base64
-import io
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +8,8 @@ from pathlib import Path
 import jinja2
 from markupsafe import Markup
 
-from vramfit_plots import captions, figures
+from vramfit_plots import captions, figures, publish
+from vramfit_plots.accuracy import chapter as accuracy
 from vramfit_plots.contradictions import Contradictions, contradictions
 from vramfit_plots.errors import AbsentError, BadInputError
 from vramfit_plots.figures import style
@@ -30,7 +30,6 @@ from vramfit_plots.tables import (
 from vramfit_plots.tables.table import (
     Table,
     html_caption,
-    html_fragment,
     html_table,
     markdown_fragment,
 )
@@ -49,6 +48,7 @@ _CHAPTERS = (
     _Chapter(oom_cliff.build, figures.oom_cliff.draw, "oom_cliff"),
     _Chapter(multi_gpu.build, figures.multi_gpu.draw, "multi_gpu"),
     _Chapter(claims.build),
+    _Chapter(accuracy.build, accuracy.draw, "accuracy"),
     _Chapter(levels.build, figures.levels.draw, "levels"),
     _Chapter(comparison.build),
     _Chapter(ops.build, figures.ops.draw, "ops"),
@@ -76,10 +76,7 @@ def _section(chapter: _Chapter, inputs: Inputs) -> Section:
             picture = chapter.draw(inputs)
         except AbsentError as missing:
             return Section(built, None, f"Not drawn: this run does not hold {missing}.")
-        style.sign(picture.figure, picture.caption.signature)
-        svg = io.StringIO()
-        picture.figure.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
-    return Section(built, picture, "", svg.getvalue())
+        return Section(built, picture, "", publish.signed_svg(picture))
 
 
 def _write_pictures(sections: list[Section], folder: Path) -> None:
@@ -88,19 +85,8 @@ def _write_pictures(sections: list[Section], folder: Path) -> None:
         for suffix in (".png", ".svg"):
             (folder / f"{chapter.picture_key}{suffix}").unlink(missing_ok=True)
     for section in sections:
-        if picture := section.picture:
-            (folder / f"{picture.key}.svg").write_text(section.svg, encoding="utf-8")
-            with style.styled():
-                picture.figure.savefig(
-                    folder / f"{picture.key}.png", dpi=style.PNG_DPI, metadata={"Software": None}
-                )
-
-
-def _write_fragments(sections: list[Section], folder: Path) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    for table in (table for section in sections for table in section.tables):
-        (folder / f"{table.key}.html").write_text(html_fragment(table), encoding="utf-8")
-        (folder / f"{table.key}.md").write_text(markdown_fragment(table), encoding="utf-8")
+        if section.picture:
+            publish.write_picture(section.picture, section.svg, folder)
 
 
 def _environment() -> jinja2.Environment:
@@ -149,7 +135,8 @@ def write_report(inputs: Inputs, out: Path) -> Path:
         sections = [section for section in sections if section.tables]
         page, environment = _page(sections, inputs, out), _environment()
         _write_pictures(sections, out / "figures")
-        _write_fragments(sections, out / "fragments")
+        tables = [table for section in sections for table in section.tables]
+        publish.write_fragments(tables, out / "fragments")
         for name in ("tables.md", "tables.html"):
             text = environment.get_template(f"{name}.j2").render(page=page)
             (out / name).write_text(text, encoding="utf-8")

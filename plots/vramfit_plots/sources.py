@@ -17,8 +17,11 @@ class Source:
 ARTICLE = Source("article", "article", "", None, always=False)
 PREDICTED = Source("predicted", "predicted", "pred_", "article", always=True)
 MEASURED = Source("measured", "measured", "mem_", "predicted", always=False)
-PYTORCH = Source("pytorch", "PyTorch", "pytorch_", "predicted", always=False)
+TORCH = Source("torch", "PyTorch predicted", "pytorch_", "predicted", always=False)
+TORCH_MEASURED = Source(
+    "torch_measured", "PyTorch measured", "pytorch_measured_", "torch", always=False
+)
 
-SOURCES = (ARTICLE, PREDICTED, MEASURED, PYTORCH)
+SOURCES = (ARTICLE, PREDICTED, MEASURED, TORCH, TORCH_MEASURED)
 COUNTED = tuple(source for source in SOURCES if source.prefix)
 BY_KEY = {source.key: source for source in SOURCES}

@@ -103,6 +103,7 @@ constexpr Bad kBad[] = {
     {"--model=gpt2-124m --seq=4096", "seq"},
     {"--precision=fp32 --optimizer=adamw-master", "optimizer"},
     {"--precision=fp64", "precision"},
+    {"--model=gemma-2b", "gemma"},
     {"--gpu=rtx4090 --benchmark_filter=Training", "gpu"},
     {"--benchmark_filter=Ops", "Ops times a real device, and virtual:h200 is none; --device=cuda"},
     {"--benchmark_filter=Ops/.*/head_loss --model=gpt2-124m", "Ops times a real device"},

@@ -19,6 +19,14 @@ std::vector<std::string> published_names() {
   return names;
 }
 
+std::vector<std::string> runnable_names() {
+  std::vector<std::string> names;
+  for (const std::string& name : published_names()) {
+    if (runs_on_vramfit(published(name))) names.push_back(name);
+  }
+  return names;
+}
+
 ModelConfig published(const std::string& name) {
   return read_hugging_face(models_folder() / name / "config.json");
 }

@@ -14,6 +14,9 @@ std::filesystem::path models_folder();
 /// The folders in it that hold a config.json, sorted.
 std::vector<std::string> published_names();
 
+/// Those of them that vramfit's own step program runs.
+std::vector<std::string> runnable_names();
+
 ModelConfig published(const std::string& name);
 
 /// The whole of a file.

@@ -7,7 +7,7 @@ import synthetic
 from vramfit_plots.cells import Cell, sources_of, split
 from vramfit_plots.errors import AbsentError
 from vramfit_plots.files import data_dir
-from vramfit_plots.sources import ARTICLE, MEASURED, PREDICTED, PYTORCH
+from vramfit_plots.sources import ARTICLE, MEASURED, PREDICTED, TORCH, TORCH_MEASURED
 from vramfit_plots.units import MISSING, NOT_YET
 
 TABLE_1_ROW = "Inference/llama2-7b/fp16/batch:8/seq:2048"
@@ -30,19 +30,39 @@ def test_pytorch_joins_by_row_name(inputs):
         if line.get("case", {}).get("dtype") == "fp16" and line["case"]["mode"] == "infer"
     )
     point = next(p for p in case["points"] if (p["b"], p["s"]) == (8, 2048))
-    assert inputs.cell(TABLE_1_ROW, "allocated").figure(PYTORCH) == point["peak"]
-    assert inputs.cell(TABLE_1_ROW, "device_used").figure(PYTORCH) == point["device_used"]
+    assert inputs.cell(TABLE_1_ROW, "allocated").figure(TORCH_MEASURED) == point["peak"]
+    assert inputs.cell(TABLE_1_ROW, "device_used").figure(TORCH_MEASURED) == point["device_used"]
 
 
-def test_pytorchs_optimizers_join_ours_that_keep_the_same(inputs):
-    same = "Training/llama2-7b/bf16/adamw-same/batch:4/seq:512"
-    assert inputs.value(same, "pytorch_allocated") > 54e9
-    # Its default AdamW takes a copy more while it steps, so that the fused one is the one to join.
-    assert inputs.value(same, "pytorch_allocated") < 60e9
-    # No PyTorch optimizer keeps what these keep.
-    for optimizer in ("adamw", "adamw-master", "sgd-momentum"):
-        row = f"Training/llama2-7b/bf16/{optimizer}/batch:4/seq:512"
-        assert inputs.value(row, "pytorch_allocated") is None
+def torch_peak(inputs, optimizer: str, end: str = "") -> float | None:
+    row = f"Training/llama2-7b/bf16/{optimizer}/batch:4/seq:512{end}"
+    return inputs.value(row, "pytorch_measured_allocated")
+
+
+def test_pytorchs_optimizers_join_ours_of_the_same_name(inputs):
+    assert 54e9 < torch_peak(inputs, "adamw-same") < 60e9
+    # Its default AdamW takes a copy more while it steps.
+    assert 67e9 < torch_peak(inputs, "adamw") < 68e9
+    assert torch_peak(inputs, "sgd") < torch_peak(inputs, "sgd-momentum") < 54e9
+    for optimizer in ("adamw-master", "sgd-master"):
+        assert torch_peak(inputs, optimizer) is None
+
+
+def test_fp32_weights_under_autocast_join_ours_with_masters(inputs):
+    row = "Training/tinyllama-1.1b/bf16/adamw-master/batch:4/seq:1024"
+    assert inputs.value(row, "pytorch_measured_allocated") > 16 * 1.1e9
+
+
+def test_eager_attention_joins_ours_that_keeps_the_probabilities(inputs):
+    eager = torch_peak(inputs, "adamw-same", "/attn:cublas")
+    assert eager > torch_peak(inputs, "adamw-same")
+
+
+def test_pytorch_is_predicted_beside_what_it_was_measured_to_take(inputs):
+    cell = inputs.cell("Training/llama2-7b/bf16/adamw-same/batch:4/seq:512", "allocated")
+    assert sources_of([cell]) == [PREDICTED, TORCH, TORCH_MEASURED]
+    assert cell.deviation(TORCH) == synthetic.TORCH_ABOVE
+    assert cell.deviation(TORCH_MEASURED) == cell.figure(TORCH_MEASURED) - cell.figure(TORCH)
 
 
 def test_a_model_of_another_size_does_not_join(inputs):
@@ -73,7 +93,8 @@ def test_a_column_appears_when_it_has_figures():
     bare = [Cell({"article": 1.0}, needs="LoRA")]
     assert sources_of(bare) == [ARTICLE, PREDICTED]
     assert sources_of([*bare, Cell({"measured": 1.0})]) == [ARTICLE, PREDICTED, MEASURED]
-    assert sources_of([Cell({"pytorch": 1.0, "measured": None})]) == [PREDICTED, PYTORCH]
+    torch = Cell({"torch_measured": 1.0, "measured": None})
+    assert sources_of([torch]) == [PREDICTED, TORCH_MEASURED]
 
 
 def test_a_deviation_splits_into_parameter_count_and_rest():

@@ -20,6 +20,7 @@ STATES = {
 }
 PER_TOKEN = 3_000_000
 MEASURED_ABOVE = 1_000_000
+TORCH_ABOVE = 3_000_000
 CONTEXT = 600_000_000
 DRIVER = 645_922_816
 RATES = {"bytes_per_second": 4e12, "flops_per_second": 7e14}
@@ -131,6 +132,9 @@ def benchmark(row: dict[str, str], measured: bool) -> dict[str, Any]:
         "label": "predicted, virtual:h200; peak in backward of step 2",
     }
     result |= {f"pred_{key}": value for key, value in found.items()}
+    result |= {
+        f"pytorch_{key}": value + TORCH_ABOVE * (key != "max_batch") for key, value in found.items()
+    }
     if measured:
         result |= {
             f"mem_{key}": value + MEASURED_ABOVE * (key != "max_batch")

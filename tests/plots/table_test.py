@@ -3,7 +3,7 @@ import re
 from html.parser import HTMLParser
 
 import pytest
-from vramfit_plots.sources import ARTICLE, MEASURED, PREDICTED, PYTORCH
+from vramfit_plots.sources import ARTICLE, MEASURED, PREDICTED, TORCH, TORCH_MEASURED
 from vramfit_plots.tables import claims, inference, multi_gpu, oom_cliff, sweep, waterfall
 from vramfit_plots.tables.table import html_fragment, markdown_fragment
 from vramfit_plots.units import MISSING, NOT_YET, gb
@@ -86,15 +86,20 @@ def test_table_1_sets_article_prediction_and_pytorch_side_by_side(inputs):
     table = first(inputs, "inference")
     row = Cells(html_fragment(table)).rows[heads(table).index("FP16") + 1]
     name = "Inference/llama2-7b/fp16/batch:8/seq:2048"
-    predicted, torch = inputs.value(name, "pred_allocated"), inputs.value(name, "pytorch_allocated")
-    assert row[3] == f"22.2 | {gb(predicted)} | {gb(torch)}"
-    assert "Each cell: article | predicted | PyTorch." in html_fragment(table)
+    ours, torch, measured = (
+        gb(inputs.value(name, f"{prefix}_allocated"))
+        for prefix in ("pred", "pytorch", "pytorch_measured")
+    )
+    assert row[3] == f"22.2 | {ours} | {torch} | {measured}"
+    legend = "Each cell: article | predicted | PyTorch predicted | PyTorch measured."
+    assert legend in html_fragment(table)
 
 
 def test_a_measured_column_appears_with_a_measured_run(inputs, measured):
     assert MEASURED not in first(inputs, "inference").sources
-    assert first(measured, "inference").sources == [ARTICLE, PREDICTED, MEASURED, PYTORCH]
-    assert first(measured, "waterfall").sources == [ARTICLE, PREDICTED, MEASURED]
+    ours = [ARTICLE, PREDICTED, MEASURED, TORCH]
+    assert first(measured, "inference").sources == [*ours, TORCH_MEASURED]
+    assert first(measured, "waterfall").sources == ours
     deviations = inference.build(measured)[1]
     assert "measured against predicted" in deviations.headings
 

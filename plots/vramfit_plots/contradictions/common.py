@@ -3,6 +3,7 @@
 from vramfit_plots.errors import AbsentError
 from vramfit_plots.inputs import Inputs
 from vramfit_plots.row_name import RowName, parse
+from vramfit_plots.sources import TORCH_MEASURED
 
 _SAME = 0.01  # figures closer than this, relative to the larger, agree
 
@@ -38,4 +39,4 @@ def pytorch(inputs: Inputs, optimizer: str, counter: str) -> float:
     ]
     if match.empty:
         raise AbsentError(f"PyTorch's {optimizer} at {row}")
-    return float(match.iloc[0][f"pytorch_{counter}"])
+    return float(match.iloc[0][TORCH_MEASURED.prefix + counter])

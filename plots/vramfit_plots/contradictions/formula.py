@@ -2,10 +2,11 @@
 
 import pandas as pd
 
-from vramfit_plots.article_formulas import Question, total_of_row, will_it_fit
+from vramfit_plots.article_formulas import Question, its_optimizer, total_of_row, will_it_fit
 from vramfit_plots.errors import AbsentError
 from vramfit_plots.inputs import Inputs
 from vramfit_plots.row_name import parse
+from vramfit_plots.sources import TORCH_MEASURED
 from vramfit_plots.units import percent
 
 
@@ -13,7 +14,7 @@ def _formula_for_reference(case: pd.Series) -> float:
     question = Question(
         case["params"],
         precision=case["dtype"],
-        optimizer="sgd" if case["opt"].startswith("sgd") else "adam",
+        optimizer=its_optimizer(case["opt"]),
         batch=case["b"],
         seq=case["s"],
         hidden=case["hidden"],
@@ -48,7 +49,9 @@ def formula_against_runs(inputs: Inputs) -> str | None:
         raise AbsentError("Training rows")
     cases = inputs.reference.training
     cases = cases[cases[["amp", "ckpt"]].isna().all(axis=1)]  # which it has no argument for
-    torch = (cases.apply(_formula_for_reference, axis=1) / cases["pytorch_allocated"] - 1).abs()
+    torch = (
+        cases.apply(_formula_for_reference, axis=1) / cases[f"{TORCH_MEASURED.prefix}allocated"] - 1
+    ).abs()
     if max(ours.median(), torch.median()) <= tolerance:
         return None
     return (

@@ -14,6 +14,7 @@ from vramfit_plots.units import GB
 _GROUP = 0.8  # of the place between two groups
 _BAR = 0.92  # of the place of a bar
 _ROOM = 1.2  # for the figures at the bars' ends
+_LEGEND_COLUMNS = 4  # as many fit a line
 _BAR_INCHES, _GROUP_INCHES, _AROUND_INCHES = 0.2, 0.12, 1.45
 
 
@@ -75,7 +76,7 @@ def draw(
     figure.legend(
         [Patch(**look.patch()) for _, look in legend],
         [name for name, _ in legend],
-        ncols=len(legend),
+        ncols=len(legend) if len(legend) <= _LEGEND_COLUMNS else _LEGEND_COLUMNS - 1,
         loc="outside upper left",
     )
     return figure

@@ -63,12 +63,14 @@ class Look:
 ARTICLE = Look("#e6e6e6", "////", "#6e6e6e")
 PREDICTED = Look("#0072B2")
 MEASURED = Look("#D55E00", "....")
-PYTORCH = Look("#E69F00", "\\\\\\\\")
+TORCH = Look("#56B4E9", "xxxx")
+TORCH_MEASURED = Look("#E69F00", "\\\\\\\\")
 BY_SOURCE = {
     "article": ARTICLE,
     "predicted": PREDICTED,
     "measured": MEASURED,
-    "pytorch": PYTORCH,
+    "torch": TORCH,
+    "torch_measured": TORCH_MEASURED,
 }
 
 BY_CATEGORY = {

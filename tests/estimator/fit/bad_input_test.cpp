@@ -37,7 +37,7 @@ TEST(FitRefuses, ModelsItDoesNotKnow) {
   const std::vector<Case> cases = {
       {{}, "model: missing"},
       {{"--train"}, "model: missing"},
-      {{"--model", "llama9"}, "model: unknown 'llama9'; one of gpt2"},
+      {{"--model", "llama9"}, "model: unknown 'llama9'; one of gemma"},
       {{"--model", ""}, "model"},
       {{"--model"}, "--model"},
       {{"--model", "../llama2-7b"}, "model: unknown"},

@@ -74,7 +74,7 @@ TEST(Picture, OfInferenceHasACacheAndItsStages) {
   options.seq = "100";
   const std::string text = picture_of(options);
   expect_parts(text, {"inference in bf16, batch 1 x 100 tokens, 3 new tokens", "kv cache",
-                      "prefill", "decode 2", "note: dropout is left out"});
+                      "prefill", "decode 2"});
   EXPECT_EQ(text.find("gradients"), std::string::npos);
   expect_no_long_line(text);
 }

@@ -19,9 +19,22 @@ Keys base(const std::string& family) {
             {"n_positions", "128"},
             {"vocab_size", "1000"},
             {"n_inner", "null"},
+            {"embd_pdrop", "0.0"},
+            {"attn_pdrop", "0.0"},
             {"resid_pdrop", "0.0"},
             {"layer_norm_epsilon", "1e-5"},
             {"activation_function", "\"gelu_new\""}};
+  }
+  if (family == "gpt_neox" || family == "phi") {
+    return {{"model_type", "\"" + family + "\""},
+            {"hidden_size", "64"},
+            {"num_attention_heads", "4"},
+            {"num_hidden_layers", "2"},
+            {"intermediate_size", "128"},
+            {"vocab_size", "1000"},
+            {"max_position_embeddings", "128"},
+            {"hidden_act", "\"gelu_new\""},
+            {"layer_norm_eps", "1e-5"}};
   }
   return {{"model_type", "\"" + family + "\""},
           {"hidden_size", "64"},
@@ -31,7 +44,7 @@ Keys base(const std::string& family) {
           {"intermediate_size", "128"},
           {"vocab_size", "1000"},
           {"max_position_embeddings", "128"},
-          {"hidden_act", "\"silu\""},
+          {"hidden_act", family == "gemma" ? "\"gelu\"" : "\"silu\""},
           {"rms_norm_eps", "1e-5"},
           {"sliding_window", "null"}};
 }

@@ -10,7 +10,8 @@ namespace vramfit {
 using Keys = std::vector<std::pair<std::string, std::string>>;
 
 /// A small valid config.json of the family, with `keys` in place of what it says: 2 layers, hidden
-/// 64, 4 heads (2 for keys and values but in gpt2), ffn 128 (gpt2: 256), vocab 1000, 128 positions.
+/// 64, 4 heads (2 for keys and values but in gpt2, phi and gpt_neox), ffn 128 (gpt2: 256), vocab
+/// 1000, 128 positions.
 std::string config_text(const std::string& family, const Keys& keys = {});
 
 /// The message with which a config is refused, having checked that it is one line of a length that

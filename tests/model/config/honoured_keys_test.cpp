@@ -209,19 +209,32 @@ TEST(RopeScaling, NoneByOtherWords) {
   }
 }
 
-TEST(Dropout, IsLeftOutAndSaid) {
-  const ModelConfig c = parsed("gpt2", {{"attn_pdrop", "0.1"}, {"resid_pdrop", "0.1"}});
-  ASSERT_EQ(c.notes.size(), 1U);
-  EXPECT_NE(c.notes[0].find("dropout"), std::string::npos);
-  EXPECT_TRUE(parsed("gpt2", {{"attn_pdrop", "0"}}).notes.empty());
-  EXPECT_EQ(parsed("qwen2", {{"attention_dropout", "0.5"}}).notes.size(), 1U);
+void expect_dropout(const char* family, const Keys& keys, const Dropout& expected) {
+  const Dropout dropout = parsed(family, keys).dropout;
+  EXPECT_EQ(dropout.embedding, expected.embedding) << family;
+  EXPECT_EQ(dropout.attention, expected.attention) << family;
+  EXPECT_EQ(dropout.residual, expected.residual) << family;
+  EXPECT_EQ(dropout.any(), expected.any());
+}
+
+TEST(Dropout, IsReadByEachFamilysNames) {
+  const Keys left_out = {{"embd_pdrop", ""}, {"attn_pdrop", ""}, {"resid_pdrop", ""}};
+  expect_dropout("gpt2", left_out, {0.1, 0.1, 0.1});
+  expect_dropout("gpt2", {{"attn_pdrop", "0.2"}, {"resid_pdrop", "0.3"}}, {0, 0.2, 0.3});
+  expect_dropout("gpt2", {}, {});
+  for (const char* family : {"llama", "mistral", "qwen2", "gemma", "phi", "gpt_neox"}) {
+    expect_dropout(family, {}, {});
+    expect_dropout(family, {{"attention_dropout", "0.5"}}, {0, 0.5, 0});
+  }
+  expect_dropout("phi", {{"embd_pdrop", "0.2"}, {"resid_pdrop", "0.1"}}, {0.2, 0, 0.1});
+  expect_dropout("gpt_neox", {{"hidden_dropout", "0.1"}}, {0.1, 0, 0.1});
 }
 
 TEST(OtherKeys, ChangeNothing) {
   const Keys unrelated = {{"torch_dtype", "\"float16\""}, {"use_cache", "false"},
                           {"bos_token_id", "[1, 2]"},     {"pretraining_tp", "2"},
                           {"architectures", "[\"X\"]"},   {"max_window_layers", "28"}};
-  for (const char* family : {"llama", "mistral", "qwen2", "gpt2"}) {
+  for (const char* family : {"llama", "mistral", "qwen2", "gpt2", "gemma", "phi", "gpt_neox"}) {
     EXPECT_EQ(parameter_count(parsed(family, unrelated)), parameter_count(parsed(family)));
   }
 }

@@ -30,7 +30,10 @@ const char* const kHuge = "123456789012345678901234567890";
 
 TEST(RefusedKeys, Missing) {
   expect_refused(
-      {{"llama", {{"model_type", ""}}, "model_type", "llama, mistral, qwen2 or gpt2"},
+      {{"llama",
+        {{"model_type", ""}},
+        "model_type",
+        "one of llama, mistral, qwen2, gpt2, gemma, phi, gpt_neox"},
        {"llama", {{"hidden_size", ""}}, "hidden_size", "missing; a whole number from 1 to"},
        {"llama", {{"num_attention_heads", ""}}, "num_attention_heads", "from 1 to 64"},
        {"llama", {{"num_hidden_layers", ""}}, "num_hidden_layers", "from 1 to 10000"},

@@ -1,0 +1,174 @@
+#include "estimator/pytorch/autograd.h"
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "estimator/pytorch/ops/elementwise.h"
+#include "estimator/pytorch/ops/reduction.h"
+
+namespace vramfit::pytorch {
+namespace {
+
+/// torch/csrc/autograd/functions/accumulate_grad.h.
+class AccumulateGrad final : public Node {
+ public:
+  explicit AccumulateGrad(const Tensor& leaf) : leaf_(leaf) {
+    sequence = std::numeric_limits<std::uint64_t>::max();  // as soon as it is ready
+    leaf_.impl()->accumulator = this;
+  }
+  ~AccumulateGrad() override { leaf_.impl()->accumulator = nullptr; }
+
+  Gradients apply(Gradients& grads) override {
+    Tensor& grad = grads[0];
+    TensorImpl* leaf = leaf_.impl();
+    if (leaf->grad) {
+      // Gradients are added in place while no graph of gradients is wanted.
+      grad.reset();
+      return {};
+    }
+    // accumulateGrad steals what no one else holds and has the leaf's layout, or else copies it.
+    const bool steal = grad.impl()->references == 1 && grad.strides() == leaf->strides;
+    Tensor own = steal ? std::move(grad) : clone_with_layout(grad, leaf_);
+    Storage& storage = *own.impl()->storage;
+    if (storage.category != Category::Gradients && storage.references == 1) {
+      storage.context.memory.relabel(storage.category, Category::Gradients, storage.block);
+      storage.category = Category::Gradients;
+    }
+    leaf->grad = own.ref();
+    return {};
+  }
+  void release() override {}
+
+ private:
+  static Tensor clone_with_layout(const Tensor& grad, const Tensor& leaf) {
+    return empty_strided(grad.context(), grad.sizes(), leaf.strides(), grad.type());
+  }
+  Tensor leaf_;
+};
+
+/// InputBuffer::accumulate, with gradients of gradients off.
+void add_to_buffer(Tensor& buffer, Tensor grad) {
+  if (!buffer.defined()) {
+    buffer = std::move(grad);
+    return;
+  }
+  if (buffer.is_sole_owner() && buffer.is_non_overlapping_and_dense()) return;  // add_
+  buffer = add(buffer, grad);
+}
+
+void count_dependencies(Node* root) {
+  std::vector<Node*> stack = {root};
+  root->queued = true;
+  std::vector<Node*> seen = {root};
+  while (!stack.empty()) {
+    const Node* node = stack.back();
+    stack.pop_back();
+    for (const Edge& edge : node->next) {
+      Node* next = edge.node.get();
+      if (next == nullptr) continue;
+      ++next->dependencies;
+      if (next->queued) continue;
+      next->queued = true;
+      seen.push_back(next);
+      stack.push_back(next);
+    }
+  }
+  for (Node* node : seen) node->queued = false;
+}
+
+/// validate_outputs: a gradient is summed down to its input's size where that was broadcast.
+void sum_to_input_sizes(const Node& node, Gradients& grads) {
+  for (std::size_t i = 0; i < grads.size(); ++i) {
+    if (grads[i].defined() && grads[i].sizes() != node.input_sizes[i]) {
+      grads[i] = sum_to(std::move(grads[i]), node.input_sizes[i]);
+    }
+  }
+}
+
+/// call_function: the incoming gradients live until it returns.
+Gradients call(Node& node) {
+  Gradients incoming = std::move(node.buffer);
+  node.buffer = {};
+  Gradients outgoing = node.apply(incoming);
+  sum_to_input_sizes(node, outgoing);
+  return outgoing;
+}
+
+struct RunsLater {
+  bool operator()(const Ref<Node>& a, const Ref<Node>& b) const {
+    return a->sequence < b->sequence;
+  }
+};
+
+}  // namespace
+
+Saved::Saved(const Tensor& tensor) {
+  if (!tensor.defined()) return;
+  Context& context = tensor.context();
+  if (!context.checkpoint) {
+    tensor_ = tensor.detach();
+    return;
+  }
+  frame_ = context.checkpoint;
+  slot_ = frame_->save(tensor);
+  if (slot_ < 0) frame_.reset();  // its graph is dropped with the recomputation
+}
+
+Saved::Saved(Saved&& other) noexcept
+    : tensor_(std::move(other.tensor_)), frame_(std::move(other.frame_)), slot_(other.slot_) {}
+
+Saved::~Saved() {
+  if (!frame_) return;
+  CheckpointFrame::Slot& slot = frame_->slots[static_cast<std::size_t>(slot_)];
+  slot.wanted = false;
+  slot.tensor.reset();
+}
+
+Tensor Saved::unpack() const {
+  if (!frame_) return tensor_;
+  frame_->recompute();
+  return std::move(frame_->slots[static_cast<std::size_t>(slot_)].tensor);
+}
+
+Edge gradient_edge(const Tensor& tensor) {
+  TensorImpl* impl = tensor.impl();
+  if (impl->grad_fn) return {impl->grad_fn, impl->output_index};
+  if (impl->accumulator == nullptr) return {Ref<Node>(new AccumulateGrad(tensor)), 0};
+  return {Ref<Node>(impl->accumulator), 0};
+}
+
+void backward(const Tensor& loss) {
+  Context& context = loss.context();
+  const Setting no_grad(context.grad_enabled, false);
+  // Its handles of cuBLAS, and with them its workspace, are its own.
+  const Setting thread(context.backward_thread, true);
+
+  const Tensor one = empty(context, loss.sizes(), loss.type());  // ones_like
+  const Ref<Node>& root = loss.impl()->grad_fn;
+  count_dependencies(root.get());
+  root->buffer[static_cast<std::size_t>(loss.impl()->output_index)] = one;
+
+  std::vector<Ref<Node>> ready = {root};
+  while (!ready.empty()) {
+    std::pop_heap(ready.begin(), ready.end(), RunsLater{});
+    const Ref<Node> node = std::move(ready.back());
+    ready.pop_back();
+    Gradients grads = call(*node);
+    node->release();
+    for (std::size_t i = 0; i < grads.size(); ++i) {
+      const Edge& edge = node->next[i];
+      if (!edge.node) continue;
+      Node& next = *edge.node;
+      if (grads[i].defined()) {
+        add_to_buffer(next.buffer[static_cast<std::size_t>(edge.index)], std::move(grads[i]));
+      }
+      if (--next.dependencies == 0) {
+        ready.push_back(edge.node);
+        std::push_heap(ready.begin(), ready.end(), RunsLater{});
+      }
+    }
+  }
+}
+
+}  // namespace vramfit::pytorch

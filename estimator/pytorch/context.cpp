@@ -1,0 +1,12 @@
+#include "estimator/pytorch/context.h"
+
+#include "estimator/pytorch/checkpoint.h"
+
+namespace vramfit::pytorch {
+
+Context::Context(Memory& m, Libraries& l, Arch a, int sm_count)
+    : memory(m), libraries(l), arch(a), multiprocessors(sm_count) {}
+
+Context::~Context() = default;
+
+}  // namespace vramfit::pytorch

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <cstdint>
+
+#include "estimator/pytorch/modules/causal_lm.h"
+
+namespace vramfit::pytorch {
+
+/// model.generate(ids, max_new_tokens=…, do_sample=False) with a DynamicCache, as the stages
+/// prefill and decode: transformers/generation/utils.py (generate, _sample), 5.17. `padded`: the
+/// prompts hold pad tokens, so that the attention mask hides something.
+void generate(Context& context, const CausalLm& model, const ModelConfig& config,
+              const Tensor& prompt, std::int64_t new_tokens, bool padded);
+
+}  // namespace vramfit::pytorch

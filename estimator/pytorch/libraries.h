@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+
+namespace vramfit::pytorch {
+
+/// What driver and libraries take of a card outside the allocator, bytes: constants of a card,
+/// driver and build of PyTorch, which data/gpus.json holds with their sources.
+struct LibrarySizes {
+  std::uint64_t context = 0;        ///< with PyTorch's kernels, after one tiny tensor
+  std::uint64_t blas = 0;           ///< cuBLAS's handle on the main thread, first kernels
+  std::uint64_t backward_blas = 0;  ///< the autograd thread's own handle
+  std::uint64_t attention = 0;      ///< fused attention in 16 bits: cuDNN's or flash's code
+  std::uint64_t backward_attention = 0;
+};
+
+/// Which of them a run has touched so far: the driver loads code lazily, so the card loses memory
+/// as kernels are first used (CUDA_MODULE_LOADING=LAZY, the default).
+class Libraries {
+ public:
+  explicit Libraries(const LibrarySizes& sizes) : sizes_(sizes), bytes_(sizes.context) {}
+
+  void use_blas(bool backward) {
+    backward ? load(backward_blas_, sizes_.backward_blas) : load(blas_, sizes_.blas);
+  }
+  void use_attention(bool backward) {
+    backward ? load(backward_attention_, sizes_.backward_attention)
+             : load(attention_, sizes_.attention);
+  }
+
+  std::uint64_t bytes() const { return bytes_; }
+
+ private:
+  void load(bool& loaded, std::uint64_t bytes) {
+    if (!loaded) bytes_ += bytes;
+    loaded = true;
+  }
+
+  LibrarySizes sizes_;
+  std::uint64_t bytes_;
+  bool blas_ = false;
+  bool backward_blas_ = false;
+  bool attention_ = false;
+  bool backward_attention_ = false;
+};
+
+}  // namespace vramfit::pytorch

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <vector>
+
+#include "estimator/pytorch/modules/settings.h"
+#include "estimator/pytorch/tensor.h"
+
+namespace vramfit::pytorch {
+
+/// DynamicCache: keys and values of every layer, grown by torch.cat. transformers/cache_utils.py.
+class DynamicCache {
+ public:
+  explicit DynamicCache(std::int64_t layers, std::optional<std::int64_t> window = {})
+      : layers_(static_cast<std::size_t>(layers)), window_(window) {}
+
+  std::int64_t length() const { return length_; }
+  /// Appends, and returns what is there now.
+  void update(Tensor& key, Tensor& value, std::size_t layer);
+
+ private:
+  struct Layer {
+    Tensor keys;
+    Tensor values;
+  };
+  std::vector<Layer> layers_;
+  std::optional<std::int64_t> window_;
+  std::int64_t length_ = 0;
+};
+
+/// How a family attends.
+struct AttentionSettings {
+  AttentionKind kind = AttentionKind::Sdpa;
+  double dropout = 0;
+  bool training = false;
+  bool softmax_in_float = true;  ///< eager: gpt2 leaves the type as it is
+};
+
+/// What attention returns: eager attention its weights too, which nobody looks at, but which a
+/// layer's forward keeps until it returns.
+struct Attended {
+  Tensor output;
+  Tensor weights;
+};
+
+/// The attention interface: sdpa_attention_forward or eager_attention_forward of (batch, heads,
+/// tokens, head_dim); the output is (batch, tokens, heads · head_dim).
+Attended attend(const AttentionSettings& settings, const Tensor& query, const Tensor& key,
+                const Tensor& value, const Tensor& mask);
+
+}  // namespace vramfit::pytorch

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+
+namespace vramfit::pytorch {
+
+/// c10::ScalarType, as far as a step needs it.
+enum class ScalarType : std::uint8_t { Float, Half, BFloat16, Long, Int, Bool, Byte };
+
+constexpr std::int64_t element_size(ScalarType type) {
+  switch (type) {
+    case ScalarType::Long:
+      return 8;
+    case ScalarType::Float:
+    case ScalarType::Int:
+      return 4;
+    case ScalarType::Half:
+    case ScalarType::BFloat16:
+      return 2;
+    case ScalarType::Bool:
+    case ScalarType::Byte:
+      return 1;
+  }
+  return 0;
+}
+
+constexpr bool is_floating(ScalarType type) {
+  return type == ScalarType::Float || type == ScalarType::Half || type == ScalarType::BFloat16;
+}
+
+constexpr bool is_half(ScalarType type) {
+  return type == ScalarType::Half || type == ScalarType::BFloat16;
+}
+
+}  // namespace vramfit::pytorch

@@ -1,0 +1,30 @@
+#include "model/config/families.h"
+#include "model/config/rope_keys.h"
+#include "model/config/shape_keys.h"
+
+namespace vramfit {
+
+ModelConfig read_gpt_neox(const JsonReader& json) {
+  ModelConfig config;
+  config.family = "gpt_neox";
+  json.refuse("head_dim", "gpt_neox has none; leave it out, heads are hidden_size / heads wide");
+  json.refuse("num_key_value_heads", "gpt_neox has as many as query heads; leave it out");
+  json.refuse("partial_rotary_factor", "gpt_neox calls it rotary_pct outside of rope_parameters");
+  read_heads(json, config, "hidden_size", "num_attention_heads");
+  config.kv_heads = config.heads;
+  read_sizes(json, config, 2048);
+  read_activation(json, config, ActivationKind::Gelu, "hidden_act",
+                  {"gelu", "gelu_new", "gelu_fast", "gelu_pytorch_tanh"});
+  read_norm(json, config, NormKind::LayerNorm, "layer_norm_eps", 1e-5);
+  read_rope(json, config, {"rotary_emb_base", "rotary_pct", 0.25, true});
+  config.residual =
+      json.boolean_or("use_parallel_residual", true) ? Residual::Parallel : Residual::Sequential;
+  config.qkv_bias = config.out_bias = json.boolean_or("attention_bias", true);
+  config.mlp_bias = true;
+  config.tied_head = json.boolean_or("tie_word_embeddings", false);
+  const double hidden = read_rate(json, "hidden_dropout");
+  config.dropout = {hidden, read_rate(json, "attention_dropout"), hidden};
+  return config;
+}
+
+}  // namespace vramfit

@@ -1,0 +1,122 @@
+"""What PyTorch was measured to take: the cases of data/reference that `fit` can be asked."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from vramfit_plots.files import read_jsonl
+from vramfit_plots.reference import environment_words
+from vramfit_plots.units import MIB, times
+
+# Keys of a reading by the name that `fit --json` has for the same.
+LEVELS = {
+    "after": "alloc",
+    "peak": "peak",
+    "reserved": "peak_reserved",
+    "device_used": "device_used",
+}
+PEAKS = ("peak", "reserved", "device_used")
+LOADED = "loaded"
+GENERATED = "generate"
+# measure_pytorch.py draws tokens from 0 to 999, and tells generate() that 0 is padding.
+_TOKENS = 1000
+
+
+@dataclass(frozen=True)
+class Case:
+    """One question to `fit`, and what was measured. Bytes."""
+
+    source: str  # the file that holds it
+    setting: Mapping[str, Any]  # as measure_pytorch.py was given it
+    batch: int | None  # None: the largest was searched for
+    seq: int
+    stages: Mapping[str, Mapping[str, int]]  # readings by stage, with the levels' names
+    peak: Mapping[str, int]  # the highest of each level over all stages
+    parameters: int  # of the model, adapters apart
+    max_batch: int | None = None
+
+    @property
+    def model(self) -> str:
+        return self.setting["model"]
+
+    @property
+    def training(self) -> bool:
+        return self.setting["mode"] != "infer"
+
+    @property
+    def new_tokens(self) -> int:
+        return self.setting.get("new_tokens", 1)
+
+    @property
+    def padded(self) -> bool:
+        """Whether a prompt is likely to hold padding, which makes transformers build a mask."""
+        if self.training or self.batch is None:
+            return False
+        return 1 - (1 - 1 / _TOKENS) ** (self.batch * self.seq) > 0.5
+
+    @property
+    def allocator_cap(self) -> int | None:
+        """What the allocator may hold; context and libraries come on top."""
+        mib = self.setting.get("cap_mib")
+        return None if mib is None else mib * MIB
+
+    @property
+    def title(self) -> str:
+        """What was run, in a line."""
+        case = self.setting
+        size = f"s {self.seq}" if self.batch is None else times(self.batch, self.seq)
+        words = [case["model"], case["dtype"], *([case["opt"]] if self.training else []), size]
+        extras = []
+        if not self.training and self.new_tokens > 1:
+            extras.append(f"{self.new_tokens} new")
+        extras += [f"autocast {case['amp']}"] if case.get("amp") else []
+        extras += [case["attn"]] if case.get("attn") else []
+        extras += ["checkpointing"] if case.get("ckpt") else []
+        extras += [f"LoRA {case['lora']['r']}"] if case.get("lora") else []
+        extras += [f"within {case['cap_mib']} MiB"] if case.get("cap_mib") else []
+        return ", ".join([" ".join(map(str, words)), *extras])
+
+
+def _levels(reading: Mapping[str, int]) -> dict[str, int]:
+    return {level: reading[key] for level, key in LEVELS.items()}
+
+
+def _highest(readings: list[dict[str, int]]) -> dict[str, int]:
+    return {level: max(reading[level] for reading in readings) for level in readings[0]}
+
+
+def _cases(source: str, setting: Mapping[str, Any], result: Mapping[str, Any]) -> Iterator[Case]:
+    loaded = _levels(result["load"])
+    parameters = result["params"] - (result["trainable"] if "lora" in setting else 0)
+    if setting["mode"] == "infer":
+        for point in result["points"]:
+            reading = _levels(point)
+            stages = {LOADED: loaded, GENERATED: reading}
+            yield Case(source, setting, point["b"], point["s"], stages, reading, parameters)
+    elif setting["mode"] == "train":
+        stages = {name: _levels(reading) for name, reading in result["stages"].items()}
+        peak = _highest(list(stages.values()))
+        batch, seq = setting["b"], setting["s"]
+        yield Case(source, setting, batch, seq, {LOADED: loaded, **stages}, peak, parameters)
+    else:
+        largest = result["max_batch"]
+        yield Case(source, setting, None, setting["s"], {}, {}, parameters, largest)
+
+
+def _completed(line: Mapping[str, Any]) -> bool:
+    """A case with an architecture of its own, and one that ran to its end."""
+    case = line.get("case")
+    return isinstance(case, dict) and "arch" in case and "params" in line["result"]
+
+
+def load_cases(folder: Path) -> tuple[list[Case], str]:
+    """Every case of every file, and what they were measured with."""
+    cases, environments = [], {}
+    for path in sorted(folder.glob("*.jsonl")):
+        for line in read_jsonl(path):
+            if "env" in line:
+                environments[environment_words(line["env"])] = None
+            elif _completed(line):
+                cases += _cases(path.stem, line["case"], line["result"])
+    return cases, "; ".join(environments)

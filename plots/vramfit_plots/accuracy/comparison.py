@@ -1,0 +1,91 @@
+"""Predicted beside measured, for every case of data/reference."""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from vramfit_plots.accuracy.cases import GENERATED, LOADED, Case, load_cases
+from vramfit_plots.accuracy.fit import Prediction, predict
+from vramfit_plots.cards import Card, load_cards
+
+PEAK_KINDS = {
+    "peak": "peak allocated",
+    "reserved": "peak reserved",
+    "device_used": "peak device used",
+}
+BY_STAGE = "allocated by stage"
+ALLOCATED = ("after", "peak")
+LARGEST = "largest batch"
+KINDS = (*PEAK_KINDS.values(), BY_STAGE, LARGEST)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    program: Path
+    cases: Sequence[Case]
+    predictions: Sequence[Prediction]
+    # One figure a line: source, case (its number), kind, stage, level, predicted, measured, error.
+    figures: pd.DataFrame
+    environment: str  # what was measured with, in words
+    cards: Mapping[str, Card]  # to judge verdicts on
+
+    def errors(self, kind: str, source: str | None = None) -> pd.Series:
+        """Of every figure of the kind; of one file's, where it is named."""
+        chosen = self.figures["kind"] == kind
+        if source is not None:
+            chosen &= self.figures["source"] == source
+        return self.figures.loc[chosen, "error"]
+
+    @property
+    def sources(self) -> list[str]:
+        return list(dict.fromkeys(case.source for case in self.cases))
+
+
+def _figures(case: Case, prediction: Prediction) -> Iterator[dict[str, Any]]:
+    if case.max_batch is not None:
+        yield {
+            "kind": LARGEST,
+            "predicted": prediction.max_batch,
+            "measured": case.max_batch,
+        }
+        return
+    for level, kind in PEAK_KINDS.items():
+        yield {
+            "kind": kind,
+            "level": level,
+            "predicted": prediction.peak[level],
+            "measured": case.peak[level],
+        }
+    for stage, measured in case.stages.items():
+        for level, value in measured.items():
+            # Generation is over when its one reading is taken: what was allocated is gone. While
+            # loading, the peak is that of filling in random weights.
+            if (stage, level) in {(GENERATED, "after"), (LOADED, "peak")}:
+                continue
+            yield {
+                "kind": BY_STAGE if level in ALLOCATED else "",
+                "stage": stage,
+                "level": level,
+                "predicted": prediction.stages[stage][level],
+                "measured": value,
+            }
+
+
+def compare(program: Path, data: Path) -> Comparison:
+    """`program` is build/fit, `data` the project's data folder. Throws BadInputError."""
+    cases, environment = load_cases(data / "reference")
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        predictions = list(pool.map(lambda case: predict(program, case), cases))
+    figures = pd.DataFrame(
+        {"source": case.source, "case": number, **figure}
+        for number, (case, prediction) in enumerate(zip(cases, predictions, strict=True))
+        for figure in _figures(case, prediction)
+    )
+    figures["error"] = figures["predicted"] / figures["measured"] - 1
+    cards = load_cards(data / "gpus.json")
+    return Comparison(program, cases, predictions, figures, environment, cards)

@@ -1,0 +1,121 @@
+"""Asks `build/fit --runtime pytorch` about a case."""
+
+import json
+import subprocess
+import tempfile
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from vramfit_plots.accuracy.cases import GENERATED, LOADED, PEAKS, Case
+from vramfit_plots.errors import BadInputError
+from vramfit_plots.files import parse_json
+
+GPU = "h200"  # what the reference was measured on
+_OPTIMIZERS = {
+    "adamw": "adamw",
+    "adamw_fused": "adamw-fused",
+    "adamw_loop": "adamw-loop",
+    "sgd": "sgd",
+    "sgdm": "sgd-momentum",
+}
+_NO_OR_YES = (0, 1)  # exit codes of an answer
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """The same as a case's measurements. Bytes."""
+
+    stages: Mapping[str, Mapping[str, int]]
+    peak: Mapping[str, int]
+    total: int  # what a card must have in all
+    overhead: int  # of it, what is not the allocator's
+    parameters: int
+    max_batch: int | None  # where it was searched for
+
+
+def flags(case: Case) -> list[str]:
+    """How data/reference/README.md says that a case is spelled; without the model and the card."""
+    setting = case.setting
+    result = ["--runtime", "pytorch", "--precision", setting["dtype"], "--seq", str(case.seq)]
+    result += ["--max-batch"] if case.batch is None else ["--batch", str(case.batch)]
+    if case.training:
+        result += ["--train", "--optimizer", _OPTIMIZERS[setting["opt"]]]
+    else:
+        result += ["--generate", str(case.new_tokens)]
+        result += ["--padded"] if case.padded else []
+    if setting.get("amp"):
+        result += ["--autocast", setting["amp"]]
+    if setting.get("attn"):
+        result += ["--attention", setting["attn"]]
+    if setting.get("ckpt"):
+        result += ["--checkpoint", "full"]
+    if lora := setting.get("lora"):
+        result += ["--lora", str(lora["r"]), "--lora-targets", ",".join(lora["targets"])]
+    return result
+
+
+@contextmanager
+def _config(case: Case) -> Iterator[Path]:
+    """The case's architecture in a folder that is named after its model."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / case.model / "config.json"
+        path.parent.mkdir()
+        path.write_text(json.dumps(case.setting["arch"]), encoding="utf-8")
+        yield path
+
+
+def _answer(program: Path, case: Case, extra: list[str]) -> dict[str, Any]:
+    with _config(case) as config:
+        command = [program, "--json", "--gpu", GPU, "--config", config, *flags(case), *extra]
+        try:
+            run = subprocess.run(command, capture_output=True, text=True, check=False)
+        except OSError as error:
+            raise BadInputError(f"{program}: {error.strerror}; `make build` makes it") from None
+    if run.returncode not in _NO_OR_YES:
+        raise BadInputError(f"{case.title}: {run.stderr.strip() or f'exit {run.returncode}'}")
+    return parse_json(run.stdout, f"{program}: {case.title}")
+
+
+def _levels(reading: Mapping[str, int]) -> dict[str, int]:
+    return {
+        "after": reading["after"],
+        "peak": reading["peak"],
+        "reserved": reading["peak_reserved"],
+        "device_used": reading["device_used"],
+    }
+
+
+def _highest(readings: Collection[Mapping[str, int]]) -> dict[str, int]:
+    return {level: max(reading[level] for reading in readings) for level in PEAKS}
+
+
+def _stages(answer: Mapping[str, Any], case: Case) -> dict[str, dict[str, int]]:
+    """By the names of the case's own stages: a generation has one, read when all is over."""
+    found = {}
+    for stage in answer["stages"]:
+        name = LOADED if stage["name"] == LOADED else f"step{stage['step']}.{stage['name']}"
+        found[name] = _levels(stage)
+    if case.training:
+        return found
+    run = [reading for name, reading in found.items() if name != LOADED]
+    return {LOADED: found[LOADED], GENERATED: _highest(run)}
+
+
+def predict(program: Path, case: Case) -> Prediction:
+    """Throws BadInputError where `fit` cannot answer."""
+    answer = _answer(program, case, [])
+    if case.allocator_cap is not None:
+        room = case.allocator_cap + answer["overhead"]
+        answer = _answer(program, case, ["--vram", str(room)])
+    stages = _stages(answer, case)
+    return Prediction(
+        stages=stages,
+        peak=_highest([reading for name, reading in stages.items() if name != LOADED]),
+        total=answer["total"],
+        overhead=answer["overhead"],
+        parameters=answer["model"]["parameters"],
+        max_batch=answer.get("max_batch"),
+    )

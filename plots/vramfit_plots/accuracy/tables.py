@@ -1,0 +1,175 @@
+"""The accuracy of predictions as tables: in all, beside the formulas, by case and by stage."""
+
+import pandas as pd
+
+from vramfit_plots.accuracy.bounds import BOUNDS
+from vramfit_plots.accuracy.comparison import KINDS, LARGEST, PEAK_KINDS, Comparison
+from vramfit_plots.accuracy.rivals import Score, ours, rivals, with_peak
+from vramfit_plots.accuracy.verdicts import CARDS
+from vramfit_plots.captions import Caption
+from vramfit_plots.tables.table import Table
+from vramfit_plots.units import MINUS, MISSING, gb, number, percent
+
+COMMAND = "make accuracy"
+
+
+def caption(comparison: Comparison, note: str) -> Caption:
+    evidence = (
+        "Predicted by build/fit --runtime pytorch, without a GPU; measured with "
+        f"{comparison.environment}."
+    )
+    return Caption(note, evidence, COMMAND, signature="vramfit: fit --runtime pytorch")
+
+
+def _error(value: float) -> str:
+    return MISSING if pd.isna(value) else percent(value, 2)
+
+
+def _spread(errors: pd.Series) -> list[str]:
+    """The median of what it is off by, the worst, and the lowest."""
+    if errors.empty:
+        return [MISSING] * 3
+    worst = errors.loc[errors.abs().idxmax()]
+    return [percent(errors.abs().median(), 2, signed=False), _error(worst), _error(errors.min())]
+
+
+def _verdict(kind: str, errors: pd.Series) -> list[str]:
+    """What is asked of this kind, and how it is met."""
+    bounds = [bound for bound in BOUNDS if bound.figure == kind]
+    if not bounds or errors.empty:
+        return [MISSING, MISSING]
+    kept = sum(bound.kept(errors) for bound in bounds)
+    asked = "; ".join(bound.text for bound in bounds)
+    return [asked, "yes" if kept == len(bounds) else f"{kept} of {len(bounds)}"]
+
+
+def _in_all(comparison: Comparison) -> Table:
+    rows = []
+    for source in comparison.sources:
+        for kind in KINDS:
+            errors = comparison.errors(kind, source)
+            if not errors.empty:
+                counted = [number(len(errors)), *_spread(errors), *_verdict(kind, errors)]
+                rows.append([f"{kind}\n{source}", *counted])
+    return Table(
+        key="accuracy",
+        title="What PyTorch takes: how near the predictions come",
+        headings=["figure", "how many", "median error", "worst", "lowest", "asked for", "met"],
+        rows=rows,
+        caption=caption(
+            comparison,
+            f"An error is predicted / measured {MINUS} 1. Peaks are over all steps; by stage are "
+            "what is allocated when a stage ends, and the peak in it.",
+        ),
+        text_columns=frozenset({5, 6}),
+    )
+
+
+def _scored(score: Score) -> list[str]:
+    median, worst, _ = _spread(score.errors)
+    wrong = [number(score.wrong.get(card, 0)) for card in CARDS]
+    return [median, worst, *wrong, f"{score.all_wrong} of {score.cases * len(CARDS)}"]
+
+
+def _beside_formulas(comparison: Comparison) -> Table:
+    every = with_peak(comparison)
+    rows = [["vramfit", number(len(every)), *_scored(ours(comparison, every))]]
+    for rival in rivals(comparison):
+        count = number(rival.theirs.cases)
+        name = f"{rival.formula.name}\n{rival.formula.form}"
+        rows.append([name, count, *_scored(rival.theirs)])
+        rows.append(["vramfit\non the same cases", count, *_scored(rival.ours)])
+    sources = "; ".join(
+        f"{rival.formula.name}: {rival.formula.source}" for rival in rivals(comparison)
+    )
+    sizes = [f"{number(comparison.cards[card].vram / 2**30)} GiB\n{card}" for card in CARDS]
+    return Table(
+        key="accuracy_formulas",
+        title="Beside the formulas that people use",
+        headings=["by", "cases", "median error", "worst", *sizes, "wrong verdicts"],
+        rows=rows,
+        caption=caption(
+            comparison,
+            "Errors are of the peak allocated. Then: on how many cases its FITS or OOM is wrong "
+            "for a card, the truth being what the measured card lost, driver included. "
+            f"{sources}.",
+        ),
+    )
+
+
+def _pair(figures: pd.DataFrame, level: str) -> list[str]:
+    """Predicted and measured in GB, and the error."""
+    chosen = figures[figures["level"] == level]
+    if chosen.empty:
+        return [MISSING, MISSING]
+    one = chosen.iloc[0]
+    return [f"{gb(one.predicted, 3)} | {gb(one.measured, 3)}", _error(one.error)]
+
+
+_LEVELS = {
+    "after": "allocated after, GB",
+    "peak": "peak allocated, GB",
+    "reserved": "reserved, GB",
+    "device_used": "device used, GB",
+}
+
+
+def _by_case(comparison: Comparison) -> Table:
+    figures = comparison.figures
+    peaks = figures[figures["kind"].isin(PEAK_KINDS.values())]
+    rows = [
+        [
+            comparison.cases[i].title,
+            *(part for level in PEAK_KINDS for part in _pair(peaks[peaks["case"] == i], level)),
+        ]
+        for i in with_peak(comparison)
+    ]
+    headings = [part for level in PEAK_KINDS for part in (_LEVELS[level], "error")]
+    return Table(
+        key="accuracy_cases",
+        title="Every measured case",
+        headings=["case", *headings],
+        rows=rows,
+        caption=caption(comparison, "Each pair: predicted | measured, the peak of all steps."),
+        long=True,
+    )
+
+
+def _by_stage(comparison: Comparison) -> Table:
+    figures = comparison.figures[comparison.figures["stage"].notna()]
+    rows = [
+        [
+            f"{comparison.cases[i].title}\n{stage}",
+            *(part for level in _LEVELS for part in _pair(group, level)),
+        ]
+        for (i, stage), group in figures.groupby(["case", "stage"], sort=False)
+    ]
+    headings = [part for heading in _LEVELS.values() for part in (heading, "error")]
+    return Table(
+        key="accuracy_stages",
+        title="Every measured case, stage by stage",
+        headings=["case and stage", *headings],
+        rows=rows,
+        caption=caption(comparison, "Each pair: predicted | measured."),
+        long=True,
+    )
+
+
+def _largest_batches(comparison: Comparison) -> Table:
+    figures = comparison.figures
+    rows = [
+        [comparison.cases[one.case].title, number(one.predicted), number(one.measured)]
+        for one in figures[figures["kind"] == LARGEST].itertuples()
+    ]
+    return Table(
+        key="accuracy_max_batch",
+        title="The largest batch",
+        headings=["case", "predicted", "measured"],
+        rows=rows,
+        caption=caption(comparison, "The cap is on what PyTorch's allocator holds."),
+    )
+
+
+def build(comparison: Comparison) -> list[Table]:
+    parts = (_in_all, _beside_formulas, _largest_batches, _by_case, _by_stage)
+    return [table for part in parts if (table := part(comparison)).rows]

@@ -1,0 +1,104 @@
+"""Record what PyTorch's caching allocator was asked for and what it did, event by event.
+
+Runs cases of data/reference/measure_pytorch.py (same file format) on a GPU, each in a forked child,
+and writes one JSON object a line: {"case", "env", "events", "stages"}. Replayed through our model
+of the allocator, every block must land at the same place.
+
+An event is [kind, address, bytes]:
+  "a"  a block handed out, bytes as asked for     "f"  the block at that address came back
+  "s"  a segment taken from the driver            "r"  a segment given back to it
+  "o"  out of memory
+Addresses are relative to the lowest segment. With --frames an "a" also names the Python frames that
+asked for it (none in backward, which C++ drives).
+A stage is {"events": how many came before its end, ...the readings of measure_pytorch.memory()}.
+
+usage: record_allocator.py CASES.json OUT.jsonl [--frames]
+"""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "data" / "reference"))
+
+import measure_pytorch as measure
+import torch
+
+KINDS = {
+    "alloc": "a",
+    "free_completed": "f",
+    "segment_alloc": "s",
+    "segment_free": "r",
+    "oom": "o",
+}
+MAX_EVENTS = 1_000_000
+
+
+def trace():
+    """Events so far: recording goes on. free_requested precedes each free_completed: left out."""
+    return [e for e in torch.cuda.memory._snapshot()["device_traces"][0] if e["action"] in KINDS]
+
+
+def innermost(event):
+    """The frames nearest to the call, as file:function:line."""
+    frames = [f for f in event.get("frames", []) if f["filename"].endswith(".py")]
+    return [f"{Path(f['filename']).name}:{f['name']}:{f['line']}" for f in frames[:4]]
+
+
+def compact(events, *, frames):
+    base = min(e["addr"] for e in events if e["action"] == "segment_alloc")
+    rows = []
+    for e in events:
+        address = 0 if e["action"] == "oom" else e["addr"] - base
+        row = [KINDS[e["action"]], address, e["size"]]
+        if frames and e["action"] == "alloc":
+            row.append(innermost(e))
+        rows.append(row)
+    return rows
+
+
+def record(case, *, frames):
+    torch.cuda.init()
+    torch.cuda.memory._record_memory_history(
+        enabled="all",
+        context="alloc" if frames else None,
+        stacks="python",
+        max_entries=MAX_EVENTS,
+    )
+    stages = {}
+    plain_memory = measure.memory
+
+    def memory_and_mark():
+        return {"events": len(trace()), **plain_memory()}
+
+    measure.memory = memory_and_mark
+    result = measure.run(case)
+    stages = {name: result[name] for name in ("context", "load", "end")}
+    stages.update(result.get("stages", {}))
+    stages.update({f"point{i}": p for i, p in enumerate(result.get("points", []))})
+    return {
+        "case": case,
+        "env": measure.environment(),
+        "events": compact(trace(), frames=frames),
+        "stages": stages,
+    }
+
+
+def main():
+    arguments = [a for a in sys.argv[1:] if a != "--frames"]
+    frames = "--frames" in sys.argv
+    for case in json.loads(Path(arguments[0]).read_text()):
+        pid = os.fork()
+        if pid == 0:
+            try:
+                with Path(arguments[1]).open("a") as f:
+                    f.write(json.dumps(record(case, frames=frames), separators=(",", ":")) + "\n")
+            except BaseException as e:
+                print("failed:", case.get("model"), repr(e), flush=True)
+            os._exit(0)
+        os.waitpid(pid, 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -60,7 +60,7 @@ Card card_of_gpu(const GpuInfo& gpu) {
   return card;
 }
 
-/// Large enough for any GPU's best rates.
+/// Large enough for the rates that a GPU sustains.
 constexpr RateSizes kSizes{8192, std::uint64_t{1} << 30};
 
 /// One layer of the article's model: the kernels of all its steps, without their memory.

@@ -83,11 +83,14 @@ Plan make_plan(const Options& options, Target& target, Models& models) {
   for (const LatencyBenchmark& latency : latency_benchmarks()) {
     if (filter.selects(latency.name)) plan.latency.push_back(latency);
   }
-  if (plan.names().empty()) {
-    throw BadInput("benchmark_filter: '" + options.google.filter +
-                   "' matches no row; --benchmark_list_tests lists them");
+  if (!plan.names().empty()) return plan;
+  if (plan.selection.needs_device != nullptr) {
+    throw BadInput(std::string("device: ") + plan.selection.needs_device->name +
+                   " times a real device, and " + target.name() +
+                   " is none; --device=cuda, or --device=cpu with a tiny --config");
   }
-  return plan;
+  throw BadInput("benchmark_filter: '" + options.google.filter +
+                 "' matches no row; --benchmark_list_tests lists them");
 }
 
 /// Refuses to measure beside others, unless told to; then the report names them.
@@ -153,8 +156,9 @@ int run_plan(const Options& options, const Target& target, const Plan& plan) {
   for (const std::string& name : plan.overhead) {
     registry.add(name, [&overhead, name] { return overhead.run(name); });
   }
-  for (const Case& c : plan.selection.cases)
+  for (const Case& c : plan.selection.cases) {
     add_case(registry, runner, options, plan.rows_of(c), c);
+  }
   for (const LatencyBenchmark& latency : plan.latency) {
     registry.add(latency, !options.google.min_time);
   }

@@ -4,6 +4,7 @@
 
 #include "bench/families.h"
 #include "estimator/models.h"
+#include "estimator/steady_run.h"
 #include "model/errors.h"
 #include "model/transformer/parameters.h"
 
@@ -67,7 +68,16 @@ bool any_selected(const Case& c, const Filter& filter) {
                      [&](const std::string& name) { return filter.selects(name); });
 }
 
-bool needs_device(const Case& c) { return c.row.family->parts != nullptr && c.device == nullptr; }
+bool is_timed_only(const Case& c) { return c.row.family->parts != nullptr; }
+
+/// Why there is nothing to time: the run does not complete. Otherwise "".
+std::string too_small(const Case& c) {
+  if (!is_timed_only(c)) return "";
+  const TrainingOptions options = training_options(c);
+  const VirtualGpu gpu{c.arch(), c.capacity()};
+  if (!steady_run(gpu, *c.config, options).missing) return "";
+  return "memory: " + c.row.name() + " does not fit, so there is no step to time";
+}
 
 /// Whether some row has this value.
 bool has_value(const std::vector<Case>& cases, std::size_t axis, const std::string& value) {
@@ -79,11 +89,6 @@ bool has_value(const std::vector<Case>& cases, std::size_t axis, const std::stri
   const std::string flag = axes()[axis].flag;
   throw BadInput(flag + ": no selected row has " + value +
                  "; another --benchmark_filter, or without --" + flag);
-}
-
-[[noreturn]] void refuse_prediction(const Family& family, const Target& target) {
-  throw BadInput(std::string("device: ") + family.name + " times a real device, and " +
-                 target.name() + " is none; --device=cuda, or --device=cpu with a tiny --config");
 }
 
 [[noreturn]] void refuse_row(const std::string& name, const std::string& why) {
@@ -124,13 +129,12 @@ Selection select(const std::vector<Row>& rows, const AxisLists& typed, const Fil
                  Target& target, Models& models) {
   Selection selection;
   std::vector<std::pair<Case, std::string>> refused;
-  const Family* without_device = nullptr;
   for (const Row& row : rows) {
     for (const Placed& placed : place(row, typed[index(Axis::Gpu)], target)) {
       const Case c{placed.row, &models[placed.row[Axis::Model]], placed.card, target.device()};
       if (!any_selected(c, filter)) continue;
-      if (needs_device(c)) {
-        without_device = row.family;
+      if (is_timed_only(c) && c.device == nullptr) {
+        selection.needs_device = row.family;
         continue;
       }
       if (const std::string why = too_large(placed, target.device()); !why.empty()) {
@@ -138,7 +142,9 @@ Selection select(const std::vector<Row>& rows, const AxisLists& typed, const Fil
         continue;
       }
       const std::string why = objection(c);
-      if (why.empty()) {
+      if (const std::string small = why.empty() ? too_small(c) : ""; !small.empty()) {
+        ++selection.left_out[small];
+      } else if (why.empty()) {
         selection.cases.push_back(c);
       } else if (any_typed(*row.family, typed)) {
         refused.emplace_back(c, why);
@@ -149,7 +155,7 @@ Selection select(const std::vector<Row>& rows, const AxisLists& typed, const Fil
     }
   }
   const bool nothing_else = selection.cases.empty() && selection.left_out.empty();
-  if (nothing_else && without_device != nullptr) refuse_prediction(*without_device, target);
+  if (nothing_else && selection.needs_device != nullptr) return selection;
   require_typed_values(selection, typed, refused);
   return selection;
 }

@@ -28,14 +28,15 @@ struct Selection {
   std::vector<Case> cases;
   /// Combinations of typed values that no run can have, and how many rows each reason took.
   std::map<std::string, int> left_out;
+  /// Selected rows are of this family, of which there are none without a real device; else null.
+  const Family* needs_device = nullptr;
 };
 
 /// The rows' cases on the target: on several virtual cards, or on several cards that a real device
 /// is told to behave as, each row once a card. Keeps what `filter` selects. `typed` are the flags'
 /// values, which `rows` are made with: a row that cannot run is left out where its family has one
-/// of those axes, and otherwise a mistake in the sweep. Throws BadInput on such, where a typed
-/// value is in no row, and where all selected rows are of families that a virtual card has no rows
-/// of.
+/// of those axes, and otherwise a mistake in the sweep. Throws BadInput on such, and where a typed
+/// value is in no row.
 Selection select(const std::vector<Row>& rows, const AxisLists& typed, const Filter& filter,
                  Target& target, Models& models);
 

@@ -17,19 +17,19 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-int repetitions(const std::function<void()>& work, Device& device, double budget) {
+int repetitions(double once, double budget) {
+  return static_cast<int>(std::clamp(budget / once, kFewest, kMost));
+}
+
+double seconds_of(const std::function<void()>& work, Device& device, Stopwatch& clock,
+                  double budget) {
   work();
   device.synchronize();
   const auto start = std::chrono::steady_clock::now();
   work();
   device.synchronize();
   const std::chrono::duration<double> once = std::chrono::steady_clock::now() - start;
-  return static_cast<int>(std::clamp(budget / once.count(), kFewest, kMost));
-}
-
-double seconds_of(const std::function<void()>& work, Device& device, Stopwatch& clock,
-                  double budget) {
-  const int times = repetitions(work, device, budget);
+  const int times = repetitions(once.count(), budget);
   clock.lap();
   for (int i = 0; i < times; ++i) {
     work();

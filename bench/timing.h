@@ -10,11 +10,11 @@ namespace vramfit::bench {
 /// The middle one by size, the upper of two. `values` is not empty.
 double median(std::vector<double> values);
 
-/// How often `work`, which is done twice to find out, is to be repeated to fill `budget` seconds:
-/// three times at least.
-int repetitions(const std::function<void()>& work, Device& device, double budget);
+/// How often what takes `once` seconds is to be repeated to fill `budget`: three times at least,
+/// and not hundreds.
+int repetitions(double once, double budget);
 
-/// Median seconds of `work`, repeated so.
+/// Median seconds of `work`, done twice to warm up and to see how long it takes, then repeated so.
 double seconds_of(const std::function<void()>& work, Device& device, Stopwatch& clock,
                   double budget);
 

@@ -15,8 +15,8 @@ namespace {
 constexpr std::uint64_t kSeed = 1;
 constexpr int kIssued = 5;
 
-/// What stands between the first op's call and the last one's return. Where it is less than the
-/// device takes, launches are hidden behind work.
+/// From the first op's call to the last one's return, what it waits for a full queue of launches
+/// included. Where it is less than the device takes, launches are hidden behind work.
 double issue_seconds(const std::function<void()>& step, Device& device) {
   std::vector<double> seconds;
   for (int i = 0; i < kIssued; ++i) {
@@ -83,7 +83,7 @@ StepTimes time_ops(Device& device, Ledger& ledger, Stopwatch& clock, const Model
   times.seconds = seconds_of(step, device, clock, budget);
   times.issue_seconds = issue_seconds(step, device);
 
-  const int steps = std::max(3, static_cast<int>(budget / times.seconds));
+  const int steps = repetitions(times.seconds, budget);
   watching = true;
   clock.lap();
   for (int i = 0; i < steps; ++i) {

@@ -15,11 +15,11 @@ struct OpTotal {
   int calls = 0;
   double bytes = 0;
   double flops = 0;
-  double bound_seconds = 0;  ///< no device with the rates does it in less
+  double bound_seconds = 0;  ///< what a device takes that sustains the rates
   double seconds = 0;        ///< that it took
 };
 
-/// The least time an op takes on a device that has `rates`.
+/// What an op takes where the rates are all that holds it back.
 double bound_seconds(const OpCost& cost, const Rates& rates);
 
 /// `ops` in order of their first call; seconds[i] is what ops[i] took.
@@ -29,7 +29,7 @@ std::vector<OpTotal> totals(const std::vector<OpCost>& ops, const std::vector<do
 /// A training step seen op by op.
 struct StepTimes {
   double seconds = 0;        ///< of a step that nobody watches, median
-  double issue_seconds = 0;  ///< that the host takes to give an idle device a step's work, median
+  double issue_seconds = 0;  ///< that the host takes at most to give an idle device a step, median
   std::vector<OpTotal> ops;
 };
 

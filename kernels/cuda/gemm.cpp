@@ -1,8 +1,6 @@
 #include "kernels/cuda/gemm.h"
 
-#include <algorithm>
 #include <array>
-#include <cstring>
 #include <map>
 #include <stdexcept>
 #include <vector>
@@ -57,6 +55,8 @@ struct GemmRunner::Impl {
   Impl(cudaStream_t stream_, const GemmOptions& options_)
       : stream(stream_), options(options_), store(options_.algorithms) {}
 
+  bool tunes(const Gemm& gemm) const { return options.tune && sum_of(gemm) != GemmSum::InPlace; }
+
   /// Adding in place cannot be timed, as every run would add again: its algorithm is the one that
   /// was fastest without adding, where that was timed.
   const cublasLtMatmulAlgo_t* known(const Gemm& gemm, std::uint64_t workspace_bytes) const {
@@ -74,7 +74,7 @@ struct GemmRunner::Impl {
     const std::vector<cublasLtMatmulAlgo_t> algorithms = candidates(plan.problem, gemm, workspace);
     if (algorithms.empty()) throw CudaError("cuBLASLt has no algorithm for a " + text(gemm));
     plan.algorithm = algorithms.front();
-    if (!options.tune || sum_of(gemm) == GemmSum::InPlace) return;
+    if (!tunes(gemm)) return;
     const auto attempt = [&](int i) {
       return plan.problem.run(lt.handle, gemm, algorithms[static_cast<std::size_t>(i)], workspace,
                               stream) == CUBLAS_STATUS_SUCCESS;
@@ -86,31 +86,23 @@ struct GemmRunner::Impl {
   }
 
   /// Best first by cuBLASLt's own opinion; where they are to be timed, also those it has for the
-  /// bare product, which are often faster and do what is to be added as well.
+  /// product without its bias, which often do the bias as well and faster.
   std::vector<cublasLtMatmulAlgo_t> candidates(GemmProblem& problem, const Gemm& gemm,
                                                const Tensor& workspace) {
+    std::array<cublasLtMatmulHeuristicResult_t, kCandidates> results{};
     std::vector<cublasLtMatmulAlgo_t> list;
-    const auto add_those_of = [&](GemmProblem& like, const Gemm& product) {
-      std::array<cublasLtMatmulHeuristicResult_t, kCandidates> results{};
-      const int count =
-          like.candidates(lt.handle, product, workspace.bytes(), results.data(), kCandidates);
-      for (int i = 0; i < count; ++i) {
-        const cublasLtMatmulAlgo_t& algorithm = results[static_cast<std::size_t>(i)].algo;
-        const bool known = std::any_of(list.begin(), list.end(), [&](const auto& other) {
-          return std::memcmp(&other, &algorithm, sizeof other) == 0;
-        });
-        if (!known && problem.accepts(lt.handle, algorithm, workspace.bytes())) {
-          list.push_back(algorithm);
-        }
-      }
-    };
-    add_those_of(problem, gemm);
-    if (!options.tune || (gemm.bias == nullptr && gemm.plus == nullptr)) return list;
+    int count = problem.candidates(lt.handle, gemm, workspace.bytes(), results.data(), kCandidates);
+    for (int i = 0; i < count; ++i) list.push_back(results[static_cast<std::size_t>(i)].algo);
+    if (!tunes(gemm) || gemm.bias == nullptr) return list;
+
     Gemm bare = gemm;
     bare.bias = nullptr;
-    bare.plus = nullptr;
-    GemmProblem bare_problem(bare, options.tf32);
-    add_those_of(bare_problem, bare);
+    count = GemmProblem(bare, options.tf32)
+                .candidates(lt.handle, bare, workspace.bytes(), results.data(), kCandidates);
+    for (int i = 0; i < count; ++i) {
+      const cublasLtMatmulAlgo_t& algorithm = results[static_cast<std::size_t>(i)].algo;
+      if (problem.accepts(lt.handle, algorithm, workspace.bytes())) list.push_back(algorithm);
+    }
     return list;
   }
 

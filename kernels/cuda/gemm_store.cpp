@@ -17,7 +17,7 @@ std::string header() {
   check(cudaGetDevice(&device), "cudaGetDevice");
   cudaDeviceProp properties{};
   check(cudaGetDeviceProperties(&properties, device), "cudaGetDeviceProperties");
-  return "vramfit gemm algorithms 1, cuBLAS " + cublas_version() + ", " + properties.name;
+  return "vramfit gemm algorithms 2, cuBLAS " + cublas_version() + ", " + properties.name;
 }
 
 template <typename Values>

@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 
 #include "kernels/cuda/error.h"
 
@@ -24,23 +23,14 @@ struct Launch {
   std::size_t shared_bytes = 0;
 };
 
-/// Lets the kernel have as much shared memory as the launch wants: asked of the driver, which takes
-/// its time, only where it is more than ever before.
-template <typename... Parameters>
-void allow(void (*kernel)(Parameters...), const Launch& launch) {
-  static std::map<const void*, std::size_t> allowed;
-  std::size_t& bytes = allowed[reinterpret_cast<const void*>(kernel)];
-  if (launch.shared_bytes <= bytes) return;
-  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                             static_cast<int>(launch.shared_bytes)),
-        launch.name);
-  bytes = launch.shared_bytes;
-}
-
 /// Starts the kernel; throws where it cannot be.
 template <typename... Parameters, typename... Arguments>
 void start(const Launch& launch, void (*kernel)(Parameters...), const Arguments&... arguments) {
-  if (launch.shared_bytes > kDefaultSharedBytes) allow(kernel, launch);
+  if (launch.shared_bytes > kDefaultSharedBytes) {
+    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                               static_cast<int>(launch.shared_bytes)),
+          launch.name);
+  }
   kernel<<<launch.grid, launch.block, launch.shared_bytes, launch.stream>>>(arguments...);
   check_launch(launch.name);
 }

@@ -1,7 +1,6 @@
 #include "kernels/cuda/column_partials.h"
 #include "kernels/cuda/dispatch.cuh"
 #include "kernels/cuda/launch.h"
-#include "kernels/cuda/team_sums.cuh"
 
 namespace vramfit {
 namespace {
@@ -16,6 +15,7 @@ using namespace gpu;
 /// fill the GPU at once.
 constexpr int kBlockThreads = 512;
 constexpr int kMostTeams = 8;
+constexpr int kMostTeamWarps = kBlockThreads / kWarp;
 
 template <typename T>
 struct Rows {
@@ -69,6 +69,50 @@ class Fetched {
   int step_;
 };
 
+/// Sums over teams, the rows of a two-dimensional block of whole warps (threadIdx.y), for each of a
+/// team's threads. In shared memory. One barrier a call, and none in a team of one warp: two
+/// buffers in turn, and no thread comes to the next but one before all have left this one.
+struct TeamSums {
+  static constexpr int kAtOnce = 4;
+  static_assert(kMostTeams < 16, "a team has a named barrier of its own");
+  static_assert(kMostTeamWarps % kAtOnce == 0);
+
+  alignas(16) float2 buffers[2][kMostTeams][kMostTeamWarps];
+
+  /// All threads of the block, once: warps that a team lacks for kAtOnce count 0.
+  __device__ void clear() {
+    auto* values = &buffers[0][0][0];
+    const int threads = static_cast<int>(blockDim.x * blockDim.y);
+    for (int i = static_cast<int>(threadIdx.y * blockDim.x + threadIdx.x);
+         i < 2 * kMostTeams * kMostTeamWarps; i += threads) {
+      values[i] = {0, 0};
+    }
+    __syncthreads();
+  }
+
+  /// Of both, or of `a` alone. `turn` is 0 and 1 by turns.
+  template <bool kBoth>
+  __device__ float2 sum(float a, float b, int turn) {
+    const int warps = static_cast<int>(blockDim.x) / kWarp;
+    a = warp_sum(a);
+    if constexpr (kBoth) b = warp_sum(b);
+    if (warps == 1) return {a, b};
+    float2* buffer = buffers[turn][threadIdx.y];
+    if (threadIdx.x % kWarp == 0) buffer[threadIdx.x / kWarp] = {a, b};
+    named_barrier(static_cast<int>(threadIdx.y) + 1, static_cast<int>(blockDim.x));
+    float2 total = {0, 0};
+    const auto* pairs = reinterpret_cast<const float4*>(buffer);
+#pragma unroll 1  // seldom more than four times: unrolled, it is mostly remainders
+    for (int warp = 0; warp < warps; warp += kAtOnce, pairs += kAtOnce / 2) {
+      const float4 first = pairs[0];
+      const float4 second = pairs[1];
+      total.x += (first.x + first.z) + (second.x + second.z);
+      if constexpr (kBoth) total.y += (first.y + first.w) + (second.y + second.w);
+    }
+    return total;
+  }
+};
+
 /// Adds up the teams' column sums, in order, and writes the group's. `shared`: a row of floats.
 template <int N, int kPacks>
 __device__ void write_group(const Floats<N> (&sums)[kPacks], int packs, float* shared, float* to) {
@@ -101,7 +145,7 @@ __global__ void __launch_bounds__(kBlockThreads, kPacks == 1 ? 2 : 1)
     norm_backward(const Rows<T> rows) {
   using Rowset = Fetched<T, N, kPacks>;
   enum : int { kX, kDy, kDx };
-  __shared__ TeamSums<kMostTeams, kBlockThreads / kWarp> team_sums;
+  __shared__ TeamSums team_sums;
   Rowset fetched(dynamic_shared<Pack<T, N>>());
   const int thread = static_cast<int>(threadIdx.x);
   const int threads = static_cast<int>(blockDim.x);
@@ -177,7 +221,7 @@ __global__ void __launch_bounds__(kBlockThreads, kPacks == 1 ? 2 : 1)
         if constexpr (kLayerNorm) along_mean += dz[k][i];
       }
     }
-    const float2 along = team_sums.template sum<kLayerNorm>(along_z, along_mean, turn);
+    const float2 along = team_sums.sum<kLayerNorm>(along_z, along_mean, turn);
     along_z = along.x * inverse_width * rstd;
     along_mean = along.y * inverse_width * rstd;
 #pragma unroll
@@ -251,8 +295,8 @@ void launch_rows(const NormBackward& op, cudaStream_t stream) {
     const int teams = std::min(kMostTeams, kBlockThreads / team);
     const auto kernel =
         layer_norm ? norm_backward<T, N, kPacks, true> : norm_backward<T, N, kPacks, false>;
-    // Once rows are done with, the same memory holds a row of sums: several teams share one only
-    // where a thread has one pack and a team at most half the block.
+    // Once rows are done with, the same memory holds a row of sums in fp32: with three tensors and
+    // two stages or more of each team's row it is larger than that in any dtype.
     const std::size_t shared =
         Fetched<T, N, kPacks>::kBytesPerThread * static_cast<std::size_t>(team * teams);
     start({"norm_backward", static_cast<unsigned>(column_sum_groups(count)),

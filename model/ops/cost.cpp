@@ -1,5 +1,7 @@
 #include "model/ops/cost.h"
 
+#include <algorithm>
+
 namespace vramfit {
 namespace {
 
@@ -47,7 +49,9 @@ OpCost cost(const FillTokens& op) { return {"fill_tokens", "", bytes(op.tokens)}
 OpCost cost(const EmbeddingForward& op) {
   const std::uint64_t positions =
       op.positions == nullptr ? 0 : bytes_of(*op.positions, op.tokens.shape()[1] * op.x.shape()[1]);
-  return {"embedding_forward", "", bytes(op.tokens) + positions + 2 * bytes(op.x)};
+  const std::int64_t rows = std::min(op.tokens.shape().elements(), op.table.shape()[0]);
+  return {"embedding_forward", "",
+          bytes(op.tokens) + bytes_of(op.table, rows * op.x.shape()[1]) + positions + bytes(op.x)};
 }
 
 OpCost cost(const EmbeddingBackward& op) {
@@ -128,7 +132,10 @@ OpCost cost(const KvCacheAppend& op) {
 
 OpCost cost(const AttentionDecode& op) {
   const std::int64_t read = op.shape.batch * op.length * 2 * op.shape.kv_width();
-  return {"attention_decode", "", bytes_of(op.keys, read) + bytes(op.qkv) + bytes(op.out)};
+  const std::uint64_t query = bytes_of(op.qkv, op.shape.batch * op.shape.q_width());
+  const auto scores = static_cast<double>(op.shape.batch * op.shape.heads * op.length);
+  return {"attention_decode", "", bytes_of(op.keys, read) + query + bytes(op.out),
+          2 * 2 * scores * static_cast<double>(op.shape.head_dim)};
 }
 
 // Logits of a chunk need not leave the chip, in principle.

@@ -35,7 +35,7 @@ class Step:
     case: str  # a row's name, without the family and the op
     whole: Op  # the step as it runs, unwatched
     ops: list[Op]  # what loses most first
-    ops_seconds: float  # their sum: a little more than the step, as each was waited for
+    ops_seconds: float  # their sum: of other steps than the one timed whole
     tokens_per_second: float
     copy: float  # bytes a second, measured beside the step
     gemm: float  # FLOPs a second, likewise

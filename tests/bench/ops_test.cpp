@@ -150,6 +150,18 @@ TEST(Ops, TheStepIsTheSumOfItsOps) {
                    3 * 2 * 16);
 }
 
+TEST(Ops, WhatDoesNotFitIsLeftOutWithTheReason) {
+  const std::string small =
+      "--device=cpu --vram=1MB --benchmark_filter='Ops|Training' --config='" VRAMFIT_FIXTURES
+      "/tiny-llama/config.json' --precision=fp32 --optimizer=adamw --batch=2 "
+      "--seq=16 --attention=flash --speed-seconds=0.01";
+  const Ended ended = run_bench(small);
+  EXPECT_EQ(ended.exit, 0) << ended.err;
+  EXPECT_NE(ended.err.find("does not fit, so there is no step to time"), std::string::npos);
+  EXPECT_EQ(ended.out.find("Ops/"), std::string::npos) << ended.out;
+  EXPECT_NE(ended.out.find("Training/"), std::string::npos) << ended.out;
+}
+
 TEST(Ops, IsHeldAgainstTheRatesThatTheSameRunMeasured) {
   const Json report = report_of(tiny("tiny-gpt2", "--benchmark_filter=Ops"));
   const Json& step = report.at("benchmarks").back();

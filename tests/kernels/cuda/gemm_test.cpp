@@ -73,6 +73,10 @@ TEST_P(TuningTest, LeavesNoTrace) {
                            side(workspace)});
     });
     lab.expect_close(y, Bound::once, "tuned forward");
+    both([&](Device& on, Side side) {
+      on.run(LinearForward{side(x), side(weight), side(&bias), nullptr, side(y), side(workspace)});
+    });
+    lab.expect_close(y, Bound::once, "tuned forward with a bias alone");
     for (const bool accumulate : {true, false, true}) {
       both([&](Device& on, Side side) {
         on.run(LinearBackwardWeight{side(x), side(dy), side(dweight), accumulate, nullptr, false,

@@ -230,7 +230,7 @@ TEST_F(AttentionCost, OfTheCacheIsOfItsKeysAndValuesInUse) {
   const Tensor qkv = tensor("qkv", {3, 8 * 6});
   Tensor out = tensor("out", {3, 4 * 6});
   expect_cost(cost(AttentionDecode{one, qkv, keys, values, 9, out, workspace_}), "attention_decode",
-              (3 * 9 * 2 * 2 * 6 + 3 * 8 * 6 + 3 * 4 * 6) * kBf16, 0);
+              (3 * 9 * 2 * 2 * 6 + 2 * 3 * 4 * 6) * kBf16, 2 * 2 * 3 * 4 * 9 * 6);
 }
 
 TEST_F(Cost, OfTheHeadLeavesItsLogitsOnTheChip) {

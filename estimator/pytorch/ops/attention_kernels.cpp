@@ -167,28 +167,24 @@ Tensor efficient_attention(const Tensor& query, const Tensor& key, const Tensor&
 
 namespace {
 
-/// at::_safe_softmax: rows that are masked altogether become 0. Autograd sees one op.
+/// at::_safe_softmax: rows that are masked altogether become 0, in place. Autograd sees one op.
 Tensor safe_softmax(const Tensor& scores) {
   Context& context = scores.context();
-  Tensor result;
-  const Tensor probabilities = like(scores);
+  const Tensor result = like(scores);
   {
     const Tensor masked = empty_for({&scores}, ScalarType::Bool);
     const Tensor rows = empty(context, scores.sizes().with(3, 1), ScalarType::Bool);
     const Tensor zero = empty(context, {}, scores.type());
-    result = like(scores);  // at::where(rows, zero, probabilities)
   }
-  set_history(result, make_node(
-                          context,
-                          [&] {
-                            return [saved = Saved(result)](Node&, Gradients&) -> Gradients {
-                              const Tensor output = saved.unpack();
-                              Tensor grad = like(output);
-                              const Tensor product = like(output);
-                              return {std::move(grad)};
-                            };
-                          },
-                          scores));
+  const auto make_backward = [&] {
+    return [saved = Saved(result)](Node&, Gradients&) -> Gradients {
+      const Tensor output = saved.unpack();
+      Tensor grad = like(output);
+      const Tensor product = like(output);
+      return {std::move(grad)};
+    };
+  };
+  set_history(result, make_node(context, make_backward, scores));
   return result;
 }
 
@@ -218,7 +214,7 @@ Tensor math_attention(const Tensor& query, const Tensor& key_in, const Tensor& v
   const Tensor value = repeat_heads(value_in, query.size(1));
   const Tensor scaled_key = mul_scalar(transpose(key, 2, 3));
   Tensor scores = matmul(scaled_query, scaled_key);
-  if (mask.defined()) scores = add(scores, mask);
+  // The mask is added in place.
   Tensor weights = safe_softmax(scores);
   scores.reset();
   weights = dropout(weights, options.dropout, true);

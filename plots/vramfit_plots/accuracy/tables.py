@@ -34,11 +34,9 @@ def _spread(errors: pd.Series) -> list[str]:
 def _verdict(kind: str, errors: pd.Series) -> list[str]:
     """What is asked of this kind, and how it is met."""
     bounds = [bound for bound in BOUNDS if bound.figure == kind]
-    short = [bound for bound in bounds if not bound.kept(errors)]
-    missed = "; ".join(
-        f"{bound.words}: {bound.why}" if bound.why else bound.words for bound in short
-    )
-    return ["; ".join(bound.text for bound in bounds), f"not the {missed}" if short else "yes"]
+    missed = [bound.words for bound in bounds if not bound.kept(errors)]
+    asked = "; ".join(bound.text for bound in bounds)
+    return [asked, f"not the {', '.join(missed)}" if missed else "yes"]
 
 
 def _in_all(comparison: Comparison) -> Table:

@@ -143,25 +143,35 @@ Tensor efficient_attention(const Tensor& query, const Tensor& key, const Tensor&
                        ScalarType::Float);
   }
   // Seed and offset of dropout stay on the CPU.
-  set_history(result,
-              make_node(
-                  context,
-                  [&] {
-                    return [query = Saved(query), key = Saved(key), value = Saved(value),
-                            mask = Saved(options.mask), output = Saved(result),
-                            statistics = Saved(statistics)](Node&, Gradients& grads) -> Gradients {
-                      Context& c = grads[0].context();
-                      const Tensor q = query.unpack();
-                      const Tensor k = key.unpack();
-                      const Tensor v = value.unpack();
-                      const Tensor rest[] = {mask.unpack(), output.unpack(), statistics.unpack()};
-                      Gradients outputs = {like(q), like(k), like(v)};
-                      const Tensor delta =
-                          workspace(c, q.size(0) * q.size(1) * round_up(q.size(2), 32) * 4);
-                      return outputs;
-                    };
-                  },
-                  query, key, value));
+  set_history(
+      result,
+      make_node(
+          context,
+          [&] {
+            return [query = Saved(query), key = Saved(key), value = Saved(value),
+                    mask = Saved(options.mask), output = Saved(result),
+                    statistics = Saved(statistics)](Node&, Gradients& grads) -> Gradients {
+              Context& c = grads[0].context();
+              const Tensor q = query.unpack();
+              const Tensor k = key.unpack();
+              const Tensor v = value.unpack();
+              const Tensor rest[] = {mask.unpack(), output.unpack(), statistics.unpack()};
+              Gradients outputs = {like(q), like(k), like(v)};
+              Tensor delta;
+              {
+                // delta: the rows' sums of grad * output, then contiguous.
+                const Tensor product = empty(c, q.sizes(), ScalarType::Float, Category::Workspace);
+                const std::int64_t rows = q.size(0) * q.size(1) * q.size(2);
+                const Tensor sums = workspace(c, rows * 4);
+                delta = workspace(c, rows * 4);
+              }
+              // dQ is summed up in fp32, tile by tile (kernel_backward.h, workspace_size).
+              workspace(c, q.size(0) * q.size(1) *
+                               (round_up(q.size(2), 64) * round_up(q.size(3), 32) * 4 + 128));
+              return outputs;
+            };
+          },
+          query, key, value));
   return result;
 }
 

@@ -17,11 +17,11 @@ class JsonReader;
 
 /// What driver and libraries take of a card before a run allocates anything. Bytes.
 struct Overhead {
-  std::uint64_t driver_reserved = 0;  ///< nvidia-smi's total less cudaMemGetInfo's
-  std::uint64_t context = 0;          ///< a bare CUDA context
-  std::uint64_t libraries = 0;        ///< handles of cuBLASLt and cuDNN, code loaded as it is used
-  pytorch::LibrarySizes pytorch;      ///< the same of a process that runs PyTorch
-  std::string source;                 ///< "measured …", or "assumed: …" where it is another card's
+  std::uint64_t driver_reserved = 0;   ///< nvidia-smi's total less cudaMemGetInfo's
+  std::uint64_t context = 0;           ///< a bare CUDA context
+  std::uint64_t libraries = 0;         ///< handles of cuBLASLt and cuDNN, code loaded as it is used
+  std::string source;                  ///< "measured …", or "assumed: …" where it is another card's
+  pytorch::LibrarySizes pytorch = {};  ///< context and libraries where a process runs PyTorch
 
   std::uint64_t total() const { return driver_reserved + context + libraries; }
 };

@@ -2,15 +2,15 @@
 
 Runs cases of data/reference/measure_pytorch.py (same file format) on a GPU, each in a forked child,
 and writes one JSON object a line: {"case", "env", "events", "stages"}. Replayed through our model
-of the allocator, every block must land at the same place.
+of the allocator, the same segments must be taken at the same places; and a predicted run must ask
+for the same bytes in the same order.
 
-An event is [kind, address, bytes]:
-  "a"  a block handed out, bytes as asked for     "f"  the block at that address came back
-  "s"  a segment taken from the driver            "r"  a segment given back to it
-  "o"  out of memory
-Addresses are relative to the lowest segment. With --frames an "a" also names the Python frames that
-asked for it (none in backward, which C++ drives).
-A stage is {"events": how many came before its end, ...the readings of measure_pytorch.memory()}.
+An event is a number where tensors come and go: the bytes asked for by a block handed out, or
+-(n + 1) as the n-th of those blocks comes back. A segment taken from the driver is "s" and its
+bytes, one given back "r" and its bytes, out of memory "o" and the bytes asked for.
+With --frames, "frames" names for each block the Python frames that asked for it (none in backward,
+which C++ drives). A stage is {"events": how many came before its end, ...the readings of
+measure_pytorch.memory()}.
 
 usage: record_allocator.py CASES.json OUT.jsonl [--frames]
 """
@@ -25,13 +25,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "data" / "refere
 import measure_pytorch as measure
 import torch
 
-KINDS = {
-    "alloc": "a",
-    "free_completed": "f",
-    "segment_alloc": "s",
-    "segment_free": "r",
-    "oom": "o",
-}
+LETTERS = {"segment_alloc": "s", "segment_free": "r", "oom": "o"}
+KINDS = {"alloc", "free_completed", *LETTERS}
 MAX_EVENTS = 1_000_000
 
 
@@ -46,15 +41,19 @@ def innermost(event):
     return [f"{Path(f['filename']).name}:{f['name']}:{f['line']}" for f in frames[:4]]
 
 
-def compact(events, *, frames):
-    base = min(e["addr"] for e in events if e["action"] == "segment_alloc")
-    rows = []
+def compact(events):
+    """Blocks by number instead of address."""
+    number, rows = {}, []
+    blocks = 0
     for e in events:
-        address = 0 if e["action"] == "oom" else e["addr"] - base
-        row = [KINDS[e["action"]], address, e["size"]]
-        if frames and e["action"] == "alloc":
-            row.append(innermost(e))
-        rows.append(row)
+        if e["action"] == "alloc":
+            number[e["addr"]] = blocks
+            blocks += 1
+            rows.append(e["size"])
+        elif e["action"] == "free_completed":
+            rows.append(-(number.pop(e["addr"]) + 1))
+        else:
+            rows.append(f"{LETTERS[e['action']]}{e['size']}")
     return rows
 
 
@@ -77,12 +76,16 @@ def record(case, *, frames):
     stages = {name: result[name] for name in ("context", "load", "end")}
     stages.update(result.get("stages", {}))
     stages.update({f"point{i}": p for i, p in enumerate(result.get("points", []))})
-    return {
+    events = trace()
+    row = {
         "case": case,
         "env": measure.environment(),
-        "events": compact(trace(), frames=frames),
+        "events": compact(events),
         "stages": stages,
     }
+    if frames:
+        row["frames"] = [innermost(e) for e in events if e["action"] == "alloc"]
+    return row
 
 
 def main():

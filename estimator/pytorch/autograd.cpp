@@ -77,12 +77,14 @@ void count_dependencies(Node* root) {
   for (Node* node : seen) node->queued = false;
 }
 
-/// validate_outputs: a gradient is summed down to its input's size where that was broadcast.
-void sum_to_input_sizes(const Node& node, Gradients& grads) {
+/// validate_outputs: a gradient is summed down to its input's size where that was broadcast, and
+/// gets its type.
+void fit_to_inputs(const Node& node, Gradients& grads) {
   for (std::size_t i = 0; i < grads.size(); ++i) {
-    if (grads[i].defined() && grads[i].sizes() != node.input_sizes[i]) {
-      grads[i] = sum_to(std::move(grads[i]), node.input_sizes[i]);
-    }
+    Tensor& grad = grads[i];
+    if (!grad.defined() || !node.wants(static_cast<int>(i))) continue;
+    if (grad.sizes() != node.input_sizes[i]) grad = sum_to(std::move(grad), node.input_sizes[i]);
+    if (grad.type() != node.input_types[i]) grad = to(grad, node.input_types[i]);
   }
 }
 
@@ -91,7 +93,7 @@ Gradients call(Node& node) {
   Gradients incoming = std::move(node.buffer);
   node.buffer = {};
   Gradients outgoing = node.apply(incoming);
-  sum_to_input_sizes(node, outgoing);
+  fit_to_inputs(node, outgoing);
   return outgoing;
 }
 

@@ -42,7 +42,9 @@ class Node {
   int references = 0;
   std::uint64_t sequence = 0;  ///< later ones run first
   std::array<Edge, kMaxEdges> next;
-  std::array<Dims, kMaxEdges> input_sizes;  ///< what gradients are summed down to
+  // What gradients are summed down to, and cast to.
+  std::array<Dims, kMaxEdges> input_sizes;
+  std::array<ScalarType, kMaxEdges> input_types{};
 
   // The engine's bookkeeping while a backward runs.
   int dependencies = 0;
@@ -103,6 +105,7 @@ Ref<Node> make_node(Context& context, const MakeBackward& make_backward, const T
     if (input.defined()) {
       if (input.requires_grad()) node->next[i] = gradient_edge(input);
       node->input_sizes[i] = input.sizes();
+      node->input_types[i] = input.type();
     }
     ++i;
   };

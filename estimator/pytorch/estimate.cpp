@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "estimator/pytorch/generate.h"
 #include "model/errors.h"
 #include "model/transformer/parameters.h"
 
@@ -61,6 +62,17 @@ struct Runs {
 
 std::vector<std::string> notes_on(const Request& request, const Runs& runs) {
   std::vector<std::string> notes = request.model.notes;
+  const auto leave_out = [&](std::int64_t shown, std::int64_t all, const char* what) {
+    if (shown >= all) return;
+    notes.push_back(std::to_string(shown) + " of " + std::to_string(all) + " " + what);
+  };
+  if (const auto* training = std::get_if<TrainingOptions>(&*request.pytorch)) {
+    leave_out(kMaxMicroBatches, training->accumulate,
+              "micro-batches are walked: the others are like the last of them");
+  } else {
+    leave_out(kMaxDecodes, std::get<GenerationOptions>(*request.pytorch).generate - 1,
+              "decode steps are walked, evenly spread");
+  }
   if (runs.gave_back) {
     notes.emplace_back(
         "it fits only because the allocator gives back cached segments on the way, "

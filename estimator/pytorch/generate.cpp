@@ -1,5 +1,7 @@
 #include "estimator/pytorch/generate.h"
 
+#include <algorithm>
+
 #include "estimator/pytorch/context.h"
 #include "estimator/pytorch/ops/elementwise.h"
 #include "estimator/pytorch/stage.h"
@@ -32,6 +34,13 @@ class Sampler {
     unfinished_ = longs(context, {batch_});
   }
 
+  /// As if so many tokens had been generated.
+  void skip(std::int64_t tokens) {
+    cache_.skip(tokens);
+    extend(mask_, tokens);
+    extend(positions_, tokens);
+  }
+
   /// One forward and the token that follows from it.
   void step(std::int64_t tokens) {
     Tensor logits;
@@ -41,8 +50,8 @@ class Sampler {
           tokens == positions_.size(1) ? positions_ : longs(context_, {batch_, tokens});
       logits = model_.forward(ids, {mask_, positions, padded_, &cache_});
     }
-    extend(mask_);
-    extend(positions_);
+    extend(mask_, 1);
+    extend(positions_, 1);
     next_logits_ = empty(context_, {batch_, logits.size(-1)}, ScalarType::Float);
     const Tensor next = longs(context_, {batch_});  // argmax
     ids_ = longs(context_, {batch_, ids_.size(1) + 1});
@@ -59,9 +68,9 @@ class Sampler {
   }
 
   /// torch.cat with a column for the next token.
-  void extend(Tensor& tensor) {
+  void extend(Tensor& tensor, std::int64_t tokens) {
     const Tensor column = longs(context_, {batch_, 1});
-    tensor = longs(context_, {batch_, tensor.size(1) + 1});
+    tensor = longs(context_, {batch_, tensor.size(1) + tokens});
   }
 
   Context& context_;
@@ -90,7 +99,14 @@ void generate(Context& context, const CausalLm& model, const ModelConfig& config
   stage.reset();
   if (new_tokens < 2) return;
   stage.emplace(context.memory, Stage::Decode, 1);
-  for (std::int64_t token = 1; token < new_tokens; ++token) sampler.step(1);
+  const std::int64_t decodes = new_tokens - 1;
+  const std::int64_t steps = std::min(decodes, kMaxDecodes);
+  for (std::int64_t step = 0, done = 0; step < steps; ++step) {
+    const std::int64_t until = decodes * (step + 1) / steps;
+    if (until - done > 1) sampler.skip(until - done - 1);
+    sampler.step(1);
+    done = until;
+  }
   stage.reset();
 }
 

@@ -51,7 +51,7 @@ void train(Context& context, const ModelConfig& config, const TrainingOptions& o
       options.autocast ? Autocast::State(scalar_type(*options.autocast)) : std::nullopt;
 
   for (int step = 1; step <= steps; ++step) {
-    for (std::int64_t micro = 0; micro < options.accumulate; ++micro) {
+    for (std::int64_t micro = 0; micro < std::min(options.accumulate, kMaxMicroBatches); ++micro) {
       CausalLm::Output out;
       {
         const StageOf stage(memory, Stage::Forward, step);

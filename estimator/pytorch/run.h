@@ -26,6 +26,9 @@ struct Gpu {
   std::uint64_t allocator_capacity = ~std::uint64_t{0};  ///< bytes that may be reserved
 };
 
+/// Micro-batches repeat from the second on; of more than these the others are left out.
+inline constexpr std::int64_t kMaxMicroBatches = 3;
+
 struct LoraOptions {
   std::int64_t rank = 8;
   std::vector<std::string> targets;

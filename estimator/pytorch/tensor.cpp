@@ -6,6 +6,7 @@
 
 #include "estimator/pytorch/autograd.h"
 #include "estimator/pytorch/context.h"
+#include "model/errors.h"
 
 namespace vramfit::pytorch {
 namespace {
@@ -28,6 +29,16 @@ class Recycler {
  private:
   std::vector<void*> free_;
 };
+
+/// Sizes may be absurd as a whole where each of them is in its range.
+void require_addressable(const Dims& sizes, ScalarType type) {
+  constexpr double kMost = 1e18;
+  auto bytes = static_cast<double>(element_size(type));
+  for (int i = 0; i < sizes.rank(); ++i) bytes *= static_cast<double>(sizes[i]);
+  if (bytes > kMost) {
+    throw BadInput("sizes: more than 2^60 bytes are needed; a smaller batch, seq or model");
+  }
+}
 
 template <typename T>
 Recycler<T>& recycler() {
@@ -114,6 +125,7 @@ Tensor empty_strided(Context& context, const Dims& sizes, const Dims& strides, S
   impl->sizes = sizes;
   impl->strides = strides;
   impl->type = type;
+  require_addressable(sizes, type);
   const auto bytes = static_cast<std::uint64_t>(sizes.product() * element_size(type));
   impl->storage = Ref<Storage>(new Storage(context, category, bytes));
   return Tensor(std::move(impl));

@@ -11,6 +11,31 @@ namespace {
 
 constexpr std::int64_t kMaxRank = 4096;
 
+std::int64_t positions_of(const ModelConfig& config) {
+  return config.learned_positions() ? std::min(config.max_positions, kMaxSeq) : kMaxSeq;
+}
+
+void require_sizes(const ModelConfig& config, DType precision, std::int64_t batch,
+                   std::int64_t seq) {
+  if (precision == DType::Fp64) {
+    throw BadInput("precision: fp64 is for tests on the CPU; fp32, fp16 or bf16");
+  }
+  vramfit::require_sizes(batch, seq);
+  if (seq <= positions_of(config)) return;
+  throw BadInput("seq: " + std::to_string(seq) + " tokens; " + config.name + " takes at most " +
+                 std::to_string(positions_of(config)));
+}
+
+/// A prompt that has room by itself, but not with the new tokens.
+void require_room(const ModelConfig& config, const GenerationOptions& options) {
+  require_size("generate", options.generate, kMaxSeq);
+  const std::int64_t needed = options.seq + options.generate - 1;
+  if (needed <= positions_of(config)) return;
+  throw BadInput("generate: a prompt of " + std::to_string(options.seq) + " and " +
+                 std::to_string(options.generate) + " new tokens need " + std::to_string(needed) +
+                 " positions; " + config.name + " takes " + std::to_string(positions_of(config)));
+}
+
 void require_lora(const ModelConfig& config, const LoraOptions& lora) {
   require_size("lora", lora.rank, kMaxRank);
   const std::vector<std::string> known = projection_names(config);
@@ -27,7 +52,7 @@ void require_lora(const ModelConfig& config, const LoraOptions& lora) {
 AttentionKind parse_attention(const std::string& text) {
   if (text == "sdpa") return AttentionKind::Sdpa;
   if (text == "eager") return AttentionKind::Eager;
-  throw BadInput("attention: no '" + text + "' under --runtime pytorch; sdpa or eager");
+  throw BadInput("attention: unknown '" + text + "' under --runtime pytorch; sdpa or eager");
 }
 
 const char* name(AttentionKind kind) { return kind == AttentionKind::Sdpa ? "sdpa" : "eager"; }
@@ -40,21 +65,16 @@ std::vector<std::string> default_lora_targets(const std::string& family) {
 }
 
 void validate(const ModelConfig& config, const Workload& workload) {
-  const auto check = [&](const auto& options) {
-    require_sizes(options.batch, options.seq);
-    const std::int64_t limit = seq_limit(config, workload);
-    if (options.seq > limit) {
-      throw BadInput("seq: " + std::to_string(options.seq) + " is longer than the " +
-                     std::to_string(limit) + " that " + config.name + " takes");
-    }
-  };
+  std::visit(
+      [&](const auto& options) {
+        require_sizes(config, options.precision, options.batch, options.seq);
+      },
+      workload);
   if (const auto* generation = std::get_if<GenerationOptions>(&workload)) {
-    require_size("generate", generation->generate, kMaxSeq);
-    check(*generation);
+    require_room(config, *generation);
     return;
   }
   const auto& training = std::get<TrainingOptions>(workload);
-  check(training);
   require_size("accumulate", training.accumulate, kMaxAccumulate);
   if (training.autocast && training.precision != DType::Fp32) {
     throw BadInput("autocast: is for fp32 weights; --precision fp32, or no --autocast");
@@ -66,9 +86,9 @@ void validate(const ModelConfig& config, const Workload& workload) {
 }
 
 std::int64_t seq_limit(const ModelConfig& config, const Workload& workload) {
-  const std::int64_t positions = config.learned_positions() ? config.max_positions : kMaxSeq;
+  const std::int64_t positions = positions_of(config);
   const auto* generation = std::get_if<GenerationOptions>(&workload);
-  if (generation == nullptr) return std::min(positions, kMaxSeq);
+  if (generation == nullptr) return positions;
   return positions - (std::clamp<std::int64_t>(generation->generate, 1, kMaxSeq) - 1);
 }
 

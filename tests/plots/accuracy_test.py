@@ -161,7 +161,7 @@ def test_tables_hold_every_case_and_stage(tmp_path):
     assert len(built["accuracy_stages"].rows) == 3 + 2 * 2
     assert built["accuracy_max_batch"].rows[0][1:] == ["3", "2"]
     met = {row[0].split("\n")[0]: row[-1] for row in built["accuracy"].rows}
-    assert met.pop("largest batch") == "0 of 1"
+    assert met.pop("largest batch") == "not the worst"
     assert set(met.values()) == {"yes"}
     for table in built.values():
         assert all(len(row) == len(table.headings) for row in table.rows), table.key

@@ -12,12 +12,6 @@
 namespace vramfit::pytorch {
 namespace {
 
-/// A block of the cache: kept contiguous by torch.cat, which copies all of it.
-Tensor appended(const Tensor& old, const Tensor& added) {
-  const std::int64_t tokens = (old.defined() ? old.size(2) : 0) + added.size(2);
-  return empty(added.context(), added.sizes().with(2, tokens), added.type(), Category::KvCache);
-}
-
 Tensor repeat_kv(const Tensor& a, std::int64_t groups) {
   if (groups == 1) return a;
   const Dims wide = {a.size(0), a.size(1), groups, a.size(2), a.size(3)};
@@ -62,8 +56,12 @@ Attended eager(const AttentionSettings& settings, const Tensor& query, const Ten
 void DynamicCache::update(Tensor& key, Tensor& value, std::size_t index) {
   Layer& layer = layers_[index];
   if (index == 0) length_ += key.size(2);
-  layer.keys = appended(layer.keys, key);
-  layer.values = appended(layer.values, value);
+  // torch.cat copies all of it, and the old block goes once the new one is there.
+  const auto grown = [&](const Tensor& added) {
+    return empty(added.context(), added.sizes().with(2, length_), added.type(), Category::KvCache);
+  };
+  layer.keys = grown(key);
+  layer.values = grown(value);
   key = layer.keys;
   value = layer.values;
 }

@@ -10,10 +10,11 @@ namespace vramfit::pytorch {
 /// DynamicCache: keys and values of every layer, grown by torch.cat. transformers/cache_utils.py.
 class DynamicCache {
  public:
-  explicit DynamicCache(std::int64_t layers, std::optional<std::int64_t> window = {})
-      : layers_(static_cast<std::size_t>(layers)), window_(window) {}
+  explicit DynamicCache(std::int64_t layers) : layers_(static_cast<std::size_t>(layers)) {}
 
   std::int64_t length() const { return length_; }
+  /// As if so many tokens had been appended one by one; the next update() makes room for them.
+  void skip(std::int64_t tokens) { length_ += tokens; }
   /// Appends, and returns what is there now.
   void update(Tensor& key, Tensor& value, std::size_t layer);
 
@@ -23,7 +24,6 @@ class DynamicCache {
     Tensor values;
   };
   std::vector<Layer> layers_;
-  std::optional<std::int64_t> window_;
   std::int64_t length_ = 0;
 };
 

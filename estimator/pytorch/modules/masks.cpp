@@ -1,6 +1,7 @@
 #include "estimator/pytorch/modules/masks.h"
 
 #include "estimator/pytorch/context.h"
+#include "estimator/pytorch/ops/view.h"
 
 namespace vramfit::pytorch {
 namespace {
@@ -38,7 +39,10 @@ Tensor boolean_mask(Context& context, const MaskRequest& request, bool with_padd
   };
   const Tensor queries = range(request.queries);
   const Tensor keys = range(request.keys);
-  if (!with_padding && !request.window) return make(context, square, ScalarType::Bool);
+  // mask.expand(batch, …): a view, but what is made of it is as large as it looks.
+  if (!with_padding && !request.window) {
+    return expand(make(context, square, ScalarType::Bool), full);
+  }
   // and_masks: ones, and each condition on top.
   const Tensor one = make(context, {}, ScalarType::Bool);
   Tensor mask = make(context, square, ScalarType::Bool);
@@ -52,7 +56,7 @@ Tensor boolean_mask(Context& context, const MaskRequest& request, bool with_padd
     const Tensor kept = make(context, {request.batch, 1, 1, request.keys}, ScalarType::Bool);
     mask = make(context, full, ScalarType::Bool);
   }
-  return mask;
+  return expand(mask, full);
 }
 
 /// _ignore_causal_mask_sdpa; fast_all sums the padding up on the way.

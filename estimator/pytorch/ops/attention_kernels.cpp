@@ -143,52 +143,58 @@ Tensor efficient_attention(const Tensor& query, const Tensor& key, const Tensor&
                        ScalarType::Float);
   }
   // Seed and offset of dropout stay on the CPU.
-  set_history(result,
-              make_node(
-                  context,
-                  [&] {
-                    return [query = Saved(query), key = Saved(key), value = Saved(value),
-                            mask = Saved(options.mask), output = Saved(result),
-                            statistics = Saved(statistics)](Node&, Gradients& grads) -> Gradients {
-                      Context& c = grads[0].context();
-                      const Tensor q = query.unpack();
-                      const Tensor k = key.unpack();
-                      const Tensor v = value.unpack();
-                      const Tensor rest[] = {mask.unpack(), output.unpack(), statistics.unpack()};
-                      Gradients outputs = {like(q), like(k), like(v)};
-                      const Tensor delta =
-                          workspace(c, q.size(0) * q.size(1) * round_up(q.size(2), 32) * 4);
-                      return outputs;
-                    };
-                  },
-                  query, key, value));
+  set_history(
+      result,
+      make_node(
+          context,
+          [&] {
+            return [query = Saved(query), key = Saved(key), value = Saved(value),
+                    mask = Saved(options.mask), output = Saved(result),
+                    statistics = Saved(statistics)](Node&, Gradients& grads) -> Gradients {
+              Context& c = grads[0].context();
+              const Tensor q = query.unpack();
+              const Tensor k = key.unpack();
+              const Tensor v = value.unpack();
+              const Tensor rest[] = {mask.unpack(), output.unpack(), statistics.unpack()};
+              Gradients outputs = {like(q), like(k), like(v)};
+              Tensor delta;
+              {
+                // delta: the rows' sums of grad * output, then contiguous.
+                const Tensor product = empty(c, q.sizes(), ScalarType::Float, Category::Workspace);
+                const std::int64_t rows = q.size(0) * q.size(1) * q.size(2);
+                const Tensor sums = workspace(c, rows * 4);
+                delta = workspace(c, rows * 4);
+              }
+              // dQ is summed up in fp32, tile by tile (kernel_backward.h, workspace_size).
+              workspace(c, q.size(0) * q.size(1) *
+                               (round_up(q.size(2), 64) * round_up(q.size(3), 32) * 4 + 128));
+              return outputs;
+            };
+          },
+          query, key, value));
   return result;
 }
 
 namespace {
 
-/// at::_safe_softmax: rows that are masked altogether become 0. Autograd sees one op.
+/// at::_safe_softmax: rows that are masked altogether become 0, in place. Autograd sees one op.
 Tensor safe_softmax(const Tensor& scores) {
   Context& context = scores.context();
-  Tensor result;
-  const Tensor probabilities = like(scores);
+  const Tensor result = like(scores);
   {
     const Tensor masked = empty_for({&scores}, ScalarType::Bool);
     const Tensor rows = empty(context, scores.sizes().with(3, 1), ScalarType::Bool);
     const Tensor zero = empty(context, {}, scores.type());
-    result = like(scores);  // at::where(rows, zero, probabilities)
   }
-  set_history(result, make_node(
-                          context,
-                          [&] {
-                            return [saved = Saved(result)](Node&, Gradients&) -> Gradients {
-                              const Tensor output = saved.unpack();
-                              Tensor grad = like(output);
-                              const Tensor product = like(output);
-                              return {std::move(grad)};
-                            };
-                          },
-                          scores));
+  const auto make_backward = [&] {
+    return [saved = Saved(result)](Node&, Gradients&) -> Gradients {
+      const Tensor output = saved.unpack();
+      Tensor grad = like(output);
+      const Tensor product = like(output);
+      return {std::move(grad)};
+    };
+  };
+  set_history(result, make_node(context, make_backward, scores));
   return result;
 }
 
@@ -218,7 +224,7 @@ Tensor math_attention(const Tensor& query, const Tensor& key_in, const Tensor& v
   const Tensor value = repeat_heads(value_in, query.size(1));
   const Tensor scaled_key = mul_scalar(transpose(key, 2, 3));
   Tensor scores = matmul(scaled_query, scaled_key);
-  if (mask.defined()) scores = add(scores, mask);
+  // The mask is added in place.
   Tensor weights = safe_softmax(scores);
   scores.reset();
   weights = dropout(weights, options.dropout, true);

@@ -66,40 +66,35 @@ ScalarType promote(ScalarType a, ScalarType b) {
 }
 
 Tensor add(const Tensor& a, const Tensor& b) {
-  // handle_r_to_c and maybe_multiply pass the gradient on as it is; alpha is 1.
-  const Ref<Node> node = make_node(
-      a.context(),
-      [&] {
-        return [type_a = a.type(), type_b = b.type()](Node& self, Gradients& grads) -> Gradients {
-          Gradients result;
-          if (self.wants(0)) result[0] = to(grads[0], type_a);
-          if (self.wants(1)) result[1] = to(grads[0], type_b);
-          return result;
-        };
-      },
-      a, b);
+  const auto make_backward = [] {
+    return [](Node& self, Gradients& grads) -> Gradients {
+      Gradients result;
+      if (self.wants(0)) result[0] = grads[0];
+      if (self.wants(1)) result[1] = grads[0];
+      return result;
+    };
+  };
+  const Ref<Node> node = make_node(a.context(), make_backward, a, b);
   Tensor result = like(a, b);
   set_history(result, node);
   return result;
 }
 
 Tensor mul(const Tensor& a, const Tensor& b) {
-  const Ref<Node> node = make_node(
-      a.context(),
-      [&] {
-        return [saved_a = Saved(b.requires_grad() ? a : Tensor()),
-                saved_b = Saved(a.requires_grad() ? b : Tensor()), type_a = a.type(),
-                type_b = b.type()](Node& self, Gradients& grads) -> Gradients {
-          const Tensor other = saved_b.unpack();
-          const Tensor own = saved_a.unpack();
-          Gradients result;
-          // In the order of names: "other" before "self".
-          if (self.wants(1)) result[1] = to(mul(grads[0], own), type_b);
-          if (self.wants(0)) result[0] = to(mul(grads[0], other), type_a);
-          return result;
-        };
-      },
-      a, b);
+  const auto make_backward = [&] {
+    return [saved_a = Saved(b.requires_grad() ? a : Tensor()),
+            saved_b = Saved(a.requires_grad() ? b : Tensor())](Node& self,
+                                                               Gradients& grads) -> Gradients {
+      const Tensor other = saved_b.unpack();
+      const Tensor own = saved_a.unpack();
+      Gradients result;
+      // In the order of names: "other" before "self".
+      if (self.wants(1)) result[1] = mul(grads[0], own);
+      if (self.wants(0)) result[0] = mul(grads[0], other);
+      return result;
+    };
+  };
+  const Ref<Node> node = make_node(a.context(), make_backward, a, b);
   Tensor result = like(a, b);
   set_history(result, node);
   return result;

@@ -7,22 +7,36 @@
 namespace vramfit::pytorch {
 namespace {
 
-/// What sorting makes the many rows of one token meet: aten/src/ATen/native/cuda/Embedding.cu
-/// (embedding_dense_backward_cuda) and EmbeddingBackwardKernel.cu, PyTorch 2.11. The small
-/// workspaces of cub are left out.
+/// Sorting lets the rows of one token meet: aten/src/ATen/native/cuda/Embedding.cu
+/// (embedding_dense_backward_cuda) and EmbeddingBackwardKernel.cu, PyTorch 2.11. Workspaces of cub
+/// as seen with 4,096 indices: a second buffer for keys and values, and some KiB.
 Tensor sorted_backward(const Tensor& grad, const Dims& weight, std::int64_t count) {
   constexpr std::int64_t kRowsPerThread = 10;
+  constexpr std::int64_t kSortWorkspace = 17919;
+  constexpr std::int64_t kScanWorkspace = 1279;
   Context& context = grad.context();
   const auto indices = [&](std::int64_t n) {
     return empty(context, {n}, ScalarType::Long, Category::Workspace);
   };
+  const auto bytes = [&](std::int64_t n) {
+    return empty(context, {n}, ScalarType::Byte, Category::Workspace);
+  };
   const Tensor sorted = indices(count);
   const Tensor original = indices(count);
+  {
+    const Tensor range = indices(count);
+    const Tensor workspace = bytes(2 * 8 * count + kSortWorkspace);
+  }
   const Tensor result = empty(context, weight, grad.type());
   const Tensor segment_offsets = indices(count);
   const Tensor segments = indices(1);
+  {
+    const Tensor unique = indices(count);
+    const Tensor workspace = bytes(kScanWorkspace);
+  }
   const Tensor partials = indices(count);
   const Tensor partial_offsets = indices(count);
+  bytes(kScanWorkspace);
   const Tensor partial_count = indices(1);
   const std::int64_t most = count / kRowsPerThread + std::min(count, weight[0]);
   const Tensor offsets = indices(most);

@@ -25,7 +25,7 @@ OptimizerKind parse_optimizer(const std::string& text) {
     if (text == name) return kind;
     known.append(known.empty() ? "" : ", ").append(name);
   }
-  throw BadInput("optimizer: no '" + text + "' under --runtime pytorch; one of " + known);
+  throw BadInput("optimizer: unknown '" + text + "' under --runtime pytorch; one of " + known);
 }
 
 const char* name(OptimizerKind kind) {

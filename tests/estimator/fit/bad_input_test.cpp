@@ -33,6 +33,11 @@ Case on_7b(std::vector<std::string> arguments, std::string part) {
   return {std::move(arguments), std::move(part)};
 }
 
+Case in_vramfit(std::vector<std::string> arguments, std::string part) {
+  arguments.insert(arguments.begin(), {"--runtime", "vramfit"});
+  return on_7b(std::move(arguments), std::move(part));
+}
+
 TEST(FitRefuses, ModelsItDoesNotKnow) {
   const std::vector<Case> cases = {
       {{}, "model: missing"},
@@ -70,13 +75,26 @@ TEST(FitRefuses, ValuesThatAreNone) {
       on_7b({"--batch", "9223372036854775807"}, "batch"),
       on_7b({"--seq", "0"}, "seq"),
       on_7b({"--seq", "9223372036854775807"}, "seq"),
-      on_7b({"--seq", "16777216", "--batch", "1048576", "--attention", "cublas"}, "sizes"),
+      on_7b({"--seq", "16777216", "--batch", "1048576", "--attention", "eager"}, "sizes"),
+      in_vramfit({"--seq", "16777216", "--batch", "1048576", "--attention", "cublas"}, "sizes"),
       on_7b({"--generate", "0"}, "generate"),
       on_7b({"--generate", "-9223372036854775808"}, "generate"),
       on_7b({"--train", "--accumulate", "0"}, "accumulate"),
       on_7b({"--train", "--accumulate", "9223372036854775807"}, "accumulate"),
-      on_7b({"--train", "--optimizer", "lion"}, "optimizer: unknown 'lion'; one of sgd"),
-      on_7b({"--train", "--optimizer", "adamw-master", "--precision", "fp32"}, "optimizer"),
+      on_7b({"--train", "--optimizer", "lion"},
+            "optimizer: unknown 'lion' under --runtime pytorch"),
+      on_7b({"--train", "--optimizer", "adamw-master"}, "one of adamw, adamw-fused"),
+      in_vramfit({"--train", "--optimizer", "lion"}, "optimizer: unknown 'lion'; one of sgd"),
+      in_vramfit({"--train", "--optimizer", "adamw-fused"}, "optimizer: unknown 'adamw-fused'"),
+      in_vramfit({"--train", "--optimizer", "adamw-master", "--precision", "fp32"}, "optimizer"),
+      on_7b({"--train", "--autocast", "bf16"}, "autocast: is for fp32 weights"),
+      on_7b({"--train", "--precision", "fp32", "--autocast", "int8"}, "precision"),
+      on_7b({"--train", "--precision", "fp32", "--autocast", "fp32"}, "autocast: bf16 or fp16"),
+      on_7b({"--train", "--checkpoint", "some"}, "checkpoint: unknown 'some'; full"),
+      on_7b({"--train", "--lora", "0"}, "lora"),
+      on_7b({"--train", "--lora", "many"}, "lora"),
+      on_7b({"--train", "--lora", "8", "--lora-targets", "c_attn"}, "lora-targets: llama has no"),
+      on_7b({"--train", "--lora", "8", "--lora-targets", ""}, "lora-targets"),
       on_7b({"--precision", "int8"}, "precision: unknown 'int8'"),
       on_7b({"--precision", "fp64"}, "precision: fp64"),
       on_7b({"--attention", "paged"}, "attention"),
@@ -89,13 +107,12 @@ TEST(FitRefuses, ValuesThatAreNone) {
       on_7b({"--vram", "0"}, "vram: is 0"),
       on_7b({"--vram", "99999999TB"}, "vram"),
       on_7b({"--headroom", "some", "--vram", "24GB"}, "headroom"),
-      on_7b({"--runtime", "pytorch"}, "runtime: pytorch: not yet"),
       on_7b({"--runtime", "jax"}, "runtime: unknown 'jax'"),
       {{"--model", "gpt2-124m", "--seq", "1025"}, "seq: 1025"},
       {{"--model", "gpt2-124m", "--seq", "1000", "--generate", "26"},
        "generate: a prompt of 1000 and 26"},
       {{"--model", "gpt2-124m", "--generate", "2000", "--max-seq"}, "generate"},
-      {{"--model", "mistral-7b", "--seq", "5000"}, "seq"},
+      {{"--model", "mistral-7b", "--seq", "5000", "--runtime", "vramfit"}, "seq"},
   };
   for (const Case& c : cases) expect_refused(c);
 }
@@ -110,6 +127,14 @@ TEST(FitRefuses, Contradictions) {
       on_7b({"--optimizer", "adamw"}, "optimizer: only with --train"),
       on_7b({"--accumulate", "2"}, "accumulate: only with --train"),
       on_7b({"--train", "--generate", "2"}, "generate: only with inference"),
+      on_7b({"--autocast", "bf16"}, "autocast: only with --train"),
+      on_7b({"--checkpoint", "full"}, "checkpoint: only with --train"),
+      on_7b({"--lora", "8"}, "lora: only with --train"),
+      on_7b({"--train", "--lora-targets", "q_proj"}, "lora-targets: only with --lora"),
+      on_7b({"--train", "--padded"}, "padded: only with inference"),
+      in_vramfit({"--train", "--lora", "8"}, "lora: only under --runtime pytorch"),
+      in_vramfit({"--train", "--checkpoint", "full"}, "checkpoint: only under --runtime pytorch"),
+      in_vramfit({"--padded"}, "padded: only under --runtime pytorch"),
       on_7b({"--max-batch", "--batch", "2"}, "--max-batch and --batch"),
       on_7b({"--max-seq", "--seq", "2"}, "--max-seq and --seq"),
       on_7b({"--max-seq", "--max-batch"}, "--max-batch and --max-seq"),

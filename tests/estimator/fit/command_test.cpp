@@ -43,7 +43,7 @@ TEST(Fit, HelpAndListAreNoQuestions) {
 
 TEST(Fit, JsonIsOneObjectThatSumsUp) {
   const Outcome outcome =
-      run_fit({"--model", "tinyllama-1.1b", "--train", "--optimizer", "adamw-same", "--accumulate",
+      run_fit({"--model", "tinyllama-1.1b", "--train", "--optimizer", "adamw-fused", "--accumulate",
                "2", "--gpu", "rtx4090", "--json"});
   EXPECT_EQ(outcome.status, 0);
   const Json json = Json::parse(outcome.out);

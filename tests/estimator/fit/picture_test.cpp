@@ -19,6 +19,12 @@ Options ask(const char* model) {
   return options;
 }
 
+Options ask_vramfit(const char* model) {
+  Options options = ask(model);
+  options.runtime = "vramfit";
+  return options;
+}
+
 std::string picture_of(const Options& options) {
   const Question question = understand(options, no_gpu);
   return picture(answer(question).front(), question.search);
@@ -38,8 +44,39 @@ void expect_parts(const std::string& text, std::initializer_list<const char*> pa
   }
 }
 
-TEST(Picture, OfTrainingHasEveryPart) {
+TEST(Picture, OfTrainingInPytorchHasEveryPart) {
   Options options = ask("llama2-7b");
+  options.train = true;
+  options.precision = "fp32";
+  options.autocast = "bf16";
+  options.checkpoint = "full";
+  options.lora = "16";
+  options.accumulate = "4";
+  options.batch = "4";
+  options.seq = "512";
+  const std::string text = picture_of(options);
+  expect_parts(text, {"training in fp32 under bf16 autocast with adamw, batch 4 x 512 tokens",
+                      "4 micro-batches a step", "activation checkpointing", "LoRA of rank 16",
+                      "The peak, in backward", "parameters", "allocated", "reserved", "+ overhead",
+                      "= total", "FITS: ", "every later step", "note: 3 of 4 micro-batches",
+                      "overhead: measured", "runtime: PyTorch 2.11"});
+  EXPECT_EQ(text.find("kv cache"), std::string::npos);
+  expect_no_long_line(text);
+}
+
+TEST(Picture, OfInferenceInPytorchHasACacheAndItsStages) {
+  Options options = ask("gpt2-124m");
+  options.generate = "3";
+  options.seq = "100";
+  options.batch = "2";
+  const std::string text = picture_of(options);
+  expect_parts(text, {"inference in bf16, batch 2 x 100 tokens, padded, 3 new tokens", "kv cache",
+                      "prefill", "decode"});
+  expect_no_long_line(text);
+}
+
+TEST(Picture, OfTrainingHasEveryPart) {
+  Options options = ask_vramfit("llama2-7b");
   options.train = true;
   options.precision = "fp16";
   options.batch = "4";
@@ -69,7 +106,7 @@ TEST(Picture, OfWhatDoesNotFitSaysWhere) {
 }
 
 TEST(Picture, OfInferenceHasACacheAndItsStages) {
-  Options options = ask("gpt2-124m");
+  Options options = ask_vramfit("gpt2-124m");
   options.generate = "3";
   options.seq = "100";
   const std::string text = picture_of(options);
@@ -88,7 +125,7 @@ TEST(Picture, OfASearchNamesWhatItFound) {
   options.max_seq = true;
   expect_parts(picture_of(options), {"largest sequence that fits: 1024 (larger ones are refused)"});
   options.gpu = std::nullopt;
-  options.vram = "3GB";
+  options.vram = "2GB";
   expect_parts(picture_of(options), {"largest sequence that fits: 0 (sequence 1 is shown)", "OOM"});
 }
 
@@ -124,7 +161,7 @@ TEST(CardTable, HasALineForEachCard) {
     EXPECT_NE(text.find("\n  " + card.name), std::string::npos) << text;
   }
   expect_parts(text, {"the largest batch x 2048 tokens", "largest batch", "OOM", "FITS",
-                      "overhead on h200: measured", "assumed: as measured", "runtime: vramfit"});
+                      "overhead on h200: measured", "assumed: as measured", "runtime: PyTorch"});
   expect_no_long_line(text);
 }
 

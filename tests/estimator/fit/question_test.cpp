@@ -20,8 +20,67 @@ Options ask() {
   return options;
 }
 
-TEST(Question, Defaults) {
+Options ask_vramfit() {
+  Options options = ask();
+  options.runtime = "vramfit";
+  return options;
+}
+
+TEST(Question, DefaultsArePytorchs) {
   const Request request = only_request(ask());
+  ASSERT_TRUE(request.pytorch);
+  const auto& options = std::get<pytorch::GenerationOptions>(*request.pytorch);
+  EXPECT_EQ(options.precision, DType::Bf16);
+  EXPECT_EQ(options.batch, 1);
+  EXPECT_EQ(options.seq, 2048);
+  EXPECT_EQ(options.generate, 1);
+  EXPECT_EQ(options.attention, pytorch::AttentionKind::Sdpa);
+  EXPECT_FALSE(options.padded);
+}
+
+TEST(Question, TrainingInPytorchTakesEveryFlag) {
+  Options o = ask();
+  o.train = true;
+  o.optimizer = "adamw-fused";
+  o.precision = "fp32";
+  o.autocast = "fp16";
+  o.batch = "3";
+  o.seq = "77";
+  o.accumulate = "5";
+  o.attention = "eager";
+  o.checkpoint = "full";
+  o.lora = "16";
+  o.lora_targets = "q_proj,o_proj";
+  const Request request = only_request(o);
+  const auto& options = std::get<pytorch::TrainingOptions>(*request.pytorch);
+  EXPECT_EQ(options.optimizer, pytorch::OptimizerKind::AdamWFused);
+  EXPECT_EQ(options.precision, DType::Fp32);
+  EXPECT_EQ(options.autocast, DType::Fp16);
+  EXPECT_EQ(options.batch, 3);
+  EXPECT_EQ(options.seq, 77);
+  EXPECT_EQ(options.accumulate, 5);
+  EXPECT_EQ(options.attention, pytorch::AttentionKind::Eager);
+  EXPECT_TRUE(options.checkpoint);
+  EXPECT_EQ(options.lora->rank, 16);
+  EXPECT_EQ(options.lora->targets, (std::vector<std::string>{"q_proj", "o_proj"}));
+}
+
+TEST(Question, LoraTargetsArePefts) {
+  Options o = ask();
+  o.train = true;
+  o.lora = "8";
+  const auto targets = [&](const char* model) {
+    o.model = model;
+    return std::get<pytorch::TrainingOptions>(*only_request(o).pytorch).lora->targets;
+  };
+  EXPECT_EQ(targets("llama2-7b"), (std::vector<std::string>{"q_proj", "v_proj"}));
+  EXPECT_EQ(targets("gpt2-124m"), (std::vector<std::string>{"c_attn"}));
+  EXPECT_EQ(targets("pythia-1b"), (std::vector<std::string>{"query_key_value"}));
+}
+
+TEST(Question, DefaultsOfVramfit) {
+  const Request request = only_request(ask_vramfit());
+  EXPECT_FALSE(request.pytorch);
   const auto& options = std::get<GenerationOptions>(request.workload);
   EXPECT_EQ(options.precision, DType::Bf16);
   EXPECT_EQ(options.batch, 1);
@@ -54,7 +113,7 @@ TEST(Question, TrainingTakesEveryFlag) {
 }
 
 TEST(Question, TrainingDefaultsToAdamw) {
-  Options o = ask();
+  Options o = ask_vramfit();
   o.train = true;
   EXPECT_STREQ(std::get<TrainingOptions>(only_request(o).workload).optimizer.name, "adamw");
 }
@@ -76,10 +135,10 @@ TEST(Question, AShortModelIsAskedAboutAllItsPositions) {
   Options o = ask();
   o.model = "gpt2-124m";
   o.generate = "25";
-  EXPECT_EQ(seq_of(only_request(o).workload), 1000);
+  EXPECT_EQ(seq_of(only_request(o)), 1000);
   EXPECT_NE(only_request(o).model.notes.back().find("seq 1000"), std::string::npos);
   o.seq = "999";
-  EXPECT_EQ(seq_of(only_request(o).workload), 999);
+  EXPECT_EQ(seq_of(only_request(o)), 999);
 }
 
 TEST(Question, VramSetsTheSizeOfANamedCard) {

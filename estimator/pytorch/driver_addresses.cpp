@@ -1,5 +1,6 @@
 #include "estimator/pytorch/driver_addresses.h"
 
+#include <algorithm>
 #include <iterator>
 
 namespace vramfit::pytorch {
@@ -14,8 +15,8 @@ constexpr std::uint64_t kRegionUnit = 32 * kMiB;
 }  // namespace
 
 DriverAddresses::DriverAddresses() : lowest_(kTop - kInitialRegion - kRegionUnit) {
-  holes_[kTop - kInitialRegion] = kInitialRegion;
-  holes_[kTop - kInitialRegion - kBelowInitialRegion] = kBelowInitialRegion;
+  holes_ = {{kTop - kInitialRegion, kInitialRegion},
+            {kTop - kInitialRegion - kBelowInitialRegion, kBelowInitialRegion}};
 }
 
 std::uint64_t DriverAddresses::take(std::uint64_t bytes) {
@@ -23,31 +24,35 @@ std::uint64_t DriverAddresses::take(std::uint64_t bytes) {
     first_ = false;
     return kTop;
   }
-  for (auto hole = holes_.begin(); hole != holes_.end(); ++hole) {
-    if (hole->second < bytes) continue;
-    const auto [offset, size] = *hole;
-    holes_.erase(hole);
-    if (size > bytes) holes_[offset + bytes] = size - bytes;
+  const auto hole = std::find_if(holes_.rbegin(), holes_.rend(),
+                                 [bytes](const Hole& h) { return h.bytes >= bytes; });
+  if (hole != holes_.rend()) {
+    const std::uint64_t offset = hole->offset;
+    hole->offset += bytes;
+    hole->bytes -= bytes;
+    if (hole->bytes == 0) holes_.erase(std::next(hole).base());
     return offset;
   }
   const std::uint64_t region = (bytes + kRegionUnit - 1) / kRegionUnit * kRegionUnit;
   lowest_ -= region;
-  if (region > bytes) holes_[lowest_ + bytes] = region - bytes;
+  if (region > bytes) holes_.push_back({lowest_ + bytes, region - bytes});
   return lowest_;
 }
 
 void DriverAddresses::give(std::uint64_t offset, std::uint64_t bytes) {
-  auto hole = holes_.emplace(offset, bytes).first;
-  const auto next = std::next(hole);
-  if (next != holes_.end() && next->first == offset + hole->second) {
-    hole->second += next->second;
-    holes_.erase(next);
+  // Before the first hole that is lower.
+  auto at = std::find_if(holes_.begin(), holes_.end(),
+                         [offset](const Hole& h) { return h.offset < offset; });
+  at = holes_.insert(at, {offset, bytes});
+  if (at != holes_.begin() && std::prev(at)->offset == at->offset + at->bytes) {
+    std::prev(at)->offset = at->offset;
+    std::prev(at)->bytes += at->bytes;
+    at = std::prev(holes_.erase(at));
   }
-  if (hole == holes_.begin()) return;
-  const auto previous = std::prev(hole);
-  if (previous->first + previous->second != offset) return;
-  previous->second += hole->second;
-  holes_.erase(hole);
+  const auto lower = std::next(at);
+  if (lower == holes_.end() || lower->offset + lower->bytes != at->offset) return;
+  lower->bytes += at->bytes;
+  holes_.erase(at);
 }
 
 }  // namespace vramfit::pytorch

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
+#include <vector>
 
 namespace vramfit::pytorch {
 
@@ -18,7 +18,11 @@ class DriverAddresses {
   void give(std::uint64_t offset, std::uint64_t bytes);
 
  private:
-  std::map<std::uint64_t, std::uint64_t> holes_;  ///< offset to bytes
+  struct Hole {
+    std::uint64_t offset;
+    std::uint64_t bytes;
+  };
+  std::vector<Hole> holes_;  ///< by offset, the lowest last
   std::uint64_t lowest_;
   bool first_ = true;
 };

@@ -56,6 +56,9 @@ Attended eager(const AttentionSettings& settings, const Tensor& query, const Ten
 void DynamicCache::update(Tensor& key, Tensor& value, std::size_t index) {
   Layer& layer = layers_[index];
   if (index == 0) length_ += key.size(2);
+  if (sliding_ && !layer.window.defined()) {
+    layer.window = empty(key.context(), {}, ScalarType::Long, Category::Inputs);
+  }
   // torch.cat copies all of it, and the old block goes once the new one is there.
   const auto grown = [&](const Tensor& added) {
     return empty(added.context(), added.sizes().with(2, length_), added.type(), Category::KvCache);

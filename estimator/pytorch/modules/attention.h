@@ -10,7 +10,9 @@ namespace vramfit::pytorch {
 /// DynamicCache: keys and values of every layer, grown by torch.cat. transformers/cache_utils.py.
 class DynamicCache {
  public:
-  explicit DynamicCache(std::int64_t layers) : layers_(static_cast<std::size_t>(layers)) {}
+  /// `sliding`: of layers that know a window, as DynamicSlidingWindowLayer.
+  DynamicCache(std::int64_t layers, bool sliding)
+      : layers_(static_cast<std::size_t>(layers)), sliding_(sliding) {}
 
   std::int64_t length() const { return length_; }
   /// As if so many tokens had been appended one by one; the next update() makes room for them.
@@ -22,8 +24,10 @@ class DynamicCache {
   struct Layer {
     Tensor keys;
     Tensor values;
+    Tensor window;  ///< its size, on the device
   };
   std::vector<Layer> layers_;
+  bool sliding_;
   std::int64_t length_ = 0;
 };
 

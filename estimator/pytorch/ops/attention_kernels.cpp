@@ -63,27 +63,23 @@ Tensor cudnn_attention(const Tensor& query, const Tensor& key, const Tensor& val
     statistics = empty(context, query.sizes().with(3, 1), ScalarType::Float);
   }
   workspace(context, 256);
-  set_history(result, make_node(
-                          context,
-                          [&] {
-                            return [query = Saved(query), key = Saved(key), value = Saved(value),
-                                    mask = Saved(options.mask), output = Saved(result),
-                                    statistics = Saved(statistics), seed = Saved(seed),
-                                    offset = Saved(offset)](Node&, Gradients& grads) -> Gradients {
-                              Context& c = grads[0].context();
-                              c.libraries.use_attention(true);
-                              const Tensor q = query.unpack();
-                              const Tensor k = key.unpack();
-                              const Tensor v = value.unpack();
-                              const Tensor rest[] = {mask.unpack(), output.unpack(),
-                                                     statistics.unpack(), seed.unpack(),
-                                                     offset.unpack()};
-                              Gradients outputs = {like(q), like(k), like(v)};
-                              workspace(c, cudnn_backward_workspace(q, k));
-                              return outputs;
-                            };
-                          },
-                          query, key, value));
+  const auto make_backward = [&] {
+    return [query = Saved(query), key = Saved(key), value = Saved(value),
+            mask = Saved(options.mask), output = Saved(result), statistics = Saved(statistics),
+            seed = Saved(seed), offset = Saved(offset)](Node&, Gradients& grads) -> Gradients {
+      Context& c = grads[0].context();
+      c.libraries.use_attention(true);
+      const Tensor q = query.unpack();
+      const Tensor k = key.unpack();
+      const Tensor v = value.unpack();
+      const Tensor rest[] = {mask.unpack(), output.unpack(), statistics.unpack(), seed.unpack(),
+                             offset.unpack()};
+      Gradients outputs = {like(q), like(k), like(v)};
+      workspace(c, cudnn_backward_workspace(q, k));
+      return outputs;
+    };
+  };
+  set_history(result, make_node(context, make_backward, query, key, value));
   return result;
 }
 
@@ -97,35 +93,30 @@ Tensor flash_attention(const Tensor& query, const Tensor& key, const Tensor& val
       empty(context, {query.size(0), query.size(1), query.size(2)}, ScalarType::Float);
   const Tensor seed = empty(context, {2}, ScalarType::Long);
   const Tensor unused = empty(context, {}, ScalarType::Long);
-  set_history(
-      result,
-      make_node(
-          context,
-          [&] {
-            return [query = Saved(query), key = Saved(key), value = Saved(value),
-                    output = Saved(result), statistics = Saved(statistics), seed = Saved(seed),
-                    unused = Saved(unused)](Node&, Gradients& grads) -> Gradients {
-              Context& c = grads[0].context();
-              c.libraries.use_attention(true);
-              const Tensor q = query.unpack();
-              const Tensor k = key.unpack();
-              const Tensor v = value.unpack();
-              const Tensor rest[] = {output.unpack(), statistics.unpack(), seed.unpack(),
-                                     unused.unpack()};
-              Gradients outputs = {like(q), like(k), like(v)};
-              const std::int64_t rows = round_up(q.size(2), 128);
-              const std::int64_t width = round_up(q.size(3), q.size(3) <= 128 ? 32 : 64);
-              const Tensor sums = workspace(c, q.size(0) * q.size(1) * rows * 4);
-              const Tensor accumulator = workspace(c, q.size(0) * rows * q.size(1) * width * 4);
-              if (k.size(1) != q.size(1)) {
-                const Dims expanded = {k.size(0), k.size(2), q.size(1), k.size(3)};
-                const Tensor keys = empty(c, expanded, k.type(), Category::Workspace);
-                const Tensor values = empty(c, expanded, k.type(), Category::Workspace);
-              }
-              return outputs;
-            };
-          },
-          query, key, value));
+  const auto make_backward = [&] {
+    return [query = Saved(query), key = Saved(key), value = Saved(value), output = Saved(result),
+            statistics = Saved(statistics), seed = Saved(seed),
+            unused = Saved(unused)](Node&, Gradients& grads) -> Gradients {
+      Context& c = grads[0].context();
+      c.libraries.use_attention(true);
+      const Tensor q = query.unpack();
+      const Tensor k = key.unpack();
+      const Tensor v = value.unpack();
+      const Tensor rest[] = {output.unpack(), statistics.unpack(), seed.unpack(), unused.unpack()};
+      Gradients outputs = {like(q), like(k), like(v)};
+      const std::int64_t rows = round_up(q.size(2), 128);
+      const std::int64_t width = round_up(q.size(3), q.size(3) <= 128 ? 32 : 64);
+      const Tensor sums = workspace(c, q.size(0) * q.size(1) * rows * 4);
+      const Tensor accumulator = workspace(c, q.size(0) * rows * q.size(1) * width * 4);
+      if (k.size(1) != q.size(1)) {
+        const Dims expanded = {k.size(0), k.size(2), q.size(1), k.size(3)};
+        const Tensor keys = empty(c, expanded, k.type(), Category::Workspace);
+        const Tensor values = empty(c, expanded, k.type(), Category::Workspace);
+      }
+      return outputs;
+    };
+  };
+  set_history(result, make_node(context, make_backward, query, key, value));
   return result;
 }
 
@@ -143,35 +134,31 @@ Tensor efficient_attention(const Tensor& query, const Tensor& key, const Tensor&
                        ScalarType::Float);
   }
   // Seed and offset of dropout stay on the CPU.
-  set_history(
-      result,
-      make_node(
-          context,
-          [&] {
-            return [query = Saved(query), key = Saved(key), value = Saved(value),
-                    mask = Saved(options.mask), output = Saved(result),
-                    statistics = Saved(statistics)](Node&, Gradients& grads) -> Gradients {
-              Context& c = grads[0].context();
-              const Tensor q = query.unpack();
-              const Tensor k = key.unpack();
-              const Tensor v = value.unpack();
-              const Tensor rest[] = {mask.unpack(), output.unpack(), statistics.unpack()};
-              Gradients outputs = {like(q), like(k), like(v)};
-              Tensor delta;
-              {
-                // delta: the rows' sums of grad * output, then contiguous.
-                const Tensor product = empty(c, q.sizes(), ScalarType::Float, Category::Workspace);
-                const std::int64_t rows = q.size(0) * q.size(1) * q.size(2);
-                const Tensor sums = workspace(c, rows * 4);
-                delta = workspace(c, rows * 4);
-              }
-              // dQ is summed up in fp32, tile by tile (kernel_backward.h, workspace_size).
-              workspace(c, q.size(0) * q.size(1) *
-                               (round_up(q.size(2), 64) * round_up(q.size(3), 32) * 4 + 128));
-              return outputs;
-            };
-          },
-          query, key, value));
+  const auto make_backward = [&] {
+    return [query = Saved(query), key = Saved(key), value = Saved(value),
+            mask = Saved(options.mask), output = Saved(result),
+            statistics = Saved(statistics)](Node&, Gradients& grads) -> Gradients {
+      Context& c = grads[0].context();
+      const Tensor q = query.unpack();
+      const Tensor k = key.unpack();
+      const Tensor v = value.unpack();
+      const Tensor rest[] = {mask.unpack(), output.unpack(), statistics.unpack()};
+      Gradients outputs = {like(q), like(k), like(v)};
+      Tensor delta;
+      {
+        // delta: the rows' sums of grad * output, then contiguous.
+        const Tensor product = empty(c, q.sizes(), ScalarType::Float, Category::Workspace);
+        const std::int64_t rows = q.size(0) * q.size(1) * q.size(2);
+        const Tensor sums = workspace(c, rows * 4);
+        delta = workspace(c, rows * 4);
+      }
+      // dQ is summed up in fp32, tile by tile (kernel_backward.h, workspace_size).
+      workspace(
+          c, q.size(0) * q.size(1) * (round_up(q.size(2), 64) * round_up(q.size(3), 32) * 4 + 128));
+      return outputs;
+    };
+  };
+  set_history(result, make_node(context, make_backward, query, key, value));
   return result;
 }
 

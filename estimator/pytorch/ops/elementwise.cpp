@@ -14,15 +14,13 @@ Tensor like(const Tensor& a, const Tensor& b) {
 /// A unary op whose backward takes the gradient and its input, `work(grad, input)`.
 template <typename Work>
 Tensor saves_input(const Tensor& a, const Work& work) {
-  const Ref<Node> node = make_node(
-      a.context(),
-      [&] {
-        return [saved = Saved(a), work](Node&, Gradients& grads) -> Gradients {
-          const Tensor input = saved.unpack();
-          return {work(grads[0], input)};
-        };
-      },
-      a);
+  const auto make_backward = [&] {
+    return [saved = Saved(a), work](Node&, Gradients& grads) -> Gradients {
+      const Tensor input = saved.unpack();
+      return {work(grads[0], input)};
+    };
+  };
+  const Ref<Node> node = make_node(a.context(), make_backward, a);
   Tensor result = like(a);
   set_history(result, node);
   return result;
@@ -32,25 +30,23 @@ Tensor saves_input(const Tensor& a, const Work& work) {
 template <typename Work>
 Tensor saves_result(const Tensor& a, const Work& work) {
   Tensor result = like(a);
-  set_history(result, make_node(
-                          a.context(),
-                          [&] {
-                            return [saved = Saved(result), work](Node&,
-                                                                 Gradients& grads) -> Gradients {
-                              const Tensor output = saved.unpack();
-                              return {work(grads[0], output)};
-                            };
-                          },
-                          a));
+  const auto make_backward = [&] {
+    return [saved = Saved(result), work](Node&, Gradients& grads) -> Gradients {
+      const Tensor output = saved.unpack();
+      return {work(grads[0], output)};
+    };
+  };
+  set_history(result, make_node(a.context(), make_backward, a));
   return result;
 }
 
 /// A unary op that saves nothing.
 template <typename Work>
 Tensor saves_nothing(const Tensor& a, const Work& work) {
-  const Ref<Node> node = make_node(
-      a.context(),
-      [&] { return [work](Node&, Gradients& grads) -> Gradients { return {work(grads[0])}; }; }, a);
+  const auto make_backward = [&] {
+    return [work](Node&, Gradients& grads) -> Gradients { return {work(grads[0])}; };
+  };
+  const Ref<Node> node = make_node(a.context(), make_backward, a);
   Tensor result = like(a);
   set_history(result, node);
   return result;
@@ -148,28 +144,22 @@ Tensor dropout(const Tensor& a, double p, bool training) {
   if (p == 0 || !training) return a;
   const Tensor mask = empty_for({&a}, ScalarType::Bool);
   Tensor result = like(a);
-  set_history(result, make_node(
-                          a.context(),
-                          [&] {
-                            return [saved = Saved(mask)](Node&, Gradients& grads) -> Gradients {
-                              const Tensor kept = saved.unpack();
-                              return {like(grads[0])};
-                            };
-                          },
-                          a));
+  const auto make_backward = [&] {
+    return [saved = Saved(mask)](Node&, Gradients& grads) -> Gradients {
+      const Tensor kept = saved.unpack();
+      return {like(grads[0])};
+    };
+  };
+  set_history(result, make_node(a.context(), make_backward, a));
   return result;
 }
 
 Tensor to(const Tensor& a, ScalarType type) {
   if (a.type() == type) return a;
-  const Ref<Node> node = make_node(
-      a.context(),
-      [&] {
-        return [from = a.type()](Node&, Gradients& grads) -> Gradients {
-          return {to(grads[0], from)};
-        };
-      },
-      a);
+  const auto make_backward = [&] {
+    return [from = a.type()](Node&, Gradients& grads) -> Gradients { return {to(grads[0], from)}; };
+  };
+  const Ref<Node> node = make_node(a.context(), make_backward, a);
   Tensor result = empty_for({&a}, type);
   set_history(result, node);
   return result;

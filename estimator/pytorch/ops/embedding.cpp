@@ -49,18 +49,15 @@ Tensor sorted_backward(const Tensor& grad, const Dims& weight, std::int64_t coun
 Tensor embedding(const Tensor& weight, const Tensor& indices) {
   // Below so many a kernel without sorting adds up what belongs together.
   constexpr std::int64_t kUnsorted = 3072;
-  const Ref<Node> node = make_node(
-      weight.context(),
-      [&] {
-        return [saved = Saved(indices), weight = weight.sizes()](Node&,
-                                                                 Gradients& grads) -> Gradients {
-          const Tensor& grad = grads[0];
-          const std::int64_t count = saved.unpack().numel();
-          return {count > kUnsorted ? sorted_backward(grad, weight, count)
-                                    : empty(grad.context(), weight, grad.type())};
-        };
-      },
-      weight);
+  const auto make_backward = [&] {
+    return [saved = Saved(indices), weight = weight.sizes()](Node&, Gradients& grads) -> Gradients {
+      const Tensor& grad = grads[0];
+      const std::int64_t count = saved.unpack().numel();
+      return {count > kUnsorted ? sorted_backward(grad, weight, count)
+                                : empty(grad.context(), weight, grad.type())};
+    };
+  };
+  const Ref<Node> node = make_node(weight.context(), make_backward, weight);
   Dims sizes = indices.sizes();
   sizes.push_back(weight.size(1));
   Tensor result = empty(weight.context(), sizes, weight.type());

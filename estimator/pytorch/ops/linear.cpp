@@ -25,43 +25,39 @@ Tensor grad_of_right(const Tensor& grad, const Tensor& left, bool column_major) 
 bool is_column_major(const Tensor& a) { return a.strides()[0] == 1 && a.strides()[1] == a.size(0); }
 
 Tensor mm(const Tensor& a, const Tensor& b) {
-  const Ref<Node> node = make_node(
-      a.context(),
-      [&] {
-        return [left = Saved(b.requires_grad() ? a : Tensor()),
-                right = Saved(a.requires_grad() ? b : Tensor()),
-                column_major = is_column_major(b)](Node& self, Gradients& grads) -> Gradients {
-          const Tensor mat1 = left.unpack();
-          const Tensor mat2 = right.unpack();
-          Gradients result;
-          if (self.wants(1)) result[1] = grad_of_right(grads[0], mat1, column_major);
-          if (self.wants(0)) result[0] = grad_of_left(grads[0], mat2);
-          return result;
-        };
-      },
-      a, b);
+  const auto make_backward = [&] {
+    return [left = Saved(b.requires_grad() ? a : Tensor()),
+            right = Saved(a.requires_grad() ? b : Tensor()),
+            column_major = is_column_major(b)](Node& self, Gradients& grads) -> Gradients {
+      const Tensor mat1 = left.unpack();
+      const Tensor mat2 = right.unpack();
+      Gradients result;
+      if (self.wants(1)) result[1] = grad_of_right(grads[0], mat1, column_major);
+      if (self.wants(0)) result[0] = grad_of_left(grads[0], mat2);
+      return result;
+    };
+  };
+  const Ref<Node> node = make_node(a.context(), make_backward, a, b);
   Tensor result = gemm(a, b);
   set_history(result, node);
   return result;
 }
 
 Tensor bmm(const Tensor& a, const Tensor& b) {
-  const Ref<Node> node = make_node(
-      a.context(),
-      [&] {
-        return [left = Saved(b.requires_grad() ? a : Tensor()),
-                right = Saved(a.requires_grad() ? b : Tensor())](Node& self,
-                                                                 Gradients& grads) -> Gradients {
-          const Tensor mat1 = left.unpack();
-          const Tensor mat2 = right.unpack();
-          Gradients result;
-          // "mat2" before "self".
-          if (self.wants(1)) result[1] = bmm(transpose(mat1, 1, 2), grads[0]);
-          if (self.wants(0)) result[0] = bmm(grads[0], transpose(mat2, 1, 2));
-          return result;
-        };
-      },
-      a, b);
+  const auto make_backward = [&] {
+    return [left = Saved(b.requires_grad() ? a : Tensor()),
+            right = Saved(a.requires_grad() ? b : Tensor())](Node& self,
+                                                             Gradients& grads) -> Gradients {
+      const Tensor mat1 = left.unpack();
+      const Tensor mat2 = right.unpack();
+      Gradients result;
+      // "mat2" before "self".
+      if (self.wants(1)) result[1] = bmm(transpose(mat1, 1, 2), grads[0]);
+      if (self.wants(0)) result[0] = bmm(grads[0], transpose(mat2, 1, 2));
+      return result;
+    };
+  };
+  const Ref<Node> node = make_node(a.context(), make_backward, a, b);
   Tensor result = empty(a.context(), {a.size(0), a.size(1), b.size(2)}, a.type());
   a.context().cublas.use(a.context());
   set_history(result, node);
@@ -92,23 +88,21 @@ Tensor addmm(const Tensor& bias_in, const Tensor& a_in, const Tensor& b_in) {
   const Tensor b = context.autocast.lower(b_in);
   const Tensor a = context.autocast.lower(a_in);
   const Tensor bias = context.autocast.lower(bias_in);
-  const Ref<Node> node = make_node(
-      context,
-      [&] {
-        return [left = Saved(b.requires_grad() ? a : Tensor()),
-                right = Saved(a.requires_grad() ? b : Tensor()),
-                column_major = is_column_major(b)](Node& self, Gradients& grads) -> Gradients {
-          const Tensor mat1 = left.unpack();
-          const Tensor mat2 = right.unpack();
-          Gradients result;
-          // "mat1", "mat2", "self"; the engine sums the bias's over the rows.
-          if (self.wants(1)) result[1] = grad_of_left(grads[0], mat2);
-          if (self.wants(2)) result[2] = grad_of_right(grads[0], mat1, column_major);
-          if (self.wants(0)) result[0] = grads[0];
-          return result;
-        };
-      },
-      bias, a, b);
+  const auto make_backward = [&] {
+    return [left = Saved(b.requires_grad() ? a : Tensor()),
+            right = Saved(a.requires_grad() ? b : Tensor()),
+            column_major = is_column_major(b)](Node& self, Gradients& grads) -> Gradients {
+      const Tensor mat1 = left.unpack();
+      const Tensor mat2 = right.unpack();
+      Gradients result;
+      // "mat1", "mat2", "self"; the engine sums the bias's over the rows.
+      if (self.wants(1)) result[1] = grad_of_left(grads[0], mat2);
+      if (self.wants(2)) result[2] = grad_of_right(grads[0], mat1, column_major);
+      if (self.wants(0)) result[0] = grads[0];
+      return result;
+    };
+  };
+  const Ref<Node> node = make_node(context, make_backward, bias, a, b);
   Tensor result = empty(context, {a.size(0), b.size(1)}, a.type());
   context.cublas.use_lt(context);  // the bias is an epilogue of cuBLASLt's
   set_history(result, node);

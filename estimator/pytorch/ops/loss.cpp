@@ -9,15 +9,13 @@ namespace {
 
 Tensor log_softmax(const Tensor& x) {
   const Tensor result = empty(x.context(), x.sizes(), x.type());
-  set_history(result, make_node(
-                          x.context(),
-                          [&] {
-                            return [saved = Saved(result)](Node&, Gradients& grads) -> Gradients {
-                              const Tensor output = saved.unpack();
-                              return {empty(grads[0].context(), output.sizes(), output.type())};
-                            };
-                          },
-                          x));
+  const auto make_backward = [&] {
+    return [saved = Saved(result)](Node&, Gradients& grads) -> Gradients {
+      const Tensor output = saved.unpack();
+      return {empty(grads[0].context(), output.sizes(), output.type())};
+    };
+  };
+  set_history(result, make_node(x.context(), make_backward, x));
   return result;
 }
 
@@ -26,19 +24,15 @@ Tensor nll_loss(const Tensor& x, const Tensor& target) {
   Context& context = x.context();
   const Tensor result = empty(context, {}, x.type());
   const Tensor total_weight = empty(context, {}, x.type());
-  set_history(result, make_node(
-                          context,
-                          [&] {
-                            return [self_ = Saved(x), target = Saved(target),
-                                    total_weight = Saved(total_weight)](
-                                       Node&, Gradients& grads) -> Gradients {
-                              const Tensor input = self_.unpack();
-                              const Tensor kept[] = {target.unpack(), total_weight.unpack()};
-                              return {empty(grads[0].context(), input.sizes(),
-                                            input.type())};  // zeros, then one a row
-                            };
-                          },
-                          x));
+  const auto make_backward = [&] {
+    return [self_ = Saved(x), target = Saved(target), total_weight = Saved(total_weight)](
+               Node&, Gradients& grads) -> Gradients {
+      const Tensor input = self_.unpack();
+      const Tensor kept[] = {target.unpack(), total_weight.unpack()};
+      return {empty(grads[0].context(), input.sizes(), input.type())};  // zeros, then one a row
+    };
+  };
+  set_history(result, make_node(context, make_backward, x));
   return result;
 }
 

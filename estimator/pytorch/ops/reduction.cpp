@@ -57,14 +57,12 @@ GlobalReduce reduce_rows(const Context& context, std::int64_t rows, std::int64_t
 }  // namespace
 
 Tensor mean_last(const Tensor& a) {
-  const Ref<Node> node = make_node(
-      a.context(),
-      [&] {
-        return [from = a.sizes()](Node&, Gradients& grads) -> Gradients {
-          return {mul_scalar(expand(grads[0], from))};  // grad.expand(sizes) / n
-        };
-      },
-      a);
+  const auto make_backward = [&] {
+    return [from = a.sizes()](Node&, Gradients& grads) -> Gradients {
+      return {mul_scalar(expand(grads[0], from))};  // grad.expand(sizes) / n
+    };
+  };
+  const Ref<Node> node = make_node(a.context(), make_backward, a);
   Tensor result = empty(a.context(), a.sizes().with(-1, 1), a.type());
   set_history(result, node);
   return result;

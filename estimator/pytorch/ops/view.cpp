@@ -14,9 +14,10 @@ namespace {
 /// A view made by an op of autograd, with the backward `undo(grad)`.
 template <typename Undo>
 Tensor view(const Tensor& a, const Dims& sizes, const Dims& strides, const Undo& undo) {
-  const Ref<Node> node = make_node(
-      a.context(),
-      [&] { return [undo](Node&, Gradients& grads) -> Gradients { return {undo(grads[0])}; }; }, a);
+  const auto make_backward = [&] {
+    return [undo](Node&, Gradients& grads) -> Gradients { return {undo(grads[0])}; };
+  };
+  const Ref<Node> node = make_node(a.context(), make_backward, a);
   Tensor result = as_strided(a, sizes, strides);
   result.impl()->is_view = true;
   set_history(result, node);
@@ -104,9 +105,10 @@ Tensor slice(const Tensor& a, int dim, std::int64_t length) {
 }
 
 Tensor clone(const Tensor& a) {
-  const Ref<Node> node = make_node(
-      a.context(), [&] { return [](Node&, Gradients& grads) -> Gradients { return {grads[0]}; }; },
-      a);
+  const auto make_backward = [&] {
+    return [](Node&, Gradients& grads) -> Gradients { return {grads[0]}; };
+  };
+  const Ref<Node> node = make_node(a.context(), make_backward, a);
   Tensor result = empty(a.context(), a.sizes(), a.type());
   set_history(result, node);
   return result;
@@ -117,17 +119,15 @@ Tensor contiguous(const Tensor& a) { return a.is_contiguous() ? a : clone(a); }
 Tensor cat(const Tensor& a, const Tensor& b, int dim) {
   const std::int64_t length_a = a.size(dim);
   const std::int64_t length_b = b.size(dim);
-  const Ref<Node> node = make_node(
-      a.context(),
-      [&] {
-        return [=](Node& self, Gradients& grads) -> Gradients {
-          Gradients result;
-          if (self.wants(0)) result[0] = slice(grads[0], dim, length_a);
-          if (self.wants(1)) result[1] = slice(grads[0], dim, length_b);
-          return result;
-        };
-      },
-      a, b);
+  const auto make_backward = [&] {
+    return [=](Node& self, Gradients& grads) -> Gradients {
+      Gradients result;
+      if (self.wants(0)) result[0] = slice(grads[0], dim, length_a);
+      if (self.wants(1)) result[1] = slice(grads[0], dim, length_b);
+      return result;
+    };
+  };
+  const Ref<Node> node = make_node(a.context(), make_backward, a, b);
   Tensor result =
       empty(a.context(), a.sizes().with(dim, length_a + length_b), promote(a.type(), b.type()));
   set_history(result, node);
@@ -136,14 +136,12 @@ Tensor cat(const Tensor& a, const Tensor& b, int dim) {
 
 std::array<Tensor, 3> split3(const Tensor& a, int dim) {
   const Dims sizes = a.sizes().with(dim, a.size(dim) / 3);
-  const Ref<Node> node = make_node(
-      a.context(),
-      [&] {
-        return [whole = a.sizes()](Node&, Gradients& grads) -> Gradients {
-          return {empty(grads[0].context(), whole, grads[0].type())};
-        };
-      },
-      a);
+  const auto make_backward = [&] {
+    return [whole = a.sizes()](Node&, Gradients& grads) -> Gradients {
+      return {empty(grads[0].context(), whole, grads[0].type())};
+    };
+  };
+  const Ref<Node> node = make_node(a.context(), make_backward, a);
   std::array<Tensor, 3> parts;
   for (int i = 0; i < 3; ++i) {
     Tensor& part = parts[static_cast<std::size_t>(i)];

@@ -140,7 +140,7 @@ def test_both_sides_are_printed_and_kept(machine, capsys):
     assert "compile" not in gpt2
     assert gpt2["vramfit"]["command"] == (
         f"build/bench --device=cuda '--benchmark_filter=^{GPT2}$' --model=gpt2-124m "
-        "--precision=bf16 --optimizer=adamw-master --batch=64 --seq=1024"
+        "--precision=bf16 --optimizer=adamw-master --batch=64 --seq=1024 --speed-seconds=5"
     )
     assert gpt2["eager"]["command"] == (
         "python3 scripts/compare/pytorch_side.py --config=data/models/gpt2-124m/config.json "

@@ -1,4 +1,4 @@
-"""A training step op by op, each beside the time that no device with the same rates can beat."""
+"""A training step op by op, each beside the time it takes where the device's rates alone count."""
 
 from dataclasses import dataclass
 

@@ -16,6 +16,7 @@ from typing import Any
 
 from compare.cases import Case
 
+TIMED_SECONDS = 5  # of our steps: as many as PyTorch's eight, or more
 SECONDS = 240  # for one side; torch.compile takes a minute of them for 7B
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -104,6 +105,7 @@ class Sides:
             f"--optimizer={case.optimizer}",
             f"--batch={case.batch}",
             f"--seq={case.seq}",
+            f"--speed-seconds={TIMED_SECONDS}",
         ]
         files = [
             f"--gemm-algorithms={self._algorithms}",

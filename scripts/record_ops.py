@@ -1,10 +1,10 @@
 """Record which tensors a training step of transformers makes, op by op, without a GPU.
 
 Runs steps of a case of data/reference/measure_pytorch.py under FakeTensorMode: shapes without
-memory. A dispatch mode sees every ATen op below autograd; weak references to storages tell when each
-is freed. What is recorded is thereby PyTorch's own order of allocations and frees: what to read
-before a family or an op is added to estimator/pytorch. Two things differ from a card: what kernels
-allocate within is not seen, and gradients of fake tensors are never added in place.
+memory. A dispatch mode sees every ATen op below autograd; weak references to storages tell when
+each is freed. What is recorded is thereby PyTorch's own order of allocations and frees: what to
+read before a family or an op is added to estimator/pytorch. Two things differ from a card: what
+kernels allocate within is not seen, and gradients of fake tensors are never added in place.
 
 The engine does not run backward on a cuda device that is not there, so the device is the CPU, made
 to take the decisions of a card: which attention kernel, which form of the optimizer.
@@ -58,7 +58,7 @@ class Recorder(TorchDispatchMode):
         return out
 
 
-def attention(
+def attention(  # noqa: PLR0917 (PyTorch's own signature)
     q, k, v, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False
 ):
     """scaled_dot_product_attention as a card since Ampere runs it, cuDNN apart."""

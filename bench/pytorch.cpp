@@ -1,10 +1,10 @@
 #include "bench/pytorch.h"
 
 #include <algorithm>
-#include <string>
+#include <optional>
 
-#include "estimator/search.h"
-#include "model/transformer/sizes.h"
+#include "estimator/estimate.h"
+#include "estimator/largest.h"
 
 namespace vramfit::bench {
 namespace {
@@ -16,28 +16,27 @@ pytorch::AttentionKind attention_of(AttentionForm form) {
 
 pytorch::OptimizerKind optimizer_of(const OptimizerKind& ours) {
   using Kind = pytorch::OptimizerKind;
-  if (ours.rule == OptimizerKind::Rule::Sgd)
-    return ours.moments > 0 ? Kind::SgdMomentum : Kind::Sgd;
+  const Kind sgd = ours.moments > 0 ? Kind::SgdMomentum : Kind::Sgd;
+  if (ours.rule == OptimizerKind::Rule::Sgd) return sgd;
   return ours.master || ours.moments_as_weights ? Kind::AdamWFused : Kind::AdamW;
 }
 
-/// The row's card, however much it has.
-pytorch::Gpu gpu_of(const Case& c) {
-  pytorch::Gpu gpu;
-  gpu.arch = c.arch();
-  return gpu;
+void count(Counters& counters, const Estimate& estimate) {
+  RunReport run;
+  run.peak = estimate.peak;
+  run.reserved = estimate.levels.reserved;
+  run.stages = estimate.stages;
+  count_run(counters, "pytorch", run);
+  counters.set("pytorch_device_used", estimate.levels.device_used);
 }
 
-void count(Counters& counters, const RunReport& report) {
-  count_run(counters, "pytorch", report);
-  std::uint64_t used = 0;
-  for (const StageRecord& stage : report.stages) used = std::max(used, stage.device_used);
-  counters.set("pytorch_device_used", used);
-}
-
-/// Whether PyTorch's runtime has what the row asks for.
-bool answers(const Case& c, DType precision) {
-  return c.card != nullptr && precision != DType::Fp64;
+/// Nothing where there is no card, or PyTorch has no such weights.
+std::optional<Request> ask(const Case& c, const Workload& workload) {
+  if (c.card == nullptr || precision_of(workload) == DType::Fp64) return std::nullopt;
+  Request request{*c.config, workload, budget_of(*c.card)};
+  request.budget.arch = c.arch();
+  std::visit([&](const auto& options) { request.pytorch = in_pytorch(options); }, workload);
+  return request;
 }
 
 }  // namespace
@@ -65,27 +64,16 @@ pytorch::GenerationOptions in_pytorch(const GenerationOptions& ours) {
 }
 
 void count_pytorch(Counters& counters, const Case& c, const Workload& workload) {
-  if (!answers(c, precision_of(workload))) return;
-  const pytorch::Gpu gpu = gpu_of(c);
-  count(counters,
-        std::visit(
-            [&](const auto& options) { return pytorch::run(gpu, *c.config, in_pytorch(options)); },
-            workload));
+  if (const auto request = ask(c, workload)) count(counters, estimate(*request));
 }
 
-void count_pytorch_cliff(Counters& counters, const Case& c, const TrainingOptions& ours) {
-  if (!answers(c, ours.precision)) return;
-  pytorch::TrainingOptions options = in_pytorch(ours);
-  pytorch::Gpu card = gpu_of(c);
-  card.allocator_capacity = c.capacity();
-  const auto fits = [&](std::int64_t batch) {
-    options.batch = batch;
-    return !pytorch::run(card, *c.config, options).missing;
-  };
-  const std::int64_t largest = largest_that_fits(fits, kMaxBatch);
+void count_pytorch_cliff(Counters& counters, const Case& c, const TrainingOptions& options) {
+  auto request = ask(c, options);
+  if (!request) return;
+  const std::int64_t largest = largest_batch(*request);
   counters.set("pytorch_max_batch", static_cast<double>(largest));
-  options.batch = std::max(largest, std::int64_t{1});
-  count(counters, pytorch::run(gpu_of(c), *c.config, options));
+  set_batch(*request, std::max(largest, std::int64_t{1}));
+  count(counters, estimate(*request));
 }
 
 }  // namespace vramfit::bench

@@ -1,10 +1,12 @@
 """`fit --runtime pytorch` against every measured case of data/reference."""
 
 import pytest
-from built import fit
+from built import ROOT, fit
+from vramfit_plots.accuracy import tables
 from vramfit_plots.accuracy.bounds import BOUNDS
 from vramfit_plots.accuracy.comparison import Comparison, compare
 from vramfit_plots.files import data_dir
+from vramfit_plots.tables.table import markdown_fragment
 
 
 @pytest.fixture(scope="module")
@@ -13,13 +15,22 @@ def comparison() -> Comparison:
 
 
 @pytest.mark.parametrize("bound", BOUNDS, ids=lambda bound: f"{bound.figure}: {bound.text}")
-def test_predictions_are_as_good_as_they_have_been(comparison, bound):
+def test_predictions_are_within_what_is_asked(comparison, bound):
     figures = comparison.figures[comparison.figures["kind"] == bound.figure]
     worst = figures.loc[figures["error"].abs().idxmax()]
     assert bound.kept(figures["error"]), (
         f"{bound.value(figures['error']):+.2%}; worst: {comparison.cases[worst.case].title}, "
         f"{worst.stage}: predicted {worst.predicted:,}, measured {worst.measured:,}"
     )
+
+
+@pytest.mark.parametrize("key", ["accuracy", "accuracy_formulas"])
+def test_the_readme_shows_these_figures(comparison, key):
+    table = next(table for table in tables.build(comparison) if table.key == key)
+    shown = (ROOT / "README.md").read_text()
+    rows = [line for line in markdown_fragment(table).splitlines() if line.startswith("|")]
+    for row in rows:
+        assert row in shown, f"take it from build/accuracy/{key}.md"
 
 
 def test_models_have_the_parameters_that_were_counted(comparison):

@@ -58,6 +58,14 @@ def test_each_point_of_an_inference_is_a_case(tmp_path):
     assert flags_of(tmp_path, known.inference())[0][-2:] == ["--generate", "1"]
 
 
+def test_a_prompt_that_likely_holds_padding_is_asked_so(tmp_path):
+    """Tokens are drawn from 0 to 999, and 0 is padding."""
+    line = known.inference()
+    line["result"]["points"][0]["s"] = 692
+    line["result"]["points"][1] |= {"b": 1, "s": 693}
+    assert ["--padded" in case for case in flags_of(tmp_path, line)] == [False, True]
+
+
 def test_every_file_counts_and_cases_that_did_not_complete_do_not(tmp_path):
     folder = folder_of(tmp_path, known.training())
     failed = {"case": known.training()["case"], "result": {"oom": "CUDA out of memory"}}
@@ -153,7 +161,7 @@ def test_tables_hold_every_case_and_stage(tmp_path):
     assert len(built["accuracy_stages"].rows) == 3 + 2 * 2
     assert built["accuracy_max_batch"].rows[0][1:] == ["3", "2"]
     met = {row[0].split("\n")[0]: row[-1] for row in built["accuracy"].rows}
-    assert met.pop("largest batch") == "0 of 1"
+    assert met.pop("largest batch") == "not the worst"
     assert set(met.values()) == {"yes"}
     for table in built.values():
         assert all(len(row) == len(table.headings) for row in table.rows), table.key

@@ -19,6 +19,8 @@ LEVELS = {
 PEAKS = ("peak", "reserved", "device_used")
 LOADED = "loaded"
 GENERATED = "generate"
+# measure_pytorch.py draws tokens from 0 to 999, and tells generate() that 0 is padding.
+_TOKENS = 1000
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,13 @@ class Case:
     @property
     def new_tokens(self) -> int:
         return self.setting.get("new_tokens", 1)
+
+    @property
+    def padded(self) -> bool:
+        """Whether a prompt is likely to hold padding, which makes transformers build a mask."""
+        if self.training or self.batch is None:
+            return False
+        return 1 - (1 - 1 / _TOKENS) ** (self.batch * self.seq) > 0.5
 
     @property
     def allocator_cap(self) -> int | None:

@@ -21,7 +21,7 @@ PEAK_KINDS = {
 BY_STAGE = "allocated by stage"
 ALLOCATED = ("after", "peak")
 LARGEST = "largest batch"
-KINDS = (*PEAK_KINDS.values(), BY_STAGE, LARGEST)
+KINDS = (PEAK_KINDS["peak"], BY_STAGE, PEAK_KINDS["reserved"], PEAK_KINDS["device_used"], LARGEST)
 
 
 @dataclass(frozen=True)

@@ -45,6 +45,7 @@ def flags(case: Case) -> list[str]:
         result += ["--train", "--optimizer", _OPTIMIZERS[setting["opt"]]]
     else:
         result += ["--generate", str(case.new_tokens)]
+        result += ["--padded"] if case.padded else []
     if setting.get("amp"):
         result += ["--autocast", setting["amp"]]
     if setting.get("attn"):

@@ -27,8 +27,6 @@ def _error(value: float) -> str:
 
 def _spread(errors: pd.Series) -> list[str]:
     """The median of what it is off by, the worst, and the lowest."""
-    if errors.empty:
-        return [MISSING] * 3
     worst = errors.loc[errors.abs().idxmax()]
     return [percent(errors.abs().median(), 2, signed=False), _error(worst), _error(errors.min())]
 
@@ -36,32 +34,39 @@ def _spread(errors: pd.Series) -> list[str]:
 def _verdict(kind: str, errors: pd.Series) -> list[str]:
     """What is asked of this kind, and how it is met."""
     bounds = [bound for bound in BOUNDS if bound.figure == kind]
-    if not bounds or errors.empty:
-        return [MISSING, MISSING]
-    kept = sum(bound.kept(errors) for bound in bounds)
+    missed = [bound.words for bound in bounds if not bound.kept(errors)]
     asked = "; ".join(bound.text for bound in bounds)
-    return [asked, "yes" if kept == len(bounds) else f"{kept} of {len(bounds)}"]
+    return [asked, f"not the {', '.join(missed)}" if missed else "yes"]
 
 
 def _in_all(comparison: Comparison) -> Table:
     rows = []
-    for source in comparison.sources:
-        for kind in KINDS:
+    for kind in KINDS:
+        for source in comparison.sources:
             errors = comparison.errors(kind, source)
             if not errors.empty:
-                counted = [number(len(errors)), *_spread(errors), *_verdict(kind, errors)]
-                rows.append([f"{kind}\n{source}", *counted])
+                counted = [number(len(errors)), number((errors == 0).sum()), *_spread(errors)]
+                rows.append([f"{kind}\n{source}", *counted, *_verdict(kind, errors)])
     return Table(
         key="accuracy",
         title="What PyTorch takes: how near the predictions come",
-        headings=["figure", "how many", "median error", "worst", "lowest", "asked for", "met"],
+        headings=[
+            "figure",
+            "how many",
+            "equal",
+            "median error",
+            "worst",
+            "lowest",
+            "asked for",
+            "met",
+        ],
         rows=rows,
         caption=caption(
             comparison,
             f"An error is predicted / measured {MINUS} 1. Peaks are over all steps; by stage are "
             "what is allocated when a stage ends, and the peak in it.",
         ),
-        text_columns=frozenset({5, 6}),
+        text_columns=frozenset({6, 7}),
     )
 
 
@@ -172,4 +177,4 @@ def _largest_batches(comparison: Comparison) -> Table:
 
 def build(comparison: Comparison) -> list[Table]:
     parts = (_in_all, _beside_formulas, _largest_batches, _by_case, _by_stage)
-    return [part(comparison) for part in parts]
+    return [table for part in parts if (table := part(comparison)).rows]

@@ -32,6 +32,7 @@ class Sampler {
     sums = longs(context, prompt.sizes());                            // - 1
     prompt_positions_ = positions_ = longs(context, prompt.sizes());  // masked_fill
     unfinished_ = longs(context, {batch_});
+    if (batch_ > 1) has_right_padding_ = empty(context, {}, ScalarType::Bool, Category::Inputs);
   }
 
   /// As if so many tokens had been generated.
@@ -85,7 +86,8 @@ class Sampler {
   Tensor mask_;
   Tensor positions_;
   Tensor unfinished_;
-  Tensor next_logits_;  ///< fp32, until the next ones take their place
+  Tensor has_right_padding_;  ///< the answer to a check that batches get
+  Tensor next_logits_;        ///< fp32, until the next ones take their place
 };
 
 }  // namespace

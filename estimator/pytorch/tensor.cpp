@@ -6,7 +6,7 @@
 
 #include "estimator/pytorch/autograd.h"
 #include "estimator/pytorch/context.h"
-#include "model/errors.h"
+#include "model/checked.h"
 
 namespace vramfit::pytorch {
 namespace {
@@ -30,16 +30,6 @@ class Recycler {
   std::vector<void*> free_;
 };
 
-/// Sizes may be absurd as a whole where each of them is in its range.
-void require_addressable(const Dims& sizes, ScalarType type) {
-  constexpr double kMost = 1e18;
-  auto bytes = static_cast<double>(element_size(type));
-  for (int i = 0; i < sizes.rank(); ++i) bytes *= static_cast<double>(sizes[i]);
-  if (bytes > kMost) {
-    throw BadInput("sizes: more than 2^60 bytes are needed; a smaller batch, seq or model");
-  }
-}
-
 template <typename T>
 Recycler<T>& recycler() {
   static thread_local Recycler<T> instance;
@@ -60,7 +50,9 @@ Dims Dims::with(int dim, std::int64_t value) const {
 
 std::int64_t Dims::product() const {
   std::int64_t result = 1;
-  for (int i = 0; i < rank_; ++i) result *= values_[static_cast<std::size_t>(i)];
+  for (int i = 0; i < rank_; ++i) {
+    result = checked_multiply(result, values_[static_cast<std::size_t>(i)]);
+  }
   return result;
 }
 
@@ -73,7 +65,7 @@ Dims contiguous_strides(const Dims& sizes) {
   std::int64_t stride = 1;
   for (int i = sizes.rank() - 1; i >= 0; --i) {
     strides[i] = stride;
-    stride *= std::max<std::int64_t>(sizes[i], 1);
+    stride = checked_multiply(stride, std::max<std::int64_t>(sizes[i], 1));
   }
   return strides;
 }
@@ -125,8 +117,8 @@ Tensor empty_strided(Context& context, const Dims& sizes, const Dims& strides, S
   impl->sizes = sizes;
   impl->strides = strides;
   impl->type = type;
-  require_addressable(sizes, type);
-  const auto bytes = static_cast<std::uint64_t>(sizes.product() * element_size(type));
+  const auto bytes =
+      static_cast<std::uint64_t>(checked_multiply(sizes.product(), element_size(type)));
   impl->storage = Ref<Storage>(new Storage(context, category, bytes));
   return Tensor(std::move(impl));
 }

@@ -108,13 +108,21 @@ Tensor CausalLm::forward(const Tensor& ids, const Step& step) const {
 void CausalLm::add_lora(std::int64_t rank, const std::vector<std::string>& targets) {
   lora_ = true;
   for (const Tensor& parameter : trainable()) parameter.impl()->requires_grad = false;
+  std::vector<Lora*> adapters;
   for (const auto& layer : layers_) {
     for (const NamedLinear& projection : layer->projections()) {
       if (std::find(targets.begin(), targets.end(), projection.name) == targets.end()) continue;
       Linear& linear = *projection.linear;
-      // autocast_adapter_dtype: 16-bit adapters are kept in fp32.
-      linear.lora = Lora{parameter(context_, {rank, linear.in()}, ScalarType::Float),
-                         parameter(context_, {linear.out(), rank}, ScalarType::Float)};
+      linear.lora = Lora{parameter(context_, {rank, linear.in()}, settings_.type),
+                         parameter(context_, {linear.out(), rank}, settings_.type)};
+      adapters.push_back(&*linear.lora);
+    }
+  }
+  if (!is_half(settings_.type)) return;
+  // cast_adapter_dtype: adapters of 16-bit models are kept in fp32.
+  for (Lora* adapter : adapters) {
+    for (Tensor* weight : {&adapter->a, &adapter->b}) {
+      *weight = parameter(context_, weight->sizes(), ScalarType::Float);
     }
   }
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "model/checked.h"
+
 namespace vramfit::pytorch {
 namespace {
 
@@ -65,7 +67,7 @@ Tensor empty_for(std::initializer_list<const Tensor*> operands, ScalarType type)
   for (int i = 0; i < rank; ++i) {
     const int dim = order[static_cast<std::size_t>(i)];
     strides[dim] = stride;
-    stride *= sizes[dim];
+    stride = checked_multiply(stride, sizes[dim]);
   }
   return empty_strided(first.context(), sizes, strides, type);
 }

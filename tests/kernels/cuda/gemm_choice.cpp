@@ -18,6 +18,7 @@ namespace vramfit {
 namespace {
 
 constexpr int kAll = 512;
+constexpr int kRounds = 5;
 constexpr double kAllowed = 1.03;
 
 /// A linear layer of a row of data/measure.json.
@@ -128,15 +129,26 @@ class Contest {
         all.push_back(algorithm);
       }
     }
-    double best = 1e9;
+    double best = 0;
+    std::function<void()> best_run;
     for (const cublasLtMatmulAlgo_t& algorithm : all) {
-      best = std::min(best, clock([&] {
-                        check(problem.run(handle_, gemm, algorithm, workspace, stream_),
-                              "cublasLtMatmul");
-                      }));
+      const auto run = [&, algorithm] {
+        check(problem.run(handle_, gemm, algorithm, workspace, stream_), "cublasLtMatmul");
+      };
+      const double time = clock(run);
+      if (best_run != nullptr && time >= best) continue;
+      best = time;
+      best_run = run;
     }
+    // In turn: the GPU's clock moves by more than they differ.
     GemmRunner runner(stream_, {false, true, ""});
-    const double chosen = clock([&] { runner.run(gemm, workspace); });
+    double chosen = 0;
+    for (int round = 0; round < kRounds; ++round) {
+      const double of_best = clock(best_run);
+      const double of_chosen = clock([&] { runner.run(gemm, workspace); });
+      best = round == 0 ? of_best : std::min(best, of_best);
+      chosen = round == 0 ? of_chosen : std::min(chosen, of_chosen);
+    }
     std::printf("%-16s %-8s chosen %8.1f us, best of %2zu %8.1f us, ratio %.3f\n", layer, pass,
                 chosen * 1e3, all.size(), best * 1e3, chosen / best);
     return chosen / best;

@@ -76,8 +76,8 @@ def load_inputs(
     fit: Path | None = None,
 ) -> Inputs:
     """`measured` is a run on a GPU, to be set beside the other; `comparison` one with PyTorch on
-    the same card; `fit` the program to hold against PyTorch. Throws BadInputError that names the file
-    or folder where something is not as it should be."""
+    the same card; `fit` the program to hold against PyTorch. Throws BadInputError that names the
+    file or folder where something is not as it should be."""
     run = load_run(run_path)
     if measured is not None:
         run = beside(load_run(measured), run)

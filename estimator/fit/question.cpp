@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include "estimator/models.h"
+#include "estimator/pytorch/modules/causal_lm.h"
 #include "estimator/quantity.h"
 #include "model/config/hugging_face.h"
 #include "model/errors.h"
@@ -84,7 +85,11 @@ ModelConfig model_of(const Options& o) {
 /// A model with fewer positions than the default sequence has is asked about all of them.
 void shorten_default_seq(Request& request) {
   const std::int64_t limit = seq_limit(request);
-  if (limit < 1 || limit >= seq_of(request)) return;
+  if (limit >= seq_of(request)) return;
+  if (limit < 1) {
+    throw BadInput("generate: leaves no room for a prompt within the positions that " +
+                   request.model.name + " takes; fewer new tokens");
+  }
   set_seq(request, limit);
   ModelConfig& model = request.model;
   model.notes.push_back("seq " + std::to_string(limit) + ": as long as " + model.name + " takes");
@@ -113,11 +118,17 @@ Workload workload_of(const Options& o) {
   return options;
 }
 
-std::vector<std::string> names_of(const std::string& list) {
+/// PEFT's target_modules: names, or "all-linear".
+std::vector<std::string> lora_targets(const std::string& typed, const ModelConfig& model) {
+  if (typed == "all-linear") return pytorch::projection_names(model);
   std::vector<std::string> names;
-  std::istringstream text(list);
-  for (std::string name; std::getline(text, name, ',');) names.push_back(name);
-  if (names.empty()) throw BadInput("lora-targets: is empty; names such as q_proj,v_proj");
+  std::istringstream text(typed + ",");
+  for (std::string name; std::getline(text, name, ',');) {
+    if (name.empty()) {
+      throw BadInput("lora-targets: a name is missing; such as q_proj,v_proj, or all-linear");
+    }
+    names.push_back(name);
+  }
   return names;
 }
 
@@ -134,8 +145,8 @@ pytorch::TrainingOptions pytorch_training_of(const Options& o, const ModelConfig
   options.checkpoint = o.checkpoint.has_value();
   if (o.lora) {
     options.lora = pytorch::LoraOptions{
-        parse_whole("lora", *o.lora),
-        o.lora_targets ? names_of(*o.lora_targets) : pytorch::default_lora_targets(model.family)};
+        parse_whole("lora", *o.lora), o.lora_targets ? lora_targets(*o.lora_targets, model)
+                                                     : pytorch::default_lora_targets(model.family)};
   }
   return options;
 }

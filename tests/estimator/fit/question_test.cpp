@@ -65,6 +65,15 @@ TEST(Question, TrainingInPytorchTakesEveryFlag) {
   EXPECT_EQ(options.lora->targets, (std::vector<std::string>{"q_proj", "o_proj"}));
 }
 
+TEST(Question, AllLinearIsEveryProjection) {
+  Options o = ask();
+  o.train = true;
+  o.lora = "8";
+  o.lora_targets = "all-linear";
+  const Request request = only_request(o);
+  EXPECT_EQ(std::get<pytorch::TrainingOptions>(*request.pytorch).lora->targets.size(), 7U);
+}
+
 TEST(Question, LoraTargetsArePefts) {
   Options o = ask();
   o.train = true;

@@ -1,6 +1,7 @@
 #include "tests/estimator/pytorch/cases.h"
 
 #include <fstream>
+#include <stdexcept>
 
 #include "estimator/cards.h"
 #include "model/config/hugging_face.h"
@@ -13,6 +14,7 @@ std::vector<Json> read_lines(const std::string& path) {
   std::ifstream file(path);
   std::vector<Json> lines;
   for (std::string line; std::getline(file, line);) lines.push_back(Json::parse(line));
+  if (lines.empty()) throw std::runtime_error(path + ": cannot be read, or is empty");
   return lines;
 }
 

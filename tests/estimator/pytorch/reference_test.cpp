@@ -30,6 +30,7 @@ class Errors {
   double worst() const {
     return sizes_.empty() ? -1 : *std::max_element(sizes_.begin(), sizes_.end());
   }
+  std::size_t count() const { return sizes_.size(); }
   double lowest() const { return lowest_; }
   const std::string& worst_title() const { return worst_title_; }
 
@@ -45,12 +46,13 @@ struct Levels {
   std::uint64_t device_used = 0;
 };
 
-TEST(Reference, TrainingIsPredictedWithinTheBounds) {
+/// Of all training cases of a file.
+void expect_training_within_bounds(const std::string& file, std::size_t cases) {
   Errors peak;
   Errors reserved;
   Errors device_used;
   Errors stage_after;
-  for (const Json& row : read_lines(VRAMFIT_REFERENCE "/pytorch_single_gpu.jsonl")) {
+  for (const Json& row : read_lines(VRAMFIT_REFERENCE "/" + file)) {
     if (!row.contains("case") || row.at("case").at("mode") != "train") continue;
     const Json& test_case = row.at("case");
     const std::string title = title_of(test_case);
@@ -71,6 +73,7 @@ TEST(Reference, TrainingIsPredictedWithinTheBounds) {
     reserved.add(predicted.reserved, measured.at("peak_reserved"), title);
     device_used.add(predicted.device_used, measured.at("device_used"), title);
   }
+  ASSERT_EQ(peak.count(), cases);
   EXPECT_LE(peak.median(), 0.003);
   EXPECT_LE(peak.worst(), 0.02) << peak.worst_title();
   EXPECT_GE(peak.lowest(), -0.005);
@@ -81,7 +84,16 @@ TEST(Reference, TrainingIsPredictedWithinTheBounds) {
   EXPECT_LE(device_used.worst(), 0.06) << device_used.worst_title();
 }
 
+TEST(Reference, TrainingIsPredictedWithinTheBounds) {
+  expect_training_within_bounds("pytorch_single_gpu.jsonl", 48);
+}
+
+TEST(Reference, AndOfOtherShapesAndFamilies) {
+  expect_training_within_bounds("pytorch_shapes.jsonl", 26);
+}
+
 TEST(Reference, TheLargestBatchIsTheMeasuredOne) {
+  int cases = 0;
   for (const Json& row : read_lines(VRAMFIT_REFERENCE "/pytorch_max_batch.jsonl")) {
     if (!row.contains("case")) continue;
     const Json& test_case = row.at("case");
@@ -95,7 +107,9 @@ TEST(Reference, TheLargestBatchIsTheMeasuredOne) {
     const std::int64_t measured = row.at("result").at("max_batch");
     EXPECT_TRUE(fits(measured)) << title_of(test_case);
     EXPECT_FALSE(fits(measured + 1)) << title_of(test_case);
+    ++cases;
   }
+  EXPECT_EQ(cases, 2);
 }
 
 TEST(Reference, SevenBillionTakeMilliseconds) {

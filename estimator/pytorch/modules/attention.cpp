@@ -56,12 +56,13 @@ Attended eager(const AttentionSettings& settings, const Tensor& query, const Ten
 void DynamicCache::update(Tensor& key, Tensor& value, std::size_t index) {
   Layer& layer = layers_[index];
   if (index == 0) length_ += key.size(2);
-  if (sliding_ && !layer.window.defined()) {
+  if (window_ && !layer.window.defined()) {
     layer.window = empty(key.context(), {}, ScalarType::Long, Category::Inputs);
   }
-  // torch.cat copies all of it, and the old block goes once the new one is there.
+  const std::int64_t length = kept(length_ - key.size(2)) + key.size(2);
+  // torch.cat copies all that is kept, and the old block goes once the new one is there.
   const auto grown = [&](const Tensor& added) {
-    return empty(added.context(), added.sizes().with(2, length_), added.type(), Category::KvCache);
+    return empty(added.context(), added.sizes().with(2, length), added.type(), Category::KvCache);
   };
   layer.keys = grown(key);
   layer.values = grown(value);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "estimator/pytorch/modules/settings.h"
@@ -10,24 +12,31 @@ namespace vramfit::pytorch {
 /// DynamicCache: keys and values of every layer, grown by torch.cat. transformers/cache_utils.py.
 class DynamicCache {
  public:
-  /// `sliding`: of layers that know a window, as DynamicSlidingWindowLayer.
-  DynamicCache(std::int64_t layers, bool sliding)
-      : layers_(static_cast<std::size_t>(layers)), sliding_(sliding) {}
+  /// `window`: of layers that slide, as DynamicSlidingWindowLayer.
+  DynamicCache(std::int64_t layers, std::optional<std::int64_t> window)
+      : layers_(static_cast<std::size_t>(layers)), window_(window) {}
 
-  std::int64_t length() const { return length_; }
+  /// get_mask_sizes: what so many new tokens look at, themselves included.
+  std::int64_t keys(std::int64_t queries) const { return kept(length_) + queries; }
   /// As if so many tokens had been appended one by one; the next update() makes room for them.
   void skip(std::int64_t tokens) { length_ += tokens; }
-  /// Appends, and returns what is there now.
+  /// Appends, and returns what was kept and what is new.
   void update(Tensor& key, Tensor& value, std::size_t layer);
 
  private:
+  /// Of so many tokens a layer that slides keeps one less than its window. That is a view: until
+  /// the next update() all that it was cut from stays.
+  std::int64_t kept(std::int64_t tokens) const {
+    return window_ ? std::min(tokens, *window_ - 1) : tokens;
+  }
+
   struct Layer {
     Tensor keys;
     Tensor values;
     Tensor window;  ///< its size, on the device
   };
   std::vector<Layer> layers_;
-  bool sliding_;
+  std::optional<std::int64_t> window_;
   std::int64_t length_ = 0;
 };
 

@@ -58,7 +58,6 @@ Tensor CausalLm::run_layers(Tensor hidden, const LayerInputs& shared) const {
 // LlamaModel.forward, GPT2Model.forward and their like; what those keep in local variables until
 // they return is kept here.
 Tensor CausalLm::hidden_states(const Tensor& ids, const Step& step) const {
-  const std::int64_t past = step.cache != nullptr ? step.cache->length() : 0;
   const Tensor inputs_embeds = embed_tokens(ids);
   Tensor positions = step.positions;
   if (!positions.defined()) {
@@ -75,7 +74,7 @@ Tensor CausalLm::hidden_states(const Tensor& ids, const Step& step) const {
   MaskRequest request;
   request.batch = ids.size(0);
   request.queries = ids.size(1);
-  request.keys = past + ids.size(1);
+  request.keys = step.cache != nullptr ? step.cache->keys(ids.size(1)) : ids.size(1);
   request.cached = step.cache != nullptr;
   request.padding = step.attention_mask;
   request.padded = step.padded;

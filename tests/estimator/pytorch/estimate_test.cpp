@@ -100,6 +100,27 @@ TEST(PytorchEstimate, EveryPublishedModelRunsBothWays) {
   }
 }
 
+// DynamicSlidingWindowLayer: past the window the cache grows no more, but the prompt's whole block
+// stays until the first decode step has copied what it needs of it.
+TEST(PytorchEstimate, MistralsCacheSlides) {
+  const auto after = [](std::int64_t seq, std::int64_t generate) {
+    Request request = training_on("h200", "mistral-7b");
+    request.model.layers = 2;
+    GenerationOptions options;
+    options.batch = 2;
+    options.seq = seq;
+    options.generate = generate;
+    request.pytorch = options;
+    return static_cast<double>(estimate(request).stages.back().after);
+  };
+  const double token = 2 * 2 * 2 * 8 * 128 * 2;  // batch, layers, keys and values, fp16
+  const double slack = 100'000;                  // ids, positions and mask of each token
+  EXPECT_NEAR(after(2000, 2040) - after(2000, 40), 2000 * token, 4 << 20) << "blocks unsplit";
+  EXPECT_NEAR(after(4000, 1000), after(4000, 200), slack);
+  EXPECT_NEAR(after(8192, 2), after(4000, 200), 4 * slack);
+  EXPECT_NEAR(after(8192, 1) - after(8192, 2), (8192 - 4096) * token, 4 * slack);
+}
+
 TEST(PytorchEstimate, JsonHasItsLevelsByStage) {
   const Request request = training_on("h200", "gpt2-124m");
   const nlohmann::ordered_json json = estimate_json(request, estimate(request));

@@ -26,6 +26,7 @@ Norm::Kind norm_kind(const ModelConfig& config) {
 Activation activation_of(const ModelConfig& config) {
   if (config.hidden_act == "silu" || config.hidden_act == "swish") return Activation::Silu;
   if (config.hidden_act == "gelu_new") return Activation::NewGelu;
+  if (config.hidden_act == "gelu_fast") return Activation::FastGelu;
   return Activation::GeluOp;
 }
 

@@ -102,6 +102,20 @@ Tensor new_gelu(const Tensor& x) {
   return mul(half, inner);
 }
 
+// FastGELUActivation.forward: 0.5 * x * (1 + tanh(x * 0.7978845608 * (1 + 0.044715 * x * x)))
+Tensor fast_gelu(const Tensor& x) {
+  const Tensor half = mul_scalar(x);
+  Tensor scaled = mul_scalar(x);
+  Tensor inner = mul_scalar(x);
+  inner = mul(inner, x);
+  inner = add_scalar(inner);
+  inner = mul(scaled, inner);
+  scaled.reset();
+  inner = tanh(inner);
+  inner = add_scalar(inner);
+  return mul(half, inner);
+}
+
 }  // namespace
 
 Tensor Norm::operator()(const Tensor& x) const {
@@ -123,9 +137,11 @@ Tensor activate(Activation activation, const Tensor& x) {
     case Activation::GeluOp:
       return gelu(x);
     case Activation::NewGelu:
+      return new_gelu(x);
+    case Activation::FastGelu:
       break;
   }
-  return new_gelu(x);
+  return fast_gelu(x);
 }
 
 }  // namespace vramfit::pytorch

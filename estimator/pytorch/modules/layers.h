@@ -54,7 +54,7 @@ class Norm {
 };
 
 /// transformers/activations.py, by the name that configs have for it.
-enum class Activation { Silu, GeluOp, NewGelu };
+enum class Activation { Silu, GeluOp, NewGelu, FastGelu };
 Tensor activate(Activation activation, const Tensor& x);
 
 }  // namespace vramfit::pytorch

@@ -15,12 +15,27 @@ std::int64_t positions_of(const ModelConfig& config) {
   return config.learned_positions() ? std::min(config.max_positions, kMaxSeq) : kMaxSeq;
 }
 
+/// qwen2 slides in some layers only, each kind with a mask of its own: not modelled. One token
+/// short of its window nothing slides, and no mask is made for it.
+std::optional<std::int64_t> unmodelled_window(const ModelConfig& config) {
+  return config.family == "qwen2" ? config.sliding_window : std::nullopt;
+}
+
+void require_below_window(const ModelConfig& config, std::int64_t positions) {
+  const std::optional<std::int64_t> window = unmodelled_window(config);
+  if (!window || positions < *window) return;
+  throw BadInput("use_sliding_window: " + std::to_string(positions) + " tokens reach " +
+                 config.name + "'s window of " + std::to_string(*window) +
+                 ", and qwen2's sliding layers are not supported; fewer tokens, or false");
+}
+
 void require_sizes(const ModelConfig& config, DType precision, std::int64_t batch,
                    std::int64_t seq) {
   if (precision == DType::Fp64) {
     throw BadInput("precision: fp64 is for tests on the CPU; fp32, fp16 or bf16");
   }
   vramfit::require_sizes(batch, seq);
+  require_below_window(config, seq);
   if (seq <= positions_of(config)) return;
   throw BadInput("seq: " + std::to_string(seq) + " tokens; " + config.name + " takes at most " +
                  std::to_string(positions_of(config)));
@@ -30,6 +45,7 @@ void require_sizes(const ModelConfig& config, DType precision, std::int64_t batc
 void require_room(const ModelConfig& config, const GenerationOptions& options) {
   require_size("generate", options.generate, kMaxSeq);
   const std::int64_t needed = options.seq + options.generate - 1;
+  require_below_window(config, needed);
   if (needed <= positions_of(config)) return;
   throw BadInput("generate: a prompt of " + std::to_string(options.seq) + " and " +
                  std::to_string(options.generate) + " new tokens need " + std::to_string(needed) +
@@ -86,7 +102,8 @@ void validate(const ModelConfig& config, const Workload& workload) {
 }
 
 std::int64_t seq_limit(const ModelConfig& config, const Workload& workload) {
-  const std::int64_t positions = positions_of(config);
+  std::int64_t positions = positions_of(config);
+  if (const auto window = unmodelled_window(config)) positions = std::min(positions, *window - 1);
   const auto* generation = std::get_if<GenerationOptions>(&workload);
   if (generation == nullptr) return positions;
   return positions - (std::clamp<std::int64_t>(generation->generate, 1, kMaxSeq) - 1);

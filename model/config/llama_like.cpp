@@ -29,7 +29,8 @@ bool any_layer_slides(const JsonReader& json, std::int64_t layers) {
 }
 
 /// mistral slides wherever a window is given, the others only where they say so. Which layers do is
-/// of no interest: no run is longer than the window, see require_positions.
+/// of no interest: of a model in which not every layer does, no run is longer than the window, see
+/// require_positions and, under PyTorch, validate.
 void read_sliding_window(const JsonReader& json, ModelConfig& config) {
   const bool used = json.boolean_or("use_sliding_window", config.family == "mistral");
   if (used && !json.is_null("sliding_window")) {

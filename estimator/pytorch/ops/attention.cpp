@@ -41,7 +41,7 @@ Tensor scaled_dot_product_attention(const Tensor& query_in, const Tensor& key_in
     case Backend::Flash:
       return flash_attention(query, key, value, options);
     case Backend::Efficient:
-      options.mask = additive_mask(options.mask, query.type());
+      options.mask = aligned_mask(additive_mask(options.mask, query.type()));
       return efficient_attention(query, key, value, options);
     case Backend::Math:
       break;

@@ -33,6 +33,13 @@ Tensor additive_mask(const Tensor& mask, ScalarType type) {
   return empty(mask.context(), mask.sizes(), type);
 }
 
+Tensor aligned_mask(const Tensor& mask) {
+  constexpr std::int64_t kAlignment = 8;
+  if (!mask.defined() || mask.size(-1) % kAlignment == 0) return mask;
+  const Dims padded = mask.sizes().with(-1, round_up(mask.size(-1), kAlignment));
+  return slice(empty(mask.context(), padded, mask.type()), -1, mask.size(-1));
+}
+
 namespace {
 
 /// The workspace of cuDNN's composite backward: dQ in fp32, keys' and values' gradients for every

@@ -4,13 +4,13 @@ import pytest
 from built import ROOT, fit
 from vramfit_plots.accuracy import tables
 from vramfit_plots.accuracy.bounds import BOUNDS
-from vramfit_plots.accuracy.comparison import Comparison, compare
+from vramfit_plots.accuracy.comparison import Accuracy, compare
 from vramfit_plots.files import data_dir
 from vramfit_plots.tables.table import markdown_fragment
 
 
 @pytest.fixture(scope="module")
-def comparison() -> Comparison:
+def comparison() -> Accuracy:
     return compare(fit(), data_dir())
 
 

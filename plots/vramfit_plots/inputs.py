@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from vramfit_plots.accuracy.comparison import Comparison as Accuracy
-from vramfit_plots.accuracy.comparison import compare
+from vramfit_plots.accuracy.comparison import Accuracy, compare
 from vramfit_plots.article import Article, load_article
 from vramfit_plots.cards import Card, load_cards
 from vramfit_plots.cells import Cell

@@ -9,7 +9,7 @@ from vramfit_plots.accuracy import __main__ as command
 from vramfit_plots.accuracy import chapter, figure, tables
 from vramfit_plots.accuracy.bounds import BOUNDS
 from vramfit_plots.accuracy.cases import load_cases
-from vramfit_plots.accuracy.comparison import BY_STAGE, LARGEST, Comparison, compare
+from vramfit_plots.accuracy.comparison import BY_STAGE, LARGEST, Accuracy, compare
 from vramfit_plots.accuracy.fit import flags
 from vramfit_plots.accuracy.formulas import FORMULAS
 from vramfit_plots.accuracy.rivals import rivals
@@ -26,7 +26,7 @@ def folder_of(tmp_path, *lines):
     return tmp_path
 
 
-def compared(tmp_path, *lines, off: float = 1.0) -> Comparison:
+def compared(tmp_path, *lines, off: float = 1.0) -> Accuracy:
     return compare(known.program(tmp_path, off), folder_of(tmp_path, *lines))
 
 

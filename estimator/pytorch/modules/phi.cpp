@@ -65,7 +65,8 @@ class PhiLayer final : public DecoderLayer {
     Tensor value = split_heads(v_proj_(hidden), head_dim_);
     if (q_layernorm_) query = (*q_layernorm_)(query);
     if (k_layernorm_) key = (*k_layernorm_)(key);
-    // Partial rotation: the rotated dimensions first, the others put behind them again.
+    // Partial rotation: the rotated dimensions first, the others put behind them again. Here rather
+    // than in a function, as in gpt_neox: its parts live until attention is done.
     const std::int64_t rotated = inputs.positions.cos.size(-1);
     Tensor query_rot = slice(query, -1, rotated);
     const Tensor query_pass = slice(query, -1, head_dim_ - rotated);

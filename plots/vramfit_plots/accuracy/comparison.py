@@ -25,7 +25,7 @@ KINDS = (PEAK_KINDS["peak"], BY_STAGE, PEAK_KINDS["reserved"], PEAK_KINDS["devic
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Accuracy:
     program: Path
     cases: Sequence[Case]
     predictions: Sequence[Prediction]
@@ -76,7 +76,7 @@ def _figures(case: Case, prediction: Prediction) -> Iterator[dict[str, Any]]:
             }
 
 
-def compare(program: Path, data: Path) -> Comparison:
+def compare(program: Path, data: Path) -> Accuracy:
     """`program` is build/fit, `data` the project's data folder. Throws BadInputError."""
     cases, environment = load_cases(data / "reference")
     with ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -88,4 +88,4 @@ def compare(program: Path, data: Path) -> Comparison:
     )
     figures["error"] = figures["predicted"] / figures["measured"] - 1
     cards = load_cards(data / "gpus.json")
-    return Comparison(program, cases, predictions, figures, environment, cards)
+    return Accuracy(program, cases, predictions, figures, environment, cards)

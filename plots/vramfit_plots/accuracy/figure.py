@@ -6,7 +6,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
 
-from vramfit_plots.accuracy.comparison import Comparison
+from vramfit_plots.accuracy.comparison import Accuracy
 from vramfit_plots.accuracy.rivals import rivals, with_peak
 from vramfit_plots.accuracy.tables import caption
 from vramfit_plots.figures import style
@@ -31,7 +31,7 @@ _MARKS = {
 }
 
 
-def _scatter(axes: Axes, comparison: Comparison, said: dict[int, float], **how) -> None:
+def _scatter(axes: Axes, comparison: Accuracy, said: dict[int, float], **how) -> None:
     measured = [comparison.cases[i].peak["peak"] / GB for i in said]
     axes.plot(measured, [value / GB for value in said.values()], linestyle="none", **how)
 
@@ -50,7 +50,7 @@ def _label(name: str, errors: pd.Series, decimals: int) -> str:
     return f"{name}: median error {percent(errors.abs().median(), decimals, signed=False)}"
 
 
-def draw(comparison: Comparison) -> Picture:
+def draw(comparison: Accuracy) -> Picture:
     own = {i: comparison.predictions[i].peak["peak"] for i in with_peak(comparison)}
     every = rivals(comparison)
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from vramfit_plots.accuracy.comparison import Comparison
+from vramfit_plots.accuracy.comparison import Accuracy
 from vramfit_plots.accuracy.formulas import FORMULAS, Formula
 from vramfit_plots.accuracy.verdicts import wrong
 
@@ -34,7 +34,7 @@ class Rival:
 
 
 def _score(
-    comparison: Comparison,
+    comparison: Accuracy,
     allocated: Mapping[int, float],
     totals: Mapping[int, float],
 ) -> Score:
@@ -44,7 +44,7 @@ def _score(
     return Score(len(allocated), errors, pd.Series(mistakes, dtype=object).value_counts().to_dict())
 
 
-def ours(comparison: Comparison, among: list[int]) -> Score:
+def ours(comparison: Accuracy, among: list[int]) -> Score:
     predictions = comparison.predictions
     return _score(
         comparison,
@@ -53,12 +53,12 @@ def ours(comparison: Comparison, among: list[int]) -> Score:
     )
 
 
-def with_peak(comparison: Comparison) -> list[int]:
+def with_peak(comparison: Accuracy) -> list[int]:
     """Numbers of the cases whose memory was read."""
     return [i for i, case in enumerate(comparison.cases) if case.peak]
 
 
-def rivals(comparison: Comparison) -> list[Rival]:
+def rivals(comparison: Accuracy) -> list[Rival]:
     found = []
     for formula in FORMULAS:
         spoken_of = {

@@ -3,7 +3,7 @@
 import pandas as pd
 
 from vramfit_plots.accuracy.bounds import BOUNDS
-from vramfit_plots.accuracy.comparison import KINDS, LARGEST, PEAK_KINDS, Comparison
+from vramfit_plots.accuracy.comparison import KINDS, LARGEST, PEAK_KINDS, Accuracy
 from vramfit_plots.accuracy.rivals import Score, ours, rivals, with_peak
 from vramfit_plots.accuracy.verdicts import CARDS
 from vramfit_plots.captions import Caption
@@ -13,7 +13,7 @@ from vramfit_plots.units import MINUS, MISSING, gb, number, percent
 COMMAND = "make accuracy"
 
 
-def caption(comparison: Comparison, note: str) -> Caption:
+def caption(comparison: Accuracy, note: str) -> Caption:
     evidence = (
         "Predicted by build/fit --runtime pytorch, without a GPU; measured with "
         f"{comparison.environment}."
@@ -39,7 +39,7 @@ def _verdict(kind: str, errors: pd.Series) -> list[str]:
     return [asked, f"not the {', '.join(missed)}" if missed else "yes"]
 
 
-def _in_all(comparison: Comparison) -> Table:
+def _in_all(comparison: Accuracy) -> Table:
     rows = []
     for kind in KINDS:
         for source in comparison.sources:
@@ -76,7 +76,7 @@ def _scored(score: Score) -> list[str]:
     return [median, worst, *wrong, f"{score.all_wrong} of {score.cases * len(CARDS)}"]
 
 
-def _beside_formulas(comparison: Comparison) -> Table:
+def _beside_formulas(comparison: Accuracy) -> Table:
     every = with_peak(comparison)
     rows = [["vramfit", number(len(every)), *_scored(ours(comparison, every))]]
     for rival in rivals(comparison):
@@ -119,7 +119,7 @@ _LEVELS = {
 }
 
 
-def _by_case(comparison: Comparison) -> Table:
+def _by_case(comparison: Accuracy) -> Table:
     figures = comparison.figures
     peaks = figures[figures["kind"].isin(PEAK_KINDS.values())]
     rows = [
@@ -140,7 +140,7 @@ def _by_case(comparison: Comparison) -> Table:
     )
 
 
-def _by_stage(comparison: Comparison) -> Table:
+def _by_stage(comparison: Accuracy) -> Table:
     figures = comparison.figures[comparison.figures["stage"].notna()]
     rows = [
         [
@@ -160,7 +160,7 @@ def _by_stage(comparison: Comparison) -> Table:
     )
 
 
-def _largest_batches(comparison: Comparison) -> Table:
+def _largest_batches(comparison: Accuracy) -> Table:
     figures = comparison.figures
     rows = [
         [comparison.cases[one.case].title, number(one.predicted), number(one.measured)]
@@ -175,6 +175,6 @@ def _largest_batches(comparison: Comparison) -> Table:
     )
 
 
-def build(comparison: Comparison) -> list[Table]:
+def build(comparison: Accuracy) -> list[Table]:
     parts = (_in_all, _beside_formulas, _largest_batches, _by_case, _by_stage)
     return [table for part in parts if (table := part(comparison)).rows]

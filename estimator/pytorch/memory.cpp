@@ -11,12 +11,12 @@ Block Memory::allocate(Category category, std::uint64_t bytes) {
   current_.by_category[category] += block.bytes;
   stage_peak_ = std::max(stage_peak_, current_.allocated);
   if (current_.allocated > peak_.allocated) peak_ = current_;
-  if (observer_) observer_(block, bytes, true);
+  if (observer_) observer_({block, category, bytes, true, current_});
   return block;
 }
 
 void Memory::free(Category category, const Block& block) noexcept {
-  if (observer_) observer_(block, 0, false);
+  if (observer_) observer_({block, category, 0, false, current_});
   allocator_.free(block);
   current_.allocated -= block.bytes;
   current_.by_category[category] -= block.bytes;

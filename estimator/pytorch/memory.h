@@ -36,7 +36,14 @@ class Memory {
   Category last_requested() const { return last_requested_; }
 
   /// Told of every allocation as asked for, and of every free; for tests.
-  using Observer = std::function<void(const Block& block, std::uint64_t requested, bool allocated)>;
+  struct Change {
+    const Block& block;
+    Category category;
+    std::uint64_t requested;  ///< bytes; 0 where it is freed
+    bool allocated;
+    const Snapshot& at;  ///< as it was before a free, and is after an allocation
+  };
+  using Observer = std::function<void(const Change&)>;
   void set_observer(Observer observer) { observer_ = std::move(observer); }
 
  private:

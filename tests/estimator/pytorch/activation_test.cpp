@@ -21,9 +21,9 @@ std::string events_of(Activation activation) {
   std::string events;
   std::map<std::uint64_t, std::string> numbers;
   int made = 0;
-  memory.set_observer([&](const Block& block, std::uint64_t, bool allocated) {
-    if (allocated) numbers[block.offset] = std::to_string(++made);
-    events += (allocated ? "+" : "-") + numbers[block.offset];
+  memory.set_observer([&](const Memory::Change& change) {
+    if (change.allocated) numbers[change.block.offset] = std::to_string(++made);
+    events += (change.allocated ? "+" : "-") + numbers[change.block.offset];
   });
   const Tensor y = activate(activation, x);
   memory.set_observer({});

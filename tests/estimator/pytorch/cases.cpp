@@ -49,6 +49,16 @@ TrainingOptions training_of(const Json& test_case) {
   return options;
 }
 
+GenerationOptions generation_of(const Json& test_case, const Json& point) {
+  GenerationOptions options;
+  options.precision = parse_precision(test_case.at("dtype"));
+  if (test_case.value("attn", "sdpa") == "eager") options.attention = AttentionKind::Eager;
+  options.batch = point.at(0);
+  options.seq = point.at(1);
+  options.generate = test_case.value("new_tokens", 1);
+  return options;
+}
+
 std::string title_of(const Json& test_case) {
   Json rest = test_case;
   rest.erase("arch");

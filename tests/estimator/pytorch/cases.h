@@ -17,6 +17,8 @@ Gpu h200();
 // A case of data/reference/measure_pytorch.py, as a run.
 ModelConfig model_of(const nlohmann::json& test_case);
 TrainingOptions training_of(const nlohmann::json& test_case);
+/// Of one of its points, (batch, seq).
+GenerationOptions generation_of(const nlohmann::json& test_case, const nlohmann::json& point);
 std::string title_of(const nlohmann::json& test_case);
 
 }  // namespace vramfit::pytorch

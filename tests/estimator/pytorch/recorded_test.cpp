@@ -110,9 +110,9 @@ std::vector<std::string> recorded_events(const Json& recording) {
 std::vector<std::string> predicted_events(const Json& test_case) {
   std::vector<std::string> events;
   std::map<std::uint64_t, std::uint64_t> sizes;
-  const auto observe = [&](const Block& block, std::uint64_t requested, bool allocated) {
-    if (allocated) sizes[block.offset] = requested;
-    events.push_back((allocated ? "+" : "-") + std::to_string(sizes[block.offset]));
+  const auto observe = [&](const Memory::Change& change) {
+    if (change.allocated) sizes[change.block.offset] = change.requested;
+    events.push_back((change.allocated ? "+" : "-") + std::to_string(sizes[change.block.offset]));
   };
   run(h200(), model_of(test_case), training_of(test_case), kDefaultSteps, observe);
   return in_one_order(events);

@@ -3,10 +3,11 @@
 #include <sstream>
 
 #include "estimator/models.h"
-#include "estimator/pytorch/modules/causal_lm.h"
 #include "estimator/quantity.h"
 #include "model/config/hugging_face.h"
 #include "model/errors.h"
+#include "model/transformer/assumed_llama.h"
+#include "runtimes/pytorch/modules/causal_lm.h"
 
 namespace vramfit::fit {
 namespace {

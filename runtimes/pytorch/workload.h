@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+
+#include "runtimes/pytorch/run.h"
+
+namespace vramfit::pytorch {
+
+/// What is done with a model.
+using Workload = std::variant<GenerationOptions, TrainingOptions>;
+
+/// "sdpa" or "eager"; throws BadInput on anything else.
+AttentionKind parse_attention(const std::string& text);
+const char* name(AttentionKind kind);
+
+/// The projections that PEFT adapts where none are named: peft/utils/constants.py, 0.21.
+std::vector<std::string> default_lora_targets(const std::string& family);
+
+/// Throws BadInput where the model cannot be run so.
+void validate(const ModelConfig& config, const Workload& workload);
+
+/// The longest sequence the model takes in such a run, batch and memory apart.
+std::int64_t seq_limit(const ModelConfig& config, const Workload& workload);
+
+}  // namespace vramfit::pytorch

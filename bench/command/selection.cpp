@@ -7,6 +7,7 @@
 #include "estimator/steady_run.h"
 #include "model/errors.h"
 #include "model/transformer/parameters.h"
+#include "runtimes/vramfit/runtime.h"
 
 namespace vramfit::bench {
 namespace {
@@ -73,9 +74,8 @@ bool is_timed_only(const Case& c) { return c.row.family->parts != nullptr; }
 /// Why there is nothing to time: the run does not complete. Otherwise "".
 std::string too_small(const Case& c) {
   if (!is_timed_only(c)) return "";
-  const TrainingOptions options = training_options(c);
-  const VirtualGpu gpu{c.arch(), c.capacity()};
-  if (!steady_run(gpu, *c.config, options).missing) return "";
+  const StepWorkload workload(training_options(c));
+  if (!steady_run(workload, c.gpu(), c.capacity(), *c.config, false).report.missing) return "";
   return "memory: " + c.row.name() + " does not fit, so there is no step to time";
 }
 

@@ -5,11 +5,11 @@
 #include <system_error>
 
 #include "estimator/cards.h"
-#include "estimator/quantity.h"
 #include "model/dtype.h"
 #include "model/errors.h"
 #include "model/ops/attention_ops.h"
 #include "model/optimizer/optimizer_kind.h"
+#include "model/quantity.h"
 #include "model/transformer/sizes.h"
 
 namespace vramfit::bench {

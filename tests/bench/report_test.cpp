@@ -5,6 +5,7 @@
 #include "estimator/steady_run.h"
 #include "model/memory/category.h"
 #include "tests/bench/run_bench.h"
+#include "tests/support/workloads.h"
 
 namespace vramfit::bench {
 namespace {

@@ -9,7 +9,7 @@
 namespace vramfit::pytorch {
 
 /// What is done with a model.
-using Workload = std::variant<GenerationOptions, TrainingOptions>;
+using Options = std::variant<GenerationOptions, TrainingOptions>;
 
 /// "sdpa" or "eager"; throws BadInput on anything else.
 AttentionKind parse_attention(const std::string& text);
@@ -19,9 +19,9 @@ const char* name(AttentionKind kind);
 std::vector<std::string> default_lora_targets(const std::string& family);
 
 /// Throws BadInput where the model cannot be run so.
-void validate(const ModelConfig& config, const Workload& workload);
+void validate(const ModelConfig& config, const Options& options);
 
 /// The longest sequence the model takes in such a run, batch and memory apart.
-std::int64_t seq_limit(const ModelConfig& config, const Workload& workload);
+std::int64_t seq_limit(const ModelConfig& config, const Options& options);
 
 }  // namespace vramfit::pytorch

@@ -1,4 +1,4 @@
-#include "runtimes/pytorch/workload.h"
+#include "runtimes/pytorch/options.h"
 
 #include <algorithm>
 
@@ -80,17 +80,13 @@ std::vector<std::string> default_lora_targets(const std::string& family) {
   return {"q_proj", "v_proj"};
 }
 
-void validate(const ModelConfig& config, const Workload& workload) {
-  std::visit(
-      [&](const auto& options) {
-        require_sizes(config, options.precision, options.batch, options.seq);
-      },
-      workload);
-  if (const auto* generation = std::get_if<GenerationOptions>(&workload)) {
+void validate(const ModelConfig& config, const Options& options) {
+  std::visit([&](const auto& o) { require_sizes(config, o.precision, o.batch, o.seq); }, options);
+  if (const auto* generation = std::get_if<GenerationOptions>(&options)) {
     require_room(config, *generation);
     return;
   }
-  const auto& training = std::get<TrainingOptions>(workload);
+  const auto& training = std::get<TrainingOptions>(options);
   require_size("accumulate", training.accumulate, kMaxAccumulate);
   if (training.autocast && training.precision != DType::Fp32) {
     throw BadInput("autocast: is for fp32 weights; --precision fp32, or no --autocast");
@@ -101,10 +97,10 @@ void validate(const ModelConfig& config, const Workload& workload) {
   if (training.lora) require_lora(config, *training.lora);
 }
 
-std::int64_t seq_limit(const ModelConfig& config, const Workload& workload) {
+std::int64_t seq_limit(const ModelConfig& config, const Options& options) {
   std::int64_t positions = positions_of(config);
   if (const auto window = unmodelled_window(config)) positions = std::min(positions, *window - 1);
-  const auto* generation = std::get_if<GenerationOptions>(&workload);
+  const auto* generation = std::get_if<GenerationOptions>(&options);
   if (generation == nullptr) return positions;
   return positions - (std::clamp<std::int64_t>(generation->generate, 1, kMaxSeq) - 1);
 }

@@ -1,4 +1,4 @@
-#include "estimator/quantity.h"
+#include "model/quantity.h"
 
 #include <array>
 #include <cctype>

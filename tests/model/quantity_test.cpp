@@ -1,4 +1,4 @@
-#include "estimator/quantity.h"
+#include "model/quantity.h"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,6 @@
-"""The article's formulas as they stand, to find where it disagrees with itself. Bytes."""
+"""The article's will_it_fit as it stands, for cases measured in PyTorch. Bytes."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-
-from vramfit_plots.models import Model
-from vramfit_plots.row_name import RowName, parse
-from vramfit_plots.units import GB
 
 _BYTES_PER_WEIGHT = {"fp32": 4.0, "fp16": 2.0, "bf16": 2.0, "int8": 1.0, "int4": 0.5}
 OPTIMIZER_BYTES = {"adam": 12.0, "sgd": 4.0}
@@ -33,20 +28,6 @@ class Question:
 def its_optimizer(name: str) -> str:
     """Optimizers that the article does not know are its Adam, as it has no other with moments."""
     return "sgd" if name.startswith("sgd") else "adam"
-
-
-def question_about(name: RowName, model: Model) -> Question:
-    """A row's case, with the model's true shape."""
-    return Question(
-        model.parameters,
-        precision=name.precision,
-        training=bool(name.optimizer),
-        optimizer=its_optimizer(name.optimizer),
-        batch=name.number("batch"),
-        seq=name.number("seq"),
-        hidden=model.hidden,
-        layers=model.layers,
-    )
 
 
 @dataclass(frozen=True)
@@ -79,18 +60,3 @@ def will_it_fit(q: Question) -> Answer:
         activations=_ACTIVATION_FACTOR * layer_tokens,
         kv_cache=0,
     )
-
-
-def find_max_batch_size(q: Question, vram_gb: float) -> int:
-    """`q.batch` must be 1. Always with Adam's states, as the article has it."""
-    one = will_it_fit(q)
-    fixed = 2 * one.parameters + q.parameters * OPTIMIZER_BYTES["adam"]
-    rest = vram_gb * GB - fixed
-    return int(rest // one.activations) if rest > 0 else 0
-
-
-def total_of_row(row: str, models: Mapping[str, Model]) -> float | None:
-    """will_it_fit for a row's case; None where the model is none of ours."""
-    name = parse(row)
-    model = models.get(name.model)
-    return will_it_fit(question_about(name, model)).total if model else None

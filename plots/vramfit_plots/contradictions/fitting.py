@@ -2,8 +2,8 @@
 
 from itertools import pairwise
 
-from vramfit_plots.article_formulas import Question, find_max_batch_size
-from vramfit_plots.contradictions.common import differ, pytorch, seven_b, table_2_case
+from vramfit_plots import article_code
+from vramfit_plots.contradictions.common import differ, pytorch, table_2_case
 from vramfit_plots.inputs import Inputs
 from vramfit_plots.row_name import parse
 from vramfit_plots.tables import multi_gpu
@@ -40,10 +40,7 @@ def lora_column(inputs: Inputs) -> str | None:
     article = inputs.article.oom_cliff
     column = article["columns"][-1]
     printed = {row["vram_gb"]: row["cells"][-1]["max_batch"] for row in article["rows"]}
-    coded = [
-        find_max_batch_size(Question(seven_b(inputs), "int8", seq=article["seq"]), vram)
-        for vram in printed
-    ]
+    coded = [article_code.largest_batch(inputs, "int8", article["seq"], vram) for vram in printed]
     numbers = {vram: n for vram, n in printed.items() if isinstance(n, int)}
     if any(coded) or not numbers:
         return None

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from vramfit_plots.article_formulas import Question, its_optimizer, total_of_row, will_it_fit
+from vramfit_plots.article_formulas import Question, its_optimizer, will_it_fit
 from vramfit_plots.errors import AbsentError
 from vramfit_plots.inputs import Inputs
 from vramfit_plots.row_name import parse
@@ -34,7 +34,7 @@ def _off(errors: pd.Series, what: str) -> str:
 def formula_against_runs(inputs: Inputs) -> str | None:
     tolerance = inputs.article.claim("rules_of_thumb")["value"] / 100
     totals = {
-        name: total_of_row(name, inputs.models)
+        name: inputs.value(name, "article_formula")
         for name in inputs.run.rows.index
         if parse(name).family == "Training" and not inputs.value(name, "oom")
     }

@@ -1,7 +1,7 @@
 """Items about Table 1: sizes of weights and of the KV cache."""
 
+from vramfit_plots import article_code
 from vramfit_plots.article import BYTES_PER_WEIGHT
-from vramfit_plots.article_formulas import Question, will_it_fit
 from vramfit_plots.contradictions.common import differ, seven_b
 from vramfit_plots.inputs import Inputs
 from vramfit_plots.row_name import parse
@@ -37,9 +37,7 @@ def kv_any_precision(inputs: Inputs) -> str | None:
     rows = {row["precision"]: row for row in inputs.article.inference["rows"]}
     added = {name: (row["points"][-1]["peak"] - row["model"]) * GB for name, row in rows.items()}
     point = rows["FP16"]["points"][-1]
-    int4 = will_it_fit(
-        Question(seven_b(inputs), "int4", training=False, batch=point["batch"], seq=point["seq"])
-    ).kv_cache
+    int4 = article_code.inference(inputs, "int4", point["batch"], point["seq"]).kv_cache
     if not differ(added["FP16"], added["FP32"]) and not differ(added["INT4"], int4):
         return None
     return (

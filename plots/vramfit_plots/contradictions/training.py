@@ -1,6 +1,6 @@
 """Items about Table 2 and training in one card."""
 
-from vramfit_plots.article_formulas import Answer, Question, will_it_fit
+from vramfit_plots import article_code
 from vramfit_plots.contradictions.common import (
     differ,
     pytorch,
@@ -18,9 +18,9 @@ from vramfit_plots.units import GB, gb, gigabytes, number, percent
 _PLAIN = {"batch", "seq"}  # the axes of a row with nothing unusual
 
 
-def _table_2_by_calculator(inputs: Inputs) -> Answer:
+def _table_2_by_calculator(inputs: Inputs) -> article_code.Answer:
     row = table_2_case(inputs)
-    return will_it_fit(Question(seven_b(inputs), batch=row.number("batch"), seq=row.number("seq")))
+    return article_code.training(inputs, row.number("batch"), row.number("seq"))
 
 
 def table_2_and_calculator(inputs: Inputs) -> str | None:

@@ -31,7 +31,7 @@ def measured_levels(inputs: Inputs) -> list[Levels]:
     found = []
     for row in inputs.run.rows.index:
         used = inputs.value(row, "mem_device_used")
-        if used is None or row_name.parse(row).family not in _FAMILIES:
+        if used is None or row_name.family(row) not in _FAMILIES:
             continue
         allocated = inputs.need(row, "mem_allocated")
         reserved = inputs.need(row, "mem_reserved")

@@ -140,6 +140,11 @@ TEST(Report, ContextSaysWhereFiguresAreFrom) {
   EXPECT_EQ(context.at("schema_version"), "1");
   EXPECT_EQ(context.at("device"), "virtual:h200");
   EXPECT_EQ(context.at("evidence"), "predicted");
+  EXPECT_EQ(context.at("axes"),
+            "model precision optimizer batch: seq: attn: accumulate: generate: gpu:");
+  EXPECT_EQ(context.at("pytorch_optimizers"),
+            "sgd: sgd, sgd-master: sgd under autocast, sgd-momentum: sgd-momentum, adamw: adamw, "
+            "adamw-master: adamw-fused under autocast, adamw-same: adamw-fused");
   for (const char* key :
        {"gpu", "driver", "cuda", "cublas", "cudnn", "nccl", "cuda_module_loading"}) {
     EXPECT_EQ(context.at(key), "none") << key;

@@ -207,6 +207,10 @@ def document(measured: bool = False) -> dict[str, Any]:
         "device": "cuda:0 NVIDIA H200" if measured else "virtual:h200",
         "evidence": "measured" if measured else "predicted",
         "overhead": "h200: measured",
+        "axes": "model precision optimizer batch: seq: attn: accumulate: generate: gpu:",
+        "pytorch_optimizers": "sgd: sgd, sgd-master: sgd under autocast, "
+        "sgd-momentum: sgd-momentum, adamw: adamw, adamw-master: adamw-fused under autocast, "
+        "adamw-same: adamw-fused",
         **dict.fromkeys(("gpu", "driver", "cuda", "cublas", "cudnn", "nccl"), "none"),
         **(ON_A_GPU if measured else {}),
     }

@@ -12,15 +12,9 @@ from typing import Any
 from vramfit_plots.accuracy.cases import GENERATED, LOADED, PEAKS, Case
 from vramfit_plots.errors import BadInputError
 from vramfit_plots.files import parse_json
+from vramfit_plots.reference import FIT_OPTIMIZERS
 
 GPU = "h200"  # what the reference was measured on
-_OPTIMIZERS = {
-    "adamw": "adamw",
-    "adamw_fused": "adamw-fused",
-    "adamw_loop": "adamw-loop",
-    "sgd": "sgd",
-    "sgdm": "sgd-momentum",
-}
 _NO_OR_YES = (0, 1)  # exit codes of an answer
 
 
@@ -42,7 +36,7 @@ def flags(case: Case) -> list[str]:
     result = ["--runtime", "pytorch", "--precision", setting["dtype"], "--seq", str(case.seq)]
     result += ["--max-batch"] if case.batch is None else ["--batch", str(case.batch)]
     if case.training:
-        result += ["--train", "--optimizer", _OPTIMIZERS[setting["opt"]]]
+        result += ["--train", "--optimizer", FIT_OPTIMIZERS[setting["opt"]]]
     else:
         result += ["--generate", str(case.new_tokens)]
         result += ["--padded"] if case.padded else []

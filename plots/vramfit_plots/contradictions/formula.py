@@ -5,7 +5,7 @@ import pandas as pd
 from vramfit_plots.article_formulas import Question, its_optimizer, will_it_fit
 from vramfit_plots.errors import AbsentError
 from vramfit_plots.inputs import Inputs
-from vramfit_plots.row_name import parse
+from vramfit_plots.row_name import family
 from vramfit_plots.sources import TORCH_MEASURED
 from vramfit_plots.units import percent
 
@@ -36,7 +36,7 @@ def formula_against_runs(inputs: Inputs) -> str | None:
     totals = {
         name: inputs.value(name, "article_formula")
         for name in inputs.run.rows.index
-        if parse(name).family == "Training" and not inputs.value(name, "oom")
+        if family(name) == "Training" and not inputs.value(name, "oom")
     }
     ours = pd.Series(
         {

@@ -4,7 +4,6 @@ from vramfit_plots import article_code
 from vramfit_plots.article import BYTES_PER_WEIGHT
 from vramfit_plots.contradictions.common import differ, seven_b
 from vramfit_plots.inputs import Inputs
-from vramfit_plots.row_name import parse
 from vramfit_plots.units import GB, gb, gigabytes, number, percent, times
 
 
@@ -22,7 +21,8 @@ def parameter_count(inputs: Inputs) -> str | None:
 def kv_total(inputs: Inputs) -> str | None:
     printed = inputs.article.claim("kv_cache_total")
     a_token = inputs.article.claim("kv_bytes_per_token")["value"]
-    batch, seq = parse(printed["row"]).number("batch"), parse(printed["row"]).number("seq")
+    row = inputs.run.parse(printed["row"])
+    batch, seq = row.number("batch"), row.number("seq")
     total = a_token * batch * seq
     if not differ(total, printed["value"] * GB):
         return None

@@ -10,12 +10,17 @@ from vramfit_plots.contradictions.common import (
 )
 from vramfit_plots.errors import AbsentError
 from vramfit_plots.inputs import Inputs
-from vramfit_plots.row_name import parse
 from vramfit_plots.sources import PREDICTED
 from vramfit_plots.tables.claims import outside_the_allocator
 from vramfit_plots.units import GB, gb, gigabytes, number, percent
 
-_PLAIN = {"batch", "seq"}  # the axes of a row with nothing unusual
+_PLAIN = {
+    "model",
+    "precision",
+    "optimizer",
+    "batch",
+    "seq",
+}  # axes of a usual row
 
 
 def _table_2_by_calculator(inputs: Inputs) -> article_code.Answer:
@@ -89,14 +94,14 @@ def first_step_only(inputs: Inputs) -> str | None:
         name: (_first_step_peak(inputs, name), inputs.need(name, "pred_allocated"))
         for name in inputs.run.rows.index
         if name.startswith(start)
-        and parse(name).axes.keys() == _PLAIN
+        and inputs.run.parse(name).axes.keys() == _PLAIN
         and not inputs.value(name, "oom")
     }
     if not peaks:
         raise AbsentError(f"{start}*")
     worst = max(peaks, key=lambda name: peaks[name][1] / peaks[name][0])
     first, later = peaks[worst]
-    case = parse(worst)
+    case = inputs.run.parse(worst)
     if not differ(first, later):
         return None
     ddp = next(

@@ -31,7 +31,7 @@ def _row(inputs: Inputs, name: str, sources: list[Source]) -> list[Cell | str]:
 
 
 def build(inputs: Inputs) -> list[Table]:
-    names = [name for name in inputs.run.rows.index if row_name.parse(name).family in FAMILIES]
+    names = [name for name in inputs.run.rows.index if row_name.family(name) in FAMILIES]
     every = [inputs.cell(name, level) for name in names for level in LEVELS]
     sources = sources_of(every)
     levels = [

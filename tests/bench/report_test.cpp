@@ -19,7 +19,8 @@ std::uint64_t bytes(const Json& row, const std::string& counter) {
 
 /// All memory rows of the default sweep.
 const Json& whole_sweep() {
-  static const Json report = report_of("--device=virtual:h200 --benchmark_filter=-Estimate");
+  static const Json report =
+      report_of("--device=virtual:h200 '--benchmark_filter=-^(Article|Estimate)/'");
   return report;
 }
 
@@ -93,6 +94,23 @@ TEST(Report, TheWaterfallIsBesideTheArticles) {
   EXPECT_EQ(bytes(row, "pred_parameters") + bytes(row, "pred_gradients") +
                 bytes(row, "pred_optimizer_state"),
             12U * 6'738'415'616U);
+}
+
+TEST(Report, TheArticlesCodeIsBesideEveryRowAndAnswersItsOwnTables) {
+  // 16 B/param, and 12 activations of hidden a layer and token.
+  const Json report = report_of_row(kWaterfall);
+  EXPECT_EQ(bytes(row_of(report, kWaterfall), "article_formula"),
+            16U * 6'738'415'616U + 12ULL * 4096U * 32U * 2U * 4U * 512U);
+  const Json cache = report_of_row("KvCache/llama2-7b/fp16/batch:8/seq:2048");
+  EXPECT_EQ(bytes(cache.at("benchmarks").at(0), "article_formula"),
+            2U * 6'738'415'616U + 524'288ULL * 8U * 2048U);
+
+  const Json article = report_of("--benchmark_filter=^Article/");
+  EXPECT_EQ(article.at("benchmarks").size(), 12U);
+  const Json& seven = row_of(article, "Article/will_it_fit/7B/fp16/adam/batch:4/seq:512");
+  EXPECT_EQ(bytes(seven, "article_formula_optimizer_state"), 84'000'000'000U);
+  const Json& share = row_of(article, "Article/estimate_multi_gpu_memory/13B/fsdp/gpus:4");
+  EXPECT_EQ(bytes(share, "article_formula"), 52'000'000'000U);
 }
 
 TEST(Report, AccumulatedMicroBatchesAreOneStage) {

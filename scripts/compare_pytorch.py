@@ -16,7 +16,7 @@ from typing import Any
 
 from compare.cases import MODES, BadInputError, Case, read_cases
 from compare.sides import Result, Sides, pytorch_versions
-from compare.table import misfortune, table_text
+from compare.table import table_text, why_no_figures
 from runs import ROOT, RUNS, new_file
 
 # What bench says of the GPU and itself.
@@ -84,7 +84,7 @@ class Comparison:
 
 def report(name: str, result: Result) -> None:
     speed = result.get("tokens_per_second")
-    said = misfortune(result) or (f"{speed:,.0f} tokens/s" if speed else "memory only")
+    said = why_no_figures(result) or (f"{speed:,.0f} tokens/s" if speed else "memory only")
     note(f"  {name:<16}{said} ({result['seconds']:.0f} s)")
 
 

@@ -10,7 +10,7 @@ namespace {
 /// Rises when a counter's name or meaning changes.
 constexpr const char* kSchemaVersion = "1";
 
-/// What measured cards tell and the others have none of.
+/// Facts that only measured cards have; "none" elsewhere.
 constexpr const char* kCardFacts[] = {
     "gpu", "driver", "cuda", "cublas", "cudnn", "nccl", "cuda_module_loading"};
 

@@ -19,7 +19,7 @@ FIT_OPTIMIZERS = {
     "sgd": "sgd",
     "sgdm": "sgd-momentum",
 }
-# Keys of a case under which PyTorch does other work than any row of ours.
+# Keys of cases in which PyTorch does other work than any row of ours.
 _OTHER_WORK = {"ckpt", "lora", "cap_mib"}
 _MEASURED = TORCH_MEASURED.prefix
 
@@ -64,8 +64,8 @@ def _stage_counters(result: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _ours_by_theirs(pytorch_optimizers: str) -> dict[str, str]:
-    """Of "adamw-same: adamw-fused, …", as bench says for which optimizer of PyTorch's it predicts
-    the columns of a row."""
+    """Our optimizers by PyTorch's, of "adamw-same: adamw-fused, …": bench's list of the optimizer
+    that each row's PyTorch columns are predicted for."""
     pairs = (pair.split(": ") for pair in pytorch_optimizers.split(", "))
     return {theirs: ours for ours, theirs in pairs}
 

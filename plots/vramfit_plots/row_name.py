@@ -18,8 +18,8 @@ def family(name: str) -> str:
 
 
 def parse(name: str, axes: Sequence[str]) -> RowName:
-    """`axes` as bench lists them: a value with a key says which it is of, one without is of the
-    next axis that has none. Families have the first of those, all or some."""
+    """`axes` is bench's list. "batch:4" names its axis; values without a key belong to the axes
+    without one, in their order."""
     parts = name.split("/")[1:]
     alone = [axis for axis in axes if not axis.endswith(":")]
     values = dict(zip(alone, (part for part in parts if ":" not in part), strict=False))

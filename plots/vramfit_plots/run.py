@@ -61,7 +61,7 @@ def _milliseconds(row: Mapping[str, Any]) -> float | None:
 
 
 def _counters(row: Mapping[str, Any]) -> dict[str, float]:
-    """Google Benchmark's own numbers, of which a name is never one of ours, come along."""
+    """Google Benchmark's own numbers come along: their names are never ours."""
     return {
         key: float(value)
         for key, value in row.items()
@@ -90,7 +90,7 @@ def beside(measured: Run, predicted: Run) -> Run:
 
 
 def _newest(files: Iterable[Path]) -> Path | None:
-    """By the date that each says itself."""
+    """The file with the latest date in its context."""
     return max(
         sorted(files), key=lambda path: read_json(path)["context"].get("date", ""), default=None
     )

@@ -31,7 +31,7 @@ class Prediction:
 
 
 def flags(case: Case) -> list[str]:
-    """How data/reference/README.md says that a case is spelled; without the model and the card."""
+    """The case as data/reference/README.md says it is asked, without model and card."""
     setting = case.setting
     result = ["--runtime", "pytorch", "--precision", setting["dtype"], "--seq", str(case.seq)]
     result += ["--max-batch"] if case.batch is None else ["--batch", str(case.batch)]
@@ -87,7 +87,7 @@ def _highest(readings: Collection[Mapping[str, int]]) -> dict[str, int]:
 
 
 def _stages(answer: Mapping[str, Any], case: Case) -> dict[str, dict[str, int]]:
-    """By the names of the case's own stages: a generation has one, read when all is over."""
+    """Predicted levels by the case's stage names: a generation has one, read when all is over."""
     found = {}
     for stage in answer["stages"]:
         name = LOADED if stage["name"] == LOADED else f"step{stage['step']}.{stage['name']}"

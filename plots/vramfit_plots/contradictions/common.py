@@ -1,4 +1,4 @@
-"""What several items ask."""
+"""What several items share."""
 
 from vramfit_plots.errors import AbsentError
 from vramfit_plots.inputs import Inputs

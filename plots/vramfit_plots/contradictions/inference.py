@@ -33,7 +33,7 @@ def kv_total(inputs: Inputs) -> str | None:
 
 
 def kv_any_precision(inputs: Inputs) -> str | None:
-    """Table 1 at the point where the cache is nearly all that is added."""
+    """Judged at Table 1's last point, where the cache is nearly all that is added."""
     rows = {row["precision"]: row for row in inputs.article.inference["rows"]}
     added = {name: (row["points"][-1]["peak"] - row["model"]) * GB for name, row in rows.items()}
     point = rows["FP16"]["points"][-1]

@@ -87,7 +87,7 @@ def _first_step_peak(inputs: Inputs, row: str) -> float:
 
 
 def first_step_only(inputs: Inputs) -> str | None:
-    """Told of the batch and length at which it shows most, all else as in Table 2."""
+    """Shown for the batch and length where it matters most, all else as in Table 2."""
     article_row = table_2_row(inputs)
     start = article_row.split("/batch:")[0] + "/batch:"
     peaks = {

@@ -10,7 +10,7 @@ from vramfit_plots.units import GB, gb, number
 
 
 def cells(inputs: Inputs) -> list[tuple[str, list[Cell]]]:
-    """By strategy, one for each number of GPUs."""
+    """Each strategy's cells, one for each number of GPUs."""
     return [
         (
             row["strategy"],
@@ -48,7 +48,7 @@ def bytes_per_parameter(inputs: Inputs) -> tuple[float, float]:
 
 
 def _against_the_code(inputs: Inputs) -> list[Table]:
-    """None where the run does not hold the rows."""
+    """No table where the run does not hold the rows."""
     article, by_strategy = inputs.article.multi_gpu, cells(inputs)
     assumed = inputs.article.assumed_parameters()[article["model"]]
     details: list[list[Cell | str]] = []

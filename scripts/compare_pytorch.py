@@ -28,7 +28,7 @@ def note(text: str) -> None:
 
 
 def versions(python: str) -> dict[str, str]:
-    """PyTorch's, if it can be run here."""
+    """PyTorch's versions; throws where it cannot be run here."""
     try:
         found = pytorch_versions(python)
     except OSError as error:
@@ -54,7 +54,7 @@ class Comparison:
         self.file: Path | None = None
 
     def open(self, bench: dict[str, str]) -> None:
-        """As soon as bench has said on what it runs."""
+        """Called once bench has said what it runs on."""
         context = {
             "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
             **{fact: bench[fact] for fact in _BENCH_FACTS if fact in bench},

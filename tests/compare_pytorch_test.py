@@ -1,4 +1,4 @@
-"""The comparison with PyTorch, with programs that only pretend on both sides."""
+"""The comparison with PyTorch, with stand-ins for both programs."""
 
 import importlib.util
 import json
@@ -75,7 +75,7 @@ pathlib.Path(flags["out"]).write_text(json.dumps(result))
 
 
 class Machine:
-    """On which both programs answer as told."""
+    """A machine on which both stand-ins answer as told."""
 
     def __init__(self, folder: Path):
         self.folder = folder

@@ -1,4 +1,4 @@
-"""What is compared: the rows of data/compare.json."""
+"""The cases of data/compare.json."""
 
 import json
 from collections.abc import Mapping
@@ -53,7 +53,7 @@ def case_of(entry: Mapping[str, Any]) -> Case:
 
 
 def read_cases(path: Path, only: str = "") -> list[Case]:
-    """Those whose row has `only` in its name."""
+    """The cases whose row has `only` in its name."""
     try:
         document = json.loads(path.read_text())
         if document["schema"] != _SCHEMA:

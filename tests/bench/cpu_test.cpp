@@ -55,7 +55,7 @@ TEST(Cpu, SpeedIsMeasured) {
   }
   const Json& more = row_of(report, "Inference/tiny-llama/fp32/batch:2/seq:16/generate:4");
   EXPECT_GT(more.at("decode_tokens_per_second"), 0.0);
-  // Time alone is what the runs for it add.
+  // The runs for speed add figures of time alone.
   EXPECT_EQ(more.at("mem_allocated"), more.at("pred_allocated"));
 }
 

@@ -24,7 +24,7 @@ const Json& whole_sweep() {
   return report;
 }
 
-/// One row of it alone.
+/// A report of that row alone.
 Json report_of_row(const std::string& name) {
   return report_of("--device=virtual:h200 --benchmark_filter='^" + name + "$'");
 }

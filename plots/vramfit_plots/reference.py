@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from vramfit_plots.files import read_jsonl
-from vramfit_plots.models import Model, shape
+from vramfit_plots.models import Model
 from vramfit_plots.sources import TORCH_MEASURED
 
 # The optimizers of measure_pytorch.py as `fit --runtime pytorch` and bench spell them.
@@ -92,11 +92,6 @@ def environment_words(env: Mapping[str, str]) -> str:
     )
 
 
-def _training_case(case: Mapping[str, Any], result: Mapping[str, Any]) -> dict[str, Any]:
-    hidden, layers = shape(case["arch"])
-    return {**case, "hidden": hidden, "layers": layers, "params": result["params"]}
-
-
 def load_reference(folder: Path, models: Mapping[str, Model], pytorch_optimizers: str) -> Reference:
     """`pytorch_optimizers` as in bench's context. A case whose parameter count is not the published
     one is another model than ours."""
@@ -114,7 +109,7 @@ def load_reference(folder: Path, models: Mapping[str, Model], pytorch_optimizers
         else:
             counters = _stage_counters(result)
             if "lora" not in case:
-                training.append({**_training_case(case, result), **counters})
+                training.append({**case, **counters})
             new = {} if _OTHER_WORK & case.keys() else _training_row(case, counters, optimizers)
         published = models.get(case["model"])
         if published and result["params"] == published.parameters:

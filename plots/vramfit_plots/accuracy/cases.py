@@ -56,6 +56,11 @@ class Case:
         return 1 - (1 - 1 / _TOKENS) ** (self.batch * self.seq) > 0.5
 
     @property
+    def plain(self) -> bool:
+        """Without what the article's calculator has no argument for."""
+        return not {"lora", "ckpt", "amp"} & self.setting.keys()
+
+    @property
     def allocator_cap(self) -> int | None:
         """What the allocator may hold; context and libraries come on top."""
         mib = self.setting.get("cap_mib")

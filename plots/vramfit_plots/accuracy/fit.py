@@ -1,4 +1,4 @@
-"""Asks `build/fit --runtime pytorch` about a case."""
+"""Asks `build/fit` about a case: what PyTorch takes, and what the article says it takes."""
 
 import json
 import subprocess
@@ -28,6 +28,7 @@ class Prediction:
     overhead: int  # of it, what is not the allocator's
     parameters: int
     max_batch: int | None  # where it was searched for
+    article: int | None  # the article's total, where its calculator can be asked
 
 
 def flags(case: Case) -> list[str]:
@@ -51,6 +52,17 @@ def flags(case: Case) -> list[str]:
     return result
 
 
+def article_flags(case: Case) -> list[str]:
+    """The same for the article's calculator, which knows Adam and SGD."""
+    setting = case.setting
+    result = ["--runtime", "article", "--precision", setting["dtype"]]
+    result += ["--seq", str(case.seq), "--batch", str(case.batch)]
+    if case.training:
+        optimizer = "sgd" if setting["opt"].startswith("sgd") else "adam"
+        result += ["--train", "--optimizer", optimizer]
+    return result
+
+
 @contextmanager
 def _config(case: Case) -> Iterator[Path]:
     """The case's architecture in a folder that is named after its model."""
@@ -61,9 +73,9 @@ def _config(case: Case) -> Iterator[Path]:
         yield path
 
 
-def _answer(program: Path, case: Case, extra: list[str]) -> dict[str, Any]:
+def _answer(program: Path, case: Case, typed: list[str]) -> dict[str, Any]:
     with _config(case) as config:
-        command = [program, "--json", "--gpu", GPU, "--config", config, *flags(case), *extra]
+        command = [program, "--json", "--gpu", GPU, "--config", config, *typed]
         try:
             run = subprocess.run(command, capture_output=True, text=True, check=False)
         except OSError as error:
@@ -100,10 +112,12 @@ def _stages(answer: Mapping[str, Any], case: Case) -> dict[str, dict[str, int]]:
 
 def predict(program: Path, case: Case) -> Prediction:
     """Throws BadInputError where `fit` cannot answer."""
-    answer = _answer(program, case, [])
+    answer = _answer(program, case, flags(case))
     if case.allocator_cap is not None:
         room = case.allocator_cap + answer["overhead"]
-        answer = _answer(program, case, ["--vram", str(room)])
+        answer = _answer(program, case, [*flags(case), "--vram", str(room)])
+    asked = case.plain and case.batch is not None
+    article = _answer(program, case, article_flags(case))["total"] if asked else None
     stages = _stages(answer, case)
     return Prediction(
         stages=stages,
@@ -112,4 +126,5 @@ def predict(program: Path, case: Case) -> Prediction:
         overhead=answer["overhead"],
         parameters=answer["model"]["parameters"],
         max_batch=answer.get("max_batch"),
+        article=article,
     )

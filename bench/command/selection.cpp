@@ -17,7 +17,7 @@ struct Placed {
   const Card* card;
 };
 
-/// The row on each card it is for; `typed` are those that a real device is to behave as.
+/// The row once per card that it runs on; `typed` are cards that a real device is to behave as.
 std::vector<Placed> place(const Row& row, const std::vector<std::string>& typed, Target& target) {
   if (!row[Axis::Gpu].empty()) return {{row, &target.card(row[Axis::Gpu])}};
   std::vector<const Card*> cards = target.cards();
@@ -41,7 +41,7 @@ std::string too_large(const Placed& placed, const RealDevice* device) {
   return "gpu: " + placed.card->name + " has more memory than " + device->name() + " can lend";
 }
 
-/// What stands against this row, or "".
+/// Why this row cannot run, or "".
 std::string objection(const Case& c) {
   try {
     if (c.device != nullptr) c.device->check(parameter_count(*c.config));

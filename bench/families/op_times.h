@@ -19,7 +19,7 @@ struct OpTotal {
   double seconds = 0;        ///< that it took
 };
 
-/// What an op takes where the rates are all that holds it back.
+/// The least seconds an op can take: its bound by the device's rates.
 double bound_seconds(const OpCost& cost, const Rates& rates);
 
 /// `ops` in order of their first call; seconds[i] is what ops[i] took.

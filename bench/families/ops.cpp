@@ -7,7 +7,7 @@
 namespace vramfit::bench {
 namespace {
 
-/// The part that is about all ops together.
+/// The name of the part that covers all ops together.
 constexpr const char* kStep = "step";
 
 void count_op(Counters& counters, const OpTotal& op) {

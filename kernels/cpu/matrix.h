@@ -51,7 +51,7 @@ Element* output(const Tensor& tensor, std::int64_t elements) {
   return output<Element>(tensor, 1, elements)[0];
 }
 
-/// Null where the op does without.
+/// Null where the op has no such tensor.
 template <typename Element>
 const Element* input(const Tensor* tensor, std::int64_t elements) {
   return tensor == nullptr ? nullptr : input<Element>(*tensor, elements);

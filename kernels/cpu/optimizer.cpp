@@ -124,7 +124,7 @@ bool all_finite(const std::vector<ParameterUpdate>& updates) {
   return true;
 }
 
-/// After a step whose gradients were finite or not.
+/// Halves the loss scale after gradients that are not finite, doubles it after enough finite ones.
 void adjust(float* scaler, bool finite) {
   scaler[LossScale::kOverflow] = finite ? 0.0F : 1.0F;
   scaler[LossScale::kGoodSteps] = finite ? scaler[LossScale::kGoodSteps] + 1.0F : 0.0F;

@@ -19,7 +19,7 @@ namespace fe = cudnn_frontend;
 using fe::graph::Graph;
 using fe::graph::Tensor_attributes;
 
-/// Names of a graph's tensors, and the memory behind them.
+/// A graph's tensors by name, each with the memory it stands for.
 enum Uid : std::int64_t { kQ = 1, kK, kV, kOut, kStatistics, kDout, kDq, kDk, kDv };
 using Pointers = std::unordered_map<std::int64_t, void*>;
 
@@ -116,7 +116,7 @@ class GraphBuilder {
   const AttentionShape shape_;
 };
 
-/// What plans are made for: a GPU that is here, or one that is described.
+/// What plans are made for: the GPU of this machine, or one that is only described.
 struct Target {
   cudnnHandle_t handle = nullptr;
   std::shared_ptr<const fe::DeviceProperties> properties;
@@ -216,7 +216,7 @@ Target described(const std::string& json) {
   return {nullptr, properties, version / 10};
 }
 
-/// A handle for as long as it is looked at.
+/// Owns a handle.
 class Handle {
  public:
   Handle() { check(cudnnCreate(&handle_), "cudnnCreate"); }

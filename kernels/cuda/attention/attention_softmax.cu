@@ -7,7 +7,7 @@ namespace {
 
 using namespace gpu;
 
-// A block a row of (B, a, T, T), which it holds in registers: row t has t + 1 scores that count.
+// One block per row of (B, a, T, T), held in registers: row t has t + 1 scores that count.
 // What lies above the diagonal is never read, only written.
 
 /// Whether any of the pack's elements lies on or below the diagonal.

@@ -1,7 +1,7 @@
 #include "kernels/cuda/attention/attention_cudnn.h"
 #include "model/errors.h"
 
-// In the place of attention_cudnn.cpp where this was built without cuDNN.
+// Replaces attention_cudnn.cpp in builds without cuDNN.
 
 namespace vramfit {
 namespace {

@@ -6,7 +6,7 @@ namespace {
 
 using namespace gpu;
 
-/// A block a token: k and v lie side by side in its row of qkv.
+/// One block per token: k and v lie side by side in its row of qkv.
 template <typename T, int N>
 __global__ void append(const T* qkv, T* keys, T* values, std::int64_t seq, std::int64_t positions,
                        std::int64_t first_position, int q_packs, int kv_packs) {

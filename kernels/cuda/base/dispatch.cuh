@@ -51,7 +51,7 @@ void with_element(DType dtype, const Body& body) {
 }
 
 /// Whether rows of `width` elements from each of the addresses on are whole, aligned packs. Null
-/// fits: it is not there.
+/// is an absent tensor, and fits.
 template <typename T>
 bool is_packed(std::int64_t width, std::initializer_list<const void*> addresses) {
   constexpr auto kBytes = std::int64_t{16};
@@ -79,7 +79,7 @@ inline int whole_warps(std::int64_t count, int limit = 1024) {
   return static_cast<int>(std::clamp<std::int64_t>(threads, kWarp, limit));
 }
 
-/// A grid over rows of packs with a pack a thread: x counts rows, y pieces of one.
+/// A grid over rows of packs, one pack per thread: x counts rows, y the pieces of a row.
 struct RowPieces {
   dim3 grid;
   int threads;
@@ -92,7 +92,7 @@ struct RowPieces {
   }
 };
 
-/// A block a row, whose threads hold the row in registers: calls `body` with the packs a thread
+/// One block per row, whose threads hold the row in registers: calls `body` with the packs a thread
 /// holds, as a Constant, and the number of threads. The first count that suffices: fewer registers,
 /// more blocks.
 template <typename Body>

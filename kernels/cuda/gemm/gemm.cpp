@@ -24,7 +24,7 @@ struct Handle {
   cublasLtHandle_t handle = nullptr;
 };
 
-/// Sizes as multiplied.
+/// The sizes of a product's operands, transposes applied.
 std::int64_t rows_of(const GemmMatrix& m) { return m.transposed ? m.columns : m.rows; }
 std::int64_t columns_of(const GemmMatrix& m) { return m.transposed ? m.rows : m.columns; }
 
@@ -57,8 +57,8 @@ struct GemmRunner::Impl {
 
   bool tunes(const Gemm& gemm) const { return options.tune && sum_of(gemm) != GemmSum::InPlace; }
 
-  /// Adding in place cannot be timed, as every run would add again: its algorithm is the one that
-  /// was fastest without adding, where that was timed.
+  /// A GEMM that adds in place cannot be timed, as every run would add again: it takes the
+  /// algorithm that was fastest without adding, where that was timed.
   const cublasLtMatmulAlgo_t* known(const Gemm& gemm, std::uint64_t workspace_bytes) const {
     Gemm timed = gemm;
     if (sum_of(gemm) == GemmSum::InPlace) timed.plus = nullptr;
@@ -85,8 +85,8 @@ struct GemmRunner::Impl {
     store.add(key, plan.algorithm);
   }
 
-  /// Best first by cuBLASLt's own opinion; where they are to be timed, also those it has for the
-  /// product without its bias, which often do the bias as well and faster.
+  /// Candidates, best first as cuBLASLt ranks them; where they are to be timed, also those it has
+  /// for the product without its bias, which often add the bias as well, and faster.
   std::vector<cublasLtMatmulAlgo_t> candidates(GemmProblem& problem, const Gemm& gemm,
                                                const Tensor& workspace) {
     std::array<cublasLtMatmulHeuristicResult_t, kCandidates> results{};

@@ -33,7 +33,7 @@ cudaDataType_t cuda_type(DType dtype) {
                  "; CUDA devices run fp32, fp16 and bf16");
 }
 
-/// As stored: the transpose of what the row-major matrix is.
+/// The column-major matrix that lies in memory: the transpose of the row-major one.
 cublasLtMatrixLayout_t layout_of(const GemmMatrix& matrix, std::int64_t batch) {
   cublasLtMatrixLayout_t layout = nullptr;
   check(cublasLtMatrixLayoutCreate(&layout, cuda_type(matrix.dtype),

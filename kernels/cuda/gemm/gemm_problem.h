@@ -11,7 +11,7 @@ namespace vramfit {
 /// workspace.
 using GemmKey = std::array<std::int64_t, 23>;
 
-/// How a product's `plus` relates to what it writes.
+/// How a product's `plus` relates to its output.
 enum class GemmSum : std::uint8_t { None, Other, InPlace };
 GemmSum sum_of(const Gemm& gemm);
 
@@ -26,8 +26,8 @@ class GemmProblem {
   GemmProblem(const GemmProblem&) = delete;
   GemmProblem& operator=(const GemmProblem&) = delete;
 
-  /// The best at most `count` of those that need at most `workspace_bytes`, best first; returns how
-  /// many there are. `gemm`: for its pointers' alignment.
+  /// The best algorithms that need at most `workspace_bytes`, best first, at most `count`; returns
+  /// how many there are. Of `gemm` only its pointers' alignment counts.
   int candidates(cublasLtHandle_t handle, const Gemm& gemm, std::uint64_t workspace_bytes,
                  cublasLtMatmulHeuristicResult_t* results, int count);
 

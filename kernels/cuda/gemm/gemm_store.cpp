@@ -47,7 +47,7 @@ GemmStore::GemmStore(std::string file) : file_(std::move(file)) {
 
 GemmStore::~GemmStore() {
   if (!changed_ || file_.empty()) return;
-  // Renamed when whole, so that no other process reads half of it.
+  // The file is renamed once it is whole, so that no other process reads half of it.
   const std::string whole = file_ + "." + std::to_string(getpid());
   std::error_code error;
   try {

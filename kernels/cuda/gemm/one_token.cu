@@ -6,7 +6,7 @@ namespace {
 
 using namespace gpu;
 
-/// A block a sequence, a thread an element of its row of dqkv.
+/// One block per sequence, one thread per element of its row of dqkv.
 template <typename T>
 __global__ void one_token_backward(const T* dout, T* dqkv, int q_width, int kv_width,
                                    int head_dim) {

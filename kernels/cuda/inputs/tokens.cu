@@ -20,7 +20,7 @@ __global__ void last_token(const T* x, std::int64_t seq, int packs, T* out) {
   }
 }
 
-/// Where the largest is; the first of equals.
+/// The index of the largest; the first of equals.
 struct Largest {
   float value = kLowest;
   int index = INT32_MAX;
@@ -61,7 +61,7 @@ __global__ void __launch_bounds__(kThreads)
   if (thread >= kWarp) return;
   own = warps[thread];
   own.meet_lanes();
-  // A row without any number above -infinity has its largest at its start.
+  // In a row of nothing above -infinity the first is the largest.
   if (thread == 0) tokens[blockIdx.x] = own.index == INT32_MAX ? 0 : own.index;
 }
 

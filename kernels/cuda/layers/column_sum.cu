@@ -45,8 +45,7 @@ __global__ void __launch_bounds__(kWarp* kWarps)
   }
 }
 
-/// Warps for the sums of partials: as many as there can be, so that all loads are on their way at
-/// once.
+/// Warps for the sums of partials: as many as possible, so that all loads are in flight at once.
 constexpr int kPartialWarps = 32;
 
 template <typename T>

@@ -21,7 +21,7 @@ struct Chunk {
   int stored;
 };
 
-/// Sum of exp(x − largest) so far, in one pass: what is there shrinks as the largest grows.
+/// Running sum of exp(x − largest), in one pass: the sum so far is rescaled as the largest grows.
 struct RunningSum {
   float largest = kLowest;
   float sum = 0;
@@ -42,8 +42,8 @@ struct RunningSum {
   }
 };
 
-/// A block a token. Its logits are read twice, the second time from L2: a chunk's rows in flight
-/// are fewer bytes than that.
+/// One block per token. Its logits are read twice, the second time from L2: a chunk's rows in
+/// flight are fewer bytes than that.
 template <typename T, int N>
 __global__ void __launch_bounds__(kThreads) cross_entropy(const Chunk<T> chunk) {
   __shared__ float shared[2][kMaxWarps];
@@ -55,7 +55,7 @@ __global__ void __launch_bounds__(kThreads) cross_entropy(const Chunk<T> chunk) 
   const float target_logit = to_float(logits[target]);
 
   RunningSum own;
-  const int whole = chunk.vocab / N * N;  // the pack behind it has padding in it
+  const int whole = chunk.vocab / N * N;  // the next pack has padding in it
 #pragma unroll 4
   for (int first = thread * N; first < whole; first += threads * N) {
     own.add(load_floats<T, N>(logits + first));

@@ -30,7 +30,7 @@ __device__ Curve gelu(float x) {
   return {x * s, s + x * s * (1.0F - s) * inner_slope};
 }
 
-/// A thread takes a pack of a row of act: x counts rows, y pieces of one.
+/// One thread per pack of a row of act: x counts rows, y the pieces of a row.
 template <int N>
 __device__ int own_pack() {
   return static_cast<int>(blockIdx.y * blockDim.x + threadIdx.x);

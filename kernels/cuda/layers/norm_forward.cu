@@ -18,7 +18,7 @@ struct Rows {
   float eps;
 };
 
-/// A block a row, which is read once and held in registers.
+/// One block per row, which is read once and held in registers.
 template <typename T, int N, int kPacks, bool kLayerNorm>
 __global__ void __launch_bounds__(kRowThreads<kPacks>) norm_forward(const Rows<T> rows) {
   __shared__ float shared[2][kMaxWarps];

@@ -63,7 +63,7 @@ __device__ Chunk own_chunk(const Entry* table, int entries) {
 }
 
 /// Calls `body` with (where, how many as a Constant) for all of the block's elements: by packs, and
-/// one by one behind the last whole pack.
+/// one by one after the last whole pack.
 template <int kSize, typename Body>
 __device__ void for_each_pack(const Chunk& chunk, const Body& body) {
   for (std::int64_t i = chunk.begin + std::int64_t{threadIdx.x} * kSize; i < chunk.end;
@@ -99,7 +99,7 @@ struct Element {
   }
 };
 
-/// What memory has of N elements; where a state is not there yet, what it starts as.
+/// N elements as loaded from memory; a state that does not exist yet has its initial value.
 template <typename Keeps, int N>
 struct Elements {
   using T = typename Keeps::T;
@@ -171,7 +171,7 @@ __global__ void __launch_bounds__(kThreads) take_step(const Entry* table, int en
   });
 }
 
-/// Leaves the flag alone where all is finite; whoever finds something else writes the same.
+/// Sets the flag where a gradient is not finite; every thread that finds one writes the same value.
 template <typename T>
 __global__ void __launch_bounds__(kThreads)
     find_overflow(const Entry* table, int entries, float* scaler) {

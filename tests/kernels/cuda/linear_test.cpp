@@ -100,7 +100,7 @@ TEST_P(LinearTest, WithoutABias) {
   lab.expect_close(dweight, Bound::once, "dweight without a bias");
 }
 
-/// Padding rows of a table make columns of y.
+/// Padding rows of the weight are columns of y.
 TEST_P(LinearTest, OfAPaddedWeight) {
   Lab lab(GetParam());
   Twin x = lab.random({9, 24});

@@ -9,7 +9,7 @@
 namespace vramfit {
 namespace {
 
-/// What make_fixture.py gave torch.optim.
+/// The inputs that make_fixture.py gave to torch.optim.
 OptimizerSettings fixture_settings() {
   OptimizerSettings settings;
   settings.learning_rate = 1e-2F;
@@ -93,7 +93,7 @@ TEST(Optimizer, MomentsAreKeptInTheirDtype) {
   EXPECT_EQ(values_of(same.parameter), values_of(wide.parameter));
 }
 
-/// A fp16 v underflows for gradients below about 1e-3; the step has to stay bounded.
+/// An fp16 v underflows for gradients below about 1e-3; the step has to stay bounded.
 TEST(Optimizer, AVarianceThatUnderflowsDoesNotBlowUpTheStep) {
   OptimizerSettings settings;
   settings.learning_rate = 1e-2F;

@@ -10,7 +10,7 @@
 namespace vramfit {
 namespace {
 
-/// How far `a` is from `b`, and where most.
+/// The distance of `a` from `b`, and the element where it is largest.
 struct Difference {
   double error = 0;
   std::size_t worst = 0;

@@ -18,7 +18,7 @@ struct Twin {
   Tensor gpu;
 };
 
-/// Which of two twins an op gets.
+/// Which of a tensor's two copies an op gets.
 class Side {
  public:
   explicit Side(bool on_gpu) : on_gpu_(on_gpu) {}

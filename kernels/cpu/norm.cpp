@@ -147,11 +147,11 @@ class Backward {
 }  // namespace
 
 void CpuDevice::run(const NormForward& op) {
-  with_element(op.x.dtype(), [&op](auto e) { forward<decltype(e)>(op); });
+  with_element(op.x.format(), [&op](auto e) { forward<decltype(e)>(op); });
 }
 
 void CpuDevice::run(const NormBackward& op) {
-  with_element(op.x.dtype(), [&op](auto e) { Backward<decltype(e)>(op).run(); });
+  with_element(op.x.format(), [&op](auto e) { Backward<decltype(e)>(op).run(); });
 }
 
 }  // namespace vramfit

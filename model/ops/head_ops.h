@@ -46,6 +46,6 @@ inline constexpr std::uint64_t kHeadChunkBytes = std::uint64_t{256} << 20;
 inline constexpr std::int64_t kMinHeadChunk = 128;
 
 /// A multiple of kMinHeadChunk, or all tokens where they are fewer.
-std::int64_t head_chunk_tokens(std::int64_t tokens, std::int64_t stored_vocab, DType dtype);
+std::int64_t head_chunk_tokens(std::int64_t tokens, std::int64_t stored_vocab, Format format);
 
 }  // namespace vramfit

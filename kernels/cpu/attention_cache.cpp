@@ -1,5 +1,6 @@
 #include "kernels/cpu/attention_rows.h"
 #include "kernels/cpu/cpu_device.h"
+#include "model/ops/workspaces.h"
 
 namespace vramfit {
 namespace {

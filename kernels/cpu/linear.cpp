@@ -1,5 +1,6 @@
 #include "kernels/cpu/cpu_device.h"
 #include "kernels/cpu/matrix.h"
+#include "model/ops/workspaces.h"
 
 namespace vramfit {
 namespace {

@@ -76,20 +76,4 @@ struct AttentionDecode {
   Tensor& workspace;  ///< attention_decode_workspace_bytes
 };
 
-/// What cuDNN asks for beyond what it needs, to align what it is given.
-inline constexpr std::uint64_t kFlashWorkspaceSlack = 256;
-
-/// Bytes of workspace. Flash forward needs none but the slack; backward an fp32 accumulator of dQ
-/// and the row sums of dO·O, and with grouped queries dK and dV of every query head before they are
-/// summed. To the byte what the first plan of cuDNN 9.19's composite graph asks for on sm_90.
-std::uint64_t attention_forward_workspace_bytes(AttentionForm form, const AttentionShape& shape,
-                                                Format format);
-std::uint64_t attention_backward_workspace_bytes(AttentionForm form, const AttentionShape& shape,
-                                                 Format format);
-
-/// Decoding splits long caches over blocks; each split leaves an unnormalised output row and its
-/// maximum and sum, in fp32.
-inline constexpr std::int64_t kDecodeSplits = 32;
-std::uint64_t attention_decode_workspace_bytes(const AttentionShape& shape, Format format);
-
 }  // namespace vramfit

@@ -2,6 +2,7 @@
 
 #include "model/memory/tensor.h"
 #include "model/ops/device.h"
+#include "model/ops/workspaces.h"
 #include "model/precisions.h"
 
 namespace vramfit {

@@ -1,11 +1,9 @@
+#include "model/ops/workspaces.h"
+
 #include <algorithm>
+#include <stdexcept>
 
 #include "model/checked.h"
-#include "model/errors.h"
-#include "model/ops/attention_ops.h"
-#include "model/ops/elementary_ops.h"
-#include "model/ops/head_ops.h"
-#include "model/ops/linear_ops.h"
 
 namespace vramfit {
 namespace {
@@ -17,17 +15,9 @@ std::uint64_t bytes_of(Format format, std::int64_t a, std::int64_t b) {
 
 }  // namespace
 
-const char* name(AttentionForm form) { return form == AttentionForm::Flash ? "flash" : "cublas"; }
-
-AttentionForm parse_attention(const std::string& text) {
-  for (const AttentionForm form : {AttentionForm::Flash, AttentionForm::Cublas}) {
-    if (text == name(form)) return form;
-  }
-  throw BadInput("attention: unknown '" + text + "'; flash or cublas");
-}
-
-Shape bias_partials_shape(std::int64_t rows, std::int64_t width) {
-  return {column_sum_groups(rows), width};
+std::uint64_t gemm_workspace_bytes(Arch arch) {
+  if (arch.sm == 0) throw std::logic_error("the GPU's compute capability is not said");
+  return std::uint64_t{arch.sm == 90 ? 32U : 4U} << 20;
 }
 
 std::uint64_t attention_forward_workspace_bytes(AttentionForm form, const AttentionShape&, Format) {
@@ -50,11 +40,29 @@ std::uint64_t attention_decode_workspace_bytes(const AttentionShape& s, Format f
   return bytes_of(accumulation_dtype(format), rows, s.head_dim + 2);
 }
 
-std::int64_t head_chunk_tokens(std::int64_t tokens, std::int64_t stored_vocab, Format format) {
-  const std::uint64_t row = format.bytes(stored_vocab);
+std::int64_t column_sum_groups(std::int64_t rows) { return std::min(rows, kColumnSumGroups); }
+
+Shape bias_partials_shape(std::int64_t rows, std::int64_t width) {
+  return {column_sum_groups(rows), width};
+}
+
+Shape norm_partials_shape(NormKind kind, std::int64_t rows, std::int64_t width) {
+  return {kind == NormKind::LayerNorm ? 2 : 1, column_sum_groups(rows), width};
+}
+
+std::uint64_t embedding_backward_workspace_bytes(std::int64_t tokens, std::int64_t vocab) {
+  return 4 * static_cast<std::uint64_t>(tokens + vocab);
+}
+
+std::int64_t head_chunk_tokens(std::int64_t tokens, std::int64_t stored_vocab, Format logits) {
+  const std::uint64_t row = logits.bytes(stored_vocab);
   const auto rows = static_cast<std::int64_t>(kHeadChunkBytes / row);
   const std::int64_t chunk = std::max(kMinHeadChunk, rows / kMinHeadChunk * kMinHeadChunk);
   return std::min(tokens, chunk);
+}
+
+std::uint64_t optimizer_workspace_bytes(std::size_t parameters) {
+  return 64 * static_cast<std::uint64_t>(parameters);
 }
 
 }  // namespace vramfit

@@ -3,6 +3,7 @@
 #include "kernels/cuda/attention/decode_lanes.cuh"
 #include "kernels/cuda/base/dispatch.cuh"
 #include "kernels/cuda/base/launch.h"
+#include "model/ops/workspaces.h"
 
 namespace vramfit {
 namespace {

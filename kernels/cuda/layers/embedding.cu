@@ -2,6 +2,7 @@
 
 #include "kernels/cuda/base/dispatch.cuh"
 #include "kernels/cuda/base/launch.h"
+#include "model/ops/workspaces.h"
 
 namespace vramfit {
 namespace {

@@ -3,6 +3,7 @@
 #include "kernels/cuda/base/approximate.cuh"
 #include "kernels/cuda/base/dispatch.cuh"
 #include "kernels/cuda/optimizer/optimizer.h"
+#include "model/ops/workspaces.h"
 
 namespace vramfit {
 namespace {

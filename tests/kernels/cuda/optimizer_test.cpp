@@ -1,6 +1,7 @@
 #include <array>
 #include <limits>
 
+#include "model/ops/workspaces.h"
 #include "tests/kernels/cuda/support/lab.h"
 #include "tests/kernels/support/workbench.h"
 

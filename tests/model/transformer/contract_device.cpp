@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "model/ops/workspaces.h"
+
 namespace vramfit {
 
 void ContractDevice::expect_tensor(const Tensor& tensor, Format format, const Shape& shape) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "model/ops/head_ops.h"
+#include "model/ops/workspaces.h"
 #include "model/transformer/parameters.h"
 #include "tests/model/published_models.h"
 #include "tests/model/transformer/runs.h"

@@ -7,6 +7,7 @@
 
 #include "kernels/cpu/cpu_device.h"
 #include "kernels/cpu/pass_through.h"
+#include "model/ops/workspaces.h"
 #include "tests/kernels/cuda/support/gpu.h"
 #include "tests/kernels/cuda/support/guarded_allocator.h"
 

@@ -51,7 +51,9 @@ class Format {
   constexpr DType element() const { return row().element; }
   std::uint64_t bytes(std::int64_t elements) const { return row().bytes(elements); }
 
-  friend constexpr auto operator<=>(Format, Format) = default;
+  // Written out: nvcc 13.0 loses the equality that a defaulted comparison brings along.
+  friend constexpr bool operator==(Format a, Format b) { return a.row_ == b.row_; }
+  friend constexpr auto operator<=>(Format a, Format b) { return a.row_ <=> b.row_; }
 
  private:
   std::uint8_t row_;

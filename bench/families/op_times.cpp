@@ -94,11 +94,11 @@ StepTimes time_ops(Device& device, Ledger& ledger, Stopwatch& clock, const Model
   return times;
 }
 
-std::vector<OpCost> step_ops(const ModelConfig& config, const TrainingOptions& options) {
+std::vector<OpCost> step_ops(Arch arch, const ModelConfig& config, const TrainingOptions& options) {
   VirtualSource source;
   Pool pool(source);
   Ledger ledger(pool);
-  VirtualDevice device(Arch{90});
+  VirtualDevice device(arch);
   std::vector<OpCost> ops;
   WatchedDevice watched(device, [&](const OpCost& cost) { ops.push_back(cost); });
   Trainer trainer(watched, ledger, config, options);

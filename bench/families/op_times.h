@@ -39,6 +39,6 @@ StepTimes time_ops(Device& device, Ledger& ledger, Stopwatch& clock, const Model
                    const TrainingOptions& options, const Rates& rates, double budget);
 
 /// A training step's ops, in order, by a dry run. Throws BadInput where it cannot be.
-std::vector<OpCost> step_ops(const ModelConfig& config, const TrainingOptions& options);
+std::vector<OpCost> step_ops(Arch arch, const ModelConfig& config, const TrainingOptions& options);
 
 }  // namespace vramfit::bench

@@ -2,6 +2,7 @@
 
 #include "kernels/cpu/cpu_device.h"
 #include "kernels/cpu/matrix.h"
+#include "model/ops/workspaces.h"
 
 namespace vramfit {
 namespace {
@@ -148,11 +149,11 @@ class Backward {
 }  // namespace
 
 void CpuDevice::run(const NormForward& op) {
-  with_element(op.x.dtype(), [&op](auto e) { forward<decltype(e)>(op); });
+  with_element(op.x.format(), [&op](auto e) { forward<decltype(e)>(op); });
 }
 
 void CpuDevice::run(const NormBackward& op) {
-  with_element(op.x.dtype(), [&op](auto e) { Backward<decltype(e)>(op).run(); });
+  with_element(op.x.format(), [&op](auto e) { Backward<decltype(e)>(op).run(); });
 }
 
 }  // namespace vramfit

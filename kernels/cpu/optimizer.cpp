@@ -2,6 +2,7 @@
 
 #include "kernels/cpu/cpu_device.h"
 #include "kernels/cpu/matrix.h"
+#include "model/ops/workspaces.h"
 
 namespace vramfit {
 namespace {
@@ -157,7 +158,7 @@ void step(const OptimizerStep& op) {
 
 void CpuDevice::run(const OptimizerStep& op) {
   if (op.updates.empty()) return;
-  with_element(op.updates.front().parameter->dtype(), [&op](auto e) {
+  with_element(op.updates.front().parameter->format(), [&op](auto e) {
     using Element = decltype(e);
     if (op.kind.moments_as_weights) {
       step<Element, Element>(op);

@@ -50,7 +50,7 @@ std::string cudnn_version();
 
 /// By asking plans of the current GPU, or of the one that `device_properties` describes, which
 /// need not be there.
-CudnnWorkspace cudnn_workspace(const AttentionShape& shape, DType dtype,
+CudnnWorkspace cudnn_workspace(const AttentionShape& shape, Format format,
                                const std::string& device_properties = {});
 
 /// The current GPU's, as cuDNN's JSON.

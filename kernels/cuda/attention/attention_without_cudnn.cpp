@@ -20,7 +20,7 @@ void CudnnAttention::run(const AttentionForward&) { refuse(); }
 void CudnnAttention::run(const AttentionBackward&) { refuse(); }
 
 std::string cudnn_version() { return "none"; }
-CudnnWorkspace cudnn_workspace(const AttentionShape&, DType, const std::string&) { refuse(); }
+CudnnWorkspace cudnn_workspace(const AttentionShape&, Format, const std::string&) { refuse(); }
 std::string cudnn_device_properties() { refuse(); }
 
 }  // namespace vramfit

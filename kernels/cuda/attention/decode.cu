@@ -3,6 +3,7 @@
 #include "kernels/cuda/attention/decode_lanes.cuh"
 #include "kernels/cuda/base/dispatch.cuh"
 #include "kernels/cuda/base/launch.h"
+#include "model/ops/workspaces.h"
 
 namespace vramfit {
 namespace {
@@ -268,9 +269,9 @@ void launch(const AttentionDecode& op, cudaStream_t stream) {
          "attention_decode: one token a sequence, heads in whole groups, at most kMaxHeadDim wide");
   expect(op.length >= 1 && op.length <= op.keys.shape()[1],
          "attention_decode: the cache is not that long");
-  expect_workspace(op.workspace, attention_decode_workspace_bytes(shape, op.qkv.dtype()),
+  expect_workspace(op.workspace, attention_decode_workspace_bytes(shape, op.qkv.format()),
                    "attention_decode");
-  with_element(op.qkv.dtype(), [&](auto element) {
+  with_element(op.qkv.format(), [&](auto element) {
     using T = decltype(element);
     constexpr int kPack = static_cast<int>(16 / sizeof(T));
     const Decode<T> d = arguments<T>(op);

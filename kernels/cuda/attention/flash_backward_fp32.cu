@@ -2,6 +2,7 @@
 
 #include "kernels/cuda/attention/flash_tiles.cuh"
 #include "kernels/cuda/base/launch.h"
+#include "model/ops/workspaces.h"
 
 namespace vramfit {
 namespace {
@@ -183,9 +184,10 @@ __global__ void __launch_bounds__(kTileThreads) key_gradients(const Backward g) 
 void launch(const FlashBackwardFp32& flash, cudaStream_t stream) {
   const AttentionBackward& op = flash.op;
   const AttentionShape& shape = op.shape;
-  expect(op.qkv.dtype() == DType::Fp32 && op.log_sum_exp != nullptr,
+  expect(op.qkv.format() == DType::Fp32 && op.log_sum_exp != nullptr,
          "attention: this kernel is for fp32 alone, and goes back from statistics");
-  expect_workspace(op.workspace, attention_backward_workspace_bytes(op.form, shape, op.qkv.dtype()),
+  expect_workspace(op.workspace,
+                   attention_backward_workspace_bytes(op.form, shape, op.qkv.format()),
                    "attention_backward");
   Backward arguments = {op.qkv.as<float>(),
                         op.out.as<float>(),

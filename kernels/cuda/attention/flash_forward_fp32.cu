@@ -99,7 +99,7 @@ __global__ void __launch_bounds__(kTileThreads) forward(const Forward f) {
 void launch(const FlashForwardFp32& flash, cudaStream_t stream) {
   const AttentionForward& op = flash.op;
   const AttentionShape& shape = op.shape;
-  expect(op.qkv.dtype() == DType::Fp32, "attention: this kernel is for fp32 alone");
+  expect(op.qkv.format() == DType::Fp32, "attention: this kernel is for fp32 alone");
   with_tile_size(shape.head_dim, [&](auto size) {
     using Size = decltype(size);
     const int tiles = ceil_divide(shape.seq, Size::kTile);

@@ -27,7 +27,7 @@ void launch(const KvCacheAppend& op, cudaStream_t stream) {
   const std::int64_t positions = op.keys.shape()[1];
   expect(op.first_position + shape.seq <= positions,
          "kv_cache_append: the cache has no room for the tokens");
-  with_element(op.qkv.dtype(), [&](auto element) {
+  with_element(op.qkv.format(), [&](auto element) {
     using T = decltype(element);
     const bool packed =
         is_packed<T>(shape.q_width(), {op.qkv.data(), op.keys.data(), op.values.data()}) &&

@@ -7,13 +7,14 @@
 #include <string>
 #include <type_traits>
 
+#include "kernels/cuda/base/element.h"
 #include "kernels/cuda/base/kernel.cuh"
 #include "kernels/cuda/base/pack.cuh"
 #include "kernels/cuda/base/reduce.cuh"
 #include "model/errors.h"
 #include "model/memory/tensor.h"
 
-// From tensors, whose dtypes and sizes are values, to kernels, whose are types.
+// From tensors, whose formats and sizes are values, to kernels, whose are types.
 
 namespace vramfit::gpu {
 
@@ -30,24 +31,6 @@ inline void expect_workspace(const Tensor& workspace, std::uint64_t bytes, const
     throw std::logic_error(std::string(what) + ": needs " + std::to_string(bytes) +
                            " bytes of workspace and is given " + std::to_string(workspace.bytes()));
   }
-}
-
-/// Calls `body` with a value of the dtype's type.
-template <typename Body>
-void with_element(DType dtype, const Body& body) {
-  switch (dtype) {
-    case DType::Fp32:
-      return body(float{});
-    case DType::Fp16:
-      return body(__half{});
-    case DType::Bf16:
-      return body(__nv_bfloat16{});
-    case DType::Fp64:
-    case DType::Int32:
-      break;
-  }
-  throw BadInput(std::string("precision: is ") + name(dtype) +
-                 "; CUDA devices run fp32, fp16 and bf16");
 }
 
 /// Whether rows of `width` elements from each of the addresses on are whole, aligned packs. Null

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels/cuda/base/error.h"
+#include "kernels/cuda/gemm/gemm_key.h"
 #include "kernels/cuda/gemm/gemm_problem.h"
 #include "kernels/cuda/gemm/gemm_store.h"
 #include "kernels/cuda/gemm/gemm_tuning.h"
@@ -30,7 +31,7 @@ std::int64_t columns_of(const GemmMatrix& m) { return m.transposed ? m.rows : m.
 
 void require_sizes(const Gemm& gemm) {
   const bool fit = columns_of(gemm.a) == rows_of(gemm.b) && rows_of(gemm.a) == gemm.to.rows &&
-                   columns_of(gemm.b) == gemm.to.columns && gemm.a.dtype == gemm.b.dtype &&
+                   columns_of(gemm.b) == gemm.to.columns && gemm.a.format == gemm.b.format &&
                    !gemm.to.transposed;
   if (!fit) throw std::logic_error("a GEMM's matrices do not fit each other");
 }
@@ -38,7 +39,7 @@ void require_sizes(const Gemm& gemm) {
 std::string text(const Gemm& gemm) {
   return std::string("GEMM of ") + std::to_string(gemm.to.rows) + " x " +
          std::to_string(gemm.to.columns) + " x " + std::to_string(columns_of(gemm.a)) + ", " +
-         name(gemm.a.dtype) + " to " + name(gemm.to.dtype) + ", batch " +
+         gemm.a.format.name() + " to " + gemm.to.format.name() + ", batch " +
          std::to_string(gemm.batch);
 }
 
@@ -118,8 +119,8 @@ GemmMatrix GemmMatrix::of(const Tensor& tensor, std::int64_t rows, std::int64_t 
   if (first + rows * columns > tensor.stored().elements()) {
     throw std::logic_error(tensor.name().text() + ": a GEMM wants more than the tensor holds");
   }
-  auto* data = tensor.as<std::byte>() + storage_bytes(tensor.dtype(), first);
-  return {data, tensor.dtype(), rows, columns, columns};
+  auto* data = tensor.as<std::byte>() + tensor.format().bytes(first);
+  return {data, tensor.format(), rows, columns, columns};
 }
 
 GemmMatrix GemmMatrix::transpose() const {

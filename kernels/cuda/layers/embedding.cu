@@ -2,6 +2,7 @@
 
 #include "kernels/cuda/base/dispatch.cuh"
 #include "kernels/cuda/base/launch.h"
+#include "model/ops/workspaces.h"
 
 namespace vramfit {
 namespace {
@@ -220,7 +221,7 @@ void launch(const EmbeddingForward& op, cudaStream_t stream) {
   const std::int64_t count = op.tokens.shape().elements();
   const std::int64_t width = op.table.shape()[1];
   const void* positions = op.positions == nullptr ? nullptr : op.positions->data();
-  with_element(op.x.dtype(), [&](auto element) {
+  with_element(op.x.format(), [&](auto element) {
     using T = decltype(element);
     with_pack<T>(is_packed<T>(width, {op.table.data(), positions, op.x.data()}), [&](auto size) {
       constexpr int kSize = decltype(size)::value;
@@ -245,7 +246,7 @@ void launch(const EmbeddingBackward& op, cudaStream_t stream) {
   sort_by_token(op, ends, order, vocab, stream);
 
   void* dpositions = op.dpositions == nullptr ? nullptr : op.dpositions->data();
-  with_element(op.dx.dtype(), [&](auto element) {
+  with_element(op.dx.format(), [&](auto element) {
     using T = decltype(element);
     with_pack<T>(is_packed<T>(width, {op.dx.data(), op.dtable.data(), dpositions}), [&](auto size) {
       constexpr int kSize = decltype(size)::value;

@@ -117,7 +117,7 @@ void launch(const HeadLossChunk& chunk, cudaStream_t stream) {
   expect_workspace(op.gemm_workspace, sizeof(float) * static_cast<std::uint64_t>(chunk.count),
                    "head_loss");
   auto* row_losses = op.gemm_workspace.as<float>();
-  with_element(op.logits.dtype(), [&](auto element) {
+  with_element(op.logits.format(), [&](auto element) {
     using T = decltype(element);
     with_pack<T>(is_packed<T>(stored, {op.logits.data()}), [&](auto size) {
       constexpr int kSize = decltype(size)::value;
@@ -139,7 +139,7 @@ void launch(const HeadLossChunk& chunk, cudaStream_t stream) {
 void launch(const HeadGradientRounding& rounding, cudaStream_t stream) {
   const HeadLoss& op = rounding.op;
   const std::int64_t count = op.dweight.stored().elements();
-  with_element(op.dweight.dtype(), [&](auto element) {
+  with_element(op.dweight.format(), [&](auto element) {
     using T = decltype(element);
     const bool packed = is_packed<T>(count, {op.dweight.data(), op.dweight_sum->data()});
     with_pack<T>(packed, [&](auto size) {

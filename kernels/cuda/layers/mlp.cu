@@ -93,7 +93,7 @@ void with_rows(const Tensor& pre, const Tensor& act, ActivationKind kind, const 
   const std::int64_t width = act.shape()[1];
   expect(pre.shape()[1] == (kind == ActivationKind::SwiGlu ? 2 : 1) * width,
          "mlp: SwiGLU has a gate for each column, GELU has none");
-  with_element(act.dtype(), [&](auto element) {
+  with_element(act.format(), [&](auto element) {
     using T = decltype(element);
     with_pack<T>(is_packed<T>(width, {pre.data(), act.data()}), [&](auto size) {
       const std::int64_t packs = width / decltype(size)::value;

@@ -1,6 +1,7 @@
 #include "kernels/cuda/base/dispatch.cuh"
 #include "kernels/cuda/base/launch.h"
 #include "kernels/cuda/layers/column_partials.h"
+#include "model/ops/workspaces.h"
 
 namespace vramfit {
 namespace {
@@ -316,7 +317,7 @@ void launch(const NormBackward& op, cudaStream_t stream) {
          "norm_backward: LayerNorm, and it alone, has bias and mean");
   expect(op.partials.shape() == norm_partials_shape(op.kind, count, width),
          "norm_backward: partials are not norm_partials_shape");
-  with_element(op.x.dtype(), [&](auto element) {
+  with_element(op.x.format(), [&](auto element) {
     using T = decltype(element);
     const bool packed = is_packed<T>(width, {op.x.data(), op.weight.data(),
                                              data_or_null<T>(op.bias), op.dy.data(), op.dx.data()});

@@ -13,6 +13,7 @@
 #include "kernels/cuda/memory/virtual_memory.h"
 #include "model/memory/pool.h"
 #include "model/ops/arch.h"
+#include "model/ops/workspaces.h"
 
 namespace vramfit {
 namespace {

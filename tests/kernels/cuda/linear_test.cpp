@@ -1,5 +1,6 @@
 #include <random>
 
+#include "model/ops/workspaces.h"
 #include "tests/kernels/cuda/support/lab.h"
 
 namespace vramfit {

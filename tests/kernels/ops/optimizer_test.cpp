@@ -83,8 +83,8 @@ TEST(Optimizer, MomentsAreKeptInTheirDtype) {
   UpdateCase same(optimizer_named("adamw-same"), DType::Bf16, {1}, {});
   wide.step({gradient});
   same.step({gradient});
-  ASSERT_EQ(wide.variance.dtype(), DType::Fp32);
-  ASSERT_EQ(same.variance.dtype(), DType::Bf16);
+  ASSERT_EQ(wide.variance.format(), DType::Fp32);
+  ASSERT_EQ(same.variance.format(), DType::Bf16);
   const double expected = (1 - static_cast<double>(0.95F)) * gradient * gradient;
   EXPECT_NEAR(values_of(wide.variance)[0], expected, 1e-7);
   EXPECT_NE(values_of(same.variance)[0], values_of(wide.variance)[0]);

@@ -54,7 +54,7 @@ class Workbench {
   CpuDevice device{Arch{90}};
 
  private:
-  Tensor make(DType dtype, const Shape& shape, const Shape& stored);
+  Tensor make(Format format, const Shape& shape, const Shape& stored);
 
   DType dtype_;
   PassThrough allocator_;

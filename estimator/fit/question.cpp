@@ -3,7 +3,6 @@
 #include <sstream>
 
 #include "estimator/models.h"
-#include "estimator/pytorch/modules/causal_lm.h"
 #include "estimator/quantity.h"
 #include "model/config/hugging_face.h"
 #include "model/errors.h"
@@ -144,9 +143,9 @@ pytorch::TrainingOptions pytorch_training_of(const Options& o, const ModelConfig
   }
   options.checkpoint = o.checkpoint.has_value();
   if (o.lora) {
-    options.lora = pytorch::LoraOptions{
-        parse_whole("lora", *o.lora), o.lora_targets ? lora_targets(*o.lora_targets, model)
-                                                     : pytorch::default_lora_targets(model.family)};
+    options.lora = pytorch::LoraOptions{parse_whole("lora", *o.lora),
+                                        o.lora_targets ? lora_targets(*o.lora_targets, model)
+                                                       : pytorch::default_lora_targets(model)};
   }
   return options;
 }

@@ -5,6 +5,7 @@
 #include "estimator/pytorch/autograd.h"
 #include "estimator/pytorch/generate.h"
 #include "estimator/pytorch/modules/causal_lm.h"
+#include "estimator/pytorch/modules/families/families.h"
 #include "estimator/pytorch/stage.h"
 #include "model/errors.h"
 
@@ -42,7 +43,7 @@ void train(Context& context, const ModelConfig& config, const TrainingOptions& o
 
   std::optional<StageOf> loading(std::in_place, memory, Stage::Loaded, 0);
   const Tensor epsilon = import_torchaudio(context);
-  CausalLm model(context, config, settings);
+  CausalLm model(context, family_of(config), config, settings);
   if (options.lora) model.add_lora(options.lora->rank, options.lora->targets);
   loading.reset();
   const std::unique_ptr<Optimizer> optimizer = make_optimizer(options.optimizer, model.trainable());
@@ -77,7 +78,7 @@ void infer(Context& context, const ModelConfig& config, const GenerationOptions&
   settings.attention = options.attention;
   std::optional<StageOf> loading(std::in_place, context.memory, Stage::Loaded, 0);
   const Tensor epsilon = import_torchaudio(context);
-  const CausalLm model(context, config, settings);
+  const CausalLm model(context, family_of(config), config, settings);
   loading.reset();
   const Tensor prompt = random_tokens(context, options.batch, options.seq);
   generate(context, model, config, prompt, options.generate,

@@ -1,3 +1,5 @@
+#include "model/config/families.h"
+
 #include <gtest/gtest.h>
 
 #include "model/config/hugging_face.h"
@@ -64,7 +66,8 @@ TEST(Families, Phi) {
   EXPECT_EQ(c.residual, Residual::ParallelOneNorm);
   EXPECT_EQ(c.rotary_dim(), 8) << "half of a head, where nothing is said";
   EXPECT_TRUE(c.qkv_bias && c.out_bias && c.mlp_bias && c.head_bias);
-  EXPECT_FALSE(c.tied_head || c.qk_norm);
+  EXPECT_FALSE(c.tied_head);
+  EXPECT_EQ(c.qk_norm, QkNorm::None);
 }
 
 TEST(Families, GptNeox) {

@@ -1,0 +1,16 @@
+#pragma once
+
+#include "estimator/pytorch/modules/family.h"
+
+namespace vramfit::pytorch {
+
+// One row a family, each in a file of its own.
+extern const Family kLlama;
+extern const Family kMistral;
+extern const Family kQwen2;
+extern const Family kGpt2;
+extern const Family kGemma;
+extern const Family kPhi;
+extern const Family kGptNeox;
+
+}  // namespace vramfit::pytorch

@@ -18,6 +18,7 @@ constexpr FamilyReader kFamilies[] = {
     {"gemma", read_gemma, false},
     {"phi", read_phi, false},
     {"gpt_neox", read_gpt_neox, false},
+    {"qwen3", read_qwen3, false},
 };
 // clang-format on
 

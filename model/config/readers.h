@@ -15,5 +15,6 @@ ModelConfig read_gpt2(const JsonReader& json);
 ModelConfig read_gemma(const JsonReader& json);
 ModelConfig read_phi(const JsonReader& json);
 ModelConfig read_gpt_neox(const JsonReader& json);
+ModelConfig read_qwen3(const JsonReader& json);
 
 }  // namespace vramfit

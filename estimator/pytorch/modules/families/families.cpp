@@ -17,6 +17,7 @@ constexpr const Family* kFamilies[] = {
     &kGemma,
     &kPhi,
     &kGptNeox,
+    &kQwen3,
 };
 // clang-format on
 

@@ -12,5 +12,6 @@ extern const Family kGpt2;
 extern const Family kGemma;
 extern const Family kPhi;
 extern const Family kGptNeox;
+extern const Family kQwen3;
 
 }  // namespace vramfit::pytorch

@@ -19,6 +19,7 @@ constexpr FamilyReader kFamilies[] = {
     {"phi", read_phi, false},
     {"gpt_neox", read_gpt_neox, false},
     {"qwen3", read_qwen3, false},
+    {"olmo2", read_olmo2, false},
 };
 // clang-format on
 

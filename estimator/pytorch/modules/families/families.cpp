@@ -18,6 +18,7 @@ constexpr const Family* kFamilies[] = {
     &kPhi,
     &kGptNeox,
     &kQwen3,
+    &kOlmo2,
 };
 // clang-format on
 

@@ -13,5 +13,6 @@ extern const Family kGemma;
 extern const Family kPhi;
 extern const Family kGptNeox;
 extern const Family kQwen3;
+extern const Family kOlmo2;
 
 }  // namespace vramfit::pytorch

@@ -20,6 +20,7 @@ constexpr FamilyReader kFamilies[] = {
     {"gpt_neox", read_gpt_neox, false},
     {"qwen3", read_qwen3, false},
     {"olmo2", read_olmo2, false},
+    {"phi3", read_phi3, false},
 };
 // clang-format on
 

@@ -19,6 +19,7 @@ constexpr const Family* kFamilies[] = {
     &kGptNeox,
     &kQwen3,
     &kOlmo2,
+    &kPhi3,
 };
 // clang-format on
 

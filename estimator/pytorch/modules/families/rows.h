@@ -14,5 +14,6 @@ extern const Family kPhi;
 extern const Family kGptNeox;
 extern const Family kQwen3;
 extern const Family kOlmo2;
+extern const Family kPhi3;
 
 }  // namespace vramfit::pytorch

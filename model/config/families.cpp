@@ -21,6 +21,7 @@ constexpr FamilyReader kFamilies[] = {
     {"qwen3", read_qwen3, false},
     {"olmo2", read_olmo2, false},
     {"phi3", read_phi3, false},
+    {"granite", read_granite, false},
 };
 // clang-format on
 

@@ -18,5 +18,6 @@ ModelConfig read_gpt_neox(const JsonReader& json);
 ModelConfig read_qwen3(const JsonReader& json);
 ModelConfig read_olmo2(const JsonReader& json);
 ModelConfig read_phi3(const JsonReader& json);
+ModelConfig read_granite(const JsonReader& json);
 
 }  // namespace vramfit

@@ -20,6 +20,7 @@ constexpr const Family* kFamilies[] = {
     &kQwen3,
     &kOlmo2,
     &kPhi3,
+    &kGranite,
 };
 // clang-format on
 

@@ -15,5 +15,6 @@ extern const Family kGptNeox;
 extern const Family kQwen3;
 extern const Family kOlmo2;
 extern const Family kPhi3;
+extern const Family kGranite;
 
 }  // namespace vramfit::pytorch

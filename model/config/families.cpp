@@ -22,6 +22,7 @@ constexpr FamilyReader kFamilies[] = {
     {"olmo2", read_olmo2, false},
     {"phi3", read_phi3, false},
     {"granite", read_granite, false},
+    {"gemma2", read_gemma2, false},
 };
 // clang-format on
 

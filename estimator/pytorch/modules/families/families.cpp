@@ -21,6 +21,7 @@ constexpr const Family* kFamilies[] = {
     &kOlmo2,
     &kPhi3,
     &kGranite,
+    &kGemma2,
 };
 // clang-format on
 

@@ -16,5 +16,6 @@ extern const Family kQwen3;
 extern const Family kOlmo2;
 extern const Family kPhi3;
 extern const Family kGranite;
+extern const Family kGemma2;
 
 }  // namespace vramfit::pytorch

@@ -23,6 +23,7 @@ constexpr FamilyReader kFamilies[] = {
     {"phi3", read_phi3, false},
     {"granite", read_granite, false},
     {"gemma2", read_gemma2, false},
+    {"gemma3_text", read_gemma3, false},
 };
 // clang-format on
 

@@ -20,5 +20,6 @@ ModelConfig read_olmo2(const JsonReader& json);
 ModelConfig read_phi3(const JsonReader& json);
 ModelConfig read_granite(const JsonReader& json);
 ModelConfig read_gemma2(const JsonReader& json);
+ModelConfig read_gemma3(const JsonReader& json);
 
 }  // namespace vramfit

@@ -22,6 +22,7 @@ constexpr const Family* kFamilies[] = {
     &kPhi3,
     &kGranite,
     &kGemma2,
+    &kGemma3Text,
 };
 // clang-format on
 

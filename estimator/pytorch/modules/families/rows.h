@@ -17,5 +17,6 @@ extern const Family kOlmo2;
 extern const Family kPhi3;
 extern const Family kGranite;
 extern const Family kGemma2;
+extern const Family kGemma3Text;
 
 }  // namespace vramfit::pytorch

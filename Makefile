@@ -54,7 +54,7 @@ lint: build/cpu/build.ninja build/venv/lint.stamp  ## style, clang-tidy, ruff; c
 	$(call SOURCES,'*.h' '*.cpp' '*.cu' '*.cuh') | xargs -r clang-format --dry-run -Werror
 	ruff check .
 	ruff format --check .
-	$(call SOURCES,'model/*.cpp' 'kernels/cpu/*.cpp' 'estimator/*.cpp' 'bench/*.cpp') \
+	$(call SOURCES,'model/*.cpp' 'kernels/cpu/*.cpp' 'runtimes/*.cpp' 'estimator/*.cpp' 'bench/*.cpp') \
 	  | xargs -r -n 1 -P "$$(nproc)" clang-tidy -p build/cpu --quiet
 
 clean:  ## remove build/, the Python venv included

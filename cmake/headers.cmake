@@ -1,5 +1,5 @@
 # Each header compiles alone, twice: the target `headers`, and a test of the same name.
-set(rooms model kernels/cpu estimator bench)
+set(rooms model kernels/cpu runtimes estimator bench)
 if(TARGET vramfit_kernels_cuda)
   list(APPEND rooms kernels/cuda)
 endif()

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "estimator/pytorch/libraries.h"
 #include "model/ops/arch.h"
+#include "runtimes/pytorch/memory/libraries.h"
 
 namespace vramfit {
 
@@ -17,10 +17,10 @@ class JsonReader;
 
 /// What driver and libraries take of a card before a run allocates anything. Bytes.
 struct Overhead {
-  std::uint64_t driver_reserved = 0;   ///< nvidia-smi's total less cudaMemGetInfo's
-  std::uint64_t context = 0;           ///< a bare CUDA context
-  std::uint64_t libraries = 0;         ///< handles of cuBLASLt and cuDNN, code loaded as it is used
-  std::string source;                  ///< "measured …", or "assumed: …" where it is another card's
+  std::uint64_t driver_reserved = 0;  ///< nvidia-smi's total less cudaMemGetInfo's
+  std::uint64_t context = 0;          ///< a bare CUDA context
+  std::uint64_t libraries = 0;        ///< handles of cuBLASLt and cuDNN, code loaded as it is used
+  std::string source;  ///< "measured …", or "assumed: …" where it is another card's
   pytorch::LibrarySizes pytorch = {};  ///< context and libraries where a process runs PyTorch
 
   std::uint64_t total() const { return driver_reserved + context + libraries; }

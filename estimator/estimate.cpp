@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "estimator/pytorch/estimate.h"
+#include "estimator/pytorch_estimate.h"
 #include "estimator/steady_run.h"
 #include "model/errors.h"
 #include "model/transformer/parameters.h"

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "estimator/budget.h"
-#include "estimator/pytorch/workload.h"
-#include "estimator/workload.h"
+#include "runtimes/pytorch/workload.h"
+#include "runtimes/vramfit/workload.h"
 
 namespace vramfit {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "estimator/dry_run.h"
+#include "runtimes/vramfit/dry_run.h"
 
 namespace vramfit {
 

@@ -3,7 +3,7 @@
 Runs steps of a case of data/reference/measure_pytorch.py under FakeTensorMode: shapes without
 memory. A dispatch mode sees every ATen op below autograd; weak references to storages tell when
 each is freed. What is recorded is thereby PyTorch's own order of allocations and frees: what to
-read before a family or an op is added to estimator/pytorch. Two things differ from a card: what
+read before a family or an op is added to runtimes/pytorch. Two things differ from a card: what
 kernels allocate within is not seen, and gradients of fake tensors are never added in place.
 
 The engine does not run backward on a cuda device that is not there, so the device is the CPU, made

@@ -1,7 +1,9 @@
 """The rooms stay apart: what each may include, read off the #include lines."""
 
 import re
-from pathlib import Path
+from collections import defaultdict
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path, PurePosixPath
 
 import pytest
 
@@ -11,8 +13,9 @@ ROOT = Path(__file__).resolve().parent.parent
 MAY_INCLUDE = {
     "kernels/cuda": {"model", "kernels/cuda"},
     "kernels/cpu": {"model", "kernels/cpu"},
-    "estimator": {"model", "estimator"},
-    "bench": {"model", "kernels/cpu", "kernels/cuda", "estimator", "bench"},
+    "runtimes": {"model", "runtimes"},
+    "estimator": {"model", "runtimes", "estimator"},
+    "bench": {"model", "kernels/cpu", "kernels/cuda", "runtimes", "estimator", "bench"},
     "model": {"model"},
 }
 SUFFIXES = {".h", ".cpp", ".cu", ".cuh"}
@@ -58,6 +61,36 @@ def test_rooms_include_only_what_they_may():
     assert objections(ROOT) == []
 
 
+def circle(root: Path) -> list[str]:
+    """Folders that include each other, first to last; empty where all arrows are one-way."""
+    arrows = defaultdict(set)
+    for file in sorted(path for path in root.rglob("*") if path.suffix in SUFFIXES):
+        folder = file.relative_to(root).parent.as_posix()
+        if room_of(folder + "/") is None:
+            continue
+        for quote, header in INCLUDE.findall(file.read_text()):
+            other = PurePosixPath(header).parent.as_posix()
+            if quote == '"' and other != folder:
+                arrows[folder].add(other)
+    try:
+        list(TopologicalSorter(arrows).static_order())
+    except CycleError as error:
+        return error.args[1]
+    return []
+
+
+def test_arrows_between_folders_are_one_way():
+    assert circle(ROOT) == []
+
+
+def test_a_circle_is_found(tmp_path):
+    for file, header in (("a/b.h", "c/d.h"), ("c/d.h", "e/f.h"), ("e/f.h", "a/b.h")):
+        path = tmp_path / "model" / file
+        path.parent.mkdir(parents=True)
+        path.write_text(f'#include "model/{header}"\n')
+    assert sorted(set(circle(tmp_path))) == ["model/a", "model/c", "model/e"]
+
+
 @pytest.mark.parametrize(
     ("file", "line", "allowed"),
     [
@@ -68,6 +101,7 @@ def test_rooms_include_only_what_they_may():
         ("model/a.h", '#include "estimator/b.h"', False),
         ("model/a.h", '#include "b.h"', False),
         ("estimator/a.cpp", '#include "model/b.h"', True),
+        ("runtimes/a.cpp", '#include "estimator/b.h"', False),
         ("estimator/a.cpp", '  #  include "kernels/cpu/b.h"', False),
         ("estimator/a.cpp", "#include <cuda_runtime.h>", False),
         ("kernels/cpu/a.cpp", '#include "estimator/b.h"', False),

@@ -2,10 +2,10 @@
 
 #include <memory>
 
-#include "bench/families.h"
-#include "estimator/dry_run.h"
+#include "bench/rows/families.h"
 #include "estimator/models.h"
 #include "model/memory/pool.h"
+#include "runtimes/vramfit/dry_run.h"
 
 namespace vramfit::bench {
 namespace {

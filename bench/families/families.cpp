@@ -1,8 +1,8 @@
-#include "bench/families.h"
+#include "bench/rows/families.h"
 
 #include <algorithm>
 
-#include "bench/case.h"
+#include "bench/rows/case.h"
 
 namespace vramfit::bench {
 

@@ -1,6 +1,6 @@
-#include "bench/families.h"
-#include "bench/memory_row.h"
-#include "bench/throughput.h"
+#include "bench/families/memory_row.h"
+#include "bench/families/throughput.h"
+#include "bench/rows/families.h"
 
 namespace vramfit::bench {
 

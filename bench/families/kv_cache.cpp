@@ -1,5 +1,5 @@
-#include "bench/families.h"
-#include "bench/memory_row.h"
+#include "bench/families/memory_row.h"
+#include "bench/rows/families.h"
 
 namespace vramfit::bench {
 

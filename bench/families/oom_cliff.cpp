@@ -2,14 +2,14 @@
 #include <chrono>
 #include <stdexcept>
 
-#include "bench/families.h"
-#include "bench/memory_row.h"
-#include "bench/pytorch.h"
-#include "estimator/article_formulas.h"
+#include "bench/families/memory_row.h"
+#include "bench/families/pytorch.h"
+#include "bench/rows/families.h"
 #include "estimator/largest.h"
 #include "estimator/search.h"
 #include "estimator/steady_run.h"
 #include "model/transformer/sizes.h"
+#include "runtimes/article/formulas.h"
 
 namespace vramfit::bench {
 namespace {
@@ -36,7 +36,8 @@ class RealSearch {
   RealSearch(const Case& c, const RunApart& run_apart) : case_(c), run_apart_(run_apart) {}
 
   std::int64_t largest(std::int64_t predicted) {
-    return largest_near(predicted, [this](std::int64_t batch) { return fits(batch); }, kMaxBatch);
+    return largest_near(
+        predicted, [this](std::int64_t batch) { return fits(batch); }, kMaxBatch);
   }
 
   /// Of the largest that fits; empty where none does.

@@ -1,8 +1,8 @@
 #include <stdexcept>
 
-#include "bench/families.h"
-#include "bench/memory_row.h"
-#include "bench/ops/op_times.h"
+#include "bench/families/memory_row.h"
+#include "bench/families/op_times.h"
+#include "bench/rows/families.h"
 
 namespace vramfit::bench {
 namespace {

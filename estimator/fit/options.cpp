@@ -66,8 +66,9 @@ void add_pytorch_options(CLI::App& app, Options& options) {
       ->group(group);
   app.add_option("--lora", options.lora, "With --train: adapters of this rank (PEFT)")
       ->group(group);
-  app.add_option("--lora-targets", options.lora_targets,
-                 "With --lora: names of projections, as q_proj,v_proj, or\nall-linear (default: PEFT's)")
+  app.add_option(
+         "--lora-targets", options.lora_targets,
+         "With --lora: names of projections, as q_proj,v_proj, or\nall-linear (default: PEFT's)")
       ->group(group);
   app.add_flag("--padded", options.padded,
                "Inference: a prompt holds padding, as those of a batch do unless it is 1")

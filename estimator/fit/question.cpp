@@ -6,6 +6,8 @@
 #include "estimator/quantity.h"
 #include "model/config/hugging_face.h"
 #include "model/errors.h"
+#include "model/transformer/assumed_llama.h"
+#include "runtimes/pytorch/modules/causal_lm.h"
 
 namespace vramfit::fit {
 namespace {

@@ -4,8 +4,8 @@
 #include <optional>
 #include <vector>
 
-#include "model/optimizer/optimizer.h"
 #include "model/transformer/block.h"
+#include "model/transformer/optimizer.h"
 
 namespace vramfit {
 

@@ -1,11 +1,11 @@
-#include "bench/article.h"
+#include "bench/rows/article.h"
 
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "bench/sweep.h"
+#include "bench/rows/sweep.h"
 #include "estimator/data_path.h"
 
 namespace vramfit::bench {

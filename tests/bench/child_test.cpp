@@ -1,4 +1,4 @@
-#include "bench/child.h"
+#include "bench/process/child.h"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
 #include <gtest/gtest.h>
 
-#include "estimator/article_formulas.h"
 #include "estimator/cards.h"
-#include "estimator/dry_run.h"
 #include "estimator/models.h"
+#include "runtimes/article/formulas.h"
+#include "runtimes/vramfit/dry_run.h"
 #include "tests/bench/run_bench.h"
 
 namespace vramfit::bench {

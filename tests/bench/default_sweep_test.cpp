@@ -4,8 +4,8 @@
 #include <map>
 #include <set>
 
-#include "bench/selection.h"
-#include "bench/sweep.h"
+#include "bench/command/selection.h"
+#include "bench/rows/sweep.h"
 #include "estimator/data_path.h"
 #include "estimator/steady_run.h"
 

@@ -4,10 +4,10 @@
 
 #include <gtest/gtest.h>
 
-#include "bench/selection.h"
-#include "bench/sweep.h"
+#include "bench/command/selection.h"
+#include "bench/rows/sweep.h"
 #include "estimator/data_path.h"
-#include "estimator/dry_run.h"
+#include "runtimes/vramfit/dry_run.h"
 
 namespace vramfit::bench {
 namespace {

@@ -1,4 +1,4 @@
-#include "bench/filter.h"
+#include "bench/rows/filter.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "bench/journal.h"
+#include "bench/process/journal.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

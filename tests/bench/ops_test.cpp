@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "bench/ops/op_times.h"
-#include "bench/throughput.h"
+#include "bench/families/op_times.h"
+#include "bench/families/throughput.h"
 #include "estimator/models.h"
 #include "tests/bench/run_bench.h"
 

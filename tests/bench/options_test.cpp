@@ -1,4 +1,4 @@
-#include "bench/options.h"
+#include "bench/command/options.h"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
-#include "bench/overhead.h"
+#include "bench/families/overhead.h"
 
 #include <gtest/gtest.h>
 
 #include "estimator/profile.h"
-#include "tests/estimator/expect_bad_input.h"
+#include "tests/support/expect_bad_input.h"
 
 namespace vramfit::bench {
 namespace {

@@ -1,4 +1,4 @@
-#include "bench/printout.h"
+#include "bench/report/printout.h"
 
 #include <gtest/gtest.h>
 

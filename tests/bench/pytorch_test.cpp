@@ -1,8 +1,8 @@
-#include "bench/pytorch.h"
+#include "bench/families/pytorch.h"
 
 #include <gtest/gtest.h>
 
-#include "bench/families.h"
+#include "bench/rows/families.h"
 #include "estimator/models.h"
 
 namespace vramfit::bench {

@@ -1,9 +1,9 @@
-#include "bench/row.h"
+#include "bench/rows/row.h"
 
 #include <gtest/gtest.h>
 
-#include "bench/families.h"
-#include "bench/sweep.h"
+#include "bench/rows/families.h"
+#include "bench/rows/sweep.h"
 #include "estimator/data_path.h"
 #include "model/errors.h"
 

@@ -1,10 +1,10 @@
-#include "bench/sweep.h"
+#include "bench/rows/sweep.h"
 
 #include <gtest/gtest.h>
 
 #include <iostream>
 
-#include "bench/selection.h"
+#include "bench/command/selection.h"
 #include "model/errors.h"
 
 namespace vramfit::bench {

@@ -1,4 +1,4 @@
-#include "bench/throughput.h"
+#include "bench/families/throughput.h"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-#include "tests/estimator/expect_bad_input.h"
+#include "tests/support/expect_bad_input.h"
 
 namespace vramfit {
 namespace {

@@ -9,7 +9,7 @@
 #include "model/config/hugging_face.h"
 #include "model/memory/pool.h"
 #include "model/transformer/sizes.h"
-#include "tests/estimator/expect_bad_input.h"
+#include "tests/support/expect_bad_input.h"
 
 namespace vramfit {
 namespace {

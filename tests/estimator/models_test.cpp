@@ -6,7 +6,7 @@
 
 #include "estimator/data_path.h"
 #include "model/transformer/parameters.h"
-#include "tests/estimator/expect_bad_input.h"
+#include "tests/support/expect_bad_input.h"
 
 namespace vramfit {
 namespace {

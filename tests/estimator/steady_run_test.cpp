@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "estimator/models.h"
-#include "tests/estimator/expect_bad_input.h"
+#include "tests/support/expect_bad_input.h"
 
 namespace vramfit {
 namespace {

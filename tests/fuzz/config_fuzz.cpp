@@ -4,10 +4,10 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "estimator/dry_run.h"
 #include "model/config/hugging_face.h"
 #include "model/errors.h"
 #include "model/transformer/parameters.h"
+#include "runtimes/vramfit/dry_run.h"
 
 namespace vramfit {
 namespace {

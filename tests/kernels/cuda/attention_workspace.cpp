@@ -8,7 +8,7 @@
 #include <iterator>
 #include <string>
 
-#include "kernels/cuda/attention_cudnn.h"
+#include "kernels/cuda/attention/attention_cudnn.h"
 
 namespace {
 

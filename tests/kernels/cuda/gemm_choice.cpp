@@ -7,10 +7,10 @@
 #include <functional>
 #include <vector>
 
-#include "kernels/cuda/error.h"
-#include "kernels/cuda/gemm_problem.h"
-#include "kernels/cuda/launch.h"
-#include "kernels/cuda/virtual_memory.h"
+#include "kernels/cuda/base/error.h"
+#include "kernels/cuda/base/launch.h"
+#include "kernels/cuda/gemm/gemm_problem.h"
+#include "kernels/cuda/memory/virtual_memory.h"
 #include "model/memory/pool.h"
 #include "model/ops/arch.h"
 

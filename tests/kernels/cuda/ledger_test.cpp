@@ -1,6 +1,6 @@
 #include "estimator/cards.h"
-#include "estimator/dry_run.h"
 #include "estimator/models.h"
+#include "runtimes/vramfit/dry_run.h"
 #include "tests/kernels/cuda/support/gpu_run.h"
 #include "tests/kernels/cuda/support/witness.h"
 

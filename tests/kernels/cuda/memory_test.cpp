@@ -2,9 +2,9 @@
 
 #include <limits>
 
-#include "kernels/cuda/error.h"
-#include "kernels/cuda/pass_through.h"
-#include "kernels/cuda/virtual_memory.h"
+#include "kernels/cuda/base/error.h"
+#include "kernels/cuda/memory/pass_through.h"
+#include "kernels/cuda/memory/virtual_memory.h"
 #include "model/memory/pool.h"
 #include "tests/kernels/cuda/support/gpu.h"
 

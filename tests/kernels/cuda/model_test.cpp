@@ -1,7 +1,7 @@
 #include <cmath>
 
 #include "kernels/cpu/host_source.h"
-#include "kernels/cuda/pass_through.h"
+#include "kernels/cuda/memory/pass_through.h"
 #include "model/transformer/run.h"
 #include "tests/kernels/cuda/support/gpu_run.h"
 #include "tests/kernels/support/fixture_checks.h"

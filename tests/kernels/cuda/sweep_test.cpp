@@ -1,13 +1,13 @@
-#include "bench/sweep.h"
+#include "bench/rows/sweep.h"
 
 #include <chrono>
 #include <cstdlib>
 
-#include "bench/case.h"
-#include "bench/families.h"
+#include "bench/rows/case.h"
+#include "bench/rows/families.h"
 #include "estimator/data_path.h"
-#include "estimator/dry_run.h"
 #include "estimator/models.h"
+#include "runtimes/vramfit/dry_run.h"
 #include "tests/kernels/cuda/support/gpu_run.h"
 
 // The central test over every row of the default sweep: minutes, so only where the environment's

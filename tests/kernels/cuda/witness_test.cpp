@@ -5,8 +5,8 @@
 #include <functional>
 #include <optional>
 
-#include "estimator/dry_run.h"
 #include "estimator/models.h"
+#include "runtimes/vramfit/dry_run.h"
 #include "tests/kernels/cuda/support/gpu_run.h"
 
 // That the central test can fail.

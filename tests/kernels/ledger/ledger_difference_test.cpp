@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
-#include "estimator/dry_run.h"
 #include "model/transformer/run.h"
+#include "runtimes/vramfit/dry_run.h"
 #include "tests/kernels/support/accessible_bytes.h"
 #include "tests/kernels/support/host_run.h"
 #include "tests/kernels/support/tiny_models.h"

@@ -2,10 +2,10 @@
 
 #include <tuple>
 
-#include "estimator/dry_run.h"
 #include "kernels/cpu/pass_through.h"
 #include "model/errors.h"
 #include "model/transformer/run.h"
+#include "runtimes/vramfit/dry_run.h"
 #include "tests/kernels/support/host_run.h"
 #include "tests/kernels/support/tiny_models.h"
 

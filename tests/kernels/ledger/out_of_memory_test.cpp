@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <set>
 
-#include "estimator/dry_run.h"
 #include "model/transformer/run.h"
+#include "runtimes/vramfit/dry_run.h"
 #include "tests/kernels/support/host_run.h"
 #include "tests/kernels/support/tiny_models.h"
 

@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
-#include "estimator/virtual_device.h"
 #include "model/memory/pool.h"
 #include "model/transformer/run.h"
+#include "runtimes/vramfit/virtual_device.h"
 #include "tests/model/transformer/contract_device.h"
 #include "tests/model/transformer/runs.h"
 

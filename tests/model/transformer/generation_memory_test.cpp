@@ -2,10 +2,10 @@
 
 #include <stdexcept>
 
-#include "estimator/virtual_device.h"
 #include "model/errors.h"
 #include "model/memory/pool.h"
 #include "model/transformer/parameters.h"
+#include "runtimes/vramfit/virtual_device.h"
 #include "tests/model/published_models.h"
 #include "tests/model/transformer/runs.h"
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "estimator/dry_run.h"
+#include "runtimes/vramfit/dry_run.h"
 
 namespace vramfit {
 

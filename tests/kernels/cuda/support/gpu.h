@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "kernels/cuda/cuda_device.h"
-#include "kernels/cuda/gpu_info.h"
+#include "kernels/cuda/device/cuda_device.h"
+#include "kernels/cuda/gpu/gpu_info.h"
 
 /// Ends a test where there is nothing to run it on.
 #define VRAMFIT_NEEDS_GPU()                                       \

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kernels/cuda/virtual_memory.h"
+#include "kernels/cuda/memory/virtual_memory.h"
 #include "model/memory/pool.h"
 #include "tests/kernels/cuda/support/gpu.h"
 

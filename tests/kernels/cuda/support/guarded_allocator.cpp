@@ -7,7 +7,7 @@
 #include <array>
 #include <cstdlib>
 
-#include "kernels/cuda/error.h"
+#include "kernels/cuda/base/error.h"
 
 namespace vramfit {
 namespace {

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/command/options.h"
+#include "bench/rows/case.h"
+#include "bench/rows/filter.h"
+#include "bench/rows/target.h"
+
+namespace vramfit::bench {
+
+/// Models by name: those of data/models, or the one that --config brought. Each is read once.
+class Models {
+ public:
+  explicit Models(std::optional<ModelConfig> given = std::nullopt);
+  /// Throws BadInput on an unknown name.
+  const ModelConfig& operator[](const std::string& name);
+
+ private:
+  std::map<std::string, ModelConfig> models_;
+};
+
+/// What will run, in the sweep's order.
+struct Selection {
+  std::vector<Case> cases;
+  /// Combinations of typed values that no run can have, and how many rows each reason took.
+  std::map<std::string, int> left_out;
+  /// Selected rows are of this family, of which there are none without a real device; else null.
+  const Family* needs_device = nullptr;
+};
+
+/// The rows' cases on the target: on several virtual cards, or on several cards that a real device
+/// is told to behave as, each row once a card. Keeps what `filter` selects. `typed` are the flags'
+/// values, which `rows` are made with: a row that cannot run is left out where its family has one
+/// of those axes, and otherwise a mistake in the sweep. Throws BadInput on such, and where a typed
+/// value is in no row.
+Selection select(const std::vector<Row>& rows, const AxisLists& typed, const Filter& filter,
+                 Target& target, Models& models);
+
+/// The one row of that name, of which no sweep need know. Throws BadInput.
+Case case_of(const std::string& row, Target& target, Models& models);
+
+}  // namespace vramfit::bench

@@ -1,0 +1,181 @@
+#include <cstdlib>
+#include <filesystem>
+
+#include "bench/devices/rates.h"
+#include "bench/devices/real_device.h"
+#include "estimator/budget.h"
+#include "estimator/data_path.h"
+#include "estimator/models.h"
+#include "estimator/profile.h"
+#include "kernels/cuda/device/cuda_device.h"
+#include "kernels/cuda/gpu/gpu_info.h"
+#include "kernels/cuda/gpu/handle_bytes.h"
+#include "kernels/cuda/gpu/stage_marks.h"
+#include "kernels/cuda/memory/virtual_memory.h"
+#include "model/errors.h"
+#include "model/memory/pool.h"
+
+namespace vramfit::bench {
+namespace {
+
+class GpuClock final : public Stopwatch {
+ public:
+  explicit GpuClock(CudaDevice& device) : device_(device) {}
+  void lap() override { device_.lap(); }
+  std::vector<double> laps() override { return device_.laps(); }
+
+ private:
+  CudaDevice& device_;
+};
+
+double bytes(std::uint64_t count) { return static_cast<double>(count); }
+
+std::string module_loading() {
+  const char* value = std::getenv("CUDA_MODULE_LOADING");
+  return value != nullptr ? value : "LAZY";
+}
+
+/// The overhead that was measured on such a GPU with such a driver, where that was kept.
+std::optional<Overhead> measured_overhead(const GpuInfo& gpu) {
+  const auto path =
+      data_file("gpus.json").parent_path() / "gpus" / profile_name(gpu.name, gpu.driver, gpu.cuda);
+  if (!std::filesystem::exists(path)) return std::nullopt;
+  return read_profile(path).overhead;
+}
+
+Card card_of_gpu(const GpuInfo& gpu) {
+  const auto memory = card_memory();
+  if (!memory) {
+    throw BadInput("device: NVML does not say how much memory " + gpu.name +
+                   " has; a driver with libnvidia-ml.so.1");
+  }
+  const Budget budget = budget_of_gpu(gpu.name, gpu.arch, memory->total);
+  Card card;
+  card.name = budget.gpu.empty() ? gpu.name : budget.gpu;
+  card.title = gpu.name;
+  card.arch = gpu.arch;
+  card.vram = memory->total;
+  card.overhead = measured_overhead(gpu).value_or(budget.overhead);
+  card.overhead_assumed = card.overhead.source.rfind("assumed", 0) == 0;
+  return card;
+}
+
+/// Large enough for the rates that a GPU sustains.
+constexpr RateSizes kSizes{8192, std::uint64_t{1} << 30};
+
+/// One layer of the article's model: the kernels of all its steps, without their memory.
+ModelConfig one_layer() {
+  ModelConfig config = model_named("llama2-7b");
+  config.layers = 1;
+  return config;
+}
+
+class Cuda final : public RealDevice {
+ public:
+  explicit Cuda(const MeasuringOptions& measuring)
+      : RealDevice(measuring), gpu_(gpu_info()), card_(card_of_gpu(gpu_)) {}
+
+  std::string name() const override { return "cuda:0 " + gpu_.name; }
+  std::string flag() const override { return "cuda"; }
+  Arch arch() const override { return gpu_.arch; }
+  std::optional<Card> card() const override { return card_; }
+
+  Card card_of(const std::string& name, std::uint64_t vram) const override {
+    Card card = card_;
+    card.name = name;
+    card.vram = vram;
+    card.article_vram_gb.reset();
+    return card;
+  }
+
+  bool can_be(const Card& card) const override { return card.vram <= card_.vram; }
+
+  std::map<std::string, std::string> facts() const override {
+    return {{"gpu", gpu_.name},
+            {"driver", gpu_.driver},
+            {"cuda", gpu_.cuda},
+            {"cublas", gpu_.cublas},
+            {"cudnn", gpu_.cudnn},
+            {"cuda_module_loading", module_loading()},
+            {"tf32", measuring().tf32 ? "on" : "off"}};
+  }
+
+  std::string neighbours() const override {
+    std::string text;
+    for (const GpuProcess& process : other_processes()) {
+      text += (text.empty() ? "" : ", ") + ("process " + std::to_string(process.pid)) + " with " +
+              std::to_string(process.bytes >> 20) + " MiB";
+    }
+    return text;
+  }
+
+  void check(std::int64_t) const override {}
+
+  Measurement measure(std::uint64_t capacity, const Run& run) override {
+    CudaDevice device(options(false));
+    CudaSource source(capacity);
+    Pool pool(source);
+    Ledger ledger(pool);
+    StageMarks marks(device);
+    ledger.set_observer(&marks);
+    Measurement measured;
+    measured.report = run(device, ledger);
+    measured.device_used = marks.device_used();
+    return measured;
+  }
+
+  void time(std::uint64_t capacity, const TimedRun& run) override {
+    CudaDevice device(options(true));
+    CudaSource source(capacity);
+    Pool pool(source);
+    Ledger ledger(pool);
+    GpuClock clock(device);
+    run(device, ledger, clock);
+  }
+
+  Rates rates(DType dtype, double seconds) override {
+    CudaDevice device(options(true));
+    CudaSource source(device_memory().free);
+    Pool pool(source);
+    Ledger ledger(pool);
+    GpuClock clock(device);
+    const auto copy = [&](const Tensor& from, Tensor& to) { device.copy(to, from); };
+    return measure_rates(device, ledger, clock, dtype, kSizes, copy, seconds);
+  }
+
+  std::map<std::string, double> overhead() override {
+    const DeviceMemory bare = device_memory();
+    const double handles[] = {bytes(cublaslt_bytes()), bytes(cudnn_bytes())};
+    const Measurement measured = measure(bare.free, [](Device& device, Ledger& ledger) {
+      return run_training(device, ledger, one_layer(), TrainingOptions{});
+    });
+    const double all = bytes(measured.device_used.back()) - bytes(measured.report.reserved);
+    return {{"driver_reserved", bytes(card_.vram) - bytes(bare.total)},
+            {"context", bytes(bare.used())},
+            {"cublaslt", handles[0]},
+            {"cudnn", handles[1]},
+            {"modules", all - bytes(bare.used()) - handles[0] - handles[1]}};
+  }
+
+ private:
+  CudaOptions options(bool tune) const {
+    CudaOptions options;
+    options.tf32 = measuring().tf32;
+    options.tune = tune;
+    if (tune) options.gemm_algorithms = measuring().gemm_algorithms;
+    return options;
+  }
+
+  GpuInfo gpu_;
+  Card card_;
+};
+
+}  // namespace
+
+std::unique_ptr<RealDevice> make_cuda(const MeasuringOptions& options) {
+  return gpu_present() ? std::make_unique<Cuda>(options) : nullptr;
+}
+
+bool built_with_cuda() { return true; }
+
+}  // namespace vramfit::bench

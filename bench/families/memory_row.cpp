@@ -1,0 +1,105 @@
+#include "bench/families/memory_row.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "bench/families/pytorch.h"
+#include "bench/rows/counters.h"
+#include "estimator/steady_run.h"
+
+namespace vramfit::bench {
+namespace {
+
+std::string moment(Stage stage, int step) {
+  const std::string text = name(stage);
+  return step == 0 ? text : text + " of step " + std::to_string(step);
+}
+
+/// "; out of memory in …" where the run did not complete.
+std::string end_of(const RunReport& report) {
+  const auto& missing = report.missing;
+  return missing ? "; out of memory in " + moment(missing->stage, missing->step) : "";
+}
+
+RunReport predict(const Case& c, const Workload& workload, std::uint64_t capacity) {
+  const VirtualGpu gpu{c.arch(), capacity};
+  return std::visit([&](const auto& options) { return steady_run(gpu, *c.config, options); },
+                    workload);
+}
+
+int steps_of(const RunReport& report) {
+  int steps = kDefaultSteps;
+  for (const StageRecord& stage : report.stages) steps = std::max(steps, stage.step);
+  return steps;
+}
+
+Measurement measure(const Case& c, const Workload& workload, int steps) {
+  return c.device->measure(c.capacity(), [&](Device& device, Ledger& ledger) {
+    if (const auto* training = std::get_if<TrainingOptions>(&workload)) {
+      return vramfit::run_training(device, ledger, *c.config, *training, steps);
+    }
+    return run_generation(device, ledger, *c.config, std::get<GenerationOptions>(workload));
+  });
+}
+
+/// The measured run on paper: within the same capacity, and as long.
+RunReport rehearse(const Case& c, const Workload& workload, int steps) {
+  const VirtualGpu gpu{c.arch(), c.capacity()};
+  if (const auto* training = std::get_if<TrainingOptions>(&workload)) {
+    return dry_run(gpu, *c.config, *training, steps);
+  }
+  return dry_run(gpu, *c.config, std::get<GenerationOptions>(workload));
+}
+
+/// mem_* and what is said of them. `steps`: as many as the prediction took, so that the two can be
+/// held against each other.
+Measurement count_measured(Counters& counters, const Case& c, const Workload& workload, int steps) {
+  Measurement measured = measure(c, workload, steps);
+  count_run(counters, "mem", measured.report);
+  count_device_use(counters, c, measured);
+  const bool equal = !first_difference(measured.report.events, rehearse(c, workload, steps).events);
+  counters.set("ledger_equal", equal ? 1.0 : 0.0);
+  return measured;
+}
+
+}  // namespace
+
+std::string evidence(const Case& c) {
+  const std::string assumed = c.card && c.card->overhead_assumed ? ", overhead assumed" : "";
+  if (c.device == nullptr) return "predicted, virtual:" + c.card->name + assumed;
+  const std::string& capped = c.row[Axis::Gpu];
+  return "measured, " + c.device->name() + (capped.empty() ? "" : " as " + capped) + assumed;
+}
+
+Result run_memory_row(const Case& c, const Workload& workload) {
+  using Clock = std::chrono::steady_clock;
+  Result result;
+  Counters& counters = result.counters;
+  auto start = Clock::now();
+  RunReport report = predict(c, workload, VirtualSource::kUnlimited);
+  auto end = Clock::now();
+  count_run(counters, "pred", report);
+  count_card(counters, c, report.reserved);
+  count_pytorch(counters, c, workload);
+  count_model(counters, *c.config);
+  count_article(counters, c.row);
+  bool oom = report.missing || report.reserved > c.capacity();
+  counters.set("pred_oom", oom ? 1.0 : 0.0);
+  std::string cut_short;
+  if (c.device != nullptr) {
+    start = Clock::now();
+    report = count_measured(counters, c, workload, steps_of(report)).report;
+    end = Clock::now();
+    oom = report.missing.has_value();
+    cut_short = end_of(report);
+  } else if (oom) {
+    cut_short = end_of(predict(c, workload, c.capacity()));
+  }
+  counters.set("oom", oom ? 1.0 : 0.0);
+  result.seconds = std::chrono::duration<double>(end - start).count();
+  result.label =
+      evidence(c) + cut_short + "; peak in " + moment(report.peak.stage, report.peak.step);
+  return result;
+}
+
+}  // namespace vramfit::bench

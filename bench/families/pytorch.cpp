@@ -1,0 +1,79 @@
+#include "bench/families/pytorch.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "estimator/estimate.h"
+#include "estimator/largest.h"
+
+namespace vramfit::bench {
+namespace {
+
+pytorch::AttentionKind attention_of(AttentionForm form) {
+  return form == AttentionForm::Flash ? pytorch::AttentionKind::Sdpa
+                                      : pytorch::AttentionKind::Eager;
+}
+
+pytorch::OptimizerKind optimizer_of(const OptimizerKind& ours) {
+  using Kind = pytorch::OptimizerKind;
+  const Kind sgd = ours.moments > 0 ? Kind::SgdMomentum : Kind::Sgd;
+  if (ours.rule == OptimizerKind::Rule::Sgd) return sgd;
+  return ours.master || ours.moments_as_weights ? Kind::AdamWFused : Kind::AdamW;
+}
+
+void count(Counters& counters, const Estimate& estimate) {
+  RunReport run;
+  run.peak = estimate.peak;
+  run.reserved = estimate.levels.reserved;
+  run.stages = estimate.stages;
+  count_run(counters, "pytorch", run);
+  counters.set("pytorch_device_used", estimate.levels.device_used);
+}
+
+/// Nothing where there is no card, or PyTorch has no such weights.
+std::optional<Request> ask(const Case& c, const Workload& workload) {
+  if (c.card == nullptr || precision_of(workload) == DType::Fp64) return std::nullopt;
+  Request request{*c.config, workload, budget_of(*c.card)};
+  request.budget.arch = c.arch();
+  std::visit([&](const auto& options) { request.pytorch = in_pytorch(options); }, workload);
+  return request;
+}
+
+}  // namespace
+
+pytorch::TrainingOptions in_pytorch(const TrainingOptions& ours) {
+  pytorch::TrainingOptions options;
+  options.precision = ours.optimizer.master ? DType::Fp32 : ours.precision;
+  if (ours.optimizer.master) options.autocast = ours.precision;
+  options.attention = attention_of(ours.attention);
+  options.optimizer = optimizer_of(ours.optimizer);
+  options.batch = ours.batch;
+  options.seq = ours.seq;
+  options.accumulate = ours.accumulate;
+  return options;
+}
+
+pytorch::GenerationOptions in_pytorch(const GenerationOptions& ours) {
+  pytorch::GenerationOptions options;
+  options.precision = ours.precision;
+  options.attention = attention_of(ours.attention);
+  options.batch = ours.batch;
+  options.seq = ours.seq;
+  options.generate = ours.generate;
+  return options;
+}
+
+void count_pytorch(Counters& counters, const Case& c, const Workload& workload) {
+  if (const auto request = ask(c, workload)) count(counters, estimate(*request));
+}
+
+void count_pytorch_cliff(Counters& counters, const Case& c, const TrainingOptions& options) {
+  auto request = ask(c, options);
+  if (!request) return;
+  const std::int64_t largest = largest_batch(*request);
+  counters.set("pytorch_max_batch", static_cast<double>(largest));
+  set_batch(*request, std::max(largest, std::int64_t{1}));
+  count(counters, estimate(*request));
+}
+
+}  // namespace vramfit::bench

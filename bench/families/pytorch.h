@@ -1,0 +1,24 @@
+#pragma once
+
+#include "bench/rows/case.h"
+#include "bench/rows/counters.h"
+#include "runtimes/pytorch/run.h"
+#include "runtimes/vramfit/workload.h"
+
+namespace vramfit::bench {
+
+/// The row's work as a PyTorch user would ask for it: the optimizer of the same name (`adamw` is
+/// torch.optim.AdamW as it comes, `adamw-same` its fused form; where ours keep masters, fp32
+/// weights under autocast), flash attention as sdpa, cublas as eager. What the optimizer keeps is
+/// PyTorch's: moments in the weights' dtype, whatever the row's name says of ours.
+pytorch::TrainingOptions in_pytorch(const TrainingOptions& options);
+pytorch::GenerationOptions in_pytorch(const GenerationOptions& options);
+
+/// pytorch_*: what PyTorch is predicted to take for it on the row's card. Nothing where there is no
+/// card, or PyTorch has no such weights.
+void count_pytorch(Counters& counters, const Case& row, const Workload& workload);
+
+/// pytorch_max_batch, and pytorch_* at it; at batch 1 where none fits.
+void count_pytorch_cliff(Counters& counters, const Case& row, const TrainingOptions& options);
+
+}  // namespace vramfit::bench

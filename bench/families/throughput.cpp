@@ -1,0 +1,70 @@
+#include "bench/families/throughput.h"
+
+#include "bench/devices/timing.h"
+#include "model/errors.h"
+#include "model/transformer/parameters.h"
+
+namespace vramfit::bench {
+namespace {
+
+constexpr std::uint64_t kSeed = 1;
+
+using Time = std::function<double(const std::function<void()>&)>;
+
+/// Calls `run` with something that times work on the row's device.
+void on_device(const Counters& counters, const Case& c,
+               const std::function<void(Device&, Ledger&, const Time&)>& run) {
+  if (c.device == nullptr || c.device->measuring().speed_seconds <= 0) return;
+  if (counters.values().at("oom") != 0) return;
+  const double budget = c.device->measuring().speed_seconds;
+  try {
+    c.device->time(c.capacity(), [&](Device& device, Ledger& ledger, Stopwatch& clock) {
+      run(device, ledger, [&](const std::function<void()>& work) {
+        return seconds_of(work, device, clock, budget);
+      });
+    });
+  } catch (const OutOfMemory&) {
+    // The row fits, but not beside the kernels that tuning tries.
+  }
+}
+
+}  // namespace
+
+double training_flops_per_token(const ModelConfig& config, std::int64_t seq) {
+  const std::int64_t embedding = config.tied_head ? 0 : config.vocab * config.hidden;
+  const std::int64_t weights = parameter_count(config) - embedding;
+  const auto attention =
+      static_cast<double>(config.layers * config.hidden) * static_cast<double>(seq);
+  return 6 * static_cast<double>(weights) + 6 * attention;
+}
+
+void count_speed(Counters& counters, const Case& c, const TrainingOptions& options) {
+  on_device(counters, c, [&](Device& device, Ledger& ledger, const Time& time) {
+    Trainer trainer(device, ledger, *c.config, options);
+    const BatchLoader batches = random_batches(c.config->vocab, kSeed);
+    const auto tokens = static_cast<double>(options.batch * options.seq * options.accumulate);
+    const double rate = tokens / time([&] { trainer.step(batches); });
+    counters.set("tokens_per_second", rate);
+    counters.set("flops_per_second", rate * training_flops_per_token(*c.config, options.seq));
+  });
+}
+
+void count_speed(Counters& counters, const Case& c, const GenerationOptions& options) {
+  on_device(counters, c, [&](Device& device, Ledger& ledger, const Time& time) {
+    Generator generator(device, ledger, *c.config, options);
+    const PromptLoader prompts = [&](Device& on, Tensor& tokens) {
+      on.run(FillTokens{tokens, c.config->vocab, kSeed});
+    };
+    const auto prompt = static_cast<double>(options.batch * options.seq);
+    const double rate = prompt / time([&] { generator.prefill(prompts); });
+    counters.set("prefill_tokens_per_second", rate);
+    counters.set("flops_per_second", rate * training_flops_per_token(*c.config, options.seq) / 3);
+    const double decode = time([&] {
+      generator.rewind(options.seq - 1);
+      generator.decode();
+    });
+    counters.set("decode_tokens_per_second", static_cast<double>(options.batch) / decode);
+  });
+}
+
+}  // namespace vramfit::bench

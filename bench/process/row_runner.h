@@ -1,0 +1,31 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "bench/process/journal.h"
+#include "bench/process/progress.h"
+#include "bench/rows/case.h"
+#include "bench/rows/families.h"
+
+namespace vramfit::bench {
+
+/// Runs rows: predictions here, what is measured in processes of their own, whose misfortunes
+/// become failures, and what a journal has not at all.
+class RowRunner {
+ public:
+  /// `arguments`: what a row's process has to be told beside the row. `rows`: how many there are.
+  RowRunner(std::vector<std::string> arguments, Journal& journal, int rows)
+      : arguments_(std::move(arguments)), journal_(journal), progress_(rows) {}
+
+  Result run(const Case& row);
+
+ private:
+  Result measure(const Case& row) const;
+
+  std::vector<std::string> arguments_;
+  Journal& journal_;
+  Progress progress_;
+};
+
+}  // namespace vramfit::bench

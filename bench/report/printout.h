@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string>
+
+#include "bench/rows/counters.h"
+
+namespace vramfit::bench {
+
+/// A training row's first step as the article's code prints it: its harness's table of stages, then
+/// its waterfall. Of what was measured where something was, otherwise of the prediction.
+std::string article_printout(const Counters& counters);
+
+}  // namespace vramfit::bench

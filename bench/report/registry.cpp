@@ -1,0 +1,65 @@
+#include "bench/report/registry.h"
+
+#include <benchmark/benchmark.h>
+
+#include <cstdlib>
+
+#include "bench/report/reporter.h"
+
+namespace vramfit::bench {
+namespace {
+
+/// Enough for hundreds of iterations, so that the whole sweep stays a matter of seconds.
+constexpr double kLatencySeconds = 0.1;
+
+/// Google Benchmark keeps what this makes. The static analyzer, which cannot know, would call it a
+/// leak in Google Benchmark's own header.
+::benchmark::internal::Benchmark* add_benchmark(
+    const std::string& name, const std::function<void(::benchmark::State&)>& run) {
+#ifdef __clang_analyzer__
+  static_cast<void>(name), static_cast<void>(run);
+  std::abort();
+#else
+  return ::benchmark::RegisterBenchmark(name.c_str(), run);
+#endif
+}
+
+}  // namespace
+
+void Registry::add(const std::string& name, const std::function<Result()>& run) {
+  const auto report_row = [this, run](::benchmark::State& state) { report(state, run); };
+  add_benchmark(name, report_row)->UseManualTime()->Iterations(1);
+}
+
+void Registry::report(::benchmark::State& state, const std::function<Result()>& run) {
+  Result result;
+  while (state.KeepRunning()) {
+    result = run();
+    if (!result.error.empty()) {
+      ++failures_;
+      return state.SkipWithError(result.error.c_str());
+    }
+    state.SetIterationTime(result.seconds);
+  }
+  for (const auto& [counter, value] : result.counters.values()) state.counters[counter] = value;
+  state.SetLabel(result.label);
+}
+
+void Registry::add(const LatencyBenchmark& latency, bool briefly) {
+  auto* added = add_benchmark(latency.name, latency.run);
+  if (briefly) added->MinTime(kLatencySeconds);
+}
+
+void Registry::run(const GoogleFlags& flags) {
+  require_writable(flags.out);
+  Reporter display(*::benchmark::CreateDefaultDisplayReporter(), flags.format);
+  if (flags.out.empty()) {
+    ::benchmark::RunSpecifiedBenchmarks(&display, ".");
+    return;
+  }
+  const auto to_file = make_file_reporter(flags.out_format);
+  Reporter file(*to_file, flags.out_format);
+  ::benchmark::RunSpecifiedBenchmarks(&display, &file, ".");
+}
+
+}  // namespace vramfit::bench

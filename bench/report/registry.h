@@ -1,0 +1,29 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "bench/report/google_flags.h"
+#include "bench/rows/families.h"
+
+namespace vramfit::bench {
+
+/// Rows as Google Benchmark's benchmarks, under their own names. Must outlive the run.
+class Registry {
+ public:
+  /// Once; the time is what the result says, a failure a row with an error.
+  void add(const std::string& name, const std::function<Result()>& run);
+  /// `briefly`: no longer than a sweep can bear.
+  void add(const LatencyBenchmark& latency, bool briefly);
+
+  /// Runs all and reports as the flags say.
+  void run(const GoogleFlags& flags);
+  int failures() const { return failures_; }
+
+ private:
+  void report(::benchmark::State& state, const std::function<Result()>& run);
+
+  int failures_ = 0;
+};
+
+}  // namespace vramfit::bench

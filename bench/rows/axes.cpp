@@ -1,0 +1,88 @@
+#include "bench/rows/axes.h"
+
+#include <algorithm>
+#include <charconv>
+#include <system_error>
+
+#include "estimator/cards.h"
+#include "estimator/quantity.h"
+#include "model/dtype.h"
+#include "model/errors.h"
+#include "model/ops/attention_ops.h"
+#include "model/optimizer/optimizer_kind.h"
+#include "model/transformer/sizes.h"
+
+namespace vramfit::bench {
+namespace {
+
+std::string without_spaces(std::string text) {
+  text.erase(std::remove(text.begin(), text.end(), ' '), text.end());
+  return text;
+}
+
+}  // namespace
+
+const std::array<AxisInfo, kAxes>& axes() {
+  static constexpr std::array<AxisInfo, kAxes> kTable = {{
+      {"model", "", "", "models, by their folders in data/models"},
+      {"precision", "", "", "what weights and activations are stored in: fp32, fp16, bf16"},
+      {"optimizer", "", "", "sgd, sgd-master, sgd-momentum, adamw, adamw-master, adamw-same"},
+      {"batch", "batch", "", "sequences in a micro-batch"},
+      {"seq", "seq", "", "tokens in a sequence, or in a prompt"},
+      {"attention", "attn", "flash", "flash, cublas"},
+      {"accumulate", "accumulate", "1", "micro-batches in a training step"},
+      {"generate", "generate", "1", "new tokens a sequence"},
+      {"gpu", "gpu", "",
+       "cards, or sizes such as 24GB, whose cliff OomCliff looks for, and that a real\n"
+       "device is to behave as in the other rows"},
+  }};
+  return kTable;
+}
+
+const AxisInfo& info(Axis axis) { return axes()[index(axis)]; }
+
+bool is_size(const std::string& gpu) {
+  return !gpu.empty() && gpu.front() >= '0' && gpu.front() <= '9';
+}
+
+std::int64_t size_of(Axis axis, const std::string& value) {
+  std::int64_t size = 0;
+  const char* end = value.data() + value.size();
+  const auto [stop, error] = std::from_chars(value.data(), end, size);
+  if (error == std::errc::result_out_of_range) size = -1;  // whichever way, no size
+  if (stop != end || error == std::errc::invalid_argument) {
+    throw BadInput(std::string(info(axis).flag) + ": is '" + value + "'; a whole number from 1");
+  }
+  const bool of_sequences = axis == Axis::Batch || axis == Axis::Accumulate;
+  const std::int64_t most = of_sequences ? kMaxBatch : kMaxSeq;
+  if (error != std::errc() || size < 1 || size > most) {
+    throw BadInput(std::string(info(axis).flag) + ": is " + value + "; a whole number from 1 to " +
+                   std::to_string(most));
+  }
+  return size;
+}
+
+std::string canonical(Axis axis, const std::string& value) {
+  switch (axis) {
+    case Axis::Model:
+      return value;
+    case Axis::Precision:
+      return name(parse_precision(value));
+    case Axis::Optimizer:
+      return optimizer_named(value).name;
+    case Axis::Attention:
+      return name(parse_attention(value));
+    case Axis::Gpu:
+      if (!is_size(value)) return card_named(value).name;
+      parse_bytes("gpu", value);
+      return without_spaces(value);
+    case Axis::Batch:
+    case Axis::Seq:
+    case Axis::Accumulate:
+    case Axis::Generate:
+      return std::to_string(size_of(axis, value));
+  }
+  return value;
+}
+
+}  // namespace vramfit::bench

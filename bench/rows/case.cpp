@@ -1,0 +1,49 @@
+#include "bench/rows/case.h"
+
+#include "model/errors.h"
+#include "runtimes/vramfit/virtual_device.h"
+
+namespace vramfit::bench {
+namespace {
+
+DType precision_of(const Case& c) {
+  const DType precision = parse_precision(c.row[Axis::Precision]);
+  if (precision == DType::Fp64 && c.device == nullptr) {
+    throw BadInput("precision: fp64 is for --device=cpu; one of fp32, fp16, bf16");
+  }
+  return precision;
+}
+
+}  // namespace
+
+std::uint64_t Case::capacity() const {
+  return card == nullptr ? VirtualSource::kUnlimited : pool_capacity(card->vram, card->overhead);
+}
+
+TrainingOptions training_options(const Case& c) {
+  TrainingOptions options;
+  options.precision = precision_of(c);
+  options.optimizer = optimizer_named(c.row[Axis::Optimizer]);
+  options.attention = parse_attention(c.row[Axis::Attention]);
+  options.batch = c.row[Axis::Batch].empty() ? 1 : c.size(Axis::Batch);
+  options.seq = c.size(Axis::Seq);
+  options.accumulate = c.size(Axis::Accumulate);
+  validate(*c.config, options);
+  return options;
+}
+
+GenerationOptions generation_options(const Case& c) {
+  GenerationOptions options;
+  options.precision = precision_of(c);
+  options.attention = parse_attention(c.row[Axis::Attention]);
+  options.batch = c.size(Axis::Batch);
+  options.seq = c.size(Axis::Seq);
+  options.generate = c.size(Axis::Generate);
+  validate(*c.config, options);
+  return options;
+}
+
+void check_training(const Case& c) { training_options(c); }
+void check_generation(const Case& c) { generation_options(c); }
+
+}  // namespace vramfit::bench

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <string>
+
+#include "bench/devices/real_device.h"
+#include "bench/rows/row.h"
+#include "estimator/cards.h"
+#include "model/transformer/generation.h"
+#include "model/transformer/training.h"
+
+namespace vramfit::bench {
+
+/// A row with all that its run needs looked up. What it points to outlives it.
+struct Case {
+  Row row;
+  const ModelConfig* config;
+  const Card* card;    ///< that it runs on, or that the device is to behave as; null for none
+  RealDevice* device;  ///< null: predictions only
+
+  std::int64_t size(Axis axis) const { return size_of(axis, row[axis]); }
+  Arch arch() const { return device != nullptr ? device->arch() : card->arch; }
+  /// Bytes a pool may map on the card; without one there is no limit.
+  std::uint64_t capacity() const;
+};
+
+/// The run a row names; without an axis of its own `batch` is 1. Throws BadInput where it cannot
+/// be.
+TrainingOptions training_options(const Case& row);
+GenerationOptions generation_options(const Case& row);
+
+// As families check their rows.
+void check_training(const Case& row);
+void check_generation(const Case& row);
+
+}  // namespace vramfit::bench

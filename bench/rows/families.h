@@ -1,0 +1,60 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "bench/rows/axes.h"
+#include "bench/rows/result.h"
+
+namespace benchmark {
+class State;
+}
+
+namespace vramfit::bench {
+
+/// Runs a row in a process of its own.
+using RunApart = std::function<Result(const Row&)>;
+
+/// A kind of row: which axes it has, and what it runs.
+struct Family {
+  const char* name;
+  std::vector<Axis> axes;
+  /// On a real device its run has a process of its own. Otherwise its run is one of other rows,
+  /// which it starts apart.
+  bool apart;
+  void (*check)(const Case&);  ///< throws BadInput where no such run can be
+  Result (*run)(const Case&, const RunApart&);
+  /// What its result falls into, each a row of its own whose counters are called "<part>/…"; null
+  /// where a case is one row. Such families time what real devices do, and others have no rows.
+  std::vector<std::string> (*parts)(const Case&) = nullptr;
+};
+
+/// The names of the case's rows.
+std::vector<std::string> row_names(const Case& c);
+
+/// The part of a family's result that is the row of this name.
+Result part_of(const Result& whole, const Case& c, const std::string& row_name);
+
+/// In the order in which they are registered.
+const std::vector<Family>& families();
+/// Null where there is none of that name.
+const Family* find_family(const std::string& name);
+
+/// A benchmark that is no row: of the estimator itself, how long an answer takes.
+struct LatencyBenchmark {
+  std::string name;
+  std::function<void(::benchmark::State&)> run;
+};
+
+std::vector<LatencyBenchmark> latency_benchmarks();
+
+// What families run; each is described where it is defined.
+Result run_training(const Case& row, const RunApart& run_apart);
+Result run_inference(const Case& row, const RunApart& run_apart);
+Result run_kv_cache(const Case& row, const RunApart& run_apart);
+Result run_oom_cliff(const Case& row, const RunApart& run_apart);
+Result run_ops(const Case& row, const RunApart& run_apart);
+std::vector<std::string> op_parts(const Case& row);
+
+}  // namespace vramfit::bench

@@ -1,0 +1,141 @@
+#include "bench/rows/sweep.h"
+
+#include <algorithm>
+#include <set>
+
+#include "estimator/data_path.h"
+#include "model/config/json_reader.h"
+#include "model/errors.h"
+
+namespace vramfit::bench {
+namespace {
+
+using Json = nlohmann::json;
+
+const Family& family_named(const JsonReader& json, const std::string& name) {
+  if (const Family* family = find_family(name)) return *family;
+  std::string list;
+  for (const Family& family : families()) {
+    list += (list.empty() ? "" : ", ") + std::string(family.name);
+  }
+  json.fail("family", "unknown '" + name + "'; one of " + list);
+}
+
+bool has(const Family& family, Axis axis) {
+  return std::find(family.axes.begin(), family.axes.end(), axis) != family.axes.end();
+}
+
+/// The family's axes as flags spell them, for messages.
+std::string axis_list(const Family& family) {
+  std::string list;
+  for (const Axis axis : family.axes)
+    list += (list.empty() ? "" : ", ") + std::string(info(axis).flag);
+  return list;
+}
+
+std::vector<std::string> read_values(const JsonReader& json, const Json& list, Axis axis,
+                                     const std::string& source) {
+  const char* flag = info(axis).flag;
+  if (!list.is_array() || list.empty()) json.fail(flag, "not a list of values");
+  std::vector<std::string> values;
+  for (const Json& value : list) {
+    const bool text = value.is_string();
+    if (!text && !value.is_number_integer()) json.fail(flag, "values are strings or whole numbers");
+    try {
+      values.push_back(canonical(axis, text ? value.get<std::string>() : value.dump()));
+    } catch (const BadInput& error) {
+      throw BadInput(source + ": " + error.what());
+    }
+  }
+  return values;
+}
+
+SweepEntry read_entry(const Json& object, const std::string& source) {
+  if (!object.is_object()) throw BadInput(source + ": not a JSON object");
+  const JsonReader json(object, source);
+  SweepEntry entry{&family_named(json, json.text("family")), {}};
+  for (const Axis axis : entry.family->axes) {
+    const AxisInfo& of = info(axis);
+    auto& values = entry.values[index(axis)];
+    if (json.has(of.flag)) {
+      values = read_values(json, object.at(of.flag), axis, source);
+    } else if (*of.usual != '\0') {
+      values = {of.usual};
+    } else {
+      json.fail(of.flag, "missing; a list of values");
+    }
+  }
+  for (const auto& item : object.items()) {
+    const auto axis = std::find_if(axes().begin(), axes().end(),
+                                   [&](const AxisInfo& a) { return item.key() == a.flag; });
+    const bool known =
+        item.key() == "family" ||
+        (axis != axes().end() && has(*entry.family, static_cast<Axis>(axis - axes().begin())));
+    if (!known) {
+      json.fail(item.key().c_str(), std::string("no axis of ") + entry.family->name + "; one of " +
+                                        axis_list(*entry.family));
+    }
+  }
+  return entry;
+}
+
+/// Every combination of the lists, the last axis fastest.
+void add_product(Row& row, const AxisLists& lists, std::size_t axis, std::vector<Row>& rows) {
+  if (axis == kAxes) {
+    rows.push_back(row);
+    return;
+  }
+  if (lists[axis].empty()) {
+    add_product(row, lists, axis + 1, rows);
+    return;
+  }
+  for (const std::string& value : lists[axis]) {
+    row.values[axis] = value;
+    add_product(row, lists, axis + 1, rows);
+  }
+}
+
+}  // namespace
+
+std::vector<SweepEntry> read_sweep(const std::filesystem::path& path) {
+  if (!std::filesystem::is_regular_file(path)) {
+    throw BadInput("sweep: cannot read '" + path.string() +
+                   "'; a file in the form of data/sweep.json");
+  }
+  return parse_sweep(read_text(path), path.filename().string());
+}
+
+std::vector<SweepEntry> parse_sweep(const std::string& json_text, const std::string& source) {
+  const Json object = parse_json_object(json_text, source);
+  const JsonReader json(object, source);
+  json.integer("schema", 1, 1);
+  const auto list = object.find("families");
+  if (list == object.end() || !list->is_array())
+    json.fail("families", "a list of entries is missing");
+  std::vector<SweepEntry> entries;
+  for (const Json& entry : *list) {
+    entries.push_back(read_entry(entry, source + ": entry " + std::to_string(entries.size() + 1)));
+  }
+  return entries;
+}
+
+std::vector<Row> expand(const std::vector<SweepEntry>& entries, const AxisLists& instead) {
+  std::vector<Row> all;
+  for (const SweepEntry& entry : entries) {
+    AxisLists lists = entry.values;
+    for (const Axis axis : entry.family->axes) {
+      const auto& values = instead[index(axis)];
+      if (!values.empty()) lists[index(axis)] = values;
+    }
+    Row row{entry.family, {}};
+    add_product(row, lists, 0, all);
+  }
+  std::vector<Row> rows;
+  std::set<std::string> seen;
+  for (Row& row : all) {
+    if (seen.insert(row.name()).second) rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+}  // namespace vramfit::bench

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/cuda/base/error.h"
+
+// The few things that C++ has no words for: launching, shared memory sized at launch, named
+// barriers, copies that run on their own.
+
+namespace vramfit::gpu {
+
+/// Bytes of shared memory a block gets without asking for more.
+inline constexpr std::size_t kDefaultSharedBytes = 48 << 10;
+
+struct Launch {
+  const char* name;  ///< of the op, for error messages
+  dim3 grid;
+  dim3 block;
+  cudaStream_t stream;
+  std::size_t shared_bytes = 0;
+};
+
+/// Starts the kernel; throws where it cannot be.
+template <typename... Parameters, typename... Arguments>
+void start(const Launch& launch, void (*kernel)(Parameters...), const Arguments&... arguments) {
+  if (launch.shared_bytes > kDefaultSharedBytes) {
+    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                               static_cast<int>(launch.shared_bytes)),
+          launch.name);
+  }
+  kernel<<<launch.grid, launch.block, launch.shared_bytes, launch.stream>>>(arguments...);
+  check_launch(launch.name);
+}
+
+/// The block's shared memory of Launch::shared_bytes, 16-byte aligned.
+template <typename T>
+__device__ T* dynamic_shared() {
+  extern __shared__ uint4 words[];
+  return reinterpret_cast<T*>(words);
+}
+
+/// Waits for the `threads` threads of a block that use barrier `id`, 1 to 15; __syncthreads is 0.
+__device__ inline void named_barrier(int id, int threads) {
+  asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
+}
+
+/// Copies 16 bytes to shared memory while the thread goes on. It belongs to the thread's group of
+/// copies that the next commit_copies ends.
+__device__ inline void copy_async(void* shared, const void* global) {
+  const auto to = static_cast<unsigned>(__cvta_generic_to_shared(shared));
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(global) : "memory");
+}
+__device__ inline void commit_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+
+/// Waits for all of the thread's groups but the latest kPending. Its copies are then there for the
+/// thread itself; others need a barrier as well.
+template <int kPending>
+__device__ void wait_for_copies() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(kPending) : "memory");
+}
+
+}  // namespace vramfit::gpu

@@ -1,0 +1,193 @@
+#include "kernels/cuda/device/cuda_device.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "kernels/cuda/attention/attention_cublas.h"
+#include "kernels/cuda/attention/attention_cudnn.h"
+#include "kernels/cuda/base/error.h"
+#include "kernels/cuda/base/launch.h"
+#include "kernels/cuda/device/laps.h"
+#include "kernels/cuda/gemm/gemm.h"
+#include "kernels/cuda/gemm/one_token.h"
+#include "kernels/cuda/gpu/gpu_info.h"
+#include "kernels/cuda/optimizer/optimizer.h"
+
+namespace vramfit {
+namespace {
+
+class Stream {
+ public:
+  explicit Stream(int device) {
+    check(cudaSetDevice(device), "cudaSetDevice");
+    check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreate");
+  }
+  ~Stream() {
+    warn(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
+    warn(cudaStreamDestroy(stream_), "cudaStreamDestroy");
+  }
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+
+  operator cudaStream_t() const { return stream_; }
+
+ private:
+  cudaStream_t stream_ = nullptr;
+};
+
+void require_room(const Tensor& tensor, std::uint64_t bytes) {
+  if (tensor.data() == nullptr || bytes > tensor.bytes()) {
+    throw std::logic_error(tensor.name().text() + ": a copy of more than the tensor holds");
+  }
+}
+
+void* data_or_null(const Tensor* tensor) { return tensor == nullptr ? nullptr : tensor->data(); }
+
+}  // namespace
+
+struct CudaDevice::Impl {
+  explicit Impl(const CudaOptions& options)
+      : stream(options.device),
+        arch(gpu_arch(options.device)),
+        gemms(stream, {options.tf32, options.tune, options.gemm_algorithms}),
+        attention(static_cast<cudaStream_t>(stream)) {}
+
+  void head_chunk(const HeadLoss& op, std::int64_t first, std::int64_t count);
+
+  Stream stream;
+  Arch arch;
+  GemmRunner gemms;
+  CudnnAttention attention;
+  OptimizerLauncher optimizer;
+  Laps laps;
+};
+
+CudaDevice::CudaDevice(const CudaOptions& options) : impl_(std::make_unique<Impl>(options)) {}
+CudaDevice::~CudaDevice() = default;
+
+Arch CudaDevice::arch() const { return impl_->arch; }
+
+void CudaDevice::upload(const Tensor& to, const void* from, std::uint64_t bytes) {
+  require_room(to, bytes);
+  check(cudaMemcpyAsync(to.data(), from, bytes, cudaMemcpyHostToDevice, impl_->stream), "upload");
+  check(cudaStreamSynchronize(impl_->stream), "upload");
+}
+
+void CudaDevice::download(void* to, const Tensor& from, std::uint64_t bytes) {
+  require_room(from, bytes);
+  check(cudaMemcpyAsync(to, from.data(), bytes, cudaMemcpyDeviceToHost, impl_->stream), "download");
+  check(cudaStreamSynchronize(impl_->stream), "download");
+}
+
+void CudaDevice::copy(const Tensor& to, const Tensor& from) {
+  require_room(to, from.bytes());
+  check(cudaMemcpyAsync(to.data(), from.data(), from.bytes(), cudaMemcpyDeviceToDevice,
+                        impl_->stream),
+        "copy");
+}
+
+void CudaDevice::synchronize() {
+  check(cudaStreamSynchronize(impl_->stream), "cudaStreamSynchronize");
+}
+
+void CudaDevice::lap() { impl_->laps.note(impl_->stream); }
+std::vector<double> CudaDevice::laps() { return impl_->laps.take(); }
+
+void CudaDevice::run(const FillNormal& op) { launch(op, impl_->stream); }
+void CudaDevice::run(const FillTokens& op) { launch(op, impl_->stream); }
+void CudaDevice::run(const EmbeddingForward& op) { launch(op, impl_->stream); }
+void CudaDevice::run(const EmbeddingBackward& op) { launch(op, impl_->stream); }
+void CudaDevice::run(const NormForward& op) { launch(op, impl_->stream); }
+void CudaDevice::run(const NormBackward& op) { launch(op, impl_->stream); }
+void CudaDevice::run(const RotaryEmbedding& op) { launch(op, impl_->stream); }
+void CudaDevice::run(const KvCacheAppend& op) { launch(op, impl_->stream); }
+void CudaDevice::run(const AttentionDecode& op) { launch(op, impl_->stream); }
+void CudaDevice::run(const LastToken& op) { launch(op, impl_->stream); }
+void CudaDevice::run(const Argmax& op) { launch(op, impl_->stream); }
+void CudaDevice::run(const OptimizerStep& op) { impl_->optimizer.launch(op, impl_->stream); }
+
+void CudaDevice::run(const LinearForward& op) {
+  const std::int64_t rows = op.x.shape()[0];
+  const std::int64_t out = op.weight.stored()[0];
+  const std::int64_t in = op.weight.stored()[1];
+  impl_->gemms.run(
+      {GemmMatrix::of(op.x, rows, in), GemmMatrix::of(op.weight, out, in).transpose(),
+       GemmMatrix::of(op.y, rows, out), data_or_null(op.residual), data_or_null(op.bias)},
+      op.workspace);
+}
+
+void CudaDevice::run(const LinearBackwardInput& op) {
+  const std::int64_t rows = op.dy.shape()[0];
+  const std::int64_t out = op.weight.stored()[0];
+  const std::int64_t in = op.weight.stored()[1];
+  impl_->gemms.run({GemmMatrix::of(op.dy, rows, out), GemmMatrix::of(op.weight, out, in),
+                    GemmMatrix::of(op.dx, rows, in)},
+                   op.workspace);
+}
+
+void CudaDevice::run(const LinearBackwardWeight& op) {
+  const std::int64_t rows = op.x.shape()[0];
+  const std::int64_t in = op.x.shape()[1];
+  const std::int64_t out = op.dy.shape()[1];
+  impl_->gemms.run(
+      {GemmMatrix::of(op.dy, rows, out).transpose(), GemmMatrix::of(op.x, rows, in),
+       GemmMatrix::of(op.dweight, out, in), op.accumulate_dweight ? op.dweight.data() : nullptr},
+      op.workspace);
+  if (op.dbias == nullptr) return;
+  launch(ColumnSum{op.dy, *op.dbias, op.accumulate_dbias, *op.partials}, impl_->stream);
+}
+
+// cuBLASLt's GELU epilogue computes from what it has not yet rounded, where the contract says that
+// `act` comes from `pre` as stored: backward computes it again from there, and must get the same.
+void CudaDevice::run(const MlpUpForward& op) {
+  run(LinearForward{op.x, op.weight, op.bias, nullptr, op.pre, op.workspace});
+  launch(MlpActivation{op.kind, op.pre, op.act}, impl_->stream);
+}
+
+void CudaDevice::run(const MlpDownBackward& op) {
+  run(LinearBackwardInput{op.dy, op.weight, op.act, op.workspace});
+  launch(MlpActivationBackward{op.kind, op.pre, op.act}, impl_->stream);
+}
+
+void CudaDevice::run(const AttentionForward& op) {
+  if (op.form == AttentionForm::Cublas) return attend_by_gemms(op, impl_->gemms, impl_->stream);
+  if (is_16_bit(op.qkv.dtype())) return impl_->attention.run(op);
+  launch(FlashForwardFp32{op}, impl_->stream);
+}
+
+void CudaDevice::run(const AttentionBackward& op) {
+  if (op.form == AttentionForm::Cublas) return attend_by_gemms(op, impl_->gemms, impl_->stream);
+  if (!is_16_bit(op.qkv.dtype())) return launch(FlashBackwardFp32{op}, impl_->stream);
+  if (op.shape.seq == 1) return launch_one_token_backward(op, impl_->stream);
+  impl_->attention.run(op);
+}
+
+void CudaDevice::run(const HeadLoss& op) {
+  const std::int64_t tokens = op.hidden.shape()[0];
+  if (is_16_bit(op.hidden.dtype()) && op.chunk < tokens && op.dweight_sum == nullptr) {
+    throw std::logic_error("the head's gradient over several chunks is summed in fp32");
+  }
+  for (std::int64_t first = 0; first < tokens; first += op.chunk) {
+    impl_->head_chunk(op, first, std::min(op.chunk, tokens - first));
+  }
+  if (op.dweight_sum != nullptr) launch(HeadGradientRounding{op}, impl_->stream);
+}
+
+void CudaDevice::Impl::head_chunk(const HeadLoss& op, std::int64_t first, std::int64_t count) {
+  const std::int64_t width = op.weight.stored()[1];
+  const std::int64_t vocab = op.weight.stored()[0];
+  const GemmMatrix hidden = GemmMatrix::of(op.hidden, count, width, first * width);
+  const GemmMatrix weight = GemmMatrix::of(op.weight, vocab, width);
+  const GemmMatrix logits = GemmMatrix::of(op.logits, count, vocab);
+  gemms.run({hidden, weight.transpose(), logits}, op.gemm_workspace);
+  launch(HeadLossChunk{op, first, count}, stream);
+
+  const bool summed = op.dweight_sum != nullptr;
+  const GemmMatrix dweight = GemmMatrix::of(summed ? *op.dweight_sum : op.dweight, vocab, width);
+  const bool accumulate = first > 0 || (op.accumulate_dweight && !summed);
+  gemms.run({logits.transpose(), hidden, dweight, accumulate ? dweight.data : nullptr},
+            op.gemm_workspace);
+  gemms.run({logits, weight, hidden}, op.gemm_workspace);
+}
+
+}  // namespace vramfit

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "kernels/cuda/gemm/gemm.h"
+
+namespace vramfit {
+
+/// All that an algorithm's choice depends on: sizes, steps, dtypes, alignments, epilogue,
+/// workspace.
+using GemmKey = std::array<std::int64_t, 23>;
+
+/// How a product's `plus` relates to what it writes.
+enum class GemmSum : std::uint8_t { None, Other, InPlace };
+GemmSum sum_of(const Gemm& gemm);
+
+GemmKey gemm_key(const Gemm& gemm, bool tf32, std::uint64_t workspace_bytes);
+
+/// A GEMM as cuBLASLt describes it: by column-major matrices. A row-major matrix is its transpose's
+/// column-major one, so toᵀ = bᵀ aᵀ is what is computed.
+class GemmProblem {
+ public:
+  GemmProblem(const Gemm& gemm, bool tf32);
+  ~GemmProblem();
+  GemmProblem(const GemmProblem&) = delete;
+  GemmProblem& operator=(const GemmProblem&) = delete;
+
+  /// The best at most `count` of those that need at most `workspace_bytes`, best first; returns how
+  /// many there are. `gemm`: for its pointers' alignment.
+  int candidates(cublasLtHandle_t handle, const Gemm& gemm, std::uint64_t workspace_bytes,
+                 cublasLtMatmulHeuristicResult_t* results, int count);
+
+  /// Whether `algorithm` computes this within the workspace.
+  bool accepts(cublasLtHandle_t handle, const cublasLtMatmulAlgo_t& algorithm,
+               std::uint64_t workspace_bytes) const;
+
+  cublasStatus_t run(cublasLtHandle_t handle, const Gemm& gemm,
+                     const cublasLtMatmulAlgo_t& algorithm, const Tensor& workspace,
+                     cudaStream_t stream);
+
+ private:
+  void set_bias(const void* bias);
+
+  cublasLtMatmulDesc_t operation_ = nullptr;
+  cublasLtMatrixLayout_t a_ = nullptr;
+  cublasLtMatrixLayout_t b_ = nullptr;
+  cublasLtMatrixLayout_t to_ = nullptr;
+  const void* bias_ = nullptr;
+};
+
+}  // namespace vramfit

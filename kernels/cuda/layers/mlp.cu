@@ -1,0 +1,131 @@
+#include "kernels/cuda/base/approximate.cuh"
+#include "kernels/cuda/base/dispatch.cuh"
+#include "kernels/cuda/base/launch.h"
+
+namespace vramfit {
+namespace {
+
+using namespace gpu;
+
+/// 0 where exp(-x) overflows.
+__device__ float sigmoid(float x) { return reciprocal(1.0F + exponential(-x)); }
+
+struct Curve {
+  float value;
+  float slope;
+};
+
+/// x · sigmoid(x).
+__device__ Curve silu(float x) {
+  const float s = sigmoid(x);
+  return {x * s, s * (1.0F + x * (1.0F - s))};
+}
+
+/// GELU's tanh approximation (Hendrycks and Gimpel 2016): (1 + tanh u) / 2 is sigmoid(2u).
+__device__ Curve gelu(float x) {
+  constexpr float kTwoRoots = 1.5957691216057308F;  // 2 · sqrt(2/π)
+  constexpr float kCubic = 0.044715F;
+  const float s = sigmoid(kTwoRoots * (x + kCubic * x * x * x));
+  const float inner_slope = kTwoRoots * (1.0F + 3.0F * kCubic * x * x);
+  return {x * s, s + x * s * (1.0F - s) * inner_slope};
+}
+
+/// A thread takes a pack of a row of act: x counts rows, y pieces of one.
+template <int N>
+__device__ int own_pack() {
+  return static_cast<int>(blockIdx.y * blockDim.x + threadIdx.x);
+}
+
+template <typename T, int N, ActivationKind kKind>
+__global__ void __launch_bounds__(512) activate(const T* pre, T* act, int packs) {
+  constexpr bool kGated = kKind == ActivationKind::SwiGlu;
+  const int p = own_pack<N>();
+  if (p >= packs) return;
+  const std::int64_t width = std::int64_t{packs} * N;
+  const T* gate = pre + blockIdx.x * width * (kGated ? 2 : 1) + std::int64_t{p} * N;
+  Floats<N> values = load_floats<T, N>(gate);
+  if constexpr (kGated) {
+    const Floats<N> up = load_floats<T, N>(gate + width);
+#pragma unroll
+    for (int i = 0; i < N; ++i) values[i] = silu(values[i]).value * up[i];
+  } else {
+#pragma unroll
+    for (int i = 0; i < N; ++i) values[i] = gelu(values[i]).value;
+  }
+  store_floats<T, N>(act + blockIdx.x * width + std::int64_t{p} * N, values);
+}
+
+template <typename T, int N, ActivationKind kKind>
+__global__ void __launch_bounds__(512) differentiate(T* pre, T* act, int packs) {
+  constexpr bool kGated = kKind == ActivationKind::SwiGlu;
+  const int p = own_pack<N>();
+  if (p >= packs) return;
+  const std::int64_t width = std::int64_t{packs} * N;
+  T* gate = pre + blockIdx.x * width * (kGated ? 2 : 1) + std::int64_t{p} * N;
+  T* out = act + blockIdx.x * width + std::int64_t{p} * N;
+  Floats<N> x = load_floats<T, N>(gate);
+  Floats<N> dact = load_floats<T, N>(out);
+  if constexpr (kGated) {
+    Floats<N> up = load_floats<T, N>(gate + width);
+#pragma unroll
+    for (int i = 0; i < N; ++i) {
+      const Curve curve = silu(x[i]);
+      const float gradient = dact[i];
+      dact[i] = curve.value * up[i];
+      x[i] = gradient * up[i] * curve.slope;
+      up[i] = gradient * curve.value;
+    }
+    store_floats<T, N>(gate + width, up);
+  } else {
+#pragma unroll
+    for (int i = 0; i < N; ++i) {
+      const Curve curve = gelu(x[i]);
+      x[i] = dact[i] * curve.slope;
+      dact[i] = curve.value;
+    }
+  }
+  store_floats<T, N>(gate, x);
+  store_floats<T, N>(out, dact);
+}
+
+template <typename Body>
+void with_rows(const Tensor& pre, const Tensor& act, ActivationKind kind, const Body& body) {
+  const std::int64_t width = act.shape()[1];
+  expect(pre.shape()[1] == (kind == ActivationKind::SwiGlu ? 2 : 1) * width,
+         "mlp: SwiGLU has a gate for each column, GELU has none");
+  with_element(act.dtype(), [&](auto element) {
+    using T = decltype(element);
+    with_pack<T>(is_packed<T>(width, {pre.data(), act.data()}), [&](auto size) {
+      const std::int64_t packs = width / decltype(size)::value;
+      body(element, size, static_cast<int>(packs), RowPieces(act.shape()[0], packs));
+    });
+  });
+}
+
+}  // namespace
+
+void launch(const MlpActivation& op, cudaStream_t stream) {
+  with_rows(op.pre, op.act, op.kind, [&](auto element, auto size, int packs, const RowPieces& on) {
+    using T = decltype(element);
+    constexpr int kSize = decltype(size)::value;
+    const auto kernel = op.kind == ActivationKind::SwiGlu
+                            ? activate<T, kSize, ActivationKind::SwiGlu>
+                            : activate<T, kSize, ActivationKind::Gelu>;
+    start({"mlp_activation", on.grid, on.threads, stream}, kernel, op.pre.as<T>(), op.act.as<T>(),
+          packs);
+  });
+}
+
+void launch(const MlpActivationBackward& op, cudaStream_t stream) {
+  with_rows(op.pre, op.act, op.kind, [&](auto element, auto size, int packs, const RowPieces& on) {
+    using T = decltype(element);
+    constexpr int kSize = decltype(size)::value;
+    const auto kernel = op.kind == ActivationKind::SwiGlu
+                            ? differentiate<T, kSize, ActivationKind::SwiGlu>
+                            : differentiate<T, kSize, ActivationKind::Gelu>;
+    start({"mlp_activation_backward", on.grid, on.threads, stream}, kernel, op.pre.as<T>(),
+          op.act.as<T>(), packs);
+  });
+}
+
+}  // namespace vramfit

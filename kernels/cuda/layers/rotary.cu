@@ -1,0 +1,107 @@
+#include "kernels/cuda/base/dispatch.cuh"
+#include "kernels/cuda/base/launch.h"
+
+namespace vramfit {
+namespace {
+
+using namespace gpu;
+
+constexpr int kThreads = 256;
+constexpr int kMostPairs = static_cast<int>(kMaxHeadDim) / 2;
+
+/// Angles a block works out at once: those of as many tokens as this has room for.
+constexpr int kAngles = kThreads;
+
+struct Frequencies {
+  float inverse[kMostPairs];
+};
+
+template <typename T>
+struct Rotation {
+  T* qkv;
+  std::int64_t tokens;
+  std::int64_t width;  ///< of a row of qkv
+  std::int64_t seq;
+  std::int64_t first_position;
+  int heads;
+  int pairs;  ///< of a head
+  int block_tokens;
+  float direction;  ///< -1: backward
+};
+
+/// The angle is rounded to fp32, as the host's is; then it is reduced in fp64, which spares the
+/// slow path that sincosf takes for the large angles of long sequences.
+__device__ float2 cosine_and_sine(std::int64_t position, float frequency) {
+  constexpr double kHalfTurns = 0.31830988618379067;  // 1/π
+  const double turns = double{__fmul_rn(static_cast<float>(position), frequency)} * kHalfTurns;
+  float2 result;
+  sincospif(static_cast<float>(turns - 2.0 * rint(turns * 0.5)), &result.y, &result.x);
+  return result;
+}
+
+template <typename T, int N>
+__global__ void __launch_bounds__(kThreads)
+    rotate(const Rotation<T> r, const __grid_constant__ Frequencies frequencies) {
+  __shared__ float2 turns[kAngles];
+  const std::int64_t first = std::int64_t{blockIdx.x} * r.block_tokens;
+  const int tokens =
+      r.tokens - first < r.block_tokens ? static_cast<int>(r.tokens - first) : r.block_tokens;
+  const int thread = static_cast<int>(threadIdx.x);
+  for (int angle = thread; angle < tokens * r.pairs; angle += kThreads) {
+    const std::int64_t position = r.first_position + (first + angle / r.pairs) % r.seq;
+    const float2 turn = cosine_and_sine(position, frequencies.inverse[angle % r.pairs]);
+    turns[angle] = {turn.x, turn.y * r.direction};
+  }
+  __syncthreads();
+
+  const int packs = r.pairs / N;
+  for (int i = thread; i < tokens * r.heads * packs; i += kThreads) {
+    const int pair = i % packs * N;
+    const int head = i / packs % r.heads;
+    const int token = i / packs / r.heads;
+    T* low = r.qkv + (first + token) * r.width + std::int64_t{head} * 2 * r.pairs + pair;
+    T* high = low + r.pairs;
+    Floats<N> a = load_floats<T, N>(low);
+    Floats<N> b = load_floats<T, N>(high);
+#pragma unroll
+    for (int j = 0; j < N; ++j) {
+      const float2 turn = turns[token * r.pairs + pair + j];
+      const float before = a[j];
+      a[j] = before * turn.x - b[j] * turn.y;
+      b[j] = b[j] * turn.x + before * turn.y;
+    }
+    store_floats<T, N>(low, a);
+    store_floats<T, N>(high, b);
+  }
+}
+
+}  // namespace
+
+void launch(const RotaryEmbedding& op, cudaStream_t stream) {
+  const std::int64_t tokens = op.qkv.shape()[0];
+  const std::int64_t width = op.qkv.shape()[1];
+  const std::int64_t pairs = op.frequencies.pairs;
+  expect(2 * pairs == op.head_dim && pairs <= kMostPairs, "rotary: heads are turned whole");
+  Frequencies frequencies{};
+  std::copy_n(op.frequencies.inverse.begin(), pairs, frequencies.inverse);
+  const int block_tokens = static_cast<int>(kAngles / pairs);
+  with_element(op.qkv.dtype(), [&](auto element) {
+    using T = decltype(element);
+    const Rotation<T> rotation = {op.qkv.as<T>(),
+                                  tokens,
+                                  width,
+                                  op.seq,
+                                  op.first_position,
+                                  static_cast<int>(op.rotated_heads),
+                                  static_cast<int>(pairs),
+                                  block_tokens,
+                                  op.backward ? -1.0F : 1.0F};
+    const bool packed = is_packed<T>(width, {op.qkv.data()}) && is_packed<T>(pairs, {});
+    with_pack<T>(packed, [&](auto size) {
+      start({"rotary", ceil_divide(tokens, block_tokens), kThreads, stream},
+            rotate<T, decltype(size)::value>, rotation, frequencies);
+    });
+  });
+}
+
+}  // namespace vramfit

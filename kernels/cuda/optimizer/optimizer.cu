@@ -1,0 +1,280 @@
+#include <cmath>
+
+#include "kernels/cuda/base/approximate.cuh"
+#include "kernels/cuda/base/dispatch.cuh"
+#include "kernels/cuda/optimizer/optimizer.h"
+
+namespace vramfit {
+namespace {
+
+using namespace gpu;
+
+using Entry = OptimizerLauncher::Entry;
+using Rule = OptimizerKind::Rule;
+
+constexpr int kThreads = 256;
+
+/// Elements of one parameter that a block takes: enough to make up for finding it in the table.
+constexpr std::int64_t kChunk = 16384;
+
+/// What all of a step's elements have in common.
+struct Step {
+  OptimizerSettings settings;
+  float rate;           ///< Adam's learning rate over 1 − β1^step
+  float correction;     ///< 1 / (1 − β2^step)
+  const float* scaler;  ///< null: gradients are not scaled
+  bool first;           ///< states are not there yet
+};
+
+/// What an optimizer keeps, as types.
+template <typename T_, typename Moment_, Rule kRule_, bool kMaster_, int kMoments_>
+struct Kept {
+  using T = T_;
+  using Moment = Moment_;
+  static constexpr Rule kRule = kRule_;
+  static constexpr bool kMaster = kMaster_;
+  static constexpr int kMoments = kMoments_;
+
+  /// Elements a thread takes at once: 16 bytes of the widest, so that a warp's accesses have no
+  /// gaps.
+  static constexpr bool kWide = sizeof(T) == 4 || kMaster || (kMoments > 0 && sizeof(Moment) == 4);
+  static constexpr int kSize = kWide ? 4 : 8;
+};
+
+/// The elements a block takes.
+struct Chunk {
+  Entry entry;
+  std::int64_t begin;
+  std::int64_t end;
+};
+
+__device__ Chunk own_chunk(const Entry* table, int entries) {
+  const std::int64_t chunk = blockIdx.x;
+  int low = 0;
+  for (int high = entries; high - low > 1;) {
+    const int middle = (low + high) / 2;
+    (table[middle].first_chunk <= chunk ? low : high) = middle;
+  }
+  Chunk own;
+  own.entry = table[low];
+  own.begin = (chunk - own.entry.first_chunk) * kChunk;
+  own.end = min(own.begin + kChunk, own.entry.elements);
+  return own;
+}
+
+/// Calls `body` with (where, how many as a Constant) for all of the block's elements: by packs, and
+/// one by one behind the last whole pack.
+template <int kSize, typename Body>
+__device__ void for_each_pack(const Chunk& chunk, const Body& body) {
+  for (std::int64_t i = chunk.begin + std::int64_t{threadIdx.x} * kSize; i < chunk.end;
+       i += kThreads * kSize) {
+    if (i + kSize <= chunk.end) {
+      body(i, Constant<kSize>{});
+    } else {
+      for (std::int64_t j = i; j < chunk.end; ++j) body(j, Constant<1>{});
+    }
+  }
+}
+
+/// One element's weight, states and gradient.
+struct Element {
+  float weight;
+  float momentum;
+  float variance;
+  float gradient;
+
+  __device__ void sgd(const OptimizerSettings& s, bool keeps_velocity) {
+    momentum = keeps_velocity ? s.momentum * momentum + gradient : gradient;
+    weight -= s.learning_rate * momentum;
+  }
+
+  /// The step is taken from m and v before they are rounded to what they are stored in.
+  __device__ void adamw(const Step& step, bool decays) {
+    const OptimizerSettings& s = step.settings;
+    momentum = s.beta1 * momentum + (1.0F - s.beta1) * gradient;
+    variance = s.beta2 * variance + (1.0F - s.beta2) * gradient * gradient;
+    if (decays) weight -= s.learning_rate * s.weight_decay * weight;
+    const float deviation = square_root(variance * step.correction) + s.eps;
+    weight -= step.rate * momentum * reciprocal(deviation);
+  }
+};
+
+/// What memory has of N elements; where a state is not there yet, what it starts as.
+template <typename Keeps, int N>
+struct Elements {
+  using T = typename Keeps::T;
+  using Moment = typename Keeps::Moment;
+
+  Floats<N> weight;
+  Floats<N> momentum{};
+  Floats<N> variance{};
+
+  __device__ Elements(const Entry& entry, std::int64_t i, bool first) {
+    if (Keeps::kMaster && !first) {
+      weight = Pack<float, N>::load_once(entry.master + i).floats();
+    } else {
+      weight = Pack<T, N>::load_once(static_cast<const T*>(entry.parameter) + i).floats();
+    }
+    if (first) return;
+    if constexpr (Keeps::kMoments >= 1) momentum = load_moment(entry.momentum, i);
+    if constexpr (Keeps::kMoments >= 2) variance = load_moment(entry.variance, i);
+  }
+
+  __device__ void store_states(const Entry& entry, std::int64_t i) const {
+    if constexpr (Keeps::kMaster) Pack<float, N>(weight).store_once(entry.master + i);
+    if constexpr (Keeps::kMoments >= 1) store_moment(entry.momentum, i, momentum);
+    if constexpr (Keeps::kMoments >= 2) store_moment(entry.variance, i, variance);
+  }
+  __device__ void store_weight(const Entry& entry, std::int64_t i) const {
+    Pack<T, N>(weight).store_once(static_cast<T*>(entry.parameter) + i);
+  }
+
+ private:
+  __device__ static Floats<N> load_moment(const void* moment, std::int64_t i) {
+    return Pack<Moment, N>::load_once(static_cast<const Moment*>(moment) + i).floats();
+  }
+  __device__ static void store_moment(void* moment, std::int64_t i, const Floats<N>& values) {
+    Pack<Moment, N>(values).store_once(static_cast<Moment*>(moment) + i);
+  }
+};
+
+template <typename Keeps>
+__global__ void __launch_bounds__(kThreads) take_step(const Entry* table, int entries, Step step) {
+  using T = typename Keeps::T;
+  const bool skips = step.scaler != nullptr && step.scaler[LossScale::kOverflow] != 0;
+  if (skips && !step.first) return;
+  const float inverse_scale = step.scaler == nullptr ? 1.0F : 1.0F / step.scaler[LossScale::kScale];
+  const Chunk chunk = own_chunk(table, entries);
+  const Entry& entry = chunk.entry;
+  for_each_pack<Keeps::kSize>(chunk, [&](std::int64_t i, auto size) {
+    constexpr int kSize = decltype(size)::value;
+    Elements<Keeps, kSize> all(entry, i, step.first);
+    if (!skips) {
+      const auto* from = static_cast<const T*>(entry.gradient) + i;
+      const Floats<kSize> gradient = Pack<T, kSize>::load_once(from).floats();
+#pragma unroll
+      for (int k = 0; k < kSize; ++k) {
+        Element one = {all.weight[k], all.momentum[k], all.variance[k],
+                       gradient[k] * inverse_scale};
+        if constexpr (Keeps::kRule == Rule::Sgd) {
+          one.sgd(step.settings, Keeps::kMoments > 0);
+        } else {
+          one.adamw(step, entry.decays != 0);
+        }
+        all.weight[k] = one.weight;
+        all.momentum[k] = one.momentum;
+        all.variance[k] = one.variance;
+      }
+      all.store_weight(entry, i);
+    }
+    all.store_states(entry, i);
+  });
+}
+
+/// Leaves the flag alone where all is finite; whoever finds something else writes the same.
+template <typename T>
+__global__ void __launch_bounds__(kThreads)
+    find_overflow(const Entry* table, int entries, float* scaler) {
+  const Chunk chunk = own_chunk(table, entries);
+  bool finite = true;
+  for_each_pack<16 / sizeof(T)>(chunk, [&](std::int64_t i, auto size) {
+    constexpr int kSize = decltype(size)::value;
+    const Floats<kSize> gradient =
+        load_floats<T, kSize>(static_cast<const T*>(chunk.entry.gradient) + i);
+#pragma unroll
+    for (int k = 0; k < kSize; ++k) finite = finite && isfinite(gradient[k]);
+  });
+  if (!finite) scaler[LossScale::kOverflow] = 1.0F;
+}
+
+__global__ void adjust_scale(float* scaler) {
+  const bool finite = scaler[LossScale::kOverflow] == 0;
+  float good_steps = finite ? scaler[LossScale::kGoodSteps] + 1.0F : 0.0F;
+  float scale = finite ? scaler[LossScale::kScale] : scaler[LossScale::kScale] * 0.5F;
+  if (good_steps >= LossScale::kGrowthInterval) {
+    scale *= 2.0F;
+    good_steps = 0;
+  }
+  scaler[LossScale::kScale] = scale;
+  scaler[LossScale::kGoodSteps] = good_steps;
+}
+
+/// Calls `body` with the Kept that the optimizer is.
+template <typename T, typename Body>
+void with_kept(const OptimizerKind& kind, const Body& body) {
+  if (kind.rule == Rule::Sgd) {
+    if (kind.master) return body(Kept<T, float, Rule::Sgd, true, 0>{});
+    if (kind.moments == 0) return body(Kept<T, float, Rule::Sgd, false, 0>{});
+    return body(Kept<T, float, Rule::Sgd, false, 1>{});
+  }
+  if (kind.master) return body(Kept<T, float, Rule::AdamW, true, 2>{});
+  if (kind.moments_as_weights) return body(Kept<T, T, Rule::AdamW, false, 2>{});
+  return body(Kept<T, float, Rule::AdamW, false, 2>{});
+}
+
+void* data_or_null(const Tensor* tensor) { return tensor == nullptr ? nullptr : tensor->data(); }
+
+Entry entry_of(const OptimizerKind& kind, const ParameterUpdate& update, DType dtype,
+               std::int64_t first_chunk) {
+  Entry entry{};
+  entry.parameter = update.parameter->data();
+  entry.gradient = update.gradient->data();
+  entry.master = static_cast<float*>(data_or_null(update.master));
+  entry.momentum = data_or_null(update.momentum);
+  entry.variance = data_or_null(update.variance);
+  entry.elements = update.parameter->stored().elements();
+  entry.first_chunk = first_chunk;
+  entry.decays = update.decays ? 1 : 0;
+  expect(update.parameter->dtype() == dtype && update.gradient->dtype() == dtype,
+         "optimizer: parameters and gradients are of one dtype");
+  expect(update.gradient->stored().elements() == entry.elements,
+         "optimizer: a gradient has another size than its parameter");
+  expect((entry.master != nullptr) == kind.master &&
+             (entry.momentum != nullptr) == (kind.moments >= 1) &&
+             (entry.variance != nullptr) == (kind.moments >= 2),
+         "optimizer: an update has other states than its optimizer keeps");
+  expect(is_packed<float>(
+             4, {entry.parameter, entry.gradient, entry.master, entry.momentum, entry.variance}),
+         "optimizer: tensors start at multiples of 16 bytes");
+  return entry;
+}
+
+template <typename T>
+void launch_step(const OptimizerStep& op, std::int64_t chunks, cudaStream_t stream) {
+  const auto* table = op.workspace.as<Entry>();
+  const int entries = static_cast<int>(op.updates.size());
+  const auto blocks = static_cast<unsigned>(chunks);
+  float* scaler = op.scaler == nullptr ? nullptr : op.scaler->as<float>();
+  if (scaler != nullptr) {
+    check(cudaMemsetAsync(scaler + LossScale::kOverflow, 0, sizeof(float), stream), "optimizer");
+    start({"optimizer: overflow", blocks, kThreads, stream}, find_overflow<T>, table, entries,
+          scaler);
+  }
+  const double correction1 = 1 - std::pow(double{op.settings.beta1}, op.step);
+  const double correction2 = 1 - std::pow(double{op.settings.beta2}, op.step);
+  const Step step = {op.settings, static_cast<float>(op.settings.learning_rate / correction1),
+                     static_cast<float>(1 / correction2), scaler, op.step == 1};
+  with_kept<T>(op.kind, [&](auto kept) {
+    start({"optimizer", blocks, kThreads, stream}, take_step<decltype(kept)>, table, entries, step);
+  });
+  if (scaler != nullptr) start({"optimizer: scale", 1, 1, stream}, adjust_scale, scaler);
+}
+
+}  // namespace
+
+void OptimizerLauncher::launch(const OptimizerStep& op, cudaStream_t stream) {
+  if (op.updates.empty()) return;
+  expect_workspace(op.workspace, optimizer_workspace_bytes(op.updates.size()), "optimizer");
+  const DType dtype = op.updates.front().parameter->dtype();
+  std::int64_t chunks = 0;
+  std::vector<Entry> entries;
+  entries.reserve(op.updates.size());
+  for (const ParameterUpdate& update : op.updates) {
+    entries.push_back(entry_of(op.kind, update, dtype, chunks));
+    chunks += ceil_divide(entries.back().elements, kChunk);
+  }
+  upload(op, entries, stream);
+  with_element(dtype, [&](auto element) { launch_step<decltype(element)>(op, chunks, stream); });
+}
+
+}  // namespace vramfit

@@ -1,0 +1,96 @@
+#include "model/transformer/assumed_llama.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "model/checked.h"
+#include "model/errors.h"
+#include "model/transformer/parameters.h"
+
+namespace vramfit {
+namespace {
+
+constexpr std::int64_t kLlamaHeadDim = 128;
+constexpr double kTolerance = 0.10;
+constexpr std::int64_t kMaxAssumedHidden = 32768;
+constexpr double kMaxParameters = 1e15;
+
+ModelConfig llama_shape(std::int64_t hidden, std::int64_t layers) {
+  ModelConfig config;
+  config.family = "llama";
+  config.layers = layers;
+  config.hidden = hidden;
+  config.head_dim = kLlamaHeadDim;
+  config.heads = config.kv_heads = hidden / config.head_dim;
+  // Llama's rule: two thirds of 4·hidden, rounded up to a multiple of 256.
+  config.ffn = round_up(8 * hidden / 3, std::int64_t{256});
+  config.vocab = 32000;
+  config.max_positions = 4096;
+  config.norm_eps = 1e-5F;
+  config.rope = Rope{};
+  return config;
+}
+
+double distance(const ModelConfig& config, double parameters) {
+  return std::abs(static_cast<double>(parameter_count(config)) / parameters - 1.0);
+}
+
+/// The depth that comes closest to `parameters` at this width: the count is linear in the layers.
+std::int64_t nearest_depth(double parameters, std::int64_t hidden, std::int64_t low,
+                           std::int64_t high) {
+  const auto one = static_cast<double>(parameter_count(llama_shape(hidden, 1)));
+  const auto two = static_cast<double>(parameter_count(llama_shape(hidden, 2)));
+  const double depth = 1.0 + (parameters - one) / (two - one);
+  return std::llround(std::clamp(depth, static_cast<double>(low), static_cast<double>(high)));
+}
+
+/// Published llamas have about one layer for every 128 of hidden; within a quarter of that, the
+/// width and depth that come closest.
+ModelConfig nearest_llama(double parameters, std::optional<std::int64_t> hidden,
+                          std::optional<std::int64_t> layers) {
+  if (hidden && !layers) return llama_shape(*hidden, nearest_depth(parameters, *hidden, 1, 1000));
+  ModelConfig best;
+  for (std::int64_t h = kLlamaHeadDim; h <= kMaxAssumedHidden; h += kLlamaHeadDim) {
+    const std::int64_t usual = h / 128;
+    const std::int64_t depth =
+        layers
+            ? *layers
+            : nearest_depth(parameters, h, std::max<std::int64_t>(1, usual * 3 / 4), usual * 5 / 4);
+    const ModelConfig candidate = llama_shape(h, depth);
+    if (best.layers == 0 || distance(candidate, parameters) < distance(best, parameters)) {
+      best = candidate;
+    }
+  }
+  return best;
+}
+
+}  // namespace
+
+ModelConfig assumed_llama(double parameters, std::optional<std::int64_t> hidden,
+                          std::optional<std::int64_t> layers) {
+  if (hidden && (*hidden < 1 || *hidden > kMaxAssumedHidden || *hidden % kLlamaHeadDim != 0)) {
+    throw BadInput("hidden: " + std::to_string(*hidden) +
+                   " is not a whole number of heads of 128; a multiple of 128, at most 32768");
+  }
+  if (layers && (*layers < 1 || *layers > 1000)) {
+    throw BadInput("layers: " + std::to_string(*layers) + " is out of range; 1 to 1000");
+  }
+  if (!(parameters >= 1 && parameters <= kMaxParameters)) {
+    throw BadInput("params: out of range; a number from 1 to 1e15");
+  }
+  ModelConfig config =
+      hidden && layers ? llama_shape(*hidden, *layers) : nearest_llama(parameters, hidden, layers);
+  if (distance(config, parameters) > kTolerance) {
+    throw BadInput(
+        "params: no llama-shaped model of that size with this hidden and layers (the "
+        "nearest has " +
+        std::to_string(parameter_count(config)) + "); leave one of them out, or pass a config");
+  }
+  config.name = "llama-shaped";
+  config.notes.push_back("shape assumed: " + std::to_string(config.layers) + " layers, hidden " +
+                         std::to_string(config.hidden) + ", ffn " + std::to_string(config.ffn) +
+                         ", vocab 32000");
+  return config;
+}
+
+}  // namespace vramfit

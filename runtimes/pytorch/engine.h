@@ -1,0 +1,12 @@
+#pragma once
+
+#include "runtimes/pytorch/tensor/tensor.h"
+
+namespace vramfit::pytorch {
+
+/// loss.backward(): runs the graph on the autograd thread of the device. In which order nodes run,
+/// and when a gradient is added into memory that is already there, follows torch/csrc/autograd
+/// (engine.cpp, input_buffer.cpp), PyTorch 2.11.
+void backward(const Tensor& loss);
+
+}  // namespace vramfit::pytorch

@@ -1,0 +1,180 @@
+#include "runtimes/pytorch/memory/caching_allocator.h"
+
+#include <algorithm>
+
+#include "model/errors.h"
+
+namespace vramfit::pytorch {
+namespace {
+
+/// BlockComparatorSize.
+template <typename Node>
+bool smaller(const Node* a, const Node* b) {
+  return a->bytes != b->bytes ? a->bytes < b->bytes : a->offset < b->offset;
+}
+
+constexpr std::uint64_t round_up(std::uint64_t bytes, std::uint64_t unit) {
+  return (bytes + unit - 1) / unit * unit;
+}
+
+/// round_size.
+std::uint64_t block_bytes(std::uint64_t bytes) {
+  return std::max(round_up(bytes, CachingAllocator::kMinBlockSize),
+                  CachingAllocator::kMinBlockSize);
+}
+
+/// get_allocation_size.
+std::uint64_t segment_bytes(std::uint64_t bytes) {
+  if (bytes <= CachingAllocator::kSmallSize) return CachingAllocator::kSmallBuffer;
+  if (bytes < CachingAllocator::kMinLargeAlloc) return CachingAllocator::kLargeBuffer;
+  return round_up(bytes, CachingAllocator::kRoundLarge);
+}
+
+/// should_split.
+bool worth_splitting(bool small, std::uint64_t rest) {
+  return small ? rest >= CachingAllocator::kMinBlockSize : rest > CachingAllocator::kSmallSize;
+}
+
+}  // namespace
+
+void CachingAllocator::FreeList::insert(Node* node) {
+  nodes_.insert(std::upper_bound(nodes_.begin(), nodes_.end(), node, smaller<Node>), node);
+}
+
+void CachingAllocator::FreeList::erase(const Node* node) {
+  nodes_.erase(std::lower_bound(nodes_.begin(), nodes_.end(), node, smaller<Node>));
+}
+
+CachingAllocator::Node* CachingAllocator::FreeList::best_fit(std::uint64_t bytes) const {
+  const auto fit =
+      std::lower_bound(nodes_.begin(), nodes_.end(), bytes,
+                       [](const Node* node, std::uint64_t b) { return node->bytes < b; });
+  return fit == nodes_.end() ? nullptr : *fit;
+}
+
+CachingAllocator::Node* CachingAllocator::new_node() {
+  if (!unused_nodes_.empty()) {
+    Node* node = unused_nodes_.back();
+    unused_nodes_.pop_back();
+    const std::uint32_t index = node->index;
+    *node = Node{};
+    node->index = index;
+    return node;
+  }
+  nodes_.emplace_back();
+  nodes_.back().index = static_cast<std::uint32_t>(nodes_.size() - 1);
+  return &nodes_.back();
+}
+
+// alloc_block: null where the driver, or the limit that set_per_process_memory_fraction set, does
+// not allow it.
+CachingAllocator::Node* CachingAllocator::new_segment(std::uint64_t bytes, bool small) {
+  if (bytes > capacity_ - reserved_) return nullptr;
+  Node* node = new_node();
+  node->offset = addresses_.take(bytes);
+  node->bytes = bytes;
+  node->small = small;
+  reserved_ += bytes;
+  peak_reserved_ = std::max(peak_reserved_, reserved_);
+  pool(*node).insert(node);
+  if (observer_) observer_(node->offset, static_cast<std::int64_t>(bytes));
+  return node;
+}
+
+// malloc and alloc_found_block.
+Block CachingAllocator::allocate(std::uint64_t requested, Placement /*placement*/) {
+  const std::uint64_t bytes = block_bytes(requested);
+  const bool small = bytes <= kSmallSize;
+  FreeList& free_blocks = small ? small_ : large_;
+  Node* node = free_blocks.best_fit(bytes);
+  if (node == nullptr) node = new_segment(segment_bytes(bytes), small);
+  if (node == nullptr) {
+    empty_cache();  // release_cached_blocks, and once more
+    node = new_segment(segment_bytes(bytes), small);
+  }
+  if (node == nullptr) throw OutOfMemory(requested, reserved_, capacity_);
+
+  free_blocks.erase(node);
+  if (worth_splitting(small, node->bytes - bytes)) {
+    Node* rest = new_node();
+    rest->offset = node->offset + bytes;
+    rest->bytes = node->bytes - bytes;
+    rest->small = small;
+    rest->previous = node;
+    rest->next = node->next;
+    if (rest->next != nullptr) rest->next->previous = rest;
+    node->next = rest;
+    node->bytes = bytes;
+    free_blocks.insert(rest);
+  }
+  node->in_use = true;
+  allocated_ += node->bytes;
+  return {node->offset, node->bytes, nullptr, node->index};
+}
+
+// try_merge_blocks with both neighbours: what remains is the lower one.
+CachingAllocator::Node* CachingAllocator::merge(Node* node) {
+  if (Node* next = node->next; next != nullptr && !next->in_use) {
+    pool(*next).erase(next);
+    node->bytes += next->bytes;
+    node->next = next->next;
+    if (node->next != nullptr) node->next->previous = node;
+    unused_nodes_.push_back(next);
+  }
+  if (Node* previous = node->previous; previous != nullptr && !previous->in_use) {
+    pool(*previous).erase(previous);
+    previous->bytes += node->bytes;
+    previous->next = node->next;
+    if (previous->next != nullptr) previous->next->previous = previous;
+    unused_nodes_.push_back(node);
+    node = previous;
+  }
+  return node;
+}
+
+// free_block.
+void CachingAllocator::free(const Block& block) noexcept {
+  Node* node = &nodes_[block.handle];
+  node->in_use = false;
+  allocated_ -= node->bytes;
+  node = merge(node);
+  pool(*node).insert(node);
+}
+
+// release_blocks: only whole segments can go.
+void CachingAllocator::release_cached(FreeList& pool) {
+  const std::vector<Node*> free_blocks = pool.nodes();
+  for (Node* node : free_blocks) {
+    if (node->previous != nullptr || node->next != nullptr) continue;
+    pool.erase(node);
+    reserved_ -= node->bytes;
+    addresses_.give(node->offset, node->bytes);
+    if (observer_) observer_(node->offset, -static_cast<std::int64_t>(node->bytes));
+    unused_nodes_.push_back(node);
+  }
+}
+
+void CachingAllocator::empty_cache() {
+  release_cached(large_);
+  release_cached(small_);
+}
+
+std::vector<CachingAllocator::SegmentView> CachingAllocator::segments() const {
+  std::vector<bool> live(nodes_.size(), true);
+  for (const Node* node : unused_nodes_) live[node->index] = false;
+  std::vector<SegmentView> result;
+  for (const Node& head : nodes_) {
+    if (!live[head.index] || head.previous != nullptr) continue;
+    SegmentView segment{head.offset, 0, head.small, {}};
+    for (const Node* node = &head; node != nullptr; node = node->next) {
+      segment.bytes += node->bytes;
+      segment.blocks.push_back({node->offset, node->bytes, node->in_use});
+    }
+    result.push_back(std::move(segment));
+  }
+  std::sort(result.begin(), result.end(),
+            [](const SegmentView& a, const SegmentView& b) { return a.offset < b.offset; });
+  return result;
+}
+
+}  // namespace vramfit::pytorch

@@ -1,0 +1,105 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <vector>
+
+#include "model/memory/allocator.h"
+#include "runtimes/pytorch/memory/driver_addresses.h"
+
+namespace vramfit::pytorch {
+
+/// PyTorch's CUDA caching allocator on one stream, with its default settings (no expandable
+/// segments, no limit on splitting, no garbage collection): segments from the driver are split into
+/// blocks, which are reused and merged but not given back before memory runs out.
+///
+/// Follows c10/cuda/CUDACachingAllocator.cpp (DeviceCachingAllocator), PyTorch 2.11.
+class CachingAllocator final : public Allocator {
+ public:
+  // Its constants, by the names they have there.
+  static constexpr std::uint64_t kMinBlockSize = 512;
+  static constexpr std::uint64_t kSmallSize = std::uint64_t{1} << 20;
+  static constexpr std::uint64_t kSmallBuffer = std::uint64_t{2} << 20;
+  static constexpr std::uint64_t kMinLargeAlloc = std::uint64_t{10} << 20;
+  static constexpr std::uint64_t kLargeBuffer = std::uint64_t{20} << 20;
+  static constexpr std::uint64_t kRoundLarge = std::uint64_t{2} << 20;
+
+  /// `capacity`: bytes that segments may take together.
+  explicit CachingAllocator(std::uint64_t capacity = ~std::uint64_t{0}) : capacity_(capacity) {}
+
+  /// A block of at least `bytes` bytes; its size, which PyTorch counts as allocated, is what was
+  /// found: rounded up, and with a rest too small to be split off. Throws OutOfMemory.
+  Block allocate(std::uint64_t bytes, Placement placement = Placement::BestFit) override;
+  void free(const Block& block) noexcept override;
+
+  std::uint64_t allocated() const { return allocated_; }
+  std::uint64_t reserved() const override { return reserved_; }
+  std::uint64_t peak_reserved() const { return peak_reserved_; }
+  void reset_peak_reserved() { peak_reserved_ = reserved_; }
+
+  /// torch.cuda.empty_cache(): gives back the segments of which nothing is in use.
+  void empty_cache();
+
+  /// A block as a memory snapshot shows it.
+  struct BlockView {
+    std::uint64_t offset;
+    std::uint64_t bytes;
+    bool in_use;
+  };
+  struct SegmentView {
+    std::uint64_t offset;
+    std::uint64_t bytes;
+    bool small;
+    std::vector<BlockView> blocks;
+  };
+  /// All segments by address, for tests.
+  std::vector<SegmentView> segments() const;
+
+  /// Told of every segment taken (bytes > 0) and given back (bytes < 0).
+  using SegmentObserver = std::function<void(std::uint64_t offset, std::int64_t bytes)>;
+  void set_segment_observer(SegmentObserver observer) { observer_ = std::move(observer); }
+
+ private:
+  struct Node {
+    std::uint64_t offset = 0;
+    std::uint64_t bytes = 0;
+    bool in_use = false;
+    bool small = false;
+    Node* previous = nullptr;  ///< neighbours within the segment
+    Node* next = nullptr;
+    std::uint32_t index = 0;
+  };
+  /// Free blocks of one pool, by size and then address.
+  class FreeList {
+   public:
+    void insert(Node* node);
+    void erase(const Node* node);
+    /// The smallest of at least `bytes`, the lowest among equals; null where there is none.
+    Node* best_fit(std::uint64_t bytes) const;
+    const std::vector<Node*>& nodes() const { return nodes_; }
+
+   private:
+    std::vector<Node*> nodes_;
+  };
+
+  FreeList& pool(const Node& node) { return node.small ? small_ : large_; }
+  Node* new_node();
+  Node* new_segment(std::uint64_t bytes, bool small);
+  void release_cached(FreeList& pool);
+  Node* merge(Node* node);
+
+  std::uint64_t capacity_;
+  std::uint64_t allocated_ = 0;
+  std::uint64_t reserved_ = 0;
+  std::uint64_t peak_reserved_ = 0;
+  DriverAddresses addresses_;
+  FreeList small_;
+  FreeList large_;
+  std::deque<Node> nodes_;
+  std::vector<Node*> unused_nodes_;
+  SegmentObserver observer_;
+};
+
+}  // namespace vramfit::pytorch

@@ -1,0 +1,58 @@
+#include "runtimes/pytorch/memory/driver_addresses.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace vramfit::pytorch {
+namespace {
+
+constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
+constexpr std::uint64_t kTop = std::uint64_t{1} << 62;
+constexpr std::uint64_t kInitialRegion = 416 * kMiB;
+constexpr std::uint64_t kBelowInitialRegion = 6 * kMiB;
+constexpr std::uint64_t kRegionUnit = 32 * kMiB;
+
+}  // namespace
+
+DriverAddresses::DriverAddresses() : lowest_(kTop - kInitialRegion - kRegionUnit) {
+  holes_ = {{kTop - kInitialRegion, kInitialRegion},
+            {kTop - kInitialRegion - kBelowInitialRegion, kBelowInitialRegion}};
+}
+
+std::uint64_t DriverAddresses::take(std::uint64_t bytes) {
+  if (first_) {
+    first_ = false;
+    return kTop;
+  }
+  const auto hole = std::find_if(holes_.rbegin(), holes_.rend(),
+                                 [bytes](const Hole& h) { return h.bytes >= bytes; });
+  if (hole != holes_.rend()) {
+    const std::uint64_t offset = hole->offset;
+    hole->offset += bytes;
+    hole->bytes -= bytes;
+    if (hole->bytes == 0) holes_.erase(std::next(hole).base());
+    return offset;
+  }
+  const std::uint64_t region = (bytes + kRegionUnit - 1) / kRegionUnit * kRegionUnit;
+  lowest_ -= region;
+  if (region > bytes) holes_.push_back({lowest_ + bytes, region - bytes});
+  return lowest_;
+}
+
+void DriverAddresses::give(std::uint64_t offset, std::uint64_t bytes) {
+  // Before the first hole that is lower.
+  auto at = std::find_if(holes_.begin(), holes_.end(),
+                         [offset](const Hole& h) { return h.offset < offset; });
+  at = holes_.insert(at, {offset, bytes});
+  if (at != holes_.begin() && std::prev(at)->offset == at->offset + at->bytes) {
+    std::prev(at)->offset = at->offset;
+    std::prev(at)->bytes += at->bytes;
+    at = std::prev(holes_.erase(at));
+  }
+  const auto lower = std::next(at);
+  if (lower == holes_.end() || lower->offset + lower->bytes != at->offset) return;
+  lower->bytes += at->bytes;
+  holes_.erase(at);
+}
+
+}  // namespace vramfit::pytorch

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "runtimes/pytorch/modules/family.h"
+
+namespace vramfit::pytorch {
+
+/// A family's ...ForCausalLM: embeddings, layers, head.
+class CausalLm {
+ public:
+  CausalLm(Context& context, const Family& family, const ModelConfig& config,
+           const ModelSettings& settings);
+
+  struct Output {
+    Tensor logits;
+    Tensor loss;
+  };
+  /// model(ids, labels=ids)
+  Output forward(const Tensor& ids, bool with_labels) const;
+
+  /// What generate() passes along.
+  struct Step {
+    Tensor attention_mask;  ///< (batch, keys), long
+    Tensor positions;       ///< (batch, tokens), long
+    bool padded = false;    ///< the mask hides something
+    DynamicCache* cache = nullptr;
+  };
+  /// Logits of the last token.
+  Tensor forward(const Tensor& ids, const Step& step) const;
+
+  /// Freezes the model and adds adapters of this rank to projections of these names.
+  void add_lora(std::int64_t rank, const std::vector<std::string>& targets);
+
+  /// model.parameters(), those that want a gradient.
+  std::vector<Tensor> trainable() const;
+
+ private:
+  /// What layers of one kind share: those that slide, or the others.
+  struct Shared {
+    Tensor mask;
+    PositionEmbeddings positions;
+  };
+  struct SharedByKind {
+    Shared full;
+    Shared sliding;
+  };
+
+  Tensor embed_tokens(const Tensor& ids) const;
+  void make_masks(const Tensor& embeds, const Step& step, SharedByKind& shared) const;
+  void rotate_positions(const Tensor& hidden, const Tensor& positions, SharedByKind& shared) const;
+  Tensor hidden_states(const Tensor& ids, const Step& step) const;
+  Tensor run_layers(Tensor hidden, LayerInputs inputs, const SharedByKind& shared) const;
+  Tensor logits(const Tensor& hidden) const;
+
+  Context& context_;
+  const Family& family_;
+  ModelConfig config_;
+  ModelSettings settings_;
+  bool lora_ = false;
+  Tensor token_embedding_;
+  Tensor position_embedding_;
+  Tensor embed_scale_;
+  std::vector<std::unique_ptr<DecoderLayer>> layers_;
+  Norm norm_;
+  std::vector<RotaryEmbedding> rotary_;  ///< one, or one for each kind of layer
+  Linear head_;
+};
+
+}  // namespace vramfit::pytorch

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "model/config/model_config.h"
+#include "runtimes/pytorch/modules/attention.h"
+#include "runtimes/pytorch/modules/layers.h"
+#include "runtimes/pytorch/modules/masks.h"
+#include "runtimes/pytorch/modules/rotary.h"
+
+namespace vramfit::pytorch {
+
+/// What a model is built and run with, beside its config.
+struct ModelSettings {
+  ScalarType type = ScalarType::BFloat16;
+  AttentionKind attention = AttentionKind::Sdpa;
+  bool training = false;    ///< model.train()
+  bool checkpoint = false;  ///< gradient_checkpointing_enable(use_reentrant=False)
+};
+
+/// What a layer gets beside the hidden states.
+struct LayerInputs {
+  Tensor mask;
+  Tensor position_ids;  ///< unused, but kept by what checkpointing keeps
+  PositionEmbeddings positions;
+  DynamicCache* cache = nullptr;
+  std::size_t index = 0;
+};
+
+/// A projection by the name that LoRA's target_modules have for it.
+struct NamedLinear {
+  const char* name;
+  Linear* linear;
+};
+
+/// One block of a family: its __init__, forward, and what can be adapted.
+class DecoderLayer {
+ public:
+  virtual ~DecoderLayer() = default;
+  virtual Tensor forward(const Tensor& hidden, const LayerInputs& inputs) const = 0;
+  /// In the order of named_modules().
+  virtual std::vector<NamedLinear> projections() = 0;
+  /// In the order of parameters().
+  virtual std::vector<Tensor> parameters() const = 0;
+};
+
+/// x W^T as heads, a view: (batch, tokens, heads, head_dim).
+Tensor view_heads(const Tensor& x, std::int64_t head_dim);
+/// The same as (batch, heads, tokens, head_dim).
+Tensor split_heads(const Tensor& x, std::int64_t head_dim);
+
+Activation activation_of(const ModelConfig& config);
+/// `softmax_in_float`: of eager attention; gpt2 leaves the type as it is.
+AttentionSettings attention_settings(const ModelConfig& config, const ModelSettings& settings,
+                                     bool softmax_in_float = true);
+
+}  // namespace vramfit::pytorch

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <optional>
+
+#include "runtimes/pytorch/tensor/context.h"
+#include "runtimes/pytorch/tensor/tensor.h"
+
+// torch.nn's modules, and what transformers writes in their stead.
+namespace vramfit::pytorch {
+
+/// An nn.Parameter of the model, trainable until it is frozen.
+Tensor parameter(Context& context, const Dims& sizes, ScalarType type);
+
+/// A low-rank adapter beside a frozen projection: peft/tuners/lora/layer.py.
+struct Lora {
+  Tensor a;  ///< (rank, in)
+  Tensor b;  ///< (out, rank)
+};
+
+/// nn.Linear, or transformers' Conv1D, whose weight is (in, out): gpt2's.
+class Linear {
+ public:
+  enum class Layout { OutIn, InOut };
+  Linear() = default;
+  Linear(Context& context, std::int64_t in, std::int64_t out, bool bias, ScalarType type,
+         Layout layout = Layout::OutIn);
+  Tensor operator()(const Tensor& x) const;
+
+  std::int64_t in() const;
+  std::int64_t out() const;
+
+  Tensor weight;
+  Tensor bias;
+  std::optional<Lora> lora;
+
+ private:
+  Tensor base(const Tensor& x) const;
+  Layout layout_ = Layout::OutIn;
+};
+
+/// nn.LayerNorm, or the RMS norms that transformers writes out op by op.
+class Norm {
+ public:
+  enum class Kind { LayerNorm, LlamaRmsNorm, Olmo2RmsNorm, GemmaRmsNorm };
+  Norm() = default;
+  Norm(Context& context, Kind kind, std::int64_t width, ScalarType type);
+  Tensor operator()(const Tensor& x) const;
+
+  Tensor weight;
+  Tensor bias;
+
+ private:
+  Kind kind_ = Kind::LayerNorm;
+};
+
+/// transformers/activations.py, by the name that configs have for it.
+enum class Activation { Silu, GeluOp, NewGelu, FastGelu };
+Tensor activate(Activation activation, const Tensor& x);
+
+}  // namespace vramfit::pytorch

@@ -1,0 +1,53 @@
+#include "runtimes/pytorch/ops/attention.h"
+
+#include "runtimes/pytorch/ops/attention_kernels.h"
+#include "runtimes/pytorch/ops/cast.h"
+#include "runtimes/pytorch/ops/elementwise.h"
+#include "runtimes/pytorch/tensor/context.h"
+
+namespace vramfit::pytorch {
+namespace {
+
+enum class Backend { Cudnn, Flash, Efficient, Math };
+
+// aten/src/ATen/native/transformers/cuda/sdp_utils.cpp (select_sdp_backend), PyTorch 2.11: cuDNN
+// first on Hopper and data-centre Blackwell, flash first elsewhere; what cannot take the inputs is
+// passed over.
+Backend select(const Tensor& query, const SdpaOptions& options) {
+  const Arch arch = query.context().arch;
+  const std::int64_t head_dim = query.size(-1);
+  const bool cudnn_first = arch.sm == 90 || arch.sm == 100;
+  const bool half = is_half(query.type());
+  // check_cudnn_tensor_shapes: wider heads on Hopper only.
+  const std::int64_t widest = arch.sm == 90 ? 256 : 128;
+  if (half && cudnn_first && head_dim <= widest && head_dim % 8 == 0) return Backend::Cudnn;
+  if (half && !options.mask.defined() && head_dim <= 256) return Backend::Flash;
+  if (!options.grouped) return Backend::Efficient;
+  return Backend::Math;
+}
+
+}  // namespace
+
+Tensor scaled_dot_product_attention(const Tensor& query_in, const Tensor& key_in,
+                                    const Tensor& value_in, const SdpaOptions& options_in) {
+  SdpaOptions options = options_in;
+  const Tensor value = lower(value_in);
+  const Tensor key = lower(key_in);
+  const Tensor query = lower(query_in);
+  switch (select(query, options)) {
+    case Backend::Cudnn:
+      options.mask = additive_mask(options.mask, query.type());
+      return cudnn_attention(query, key, value, options);
+    case Backend::Flash:
+      return flash_attention(query, key, value, options);
+    case Backend::Efficient:
+      options.mask = aligned_mask(additive_mask(options.mask, query.type()));
+      return efficient_attention(query, key, value, options);
+    case Backend::Math:
+      break;
+  }
+  options.mask = additive_mask(options.mask, query.type());
+  return math_attention(query, key, value, options);
+}
+
+}  // namespace vramfit::pytorch

@@ -1,0 +1,88 @@
+#include "runtimes/pytorch/ops/reduction.h"
+
+#include <algorithm>
+
+#include "runtimes/pytorch/ops/elementwise.h"
+#include "runtimes/pytorch/ops/view.h"
+#include "runtimes/pytorch/tensor/graph.h"
+
+namespace vramfit::pytorch {
+namespace {
+
+constexpr std::int64_t div_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+std::int64_t last_pow2(std::int64_t n) {
+  std::int64_t power = 1;
+  while (power * 2 <= n) power *= 2;
+  return power;
+}
+
+/// What gpu_reduce_kernel allocates where several blocks share an output: partial results and
+/// semaphores, freed as it returns. aten/src/ATen/native/cuda/Reduce.cuh (setReduceConfig,
+/// global_memory_size), PyTorch 2.11, for sums over the slow dimension of a matrix.
+struct GlobalReduce {
+  std::int64_t buffer = 0;  ///< bytes; 0: one block an output does
+  std::int64_t semaphores = 0;
+};
+
+GlobalReduce reduce_rows(const Context& context, std::int64_t rows, std::int64_t columns) {
+  constexpr std::int64_t kMaxThreads = 512;
+  constexpr std::int64_t kWarp = 32;
+  constexpr std::int64_t kMinValuesPerThread = 16;
+  constexpr std::int64_t kMaxValuesPerThread = 256;
+  constexpr std::int64_t kAccumulatorBytes = 4;
+  constexpr std::int64_t kThreadsPerMultiprocessor = 2048;
+  const std::int64_t vector = columns % 4 == 0 ? 4 : columns % 2 == 0 ? 2 : 1;
+  const std::int64_t threads = kMaxThreads / vector;
+  const auto pow2 = [&](std::int64_t n) { return n < threads ? last_pow2(n) : threads; };
+  const std::int64_t dim0 = pow2(columns / vector);
+  std::int64_t width = std::min(dim0, kWarp);
+  const std::int64_t height = std::min(pow2(rows), threads / width);
+  width = std::min(dim0, threads / height);
+
+  // Rows are split over the block's height where a thread would have many.
+  if (rows < std::min(height * 16, kMaxValuesPerThread)) return {};
+  const std::int64_t values_per_thread = div_up(rows, height);
+  const std::int64_t grid = div_up(columns / vector, width);
+  const std::int64_t target =
+      context.multiprocessors * (kThreadsPerMultiprocessor / (width * height));
+  if (values_per_thread < kMaxValuesPerThread || grid > target) return {};
+  const std::int64_t blocks =
+      std::max(std::min(div_up(target, grid), div_up(values_per_thread, kMinValuesPerThread)),
+               div_up(values_per_thread, kMaxValuesPerThread));
+  if (blocks <= 1) return {};
+  return {kAccumulatorBytes * columns * blocks * width * vector, 4 * grid};
+}
+
+}  // namespace
+
+Tensor mean_last(const Tensor& a) {
+  const auto make_backward = [&] {
+    return [from = a.sizes()](Node&, Gradients& grads) -> Gradients {
+      return {mul_scalar(expand(grads[0], from))};  // grad.expand(sizes) / n
+    };
+  };
+  const Ref<Node> node = make_node(a.context(), make_backward, a);
+  Tensor result = empty(a.context(), a.sizes().with(-1, 1), a.type());
+  set_history(result, node);
+  return result;
+}
+
+Tensor sum_to(Tensor a, const Dims& sizes) {
+  Context& context = a.context();
+  Tensor result = empty(context, sizes, a.type());
+  const std::int64_t columns = sizes.product();
+  // Rows that fill their memory are one dimension to the kernel, in whatever order they lie.
+  const bool is_matrix = a.is_non_overlapping_and_dense() && a.strides()[-1] == 1;
+  if (sizes.rank() == 1 && a.size(-1) == columns && is_matrix) {
+    const GlobalReduce shared = reduce_rows(context, a.numel() / columns, columns);
+    if (shared.buffer > 0) {
+      const Tensor buffer = empty(context, {shared.buffer}, ScalarType::Byte, Category::Workspace);
+      const Tensor counters =
+          empty(context, {shared.semaphores}, ScalarType::Byte, Category::Workspace);
+    }
+  }
+  return result;
+}
+
+}  // namespace vramfit::pytorch

@@ -1,0 +1,53 @@
+#include "runtimes/pytorch/optimizers/adamw.h"
+
+#include <utility>
+
+namespace vramfit::pytorch {
+namespace {
+
+Tensor temporary(const Tensor& parameter) {
+  return empty_strided(parameter.context(), parameter.sizes(), parameter.strides(),
+                       parameter.type(), Category::Workspace);
+}
+
+/// _multi_tensor_adam: _foreach_sqrt(exp_avg_sqs), all of them at once; the rest is in place.
+void foreach_step(const std::vector<Tensor>& parameters) {
+  std::vector<Tensor> exp_avg_sq_sqrt;
+  exp_avg_sq_sqrt.reserve(parameters.size());
+  for (const Tensor& parameter : parameters) exp_avg_sq_sqrt.push_back(temporary(parameter));
+}
+
+/// _single_tensor_adam: denom = (exp_avg_sq.sqrt() / bias_correction2_sqrt).add_(eps), kept until
+/// the next parameter's takes its place.
+void loop_step(const std::vector<Tensor>& parameters) {
+  Tensor denom;
+  for (const Tensor& parameter : parameters) {
+    Tensor root = temporary(parameter);
+    Tensor quotient = temporary(parameter);
+    root.reset();
+    denom = std::move(quotient);
+  }
+}
+
+}  // namespace
+
+void AdamW::init_group() {
+  if (!states_.empty()) return;
+  states_.resize(parameters_.size());
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    State& state = states_[i];
+    if (form_ == OptimizerKind::AdamWFused) {
+      state.step = empty(parameters_[i].context(), {}, ScalarType::Float, Category::OptimizerState);
+    }
+    state.exp_avg = state_like(parameters_[i]);
+    state.exp_avg_sq = state_like(parameters_[i]);
+  }
+}
+
+void AdamW::step() {
+  init_group();
+  if (form_ == OptimizerKind::AdamW) foreach_step(parameters_);
+  if (form_ == OptimizerKind::AdamWLoop) loop_step(parameters_);
+}
+
+}  // namespace vramfit::pytorch

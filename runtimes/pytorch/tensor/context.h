@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+
+#include "model/ops/arch.h"
+#include "runtimes/pytorch/memory/libraries.h"
+#include "runtimes/pytorch/memory/memory.h"
+#include "runtimes/pytorch/tensor/autocast.h"
+#include "runtimes/pytorch/tensor/cublas.h"
+#include "runtimes/pytorch/tensor/ref.h"
+
+namespace vramfit::pytorch {
+
+struct CheckpointFrame;
+
+/// What PyTorch keeps in globals and thread-local state.
+class Context {
+ public:
+  Context(Memory& m, Libraries& l, Arch a, int sm_count);
+  ~Context();
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+
+  Memory& memory;
+  Libraries& libraries;
+  Arch arch;
+  int multiprocessors;
+
+  bool grad_enabled = true;
+  bool backward_thread = false;  ///< the engine runs backward on a thread of its own
+  std::uint64_t next_sequence = 0;
+  Autocast autocast;
+  Cublas cublas;
+  Ref<CheckpointFrame> checkpoint;  ///< saved tensors go there: forward, or being recomputed
+};
+
+/// torch.no_grad(), and what else is set for a scope.
+template <typename T>
+class Setting {
+ public:
+  Setting(T& variable, T value) : variable_(variable), old_(std::move(variable)) {
+    variable_ = std::move(value);
+  }
+  ~Setting() { variable_ = std::move(old_); }
+  Setting(const Setting&) = delete;
+  Setting& operator=(const Setting&) = delete;
+
+ private:
+  T& variable_;
+  T old_;
+};
+
+}  // namespace vramfit::pytorch

@@ -1,0 +1,33 @@
+#include "runtimes/pytorch/tensor/cublas.h"
+
+#include "runtimes/pytorch/tensor/context.h"
+
+namespace vramfit::pytorch {
+namespace {
+
+/// ":4096:8" on Hopper and newer data-centre cards, ":4096:2:16:8" elsewhere.
+std::int64_t workspace_bytes(Arch arch) {
+  const bool large = arch.sm == 90 || arch.sm == 100;
+  return large ? std::int64_t{4096} * 8 * 1024 : std::int64_t{4096} * 2 * 1024 + 16 * 8 * 1024;
+}
+
+constexpr std::int64_t kLtWorkspaceBytes = 1 << 20;
+
+}  // namespace
+
+void Cublas::use(Context& context) {
+  Tensor& workspace = (context.backward_thread ? backward_ : main_).workspace;
+  if (workspace.defined()) return;
+  context.libraries.use_blas(context.backward_thread);
+  workspace =
+      empty(context, {workspace_bytes(context.arch)}, ScalarType::Byte, Category::Workspace);
+}
+
+void Cublas::use_lt(Context& context) {
+  use(context);
+  Tensor& workspace = (context.backward_thread ? backward_ : main_).lt_workspace;
+  if (workspace.defined()) return;
+  workspace = empty(context, {kLtWorkspaceBytes}, ScalarType::Byte, Category::Workspace);
+}
+
+}  // namespace vramfit::pytorch

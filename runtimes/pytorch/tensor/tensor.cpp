@@ -1,0 +1,139 @@
+#include "runtimes/pytorch/tensor/tensor.h"
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "model/checked.h"
+#include "runtimes/pytorch/tensor/context.h"
+#include "runtimes/pytorch/tensor/graph.h"
+
+namespace vramfit::pytorch {
+namespace {
+
+/// Keeps freed objects of one size for the next: a step makes and drops a hundred thousand.
+template <typename T>
+class Recycler {
+ public:
+  ~Recycler() {
+    for (void* object : free_) ::operator delete(object);
+  }
+  void* take() {
+    if (free_.empty()) return ::operator new(sizeof(T));
+    void* object = free_.back();
+    free_.pop_back();
+    return object;
+  }
+  void give(void* object) { free_.push_back(object); }
+
+ private:
+  std::vector<void*> free_;
+};
+
+template <typename T>
+Recycler<T>& recycler() {
+  static thread_local Recycler<T> instance;
+  return instance;
+}
+
+}  // namespace
+
+Dims::Dims(std::initializer_list<std::int64_t> values) : rank_(static_cast<int>(values.size())) {
+  std::copy(values.begin(), values.end(), values_.begin());
+}
+
+Dims Dims::with(int dim, std::int64_t value) const {
+  Dims result = *this;
+  result[dim] = value;
+  return result;
+}
+
+std::int64_t Dims::product() const {
+  std::int64_t result = 1;
+  for (int i = 0; i < rank_; ++i) {
+    result = checked_multiply(result, values_[static_cast<std::size_t>(i)]);
+  }
+  return result;
+}
+
+bool operator==(const Dims& a, const Dims& b) {
+  return a.rank_ == b.rank_ && a.values_ == b.values_;
+}
+
+Dims contiguous_strides(const Dims& sizes) {
+  Dims strides = sizes;
+  std::int64_t stride = 1;
+  for (int i = sizes.rank() - 1; i >= 0; --i) {
+    strides[i] = stride;
+    stride = checked_multiply(stride, std::max<std::int64_t>(sizes[i], 1));
+  }
+  return strides;
+}
+
+Storage::Storage(Context& c, Category k, std::uint64_t bytes)
+    : category(k), context(c), block(c.memory.allocate(k, bytes)) {}
+Storage::~Storage() { context.memory.free(category, block); }
+void* Storage::operator new(std::size_t) { return recycler<Storage>().take(); }
+void Storage::operator delete(void* object) noexcept { recycler<Storage>().give(object); }
+
+TensorImpl::~TensorImpl() = default;
+void* TensorImpl::operator new(std::size_t) { return recycler<TensorImpl>().take(); }
+void TensorImpl::operator delete(void* object) noexcept { recycler<TensorImpl>().give(object); }
+
+bool Tensor::is_contiguous() const {
+  std::int64_t expected = 1;
+  for (int i = rank() - 1; i >= 0; --i) {
+    if (size(i) == 1) continue;
+    if (strides()[i] != expected) return false;
+    expected *= size(i);
+  }
+  return true;
+}
+
+bool Tensor::is_non_overlapping_and_dense() const {
+  std::array<int, Dims::kMax> order{};
+  const auto end = order.begin() + rank();
+  std::iota(order.begin(), end, 0);
+  for (int i = 1; i < rank(); ++i) {  // by insertion: few, and mostly in order
+    for (auto at = order.begin() + i; at != order.begin() && strides()[*at] < strides()[*(at - 1)];
+         --at) {
+      std::swap(*at, *(at - 1));
+    }
+  }
+  std::int64_t expected = 1;
+  for (auto i = order.begin(); i != end; ++i) {
+    if (size(*i) == 1) continue;
+    if (strides()[*i] != expected) return false;
+    expected *= size(*i);
+  }
+  return true;
+}
+
+Tensor Tensor::detach() const { return as_strided(*this, sizes(), strides()); }
+
+Tensor empty_strided(Context& context, const Dims& sizes, const Dims& strides, ScalarType type,
+                     Category category) {
+  Ref<TensorImpl> impl(new TensorImpl);
+  impl->sizes = sizes;
+  impl->strides = strides;
+  impl->type = type;
+  const auto bytes =
+      static_cast<std::uint64_t>(checked_multiply(sizes.product(), element_size(type)));
+  impl->storage = Ref<Storage>(new Storage(context, category, bytes));
+  return Tensor(std::move(impl));
+}
+
+Tensor empty(Context& context, const Dims& sizes, ScalarType type, Category category) {
+  return empty_strided(context, sizes, contiguous_strides(sizes), type, category);
+}
+
+Tensor as_strided(const Tensor& base, const Dims& sizes, const Dims& strides) {
+  Ref<TensorImpl> impl(new TensorImpl);
+  impl->sizes = sizes;
+  impl->strides = strides;
+  impl->type = base.type();
+  impl->storage = base.impl()->storage;
+  return Tensor(std::move(impl));
+}
+
+}  // namespace vramfit::pytorch

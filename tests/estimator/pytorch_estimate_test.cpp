@@ -1,0 +1,139 @@
+#include <gtest/gtest.h>
+
+#include "estimator/estimate.h"
+#include "estimator/estimate_json.h"
+#include "estimator/largest.h"
+#include "estimator/models.h"
+#include "tests/support/expect_bad_input.h"
+
+namespace vramfit::pytorch {
+namespace {
+
+Request training_on(const char* card, const char* model) {
+  TrainingOptions options;
+  options.seq = 512;
+  return {model_named(model), {}, budget_of(card_named(card)), options};
+}
+
+TEST(PytorchEstimate, TotalIsWhatIsReservedAndTheOverhead) {
+  const Request request = training_on("h200", "tinyllama-1.1b");
+  const Estimate result = estimate(request);
+  EXPECT_TRUE(result.fits);
+  EXPECT_EQ(result.total, result.levels.reserved + result.overhead.total());
+  EXPECT_EQ(result.levels.device_used, result.stages.back().device_used);
+  EXPECT_EQ(result.overhead.context, request.budget.overhead.pytorch.context);
+  EXPECT_EQ(result.margin, static_cast<std::int64_t>(request.budget.vram - result.total));
+  EXPECT_EQ(result.peak.by_category.total(), result.levels.allocated);
+}
+
+TEST(PytorchEstimate, ACardOfExactlyTheTotalFits) {
+  Request request = training_on("h200", "tinyllama-1.1b");
+  const Estimate whole = estimate(request);
+  request.budget.vram = whole.total;
+  EXPECT_TRUE(estimate(request).fits);
+  EXPECT_TRUE(fits(request));
+  request.budget.vram = whole.levels.allocated;
+  const Estimate too_small = estimate(request);
+  EXPECT_FALSE(too_small.fits);
+  EXPECT_LT(too_small.margin, 0);
+  ASSERT_TRUE(too_small.missing);
+  EXPECT_EQ(too_small.missing->stage, Stage::Optimizer);
+  EXPECT_EQ(too_small.missing->category, Category::Workspace);
+}
+
+TEST(PytorchEstimate, ItMayFitWhereTheAllocatorGivesBackWhatItCached) {
+  Request request = training_on("h200", "gpt2-124m");
+  const Estimate whole = estimate(request);
+  bool gave_back = false;
+  for (std::uint64_t mib = 2; mib <= 512 && !gave_back; mib += 2) {
+    request.budget.vram = whole.total - (mib << 20);
+    const Estimate tight = estimate(request);
+    if (!tight.fits) break;
+    EXPECT_GE(tight.margin, 0);
+    EXPECT_LE(tight.levels.reserved, tight.capacity);
+    for (const std::string& note : tight.notes) {
+      gave_back = gave_back || note.find("gives back") != std::string::npos;
+    }
+  }
+  EXPECT_TRUE(gave_back);
+}
+
+TEST(PytorchEstimate, TheLargestBatchIsTheLastThatFits) {
+  Request request = training_on("rtx4090", "gpt2-355m");
+  const std::int64_t batch = largest_batch(request);
+  ASSERT_GT(batch, 0);
+  set_batch(request, batch);
+  EXPECT_TRUE(fits(request));
+  set_batch(request, batch + 1);
+  EXPECT_FALSE(fits(request));
+}
+
+TEST(PytorchEstimate, CheckpointingAndLoraTakeLess) {
+  const auto peak = [](bool checkpoint, bool lora) {
+    Request request = training_on("h200", "tinyllama-1.1b");
+    auto& options = std::get<TrainingOptions>(*request.pytorch);
+    options.checkpoint = checkpoint;
+    options.batch = 8;
+    if (lora) options.lora = LoraOptions{8, {"q_proj", "v_proj"}};
+    return estimate(request).levels.allocated;
+  };
+  EXPECT_LT(peak(true, false), peak(false, false));
+  EXPECT_LT(peak(false, true), peak(false, false));
+  EXPECT_LT(peak(true, true), peak(false, true));
+}
+
+TEST(PytorchEstimate, EveryPublishedModelRunsBothWays) {
+  for (const std::string& model : model_names()) {
+    SCOPED_TRACE(model);
+    Request request = training_on("h200", model.c_str());
+    EXPECT_GT(estimate(request).levels.allocated, 0U);
+    GenerationOptions options;
+    options.seq = 100;
+    options.generate = 3;
+    for (const AttentionKind kind : {AttentionKind::Sdpa, AttentionKind::Eager}) {
+      options.attention = kind;
+      request.pytorch = options;
+      const Estimate result = estimate(request);
+      EXPECT_EQ(result.stages.back().stage, Stage::Decode);
+      EXPECT_GT(result.peak.by_category[Category::KvCache], 0U);
+    }
+  }
+}
+
+// DynamicSlidingWindowLayer: past the window the cache grows no more, but the prompt's whole block
+// stays until the first decode step has copied what it needs of it.
+TEST(PytorchEstimate, MistralsCacheSlides) {
+  const auto after = [](std::int64_t seq, std::int64_t generate) {
+    Request request = training_on("h200", "mistral-7b");
+    request.model.layers = 2;
+    GenerationOptions options;
+    options.batch = 2;
+    options.seq = seq;
+    options.generate = generate;
+    request.pytorch = options;
+    return static_cast<double>(estimate(request).stages.back().after);
+  };
+  const double token = 2 * 2 * 2 * 8 * 128 * 2;  // batch, layers, keys and values, fp16
+  const double slack = 100'000;                  // ids, positions and mask of each token
+  EXPECT_NEAR(after(2000, 2040) - after(2000, 40), 2000 * token, 4 << 20) << "blocks unsplit";
+  EXPECT_NEAR(after(4000, 1000), after(4000, 200), slack);
+  EXPECT_NEAR(after(8192, 2), after(4000, 200), 4 * slack);
+  EXPECT_NEAR(after(8192, 1) - after(8192, 2), (8192 - 4096) * token, 4 * slack);
+}
+
+TEST(PytorchEstimate, JsonHasItsLevelsByStage) {
+  const Request request = training_on("h200", "gpt2-124m");
+  const nlohmann::ordered_json json = estimate_json(request, estimate(request));
+  EXPECT_EQ(json.at("runtime"), "pytorch");
+  EXPECT_EQ(json.at("asked").at("optimizer"), "adamw");
+  EXPECT_EQ(json.at("asked").at("attention"), "sdpa");
+  EXPECT_TRUE(json.at("asked").at("lora").is_null());
+  ASSERT_EQ(json.at("stages").size(), 9U);
+  for (const auto& stage : json.at("stages")) {
+    EXPECT_GE(stage.at("peak_reserved"), stage.at("peak"));
+    EXPECT_GE(stage.at("device_used"), stage.at("reserved"));
+  }
+}
+
+}  // namespace
+}  // namespace vramfit::pytorch

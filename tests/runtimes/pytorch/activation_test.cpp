@@ -1,0 +1,44 @@
+// What transformers' activations make and free in a forward pass, recorded under FakeTensorMode
+// with the Recorder of scripts/record_ops.py.
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "runtimes/pytorch/modules/layers.h"
+#include "runtimes/pytorch/tensor/context.h"
+#include "tests/runtimes/pytorch/cases.h"
+
+namespace vramfit::pytorch {
+namespace {
+
+/// "+n" as the n-th tensor is made and "-n" as it goes; the input is number 0.
+std::string events_of(Activation activation) {
+  CachingAllocator allocator;
+  Libraries libraries(h200().libraries);
+  Memory memory(allocator, libraries);
+  Context context(memory, libraries, h200().arch, h200().multiprocessors);
+  const Tensor x = parameter(context, {1000}, ScalarType::Float);
+  std::string events;
+  std::map<std::uint64_t, std::string> numbers;
+  int made = 0;
+  memory.set_observer([&](const Memory::Change& change) {
+    if (change.allocated) numbers[change.block.offset] = std::to_string(++made);
+    events += (change.allocated ? "+" : "-") + numbers[change.block.offset];
+  });
+  const Tensor y = activate(activation, x);
+  memory.set_observer({});
+  return events;
+}
+
+TEST(Activation, PythonsAreOpsOfTheirOwn) {
+  EXPECT_EQ(events_of(Activation::FastGelu), "+1+2+3+4+5-4+6+7-6+8+9");
+  EXPECT_EQ(events_of(Activation::NewGelu), "+1+2+3-2+4-3+5-4+6-5+7+8");
+}
+
+TEST(Activation, FusedOnesMakeTheirResultOnly) {
+  EXPECT_EQ(events_of(Activation::GeluOp), "+1");
+  EXPECT_EQ(events_of(Activation::Silu), "+1");
+}
+
+}  // namespace
+}  // namespace vramfit::pytorch

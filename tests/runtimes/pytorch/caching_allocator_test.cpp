@@ -1,0 +1,140 @@
+#include "runtimes/pytorch/memory/caching_allocator.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "model/errors.h"
+
+namespace vramfit::pytorch {
+namespace {
+
+constexpr std::uint64_t kKiB = 1024;
+constexpr std::uint64_t kMiB = 1024 * kKiB;
+
+TEST(CachingAllocator, RoundsTo512Bytes) {
+  CachingAllocator allocator;
+  EXPECT_EQ(allocator.allocate(0).bytes, 512U);
+  EXPECT_EQ(allocator.allocate(1).bytes, 512U);
+  EXPECT_EQ(allocator.allocate(513).bytes, 1024U);
+  EXPECT_EQ(allocator.allocated(), 2048U);
+}
+
+TEST(CachingAllocator, TakesSegmentsBySize) {
+  const auto reserved_by = [](std::uint64_t bytes) {
+    CachingAllocator allocator;
+    allocator.allocate(bytes);
+    return allocator.reserved();
+  };
+  EXPECT_EQ(reserved_by(1), 2 * kMiB);
+  EXPECT_EQ(reserved_by(kMiB), 2 * kMiB);
+  EXPECT_EQ(reserved_by(kMiB + 1), 20 * kMiB);
+  EXPECT_EQ(reserved_by(10 * kMiB - 512), 20 * kMiB);
+  EXPECT_EQ(reserved_by(10 * kMiB), 10 * kMiB);
+  EXPECT_EQ(reserved_by(10 * kMiB + 1), 12 * kMiB);
+}
+
+TEST(CachingAllocator, KeepsARestOfUpToOneMebibyteInALargeBlock) {
+  CachingAllocator allocator;
+  EXPECT_EQ(allocator.allocate(19 * kMiB).bytes, 20 * kMiB);  // 19 MiB round up to 20
+  EXPECT_EQ(allocator.allocate(20 * kMiB - 512).bytes, 20 * kMiB);
+  CachingAllocator another;
+  const Block first = another.allocate(2 * kMiB);  // of a segment of 20 MiB
+  EXPECT_EQ(first.bytes, 2 * kMiB);
+  EXPECT_EQ(another.allocate(9 * kMiB).bytes, 9 * kMiB);
+  EXPECT_EQ(another.allocate(8 * kMiB).bytes, 9 * kMiB);  // the rest, whole
+  EXPECT_EQ(another.reserved(), 20 * kMiB);
+}
+
+TEST(CachingAllocator, TakesTheSmallestThatFitsAndMergesWhatComesBack) {
+  CachingAllocator allocator;
+  const Block a = allocator.allocate(4 * kMiB);
+  const Block b = allocator.allocate(6 * kMiB);
+  const Block c = allocator.allocate(2 * kMiB);
+  allocator.free(a);
+  allocator.free(c);                                         // with the rest behind it: 10 MiB
+  EXPECT_EQ(allocator.allocate(3 * kMiB).offset, a.offset);  // and keeps its fourth
+  allocator.free(b);
+  EXPECT_EQ(allocator.allocate(15 * kMiB).bytes, 16 * kMiB);  // all that lies behind it
+  EXPECT_EQ(allocator.reserved(), 20 * kMiB);
+}
+
+TEST(CachingAllocator, SmallAndLargeDoNotMix) {
+  CachingAllocator allocator;
+  allocator.free(allocator.allocate(4 * kMiB));
+  allocator.allocate(512);
+  EXPECT_EQ(allocator.reserved(), 22 * kMiB);
+}
+
+TEST(CachingAllocator, GivesBackWhatIsCachedBeforeItGivesUp) {
+  CachingAllocator allocator(64 * kMiB);
+  allocator.free(allocator.allocate(40 * kMiB));
+  const Block kept = allocator.allocate(2 * kMiB);
+  EXPECT_EQ(allocator.reserved(), 40 * kMiB);
+  allocator.free(kept);
+  allocator.allocate(44 * kMiB);
+  EXPECT_EQ(allocator.reserved(), 44 * kMiB);
+  EXPECT_EQ(allocator.peak_reserved(), 44 * kMiB);
+  EXPECT_THROW(allocator.allocate(30 * kMiB), OutOfMemory);
+  EXPECT_EQ(allocator.allocated(), 44 * kMiB);
+}
+
+/// What a memory snapshot must show at any time.
+void expect_sound(const CachingAllocator& allocator) {
+  std::uint64_t reserved = 0;
+  std::uint64_t allocated = 0;
+  std::uint64_t end = 0;
+  for (const auto& segment : allocator.segments()) {
+    EXPECT_GE(segment.offset, end) << "segments overlap";
+    std::uint64_t at = segment.offset;
+    bool free_before = false;
+    for (const auto& block : segment.blocks) {
+      EXPECT_EQ(block.offset, at) << "blocks leave gaps or overlap";
+      EXPECT_EQ(block.bytes % 512, 0U);
+      EXPECT_FALSE(free_before && !block.in_use) << "neighbours are not merged";
+      free_before = !block.in_use;
+      if (block.in_use) allocated += block.bytes;
+      at += block.bytes;
+    }
+    EXPECT_EQ(at, segment.offset + segment.bytes);
+    reserved += segment.bytes;
+    end = at;
+  }
+  EXPECT_EQ(reserved, allocator.reserved());
+  EXPECT_EQ(allocated, allocator.allocated());
+}
+
+TEST(CachingAllocator, StaysSoundWhateverIsAsked) {
+  for (std::uint32_t seed = 1; seed <= 20; ++seed) {
+    std::mt19937 random(seed);
+    const std::uint64_t capacity = (64 + random() % 192) * kMiB;
+    CachingAllocator allocator(capacity);
+    std::vector<Block> blocks;
+    for (int i = 0; i < 400; ++i) {
+      if (!blocks.empty() && random() % 5 < 2) {
+        const std::size_t at = random() % blocks.size();
+        allocator.free(blocks[at]);
+        blocks.erase(blocks.begin() + static_cast<std::ptrdiff_t>(at));
+      } else {
+        const std::uint64_t bytes = random() % (std::uint64_t{1} << (4 + random() % 22));
+        try {
+          const Block block = allocator.allocate(bytes);
+          EXPECT_GE(block.bytes, bytes);
+          blocks.push_back(block);
+        } catch (const OutOfMemory& e) {
+          EXPECT_EQ(e.requested(), bytes);
+        }
+      }
+      if (random() % 100 == 0) allocator.empty_cache();
+      EXPECT_LE(allocator.reserved(), capacity);
+      expect_sound(allocator);
+    }
+    for (const Block& block : blocks) allocator.free(block);
+    allocator.empty_cache();
+    EXPECT_EQ(allocator.reserved(), 0U);
+    EXPECT_TRUE(allocator.segments().empty());
+  }
+}
+
+}  // namespace
+}  // namespace vramfit::pytorch

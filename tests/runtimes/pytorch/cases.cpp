@@ -1,0 +1,70 @@
+#include "tests/runtimes/pytorch/cases.h"
+
+#include <fstream>
+#include <stdexcept>
+
+#include "estimator/cards.h"
+#include "model/config/hugging_face.h"
+
+namespace vramfit::pytorch {
+
+using Json = nlohmann::json;
+
+std::vector<Json> read_lines(const std::string& path) {
+  std::ifstream file(path);
+  std::vector<Json> lines;
+  for (std::string line; std::getline(file, line);) lines.push_back(Json::parse(line));
+  if (lines.empty()) throw std::runtime_error(path + ": cannot be read, or is empty");
+  return lines;
+}
+
+Gpu h200() {
+  Gpu gpu;
+  gpu.arch = card_named("h200").arch;
+  gpu.libraries = card_named("h200").overhead.pytorch;
+  return gpu;
+}
+
+ModelConfig model_of(const Json& test_case) {
+  return parse_hugging_face(test_case.at("arch").dump(), test_case.at("model"));
+}
+
+TrainingOptions training_of(const Json& test_case) {
+  std::string optimizer = test_case.value("opt", "adamw");
+  if (optimizer == "adamw_fused") optimizer = "adamw-fused";
+  if (optimizer == "adamw_loop") optimizer = "adamw-loop";
+  if (optimizer == "sgdm") optimizer = "sgd-momentum";
+  TrainingOptions options;
+  options.precision = parse_precision(test_case.at("dtype"));
+  if (test_case.contains("amp")) options.autocast = parse_precision(test_case.at("amp"));
+  if (test_case.value("attn", "sdpa") == "eager") options.attention = AttentionKind::Eager;
+  options.optimizer = parse_optimizer(optimizer);
+  options.checkpoint = test_case.value("ckpt", false);
+  if (test_case.contains("lora")) {
+    const Json& lora = test_case.at("lora");
+    options.lora = LoraOptions{lora.at("r"), lora.at("targets").get<std::vector<std::string>>()};
+  }
+  options.batch = test_case.value("b", 1);
+  options.seq = test_case.at("s");
+  return options;
+}
+
+GenerationOptions generation_of(const Json& test_case, const Json& point) {
+  GenerationOptions options;
+  options.precision = parse_precision(test_case.at("dtype"));
+  if (test_case.value("attn", "sdpa") == "eager") options.attention = AttentionKind::Eager;
+  options.batch = point.at(0);
+  options.seq = point.at(1);
+  options.generate = test_case.value("new_tokens", 1);
+  return options;
+}
+
+std::string title_of(const Json& test_case) {
+  Json rest = test_case;
+  rest.erase("arch");
+  rest.erase("timeout");
+  rest.erase("time_steps");
+  return rest.dump();
+}
+
+}  // namespace vramfit::pytorch

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "runtimes/pytorch/run.h"
+
+namespace vramfit::pytorch {
+
+/// One JSON object of each line.
+std::vector<nlohmann::json> read_lines(const std::string& path);
+
+/// The H200 that the measurements are from.
+Gpu h200();
+
+// A case of data/reference/measure_pytorch.py, as a run.
+ModelConfig model_of(const nlohmann::json& test_case);
+TrainingOptions training_of(const nlohmann::json& test_case);
+/// Of one of its points, (batch, seq).
+GenerationOptions generation_of(const nlohmann::json& test_case, const nlohmann::json& point);
+std::string title_of(const nlohmann::json& test_case);
+
+}  // namespace vramfit::pytorch

@@ -1,0 +1,39 @@
+#include <gtest/gtest.h>
+
+#include "runtimes/pytorch/ops/attention_kernels.h"
+#include "runtimes/pytorch/ops/view.h"
+#include "runtimes/pytorch/tensor/context.h"
+#include "tests/runtimes/pytorch/cases.h"
+
+namespace vramfit::pytorch {
+namespace {
+
+struct Made {
+  std::uint64_t bytes;  ///< beyond the mask given
+  std::int64_t width;
+};
+
+/// aligned_mask of an fp32 mask of 2 sequences, 64 queries and so many keys.
+Made aligned(std::int64_t keys) {
+  CachingAllocator allocator;
+  Libraries libraries(h200().libraries);
+  Memory memory(allocator, libraries);
+  Context context(memory, libraries, h200().arch, h200().multiprocessors);
+  const Tensor mask = empty(context, {2, 1, 64, keys}, ScalarType::Float);
+  const std::uint64_t before = memory.allocated();
+  const Tensor result = aligned_mask(mask);
+  return {memory.allocated() - before, result.size(-1)};
+}
+
+TEST(Mask, RowsOfAMultipleOfEightAreTakenAsTheyAre) {
+  EXPECT_EQ(aligned(16).bytes, 0U);
+  EXPECT_EQ(aligned(16).width, 16);
+}
+
+TEST(Mask, OthersAreASliceOfAWiderCopy) {
+  EXPECT_EQ(aligned(17).bytes, 2U * 64 * 24 * 4);
+  EXPECT_EQ(aligned(17).width, 17);
+}
+
+}  // namespace
+}  // namespace vramfit::pytorch

@@ -1,0 +1,135 @@
+// Predictions against data/reference, as measured on an H200: the bounds that the project set
+// itself.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "tests/runtimes/pytorch/cases.h"
+
+namespace vramfit::pytorch {
+namespace {
+
+using Json = nlohmann::json;
+
+class Errors {
+ public:
+  void add(std::uint64_t predicted, const Json& measured, const std::string& title) {
+    const auto m = measured.get<double>();
+    const double error = (static_cast<double>(predicted) - m) / m;
+    lowest_ = std::min(lowest_, error);
+    if (std::abs(error) > worst()) worst_title_ = title;
+    sizes_.push_back(std::abs(error));
+  }
+  double median() const {
+    std::vector<double> sorted = sizes_;
+    std::sort(sorted.begin(), sorted.end());
+    return sorted.at(sorted.size() / 2);
+  }
+  double worst() const {
+    return sizes_.empty() ? -1 : *std::max_element(sizes_.begin(), sizes_.end());
+  }
+  std::size_t count() const { return sizes_.size(); }
+  double lowest() const { return lowest_; }
+  const std::string& worst_title() const { return worst_title_; }
+
+ private:
+  std::vector<double> sizes_;
+  double lowest_ = 0;
+  std::string worst_title_;
+};
+
+struct Levels {
+  std::uint64_t peak = 0;
+  std::uint64_t reserved = 0;
+  std::uint64_t device_used = 0;
+};
+
+/// Of all training cases of a file.
+void expect_training_within_bounds(const std::string& file, std::size_t cases) {
+  Errors peak;
+  Errors reserved;
+  Errors device_used;
+  Errors stage_after;
+  for (const Json& row : read_lines(VRAMFIT_REFERENCE "/" + file)) {
+    if (!row.contains("case") || row.at("case").at("mode") != "train") continue;
+    const Json& test_case = row.at("case");
+    const std::string title = title_of(test_case);
+    const RunReport report = run(h200(), model_of(test_case), training_of(test_case));
+    Levels predicted;
+    Json measured = {{"peak", 0}, {"peak_reserved", 0}, {"device_used", 0}};
+    for (const StageRecord& stage : report.stages) {
+      if (stage.stage == Stage::Loaded) continue;
+      const std::string key = "step" + std::to_string(stage.step) + "." + name(stage.stage);
+      const Json& reading = row.at("result").at("stages").at(key);
+      stage_after.add(stage.after, reading.at("alloc"), title + " " + key);
+      predicted.peak = std::max(predicted.peak, stage.peak);
+      predicted.reserved = std::max(predicted.reserved, stage.peak_reserved);
+      predicted.device_used = std::max(predicted.device_used, stage.device_used);
+      for (auto& [level, value] : measured.items()) value = std::max(value, reading.at(level));
+    }
+    peak.add(predicted.peak, measured.at("peak"), title);
+    reserved.add(predicted.reserved, measured.at("peak_reserved"), title);
+    device_used.add(predicted.device_used, measured.at("device_used"), title);
+  }
+  ASSERT_EQ(peak.count(), cases);
+  EXPECT_LE(peak.median(), 0.003);
+  EXPECT_LE(peak.worst(), 0.02) << peak.worst_title();
+  EXPECT_GE(peak.lowest(), -0.005);
+  EXPECT_LE(stage_after.worst(), 0.01) << stage_after.worst_title();
+  EXPECT_LE(reserved.median(), 0.02);
+  EXPECT_LE(reserved.worst(), 0.06) << reserved.worst_title();
+  EXPECT_LE(device_used.median(), 0.02);
+  EXPECT_LE(device_used.worst(), 0.06) << device_used.worst_title();
+}
+
+TEST(Reference, TrainingIsPredictedWithinTheBounds) {
+  expect_training_within_bounds("pytorch_single_gpu.jsonl", 48);
+}
+
+TEST(Reference, AndOfOtherShapesAndFamilies) {
+  expect_training_within_bounds("pytorch_shapes.jsonl", 26);
+}
+
+TEST(Reference, TheLargestBatchIsTheMeasuredOne) {
+  int cases = 0;
+  for (const Json& row : read_lines(VRAMFIT_REFERENCE "/pytorch_max_batch.jsonl")) {
+    if (!row.contains("case")) continue;
+    const Json& test_case = row.at("case");
+    Gpu gpu = h200();
+    gpu.allocator_capacity = test_case.at("cap_mib").get<std::uint64_t>() << 20;
+    TrainingOptions options = training_of(test_case);
+    const auto fits = [&](std::int64_t batch) {
+      options.batch = batch;
+      return !run(gpu, model_of(test_case), options).missing;
+    };
+    const std::int64_t measured = row.at("result").at("max_batch");
+    EXPECT_TRUE(fits(measured)) << title_of(test_case);
+    EXPECT_FALSE(fits(measured + 1)) << title_of(test_case);
+    ++cases;
+  }
+  EXPECT_EQ(cases, 2);
+}
+
+TEST(Reference, SevenBillionTakeMilliseconds) {
+  const Json row = read_lines(VRAMFIT_REFERENCE "/pytorch_single_gpu.jsonl").at(4);
+  const Json& test_case = row.at("case");
+  ASSERT_EQ(test_case.at("model"), "llama2-7b");
+  const ModelConfig model = model_of(test_case);
+  double best = 1e9;
+  for (int i = 0; i < 20; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    run(h200(), model, training_of(test_case));
+    const std::chrono::duration<double, std::milli> taken =
+        std::chrono::steady_clock::now() - start;
+    best = std::min(best, taken.count());
+  }
+  RecordProperty("milliseconds", std::to_string(best));
+#ifdef NDEBUG
+  EXPECT_LT(best, 5);
+#endif
+}
+
+}  // namespace
+}  // namespace vramfit::pytorch

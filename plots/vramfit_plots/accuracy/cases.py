@@ -104,7 +104,9 @@ def _highest(readings: list[dict[str, int]]) -> dict[str, int]:
 
 def _cases(source: str, setting: Mapping[str, Any], result: Mapping[str, Any]) -> Iterator[Case]:
     loaded = _levels(result["load"])
-    parameters = result["params"] - (result["trainable"] if "lora" in setting else 0)
+    # Where loading and adapting are read apart, parameters were counted in between.
+    adapters_count = "lora" in setting and not result.get("adapted")
+    parameters = result["params"] - (result["trainable"] if adapters_count else 0)
     if setting["mode"] == "infer":
         for point in result["points"]:
             reading = _levels(point)

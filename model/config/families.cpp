@@ -18,7 +18,7 @@ constexpr FamilyReader kFamilies[] = {
     {"gemma", read_gemma, false},
     {"phi", read_phi, false},
     {"gpt_neox", read_gpt_neox, false},
-    {"qwen3", read_qwen3, false},
+    {"qwen3", read_qwen3, true},
     {"olmo2", read_olmo2, false},
     {"phi3", read_phi3, false},
     {"granite", read_granite, false},

@@ -103,6 +103,11 @@ inline Shape norm_partials_shape(NormKind kind, std::int64_t rows, std::int64_t 
   return {kind == NormKind::LayerNorm ? 2 : 1, column_sum_groups(rows), width};
 }
 
+/// dq_weight's sums by groups of tokens, then dk_weight's.
+inline Shape head_norm_partials_shape(std::int64_t tokens, std::int64_t head_dim) {
+  return {2, column_sum_groups(tokens), head_dim};
+}
+
 /// The batch's positions sorted by their token: where each of V buckets ends, and N positions, of
 /// 4 B each.
 inline std::uint64_t embedding_backward_workspace_bytes(std::int64_t tokens, std::int64_t vocab) {

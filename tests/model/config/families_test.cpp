@@ -239,7 +239,7 @@ TEST(Families, OurOwnStepProgramSaysWhichItDoesNotRun) {
     expect_not_run<TrainingOptions>(parsed(family));
     expect_not_run<GenerationOptions>(parsed(family));
   }
-  for (const char* family : {"llama", "mistral", "qwen2", "gpt2"}) {
+  for (const char* family : {"llama", "mistral", "qwen2", "gpt2", "qwen3"}) {
     EXPECT_TRUE(runs_on_vramfit(parsed(family))) << family;
   }
 }

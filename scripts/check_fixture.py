@@ -38,11 +38,19 @@ def rotate(x, theta):
     return np.concatenate([low * cos - high * sin, high * cos + low * sin], axis=-1)
 
 
-def attention(qkv, heads, kv_heads, theta):
+def norm_heads(x, weight, eps):
+    """x (B, T, heads, d), each head by itself."""
+    return x / np.sqrt((x**2).mean(-1, keepdims=True) + eps) * weight
+
+
+def attention(qkv, heads, kv_heads, theta, normed):
+    """`normed` norms the heads of q and k, if anything does."""
     batch, seq, width = qkv.shape
     dim = width // (heads + 2 * kv_heads)
     qkv = qkv.reshape(batch, seq, heads + 2 * kv_heads, dim)
     q, k, v = np.split(qkv, [heads, heads + kv_heads], axis=2)
+    if normed is not None:
+        q, k = normed(q, "q"), normed(k, "k")
     if theta is not None:
         q, k = rotate(q, theta), rotate(k, theta)
     # Query head i reads key/value head i // (heads / kv_heads).
@@ -52,6 +60,13 @@ def attention(qkv, heads, kv_heads, theta):
     weights = np.exp(scores - scores.max(-1, keepdims=True))
     weights /= weights.sum(-1, keepdims=True)
     return np.einsum("bhij,bjhd->bihd", weights, v).reshape(batch, seq, heads * dim)
+
+
+def head_norms(params, layer, config):
+    if f"{layer}.q_norm.weight" not in params:
+        return None
+    eps = config["rms_norm_eps"]
+    return lambda x, which: norm_heads(x, params[f"{layer}.{which}_norm.weight"], eps)
 
 
 def activation(x, gated):
@@ -73,7 +88,8 @@ def forward(params, config, tokens):
     for n in range(layers):
         name = f"layers.{n}"
         qkv = linear(norm(x, params, f"{name}.norm1", config), params, f"{name}.qkv")
-        attended = attention(qkv, heads, kv_heads, config.get("rope_theta"))
+        normed = head_norms(params, name, config)
+        attended = attention(qkv, heads, kv_heads, config.get("rope_theta"), normed)
         x = x + linear(attended, params, f"{name}.out")
         up = linear(norm(x, params, f"{name}.norm2", config), params, f"{name}.up")
         x = x + linear(activation(up, gated=not gpt2), params, f"{name}.down")
@@ -168,7 +184,7 @@ def main() -> None:
     fixtures = Path(__file__).resolve().parent.parent / "tests" / "fixtures"
     rng = np.random.default_rng(0)
     folders = sorted(path.parent for path in fixtures.glob("*/reference.safetensors"))
-    assert len(folders) == 3, "a model's fixture is missing"
+    assert len(folders) == 4, "a model's fixture is missing"
     for folder in folders:
         check_model(folder, rng)
     check_optimizers(fixtures / "optimizers.safetensors")

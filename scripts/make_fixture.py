@@ -43,7 +43,7 @@ BATCH, SEQ, GENERATE = 2, 12, 6
 # A gap of the two best tokens far above fp32 rounding: no right fp32 program picks another.
 MIN_GREEDY_MARGIN = 1e-2
 
-SEEDS = {"tiny-llama": 1, "tiny-gpt2": 2, "tiny-qwen2": 3, "optimizers": 4}
+SEEDS = {"tiny-llama": 1, "tiny-gpt2": 2, "tiny-qwen2": 3, "optimizers": 4, "tiny-qwen3": 5}
 
 
 class Fp64Throughout(TorchFunctionMode):
@@ -86,7 +86,7 @@ def gpt2_layout(get: Lookup, layers: int) -> dict[str, torch.Tensor]:
 
 
 def llama_layout(
-    get: Lookup, layers: int, *, qkv_bias: bool, tied: bool
+    get: Lookup, layers: int, *, qkv_bias: bool, head_norm: bool, tied: bool
 ) -> dict[str, torch.Tensor]:
     """vramfit's names from Hugging Face's: rows [q; k; v] and [gate; up] joined."""
     out = {"token_embedding.weight": get("model.embed_tokens.weight")}
@@ -99,6 +99,8 @@ def llama_layout(
         out[f"{ours}norm1.weight"] = rows("input_layernorm.weight")
         for kind in ("weight", "bias") if qkv_bias else ("weight",):
             out[f"{ours}qkv.{kind}"] = rows(*(f"self_attn.{p}_proj.{kind}" for p in "qkv"))
+        for q_or_k in "qk" if head_norm else "":
+            out[f"{ours}{q_or_k}_norm.weight"] = rows(f"self_attn.{q_or_k}_norm.weight")
         out[f"{ours}out.weight"] = rows("self_attn.o_proj.weight")
         out[f"{ours}norm2.weight"] = rows("post_attention_layernorm.weight")
         out[f"{ours}up.weight"] = rows("mlp.gate_proj.weight", "mlp.up_proj.weight")
@@ -116,6 +118,7 @@ def vramfit_layout(config, get: Lookup) -> dict[str, torch.Tensor]:
         get,
         config.num_hidden_layers,
         qkv_bias=config.model_type == "qwen2",
+        head_norm=config.model_type == "qwen3",
         tied=config.tie_word_embeddings,
     )
 

@@ -213,7 +213,7 @@ def append(path, row):
         f.write(json.dumps(row) + "\n")
 
 
-def child(case, path):
+def child(case, path, run):
     try:
         result = run(case)
     except torch.OutOfMemoryError as e:
@@ -234,7 +234,8 @@ def environment():
     }
 
 
-def main():
+def main(run=run, environment=environment):
+    """Each case by `run`, beneath a line of what it was measured with."""
     cases = json.loads(Path(sys.argv[1]).read_text())
     out = sys.argv[2]
     limit = float(sys.argv[3]) if len(sys.argv) > 3 else 540
@@ -246,7 +247,7 @@ def main():
             break
         pid = os.fork()
         if pid == 0:
-            child(case, out)
+            child(case, out, run)
         deadline = time.time() + case.get("timeout", 90)
         while True:
             done, _ = os.waitpid(pid, os.WNOHANG)

@@ -7,6 +7,7 @@
 
 #include "estimator/fit/text.h"
 #include "estimator/models.h"
+#include "model/config/families.h"
 #include "model/transformer/parameters.h"
 
 namespace vramfit::fit {
@@ -61,6 +62,11 @@ std::string listing() {
   for (const std::string& name : model_names()) {
     text += fmt::format("  {:<16}{:>18} parameters\n", name,
                         grouped(parameter_count(model_named(name))));
+  }
+  text += "\nfamilies (--config), and whose step runs them\n";
+  for (const FamilyReader& family : families()) {
+    text += fmt::format("  {:<16}  pytorch{}\n", family.model_type,
+                        family.runs_on_vramfit ? ", vramfit" : "");
   }
   text += "\ncards (--gpu)\n";
   for (const Card& card : cards()) {

@@ -1,17 +1,30 @@
 #pragma once
 
+#include <span>
+#include <string>
+
 #include "model/config/json_reader.h"
 #include "model/config/model_config.h"
 
 namespace vramfit {
 
-// One reader a family, each in a file of its own. Keys and defaults are those of transformers
-// 5.17's configuration_<family>.py; keys that the shape hangs on must be there.
+/// A model family: whose config.json is read, and by what.
+struct FamilyReader {
+  const char* model_type;  ///< Hugging Face's
+  ModelConfig (*read)(const JsonReader& json);
+  bool runs_on_vramfit;  ///< vramfit's own step program has all that its blocks are made of
+};
 
-ModelConfig read_llama_like(const JsonReader& json);  ///< llama, mistral and qwen2
-ModelConfig read_gpt2(const JsonReader& json);
-ModelConfig read_gemma(const JsonReader& json);
-ModelConfig read_phi(const JsonReader& json);
-ModelConfig read_gpt_neox(const JsonReader& json);
+/// Every family there is.
+std::span<const FamilyReader> families();
+
+/// The model_types in a line: "llama, mistral".
+std::string family_list();
+
+/// Whether vramfit's own step program runs the model's family.
+bool runs_on_vramfit(const ModelConfig& config);
+
+/// Throws BadInput where it does not.
+void require_own_family(const ModelConfig& config);
 
 }  // namespace vramfit

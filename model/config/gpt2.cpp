@@ -1,12 +1,11 @@
-#include "model/config/families.h"
 #include "model/config/limits.h"
+#include "model/config/readers.h"
 #include "model/config/shape_keys.h"
 
 namespace vramfit {
 
 ModelConfig read_gpt2(const JsonReader& json) {
   ModelConfig config;
-  config.family = "gpt2";
   json.refuse("head_dim", "gpt2 has none; leave it out, heads are n_embd / n_head wide");
   read_heads(json, config, "n_embd", "n_head");
   config.kv_heads = config.heads;

@@ -1,4 +1,4 @@
-#include "model/config/families.h"
+#include "model/config/readers.h"
 #include "model/config/rope_keys.h"
 #include "model/config/shape_keys.h"
 
@@ -6,7 +6,6 @@ namespace vramfit {
 
 ModelConfig read_gpt_neox(const JsonReader& json) {
   ModelConfig config;
-  config.family = "gpt_neox";
   json.refuse("head_dim", "gpt_neox has none; leave it out, heads are hidden_size / heads wide");
   json.refuse("num_key_value_heads", "gpt_neox has as many as query heads; leave it out");
   json.refuse("partial_rotary_factor", "gpt_neox calls it rotary_pct outside of rope_parameters");

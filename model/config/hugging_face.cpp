@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <fstream>
-#include <iterator>
 #include <system_error>
 
 #include "model/config/families.h"
@@ -27,22 +26,12 @@ void refuse_unsupported(const JsonReader& json) {
   }
 }
 
-struct Family {
-  const char* model_type;
-  ModelConfig (*read)(const JsonReader& json);
-};
-
-constexpr Family kFamilies[] = {{"llama", read_llama_like}, {"mistral", read_llama_like},
-                                {"qwen2", read_llama_like}, {"gpt2", read_gpt2},
-                                {"gemma", read_gemma},      {"phi", read_phi},
-                                {"gpt_neox", read_gpt_neox}};
-
-const Family& family_of(const JsonReader& json) {
+const FamilyReader& reader_of(const JsonReader& json) {
   std::vector<const char*> types;
-  for (const Family& family : kFamilies) types.push_back(family.model_type);
+  for (const FamilyReader& family : families()) types.push_back(family.model_type);
   const std::string type = json.one_of("model_type", types);
-  return *std::find_if(std::begin(kFamilies), std::end(kFamilies),
-                       [&type](const Family& family) { return type == family.model_type; });
+  return *std::find_if(families().begin(), families().end(),
+                       [&type](const FamilyReader& family) { return type == family.model_type; });
 }
 
 }  // namespace
@@ -51,8 +40,10 @@ ModelConfig parse_hugging_face(const std::string& json_text, const std::string& 
   const nlohmann::json object = parse_json_object(json_text, name);
   const JsonReader json(object, name);
   refuse_unsupported(json);
-  ModelConfig config = family_of(json).read(json);
+  const FamilyReader& family = reader_of(json);
+  ModelConfig config = family.read(json);
   config.name = name;
+  config.family = family.model_type;
   return config;
 }
 

@@ -7,8 +7,8 @@
 
 namespace vramfit {
 
-/// The model a Hugging Face config.json describes: model_type llama, mistral, qwen2, gpt2, gemma,
-/// phi or gpt_neox. Keys that change memory or meaning are honoured or refused: throws BadInput
+/// The model a Hugging Face config.json describes: its model_type is one of
+/// families(). Keys that change memory or meaning are honoured or refused: throws BadInput
 /// that names the key and what would be valid. `name` goes into the result.
 ModelConfig parse_hugging_face(const std::string& json_text, const std::string& name);
 

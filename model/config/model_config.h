@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -18,6 +19,20 @@ enum class Residual : std::uint8_t {
   Sequential,       ///< x += attention(norm1(x)); x += mlp(norm2(x))
   Parallel,         ///< x += attention(norm1(x)) + mlp(norm2(x)): gpt_neox
   ParallelOneNorm,  ///< x += attention(norm1(x)) + mlp(norm1(x)); no norm2: phi
+};
+
+/// Where a block's norms stand; of Residual::Sequential.
+enum class BlockNorms : std::uint8_t {
+  Before,  ///< x += attention(norm(x)), and so the MLP
+  After,   ///< x += norm(attention(x)): olmo2
+  Around,  ///< x += norm(attention(norm(x))): gemma2
+};
+
+/// The norms of q and of k before rotation.
+enum class QkNorm : std::uint8_t {
+  None,
+  Head,   ///< over each head, one weight for all
+  Width,  ///< over all heads at once: olmo2
 };
 
 /// Rates of dropout in training; 0: none.
@@ -47,14 +62,18 @@ struct ModelConfig {
   ActivationKind activation = ActivationKind::SwiGlu;
   std::string hidden_act = "silu";  ///< Hugging Face's name: which of its ops compute it
   Residual residual = Residual::Sequential;
-  std::optional<Rope> rope;  ///< absent: a learned position embedding
-  std::optional<std::int64_t> sliding_window;
+  std::optional<Rope> rope;                    ///< absent: a learned position embedding
+  std::optional<std::int64_t> sliding_window;  ///< present where any layer slides
+  std::vector<bool> sliding_layers;            ///< which do; as many as layers, or none
   bool qkv_bias = false;
   bool out_bias = false;
   bool mlp_bias = false;
   bool head_bias = false;
-  bool qk_norm = false;  ///< a LayerNorm over each head of q, and one of k, before rotation
+  BlockNorms block_norms = BlockNorms::Before;
+  QkNorm qk_norm = QkNorm::None;
   bool tied_head = false;
+  bool scores_softcap = false;  ///< attention's scores pass through a tanh: gemma2
+  bool logits_softcap = false;  ///< and so do the head's logits
   Dropout dropout;
   std::vector<std::string> notes;  ///< what was assumed of the shape, a line each
 
@@ -65,14 +84,18 @@ struct ModelConfig {
   std::int64_t up_width() const { return activation == ActivationKind::Gelu ? ffn : 2 * ffn; }
   /// Of each head, how many dimensions are rotated.
   std::int64_t rotary_dim() const { return rope ? rope->dims(head_dim) : 0; }
+  std::int64_t q_norm_width() const { return qk_norm == QkNorm::Head ? head_dim : q_width(); }
+  std::int64_t k_norm_width() const { return qk_norm == QkNorm::Head ? head_dim : kv_width(); }
+  /// Norms of the residual stream in a block.
+  std::size_t block_norm_count() const {
+    if (residual == Residual::ParallelOneNorm) return 1;
+    return block_norms == BlockNorms::Around ? 4 : 2;
+  }
   bool learned_positions() const { return !rope.has_value(); }
+  bool slides(std::int64_t layer) const {
+    return sliding_window && sliding_layers.at(static_cast<std::size_t>(layer));
+  }
 };
-
-/// Whether vramfit's own step program runs the model's family.
-bool runs_on_vramfit(const ModelConfig& config);
-
-/// Throws BadInput where it does not.
-void require_own_family(const ModelConfig& config);
 
 /// Throws BadInput where `seq` positions are more than the model has or can attend to.
 void require_positions(const ModelConfig& config, std::int64_t seq);

@@ -1,4 +1,4 @@
-#include "model/config/families.h"
+#include "model/config/readers.h"
 #include "model/config/rope_keys.h"
 #include "model/config/shape_keys.h"
 
@@ -6,7 +6,6 @@ namespace vramfit {
 
 ModelConfig read_phi(const JsonReader& json) {
   ModelConfig config;
-  config.family = "phi";
   json.refuse("head_dim", "phi has none; leave it out, heads are hidden_size / heads wide");
   read_heads(json, config, "hidden_size", "num_attention_heads");
   read_kv_heads(json, config, true);
@@ -20,7 +19,7 @@ ModelConfig read_phi(const JsonReader& json) {
   read_rope(json, config, rope);
   config.residual = Residual::ParallelOneNorm;
   config.qkv_bias = config.out_bias = config.mlp_bias = config.head_bias = true;
-  config.qk_norm = json.boolean_or("qk_layernorm", false);
+  config.qk_norm = json.boolean_or("qk_layernorm", false) ? QkNorm::Head : QkNorm::None;
   config.tied_head = json.boolean_or("tie_word_embeddings", false);
   config.dropout = {read_rate(json, "embd_pdrop"), read_rate(json, "attention_dropout"),
                     read_rate(json, "resid_pdrop")};

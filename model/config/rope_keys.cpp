@@ -44,6 +44,11 @@ void read_partial(const JsonReader& json, const char* key, const RopeKeys& keys,
 
 }  // namespace
 
+void read_rope_parameters(const JsonReader& parameters, Rope& rope) {
+  rope.theta = parameters.number_or("rope_theta", rope.theta, 1, kMaxTheta);
+  read_scaling(parameters, rope);
+}
+
 void read_rope(const JsonReader& json, ModelConfig& config, const RopeKeys& keys) {
   Rope rope;
   rope.theta = json.number_or(keys.theta, rope.theta, 1, kMaxTheta);
@@ -55,9 +60,8 @@ void read_rope(const JsonReader& json, ModelConfig& config, const RopeKeys& keys
   // transformers 5 moved theta and scaling into rope_parameters.
   for (const char* key : {"rope_scaling", "rope_parameters"}) {
     if (const auto parameters = json.object(key)) {
-      rope.theta = parameters->number_or("rope_theta", rope.theta, 1, kMaxTheta);
       read_partial(*parameters, "partial_rotary_factor", keys, config.head_dim, rope);
-      read_scaling(*parameters, rope);
+      read_rope_parameters(*parameters, rope);
     }
   }
   config.rope = rope;

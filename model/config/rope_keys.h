@@ -13,6 +13,9 @@ struct RopeKeys {
   bool may_be_partial = false;  ///< whether its attention rotates only as much as the key says
 };
 
+/// theta and scaling as an object of rope_parameters has them.
+void read_rope_parameters(const JsonReader& parameters, Rope& rope);
+
 /// Sets config.rope; its heads are read before.
 void read_rope(const JsonReader& json, ModelConfig& config, const RopeKeys& keys = {});
 

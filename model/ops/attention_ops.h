@@ -31,6 +31,31 @@ struct AttentionShape {
   friend auto operator<=>(const AttentionShape&, const AttentionShape&) = default;
 };
 
+/// RMSNorm of each head of q and k in place, with a weight for q's and one for k's.
+struct HeadNormForward {
+  float eps;
+  AttentionShape shape;
+  Tensor& qkv;             ///< (N, (a + 2k)·d); v's heads stay as they are
+  const Tensor& q_weight;  ///< (d)
+  const Tensor& k_weight;  ///< (d)
+  Tensor* x;               ///< (N, (a + k)·d): q and k as they came; null where nothing comes back
+  Tensor* rstd;            ///< (N, a + k), accumulation dtype; likewise
+};
+
+struct HeadNormBackward {
+  AttentionShape shape;
+  const Tensor& x;         ///< (N, (a + k)·d)
+  const Tensor& rstd;      ///< (N, a + k)
+  const Tensor& q_weight;  ///< (d)
+  const Tensor& k_weight;  ///< (d)
+  Tensor& dqkv;            ///< (N, (a + 2k)·d); in: gradient of what forward put there, out: of x
+  Tensor& dq_weight;       ///< (d)
+  bool accumulate_dq_weight;
+  Tensor& dk_weight;  ///< (d)
+  bool accumulate_dk_weight;
+  Tensor& partials;  ///< head_norm_partials_shape, accumulation dtype
+};
+
 struct AttentionForward {
   AttentionForm form;
   AttentionShape shape;

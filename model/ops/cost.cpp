@@ -74,6 +74,20 @@ OpCost cost(const NormBackward& op) {
               bytes_to(op.dbias, op.accumulate_dbias)};
 }
 
+OpCost cost(const HeadNormForward& op) {
+  const std::uint64_t heads =
+      bytes_of(op.qkv, op.shape.tokens() * (op.shape.q_width() + op.shape.kv_width()));
+  return {"head_norm_forward", "",
+          2 * heads + bytes(op.q_weight) + bytes(op.k_weight) + bytes(op.x) + bytes(op.rstd)};
+}
+
+OpCost cost(const HeadNormBackward& op) {
+  return {"head_norm_backward", "",
+          3 * bytes(op.x) + bytes(op.rstd) + bytes(op.q_weight) + bytes(op.k_weight) +
+              bytes_to(op.dq_weight, op.accumulate_dq_weight) +
+              bytes_to(op.dk_weight, op.accumulate_dk_weight)};
+}
+
 OpCost cost(const RotaryEmbedding& op) {
   const std::int64_t rotated = op.qkv.shape()[0] * op.rotated_heads * op.head_dim;
   return {op.backward ? "rotary_backward" : "rotary_forward", "", 2 * bytes_of(op.qkv, rotated)};

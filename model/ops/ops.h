@@ -23,6 +23,8 @@
   of(EmbeddingBackward)    \
   of(NormForward)          \
   of(NormBackward)         \
+  of(HeadNormForward)      \
+  of(HeadNormBackward)     \
   of(RotaryEmbedding)      \
   of(LinearForward)        \
   of(LinearBackwardInput)  \

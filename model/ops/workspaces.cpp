@@ -50,6 +50,10 @@ Shape norm_partials_shape(NormKind kind, std::int64_t rows, std::int64_t width) 
   return {kind == NormKind::LayerNorm ? 2 : 1, column_sum_groups(rows), width};
 }
 
+Shape head_norm_partials_shape(std::int64_t tokens, std::int64_t head_dim) {
+  return {2, column_sum_groups(tokens), head_dim};
+}
+
 std::uint64_t embedding_backward_workspace_bytes(std::int64_t tokens, std::int64_t vocab) {
   return 4 * static_cast<std::uint64_t>(tokens + vocab);
 }

@@ -46,6 +46,9 @@ Shape bias_partials_shape(std::int64_t rows, std::int64_t width);
 /// dweight's sums, then dbias's.
 Shape norm_partials_shape(NormKind kind, std::int64_t rows, std::int64_t width);
 
+/// dq_weight's sums by groups of tokens, then dk_weight's.
+Shape head_norm_partials_shape(std::int64_t tokens, std::int64_t head_dim);
+
 /// The batch's positions sorted by their token: where each of V buckets ends, and N positions, of
 /// 4 B each.
 std::uint64_t embedding_backward_workspace_bytes(std::int64_t tokens, std::int64_t vocab);

@@ -15,6 +15,42 @@ AttentionShape attention_shape(const ModelConfig& config, const Sequence& sequen
   return {sequence.batch, sequence.seq, config.heads, config.kv_heads, config.head_dim};
 }
 
+void normalize_heads(Model& model, int layer, const Sequence& sequence, Tensor& qkv,
+                     HeadNormKept* keep) {
+  const ModelConfig& config = model.config;
+  if (config.qk_norm == QkNorm::None) return;
+  OpContext& context = model.context;
+  const AttentionShape shape = attention_shape(config, sequence);
+  if (keep != nullptr) {
+    keep->x = context.activation({"head_norm_x", layer},
+                                 {shape.tokens(), shape.q_width() + shape.kv_width()});
+    keep->rstd =
+        context.statistics({"head_rstd", layer}, {shape.tokens(), shape.heads + shape.kv_heads});
+  }
+  context.device.run(HeadNormForward{
+      config.norm_eps, shape, qkv, model.weights.value(Role::QNormWeight, layer),
+      model.weights.value(Role::KNormWeight, layer), keep != nullptr ? &keep->x : nullptr,
+      keep != nullptr ? &keep->rstd : nullptr});
+}
+
+void normalize_heads_backward(Model& model, int layer, const Sequence& sequence, HeadNormKept kept,
+                              Tensor& dqkv) {
+  const ModelConfig& config = model.config;
+  if (config.qk_norm == QkNorm::None) return;
+  OpContext& context = model.context;
+  Weights& weights = model.weights;
+  const AttentionShape shape = attention_shape(config, sequence);
+  const GradientTarget dq = weights.gradient(context, Role::QNormWeight, layer);
+  const GradientTarget dk = weights.gradient(context, Role::KNormWeight, layer);
+  Tensor partials = context.scratch({"head_norm_partials", layer},
+                                    head_norm_partials_shape(shape.tokens(), shape.head_dim));
+  context.device.run(HeadNormBackward{shape, kept.x, kept.rstd,
+                                      weights.value(Role::QNormWeight, layer),
+                                      weights.value(Role::KNormWeight, layer), dqkv, dq.tensor,
+                                      dq.accumulate, dk.tensor, dk.accumulate, partials});
+  kept = {};
+}
+
 void rotate(Model& model, Tensor& qkv, const Sequence& sequence, bool backward) {
   const ModelConfig& config = model.config;
   if (!config.rope) return;

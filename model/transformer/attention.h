@@ -42,6 +42,21 @@ struct AttentionKept {
   Tensor probabilities;  ///< Cublas: (B, a, T, T)
 };
 
+/// What the norm of q's and k's heads needs for its backward; nothing where there is none.
+struct HeadNormKept {
+  Tensor x;     ///< (N, (a + k)·d): q and k before
+  Tensor rstd;  ///< (N, a + k)
+};
+
+/// Norms q's and k's heads in place, in a model that does. `keep`: where what backward needs goes;
+/// null where nothing comes back.
+void normalize_heads(Model& model, int layer, const Sequence& sequence, Tensor& qkv,
+                     HeadNormKept* keep);
+
+/// dqkv in place, from the gradient of what was normed to that of what it came from.
+void normalize_heads_backward(Model& model, int layer, const Sequence& sequence, HeadNormKept kept,
+                              Tensor& dqkv);
+
 /// Rotates qkv in place, by each token's position, or back.
 void rotate(Model& model, Tensor& qkv, const Sequence& sequence, bool backward);
 

@@ -14,6 +14,7 @@ Tensor attention_half(Model& model, int layer, const Sequence& sequence, Tensor 
       normalize(model, norm1_of(layer), {"norm1", layer}, x, keep ? &keep->norm1 : nullptr);
   Tensor qkv = project(model, qkv_of(layer), {"qkv", layer}, normed);
   normed.release();
+  normalize_heads(model, layer, sequence, qkv, keep ? &keep->head_norm : nullptr);
   rotate(model, qkv, sequence, false);
 
   const bool decoding = sequence.cache != nullptr && sequence.cache->length > 0;
@@ -79,8 +80,9 @@ void attention_half_backward(Model& model, int layer, const Sequence& sequence, 
                              Tensor& dx) {
   Tensor dout = project_backward_input(model, out_of(layer), {"d_attention", layer}, dx);
   project_backward_weight(model, out_of(layer), kept.attention.out, dx);
-  const Tensor dqkv = attend_backward(model, layer, sequence, std::move(kept.qkv),
-                                      std::move(kept.attention), std::move(dout));
+  Tensor dqkv = attend_backward(model, layer, sequence, std::move(kept.qkv),
+                                std::move(kept.attention), std::move(dout));
+  normalize_heads_backward(model, layer, sequence, std::move(kept.head_norm), dqkv);
   Tensor normed = project_backward_input(model, qkv_of(layer), {"norm1", layer}, dqkv);
   normalize_backward(model, norm1_of(layer), std::move(kept.x), std::move(kept.norm1), normed, dx,
                      true);

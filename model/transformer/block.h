@@ -7,12 +7,13 @@ namespace vramfit {
 
 /// What one block keeps of a forward pass for its backward. Norm outputs and the activation's
 /// product are not among it: backward computes them again in passing. In 16 bits, with flash
-/// attention, a token takes 4h + 4ad + 4kd + 4a + 8 + 4f bytes in a llama block and
-/// 20h + 4a + 16 in a gpt2 one.
+/// attention, a token takes 4h + 4ad + 4kd + 4a + 8 + 4f bytes in a llama block, in a qwen3 one
+/// 2ad + 2kd + 4a + 4k more, and 20h + 4a + 16 in a gpt2 one.
 struct BlockKept {
   Tensor x;  ///< (N, h), the block's input
   NormStatistics norm1;
-  Tensor qkv;  ///< (N, (a + 2k)·d), rotated
+  HeadNormKept head_norm;  ///< where heads of q and k are normed
+  Tensor qkv;              ///< (N, (a + 2k)·d), rotated
   AttentionKept attention;
   Tensor middle;  ///< (N, h), x + attention
   NormStatistics norm2;

@@ -3,6 +3,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "model/config/families.h"
 #include "model/transformer/block.h"
 #include "model/transformer/embedding.h"
 #include "model/transformer/head.h"

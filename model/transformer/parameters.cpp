@@ -33,10 +33,18 @@ class SpecList {
 };
 
 void add_qk_norm(SpecList& list, const ModelConfig& c, int layer) {
-  list.scale(Role::QNormWeight, {"q_norm.weight", layer}, c.head_dim);
-  list.bias(Role::QNormBias, {"q_norm.bias", layer}, c.head_dim, true);
-  list.scale(Role::KNormWeight, {"k_norm.weight", layer}, c.head_dim);
-  list.bias(Role::KNormBias, {"k_norm.bias", layer}, c.head_dim, true);
+  const bool bias = c.norm == NormKind::LayerNorm;
+  list.scale(Role::QNormWeight, {"q_norm.weight", layer}, c.q_norm_width());
+  list.bias(Role::QNormBias, {"q_norm.bias", layer}, c.q_norm_width(), bias);
+  list.scale(Role::KNormWeight, {"k_norm.weight", layer}, c.k_norm_width());
+  list.bias(Role::KNormBias, {"k_norm.bias", layer}, c.k_norm_width(), bias);
+}
+
+/// The norms behind attention and MLP of a block that has them on both sides.
+void add_norms_behind(SpecList& list, const ModelConfig& c, int layer) {
+  if (c.block_norms != BlockNorms::Around) return;
+  list.scale(Role::Norm1BehindWeight, {"norm1_behind.weight", layer}, c.hidden);
+  list.scale(Role::Norm2BehindWeight, {"norm2_behind.weight", layer}, c.hidden);
 }
 
 void add_block(SpecList& list, const ModelConfig& c, int layer) {
@@ -48,7 +56,7 @@ void add_block(SpecList& list, const ModelConfig& c, int layer) {
   list.bias(Role::Norm1Bias, {"norm1.bias", layer}, c.hidden, norm_bias);
   list.weight(Role::QkvWeight, {"qkv.weight", layer}, {c.qkv_width(), c.hidden});
   list.bias(Role::QkvBias, {"qkv.bias", layer}, c.qkv_width(), c.qkv_bias);
-  if (c.qk_norm) add_qk_norm(list, c, layer);
+  if (c.qk_norm != QkNorm::None) add_qk_norm(list, c, layer);
   list.weight(Role::OutWeight, {"out.weight", layer}, {c.hidden, c.q_width()}, residual);
   list.bias(Role::OutBias, {"out.bias", layer}, c.hidden, c.out_bias);
   if (c.residual != Residual::ParallelOneNorm) {
@@ -59,6 +67,7 @@ void add_block(SpecList& list, const ModelConfig& c, int layer) {
   list.bias(Role::UpBias, {"up.bias", layer}, c.up_width(), c.mlp_bias);
   list.weight(Role::DownWeight, {"down.weight", layer}, {c.hidden, c.ffn}, residual);
   list.bias(Role::DownBias, {"down.bias", layer}, c.hidden, c.mlp_bias);
+  add_norms_behind(list, c, layer);
 }
 
 std::int64_t sum_of_elements(const ModelConfig& config, Shape ParameterSpec::*shape) {

@@ -17,7 +17,7 @@ enum class Role : std::uint8_t {
   Norm1Bias,          ///< (h); LayerNorm only
   QkvWeight,          ///< ((a + 2k)·d, h): rows of q, then k, then v
   QkvBias,
-  QNormWeight,  ///< (d), and so are the next three; qk_norm only
+  QNormWeight,  ///< (d) or (a·d), and so are the next three; qk_norm only
   QNormBias,
   KNormWeight,
   KNormBias,
@@ -29,13 +29,15 @@ enum class Role : std::uint8_t {
   UpBias,
   DownWeight,  ///< (h, f)
   DownBias,
+  Norm1BehindWeight,  ///< (h), behind attention and MLP; blocks with norms around them only
+  Norm2BehindWeight,
   FinalNormWeight,
   FinalNormBias,
   HeadWeight,  ///< (V, h); absent where it is tied to the token embedding
   HeadBias,    ///< (V)
 };
 
-inline constexpr std::size_t kRoles = 22;
+inline constexpr std::size_t kRoles = 24;
 
 /// How a parameter starts: normal with this deviation around this mean.
 struct Initialization {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "model/checked.h"
+#include "model/config/families.h"
 #include "model/errors.h"
 #include "model/transformer/embedding.h"
 #include "model/transformer/head.h"

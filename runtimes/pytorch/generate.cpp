@@ -21,8 +21,7 @@ class Sampler {
         model_(model),
         batch_(prompt.size(0)),
         padded_(padded),
-        cache_(config.layers,
-               config.family == "mistral" ? config.sliding_window : std::optional<std::int64_t>()),
+        cache_(config),
         special_tokens_{longs(context, {}), longs(context, {}), longs(context, {})},
         ids_(prompt) {
     // _prepare_attention_mask_for_generation, _prepare_position_ids_for_generation: what generate()

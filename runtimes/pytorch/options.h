@@ -15,8 +15,10 @@ using Options = std::variant<GenerationOptions, TrainingOptions>;
 AttentionKind parse_attention(const std::string& text);
 const char* name(AttentionKind kind);
 
-/// The projections that PEFT adapts where none are named: peft/utils/constants.py, 0.21.
-std::vector<std::string> default_lora_targets(const std::string& family);
+/// What LoRA can adapt in a layer, by the names that target_modules have.
+std::vector<std::string> projection_names(const ModelConfig& config);
+/// What PEFT adapts where none are named. Throws BadInput where it does not say.
+std::vector<std::string> default_lora_targets(const ModelConfig& config);
 
 /// Throws BadInput where the model cannot be run so.
 void validate(const ModelConfig& config, const Options& options);

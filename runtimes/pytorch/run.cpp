@@ -8,6 +8,7 @@
 #include "runtimes/pytorch/memory/caching_allocator.h"
 #include "runtimes/pytorch/memory/libraries.h"
 #include "runtimes/pytorch/modules/causal_lm.h"
+#include "runtimes/pytorch/modules/families/families.h"
 
 namespace vramfit::pytorch {
 namespace {
@@ -44,7 +45,7 @@ void train(Context& context, const ModelConfig& config, const TrainingOptions& o
 
   std::optional<StageScope> loading(std::in_place, ledger, Stage::Loaded, 0);
   const Tensor epsilon = import_torchaudio(context);
-  CausalLm model(context, config, settings);
+  CausalLm model(context, family_of(config), config, settings);
   if (options.lora) model.add_lora(options.lora->rank, options.lora->targets);
   loading.reset();
   const std::unique_ptr<Optimizer> optimizer = make_optimizer(options.optimizer, model.trainable());
@@ -80,7 +81,7 @@ void infer(Context& context, const ModelConfig& config, const GenerationOptions&
   settings.attention = options.attention;
   std::optional<StageScope> loading(std::in_place, context.ledger, Stage::Loaded, 0);
   const Tensor epsilon = import_torchaudio(context);
-  const CausalLm model(context, config, settings);
+  const CausalLm model(context, family_of(config), config, settings);
   loading.reset();
   const Tensor prompt = random_tokens(context, options.batch, options.seq);
   generate(context, model, config, prompt, options.generate,

@@ -9,7 +9,6 @@
 #include "model/transformer/parameters.h"
 #include "runtimes/notes.h"
 #include "runtimes/pytorch/generate.h"
-#include "runtimes/pytorch/modules/causal_lm.h"
 
 namespace vramfit::pytorch {
 namespace {
@@ -36,7 +35,7 @@ std::optional<LoraOptions> lora_options(const Flags& flags, const ModelConfig& m
   if (targets && !rank) throw BadInput("lora-targets: only with --lora");
   if (!rank) return std::nullopt;
   return LoraOptions{parse_whole("lora", *rank),
-                     targets ? lora_targets(*targets, model) : default_lora_targets(model.family)};
+                     targets ? lora_targets(*targets, model) : default_lora_targets(model)};
 }
 
 bool checkpoints(const Flags& flags) {

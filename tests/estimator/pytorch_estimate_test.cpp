@@ -123,25 +123,6 @@ TEST(PytorchEstimate, MistralsCacheSlides) {
   EXPECT_NEAR(after(8192, 1) - after(8192, 2), (8192 - 4096) * token, 4 * slack);
 }
 
-TEST(PytorchEstimate, Qwen2sWindowIsRefusedOnceReached) {
-  Request request = training_on("h200", "qwen2-0.5b");
-  request.model.sliding_window = 96;
-  set_seq(request, 95);
-  EXPECT_NO_THROW(estimate(request));
-  EXPECT_EQ(request.workload->seq_limit(request.model), 95);
-  set_seq(request, 96);
-  const auto refused = [&] { estimate(request); };
-  expect_bad_input(refused, {"use_sliding_window: 96 tokens", "qwen2-0.5b", "or false"});
-  GenerationOptions options;
-  options.seq = 80;
-  options.generate = 16;
-  request.workload = workload_of(options);
-  EXPECT_NO_THROW(estimate(request));
-  EXPECT_EQ(request.workload->seq_limit(request.model), 80);
-  change_options<GenerationOptions>(request, [](auto& o) { o.generate = 17; });
-  expect_bad_input(refused, {"use_sliding_window: 96 tokens", "qwen2-0.5b", "or false"});
-}
-
 TEST(PytorchEstimate, JsonHasItsLevelsByStage) {
   const Request request = training_on("h200", "gpt2-124m");
   const nlohmann::ordered_json json = estimate_json(request, estimate(request));

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "model/config/families.h"
 #include "model/config/hugging_face.h"
 
 namespace vramfit {

@@ -19,8 +19,18 @@ LEVELS = {
 PEAKS = ("peak", "reserved", "device_used")
 LOADED = "loaded"
 GENERATED = "generate"
-# measure_pytorch.py draws tokens from 0 to 999, and tells generate() that 0 is padding.
+# measure_pytorch.py draws tokens from 0 to 999, and tells generate() that 0 is padding;
+# measure_pytorch_more.py leaves 0 out of prompts.
 _TOKENS = 1000
+_NEVER_PADDED = {"pytorch_more"}
+# What `fit` cannot be asked yet: values of a case's keys, or any, and why.
+_NOT_MODELLED = (
+    ("quant", None, "bitsandbytes' formats of weights"),
+    ("compile", None, "a compiler plans memory itself"),
+    ("opt", {"adamw8bit", "paged_adamw8bit"}, "bitsandbytes' 8-bit states"),
+    ("opt", {"adafactor"}, "factored states"),
+    ("model_type", {"mixtral"}, "mixtures of experts"),
+)
 
 
 @dataclass(frozen=True)
@@ -51,7 +61,7 @@ class Case:
     @property
     def padded(self) -> bool:
         """Whether a prompt is likely to hold padding, which makes transformers build a mask."""
-        if self.training or self.batch is None:
+        if self.training or self.batch is None or self.source in _NEVER_PADDED:
             return False
         return 1 - (1 - 1 / _TOKENS) ** (self.batch * self.seq) > 0.5
 
@@ -59,6 +69,10 @@ class Case:
     def plain(self) -> bool:
         """Without what the article's calculator has no argument for."""
         return not {"lora", "ckpt", "amp"} & self.setting.keys()
+
+    @property
+    def micro_batches(self) -> int:
+        return self.setting.get("accum", 1)
 
     @property
     def allocator_cap(self) -> int | None:
@@ -77,6 +91,8 @@ class Case:
             extras.append(f"{self.new_tokens} new")
         extras += [f"autocast {case['amp']}"] if case.get("amp") else []
         extras += [case["attn"]] if case.get("attn") else []
+        extras += [f"{self.micro_batches} micro-batches"] if self.micro_batches > 1 else []
+        extras += ["from_pretrained"] if case.get("pretrained") else []
         extras += ["checkpointing"] if case.get("ckpt") else []
         extras += [f"LoRA {case['lora']['r']}"] if case.get("lora") else []
         extras += [f"within {case['cap_mib']} MiB"] if case.get("cap_mib") else []
@@ -93,7 +109,9 @@ def _highest(readings: list[dict[str, int]]) -> dict[str, int]:
 
 def _cases(source: str, setting: Mapping[str, Any], result: Mapping[str, Any]) -> Iterator[Case]:
     loaded = _levels(result["load"])
-    parameters = result["params"] - (result["trainable"] if "lora" in setting else 0)
+    # Where loading and adapting are read apart, parameters were counted in between.
+    adapters_count = "lora" in setting and not result.get("adapted")
+    parameters = result["params"] - (result["trainable"] if adapters_count else 0)
     if setting["mode"] == "infer":
         for point in result["points"]:
             reading = _levels(point)
@@ -109,6 +127,15 @@ def _cases(source: str, setting: Mapping[str, Any], result: Mapping[str, Any]) -
         yield Case(source, setting, None, setting["s"], {}, {}, parameters, largest)
 
 
+def why_not_modelled(case: Mapping[str, Any]) -> str | None:
+    """What of a case `fit` cannot be asked, if anything."""
+    keys = {**case, "model_type": case["arch"]["model_type"]}
+    for key, values, why in _NOT_MODELLED:
+        if keys.get(key) and (values is None or keys[key] in values):
+            return why
+    return None
+
+
 def _completed(line: Mapping[str, Any]) -> bool:
     """Whether the case states an architecture and ran to its end."""
     case = line.get("case")
@@ -122,6 +149,6 @@ def load_cases(folder: Path) -> tuple[list[Case], str]:
         for line in read_jsonl(path):
             if "env" in line:
                 environments[environment_words(line["env"])] = None
-            elif _completed(line):
+            elif _completed(line) and not why_not_modelled(line["case"]):
                 cases += _cases(path.stem, line["case"], line["result"])
     return cases, "; ".join(environments)

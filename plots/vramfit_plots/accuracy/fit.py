@@ -15,6 +15,7 @@ from vramfit_plots.files import parse_json
 from vramfit_plots.reference import FIT_OPTIMIZERS
 
 GPU = "h200"  # what the reference was measured on
+_PER_MICRO_BATCH = ("forward", "backward")
 _NO_OR_YES = (0, 1)  # exit codes of an answer
 
 
@@ -38,6 +39,7 @@ def flags(case: Case) -> list[str]:
     result += ["--max-batch"] if case.batch is None else ["--batch", str(case.batch)]
     if case.training:
         result += ["--train", "--optimizer", FIT_OPTIMIZERS[setting["opt"]]]
+        result += ["--accumulate", str(case.micro_batches)] if case.micro_batches > 1 else []
     else:
         result += ["--generate", str(case.new_tokens)]
         result += ["--padded"] if case.padded else []
@@ -98,16 +100,32 @@ def _highest(readings: Collection[Mapping[str, int]]) -> dict[str, int]:
     return {level: max(reading[level] for reading in readings) for level in PEAKS}
 
 
+def _training_stages(stages: list[Mapping[str, Any]], case: Case) -> dict[str, dict[str, int]]:
+    """Of several micro-batches the first and the last are read; peaks between two readings are
+    part of the later one."""
+    last = {(stage["step"], stage["name"]): index for index, stage in enumerate(stages)}
+    found, unread, seen = {}, [], set()
+    for index, stage in enumerate(stages):
+        step_and_name = (stage["step"], stage["name"])
+        reading = _levels(stage)
+        micro_batch = case.micro_batches if step_and_name in seen else 1
+        if step_and_name in seen and last[step_and_name] != index:
+            unread.append(reading)
+            continue
+        seen.add(step_and_name)
+        numbered = case.micro_batches > 1 and stage["name"] in _PER_MICRO_BATCH
+        name = f"step{stage['step']}.{stage['name']}{micro_batch if numbered else ''}"
+        found[name] = {**reading, **_highest([reading, *unread])}
+        unread = []
+    return found
+
+
 def _stages(answer: Mapping[str, Any], case: Case) -> dict[str, dict[str, int]]:
-    """Predicted levels by the case's stage names: a generation has one, read when all is over."""
-    found = {}
-    for stage in answer["stages"]:
-        name = LOADED if stage["name"] == LOADED else f"step{stage['step']}.{stage['name']}"
-        found[name] = _levels(stage)
+    """By the names of the case's own stages: a generation has one, read when all is over."""
+    loaded, *run = answer["stages"]
     if case.training:
-        return found
-    run = [reading for name, reading in found.items() if name != LOADED]
-    return {LOADED: found[LOADED], GENERATED: _highest(run)}
+        return {LOADED: _levels(loaded), **_training_stages(run, case)}
+    return {LOADED: _levels(loaded), GENERATED: _highest([_levels(stage) for stage in run])}
 
 
 def predict(program: Path, case: Case) -> Prediction:

@@ -42,6 +42,11 @@ Attended eager(const AttentionSettings& settings, const Tensor& query, const Ten
   const Tensor value = repeat_kv(value_in, groups);
   Tensor weights = matmul(query, transpose(key, 2, 3));
   weights = mul_scalar(weights);
+  if (settings.softcap) {
+    weights = mul_scalar(weights);
+    weights = tanh(weights);
+    weights = mul_scalar(weights);
+  }
   if (mask.defined()) weights = add(weights, mask);
   Tensor probabilities = softmax(weights, settings.softmax_in_float);
   weights = to(probabilities, settings.softmax_in_float ? query.type() : value.type());
@@ -53,13 +58,27 @@ Attended eager(const AttentionSettings& settings, const Tensor& query, const Ten
 
 }  // namespace
 
+DynamicCache::DynamicCache(const ModelConfig& config)
+    : layers_(static_cast<std::size_t>(config.layers)) {
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    if (config.slides(static_cast<std::int64_t>(i))) layers_[i].window = config.sliding_window;
+  }
+}
+
+std::int64_t DynamicCache::keys(std::int64_t queries, bool sliding) const {
+  const auto found = std::find_if(layers_.begin(), layers_.end(), [sliding](const Layer& layer) {
+    return layer.window.has_value() == sliding;
+  });
+  return kept(found == layers_.end() ? layers_.front() : *found, length_) + queries;
+}
+
 void DynamicCache::update(Tensor& key, Tensor& value, std::size_t index) {
   Layer& layer = layers_[index];
   if (index == 0) length_ += key.size(2);
-  if (window_ && !layer.window.defined()) {
-    layer.window = empty(key.context(), {}, ScalarType::Long, Category::Inputs);
+  if (layer.window && !layer.window_size.defined()) {
+    layer.window_size = empty(key.context(), {}, ScalarType::Long, Category::Inputs);
   }
-  const std::int64_t length = kept(length_ - key.size(2)) + key.size(2);
+  const std::int64_t length = kept(layer, length_ - key.size(2)) + key.size(2);
   // torch.cat copies all that is kept, and the old block goes once the new one is there.
   const auto grown = [&](const Tensor& added) {
     return empty(added.context(), added.sizes().with(2, length), added.type(), Category::KvCache);

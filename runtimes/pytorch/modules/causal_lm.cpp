@@ -10,21 +10,36 @@
 #include "runtimes/pytorch/tensor/checkpoint.h"
 
 namespace vramfit::pytorch {
+namespace {
+
+/// 2 where some layers slide and some do not.
+std::size_t layer_kinds(const ModelConfig& config) {
+  const auto sliding = std::count(config.sliding_layers.begin(), config.sliding_layers.end(), true);
+  return sliding == 0 || sliding == config.layers ? 1 : 2;
+}
+
+}  // namespace
 
 // __init__, in the order in which the families' modules allocate.
-CausalLm::CausalLm(Context& context, const ModelConfig& config, const ModelSettings& settings)
-    : context_(context), config_(config), settings_(settings) {
+CausalLm::CausalLm(Context& context, const Family& family, const ModelConfig& config,
+                   const ModelSettings& settings)
+    : context_(context), family_(family), config_(config), settings_(settings) {
   const ScalarType type = settings.type;
   token_embedding_ = parameter(context, {config.vocab, config.hidden}, type);
-  if (config.family == "gemma") embed_scale_ = empty(context, {}, type, Category::Parameters);
+  if (family.embedding_scale == EmbeddingScale::Buffer) {
+    embed_scale_ = empty(context, {}, type, Category::Parameters);
+  }
   if (config.learned_positions()) {
     position_embedding_ = parameter(context, {config.max_positions, config.hidden}, type);
   }
   for (std::int64_t i = 0; i < config.layers; ++i) {
-    layers_.push_back(make_layer(context, config, settings));
+    layers_.push_back(family.make_layer(context, family, config, settings));
   }
-  norm_ = Norm(context, norm_kind(config), config.hidden, type);
-  if (config.rope) rotary_.emplace(context, config.rotary_dim());
+  norm_ = Norm(context, family.norm, config.hidden, type);
+  if (config.rope) {
+    const std::size_t kinds = family.rotary_by_layer_type ? layer_kinds(config) : 1;
+    for (std::size_t i = 0; i < kinds; ++i) rotary_.emplace_back(context, config.rotary_dim());
+  }
   // A model made from its config has a head of its own until tie_weights drops it, which leaves a
   // free segment behind. One to generate with comes from a file, and never has it.
   if (!config.tied_head || settings.training) {
@@ -38,12 +53,16 @@ Tensor CausalLm::embed_tokens(const Tensor& ids) const {
   if (embed_scale_.defined()) result = mul(result, embed_scale_);
   // enable_input_require_grads, which PEFT needs under checkpointing.
   if (lora_ && settings_.checkpoint) result.impl()->requires_grad = true;
+  if (family_.embedding_scale == EmbeddingScale::Scalar) result = mul_scalar(result);
   return result;
 }
 
-Tensor CausalLm::run_layers(Tensor hidden, const LayerInputs& shared) const {
-  LayerInputs inputs = shared;
+Tensor CausalLm::run_layers(Tensor hidden, LayerInputs inputs, const SharedByKind& shared) const {
   for (const auto& layer : layers_) {
+    const bool slides = config_.slides(static_cast<std::int64_t>(inputs.index));
+    const Shared& own = slides ? shared.sliding : shared.full;
+    inputs.mask = own.mask;
+    inputs.positions = own.positions;
     if (settings_.checkpoint && settings_.training) {
       const auto forward = [&layer, inputs](const Tensor& x) { return layer->forward(x, inputs); };
       hidden = checkpoint(context_, forward, hidden);
@@ -53,6 +72,37 @@ Tensor CausalLm::run_layers(Tensor hidden, const LayerInputs& shared) const {
     ++inputs.index;
   }
   return hidden;
+}
+
+void CausalLm::make_masks(const Tensor& embeds, const Step& step, SharedByKind& shared) const {
+  const std::int64_t queries = embeds.size(1);
+  const auto mask = [&](std::optional<std::int64_t> window) {
+    MaskRequest request;
+    request.batch = embeds.size(0);
+    request.queries = queries;
+    request.keys = step.cache != nullptr ? step.cache->keys(queries, window.has_value()) : queries;
+    request.cached = step.cache != nullptr;
+    request.padding = step.attention_mask;
+    request.padded = step.padded;
+    request.type = embeds.type();
+    request.window = window;
+    return create_causal_mask(context_, settings_.attention, request);
+  };
+  const auto& window = config_.sliding_window;
+  if (family_.masks_by_layer_type) {
+    shared.full.mask = mask({});
+    if (window) shared.sliding.mask = mask(window);
+  } else {
+    shared.full.mask = shared.sliding.mask = mask(window);
+  }
+}
+
+void CausalLm::rotate_positions(const Tensor& hidden, const Tensor& positions,
+                                SharedByKind& shared) const {
+  if (rotary_.empty()) return;
+  const ScalarType type = family_.rotates_in_float ? ScalarType::Float : hidden.type();
+  shared.full.positions = shared.sliding.positions = rotary_.front()(positions, type);
+  if (rotary_.size() > 1) shared.sliding.positions = rotary_.back()(positions, type);
 }
 
 // LlamaModel.forward, GPT2Model.forward and their like; what those keep in local variables until
@@ -71,29 +121,27 @@ Tensor CausalLm::hidden_states(const Tensor& ids, const Step& step) const {
     position_embeds = embedding(position_embedding_, positions);
     hidden = add(inputs_embeds, position_embeds);
   }
-  MaskRequest request;
-  request.batch = ids.size(0);
-  request.queries = ids.size(1);
-  request.keys = step.cache != nullptr ? step.cache->keys(ids.size(1)) : ids.size(1);
-  request.cached = step.cache != nullptr;
-  request.padding = step.attention_mask;
-  request.padded = step.padded;
-  request.type = inputs_embeds.type();
-  if (config_.family == "mistral") request.window = config_.sliding_window;
+  SharedByKind shared;
+  make_masks(inputs_embeds, step, shared);
   LayerInputs inputs;
-  inputs.mask = create_causal_mask(context_, settings_.attention, request);
   inputs.cache = step.cache;
   inputs.position_ids = positions;
   hidden = dropout(hidden, config_.dropout.embedding, settings_.training);
-  if (rotary_) inputs.positions = (*rotary_)(hidden, positions);
-  hidden = run_layers(std::move(hidden), inputs);
+  rotate_positions(hidden, positions, shared);
+  hidden = run_layers(std::move(hidden), inputs, shared);
   return norm_(hidden);
+}
+
+Tensor CausalLm::logits(const Tensor& hidden) const {
+  Tensor result = head_(hidden);
+  return family_.finish_logits != nullptr ? family_.finish_logits(config_, std::move(result))
+                                          : result;
 }
 
 CausalLm::Output CausalLm::forward(const Tensor& ids, bool with_labels) const {
   const Tensor hidden = hidden_states(ids, {});
   Output output;
-  output.logits = head_(hidden);
+  output.logits = logits(hidden);
   if (with_labels) output.loss = causal_lm_loss(output.logits, ids);
   return output;
 }
@@ -101,7 +149,7 @@ CausalLm::Output CausalLm::forward(const Tensor& ids, bool with_labels) const {
 Tensor CausalLm::forward(const Tensor& ids, const Step& step) const {
   const Tensor hidden = hidden_states(ids, step);
   // logits_to_keep = 1: hidden_states[:, -1:, :]
-  return head_(slice(hidden, 1, 1));
+  return logits(slice(hidden, 1, 1));
 }
 
 void CausalLm::add_lora(std::int64_t rank, const std::vector<std::string>& targets) {
@@ -124,15 +172,6 @@ void CausalLm::add_lora(std::int64_t rank, const std::vector<std::string>& targe
       *weight = parameter(context_, weight->sizes(), ScalarType::Float);
     }
   }
-}
-
-std::vector<std::string> projection_names(const ModelConfig& config) {
-  if (config.family == "gpt2") return {"c_attn", "c_proj", "c_fc"};
-  if (config.family == "phi") return {"q_proj", "k_proj", "v_proj", "dense", "fc1", "fc2"};
-  if (config.family == "gpt_neox") {
-    return {"query_key_value", "dense", "dense_h_to_4h", "dense_4h_to_h"};
-  }
-  return {"q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"};
 }
 
 std::vector<Tensor> CausalLm::trainable() const {

@@ -3,14 +3,15 @@
 #include <optional>
 #include <string>
 
-#include "runtimes/pytorch/modules/decoder.h"
+#include "runtimes/pytorch/modules/family.h"
 
 namespace vramfit::pytorch {
 
 /// A family's ...ForCausalLM: embeddings, layers, head.
 class CausalLm {
  public:
-  CausalLm(Context& context, const ModelConfig& config, const ModelSettings& settings);
+  CausalLm(Context& context, const Family& family, const ModelConfig& config,
+           const ModelSettings& settings);
 
   struct Output {
     Tensor logits;
@@ -36,11 +37,25 @@ class CausalLm {
   std::vector<Tensor> trainable() const;
 
  private:
+  /// What layers of one kind share: those that slide, or the others.
+  struct Shared {
+    Tensor mask;
+    PositionEmbeddings positions;
+  };
+  struct SharedByKind {
+    Shared full;
+    Shared sliding;
+  };
+
   Tensor embed_tokens(const Tensor& ids) const;
+  void make_masks(const Tensor& embeds, const Step& step, SharedByKind& shared) const;
+  void rotate_positions(const Tensor& hidden, const Tensor& positions, SharedByKind& shared) const;
   Tensor hidden_states(const Tensor& ids, const Step& step) const;
-  Tensor run_layers(Tensor hidden, const LayerInputs& inputs) const;
+  Tensor run_layers(Tensor hidden, LayerInputs inputs, const SharedByKind& shared) const;
+  Tensor logits(const Tensor& hidden) const;
 
   Context& context_;
+  const Family& family_;
   ModelConfig config_;
   ModelSettings settings_;
   bool lora_ = false;
@@ -49,11 +64,8 @@ class CausalLm {
   Tensor embed_scale_;
   std::vector<std::unique_ptr<DecoderLayer>> layers_;
   Norm norm_;
-  std::optional<RotaryEmbedding> rotary_;
+  std::vector<RotaryEmbedding> rotary_;  ///< one, or one for each kind of layer
   Linear head_;
 };
-
-/// What LoRA can adapt in a layer, by the names that target_modules have.
-std::vector<std::string> projection_names(const ModelConfig& config);
 
 }  // namespace vramfit::pytorch

@@ -46,22 +46,14 @@ class DecoderLayer {
   virtual std::vector<Tensor> parameters() const = 0;
 };
 
-/// A family's layer.
-std::unique_ptr<DecoderLayer> make_layer(Context& context, const ModelConfig& config,
-                                         const ModelSettings& settings);
-
-// One a family; mistral, qwen2 and gemma differ from llama by what their configs say.
-std::unique_ptr<DecoderLayer> make_llama_layer(Context&, const ModelConfig&, const ModelSettings&);
-std::unique_ptr<DecoderLayer> make_gpt2_layer(Context&, const ModelConfig&, const ModelSettings&);
-std::unique_ptr<DecoderLayer> make_phi_layer(Context&, const ModelConfig&, const ModelSettings&);
-std::unique_ptr<DecoderLayer> make_gpt_neox_layer(Context&, const ModelConfig&,
-                                                  const ModelSettings&);
-
-/// x W^T as heads: (batch, heads, tokens, head_dim), a view.
+/// x W^T as heads, a view: (batch, tokens, heads, head_dim).
+Tensor view_heads(const Tensor& x, std::int64_t head_dim);
+/// The same as (batch, heads, tokens, head_dim).
 Tensor split_heads(const Tensor& x, std::int64_t head_dim);
 
-Norm::Kind norm_kind(const ModelConfig& config);
 Activation activation_of(const ModelConfig& config);
-AttentionSettings attention_settings(const ModelConfig& config, const ModelSettings& settings);
+/// `softmax_in_float`: of eager attention; gpt2 leaves the type as it is.
+AttentionSettings attention_settings(const ModelConfig& config, const ModelSettings& settings,
+                                     bool softmax_in_float = true);
 
 }  // namespace vramfit::pytorch

@@ -62,14 +62,18 @@ Tensor mean_square(const Tensor& x) {
   return mean_last(squares);
 }
 
-// LlamaRMSNorm.forward.
-Tensor llama_rms_norm(const Tensor& x, const Tensor& weight) {
+// LlamaRMSNorm.forward, and Olmo2RMSNorm's, which multiplies by the weight before it rounds.
+Tensor llama_rms_norm(const Tensor& x, const Tensor& weight, bool scale_in_float) {
   Tensor hidden = to(x, ScalarType::Float);
   const Tensor variance = mean_square(hidden);
   Tensor scale = add_scalar(variance);
   scale = rsqrt(scale);
   hidden = mul(hidden, scale);
   scale.reset();
+  if (scale_in_float) {
+    const Tensor scaled = mul(weight, hidden);
+    return to(scaled, x.type());
+  }
   const Tensor rounded = to(hidden, x.type());
   return mul(weight, rounded);
 }
@@ -122,7 +126,9 @@ Tensor fast_gelu(const Tensor& x) {
 Tensor Norm::operator()(const Tensor& x) const {
   switch (kind_) {
     case Kind::LlamaRmsNorm:
-      return llama_rms_norm(x, weight);
+      return llama_rms_norm(x, weight, false);
+    case Kind::Olmo2RmsNorm:
+      return llama_rms_norm(x, weight, true);
     case Kind::GemmaRmsNorm:
       return gemma_rms_norm(x, weight);
     case Kind::LayerNorm:

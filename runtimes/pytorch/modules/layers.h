@@ -41,7 +41,7 @@ class Linear {
 /// nn.LayerNorm, or the RMS norms that transformers writes out op by op.
 class Norm {
  public:
-  enum class Kind { LayerNorm, LlamaRmsNorm, GemmaRmsNorm };
+  enum class Kind { LayerNorm, LlamaRmsNorm, Olmo2RmsNorm, GemmaRmsNorm };
   Norm() = default;
   Norm(Context& context, Kind kind, std::int64_t width, ScalarType type);
   Tensor operator()(const Tensor& x) const;

@@ -11,8 +11,8 @@ RotaryEmbedding::RotaryEmbedding(Context& context, std::int64_t dims)
     : inverse_frequencies_(empty(context, {dims / 2}, ScalarType::Float, Category::Parameters)),
       original_(empty(context, {dims / 2}, ScalarType::Float, Category::Parameters)) {}
 
-PositionEmbeddings RotaryEmbedding::operator()(const Tensor& x, const Tensor& positions) const {
-  Context& context = x.context();
+PositionEmbeddings RotaryEmbedding::operator()(const Tensor& positions, ScalarType type) const {
+  Context& context = positions.context();
   const Setting no_grad(context.grad_enabled, false);
   const AutocastScope full(context.autocast, std::nullopt);
   const std::int64_t batch = positions.size(0);
@@ -26,7 +26,7 @@ PositionEmbeddings RotaryEmbedding::operator()(const Tensor& x, const Tensor& po
   cos = mul_scalar(cos);
   Tensor sin = pointwise_no_grad(twice, ScalarType::Float);
   sin = mul_scalar(sin);
-  return {to(cos, x.type()), to(sin, x.type())};
+  return {to(cos, type), to(sin, type)};
 }
 
 namespace {

@@ -15,8 +15,8 @@ class RotaryEmbedding {
  public:
   RotaryEmbedding() = default;
   RotaryEmbedding(Context& context, std::int64_t dims);
-  /// In x's type. `positions` is (1 or batch, tokens).
-  PositionEmbeddings operator()(const Tensor& x, const Tensor& positions) const;
+  /// `positions` is (1 or batch, tokens).
+  PositionEmbeddings operator()(const Tensor& positions, ScalarType type) const;
 
  private:
   Tensor inverse_frequencies_;

@@ -72,7 +72,9 @@ Tensor sum_to(Tensor a, const Dims& sizes) {
   Context& context = a.context();
   Tensor result = empty(context, sizes, a.type());
   const std::int64_t columns = sizes.product();
-  if (sizes.rank() == 1 && a.size(-1) == columns && a.is_contiguous()) {
+  // Rows that fill their memory are one dimension to the kernel, in whatever order they lie.
+  const bool is_matrix = a.is_non_overlapping_and_dense() && a.strides()[-1] == 1;
+  if (sizes.rank() == 1 && a.size(-1) == columns && is_matrix) {
     const GlobalReduce shared = reduce_rows(context, a.numel() / columns, columns);
     if (shared.buffer > 0) {
       const Tensor buffer = empty(context, {shared.buffer}, ScalarType::Byte, Category::Workspace);

@@ -134,22 +134,21 @@ Tensor cat(const Tensor& a, const Tensor& b, int dim) {
   return result;
 }
 
-std::array<Tensor, 3> split3(const Tensor& a, int dim) {
-  const Dims sizes = a.sizes().with(dim, a.size(dim) / 3);
+void split_into(const Tensor& a, int dim, std::span<Tensor> parts) {
+  const auto count = static_cast<std::int64_t>(parts.size());
+  const Dims sizes = a.sizes().with(dim, a.size(dim) / count);
   const auto make_backward = [&] {
     return [whole = a.sizes()](Node&, Gradients& grads) -> Gradients {
       return {empty(grads[0].context(), whole, grads[0].type())};
     };
   };
   const Ref<Node> node = make_node(a.context(), make_backward, a);
-  std::array<Tensor, 3> parts;
-  for (int i = 0; i < 3; ++i) {
-    Tensor& part = parts[static_cast<std::size_t>(i)];
+  int index = 0;
+  for (Tensor& part : parts) {
     part = as_strided(a, sizes, a.strides());
     part.impl()->is_view = true;
-    set_history(part, node, i);
+    set_history(part, node, index++);
   }
-  return parts;
 }
 
 }  // namespace vramfit::pytorch

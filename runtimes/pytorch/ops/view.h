@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <span>
 
 #include "runtimes/pytorch/tensor/tensor.h"
 
@@ -21,7 +22,13 @@ Tensor clone(const Tensor& a);
 
 /// torch.cat of two along `dim`; contiguous.
 Tensor cat(const Tensor& a, const Tensor& b, int dim);
-/// Three equal parts along `dim`, as views of one node (SplitBackward, whose gradient is a cat).
-std::array<Tensor, 3> split3(const Tensor& a, int dim);
+/// Equal parts along `dim`, as views of one node (SplitBackward, whose gradient is a cat).
+void split_into(const Tensor& a, int dim, std::span<Tensor> parts);
+template <std::size_t N>
+std::array<Tensor, N> split(const Tensor& a, int dim) {
+  std::array<Tensor, N> parts;
+  split_into(a, dim, parts);
+  return parts;
+}
 
 }  // namespace vramfit::pytorch

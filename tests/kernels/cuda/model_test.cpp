@@ -20,7 +20,7 @@ std::string label(const testing::TestParamInfo<ModelAndForm>& test) {
 }
 
 const auto kModelsAndForms =
-    testing::Combine(testing::Values("llama", "qwen2", "gpt2"),
+    testing::Combine(testing::Values("llama", "qwen2", "qwen3", "gpt2"),
                      testing::Values(AttentionForm::Flash, AttentionForm::Cublas));
 
 class CudaModelTest : public testing::TestWithParam<ModelAndForm> {

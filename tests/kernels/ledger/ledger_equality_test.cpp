@@ -86,7 +86,7 @@ std::vector<std::string> optimizer_names() {
 }
 
 INSTANTIATE_TEST_SUITE_P(Runs, TrainingLedgerTest,
-                         testing::Combine(testing::Values("llama", "qwen2", "gpt2"),
+                         testing::Combine(testing::Values("llama", "qwen2", "qwen3", "gpt2"),
                                           testing::ValuesIn(optimizer_names())),
                          [](const auto& test) {
                            return identifier(std::get<0>(test.param) + "_" +
@@ -154,7 +154,8 @@ TEST_P(ModelLedgerTest, RunsWithoutAPoolAndFreesEverything) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, ModelLedgerTest, testing::Values("llama", "qwen2", "gpt2"),
+INSTANTIATE_TEST_SUITE_P(Models, ModelLedgerTest,
+                         testing::Values("llama", "qwen2", "qwen3", "gpt2"),
                          [](const auto& test) { return test.param; });
 
 }  // namespace

@@ -26,7 +26,7 @@ TEST_P(FixtureTest, LogitsOfGeneration) { checks.logits_of_generation(); }
 
 INSTANTIATE_TEST_SUITE_P(
     Models, FixtureTest,
-    testing::Combine(testing::Values("llama", "qwen2", "gpt2"),
+    testing::Combine(testing::Values("llama", "qwen2", "qwen3", "gpt2"),
                      testing::Values(AttentionForm::Flash, AttentionForm::Cublas)),
     [](const auto& test) { return std::get<0>(test.param) + "_" + name(std::get<1>(test.param)); });
 

@@ -120,7 +120,7 @@ TEST_P(WholeModelTest, EveryPrecisionComesNearFp64) {
 
 INSTANTIATE_TEST_SUITE_P(
     Models, WholeModelTest,
-    testing::Combine(testing::Values("llama", "qwen2", "gpt2"),
+    testing::Combine(testing::Values("llama", "qwen2", "qwen3", "gpt2"),
                      testing::Values(AttentionForm::Flash, AttentionForm::Cublas)),
     [](const auto& test) { return std::get<0>(test.param) + "_" + name(std::get<1>(test.param)); });
 

@@ -11,7 +11,7 @@ namespace vramfit {
 /// fp32. Each check expects relative errors below `bound`.
 class FixtureChecks {
  public:
-  /// `device` and `ledger` must outlive this. `model`: "llama", "qwen2" or "gpt2".
+  /// `device` and `ledger` must outlive this. `model`: "llama", "qwen2", "qwen3" or "gpt2".
   FixtureChecks(Device& device, Ledger& ledger, const std::string& model, AttentionForm form,
                 double bound);
 

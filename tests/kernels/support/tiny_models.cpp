@@ -41,6 +41,15 @@ ModelConfig tiny_qwen2() {
   return config;
 }
 
+ModelConfig tiny_qwen3() {
+  ModelConfig config = tiny_llama();
+  config.name = config.family = "qwen3";
+  config.norm_eps = 1e-6F;
+  config.rope->theta = 1e6;
+  config.qk_norm = QkNorm::Head;
+  return config;
+}
+
 ModelConfig tiny_gpt2() {
   ModelConfig config = tiny("gpt2");
   config.kv_heads = config.heads;
@@ -54,7 +63,9 @@ ModelConfig tiny_gpt2() {
   return config;
 }
 
-std::vector<ModelConfig> tiny_models() { return {tiny_llama(), tiny_qwen2(), tiny_gpt2()}; }
+std::vector<ModelConfig> tiny_models() {
+  return {tiny_llama(), tiny_qwen2(), tiny_qwen3(), tiny_gpt2()};
+}
 
 ModelConfig tiny_model(const std::string& name) {
   for (const ModelConfig& config : tiny_models()) {

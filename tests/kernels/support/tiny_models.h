@@ -10,6 +10,7 @@ namespace vramfit {
 /// Two layers of each family, as small as possible with no two sizes equal.
 ModelConfig tiny_llama();  ///< grouped queries 2:1, untied head
 ModelConfig tiny_qwen2();  ///< grouped queries 4:1, qkv biases, tied head
+ModelConfig tiny_qwen3();  ///< grouped queries 2:1, normed heads, untied head
 ModelConfig tiny_gpt2();   ///< LayerNorm, learned positions, biases, tied head
 
 std::vector<ModelConfig> tiny_models();

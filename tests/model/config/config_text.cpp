@@ -44,9 +44,9 @@ Keys base(const std::string& family) {
           {"intermediate_size", "128"},
           {"vocab_size", "1000"},
           {"max_position_embeddings", "128"},
-          {"hidden_act", family == "gemma" ? "\"gelu\"" : "\"silu\""},
+          {"hidden_act", family.rfind("gemma", 0) == 0 ? "\"gelu\"" : "\"silu\""},
           {"rms_norm_eps", "1e-5"},
-          {"sliding_window", "null"}};
+          {"sliding_window", family == "gemma2" || family == "gemma3_text" ? "96" : "null"}};
 }
 
 }  // namespace

@@ -131,8 +131,14 @@ TEST(SlidingWindow, IsWhatTheFamilyTakesItFor) {
   EXPECT_EQ(window("mistral", {{"sliding_window", "96"}, {"use_sliding_window", "false"}}), 0);
   EXPECT_EQ(window("qwen2", given), 0) << "given, but not in use";
   EXPECT_EQ(window("qwen2", {{"sliding_window", "96"}, {"use_sliding_window", "false"}}), 0);
-  EXPECT_EQ(window("qwen2", {{"sliding_window", "96"}, {"use_sliding_window", "true"}}), 96);
-  EXPECT_EQ(window("qwen2", {{"sliding_window", ""}, {"use_sliding_window", "true"}}), 4096);
+  const auto qwen2 = [](const char* size, const char* full_layers) {
+    return window("qwen2", {{"sliding_window", size},
+                            {"use_sliding_window", "true"},
+                            {"max_window_layers", full_layers}});
+  };
+  EXPECT_EQ(qwen2("96", "1"), 96);
+  EXPECT_EQ(qwen2("", "0"), 4096);
+  EXPECT_EQ(qwen2("96", ""), 0) << "transformers' default, 28, is more layers than there are";
   EXPECT_EQ(window("llama", given), 0) << "llama has none";
 }
 

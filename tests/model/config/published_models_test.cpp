@@ -19,7 +19,7 @@ TEST(PublishedModels, AreTheOnesWithAPublishedCount) {
   std::vector<std::string> names;
   for (const auto& [name, entry] : counts.items()) names.push_back(name);
   EXPECT_EQ(published_names(), names);
-  EXPECT_EQ(names.size(), 19U);
+  EXPECT_EQ(names.size(), 26U);
 }
 
 TEST(PublishedModels, HaveTheirPublishedCountToTheLastParameter) {
@@ -66,6 +66,11 @@ TEST(PublishedModels, MeanWhatTheirFilesSay) {
   EXPECT_EQ(published("phi-2").rotary_dim(), 32);
   EXPECT_EQ(published("phi-2").dropout.residual, 0.1);
   EXPECT_EQ(published("pythia-1b").rotary_dim(), 64);
+  EXPECT_EQ(published("qwen3-0.6b").q_width(), 2048) << "twice the hidden size";
+  EXPECT_EQ(published("phi3-mini").sliding_window, 2047);
+  EXPECT_TRUE(published("gemma2-2b").slides(24));
+  EXPECT_FALSE(published("gemma3-1b").slides(5));
+  EXPECT_TRUE(published("granite-3.1-2b").tied_head);
   EXPECT_TRUE(published("llama2-7b").notes.empty());
 }
 

@@ -114,6 +114,29 @@ void ContractDevice::check(const NormBackward& op) {
   expect_sums(op.partials, norm_partials_shape(op.kind, rows, width));
 }
 
+void ContractDevice::check(const HeadNormForward& op) {
+  const AttentionShape& s = op.shape;
+  expect(op.qkv, {s.tokens(), s.qkv_width()});
+  expect(op.q_weight, {s.head_dim});
+  expect(op.k_weight, {s.head_dim});
+  ASSERT_EQ(op.x != nullptr, op.rstd != nullptr);
+  if (op.x == nullptr) return;
+  expect(*op.x, {s.tokens(), s.q_width() + s.kv_width()});
+  expect_sums(*op.rstd, {s.tokens(), s.heads + s.kv_heads});
+}
+
+void ContractDevice::check(const HeadNormBackward& op) {
+  const AttentionShape& s = op.shape;
+  expect(op.x, {s.tokens(), s.q_width() + s.kv_width()});
+  expect_sums(op.rstd, {s.tokens(), s.heads + s.kv_heads});
+  expect(op.q_weight, {s.head_dim});
+  expect(op.k_weight, {s.head_dim});
+  expect(op.dqkv, {s.tokens(), s.qkv_width()});
+  expect(op.dq_weight, {s.head_dim});
+  expect(op.dk_weight, {s.head_dim});
+  expect_sums(op.partials, head_norm_partials_shape(s.tokens(), s.head_dim));
+}
+
 void ContractDevice::check(const RotaryEmbedding& op) {
   const Shape& shape = op.qkv.shape();
   expect(op.qkv, {shape[0], shape[1]});

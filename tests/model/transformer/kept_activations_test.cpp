@@ -55,11 +55,14 @@ TEST(KeptActivations, OfEveryModelFollowFromItsShape) {
     const double f = static_cast<double>(c.ffn);
     for (const DType precision : {DType::Bf16, DType::Fp32}) {
       const double e = precision == DType::Fp32 ? 2 : 1;  // statistics are fp32 in either
-      const double expected = c.family == "gpt2"
+      const double head_norms = c.qk_norm == QkNorm::None
+                                    ? 0
+                                    : e * 2 * (ad + kd) + 4 * (a + static_cast<double>(c.kv_heads));
+      const double expected = c.learned_positions()
                                   ? e * 20 * h + 4 * a + 16
                                   : e * (4 * h + 4 * ad + 4 * kd + 4 * f) + 4 * a + 8;
       EXPECT_EQ(kept_by_a_layer(name, options_for(precision, AttentionForm::Flash, 2, 256)),
-                expected)
+                expected + head_norms)
           << name;
     }
   }

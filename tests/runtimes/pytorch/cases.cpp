@@ -41,6 +41,7 @@ TrainingOptions training_of(const Json& test_case) {
   }
   options.batch = test_case.value("b", 1);
   options.seq = test_case.at("s");
+  options.accumulate = test_case.value("accum", 1);
   return options;
 }
 
@@ -52,6 +53,13 @@ GenerationOptions generation_of(const Json& test_case, const Json& point) {
   options.seq = point.at(1);
   options.generate = test_case.value("new_tokens", 1);
   return options;
+}
+
+bool is_modelled(const Json& test_case) {
+  const std::string optimizer = test_case.value("opt", "");
+  return !test_case.contains("quant") && !test_case.contains("compile") &&
+         optimizer != "adafactor" && optimizer.find("8bit") == std::string::npos &&
+         test_case.at("arch").at("model_type") != "mixtral";
 }
 
 std::string title_of(const Json& test_case) {

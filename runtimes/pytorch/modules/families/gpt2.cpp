@@ -1,4 +1,4 @@
-#include "runtimes/pytorch/modules/decoder.h"
+#include "runtimes/pytorch/modules/families/rows.h"
 #include "runtimes/pytorch/ops/elementwise.h"
 #include "runtimes/pytorch/ops/view.h"
 
@@ -8,16 +8,16 @@ namespace {
 /// transformers/models/gpt2/modeling_gpt2.py, 5.17.
 class Gpt2Layer final : public DecoderLayer {
  public:
-  Gpt2Layer(Context& context, const ModelConfig& c, const ModelSettings& s)
+  Gpt2Layer(Context& context, const Family& family, const ModelConfig& c, const ModelSettings& s)
       : head_dim_(c.head_dim),
         residual_dropout_(c.dropout.residual),
         training_(s.training),
         activation_(activation_of(c)),
-        attention_(attention_settings(c, s)),
-        ln_1_(context, norm_kind(c), c.hidden, s.type),
+        attention_(attention_settings(c, s, false)),
+        ln_1_(context, family.norm, c.hidden, s.type),
         c_attn_(context, c.hidden, 3 * c.hidden, true, s.type, Linear::Layout::InOut),
         c_proj_(context, c.hidden, c.hidden, true, s.type, Linear::Layout::InOut),
-        ln_2_(context, norm_kind(c), c.hidden, s.type),
+        ln_2_(context, family.norm, c.hidden, s.type),
         c_fc_(context, c.hidden, c.ffn, true, s.type, Linear::Layout::InOut),
         mlp_c_proj_(context, c.ffn, c.hidden, true, s.type, Linear::Layout::InOut) {}
 
@@ -44,7 +44,7 @@ class Gpt2Layer final : public DecoderLayer {
 
  private:
   Attended attention(const Tensor& hidden, const LayerInputs& inputs) const {
-    const auto parts = split3(c_attn_(hidden), 2);
+    const auto parts = split<3>(c_attn_(hidden), 2);
     const Tensor query = split_heads(parts[0], head_dim_);
     Tensor key = split_heads(parts[1], head_dim_);
     Tensor value = split_heads(parts[2], head_dim_);
@@ -73,11 +73,17 @@ class Gpt2Layer final : public DecoderLayer {
   Linear c_fc_, mlp_c_proj_;
 };
 
+constexpr const char* kProjections[] = {"c_attn", "c_proj", "c_fc"};
+constexpr const char* kLoraTargets[] = {"c_attn"};
+
 }  // namespace
 
-std::unique_ptr<DecoderLayer> make_gpt2_layer(Context& context, const ModelConfig& config,
-                                              const ModelSettings& settings) {
-  return std::make_unique<Gpt2Layer>(context, config, settings);
-}
+const Family kGpt2 = {
+    .model_type = "gpt2",
+    .norm = Norm::Kind::LayerNorm,
+    .make_layer = make_layer<Gpt2Layer>,
+    .projections = kProjections,
+    .lora_targets = kLoraTargets,
+};
 
 }  // namespace vramfit::pytorch

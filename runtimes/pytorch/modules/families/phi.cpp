@@ -1,4 +1,4 @@
-#include "runtimes/pytorch/modules/decoder.h"
+#include "runtimes/pytorch/modules/families/rows.h"
 #include "runtimes/pytorch/ops/elementwise.h"
 #include "runtimes/pytorch/ops/view.h"
 
@@ -8,7 +8,7 @@ namespace {
 /// transformers/models/phi/modeling_phi.py, 5.17: attention and MLP beside each other, one norm.
 class PhiLayer final : public DecoderLayer {
  public:
-  PhiLayer(Context& context, const ModelConfig& c, const ModelSettings& s)
+  PhiLayer(Context& context, const Family& family, const ModelConfig& c, const ModelSettings& s)
       : head_dim_(c.head_dim),
         residual_dropout_(c.dropout.residual),
         training_(s.training),
@@ -18,13 +18,13 @@ class PhiLayer final : public DecoderLayer {
         k_proj_(context, c.hidden, c.kv_width(), true, s.type),
         v_proj_(context, c.hidden, c.kv_width(), true, s.type),
         dense_(context, c.q_width(), c.hidden, true, s.type) {
-    if (c.qk_norm) {
+    if (c.qk_norm != QkNorm::None) {
       q_layernorm_.emplace(context, Norm::Kind::LayerNorm, c.head_dim, s.type);
       k_layernorm_.emplace(context, Norm::Kind::LayerNorm, c.head_dim, s.type);
     }
     fc1_ = Linear(context, c.hidden, c.ffn, true, s.type);
     fc2_ = Linear(context, c.ffn, c.hidden, true, s.type);
-    input_layernorm_ = Norm(context, norm_kind(c), c.hidden, s.type);
+    input_layernorm_ = Norm(context, family.norm, c.hidden, s.type);
   }
 
   Tensor forward(const Tensor& residual, const LayerInputs& inputs) const override {
@@ -98,11 +98,17 @@ class PhiLayer final : public DecoderLayer {
   Norm input_layernorm_;
 };
 
+constexpr const char* kProjections[] = {"q_proj", "k_proj", "v_proj", "dense", "fc1", "fc2"};
+constexpr const char* kLoraTargets[] = {"q_proj", "v_proj", "fc1", "fc2"};
+
 }  // namespace
 
-std::unique_ptr<DecoderLayer> make_phi_layer(Context& context, const ModelConfig& config,
-                                             const ModelSettings& settings) {
-  return std::make_unique<PhiLayer>(context, config, settings);
-}
+const Family kPhi = {
+    .model_type = "phi",
+    .norm = Norm::Kind::LayerNorm,
+    .make_layer = make_layer<PhiLayer>,
+    .projections = kProjections,
+    .lora_targets = kLoraTargets,
+};
 
 }  // namespace vramfit::pytorch

@@ -1,4 +1,4 @@
-#include "runtimes/pytorch/modules/decoder.h"
+#include "runtimes/pytorch/modules/families/rows.h"
 #include "runtimes/pytorch/ops/elementwise.h"
 #include "runtimes/pytorch/ops/view.h"
 
@@ -8,15 +8,15 @@ namespace {
 /// transformers/models/gpt_neox/modeling_gpt_neox.py, 5.17.
 class GptNeoxLayer final : public DecoderLayer {
  public:
-  GptNeoxLayer(Context& context, const ModelConfig& c, const ModelSettings& s)
+  GptNeoxLayer(Context& context, const Family& family, const ModelConfig& c, const ModelSettings& s)
       : head_dim_(c.head_dim),
         hidden_dropout_(c.dropout.residual),
         training_(s.training),
         parallel_(c.residual == Residual::Parallel),
         activation_(activation_of(c)),
         attention_(attention_settings(c, s)),
-        input_layernorm_(context, norm_kind(c), c.hidden, s.type),
-        post_attention_layernorm_(context, norm_kind(c), c.hidden, s.type),
+        input_layernorm_(context, family.norm, c.hidden, s.type),
+        post_attention_layernorm_(context, family.norm, c.hidden, s.type),
         query_key_value_(context, c.hidden, 3 * c.hidden, c.qkv_bias, s.type),
         dense_(context, c.hidden, c.hidden, c.out_bias, s.type),
         dense_h_to_4h_(context, c.hidden, c.ffn, c.mlp_bias, s.type),
@@ -62,7 +62,7 @@ class GptNeoxLayer final : public DecoderLayer {
   Attended self_attention(const Tensor& hidden, const LayerInputs& inputs) const {
     // A head's q, k and v lie beside each other.
     const Tensor qkv = split_heads(query_key_value_(hidden), 3 * head_dim_);
-    auto parts = split3(qkv, 3);
+    auto parts = split<3>(qkv, 3);
     Tensor query = std::move(parts[0]);
     Tensor key = std::move(parts[1]);
     Tensor value = std::move(parts[2]);
@@ -105,11 +105,18 @@ class GptNeoxLayer final : public DecoderLayer {
   Linear dense_h_to_4h_, dense_4h_to_h_;
 };
 
+constexpr const char* kProjections[] = {"query_key_value", "dense", "dense_h_to_4h",
+                                        "dense_4h_to_h"};
+constexpr const char* kLoraTargets[] = {"query_key_value"};
+
 }  // namespace
 
-std::unique_ptr<DecoderLayer> make_gpt_neox_layer(Context& context, const ModelConfig& config,
-                                                  const ModelSettings& settings) {
-  return std::make_unique<GptNeoxLayer>(context, config, settings);
-}
+const Family kGptNeox = {
+    .model_type = "gpt_neox",
+    .norm = Norm::Kind::LayerNorm,
+    .make_layer = make_layer<GptNeoxLayer>,
+    .projections = kProjections,
+    .lora_targets = kLoraTargets,
+};
 
 }  // namespace vramfit::pytorch

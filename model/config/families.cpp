@@ -1,0 +1,61 @@
+#include "model/config/families.h"
+
+#include <algorithm>
+
+#include "model/config/readers.h"
+#include "model/errors.h"
+
+namespace vramfit {
+namespace {
+
+// A row each.
+// clang-format off
+constexpr FamilyReader kFamilies[] = {
+    {"llama", read_llama, true},
+    {"mistral", read_mistral, true},
+    {"qwen2", read_qwen2, true},
+    {"gpt2", read_gpt2, true},
+    {"gemma", read_gemma, false},
+    {"phi", read_phi, false},
+    {"gpt_neox", read_gpt_neox, false},
+    {"qwen3", read_qwen3, true},
+    {"olmo2", read_olmo2, false},
+    {"phi3", read_phi3, false},
+    {"granite", read_granite, false},
+    {"gemma2", read_gemma2, false},
+    {"gemma3_text", read_gemma3, false},
+};
+// clang-format on
+
+template <typename Chosen>
+std::string list_of(const Chosen& chosen) {
+  std::string list;
+  for (const FamilyReader& family : kFamilies) {
+    if (chosen(family)) list.append(list.empty() ? "" : ", ").append(family.model_type);
+  }
+  return list;
+}
+
+}  // namespace
+
+std::span<const FamilyReader> families() { return kFamilies; }
+
+std::string family_list() {
+  return list_of([](const FamilyReader&) { return true; });
+}
+
+bool runs_on_vramfit(const ModelConfig& config) {
+  return std::any_of(std::begin(kFamilies), std::end(kFamilies), [&](const FamilyReader& family) {
+    return family.runs_on_vramfit && config.family == family.model_type;
+  });
+}
+
+void require_own_family(const ModelConfig& config) {
+  if (runs_on_vramfit(config)) return;
+  const auto runs = [](const FamilyReader& family) { return family.runs_on_vramfit; };
+  throw BadInput("model: " + config.name + " is of the family " + config.family +
+                 ", which vramfit's own step program does not run; a model of " + list_of(runs) +
+                 ", or PyTorch's runtime: fit --runtime pytorch");
+}
+
+}  // namespace vramfit

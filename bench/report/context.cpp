@@ -1,6 +1,6 @@
 #include "bench/report/context.h"
 
-#include "bench/report/commit.h"
+#include "estimator/version.h"
 
 namespace vramfit::bench {
 namespace {

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 
+#include "estimator/version.h"
 #include "model/errors.h"
 
 namespace vramfit::fit {
@@ -66,8 +67,9 @@ void add_pytorch_options(CLI::App& app, Options& options) {
       ->group(group);
   app.add_option("--lora", options.lora, "With --train: adapters of this rank (PEFT)")
       ->group(group);
-  app.add_option("--lora-targets", options.lora_targets,
-                 "With --lora: names of projections, as q_proj,v_proj, or\nall-linear (default: PEFT's)")
+  app.add_option(
+         "--lora-targets", options.lora_targets,
+         "With --lora: names of projections, as q_proj,v_proj, or\nall-linear (default: PEFT's)")
       ->group(group);
   app.add_flag("--padded", options.padded,
                "Inference: a prompt holds padding, as those of a batch do unless it is 1")
@@ -99,6 +101,7 @@ std::optional<Options> parse_options(int argc, const char* const* argv) {
   CLI::App app(kDescription, "fit");
   app.footer(kFooter);
   app.get_formatter()->column_width(24);
+  app.set_version_flag("--version", kVersionLine, "Version and commit");
   add_model_options(app, options);
   add_run_options(app, options);
   add_pytorch_options(app, options);
@@ -108,6 +111,9 @@ std::optional<Options> parse_options(int argc, const char* const* argv) {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
     std::cout << app.help();
+    return std::nullopt;
+  } catch (const CLI::CallForVersion& version) {
+    std::cout << version.what() << "\n";
     return std::nullopt;
   } catch (const CLI::ParseError& error) {
     throw BadInput(std::string(error.what()) + "; fit --help says what is valid");

@@ -38,7 +38,8 @@ struct Options {
   bool list = false;
 };
 
-/// Nothing where the command line asked for help, which has been printed then. Throws BadInput.
+/// Nothing where the command line asked for help or the version, which has been printed then.
+/// Throws BadInput.
 std::optional<Options> parse_options(int argc, const char* const* argv);
 
 }  // namespace vramfit::fit

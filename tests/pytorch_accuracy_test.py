@@ -1,7 +1,7 @@
 """`fit --runtime pytorch` against every measured case of data/reference."""
 
 import pytest
-from built import ROOT, fit
+from built import ROOT, program
 from vramfit_plots.accuracy import tables
 from vramfit_plots.accuracy.bounds import BOUNDS
 from vramfit_plots.accuracy.comparison import Accuracy, compare
@@ -11,7 +11,7 @@ from vramfit_plots.tables.table import markdown_fragment
 
 @pytest.fixture(scope="module")
 def comparison() -> Accuracy:
-    return compare(fit(), data_dir())
+    return compare(program("fit"), data_dir())
 
 
 @pytest.mark.parametrize("bound", BOUNDS, ids=lambda bound: f"{bound.figure}: {bound.text}")

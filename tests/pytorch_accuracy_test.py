@@ -25,9 +25,9 @@ def test_predictions_are_within_what_is_asked(comparison, bound):
 
 
 @pytest.mark.parametrize("key", ["accuracy", "accuracy_formulas"])
-def test_the_readme_shows_these_figures(comparison, key):
+def test_the_docs_show_these_figures(comparison, key):
     table = next(table for table in tables.build(comparison) if table.key == key)
-    shown = (ROOT / "README.md").read_text()
+    shown = (ROOT / "docs" / "accuracy.md").read_text()
     rows = [line for line in markdown_fragment(table).splitlines() if line.startswith("|")]
     for row in rows:
         assert row in shown, f"take it from build/accuracy/{key}.md"

@@ -52,6 +52,7 @@ struct Plan {
   Filter filter;
   Selection selection;
   std::vector<std::string> overhead;
+  std::vector<FixedRow> article;
   std::vector<LatencyBenchmark> latency;
 
   std::vector<std::string> names() const {
@@ -59,6 +60,7 @@ struct Plan {
     for (const Case& c : selection.cases) {
       for (const std::string& name : rows_of(c)) names.push_back(name);
     }
+    for (const FixedRow& row : article) names.push_back(row.name);
     for (const LatencyBenchmark& row : latency) names.push_back(row.name);
     return names;
   }
@@ -74,11 +76,14 @@ struct Plan {
 
 Plan make_plan(const Options& options, Target& target, Models& models) {
   const Filter filter(options.google.filter);
-  Plan plan{filter, select_rows(options, filter, target, models), {}, {}};
+  Plan plan{filter, select_rows(options, filter, target, models), {}, {}, {}};
   if (target.is_gpu()) {
     for (const std::string& name : OverheadRows::names()) {
       if (filter.selects(name)) plan.overhead.push_back(name);
     }
+  }
+  for (const FixedRow& row : article_rows()) {
+    if (filter.selects(row.name)) plan.article.push_back(row);
   }
   for (const LatencyBenchmark& latency : latency_benchmarks()) {
     if (filter.selects(latency.name)) plan.latency.push_back(latency);
@@ -158,6 +163,9 @@ int run_plan(const Options& options, const Target& target, const Plan& plan) {
   }
   for (const Case& c : plan.selection.cases) {
     add_case(registry, runner, options, plan.rows_of(c), c);
+  }
+  for (const FixedRow& row : plan.article) {
+    registry.add(row.name, [&row] { return Result{row.counters, "the article's code", 0, ""}; });
   }
   for (const LatencyBenchmark& latency : plan.latency) {
     registry.add(latency, !options.google.min_time);

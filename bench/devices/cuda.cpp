@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include <cstdlib>
 #include <filesystem>
 
@@ -5,6 +7,7 @@
 #include "bench/devices/real_device.h"
 #include "estimator/budget.h"
 #include "estimator/data_path.h"
+#include "estimator/machine/nvml.h"
 #include "estimator/models.h"
 #include "estimator/profile.h"
 #include "kernels/cuda/device/cuda_device.h"
@@ -36,26 +39,50 @@ std::string module_loading() {
 }
 
 /// The overhead that was measured on such a GPU with such a driver, where that was kept.
-std::optional<Overhead> measured_overhead(const GpuInfo& gpu) {
+std::optional<Overhead> measured_overhead(const GpuInfo& gpu, const std::string& driver) {
   const auto path =
-      data_file("gpus.json").parent_path() / "gpus" / profile_name(gpu.name, gpu.driver, gpu.cuda);
+      data_file("gpus.json").parent_path() / "gpus" / profile_name(gpu.name, driver, gpu.cuda);
   if (!std::filesystem::exists(path)) return std::nullopt;
   return read_profile(path).overhead;
 }
 
-Card card_of_gpu(const GpuInfo& gpu) {
-  const auto memory = card_memory();
-  if (!memory) {
-    throw BadInput("device: NVML does not say how much memory " + gpu.name +
-                   " has; a driver with libnvidia-ml.so.1");
+/// What its driver says of a GPU that CUDA found.
+class Driver {
+ public:
+  explicit Driver(const GpuInfo& gpu) : nvml_(Nvml::load()) {
+    if (nvml_) gpu_ = nvml_->gpu_at(gpu.pci_bus_id);
+    if (!gpu_) {
+      throw BadInput("device: NVML does not say how much memory " + gpu.name +
+                     " has; a driver with libnvidia-ml.so.1");
+    }
   }
-  const Budget budget = budget_of_gpu(gpu.name, gpu.arch, memory->total);
+
+  std::string version() const { return nvml_->driver_version(); }
+  std::uint64_t vram() const { return gpu_->vram; }
+
+  /// Asked before this process has a context, all of them are others even where a container hides
+  /// which process this is.
+  std::vector<GpuProcess> other_processes() const {
+    std::vector<GpuProcess> processes = nvml_->processes(*gpu_);
+    std::erase_if(processes, [own = static_cast<std::uint32_t>(getpid())](const GpuProcess& p) {
+      return p.pid == own;
+    });
+    return processes;
+  }
+
+ private:
+  std::optional<Nvml> nvml_;
+  std::optional<MachineGpu> gpu_;
+};
+
+Card card_of_gpu(const GpuInfo& gpu, const Driver& driver) {
+  const Budget budget = budget_of_gpu(gpu.name, gpu.arch, driver.vram());
   Card card;
   card.name = budget.gpu.empty() ? gpu.name : budget.gpu;
   card.title = gpu.name;
   card.arch = gpu.arch;
-  card.vram = memory->total;
-  card.overhead = measured_overhead(gpu).value_or(budget.overhead);
+  card.vram = driver.vram();
+  card.overhead = measured_overhead(gpu, driver.version()).value_or(budget.overhead);
   card.overhead_assumed = card.overhead.source.rfind("assumed", 0) == 0;
   return card;
 }
@@ -73,7 +100,7 @@ ModelConfig one_layer() {
 class Cuda final : public RealDevice {
  public:
   explicit Cuda(const MeasuringOptions& measuring)
-      : RealDevice(measuring), gpu_(gpu_info()), card_(card_of_gpu(gpu_)) {}
+      : RealDevice(measuring), gpu_(gpu_info()), driver_(gpu_), card_(card_of_gpu(gpu_, driver_)) {}
 
   std::string name() const override { return "cuda:0 " + gpu_.name; }
   std::string flag() const override { return "cuda"; }
@@ -92,7 +119,7 @@ class Cuda final : public RealDevice {
 
   std::map<std::string, std::string> facts() const override {
     return {{"gpu", gpu_.name},
-            {"driver", gpu_.driver},
+            {"driver", driver_.version()},
             {"cuda", gpu_.cuda},
             {"cublas", gpu_.cublas},
             {"cudnn", gpu_.cudnn},
@@ -102,7 +129,7 @@ class Cuda final : public RealDevice {
 
   std::string neighbours() const override {
     std::string text;
-    for (const GpuProcess& process : other_processes()) {
+    for (const GpuProcess& process : driver_.other_processes()) {
       text += (text.empty() ? "" : ", ") + ("process " + std::to_string(process.pid)) + " with " +
               std::to_string(process.bytes >> 20) + " MiB";
     }
@@ -167,6 +194,7 @@ class Cuda final : public RealDevice {
   }
 
   GpuInfo gpu_;
+  Driver driver_;
   Card card_;
 };
 

@@ -8,6 +8,7 @@ namespace vramfit::bench {
 Result run_inference(const Case& c, const RunApart&) {
   const GenerationOptions options = generation_options(c);
   Result result = run_memory_row(c, options);
+  count_article_formula(result.counters, c);
   count_speed(result.counters, c, options);
   return result;
 }

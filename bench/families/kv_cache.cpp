@@ -7,6 +7,7 @@ namespace vramfit::bench {
 Result run_kv_cache(const Case& c, const RunApart&) {
   const GenerationOptions options = generation_options(c);
   Result result = run_memory_row(c, options);
+  count_article_formula(result.counters, c);
   const auto places = static_cast<double>(options.batch * options.positions());
   for (const char* prefix : {"pred", "mem"}) {
     const auto& values = result.counters.values();

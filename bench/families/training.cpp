@@ -9,6 +9,7 @@ namespace vramfit::bench {
 Result run_training(const Case& c, const RunApart&) {
   const TrainingOptions options = training_options(c);
   Result result = run_memory_row(c, options);
+  count_article_formula(result.counters, c);
   count_speed(result.counters, c, options);
   return result;
 }

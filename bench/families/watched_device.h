@@ -4,12 +4,12 @@
 #include <utility>
 
 #include "model/ops/cost.h"
-#include "model/ops/device.h"
+#include "model/ops/each_op.h"
 
 namespace vramfit::bench {
 
 /// Another device, and someone who is told of each op once it was given to it.
-class WatchedDevice final : public Device {
+class WatchedDevice final : public EachOp<WatchedDevice> {
  public:
   using Watch = std::function<void(const OpCost&)>;
 
@@ -25,34 +25,13 @@ class WatchedDevice final : public Device {
   }
   void synchronize() override { device_.synchronize(); }
 
-  void run(const FillNormal& op) override { pass_on(op); }
-  void run(const FillTokens& op) override { pass_on(op); }
-  void run(const EmbeddingForward& op) override { pass_on(op); }
-  void run(const EmbeddingBackward& op) override { pass_on(op); }
-  void run(const NormForward& op) override { pass_on(op); }
-  void run(const NormBackward& op) override { pass_on(op); }
-  void run(const RotaryEmbedding& op) override { pass_on(op); }
-  void run(const LinearForward& op) override { pass_on(op); }
-  void run(const LinearBackwardInput& op) override { pass_on(op); }
-  void run(const LinearBackwardWeight& op) override { pass_on(op); }
-  void run(const MlpUpForward& op) override { pass_on(op); }
-  void run(const MlpDownBackward& op) override { pass_on(op); }
-  void run(const AttentionForward& op) override { pass_on(op); }
-  void run(const AttentionBackward& op) override { pass_on(op); }
-  void run(const KvCacheAppend& op) override { pass_on(op); }
-  void run(const AttentionDecode& op) override { pass_on(op); }
-  void run(const HeadLoss& op) override { pass_on(op); }
-  void run(const LastToken& op) override { pass_on(op); }
-  void run(const Argmax& op) override { pass_on(op); }
-  void run(const OptimizerStep& op) override { pass_on(op); }
-
- private:
   template <typename Op>
-  void pass_on(const Op& op) {
+  void each(const Op& op) {
     device_.run(op);
     if (watch_) watch_(cost(op));
   }
 
+ private:
   Device& device_;
   Watch watch_;
 };

@@ -6,6 +6,7 @@
 
 #include "bench/rows/article.h"
 #include "model/transformer/parameters.h"
+#include "runtimes/article/formulas.h"
 
 namespace vramfit::bench {
 namespace {
@@ -74,6 +75,17 @@ void count_card(Counters& counters, const Case& c, std::uint64_t reserved) {
 
 void count_article(Counters& counters, const Row& row) {
   for (const auto& [counter, value] : article_figures(row.name())) counters.set(counter, value);
+}
+
+void count_article_formula(Counters& counters, const Case& c) {
+  const std::string& precision = c.row[Axis::Precision];
+  if (precision == name(DType::Fp64)) return;  // which the article does not know
+  const std::string& optimizer = c.row[Axis::Optimizer];
+  article::Question question =
+      article::question_about(*c.config, precision, c.size(Axis::Batch), c.size(Axis::Seq));
+  question.training = !optimizer.empty();
+  question.optimizer = article::optimizer_for(optimizer);
+  counters.set("article_formula", article::will_it_fit(question).total());
 }
 
 }  // namespace vramfit::bench

@@ -41,4 +41,7 @@ void count_card(Counters& counters, const Case& row, std::uint64_t reserved);
 /// article_*, where the article states figures for this row.
 void count_article(Counters& counters, const Row& row);
 
+/// article_formula: the article's will_it_fit for this row, with the model's true shape.
+void count_article_formula(Counters& counters, const Case& row);
+
 }  // namespace vramfit::bench

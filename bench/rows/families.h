@@ -41,6 +41,14 @@ const std::vector<Family>& families();
 /// Null where there is none of that name.
 const Family* find_family(const std::string& name);
 
+/// A row that needs no run: what it says is known, and costs nothing to say.
+struct FixedRow {
+  std::string name;
+  Counters counters;
+};
+
+std::vector<FixedRow> article_rows();
+
 /// A benchmark that is no row: of the estimator itself, how long an answer takes.
 struct LatencyBenchmark {
   std::string name;

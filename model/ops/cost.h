@@ -3,11 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "model/ops/attention_ops.h"
-#include "model/ops/elementary_ops.h"
-#include "model/ops/head_ops.h"
-#include "model/ops/linear_ops.h"
-#include "model/ops/optimizer_ops.h"
+#include "model/ops/ops.h"
 
 namespace vramfit {
 
@@ -25,25 +21,8 @@ struct OpCost {
   std::string label() const;
 };
 
-OpCost cost(const FillNormal& op);
-OpCost cost(const FillTokens& op);
-OpCost cost(const EmbeddingForward& op);
-OpCost cost(const EmbeddingBackward& op);
-OpCost cost(const NormForward& op);
-OpCost cost(const NormBackward& op);
-OpCost cost(const RotaryEmbedding& op);
-OpCost cost(const LinearForward& op);
-OpCost cost(const LinearBackwardInput& op);
-OpCost cost(const LinearBackwardWeight& op);
-OpCost cost(const MlpUpForward& op);
-OpCost cost(const MlpDownBackward& op);
-OpCost cost(const AttentionForward& op);
-OpCost cost(const AttentionBackward& op);
-OpCost cost(const KvCacheAppend& op);
-OpCost cost(const AttentionDecode& op);
-OpCost cost(const HeadLoss& op);
-OpCost cost(const LastToken& op);
-OpCost cost(const Argmax& op);
-OpCost cost(const OptimizerStep& op);
+#define VRAMFIT_COST(Op) OpCost cost(const Op& op);
+VRAMFIT_OPS(VRAMFIT_COST)
+#undef VRAMFIT_COST
 
 }  // namespace vramfit

@@ -3,11 +3,7 @@
 #include <cstdint>
 
 #include "model/ops/arch.h"
-#include "model/ops/attention_ops.h"
-#include "model/ops/elementary_ops.h"
-#include "model/ops/head_ops.h"
-#include "model/ops/linear_ops.h"
-#include "model/ops/optimizer_ops.h"
+#include "model/ops/ops.h"
 
 namespace vramfit {
 
@@ -27,26 +23,12 @@ class Device {
   virtual void download(void* to, const Tensor& from, std::uint64_t bytes) = 0;
   virtual void synchronize() = 0;
 
-  virtual void run(const FillNormal&) = 0;
-  virtual void run(const FillTokens&) = 0;
-  virtual void run(const EmbeddingForward&) = 0;
-  virtual void run(const EmbeddingBackward&) = 0;
-  virtual void run(const NormForward&) = 0;
-  virtual void run(const NormBackward&) = 0;
-  virtual void run(const RotaryEmbedding&) = 0;
-  virtual void run(const LinearForward&) = 0;
-  virtual void run(const LinearBackwardInput&) = 0;
-  virtual void run(const LinearBackwardWeight&) = 0;
-  virtual void run(const MlpUpForward&) = 0;
-  virtual void run(const MlpDownBackward&) = 0;
-  virtual void run(const AttentionForward&) = 0;
-  virtual void run(const AttentionBackward&) = 0;
-  virtual void run(const KvCacheAppend&) = 0;
-  virtual void run(const AttentionDecode&) = 0;
-  virtual void run(const HeadLoss&) = 0;
-  virtual void run(const LastToken&) = 0;
-  virtual void run(const Argmax&) = 0;
-  virtual void run(const OptimizerStep&) = 0;
+#define VRAMFIT_RUN(Op) virtual void run(const Op&) = 0;
+  VRAMFIT_OPS(VRAMFIT_RUN)
+#undef VRAMFIT_RUN
 };
+
+/// For devices that have a way of their own for each op.
+#define VRAMFIT_OVERRIDE_RUN(Op) void run(const Op&) override;
 
 }  // namespace vramfit

@@ -9,7 +9,8 @@ namespace vramfit {
 /// Keys and values of every position so far, for each layer. Allocated whole, for `positions`.
 class KvCache {
  public:
-  KvCache(Runtime& runtime, const ModelConfig& config, std::int64_t batch, std::int64_t positions);
+  KvCache(OpContext& context, const ModelConfig& config, std::int64_t batch,
+          std::int64_t positions);
 
   Tensor& keys(int layer) { return keys_[static_cast<std::size_t>(layer)]; }
   Tensor& values(int layer) { return values_[static_cast<std::size_t>(layer)]; }

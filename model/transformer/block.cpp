@@ -38,16 +38,16 @@ Tensor attention_half(Model& model, int layer, const Sequence& sequence, Tensor 
 
 /// m + down(act(up(norm2 m))); m: (N, h). The part of the block that sees one token at a time.
 Tensor mlp_half(Model& model, int layer, Tensor middle, BlockKept* keep) {
-  Runtime& rt = model.runtime;
+  OpContext& context = model.context;
   const ModelConfig& config = model.config;
   Tensor normed =
       normalize(model, norm2_of(layer), {"norm2", layer}, middle, keep ? &keep->norm2 : nullptr);
   const std::int64_t tokens = middle.shape()[0];
-  Tensor pre = rt.activation({"pre", layer}, {tokens, config.up_width()});
-  Tensor act = rt.activation({"act", layer}, {tokens, config.ffn});
-  rt.device.run(MlpUpForward{config.activation, normed, model.weights.value(Role::UpWeight, layer),
-                             model.weights.optional_value(Role::UpBias, layer), pre, act,
-                             rt.gemm_workspace});
+  Tensor pre = context.activation({"pre", layer}, {tokens, config.up_width()});
+  Tensor act = context.activation({"act", layer}, {tokens, config.ffn});
+  context.device.run(MlpUpForward{
+      config.activation, normed, model.weights.value(Role::UpWeight, layer),
+      model.weights.optional_value(Role::UpBias, layer), pre, act, context.gemm_workspace});
   normed.release();
   if (keep == nullptr) pre.release();
   Tensor next = project(model, down_of(layer), {"x", layer + 1}, act, &middle);
@@ -59,13 +59,13 @@ Tensor mlp_half(Model& model, int layer, Tensor middle, BlockKept* keep) {
 }
 
 void mlp_half_backward(Model& model, int layer, BlockKept& kept, Tensor& dx) {
-  Runtime& rt = model.runtime;
+  OpContext& context = model.context;
   const ModelConfig& config = model.config;
   {
-    Tensor act = rt.activation({"act", layer}, {dx.shape()[0], config.ffn});
-    rt.device.run(MlpDownBackward{config.activation, dx,
-                                  model.weights.value(Role::DownWeight, layer), kept.pre, act,
-                                  rt.gemm_workspace});
+    Tensor act = context.activation({"act", layer}, {dx.shape()[0], config.ffn});
+    context.device.run(MlpDownBackward{config.activation, dx,
+                                       model.weights.value(Role::DownWeight, layer), kept.pre, act,
+                                       context.gemm_workspace});
     project_backward_weight(model, down_of(layer), act, dx);
   }
   const Tensor dpre = std::move(kept.pre);

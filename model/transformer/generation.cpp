@@ -21,17 +21,17 @@ Generator::Generator(Device& device, Ledger& ledger, const ModelConfig& config,
                      const GenerationOptions& options)
     : options_((validate(config, options), options)),
       loading_(std::in_place, ledger, Stage::Loaded, 0),
-      runtime_(device, ledger, options.precision),
-      model_(runtime_, config),
+      context_(device, ledger, options.precision),
+      model_(context_, config),
       prompt_(ledger, "prompt", Category::Inputs, DType::Int32, {options.batch, options.seq}),
       next_(ledger, "next_tokens", Category::Inputs, DType::Int32, {options.batch, 1}) {
   loading_.reset();
 }
 
 void Generator::prefill(const PromptLoader& load) {
-  load(runtime_.device, prompt_);
-  const StageScope stage(runtime_.ledger, Stage::Prefill, 1);
-  cache_.emplace(runtime_, model_.config, options_.batch, options_.positions());
+  load(context_.device, prompt_);
+  const StageScope stage(context_.ledger, Stage::Prefill, 1);
+  cache_.emplace(context_, model_.config, options_.batch, options_.positions());
   run(prompt_, options_.seq);
 }
 
@@ -39,7 +39,7 @@ void Generator::decode() {
   if (!cache_ || cache_->length >= options_.positions()) {
     throw std::logic_error("decode: the cache has no room for another token");
   }
-  const StageScope stage(runtime_.ledger, Stage::Decode, 1);
+  const StageScope stage(context_.ledger, Stage::Decode, 1);
   run(next_, 1);
 }
 
@@ -57,7 +57,7 @@ void Generator::run(const Tensor& tokens, std::int64_t seq) {
     x = block_forward(model_, layer, sequence, std::move(x), nullptr);
   }
   const Tensor logits = last_logits(model_, std::move(x), options_.batch, seq);
-  runtime_.device.run(Argmax{logits, model_.config.vocab, next_});
+  context_.device.run(Argmax{logits, model_.config.vocab, next_});
   cache_->length += seq;
 }
 

@@ -48,7 +48,7 @@ class Generator {
 
   GenerationOptions options_;
   std::optional<StageScope> loading_;  ///< spans the members' construction below
-  Runtime runtime_;
+  OpContext context_;
   Model model_;
   Tensor prompt_;  ///< (B, T)
   Tensor next_;    ///< (B, 1)

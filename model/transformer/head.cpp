@@ -6,30 +6,33 @@ namespace vramfit {
 
 void head_loss(Model& model, Tensor& hidden, const Tensor& targets, float loss_weight,
                const Tensor* scaler, Tensor& loss) {
-  Runtime& rt = model.runtime;
+  OpContext& context = model.context;
   const Role role = model.weights.head_role();
   const Tensor& weight = model.weights.value(role);
   const std::int64_t tokens = hidden.shape()[0];
-  const std::int64_t chunk = head_chunk_tokens(tokens, weight.stored()[0], rt.dtype);
-  const GradientTarget dweight = model.weights.gradient(rt, role);
-  Tensor logits =
-      Tensor(rt.ledger, "logits", Category::Workspace, rt.dtype, {chunk, weight.stored()[0]});
+  const std::int64_t chunk = head_chunk_tokens(tokens, weight.stored()[0], context.dtype);
+  const GradientTarget dweight = model.weights.gradient(context, role);
+  Tensor logits = Tensor(context.ledger, "logits", Category::Workspace, context.dtype,
+                         {chunk, weight.stored()[0]});
   Tensor sum;
-  if (is_16_bit(rt.dtype) && chunk < tokens) sum = rt.scratch("head_gradient", weight.stored());
-  rt.device.run(HeadLoss{hidden, weight, targets, chunk, loss_weight, scaler, loss, dweight.tensor,
-                         dweight.accumulate, logits, sum ? &sum : nullptr, rt.gemm_workspace});
+  if (is_16_bit(context.dtype) && chunk < tokens)
+    sum = context.scratch("head_gradient", weight.stored());
+  context.device.run(HeadLoss{hidden, weight, targets, chunk, loss_weight, scaler, loss,
+                              dweight.tensor, dweight.accumulate, logits, sum ? &sum : nullptr,
+                              context.gemm_workspace});
 }
 
 Tensor last_logits(Model& model, Tensor x, std::int64_t batch, std::int64_t seq) {
-  Runtime& rt = model.runtime;
-  Tensor last = rt.activation("last_token", {batch, model.config.hidden});
-  rt.device.run(LastToken{x, seq, last});
+  OpContext& context = model.context;
+  Tensor last = context.activation("last_token", {batch, model.config.hidden});
+  context.device.run(LastToken{x, seq, last});
   x.release();
   const Tensor normed = normalize(model, final_norm(), "final_norm", last, nullptr);
   last.release();
   const Tensor& weight = model.weights.value(model.weights.head_role());
-  Tensor logits = rt.activation("logits", {batch, weight.stored()[0]});
-  rt.device.run(LinearForward{normed, weight, nullptr, nullptr, logits, rt.gemm_workspace});
+  Tensor logits = context.activation("logits", {batch, weight.stored()[0]});
+  context.device.run(
+      LinearForward{normed, weight, nullptr, nullptr, logits, context.gemm_workspace});
   return logits;
 }
 

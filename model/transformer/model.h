@@ -6,12 +6,12 @@ namespace vramfit {
 
 /// A transformer on a device.
 struct Model {
-  Model(Runtime& runtime_, const ModelConfig& config_)
-      : runtime(runtime_), config(config_), weights(runtime_, config_) {
+  Model(OpContext& context_, const ModelConfig& config_)
+      : context(context_), config(config_), weights(context_, config_) {
     if (config.rope) frequencies = rope_frequencies(*config.rope, config.head_dim);
   }
 
-  Runtime& runtime;
+  OpContext& context;
   const ModelConfig config;
   Weights weights;
   RopeFrequencies frequencies;

@@ -4,39 +4,39 @@ namespace vramfit {
 
 Tensor normalize(Model& model, const Norm& norm, const Name& name, const Tensor& x,
                  NormStatistics* keep) {
-  Runtime& rt = model.runtime;
+  OpContext& context = model.context;
   const ModelConfig& config = model.config;
-  Tensor y = rt.activation(name, x.shape());
+  Tensor y = context.activation(name, x.shape());
   const bool has_mean = config.norm == NormKind::LayerNorm;
   if (keep != nullptr) {
-    keep->rstd = rt.statistics({"rstd", norm.layer}, {x.shape()[0]});
-    if (has_mean) keep->mean = rt.statistics({"mean", norm.layer}, {x.shape()[0]});
+    keep->rstd = context.statistics({"rstd", norm.layer}, {x.shape()[0]});
+    if (has_mean) keep->mean = context.statistics({"mean", norm.layer}, {x.shape()[0]});
   }
-  rt.device.run(NormForward{config.norm, config.norm_eps, x,
-                            model.weights.value(norm.weight, norm.layer),
-                            model.weights.optional_value(norm.bias, norm.layer), y,
-                            keep != nullptr ? &keep->rstd : nullptr,
-                            keep != nullptr && has_mean ? &keep->mean : nullptr});
+  context.device.run(NormForward{config.norm, config.norm_eps, x,
+                                 model.weights.value(norm.weight, norm.layer),
+                                 model.weights.optional_value(norm.bias, norm.layer), y,
+                                 keep != nullptr ? &keep->rstd : nullptr,
+                                 keep != nullptr && has_mean ? &keep->mean : nullptr});
   return y;
 }
 
 void normalize_backward(Model& model, const Norm& norm, Tensor x, NormStatistics kept, Tensor& dy,
                         Tensor& dx, bool accumulate) {
-  Runtime& rt = model.runtime;
+  OpContext& context = model.context;
   Weights& weights = model.weights;
   const NormKind kind = model.config.norm;
   const bool has_bias = kind == NormKind::LayerNorm;
-  const GradientTarget dweight = weights.gradient(rt, norm.weight, norm.layer);
+  const GradientTarget dweight = weights.gradient(context, norm.weight, norm.layer);
   Tensor* dbias = nullptr;
   bool accumulate_dbias = false;
   if (has_bias) {
-    const GradientTarget target = weights.gradient(rt, norm.bias, norm.layer);
+    const GradientTarget target = weights.gradient(context, norm.bias, norm.layer);
     dbias = &target.tensor;
     accumulate_dbias = target.accumulate;
   }
-  Tensor partials = rt.scratch({"norm_partials", norm.layer},
-                               norm_partials_shape(kind, x.shape()[0], x.shape()[1]));
-  rt.device.run(NormBackward{
+  Tensor partials = context.scratch({"norm_partials", norm.layer},
+                                    norm_partials_shape(kind, x.shape()[0], x.shape()[1]));
+  context.device.run(NormBackward{
       kind, x, kept.rstd, has_bias ? &kept.mean : nullptr, weights.value(norm.weight, norm.layer),
       weights.optional_value(norm.bias, norm.layer), dy, dx, accumulate, dweight.tensor,
       dweight.accumulate, dbias, accumulate_dbias, partials});

@@ -4,14 +4,14 @@
 
 namespace vramfit {
 
-void Optimizer::create_states(Runtime& runtime, const Weights& weights) {
+void Optimizer::create_states(OpContext& context, const Weights& weights) {
   states_.reserve(weights.all().size());
   for (const Parameter& p : weights.all()) {
     const auto state = [&](const Name& name, DType dtype) {
-      return Tensor(runtime.ledger, name, Category::OptimizerState, dtype, p.spec.shape,
+      return Tensor(context.ledger, name, Category::OptimizerState, dtype, p.spec.shape,
                     p.spec.stored);
     };
-    const DType moments = kind_.moment_dtype(runtime.dtype);
+    const DType moments = kind_.moment_dtype(context.dtype);
     State s;
     if (kind_.master) s.master = state(p.spec.name.part("master"), DType::Fp32);
     if (kind_.moments >= 1) s.momentum = state(p.spec.name.part("m"), moments);
@@ -20,8 +20,8 @@ void Optimizer::create_states(Runtime& runtime, const Weights& weights) {
   }
 }
 
-void Optimizer::step(Runtime& runtime, const Weights& weights, const Tensor* scaler, int step) {
-  if (states_.empty()) create_states(runtime, weights);
+void Optimizer::step(OpContext& context, const Weights& weights, const Tensor* scaler, int step) {
+  if (states_.empty()) create_states(context, weights);
   const auto or_null = [](const Tensor& tensor) { return tensor ? &tensor : nullptr; };
   std::vector<ParameterUpdate> updates;
   updates.reserve(weights.all().size());
@@ -31,8 +31,8 @@ void Optimizer::step(Runtime& runtime, const Weights& weights, const Tensor* sca
     updates.push_back({&p.value, &p.gradient, or_null(s.master), or_null(s.momentum),
                        or_null(s.variance), p.spec.decays});
   }
-  Tensor table = runtime.bytes("optimizer_table", optimizer_workspace_bytes(updates.size()));
-  runtime.device.run(OptimizerStep{kind_, settings_, updates, step, scaler, table});
+  Tensor table = context.bytes("optimizer_table", optimizer_workspace_bytes(updates.size()));
+  context.device.run(OptimizerStep{kind_, settings_, updates, step, scaler, table});
 }
 
 }  // namespace vramfit

@@ -13,7 +13,7 @@ class Optimizer {
       : kind_(kind), settings_(settings) {}
 
   /// Updates every parameter from its gradient. `step` counts from 1.
-  void step(Runtime& runtime, const Weights& weights, const Tensor* scaler, int step);
+  void step(OpContext& context, const Weights& weights, const Tensor* scaler, int step);
 
  private:
   struct State {
@@ -21,7 +21,7 @@ class Optimizer {
     Tensor momentum;
     Tensor variance;
   };
-  void create_states(Runtime& runtime, const Weights& weights);
+  void create_states(OpContext& context, const Weights& weights);
 
   const OptimizerKind kind_;
   const OptimizerSettings settings_;

@@ -31,15 +31,15 @@ Trainer::Trainer(Device& device, Ledger& ledger, const ModelConfig& config,
                  const TrainingOptions& options)
     : options_((validate(config, options), options)),
       loading_(std::in_place, ledger, Stage::Loaded, 0),
-      runtime_(device, ledger, options.precision),
-      model_(runtime_, config),
+      context_(device, ledger, options.precision),
+      model_(context_, config),
       optimizer_(options.optimizer, options.settings),
       tokens_(ledger, "tokens", Category::Inputs, DType::Int32, {options.batch, options.seq}),
       targets_(ledger, "targets", Category::Inputs, DType::Int32, {options.batch, options.seq}),
-      loss_(runtime_.scratch("loss", {1})),
+      loss_(context_.scratch("loss", {1})),
       kept_(static_cast<std::size_t>(config.layers)) {
   if (options.precision == DType::Fp16) {
-    scaler_ = runtime_.scratch("loss_scale", {LossScale::kValues});
+    scaler_ = context_.scratch("loss_scale", {LossScale::kValues});
     const std::array<float, LossScale::kValues> start = {LossScale::kInitial, 0.0F, 0.0F};
     device.upload(scaler_, start.data(), sizeof start);
   }
@@ -53,26 +53,26 @@ void Trainer::step(const BatchLoader& load) {
 
 void Trainer::forward_and_backward(const BatchLoader& load) {
   ++step_;
-  runtime_.device.run(FillNormal{loss_, 0.0F, 0.0F, 0});
+  context_.device.run(FillNormal{loss_, 0.0F, 0.0F, 0});
   const Sequence sequence{options_.attention, options_.batch, options_.seq};
   for (std::int64_t micro_batch = 0; micro_batch < options_.accumulate; ++micro_batch) {
-    load(runtime_.device, tokens_, targets_);
+    load(context_.device, tokens_, targets_);
     Tensor hidden;
     {
-      const StageScope stage(runtime_.ledger, Stage::Forward, step_);
+      const StageScope stage(context_.ledger, Stage::Forward, step_);
       hidden = forward(sequence);
     }
-    const StageScope stage(runtime_.ledger, Stage::Backward, step_);
+    const StageScope stage(context_.ledger, Stage::Backward, step_);
     backward(sequence, std::move(hidden));
   }
 }
 
 void Trainer::update() {
   {
-    const StageScope stage(runtime_.ledger, Stage::Optimizer, step_);
-    optimizer_.step(runtime_, model_.weights, scaler_ ? &scaler_ : nullptr, step_);
+    const StageScope stage(context_.ledger, Stage::Optimizer, step_);
+    optimizer_.step(context_, model_.weights, scaler_ ? &scaler_ : nullptr, step_);
   }
-  const StageScope stage(runtime_.ledger, Stage::ZeroGrad, step_);
+  const StageScope stage(context_.ledger, Stage::ZeroGrad, step_);
   model_.weights.free_gradients();
 }
 
@@ -90,7 +90,7 @@ void Trainer::backward(const Sequence& sequence, Tensor hidden) {
   const std::int64_t targets = checked_multiply(sequence.tokens(), options_.accumulate);
   head_loss(model_, hidden, targets_, 1.0F / static_cast<float>(targets),
             scaler_ ? &scaler_ : nullptr, loss_);
-  Tensor dx = runtime_.activation("dx", last_x_.shape());
+  Tensor dx = context_.activation("dx", last_x_.shape());
   normalize_backward(model_, final_norm(), std::move(last_x_), std::move(final_statistics_), hidden,
                      dx, false);
   hidden.release();
@@ -103,11 +103,11 @@ void Trainer::backward(const Sequence& sequence, Tensor hidden) {
 double Trainer::loss() {
   if (loss_.dtype() == DType::Fp64) {
     double value = 0;
-    runtime_.device.download(&value, loss_, sizeof value);
+    context_.device.download(&value, loss_, sizeof value);
     return value;
   }
   float value = 0;
-  runtime_.device.download(&value, loss_, sizeof value);
+  context_.device.download(&value, loss_, sizeof value);
   return static_cast<double>(value);
 }
 

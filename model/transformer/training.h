@@ -58,7 +58,7 @@ class Trainer {
 
   TrainingOptions options_;
   std::optional<StageScope> loading_;  ///< spans the members' construction below
-  Runtime runtime_;
+  OpContext context_;
   Model model_;
   Optimizer optimizer_;
   Tensor tokens_;                ///< (B, T)

@@ -6,7 +6,7 @@
 
 namespace vramfit {
 
-Weights::Weights(Runtime& runtime, const ModelConfig& config) {
+Weights::Weights(OpContext& context, const ModelConfig& config) {
   std::array<int, kRoles> none{};
   none.fill(kAbsent);
   index_.assign(static_cast<std::size_t>(config.layers) + 1, none);
@@ -18,9 +18,9 @@ Weights::Weights(Runtime& runtime, const ModelConfig& config) {
         static_cast<int>(number);
     parameters_.push_back(
         {spec,
-         {runtime.ledger, spec.name, Category::Parameters, runtime.dtype, spec.shape, spec.stored},
+         {context.ledger, spec.name, Category::Parameters, context.dtype, spec.shape, spec.stored},
          {}});
-    runtime.device.run(
+    context.device.run(
         FillNormal{parameters_.back().value, spec.start.mean, spec.start.deviation, number});
   }
 }
@@ -36,12 +36,12 @@ const Tensor* Weights::optional_value(Role role, int layer) const {
   return number == kAbsent ? nullptr : &parameters_[static_cast<std::size_t>(number)].value;
 }
 
-GradientTarget Weights::gradient(Runtime& runtime, Role role, int layer) {
+GradientTarget Weights::gradient(OpContext& context, Role role, int layer) {
   auto& parameter = const_cast<Parameter&>(at(role, layer));
   const bool there = static_cast<bool>(parameter.gradient);
   if (!there) {
-    parameter.gradient = Tensor(runtime.ledger, parameter.spec.name, Category::Gradients,
-                                runtime.dtype, parameter.spec.shape, parameter.spec.stored);
+    parameter.gradient = Tensor(context.ledger, parameter.spec.name, Category::Gradients,
+                                context.dtype, parameter.spec.shape, parameter.spec.stored);
   }
   return {parameter.gradient, there};
 }

@@ -3,7 +3,7 @@
 #include <array>
 #include <vector>
 
-#include "model/ops/runtime.h"
+#include "model/ops/op_context.h"
 #include "model/transformer/parameters.h"
 
 namespace vramfit {
@@ -24,14 +24,14 @@ struct GradientTarget {
 /// A model's parameters, allocated and initialized in the order of their specs.
 class Weights {
  public:
-  Weights(Runtime& runtime, const ModelConfig& config);
+  Weights(OpContext& context, const ModelConfig& config);
 
   const Tensor& value(Role role, int layer = -1) const { return at(role, layer).value; }
   /// Null where the model has no such parameter.
   const Tensor* optional_value(Role role, int layer = -1) const;
 
   /// Born here where it was not there yet.
-  GradientTarget gradient(Runtime& runtime, Role role, int layer = -1);
+  GradientTarget gradient(OpContext& context, Role role, int layer = -1);
   void free_gradients();
 
   /// The head's weight: its own, or the token embedding.

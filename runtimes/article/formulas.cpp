@@ -62,6 +62,18 @@ std::int64_t find_max_batch_size(const Question& q) {
   return rest <= 0 ? 0 : static_cast<std::int64_t>(std::floor(rest / activations_per_sample(q)));
 }
 
+double estimate_multi_gpu_memory(double params_billion, std::int64_t gpus,
+                                 const std::string& strategy) {
+  if (gpus < 1) throw BadInput("gpus: is " + std::to_string(gpus) + "; a whole number from 1");
+  const double per_parameter =
+      2 * bytes_per_parameter("fp16") + optimizer_bytes_per_parameter("adam");
+  const double all = params_billion * 1e9 * per_parameter;
+  if (strategy == "data-parallel") return all;
+  if (strategy == "pipeline" || strategy == "fsdp") return all / static_cast<double>(gpus);
+  throw BadInput("strategy: the article does not know '" + strategy +
+                 "'; one of data-parallel, pipeline, fsdp");
+}
+
 double kv_cache_bytes(const Question& q) {
   return 2 * layer_tokens(q) * bytes_per_parameter(q.precision) * static_cast<double>(q.batch);
 }

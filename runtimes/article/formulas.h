@@ -40,6 +40,12 @@ Answer will_it_fit(const Question& question);
 /// Its find_max_batch_size: 0 where not even the fixed part fits.
 std::int64_t find_max_batch_size(const Question& question);
 
+/// Its estimate_multi_gpu_memory: what each GPU holds of weights and gradients in fp16 and Adam's
+/// states, all of it under "data-parallel", a share under "pipeline" and "fsdp". Bytes. Throws
+/// BadInput on another strategy, and on no GPU.
+double estimate_multi_gpu_memory(double params_billion, std::int64_t gpus,
+                                 const std::string& strategy);
+
 /// Its KV cache: 2 · layers · heads · head_dim · bytes · batch · seq, where heads · head_dim is
 /// hidden.
 double kv_cache_bytes(const Question& question);

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "model/memory/memory_source.h"
-#include "model/ops/device.h"
+#include "model/ops/each_op.h"
 
 namespace vramfit {
 
@@ -23,7 +23,7 @@ class VirtualSource final : public MemorySource {
 
 /// A GPU of the given architecture that runs nothing: the step program's calls and allocations
 /// with the arithmetic withheld.
-class VirtualDevice final : public Device {
+class VirtualDevice final : public EachOp<VirtualDevice> {
  public:
   explicit VirtualDevice(Arch arch) : arch_(arch) {}
 
@@ -33,26 +33,8 @@ class VirtualDevice final : public Device {
   void download(void*, const Tensor&, std::uint64_t) override {}
   void synchronize() override {}
 
-  void run(const FillNormal&) override {}
-  void run(const FillTokens&) override {}
-  void run(const EmbeddingForward&) override {}
-  void run(const EmbeddingBackward&) override {}
-  void run(const NormForward&) override {}
-  void run(const NormBackward&) override {}
-  void run(const RotaryEmbedding&) override {}
-  void run(const LinearForward&) override {}
-  void run(const LinearBackwardInput&) override {}
-  void run(const LinearBackwardWeight&) override {}
-  void run(const MlpUpForward&) override {}
-  void run(const MlpDownBackward&) override {}
-  void run(const AttentionForward&) override {}
-  void run(const AttentionBackward&) override {}
-  void run(const KvCacheAppend&) override {}
-  void run(const AttentionDecode&) override {}
-  void run(const HeadLoss&) override {}
-  void run(const LastToken&) override {}
-  void run(const Argmax&) override {}
-  void run(const OptimizerStep&) override {}
+  template <typename Op>
+  void each(const Op&) {}
 
  private:
   Arch arch_;

@@ -2,10 +2,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include "model/ops/attention_ops.h"
-#include "model/ops/elementary_ops.h"
-#include "model/ops/head_ops.h"
-#include "model/ops/linear_ops.h"
+#include "model/ops/ops.h"
 
 // Starts our own kernels. All are ordered by the stream, none waits for it or allocates; an op that
 // is not what its contract says throws std::logic_error, a launch that fails CudaError.
@@ -72,25 +69,19 @@ struct FlashBackwardFp32 {
   const AttentionBackward& op;
 };
 
-void launch(const FillNormal&, cudaStream_t);
-void launch(const FillTokens&, cudaStream_t);
-void launch(const EmbeddingForward&, cudaStream_t);
-void launch(const EmbeddingBackward&, cudaStream_t);
-void launch(const NormForward&, cudaStream_t);
-void launch(const NormBackward&, cudaStream_t);
-void launch(const RotaryEmbedding&, cudaStream_t);
+/// Defined for the ops that are one kernel; CudaDevice puts the others together.
+#define VRAMFIT_LAUNCH(Op) void launch(const Op&, cudaStream_t);
+VRAMFIT_OPS(VRAMFIT_LAUNCH)
+#undef VRAMFIT_LAUNCH
+
 void launch(const MlpActivation&, cudaStream_t);
 void launch(const MlpActivationBackward&, cudaStream_t);
 void launch(const ColumnSum&, cudaStream_t);
 void launch(const HeadLossChunk&, cudaStream_t);
 void launch(const HeadGradientRounding&, cudaStream_t);
-void launch(const LastToken&, cudaStream_t);
-void launch(const Argmax&, cudaStream_t);
 void launch(const AttentionSoftmax&, cudaStream_t);
 void launch(const AttentionSoftmaxBackward&, cudaStream_t);
 void launch(const FlashForwardFp32&, cudaStream_t);
 void launch(const FlashBackwardFp32&, cudaStream_t);
-void launch(const KvCacheAppend&, cudaStream_t);
-void launch(const AttentionDecode&, cudaStream_t);
 
 }  // namespace vramfit

@@ -52,6 +52,20 @@ struct CudaDevice::Impl {
         gemms(stream, {options.tf32, options.tune, options.gemm_algorithms}),
         attention(static_cast<cudaStream_t>(stream)) {}
 
+  /// An op that is one kernel.
+  template <typename Op>
+  void run(const Op& op) {
+    launch(op, stream);
+  }
+  void run(const LinearForward& op);
+  void run(const LinearBackwardInput& op);
+  void run(const LinearBackwardWeight& op);
+  void run(const MlpUpForward& op);
+  void run(const MlpDownBackward& op);
+  void run(const AttentionForward& op);
+  void run(const AttentionBackward& op);
+  void run(const HeadLoss& op);
+  void run(const OptimizerStep& op) { optimizer.launch(op, stream); }
   void head_chunk(const HeadLoss& op, std::int64_t first, std::int64_t count);
 
   Stream stream;
@@ -93,84 +107,75 @@ void CudaDevice::synchronize() {
 void CudaDevice::lap() { impl_->laps.note(impl_->stream); }
 std::vector<double> CudaDevice::laps() { return impl_->laps.take(); }
 
-void CudaDevice::run(const FillNormal& op) { launch(op, impl_->stream); }
-void CudaDevice::run(const FillTokens& op) { launch(op, impl_->stream); }
-void CudaDevice::run(const EmbeddingForward& op) { launch(op, impl_->stream); }
-void CudaDevice::run(const EmbeddingBackward& op) { launch(op, impl_->stream); }
-void CudaDevice::run(const NormForward& op) { launch(op, impl_->stream); }
-void CudaDevice::run(const NormBackward& op) { launch(op, impl_->stream); }
-void CudaDevice::run(const RotaryEmbedding& op) { launch(op, impl_->stream); }
-void CudaDevice::run(const KvCacheAppend& op) { launch(op, impl_->stream); }
-void CudaDevice::run(const AttentionDecode& op) { launch(op, impl_->stream); }
-void CudaDevice::run(const LastToken& op) { launch(op, impl_->stream); }
-void CudaDevice::run(const Argmax& op) { launch(op, impl_->stream); }
-void CudaDevice::run(const OptimizerStep& op) { impl_->optimizer.launch(op, impl_->stream); }
+#define VRAMFIT_RUN(Op) \
+  void CudaDevice::run(const Op& op) { impl_->run(op); }
+VRAMFIT_OPS(VRAMFIT_RUN)
+#undef VRAMFIT_RUN
 
-void CudaDevice::run(const LinearForward& op) {
+void CudaDevice::Impl::run(const LinearForward& op) {
   const std::int64_t rows = op.x.shape()[0];
   const std::int64_t out = op.weight.stored()[0];
   const std::int64_t in = op.weight.stored()[1];
-  impl_->gemms.run(
-      {GemmMatrix::of(op.x, rows, in), GemmMatrix::of(op.weight, out, in).transpose(),
-       GemmMatrix::of(op.y, rows, out), data_or_null(op.residual), data_or_null(op.bias)},
-      op.workspace);
+  gemms.run({GemmMatrix::of(op.x, rows, in), GemmMatrix::of(op.weight, out, in).transpose(),
+             GemmMatrix::of(op.y, rows, out), data_or_null(op.residual), data_or_null(op.bias)},
+            op.workspace);
 }
 
-void CudaDevice::run(const LinearBackwardInput& op) {
+void CudaDevice::Impl::run(const LinearBackwardInput& op) {
   const std::int64_t rows = op.dy.shape()[0];
   const std::int64_t out = op.weight.stored()[0];
   const std::int64_t in = op.weight.stored()[1];
-  impl_->gemms.run({GemmMatrix::of(op.dy, rows, out), GemmMatrix::of(op.weight, out, in),
-                    GemmMatrix::of(op.dx, rows, in)},
-                   op.workspace);
+  gemms.run({GemmMatrix::of(op.dy, rows, out), GemmMatrix::of(op.weight, out, in),
+             GemmMatrix::of(op.dx, rows, in)},
+            op.workspace);
 }
 
-void CudaDevice::run(const LinearBackwardWeight& op) {
+void CudaDevice::Impl::run(const LinearBackwardWeight& op) {
   const std::int64_t rows = op.x.shape()[0];
   const std::int64_t in = op.x.shape()[1];
   const std::int64_t out = op.dy.shape()[1];
-  impl_->gemms.run(
+  gemms.run(
       {GemmMatrix::of(op.dy, rows, out).transpose(), GemmMatrix::of(op.x, rows, in),
        GemmMatrix::of(op.dweight, out, in), op.accumulate_dweight ? op.dweight.data() : nullptr},
       op.workspace);
   if (op.dbias == nullptr) return;
-  launch(ColumnSum{op.dy, *op.dbias, op.accumulate_dbias, *op.partials}, impl_->stream);
+  launch(ColumnSum{op.dy, *op.dbias, op.accumulate_dbias, *op.partials}, stream);
 }
 
 // cuBLASLt's GELU epilogue computes from what it has not yet rounded, where the contract says that
 // `act` comes from `pre` as stored: backward computes it again from there, and must get the same.
-void CudaDevice::run(const MlpUpForward& op) {
+void CudaDevice::Impl::run(const MlpUpForward& op) {
   run(LinearForward{op.x, op.weight, op.bias, nullptr, op.pre, op.workspace});
-  launch(MlpActivation{op.kind, op.pre, op.act}, impl_->stream);
+  launch(MlpActivation{op.kind, op.pre, op.act}, stream);
 }
 
-void CudaDevice::run(const MlpDownBackward& op) {
+void CudaDevice::Impl::run(const MlpDownBackward& op) {
   run(LinearBackwardInput{op.dy, op.weight, op.act, op.workspace});
-  launch(MlpActivationBackward{op.kind, op.pre, op.act}, impl_->stream);
+  launch(MlpActivationBackward{op.kind, op.pre, op.act}, stream);
 }
 
-void CudaDevice::run(const AttentionForward& op) {
-  if (op.form == AttentionForm::Cublas) return attend_by_gemms(op, impl_->gemms, impl_->stream);
-  if (is_16_bit(op.qkv.dtype())) return impl_->attention.run(op);
-  launch(FlashForwardFp32{op}, impl_->stream);
+void CudaDevice::Impl::run(const AttentionForward& op) {
+  if (op.form == AttentionForm::Cublas) return attend_by_gemms(op, gemms, stream);
+  if (is_16_bit(op.qkv.dtype())) return attention.run(op);
+  launch(FlashForwardFp32{op}, stream);
 }
 
-void CudaDevice::run(const AttentionBackward& op) {
-  if (op.form == AttentionForm::Cublas) return attend_by_gemms(op, impl_->gemms, impl_->stream);
-  if (!is_16_bit(op.qkv.dtype())) return launch(FlashBackwardFp32{op}, impl_->stream);
-  if (op.shape.seq == 1) return launch_one_token_backward(op, impl_->stream);
-  impl_->attention.run(op);
+void CudaDevice::Impl::run(const AttentionBackward& op) {
+  if (op.form == AttentionForm::Cublas) return attend_by_gemms(op, gemms, stream);
+  if (!is_16_bit(op.qkv.dtype())) return launch(FlashBackwardFp32{op}, stream);
+  if (op.shape.seq == 1) return launch_one_token_backward(op, stream);
+  attention.run(op);
 }
 
-void CudaDevice::run(const HeadLoss& op) {
+void CudaDevice::Impl::run(const HeadLoss& op) {
   const std::int64_t tokens = op.hidden.shape()[0];
   if (is_16_bit(op.hidden.dtype()) && op.chunk < tokens && op.dweight_sum == nullptr) {
     throw std::logic_error("the head's gradient over several chunks is summed in fp32");
   }
   for (std::int64_t first = 0; first < tokens; first += op.chunk) {
-    impl_->head_chunk(op, first, std::min(op.chunk, tokens - first));
+    head_chunk(op, first, std::min(op.chunk, tokens - first));
   }
-  if (op.dweight_sum != nullptr) launch(HeadGradientRounding{op}, impl_->stream);
+  if (op.dweight_sum != nullptr) launch(HeadGradientRounding{op}, stream);
 }
 
 void CudaDevice::Impl::head_chunk(const HeadLoss& op, std::int64_t first, std::int64_t count) {

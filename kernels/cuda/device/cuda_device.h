@@ -44,26 +44,7 @@ class CudaDevice : public Device {
   /// Seconds from each lap to the next, and forgets them. Waits for the last.
   std::vector<double> laps();
 
-  void run(const FillNormal&) override;
-  void run(const FillTokens&) override;
-  void run(const EmbeddingForward&) override;
-  void run(const EmbeddingBackward&) override;
-  void run(const NormForward&) override;
-  void run(const NormBackward&) override;
-  void run(const RotaryEmbedding&) override;
-  void run(const LinearForward&) override;
-  void run(const LinearBackwardInput&) override;
-  void run(const LinearBackwardWeight&) override;
-  void run(const MlpUpForward&) override;
-  void run(const MlpDownBackward&) override;
-  void run(const AttentionForward&) override;
-  void run(const AttentionBackward&) override;
-  void run(const KvCacheAppend&) override;
-  void run(const AttentionDecode&) override;
-  void run(const HeadLoss&) override;
-  void run(const LastToken&) override;
-  void run(const Argmax&) override;
-  void run(const OptimizerStep&) override;
+  VRAMFIT_OPS(VRAMFIT_OVERRIDE_RUN)
 
  private:
   struct Impl;

@@ -1,8 +1,5 @@
 #include "kernels/cuda/gpu/gpu_info.h"
 
-#include <unistd.h>
-
-#include <algorithm>
 #include <array>
 
 #include "kernels/cuda/attention/attention_cudnn.h"
@@ -30,15 +27,6 @@ int attribute(cudaDeviceAttr which, int device) {
   return value;
 }
 
-std::string driver_version() {
-  if (const auto nvml = Nvml::load()) {
-    if (std::string version = nvml->driver_version(); !version.empty()) return version;
-  }
-  int version = 0;
-  check(cudaDriverGetVersion(&version), "cudaDriverGetVersion");
-  return "for CUDA " + cuda_version(version);
-}
-
 }  // namespace
 
 int gpu_count() noexcept {
@@ -62,7 +50,6 @@ GpuInfo gpu_info(int device) {
   check(cudaRuntimeGetVersion(&runtime), "cudaRuntimeGetVersion");
   GpuInfo info;
   info.name = properties.name;
-  info.driver = driver_version();
   info.cuda = cuda_version(runtime);
   info.cublas = cublas_version();
   info.cudnn = cudnn_version();
@@ -78,23 +65,6 @@ DeviceMemory device_memory(int device) {
   std::size_t total = 0;
   check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
   return {total, free};
-}
-
-std::optional<CardMemory> card_memory(int device) {
-  const auto nvml = Nvml::load();
-  if (!nvml) return std::nullopt;
-  return nvml->memory(pci_bus_id(device));
-}
-
-std::vector<GpuProcess> other_processes(int device) {
-  const auto nvml = Nvml::load();
-  if (!nvml) return {};
-  std::vector<GpuProcess> processes = nvml->processes(pci_bus_id(device));
-  const auto own = static_cast<std::uint32_t>(getpid());
-  processes.erase(std::remove_if(processes.begin(), processes.end(),
-                                 [own](const GpuProcess& p) { return p.pid == own; }),
-                  processes.end());
-  return processes;
 }
 
 }  // namespace vramfit

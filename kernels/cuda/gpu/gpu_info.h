@@ -1,11 +1,8 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
-#include <vector>
 
-#include "kernels/cuda/gpu/nvml.h"
 #include "model/ops/arch.h"
 
 namespace vramfit {
@@ -13,7 +10,6 @@ namespace vramfit {
 /// What a run's figures depend on beside the program.
 struct GpuInfo {
   std::string name;    ///< "NVIDIA H200"
-  std::string driver;  ///< "580.159.04"; where NVML does not say: the CUDA version it is for
   std::string cuda;    ///< "13.0", the runtime's
   std::string cublas;  ///< "13.1.0"
   std::string cudnn;   ///< "9.19.0", or "none"
@@ -39,12 +35,5 @@ GpuInfo gpu_info(int device = 0);
 
 /// Makes the process's context, where there is none yet.
 DeviceMemory device_memory(int device = 0);
-
-/// The card's memory as nvidia-smi shows it; absent without NVML. Makes no context.
-std::optional<CardMemory> card_memory(int device = 0);
-
-/// Processes that have memory of the GPU, this one left out. Makes no context: asked before there
-/// is one, all of them are others even where a container hides which process this is.
-std::vector<GpuProcess> other_processes(int device = 0);
 
 }  // namespace vramfit

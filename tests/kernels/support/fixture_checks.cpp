@@ -56,8 +56,8 @@ void FixtureChecks::loss_and_every_gradient() {
 }
 
 void FixtureChecks::logits() {
-  Runtime runtime(device_, ledger_, DType::Fp32);
-  Model model(runtime, config_);
+  OpContext context(device_, ledger_, DType::Fp32);
+  Model model(context, config_);
   load(model.weights);
   Tensor x = embed(model, tokens("tokens"), 0);
   for (int layer = 0; layer < config_.layers; ++layer) {
@@ -92,12 +92,12 @@ void FixtureChecks::greedy_generation() {
 }
 
 void FixtureChecks::logits_of_generation() {
-  Runtime runtime(device_, ledger_, DType::Fp32);
-  Model model(runtime, config_);
+  OpContext context(device_, ledger_, DType::Fp32);
+  Model model(context, config_);
   load(model.weights);
   const auto count = static_cast<std::size_t>(generate_);
   const auto vocab = static_cast<std::size_t>(config_.vocab);
-  KvCache cache(runtime, config_, batch_, seq_ + generate_ - 1);
+  KvCache cache(context, config_, batch_, seq_ + generate_ - 1);
   Tensor input = tokens("tokens");
   for (std::size_t step = 0; step < count; ++step) {
     const std::int64_t new_tokens = input.shape()[1];
@@ -106,7 +106,7 @@ void FixtureChecks::logits_of_generation() {
       x = block_forward(model, layer, {form_, batch_, new_tokens, &cache}, std::move(x), nullptr);
     }
     cache.length += new_tokens;
-    Tensor last = runtime.activation("last", {batch_, config_.hidden});
+    Tensor last = context.activation("last", {batch_, config_.hidden});
     device_.run(LastToken{x, new_tokens, last});
     const std::vector<double> logits = logits_of(model, std::move(last));
 

@@ -47,22 +47,19 @@ void ContractDevice::download(void* to, const Tensor& from, std::uint64_t bytes)
   EXPECT_LE(bytes, from.bytes());
 }
 
-void ContractDevice::run(const FillNormal& op) {
-  ++calls_["FillNormal"];
+void ContractDevice::check(const FillNormal& op) {
   ASSERT_TRUE(op.tensor);
   used(op.tensor);
   EXPECT_GE(op.deviation, 0.0F);
 }
 
-void ContractDevice::run(const FillTokens& op) {
-  ++calls_["FillTokens"];
+void ContractDevice::check(const FillTokens& op) {
   expect_tensor(op.tokens, DType::Int32, op.tokens.shape());
   EXPECT_EQ(op.tokens.shape().rank(), 2U);
   EXPECT_GE(op.vocab, 1);
 }
 
-void ContractDevice::run(const EmbeddingForward& op) {
-  ++calls_["EmbeddingForward"];
+void ContractDevice::check(const EmbeddingForward& op) {
   const Shape& tokens = op.tokens.shape();
   const std::int64_t width = op.table.shape()[1];
   expect_tensor(op.tokens, DType::Int32, {tokens[0], tokens[1]});
@@ -73,8 +70,7 @@ void ContractDevice::run(const EmbeddingForward& op) {
   EXPECT_LE(op.first_position + tokens[1], op.positions->shape()[0]);
 }
 
-void ContractDevice::run(const EmbeddingBackward& op) {
-  ++calls_["EmbeddingBackward"];
+void ContractDevice::check(const EmbeddingBackward& op) {
   const std::int64_t tokens = op.tokens.shape().elements();
   const std::int64_t vocab = op.dtable.shape()[0];
   const std::int64_t width = op.dtable.shape()[1];
@@ -85,8 +81,7 @@ void ContractDevice::run(const EmbeddingBackward& op) {
   expect_room(op.workspace, embedding_backward_workspace_bytes(tokens, vocab));
 }
 
-void ContractDevice::run(const NormForward& op) {
-  ++calls_["NormForward"];
+void ContractDevice::check(const NormForward& op) {
   const std::int64_t rows = op.x.shape()[0];
   const std::int64_t width = op.x.shape()[1];
   const bool layer_norm = op.kind == NormKind::LayerNorm;
@@ -100,8 +95,7 @@ void ContractDevice::run(const NormForward& op) {
   if (op.mean != nullptr) expect_sums(*op.mean, {rows});
 }
 
-void ContractDevice::run(const NormBackward& op) {
-  ++calls_["NormBackward"];
+void ContractDevice::check(const NormBackward& op) {
   const std::int64_t rows = op.x.shape()[0];
   const std::int64_t width = op.x.shape()[1];
   const bool layer_norm = op.kind == NormKind::LayerNorm;
@@ -118,8 +112,7 @@ void ContractDevice::run(const NormBackward& op) {
   expect_sums(op.partials, norm_partials_shape(op.kind, rows, width));
 }
 
-void ContractDevice::run(const RotaryEmbedding& op) {
-  ++calls_["RotaryEmbedding"];
+void ContractDevice::check(const RotaryEmbedding& op) {
   const Shape& shape = op.qkv.shape();
   expect(op.qkv, {shape[0], shape[1]});
   EXPECT_EQ(shape[0] % op.seq, 0);
@@ -127,8 +120,7 @@ void ContractDevice::run(const RotaryEmbedding& op) {
   EXPECT_EQ(op.frequencies.pairs * 2, op.head_dim);
 }
 
-void ContractDevice::run(const LinearForward& op) {
-  ++calls_["LinearForward"];
+void ContractDevice::check(const LinearForward& op) {
   const std::int64_t rows = op.x.shape()[0];
   const std::int64_t in = op.weight.shape()[1];
   const std::int64_t out = op.weight.stored()[0];
@@ -140,8 +132,7 @@ void ContractDevice::run(const LinearForward& op) {
   expect_gemm_workspace(op.workspace);
 }
 
-void ContractDevice::run(const LinearBackwardInput& op) {
-  ++calls_["LinearBackwardInput"];
+void ContractDevice::check(const LinearBackwardInput& op) {
   const std::int64_t rows = op.dy.shape()[0];
   expect(op.dy, {rows, op.weight.shape()[0]});
   expect(op.weight, {op.weight.shape()[0], op.weight.shape()[1]});
@@ -149,8 +140,7 @@ void ContractDevice::run(const LinearBackwardInput& op) {
   expect_gemm_workspace(op.workspace);
 }
 
-void ContractDevice::run(const LinearBackwardWeight& op) {
-  ++calls_["LinearBackwardWeight"];
+void ContractDevice::check(const LinearBackwardWeight& op) {
   const std::int64_t rows = op.x.shape()[0];
   const std::int64_t in = op.x.shape()[1];
   const std::int64_t out = op.dy.shape()[1];
@@ -163,8 +153,7 @@ void ContractDevice::run(const LinearBackwardWeight& op) {
   expect_gemm_workspace(op.workspace);
 }
 
-void ContractDevice::run(const MlpUpForward& op) {
-  ++calls_["MlpUpForward"];
+void ContractDevice::check(const MlpUpForward& op) {
   const std::int64_t rows = op.x.shape()[0];
   const std::int64_t up = op.weight.shape()[0];
   expect(op.x, {rows, op.weight.shape()[1]});
@@ -175,8 +164,7 @@ void ContractDevice::run(const MlpUpForward& op) {
   expect_gemm_workspace(op.workspace);
 }
 
-void ContractDevice::run(const MlpDownBackward& op) {
-  ++calls_["MlpDownBackward"];
+void ContractDevice::check(const MlpDownBackward& op) {
   const std::int64_t rows = op.dy.shape()[0];
   const std::int64_t inner = op.weight.shape()[1];
   expect(op.dy, {rows, op.weight.shape()[0]});
@@ -186,8 +174,7 @@ void ContractDevice::run(const MlpDownBackward& op) {
   expect_gemm_workspace(op.workspace);
 }
 
-void ContractDevice::run(const AttentionForward& op) {
-  ++calls_["AttentionForward"];
+void ContractDevice::check(const AttentionForward& op) {
   const AttentionShape& s = op.shape;
   const bool flash = op.form == AttentionForm::Flash;
   expect(op.qkv, {s.tokens(), s.qkv_width()});
@@ -201,8 +188,7 @@ void ContractDevice::run(const AttentionForward& op) {
   expect_gemm_workspace(op.gemm_workspace);
 }
 
-void ContractDevice::run(const AttentionBackward& op) {
-  ++calls_["AttentionBackward"];
+void ContractDevice::check(const AttentionBackward& op) {
   const AttentionShape& s = op.shape;
   const bool flash = op.form == AttentionForm::Flash;
   expect(op.qkv, {s.tokens(), s.qkv_width()});
@@ -225,14 +211,12 @@ void ContractDevice::expect_cache(const AttentionShape& s, const Tensor& keys, c
   EXPECT_LE(length, keys.shape()[1]) << "beyond the cache";
 }
 
-void ContractDevice::run(const KvCacheAppend& op) {
-  ++calls_["KvCacheAppend"];
+void ContractDevice::check(const KvCacheAppend& op) {
   expect(op.qkv, {op.shape.tokens(), op.shape.qkv_width()});
   expect_cache(op.shape, op.keys, op.values, op.first_position + op.shape.seq);
 }
 
-void ContractDevice::run(const AttentionDecode& op) {
-  ++calls_["AttentionDecode"];
+void ContractDevice::check(const AttentionDecode& op) {
   EXPECT_EQ(op.shape.seq, 1);
   EXPECT_GE(op.length, 2) << "its own position and at least one before";
   expect(op.qkv, {op.shape.batch, op.shape.qkv_width()});
@@ -241,8 +225,7 @@ void ContractDevice::run(const AttentionDecode& op) {
   expect_room(op.workspace, attention_decode_workspace_bytes(op.shape, dtype_));
 }
 
-void ContractDevice::run(const HeadLoss& op) {
-  ++calls_["HeadLoss"];
+void ContractDevice::check(const HeadLoss& op) {
   const std::int64_t tokens = op.hidden.shape()[0];
   const std::int64_t vocab = op.weight.shape()[0];
   const std::int64_t width = op.weight.shape()[1];
@@ -264,24 +247,21 @@ void ContractDevice::run(const HeadLoss& op) {
   expect_gemm_workspace(op.gemm_workspace);
 }
 
-void ContractDevice::run(const LastToken& op) {
-  ++calls_["LastToken"];
+void ContractDevice::check(const LastToken& op) {
   const Shape& x = op.x.shape();
   EXPECT_EQ(x[0] % op.seq, 0);
   expect(op.x, {x[0], x[1]});
   expect(op.out, {x[0] / op.seq, x[1]});
 }
 
-void ContractDevice::run(const Argmax& op) {
-  ++calls_["Argmax"];
+void ContractDevice::check(const Argmax& op) {
   const Shape& logits = op.logits.shape();
   expect(op.logits, {logits[0], logits[1]});
   EXPECT_LE(op.vocab, logits[1]);
   expect_tensor(op.tokens, DType::Int32, {logits[0], 1});
 }
 
-void ContractDevice::run(const OptimizerStep& op) {
-  ++calls_["OptimizerStep"];
+void ContractDevice::check(const OptimizerStep& op) {
   EXPECT_EQ(op.step, ++optimizer_steps_) << "the first step initializes the states";
   EXPECT_EQ(op.scaler != nullptr, dtype_ == DType::Fp16);
   expect_room(op.workspace, optimizer_workspace_bytes(op.updates.size()));

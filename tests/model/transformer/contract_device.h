@@ -3,19 +3,20 @@
 #include <map>
 #include <string>
 
-#include "model/ops/device.h"
+#include "model/ops/cost.h"
+#include "model/ops/each_op.h"
 
 namespace vramfit {
 
 /// Runs nothing and checks that the step program keeps its side of every op's contract: tensors
 /// that are alive, of the shapes and dtypes that the op's struct states, and workspaces as large as
 /// their functions say. A real device would read or write beside them.
-class ContractDevice : public Device {
+class ContractDevice : public EachOp<ContractDevice> {
  public:
   /// `dtype`: what weights and activations are stored in.
   explicit ContractDevice(DType dtype) : dtype_(dtype) {}
 
-  /// How often each op ran, by its struct's name.
+  /// How often each op ran, by its name in OpCost.
   const std::map<std::string, int>& calls() const { return calls_; }
 
   Arch arch() const override { return {90}; }
@@ -23,32 +24,21 @@ class ContractDevice : public Device {
   void download(void* to, const Tensor& from, std::uint64_t bytes) override;
   void synchronize() override {}
 
-  void run(const FillNormal& op) override;
-  void run(const FillTokens& op) override;
-  void run(const EmbeddingForward& op) override;
-  void run(const EmbeddingBackward& op) override;
-  void run(const NormForward& op) override;
-  void run(const NormBackward& op) override;
-  void run(const RotaryEmbedding& op) override;
-  void run(const LinearForward& op) override;
-  void run(const LinearBackwardInput& op) override;
-  void run(const LinearBackwardWeight& op) override;
-  void run(const MlpUpForward& op) override;
-  void run(const MlpDownBackward& op) override;
-  void run(const AttentionForward& op) override;
-  void run(const AttentionBackward& op) override;
-  void run(const KvCacheAppend& op) override;
-  void run(const AttentionDecode& op) override;
-  void run(const HeadLoss& op) override;
-  void run(const LastToken& op) override;
-  void run(const Argmax& op) override;
-  void run(const OptimizerStep& op) override;
+  template <typename Op>
+  void each(const Op& op) {
+    ++calls_[cost(op).op];
+    check(op);
+  }
 
  protected:
   /// Told of every tensor that an op reads or writes.
   virtual void used(const Tensor& /*tensor*/) {}
 
  private:
+#define VRAMFIT_CHECK(Op) void check(const Op& op);
+  VRAMFIT_OPS(VRAMFIT_CHECK)
+#undef VRAMFIT_CHECK
+
   void expect_tensor(const Tensor& tensor, DType dtype, const Shape& shape);
   void expect_room(const Tensor& workspace, std::uint64_t bytes);
   /// In the model's dtype.

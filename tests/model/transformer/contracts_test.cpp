@@ -31,17 +31,18 @@ TEST(Contracts, AreKeptByEveryKindOfTraining) {
       });
       if (HasFailure()) return;
       const int passes = 2 * static_cast<int>(options.accumulate);
-      EXPECT_EQ(calls["AttentionForward"], 3 * passes);
-      EXPECT_EQ(calls["AttentionBackward"], 3 * passes);
-      EXPECT_EQ(calls["LinearForward"], 3 * 3 * passes) << "qkv, out and down";
-      EXPECT_EQ(calls["LinearBackwardWeight"], 3 * 4 * passes);
-      EXPECT_EQ(calls["LinearBackwardInput"], 3 * 3 * passes);
-      EXPECT_EQ(calls["NormForward"], (2 * 3 + 1) * passes);
-      EXPECT_EQ(calls["NormBackward"], (2 * 3 + 1) * passes);
-      EXPECT_EQ(calls["RotaryEmbedding"], config.rope ? 2 * 3 * passes : 0) << "there and back";
-      EXPECT_EQ(calls["HeadLoss"], passes);
-      EXPECT_EQ(calls["EmbeddingBackward"], passes);
-      EXPECT_EQ(calls["OptimizerStep"], 2);
+      EXPECT_EQ(calls["attention_forward"], 3 * passes);
+      EXPECT_EQ(calls["attention_backward"], 3 * passes);
+      EXPECT_EQ(calls["linear_forward"], 3 * 3 * passes) << "qkv, out and down";
+      EXPECT_EQ(calls["linear_backward_weight"], 3 * 4 * passes);
+      EXPECT_EQ(calls["linear_backward_input"], 3 * 3 * passes);
+      EXPECT_EQ(calls["norm_forward"], (2 * 3 + 1) * passes);
+      EXPECT_EQ(calls["norm_backward"], (2 * 3 + 1) * passes);
+      EXPECT_EQ(calls["rotary_forward"], config.rope ? 3 * passes : 0);
+      EXPECT_EQ(calls["rotary_backward"], config.rope ? 3 * passes : 0);
+      EXPECT_EQ(calls["head_loss"], passes);
+      EXPECT_EQ(calls["embedding_backward"], passes);
+      EXPECT_EQ(calls["optimizer_step"], 2);
     }
   }
 }
@@ -55,7 +56,7 @@ TEST(Contracts, AreKeptWhereTheHeadIsDoneInChunks) {
     const auto calls = calls_of(precision, [&](Device& device, Ledger& ledger) {
       run_training(device, ledger, shallow("llama3-8b"), options, 1);
     });
-    EXPECT_EQ(calls.at("HeadLoss"), 1);
+    EXPECT_EQ(calls.at("head_loss"), 1);
   }
 }
 
@@ -74,10 +75,10 @@ TEST(Contracts, AreKeptByEveryKindOfGeneration) {
           run_generation(device, ledger, shallow(model), options);
         });
         if (HasFailure()) return;
-        EXPECT_EQ(calls["AttentionForward"], 2) << "prefill, of two layers";
-        EXPECT_EQ(calls["AttentionDecode"], 2 * 4);
-        EXPECT_EQ(calls["KvCacheAppend"], 2 * 5);
-        EXPECT_EQ(calls["Argmax"], 5);
+        EXPECT_EQ(calls["attention_forward"], 2) << "prefill, of two layers";
+        EXPECT_EQ(calls["attention_decode"], 2 * 4);
+        EXPECT_EQ(calls["kv_cache_append"], 2 * 5);
+        EXPECT_EQ(calls["argmax"], 5);
       }
     }
   }

@@ -76,6 +76,18 @@ TEST(ArticleFormulas, LargestBatchIsTheRestOverASample) {
   EXPECT_EQ(find_max_batch_size(question), 3);
 }
 
+TEST(ArticleFormulas, OfSeveralGpusEachHoldsAllOrAShare) {
+  // 26 GB of weights and as much of gradients, 156 GB of Adam's states.
+  EXPECT_DOUBLE_EQ(estimate_multi_gpu_memory(13, 2, "data-parallel"), 208e9);
+  EXPECT_DOUBLE_EQ(estimate_multi_gpu_memory(13, 4, "data-parallel"), 208e9);
+  for (const char* strategy : {"pipeline", "fsdp"}) {
+    EXPECT_DOUBLE_EQ(estimate_multi_gpu_memory(13, 2, strategy), 104e9);
+    EXPECT_DOUBLE_EQ(estimate_multi_gpu_memory(13, 4, strategy), 52e9);
+  }
+  EXPECT_THROW(estimate_multi_gpu_memory(13, 0, "fsdp"), BadInput);
+  EXPECT_THROW(estimate_multi_gpu_memory(13, 2, "tensor-parallel"), BadInput);
+}
+
 TEST(ArticleFormulas, RefusesWhatItDoesNotKnow) {
   Question question;
   question.precision = "fp8";

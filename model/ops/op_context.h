@@ -7,10 +7,10 @@ namespace vramfit {
 
 /// What every op needs: the device that runs it, the ledger it allocates from, the dtype that
 /// weights and activations are stored in, and the workspace that all GEMMs share.
-class Runtime {
+class OpContext {
  public:
-  /// All must outlive the runtime. Allocates the GEMM workspace.
-  Runtime(Device& device_, Ledger& ledger_, DType dtype_)
+  /// All must outlive the context. Allocates the GEMM workspace.
+  OpContext(Device& device_, Ledger& ledger_, DType dtype_)
       : device(device_),
         ledger(ledger_),
         dtype(dtype_),

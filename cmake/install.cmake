@@ -7,7 +7,9 @@ set(package ${CMAKE_INSTALL_LIBDIR}/cmake/vramfit)
 set(headers ${CMAKE_INSTALL_INCLUDEDIR}/vramfit)  # and in it each from its room on, as here
 
 install(PROGRAMS $<TARGET_FILE:fit> DESTINATION ${CMAKE_INSTALL_BINDIR} RENAME vramfit)
-install(PROGRAMS $<TARGET_FILE:bench> DESTINATION ${CMAKE_INSTALL_BINDIR} RENAME vramfit-bench)
+if(TARGET bench)
+  install(PROGRAMS $<TARGET_FILE:bench> DESTINATION ${CMAKE_INSTALL_BINDIR} RENAME vramfit-bench)
+endif()
 
 # Where estimator/data_path.cpp looks from bin/. What was measured stays in the repository.
 install(DIRECTORY data/ DESTINATION share/vramfit

@@ -71,7 +71,7 @@ def test_headers_are_read_once():
 
 
 def test_a_source_includes_its_own_header_first():
-    """So that each header is compiled with nothing before it; cmake/headers.cmake has the others."""
+    """So that each is compiled with nothing before it; cmake/headers.cmake has the others."""
     for path in sources(".cpp"):
         header = path.with_suffix(".h").relative_to(ROOT).as_posix()
         if (ROOT / header).exists():

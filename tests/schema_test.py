@@ -51,7 +51,7 @@ def report(tmp_path_factory) -> dict:
         [
             program("bench"),
             "--device=virtual:h200",
-            "--benchmark_filter=llama2-7b/(bf16|fp16/adamw)/|KvCache|Estimate/training/llama2-7b",
+            "--benchmark_filter=llama2-7b/(bf16|fp16/adamw)/|KvCache|Article|training/llama2-7b",
             "--benchmark_min_time=0.01",
             f"--benchmark_out={out}",
             "--benchmark_out_format=json",
@@ -99,6 +99,7 @@ def test_bench(report):
         "KvCache",
         "OomCliff",
         "Estimate",
+        "Article",
     }
     assert objections(validator("bench.schema.json"), report) == []
 

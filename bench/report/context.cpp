@@ -1,8 +1,8 @@
 #include "bench/report/context.h"
 
 #include "bench/families/pytorch.h"
-#include "bench/report/commit.h"
 #include "bench/rows/axes.h"
+#include "estimator/version.h"
 
 namespace vramfit::bench {
 namespace {

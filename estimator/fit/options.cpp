@@ -6,6 +6,7 @@
 #include <set>
 
 #include "estimator/runtimes.h"
+#include "estimator/version.h"
 #include "model/errors.h"
 
 namespace vramfit::fit {
@@ -139,6 +140,7 @@ std::optional<Options> parse_options(int argc, const char* const* argv) {
   CLI::App app(kDescription, "fit");
   app.footer(kFooter);
   app.get_formatter()->column_width(24);
+  app.set_version_flag("--version", kVersionLine, "Version and commit");
   add_model_options(app, options);
   add_run_options(app, options);
   add_gpu_options(app, options);
@@ -147,6 +149,9 @@ std::optional<Options> parse_options(int argc, const char* const* argv) {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
     std::cout << app.help();
+    return std::nullopt;
+  } catch (const CLI::CallForVersion& version) {
+    std::cout << version.what() << "\n";
     return std::nullopt;
   } catch (const CLI::ParseError& error) {
     throw BadInput(std::string(error.what()) + "; fit --help says what is valid");

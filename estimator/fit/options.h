@@ -32,7 +32,8 @@ struct Options {
 /// Whether every runtime has the flag: precision, batch, seq.
 bool is_shared(const std::string& flag);
 
-/// Nothing where the command line asked for help, which has been printed then. Throws BadInput.
+/// Nothing where the command line asked for help or the version, which has been printed then.
+/// Throws BadInput.
 std::optional<Options> parse_options(int argc, const char* const* argv);
 
 }  // namespace vramfit::fit

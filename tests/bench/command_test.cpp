@@ -18,6 +18,13 @@ TEST(Command, SaysWhenItPredictsForWantOfAGpu) {
   EXPECT_EQ(fallen.out, chosen.out);
 }
 
+TEST(Command, SaysItsVersionInOneLine) {
+  const Ended ended = run_bench("--version");
+  EXPECT_EQ(ended.exit, 0) << ended.err;
+  EXPECT_EQ(ended.out.rfind("vramfit ", 0), 0U) << ended.out;
+  EXPECT_EQ(count_of(ended.out, "\n"), 1);
+}
+
 TEST(Command, ListsFrozenNames) {
   const Ended ended = run_bench("--device=virtual:h200 --benchmark_list_tests");
   EXPECT_EQ(ended.exit, 0);

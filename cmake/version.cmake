@@ -1,5 +1,6 @@
-# cmake -DROOT=<source> -DOUTPUT=<file> -P commit.cmake: writes the commit as a source file, and
-# leaves the file alone where nothing changed, so that only a new commit costs a compilation.
+# cmake -DROOT=<source> -DVERSION=<x.y.z> -DOUTPUT=<file> -P version.cmake: writes version and commit as
+# a source file, and leaves the file alone where nothing changed, so that only a new commit costs a
+# compilation.
 find_program(GIT git)
 set(commit unknown)
 if(GIT)
@@ -10,9 +11,10 @@ if(GIT)
   endif()
 endif()
 file(CONFIGURE OUTPUT ${OUTPUT} CONTENT [[
-#include "bench/report/commit.h"
+#include "estimator/version.h"
 
-namespace vramfit::bench {
+namespace vramfit {
 const char* const kCommit = "@commit@";
+const char* const kVersionLine = "vramfit @VERSION@ (@commit@)";
 }
 ]] @ONLY)

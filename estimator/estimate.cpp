@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "estimator/lacks.h"
 #include "estimator/pytorch_estimate.h"
 #include "estimator/steady_run.h"
 #include "model/errors.h"
@@ -42,6 +43,9 @@ std::vector<std::string> notes_on(const Request& request, const RunReport& run) 
   } else {
     const std::int64_t decodes = std::get<GenerationOptions>(request.workload).generate - 1;
     note_left_out(run.stages, Stage::Decode, decodes, "decode steps", notes);
+  }
+  for (std::string& note : lacks(request.budget, precision_of(request.workload))) {
+    notes.push_back(std::move(note));
   }
   notes.insert(notes.end(), request.budget.notes.begin(), request.budget.notes.end());
   return notes;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "estimator/releases.h"
+
 namespace vramfit {
 namespace {
 
@@ -139,9 +141,19 @@ Json verdict_json(const Request& request, const Estimate& estimate) {
   return json;
 }
 
+Json release_json(const pytorch::Release& release) {
+  return {{"name", release.name},
+          {"torch", text(release.torch)},
+          {"transformers", text(release.transformers)},
+          {"peft", text(release.peft)},
+          {"cuda", short_text(release.cuda)},
+          {"cudnn", text(release.cudnn)}};
+}
+
 Json opening(bool fits, const Request& request, const Estimate& estimate) {
   return {{"schema", kEstimateSchema},
           {"runtime", request.pytorch ? "pytorch" : "vramfit"},
+          {"release", request.pytorch ? release_json(current_release()) : Json(nullptr)},
           {"fits", fits},
           {"asked", asked_json(request)},
           {"model", model_json(request.model, estimate)}};

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "estimator/lacks.h"
+#include "estimator/releases.h"
 #include "model/errors.h"
 #include "model/transformer/parameters.h"
 #include "runtimes/pytorch/generate.h"
@@ -12,14 +14,16 @@ namespace {
 Gpu gpu_of(const Budget& budget) {
   Gpu gpu;
   gpu.arch = budget.arch;
+  gpu.multiprocessors = budget.multiprocessors;
   gpu.libraries = budget.overhead.pytorch;
   return gpu;
 }
 
 RunReport run_within(Gpu gpu, std::uint64_t capacity, const Request& request) {
   gpu.allocator_capacity = capacity;
-  return std::visit([&](const auto& options) { return run(gpu, request.model, options); },
-                    *request.pytorch);
+  return std::visit(
+      [&](const auto& options) { return run(gpu, current_release(), request.model, options); },
+      *request.pytorch);
 }
 
 /// What the run is charged beside what the allocator reserves: libraries as they are at its end.
@@ -60,6 +64,14 @@ struct Runs {
   std::optional<MissingMemory> missing;
 };
 
+/// What is computed in: autocast's type where it is on.
+DType precision_of(const Workload& workload) {
+  if (const auto* training = std::get_if<TrainingOptions>(&workload)) {
+    return training->autocast.value_or(training->precision);
+  }
+  return std::get<GenerationOptions>(workload).precision;
+}
+
 std::vector<std::string> notes_on(const Request& request, const Runs& runs) {
   std::vector<std::string> notes = request.model.notes;
   const auto leave_out = [&](std::int64_t shown, std::int64_t all, const char* what) {
@@ -78,7 +90,12 @@ std::vector<std::string> notes_on(const Request& request, const Runs& runs) {
         "it fits only because the allocator gives back cached segments on the way, "
         "which costs time");
   }
-  notes.insert(notes.end(), request.budget.notes.begin(), request.budget.notes.end());
+  const auto add = [&](const std::vector<std::string>& more) {
+    notes.insert(notes.end(), more.begin(), more.end());
+  };
+  add(lacks(request.budget, precision_of(*request.pytorch)));
+  add(lacks(request.budget, current_release()));
+  add(request.budget.notes);
   return notes;
 }
 

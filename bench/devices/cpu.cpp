@@ -16,9 +16,6 @@ namespace {
 constexpr std::int64_t kMaxParameters = 20'000'000;
 /// As do batches that fill more.
 constexpr std::uint64_t kMaxCardBytes = 1'000'000'000;
-/// Whose workspaces the CPU's runs have: the default virtual card's.
-constexpr Arch kArch{90};
-
 /// Beyond the caches, and soon done.
 constexpr RateSizes kSizes{128, std::uint64_t{64} << 20};
 
@@ -42,17 +39,20 @@ class WallClock final : public Stopwatch {
 
 class Cpu final : public RealDevice {
  public:
-  using RealDevice::RealDevice;
+  explicit Cpu(const MeasuringOptions& measuring)
+      : RealDevice(measuring), like_(card_named(kDefaultCard)) {}
 
   std::string name() const override { return "cpu"; }
   std::string flag() const override { return "cpu"; }
-  Arch arch() const override { return kArch; }
+  Arch arch() const override { return like_.arch; }
+  int multiprocessors() const override { return like_.multiprocessors; }
 
   Card card_of(const std::string& name, std::uint64_t vram) const override {
     Card card;
     card.name = name;
     card.title = "the host's memory";
-    card.arch = kArch;
+    card.arch = like_.arch;
+    card.multiprocessors = like_.multiprocessors;
     card.vram = vram;
     card.overhead.source = "none: the host's memory";
     return card;
@@ -71,7 +71,7 @@ class Cpu final : public RealDevice {
     HostSource source(std::min(capacity, HostSource::kDefaultCapacity));
     Pool pool(source);
     Ledger ledger(pool);
-    CpuDevice device(kArch);
+    CpuDevice device(like_.arch);
     return {run(device, ledger), {}};
   }
 
@@ -79,7 +79,7 @@ class Cpu final : public RealDevice {
     HostSource source(std::min(capacity, HostSource::kDefaultCapacity));
     Pool pool(source);
     Ledger ledger(pool);
-    CpuDevice device(kArch);
+    CpuDevice device(like_.arch);
     WallClock clock;
     run(device, ledger, clock);
   }
@@ -94,6 +94,9 @@ class Cpu final : public RealDevice {
     });
     return rates;
   }
+
+ private:
+  const Card& like_;
 };
 
 }  // namespace

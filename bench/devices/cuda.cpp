@@ -3,7 +3,7 @@
 
 #include "bench/devices/rates.h"
 #include "bench/devices/real_device.h"
-#include "estimator/budget.h"
+#include "estimator/cards.h"
 #include "estimator/data_path.h"
 #include "estimator/models.h"
 #include "estimator/profile.h"
@@ -49,13 +49,18 @@ Card card_of_gpu(const GpuInfo& gpu) {
     throw BadInput("device: NVML does not say how much memory " + gpu.name +
                    " has; a driver with libnvidia-ml.so.1");
   }
-  const Budget budget = budget_of_gpu(gpu.name, gpu.arch, memory->total);
-  Card card;
-  card.name = budget.gpu.empty() ? gpu.name : budget.gpu;
+  const Card* known = card_titled(gpu.name, memory->total);
+  Card card = known != nullptr ? *known : card_like(gpu.arch, memory->total);
+  if (known == nullptr) {
+    card.name = gpu.name;
+    card.overhead = assumed(card.overhead);
+  }
+  card.article_vram_gb.reset();
   card.title = gpu.name;
   card.arch = gpu.arch;
+  card.multiprocessors = gpu.multiprocessors;
   card.vram = memory->total;
-  card.overhead = measured_overhead(gpu).value_or(budget.overhead);
+  card.overhead = measured_overhead(gpu).value_or(card.overhead);
   card.overhead_assumed = card.overhead.source.rfind("assumed", 0) == 0;
   return card;
 }
@@ -78,6 +83,7 @@ class Cuda final : public RealDevice {
   std::string name() const override { return "cuda:0 " + gpu_.name; }
   std::string flag() const override { return "cuda"; }
   Arch arch() const override { return gpu_.arch; }
+  int multiprocessors() const override { return gpu_.multiprocessors; }
   std::optional<Card> card() const override { return card_; }
 
   Card card_of(const std::string& name, std::uint64_t vram) const override {

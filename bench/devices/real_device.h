@@ -15,6 +15,9 @@
 
 namespace vramfit::bench {
 
+/// The card that is meant where none is named, and whose workspaces the CPU's runs have.
+inline constexpr const char* kDefaultCard = "h200";
+
 /// What a run on a real device took.
 struct Measurement {
   RunReport report;
@@ -60,6 +63,7 @@ class RealDevice {
   virtual std::string name() const = 0;  ///< "cpu", "cuda:0 NVIDIA H200"
   virtual std::string flag() const = 0;  ///< what --device has to say to open it
   virtual Arch arch() const = 0;
+  virtual int multiprocessors() const = 0;
   /// The card it is, with what is known of its overhead; absent where it is none.
   virtual std::optional<Card> card() const { return std::nullopt; }
   /// What it is when it is told to have only so many bytes.

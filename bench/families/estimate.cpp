@@ -14,7 +14,8 @@ constexpr std::int64_t kBatch = 4;
 constexpr std::int64_t kSeq = 512;
 constexpr const char* kTrainingLabel = "bf16, adamw, batch 4, seq 512, on an H200";
 constexpr const char* kInferenceLabel = "bf16, batch 4, seq 512, on an H200";
-constexpr Arch kArch{90};
+
+Arch arch() { return card_named(kDefaultCard).arch; }
 
 TrainingOptions training() {
   TrainingOptions options;
@@ -31,7 +32,7 @@ struct Loaded {
   VirtualSource source;
   Pool pool{source};
   Ledger ledger{pool};
-  VirtualDevice device{kArch};
+  VirtualDevice device{arch()};
   Trainer trainer;
   BatchLoader batches = random_batches(1, 1);
 };
@@ -58,7 +59,7 @@ void training_step(::benchmark::State& state, const std::string& model) {
 void training_run(::benchmark::State& state, const std::string& model) {
   const ModelConfig config = model_named(model);
   while (state.KeepRunning()) {
-    auto reserved = dry_run({kArch}, config, training()).reserved;
+    auto reserved = dry_run({arch()}, config, training()).reserved;
     ::benchmark::DoNotOptimize(reserved);
   }
   state.SetLabel(kTrainingLabel);
@@ -71,7 +72,7 @@ void inference_run(::benchmark::State& state, const std::string& model) {
   options.batch = kBatch;
   options.seq = kSeq;
   while (state.KeepRunning()) {
-    auto reserved = dry_run({kArch}, config, options).reserved;
+    auto reserved = dry_run({arch()}, config, options).reserved;
     ::benchmark::DoNotOptimize(reserved);
   }
   state.SetLabel(kInferenceLabel);

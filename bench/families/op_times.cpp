@@ -98,7 +98,7 @@ std::vector<OpCost> step_ops(const ModelConfig& config, const TrainingOptions& o
   VirtualSource source;
   Pool pool(source);
   Ledger ledger(pool);
-  VirtualDevice device(Arch{90});
+  VirtualDevice device(card_named(kDefaultCard).arch);
   std::vector<OpCost> ops;
   WatchedDevice watched(device, [&](const OpCost& cost) { ops.push_back(cost); });
   Trainer trainer(watched, ledger, config, options);

@@ -35,6 +35,7 @@ std::optional<Request> ask(const Case& c, const Workload& workload) {
   if (c.card == nullptr || precision_of(workload) == DType::Fp64) return std::nullopt;
   Request request{*c.config, workload, budget_of(*c.card)};
   request.budget.arch = c.arch();
+  request.budget.multiprocessors = c.multiprocessors();
   std::visit([&](const auto& options) { request.pytorch = in_pytorch(options); }, workload);
   return request;
 }

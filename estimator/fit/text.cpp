@@ -6,6 +6,8 @@
 #include <cmath>
 #include <sstream>
 
+#include "estimator/releases.h"
+
 namespace vramfit::fit {
 namespace {
 
@@ -140,8 +142,11 @@ std::string wrapped(const std::string& text, std::size_t indent) {
 
 std::string runtime_text(const Request& request) {
   if (request.pytorch) {
-    return "runtime: PyTorch 2.11 and transformers 5.17, eager mode. --runtime vramfit is this "
-           "project's own step, which needs less.";
+    const pytorch::Release& release = current_release();
+    return fmt::format(
+        "runtime: PyTorch {} and transformers {}, eager mode. --runtime vramfit is this project's "
+        "own step, which needs less.",
+        short_text(release.torch), short_text(release.transformers));
   }
   const char* more = std::holds_alternative<TrainingOptions>(request.workload)
                          ? "it keeps activations and logits that vramfit computes again or in "

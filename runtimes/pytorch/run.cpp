@@ -86,14 +86,15 @@ void infer(Context& context, const ModelConfig& config, const GenerationOptions&
 
 /// What is asked for before a model is: PyTorch's context is there with the first tensor.
 template <typename Work>
-RunReport run_on(const Gpu& gpu, Memory::Observer observer, const Work& work) {
+RunReport run_on(const Gpu& gpu, const Release& release, Memory::Observer observer,
+                 const Work& work) {
   CachingAllocator allocator(gpu.allocator_capacity);
   Libraries libraries(gpu.libraries);
   Memory memory(allocator, libraries);
   memory.set_observer(std::move(observer));
   RunReport report;
   try {
-    Context context(memory, libraries, gpu.arch, gpu.multiprocessors);
+    Context context(memory, libraries, release, gpu.arch, gpu.multiprocessors);
     work(context);
   } catch (const OutOfMemory& e) {
     // A card may be too small for what comes before loading.
@@ -111,15 +112,15 @@ RunReport run_on(const Gpu& gpu, Memory::Observer observer, const Work& work) {
 
 }  // namespace
 
-RunReport run(const Gpu& gpu, const ModelConfig& config, const TrainingOptions& options, int steps,
-              Memory::Observer observer) {
-  return run_on(gpu, std::move(observer),
+RunReport run(const Gpu& gpu, const Release& release, const ModelConfig& config,
+              const TrainingOptions& options, int steps, Memory::Observer observer) {
+  return run_on(gpu, release, std::move(observer),
                 [&](Context& context) { train(context, config, options, steps); });
 }
 
-RunReport run(const Gpu& gpu, const ModelConfig& config, const GenerationOptions& options,
-              Memory::Observer observer) {
-  return run_on(gpu, std::move(observer),
+RunReport run(const Gpu& gpu, const Release& release, const ModelConfig& config,
+              const GenerationOptions& options, Memory::Observer observer) {
+  return run_on(gpu, release, std::move(observer),
                 [&](Context& context) { infer(context, config, options); });
 }
 

@@ -13,15 +13,16 @@
 #include "runtimes/pytorch/memory/memory.h"
 #include "runtimes/pytorch/modules/settings.h"
 #include "runtimes/pytorch/optimizers/optimizer.h"
+#include "runtimes/pytorch/tensor/release.h"
 #include "runtimes/pytorch/tensor/scalar_type.h"
 
-/// What a step takes of a GPU where PyTorch 2.11 and transformers 5.17 run it eagerly.
+/// What a step takes of a GPU where PyTorch and transformers run it eagerly.
 namespace vramfit::pytorch {
 
 /// What of a card shows in a run.
 struct Gpu {
   Arch arch;
-  int multiprocessors = 132;
+  int multiprocessors = 0;
   LibrarySizes libraries;
   std::uint64_t allocator_capacity = ~std::uint64_t{0};  ///< bytes that may be reserved
 };
@@ -57,11 +58,12 @@ struct GenerationOptions {
 };
 
 /// Loads the model and trains it. Running out of memory is a result.
-RunReport run(const Gpu& gpu, const ModelConfig& config, const TrainingOptions& options,
-              int steps = kDefaultSteps, Memory::Observer observer = {});
+RunReport run(const Gpu& gpu, const Release& release, const ModelConfig& config,
+              const TrainingOptions& options, int steps = kDefaultSteps,
+              Memory::Observer observer = {});
 
 /// Loads the model and calls generate() once.
-RunReport run(const Gpu& gpu, const ModelConfig& config, const GenerationOptions& options,
-              Memory::Observer observer = {});
+RunReport run(const Gpu& gpu, const Release& release, const ModelConfig& config,
+              const GenerationOptions& options, Memory::Observer observer = {});
 
 }  // namespace vramfit::pytorch

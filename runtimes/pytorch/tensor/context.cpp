@@ -4,8 +4,8 @@
 
 namespace vramfit::pytorch {
 
-Context::Context(Memory& m, Libraries& l, Arch a, int sm_count)
-    : memory(m), libraries(l), arch(a), multiprocessors(sm_count) {}
+Context::Context(Memory& m, Libraries& l, const Release& r, Arch a, int sm_count)
+    : memory(m), libraries(l), release(r), arch(a), multiprocessors(sm_count) {}
 
 Context::~Context() = default;
 

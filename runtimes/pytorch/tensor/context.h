@@ -8,6 +8,7 @@
 #include "runtimes/pytorch/tensor/autocast.h"
 #include "runtimes/pytorch/tensor/cublas.h"
 #include "runtimes/pytorch/tensor/ref.h"
+#include "runtimes/pytorch/tensor/release.h"
 
 namespace vramfit::pytorch {
 
@@ -16,13 +17,14 @@ struct CheckpointFrame;
 /// What PyTorch keeps in globals and thread-local state.
 class Context {
  public:
-  Context(Memory& m, Libraries& l, Arch a, int sm_count);
+  Context(Memory& m, Libraries& l, const Release& r, Arch a, int sm_count);
   ~Context();
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
 
   Memory& memory;
   Libraries& libraries;
+  const Release& release;
   Arch arch;
   int multiprocessors;
 

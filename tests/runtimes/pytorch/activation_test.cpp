@@ -16,7 +16,7 @@ std::string events_of(Activation activation) {
   CachingAllocator allocator;
   Libraries libraries(h200().libraries);
   Memory memory(allocator, libraries);
-  Context context(memory, libraries, h200().arch, h200().multiprocessors);
+  Context context(memory, libraries, current_release(), h200().arch, h200().multiprocessors);
   const Tensor x = parameter(context, {1000}, ScalarType::Float);
   std::string events;
   std::map<std::uint64_t, std::string> numbers;

@@ -19,9 +19,11 @@ std::vector<Json> read_lines(const std::string& path) {
 }
 
 Gpu h200() {
+  const Card& card = card_named("h200");
   Gpu gpu;
-  gpu.arch = card_named("h200").arch;
-  gpu.libraries = card_named("h200").overhead.pytorch;
+  gpu.arch = card.arch;
+  gpu.multiprocessors = card.multiprocessors;
+  gpu.libraries = card.overhead.pytorch;
   return gpu;
 }
 

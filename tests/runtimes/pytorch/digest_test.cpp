@@ -29,7 +29,8 @@ std::string digest_of(const Go& go) {
 
 void add_training(const Json& test_case, std::map<std::string, std::string>& digests) {
   digests[title_of(test_case)] = digest_of([&](const Memory::Observer& observe) {
-    return run(h200(), model_of(test_case), training_of(test_case), kDefaultSteps, observe);
+    return run(h200(), current_release(), model_of(test_case), training_of(test_case),
+               kDefaultSteps, observe);
   });
 }
 
@@ -38,7 +39,7 @@ void add_generations(const Json& test_case, std::map<std::string, std::string>& 
     const GenerationOptions options = generation_of(test_case, point);
     const std::string title = title_of(test_case) + " at " + point.dump();
     digests[title] = digest_of([&](const Memory::Observer& observe) {
-      return run(h200(), model_of(test_case), options, observe);
+      return run(h200(), current_release(), model_of(test_case), options, observe);
     });
   }
 }

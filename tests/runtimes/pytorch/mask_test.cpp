@@ -18,7 +18,7 @@ Made aligned(std::int64_t keys) {
   CachingAllocator allocator;
   Libraries libraries(h200().libraries);
   Memory memory(allocator, libraries);
-  Context context(memory, libraries, h200().arch, h200().multiprocessors);
+  Context context(memory, libraries, current_release(), h200().arch, h200().multiprocessors);
   const Tensor mask = empty(context, {2, 1, 64, keys}, ScalarType::Float);
   const std::uint64_t before = memory.allocated();
   const Tensor result = aligned_mask(mask);

@@ -114,7 +114,8 @@ std::vector<std::string> predicted_events(const Json& test_case) {
     if (change.allocated) sizes[change.block.offset] = change.requested;
     events.push_back((change.allocated ? "+" : "-") + std::to_string(sizes[change.block.offset]));
   };
-  run(h200(), model_of(test_case), training_of(test_case), kDefaultSteps, observe);
+  run(h200(), current_release(), model_of(test_case), training_of(test_case), kDefaultSteps,
+      observe);
   return in_one_order(events);
 }
 

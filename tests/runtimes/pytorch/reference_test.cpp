@@ -56,7 +56,8 @@ void expect_training_within_bounds(const std::string& file, std::size_t cases) {
     if (!row.contains("case") || row.at("case").at("mode") != "train") continue;
     const Json& test_case = row.at("case");
     const std::string title = title_of(test_case);
-    const RunReport report = run(h200(), model_of(test_case), training_of(test_case));
+    const RunReport report =
+        run(h200(), current_release(), model_of(test_case), training_of(test_case));
     Levels predicted;
     Json measured = {{"peak", 0}, {"peak_reserved", 0}, {"device_used", 0}};
     for (const StageRecord& stage : report.stages) {
@@ -120,7 +121,7 @@ TEST(Reference, SevenBillionTakeMilliseconds) {
   double best = 1e9;
   for (int i = 0; i < 20; ++i) {
     const auto start = std::chrono::steady_clock::now();
-    run(h200(), model, training_of(test_case));
+    run(h200(), current_release(), model, training_of(test_case));
     const std::chrono::duration<double, std::milli> taken =
         std::chrono::steady_clock::now() - start;
     best = std::min(best, taken.count());

@@ -1,0 +1,26 @@
+#include "estimator/lacks.h"
+
+namespace vramfit {
+namespace {
+
+std::string called(const Budget& gpu) {
+  return (gpu.gpu.empty() ? gpu.title : gpu.gpu) + " (sm_" + std::to_string(gpu.arch.sm) + ")";
+}
+
+}  // namespace
+
+std::vector<std::string> lacks(const Budget& gpu, DType format) {
+  // Every GPU has fp64, which the table of formats leaves out.
+  if (format == DType::Fp64 || gpu.flops.count(name(format)) > 0) return {};
+  return {called(gpu) + " has no " + name(format) +
+          " arithmetic: it is emulated, slowly; the memory is as shown"};
+}
+
+std::vector<std::string> lacks(const Budget& gpu, const pytorch::Release& release) {
+  if (gpu.arch.sm >= release.least_arch.sm) return {};
+  return {called(gpu) + " does not run PyTorch " + text(release.torch) + " as built for CUDA " +
+          short_text(release.cuda) + ", which begins at sm_" +
+          std::to_string(release.least_arch.sm) + "; a build for an older CUDA may"};
+}
+
+}  // namespace vramfit

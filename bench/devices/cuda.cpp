@@ -43,8 +43,8 @@ std::optional<Overhead> measured_overhead(const GpuInfo& gpu) {
   return read_profile(path).overhead;
 }
 
-Card card_of_gpu(const GpuInfo& gpu) {
-  const auto memory = card_memory();
+Card card_of_gpu(int device, const GpuInfo& gpu) {
+  const auto memory = card_memory(device);
   if (!memory) {
     throw BadInput("device: NVML does not say how much memory " + gpu.name +
                    " has; a driver with libnvidia-ml.so.1");
@@ -77,11 +77,16 @@ ModelConfig one_layer() {
 
 class Cuda final : public RealDevice {
  public:
-  explicit Cuda(const MeasuringOptions& measuring)
-      : RealDevice(measuring), gpu_(gpu_info()), card_(card_of_gpu(gpu_)) {}
+  Cuda(int device, const MeasuringOptions& measuring)
+      : RealDevice(measuring),
+        device_(device),
+        gpu_(gpu_info(device)),
+        card_(card_of_gpu(device, gpu_)) {}
 
-  std::string name() const override { return "cuda:0 " + gpu_.name; }
-  std::string flag() const override { return "cuda"; }
+  std::string name() const override { return "cuda:" + std::to_string(device_) + " " + gpu_.name; }
+  std::string flag() const override {
+    return device_ == 0 ? "cuda" : "cuda:" + std::to_string(device_);
+  }
   Arch arch() const override { return gpu_.arch; }
   int multiprocessors() const override { return gpu_.multiprocessors; }
   std::optional<Card> card() const override { return card_; }
@@ -108,7 +113,7 @@ class Cuda final : public RealDevice {
 
   std::string neighbours() const override {
     std::string text;
-    for (const GpuProcess& process : other_processes()) {
+    for (const GpuProcess& process : other_processes(device_)) {
       text += (text.empty() ? "" : ", ") + ("process " + std::to_string(process.pid)) + " with " +
               std::to_string(process.bytes >> 20) + " MiB";
     }
@@ -150,6 +155,7 @@ class Cuda final : public RealDevice {
   }
 
   std::map<std::string, double> overhead() override {
+    select_gpu(device_);
     const DeviceMemory bare = device_memory();
     const double handles[] = {bytes(cublaslt_bytes()), bytes(cudnn_bytes())};
     const Measurement measured = measure(bare.free, [](Device& device, Ledger& ledger) {
@@ -166,20 +172,24 @@ class Cuda final : public RealDevice {
  private:
   CudaOptions options(bool tune) const {
     CudaOptions options;
+    options.device = device_;
     options.tf32 = measuring().tf32;
     options.tune = tune;
     if (tune) options.gemm_algorithms = measuring().gemm_algorithms;
     return options;
   }
 
+  int device_;
   GpuInfo gpu_;
   Card card_;
 };
 
 }  // namespace
 
-std::unique_ptr<RealDevice> make_cuda(const MeasuringOptions& options) {
-  return gpu_present() ? std::make_unique<Cuda>(options) : nullptr;
+int cuda_devices() { return gpu_count(); }
+
+std::unique_ptr<RealDevice> make_cuda(int device, const MeasuringOptions& options) {
+  return std::make_unique<Cuda>(device, options);
 }
 
 bool built_with_cuda() { return true; }

@@ -91,15 +91,17 @@ class RealDevice {
   MeasuringOptions measuring_;
 };
 
-/// The device of that name; for "" the default, or null where that is a virtual one. Throws
-/// BadInput.
+/// The device of that name, "cpu", "cuda" or "cuda:1"; for "" the default, or null where that is a
+/// virtual one. Throws BadInput.
 std::unique_ptr<RealDevice> open_real_device(const std::string& name,
                                              const MeasuringOptions& options);
 
 std::unique_ptr<RealDevice> make_cpu(const MeasuringOptions& options);
 
-/// Null where no GPU answers, and in builds without kernels/cuda.
-std::unique_ptr<RealDevice> make_cuda(const MeasuringOptions& options);
+/// GPUs that answer; none in builds without kernels/cuda.
+int cuda_devices();
+/// One of them, by its index.
+std::unique_ptr<RealDevice> make_cuda(int device, const MeasuringOptions& options);
 bool built_with_cuda();
 
 }  // namespace vramfit::bench

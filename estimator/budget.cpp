@@ -14,10 +14,9 @@ Budget budget_of_size(std::uint64_t vram) {
   budget.title = "a GPU of this size";
   budget.vram = vram;
   budget.overhead = assumed(like.overhead);
-  budget.notes.push_back("sm_" + std::to_string(like.arch.sm) + " and " +
-                         std::to_string(like.multiprocessors) +
-                         " multiprocessors assumed, as the " + like.name +
-                         " has, which stands for such sizes (--gpu says which)");
+  budget.notes.push_back("sm_" + std::to_string(like.arch.sm) + " assumed, and " +
+                         std::to_string(like.multiprocessors) + " multiprocessors, as the " +
+                         like.name + " has, which stands for such sizes (--gpu says which)");
   return budget;
 }
 

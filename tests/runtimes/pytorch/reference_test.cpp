@@ -103,7 +103,7 @@ TEST(Reference, TheLargestBatchIsTheMeasuredOne) {
     TrainingOptions options = training_of(test_case);
     const auto fits = [&](std::int64_t batch) {
       options.batch = batch;
-      return !run(gpu, model_of(test_case), options).missing;
+      return !run(gpu, current_release(), model_of(test_case), options).missing;
     };
     const std::int64_t measured = row.at("result").at("max_batch");
     EXPECT_TRUE(fits(measured)) << title_of(test_case);

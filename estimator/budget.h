@@ -13,7 +13,9 @@ struct Budget {
   std::string gpu;    ///< the card's name in the catalogue; empty where it is not in it
   std::string title;  ///< for people
   Arch arch;
+  int multiprocessors = 0;
   std::uint64_t vram = 0;
+  Flops flops;  ///< by format; one that is absent, the GPU lacks
   Overhead overhead;
   std::uint64_t headroom = 0;      ///< to be left free
   std::vector<std::string> notes;  ///< what was assumed, a line each
@@ -24,14 +26,14 @@ struct Budget {
 Budget budget_of(const Card& card);
 
 /// What of it a runtime's rules read.
-inline Gpu gpu_of(const Budget& budget) { return {budget.arch, 132, budget.overhead}; }
+Gpu gpu_of(const Budget& budget);
 
-/// A GPU of which only the size is known. The rest is that of the catalogue's nearest card in size,
+/// A GPU of which only the size is known. The rest is that of the card that stands for such sizes,
 /// and a note says so.
 Budget budget_of_size(std::uint64_t vram);
 
 /// A GPU whose driver told its name, architecture and size: one of the catalogue where the name is
-/// there, otherwise with the overhead of the nearest card in size.
+/// there, otherwise with the rest of a card like it, which a note names.
 Budget budget_of_gpu(const std::string& title, Arch arch, std::uint64_t vram);
 
 }  // namespace vramfit

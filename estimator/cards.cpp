@@ -13,23 +13,27 @@ namespace {
 
 using Json = nlohmann::json;
 
+constexpr std::int64_t kSchema = 2;
 constexpr std::int64_t kMaxBytes = std::int64_t{1} << 60;
+constexpr std::int64_t kMaxMultiprocessors = 1024;
 
 std::uint64_t sourced_bytes(const JsonReader& json, const Json& object, const char* key,
                             const char* value_key, std::int64_t at_least) {
-  const auto entry = json.object(key);
-  if (!entry) json.fail(key, "missing");
-  allow_only(*entry, object.at(key), {value_key, "source"});
-  if (entry->text("source").empty()) entry->fail("source", "is empty; where the figure is from");
-  return static_cast<std::uint64_t>(entry->integer(value_key, at_least, kMaxBytes));
+  const JsonReader entry = sourced(json, object, key, value_key);
+  return static_cast<std::uint64_t>(entry.integer(value_key, at_least, kMaxBytes));
 }
 
-Arch parse_arch(const JsonReader& json) {
-  const std::string text = json.text("arch");
-  const bool valid = text.size() >= 5 && text.size() <= 6 && text.compare(0, 3, "sm_") == 0 &&
-                     text.find_first_not_of("0123456789", 3) == std::string::npos;
-  if (!valid) json.fail("arch", "is '" + text + "'; a compute capability such as sm_90");
-  return Arch{std::stoi(text.substr(3))};
+Flops read_flops(const JsonReader& json, const Json& object) {
+  allow_only(json, object,
+             {"fp32", "tf32", "fp16", "bf16", "fp8", "fp4", "int8", "int4", "source"});
+  require_source(json);
+  Flops flops;
+  for (const auto& item : object.items()) {
+    if (item.key() == "source") continue;
+    flops[item.key()] = json.number(item.key().c_str(), 1e9, 1e18);
+  }
+  if (flops.count("fp32") == 0) json.fail("fp32", "missing; FLOP/s outside tensor cores");
+  return flops;
 }
 
 LibrarySizes read_libraries(const JsonReader& json, const Json& object) {
@@ -47,12 +51,23 @@ LibrarySizes read_libraries(const JsonReader& json, const Json& object) {
 Card read_card(const Json& object, const std::string& source) {
   if (!object.is_object()) throw BadInput(source + ": not a JSON object");
   const JsonReader json(object, source);
-  allow_only(json, object, {"name", "title", "arch", "total_bytes", "overhead", "article_vram_gb"});
+  allow_only(json, object,
+             {"name", "title", "other_titles", "arch", "multiprocessors", "total_bytes",
+              "bandwidth", "flops", "overhead", "stands_for_sizes", "article_vram_gb"});
   Card card;
   card.name = json.text("name");
   card.title = json.text("title");
-  card.arch = parse_arch(json);
+  if (json.has("other_titles")) card.other_titles = json.texts("other_titles");
+  card.arch = read_arch(json, "arch");
+  card.multiprocessors = static_cast<int>(
+      sourced(json, object, "multiprocessors", "value").integer("value", 1, kMaxMultiprocessors));
   card.vram = sourced_bytes(json, object, "total_bytes", "value", 1);
+  card.bandwidth = static_cast<double>(
+      sourced_bytes(json, object, "bandwidth", "bytes_per_second", 1'000'000'000));
+  const auto flops = json.object("flops");
+  if (!flops) json.fail("flops", "missing");
+  card.flops = read_flops(*flops, object.at("flops"));
+  card.stands_for_sizes = json.boolean_or("stands_for_sizes", false);
   if (json.has("article_vram_gb")) card.article_vram_gb = json.number("article_vram_gb", 0, 1e6);
   const auto overhead = json.object("overhead");
   if (!overhead) json.fail("overhead", "missing");
@@ -80,6 +95,20 @@ void assume_overhead(Card& card, const Json& object, const std::vector<Card>& li
   card.overhead = assumed(other->overhead);
 }
 
+/// The card nearest in size of those that qualify; null where none does.
+template <typename Qualifies>
+const Card* nearest(std::uint64_t vram, const Qualifies& qualifies) {
+  const auto distance = [vram](const Card& card) {
+    return card.vram > vram ? card.vram - vram : vram - card.vram;
+  };
+  const Card* best = nullptr;
+  for (const Card& card : cards()) {
+    if (!qualifies(card)) continue;
+    if (best == nullptr || distance(card) < distance(*best)) best = &card;
+  }
+  return best;
+}
+
 }  // namespace
 
 void allow_only(const JsonReader& json, const Json& object,
@@ -89,6 +118,27 @@ void allow_only(const JsonReader& json, const Json& object,
         std::any_of(keys.begin(), keys.end(), [&](const char* key) { return item.key() == key; });
     if (!known) json.fail(item.key().c_str(), "unknown key");
   }
+}
+
+void require_source(const JsonReader& json) {
+  if (json.text("source").empty()) json.fail("source", "is empty; where the figure is from");
+}
+
+JsonReader sourced(const JsonReader& json, const Json& object, const char* key,
+                   const char* value_key) {
+  auto entry = json.object(key);
+  if (!entry) json.fail(key, "missing");
+  allow_only(*entry, object.at(key), {value_key, "source"});
+  require_source(*entry);
+  return *std::move(entry);
+}
+
+Arch read_arch(const JsonReader& json, const char* key) {
+  const std::string text = json.text(key);
+  const bool valid = text.size() >= 5 && text.size() <= 6 && text.compare(0, 3, "sm_") == 0 &&
+                     text.find_first_not_of("0123456789", 3) == std::string::npos;
+  if (!valid) json.fail(key, "is '" + text + "'; a compute capability such as sm_90");
+  return Arch{std::stoi(text.substr(3))};
 }
 
 Overhead read_overhead(const JsonReader& json, const Json& object) {
@@ -119,7 +169,7 @@ std::vector<Card> parse_cards(const std::string& json_text, const std::string& s
   const Json object = parse_json_object(json_text, source);
   const JsonReader json(object, source);
   allow_only(json, object, {"schema", "cards"});
-  json.integer("schema", 1, 1);
+  json.integer("schema", kSchema, kSchema);
   const auto entries = object.find("cards");
   if (entries == object.end() || !entries->is_array() || entries->empty()) {
     json.fail("cards", "a list of cards is missing");
@@ -148,6 +198,24 @@ const Card& card_named(std::string_view name) {
   std::string list;
   for (const Card& card : cards()) list += (list.empty() ? "" : ", ") + card.name;
   throw BadInput("gpu: unknown '" + std::string(name) + "'; one of " + list);
+}
+
+const Card* card_titled(std::string_view title, std::uint64_t vram) {
+  return nearest(vram, [title](const Card& card) {
+    const std::vector<std::string>& others = card.other_titles;
+    return card.title == title || std::find(others.begin(), others.end(), title) != others.end();
+  });
+}
+
+const Card& card_like(Arch arch, std::uint64_t vram) {
+  const Card* card = nearest(vram, [arch](const Card& one) { return one.arch.sm == arch.sm; });
+  return card != nullptr ? *card : card_of_size(vram);
+}
+
+const Card& card_of_size(std::uint64_t vram) {
+  const Card* card = nearest(vram, [](const Card& one) { return one.stands_for_sizes; });
+  if (card == nullptr) throw BadInput("gpus.json: cards: none has stands_for_sizes true");
+  return *card;
 }
 
 std::uint64_t pool_capacity(std::uint64_t vram, const Overhead& overhead, std::uint64_t headroom,

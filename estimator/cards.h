@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -18,14 +19,23 @@ class JsonReader;
 /// The overhead of a card on which nobody measured it: its source says so.
 Overhead assumed(Overhead overhead);
 
-/// A GPU of the catalogue.
+/// Dense FLOP/s by format ("fp32" outside tensor cores, "tf32", "fp16", "bf16", "fp8", "int8", …).
+/// A format that is absent, the card has no arithmetic for.
+using Flops = std::map<std::string, double>;
+
+/// A GPU of the catalogue: all that rules read of one.
 struct Card {
-  std::string name;   ///< as flags spell it: "rtx4090"
-  std::string title;  ///< as the driver spells it
+  std::string name;                       ///< as flags spell it: "rtx4090"
+  std::string title;                      ///< as the driver spells it
+  std::vector<std::string> other_titles;  ///< of variants with the same facts
   Arch arch;
+  int multiprocessors = 0;
   std::uint64_t vram = 0;  ///< bytes in all, as nvidia-smi counts them
+  double bandwidth = 0;    ///< of its memory, bytes a second
+  Flops flops;
   Overhead overhead;
   bool overhead_assumed = false;
+  bool stands_for_sizes = false;  ///< where only a size is known, it may be taken for the card
   std::optional<double> article_vram_gb;  ///< the row of the article's table 3 it stands for
 };
 
@@ -34,6 +44,17 @@ const std::vector<Card>& cards();
 
 /// Throws BadInput that lists the names where `name` is none of them.
 const Card& card_named(std::string_view name);
+
+/// The card that a driver calls `title`; of those that share the title, which come in several
+/// sizes, the nearest in size. Null where there is none.
+const Card* card_titled(std::string_view title, std::uint64_t vram);
+
+/// The card to assume for a GPU that the catalogue lacks: the nearest in size of its compute
+/// capability, or where there is none card_of_size().
+const Card& card_like(Arch arch, std::uint64_t vram);
+
+/// The card to assume where only a size is known: the nearest of those that stand for sizes.
+const Card& card_of_size(std::uint64_t vram);
 
 /// The same from a text. Every key is required or refused; `source` names the text in messages.
 std::vector<Card> parse_cards(const std::string& json_text, const std::string& source);
@@ -45,6 +66,16 @@ Overhead read_overhead(const JsonReader& json, const nlohmann::json& object);
 /// silent default.
 void allow_only(const JsonReader& json, const nlohmann::json& object,
                 std::initializer_list<const char*> keys);
+
+/// Throws BadInput where `json` does not say where its figures are from.
+void require_source(const JsonReader& json);
+
+/// The object at `key`, which holds one figure at `value_key`, and its source.
+JsonReader sourced(const JsonReader& json, const nlohmann::json& object, const char* key,
+                   const char* value_key);
+
+/// A compute capability as files spell it: "sm_90".
+Arch read_arch(const JsonReader& json, const char* key);
 
 /// Bytes that a pool may map on a card: what overhead and headroom leave, in whole units of
 /// `granularity`.

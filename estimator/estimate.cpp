@@ -1,5 +1,6 @@
 #include "estimator/estimate.h"
 
+#include "estimator/lacks.h"
 #include "estimator/steady_run.h"
 #include "model/errors.h"
 #include "model/transformer/parameters.h"
@@ -52,6 +53,8 @@ std::vector<std::string> notes_on(const Request& request, const Outcome& run) {
   note_left_out(run.report.stages, Stage::Backward,
                 request.workload->training() ? request.workload->micro_batches() : 0,
                 "micro-batches", notes);
+  const std::vector<std::string> lacking = lacks(request.budget, request.workload->computes_in());
+  notes.insert(notes.end(), lacking.begin(), lacking.end());
   const std::vector<std::string>& assumed = request.budget.notes;
   notes.insert(notes.end(), assumed.begin(), assumed.end());
   return notes;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+
 namespace vramfit {
 namespace {
 
@@ -93,6 +94,7 @@ Json verdict_json(const Request& request, const Estimate& estimate) {
 Json opening(bool fits, const Request& request, const Estimate& estimate) {
   return {{"schema", kEstimateSchema},
           {"runtime", request.workload->runtime().name()},
+          {"release", request.workload->runtime().release()},
           {"fits", fits},
           {"asked", asked_json(request)},
           {"model", model_json(request.model, estimate)}};

@@ -2,15 +2,20 @@
 
 #include <algorithm>
 
+#include "estimator/releases.h"
 #include "model/errors.h"
 #include "runtimes/article/runtime.h"
-#include "runtimes/pytorch/runtime.h"
 #include "runtimes/vramfit/runtime.h"
 
 namespace vramfit {
 
+const pytorch::PyTorchRuntime& current_pytorch() {
+  static const pytorch::PyTorchRuntime runtime(current_release());
+  return runtime;
+}
+
 const std::vector<const Runtime*>& runtimes() {
-  static const std::vector<const Runtime*> list = {&pytorch::pytorch_runtime(), &vramfit_runtime(),
+  static const std::vector<const Runtime*> list = {&current_pytorch(), &vramfit_runtime(),
                                                    &article::article_runtime()};
   return list;
 }

@@ -31,7 +31,7 @@ struct Overhead {
 /// What a card tells the rules of a runtime.
 struct Gpu {
   Arch arch;
-  int multiprocessors = 132;
+  int multiprocessors = 0;
   Overhead overhead;
 };
 

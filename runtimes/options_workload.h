@@ -31,14 +31,14 @@ class OptionsWorkload : public Workload {
     return training == nullptr ? 1 : training->accumulate;
   }
   std::shared_ptr<const Workload> resized(std::int64_t batch, std::int64_t seq) const override {
-    Options resized = options_;
+    auto resized = std::make_shared<Self>(static_cast<const Self&>(*this));
     std::visit(
         [&](auto& options) {
           options.batch = batch;
           options.seq = seq;
         },
-        resized);
-    return std::make_shared<Self>(std::move(resized));
+        static_cast<OptionsWorkload&>(*resized).options_);
+    return resized;
   }
 
  private:

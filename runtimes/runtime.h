@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "model/config/model_config.h"
+#include "model/dtype.h"
 #include "model/memory/run_report.h"
 #include "runtimes/flags.h"
 #include "runtimes/gpu.h"
@@ -46,6 +47,7 @@ class Workload {
   virtual bool training() const = 0;
   virtual std::int64_t batch() const = 0;          ///< sequences in a micro-batch
   virtual std::int64_t seq() const = 0;            ///< tokens in a sequence, or its prompt
+  virtual DType computes_in() const = 0;           ///< where that is a format of GPUs at large
   virtual std::int64_t micro_batches() const = 0;  ///< in a step; 1 without training
   /// With what the runtime stores beside the published ones: rows that pad the vocabulary.
   virtual std::int64_t stored_parameters(const ModelConfig& config) const = 0;
@@ -87,6 +89,8 @@ class Runtime {
   /// Throws BadInput on a value that is wrong. `flags` are the runtime's own and the shared ones.
   virtual std::shared_ptr<const Workload> workload(const Flags& flags, bool training,
                                                    const ModelConfig& model) const = 0;
+  /// The libraries its figures hold for, by name; null where it has none.
+  virtual nlohmann::ordered_json release() const = 0;
   /// A paragraph: whose step it is, and how another runtime's differs.
   virtual std::string about(const Workload& workload) const = 0;
   /// What memory is taken in, bytes: what a card has left is rounded down to it.

@@ -95,9 +95,11 @@ Options parse_options(int argc, char** argv) {
   app.set_version_flag("--version", kVersionLine, "version and commit");
   app.allow_extras();
   app.add_option("--sweep", options.sweep, "a sweep to run, in the form of data/sweep.json");
-  app.add_option("--device", options.device,
-                 "cuda, cpu, or virtual:NAME[,NAME] for predictions on cards of data/gpus.json;\n"
-                 "by default cuda where a GPU answers, otherwise virtual:h200");
+  app.add_option(
+      "--device", options.device,
+      "cuda, cuda:INDEX for a GPU other than the first, cpu, or virtual:NAME[,NAME] for\n"
+      "predictions on cards of data/gpus.json; by default cuda where a GPU answers, otherwise\n"
+      "virtual:h200");
   app.add_option("--config", options.config,
                  "a Hugging Face config.json, instead of --model; named after its folder");
   std::string vram;

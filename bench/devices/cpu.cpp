@@ -17,8 +17,8 @@ namespace {
 constexpr std::int64_t kMaxParameters = 20'000'000;
 /// As do batches that fill more.
 constexpr std::uint64_t kMaxCardBytes = 1'000'000'000;
-/// Whose workspaces the CPU's runs have: the default virtual card's.
-Arch workspaces_arch() { return card_named("h200").arch; }
+/// Whose workspaces the CPU's runs have.
+const Card& like() { return card_named(kDefaultCard); }
 
 /// Beyond the caches, and soon done.
 constexpr RateSizes kSizes{128, std::uint64_t{64} << 20};
@@ -47,13 +47,15 @@ class Cpu final : public RealDevice {
 
   std::string name() const override { return "cpu"; }
   std::string flag() const override { return "cpu"; }
-  Arch arch() const override { return workspaces_arch(); }
+  Arch arch() const override { return like().arch; }
+  int multiprocessors() const override { return like().multiprocessors; }
 
   Card card_of(const std::string& name, std::uint64_t vram) const override {
     Card card;
     card.name = name;
     card.title = "the host's memory";
-    card.arch = workspaces_arch();
+    card.arch = like().arch;
+    card.multiprocessors = like().multiprocessors;
     card.vram = vram;
     card.overhead.source = "none: the host's memory";
     return card;
@@ -72,7 +74,7 @@ class Cpu final : public RealDevice {
     HostSource source(std::min(capacity, HostSource::kDefaultCapacity));
     Pool pool(source);
     Ledger ledger(pool);
-    CpuDevice device(workspaces_arch());
+    CpuDevice device(like().arch);
     return {run(device, ledger), {}};
   }
 
@@ -80,7 +82,7 @@ class Cpu final : public RealDevice {
     HostSource source(std::min(capacity, HostSource::kDefaultCapacity));
     Pool pool(source);
     Ledger ledger(pool);
-    CpuDevice device(workspaces_arch());
+    CpuDevice device(like().arch);
     WallClock clock;
     run(device, ledger, clock);
   }

@@ -5,7 +5,7 @@
 
 #include "bench/devices/rates.h"
 #include "bench/devices/real_device.h"
-#include "estimator/budget.h"
+#include "estimator/cards.h"
 #include "estimator/data_path.h"
 #include "estimator/machine/nvml.h"
 #include "estimator/models.h"
@@ -76,13 +76,18 @@ class Driver {
 };
 
 Card card_of_gpu(const GpuInfo& gpu, const Driver& driver) {
-  const Budget budget = budget_of_gpu(gpu.name, gpu.arch, driver.vram());
-  Card card;
-  card.name = budget.gpu.empty() ? gpu.name : budget.gpu;
+  const Card* known = card_titled(gpu.name, driver.vram());
+  Card card = known != nullptr ? *known : card_like(gpu.arch, driver.vram());
+  if (known == nullptr) {
+    card.name = gpu.name;
+    card.overhead = assumed(card.overhead);
+  }
+  card.article_vram_gb.reset();
   card.title = gpu.name;
   card.arch = gpu.arch;
+  card.multiprocessors = gpu.multiprocessors;
   card.vram = driver.vram();
-  card.overhead = measured_overhead(gpu, driver.version()).value_or(budget.overhead);
+  card.overhead = measured_overhead(gpu, driver.version()).value_or(card.overhead);
   card.overhead_assumed = card.overhead.source.rfind("assumed", 0) == 0;
   return card;
 }
@@ -99,12 +104,19 @@ ModelConfig one_layer() {
 
 class Cuda final : public RealDevice {
  public:
-  explicit Cuda(const MeasuringOptions& measuring)
-      : RealDevice(measuring), gpu_(gpu_info()), driver_(gpu_), card_(card_of_gpu(gpu_, driver_)) {}
+  Cuda(int device, const MeasuringOptions& measuring)
+      : RealDevice(measuring),
+        device_(device),
+        gpu_(gpu_info(device)),
+        driver_(gpu_),
+        card_(card_of_gpu(gpu_, driver_)) {}
 
-  std::string name() const override { return "cuda:0 " + gpu_.name; }
-  std::string flag() const override { return "cuda"; }
+  std::string name() const override { return "cuda:" + std::to_string(device_) + " " + gpu_.name; }
+  std::string flag() const override {
+    return device_ == 0 ? "cuda" : "cuda:" + std::to_string(device_);
+  }
   Arch arch() const override { return gpu_.arch; }
+  int multiprocessors() const override { return gpu_.multiprocessors; }
   std::optional<Card> card() const override { return card_; }
 
   Card card_of(const std::string& name, std::uint64_t vram) const override {
@@ -171,6 +183,7 @@ class Cuda final : public RealDevice {
   }
 
   std::map<std::string, double> overhead() override {
+    select_gpu(device_);
     const DeviceMemory bare = device_memory();
     const double handles[] = {bytes(cublaslt_bytes()), bytes(cudnn_bytes())};
     const Measurement measured = measure(bare.free, [](Device& device, Ledger& ledger) {
@@ -187,12 +200,14 @@ class Cuda final : public RealDevice {
  private:
   CudaOptions options(bool tune) const {
     CudaOptions options;
+    options.device = device_;
     options.tf32 = measuring().tf32;
     options.tune = tune;
     if (tune) options.gemm_algorithms = measuring().gemm_algorithms;
     return options;
   }
 
+  int device_;
   GpuInfo gpu_;
   Driver driver_;
   Card card_;
@@ -200,8 +215,10 @@ class Cuda final : public RealDevice {
 
 }  // namespace
 
-std::unique_ptr<RealDevice> make_cuda(const MeasuringOptions& options) {
-  return gpu_present() ? std::make_unique<Cuda>(options) : nullptr;
+int cuda_devices() { return gpu_count(); }
+
+std::unique_ptr<RealDevice> make_cuda(int device, const MeasuringOptions& options) {
+  return std::make_unique<Cuda>(device, options);
 }
 
 bool built_with_cuda() { return true; }

@@ -15,6 +15,9 @@
 
 namespace vramfit::bench {
 
+/// The card that is meant where none is named, and whose workspaces the CPU's runs have.
+inline constexpr const char* kDefaultCard = "h200";
+
 /// What a run on a real device took.
 struct Measurement {
   RunReport report;
@@ -60,6 +63,7 @@ class RealDevice {
   virtual std::string name() const = 0;  ///< "cpu", "cuda:0 NVIDIA H200"
   virtual std::string flag() const = 0;  ///< what --device has to say to open it
   virtual Arch arch() const = 0;
+  virtual int multiprocessors() const = 0;
   /// The card it is, with what is known of its overhead; absent where it is none.
   virtual std::optional<Card> card() const { return std::nullopt; }
   /// What it is when it is told to have only so many bytes.
@@ -87,15 +91,17 @@ class RealDevice {
   MeasuringOptions measuring_;
 };
 
-/// The device of that name; for "" the default, or null where that is a virtual one. Throws
-/// BadInput.
+/// The device of that name, "cpu", "cuda" or "cuda:1"; for "" the default, or null where that is a
+/// virtual one. Throws BadInput.
 std::unique_ptr<RealDevice> open_real_device(const std::string& name,
                                              const MeasuringOptions& options);
 
 std::unique_ptr<RealDevice> make_cpu(const MeasuringOptions& options);
 
-/// Null where no GPU answers, and in builds without kernels/cuda.
-std::unique_ptr<RealDevice> make_cuda(const MeasuringOptions& options);
+/// GPUs that answer; none in builds without kernels/cuda.
+int cuda_devices();
+/// One of them, by its index.
+std::unique_ptr<RealDevice> make_cuda(int device, const MeasuringOptions& options);
 bool built_with_cuda();
 
 }  // namespace vramfit::bench

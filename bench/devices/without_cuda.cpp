@@ -2,7 +2,8 @@
 
 namespace vramfit::bench {
 
-std::unique_ptr<RealDevice> make_cuda(const MeasuringOptions&) { return nullptr; }
+int cuda_devices() { return 0; }
+std::unique_ptr<RealDevice> make_cuda(int, const MeasuringOptions&) { return nullptr; }
 bool built_with_cuda() { return false; }
 
 }  // namespace vramfit::bench

@@ -5,7 +5,7 @@
 
 #include "estimator/estimate.h"
 #include "estimator/largest.h"
-#include "runtimes/pytorch/runtime.h"
+#include "estimator/runtimes.h"
 
 namespace vramfit::bench {
 namespace {
@@ -36,9 +36,10 @@ std::optional<Request> ask(const Case& c, const StepOptions& options) {
   if (c.card == nullptr || precision_of(options) == DType::Fp64) return std::nullopt;
   Request request{*c.config, nullptr, budget_of(*c.card)};
   request.budget.arch = c.arch();
+  request.budget.multiprocessors = c.multiprocessors();
   std::visit(
       [&](const auto& o) {
-        request.workload = std::make_shared<pytorch::TorchWorkload>(in_pytorch(o));
+        request.workload = std::make_shared<pytorch::TorchWorkload>(current_pytorch(), in_pytorch(o));
       },
       options);
   return request;

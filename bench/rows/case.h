@@ -19,6 +19,9 @@ struct Case {
 
   std::int64_t size(Axis axis) const { return size_of(axis, row[axis]); }
   Arch arch() const { return device != nullptr ? device->arch() : card->arch; }
+  int multiprocessors() const {
+    return device != nullptr ? device->multiprocessors() : card->multiprocessors;
+  }
   /// What it runs on as a runtime's rules see it.
   Gpu gpu() const;
   /// Bytes a pool may map on the card; without one there is no limit.

@@ -5,7 +5,6 @@
 
 #include "bench/rows/axes.h"
 #include "bench/rows/list.h"
-#include "estimator/budget.h"
 #include "estimator/data_path.h"
 #include "model/errors.h"
 #include "model/quantity.h"
@@ -14,17 +13,16 @@ namespace vramfit::bench {
 namespace {
 
 constexpr const char* kVirtual = "virtual:";
-constexpr const char* kDefaultCard = "h200";
 
-Card card_of_size(const std::string& name, std::uint64_t vram) {
-  const Budget budget = budget_of_size(vram);
-  Card card;
+Card unnamed_card(const std::string& name, std::uint64_t vram) {
+  Card card = card_of_size(vram);
   card.name = name;
-  card.title = budget.title;
-  card.arch = budget.arch;
+  card.title = "a GPU of this size";
+  card.other_titles.clear();
   card.vram = vram;
-  card.overhead = budget.overhead;
+  card.overhead = assumed(card.overhead);
   card.overhead_assumed = true;
+  card.article_vram_gb.reset();
   return card;
 }
 
@@ -63,7 +61,7 @@ const Card& Target::card(const std::string& name) {
 Card Target::make_card(const std::string& name) const {
   if (!is_size(name)) return card_named(name);
   const std::uint64_t vram = parse_bytes("vram", name);
-  return device_ ? device_->card_of(name, vram) : card_of_size(name, vram);
+  return device_ ? device_->card_of(name, vram) : unnamed_card(name, vram);
 }
 
 const Card& Target::keep(Card card) {

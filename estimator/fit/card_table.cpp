@@ -1,9 +1,12 @@
 #include "estimator/fit/card_table.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
+#include <vector>
 
 #include "estimator/fit/text.h"
 #include "estimator/models.h"
@@ -21,22 +24,45 @@ std::string header(const Answer& first, Search search) {
          "no GPU here, and none named (--gpu, --vram): on each card there is data on\n";
 }
 
-/// Notes, and each source of an overhead with the cards it holds for.
+/// Each source of an overhead with the cards it holds for; those of the one that holds for most go
+/// unnamed.
+std::string overheads(const std::map<std::string, std::vector<std::string>>& cards_by_source) {
+  const auto most = std::max_element(
+      cards_by_source.begin(), cards_by_source.end(),
+      [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
+  std::string text;
+  for (auto it = cards_by_source.begin(); it != cards_by_source.end(); ++it) {
+    if (it == most) continue;
+    text += wrapped(fmt::format("overhead on {}: {}", fmt::join(it->second, ", "), it->first), 2);
+  }
+  const char* where = cards_by_source.size() > 1 ? " on the others" : "";
+  return text + wrapped(fmt::format("overhead{}: {}", where, most->first), 2);
+}
+
+/// What holds for several lines of the table.
 std::string footer(const std::vector<Answer>& answers) {
   std::string text;
   std::set<std::string> notes;
-  std::map<std::string, std::string> cards_by_source;
+  std::map<std::string, std::vector<std::string>> cards_by_source;
   for (const Answer& answer : answers) {
     for (const std::string& note : answer.estimate.notes) {
       if (notes.insert(note).second) text += wrapped("note: " + note, 2);
     }
-    std::string& cards = cards_by_source[answer.request.budget.overhead.source];
-    cards += (cards.empty() ? "" : ", ") + answer.request.budget.gpu;
+    const Budget& budget = answer.request.budget;
+    cards_by_source[budget.overhead.source].push_back(budget.gpu);
   }
-  for (const auto& [source, cards] : cards_by_source) {
-    text += wrapped(fmt::format("overhead on {}: {}", cards, source), 2);
-  }
+  text += overheads(cards_by_source);
   return text + wrapped(runtime_text(answers.front().request), 2);
+}
+
+/// The smallest card first; the catalogue's order where sizes are equal.
+std::vector<const Answer*> by_size(const std::vector<Answer>& answers) {
+  std::vector<const Answer*> sorted;
+  for (const Answer& answer : answers) sorted.push_back(&answer);
+  std::stable_sort(sorted.begin(), sorted.end(), [](const Answer* a, const Answer* b) {
+    return a->request.budget.vram < b->request.budget.vram;
+  });
+  return sorted;
 }
 
 }  // namespace
@@ -45,12 +71,13 @@ std::string card_table(const std::vector<Answer>& answers, Search search) {
   const char* searched = search == Search::Batch ? "largest batch" : "largest seq";
   const bool searches = search != Search::None;
   std::string text = header(answers.front(), search) + "\n";
-  text += fmt::format("  {:<14}{:>23}{:>12}{:>12}{}   {}\n", "card", "VRAM", "needs, GB",
+  text += fmt::format("  {:<16}{:>23}{:>12}{:>12}{}   {}\n", "card", "VRAM", "needs, GB",
                       "spare, GB", searches ? fmt::format("{:>16}", searched) : "", "verdict");
-  for (const Answer& answer : answers) {
+  for (const Answer* const each : by_size(answers)) {
+    const Answer& answer = *each;
     const Budget& budget = answer.request.budget;
     text += fmt::format(
-        "  {:<14}{:>23}{:>12}{:>12.2f}{}   {}\n", budget.gpu, both_units(budget.vram),
+        "  {:<16}{:>23}{:>12}{:>12.2f}{}   {}\n", budget.gpu, both_units(budget.vram),
         gb(answer.estimate.total), static_cast<double>(answer.estimate.margin) / 1e9,
         searches ? fmt::format("{:>16}", *answer.largest) : "", answer.yes() ? "FITS" : "OOM");
   }
@@ -69,7 +96,10 @@ std::string listing() {
                         family.runs_on_vramfit ? ", vramfit" : "");
   }
   text += "\ncards (--gpu)\n";
-  for (const Card& card : cards()) {
+  std::vector<Card> sorted = cards();
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const Card& a, const Card& b) { return a.vram < b.vram; });
+  for (const Card& card : sorted) {
     text += fmt::format("  {:<16}{:>24}   {}\n", card.name, both_units(card.vram), card.title);
   }
   return text;

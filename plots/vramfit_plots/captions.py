@@ -62,7 +62,7 @@ def commit(inputs: Inputs) -> str:
 
 def device_flag(inputs: Inputs) -> str:
     """`--device=` as typed: "cuda:0 NVIDIA H200" is what bench calls cuda."""
-    return re.split(r"[:\s]", inputs.run.device)[0] if inputs.run.measured else inputs.run.device
+    return re.sub(r"^(cpu|cuda:\d+)\b.*", r"\1", inputs.run.device).replace("cuda:0", "cuda")
 
 
 def command(inputs: Inputs, rows: str) -> str:

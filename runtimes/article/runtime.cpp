@@ -43,6 +43,8 @@ class ArticleWorkload final : public Workload {
   bool training() const override { return question_.training; }
   std::int64_t batch() const override { return question_.batch; }
   std::int64_t seq() const override { return question_.seq; }
+  /// Its formulas know sizes of formats alone: no card lacks one.
+  DType computes_in() const override { return DType::Fp32; }
   std::int64_t micro_batches() const override { return 1; }
 
   std::int64_t stored_parameters(const ModelConfig& config) const override {
@@ -163,6 +165,8 @@ class ArticleRuntime final : public Runtime {
     return "the article's formulas, as they stand: to be held against, not to rely on. --runtime "
            "pytorch is what PyTorch takes.";
   }
+
+  Json release() const override { return nullptr; }
 
   std::uint64_t granularity() const override { return 1; }
 

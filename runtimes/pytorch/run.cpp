@@ -106,14 +106,14 @@ class LibraryMarks final : public StageObserver {
 };
 
 template <typename Work>
-RunReport run_on(const Gpu& gpu, std::uint64_t capacity, bool events, const Work& work) {
+RunReport run_on(const Gpu& gpu, const Release& release, std::uint64_t capacity, bool events, const Work& work) {
   CachingAllocator allocator(capacity);
   Libraries libraries(gpu.overhead.pytorch);
   LibraryMarks marks(libraries);
   Ledger ledger(allocator, Counts::Blocks, events);
   ledger.set_observer(&marks);
   RunReport report = report_on(ledger, [&] {
-    Context context(ledger, libraries, gpu);
+    Context context(ledger, libraries, release, gpu);
     work(context);
   });
   marks.add_to(report.stages);
@@ -122,15 +122,15 @@ RunReport run_on(const Gpu& gpu, std::uint64_t capacity, bool events, const Work
 
 }  // namespace
 
-RunReport run(const Gpu& gpu, const ModelConfig& config, const TrainingOptions& options,
+RunReport run(const Gpu& gpu, const Release& release, const ModelConfig& config, const TrainingOptions& options,
               const Extent& extent, std::uint64_t capacity) {
-  return run_on(gpu, capacity, extent.events,
+  return run_on(gpu, release, capacity, extent.events,
                 [&](Context& context) { train(context, config, options, extent); });
 }
 
-RunReport run(const Gpu& gpu, const ModelConfig& config, const GenerationOptions& options,
+RunReport run(const Gpu& gpu, const Release& release, const ModelConfig& config, const GenerationOptions& options,
               const Extent& extent, std::uint64_t capacity) {
-  return run_on(gpu, capacity, extent.events,
+  return run_on(gpu, release, capacity, extent.events,
                 [&](Context& context) { infer(context, config, options); });
 }
 

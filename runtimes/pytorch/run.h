@@ -8,9 +8,10 @@
 #include "model/dtype.h"
 #include "runtimes/pytorch/modules/settings.h"
 #include "runtimes/pytorch/optimizers/optimizer.h"
+#include "runtimes/pytorch/tensor/release.h"
 #include "runtimes/runtime.h"
 
-/// What a step takes of a GPU where PyTorch 2.11 and transformers 5.17 run it eagerly.
+/// What a step takes of a GPU where PyTorch and transformers run it eagerly.
 namespace vramfit::pytorch {
 
 struct LoraOptions {
@@ -42,9 +43,9 @@ struct GenerationOptions {
 
 /// Loads the model and trains it, or calls generate() once, within `capacity` bytes of the
 /// allocator's. Running out of memory is a result.
-RunReport run(const Gpu& gpu, const ModelConfig& config, const TrainingOptions& options,
+RunReport run(const Gpu& gpu, const Release& release, const ModelConfig& config, const TrainingOptions& options,
               const Extent& extent = {}, std::uint64_t capacity = kUnlimitedBytes);
-RunReport run(const Gpu& gpu, const ModelConfig& config, const GenerationOptions& options,
+RunReport run(const Gpu& gpu, const Release& release, const ModelConfig& config, const GenerationOptions& options,
               const Extent& extent = {}, std::uint64_t capacity = kUnlimitedBytes);
 
 }  // namespace vramfit::pytorch

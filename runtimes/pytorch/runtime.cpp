@@ -67,54 +67,55 @@ GenerationOptions generation_options(const Flags& flags) {
   return options;
 }
 
-class PyTorchRuntime final : public Runtime {
- public:
-  const char* name() const override { return "pytorch"; }
-
-  const std::vector<Flag>& flags() const override {
-    using With = Flag::With;
-    static const std::vector<Flag> list = {
-        {"optimizer", With::Training,
-         "adamw (default), adamw-fused, adamw-loop, sgd, sgd-momentum"},
-        {"accumulate", With::Training, "micro-batches in a step (default 1)"},
-        {"generate", With::Inference, "new tokens (default 1)"},
-        {"attention", With::Either, "sdpa (default) or eager"},
-        {"autocast", With::Training, "bf16 or fp16, over --precision fp32"},
-        {"checkpoint", With::Training, "full: every layer's activations are computed again"},
-        {"lora", With::Training, "adapters of this rank (PEFT)"},
-        {"lora-targets", With::Training,
-         "with --lora: names of projections, as q_proj,v_proj, or all-linear (default: PEFT's)"},
-        {"padded", With::Inference, "a prompt holds padding, as those of a batch do unless it is 1",
-         false},
-    };
-    return list;
-  }
-
-  const char* precisions() const override { return "fp32, fp16 or bf16 (default)"; }
-
-  std::shared_ptr<const Workload> workload(const Flags& flags, bool training,
-                                           const ModelConfig& model) const override {
-    if (training) return std::make_shared<TorchWorkload>(training_options(flags, model));
-    return std::make_shared<TorchWorkload>(generation_options(flags));
-  }
-
-  std::string about(const Workload&) const override {
-    return "PyTorch 2.11 and transformers 5.17, eager mode. --runtime vramfit is this project's "
-           "own "
-           "step, which needs less.";
-  }
-
-  std::uint64_t granularity() const override { return Pool::kGranularity; }
-};
-
 }  // namespace
 
-const Runtime& pytorch_runtime() {
-  static const PyTorchRuntime runtime;
-  return runtime;
+const std::vector<Flag>& PyTorchRuntime::flags() const {
+  using With = Flag::With;
+  static const std::vector<Flag> list = {
+      {"optimizer", With::Training,
+       "adamw (default), adamw-fused, adamw-loop, sgd, sgd-momentum"},
+      {"accumulate", With::Training, "micro-batches in a step (default 1)"},
+      {"generate", With::Inference, "new tokens (default 1)"},
+      {"attention", With::Either, "sdpa (default) or eager"},
+      {"autocast", With::Training, "bf16 or fp16, over --precision fp32"},
+      {"checkpoint", With::Training, "full: every layer's activations are computed again"},
+      {"lora", With::Training, "adapters of this rank (PEFT)"},
+      {"lora-targets", With::Training,
+       "with --lora: names of projections, as q_proj,v_proj, or all-linear (default: PEFT's)"},
+      {"padded", With::Inference, "a prompt holds padding, as those of a batch do unless it is 1",
+       false},
+  };
+  return list;
 }
 
-const Runtime& TorchWorkload::runtime() const { return pytorch_runtime(); }
+std::shared_ptr<const Workload> PyTorchRuntime::workload(const Flags& flags, bool training,
+                                                         const ModelConfig& model) const {
+  if (training) return std::make_shared<TorchWorkload>(*this, training_options(flags, model));
+  return std::make_shared<TorchWorkload>(*this, generation_options(flags));
+}
+
+Json PyTorchRuntime::release() const {
+  return {{"name", versions_.name},
+          {"torch", pytorch::text(versions_.torch)},
+          {"transformers", pytorch::text(versions_.transformers)},
+          {"peft", pytorch::text(versions_.peft)},
+          {"cuda", short_text(versions_.cuda)},
+          {"cudnn", pytorch::text(versions_.cudnn)}};
+}
+
+std::string PyTorchRuntime::about(const Workload&) const {
+  return "PyTorch " + short_text(versions_.torch) + " and transformers " +
+         short_text(versions_.transformers) +
+         ", eager mode. --runtime vramfit is this project's own step, which needs less.";
+}
+
+std::uint64_t PyTorchRuntime::granularity() const { return Pool::kGranularity; }
+
+DType TorchWorkload::computes_in() const {
+  const auto* training = std::get_if<TrainingOptions>(&options());
+  if (training == nullptr) return std::get<GenerationOptions>(options()).precision;
+  return training->autocast.value_or(training->precision);
+}
 
 std::int64_t TorchWorkload::stored_parameters(const ModelConfig& config) const {
   return parameter_count(config);
@@ -132,7 +133,18 @@ Outcome TorchWorkload::run(const Gpu& gpu, std::uint64_t capacity, const ModelCo
                            const Extent& extent) const {
   Outcome outcome;
   outcome.report = std::visit(
-      [&](const auto& o) { return pytorch::run(gpu, config, o, extent, capacity); }, options());
+      [&](const auto& o) {
+        return pytorch::run(gpu, runtime_->versions(), config, o, extent, capacity);
+      },
+      options());
+  const Release& release = runtime_->versions();
+  if (gpu.arch.sm < release.least_arch.sm) {
+    outcome.notes.push_back("PyTorch " + pytorch::text(release.torch) + " as built for CUDA " +
+                            short_text(release.cuda) + " begins at sm_" +
+                            std::to_string(release.least_arch.sm) +
+                            " and does not run on this GPU, sm_" + std::to_string(gpu.arch.sm) +
+                            "; a build for an older CUDA may");
+  }
   outcome.overhead = gpu.overhead;
   outcome.overhead.context = gpu.overhead.pytorch.context;
   // As they are at its end: the driver loads code as it is first used.

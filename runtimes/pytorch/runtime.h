@@ -2,16 +2,40 @@
 
 #include "runtimes/options_workload.h"
 #include "runtimes/pytorch/options.h"
+#include "runtimes/pytorch/tensor/release.h"
 
 namespace vramfit::pytorch {
 
-/// A run of PyTorch and transformers in eager mode.
+/// PyTorch and transformers of one release in eager mode, as most people run them.
+class PyTorchRuntime final : public Runtime {
+ public:
+  explicit PyTorchRuntime(Release versions) : versions_(std::move(versions)) {}
+
+  const Release& versions() const { return versions_; }
+
+  const char* name() const override { return "pytorch"; }
+  const std::vector<Flag>& flags() const override;
+  const char* precisions() const override { return "fp32, fp16 or bf16 (default)"; }
+  std::shared_ptr<const Workload> workload(const Flags& flags, bool training,
+                                           const ModelConfig& model) const override;
+  nlohmann::ordered_json release() const override;
+  std::string about(const Workload& workload) const override;
+  std::uint64_t granularity() const override;
+
+ private:
+  Release versions_;
+};
+
+/// A run under it.
 class TorchWorkload final
     : public OptionsWorkload<TorchWorkload, GenerationOptions, TrainingOptions> {
  public:
-  using OptionsWorkload::OptionsWorkload;
+  /// `runtime` must outlive the workload.
+  TorchWorkload(const PyTorchRuntime& runtime, Options options)
+      : OptionsWorkload(std::move(options)), runtime_(&runtime) {}
 
-  const Runtime& runtime() const override;
+  const Runtime& runtime() const override { return *runtime_; }
+  DType computes_in() const override;
   std::int64_t stored_parameters(const ModelConfig& config) const override;
   void validate(const ModelConfig& config) const override;
   std::int64_t seq_limit(const ModelConfig& config) const override;
@@ -19,9 +43,9 @@ class TorchWorkload final
               const Extent& extent) const override;
   nlohmann::ordered_json asked() const override;
   std::string text(const std::string& sizes) const override;
-};
 
-/// PyTorch and transformers in eager mode, as most people run it.
-const Runtime& pytorch_runtime();
+ private:
+  const PyTorchRuntime* runtime_;
+};
 
 }  // namespace vramfit::pytorch

@@ -51,6 +51,8 @@ class VramfitRuntime final : public Runtime {
            more + ".";
   }
 
+  Json release() const override { return nullptr; }
+
   std::uint64_t granularity() const override { return Pool::kGranularity; }
 
  private:

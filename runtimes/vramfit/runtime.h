@@ -12,6 +12,7 @@ class StepWorkload final
   using OptionsWorkload::OptionsWorkload;
 
   const Runtime& runtime() const override;
+  DType computes_in() const override { return precision_of(options()); }
   std::int64_t stored_parameters(const ModelConfig& config) const override;
   void validate(const ModelConfig& config) const override;
   std::int64_t seq_limit(const ModelConfig& config) const override;

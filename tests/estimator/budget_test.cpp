@@ -15,7 +15,7 @@ TEST(Budget, OfACard) {
   EXPECT_TRUE(budget.notes.empty());
 }
 
-TEST(Budget, OfASizeTakesTheRestFromTheNearestCardAndSaysSo) {
+TEST(Budget, OfASizeTakesTheRestFromTheCardThatStandsForItAndSaysSo) {
   const std::vector<std::pair<std::uint64_t, const char*>> cases = {
       {1, "rtx4090"},          {24 * kGb, "rtx4090"},
       {40 * kGb, "a100-40gb"}, {48 * kGb, "rtx6000-ada"},
@@ -25,6 +25,7 @@ TEST(Budget, OfASizeTakesTheRestFromTheNearestCardAndSaysSo) {
     EXPECT_EQ(budget.vram, vram);
     EXPECT_EQ(budget.gpu, "");
     EXPECT_EQ(budget.arch.sm, card_named(name).arch.sm);
+    EXPECT_EQ(budget.multiprocessors, card_named(name).multiprocessors);
     ASSERT_EQ(budget.notes.size(), 1U);
     EXPECT_NE(budget.notes[0].find(name), std::string::npos) << budget.notes[0];
     EXPECT_EQ(budget.overhead.source.find("assumed: "), 0U) << budget.overhead.source;
@@ -37,10 +38,13 @@ TEST(Budget, OfAGpuTheDriverNames) {
   EXPECT_EQ(known.vram, 150 * kGb);
   EXPECT_EQ(known.overhead.source, card_named("h200").overhead.source);
 
-  const Budget unknown = budget_of_gpu("NVIDIA B200", Arch{100}, 190 * kGb);
+  const Budget unknown = budget_of_gpu("NVIDIA B100", Arch{100}, 190 * kGb);
   EXPECT_EQ(unknown.gpu, "");
-  EXPECT_EQ(unknown.title, "NVIDIA B200");
+  EXPECT_EQ(unknown.title, "NVIDIA B100");
   EXPECT_EQ(unknown.arch.sm, 100);
+  EXPECT_EQ(unknown.multiprocessors, card_named("b200").multiprocessors);
+  ASSERT_EQ(unknown.notes.size(), 1U);
+  EXPECT_NE(unknown.notes[0].find("as the b200 has"), std::string::npos) << unknown.notes[0];
   EXPECT_EQ(unknown.overhead.source.find("assumed: "), 0U);
 }
 

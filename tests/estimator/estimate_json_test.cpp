@@ -42,15 +42,18 @@ void expect_sums(const Json& verdict) {
 TEST(EstimateJson, HasEveryKeyAndSumsUp) {
   const Request request = request_on("h200");
   const Json json = estimate_json(request, estimate(request));
-  EXPECT_EQ(keys(json), (std::vector<std::string>{
-                            "schema", "runtime", "fits", "asked", "model", "gpu", "vram",
-                            "headroom", "capacity", "overhead", "overhead_source", "overhead_parts",
-                            "total", "margin", "levels", "components", "peak", "stages", "notes"}));
+  EXPECT_EQ(keys(json),
+            (std::vector<std::string>{"schema",         "runtime",  "release",  "fits",
+                                      "asked",          "model",    "gpu",      "vram",
+                                      "headroom",       "capacity", "overhead", "overhead_source",
+                                      "overhead_parts", "total",    "margin",   "levels",
+                                      "components",     "peak",     "stages",   "notes"}));
   EXPECT_EQ(keys(json["components"]),
             (std::vector<std::string>{"parameters", "gradients", "optimizer_state", "activations",
                                       "kv_cache", "workspace", "inputs"}));
   EXPECT_EQ(json["schema"], kEstimateSchema);
   EXPECT_EQ(json["runtime"], "vramfit");
+  EXPECT_TRUE(json["release"].is_null());
   EXPECT_EQ(json["fits"], true);
   EXPECT_EQ(json["asked"], Json::parse(R"({"model": "llama2-7b", "mode": "training",
     "precision": "fp16", "attention": "flash", "batch": 4, "seq": 512, "optimizer": "adamw",

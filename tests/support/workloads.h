@@ -6,7 +6,7 @@
 
 #include "estimator/estimate.h"
 #include "estimator/steady_run.h"
-#include "runtimes/pytorch/runtime.h"
+#include "estimator/runtimes.h"
 #include "runtimes/vramfit/dry_run.h"
 #include "runtimes/vramfit/runtime.h"
 
@@ -18,7 +18,7 @@ inline std::shared_ptr<const Workload> workload_of(StepOptions options) {
 }
 
 inline std::shared_ptr<const Workload> workload_of(pytorch::Options options) {
-  return std::make_shared<pytorch::TorchWorkload>(std::move(options));
+  return std::make_shared<pytorch::TorchWorkload>(current_pytorch(), std::move(options));
 }
 
 /// The options of a request, which are of this type.

@@ -19,7 +19,7 @@ namespace {
 class Stream {
  public:
   explicit Stream(int device) {
-    check(cudaSetDevice(device), "cudaSetDevice");
+    select_gpu(device);
     check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreate");
   }
   ~Stream() {

@@ -9,7 +9,7 @@
 namespace vramfit {
 
 struct CudaOptions {
-  int device = 0;
+  int device = 0;  ///< as CUDA counts them
   /// fp32 GEMMs through tensor cores, with 10 bits of mantissa.
   bool tf32 = false;
   /// Time each GEMM's candidates at its first call, rather than trust cuBLASLt's first. Loads the
@@ -25,7 +25,8 @@ struct CudaOptions {
 /// op's first call with a shape.
 class CudaDevice : public Device {
  public:
-  /// Makes the process's context on the GPU. Throws CudaError where there is none.
+  /// Makes the GPU this thread's current one, and the process's context on it. Throws CudaError
+  /// where there is none.
   explicit CudaDevice(const CudaOptions& options = {});
   ~CudaDevice() override;
   CudaDevice(const CudaDevice&) = delete;

@@ -59,8 +59,9 @@ GpuInfo gpu_info(int device) {
   return info;
 }
 
-DeviceMemory device_memory(int device) {
-  check(cudaSetDevice(device), "cudaSetDevice");
+void select_gpu(int device) { check(cudaSetDevice(device), "cudaSetDevice"); }
+
+DeviceMemory device_memory() {
   std::size_t free = 0;
   std::size_t total = 0;
   check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");

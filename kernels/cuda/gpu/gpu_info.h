@@ -29,11 +29,15 @@ struct DeviceMemory {
 bool gpu_present() noexcept;
 int gpu_count() noexcept;
 
-/// Make no context. Throw CudaError where there is no such GPU.
+/// Of a GPU by its index as CUDA counts them, which CUDA_VISIBLE_DEVICES changes. Make no context.
+/// Throw CudaError where there is no such GPU.
 Arch gpu_arch(int device = 0);
 GpuInfo gpu_info(int device = 0);
 
-/// Makes the process's context, where there is none yet.
-DeviceMemory device_memory(int device = 0);
+/// Makes a GPU the current one of this thread, and the process's context on it.
+void select_gpu(int device);
+
+/// Of the current GPU. Makes the process's context, where there is none yet.
+DeviceMemory device_memory();
 
 }  // namespace vramfit

@@ -14,15 +14,22 @@ enum class Backend { Cudnn, Flash, Efficient, Math };
 // first on Hopper and data-centre Blackwell, flash first elsewhere; what cannot take the inputs is
 // passed over.
 Backend select(const Tensor& query, const SdpaOptions& options) {
-  const Arch arch = query.context().arch;
+  const Context& context = query.context();
+  const Arch arch = context.arch;
   const std::int64_t head_dim = query.size(-1);
-  const bool cudnn_first = arch.sm == 90 || arch.sm == 100;
   const bool half = is_half(query.type());
+  // check_prefer_cudnn_attention.
+  const bool cudnn_first =
+      (arch.sm == 90 || arch.sm == 100) && context.release.cudnn > Version{9, 15, 0};
   // check_cudnn_tensor_shapes: wider heads on Hopper only.
   const std::int64_t widest = arch.sm == 90 ? 256 : 128;
   if (half && cudnn_first && head_dim <= widest && head_dim % 8 == 0) return Backend::Cudnn;
-  if (half && !options.mask.defined() && head_dim <= 256) return Backend::Flash;
-  if (!options.grouped) return Backend::Efficient;
+  // check_flash_attention_hardware_support, can_use_mem_efficient_attention: no flash attention
+  // before Ampere, and no bf16 in either.
+  const bool ampere = arch.sm >= 80;
+  if (half && ampere && !options.mask.defined() && head_dim <= 256) return Backend::Flash;
+  const bool efficient = ampere || query.type() != ScalarType::BFloat16;
+  if (efficient && !options.grouped) return Backend::Efficient;
   return Backend::Math;
 }
 

@@ -17,6 +17,14 @@ std::int64_t last_pow2(std::int64_t n) {
   return power;
 }
 
+/// CUDA Programming Guide, "Technical Specifications per Compute Capability".
+std::int64_t threads_per_multiprocessor(Arch arch) {
+  if (arch.sm == 75) return 1024;
+  const int major = arch.sm / 10;
+  const bool data_centre = arch.sm == 80 || major == 7 || major == 9 || major == 10;
+  return data_centre ? 2048 : 1536;
+}
+
 /// What gpu_reduce_kernel allocates where several blocks share an output: partial results and
 /// semaphores, freed as it returns. aten/src/ATen/native/cuda/Reduce.cuh (setReduceConfig,
 /// global_memory_size), PyTorch 2.11, for sums over the slow dimension of a matrix.
@@ -31,7 +39,6 @@ GlobalReduce reduce_rows(const Context& context, std::int64_t rows, std::int64_t
   constexpr std::int64_t kMinValuesPerThread = 16;
   constexpr std::int64_t kMaxValuesPerThread = 256;
   constexpr std::int64_t kAccumulatorBytes = 4;
-  constexpr std::int64_t kThreadsPerMultiprocessor = 2048;
   const std::int64_t vector = columns % 4 == 0 ? 4 : columns % 2 == 0 ? 2 : 1;
   const std::int64_t threads = kMaxThreads / vector;
   const auto pow2 = [&](std::int64_t n) { return n < threads ? last_pow2(n) : threads; };
@@ -45,7 +52,7 @@ GlobalReduce reduce_rows(const Context& context, std::int64_t rows, std::int64_t
   const std::int64_t values_per_thread = div_up(rows, height);
   const std::int64_t grid = div_up(columns / vector, width);
   const std::int64_t target =
-      context.multiprocessors * (kThreadsPerMultiprocessor / (width * height));
+      context.multiprocessors * (threads_per_multiprocessor(context.arch) / (width * height));
   if (values_per_thread < kMaxValuesPerThread || grid > target) return {};
   const std::int64_t blocks =
       std::max(std::min(div_up(target, grid), div_up(values_per_thread, kMinValuesPerThread)),

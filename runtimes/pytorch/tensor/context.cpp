@@ -4,9 +4,10 @@
 
 namespace vramfit::pytorch {
 
-Context::Context(Ledger& ledger_, Libraries& libraries_, const Gpu& gpu)
+Context::Context(Ledger& ledger_, Libraries& libraries_, const Release& release_, const Gpu& gpu)
     : ledger(ledger_),
       libraries(libraries_),
+      release(release_),
       arch(gpu.arch),
       multiprocessors(gpu.multiprocessors) {}
 

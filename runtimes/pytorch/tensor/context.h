@@ -8,6 +8,7 @@
 #include "runtimes/pytorch/tensor/autocast.h"
 #include "runtimes/pytorch/tensor/cublas.h"
 #include "runtimes/pytorch/tensor/ref.h"
+#include "runtimes/pytorch/tensor/release.h"
 
 namespace vramfit::pytorch {
 
@@ -16,14 +17,15 @@ struct CheckpointFrame;
 /// What PyTorch keeps in globals and thread-local state.
 class Context {
  public:
-  /// `ledger_` and `libraries_` must outlive the context.
-  Context(Ledger& ledger_, Libraries& libraries_, const Gpu& gpu);
+  /// All but the GPU must outlive the context.
+  Context(Ledger& ledger_, Libraries& libraries_, const Release& release_, const Gpu& gpu);
   ~Context();
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
 
   Ledger& ledger;
   Libraries& libraries;
+  const Release& release;
   Arch arch;
   int multiprocessors;
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "estimator/releases.h"
 #include "runtimes/pytorch/run.h"
 
 namespace vramfit::pytorch {

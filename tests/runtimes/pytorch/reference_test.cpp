@@ -57,7 +57,7 @@ void expect_training_within_bounds(const std::string& file, std::size_t cases) {
     const Json& test_case = row.at("case");
     if (!is_modelled(test_case)) continue;
     const std::string title = title_of(test_case);
-    const RunReport report = run(h200(), model_of(test_case), training_of(test_case));
+    const RunReport report = run(h200(), current_release(), model_of(test_case), training_of(test_case));
     Levels predicted;
     Json measured = {{"peak", 0}, {"peak_reserved", 0}, {"device_used", 0}};
     for (const StageRecord& stage : report.stages) {
@@ -113,7 +113,7 @@ TEST(Reference, TheLargestBatchIsTheMeasuredOne) {
     TrainingOptions options = training_of(test_case);
     const auto fits = [&](std::int64_t batch) {
       options.batch = batch;
-      return !run(h200(), model_of(test_case), options, {}, capacity).missing;
+      return !run(h200(), current_release(), model_of(test_case), options, {}, capacity).missing;
     };
     const std::int64_t measured = row.at("result").at("max_batch");
     EXPECT_TRUE(fits(measured)) << title_of(test_case);
@@ -131,7 +131,7 @@ TEST(Reference, SevenBillionTakeMilliseconds) {
   double best = 1e9;
   for (int i = 0; i < 20; ++i) {
     const auto start = std::chrono::steady_clock::now();
-    run(h200(), model, training_of(test_case));
+    run(h200(), current_release(), model, training_of(test_case), {.events = false});
     const std::chrono::duration<double, std::milli> taken =
         std::chrono::steady_clock::now() - start;
     best = std::min(best, taken.count());

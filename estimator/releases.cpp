@@ -1,0 +1,80 @@
+#include "estimator/releases.h"
+
+#include <regex>
+
+#include "estimator/cards.h"
+#include "estimator/data_path.h"
+#include "model/config/json_reader.h"
+#include "model/errors.h"
+
+namespace vramfit {
+namespace {
+
+using Json = nlohmann::json;
+using pytorch::Release;
+using pytorch::Version;
+
+/// "13.0" or "9.19.0".
+Version parse_version(const JsonReader& json) {
+  static const std::regex form(R"((\d{1,4})\.(\d{1,4})(?:\.(\d{1,4}))?)");
+  const std::string text = json.text("version");
+  std::smatch part;
+  if (!std::regex_match(text, part, form)) {
+    json.fail("version", "is '" + text + "'; a version such as 2.11.0");
+  }
+  return {std::stoi(part[1]), std::stoi(part[2]), part[3].matched ? std::stoi(part[3]) : 0};
+}
+
+Version read_version(const JsonReader& json, const Json& object, const char* library) {
+  return parse_version(sourced(json, object, library, "version"));
+}
+
+Release read_release(const Json& object, const std::string& source) {
+  if (!object.is_object()) throw BadInput(source + ": not a JSON object");
+  const JsonReader json(object, source);
+  allow_only(json, object,
+             {"name", "torch", "transformers", "peft", "cuda", "cudnn", "least_arch"});
+  Release release;
+  release.name = json.text("name");
+  release.torch = read_version(json, object, "torch");
+  release.transformers = read_version(json, object, "transformers");
+  release.peft = read_version(json, object, "peft");
+  release.cuda = read_version(json, object, "cuda");
+  release.cudnn = read_version(json, object, "cudnn");
+  release.least_arch = read_arch(sourced(json, object, "least_arch", "value"), "value");
+  return release;
+}
+
+}  // namespace
+
+std::vector<Release> parse_releases(const std::string& json_text, const std::string& source) {
+  const Json object = parse_json_object(json_text, source);
+  const JsonReader json(object, source);
+  allow_only(json, object, {"schema", "releases"});
+  json.integer("schema", 1, 1);
+  const auto entries = object.find("releases");
+  if (entries == object.end() || !entries->is_array() || entries->empty()) {
+    json.fail("releases", "a list of releases is missing");
+  }
+  std::vector<Release> list;
+  for (const Json& entry : *entries) {
+    const std::string place = source + ": release " + std::to_string(list.size() + 1);
+    Release release = read_release(entry, place);
+    if (!list.empty() && release.torch <= list.back().torch) {
+      throw BadInput(place + ": torch: " + text(release.torch) +
+                     " follows a newer or equal one; the oldest first, each once");
+    }
+    list.push_back(std::move(release));
+  }
+  return list;
+}
+
+const std::vector<Release>& releases() {
+  static const std::vector<Release> list =
+      parse_releases(read_text(data_file("releases.json")), "releases.json");
+  return list;
+}
+
+const Release& current_release() { return releases().back(); }
+
+}  // namespace vramfit

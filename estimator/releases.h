@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "runtimes/pytorch/tensor/release.h"
+
+namespace vramfit {
+
+/// The releases of data/releases.json, oldest first. Throws BadInput.
+const std::vector<pytorch::Release>& releases();
+
+/// What figures hold for: the newest.
+const pytorch::Release& current_release();
+
+/// The same from a text. Every key is required; `source` names the text in messages.
+std::vector<pytorch::Release> parse_releases(const std::string& json_text,
+                                             const std::string& source);
+
+}  // namespace vramfit

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <compare>
+#include <string>
+
+#include "model/ops/arch.h"
+
+namespace vramfit::pytorch {
+
+/// Of a library, as it is published: 5.17.0.
+struct Version {
+  int major = 0;
+  int minor = 0;
+  int patch = 0;
+
+  auto operator<=>(const Version&) const = default;
+};
+
+std::string text(const Version& version);  ///< "5.17.0"
+/// "5.17": patches change nothing that rules ask for.
+std::string short_text(const Version& version);
+
+/// One set of libraries as people install them together; data/releases.json holds those there are.
+/// Where releases differ, the rule asks: `if (release.transformers >= Version{5, 18}) …`. A further
+/// release is a row of that file, and a test of each rule that asks.
+struct Release {
+  std::string name;  ///< "2.11"
+  Version torch;
+  Version transformers;
+  Version peft;
+  Version cuda;     ///< that torch is built for
+  Version cudnn;    ///< that torch brings
+  Arch least_arch;  ///< of GPUs that torch's build has code for
+};
+
+}  // namespace vramfit::pytorch

@@ -3,6 +3,7 @@ include(FetchContent)
 
 set(CMAKE_POLICY_DEFAULT_CMP0077 NEW)  # their option()s take the values set here
 set(JSON_BuildTests OFF)
+set(JSON_Install ON)  # our package names it
 set(BENCHMARK_ENABLE_TESTING OFF)
 set(BENCHMARK_ENABLE_WERROR OFF)
 set(BENCHMARK_ENABLE_INSTALL OFF)

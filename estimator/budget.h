@@ -23,6 +23,9 @@ struct Budget {
 
 Budget budget_of(const Card& card);
 
+/// What of it a runtime's rules read.
+inline Gpu gpu_of(const Budget& budget) { return {budget.arch, 132, budget.overhead}; }
+
 /// A GPU of which only the size is known. The rest is that of the catalogue's nearest card in size,
 /// and a note says so.
 Budget budget_of_size(std::uint64_t vram);

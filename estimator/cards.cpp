@@ -32,10 +32,10 @@ Arch parse_arch(const JsonReader& json) {
   return Arch{std::stoi(text.substr(3))};
 }
 
-pytorch::LibrarySizes read_libraries(const JsonReader& json, const Json& object) {
+LibrarySizes read_libraries(const JsonReader& json, const Json& object) {
   allow_only(json, object,
              {"context", "cublas", "cublas_backward", "attention", "attention_backward"});
-  pytorch::LibrarySizes sizes;
+  LibrarySizes sizes;
   sizes.context = sourced_bytes(json, object, "context", "bytes", 0);
   sizes.blas = sourced_bytes(json, object, "cublas", "bytes", 0);
   sizes.backward_blas = sourced_bytes(json, object, "cublas_backward", "bytes", 0);
@@ -150,14 +150,15 @@ const Card& card_named(std::string_view name) {
   throw BadInput("gpu: unknown '" + std::string(name) + "'; one of " + list);
 }
 
-std::uint64_t pool_capacity(std::uint64_t vram, const Overhead& overhead, std::uint64_t headroom) {
+std::uint64_t pool_capacity(std::uint64_t vram, const Overhead& overhead, std::uint64_t headroom,
+                            std::uint64_t granularity) {
   // Subtracted one by one, so that no sum can wrap.
   std::uint64_t left = vram;
   for (const std::uint64_t part : {overhead.total(), headroom}) {
     if (part >= left) return 0;
     left -= part;
   }
-  return left / Pool::kGranularity * Pool::kGranularity;
+  return left / granularity * granularity;
 }
 
 }  // namespace vramfit

@@ -8,25 +8,14 @@
 #include <string_view>
 #include <vector>
 
-#include "model/ops/arch.h"
-#include "runtimes/pytorch/memory/libraries.h"
+#include "model/memory/pool.h"
+#include "runtimes/gpu.h"
 
 namespace vramfit {
 
 class JsonReader;
 
-/// What driver and libraries take of a card before a run allocates anything. Bytes.
-struct Overhead {
-  std::uint64_t driver_reserved = 0;  ///< nvidia-smi's total less cudaMemGetInfo's
-  std::uint64_t context = 0;          ///< a bare CUDA context
-  std::uint64_t libraries = 0;        ///< handles of cuBLASLt and cuDNN, code loaded as it is used
-  std::string source;  ///< "measured …", or "assumed: …" where it is another card's
-  pytorch::LibrarySizes pytorch = {};  ///< context and libraries where a process runs PyTorch
-
-  std::uint64_t total() const { return driver_reserved + context + libraries; }
-};
-
-/// The same, for a card on which nobody measured it: its source says so.
+/// The overhead of a card on which nobody measured it: its source says so.
 Overhead assumed(Overhead overhead);
 
 /// A GPU of the catalogue.
@@ -57,8 +46,10 @@ Overhead read_overhead(const JsonReader& json, const nlohmann::json& object);
 void allow_only(const JsonReader& json, const nlohmann::json& object,
                 std::initializer_list<const char*> keys);
 
-/// Bytes that a pool may map on a card: what overhead and headroom leave, in whole granules.
+/// Bytes that a pool may map on a card: what overhead and headroom leave, in whole units of
+/// `granularity`.
 std::uint64_t pool_capacity(std::uint64_t vram, const Overhead& overhead,
-                            std::uint64_t headroom = 0);
+                            std::uint64_t headroom = 0,
+                            std::uint64_t granularity = Pool::kGranularity);
 
 }  // namespace vramfit

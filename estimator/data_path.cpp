@@ -32,10 +32,10 @@ std::filesystem::path data_file(const std::string& relative) {
     throw BadInput(std::string(kVariable) + ": no '" + relative + "' in '" + folder +
                    "'; unset it, or name the project's data folder");
   }
-  // Installed beside bin/, or run from build/ or build/<preset>/bin/.
+  // Installed into a prefix, or run from build/ or build/<preset>/bin/.
   const std::filesystem::path program = folder_of_this_program();
-  for (const char* up : {"..", "../..", "../../.."}) {
-    const std::filesystem::path path = program / up / "data" / relative;
+  for (const char* folder : {"../share/vramfit", "../data", "../../data", "../../../data"}) {
+    const std::filesystem::path path = program / folder / relative;
     if (!program.empty() && is_there(path)) return path.lexically_normal();
   }
   const std::filesystem::path path = std::filesystem::path(VRAMFIT_DATA_DIR) / relative;

@@ -1,120 +1,100 @@
 #include "estimator/estimate.h"
 
-#include <algorithm>
-
-#include "estimator/pytorch_estimate.h"
 #include "estimator/steady_run.h"
 #include "model/errors.h"
 #include "model/transformer/parameters.h"
+#include "runtimes/notes.h"
 
 namespace vramfit {
 namespace {
 
-RunReport run_within(std::uint64_t capacity, const Request& request) {
-  const VirtualGpu gpu{request.budget.arch, capacity};
-  return std::visit([&](const auto& options) { return steady_run(gpu, request.model, options); },
-                    request.workload);
-}
-
-/// Says so where `stages` hold fewer repetitions of a stage in a step than the run has.
-void note_left_out(const std::vector<StageRecord>& stages, Stage stage, std::int64_t in_run,
-                   const char* what, std::vector<std::string>& notes) {
-  const auto shown = std::count_if(stages.begin(), stages.end(), [&](const StageRecord& record) {
-    return record.stage == stage && record.step == 1;
-  });
-  if (shown >= in_run) return;
-  notes.push_back("stages show " + std::to_string(shown) + " of " + std::to_string(in_run) + " " +
-                  what + ": the others are like the last of them");
-}
-
-std::vector<std::string> notes_on(const Request& request, const RunReport& run) {
-  std::vector<std::string> notes = request.model.notes;
-  if (positions_of(request.workload) > request.model.max_positions) {
-    notes.push_back("more positions than the " + std::to_string(request.model.max_positions) +
-                    " that " + request.model.name + " was made for");
-  }
-  if (const auto* training = std::get_if<TrainingOptions>(&request.workload)) {
-    // Nobody benchmarks with it.
-    if (request.model.dropout.any()) {
-      notes.emplace_back("dropout is left out (its masks would add memory)");
+/// An unlimited run, and where it takes more than the card has, one on the card: there PyTorch's
+/// allocator gives back what it cached before it gives up.
+class Runs {
+ public:
+  explicit Runs(const Request& request) {
+    const Budget& budget = request.budget;
+    run_ = run_within(kUnlimitedBytes, request);
+    if (run_.report.missing) {
+      throw BadInput("sizes: more than 2^60 bytes are needed; a smaller batch, seq or model");
     }
-    note_left_out(run.stages, Stage::Backward, training->accumulate, "micro-batches", notes);
-  } else {
-    const std::int64_t decodes = std::get<GenerationOptions>(request.workload).generate - 1;
-    note_left_out(run.stages, Stage::Decode, decodes, "decode steps", notes);
+    capacity_ = pool_capacity(budget.vram, run_.overhead, budget.headroom,
+                              request.workload->runtime().granularity());
+    if (run_.report.reserved <= capacity_) return;
+    Outcome limited = run_within(capacity_, request);
+    missing_ = limited.report.missing;
+    if (missing_) return;
+    run_ = std::move(limited);
+    run_.notes.emplace_back(
+        "it fits only because the allocator gives back cached segments on the way, "
+        "which costs time");
   }
-  notes.insert(notes.end(), request.budget.notes.begin(), request.budget.notes.end());
+
+  static Outcome run_within(std::uint64_t capacity, const Request& request) {
+    return steady_run(*request.workload, gpu_of(request.budget), capacity, request.model, false);
+  }
+
+  /// The one that completes, or the unlimited one.
+  const Outcome& run() const { return run_; }
+  std::uint64_t capacity() const { return capacity_; }
+  /// Where a run on the card ends; absent: it fits.
+  const std::optional<MissingMemory>& missing() const { return missing_; }
+
+ private:
+  Outcome run_;
+  std::uint64_t capacity_ = 0;
+  std::optional<MissingMemory> missing_;
+};
+
+std::vector<std::string> notes_on(const Request& request, const Outcome& run) {
+  std::vector<std::string> notes = request.model.notes;
+  notes.insert(notes.end(), run.notes.begin(), run.notes.end());
+  note_left_out(run.report.stages, Stage::Backward,
+                request.workload->training() ? request.workload->micro_batches() : 0,
+                "micro-batches", notes);
+  const std::vector<std::string>& assumed = request.budget.notes;
+  notes.insert(notes.end(), assumed.begin(), assumed.end());
   return notes;
 }
 
 }  // namespace
 
-std::int64_t batch_of(const Request& request) {
-  if (!request.pytorch) return batch_of(request.workload);
-  return std::visit([](const auto& options) { return options.batch; }, *request.pytorch);
-}
-
-std::int64_t seq_of(const Request& request) {
-  if (!request.pytorch) return seq_of(request.workload);
-  return std::visit([](const auto& options) { return options.seq; }, *request.pytorch);
-}
-
 void set_batch(Request& request, std::int64_t batch) {
-  set_batch(request.workload, batch);
-  if (!request.pytorch) return;
-  std::visit([batch](auto& options) { options.batch = batch; }, *request.pytorch);
+  request.workload = request.workload->resized(batch, request.workload->seq());
 }
 
 void set_seq(Request& request, std::int64_t seq) {
-  set_seq(request.workload, seq);
-  if (!request.pytorch) return;
-  std::visit([seq](auto& options) { options.seq = seq; }, *request.pytorch);
-}
-
-std::int64_t seq_limit(const Request& request) {
-  return request.pytorch ? pytorch::seq_limit(request.model, *request.pytorch)
-                         : seq_limit(request.model, request.workload);
+  request.workload = request.workload->resized(request.workload->batch(), seq);
 }
 
 Estimate estimate(const Request& request) {
-  if (request.pytorch) return pytorch::estimate(request);
-  validate(request.model, request.workload);
-  const RunReport run = run_within(VirtualSource::kUnlimited, request);
-  if (run.missing) {
-    throw BadInput("sizes: more than 2^60 bytes are needed; a smaller batch, seq or model");
-  }
-  const Budget& budget = request.budget;
+  const Runs runs(request);
+  const RunReport& report = runs.run().report;
   Estimate result;
-  result.levels.allocated = run.peak.allocated;
-  result.levels.reserved = run.reserved;
-  result.levels.device_used = run.reserved + budget.overhead.context + budget.overhead.libraries;
-  result.overhead = budget.overhead;
-  result.capacity = budget.capacity();
-  result.total = run.reserved + budget.overhead.total();
+  result.overhead = runs.run().overhead;
+  result.levels.allocated = report.peak.allocated;
+  result.levels.reserved = report.reserved;
+  result.levels.device_used = report.reserved + result.overhead.context + result.overhead.libraries;
+  result.capacity = runs.capacity();
+  result.total = report.reserved + result.overhead.total();
   // All below 2^61, so differences fit.
-  result.margin = static_cast<std::int64_t>(budget.vram) -
-                  static_cast<std::int64_t>(result.total + budget.headroom);
-  result.fits = run.reserved <= budget.capacity();
-  result.peak = run.peak;
-  result.stages = run.stages;
-  if (!result.fits) result.missing = run_within(budget.capacity(), request).missing;
+  result.margin = static_cast<std::int64_t>(request.budget.vram) -
+                  static_cast<std::int64_t>(result.total + request.budget.headroom);
+  result.missing = runs.missing();
+  result.fits = !result.missing;
+  result.peak = report.peak;
+  result.stages = report.stages;
   result.parameters = parameter_count(request.model);
-  result.parameters_stored = stored_parameter_count(request.model);
-  result.notes = notes_on(request, run);
+  result.parameters_stored = request.workload->stored_parameters(request.model);
+  result.notes = notes_on(request, runs.run());
   return result;
 }
 
-bool fits(const Request& request) {
-  if (request.pytorch) return pytorch::fits(request);
-  validate(request.model, request.workload);
-  return !run_within(request.budget.capacity(), request).missing;
-}
+bool fits(const Request& request) { return !Runs(request).missing(); }
 
 std::uint64_t least_bytes(const Request& request) {
-  if (request.pytorch) return pytorch::least_bytes(request);
-  validate(request.model, request.workload);
-  const RunReport run = run_within(VirtualSource::kUnlimited, request);
-  return run.missing ? VirtualSource::kUnlimited : run.peak.allocated;
+  const RunReport report = Runs::run_within(kUnlimitedBytes, request).report;
+  return report.missing ? kUnlimitedBytes : report.peak.allocated;
 }
 
 }  // namespace vramfit

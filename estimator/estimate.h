@@ -1,35 +1,29 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "estimator/budget.h"
-#include "runtimes/pytorch/workload.h"
-#include "runtimes/vramfit/workload.h"
+#include "runtimes/runtime.h"
 
 namespace vramfit {
 
 struct Request {
   ModelConfig model;
-  Workload workload;
+  std::shared_ptr<const Workload> workload;
   Budget budget;
-  /// Where it is about PyTorch: what is run there. `workload` is of no interest then.
-  std::optional<pytorch::Workload> pytorch = {};
 };
 
-// What both runtimes' workloads have.
-std::int64_t batch_of(const Request& request);
-std::int64_t seq_of(const Request& request);
 void set_batch(Request& request, std::int64_t batch);
 void set_seq(Request& request, std::int64_t seq);
-std::int64_t seq_limit(const Request& request);
 
 /// What a run takes at most. Bytes.
 struct Levels {
   std::uint64_t allocated = 0;    ///< by tensors
-  std::uint64_t reserved = 0;     ///< by the pool
+  std::uint64_t reserved = 0;     ///< by the allocator
   std::uint64_t device_used = 0;  ///< by the process, its context and libraries included
 };
 
@@ -54,7 +48,7 @@ Estimate estimate(const Request& request);
 /// The verdict alone.
 bool fits(const Request& request);
 
-/// Bytes that tensors take at most: no pool, however well it places them, needs less.
+/// Bytes that are allocated at most: no allocator, however well it places them, needs less.
 std::uint64_t least_bytes(const Request& request);
 
 }  // namespace vramfit

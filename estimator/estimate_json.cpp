@@ -12,55 +12,9 @@ constexpr std::array kComponents = {
     Category::Parameters, Category::Gradients, Category::OptimizerState, Category::Activations,
     Category::KvCache,    Category::Workspace, Category::Inputs};
 
-Json asked_of(const TrainingOptions& o) {
-  return {{"mode", "training"},
-          {"precision", name(o.precision)},
-          {"attention", name(o.attention)},
-          {"batch", o.batch},
-          {"seq", o.seq},
-          {"optimizer", o.optimizer.name},
-          {"accumulate", o.accumulate}};
-}
-
-Json asked_of(const GenerationOptions& o) {
-  return {{"mode", "inference"},
-          {"precision", name(o.precision)},
-          {"attention", name(o.attention)},
-          {"batch", o.batch},
-          {"seq", o.seq},
-          {"generate", o.generate}};
-}
-
-Json asked_of(const pytorch::TrainingOptions& o) {
-  Json json = {{"mode", "training"},
-               {"precision", name(o.precision)},
-               {"autocast", o.autocast ? Json(name(*o.autocast)) : Json(nullptr)},
-               {"attention", name(o.attention)},
-               {"batch", o.batch},
-               {"seq", o.seq},
-               {"optimizer", name(o.optimizer)},
-               {"accumulate", o.accumulate},
-               {"checkpoint", o.checkpoint ? Json("full") : Json(nullptr)},
-               {"lora", nullptr}};
-  if (o.lora) json["lora"] = {{"rank", o.lora->rank}, {"targets", o.lora->targets}};
-  return json;
-}
-
-Json asked_of(const pytorch::GenerationOptions& o) {
-  return {{"mode", "inference"},
-          {"precision", name(o.precision)},
-          {"attention", name(o.attention)},
-          {"batch", o.batch},
-          {"seq", o.seq},
-          {"generate", o.generate},
-          {"padded", o.padded.value_or(o.batch > 1)}};
-}
-
 Json asked_json(const Request& request) {
   Json json = {{"model", request.model.name}};
-  const auto asked = [](const auto& options) { return asked_of(options); };
-  json.update(request.pytorch ? std::visit(asked, *request.pytorch)
-                              : std::visit(asked, request.workload));
+  json.update(request.workload->asked());
   return json;
 }
 
@@ -85,20 +39,17 @@ Json components_json(const Snapshot& peak) {
   return json;
 }
 
-Json stages_json(const std::vector<StageRecord>& stages, bool pytorch) {
+Json stages_json(const std::vector<StageRecord>& stages) {
   Json list = Json::array();
   for (const StageRecord& record : stages) {
-    Json stage = {{"step", record.step},
-                  {"name", name(record.stage)},
-                  {"before", record.before},
-                  {"after", record.after},
-                  {"peak", record.peak}};
-    if (pytorch) {
-      stage["reserved"] = record.reserved;
-      stage["peak_reserved"] = record.peak_reserved;
-      stage["device_used"] = record.device_used;
-    }
-    list.push_back(std::move(stage));
+    list.push_back({{"step", record.step},
+                    {"name", name(record.stage)},
+                    {"before", record.before},
+                    {"after", record.after},
+                    {"peak", record.peak},
+                    {"reserved", record.reserved},
+                    {"peak_reserved", record.peak_reserved},
+                    {"device_used", record.device_used}});
   }
   return list;
 }
@@ -134,14 +85,14 @@ Json verdict_json(const Request& request, const Estimate& estimate) {
                              {"component", name(missing.category)},
                              {"requested", missing.requested}};
   }
-  json["stages"] = stages_json(estimate.stages, request.pytorch.has_value());
+  json["stages"] = stages_json(estimate.stages);
   json["notes"] = estimate.notes;
   return json;
 }
 
 Json opening(bool fits, const Request& request, const Estimate& estimate) {
   return {{"schema", kEstimateSchema},
-          {"runtime", request.pytorch ? "pytorch" : "vramfit"},
+          {"runtime", request.workload->runtime().name()},
           {"fits", fits},
           {"asked", asked_json(request)},
           {"model", model_json(request.model, estimate)}};

@@ -41,7 +41,7 @@ std::int64_t largest_batch(Request request) {
 }
 
 std::int64_t largest_seq(Request request) {
-  const std::int64_t limit = seq_limit(request);
+  const std::int64_t limit = request.workload->seq_limit(request.model);
   const auto set = [](Request& r, std::int64_t seq) { set_seq(r, seq); };
   return largest(std::move(request), set, limit);
 }

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "model/transformer/sizes.h"
-
 namespace vramfit {
 namespace {
 
@@ -12,29 +10,31 @@ namespace {
 /// this many the argument above does not hold.
 constexpr std::int64_t kMostRepetitions = 64;
 
-/// What was mapped each time that `stage` of `step` ended.
-std::vector<std::uint64_t> mapped_after(const RunReport& report, Stage stage, int step) {
-  std::vector<std::uint64_t> mapped;
+/// What was reserved each time that `stage` of `step` ended.
+std::vector<std::uint64_t> reserved_after(const RunReport& report, Stage stage, int step) {
+  std::vector<std::uint64_t> reserved;
   for (const StageRecord& record : report.stages) {
-    if (record.stage == stage && record.step == step) mapped.push_back(record.reserved);
+    if (record.stage == stage && record.step == step) reserved.push_back(record.reserved);
   }
-  return mapped;
+  return reserved;
 }
 
 /// Whether the last of at least two entries is what the one before it is.
-bool settled(const std::vector<std::uint64_t>& mapped) {
-  return mapped.size() >= 2 && mapped.back() == mapped[mapped.size() - 2];
+bool settled(const std::vector<std::uint64_t>& reserved) {
+  return reserved.size() >= 2 && reserved.back() == reserved[reserved.size() - 2];
 }
 
+/// Whether the last step took nothing more and reached no new peak.
 bool steps_settled(const RunReport& report, int steps) {
-  const auto before = mapped_after(report, Stage::ZeroGrad, steps - 1);
-  const auto after = mapped_after(report, Stage::ZeroGrad, steps);
+  if (report.peak.step == steps) return false;
+  const auto before = reserved_after(report, Stage::ZeroGrad, steps - 1);
+  const auto after = reserved_after(report, Stage::ZeroGrad, steps);
   return before == after;
 }
 
 bool micro_batches_settled(const RunReport& report, int steps) {
   for (int step = 1; step <= steps; ++step) {
-    if (!settled(mapped_after(report, Stage::Backward, step))) return false;
+    if (!settled(reserved_after(report, Stage::Backward, step))) return false;
   }
   return true;
 }
@@ -48,38 +48,57 @@ void drop_step(RunReport& report, int step) {
   events.erase(std::remove_if(events.begin(), events.end(), in_step), events.end());
 }
 
-}  // namespace
+struct Run {
+  const Workload& workload;
+  const Gpu& gpu;
+  std::uint64_t capacity;
+  const ModelConfig& config;
 
-RunReport steady_run(const VirtualGpu& gpu, const ModelConfig& config,
-                     const TrainingOptions& options) {
-  validate(config, options);
-  TrainingOptions shorter = options;
-  shorter.accumulate = std::min<std::int64_t>(options.accumulate, 3);
-  int steps = kDefaultSteps + 1;
-  while (std::max<std::int64_t>(steps, shorter.accumulate) <= kMostRepetitions) {
-    RunReport report = dry_run(gpu, config, shorter, steps);
-    if (report.missing) return report;
-    if (shorter.accumulate < options.accumulate && !micro_batches_settled(report, steps)) {
-      shorter.accumulate = std::min(shorter.accumulate + 2, options.accumulate);
-    } else if (!steps_settled(report, steps)) {
-      ++steps;
+  Outcome operator()(const Extent& extent) const {
+    return workload.run(gpu, capacity, config, extent);
+  }
+};
+
+Outcome steady_training(const Run& run, Extent extent) {
+  const std::int64_t all = run.workload.micro_batches();
+  extent.micro_batches = std::min<std::int64_t>(all, 3);
+  extent.steps = 3;
+  while (std::max<std::int64_t>(extent.steps, extent.micro_batches) <= kMostRepetitions) {
+    Outcome outcome = run(extent);
+    RunReport& report = outcome.report;
+    // A run with fewer steps than it was asked for has none that repeat.
+    if (report.missing || report.stages.back().step < extent.steps) return outcome;
+    if (extent.micro_batches < all && !micro_batches_settled(report, extent.steps)) {
+      extent.micro_batches = std::min(extent.micro_batches + 2, all);
+    } else if (!steps_settled(report, extent.steps)) {
+      ++extent.steps;
     } else {
-      drop_step(report, steps);
-      return report;
+      drop_step(report, extent.steps);
+      return outcome;
     }
   }
   throw std::logic_error("steady_run: steps keep mapping more");
 }
 
-RunReport steady_run(const VirtualGpu& gpu, const ModelConfig& config,
-                     const GenerationOptions& options) {
-  validate(config, options);
-  for (std::int64_t decodes = 2; decodes <= kMostRepetitions; ++decodes) {
-    RunReport report = dry_run(gpu, config, options, decodes);
-    const bool all = options.generate - 1 <= decodes;
-    if (report.missing || all || settled(mapped_after(report, Stage::Decode, 1))) return report;
+Outcome steady_generation(const Run& run, Extent extent) {
+  for (extent.decodes = 2; extent.decodes <= kMostRepetitions; ++extent.decodes) {
+    Outcome outcome = run(extent);
+    const RunReport& report = outcome.report;
+    if (report.missing || outcome.all_decodes) return outcome;
+    if (settled(reserved_after(report, Stage::Decode, 1))) return outcome;
   }
   throw std::logic_error("steady_run: decode steps keep mapping more");
+}
+
+}  // namespace
+
+Outcome steady_run(const Workload& workload, const Gpu& gpu, std::uint64_t capacity,
+                   const ModelConfig& config, bool events) {
+  workload.validate(config);
+  const Run run{workload, gpu, capacity, config};
+  Extent extent;
+  extent.events = events;
+  return workload.training() ? steady_training(run, extent) : steady_generation(run, extent);
 }
 
 }  // namespace vramfit

@@ -1,20 +1,18 @@
 #pragma once
 
-#include "runtimes/vramfit/dry_run.h"
+#include "runtimes/runtime.h"
 
 namespace vramfit {
 
-/// The dry run of a run however long. Steps, micro-batches and decode steps repeat, but the pool
-/// may need several of each to find their places: what step 2 left in pieces can make step 3 map
-/// more. They are repeated until one maps nothing more. It then began and ended with the same
-/// blocks in the same places, so that every later one is the same again, and `reserved` is final.
+/// The run of a workload however long. Steps, micro-batches and decode steps repeat, but an
+/// allocator may need several of each to find their places: what step 2 left in pieces can make
+/// step 3 take more. They are repeated until one takes nothing more from the driver
+/// and reaches no new peak.
 ///
 /// The report's stages and events are those of the repetitions it took: steps up to the last that
 /// is not yet like its successors, and at least two; at least two micro-batches and decode steps
-/// where there are as many.
-RunReport steady_run(const VirtualGpu& gpu, const ModelConfig& config,
-                     const TrainingOptions& options);
-RunReport steady_run(const VirtualGpu& gpu, const ModelConfig& config,
-                     const GenerationOptions& options);
+/// where there are as many. Throws BadInput where the model cannot be run so.
+Outcome steady_run(const Workload& workload, const Gpu& gpu, std::uint64_t capacity,
+                   const ModelConfig& config, bool events = true);
 
 }  // namespace vramfit

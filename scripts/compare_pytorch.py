@@ -16,7 +16,7 @@ from typing import Any
 
 from compare.cases import MODES, BadInputError, Case, read_cases
 from compare.sides import Result, Sides, pytorch_versions
-from compare.table import misfortune, table_text
+from compare.table import table_text, why_no_figures
 from runs import ROOT, RUNS, new_file
 
 # What bench says of the GPU and itself.
@@ -28,7 +28,7 @@ def note(text: str) -> None:
 
 
 def versions(python: str) -> dict[str, str]:
-    """PyTorch's, if it can be run here."""
+    """PyTorch's versions; throws where it cannot be run here."""
     try:
         found = pytorch_versions(python)
     except OSError as error:
@@ -54,7 +54,7 @@ class Comparison:
         self.file: Path | None = None
 
     def open(self, bench: dict[str, str]) -> None:
-        """As soon as bench has said on what it runs."""
+        """Called once bench has said what it runs on."""
         context = {
             "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
             **{fact: bench[fact] for fact in _BENCH_FACTS if fact in bench},
@@ -84,7 +84,7 @@ class Comparison:
 
 def report(name: str, result: Result) -> None:
     speed = result.get("tokens_per_second")
-    said = misfortune(result) or (f"{speed:,.0f} tokens/s" if speed else "memory only")
+    said = why_no_figures(result) or (f"{speed:,.0f} tokens/s" if speed else "memory only")
     note(f"  {name:<16}{said} ({result['seconds']:.0f} s)")
 
 

@@ -14,8 +14,8 @@ def slug(text: str) -> str:
 
 
 def new_file(context: Mapping[str, str], kind: str = "", runs: Path = RUNS) -> Path:
-    """A file that is not there yet, in a folder that is. `kind` ends the name of what is no run of
-    bench: "-compare"."""
+    """A path without a file yet, in a folder that exists. `kind` ends the name of a file that is no
+    run of bench: "-compare"."""
     folder = runs / slug(context["gpu"]) / slug(f"{context['driver']}-{context['cuda']}")
     folder.mkdir(parents=True, exist_ok=True)
     name = f"{datetime.now(timezone.utc):%Y-%m-%d}-{context['commit']}"

@@ -5,9 +5,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def fit() -> Path:
+def program(name: str) -> Path:
     """The one that was built last."""
-    built = [ROOT / "build" / preset / "bin" / "fit" for preset in ("cuda", "cpu")]
+    built = [ROOT / "build" / preset / "bin" / name for preset in ("cuda", "cpu")]
     newest = max((p for p in built if p.exists()), key=lambda p: p.stat().st_mtime, default=None)
-    assert newest is not None, "no fit was built: run `make test`, or `make build` first"
+    assert newest is not None, f"no {name} was built: run `make test`, or `make build` first"
     return newest

@@ -1,7 +1,7 @@
 """`fit --runtime pytorch` against every measured case of data/reference."""
 
 import pytest
-from built import ROOT, fit
+from built import ROOT, program
 from vramfit_plots.accuracy import tables
 from vramfit_plots.accuracy.bounds import BOUNDS
 from vramfit_plots.accuracy.comparison import Accuracy, compare
@@ -11,7 +11,7 @@ from vramfit_plots.tables.table import markdown_fragment
 
 @pytest.fixture(scope="module")
 def comparison() -> Accuracy:
-    return compare(fit(), data_dir())
+    return compare(program("fit"), data_dir())
 
 
 @pytest.mark.parametrize("bound", BOUNDS, ids=lambda bound: f"{bound.figure}: {bound.text}")
@@ -25,9 +25,9 @@ def test_predictions_are_within_what_is_asked(comparison, bound):
 
 
 @pytest.mark.parametrize("key", ["accuracy", "accuracy_formulas"])
-def test_the_readme_shows_these_figures(comparison, key):
+def test_the_docs_show_these_figures(comparison, key):
     table = next(table for table in tables.build(comparison) if table.key == key)
-    shown = (ROOT / "README.md").read_text()
+    shown = (ROOT / "docs" / "accuracy.md").read_text()
     rows = [line for line in markdown_fragment(table).splitlines() if line.startswith("|")]
     for row in rows:
         assert row in shown, f"take it from build/accuracy/{key}.md"

@@ -4,7 +4,7 @@ import re
 import subprocess
 
 import pytest
-from built import ROOT, fit
+from built import ROOT, program
 
 EXAMPLE = re.compile(
     r"^    \$ build/fit (?P<arguments>.*)\n(?P<output>(?:    .*\n|\n(?=    ))*)", re.MULTILINE
@@ -26,7 +26,9 @@ def test_there_are_examples():
 
 @pytest.mark.parametrize(("arguments", "shown"), examples())
 def test_readme_shows_what_fit_prints(arguments, shown):
-    run = subprocess.run([fit(), *arguments.split()], capture_output=True, text=True, check=False)
+    run = subprocess.run(
+        [program("fit"), *arguments.split()], capture_output=True, text=True, check=False
+    )
     printed = run.stdout.splitlines()
     if shown[-1] == THE_REST:
         shown = shown[:-1]

@@ -61,6 +61,23 @@ def test_rooms_include_only_what_they_may():
     assert objections(ROOT) == []
 
 
+def sources(suffix: str) -> list[Path]:
+    return [path for room in MAY_INCLUDE for path in sorted((ROOT / room).rglob(f"*{suffix}"))]
+
+
+def test_headers_are_read_once():
+    wrong = [path for path in sources(".h") if not path.read_text().startswith("#pragma once\n")]
+    assert wrong == []
+
+
+def test_a_source_includes_its_own_header_first():
+    """So that each is compiled with nothing before it; cmake/headers.cmake has the others."""
+    for path in sources(".cpp"):
+        header = path.with_suffix(".h").relative_to(ROOT).as_posix()
+        if (ROOT / header).exists():
+            assert INCLUDE.search(path.read_text())[2] == header, path
+
+
 def circle(root: Path) -> list[str]:
     """Folders that include each other, first to last; empty where all arrows are one-way."""
     arrows = defaultdict(set)

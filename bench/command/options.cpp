@@ -8,6 +8,7 @@
 #include <iostream>
 
 #include "bench/rows/list.h"
+#include "estimator/version.h"
 #include "model/errors.h"
 
 namespace vramfit::bench {
@@ -91,6 +92,7 @@ Options parse_options(int argc, char** argv) {
       "bench");
   app.set_help_flag();
   app.add_flag("-h,--help", help, "this text");
+  app.set_version_flag("--version", kVersionLine, "version and commit");
   app.allow_extras();
   app.add_option("--sweep", options.sweep, "a sweep to run, in the form of data/sweep.json");
   app.add_option("--device", options.device,
@@ -107,6 +109,9 @@ Options parse_options(int argc, char** argv) {
   }
   try {
     app.parse(argc, argv);
+  } catch (const CLI::CallForVersion& version) {
+    std::cout << version.what() << "\n" << std::flush;
+    std::exit(0);
   } catch (const CLI::ParseError& error) {
     throw BadInput(error.what());
   }

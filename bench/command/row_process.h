@@ -4,8 +4,8 @@
 
 namespace vramfit::bench {
 
-/// The life of a process that another one started for one row: runs it and answers. What goes wrong
-/// on the way is the answer.
+/// Runs the one row that this process was started for, and hands the result, or the error, to the
+/// process that waits for it.
 void run_row_process(const Options& options);
 
 }  // namespace vramfit::bench

@@ -7,6 +7,7 @@
 #include "estimator/steady_run.h"
 #include "model/errors.h"
 #include "model/transformer/parameters.h"
+#include "runtimes/vramfit/runtime.h"
 
 namespace vramfit::bench {
 namespace {
@@ -16,7 +17,7 @@ struct Placed {
   const Card* card;
 };
 
-/// The row on each card it is for; `typed` are those that a real device is to behave as.
+/// The row once per card that it runs on; `typed` are cards that a real device is to behave as.
 std::vector<Placed> place(const Row& row, const std::vector<std::string>& typed, Target& target) {
   if (!row[Axis::Gpu].empty()) return {{row, &target.card(row[Axis::Gpu])}};
   std::vector<const Card*> cards = target.cards();
@@ -40,7 +41,7 @@ std::string too_large(const Placed& placed, const RealDevice* device) {
   return "gpu: " + placed.card->name + " has more memory than " + device->name() + " can lend";
 }
 
-/// What stands against this row, or "".
+/// Why this row cannot run, or "".
 std::string objection(const Case& c) {
   try {
     if (c.device != nullptr) c.device->check(parameter_count(*c.config));
@@ -73,9 +74,8 @@ bool is_timed_only(const Case& c) { return c.row.family->parts != nullptr; }
 /// Why there is nothing to time: the run does not complete. Otherwise "".
 std::string too_small(const Case& c) {
   if (!is_timed_only(c)) return "";
-  const TrainingOptions options = training_options(c);
-  const VirtualGpu gpu{c.arch(), c.capacity()};
-  if (!steady_run(gpu, *c.config, options).missing) return "";
+  const StepWorkload workload(training_options(c));
+  if (!steady_run(workload, c.gpu(), c.capacity(), *c.config, false).report.missing) return "";
   return "memory: " + c.row.name() + " does not fit, so there is no step to time";
 }
 

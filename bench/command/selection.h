@@ -28,7 +28,7 @@ struct Selection {
   std::vector<Case> cases;
   /// Combinations of typed values that no run can have, and how many rows each reason took.
   std::map<std::string, int> left_out;
-  /// Selected rows are of this family, of which there are none without a real device; else null.
+  /// Where rows were selected that only a real device can run, and there is none: their family.
   const Family* needs_device = nullptr;
 };
 
@@ -40,7 +40,7 @@ struct Selection {
 Selection select(const std::vector<Row>& rows, const AxisLists& typed, const Filter& filter,
                  Target& target, Models& models);
 
-/// The one row of that name, of which no sweep need know. Throws BadInput.
+/// The row of that name, whether or not a sweep has it. Throws BadInput.
 Case case_of(const std::string& row, Target& target, Models& models);
 
 }  // namespace vramfit::bench

@@ -4,6 +4,7 @@
 
 #include "bench/devices/rates.h"
 #include "bench/devices/real_device.h"
+#include "estimator/cards.h"
 #include "kernels/cpu/cpu_device.h"
 #include "kernels/cpu/host_source.h"
 #include "model/errors.h"
@@ -17,7 +18,7 @@ constexpr std::int64_t kMaxParameters = 20'000'000;
 /// As do batches that fill more.
 constexpr std::uint64_t kMaxCardBytes = 1'000'000'000;
 /// Whose workspaces the CPU's runs have: the default virtual card's.
-constexpr Arch kArch{90};
+Arch workspaces_arch() { return card_named("h200").arch; }
 
 /// Beyond the caches, and soon done.
 constexpr RateSizes kSizes{128, std::uint64_t{64} << 20};
@@ -46,13 +47,13 @@ class Cpu final : public RealDevice {
 
   std::string name() const override { return "cpu"; }
   std::string flag() const override { return "cpu"; }
-  Arch arch() const override { return kArch; }
+  Arch arch() const override { return workspaces_arch(); }
 
   Card card_of(const std::string& name, std::uint64_t vram) const override {
     Card card;
     card.name = name;
     card.title = "the host's memory";
-    card.arch = kArch;
+    card.arch = workspaces_arch();
     card.vram = vram;
     card.overhead.source = "none: the host's memory";
     return card;
@@ -71,7 +72,7 @@ class Cpu final : public RealDevice {
     HostSource source(std::min(capacity, HostSource::kDefaultCapacity));
     Pool pool(source);
     Ledger ledger(pool);
-    CpuDevice device(kArch);
+    CpuDevice device(workspaces_arch());
     return {run(device, ledger), {}};
   }
 
@@ -79,7 +80,7 @@ class Cpu final : public RealDevice {
     HostSource source(std::min(capacity, HostSource::kDefaultCapacity));
     Pool pool(source);
     Ledger ledger(pool);
-    CpuDevice device(kArch);
+    CpuDevice device(workspaces_arch());
     WallClock clock;
     run(device, ledger, clock);
   }

@@ -30,7 +30,7 @@ double copy_rate(const OpContext& context, Stopwatch& clock, std::uint64_t bytes
 
 Rates measure_rates(Device& device, Ledger& ledger, Stopwatch& clock, DType dtype,
                     const RateSizes& sizes, const Copy& copy, double seconds) {
-  OpContext context(device, ledger, dtype);
+  OpContext context(device, ledger, Precisions::plain(dtype));
   return {copy_rate(context, clock, sizes.copy_bytes, copy, seconds),
           gemm_rate(context, clock, sizes.gemm, seconds)};
 }

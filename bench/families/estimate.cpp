@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "bench/rows/families.h"
+#include "estimator/cards.h"
 #include "estimator/models.h"
 #include "model/memory/pool.h"
 #include "runtimes/vramfit/dry_run.h"
@@ -14,7 +15,8 @@ constexpr std::int64_t kBatch = 4;
 constexpr std::int64_t kSeq = 512;
 constexpr const char* kTrainingLabel = "bf16, adamw, batch 4, seq 512, on an H200";
 constexpr const char* kInferenceLabel = "bf16, batch 4, seq 512, on an H200";
-constexpr Arch kArch{90};
+
+VirtualGpu h200() { return {card_named("h200").arch}; }
 
 TrainingOptions training() {
   TrainingOptions options;
@@ -31,7 +33,7 @@ struct Loaded {
   VirtualSource source;
   Pool pool{source};
   Ledger ledger{pool};
-  VirtualDevice device{kArch};
+  VirtualDevice device{h200().arch};
   Trainer trainer;
   BatchLoader batches = random_batches(1, 1);
 };
@@ -57,8 +59,9 @@ void training_step(::benchmark::State& state, const std::string& model) {
 /// The whole answer: load and two steps.
 void training_run(::benchmark::State& state, const std::string& model) {
   const ModelConfig config = model_named(model);
+  const VirtualGpu gpu = h200();
   while (state.KeepRunning()) {
-    auto reserved = dry_run({kArch}, config, training()).reserved;
+    auto reserved = dry_run(gpu, config, training()).reserved;
     ::benchmark::DoNotOptimize(reserved);
   }
   state.SetLabel(kTrainingLabel);
@@ -70,8 +73,9 @@ void inference_run(::benchmark::State& state, const std::string& model) {
   GenerationOptions options;
   options.batch = kBatch;
   options.seq = kSeq;
+  const VirtualGpu gpu = h200();
   while (state.KeepRunning()) {
-    auto reserved = dry_run({kArch}, config, options).reserved;
+    auto reserved = dry_run(gpu, config, options).reserved;
     ::benchmark::DoNotOptimize(reserved);
   }
   state.SetLabel(kInferenceLabel);

@@ -6,6 +6,8 @@
 #include "bench/families/pytorch.h"
 #include "bench/rows/counters.h"
 #include "estimator/steady_run.h"
+#include "runtimes/vramfit/dry_run.h"
+#include "runtimes/vramfit/runtime.h"
 
 namespace vramfit::bench {
 namespace {
@@ -21,10 +23,8 @@ std::string end_of(const RunReport& report) {
   return missing ? "; out of memory in " + moment(missing->stage, missing->step) : "";
 }
 
-RunReport predict(const Case& c, const Workload& workload, std::uint64_t capacity) {
-  const VirtualGpu gpu{c.arch(), capacity};
-  return std::visit([&](const auto& options) { return steady_run(gpu, *c.config, options); },
-                    workload);
+RunReport predict(const Case& c, const StepOptions& options, std::uint64_t capacity) {
+  return steady_run(StepWorkload(options), c.gpu(), capacity, *c.config, false).report;
 }
 
 int steps_of(const RunReport& report) {
@@ -33,31 +33,32 @@ int steps_of(const RunReport& report) {
   return steps;
 }
 
-Measurement measure(const Case& c, const Workload& workload, int steps) {
+Measurement measure(const Case& c, const StepOptions& options, int steps) {
   return c.device->measure(c.capacity(), [&](Device& device, Ledger& ledger) {
-    if (const auto* training = std::get_if<TrainingOptions>(&workload)) {
+    if (const auto* training = std::get_if<TrainingOptions>(&options)) {
       return vramfit::run_training(device, ledger, *c.config, *training, steps);
     }
-    return run_generation(device, ledger, *c.config, std::get<GenerationOptions>(workload));
+    return run_generation(device, ledger, *c.config, std::get<GenerationOptions>(options));
   });
 }
 
 /// The measured run on paper: within the same capacity, and as long.
-RunReport rehearse(const Case& c, const Workload& workload, int steps) {
+RunReport rehearse(const Case& c, const StepOptions& options, int steps) {
   const VirtualGpu gpu{c.arch(), c.capacity()};
-  if (const auto* training = std::get_if<TrainingOptions>(&workload)) {
+  if (const auto* training = std::get_if<TrainingOptions>(&options)) {
     return dry_run(gpu, *c.config, *training, steps);
   }
-  return dry_run(gpu, *c.config, std::get<GenerationOptions>(workload));
+  return dry_run(gpu, *c.config, std::get<GenerationOptions>(options));
 }
 
 /// mem_* and what is said of them. `steps`: as many as the prediction took, so that the two can be
 /// held against each other.
-Measurement count_measured(Counters& counters, const Case& c, const Workload& workload, int steps) {
-  Measurement measured = measure(c, workload, steps);
+Measurement count_measured(Counters& counters, const Case& c, const StepOptions& options,
+                           int steps) {
+  Measurement measured = measure(c, options, steps);
   count_run(counters, "mem", measured.report);
   count_device_use(counters, c, measured);
-  const bool equal = !first_difference(measured.report.events, rehearse(c, workload, steps).events);
+  const bool equal = !first_difference(measured.report.events, rehearse(c, options, steps).events);
   counters.set("ledger_equal", equal ? 1.0 : 0.0);
   return measured;
 }
@@ -71,16 +72,16 @@ std::string evidence(const Case& c) {
   return "measured, " + c.device->name() + (capped.empty() ? "" : " as " + capped) + assumed;
 }
 
-Result run_memory_row(const Case& c, const Workload& workload) {
+Result run_memory_row(const Case& c, const StepOptions& options) {
   using Clock = std::chrono::steady_clock;
   Result result;
   Counters& counters = result.counters;
   auto start = Clock::now();
-  RunReport report = predict(c, workload, VirtualSource::kUnlimited);
+  RunReport report = predict(c, options, kUnlimitedBytes);
   auto end = Clock::now();
   count_run(counters, "pred", report);
   count_card(counters, c, report.reserved);
-  count_pytorch(counters, c, workload);
+  count_pytorch(counters, c, options);
   count_model(counters, *c.config);
   count_article(counters, c.row);
   bool oom = report.missing || report.reserved > c.capacity();
@@ -88,12 +89,12 @@ Result run_memory_row(const Case& c, const Workload& workload) {
   std::string cut_short;
   if (c.device != nullptr) {
     start = Clock::now();
-    report = count_measured(counters, c, workload, steps_of(report)).report;
+    report = count_measured(counters, c, options, steps_of(report)).report;
     end = Clock::now();
     oom = report.missing.has_value();
     cut_short = end_of(report);
   } else if (oom) {
-    cut_short = end_of(predict(c, workload, c.capacity()));
+    cut_short = end_of(predict(c, options, c.capacity()));
   }
   counters.set("oom", oom ? 1.0 : 0.0);
   result.seconds = std::chrono::duration<double>(end - start).count();

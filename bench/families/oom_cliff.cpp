@@ -10,6 +10,7 @@
 #include "estimator/steady_run.h"
 #include "model/transformer/sizes.h"
 #include "runtimes/article/formulas.h"
+#include "runtimes/vramfit/runtime.h"
 
 namespace vramfit::bench {
 namespace {
@@ -86,13 +87,15 @@ Result run_oom_cliff(const Case& c, const RunApart& run_apart) {
   Result result;
   Counters& counters = result.counters;
   const auto start = Clock::now();
-  std::int64_t largest = largest_batch({*c.config, options, budget});
+  std::int64_t largest =
+      largest_batch({*c.config, std::make_shared<StepWorkload>(options), budget});
   counters.set("pred_max_batch", static_cast<double>(largest));
   options.batch = std::max(largest, std::int64_t{1});
   if (c.device != nullptr) largest = count_measured(counters, c, run_apart, largest);
   result.seconds = std::chrono::duration<double>(Clock::now() - start).count();
 
-  const RunReport report = steady_run({c.arch()}, *c.config, options);
+  const RunReport report =
+      steady_run(StepWorkload(options), c.gpu(), kUnlimitedBytes, *c.config, false).report;
   counters.set("article_max_batch", static_cast<double>(article_max_batch(c)));
   counters.set("oom", largest == 0 ? 1.0 : 0.0);
   count_run(counters, "pred", report);

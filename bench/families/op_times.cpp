@@ -15,7 +15,7 @@ namespace {
 constexpr std::uint64_t kSeed = 1;
 constexpr int kIssued = 5;
 
-/// From the first op's call to the last one's return, what it waits for a full queue of launches
+/// Host seconds from the first op's call to the last one's return, waits for a full launch queue
 /// included. Where it is less than the device takes, launches are hidden behind work.
 double issue_seconds(const std::function<void()>& step, Device& device) {
   std::vector<double> seconds;
@@ -29,7 +29,7 @@ double issue_seconds(const std::function<void()>& step, Device& device) {
   return median(std::move(seconds));
 }
 
-/// Of each op of a step the median over steps; `laps` has all steps' ops one after the other.
+/// Each op's median over steps; `laps` has all steps' ops one after the other.
 std::vector<double> medians(const std::vector<double>& laps, std::size_t ops) {
   std::vector<double> seconds;
   for (std::size_t op = 0; op < ops; ++op) {
@@ -94,11 +94,11 @@ StepTimes time_ops(Device& device, Ledger& ledger, Stopwatch& clock, const Model
   return times;
 }
 
-std::vector<OpCost> step_ops(const ModelConfig& config, const TrainingOptions& options) {
+std::vector<OpCost> step_ops(Arch arch, const ModelConfig& config, const TrainingOptions& options) {
   VirtualSource source;
   Pool pool(source);
   Ledger ledger(pool);
-  VirtualDevice device(Arch{90});
+  VirtualDevice device(arch);
   std::vector<OpCost> ops;
   WatchedDevice watched(device, [&](const OpCost& cost) { ops.push_back(cost); });
   Trainer trainer(watched, ledger, config, options);

@@ -19,7 +19,7 @@ struct OpTotal {
   double seconds = 0;        ///< that it took
 };
 
-/// What an op takes where the rates are all that holds it back.
+/// The least seconds an op can take: its bound by the device's rates.
 double bound_seconds(const OpCost& cost, const Rates& rates);
 
 /// `ops` in order of their first call; seconds[i] is what ops[i] took.
@@ -39,6 +39,6 @@ StepTimes time_ops(Device& device, Ledger& ledger, Stopwatch& clock, const Model
                    const TrainingOptions& options, const Rates& rates, double budget);
 
 /// A training step's ops, in order, by a dry run. Throws BadInput where it cannot be.
-std::vector<OpCost> step_ops(const ModelConfig& config, const TrainingOptions& options);
+std::vector<OpCost> step_ops(Arch arch, const ModelConfig& config, const TrainingOptions& options);
 
 }  // namespace vramfit::bench

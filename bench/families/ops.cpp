@@ -7,7 +7,7 @@
 namespace vramfit::bench {
 namespace {
 
-/// The part that is about all ops together.
+/// The name of the part that covers all ops together.
 constexpr const char* kStep = "step";
 
 void count_op(Counters& counters, const OpTotal& op) {
@@ -43,7 +43,7 @@ void count_step(Counters& counters, const StepTimes& times, const Rates& rates, 
 }  // namespace
 
 std::vector<std::string> op_parts(const Case& c) {
-  const std::vector<OpCost> ops = step_ops(*c.config, training_options(c));
+  const std::vector<OpCost> ops = step_ops(c.arch(), *c.config, training_options(c));
   std::vector<std::string> parts;
   for (const OpTotal& op : totals(ops, std::vector<double>(ops.size()), {1, 1})) {
     parts.push_back(op.label);

@@ -9,7 +9,7 @@
 
 namespace vramfit::bench {
 
-/// What --row says to a process that is to measure what driver and libraries take of the card.
+/// The value of --row for a process that measures what driver and libraries take of the card.
 inline constexpr const char* kOverheadSample = "Overhead/sample";
 
 /// In that process: driver_reserved, context, cublaslt, cudnn and modules, in bytes.

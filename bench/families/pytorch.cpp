@@ -5,6 +5,7 @@
 
 #include "estimator/estimate.h"
 #include "estimator/largest.h"
+#include "runtimes/pytorch/runtime.h"
 
 namespace vramfit::bench {
 namespace {
@@ -31,11 +32,15 @@ void count(Counters& counters, const Estimate& estimate) {
 }
 
 /// Nothing where there is no card, or PyTorch has no such weights.
-std::optional<Request> ask(const Case& c, const Workload& workload) {
-  if (c.card == nullptr || precision_of(workload) == DType::Fp64) return std::nullopt;
-  Request request{*c.config, workload, budget_of(*c.card)};
+std::optional<Request> ask(const Case& c, const StepOptions& options) {
+  if (c.card == nullptr || precision_of(options) == DType::Fp64) return std::nullopt;
+  Request request{*c.config, nullptr, budget_of(*c.card)};
   request.budget.arch = c.arch();
-  std::visit([&](const auto& options) { request.pytorch = in_pytorch(options); }, workload);
+  std::visit(
+      [&](const auto& o) {
+        request.workload = std::make_shared<pytorch::TorchWorkload>(in_pytorch(o));
+      },
+      options);
   return request;
 }
 
@@ -63,8 +68,8 @@ pytorch::GenerationOptions in_pytorch(const GenerationOptions& ours) {
   return options;
 }
 
-void count_pytorch(Counters& counters, const Case& c, const Workload& workload) {
-  if (const auto request = ask(c, workload)) count(counters, estimate(*request));
+void count_pytorch(Counters& counters, const Case& c, const StepOptions& options) {
+  if (const auto request = ask(c, options)) count(counters, estimate(*request));
 }
 
 void count_pytorch_cliff(Counters& counters, const Case& c, const TrainingOptions& options) {

@@ -3,7 +3,7 @@
 #include "bench/rows/case.h"
 #include "bench/rows/counters.h"
 #include "runtimes/pytorch/run.h"
-#include "runtimes/vramfit/workload.h"
+#include "runtimes/vramfit/options.h"
 
 namespace vramfit::bench {
 
@@ -16,7 +16,7 @@ pytorch::GenerationOptions in_pytorch(const GenerationOptions& options);
 
 /// pytorch_*: what PyTorch is predicted to take for it on the row's card. Nothing where there is no
 /// card, or PyTorch has no such weights.
-void count_pytorch(Counters& counters, const Case& row, const Workload& workload);
+void count_pytorch(Counters& counters, const Case& row, const StepOptions& options);
 
 /// pytorch_max_batch, and pytorch_* at it; at batch 1 where none fits.
 void count_pytorch_cliff(Counters& counters, const Case& row, const TrainingOptions& options);

@@ -8,7 +8,7 @@
 
 namespace vramfit::bench {
 
-/// Another device, and someone who is told of each op once it was given to it.
+/// Passes each op on to another device, and tells a watcher once it was issued.
 class WatchedDevice final : public EachOp<WatchedDevice> {
  public:
   using Watch = std::function<void(const OpCost&)>;

@@ -50,7 +50,7 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   return list;
 }
 
-/// `own` before what this process has: the first of two values counts.
+/// `own`, then this process's own environment: of two values the first counts.
 std::vector<std::string> environment_with(const std::vector<std::string>& own) {
   std::vector<std::string> all = own;
   for (char** variable = environ; *variable != nullptr; ++variable) {
@@ -93,7 +93,7 @@ std::string read_all(int from) {
 }
 
 /// How a process ended, where that was not as it should be.
-std::string misfortune(int status) {
+std::string abnormal_end(int status) {
   if (WIFSIGNALED(status)) {
     return "died of signal " + std::to_string(WTERMSIG(status)) + " (" +
            strsignal(WTERMSIG(status)) + ")";
@@ -113,14 +113,14 @@ Result ask(const Command& command) {
   const Descriptor from(ends[0]);
   Descriptor to(ends[1]);
   const pid_t child = start(command, to.number());
-  to.close();  // so that the end of the child's is the end of all
+  to.close();  // so that the child's copy is the last one, and closing it ends the text
   const std::string text = read_all(from.number());
   int status = 0;
   while (waitpid(child, &status, 0) < 0) {
     if (errno != EINTR) fail("waitpid");
   }
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-    return failure("the row's process " + misfortune(status));
+    return failure("the row's process " + abnormal_end(status));
   }
   try {
     return from_line(text);

@@ -14,14 +14,14 @@ struct Command {
   std::vector<std::string> environment;  ///< "NAME=value", beside or instead of this process's own
 };
 
-/// This program once more.
+/// Starts this program again.
 Command this_program(std::vector<std::string> arguments);
 
 /// Starts the command, waits for it and returns what it answered; a failure that says how it ended
 /// where it did without an answer. Its standard output joins our standard error.
 Result ask(const Command& command);
 
-/// In a process that was started so: hands over the result.
+/// Called in a process that ask() started: hands the result to the one that waits.
 void answer(const Result& result);
 
 /// In such a process: to be called first, so that it ends when the one that waits for it does,

@@ -19,14 +19,14 @@ Conditions conditions_of(Conditions context, const std::vector<std::string>& fla
 /// what a killed sweep leaves behind.
 class Journal {
  public:
-  /// `path` "" keeps nothing. `resume` keeps what the file holds, and finds of it what was measured
-  /// under the same conditions; otherwise the file begins anew. Throws BadInput where it cannot be
-  /// written.
+  /// `path` "" keeps nothing. With `resume` the file keeps what it holds, and rows measured under
+  /// the same conditions are found; otherwise the file begins anew. Throws BadInput where it cannot
+  /// be written.
   Journal(const std::string& path, Conditions conditions, bool resume);
 
   /// Null where the row is not there.
   const Result* find(const std::string& row) const;
-  /// On disk when it returns. Failures are not kept: they are to be tried again.
+  /// The row is on disk when this returns. Failures are not kept: they are to be tried again.
   void add(const std::string& row, const Result& result);
 
  private:

@@ -11,7 +11,7 @@ class Progress {
   explicit Progress(int rows) : rows_(rows) {}
 
   void begin(const std::string& row);
-  /// `known`: it took no time, and says nothing about the others.
+  /// `known`: the row came from the journal, and its time says nothing about the others.
   void end(bool known);
 
  private:

@@ -10,8 +10,8 @@
 
 namespace vramfit::bench {
 
-/// Runs rows: predictions here, what is measured in processes of their own, whose misfortunes
-/// become failures, and what a journal has not at all.
+/// Runs rows: predictions in this process, measurements each in a process of its own, whose
+/// abnormal end becomes a failure; a row that the journal holds is not run.
 class RowRunner {
  public:
   /// `arguments`: what a row's process has to be told beside the row. `rows`: how many there are.

@@ -1,6 +1,8 @@
 #include "bench/report/context.h"
 
-#include "bench/report/commit.h"
+#include "bench/families/pytorch.h"
+#include "bench/rows/axes.h"
+#include "estimator/version.h"
 
 namespace vramfit::bench {
 namespace {
@@ -8,7 +10,7 @@ namespace {
 /// Rises when a counter's name or meaning changes.
 constexpr const char* kSchemaVersion = "1";
 
-/// What measured cards tell and the others have none of.
+/// Facts that only measured cards have; "none" elsewhere.
 constexpr const char* kCardFacts[] = {
     "gpu", "driver", "cuda", "cublas", "cudnn", "nccl", "cuda_module_loading"};
 
@@ -21,14 +23,37 @@ std::string overheads(const Target& target) {
   return text;
 }
 
+/// The parts of a row's name after its family, in order: those that stand alone, then those with a
+/// key, "batch:".
+std::string axes_of_names() {
+  std::string text;
+  for (const AxisInfo& axis : axes()) {
+    const std::string key = axis.key;
+    text += (text.empty() ? "" : " ") + (key.empty() ? axis.flag : key + ":");
+  }
+  return text;
+}
+
+/// Which of PyTorch's optimizers a row's `pytorch_` counters are of, by the row's optimizer.
+std::string pytorch_optimizers() {
+  std::string text;
+  for (const OptimizerKind& ours : optimizer_kinds()) {
+    TrainingOptions options;
+    options.optimizer = ours;
+    const pytorch::TrainingOptions theirs = in_pytorch(options);
+    text += (text.empty() ? "" : ", ") + std::string(ours.name) + ": " +
+            pytorch::name(theirs.optimizer) + (theirs.autocast ? " under autocast" : "");
+  }
+  return text;
+}
+
 }  // namespace
 
 std::map<std::string, std::string> context_of(const Target& target) {
   std::map<std::string, std::string> context = {
-      {"schema_version", kSchemaVersion},
-      {"commit", kCommit},
-      {"device", target.name()},
-      {"evidence", target.device() ? "measured" : "predicted"},
+      {"schema_version", kSchemaVersion}, {"commit", kCommit},
+      {"device", target.name()},          {"evidence", target.device() ? "measured" : "predicted"},
+      {"axes", axes_of_names()},          {"pytorch_optimizers", pytorch_optimizers()},
   };
   if (target.device() != nullptr) context.merge(target.device()->facts());
   if (!target.cards().empty()) context.emplace("overhead", overheads(target));

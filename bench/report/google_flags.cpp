@@ -23,7 +23,7 @@ std::optional<std::string> value_of(const std::string& argument, const std::stri
   return argument.substr(start.size());
 }
 
-/// Google Benchmark's notion: anything that does not say no.
+/// Whether a flag's value is true, as Google Benchmark has it: anything that does not say no.
 bool is_true(std::string value) {
   std::transform(value.begin(), value.end(), value.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });

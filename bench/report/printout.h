@@ -7,7 +7,7 @@
 namespace vramfit::bench {
 
 /// A training row's first step as the article's code prints it: its harness's table of stages, then
-/// its waterfall. Of what was measured where something was, otherwise of the prediction.
+/// its waterfall. The measured figures where there are any, otherwise the predicted ones.
 std::string article_printout(const Counters& counters);
 
 }  // namespace vramfit::bench

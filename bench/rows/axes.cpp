@@ -5,11 +5,11 @@
 #include <system_error>
 
 #include "estimator/cards.h"
-#include "estimator/quantity.h"
 #include "model/dtype.h"
 #include "model/errors.h"
 #include "model/ops/attention_ops.h"
 #include "model/optimizer/optimizer_kind.h"
+#include "model/quantity.h"
 #include "model/transformer/sizes.h"
 
 namespace vramfit::bench {
@@ -49,7 +49,7 @@ std::int64_t size_of(Axis axis, const std::string& value) {
   std::int64_t size = 0;
   const char* end = value.data() + value.size();
   const auto [stop, error] = std::from_chars(value.data(), end, size);
-  if (error == std::errc::result_out_of_range) size = -1;  // whichever way, no size
+  if (error == std::errc::result_out_of_range) size = -1;  // too large or too small: no size
   if (stop != end || error == std::errc::invalid_argument) {
     throw BadInput(std::string(info(axis).flag) + ": is '" + value + "'; a whole number from 1");
   }

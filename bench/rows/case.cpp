@@ -16,6 +16,13 @@ DType precision_of(const Case& c) {
 
 }  // namespace
 
+Gpu Case::gpu() const {
+  // A device that is no card of the catalogue: its architecture decides, and nothing is beside.
+  Gpu gpu = card == nullptr ? Gpu{arch(), 1, {}} : gpu_of(budget_of(*card));
+  gpu.arch = arch();
+  return gpu;
+}
+
 std::uint64_t Case::capacity() const {
   return card == nullptr ? VirtualSource::kUnlimited : pool_capacity(card->vram, card->overhead);
 }

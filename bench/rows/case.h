@@ -4,7 +4,7 @@
 
 #include "bench/devices/real_device.h"
 #include "bench/rows/row.h"
-#include "estimator/cards.h"
+#include "estimator/budget.h"
 #include "model/transformer/generation.h"
 #include "model/transformer/training.h"
 
@@ -19,6 +19,8 @@ struct Case {
 
   std::int64_t size(Axis axis) const { return size_of(axis, row[axis]); }
   Arch arch() const { return device != nullptr ? device->arch() : card->arch; }
+  /// What it runs on as a runtime's rules see it.
+  Gpu gpu() const;
   /// Bytes a pool may map on the card; without one there is no limit.
   std::uint64_t capacity() const;
 };

@@ -25,8 +25,9 @@ struct Family {
   bool apart;
   void (*check)(const Case&);  ///< throws BadInput where no such run can be
   Result (*run)(const Case&, const RunApart&);
-  /// What its result falls into, each a row of its own whose counters are called "<part>/…"; null
-  /// where a case is one row. Such families time what real devices do, and others have no rows.
+  /// The parts of its result, each a row of its own whose counters are called "<part>/…"; null
+  /// where a case is one row. Families with parts time real devices, and have no rows on virtual
+  /// ones.
   std::vector<std::string> (*parts)(const Case&) = nullptr;
 };
 
@@ -41,7 +42,7 @@ const std::vector<Family>& families();
 /// Null where there is none of that name.
 const Family* find_family(const std::string& name);
 
-/// A row that needs no run: what it says is known, and costs nothing to say.
+/// A row that needs no run: its figures are known beforehand.
 struct FixedRow {
   std::string name;
   Counters counters;

@@ -6,7 +6,7 @@
 
 namespace vramfit::bench {
 
-/// What became of a row.
+/// A row's outcome.
 struct Result {
   Counters counters;
   std::string label;
@@ -14,7 +14,7 @@ struct Result {
   std::string error;   ///< why there is nothing above; "" otherwise
 };
 
-/// A result that is none.
+/// The result of a row that failed.
 Result failure(const std::string& why);
 
 /// As JSON on one line, and back. Throws BadInput where `line` is none.

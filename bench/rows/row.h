@@ -23,7 +23,7 @@ struct Row {
   std::string name() const;
 };
 
-/// The row of that name; throws BadInput where it names none.
+/// The row of that name; throws BadInput where there is none.
 Row parse_row(const std::string& name);
 
 }  // namespace vramfit::bench

@@ -7,8 +7,8 @@
 #include "bench/rows/list.h"
 #include "estimator/budget.h"
 #include "estimator/data_path.h"
-#include "estimator/quantity.h"
 #include "model/errors.h"
+#include "model/quantity.h"
 
 namespace vramfit::bench {
 namespace {

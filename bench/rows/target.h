@@ -22,8 +22,8 @@ class Target {
          const std::optional<std::string>& profile = std::nullopt);
 
   RealDevice* device() const { return device_.get(); }  ///< null: predictions only
-  /// What rows run on that name no card: the virtual ones, or what the real device is; none on a
-  /// CPU.
+  /// The cards for rows that name none: the virtual ones, or the one that the real device is; none
+  /// on a CPU.
   const std::vector<const Card*>& cards() const { return cards_; }
 
   /// A card of the catalogue, or for a size ("24GB") what a card of that size would be here.

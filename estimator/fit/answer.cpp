@@ -19,7 +19,7 @@ Answer answer_one(Request request, Search search) {
     set_batch(request, std::max<std::int64_t>(*answer.largest, 1));
   } else if (search == Search::Seq) {
     answer.largest = largest_seq(request);
-    answer.at_limit = *answer.largest == seq_limit(request);
+    answer.at_limit = *answer.largest == request.workload->seq_limit(request.model);
     set_seq(request, std::max<std::int64_t>(*answer.largest, 1));
   }
   answer.estimate = estimate(request);

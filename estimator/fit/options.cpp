@@ -1,8 +1,12 @@
 #include "estimator/fit/options.h"
 
 #include <CLI/CLI.hpp>
+#include <functional>
 #include <iostream>
+#include <set>
 
+#include "estimator/runtimes.h"
+#include "estimator/version.h"
 #include "model/errors.h"
 
 namespace vramfit::fit {
@@ -21,6 +25,8 @@ constexpr const char* kFooter =
     "  fit --model llama3-8b --batch 8 --seq 8192 --vram 80GB\n"
     "  fit --params 3B --train --checkpoint full --max-batch --gpu a100-40gb";
 
+constexpr const char* kRun = "What it does";
+
 void add_model_options(CLI::App& app, Options& options) {
   const char* group = "Which model";
   app.add_option("--model", options.model, "One of --list")->group(group);
@@ -31,48 +37,78 @@ void add_model_options(CLI::App& app, Options& options) {
   app.add_option("--layers", options.layers, "Its depth, with --params")->group(group);
 }
 
-void add_run_options(CLI::App& app, Options& options) {
-  const char* group = "What it does";
-  app.add_flag("--train", options.train, "Training instead of inference")->group(group);
-  app.add_option("--optimizer", options.optimizer,
-                 "With --train: adamw (default), adamw-fused, adamw-loop, sgd, sgd-momentum;\n"
-                 "under vramfit: sgd, sgd-master, sgd-momentum, adamw, adamw-master, adamw-same")
-      ->group(group);
-  app.add_option("--accumulate", options.accumulate,
-                 "With --train: micro-batches in a step (default 1)")
-      ->group(group);
-  app.add_option("--generate", options.generate, "Inference: new tokens (default 1)")->group(group);
-  app.add_option("--precision", options.precision, "fp32, fp16 or bf16 (default)")->group(group);
-  app.add_option("--batch", options.batch, "Sequences in a (micro-)batch (default 1)")
-      ->group(group);
-  app.add_option("--seq", options.seq, "Tokens in a sequence, or its prompt (default 2048)")
-      ->group(group);
-  app.add_option("--attention", options.attention,
-                 "sdpa (default) or eager; under vramfit: flash (default) or cublas")
-      ->group(group);
-  app.add_option(
-         "--runtime", options.runtime,
-         "Whose memory: pytorch (default: PyTorch and transformers, eager mode) or vramfit\n"
-         "(this project's own step)")
-      ->group(group);
+/// What --help says of a flag: each runtime in its own words, or once where they agree.
+std::string help_of(const std::function<std::string(const Runtime&)>& of) {
+  std::string text;
+  std::string last;
+  for (const Runtime* runtime : runtimes()) {
+    const std::string help = of(*runtime);
+    if (help.empty() || help == last) continue;
+    text += (text.empty() ? "" : ";\nunder " + std::string(runtime->name()) + ": ") + help;
+    last = help;
+  }
+  return text;
 }
 
-void add_pytorch_options(CLI::App& app, Options& options) {
-  const char* group = "How PyTorch does it";
-  app.add_option("--autocast", options.autocast, "With --train --precision fp32: bf16 or fp16")
-      ->group(group);
-  app.add_option("--checkpoint", options.checkpoint,
-                 "With --train: full, every layer's activations are computed again")
-      ->group(group);
-  app.add_option("--lora", options.lora, "With --train: adapters of this rank (PEFT)")
-      ->group(group);
-  app.add_option(
-         "--lora-targets", options.lora_targets,
-         "With --lora: names of projections, as q_proj,v_proj, or\nall-linear (default: PEFT's)")
-      ->group(group);
-  app.add_flag("--padded", options.padded,
-               "Inference: a prompt holds padding, as those of a batch do unless it is 1")
-      ->group(group);
+std::string precisions_of(const Runtime& runtime) { return runtime.precisions(); }
+
+void add_shared_flags(CLI::App& app, Options& options) {
+  const auto add = [&](const std::string& name, const std::string& help) {
+    app.add_option_function<std::string>(
+           "--" + name, [&options, name](const std::string& text) { options.flags[name] = text; },
+           help)
+        ->group(kRun);
+  };
+  add("precision", help_of(precisions_of));
+  add("batch", "Sequences in a (micro-)batch (default 1)");
+  add("seq", "Tokens in a sequence, or its prompt (default 2048)");
+}
+
+const char* condition(Flag::With with) {
+  switch (with) {
+    case Flag::With::Training:
+      return "With --train: ";
+    case Flag::With::Inference:
+      return "Inference: ";
+    case Flag::With::Either:
+      break;
+  }
+  return "";
+}
+
+/// The flags of all runtimes, each once.
+void add_runtime_flags(CLI::App& app, Options& options) {
+  std::set<std::string> added;
+  for (const Runtime* runtime : runtimes()) {
+    for (const Flag& flag : runtime->flags()) {
+      const std::string name = flag.name;
+      if (!added.insert(name).second) continue;
+      const std::string help = condition(flag.with) + help_of([&](const Runtime& other) {
+                                 const Flag* same = find_flag(other, name);
+                                 return std::string(same == nullptr ? "" : same->help);
+                               });
+      CLI::Option* option =
+          flag.takes_value
+              ? app.add_option_function<std::string>(
+                    "--" + name,
+                    [&options, name](const std::string& text) { options.flags[name] = text; }, help)
+              : app.add_flag_callback(
+                    "--" + name, [&options, name] { options.flags[name]; }, help);
+      option->group(kRun);
+    }
+  }
+}
+
+void add_run_options(CLI::App& app, Options& options) {
+  app.add_flag("--train", options.train, "Training instead of inference")->group(kRun);
+  std::string names;
+  for (const Runtime* runtime : runtimes()) {
+    names += (names.empty() ? "" : ", ") + std::string(runtime->name());
+  }
+  app.add_option("--runtime", options.runtime, "Whose memory: " + names + "; the first if not said")
+      ->group(kRun);
+  add_shared_flags(app, options);
+  add_runtime_flags(app, options);
 }
 
 void add_gpu_options(CLI::App& app, Options& options) {
@@ -95,20 +131,27 @@ void add_answer_options(CLI::App& app, Options& options) {
 
 }  // namespace
 
+bool is_shared(const std::string& flag) {
+  return flag == "precision" || flag == "batch" || flag == "seq";
+}
+
 std::optional<Options> parse_options(int argc, const char* const* argv) {
   Options options;
   CLI::App app(kDescription, "fit");
   app.footer(kFooter);
   app.get_formatter()->column_width(24);
+  app.set_version_flag("--version", kVersionLine, "Version and commit");
   add_model_options(app, options);
   add_run_options(app, options);
-  add_pytorch_options(app, options);
   add_gpu_options(app, options);
   add_answer_options(app, options);
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
     std::cout << app.help();
+    return std::nullopt;
+  } catch (const CLI::CallForVersion& version) {
+    std::cout << version.what() << "\n";
     return std::nullopt;
   } catch (const CLI::ParseError& error) {
     throw BadInput(std::string(error.what()) + "; fit --help says what is valid");

@@ -3,6 +3,8 @@
 #include <optional>
 #include <string>
 
+#include "runtimes/flags.h"
+
 namespace vramfit::fit {
 
 /// The command line as typed; what it means is question.h's business.
@@ -14,18 +16,7 @@ struct Options {
   std::optional<std::string> layers;
 
   bool train = false;
-  std::optional<std::string> optimizer;
-  std::optional<std::string> accumulate;
-  std::optional<std::string> generate;
-  std::optional<std::string> precision;
-  std::optional<std::string> batch;
-  std::optional<std::string> seq;
-  std::optional<std::string> attention;
-  std::optional<std::string> autocast;
-  std::optional<std::string> checkpoint;
-  std::optional<std::string> lora;
-  std::optional<std::string> lora_targets;
-  bool padded = false;
+  Flags flags;  ///< those of the run: the shared ones, and the runtimes' own
   std::optional<std::string> runtime;
 
   std::optional<std::string> gpu;
@@ -38,7 +29,11 @@ struct Options {
   bool list = false;
 };
 
-/// Nothing where the command line asked for help, which has been printed then. Throws BadInput.
+/// Whether every runtime has the flag: precision, batch, seq.
+bool is_shared(const std::string& flag);
+
+/// Nothing where the command line asked for help or the version, which has been printed then.
+/// Throws BadInput.
 std::optional<Options> parse_options(int argc, const char* const* argv);
 
 }  // namespace vramfit::fit

@@ -1,13 +1,11 @@
 #include "estimator/fit/question.h"
 
-#include <sstream>
-
 #include "estimator/models.h"
-#include "estimator/quantity.h"
+#include "estimator/runtimes.h"
 #include "model/config/hugging_face.h"
 #include "model/errors.h"
+#include "model/quantity.h"
 #include "model/transformer/assumed_llama.h"
-#include "runtimes/pytorch/modules/causal_lm.h"
 
 namespace vramfit::fit {
 namespace {
@@ -21,9 +19,8 @@ void not_both(bool a, const char* a_flag, bool b, const char* b_flag, const char
   }
 }
 
-/// Throws where `flag` is given without what it belongs to.
-void only_with(const Text& value, const char* flag, bool condition, const char* what) {
-  if (value && !condition) throw BadInput(std::string(flag) + ": only with " + what);
+void only_with(bool given, const std::string& flag, bool condition, const char* what) {
+  if (given && !condition) throw BadInput(flag + ": only with " + what);
 }
 
 void refuse_contradictions(const Options& o) {
@@ -31,42 +28,33 @@ void refuse_contradictions(const Options& o) {
   not_both(o.model.has_value(), "--model", o.config.has_value(), "--config", one_model);
   not_both(o.model.has_value(), "--model", o.params.has_value(), "--params", one_model);
   not_both(o.config.has_value(), "--config", o.params.has_value(), "--params", one_model);
-  only_with(o.hidden, "hidden", o.params.has_value(), "--params");
-  only_with(o.layers, "layers", o.params.has_value(), "--params");
-  only_with(o.optimizer, "optimizer", o.train, "--train");
-  only_with(o.accumulate, "accumulate", o.train, "--train");
-  only_with(o.generate, "generate", !o.train, "inference, without --train");
-  only_with(o.autocast, "autocast", o.train, "--train");
-  only_with(o.checkpoint, "checkpoint", o.train, "--train");
-  only_with(o.lora, "lora", o.train, "--train");
-  only_with(o.lora_targets, "lora-targets", o.lora.has_value(), "--lora");
-  if (o.padded && o.train) throw BadInput("padded: only with inference, without --train");
-  not_both(o.max_batch, "--max-batch", o.batch.has_value(), "--batch", "one is searched for");
-  not_both(o.max_seq, "--max-seq", o.seq.has_value(), "--seq", "one is searched for");
+  only_with(o.hidden.has_value(), "hidden", o.params.has_value(), "--params");
+  only_with(o.layers.has_value(), "layers", o.params.has_value(), "--params");
+  not_both(o.max_batch, "--max-batch", has(o.flags, "batch"), "--batch", "one is searched for");
+  not_both(o.max_seq, "--max-seq", has(o.flags, "seq"), "--seq", "one is searched for");
   not_both(o.max_batch, "--max-batch", o.max_seq, "--max-seq", "one search at a time");
 }
 
-/// Flags that only PyTorch's runtime has.
-void refuse_pytorch_flags(const Options& o) {
-  const auto refuse = [](bool given, const char* flag) {
-    if (given) {
-      throw BadInput(std::string(flag) + ": only under --runtime pytorch, the default");
-    }
-  };
-  refuse(o.autocast.has_value(), "autocast");
-  refuse(o.checkpoint.has_value(), "checkpoint");
-  refuse(o.lora.has_value(), "lora");
-  refuse(o.lora_targets.has_value(), "lora-targets");
-  refuse(o.padded, "padded");
+/// "--runtime pytorch, the default": those that have the flag.
+std::string runtimes_with(const std::string& flag) {
+  std::string list;
+  for (const Runtime* runtime : runtimes()) {
+    if (find_flag(*runtime, flag) == nullptr) continue;
+    list += (list.empty() ? "" : " or ") + std::string("--runtime ") + runtime->name();
+    if (runtime == runtimes().front()) list += ", the default";
+  }
+  return list;
 }
 
-bool is_pytorch(const Options& o) {
-  const std::string runtime = o.runtime.value_or("pytorch");
-  if (runtime == "pytorch") return true;
-  if (runtime != "vramfit")
-    throw BadInput("runtime: unknown '" + runtime + "'; pytorch or vramfit");
-  refuse_pytorch_flags(o);
-  return false;
+/// Flags that the runtime does not have, or not for what is asked.
+void refuse_strange_flags(const Options& o, const Runtime& runtime) {
+  for (const auto& [name, value] : o.flags) {
+    if (is_shared(name)) continue;
+    const Flag* flag = find_flag(runtime, name);
+    if (flag == nullptr) throw BadInput(name + ": only under " + runtimes_with(name));
+    only_with(flag->with == Flag::With::Training, name, o.train, "--train");
+    only_with(flag->with == Flag::With::Inference, name, !o.train, "inference, without --train");
+  }
 }
 
 std::optional<std::int64_t> whole(const char* field, const Text& text) {
@@ -85,8 +73,8 @@ ModelConfig model_of(const Options& o) {
 
 /// A model with fewer positions than the default sequence has is asked about all of them.
 void shorten_default_seq(Request& request) {
-  const std::int64_t limit = seq_limit(request);
-  if (limit >= seq_of(request)) return;
+  const std::int64_t limit = request.workload->seq_limit(request.model);
+  if (limit >= request.workload->seq()) return;
   if (limit < 1) {
     throw BadInput("generate: leaves no room for a prompt within the positions that " +
                    request.model.name + " takes; fewer new tokens");
@@ -94,72 +82,6 @@ void shorten_default_seq(Request& request) {
   set_seq(request, limit);
   ModelConfig& model = request.model;
   model.notes.push_back("seq " + std::to_string(limit) + ": as long as " + model.name + " takes");
-}
-
-template <typename Shared>
-void read_sizes(const Options& o, Shared& options) {
-  if (o.precision) options.precision = parse_precision(*o.precision);
-  options.batch = whole("batch", o.batch).value_or(options.batch);
-  options.seq = whole("seq", o.seq).value_or(options.seq);
-}
-
-Workload workload_of(const Options& o) {
-  if (o.train) {
-    TrainingOptions options;
-    read_sizes(o, options);
-    if (o.attention) options.attention = parse_attention(*o.attention);
-    if (o.optimizer) options.optimizer = optimizer_named(*o.optimizer);
-    options.accumulate = whole("accumulate", o.accumulate).value_or(options.accumulate);
-    return options;
-  }
-  GenerationOptions options;
-  read_sizes(o, options);
-  if (o.attention) options.attention = parse_attention(*o.attention);
-  options.generate = whole("generate", o.generate).value_or(options.generate);
-  return options;
-}
-
-/// PEFT's target_modules: names, or "all-linear".
-std::vector<std::string> lora_targets(const std::string& typed, const ModelConfig& model) {
-  if (typed == "all-linear") return pytorch::projection_names(model);
-  std::vector<std::string> names;
-  std::istringstream text(typed + ",");
-  for (std::string name; std::getline(text, name, ',');) {
-    if (name.empty()) {
-      throw BadInput("lora-targets: a name is missing; such as q_proj,v_proj, or all-linear");
-    }
-    names.push_back(name);
-  }
-  return names;
-}
-
-pytorch::TrainingOptions pytorch_training_of(const Options& o, const ModelConfig& model) {
-  pytorch::TrainingOptions options;
-  read_sizes(o, options);
-  if (o.attention) options.attention = pytorch::parse_attention(*o.attention);
-  if (o.optimizer) options.optimizer = pytorch::parse_optimizer(*o.optimizer);
-  options.accumulate = whole("accumulate", o.accumulate).value_or(options.accumulate);
-  if (o.autocast) options.autocast = parse_precision(*o.autocast);
-  if (o.checkpoint && *o.checkpoint != "full") {
-    throw BadInput("checkpoint: unknown '" + *o.checkpoint + "'; full");
-  }
-  options.checkpoint = o.checkpoint.has_value();
-  if (o.lora) {
-    options.lora = pytorch::LoraOptions{parse_whole("lora", *o.lora),
-                                        o.lora_targets ? lora_targets(*o.lora_targets, model)
-                                                       : pytorch::default_lora_targets(model)};
-  }
-  return options;
-}
-
-pytorch::Workload pytorch_workload_of(const Options& o, const ModelConfig& model) {
-  if (o.train) return pytorch_training_of(o, model);
-  pytorch::GenerationOptions options;
-  read_sizes(o, options);
-  if (o.attention) options.attention = pytorch::parse_attention(*o.attention);
-  options.generate = whole("generate", o.generate).value_or(options.generate);
-  if (o.padded) options.padded = true;
-  return options;
 }
 
 std::uint64_t vram_of(const std::string& text) {
@@ -190,13 +112,11 @@ std::vector<Budget> budgets_of(const Options& o,
 Question understand(const Options& o, const std::function<std::optional<Budget>()>& this_gpu) {
   refuse_contradictions(o);
   Question question;
-  Request request{model_of(o), {}, {}, {}};
-  if (is_pytorch(o)) {
-    request.pytorch = pytorch_workload_of(o, request.model);
-  } else {
-    request.workload = workload_of(o);
-  }
-  if (!o.seq && !o.max_seq) shorten_default_seq(request);
+  const Runtime& runtime = o.runtime ? runtime_named(*o.runtime) : *runtimes().front();
+  refuse_strange_flags(o, runtime);
+  Request request{model_of(o), nullptr, {}};
+  request.workload = runtime.workload(o.flags, o.train, request.model);
+  if (!has(o.flags, "seq") && !o.max_seq) shorten_default_seq(request);
   const std::uint64_t headroom = o.headroom ? parse_bytes("headroom", *o.headroom) : 0;
   for (Budget& budget : budgets_of(o, this_gpu)) {
     budget.headroom = headroom;

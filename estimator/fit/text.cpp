@@ -1,7 +1,6 @@
 #include "estimator/fit/text.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <cmath>
 #include <sstream>
@@ -15,8 +14,8 @@ constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
 constexpr std::size_t kNameCharacters = 40;
 
 std::string sizes_text(const Request& request, Search search) {
-  const std::int64_t batch = batch_of(request);
-  const std::int64_t seq = seq_of(request);
+  const std::int64_t batch = request.workload->batch();
+  const std::int64_t seq = request.workload->seq();
   if (search == Search::Batch) return fmt::format("the largest batch x {} tokens", seq);
   if (search == Search::Seq) return fmt::format("batch {} x the longest sequence", batch);
   return fmt::format("batch {} x {} tokens", batch, seq);
@@ -69,56 +68,8 @@ std::string short_name(const ModelConfig& model) {
                                               : model.name.substr(0, kNameCharacters - 3) + "...";
 }
 
-namespace {
-
-std::string tokens_text(std::int64_t tokens) {
-  return fmt::format(", {} new token{}", tokens, tokens == 1 ? "" : "s");
-}
-
-std::string micro_batches_text(std::int64_t accumulate) {
-  return accumulate > 1 ? fmt::format(", {} micro-batches a step", accumulate) : "";
-}
-
-std::string vramfit_text(const Request& request, const TrainingOptions& o, Search search) {
-  return fmt::format("training in {} with {}, {}{}, {} attention", name(o.precision),
-                     o.optimizer.name, sizes_text(request, search),
-                     micro_batches_text(o.accumulate), name(o.attention));
-}
-
-std::string vramfit_text(const Request& request, const GenerationOptions& o, Search search) {
-  return fmt::format("inference in {}, {}{}, {} attention", name(o.precision),
-                     sizes_text(request, search), tokens_text(o.generate), name(o.attention));
-}
-
-std::string pytorch_text(const Request& request, const pytorch::TrainingOptions& o, Search search) {
-  std::string text = fmt::format("training in {}", name(o.precision));
-  if (o.autocast) text += fmt::format(" under {} autocast", name(*o.autocast));
-  text +=
-      fmt::format(" with {}, {}{}, {} attention", name(o.optimizer), sizes_text(request, search),
-                  micro_batches_text(o.accumulate), name(o.attention));
-  if (o.checkpoint) text += ", activation checkpointing";
-  if (o.lora) {
-    text += fmt::format(", LoRA of rank {} on {}", o.lora->rank, fmt::join(o.lora->targets, ", "));
-  }
-  return text;
-}
-
-std::string pytorch_text(const Request& request, const pytorch::GenerationOptions& o,
-                         Search search) {
-  return fmt::format("inference in {}, {}{}{}, {} attention", name(o.precision),
-                     sizes_text(request, search), o.padded.value_or(o.batch > 1) ? ", padded" : "",
-                     tokens_text(o.generate), name(o.attention));
-}
-
-}  // namespace
-
 std::string workload_text(const Request& request, Search search) {
-  if (request.pytorch) {
-    return std::visit([&](const auto& o) { return pytorch_text(request, o, search); },
-                      *request.pytorch);
-  }
-  return std::visit([&](const auto& o) { return vramfit_text(request, o, search); },
-                    request.workload);
+  return request.workload->text(sizes_text(request, search));
 }
 
 std::string wrapped(const std::string& text, std::size_t indent) {
@@ -139,17 +90,7 @@ std::string wrapped(const std::string& text, std::size_t indent) {
 }
 
 std::string runtime_text(const Request& request) {
-  if (request.pytorch) {
-    return "runtime: PyTorch 2.11 and transformers 5.17, eager mode. --runtime vramfit is this "
-           "project's own step, which needs less.";
-  }
-  const char* more = std::holds_alternative<TrainingOptions>(request.workload)
-                         ? "it keeps activations and logits that vramfit computes again or in "
-                           "pieces, and holds on to what its allocator rounds up"
-                         : "its temporaries are larger, and it holds on to what its allocator "
-                           "rounds up";
-  return fmt::format(
-      "runtime: vramfit, this project's own step. PyTorch needs more for the same: {}.", more);
+  return "runtime: " + request.workload->runtime().about(*request.workload);
 }
 
 }  // namespace vramfit::fit

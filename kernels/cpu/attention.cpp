@@ -1,5 +1,6 @@
 #include "kernels/cpu/attention_rows.h"
 #include "kernels/cpu/cpu_device.h"
+#include "model/ops/workspaces.h"
 
 namespace vramfit {
 namespace {
@@ -73,7 +74,7 @@ class Backward {
                 cublas == (log_sum_exp_ == nullptr),
             "flash attention goes back from statistics, the cublas form from probabilities");
     require_workspace(op.workspace,
-                      attention_backward_workspace_bytes(op.form, shape_, op.qkv.dtype()));
+                      attention_backward_workspace_bytes(op.form, shape_, op.qkv.format()));
   }
 
   void run() const {
@@ -188,12 +189,12 @@ void forward(const AttentionForward& op) {
 
 void CpuDevice::run(const AttentionForward& op) {
   require_workspace(op.workspace,
-                    attention_forward_workspace_bytes(op.form, op.shape, op.qkv.dtype()));
-  with_element(op.qkv.dtype(), [&op](auto e) { forward<decltype(e)>(op); });
+                    attention_forward_workspace_bytes(op.form, op.shape, op.qkv.format()));
+  with_element(op.qkv.format(), [&op](auto e) { forward<decltype(e)>(op); });
 }
 
 void CpuDevice::run(const AttentionBackward& op) {
-  with_element(op.qkv.dtype(), [&op](auto e) { Backward<decltype(e)>(op).run(); });
+  with_element(op.qkv.format(), [&op](auto e) { Backward<decltype(e)>(op).run(); });
 }
 
 }  // namespace vramfit

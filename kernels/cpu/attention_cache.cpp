@@ -1,5 +1,6 @@
 #include "kernels/cpu/attention_rows.h"
 #include "kernels/cpu/cpu_device.h"
+#include "model/ops/workspaces.h"
 
 namespace vramfit {
 namespace {
@@ -37,7 +38,7 @@ void decode(const AttentionDecode& op) {
   const std::int64_t elements = shape.batch * positions * shape.kv_width();
   require(shape.seq == 1, "decoding attends for one token a sequence");
   require(op.length >= 1 && op.length <= positions, "the KV cache is not that long");
-  require_workspace(op.workspace, attention_decode_workspace_bytes(shape, op.qkv.dtype()));
+  require_workspace(op.workspace, attention_decode_workspace_bytes(shape, op.qkv.format()));
   const QkvHeads<const Element> qkv(input<Element>(op.qkv, shape.tokens() * shape.qkv_width()),
                                     shape);
   const auto all_keys = rows_of(input<Element>(op.keys, elements), shape);
@@ -59,11 +60,11 @@ void decode(const AttentionDecode& op) {
 }  // namespace
 
 void CpuDevice::run(const KvCacheAppend& op) {
-  with_element(op.qkv.dtype(), [&op](auto e) { append<decltype(e)>(op); });
+  with_element(op.qkv.format(), [&op](auto e) { append<decltype(e)>(op); });
 }
 
 void CpuDevice::run(const AttentionDecode& op) {
-  with_element(op.qkv.dtype(), [&op](auto e) { decode<decltype(e)>(op); });
+  with_element(op.qkv.format(), [&op](auto e) { decode<decltype(e)>(op); });
 }
 
 }  // namespace vramfit

@@ -6,7 +6,7 @@
 #include <type_traits>
 
 #include "kernels/cpu/half.h"
-#include "model/dtype.h"
+#include "model/format.h"
 
 namespace vramfit {
 
@@ -15,33 +15,56 @@ template <typename Element>
 using Accumulator =
     std::conditional_t<std::is_same_v<std::remove_const_t<Element>, double>, double, float>;
 
-template <typename Element>
-constexpr DType dtype_of() {
-  using Plain = std::remove_const_t<Element>;
-  if constexpr (std::is_same_v<Plain, double>) return DType::Fp64;
-  if constexpr (std::is_same_v<Plain, float>) return DType::Fp32;
-  if constexpr (std::is_same_v<Plain, Half>) return DType::Fp16;
-  if constexpr (std::is_same_v<Plain, Bfloat>) return DType::Bf16;
-  if constexpr (std::is_same_v<Plain, std::int32_t>) return DType::Int32;
+/// The host's type of a format's elements.
+template <DType>
+struct HostElement;
+template <>
+struct HostElement<DType::Fp64> {
+  using Type = double;
+};
+template <>
+struct HostElement<DType::Fp32> {
+  using Type = float;
+};
+template <>
+struct HostElement<DType::Fp16> {
+  using Type = Half;
+};
+template <>
+struct HostElement<DType::Bf16> {
+  using Type = Bfloat;
+};
+template <>
+struct HostElement<DType::Int32> {
+  using Type = std::int32_t;
+};
+
+/// Calls `body` with a value of the type that the format's elements have.
+template <typename Body>
+void with_element(Format format, const Body& body) {
+  bool runs = false;
+  with_plain_element(format, [&](auto dtype) {
+    using Element = typename HostElement<decltype(dtype)::value>::Type;
+    if constexpr (!std::is_integral_v<Element>) {
+      runs = true;
+      body(Element{});
+    }
+  });
+  if (runs) return;
+  throw std::logic_error(std::string("an op computes with floating point, not ") + format.name());
 }
 
-/// Calls `body` with a value of the type that elements of `dtype` have; the one place where dtypes
-/// become types.
-template <typename Body>
-void with_element(DType dtype, const Body& body) {
-  switch (dtype) {
-    case DType::Fp64:
-      return body(double{});
-    case DType::Fp32:
-      return body(float{});
-    case DType::Fp16:
-      return body(Half{});
-    case DType::Bf16:
-      return body(Bfloat{});
-    case DType::Int32:
-      break;
+/// The plain format whose elements have that type; does not compile where there is none.
+template <typename Element>
+consteval Format format_of() {
+  const FormatRow* found = nullptr;
+  for (const FormatRow& row : kFormats) {
+    with_plain_element(row.element, [&](auto dtype) {
+      using Type = typename HostElement<decltype(dtype)::value>::Type;
+      if (std::is_same_v<Type, std::remove_const_t<Element>>) found = &row;
+    });
   }
-  throw std::logic_error(std::string("an op computes with floating point, not ") + name(dtype));
+  return found->element;
 }
 
 }  // namespace vramfit

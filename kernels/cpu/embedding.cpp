@@ -1,5 +1,6 @@
 #include "kernels/cpu/cpu_device.h"
 #include "kernels/cpu/matrix.h"
+#include "model/ops/workspaces.h"
 
 namespace vramfit {
 namespace {
@@ -107,11 +108,11 @@ void embed_backward(const EmbeddingBackward& op) {
 }  // namespace
 
 void CpuDevice::run(const EmbeddingForward& op) {
-  with_element(op.x.dtype(), [&op](auto e) { embed<decltype(e)>(op); });
+  with_element(op.x.format(), [&op](auto e) { embed<decltype(e)>(op); });
 }
 
 void CpuDevice::run(const EmbeddingBackward& op) {
-  with_element(op.dx.dtype(), [&op](auto e) { embed_backward<decltype(e)>(op); });
+  with_element(op.dx.format(), [&op](auto e) { embed_backward<decltype(e)>(op); });
 }
 
 }  // namespace vramfit

@@ -20,7 +20,7 @@ void fill_normal(const FillNormal& op) {
 }  // namespace
 
 void CpuDevice::run(const FillNormal& op) {
-  with_element(op.tensor.dtype(), [&op](auto e) { fill_normal<decltype(e)>(op); });
+  with_element(op.tensor.format(), [&op](auto e) { fill_normal<decltype(e)>(op); });
 }
 
 void CpuDevice::run(const FillTokens& op) {

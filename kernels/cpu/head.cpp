@@ -26,7 +26,7 @@ class ChunkedLoss {
         dweight_sum_(output<float>(op.dweight_sum, stored_ * width_)),
         dlogits_scale_(static_cast<Sum>(op.loss_weight) *
                        (op.scaler == nullptr ? Sum{1} : static_cast<Sum>(loss_scale(*op.scaler)))) {
-    require(dweight_sum_ != nullptr || !is_16_bit(op.weight.dtype()) || op.chunk >= tokens_,
+    require(dweight_sum_ != nullptr || !is_16_bit(op.weight.format()) || op.chunk >= tokens_,
             "the head's gradient over several chunks is summed in fp32");
   }
 
@@ -147,15 +147,15 @@ void argmax(const Argmax& op) {
 }  // namespace
 
 void CpuDevice::run(const HeadLoss& op) {
-  with_element(op.hidden.dtype(), [&op](auto e) { ChunkedLoss<decltype(e)>(op).run(); });
+  with_element(op.hidden.format(), [&op](auto e) { ChunkedLoss<decltype(e)>(op).run(); });
 }
 
 void CpuDevice::run(const LastToken& op) {
-  with_element(op.x.dtype(), [&op](auto e) { last_token<decltype(e)>(op); });
+  with_element(op.x.format(), [&op](auto e) { last_token<decltype(e)>(op); });
 }
 
 void CpuDevice::run(const Argmax& op) {
-  with_element(op.logits.dtype(), [&op](auto e) { argmax<decltype(e)>(op); });
+  with_element(op.logits.format(), [&op](auto e) { argmax<decltype(e)>(op); });
 }
 
 }  // namespace vramfit

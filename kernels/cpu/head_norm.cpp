@@ -118,11 +118,11 @@ class Backward {
 }  // namespace
 
 void CpuDevice::run(const HeadNormForward& op) {
-  with_element(op.qkv.dtype(), [&op](auto e) { forward<decltype(e)>(op); });
+  with_element(op.qkv.format(), [&op](auto e) { forward<decltype(e)>(op); });
 }
 
 void CpuDevice::run(const HeadNormBackward& op) {
-  with_element(op.x.dtype(), [&op](auto e) { Backward<decltype(e)>(op).run(); });
+  with_element(op.x.format(), [&op](auto e) { Backward<decltype(e)>(op).run(); });
 }
 
 }  // namespace vramfit

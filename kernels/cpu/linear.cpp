@@ -1,5 +1,6 @@
 #include "kernels/cpu/cpu_device.h"
 #include "kernels/cpu/matrix.h"
+#include "model/ops/workspaces.h"
 
 namespace vramfit {
 namespace {
@@ -71,15 +72,15 @@ void backward_weight(const LinearBackwardWeight& op) {
 }  // namespace
 
 void CpuDevice::run(const LinearForward& op) {
-  with_element(op.x.dtype(), [&op](auto e) { forward<decltype(e)>(op); });
+  with_element(op.x.format(), [&op](auto e) { forward<decltype(e)>(op); });
 }
 
 void CpuDevice::run(const LinearBackwardInput& op) {
-  with_element(op.dy.dtype(), [&op](auto e) { backward_input<decltype(e)>(op); });
+  with_element(op.dy.format(), [&op](auto e) { backward_input<decltype(e)>(op); });
 }
 
 void CpuDevice::run(const LinearBackwardWeight& op) {
-  with_element(op.dy.dtype(), [&op](auto e) { backward_weight<decltype(e)>(op); });
+  with_element(op.dy.format(), [&op](auto e) { backward_weight<decltype(e)>(op); });
 }
 
 }  // namespace vramfit

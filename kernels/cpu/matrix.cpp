@@ -2,14 +2,15 @@
 
 namespace vramfit {
 
-void require(const Tensor& tensor, DType dtype, std::int64_t elements) {
-  if (tensor.dtype() == dtype && tensor.stored().elements() == elements &&
+void require(const Tensor& tensor, Format format, std::int64_t elements) {
+  if (tensor.format() == format && tensor.stored().elements() == elements &&
       tensor.data() != nullptr) {
     return;
   }
   std::string message = tensor.name().text() + ": an op wants " + std::to_string(elements) +
-                        " elements of " + name(dtype) + ", the tensor has " +
-                        std::to_string(tensor.stored().elements()) + " of " + name(tensor.dtype());
+                        " elements of " + format.name() + ", the tensor has " +
+                        std::to_string(tensor.stored().elements()) + " of " +
+                        tensor.format().name();
   if (tensor.data() == nullptr) message += " and no memory";
   throw std::logic_error(message);
 }

@@ -17,8 +17,8 @@ struct Matrix {
 };
 
 /// Throws std::logic_error, which names the tensor, unless it has memory and stores exactly
-/// `elements` elements of `dtype`, padding included.
-void require(const Tensor& tensor, DType dtype, std::int64_t elements);
+/// `elements` elements of `format`, padding included.
+void require(const Tensor& tensor, Format format, std::int64_t elements);
 
 /// Throws std::logic_error unless the workspace has at least `bytes` bytes.
 void require_workspace(const Tensor& workspace, std::uint64_t bytes);
@@ -29,14 +29,14 @@ void require(bool holds, const char* what);
 /// All that `tensor` stores, as a matrix: what an op reads.
 template <typename Element>
 Matrix<const Element> input(const Tensor& tensor, std::int64_t rows, std::int64_t columns) {
-  require(tensor, dtype_of<Element>(), rows * columns);
+  require(tensor, format_of<Element>(), rows * columns);
   return {tensor.as<const Element>(), columns};
 }
 
 /// The same for what an op writes, whether or not it reads it first.
 template <typename Element>
 Matrix<Element> output(const Tensor& tensor, std::int64_t rows, std::int64_t columns) {
-  require(tensor, dtype_of<Element>(), rows * columns);
+  require(tensor, format_of<Element>(), rows * columns);
   return {tensor.as<Element>(), columns};
 }
 
@@ -51,7 +51,7 @@ Element* output(const Tensor& tensor, std::int64_t elements) {
   return output<Element>(tensor, 1, elements)[0];
 }
 
-/// Null where the op does without.
+/// Null where the op has no such tensor.
 template <typename Element>
 const Element* input(const Tensor* tensor, std::int64_t elements) {
   return tensor == nullptr ? nullptr : input<Element>(*tensor, elements);

@@ -87,11 +87,11 @@ void down_backward(const MlpDownBackward& op) {
 
 void CpuDevice::run(const MlpUpForward& op) {
   run(LinearForward{op.x, op.weight, op.bias, nullptr, op.pre, op.workspace});
-  with_element(op.x.dtype(), [&op](auto e) { activate<decltype(e)>(op); });
+  with_element(op.x.format(), [&op](auto e) { activate<decltype(e)>(op); });
 }
 
 void CpuDevice::run(const MlpDownBackward& op) {
-  with_element(op.dy.dtype(), [&op](auto e) { down_backward<decltype(e)>(op); });
+  with_element(op.dy.format(), [&op](auto e) { down_backward<decltype(e)>(op); });
 }
 
 }  // namespace vramfit

@@ -2,6 +2,7 @@
 
 #include "kernels/cpu/cpu_device.h"
 #include "kernels/cpu/matrix.h"
+#include "model/ops/workspaces.h"
 
 namespace vramfit {
 namespace {
@@ -27,14 +28,15 @@ RowStatistics<Sum> statistics_of(NormKind kind, const Element* x, std::int64_t w
   return {mean, 1 / std::sqrt(squares / count + static_cast<Sum>(eps))};
 }
 
-/// The norm itself of one element that is normalized already.
+/// Weight and bias applied to one normalized element.
 template <typename Element, typename Sum = Accumulator<Element>>
 Element scaled(Sum normalized, const Element* weight, const Element* bias, std::int64_t c) {
   const Sum y = normalized * static_cast<Sum>(weight[c]);
   return static_cast<Element>(bias == nullptr ? y : y + static_cast<Sum>(bias[c]));
 }
 
-/// Throws unless what only LayerNorm has is there in it, and only in it.
+/// LayerNorm has a bias, and a mean where it keeps statistics; RMSNorm has neither. Throws where
+/// that is not so.
 void require_kind(NormKind kind, bool has_bias, bool has_mean, bool keeps_statistics) {
   const bool layer_norm = kind == NormKind::LayerNorm;
   require(has_bias == layer_norm && has_mean == (layer_norm && keeps_statistics),
@@ -147,11 +149,11 @@ class Backward {
 }  // namespace
 
 void CpuDevice::run(const NormForward& op) {
-  with_element(op.x.dtype(), [&op](auto e) { forward<decltype(e)>(op); });
+  with_element(op.x.format(), [&op](auto e) { forward<decltype(e)>(op); });
 }
 
 void CpuDevice::run(const NormBackward& op) {
-  with_element(op.x.dtype(), [&op](auto e) { Backward<decltype(e)>(op).run(); });
+  with_element(op.x.format(), [&op](auto e) { Backward<decltype(e)>(op).run(); });
 }
 
 }  // namespace vramfit

@@ -2,6 +2,7 @@
 
 #include "kernels/cpu/cpu_device.h"
 #include "kernels/cpu/matrix.h"
+#include "model/ops/workspaces.h"
 
 namespace vramfit {
 namespace {
@@ -124,7 +125,7 @@ bool all_finite(const std::vector<ParameterUpdate>& updates) {
   return true;
 }
 
-/// After a step whose gradients were finite or not.
+/// Halves the loss scale after gradients that are not finite, doubles it after enough finite ones.
 void adjust(float* scaler, bool finite) {
   scaler[LossScale::kOverflow] = finite ? 0.0F : 1.0F;
   scaler[LossScale::kGoodSteps] = finite ? scaler[LossScale::kGoodSteps] + 1.0F : 0.0F;
@@ -157,7 +158,7 @@ void step(const OptimizerStep& op) {
 
 void CpuDevice::run(const OptimizerStep& op) {
   if (op.updates.empty()) return;
-  with_element(op.updates.front().parameter->dtype(), [&op](auto e) {
+  with_element(op.updates.front().parameter->format(), [&op](auto e) {
     using Element = decltype(e);
     if (op.kind.moments_as_weights) {
       step<Element, Element>(op);

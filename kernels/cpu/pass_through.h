@@ -11,9 +11,9 @@ class PassThrough final : public Allocator {
   Block allocate(std::uint64_t bytes, Placement placement = Placement::BestFit) override;
   void free(const Block& block) noexcept override;
 
-  /// The most bytes that were out at once.
+  /// The most bytes that were allocated at once.
   std::uint64_t reserved() const override { return reserved_; }
-  /// Blocks that are out.
+  /// Blocks that were not freed yet.
   std::uint64_t live() const { return live_; }
 
  private:

@@ -38,7 +38,7 @@ void rotate(const RotaryEmbedding& op) {
 }  // namespace
 
 void CpuDevice::run(const RotaryEmbedding& op) {
-  with_element(op.qkv.dtype(), [&op](auto e) { rotate<decltype(e)>(op); });
+  with_element(op.qkv.format(), [&op](auto e) { rotate<decltype(e)>(op); });
 }
 
 }  // namespace vramfit

@@ -24,45 +24,59 @@ Block Ledger::allocate(const Name& name, Category category, std::uint64_t bytes)
     block = allocator_.allocate(bytes, placement_of(category));
   } catch (const OutOfMemory&) {
     record(Event::Kind::OutOfMemory, name, category, bytes, 0);
+    if (!missing_) missing_ = {name, category, last_stage_, current_.step, bytes};
     throw;
   }
-  record(Event::Kind::Allocate, name, category, bytes, block.offset);
-  current_.allocated += bytes;
-  current_.by_category[category] += bytes;
+  const std::uint64_t size = counted(bytes, block);
+  record(Event::Kind::Allocate, name, category, size, block.offset, bytes);
+  current_.allocated += size;
+  current_.by_category[category] += size;
   stage_peak_ = std::max(stage_peak_, current_.allocated);
+  stage_peak_reserved_ = std::max(stage_peak_reserved_, allocator_.reserved());
   if (current_.allocated > peak_.allocated) peak_ = current_;
   return block;
 }
 
 void Ledger::free(const Name& name, Category category, std::uint64_t bytes,
                   const Block& block) noexcept {
+  const std::uint64_t size = counted(bytes, block);
   allocator_.free(block);
-  record(Event::Kind::Free, name, category, bytes, block.offset);
-  current_.allocated -= bytes;
-  current_.by_category[category] -= bytes;
+  record(Event::Kind::Free, name, category, size, block.offset);
+  current_.allocated -= size;
+  current_.by_category[category] -= size;
+}
+
+void Ledger::relabel(const Name& name, Category from, Category to, std::uint64_t bytes,
+                     const Block& block) {
+  const std::uint64_t size = counted(bytes, block);
+  record(Event::Kind::Relabel, name, to, size, block.offset);
+  current_.by_category[from] -= size;
+  current_.by_category[to] += size;
 }
 
 void Ledger::begin_stage(Stage stage, int step) {
   if (current_.stage != Stage::Outside) throw std::logic_error("a stage began within another");
   if (observer_ != nullptr) observer_->stage_begins(stage, step);
-  current_.stage = stage;
+  current_.stage = last_stage_ = stage;
   current_.step = step;
   stage_before_ = stage_peak_ = current_.allocated;
+  stage_peak_reserved_ = reserved();
   record(Event::Kind::StageBegin, {}, Category::Parameters, 0, 0);
 }
 
 void Ledger::end_stage(bool out_of_memory) {
   record(Event::Kind::StageEnd, {}, Category::Parameters, 0, 0);
   stages_.push_back({current_.stage, current_.step, stage_before_, current_.allocated, stage_peak_,
-                     reserved(), current_.by_category, out_of_memory});
+                     reserved(), current_.by_category, out_of_memory, stage_peak_reserved_});
   current_.stage = Stage::Outside;
   if (observer_ != nullptr) observer_->stage_ends(stages_.back());
 }
 
 void Ledger::record(Event::Kind kind, const Name& name, Category category, std::uint64_t bytes,
-                    std::uint64_t offset) {
-  events_.push_back(
-      {kind, current_.stage, category, current_.step, name, bytes, offset, allocator_.reserved()});
+                    std::uint64_t offset, std::uint64_t requested) {
+  if (!keeps_events_) return;
+  events_.push_back({kind, current_.stage, category, current_.step, name, bytes, offset,
+                     allocator_.reserved(), requested});
 }
 
 StageScope::StageScope(Ledger& ledger, Stage stage, int step)
@@ -73,8 +87,8 @@ StageScope::StageScope(Ledger& ledger, Stage stage, int step)
 StageScope::~StageScope() { ledger_.end_stage(std::uncaught_exceptions() > exceptions_); }
 
 std::string Event::text() const {
-  static constexpr const char* kKinds[] = {"stage begins", "stage ends", "allocate", "free",
-                                           "out of memory"};
+  static constexpr const char* kKinds[] = {"stage begins", "stage ends",    "allocate",
+                                           "free",         "out of memory", "relabel"};
   std::string text = kKinds[static_cast<std::size_t>(kind)];
   text += " in " + std::string(vramfit::name(stage)) + " of step " + std::to_string(step);
   if (kind == Kind::StageBegin || kind == Kind::StageEnd) return text;

@@ -13,20 +13,21 @@ namespace vramfit {
 
 /// One line of a ledger.
 struct Event {
-  enum class Kind : std::uint8_t { StageBegin, StageEnd, Allocate, Free, OutOfMemory };
+  enum class Kind : std::uint8_t { StageBegin, StageEnd, Allocate, Free, OutOfMemory, Relabel };
   Kind kind;
   Stage stage;        ///< the stage it falls in
-  Category category;  ///< of the tensor; Parameters on stage events
+  Category category;  ///< of the tensor, from now on; Parameters on stage events
   int step;           ///< from 1; 0 before the first
   Name name;
-  std::uint64_t bytes;     ///< the tensor's, declared padding included
+  std::uint64_t bytes;     ///< as the ledger counts them
   std::uint64_t offset;    ///< where the allocator put it; 0 on stage events and on OutOfMemory
   std::uint64_t reserved;  ///< what the allocator had taken once it was done
+  std::uint64_t requested = 0;  ///< what an allocation asked for; 0 on other events
 
   friend bool operator==(const Event& a, const Event& b) {
     return a.kind == b.kind && a.stage == b.stage && a.category == b.category && a.step == b.step &&
            a.name == b.name && a.bytes == b.bytes && a.offset == b.offset &&
-           a.reserved == b.reserved;
+           a.reserved == b.reserved && a.requested == b.requested;
   }
   std::string text() const;
 };
@@ -48,11 +49,19 @@ struct StageRecord {
   std::uint64_t peak;
   std::uint64_t reserved;  ///< by the allocator when it ended
   CategoryBytes at_end;
-  bool out_of_memory;  ///< it ended because memory did
-  // Where what is reserved can shrink, and what the card lost is known stage by stage: PyTorch's
-  // runs. 0 elsewhere.
-  std::uint64_t peak_reserved = 0;
-  std::uint64_t device_used = 0;  ///< at its end, libraries included
+  bool out_of_memory;           ///< it ended because memory did
+  std::uint64_t peak_reserved;  ///< by the allocator, at most
+  /// What the card had lost at its end, context and libraries included; 0 until a runtime says.
+  std::uint64_t device_used = 0;
+};
+
+/// An allocation that could not be had.
+struct MissingMemory {
+  Name name;
+  Category category;
+  Stage stage;  ///< the last that began
+  int step;
+  std::uint64_t requested;  ///< bytes
 };
 
 /// Told as stages begin and end: to synchronise, to time, to ask the card what it lost.
@@ -63,17 +72,31 @@ class StageObserver {
   virtual void stage_ends(const StageRecord& /*record*/) {}
 };
 
+/// What a ledger counts as allocated.
+enum class Counts : std::uint8_t {
+  Requested,  ///< what was asked for: a tensor's bytes, declared padding included
+  Blocks,     ///< what the allocator gave, rounded up: torch.cuda.memory_allocated()
+};
+
 /// Writes down every allocation and free with its category and stage, and passes it on.
 class Ledger {
  public:
-  /// `allocator` must outlive the ledger.
-  explicit Ledger(Allocator& allocator) : allocator_(allocator) { events_.reserve(1 << 12); }
+  /// `allocator` must outlive the ledger. Without events it keeps stages, peaks and what is
+  /// missing.
+  explicit Ledger(Allocator& allocator, Counts counts = Counts::Requested, bool keeps_events = true)
+      : allocator_(allocator), counts_(counts), keeps_events_(keeps_events) {
+    if (keeps_events_) events_.reserve(1 << 12);
+  }
   Ledger(const Ledger&) = delete;
   Ledger& operator=(const Ledger&) = delete;
 
   /// Throws OutOfMemory, with an event that says so.
   Block allocate(const Name& name, Category category, std::uint64_t bytes);
+  /// `bytes`: as asked for.
   void free(const Name& name, Category category, std::uint64_t bytes, const Block& block) noexcept;
+  /// What the block holds is known to be something else now: a gradient is one once it is kept.
+  void relabel(const Name& name, Category from, Category to, std::uint64_t bytes,
+               const Block& block);
 
   /// Stages do not nest. A stage that an exception ends is recorded as out of memory.
   void begin_stage(Stage stage, int step);
@@ -87,14 +110,21 @@ class Ledger {
   std::uint64_t reserved() const { return allocator_.reserved(); }
 
   const Snapshot& peak() const { return peak_; }
+  /// The first allocation that could not be had, if any.
+  const std::optional<MissingMemory>& missing() const { return missing_; }
   const std::vector<Event>& events() const { return events_; }
   const std::vector<StageRecord>& stages() const { return stages_; }
 
  private:
   void record(Event::Kind kind, const Name& name, Category category, std::uint64_t bytes,
-              std::uint64_t offset);
+              std::uint64_t offset, std::uint64_t requested = 0);
+  std::uint64_t counted(std::uint64_t bytes, const Block& block) const {
+    return counts_ == Counts::Blocks ? block.bytes : bytes;
+  }
 
   Allocator& allocator_;
+  const Counts counts_;
+  const bool keeps_events_;
   StageObserver* observer_ = nullptr;
   std::vector<Event> events_;
   std::vector<StageRecord> stages_;
@@ -102,6 +132,9 @@ class Ledger {
   Snapshot peak_;
   std::uint64_t stage_before_ = 0;
   std::uint64_t stage_peak_ = 0;
+  std::uint64_t stage_peak_reserved_ = 0;
+  Stage last_stage_ = Stage::Outside;  ///< the last that began
+  std::optional<MissingMemory> missing_;
 };
 
 /// A stage as a scope, so that it ends also where memory does.

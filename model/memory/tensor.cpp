@@ -19,14 +19,14 @@ std::int64_t Shape::elements() const {
   return product;
 }
 
-Tensor::Tensor(Ledger& ledger, const Name& name, Category category, DType dtype, const Shape& shape,
-               const Shape& stored)
-    : bytes_(storage_bytes(dtype, stored.elements())),
+Tensor::Tensor(Ledger& ledger, const Name& name, Category category, Format format,
+               const Shape& shape, const Shape& stored)
+    : bytes_(format.bytes(stored.elements())),
       name_(name),
       shape_(shape),
       stored_(stored),
       category_(category),
-      dtype_(dtype) {
+      format_(format) {
   block_ = ledger.allocate(name, category, bytes_);
   ledger_ = &ledger;
 }
@@ -54,7 +54,7 @@ void Tensor::swap(Tensor& other) noexcept {
   std::swap(shape_, other.shape_);
   std::swap(stored_, other.stored_);
   std::swap(category_, other.category_);
-  std::swap(dtype_, other.dtype_);
+  std::swap(format_, other.format_);
 }
 
 }  // namespace vramfit

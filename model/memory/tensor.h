@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <initializer_list>
 
-#include "model/dtype.h"
+#include "model/format.h"
 #include "model/memory/ledger.h"
 
 namespace vramfit {
@@ -40,10 +40,10 @@ class Tensor {
 
   /// `stored` is `shape` with the padding that is stored behind its rows, where there is any; it is
   /// what the ledger counts. Throws OutOfMemory.
-  Tensor(Ledger& ledger, const Name& name, Category category, DType dtype, const Shape& shape,
+  Tensor(Ledger& ledger, const Name& name, Category category, Format format, const Shape& shape,
          const Shape& stored);
-  Tensor(Ledger& ledger, const Name& name, Category category, DType dtype, const Shape& shape)
-      : Tensor(ledger, name, category, dtype, shape, shape) {}
+  Tensor(Ledger& ledger, const Name& name, Category category, Format format, const Shape& shape)
+      : Tensor(ledger, name, category, format, shape, shape) {}
   ~Tensor() { release(); }
 
   Tensor(Tensor&& other) noexcept { swap(other); }
@@ -57,7 +57,7 @@ class Tensor {
 
   const Name& name() const { return name_; }
   Category category() const { return category_; }
-  DType dtype() const { return dtype_; }
+  Format format() const { return format_; }
   const Shape& shape() const { return shape_; }
   const Shape& stored() const { return stored_; }
   std::uint64_t bytes() const { return bytes_; }
@@ -79,7 +79,7 @@ class Tensor {
   Shape shape_;
   Shape stored_;
   Category category_ = Category::Parameters;
-  DType dtype_ = DType::Fp32;
+  Format format_ = DType::Fp32;
 };
 
 }  // namespace vramfit

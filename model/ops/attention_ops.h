@@ -1,5 +1,6 @@
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <string>
 
@@ -26,6 +27,8 @@ struct AttentionShape {
   std::int64_t q_width() const { return heads * head_dim; }
   std::int64_t kv_width() const { return kv_heads * head_dim; }
   std::int64_t qkv_width() const { return q_width() + 2 * kv_width(); }
+
+  friend auto operator<=>(const AttentionShape&, const AttentionShape&) = default;
 };
 
 /// RMSNorm of each head of q and k in place, with a weight for q's and one for k's.
@@ -97,21 +100,5 @@ struct AttentionDecode {
   Tensor& out;        ///< (B, a·d)
   Tensor& workspace;  ///< attention_decode_workspace_bytes
 };
-
-/// What cuDNN asks for beyond what it needs, to align what it is given.
-inline constexpr std::uint64_t kFlashWorkspaceSlack = 256;
-
-/// Bytes of workspace. Flash forward needs none but the slack; backward an fp32 accumulator of dQ
-/// and the row sums of dO·O, and with grouped queries dK and dV of every query head before they are
-/// summed. To the byte what the first plan of cuDNN 9.19's composite graph asks for on sm_90.
-std::uint64_t attention_forward_workspace_bytes(AttentionForm form, const AttentionShape& shape,
-                                                DType dtype);
-std::uint64_t attention_backward_workspace_bytes(AttentionForm form, const AttentionShape& shape,
-                                                 DType dtype);
-
-/// Decoding splits long caches over blocks; each split leaves an unnormalised output row and its
-/// maximum and sum, in fp32.
-inline constexpr std::int64_t kDecodeSplits = 32;
-std::uint64_t attention_decode_workspace_bytes(const AttentionShape& shape, DType dtype);
 
 }  // namespace vramfit

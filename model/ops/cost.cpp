@@ -19,7 +19,7 @@ std::uint64_t bytes_to(const Tensor* tensor, bool accumulate) {
 
 /// Of `elements` of a tensor.
 std::uint64_t bytes_of(const Tensor& tensor, std::int64_t elements) {
-  return storage_bytes(tensor.dtype(), elements);
+  return tensor.format().bytes(elements);
 }
 
 /// Of a product of `rows` rows with a weight or its transpose.

@@ -91,27 +91,4 @@ struct RotaryEmbedding {
   bool backward;
 };
 
-/// Groups of rows that column sums are split into: enough to fill any GPU, few enough to be cheap.
-inline constexpr std::int64_t kColumnSumGroups = 256;
-
-inline std::int64_t column_sum_groups(std::int64_t rows) {
-  return rows < kColumnSumGroups ? rows : kColumnSumGroups;
-}
-
-/// dweight's sums, then dbias's.
-inline Shape norm_partials_shape(NormKind kind, std::int64_t rows, std::int64_t width) {
-  return {kind == NormKind::LayerNorm ? 2 : 1, column_sum_groups(rows), width};
-}
-
-/// dq_weight's sums by groups of tokens, then dk_weight's.
-inline Shape head_norm_partials_shape(std::int64_t tokens, std::int64_t head_dim) {
-  return {2, column_sum_groups(tokens), head_dim};
-}
-
-/// The batch's positions sorted by their token: where each of V buckets ends, and N positions, of
-/// 4 B each.
-inline std::uint64_t embedding_backward_workspace_bytes(std::int64_t tokens, std::int64_t vocab) {
-  return 4 * static_cast<std::uint64_t>(tokens + vocab);
-}
-
 }  // namespace vramfit

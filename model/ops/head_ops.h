@@ -40,12 +40,4 @@ struct Argmax {
   Tensor& tokens;  ///< (B, 1) int32
 };
 
-/// A chunk's logits take at most this many bytes (and at least kMinHeadChunk tokens' worth): small
-/// beside a batch's activations, large enough that its GEMMs run at full speed.
-inline constexpr std::uint64_t kHeadChunkBytes = std::uint64_t{256} << 20;
-inline constexpr std::int64_t kMinHeadChunk = 128;
-
-/// A multiple of kMinHeadChunk, or all tokens where they are fewer.
-std::int64_t head_chunk_tokens(std::int64_t tokens, std::int64_t stored_vocab, DType dtype);
-
 }  // namespace vramfit

@@ -59,7 +59,4 @@ struct MlpDownBackward {
   Tensor& workspace;
 };
 
-/// Column sums of dy by groups of rows.
-Shape bias_partials_shape(std::int64_t rows, std::int64_t width);
-
 }  // namespace vramfit

@@ -2,30 +2,51 @@
 
 #include "model/memory/tensor.h"
 #include "model/ops/device.h"
+#include "model/ops/workspaces.h"
+#include "model/precisions.h"
 
 namespace vramfit {
 
-/// What every op needs: the device that runs it, the ledger it allocates from, the dtype that
-/// weights and activations are stored in, and the workspace that all GEMMs share.
+/// What every op needs: the device that runs it, the ledger it allocates from, what tensors are
+/// stored in, and the workspace that all GEMMs share.
 class OpContext {
  public:
   /// All must outlive the context. Allocates the GEMM workspace.
-  OpContext(Device& device_, Ledger& ledger_, DType dtype_)
+  OpContext(Device& device_, Ledger& ledger_, const Precisions& precisions_)
       : device(device_),
         ledger(ledger_),
-        dtype(dtype_),
+        precisions(precisions_),
         gemm_workspace(bytes("gemm_workspace", gemm_workspace_bytes(device.arch()))) {}
 
+  /// `stored`: with the padding behind its rows.
+  Tensor weight(const Name& name, const Shape& shape, const Shape& stored) const {
+    return {ledger, name, Category::Parameters, precisions.weights, shape, stored};
+  }
+  Tensor gradient(const Name& name, const Shape& shape, const Shape& stored) const {
+    return {ledger, name, Category::Gradients, precisions.gradients, shape, stored};
+  }
+  Tensor master_weight(const Name& name, const Shape& shape, const Shape& stored) const {
+    return {ledger, name, Category::OptimizerState, precisions.accumulation, shape, stored};
+  }
+  Tensor moment(const Name& name, const Shape& shape, const Shape& stored) const {
+    return {ledger, name, Category::OptimizerState, precisions.optimizer_states, shape, stored};
+  }
   Tensor activation(const Name& name, const Shape& shape) const {
-    return {ledger, name, Category::Activations, dtype, shape};
+    return {ledger, name, Category::Activations, precisions.activations, shape};
   }
-  /// Row statistics, kept in the accumulation dtype.
+  /// Row statistics.
   Tensor statistics(const Name& name, const Shape& shape) const {
-    return {ledger, name, Category::Activations, accumulation_dtype(dtype), shape};
+    return {ledger, name, Category::Activations, precisions.accumulation, shape};
   }
-  /// Scratch of one op, in the accumulation dtype.
+  Tensor cache(const Name& name, const Shape& shape) const {
+    return {ledger, name, Category::KvCache, precisions.cache, shape};
+  }
+  Tensor tokens(const Name& name, const Shape& shape) const {
+    return {ledger, name, Category::Inputs, DType::Int32, shape};
+  }
+  /// Scratch of one op that sums in it.
   Tensor scratch(const Name& name, const Shape& shape) const {
-    return {ledger, name, Category::Workspace, accumulation_dtype(dtype), shape};
+    return {ledger, name, Category::Workspace, precisions.accumulation, shape};
   }
   /// Scratch whose layout is the device's own.
   Tensor bytes(const Name& name, std::uint64_t size) const {
@@ -35,7 +56,7 @@ class OpContext {
 
   Device& device;
   Ledger& ledger;
-  const DType dtype;
+  const Precisions precisions;
   Tensor gemm_workspace;
 };
 

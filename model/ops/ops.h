@@ -15,9 +15,28 @@
 ///   5. its launch, in the file of its kind in kernels/cuda/; where it is GEMMs and something
 ///      around them: CudaDevice::Impl::run instead, in kernels/cuda/device/cuda_device.cpp
 /// The compiler or the linker names those that are missing.
-#define VRAMFIT_OPS(of)                                                                        \
-  of(FillNormal) of(FillTokens) of(EmbeddingForward) of(EmbeddingBackward) of(NormForward)     \
-      of(NormBackward) of(HeadNormForward) of(HeadNormBackward) of(RotaryEmbedding)            \
-          of(LinearForward) of(LinearBackwardInput) of(LinearBackwardWeight) of(MlpUpForward)  \
-              of(MlpDownBackward) of(AttentionForward) of(AttentionBackward) of(KvCacheAppend) \
-                  of(AttentionDecode) of(HeadLoss) of(LastToken) of(Argmax) of(OptimizerStep)
+// clang-format off
+#define VRAMFIT_OPS(of)    \
+  of(FillNormal)           \
+  of(FillTokens)           \
+  of(EmbeddingForward)     \
+  of(EmbeddingBackward)    \
+  of(NormForward)          \
+  of(NormBackward)         \
+  of(HeadNormForward)      \
+  of(HeadNormBackward)     \
+  of(RotaryEmbedding)      \
+  of(LinearForward)        \
+  of(LinearBackwardInput)  \
+  of(LinearBackwardWeight) \
+  of(MlpUpForward)         \
+  of(MlpDownBackward)      \
+  of(AttentionForward)     \
+  of(AttentionBackward)    \
+  of(KvCacheAppend)        \
+  of(AttentionDecode)      \
+  of(HeadLoss)             \
+  of(LastToken)            \
+  of(Argmax)               \
+  of(OptimizerStep)
+// clang-format on

@@ -43,8 +43,4 @@ struct OptimizerStep {
   Tensor& workspace;     ///< optimizer_workspace_bytes: the device's table of `updates`
 };
 
-inline std::uint64_t optimizer_workspace_bytes(std::size_t parameters) {
-  return 64 * static_cast<std::uint64_t>(parameters);
-}
-
 }  // namespace vramfit

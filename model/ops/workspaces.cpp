@@ -1,60 +1,72 @@
+#include "model/ops/workspaces.h"
+
 #include <algorithm>
+#include <stdexcept>
 
 #include "model/checked.h"
-#include "model/errors.h"
-#include "model/ops/attention_ops.h"
-#include "model/ops/elementary_ops.h"
-#include "model/ops/head_ops.h"
-#include "model/ops/linear_ops.h"
 
 namespace vramfit {
 namespace {
 
-/// Bytes of `a · b` elements of the dtype.
-std::uint64_t bytes_of(DType dtype, std::int64_t a, std::int64_t b) {
-  return storage_bytes(dtype, checked_multiply(a, b));
+/// Bytes of `a · b` elements of the format.
+std::uint64_t bytes_of(Format format, std::int64_t a, std::int64_t b) {
+  return format.bytes(checked_multiply(a, b));
 }
 
 }  // namespace
 
-const char* name(AttentionForm form) { return form == AttentionForm::Flash ? "flash" : "cublas"; }
-
-AttentionForm parse_attention(const std::string& text) {
-  for (const AttentionForm form : {AttentionForm::Flash, AttentionForm::Cublas}) {
-    if (text == name(form)) return form;
-  }
-  throw BadInput("attention: unknown '" + text + "'; flash or cublas");
+std::uint64_t gemm_workspace_bytes(Arch arch) {
+  if (arch.sm == 0) throw std::logic_error("the GPU's compute capability is not said");
+  return std::uint64_t{arch.sm == 90 ? 32U : 4U} << 20;
 }
+
+std::uint64_t attention_forward_workspace_bytes(AttentionForm form, const AttentionShape&, Format) {
+  return form == AttentionForm::Flash ? kFlashWorkspaceSlack : 0;
+}
+
+std::uint64_t attention_backward_workspace_bytes(AttentionForm form, const AttentionShape& s,
+                                                 Format format) {
+  if (form == AttentionForm::Cublas) return 0;
+  const Format sums = accumulation_dtype(format);
+  const std::uint64_t dq = bytes_of(sums, s.tokens(), s.q_width());
+  const std::uint64_t row_sums = bytes_of(sums, s.tokens(), s.heads);
+  const bool grouped = s.kv_heads != s.heads;
+  return kFlashWorkspaceSlack + dq + row_sums +
+         (grouped ? 2 * bytes_of(format, s.tokens(), s.q_width()) : 0);
+}
+
+std::uint64_t attention_decode_workspace_bytes(const AttentionShape& s, Format format) {
+  const std::int64_t rows = s.batch * s.heads * kDecodeSplits;
+  return bytes_of(accumulation_dtype(format), rows, s.head_dim + 2);
+}
+
+std::int64_t column_sum_groups(std::int64_t rows) { return std::min(rows, kColumnSumGroups); }
 
 Shape bias_partials_shape(std::int64_t rows, std::int64_t width) {
   return {column_sum_groups(rows), width};
 }
 
-std::uint64_t attention_forward_workspace_bytes(AttentionForm form, const AttentionShape&, DType) {
-  return form == AttentionForm::Flash ? kFlashWorkspaceSlack : 0;
+Shape norm_partials_shape(NormKind kind, std::int64_t rows, std::int64_t width) {
+  return {kind == NormKind::LayerNorm ? 2 : 1, column_sum_groups(rows), width};
 }
 
-std::uint64_t attention_backward_workspace_bytes(AttentionForm form, const AttentionShape& s,
-                                                 DType dtype) {
-  if (form == AttentionForm::Cublas) return 0;
-  const DType sums = accumulation_dtype(dtype);
-  const std::uint64_t dq = bytes_of(sums, s.tokens(), s.q_width());
-  const std::uint64_t row_sums = bytes_of(sums, s.tokens(), s.heads);
-  const bool grouped = s.kv_heads != s.heads;
-  return kFlashWorkspaceSlack + dq + row_sums +
-         (grouped ? 2 * bytes_of(dtype, s.tokens(), s.q_width()) : 0);
+Shape head_norm_partials_shape(std::int64_t tokens, std::int64_t head_dim) {
+  return {2, column_sum_groups(tokens), head_dim};
 }
 
-std::uint64_t attention_decode_workspace_bytes(const AttentionShape& s, DType dtype) {
-  const std::int64_t rows = s.batch * s.heads * kDecodeSplits;
-  return bytes_of(accumulation_dtype(dtype), rows, s.head_dim + 2);
+std::uint64_t embedding_backward_workspace_bytes(std::int64_t tokens, std::int64_t vocab) {
+  return 4 * static_cast<std::uint64_t>(tokens + vocab);
 }
 
-std::int64_t head_chunk_tokens(std::int64_t tokens, std::int64_t stored_vocab, DType dtype) {
-  const std::uint64_t row = storage_bytes(dtype, stored_vocab);
+std::int64_t head_chunk_tokens(std::int64_t tokens, std::int64_t stored_vocab, Format logits) {
+  const std::uint64_t row = logits.bytes(stored_vocab);
   const auto rows = static_cast<std::int64_t>(kHeadChunkBytes / row);
   const std::int64_t chunk = std::max(kMinHeadChunk, rows / kMinHeadChunk * kMinHeadChunk);
   return std::min(tokens, chunk);
+}
+
+std::uint64_t optimizer_workspace_bytes(std::size_t parameters) {
+  return 64 * static_cast<std::uint64_t>(parameters);
 }
 
 }  // namespace vramfit

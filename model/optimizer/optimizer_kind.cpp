@@ -23,12 +23,12 @@ const OptimizerKind& optimizer_named(const std::string& name) {
   throw BadInput("optimizer: unknown '" + name + "'; one of " + list);
 }
 
-void require_precision(const OptimizerKind& kind, DType weights) {
+void require_precision(const OptimizerKind& kind, Format weights) {
   if (kind.master && !is_16_bit(weights)) {
     throw BadInput("optimizer: " + std::string(kind.name) +
                    " keeps fp32 copies of 16-bit weights; "
                    "with " +
-                   name(weights) + " weights use one without -master");
+                   weights.name() + " weights use one without -master");
   }
 }
 

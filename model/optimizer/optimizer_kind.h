@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "model/dtype.h"
+#include "model/format.h"
 
 namespace vramfit {
 
@@ -14,15 +14,15 @@ struct OptimizerKind {
   Rule rule;
   bool master;              ///< an fp32 copy of the weights, which takes the updates
   int moments;              ///< how many: SGD's momentum is 1, Adam's m and v are 2
-  bool moments_as_weights;  ///< moments in the weights' dtype rather than fp32
+  bool moments_as_weights;  ///< moments as weights are stored rather than in fp32
 
-  DType moment_dtype(DType weights) const {
+  Format moment_format(Format weights) const {
     return moments_as_weights ? weights : accumulation_dtype(weights);
   }
   /// Bytes of state a parameter.
-  std::uint64_t state_bytes(DType weights) const {
+  std::uint64_t state_bytes(Format weights) const {
     return (master ? 4U : 0U) +
-           static_cast<std::uint64_t>(moments) * storage_bytes(moment_dtype(weights), 1);
+           static_cast<std::uint64_t>(moments) * moment_format(weights).bytes(1);
   }
 };
 
@@ -33,7 +33,7 @@ const std::vector<OptimizerKind>& optimizer_kinds();
 const OptimizerKind& optimizer_named(const std::string& name);
 
 /// Throws BadInput where the two do not go together: masters of weights that are fp32 already.
-void require_precision(const OptimizerKind& kind, DType weights);
+void require_precision(const OptimizerKind& kind, Format weights);
 
 /// AdamW: Loshchilov and Hutter 2019, with bias correction. SGD with momentum as PyTorch's: the
 /// velocity starts as the first gradient, without dampening.

@@ -6,10 +6,8 @@ KvCache::KvCache(OpContext& context, const ModelConfig& config, std::int64_t bat
                  std::int64_t positions) {
   const Shape shape = {batch, positions, config.kv_heads, config.head_dim};
   for (int layer = 0; layer < config.layers; ++layer) {
-    keys_.emplace_back(context.ledger, Name{"keys", layer}, Category::KvCache, context.dtype,
-                       shape);
-    values_.emplace_back(context.ledger, Name{"values", layer}, Category::KvCache, context.dtype,
-                         shape);
+    keys_.push_back(context.cache({"keys", layer}, shape));
+    values_.push_back(context.cache({"values", layer}, shape));
   }
 }
 
@@ -82,7 +80,7 @@ AttentionKept attend(Model& model, int layer, const Sequence& sequence, const Te
   }
   Tensor workspace =
       context.bytes({"attention_workspace", layer},
-                    attention_forward_workspace_bytes(sequence.form, shape, context.dtype));
+                    attention_forward_workspace_bytes(sequence.form, shape, qkv.format()));
   context.device.run(AttentionForward{
       sequence.form, shape, qkv, kept.out, kept.log_sum_exp ? &kept.log_sum_exp : nullptr,
       kept.probabilities ? &kept.probabilities : nullptr, workspace, context.gemm_workspace});
@@ -97,7 +95,7 @@ Tensor attend_to_cache(Model& model, int layer, const Sequence& sequence, const 
       KvCacheAppend{shape, qkv, cache.keys(layer), cache.values(layer), cache.length});
   Tensor out = context.activation({"attention", layer}, {shape.tokens(), shape.q_width()});
   Tensor workspace = context.bytes({"attention_workspace", layer},
-                                   attention_decode_workspace_bytes(shape, context.dtype));
+                                   attention_decode_workspace_bytes(shape, qkv.format()));
   context.device.run(AttentionDecode{shape, qkv, cache.keys(layer), cache.values(layer),
                                      cache.length + 1, out, workspace});
   return out;
@@ -114,7 +112,7 @@ Tensor attend_backward(Model& model, int layer, const Sequence& sequence, Tensor
   }
   Tensor workspace =
       context.bytes({"attention_workspace", layer},
-                    attention_backward_workspace_bytes(sequence.form, shape, context.dtype));
+                    attention_backward_workspace_bytes(sequence.form, shape, qkv.format()));
   context.device.run(AttentionBackward{
       sequence.form, shape, qkv, kept.out, kept.log_sum_exp ? &kept.log_sum_exp : nullptr,
       kept.probabilities ? &kept.probabilities : nullptr, dout, dqkv, dscores ? &dscores : nullptr,

@@ -22,10 +22,10 @@ Generator::Generator(Device& device, Ledger& ledger, const ModelConfig& config,
                      const GenerationOptions& options)
     : options_((validate(config, options), options)),
       loading_(std::in_place, ledger, Stage::Loaded, 0),
-      context_(device, ledger, options.precision),
+      context_(device, ledger, Precisions::plain(options.precision)),
       model_(context_, config),
-      prompt_(ledger, "prompt", Category::Inputs, DType::Int32, {options.batch, options.seq}),
-      next_(ledger, "next_tokens", Category::Inputs, DType::Int32, {options.batch, 1}) {
+      prompt_(context_.tokens("prompt", {options.batch, options.seq})),
+      next_(context_.tokens("next_tokens", {options.batch, 1})) {
   loading_.reset();
 }
 

@@ -10,12 +10,12 @@ void head_loss(Model& model, Tensor& hidden, const Tensor& targets, float loss_w
   const Role role = model.weights.head_role();
   const Tensor& weight = model.weights.value(role);
   const std::int64_t tokens = hidden.shape()[0];
-  const std::int64_t chunk = head_chunk_tokens(tokens, weight.stored()[0], context.dtype);
+  const std::int64_t chunk = head_chunk_tokens(tokens, weight.stored()[0], hidden.format());
   const GradientTarget dweight = model.weights.gradient(context, role);
-  Tensor logits = Tensor(context.ledger, "logits", Category::Workspace, context.dtype,
+  Tensor logits = Tensor(context.ledger, "logits", Category::Workspace, hidden.format(),
                          {chunk, weight.stored()[0]});
   Tensor sum;
-  if (is_16_bit(context.dtype) && chunk < tokens)
+  if (is_16_bit(dweight.tensor.format()) && chunk < tokens)
     sum = context.scratch("head_gradient", weight.stored());
   context.device.run(HeadLoss{hidden, weight, targets, chunk, loss_weight, scaler, loss,
                               dweight.tensor, dweight.accumulate, logits, sum ? &sum : nullptr,

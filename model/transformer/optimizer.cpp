@@ -7,15 +7,17 @@ namespace vramfit {
 void Optimizer::create_states(OpContext& context, const Weights& weights) {
   states_.reserve(weights.all().size());
   for (const Parameter& p : weights.all()) {
-    const auto state = [&](const Name& name, DType dtype) {
-      return Tensor(context.ledger, name, Category::OptimizerState, dtype, p.spec.shape,
-                    p.spec.stored);
-    };
-    const DType moments = kind_.moment_dtype(context.dtype);
+    const ParameterSpec& spec = p.spec;
     State s;
-    if (kind_.master) s.master = state(p.spec.name.part("master"), DType::Fp32);
-    if (kind_.moments >= 1) s.momentum = state(p.spec.name.part("m"), moments);
-    if (kind_.moments >= 2) s.variance = state(p.spec.name.part("v"), moments);
+    if (kind_.master) {
+      s.master = context.master_weight(spec.name.part("master"), spec.shape, spec.stored);
+    }
+    if (kind_.moments >= 1) {
+      s.momentum = context.moment(spec.name.part("m"), spec.shape, spec.stored);
+    }
+    if (kind_.moments >= 2) {
+      s.variance = context.moment(spec.name.part("v"), spec.shape, spec.stored);
+    }
     states_.push_back(std::move(s));
   }
 }

@@ -21,6 +21,12 @@ void validate(const ModelConfig& config, const TrainingOptions& options) {
   require_positions(config, options.seq);
 }
 
+Precisions precisions_of(const TrainingOptions& options) {
+  Precisions precisions = Precisions::plain(options.precision);
+  precisions.optimizer_states = options.optimizer.moment_format(precisions.weights);
+  return precisions;
+}
+
 BatchLoader random_batches(std::int64_t vocab, std::uint64_t seed) {
   return [vocab, seed](Device& device, Tensor& tokens, Tensor& targets) mutable {
     device.run(FillTokens{tokens, vocab, seed++});
@@ -32,11 +38,11 @@ Trainer::Trainer(Device& device, Ledger& ledger, const ModelConfig& config,
                  const TrainingOptions& options)
     : options_((validate(config, options), options)),
       loading_(std::in_place, ledger, Stage::Loaded, 0),
-      context_(device, ledger, options.precision),
+      context_(device, ledger, precisions_of(options)),
       model_(context_, config),
       optimizer_(options.optimizer, options.settings),
-      tokens_(ledger, "tokens", Category::Inputs, DType::Int32, {options.batch, options.seq}),
-      targets_(ledger, "targets", Category::Inputs, DType::Int32, {options.batch, options.seq}),
+      tokens_(context_.tokens("tokens", {options.batch, options.seq})),
+      targets_(context_.tokens("targets", {options.batch, options.seq})),
       loss_(context_.scratch("loss", {1})),
       kept_(static_cast<std::size_t>(config.layers)) {
   if (options.precision == DType::Fp16) {
@@ -102,7 +108,7 @@ void Trainer::backward(const Sequence& sequence, Tensor hidden) {
 }
 
 double Trainer::loss() {
-  if (loss_.dtype() == DType::Fp64) {
+  if (loss_.format() == DType::Fp64) {
     double value = 0;
     context_.device.download(&value, loss_, sizeof value);
     return value;

@@ -22,6 +22,9 @@ struct TrainingOptions {
 /// Throws BadInput where the model cannot be trained so.
 void validate(const ModelConfig& config, const TrainingOptions& options);
 
+/// All in options.precision but for what sums are kept in, and moments as the optimizer has them.
+Precisions precisions_of(const TrainingOptions& options);
+
 /// Fills tokens and targets, both (B, T) int32, for the next micro-batch.
 using BatchLoader = std::function<void(Device&, Tensor& tokens, Tensor& targets)>;
 

@@ -16,10 +16,7 @@ Weights::Weights(OpContext& context, const ModelConfig& config) {
     const auto number = parameters_.size();
     index_[static_cast<std::size_t>(spec.layer + 1)][static_cast<std::size_t>(spec.role)] =
         static_cast<int>(number);
-    parameters_.push_back(
-        {spec,
-         {context.ledger, spec.name, Category::Parameters, context.dtype, spec.shape, spec.stored},
-         {}});
+    parameters_.push_back({spec, context.weight(spec.name, spec.shape, spec.stored), {}});
     context.device.run(
         FillNormal{parameters_.back().value, spec.start.mean, spec.start.deviation, number});
   }
@@ -40,8 +37,8 @@ GradientTarget Weights::gradient(OpContext& context, Role role, int layer) {
   auto& parameter = const_cast<Parameter&>(at(role, layer));
   const bool there = static_cast<bool>(parameter.gradient);
   if (!there) {
-    parameter.gradient = Tensor(context.ledger, parameter.spec.name, Category::Gradients,
-                                context.dtype, parameter.spec.shape, parameter.spec.stored);
+    parameter.gradient =
+        context.gradient(parameter.spec.name, parameter.spec.shape, parameter.spec.stored);
   }
   return {parameter.gradient, there};
 }

@@ -54,7 +54,7 @@ def versions(inputs: Inputs) -> str:
 
 
 def commit(inputs: Inputs) -> str:
-    """The program's; both, where what was measured is not what predicts now."""
+    """The program's commit; both, where another one measured than predicts now."""
     own = inputs.run.context.get("commit", "unknown")
     predicted_by = inputs.run.context.get("predicted_by", own)
     return own if predicted_by == own else f"{own} (predictions: {predicted_by})"
@@ -66,7 +66,7 @@ def device_flag(inputs: Inputs) -> str:
 
 
 def command(inputs: Inputs, rows: str) -> str:
-    """What makes the rows whose names match `rows` again."""
+    """The command that makes the rows whose names match `rows` again."""
     return f"build/bench --device={device_flag(inputs)} --benchmark_filter='{rows}'"
 
 
@@ -130,7 +130,7 @@ def summary(inputs: Inputs) -> str:
 
 
 def commands(inputs: Inputs, out: Path) -> list[str]:
-    """What makes this report again."""
+    """The command that makes this report again."""
     run = inputs.run.path
     fit = f" --fit {inputs.accuracy.program}" if inputs.accuracy else ""
     return [
@@ -141,7 +141,7 @@ def commands(inputs: Inputs, out: Path) -> list[str]:
 
 
 def context(inputs: Inputs) -> dict[str, str]:
-    """What of the run's context its figures depend on."""
+    """The lines of the run's context that its figures depend on."""
     keys = ["schema_version", "commit", "evidence", "device", "overhead", *_VERSIONS]
     given = {key: inputs.run.context.get(key, "none") for key in keys}
     return {key: value for key, value in given.items() if value not in {"none", ""}}

@@ -89,7 +89,7 @@ def load_inputs(
 
 def _with_data(run: Run, data: Path, comparison: Comparison | None, fit: Path | None) -> Inputs:
     models = load_models(data / "models")
-    reference = load_reference(data / "reference", models)
+    reference = load_reference(data / "reference", models, run.fact("pytorch_optimizers"))
     return Inputs(
         run=run,
         article=load_article(data / "article"),

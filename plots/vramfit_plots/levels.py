@@ -22,16 +22,16 @@ class Levels:
 
     @property
     def share(self) -> float:
-        """All beyond allocated, of allocated."""
+        """What was lost beyond allocated, as a share of it."""
         return (self.pool + self.overhead + self.unattributed) / self.allocated
 
 
 def measured_levels(inputs: Inputs) -> list[Levels]:
-    """Of every measured row, in the run's order; throws AbsentError where there is none."""
+    """Every measured row's, in the run's order; throws AbsentError where there is none."""
     found = []
     for row in inputs.run.rows.index:
         used = inputs.value(row, "mem_device_used")
-        if used is None or row_name.parse(row).family not in _FAMILIES:
+        if used is None or row_name.family(row) not in _FAMILIES:
             continue
         allocated = inputs.need(row, "mem_allocated")
         reserved = inputs.need(row, "mem_reserved")

@@ -1,8 +1,8 @@
 """A training step op by op, each beside the time it takes where the device's rates alone count."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from vramfit_plots import row_name
 from vramfit_plots.errors import AbsentError
 from vramfit_plots.inputs import Inputs
 from vramfit_plots.units import times
@@ -33,6 +33,7 @@ class Op:
 @dataclass(frozen=True)
 class Step:
     case: str  # a row's name, without the family and the op
+    axes: Mapping[str, str]  # of the same
     whole: Op  # the step as it runs, unwatched
     ops: list[Op]  # what loses most first
     ops_seconds: float  # their sum: of other steps than the one timed whole
@@ -46,11 +47,11 @@ class Step:
 
     @property
     def title(self) -> str:
-        name = row_name.parse(f"{FAMILY}/{self.case}")
-        axes = dict(name.axes)
+        axes = dict(self.axes)
+        what = [axes.pop(axis) for axis in ("model", "precision", "optimizer")]
         size = times(axes.pop("batch"), axes.pop("seq"))
         rest = [f"{key} {value}" for key, value in axes.items()]
-        return ", ".join([f"{name.model} {name.precision} {name.optimizer}", size, *rest])
+        return ", ".join([" ".join(what), size, *rest])
 
 
 def _op(inputs: Inputs, row: str) -> Op:
@@ -62,6 +63,7 @@ def _step(inputs: Inputs, case: str, rows: list[str]) -> Step:
     row = f"{case}/{_STEP}"
     return Step(
         case=case.removeprefix(f"{FAMILY}/"),
+        axes=inputs.run.parse(case).axes,
         whole=_op(inputs, row),
         ops=sorted((_op(inputs, r) for r in rows if r != row), key=lambda op: -op.lost),
         ops_seconds=inputs.need(row, "ops_seconds"),

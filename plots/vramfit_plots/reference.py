@@ -8,21 +8,18 @@ from typing import Any
 import pandas as pd
 
 from vramfit_plots.files import read_jsonl
-from vramfit_plots.models import Model, shape
+from vramfit_plots.models import Model
 from vramfit_plots.sources import TORCH_MEASURED
 
-# Which row a case stands beside: the one that `bench` predicts this optimizer of PyTorch's for
-# (bench/pytorch.cpp). `adamw` is torch.optim.AdamW as it comes, whose states have the weights'
-# dtype and which takes a copy of the parameters more while it steps; `adamw-same`: its fused form.
-_OUR_OPTIMIZER = {
+# The optimizers of measure_pytorch.py as `fit --runtime pytorch` and bench spell them.
+FIT_OPTIMIZERS = {
     "adamw": "adamw",
-    "adamw_fused": "adamw-same",
+    "adamw_fused": "adamw-fused",
+    "adamw_loop": "adamw-loop",
     "sgd": "sgd",
     "sgdm": "sgd-momentum",
 }
-# fp32 weights under autocast are what our masters are.
-_OUR_MASTER = {"adamw_fused": "adamw-master", "sgd": "sgd-master"}
-# Keys of a case under which PyTorch does other work than any row of ours.
+# Keys of cases in which PyTorch does other work than any row of ours.
 _OTHER_WORK = {"ckpt", "lora", "cap_mib"}
 _MEASURED = TORCH_MEASURED.prefix
 
@@ -66,9 +63,19 @@ def _stage_counters(result: Mapping[str, Any]) -> dict[str, float]:
     return counters
 
 
-def _training_row(case: Mapping[str, Any], counters: Mapping[str, float]) -> dict[str, Any]:
+def _ours_by_theirs(pytorch_optimizers: str) -> dict[str, str]:
+    """Our optimizers by PyTorch's, of "adamw-same: adamw-fused, …": bench's list of the optimizer
+    that each row's PyTorch columns are predicted for."""
+    pairs = (pair.split(": ") for pair in pytorch_optimizers.split(", "))
+    return {theirs: ours for ours, theirs in pairs}
+
+
+def _training_row(
+    case: Mapping[str, Any], counters: Mapping[str, float], ours: Mapping[str, str]
+) -> dict[str, Any]:
     precision = case.get("amp", case["dtype"])
-    optimizer = (_OUR_MASTER if "amp" in case else _OUR_OPTIMIZER).get(case["opt"])
+    theirs = FIT_OPTIMIZERS[case["opt"]] + (" under autocast" if "amp" in case else "")
+    optimizer = ours.get(theirs)
     if optimizer is None:
         return {}
     start = f"Training/{case['model']}/{precision}/{optimizer}"
@@ -85,13 +92,10 @@ def environment_words(env: Mapping[str, str]) -> str:
     )
 
 
-def _training_case(case: Mapping[str, Any], result: Mapping[str, Any]) -> dict[str, Any]:
-    hidden, layers = shape(case["arch"])
-    return {**case, "hidden": hidden, "layers": layers, "params": result["params"]}
-
-
-def load_reference(folder: Path, models: Mapping[str, Model]) -> Reference:
-    """A case whose parameter count is not the published one is another model than ours."""
+def load_reference(folder: Path, models: Mapping[str, Model], pytorch_optimizers: str) -> Reference:
+    """`pytorch_optimizers` as in bench's context. A case whose parameter count is not the published
+    one is another model than ours."""
+    optimizers = _ours_by_theirs(pytorch_optimizers)
     environment = ""
     rows: dict[str, Any] = {}
     training = []
@@ -105,10 +109,10 @@ def load_reference(folder: Path, models: Mapping[str, Model]) -> Reference:
         else:
             counters = _stage_counters(result)
             if "lora" not in case:
-                training.append({**_training_case(case, result), **counters})
-            new = {} if _OTHER_WORK & case.keys() else _training_row(case, counters)
-        ours = models.get(case["model"])
-        if ours and result["params"] == ours.parameters:
+                training.append({**case, **counters})
+            new = {} if _OTHER_WORK & case.keys() else _training_row(case, counters, optimizers)
+        published = models.get(case["model"])
+        if published and result["params"] == published.parameters:
             rows = {**new, **rows}
 
     return Reference(

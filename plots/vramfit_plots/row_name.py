@@ -1,23 +1,27 @@
 """Row names as `bench` writes them: "Training/llama2-7b/fp16/adamw/batch:4/seq:512"."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class RowName:
     family: str
-    model: str
-    precision: str
-    optimizer: str  # "" for those that do not train
-    axes: dict[str, str]  # key:value, in the name's order
+    axes: Mapping[str, str]  # those that the name has, in its order: "model", "batch"
 
-    def number(self, key: str) -> int:
-        return int(self.axes[key])
+    def number(self, axis: str) -> int:
+        return int(self.axes[axis])
 
 
-def parse(name: str) -> RowName:
-    family, *rest = name.split("/")
-    positional = [part for part in rest if ":" not in part]
-    model, precision, optimizer, *_ = [*positional, "", "", ""]
-    axes = dict(part.split(":", 1) for part in rest if ":" in part)
-    return RowName(family, model, precision, optimizer, axes)
+def family(name: str) -> str:
+    return name.partition("/")[0]
+
+
+def parse(name: str, axes: Sequence[str]) -> RowName:
+    """`axes` is bench's list. "batch:4" names its axis; values without a key belong to the axes
+    without one, in their order."""
+    parts = name.split("/")[1:]
+    alone = [axis for axis in axes if not axis.endswith(":")]
+    values = dict(zip(alone, (part for part in parts if ":" not in part), strict=False))
+    keyed = dict(part.split(":", 1) for part in parts if ":" in part)
+    return RowName(family(name), {**values, **keyed})

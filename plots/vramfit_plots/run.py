@@ -11,6 +11,7 @@ import pandas as pd
 
 from vramfit_plots.errors import BadInputError
 from vramfit_plots.files import read_json
+from vramfit_plots.row_name import RowName, parse
 
 # Google Benchmark appends how it ran to a name; our own axes never look like this.
 _HOW_IT_RAN = re.compile(r"(/(iterations|repeats|min_time|threads):[^/]+|/(real|manual)_time)+$")
@@ -34,6 +35,15 @@ class Run:
         """As bench spells it: "virtual:h200", "cpu", "cuda:0 NVIDIA H200"."""
         return self.context.get("device", "")
 
+    def parse(self, row: str) -> RowName:
+        return parse(row, self.fact("axes").split())
+
+    def fact(self, key: str) -> str:
+        """A line of the context; throws BadInputError where the run is too old to have it."""
+        if key not in self.context:
+            raise BadInputError(f"{self.path}: context names no '{key}'; {_MAKE_ONE}")
+        return self.context[key]
+
     @property
     def measured(self) -> bool:
         return self.context.get("evidence") == "measured"
@@ -51,7 +61,7 @@ def _milliseconds(row: Mapping[str, Any]) -> float | None:
 
 
 def _counters(row: Mapping[str, Any]) -> dict[str, float]:
-    """Google Benchmark's own numbers, of which a name is never one of ours, come along."""
+    """Google Benchmark's own numbers come along: their names are never ours."""
     return {
         key: float(value)
         for key, value in row.items()
@@ -74,12 +84,13 @@ def beside(measured: Run, predicted: Run) -> Run:
         kept = measured.rows["pred_device_used"].combine_first(predicted.rows["pred_device_used"])
         own = own.join(kept)
     names = [*own.index, *measured.rows.index.difference(own.index, sort=False)]
-    context = {**measured.context, "predicted_by": predicted.context.get("commit", "unknown")}
+    predicted_by = predicted.context.get("commit", "unknown")
+    context = {**predicted.context, **measured.context, "predicted_by": predicted_by}
     return Run(measured.path, context, own.combine_first(measured.rows).reindex(names))
 
 
 def _newest(files: Iterable[Path]) -> Path | None:
-    """By the date that each says itself."""
+    """The file with the latest date in its context."""
     return max(
         sorted(files), key=lambda path: read_json(path)["context"].get("date", ""), default=None
     )

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "runtimes/pytorch/memory/stage.h"
 #include "runtimes/pytorch/ops/elementwise.h"
 #include "runtimes/pytorch/tensor/context.h"
 
@@ -95,12 +94,12 @@ class Sampler {
 void generate(Context& context, const CausalLm& model, const ModelConfig& config,
               const Tensor& prompt, std::int64_t new_tokens, bool padded) {
   const Setting no_grad(context.grad_enabled, false);
-  std::optional<StageOf> stage(std::in_place, context.memory, Stage::Prefill, 1);
+  std::optional<StageScope> stage(std::in_place, context.ledger, Stage::Prefill, 1);
   Sampler sampler(context, model, config, prompt, padded);
   sampler.step(prompt.size(1));
   stage.reset();
   if (new_tokens < 2) return;
-  stage.emplace(context.memory, Stage::Decode, 1);
+  stage.emplace(context.ledger, Stage::Decode, 1);
   const std::int64_t decodes = new_tokens - 1;
   const std::int64_t steps = std::min(decodes, kMaxDecodes);
   for (std::int64_t step = 0, done = 0; step < steps; ++step) {

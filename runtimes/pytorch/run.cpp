@@ -5,7 +5,8 @@
 #include "model/errors.h"
 #include "runtimes/pytorch/engine.h"
 #include "runtimes/pytorch/generate.h"
-#include "runtimes/pytorch/memory/stage.h"
+#include "runtimes/pytorch/memory/caching_allocator.h"
+#include "runtimes/pytorch/memory/libraries.h"
 #include "runtimes/pytorch/modules/causal_lm.h"
 #include "runtimes/pytorch/modules/families/families.h"
 
@@ -33,15 +34,16 @@ Tensor import_torchaudio(Context& context) {
   return empty(context, {1}, ScalarType::Float, Category::Parameters);
 }
 
-void train(Context& context, const ModelConfig& config, const TrainingOptions& options, int steps) {
-  Memory& memory = context.memory;
+void train(Context& context, const ModelConfig& config, const TrainingOptions& options,
+           const Extent& extent) {
+  Ledger& ledger = context.ledger;
   ModelSettings settings;
   settings.type = scalar_type(options.precision);
   settings.attention = options.attention;
   settings.training = true;
   settings.checkpoint = options.checkpoint;
 
-  std::optional<StageOf> loading(std::in_place, memory, Stage::Loaded, 0);
+  std::optional<StageScope> loading(std::in_place, ledger, Stage::Loaded, 0);
   const Tensor epsilon = import_torchaudio(context);
   CausalLm model(context, family_of(config), config, settings);
   if (options.lora) model.add_lora(options.lora->rank, options.lora->targets);
@@ -51,23 +53,24 @@ void train(Context& context, const ModelConfig& config, const TrainingOptions& o
   const Autocast::State amp =
       options.autocast ? Autocast::State(scalar_type(*options.autocast)) : std::nullopt;
 
-  for (int step = 1; step <= steps; ++step) {
-    for (std::int64_t micro = 0; micro < std::min(options.accumulate, kMaxMicroBatches); ++micro) {
+  const std::int64_t micro_batches = std::min(options.accumulate, extent.micro_batches);
+  for (int step = 1; step <= extent.steps; ++step) {
+    for (std::int64_t micro = 0; micro < micro_batches; ++micro) {
       CausalLm::Output out;
       {
-        const StageOf stage(memory, Stage::Forward, step);
+        const StageScope stage(ledger, Stage::Forward, step);
         const AutocastScope autocast(context.autocast, amp);
         out = model.forward(ids, true);
       }
-      const StageOf stage(memory, Stage::Backward, step);
+      const StageScope stage(ledger, Stage::Backward, step);
       backward(out.loss);
       out = {};
     }
     {
-      const StageOf stage(memory, Stage::Optimizer, step);
+      const StageScope stage(ledger, Stage::Optimizer, step);
       optimizer->step();
     }
-    const StageOf stage(memory, Stage::ZeroGrad, step);
+    const StageScope stage(ledger, Stage::ZeroGrad, step);
     optimizer->zero_grad();
   }
 }
@@ -76,7 +79,7 @@ void infer(Context& context, const ModelConfig& config, const GenerationOptions&
   ModelSettings settings;
   settings.type = scalar_type(options.precision);
   settings.attention = options.attention;
-  std::optional<StageOf> loading(std::in_place, context.memory, Stage::Loaded, 0);
+  std::optional<StageScope> loading(std::in_place, context.ledger, Stage::Loaded, 0);
   const Tensor epsilon = import_torchaudio(context);
   const CausalLm model(context, family_of(config), config, settings);
   loading.reset();
@@ -85,42 +88,49 @@ void infer(Context& context, const ModelConfig& config, const GenerationOptions&
            options.padded.value_or(options.batch > 1));
 }
 
-/// What is asked for before a model is: PyTorch's context is there with the first tensor.
+/// Notes what libraries have taken as each stage ends.
+class LibraryMarks final : public StageObserver {
+ public:
+  explicit LibraryMarks(const Libraries& libraries) : libraries_(libraries) {}
+  void stage_ends(const StageRecord&) override { bytes_.push_back(libraries_.bytes()); }
+
+  void add_to(std::vector<StageRecord>& stages) const {
+    for (std::size_t i = 0; i < stages.size(); ++i) {
+      stages[i].device_used = stages[i].reserved + bytes_[i];
+    }
+  }
+
+ private:
+  const Libraries& libraries_;
+  std::vector<std::uint64_t> bytes_;
+};
+
 template <typename Work>
-RunReport run_on(const Gpu& gpu, Memory::Observer observer, const Work& work) {
-  CachingAllocator allocator(gpu.allocator_capacity);
-  Libraries libraries(gpu.libraries);
-  Memory memory(allocator, libraries);
-  memory.set_observer(std::move(observer));
-  RunReport report;
-  try {
-    Context context(memory, libraries, gpu.arch, gpu.multiprocessors);
+RunReport run_on(const Gpu& gpu, std::uint64_t capacity, bool events, const Work& work) {
+  CachingAllocator allocator(capacity);
+  Libraries libraries(gpu.overhead.pytorch);
+  LibraryMarks marks(libraries);
+  Ledger ledger(allocator, Counts::Blocks, events);
+  ledger.set_observer(&marks);
+  RunReport report = report_on(ledger, [&] {
+    Context context(ledger, libraries, gpu);
     work(context);
-  } catch (const OutOfMemory& e) {
-    // A card may be too small for what comes before loading.
-    const StageRecord last = memory.stages().empty() ? StageRecord{} : memory.stages().back();
-    report.missing = MissingMemory{Name("a tensor"), memory.last_requested(), last.stage, last.step,
-                                   e.requested()};
-  }
-  report.peak = memory.peak();
-  report.stages = memory.stages();
-  for (const StageRecord& stage : report.stages) {
-    report.reserved = std::max(report.reserved, stage.peak_reserved);
-  }
+  });
+  marks.add_to(report.stages);
   return report;
 }
 
 }  // namespace
 
-RunReport run(const Gpu& gpu, const ModelConfig& config, const TrainingOptions& options, int steps,
-              Memory::Observer observer) {
-  return run_on(gpu, std::move(observer),
-                [&](Context& context) { train(context, config, options, steps); });
+RunReport run(const Gpu& gpu, const ModelConfig& config, const TrainingOptions& options,
+              const Extent& extent, std::uint64_t capacity) {
+  return run_on(gpu, capacity, extent.events,
+                [&](Context& context) { train(context, config, options, extent); });
 }
 
 RunReport run(const Gpu& gpu, const ModelConfig& config, const GenerationOptions& options,
-              Memory::Observer observer) {
-  return run_on(gpu, std::move(observer),
+              const Extent& extent, std::uint64_t capacity) {
+  return run_on(gpu, capacity, extent.events,
                 [&](Context& context) { infer(context, config, options); });
 }
 

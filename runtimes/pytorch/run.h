@@ -5,29 +5,13 @@
 #include <string>
 #include <vector>
 
-#include "model/config/model_config.h"
 #include "model/dtype.h"
-#include "model/ops/arch.h"
-#include "model/transformer/run.h"
-#include "runtimes/pytorch/memory/libraries.h"
-#include "runtimes/pytorch/memory/memory.h"
 #include "runtimes/pytorch/modules/settings.h"
 #include "runtimes/pytorch/optimizers/optimizer.h"
-#include "runtimes/pytorch/tensor/scalar_type.h"
+#include "runtimes/runtime.h"
 
 /// What a step takes of a GPU where PyTorch 2.11 and transformers 5.17 run it eagerly.
 namespace vramfit::pytorch {
-
-/// What of a card shows in a run.
-struct Gpu {
-  Arch arch;
-  int multiprocessors = 132;
-  LibrarySizes libraries;
-  std::uint64_t allocator_capacity = ~std::uint64_t{0};  ///< bytes that may be reserved
-};
-
-/// Micro-batches repeat from the second on; of more than these the others are left out.
-inline constexpr std::int64_t kMaxMicroBatches = 3;
 
 struct LoraOptions {
   std::int64_t rank = 8;
@@ -56,12 +40,11 @@ struct GenerationOptions {
   std::optional<bool> padded;
 };
 
-/// Loads the model and trains it. Running out of memory is a result.
+/// Loads the model and trains it, or calls generate() once, within `capacity` bytes of the
+/// allocator's. Running out of memory is a result.
 RunReport run(const Gpu& gpu, const ModelConfig& config, const TrainingOptions& options,
-              int steps = kDefaultSteps, Memory::Observer observer = {});
-
-/// Loads the model and calls generate() once.
+              const Extent& extent = {}, std::uint64_t capacity = kUnlimitedBytes);
 RunReport run(const Gpu& gpu, const ModelConfig& config, const GenerationOptions& options,
-              Memory::Observer observer = {});
+              const Extent& extent = {}, std::uint64_t capacity = kUnlimitedBytes);
 
 }  // namespace vramfit::pytorch

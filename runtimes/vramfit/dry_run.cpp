@@ -6,10 +6,10 @@ namespace vramfit {
 namespace {
 
 template <typename Run>
-RunReport on_virtual_gpu(const VirtualGpu& gpu, const Run& run) {
+RunReport on_virtual_gpu(const VirtualGpu& gpu, bool events, const Run& run) {
   VirtualSource source(gpu.pool_capacity);
   Pool pool(source);
-  Ledger ledger(pool);
+  Ledger ledger(pool, Counts::Requested, events);
   VirtualDevice device(gpu.arch);
   return run(device, ledger);
 }
@@ -17,15 +17,15 @@ RunReport on_virtual_gpu(const VirtualGpu& gpu, const Run& run) {
 }  // namespace
 
 RunReport dry_run(const VirtualGpu& gpu, const ModelConfig& config, const TrainingOptions& options,
-                  int steps) {
-  return on_virtual_gpu(gpu, [&](Device& device, Ledger& ledger) {
+                  int steps, bool events) {
+  return on_virtual_gpu(gpu, events, [&](Device& device, Ledger& ledger) {
     return run_training(device, ledger, config, options, steps);
   });
 }
 
 RunReport dry_run(const VirtualGpu& gpu, const ModelConfig& config,
-                  const GenerationOptions& options, std::int64_t max_decodes) {
-  return on_virtual_gpu(gpu, [&](Device& device, Ledger& ledger) {
+                  const GenerationOptions& options, std::int64_t max_decodes, bool events) {
+  return on_virtual_gpu(gpu, events, [&](Device& device, Ledger& ledger) {
     return run_generation(device, ledger, config, options, max_decodes);
   });
 }

@@ -13,10 +13,11 @@ struct VirtualGpu {
 
 /// The run itself with the arithmetic withheld: same calls, same allocations, same placement.
 /// Placement does not depend on the capacity, so an unlimited run's `reserved` says whether a
-/// limited one completes.
+/// limited one completes. Without `events` the report has none.
 RunReport dry_run(const VirtualGpu& gpu, const ModelConfig& config, const TrainingOptions& options,
-                  int steps = kDefaultSteps);
+                  int steps = kDefaultSteps, bool events = true);
 RunReport dry_run(const VirtualGpu& gpu, const ModelConfig& config,
-                  const GenerationOptions& options, std::int64_t max_decodes = kMaxSeq);
+                  const GenerationOptions& options, std::int64_t max_decodes = kMaxSeq,
+                  bool events = true);
 
 }  // namespace vramfit

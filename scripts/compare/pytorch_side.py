@@ -157,7 +157,7 @@ def run(case):
 
 
 def wanted(error):
-    """Of "CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has …" the second sentence."""
+    """The second sentence of "CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has …"."""
     sentences = str(error).split(". ")
     return sentences[1] if len(sentences) > 1 else sentences[0]
 

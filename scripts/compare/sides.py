@@ -39,7 +39,7 @@ def last_line(text: str) -> str:
 
 
 def _end(process: subprocess.Popen) -> None:
-    """With all that it started, which are in a group of their own."""
+    """Ends the process and all that it started: its process group."""
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except ProcessLookupError:
@@ -76,7 +76,7 @@ def _typed(program: str, arguments: Sequence[str | Path]) -> str:
 
 
 class Sides:
-    """Both, on this machine."""
+    """Runs either side on this machine."""
 
     def __init__(self, bench: Path, python: str, work: Path, seconds: float = SECONDS):
         self.bench, self.python, self.work, self.seconds = bench, python, work, seconds
@@ -88,7 +88,7 @@ class Sides:
         return self.work / "gemm-algorithms.txt"
 
     def _files(self, case: Case, side: str) -> tuple[Path, Path]:
-        """Where the answer and the rest of what it prints go: neither is an older run's."""
+        """Fresh files for the answer and for the rest of what it prints."""
         name = f"{case.row.replace('/', '-').replace(':', '')}-{side}"
         answer, log = self.work / f"{name}.json", self.work / f"{name}.log"
         answer.unlink(missing_ok=True)
@@ -139,7 +139,7 @@ class Sides:
 
 
 def _where(label: str) -> str:
-    """Memory ended, of a row's label: "in forward of step 2"."""
+    """Where memory ran out, by the row's label: "in forward of step 2"."""
     parts = label.split("; ")
     return next((part.removeprefix(_OOM).strip() for part in parts if part.startswith(_OOM)), "")
 
@@ -161,7 +161,7 @@ def _bench_result(out: Path, complaint: str) -> tuple[Result, dict[str, str]]:
 
 
 def pytorch_versions(python: str) -> dict[str, Any]:
-    """What that Python has. Throws OSError and RuntimeError, in one line each."""
+    """The versions that this Python has. Throws OSError and RuntimeError, in one line each."""
     process = subprocess.run(
         [python, PYTORCH_SIDE, "--versions"], capture_output=True, text=True, check=False
     )

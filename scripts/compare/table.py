@@ -26,8 +26,8 @@ def ratio(ours: Mapping[str, Any], theirs: Mapping[str, Any], figure: str) -> fl
     return ours[figure] / theirs[figure]
 
 
-def misfortune(result: Mapping[str, Any]) -> str:
-    """Why a side has no figures; "" where it has."""
+def why_no_figures(result: Mapping[str, Any]) -> str:
+    """In words; "" where the side has figures."""
     if "oom" in result:
         return f"out of memory: {result['oom']}" if result["oom"] else "out of memory"
     return f"failed: {result['error']}" if "error" in result else ""
@@ -39,7 +39,7 @@ def _shortened(text: str, width: int) -> str:
 
 def _line(name: str, result: Mapping[str, Any], ours: Mapping[str, Any] | None) -> str:
     line = f"  {name:<{_NAME}}"
-    if why := misfortune(result):
+    if why := why_no_figures(result):
         width = (_FIGURE + _RATIO) * len(_COLUMNS)
         return line + "  " + _shortened(why, width)
     for figure, (_, form) in _COLUMNS.items():

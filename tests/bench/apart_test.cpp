@@ -29,7 +29,7 @@ class Apart : public testing::Test {
     std::filesystem::remove(out_ + ".journal");
   }
 
-  /// Three rows into out_.
+  /// Runs three rows, reported into out_.
   Ended sweep(const std::string& more) {
     return run_bench(kTiny + kNoSpeed +
                      "--benchmark_filter=Training --batch=1,2,3 --benchmark_out='" + out_ + "' " +

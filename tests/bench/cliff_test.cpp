@@ -11,7 +11,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// More than it takes until one is like the next.
+/// More steps than it takes until one is like the next.
 constexpr int kSteps = 4;
 
 const Json& cliffs() {

@@ -18,10 +18,17 @@ TEST(Command, SaysWhenItPredictsForWantOfAGpu) {
   EXPECT_EQ(fallen.out, chosen.out);
 }
 
+TEST(Command, SaysItsVersionInOneLine) {
+  const Ended ended = run_bench("--version");
+  EXPECT_EQ(ended.exit, 0) << ended.err;
+  EXPECT_EQ(ended.out.rfind("vramfit ", 0), 0U) << ended.out;
+  EXPECT_EQ(count_of(ended.out, "\n"), 1);
+}
+
 TEST(Command, ListsFrozenNames) {
   const Ended ended = run_bench("--device=virtual:h200 --benchmark_list_tests");
   EXPECT_EQ(ended.exit, 0);
-  EXPECT_EQ(count_of(ended.out, "\n"), 240 + 6);
+  EXPECT_EQ(count_of(ended.out, "\n"), 240 + 12 + 6);
   EXPECT_EQ(count_of(ended.out, "Training/llama2-7b/fp16/adamw/batch:4/seq:512\n"), 1);
   EXPECT_EQ(count_of(ended.out, "Estimate/training/llama2-7b\n"), 1);
   EXPECT_EQ(ended.out.find("iterations:"), std::string::npos);

@@ -8,6 +8,7 @@
 #include "bench/rows/sweep.h"
 #include "estimator/data_path.h"
 #include "estimator/steady_run.h"
+#include "tests/support/workloads.h"
 
 namespace vramfit::bench {
 namespace {

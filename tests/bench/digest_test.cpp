@@ -24,6 +24,8 @@ char sign_of(Event::Kind kind) {
       return '-';
     case Event::Kind::OutOfMemory:
       return '!';
+    case Event::Kind::Relabel:
+      return '~';
   }
   return '?';
 }

@@ -43,7 +43,7 @@ TEST(Totals, AddUpCallsOfOneLabelInOrderOfTheFirst) {
 
 double flops_of_step(const ModelConfig& config, const TrainingOptions& options) {
   double flops = 0;
-  for (const OpCost& op : step_ops(config, options)) flops += op.flops;
+  for (const OpCost& op : step_ops(Arch{90}, config, options)) flops += op.flops;
   return flops;
 }
 
@@ -56,7 +56,7 @@ TEST(StepOps, HaveTheFlopsOfTheFormula) {
   options.precision = DType::Bf16;
   options.batch = 4;
   options.seq = 2048;
-  EXPECT_EQ(step_ops(config, options).size(), 32U * (8 + 12) + 9);
+  EXPECT_EQ(step_ops(Arch{90}, config, options).size(), 32U * (8 + 12) + 9);
   const double tokens = 4 * 2048;
   const double formula = training_flops_per_token(config, 2048) - 6 * norms;
   const auto scores = static_cast<double>(config.layers * config.hidden * 2048);

@@ -5,6 +5,7 @@
 #include "estimator/steady_run.h"
 #include "model/memory/category.h"
 #include "tests/bench/run_bench.h"
+#include "tests/support/workloads.h"
 
 namespace vramfit::bench {
 namespace {
@@ -19,11 +20,12 @@ std::uint64_t bytes(const Json& row, const std::string& counter) {
 
 /// All memory rows of the default sweep.
 const Json& whole_sweep() {
-  static const Json report = report_of("--device=virtual:h200 --benchmark_filter=-Estimate");
+  static const Json report =
+      report_of("--device=virtual:h200 '--benchmark_filter=-^(Article|Estimate)/'");
   return report;
 }
 
-/// One row of it alone.
+/// A report of that row alone.
 Json report_of_row(const std::string& name) {
   return report_of("--device=virtual:h200 --benchmark_filter='^" + name + "$'");
 }
@@ -95,6 +97,23 @@ TEST(Report, TheWaterfallIsBesideTheArticles) {
             12U * 6'738'415'616U);
 }
 
+TEST(Report, TheArticlesCodeIsBesideEveryRowAndAnswersItsOwnTables) {
+  // 16 B/param, and 12 activations of hidden a layer and token.
+  const Json report = report_of_row(kWaterfall);
+  EXPECT_EQ(bytes(row_of(report, kWaterfall), "article_formula"),
+            16U * 6'738'415'616U + 12ULL * 4096U * 32U * 2U * 4U * 512U);
+  const Json cache = report_of_row("KvCache/llama2-7b/fp16/batch:8/seq:2048");
+  EXPECT_EQ(bytes(cache.at("benchmarks").at(0), "article_formula"),
+            2U * 6'738'415'616U + 524'288ULL * 8U * 2048U);
+
+  const Json article = report_of("--benchmark_filter=^Article/");
+  EXPECT_EQ(article.at("benchmarks").size(), 12U);
+  const Json& seven = row_of(article, "Article/will_it_fit/7B/fp16/adam/batch:4/seq:512");
+  EXPECT_EQ(bytes(seven, "article_formula_optimizer_state"), 84'000'000'000U);
+  const Json& share = row_of(article, "Article/estimate_multi_gpu_memory/13B/fsdp/gpus:4");
+  EXPECT_EQ(bytes(share, "article_formula"), 52'000'000'000U);
+}
+
 TEST(Report, AccumulatedMicroBatchesAreOneStage) {
   const Json report = report_of(
       "--device=virtual:h200 --benchmark_filter=Training --model=tinyllama-1.1b --precision=bf16 "
@@ -140,6 +159,11 @@ TEST(Report, ContextSaysWhereFiguresAreFrom) {
   EXPECT_EQ(context.at("schema_version"), "1");
   EXPECT_EQ(context.at("device"), "virtual:h200");
   EXPECT_EQ(context.at("evidence"), "predicted");
+  EXPECT_EQ(context.at("axes"),
+            "model precision optimizer batch: seq: attn: accumulate: generate: gpu:");
+  EXPECT_EQ(context.at("pytorch_optimizers"),
+            "sgd: sgd, sgd-master: sgd under autocast, sgd-momentum: sgd-momentum, adamw: adamw, "
+            "adamw-master: adamw-fused under autocast, adamw-same: adamw-fused");
   for (const char* key :
        {"gpu", "driver", "cuda", "cublas", "cudnn", "nccl", "cuda_module_loading"}) {
     EXPECT_EQ(context.at(key), "none") << key;

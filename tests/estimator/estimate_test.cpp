@@ -10,6 +10,7 @@
 #include "model/memory/pool.h"
 #include "model/transformer/sizes.h"
 #include "tests/support/expect_bad_input.h"
+#include "tests/support/workloads.h"
 
 namespace vramfit {
 namespace {
@@ -21,7 +22,7 @@ Request training(const char* model, const char* optimizer, DType precision, std:
   options.precision = precision;
   options.batch = batch;
   options.seq = seq;
-  return {model_named(model), options, budget_of(card_named("h200"))};
+  return {model_named(model), workload_of(options), budget_of(card_named("h200"))};
 }
 
 Request inference(const char* model, std::int64_t batch, std::int64_t seq) {
@@ -29,7 +30,7 @@ Request inference(const char* model, std::int64_t batch, std::int64_t seq) {
   options.batch = batch;
   options.seq = seq;
   options.generate = 4;
-  return {model_named(model), options, budget_of(card_named("rtx4090"))};
+  return {model_named(model), workload_of(options), budget_of(card_named("rtx4090"))};
 }
 
 std::vector<Request> samples() {
@@ -92,7 +93,7 @@ TEST(Estimate, NamesTheAllocationThatALimitedRunEndsAt) {
   const Estimate result = estimate(limited);
   ASSERT_TRUE(result.missing.has_value());
   const RunReport run = dry_run({limited.budget.arch, limited.budget.capacity()}, limited.model,
-                                std::get<TrainingOptions>(limited.workload));
+                                options_of<TrainingOptions>(limited));
   ASSERT_TRUE(run.missing.has_value());
   EXPECT_EQ(result.missing->name, run.missing->name);
   EXPECT_EQ(result.missing->stage, run.missing->stage);
@@ -103,9 +104,9 @@ TEST(Estimate, NamesTheAllocationThatALimitedRunEndsAt) {
 // Parameters, gradients and m and v of a 7B in 16 bits with fp32 moments: 2 + 2 + 8 B/param.
 TEST(Estimate, TwelveBytesAParameterAfterTheFirstOptimizerStep) {
   for (const DType precision : {DType::Fp16, DType::Bf16}) {
-    const RunReport run = dry_run(
-        {Arch{90}}, model_named("llama2-7b"),
-        std::get<TrainingOptions>(training("llama2-7b", "adamw", precision, 4, 512).workload));
+    const RunReport run =
+        dry_run({Arch{90}}, model_named("llama2-7b"),
+                options_of<TrainingOptions>(training("llama2-7b", "adamw", precision, 4, 512)));
     const auto is_first_optimizer_step = [](const StageRecord& record) {
       return record.stage == Stage::Optimizer && record.step == 1;
     };
@@ -140,14 +141,14 @@ TEST(Estimate, LargerBatchesAndSequencesNeedMore) {
     SCOPED_TRACE(request.model.name);
     std::uint64_t before = 0;
     for (const std::int64_t batch : {1, 2, 3, 5, 8, 13, 64}) {
-      set_batch(request.workload, batch);
+      set_batch(request, batch);
       EXPECT_GE(least_bytes(request), before) << "batch " << batch;
       before = least_bytes(request);
     }
     EXPECT_EQ(estimate(request).levels.allocated, before);
     before = 0;
     for (const std::int64_t seq : {1, 2, 127, 128, 129, 500, 1000}) {
-      set_seq(request.workload, seq);
+      set_seq(request, seq);
       EXPECT_GE(least_bytes(request), before) << "seq " << seq;
       before = least_bytes(request);
     }
@@ -174,13 +175,13 @@ TEST(Estimate, NotesSayWhatIsLeftOut) {
   };
   EXPECT_TRUE(has(estimate(request), "dropout"));
   EXPECT_FALSE(has(estimate(request), "micro-batches"));
-  std::get<TrainingOptions>(request.workload).accumulate = 500;
+  change_options<TrainingOptions>(request, [](auto& o) { o.accumulate = 500; });
   EXPECT_TRUE(has(estimate(request), "of 500 micro-batches"));
 
   Request longer = inference("llama2-7b", 1, 4096);
   EXPECT_TRUE(has(estimate(longer), "more positions than the 4096"));
   EXPECT_TRUE(has(estimate(longer), "2 of 3 decode steps"));
-  set_seq(longer.workload, 4093);
+  set_seq(longer, 4093);
   EXPECT_FALSE(has(estimate(longer), "more positions"));
 }
 
@@ -193,8 +194,8 @@ TEST(Estimate, AbsurdSizesAreBadInput) {
   Request request = training("llama2-7b", "adamw", DType::Bf16, kMaxBatch, kMaxSeq);
   request.model = parse_hugging_face(kHugeModel, "huge");
   expect_bad_input([&] { estimate(request); }, {"sizes"});
-  set_batch(request.workload, 1);
-  std::get<TrainingOptions>(request.workload).attention = AttentionForm::Cublas;
+  set_batch(request, 1);
+  change_options<TrainingOptions>(request, [](auto& o) { o.attention = AttentionForm::Cublas; });
   expect_bad_input([&] { estimate(request); }, {"sizes"});
 
   for (const std::int64_t size :

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "estimator/models.h"
+#include "tests/support/workloads.h"
 
 namespace vramfit {
 namespace {
@@ -10,11 +11,11 @@ namespace {
 Request training(const char* model, const char* card) {
   TrainingOptions options;
   options.seq = 512;
-  return {model_named(model), options, budget_of(card_named(card))};
+  return {model_named(model), workload_of(options), budget_of(card_named(card))};
 }
 
 bool fits_with_batch(Request request, std::int64_t batch) {
-  set_batch(request.workload, batch);
+  set_batch(request, batch);
   return fits(request);
 }
 
@@ -40,7 +41,7 @@ TEST(Largest, IsTheLargestOfAllThatFit) {
     request.budget.vram = request.budget.overhead.total() + (mib << 20);
     std::int64_t expected = 0;
     for (std::int64_t batch = 1; batch <= 24; ++batch) {
-      set_seq(request.workload, 100);
+      set_seq(request, 100);
       if (fits_with_batch(request, batch)) expected = batch;
     }
     ASSERT_LT(expected, 24);
@@ -51,14 +52,14 @@ TEST(Largest, IsTheLargestOfAllThatFit) {
 TEST(Largest, SeqEndsWhereTheModelDoes) {
   EXPECT_EQ(largest_seq(training("gpt2-124m", "h200")), 1024);
   Request request = training("mistral-7b", "h200");
-  request.workload = GenerationOptions{};
+  request.workload = workload_of(GenerationOptions{});
   EXPECT_EQ(largest_seq(request), 4096);
 }
 
 TEST(Largest, TheRequestsOwnSizeDoesNotMatter) {
   Request request = training("gpt2-1.5b", "rtx4090");
   const std::int64_t batch = largest_batch(request);
-  set_batch(request.workload, 1000);
+  set_batch(request, 1000);
   EXPECT_EQ(largest_batch(request), batch);
 }
 

@@ -5,6 +5,7 @@
 #include "estimator/largest.h"
 #include "estimator/models.h"
 #include "tests/support/expect_bad_input.h"
+#include "tests/support/workloads.h"
 
 namespace vramfit::pytorch {
 namespace {
@@ -12,7 +13,7 @@ namespace {
 Request training_on(const char* card, const char* model) {
   TrainingOptions options;
   options.seq = 512;
-  return {model_named(model), {}, budget_of(card_named(card)), options};
+  return {model_named(model), workload_of(options), budget_of(card_named(card))};
 }
 
 TEST(PytorchEstimate, TotalIsWhatIsReservedAndTheOverhead) {
@@ -71,10 +72,11 @@ TEST(PytorchEstimate, TheLargestBatchIsTheLastThatFits) {
 TEST(PytorchEstimate, CheckpointingAndLoraTakeLess) {
   const auto peak = [](bool checkpoint, bool lora) {
     Request request = training_on("h200", "tinyllama-1.1b");
-    auto& options = std::get<TrainingOptions>(*request.pytorch);
-    options.checkpoint = checkpoint;
-    options.batch = 8;
-    if (lora) options.lora = LoraOptions{8, {"q_proj", "v_proj"}};
+    change_options<TrainingOptions>(request, [&](auto& options) {
+      options.checkpoint = checkpoint;
+      options.batch = 8;
+      if (lora) options.lora = LoraOptions{8, {"q_proj", "v_proj"}};
+    });
     return estimate(request).levels.allocated;
   };
   EXPECT_LT(peak(true, false), peak(false, false));
@@ -92,7 +94,7 @@ TEST(PytorchEstimate, EveryPublishedModelRunsBothWays) {
     options.generate = 3;
     for (const AttentionKind kind : {AttentionKind::Sdpa, AttentionKind::Eager}) {
       options.attention = kind;
-      request.pytorch = options;
+      request.workload = workload_of(options);
       const Estimate result = estimate(request);
       EXPECT_EQ(result.stages.back().stage, Stage::Decode);
       EXPECT_GT(result.peak.by_category[Category::KvCache], 0U);
@@ -110,7 +112,7 @@ TEST(PytorchEstimate, MistralsCacheSlides) {
     options.batch = 2;
     options.seq = seq;
     options.generate = generate;
-    request.pytorch = options;
+    request.workload = workload_of(options);
     return static_cast<double>(estimate(request).stages.back().after);
   };
   const double token = 2 * 2 * 2 * 8 * 128 * 2;  // batch, layers, keys and values, fp16

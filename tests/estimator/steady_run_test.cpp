@@ -6,6 +6,7 @@
 
 #include "estimator/models.h"
 #include "tests/support/expect_bad_input.h"
+#include "tests/support/workloads.h"
 
 namespace vramfit {
 namespace {

@@ -10,8 +10,6 @@
 namespace vramfit {
 namespace {
 
-constexpr DType kAll[] = {DType::Fp64, DType::Fp32, DType::Fp16, DType::Bf16, DType::Int32};
-
 TEST(DType, NamesAreFrozenAndParsedBack) {
   EXPECT_STREQ(name(DType::Fp64), "fp64");
   EXPECT_STREQ(name(DType::Fp32), "fp32");
@@ -37,33 +35,6 @@ TEST(DType, UnknownPrecisionsAreRefusedWithThoseThereAre) {
       }
     }
   }
-}
-
-TEST(DType, StoresEachElementInItsBytes) {
-  const std::uint64_t expected[] = {8, 4, 2, 2, 4};
-  for (std::size_t i = 0; i < std::size(kAll); ++i) {
-    EXPECT_EQ(storage_bytes(kAll[i], 0), 0U) << name(kAll[i]);
-    EXPECT_EQ(storage_bytes(kAll[i], 1), expected[i]) << name(kAll[i]);
-    EXPECT_EQ(storage_bytes(kAll[i], 1000), 1000 * expected[i]) << name(kAll[i]);
-  }
-}
-
-TEST(DType, RefusesBytesThatOverflow) {
-  constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
-  EXPECT_EQ(storage_bytes(DType::Bf16, kMax), 2 * static_cast<std::uint64_t>(kMax));
-  EXPECT_THROW(storage_bytes(DType::Fp32, kMax), BadInput);
-  EXPECT_THROW(storage_bytes(DType::Fp64, kMax), BadInput);
-}
-
-TEST(DType, SumsAreKeptInFp32OrMore) {
-  EXPECT_EQ(accumulation_dtype(DType::Fp64), DType::Fp64);
-  for (const DType dtype : {DType::Fp32, DType::Fp16, DType::Bf16}) {
-    EXPECT_EQ(accumulation_dtype(dtype), DType::Fp32);
-  }
-}
-
-TEST(DType, KnowsTheOnesOf16Bits) {
-  for (const DType dtype : kAll) EXPECT_EQ(is_16_bit(dtype), storage_bytes(dtype, 1) == 2);
 }
 
 TEST(CheckedMultiply, MultipliesOrRefuses) {

@@ -10,7 +10,7 @@ from vramfit_plots.accuracy import chapter, figure, tables
 from vramfit_plots.accuracy.bounds import BOUNDS
 from vramfit_plots.accuracy.cases import load_cases
 from vramfit_plots.accuracy.comparison import BY_STAGE, LARGEST, Accuracy, compare
-from vramfit_plots.accuracy.fit import flags
+from vramfit_plots.accuracy.fit import article_flags, flags
 from vramfit_plots.accuracy.formulas import FORMULAS
 from vramfit_plots.accuracy.rivals import rivals
 from vramfit_plots.accuracy.verdicts import wrong
@@ -48,6 +48,16 @@ def test_a_case_is_asked_as_it_was_run(tmp_path):
             *["--lora", "16", "--lora-targets", "q_proj,v_proj"],
         ]
     ]
+
+
+def test_the_article_is_asked_with_the_optimizers_that_it_knows(tmp_path):
+    cases, _ = load_cases(
+        folder_of(tmp_path, known.training(opt="adamw_fused"), known.training(opt="sgdm"))
+        / "reference"
+    )
+    start = ["--runtime", "article", "--precision", "bf16", "--seq", "128", "--batch", "2"]
+    for case, optimizer in zip(cases, ("adam", "sgd"), strict=True):
+        assert article_flags(case) == [*start, "--train", "--optimizer", optimizer]
 
 
 def test_each_point_of_an_inference_is_a_case(tmp_path):
@@ -149,8 +159,7 @@ def test_formulas_are_asked_what_they_speak_of(tmp_path):
     assert said["deepspeed"] == 18e9
     assert said["accelerate"] == 8e9
     assert said["korthikanti"] == 18e9 + 256 * per_token
-    # Weights, gradients, 12 B/param and 12 activations of hidden a layer and token.
-    assert said["article"] == 2e9 + 2e9 + 12e9 + 12 * 64 * 2 * 256 * 2
+    assert said["article"] == known.ARTICLE
     assert {formula.key for formula in FORMULAS} == set(said)
 
 

@@ -135,6 +135,8 @@ def benchmark(row: dict[str, str], measured: bool) -> dict[str, Any]:
     result |= {
         f"pytorch_{key}": value + TORCH_ABOVE * (key != "max_batch") for key, value in found.items()
     }
+    if row["family"] != "OomCliff":
+        result["article_formula"] = _formula(row)
     if measured:
         result |= {
             f"mem_{key}": value + MEASURED_ABOVE * (key != "max_batch")
@@ -166,6 +168,38 @@ def ops(case: str) -> list[dict[str, Any]]:
     return [*(row(op, *figures) for op, figures in OPS.items()), step]
 
 
+def _formula(row: dict[str, str]) -> float:
+    """The weights' share of the article's formula: enough to be some figure."""
+    return parameters(row["model"]) * BYTES[row["precision"]]
+
+
+def article() -> list[dict[str, Any]]:
+    """The article's code on what its tables ask, as it answers."""
+    seven, thirteen = 7e9, 13e9
+    parts = ("parameters", "gradients", "optimizer_state", "activations", "kv_cache")
+    sample = 32 * 4096 * 2  # bytes of a hidden state, over all layers
+
+    def will_it_fit(case: str, *figures: float) -> dict[str, Any]:
+        found = {f"article_formula_{part}": f for part, f in zip(parts, figures, strict=True)}
+        return {"name": f"Article/will_it_fit/7B/{case}", **found}
+
+    rows = [
+        will_it_fit(
+            "fp16/adam/batch:4/seq:512",
+            *(2 * seven, 2 * seven, 12 * seven, 12 * sample * 512 * 4, 0.0),
+        ),
+        will_it_fit("int4/batch:8/seq:2048", seven / 2, 0.0, 0.0, 0.0, sample / 2 * 2048 * 8),
+    ]
+    for vram in (24, 40, 48, 80):
+        name = f"Article/find_max_batch_size/7B/int8/seq:512/vram:{vram}GB"
+        rows.append({"name": name, "article_max_batch": 0.0})
+    for strategy, gpus in itertools.product(("data-parallel", "pipeline", "fsdp"), (2, 4)):
+        share = 16 * thirteen / (1 if strategy == "data-parallel" else gpus)
+        name = f"Article/estimate_multi_gpu_memory/13B/{strategy}/gpus:{gpus}"
+        rows.append({"name": name, "article_formula": share})
+    return rows
+
+
 def document(measured: bool = False) -> dict[str, Any]:
     context = {
         "schema_version": "1",
@@ -173,10 +207,15 @@ def document(measured: bool = False) -> dict[str, Any]:
         "device": "cuda:0 NVIDIA H200" if measured else "virtual:h200",
         "evidence": "measured" if measured else "predicted",
         "overhead": "h200: measured",
+        "axes": "model precision optimizer batch: seq: attn: accumulate: generate: gpu:",
+        "pytorch_optimizers": "sgd: sgd, sgd-master: sgd under autocast, "
+        "sgd-momentum: sgd-momentum, adamw: adamw, adamw-master: adamw-fused under autocast, "
+        "adamw-same: adamw-fused",
         **dict.fromkeys(("gpu", "driver", "cuda", "cublas", "cudnn", "nccl"), "none"),
         **(ON_A_GPU if measured else {}),
     }
-    return {"context": context, "benchmarks": [benchmark(row, measured) for row in rows()]}
+    benchmarks = [*(benchmark(row, measured) for row in rows()), *article()]
+    return {"context": context, "benchmarks": benchmarks}
 
 
 def write(path: Path, content: dict[str, Any]) -> Path:

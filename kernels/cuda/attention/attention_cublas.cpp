@@ -39,9 +39,9 @@ class Heads {
  private:
   GemmMatrix rows_of(const Tensor& tensor, std::int64_t width, std::int64_t first,
                      std::int64_t batch_step) const {
-    auto* data = tensor.as<std::byte>() +
-                 storage_bytes(tensor.dtype(), sequence_ * shape_.seq * width + first);
-    return {data, tensor.dtype(), shape_.seq, shape_.head_dim, width, batch_step};
+    auto* data =
+        tensor.as<std::byte>() + tensor.format().bytes(sequence_ * shape_.seq * width + first);
+    return {data, tensor.format(), shape_.seq, shape_.head_dim, width, batch_step};
   }
 
   const AttentionShape& shape_;

@@ -3,12 +3,12 @@
 #include <cudnn_frontend.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
 #include <unordered_map>
 #include <vector>
 
+#include "kernels/cuda/base/element.h"
 #include "kernels/cuda/base/error.h"
 #include "model/errors.h"
 
@@ -19,7 +19,7 @@ namespace fe = cudnn_frontend;
 using fe::graph::Graph;
 using fe::graph::Tensor_attributes;
 
-/// Names of a graph's tensors, and the memory behind them.
+/// A graph's tensors by name, each with the memory it stands for.
 enum Uid : std::int64_t { kQ = 1, kK, kV, kOut, kStatistics, kDout, kDq, kDk, kDv };
 using Pointers = std::unordered_map<std::int64_t, void*>;
 
@@ -35,20 +35,34 @@ void check(const fe::error_t& status, const char* what) {
   throw CudaError("cuDNN: " + std::string(what) + " failed: " + status.err_msg);
 }
 
-std::string text(Kind kind, const AttentionShape& s, DType dtype) {
+std::string text(Kind kind, const AttentionShape& s, Format format) {
   return std::string(kind == Kind::Backward ? "attention backward" : "attention forward") +
          ", batch " + std::to_string(s.batch) + ", seq " + std::to_string(s.seq) + ", heads " +
          std::to_string(s.heads) + "/" + std::to_string(s.kv_heads) + ", head_dim " +
-         std::to_string(s.head_dim) + ", " + name(dtype);
+         std::to_string(s.head_dim) + ", " + format.name();
+}
+
+/// cuDNN's names of what it attends to.
+template <typename T>
+inline constexpr auto kDataType = fe::DataType_t::NOT_SET;
+template <>
+inline constexpr auto kDataType<__half> = fe::DataType_t::HALF;
+template <>
+inline constexpr auto kDataType<__nv_bfloat16> = fe::DataType_t::BFLOAT16;
+
+fe::DataType_t data_type(Format format) {
+  auto type = fe::DataType_t::NOT_SET;
+  gpu::with_element(format, [&](auto element) { type = kDataType<decltype(element)>; });
+  return type;
 }
 
 /// Writes one attention down as a graph of cuDNN's operations: the composite form, which has causal
 /// masks in every version since 9.0. q, k, v and their gradients are views into the fused tensor.
 class GraphBuilder {
  public:
-  GraphBuilder(Graph& graph, const AttentionShape& shape, DType dtype)
+  GraphBuilder(Graph& graph, const AttentionShape& shape, Format format)
       : graph_(graph), shape_(shape) {
-    graph_.set_io_data_type(dtype == DType::Fp16 ? fe::DataType_t::HALF : fe::DataType_t::BFLOAT16)
+    graph_.set_io_data_type(data_type(format))
         .set_intermediate_data_type(fe::DataType_t::FLOAT)
         .set_compute_data_type(fe::DataType_t::FLOAT);
   }
@@ -116,7 +130,7 @@ class GraphBuilder {
   const AttentionShape shape_;
 };
 
-/// What plans are made for: a GPU that is here, or one that is described.
+/// What plans are made for: the GPU of this machine, or one that is only described.
 struct Target {
   cudnnHandle_t handle = nullptr;
   std::shared_ptr<const fe::DeviceProperties> properties;
@@ -126,12 +140,12 @@ struct Target {
 /// A graph and the best of its plans that fits a workspace.
 class Plan {
  public:
-  Plan(const Target& target, Kind kind, const AttentionShape& shape, DType dtype,
+  Plan(const Target& target, Kind kind, const AttentionShape& shape, Format format,
        std::uint64_t workspace)
-      : what_(text(kind, shape, dtype)) {
+      : what_(text(kind, shape, format)) {
     // Before there are nodes, which copy it.
     if (target.sm != 0) graph_->set_sm_version(target.sm).set_device_properties(target.properties);
-    GraphBuilder builder(*graph_, shape, dtype);
+    GraphBuilder builder(*graph_, shape, format);
     if (kind == Kind::Backward) {
       builder.add_backward();
     } else {
@@ -182,18 +196,14 @@ class Plan {
   std::uint64_t bytes_ = 0;
 };
 
-using Key = std::array<std::int64_t, 8>;
+struct Key {
+  Kind kind;
+  AttentionShape shape;
+  Format format;
+  std::uint64_t workspace;
 
-Key key_of(Kind kind, const AttentionShape& s, DType dtype, std::uint64_t workspace) {
-  return {static_cast<std::int64_t>(kind),
-          s.batch,
-          s.seq,
-          s.heads,
-          s.kv_heads,
-          s.head_dim,
-          static_cast<std::int64_t>(dtype),
-          static_cast<std::int64_t>(workspace)};
-}
+  friend auto operator<=>(const Key&, const Key&) = default;
+};
 
 /// Where q, k and v start in a (B, T, a + 2k, d) tensor.
 struct Thirds {
@@ -203,8 +213,8 @@ struct Thirds {
 
   Thirds(const Tensor& fused, const AttentionShape& s) : q(fused.data()) {
     auto* bytes = fused.as<std::byte>();
-    k = bytes + storage_bytes(fused.dtype(), s.q_width());
-    v = bytes + storage_bytes(fused.dtype(), s.q_width() + s.kv_width());
+    k = bytes + fused.format().bytes(s.q_width());
+    v = bytes + fused.format().bytes(s.q_width() + s.kv_width());
   }
 };
 
@@ -216,7 +226,7 @@ Target described(const std::string& json) {
   return {nullptr, properties, version / 10};
 }
 
-/// A handle for as long as it is looked at.
+/// Owns a handle.
 class Handle {
  public:
   Handle() { check(cudnnCreate(&handle_), "cudnnCreate"); }
@@ -236,11 +246,11 @@ struct CudnnAttention::Impl {
   Handle handle;
   std::map<Key, Plan> plans;
 
-  void run(Kind kind, const AttentionShape& shape, DType dtype, const Tensor& workspace,
+  void run(Kind kind, const AttentionShape& shape, Format format, const Tensor& workspace,
            Pointers pointers) {
-    const Key key = key_of(kind, shape, dtype, workspace.bytes());
+    const Key key{kind, shape, format, workspace.bytes()};
     const Target target = {handle.get(), nullptr, 0};
-    const auto plan = plans.try_emplace(key, target, kind, shape, dtype, workspace.bytes()).first;
+    const auto plan = plans.try_emplace(key, target, kind, shape, format, workspace.bytes()).first;
     plan->second.run(handle.get(), std::move(pointers), workspace.data());
   }
 };
@@ -256,14 +266,14 @@ void CudnnAttention::run(const AttentionForward& op) {
   const Thirds qkv(op.qkv, op.shape);
   Pointers pointers = {{kQ, qkv.q}, {kK, qkv.k}, {kV, qkv.v}, {kOut, op.out.data()}};
   if (statistics) pointers.emplace(kStatistics, op.log_sum_exp->data());
-  impl_->run(statistics ? Kind::ForwardWithStatistics : Kind::Forward, op.shape, op.qkv.dtype(),
+  impl_->run(statistics ? Kind::ForwardWithStatistics : Kind::Forward, op.shape, op.qkv.format(),
              op.workspace, std::move(pointers));
 }
 
 void CudnnAttention::run(const AttentionBackward& op) {
   const Thirds qkv(op.qkv, op.shape);
   const Thirds dqkv(op.dqkv, op.shape);
-  impl_->run(Kind::Backward, op.shape, op.qkv.dtype(), op.workspace,
+  impl_->run(Kind::Backward, op.shape, op.qkv.format(), op.workspace,
              {{kQ, qkv.q},
               {kK, qkv.k},
               {kV, qkv.v},
@@ -281,11 +291,11 @@ std::string cudnn_version() {
          std::to_string(version % 100);
 }
 
-CudnnWorkspace cudnn_workspace(const AttentionShape& shape, DType dtype,
+CudnnWorkspace cudnn_workspace(const AttentionShape& shape, Format format,
                                const std::string& device_properties) {
   constexpr std::uint64_t kAny = std::uint64_t{1} << 60;
   const auto bytes = [&](const Target& target, Kind kind) {
-    return Plan(target, kind, shape, dtype, kAny).bytes();
+    return Plan(target, kind, shape, format, kAny).bytes();
   };
   const auto all = [&](const Target& target) {
     return CudnnWorkspace{

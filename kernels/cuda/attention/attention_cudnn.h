@@ -8,8 +8,8 @@
 
 // Flash attention in 16 bits is cuDNN's. Without cuDNN the same functions exist and refuse it.
 //
-// What its plans want of workspace, as cuDNN 9.19 says of an sm_90 card with 132 SMs, alike in fp16
-// and bf16, for all of 24 shapes asked (llama, gpt2, qwen2, odd sizes; batch 1 to 64, seq 2 to
+// The workspace that its plans want, as cuDNN 9.19 says of an sm_90 card with 132 SMs, alike in
+// fp16 and bf16, for all of 24 shapes asked (llama, gpt2, qwen2, odd sizes; batch 1 to 64, seq 2 to
 // 2048, d 8 to 256, 1 to 8 query heads a key/value head), to the byte:
 //   forward, with statistics or without: 256
 //   backward: 4·B·T·a·d (dQ in fp32) + 4·B·T·a (row sums) + 256
@@ -18,8 +18,8 @@
 
 namespace vramfit {
 
-/// What cuDNN's plans for one shape want, in bytes. Forward's is the larger one of with statistics
-/// and without.
+/// The workspace that cuDNN's plans for one shape want, in bytes. Forward's is the larger one of
+/// with statistics and without.
 struct CudnnWorkspace {
   std::uint64_t forward;
   std::uint64_t backward;
@@ -50,7 +50,7 @@ std::string cudnn_version();
 
 /// By asking plans of the current GPU, or of the one that `device_properties` describes, which
 /// need not be there.
-CudnnWorkspace cudnn_workspace(const AttentionShape& shape, DType dtype,
+CudnnWorkspace cudnn_workspace(const AttentionShape& shape, Format format,
                                const std::string& device_properties = {});
 
 /// The current GPU's, as cuDNN's JSON.

@@ -7,7 +7,7 @@ namespace {
 
 using namespace gpu;
 
-// A block a row of (B, a, T, T), which it holds in registers: row t has t + 1 scores that count.
+// One block per row of (B, a, T, T), held in registers: row t has t + 1 scores that count.
 // What lies above the diagonal is never read, only written.
 
 /// Whether any of the pack's elements lies on or below the diagonal.
@@ -121,7 +121,7 @@ unsigned rows_of(const AttentionShape& shape) {
 
 void launch(const AttentionSoftmax& op, cudaStream_t stream) {
   const std::int64_t seq = op.shape.seq;
-  with_element(op.scores.dtype(), [&](auto element) {
+  with_element(op.scores.format(), [&](auto element) {
     using T = decltype(element);
     with_pack<T>(is_packed<T>(seq, {op.scores.data()}), [&](auto size) {
       constexpr int kSize = decltype(size)::value;
@@ -136,7 +136,7 @@ void launch(const AttentionSoftmax& op, cudaStream_t stream) {
 
 void launch(const AttentionSoftmaxBackward& op, cudaStream_t stream) {
   const std::int64_t seq = op.shape.seq;
-  with_element(op.dscores.dtype(), [&](auto element) {
+  with_element(op.dscores.format(), [&](auto element) {
     using T = decltype(element);
     const bool packed = is_packed<T>(seq, {op.probabilities.data(), op.dscores.data()});
     with_pack<T>(packed, [&](auto size) {

@@ -1,7 +1,7 @@
 #include "kernels/cuda/attention/attention_cudnn.h"
 #include "model/errors.h"
 
-// In the place of attention_cudnn.cpp where this was built without cuDNN.
+// Replaces attention_cudnn.cpp in builds without cuDNN.
 
 namespace vramfit {
 namespace {
@@ -20,7 +20,7 @@ void CudnnAttention::run(const AttentionForward&) { refuse(); }
 void CudnnAttention::run(const AttentionBackward&) { refuse(); }
 
 std::string cudnn_version() { return "none"; }
-CudnnWorkspace cudnn_workspace(const AttentionShape&, DType, const std::string&) { refuse(); }
+CudnnWorkspace cudnn_workspace(const AttentionShape&, Format, const std::string&) { refuse(); }
 std::string cudnn_device_properties() { refuse(); }
 
 }  // namespace vramfit

@@ -3,6 +3,7 @@
 #include "kernels/cuda/attention/decode_lanes.cuh"
 #include "kernels/cuda/base/dispatch.cuh"
 #include "kernels/cuda/base/launch.h"
+#include "model/ops/workspaces.h"
 
 namespace vramfit {
 namespace {
@@ -17,7 +18,7 @@ using namespace gpu;
 constexpr int kThreads = 128;
 constexpr int kWarps = kThreads / kWarp;
 
-/// Fewer positions are not worth a split of their own.
+/// The fewest positions that are worth a split of their own.
 constexpr std::int64_t kFewestPositions = 32;
 
 /// Blocks that fill the GPU several times over, so that the last ones do not leave it idle.
@@ -44,7 +45,7 @@ struct Decode {
   float scale;       ///< of scores, times log2(e): exponentials are powers of two here
 };
 
-/// What each warp leaves of a head for the block.
+/// What each warp hands to the block for one head.
 struct WarpStates {
   float largest[kWarps];
   float sum[kWarps];
@@ -88,13 +89,13 @@ __global__ void __launch_bounds__(kThreads) decode(const Decode<T> d) {
   HeadState<kSize> state[kHeads];
   const int end = min(d.length, (split + 1) * d.split_length);
   const int stride = kWarps * vectors;
-  // All lanes of a warp go round equally often: sums over lanes are made by all.
+  // All lanes of a warp loop equally often, since all take part in sums over lanes.
   for (int base = split * d.split_length + warp * vectors; base < end; base += stride * kAhead) {
     Part<T, N, kPacks> keys[kAhead];
     Part<T, N, kPacks> values[kAhead];
 #pragma unroll
     for (int u = 0; u < kAhead; ++u) {
-      // Behind the end the last position stands in, and counts for nothing.
+      // A lane past the end reads the last position again, and its score is not counted.
       const std::int64_t position = min(base + u * stride + vector, end - 1);
       keys[u].load(d.keys + cache + position * step, lane, d.vector_lanes, d.head_dim);
       values[u].load(d.values + cache + position * step, lane, d.vector_lanes, d.head_dim);
@@ -173,7 +174,7 @@ __global__ void __launch_bounds__(kThreads) decode(const Decode<T> d) {
   }
 }
 
-/// A block a query head of a sequence; a thread a column.
+/// One block per query head of a sequence; one thread per column.
 template <typename T>
 __global__ void combine_splits(const float* partial, const float2* sums, int splits, int head_dim,
                                T* out) {
@@ -268,9 +269,9 @@ void launch(const AttentionDecode& op, cudaStream_t stream) {
          "attention_decode: one token a sequence, heads in whole groups, at most kMaxHeadDim wide");
   expect(op.length >= 1 && op.length <= op.keys.shape()[1],
          "attention_decode: the cache is not that long");
-  expect_workspace(op.workspace, attention_decode_workspace_bytes(shape, op.qkv.dtype()),
+  expect_workspace(op.workspace, attention_decode_workspace_bytes(shape, op.qkv.format()),
                    "attention_decode");
-  with_element(op.qkv.dtype(), [&](auto element) {
+  with_element(op.qkv.format(), [&](auto element) {
     using T = decltype(element);
     constexpr int kPack = static_cast<int>(16 / sizeof(T));
     const Decode<T> d = arguments<T>(op);

@@ -4,7 +4,7 @@
 #include "kernels/cuda/base/pack.cuh"
 #include "kernels/cuda/base/reduce.cuh"
 
-// What a lane has while a warp decodes: a part of each vector, and of each head's output.
+// A lane's share while a warp decodes: a part of each vector, and of each head's output.
 
 namespace vramfit::gpu {
 
@@ -23,7 +23,7 @@ struct HeadState {
     for (int i = 0; i < kSize; ++i) out[i] *= factor;
   }
 
-  /// Takes in what the lane at the other side of `mask` has.
+  /// Merges the state of the lane whose number differs by `mask`.
   __device__ void merge_lane(int mask) {
     rescale(fmaxf(largest, __shfl_xor_sync(kWholeWarp, largest, mask)));
     sum += __shfl_xor_sync(kWholeWarp, sum, mask);

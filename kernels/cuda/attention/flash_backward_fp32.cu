@@ -2,6 +2,7 @@
 
 #include "kernels/cuda/attention/flash_tiles.cuh"
 #include "kernels/cuda/base/launch.h"
+#include "model/ops/workspaces.h"
 
 namespace vramfit {
 namespace {
@@ -26,7 +27,7 @@ struct Backward {
   float scale;
 };
 
-/// A warp a row of one head.
+/// One warp per row of one head.
 __global__ void __launch_bounds__(kTileThreads) sum_rows(const Backward g, std::int64_t rows) {
   const AttentionHeads& heads = g.heads;
   const std::int64_t row =
@@ -64,14 +65,14 @@ struct QueryRow {
   __device__ float probability(float score) const { return expf(score - log_sum_exp); }
 };
 
-/// Behind the last token: an infinite sum, so that nothing there has any probability.
+/// Past the last token: an infinite sum, so that every probability there is 0.
 __device__ QueryRow query_row(const Backward& g, std::int64_t b, int head, int token) {
   if (token >= g.heads.seq) return {INFINITY, 0};
   const std::int64_t at = g.heads.row_at(b, head) + token;
   return {g.log_sum_exp[at], g.row_sums[at]};
 }
 
-/// A block a tile of queries, along the keys up to its diagonal.
+/// One block per tile of queries; it goes along the keys up to its diagonal.
 template <typename Size>
 __global__ void __launch_bounds__(kTileThreads) query_gradients(const Backward g) {
   auto* queries = dynamic_shared<float>();
@@ -121,8 +122,8 @@ __global__ void __launch_bounds__(kTileThreads) query_gradients(const Backward g
                  heads.head_dim, [&](int) { return g.scale; });
 }
 
-/// A block a tile of keys and values, along the queries from its diagonal on, in every query head
-/// of the group.
+/// One block per tile of keys and values; it goes along the queries from its diagonal on, in every
+/// query head of the group.
 template <typename Size>
 __global__ void __launch_bounds__(kTileThreads) key_gradients(const Backward g) {
   auto* keys = dynamic_shared<float>();
@@ -183,9 +184,10 @@ __global__ void __launch_bounds__(kTileThreads) key_gradients(const Backward g) 
 void launch(const FlashBackwardFp32& flash, cudaStream_t stream) {
   const AttentionBackward& op = flash.op;
   const AttentionShape& shape = op.shape;
-  expect(op.qkv.dtype() == DType::Fp32 && op.log_sum_exp != nullptr,
+  expect(op.qkv.format() == DType::Fp32 && op.log_sum_exp != nullptr,
          "attention: this kernel is for fp32 alone, and goes back from statistics");
-  expect_workspace(op.workspace, attention_backward_workspace_bytes(op.form, shape, op.qkv.dtype()),
+  expect_workspace(op.workspace,
+                   attention_backward_workspace_bytes(op.form, shape, op.qkv.format()),
                    "attention_backward");
   Backward arguments = {op.qkv.as<float>(),
                         op.out.as<float>(),

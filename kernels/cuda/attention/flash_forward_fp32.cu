@@ -11,7 +11,7 @@ using namespace gpu;
 struct Forward {
   const float* qkv;
   float* out;
-  float* log_sum_exp;  ///< null: nobody asks
+  float* log_sum_exp;  ///< null where it is not asked for
   AttentionHeads heads;
   int tiles;  ///< of queries
   float scale;
@@ -21,7 +21,7 @@ struct Forward {
 __device__ float row_max(float value) { return warp_max<kSide>(value); }
 __device__ float row_sum(float value) { return warp_sum<kSide>(value); }
 
-/// A block a tile of queries of one head of one sequence; it goes along the keys up to its
+/// One block per tile of queries of one head of one sequence; it goes along the keys up to its
 /// diagonal, and rescales what it has when a row's largest score grows (Dao et al. 2022).
 template <typename Size>
 __global__ void __launch_bounds__(kTileThreads) forward(const Forward f) {
@@ -99,7 +99,7 @@ __global__ void __launch_bounds__(kTileThreads) forward(const Forward f) {
 void launch(const FlashForwardFp32& flash, cudaStream_t stream) {
   const AttentionForward& op = flash.op;
   const AttentionShape& shape = op.shape;
-  expect(op.qkv.dtype() == DType::Fp32, "attention: this kernel is for fp32 alone");
+  expect(op.qkv.format() == DType::Fp32, "attention: this kernel is for fp32 alone");
   with_tile_size(shape.head_dim, [&](auto size) {
     using Size = decltype(size);
     const int tiles = ceil_divide(shape.seq, Size::kTile);

@@ -4,7 +4,7 @@
 #include "model/config/rope.h"
 #include "model/ops/attention_ops.h"
 
-// What attention in fp32 is made of: tiles of kTile tokens in shared memory, and products of them
+// The parts of attention in fp32: tiles of kTile tokens in shared memory, and products of them
 // in the registers of 16 × 16 threads. Thread (y, x) has kRows rows, y · kRows onwards, of every
 // product.
 
@@ -13,7 +13,7 @@ namespace vramfit::gpu {
 inline constexpr int kSide = 16;
 inline constexpr int kTileThreads = kSide * kSide;
 
-/// Tiles of kTile tokens with heads of up to kWidth: the wider the heads, the fewer tokens.
+/// Tiles of kTile tokens with heads of up to kWidth elements: wider heads, fewer tokens.
 template <int kTile_, int kWidth_>
 struct TileSize {
   static constexpr int kTile = kTile_;
@@ -36,8 +36,8 @@ struct HeadRows {
 __device__ inline int tile_row() { return static_cast<int>(threadIdx.x) / kSide; }
 __device__ inline int tile_column() { return static_cast<int>(threadIdx.x) % kSide; }
 
-/// Tokens [first, first + kTile) of a head; zeros behind its last token and its width. Barriers are
-/// the caller's.
+/// Tokens [first, first + kTile) of a head; zeros past its last token and its width. The
+/// caller places barriers.
 template <typename Size>
 __device__ void load_tile(float* tile, HeadRows head, int first, int seq, int width) {
   const bool packed = width % 4 == 0 && head.step % 4 == 0 &&

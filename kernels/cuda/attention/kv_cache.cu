@@ -6,7 +6,7 @@ namespace {
 
 using namespace gpu;
 
-/// A block a token: k and v lie side by side in its row of qkv.
+/// One block per token: k and v lie side by side in its row of qkv.
 template <typename T, int N>
 __global__ void append(const T* qkv, T* keys, T* values, std::int64_t seq, std::int64_t positions,
                        std::int64_t first_position, int q_packs, int kv_packs) {
@@ -27,7 +27,7 @@ void launch(const KvCacheAppend& op, cudaStream_t stream) {
   const std::int64_t positions = op.keys.shape()[1];
   expect(op.first_position + shape.seq <= positions,
          "kv_cache_append: the cache has no room for the tokens");
-  with_element(op.qkv.dtype(), [&](auto element) {
+  with_element(op.qkv.format(), [&](auto element) {
     using T = decltype(element);
     const bool packed =
         is_packed<T>(shape.q_width(), {op.qkv.data(), op.keys.data(), op.values.data()}) &&

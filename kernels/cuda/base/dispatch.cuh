@@ -7,13 +7,14 @@
 #include <string>
 #include <type_traits>
 
+#include "kernels/cuda/base/element.h"
 #include "kernels/cuda/base/kernel.cuh"
 #include "kernels/cuda/base/pack.cuh"
 #include "kernels/cuda/base/reduce.cuh"
 #include "model/errors.h"
 #include "model/memory/tensor.h"
 
-// From tensors, whose dtypes and sizes are values, to kernels, whose are types.
+// From tensors, whose formats and sizes are values, to kernels, whose are types.
 
 namespace vramfit::gpu {
 
@@ -32,26 +33,8 @@ inline void expect_workspace(const Tensor& workspace, std::uint64_t bytes, const
   }
 }
 
-/// Calls `body` with a value of the dtype's type.
-template <typename Body>
-void with_element(DType dtype, const Body& body) {
-  switch (dtype) {
-    case DType::Fp32:
-      return body(float{});
-    case DType::Fp16:
-      return body(__half{});
-    case DType::Bf16:
-      return body(__nv_bfloat16{});
-    case DType::Fp64:
-    case DType::Int32:
-      break;
-  }
-  throw BadInput(std::string("precision: is ") + name(dtype) +
-                 "; CUDA devices run fp32, fp16 and bf16");
-}
-
 /// Whether rows of `width` elements from each of the addresses on are whole, aligned packs. Null
-/// fits: it is not there.
+/// is an absent tensor, and fits.
 template <typename T>
 bool is_packed(std::int64_t width, std::initializer_list<const void*> addresses) {
   constexpr auto kBytes = std::int64_t{16};
@@ -79,7 +62,7 @@ inline int whole_warps(std::int64_t count, int limit = 1024) {
   return static_cast<int>(std::clamp<std::int64_t>(threads, kWarp, limit));
 }
 
-/// A grid over rows of packs with a pack a thread: x counts rows, y pieces of one.
+/// A grid over rows of packs, one pack per thread: x counts rows, y the pieces of a row.
 struct RowPieces {
   dim3 grid;
   int threads;
@@ -92,7 +75,7 @@ struct RowPieces {
   }
 };
 
-/// A block a row, whose threads hold the row in registers: calls `body` with the packs a thread
+/// One block per row, whose threads hold the row in registers: calls `body` with the packs a thread
 /// holds, as a Constant, and the number of threads. The first count that suffices: fewer registers,
 /// more blocks.
 template <typename Body>

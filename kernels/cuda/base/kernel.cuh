@@ -7,8 +7,8 @@
 
 #include "kernels/cuda/base/error.h"
 
-// The few things that C++ has no words for: launching, shared memory sized at launch, named
-// barriers, copies that run on their own.
+// The few things that C++ has no words for: launches, shared memory sized at launch, named
+// barriers, asynchronous copies.
 
 namespace vramfit::gpu {
 

@@ -14,7 +14,7 @@ inline constexpr unsigned kWholeWarp = 0xFFFFFFFFU;
 /// Below every score, but unlike -infinity it can be subtracted from itself.
 inline constexpr float kLowest = -3.402823466e+38F;
 
-/// Over each group of kLanes neighbouring lanes.
+/// Reduces over each group of kLanes neighbouring lanes.
 template <int kLanes = kWarp>
 __device__ float warp_sum(float value) {
 #pragma unroll
@@ -33,8 +33,8 @@ __device__ float warp_max(float value) {
   return value;
 }
 
-/// Over a one-dimensional block of whole warps. `shared`: kMaxWarps floats that no other reduction
-/// of the same kernel uses without a barrier between.
+/// Reduces over a one-dimensional block of whole warps. `shared`: kMaxWarps floats that no other
+/// reduction of the same kernel uses without a barrier between.
 __device__ inline float block_sum(float value, float* shared) {
   const int warps = static_cast<int>(blockDim.x) / kWarp;
   value = warp_sum(value);

@@ -156,20 +156,20 @@ void CudaDevice::Impl::run(const MlpDownBackward& op) {
 
 void CudaDevice::Impl::run(const AttentionForward& op) {
   if (op.form == AttentionForm::Cublas) return attend_by_gemms(op, gemms, stream);
-  if (is_16_bit(op.qkv.dtype())) return attention.run(op);
+  if (is_16_bit(op.qkv.format())) return attention.run(op);
   launch(FlashForwardFp32{op}, stream);
 }
 
 void CudaDevice::Impl::run(const AttentionBackward& op) {
   if (op.form == AttentionForm::Cublas) return attend_by_gemms(op, gemms, stream);
-  if (!is_16_bit(op.qkv.dtype())) return launch(FlashBackwardFp32{op}, stream);
+  if (!is_16_bit(op.qkv.format())) return launch(FlashBackwardFp32{op}, stream);
   if (op.shape.seq == 1) return launch_one_token_backward(op, stream);
   attention.run(op);
 }
 
 void CudaDevice::Impl::run(const HeadLoss& op) {
   const std::int64_t tokens = op.hidden.shape()[0];
-  if (is_16_bit(op.hidden.dtype()) && op.chunk < tokens && op.dweight_sum == nullptr) {
+  if (is_16_bit(op.hidden.format()) && op.chunk < tokens && op.dweight_sum == nullptr) {
     throw std::logic_error("the head's gradient over several chunks is summed in fp32");
   }
   for (std::int64_t first = 0; first < tokens; first += op.chunk) {

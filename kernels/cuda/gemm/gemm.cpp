@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels/cuda/base/error.h"
+#include "kernels/cuda/gemm/gemm_key.h"
 #include "kernels/cuda/gemm/gemm_problem.h"
 #include "kernels/cuda/gemm/gemm_store.h"
 #include "kernels/cuda/gemm/gemm_tuning.h"
@@ -24,13 +25,13 @@ struct Handle {
   cublasLtHandle_t handle = nullptr;
 };
 
-/// Sizes as multiplied.
+/// The sizes of a product's operands, transposes applied.
 std::int64_t rows_of(const GemmMatrix& m) { return m.transposed ? m.columns : m.rows; }
 std::int64_t columns_of(const GemmMatrix& m) { return m.transposed ? m.rows : m.columns; }
 
 void require_sizes(const Gemm& gemm) {
   const bool fit = columns_of(gemm.a) == rows_of(gemm.b) && rows_of(gemm.a) == gemm.to.rows &&
-                   columns_of(gemm.b) == gemm.to.columns && gemm.a.dtype == gemm.b.dtype &&
+                   columns_of(gemm.b) == gemm.to.columns && gemm.a.format == gemm.b.format &&
                    !gemm.to.transposed;
   if (!fit) throw std::logic_error("a GEMM's matrices do not fit each other");
 }
@@ -38,7 +39,7 @@ void require_sizes(const Gemm& gemm) {
 std::string text(const Gemm& gemm) {
   return std::string("GEMM of ") + std::to_string(gemm.to.rows) + " x " +
          std::to_string(gemm.to.columns) + " x " + std::to_string(columns_of(gemm.a)) + ", " +
-         name(gemm.a.dtype) + " to " + name(gemm.to.dtype) + ", batch " +
+         gemm.a.format.name() + " to " + gemm.to.format.name() + ", batch " +
          std::to_string(gemm.batch);
 }
 
@@ -57,8 +58,8 @@ struct GemmRunner::Impl {
 
   bool tunes(const Gemm& gemm) const { return options.tune && sum_of(gemm) != GemmSum::InPlace; }
 
-  /// Adding in place cannot be timed, as every run would add again: its algorithm is the one that
-  /// was fastest without adding, where that was timed.
+  /// A GEMM that adds in place cannot be timed, as every run would add again: it takes the
+  /// algorithm that was fastest without adding, where that was timed.
   const cublasLtMatmulAlgo_t* known(const Gemm& gemm, std::uint64_t workspace_bytes) const {
     Gemm timed = gemm;
     if (sum_of(gemm) == GemmSum::InPlace) timed.plus = nullptr;
@@ -85,8 +86,8 @@ struct GemmRunner::Impl {
     store.add(key, plan.algorithm);
   }
 
-  /// Best first by cuBLASLt's own opinion; where they are to be timed, also those it has for the
-  /// product without its bias, which often do the bias as well and faster.
+  /// Candidates, best first as cuBLASLt ranks them; where they are to be timed, also those it has
+  /// for the product without its bias, which often add the bias as well, and faster.
   std::vector<cublasLtMatmulAlgo_t> candidates(GemmProblem& problem, const Gemm& gemm,
                                                const Tensor& workspace) {
     std::array<cublasLtMatmulHeuristicResult_t, kCandidates> results{};
@@ -118,8 +119,8 @@ GemmMatrix GemmMatrix::of(const Tensor& tensor, std::int64_t rows, std::int64_t 
   if (first + rows * columns > tensor.stored().elements()) {
     throw std::logic_error(tensor.name().text() + ": a GEMM wants more than the tensor holds");
   }
-  auto* data = tensor.as<std::byte>() + storage_bytes(tensor.dtype(), first);
-  return {data, tensor.dtype(), rows, columns, columns};
+  auto* data = tensor.as<std::byte>() + tensor.format().bytes(first);
+  return {data, tensor.format(), rows, columns, columns};
 }
 
 GemmMatrix GemmMatrix::transpose() const {

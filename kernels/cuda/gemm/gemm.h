@@ -15,7 +15,7 @@ namespace vramfit {
 /// `batch_step` from one batch's matrix to the next's. `transposed`: it is used as its transpose.
 struct GemmMatrix {
   void* data;
-  DType dtype;
+  Format format;
   std::int64_t rows;
   std::int64_t columns;
   std::int64_t step;
@@ -34,7 +34,7 @@ struct Gemm {
   GemmMatrix b;
   GemmMatrix to;               ///< may be fp32 where a and b are 16-bit
   const void* plus = nullptr;  ///< laid out as `to`, and may be `to`; null: nothing is added
-  const void* bias = nullptr;  ///< a row of `to`'s width and dtype; null: none
+  const void* bias = nullptr;  ///< a row of `to`'s width and format; null: none
   float scale = 1.0F;
   std::int64_t batch = 1;
 };
@@ -54,7 +54,7 @@ class GemmRunner {
   GemmRunner(const GemmRunner&) = delete;
   GemmRunner& operator=(const GemmRunner&) = delete;
 
-  /// Throws BadInput for dtypes that CUDA devices do not run, CudaError where cuBLASLt has no
+  /// Throws BadInput for formats that CUDA devices do not run, CudaError where cuBLASLt has no
   /// algorithm.
   void run(const Gemm& gemm, const Tensor& workspace);
 

@@ -1,42 +1,18 @@
 #include "kernels/cuda/gemm/gemm_problem.h"
 
 #include <algorithm>
-#include <string>
 
+#include "kernels/cuda/base/element.h"
 #include "kernels/cuda/base/error.h"
-#include "model/errors.h"
+#include "kernels/cuda/gemm/gemm_key.h"
 
 namespace vramfit {
 namespace {
 
-/// More than any kernel asks for.
-constexpr std::uint32_t kBestAlignment = 256;
-
-std::uint32_t alignment(const void* address) {
-  const auto bits = reinterpret_cast<std::uintptr_t>(address) | kBestAlignment;
-  return static_cast<std::uint32_t>(bits & (~bits + 1));
-}
-
-cudaDataType_t cuda_type(DType dtype) {
-  switch (dtype) {
-    case DType::Fp32:
-      return CUDA_R_32F;
-    case DType::Fp16:
-      return CUDA_R_16F;
-    case DType::Bf16:
-      return CUDA_R_16BF;
-    case DType::Fp64:
-    case DType::Int32:
-      break;
-  }
-  throw BadInput(std::string("precision: is ") + name(dtype) +
-                 "; CUDA devices run fp32, fp16 and bf16");
-}
-
-/// As stored: the transpose of what the row-major matrix is.
+/// The column-major matrix that lies in memory: the transpose of the row-major one.
 cublasLtMatrixLayout_t layout_of(const GemmMatrix& matrix, std::int64_t batch) {
   cublasLtMatrixLayout_t layout = nullptr;
-  check(cublasLtMatrixLayoutCreate(&layout, cuda_type(matrix.dtype),
+  check(cublasLtMatrixLayoutCreate(&layout, gpu::library_type(matrix.format),
                                    static_cast<std::uint64_t>(matrix.columns),
                                    static_cast<std::uint64_t>(matrix.rows), matrix.step),
         "cublasLtMatrixLayoutCreate");
@@ -78,42 +54,8 @@ class Preference {
 
 }  // namespace
 
-GemmSum sum_of(const Gemm& gemm) {
-  if (gemm.plus == nullptr) return GemmSum::None;
-  return gemm.plus == gemm.to.data ? GemmSum::InPlace : GemmSum::Other;
-}
-
-GemmKey gemm_key(const Gemm& gemm, bool tf32, std::uint64_t workspace_bytes) {
-  const GemmMatrix& a = gemm.a;
-  const GemmMatrix& b = gemm.b;
-  const GemmMatrix& to = gemm.to;
-  return {a.rows,
-          a.columns,
-          a.step,
-          a.batch_step,
-          a.transposed,
-          static_cast<std::int64_t>(a.dtype),
-          alignment(a.data),
-          b.rows,
-          b.columns,
-          b.step,
-          b.batch_step,
-          b.transposed,
-          alignment(b.data),
-          to.step,
-          to.batch_step,
-          static_cast<std::int64_t>(to.dtype),
-          alignment(to.data),
-          gemm.batch,
-          static_cast<std::int64_t>(sum_of(gemm)),
-          gemm.plus == nullptr ? 0 : alignment(gemm.plus),
-          gemm.bias == nullptr ? 0 : alignment(gemm.bias),
-          tf32,
-          static_cast<std::int64_t>(workspace_bytes)};
-}
-
 GemmProblem::GemmProblem(const Gemm& gemm, bool tf32) {
-  const bool fast = tf32 && gemm.a.dtype == DType::Fp32;
+  const bool fast = tf32 && gemm.a.format == DType::Fp32;
   a_ = layout_of(gemm.a, gemm.batch);
   b_ = layout_of(gemm.b, gemm.batch);
   to_ = layout_of(gemm.to, gemm.batch);
@@ -124,7 +66,7 @@ GemmProblem::GemmProblem(const Gemm& gemm, bool tf32) {
   set(operation_, CUBLASLT_MATMUL_DESC_TRANSB, gemm.a.transposed ? CUBLAS_OP_T : CUBLAS_OP_N);
   if (gemm.bias == nullptr) return;
   set(operation_, CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
-  set(operation_, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, cuda_type(gemm.to.dtype));
+  set(operation_, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, gpu::library_type(gemm.to.format));
   set_bias(gemm.bias);
 }
 

@@ -1,21 +1,10 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 
 #include "kernels/cuda/gemm/gemm.h"
 
 namespace vramfit {
-
-/// All that an algorithm's choice depends on: sizes, steps, dtypes, alignments, epilogue,
-/// workspace.
-using GemmKey = std::array<std::int64_t, 23>;
-
-/// How a product's `plus` relates to what it writes.
-enum class GemmSum : std::uint8_t { None, Other, InPlace };
-GemmSum sum_of(const Gemm& gemm);
-
-GemmKey gemm_key(const Gemm& gemm, bool tf32, std::uint64_t workspace_bytes);
 
 /// A GEMM as cuBLASLt describes it: by column-major matrices. A row-major matrix is its transpose's
 /// column-major one, so toᵀ = bᵀ aᵀ is what is computed.

@@ -5,10 +5,26 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "kernels/cuda/base/error.h"
 
 namespace vramfit {
+
+using Json = nlohmann::json;
+
+static void to_json(Json& json, const Format& format) { json = format.name(); }
+static void from_json(const Json& json, Format& format) {
+  format = Format::named(json.get<std::string>()).value();
+}
+NLOHMANN_JSON_SERIALIZE_ENUM(GemmSum, {{GemmSum::None, "none"},
+                                       {GemmSum::Other, "other"},
+                                       {GemmSum::InPlace, "in_place"}})
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(GemmOperand, rows, columns, step, batch_step, transposed, format,
+                                   alignment)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(GemmKey, a, b, to, batch, sum, plus_alignment, bias_alignment,
+                                   tf32, workspace_bytes)
+
 namespace {
 
 /// Algorithms are opaque words that mean something to one cuBLAS on one kind of GPU.
@@ -17,20 +33,7 @@ std::string header() {
   check(cudaGetDevice(&device), "cudaGetDevice");
   cudaDeviceProp properties{};
   check(cudaGetDeviceProperties(&properties, device), "cudaGetDeviceProperties");
-  return "vramfit gemm algorithms 2, cuBLAS " + cublas_version() + ", " + properties.name;
-}
-
-template <typename Values>
-bool read(std::istream& from, Values& values) {
-  for (auto& value : values) {
-    if (!(from >> value)) return false;
-  }
-  return true;
-}
-
-template <typename Values>
-void write(std::ostream& to, const Values& values) {
-  for (const auto& value : values) to << value << ' ';
+  return "vramfit gemm algorithms 3, cuBLAS " + cublas_version() + ", " + properties.name;
 }
 
 }  // namespace
@@ -40,23 +43,28 @@ GemmStore::GemmStore(std::string file) : file_(std::move(file)) {
   std::ifstream stream(file_);
   std::string line;
   if (!std::getline(stream, line) || line != header()) return;
-  GemmKey key;
-  cublasLtMatmulAlgo_t algorithm{};
-  while (read(stream, key) && read(stream, algorithm.data)) algorithms_[key] = algorithm;
+  try {
+    while (std::getline(stream, line)) {
+      const Json choice = Json::parse(line);
+      cublasLtMatmulAlgo_t algorithm{};
+      choice.at("algorithm").get_to(algorithm.data);
+      algorithms_[choice.at("gemm").get<GemmKey>()] = algorithm;
+    }
+  } catch (const std::exception&) {
+    // What was read so far holds; the rest is timed again.
+  }
 }
 
 GemmStore::~GemmStore() {
   if (!changed_ || file_.empty()) return;
-  // Renamed when whole, so that no other process reads half of it.
+  // The file is renamed once it is whole, so that no other process reads half of it.
   const std::string whole = file_ + "." + std::to_string(getpid());
   std::error_code error;
   try {
     std::ofstream stream(whole);
     stream << header() << '\n';
     for (const auto& [key, algorithm] : algorithms_) {
-      write(stream, key);
-      write(stream, algorithm.data);
-      stream << '\n';
+      stream << Json{{"gemm", key}, {"algorithm", algorithm.data}} << '\n';
     }
     stream.close();
     if (stream) std::filesystem::rename(whole, file_, error);

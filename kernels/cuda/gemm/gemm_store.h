@@ -3,7 +3,7 @@
 #include <map>
 #include <string>
 
-#include "kernels/cuda/gemm/gemm_problem.h"
+#include "kernels/cuda/gemm/gemm_key.h"
 
 namespace vramfit {
 

@@ -39,12 +39,12 @@ class Timer {
   cudaEvent_t end_ = nullptr;
 };
 
-/// Long enough for the events' resolution, short enough to be forgotten.
+/// A timing's length: long beside the events' resolution, short beside everything else.
 constexpr float kMilliseconds = 1.0F;
 constexpr int kMostRuns = 20;
 
-/// A GPU's clock moves by more than candidates differ: those within so much of the best are timed
-/// again, in turn, so that what moves it befalls all of them.
+/// A GPU's clock varies by more than candidates differ: those within this factor of the best are
+/// timed again, in turn, so that a change of the clock affects all of them.
 constexpr float kClose = 1.15F;
 constexpr int kRounds = 5;
 

@@ -6,7 +6,7 @@ namespace {
 
 using namespace gpu;
 
-/// A block a sequence, a thread an element of its row of dqkv.
+/// One block per sequence, one thread per element of its row of dqkv.
 template <typename T>
 __global__ void one_token_backward(const T* dout, T* dqkv, int q_width, int kv_width,
                                    int head_dim) {
@@ -29,7 +29,7 @@ __global__ void one_token_backward(const T* dout, T* dqkv, int q_width, int kv_w
 void launch_one_token_backward(const AttentionBackward& op, cudaStream_t stream) {
   const AttentionShape& s = op.shape;
   expect(s.seq == 1, "one_token_backward: sequences are of one token");
-  with_element(op.dout.dtype(), [&](auto element) {
+  with_element(op.dout.format(), [&](auto element) {
     using T = decltype(element);
     start(
         {"one_token_backward", static_cast<unsigned>(s.batch), whole_warps(s.qkv_width()), stream},

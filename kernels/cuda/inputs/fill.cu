@@ -39,7 +39,7 @@ __global__ void fill_tokens(std::int32_t* tokens, std::int64_t count, std::int64
 void launch(const FillNormal& op, cudaStream_t stream) {
   const std::int64_t count = op.tensor.shape().elements();
   const std::int64_t stored = op.tensor.stored().elements();
-  with_element(op.tensor.dtype(), [&](auto element) {
+  with_element(op.tensor.format(), [&](auto element) {
     using T = decltype(element);
     with_pack<T>(is_packed<T>(stored, {op.tensor.data()}), [&](auto size) {
       constexpr int kSize = decltype(size)::value;

@@ -20,7 +20,7 @@ __global__ void last_token(const T* x, std::int64_t seq, int packs, T* out) {
   }
 }
 
-/// Where the largest is; the first of equals.
+/// The index of the largest; the first of equals.
 struct Largest {
   float value = kLowest;
   int index = INT32_MAX;
@@ -61,7 +61,7 @@ __global__ void __launch_bounds__(kThreads)
   if (thread >= kWarp) return;
   own = warps[thread];
   own.meet_lanes();
-  // A row without any number above -infinity has its largest at its start.
+  // In a row of nothing above -infinity the first is the largest.
   if (thread == 0) tokens[blockIdx.x] = own.index == INT32_MAX ? 0 : own.index;
 }
 
@@ -69,7 +69,7 @@ __global__ void __launch_bounds__(kThreads)
 
 void launch(const LastToken& op, cudaStream_t stream) {
   const std::int64_t width = op.out.shape()[1];
-  with_element(op.x.dtype(), [&](auto element) {
+  with_element(op.x.format(), [&](auto element) {
     using T = decltype(element);
     with_pack<T>(is_packed<T>(width, {op.x.data(), op.out.data()}), [&](auto size) {
       constexpr int kSize = decltype(size)::value;
@@ -83,7 +83,7 @@ void launch(const LastToken& op, cudaStream_t stream) {
 void launch(const Argmax& op, cudaStream_t stream) {
   const std::int64_t stored = op.logits.shape()[1];
   expect(op.vocab <= stored, "argmax: there are fewer logits than tokens");
-  with_element(op.logits.dtype(), [&](auto element) {
+  with_element(op.logits.format(), [&](auto element) {
     using T = decltype(element);
     with_pack<T>(is_packed<T>(stored, {op.logits.data()}), [&](auto size) {
       start({"argmax", static_cast<unsigned>(op.logits.shape()[0]), kThreads, stream},

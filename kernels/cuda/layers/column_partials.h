@@ -13,7 +13,7 @@ struct ColumnTarget {
 };
 
 /// Adds up partial sums, always in the same order: those of `first`, (groups, width), and right
-/// behind them those of `second` unless its tensor is null, in one launch.
+/// after them those of `second` unless its tensor is null, in one launch.
 void sum_partials(const float* partials, std::int64_t groups, const ColumnTarget& first,
                   const ColumnTarget& second, cudaStream_t stream);
 

@@ -1,6 +1,7 @@
 #include "kernels/cuda/base/dispatch.cuh"
 #include "kernels/cuda/base/launch.h"
 #include "kernels/cuda/layers/column_partials.h"
+#include "model/ops/workspaces.h"
 
 namespace vramfit {
 namespace {
@@ -45,8 +46,7 @@ __global__ void __launch_bounds__(kWarp* kWarps)
   }
 }
 
-/// Warps for the sums of partials: as many as there can be, so that all loads are on their way at
-/// once.
+/// Warps for the sums of partials: as many as possible, so that all loads are in flight at once.
 constexpr int kPartialWarps = 32;
 
 template <typename T>
@@ -86,7 +86,7 @@ void gpu::sum_partials(const float* partials, std::int64_t groups, const ColumnT
                        const ColumnTarget& second, cudaStream_t stream) {
   const std::int64_t width = first.to->stored().elements();
   const unsigned count = second.to == nullptr ? 1 : 2;
-  with_element(first.to->dtype(), [&](auto element) {
+  with_element(first.to->format(), [&](auto element) {
     using T = decltype(element);
     const Targets<T> targets = {{first.to->as<T>(), count == 2 ? second.to->as<T>() : nullptr},
                                 {first.accumulate, second.accumulate}};
@@ -103,7 +103,7 @@ void launch(const ColumnSum& op, cudaStream_t stream) {
   expect(op.partials.shape() == bias_partials_shape(rows, width),
          "column_sum: partials are not bias_partials_shape");
   auto* partials = op.partials.as<float>();
-  with_element(op.dy.dtype(), [&](auto element) {
+  with_element(op.dy.format(), [&](auto element) {
     using T = decltype(element);
     with_pack<T>(is_packed<T>(width, {op.dy.data()}), [&](auto size) {
       constexpr int kSize = decltype(size)::value;

@@ -2,6 +2,7 @@
 
 #include "kernels/cuda/base/dispatch.cuh"
 #include "kernels/cuda/base/launch.h"
+#include "model/ops/workspaces.h"
 
 namespace vramfit {
 namespace {
@@ -62,7 +63,7 @@ __device__ int exclusive_block_sum(int value, int& total) {
   return before + inclusive - value;
 }
 
-/// Counts to the sums of those before them. One block.
+/// Turns counts into the sums of those before them. One block.
 __global__ void begin_buckets(std::int32_t* counts, std::int64_t vocab) {
   constexpr int kEach = 4;
   int carry = 0;
@@ -84,7 +85,7 @@ __global__ void begin_buckets(std::int32_t* counts, std::int64_t vocab) {
   }
 }
 
-/// Leaves each bucket's begin at its end.
+/// Fills the buckets; each bucket's begin has moved to its end afterwards.
 __global__ void fill_buckets(const std::int32_t* tokens, std::int64_t count, std::int32_t* ends,
                              std::int32_t* order) {
   const std::int64_t n = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
@@ -110,7 +111,7 @@ constexpr int kShortBucket = kWarp;
 constexpr int kWindowWords = 1024;
 constexpr int kWindow = 32 * kWindowWords;
 
-/// Sorts by rank: a position is as far from the start as there are smaller ones.
+/// Sorts by rank: a position's place is the number of smaller ones.
 __device__ void sort_short_bucket(const std::int32_t* bucket, int count, std::int32_t* sorted) {
   if (threadIdx.x < kWarp) {
     const int lane = static_cast<int>(threadIdx.x);
@@ -150,7 +151,7 @@ struct TableGradient {
   bool accumulate;
 };
 
-/// A block a row of the table, padding rows included.
+/// One block per row of the table, padding rows included.
 template <typename T, int N>
 __global__ void sum_buckets(const TableGradient<T> g) {
   __shared__ std::uint32_t shared[kWindowWords];
@@ -185,7 +186,7 @@ __global__ void sum_buckets(const TableGradient<T> g) {
   }
 }
 
-/// A block a position, those behind the sequence's end included.
+/// One block per position, those past the sequence's end included.
 template <typename T, int N>
 __global__ void sum_positions(const T* dx, std::int64_t batch, std::int64_t seq, int packs,
                               T* dpositions, bool accumulate) {
@@ -220,7 +221,7 @@ void launch(const EmbeddingForward& op, cudaStream_t stream) {
   const std::int64_t count = op.tokens.shape().elements();
   const std::int64_t width = op.table.shape()[1];
   const void* positions = op.positions == nullptr ? nullptr : op.positions->data();
-  with_element(op.x.dtype(), [&](auto element) {
+  with_element(op.x.format(), [&](auto element) {
     using T = decltype(element);
     with_pack<T>(is_packed<T>(width, {op.table.data(), positions, op.x.data()}), [&](auto size) {
       constexpr int kSize = decltype(size)::value;
@@ -245,7 +246,7 @@ void launch(const EmbeddingBackward& op, cudaStream_t stream) {
   sort_by_token(op, ends, order, vocab, stream);
 
   void* dpositions = op.dpositions == nullptr ? nullptr : op.dpositions->data();
-  with_element(op.dx.dtype(), [&](auto element) {
+  with_element(op.dx.format(), [&](auto element) {
     using T = decltype(element);
     with_pack<T>(is_packed<T>(width, {op.dx.data(), op.dtable.data(), dpositions}), [&](auto size) {
       constexpr int kSize = decltype(size)::value;

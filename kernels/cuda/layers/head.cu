@@ -21,7 +21,7 @@ struct Chunk {
   int stored;
 };
 
-/// Sum of exp(x − largest) so far, in one pass: what is there shrinks as the largest grows.
+/// Running sum of exp(x − largest), in one pass: the sum so far is rescaled as the largest grows.
 struct RunningSum {
   float largest = kLowest;
   float sum = 0;
@@ -42,8 +42,8 @@ struct RunningSum {
   }
 };
 
-/// A block a token. Its logits are read twice, the second time from L2: a chunk's rows in flight
-/// are fewer bytes than that.
+/// One block per token. Its logits are read twice, the second time from L2: a chunk's rows in
+/// flight are fewer bytes than that.
 template <typename T, int N>
 __global__ void __launch_bounds__(kThreads) cross_entropy(const Chunk<T> chunk) {
   __shared__ float shared[2][kMaxWarps];
@@ -55,7 +55,7 @@ __global__ void __launch_bounds__(kThreads) cross_entropy(const Chunk<T> chunk) 
   const float target_logit = to_float(logits[target]);
 
   RunningSum own;
-  const int whole = chunk.vocab / N * N;  // the pack behind it has padding in it
+  const int whole = chunk.vocab / N * N;  // the next pack has padding in it
 #pragma unroll 4
   for (int first = thread * N; first < whole; first += threads * N) {
     own.add(load_floats<T, N>(logits + first));
@@ -117,7 +117,7 @@ void launch(const HeadLossChunk& chunk, cudaStream_t stream) {
   expect_workspace(op.gemm_workspace, sizeof(float) * static_cast<std::uint64_t>(chunk.count),
                    "head_loss");
   auto* row_losses = op.gemm_workspace.as<float>();
-  with_element(op.logits.dtype(), [&](auto element) {
+  with_element(op.logits.format(), [&](auto element) {
     using T = decltype(element);
     with_pack<T>(is_packed<T>(stored, {op.logits.data()}), [&](auto size) {
       constexpr int kSize = decltype(size)::value;
@@ -139,7 +139,7 @@ void launch(const HeadLossChunk& chunk, cudaStream_t stream) {
 void launch(const HeadGradientRounding& rounding, cudaStream_t stream) {
   const HeadLoss& op = rounding.op;
   const std::int64_t count = op.dweight.stored().elements();
-  with_element(op.dweight.dtype(), [&](auto element) {
+  with_element(op.dweight.format(), [&](auto element) {
     using T = decltype(element);
     const bool packed = is_packed<T>(count, {op.dweight.data(), op.dweight_sum->data()});
     with_pack<T>(packed, [&](auto size) {

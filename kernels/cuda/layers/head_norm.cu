@@ -143,7 +143,7 @@ __global__ void __launch_bounds__(kWarps* kWarp) head_norm_backward(const Backwa
 
 void launch(const HeadNormForward& op, cudaStream_t stream) {
   const Heads heads = heads_of(op.shape);
-  with_element(op.qkv.dtype(), [&](auto element) {
+  with_element(op.qkv.format(), [&](auto element) {
     using T = decltype(element);
     const Forward<T> forward = {heads,
                                 op.qkv.as<T>(),
@@ -163,7 +163,7 @@ void launch(const HeadNormBackward& op, cudaStream_t stream) {
   expect(op.partials.shape() == head_norm_partials_shape(heads.tokens, heads.dim),
          "head_norm_backward: partials are not head_norm_partials_shape");
   const std::int64_t groups = column_sum_groups(heads.tokens);
-  with_element(op.x.dtype(), [&](auto element) {
+  with_element(op.x.format(), [&](auto element) {
     using T = decltype(element);
     const Backward<T> backward = {heads,
                                   op.x.as<T>(),

@@ -30,7 +30,7 @@ __device__ Curve gelu(float x) {
   return {x * s, s + x * s * (1.0F - s) * inner_slope};
 }
 
-/// A thread takes a pack of a row of act: x counts rows, y pieces of one.
+/// One thread per pack of a row of act: x counts rows, y the pieces of a row.
 template <int N>
 __device__ int own_pack() {
   return static_cast<int>(blockIdx.y * blockDim.x + threadIdx.x);
@@ -93,7 +93,7 @@ void with_rows(const Tensor& pre, const Tensor& act, ActivationKind kind, const 
   const std::int64_t width = act.shape()[1];
   expect(pre.shape()[1] == (kind == ActivationKind::SwiGlu ? 2 : 1) * width,
          "mlp: SwiGLU has a gate for each column, GELU has none");
-  with_element(act.dtype(), [&](auto element) {
+  with_element(act.format(), [&](auto element) {
     using T = decltype(element);
     with_pack<T>(is_packed<T>(width, {pre.data(), act.data()}), [&](auto size) {
       const std::int64_t packs = width / decltype(size)::value;

@@ -1,6 +1,7 @@
 #include "kernels/cuda/base/dispatch.cuh"
 #include "kernels/cuda/base/launch.h"
 #include "kernels/cuda/layers/column_partials.h"
+#include "model/ops/workspaces.h"
 
 namespace vramfit {
 namespace {
@@ -8,7 +9,7 @@ namespace {
 using namespace gpu;
 
 // A block takes one group of rows, of which there are at most kColumnSumGroups. It is made of
-// teams of whole warps (threadIdx.y), each of which goes through every so-many-th row; a thread
+// teams of whole warps (threadIdx.y), which take the group's rows in turn; a thread
 // keeps the same columns in every row, so that column sums stay in its registers.
 
 /// Two blocks of this size, with 64 registers a thread, fill a multiprocessor, and so the groups
@@ -32,8 +33,8 @@ struct Rows {
   bool accumulate_dx;
 };
 
-/// Rows on their way from memory: a thread fetches for itself alone what it will read of the rows
-/// ahead, so that none of it takes registers or needs a barrier.
+/// Prefetched rows: a thread copies to shared memory only what it will read itself of the next
+/// rows, which takes no registers and needs no barrier.
 template <typename T, int N, int kPacks>
 class Fetched {
  public:
@@ -295,7 +296,7 @@ void launch_rows(const NormBackward& op, cudaStream_t stream) {
     const int teams = std::min(kMostTeams, kBlockThreads / team);
     const auto kernel =
         layer_norm ? norm_backward<T, N, kPacks, true> : norm_backward<T, N, kPacks, false>;
-    // Once rows are done with, the same memory holds a row of sums in fp32: with three tensors and
+    // Once all rows are read, the same memory holds a row of sums in fp32: with three tensors and
     // two stages or more of each team's row it is larger than that in any dtype.
     const std::size_t shared =
         Fetched<T, N, kPacks>::kBytesPerThread * static_cast<std::size_t>(team * teams);
@@ -316,7 +317,7 @@ void launch(const NormBackward& op, cudaStream_t stream) {
          "norm_backward: LayerNorm, and it alone, has bias and mean");
   expect(op.partials.shape() == norm_partials_shape(op.kind, count, width),
          "norm_backward: partials are not norm_partials_shape");
-  with_element(op.x.dtype(), [&](auto element) {
+  with_element(op.x.format(), [&](auto element) {
     using T = decltype(element);
     const bool packed = is_packed<T>(width, {op.x.data(), op.weight.data(),
                                              data_or_null<T>(op.bias), op.dy.data(), op.dx.data()});

@@ -18,7 +18,7 @@ struct Rows {
   float eps;
 };
 
-/// A block a row, which is read once and held in registers.
+/// One block per row, which is read once and held in registers.
 template <typename T, int N, int kPacks, bool kLayerNorm>
 __global__ void __launch_bounds__(kRowThreads<kPacks>) norm_forward(const Rows<T> rows) {
   __shared__ float shared[2][kMaxWarps];
@@ -87,7 +87,7 @@ void launch(const NormForward& op, cudaStream_t stream) {
   const std::int64_t width = op.x.shape()[1];
   const bool layer_norm = op.kind == NormKind::LayerNorm;
   expect((op.bias != nullptr) == layer_norm, "norm_forward: LayerNorm, and it alone, has a bias");
-  with_element(op.x.dtype(), [&](auto element) {
+  with_element(op.x.format(), [&](auto element) {
     using T = decltype(element);
     const T* bias = data_or_null<T>(op.bias);
     const bool packed = is_packed<T>(width, {op.x.data(), op.weight.data(), bias, op.y.data()});

@@ -85,7 +85,7 @@ void launch(const RotaryEmbedding& op, cudaStream_t stream) {
   Frequencies frequencies{};
   std::copy_n(op.frequencies.inverse.begin(), pairs, frequencies.inverse);
   const int block_tokens = static_cast<int>(kAngles / pairs);
-  with_element(op.qkv.dtype(), [&](auto element) {
+  with_element(op.qkv.format(), [&](auto element) {
     using T = decltype(element);
     const Rotation<T> rotation = {op.qkv.as<T>(),
                                   tokens,

@@ -13,9 +13,9 @@ class CudaPassThrough final : public Allocator {
   /// Waits for the device.
   void free(const Block& block) noexcept override;
 
-  /// The most bytes that were out at once.
+  /// The most bytes that were allocated at once.
   std::uint64_t reserved() const override { return reserved_; }
-  /// Blocks that are out.
+  /// Blocks that were not freed yet.
   std::uint64_t live() const { return live_; }
 
  private:

@@ -3,6 +3,7 @@
 #include "kernels/cuda/base/approximate.cuh"
 #include "kernels/cuda/base/dispatch.cuh"
 #include "kernels/cuda/optimizer/optimizer.h"
+#include "model/ops/workspaces.h"
 
 namespace vramfit {
 namespace {
@@ -63,7 +64,7 @@ __device__ Chunk own_chunk(const Entry* table, int entries) {
 }
 
 /// Calls `body` with (where, how many as a Constant) for all of the block's elements: by packs, and
-/// one by one behind the last whole pack.
+/// one by one after the last whole pack.
 template <int kSize, typename Body>
 __device__ void for_each_pack(const Chunk& chunk, const Body& body) {
   for (std::int64_t i = chunk.begin + std::int64_t{threadIdx.x} * kSize; i < chunk.end;
@@ -99,7 +100,7 @@ struct Element {
   }
 };
 
-/// What memory has of N elements; where a state is not there yet, what it starts as.
+/// N elements as loaded from memory; a state that does not exist yet has its initial value.
 template <typename Keeps, int N>
 struct Elements {
   using T = typename Keeps::T;
@@ -171,7 +172,7 @@ __global__ void __launch_bounds__(kThreads) take_step(const Entry* table, int en
   });
 }
 
-/// Leaves the flag alone where all is finite; whoever finds something else writes the same.
+/// Sets the flag where a gradient is not finite; every thread that finds one writes the same value.
 template <typename T>
 __global__ void __launch_bounds__(kThreads)
     find_overflow(const Entry* table, int entries, float* scaler) {
@@ -214,7 +215,7 @@ void with_kept(const OptimizerKind& kind, const Body& body) {
 
 void* data_or_null(const Tensor* tensor) { return tensor == nullptr ? nullptr : tensor->data(); }
 
-Entry entry_of(const OptimizerKind& kind, const ParameterUpdate& update, DType dtype,
+Entry entry_of(const OptimizerKind& kind, const ParameterUpdate& update, Format format,
                std::int64_t first_chunk) {
   Entry entry{};
   entry.parameter = update.parameter->data();
@@ -225,8 +226,8 @@ Entry entry_of(const OptimizerKind& kind, const ParameterUpdate& update, DType d
   entry.elements = update.parameter->stored().elements();
   entry.first_chunk = first_chunk;
   entry.decays = update.decays ? 1 : 0;
-  expect(update.parameter->dtype() == dtype && update.gradient->dtype() == dtype,
-         "optimizer: parameters and gradients are of one dtype");
+  expect(update.parameter->format() == format && update.gradient->format() == format,
+         "optimizer: parameters and gradients are of one format");
   expect(update.gradient->stored().elements() == entry.elements,
          "optimizer: a gradient has another size than its parameter");
   expect((entry.master != nullptr) == kind.master &&
@@ -265,16 +266,16 @@ void launch_step(const OptimizerStep& op, std::int64_t chunks, cudaStream_t stre
 void OptimizerLauncher::launch(const OptimizerStep& op, cudaStream_t stream) {
   if (op.updates.empty()) return;
   expect_workspace(op.workspace, optimizer_workspace_bytes(op.updates.size()), "optimizer");
-  const DType dtype = op.updates.front().parameter->dtype();
+  const Format format = op.updates.front().parameter->format();
   std::int64_t chunks = 0;
   std::vector<Entry> entries;
   entries.reserve(op.updates.size());
   for (const ParameterUpdate& update : op.updates) {
-    entries.push_back(entry_of(op.kind, update, dtype, chunks));
+    entries.push_back(entry_of(op.kind, update, format, chunks));
     chunks += ceil_divide(entries.back().elements, kChunk);
   }
   upload(op, entries, stream);
-  with_element(dtype, [&](auto element) { launch_step<decltype(element)>(op, chunks, stream); });
+  with_element(format, [&](auto element) { launch_step<decltype(element)>(op, chunks, stream); });
 }
 
 }  // namespace vramfit

@@ -9,7 +9,7 @@ from vramfit_plots.files import read_jsonl
 from vramfit_plots.reference import environment_words
 from vramfit_plots.units import MIB, times
 
-# Keys of a reading by the name that `fit --json` has for the same.
+# A reading's keys, by the names that `fit --json` has for the same.
 LEVELS = {
     "after": "alloc",
     "peak": "peak",
@@ -64,6 +64,11 @@ class Case:
         if self.training or self.batch is None or self.source in _NEVER_PADDED:
             return False
         return 1 - (1 - 1 / _TOKENS) ** (self.batch * self.seq) > 0.5
+
+    @property
+    def plain(self) -> bool:
+        """Without what the article's calculator has no argument for."""
+        return not {"lora", "ckpt", "amp"} & self.setting.keys()
 
     @property
     def micro_batches(self) -> int:
@@ -132,7 +137,7 @@ def why_not_modelled(case: Mapping[str, Any]) -> str | None:
 
 
 def _completed(line: Mapping[str, Any]) -> bool:
-    """A case with an architecture of its own, and one that ran to its end."""
+    """Whether the case states an architecture and ran to its end."""
     case = line.get("case")
     return isinstance(case, dict) and "arch" in case and "params" in line["result"]
 

@@ -35,7 +35,7 @@ class Accuracy:
     cards: Mapping[str, Card]  # to judge verdicts on
 
     def errors(self, kind: str, source: str | None = None) -> pd.Series:
-        """Of every figure of the kind; of one file's, where it is named."""
+        """Every error of the kind; where `source` is given, those of that file."""
         chosen = self.figures["kind"] == kind
         if source is not None:
             chosen &= self.figures["source"] == source
@@ -63,8 +63,8 @@ def _figures(case: Case, prediction: Prediction) -> Iterator[dict[str, Any]]:
         }
     for stage, measured in case.stages.items():
         for level, value in measured.items():
-            # Generation is over when its one reading is taken: what was allocated is gone. While
-            # loading, the peak is that of filling in random weights.
+            # A generation is read once, when it is over and its memory freed. The peak while
+            # loading is that of drawing random weights.
             if (stage, level) in {(GENERATED, "after"), (LOADED, "peak")}:
                 continue
             yield {

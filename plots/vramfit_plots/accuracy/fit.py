@@ -1,4 +1,4 @@
-"""Asks `build/fit --runtime pytorch` about a case."""
+"""Asks `build/fit` about a case: what PyTorch takes, and what the article says it takes."""
 
 import json
 import subprocess
@@ -12,15 +12,9 @@ from typing import Any
 from vramfit_plots.accuracy.cases import GENERATED, LOADED, PEAKS, Case
 from vramfit_plots.errors import BadInputError
 from vramfit_plots.files import parse_json
+from vramfit_plots.reference import FIT_OPTIMIZERS
 
 GPU = "h200"  # what the reference was measured on
-_OPTIMIZERS = {
-    "adamw": "adamw",
-    "adamw_fused": "adamw-fused",
-    "adamw_loop": "adamw-loop",
-    "sgd": "sgd",
-    "sgdm": "sgd-momentum",
-}
 _PER_MICRO_BATCH = ("forward", "backward")
 _NO_OR_YES = (0, 1)  # exit codes of an answer
 
@@ -35,15 +29,16 @@ class Prediction:
     overhead: int  # of it, what is not the allocator's
     parameters: int
     max_batch: int | None  # where it was searched for
+    article: int | None  # the article's total, where its calculator can be asked
 
 
 def flags(case: Case) -> list[str]:
-    """How data/reference/README.md says that a case is spelled; without the model and the card."""
+    """The case as data/reference/README.md says it is asked, without model and card."""
     setting = case.setting
     result = ["--runtime", "pytorch", "--precision", setting["dtype"], "--seq", str(case.seq)]
     result += ["--max-batch"] if case.batch is None else ["--batch", str(case.batch)]
     if case.training:
-        result += ["--train", "--optimizer", _OPTIMIZERS[setting["opt"]]]
+        result += ["--train", "--optimizer", FIT_OPTIMIZERS[setting["opt"]]]
         result += ["--accumulate", str(case.micro_batches)] if case.micro_batches > 1 else []
     else:
         result += ["--generate", str(case.new_tokens)]
@@ -59,6 +54,17 @@ def flags(case: Case) -> list[str]:
     return result
 
 
+def article_flags(case: Case) -> list[str]:
+    """The same for the article's calculator, which knows Adam and SGD."""
+    setting = case.setting
+    result = ["--runtime", "article", "--precision", setting["dtype"]]
+    result += ["--seq", str(case.seq), "--batch", str(case.batch)]
+    if case.training:
+        optimizer = "sgd" if setting["opt"].startswith("sgd") else "adam"
+        result += ["--train", "--optimizer", optimizer]
+    return result
+
+
 @contextmanager
 def _config(case: Case) -> Iterator[Path]:
     """The case's architecture in a folder that is named after its model."""
@@ -69,9 +75,9 @@ def _config(case: Case) -> Iterator[Path]:
         yield path
 
 
-def _answer(program: Path, case: Case, extra: list[str]) -> dict[str, Any]:
+def _answer(program: Path, case: Case, typed: list[str]) -> dict[str, Any]:
     with _config(case) as config:
-        command = [program, "--json", "--gpu", GPU, "--config", config, *flags(case), *extra]
+        command = [program, "--json", "--gpu", GPU, "--config", config, *typed]
         try:
             run = subprocess.run(command, capture_output=True, text=True, check=False)
         except OSError as error:
@@ -124,10 +130,12 @@ def _stages(answer: Mapping[str, Any], case: Case) -> dict[str, dict[str, int]]:
 
 def predict(program: Path, case: Case) -> Prediction:
     """Throws BadInputError where `fit` cannot answer."""
-    answer = _answer(program, case, [])
+    answer = _answer(program, case, flags(case))
     if case.allocator_cap is not None:
         room = case.allocator_cap + answer["overhead"]
-        answer = _answer(program, case, ["--vram", str(room)])
+        answer = _answer(program, case, [*flags(case), "--vram", str(room)])
+    asked = case.plain and case.batch is not None
+    article = _answer(program, case, article_flags(case))["total"] if asked else None
     stages = _stages(answer, case)
     return Prediction(
         stages=stages,
@@ -136,4 +144,5 @@ def predict(program: Path, case: Case) -> Prediction:
         overhead=answer["overhead"],
         parameters=answer["model"]["parameters"],
         max_batch=answer.get("max_batch"),
+        article=article,
     )

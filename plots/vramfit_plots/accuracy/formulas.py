@@ -4,8 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from vramfit_plots.accuracy.cases import Case
-from vramfit_plots.article_formulas import Question, its_optimizer, will_it_fit
-from vramfit_plots.models import shape
+from vramfit_plots.accuracy.fit import Prediction
 from vramfit_plots.units import times
 
 _WEIGHT = {"fp32": 4, "fp16": 2, "bf16": 2}
@@ -18,7 +17,7 @@ class Formula:
     form: str
     source: str
     speaks_of: Callable[[Case], bool]
-    total: Callable[[Case], float]
+    total: Callable[[Case, Prediction], float]
 
 
 def _full_training(case: Case) -> bool:
@@ -29,45 +28,27 @@ def _adam(case: Case) -> bool:
     return _full_training(case) and case.setting["opt"].startswith("adamw")
 
 
-def _plain(case: Case) -> bool:
-    """Without what the article's calculator has no argument for."""
-    return not {"lora", "ckpt", "amp"} & case.setting.keys()
-
-
 def _keeps_activations(case: Case) -> bool:
     return _adam(case) and "ckpt" not in case.setting
 
 
-def _article(case: Case) -> float:
-    hidden, layers = shape(case.setting["arch"])
-    question = Question(
-        case.parameters,
-        precision=case.setting["dtype"],
-        training=case.training,
-        optimizer=its_optimizer(case.setting.get("opt", "")),
-        batch=case.batch or 0,
-        seq=case.seq,
-        hidden=hidden,
-        layers=layers,
-    )
-    return will_it_fit(question).total
-
-
-def _deepspeed(case: Case) -> float:
+def _deepspeed(case: Case, _: Prediction) -> float:
     return 18 * case.parameters
 
 
-def _accelerate(case: Case) -> float:
+def _accelerate(case: Case, _: Prediction) -> float:
     return (4 if case.training else 1) * case.parameters * _WEIGHT[case.setting["dtype"]]
 
 
-def _korthikanti(case: Case) -> float:
+def _korthikanti(case: Case, prediction: Prediction) -> float:
     """With the states of mixed precision, which is what the paper trains in."""
-    arch = case.setting["arch"]
-    hidden, layers = shape(arch)
+    arch = case.setting["arch"]  # GPT-2 has names of its own
+    hidden = arch.get("hidden_size") or arch["n_embd"]
+    layers = arch.get("num_hidden_layers") or arch["n_layer"]
     heads = arch.get("num_attention_heads") or arch["n_head"]
     tokens = case.seq * (case.batch or 0)
-    return _deepspeed(case) + layers * tokens * hidden * (34 + 5 * heads * case.seq / hidden)
+    activations = layers * tokens * hidden * (34 + 5 * heads * case.seq / hidden)
+    return _deepspeed(case, prediction) + activations
 
 
 FORMULAS = (
@@ -76,8 +57,8 @@ FORMULAS = (
         "the article",
         "will_it_fit",
         "“GPU Memory Benchmarks: Will This Model Fit?”, its calculator with the true shape",
-        _plain,
-        _article,
+        lambda case: case.plain,
+        lambda _, prediction: prediction.article,
     ),
     Formula(
         "deepspeed",

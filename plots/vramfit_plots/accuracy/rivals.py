@@ -62,7 +62,7 @@ def rivals(comparison: Accuracy) -> list[Rival]:
     found = []
     for formula in FORMULAS:
         spoken_of = {
-            i: formula.total(comparison.cases[i])
+            i: formula.total(comparison.cases[i], comparison.predictions[i])
             for i in with_peak(comparison)
             if formula.speaks_of(comparison.cases[i])
         }

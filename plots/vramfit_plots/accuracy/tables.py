@@ -26,13 +26,13 @@ def _error(value: float) -> str:
 
 
 def _spread(errors: pd.Series) -> list[str]:
-    """The median of what it is off by, the worst, and the lowest."""
+    """The median absolute error, the worst, and the lowest."""
     worst = errors.loc[errors.abs().idxmax()]
     return [percent(errors.abs().median(), 2, signed=False), _error(worst), _error(errors.min())]
 
 
 def _verdict(kind: str, errors: pd.Series) -> list[str]:
-    """What is asked of this kind, and how it is met."""
+    """The bound on this kind of figure, and whether it is met."""
     bounds = [bound for bound in BOUNDS if bound.figure == kind]
     missed = [bound.words for bound in bounds if not bound.kept(errors)]
     asked = "; ".join(bound.text for bound in bounds)

@@ -1,8 +1,8 @@
-"""What several items ask."""
+"""What several items share."""
 
 from vramfit_plots.errors import AbsentError
 from vramfit_plots.inputs import Inputs
-from vramfit_plots.row_name import RowName, parse
+from vramfit_plots.row_name import RowName
 from vramfit_plots.sources import TORCH_MEASURED
 
 _SAME = 0.01  # figures closer than this, relative to the larger, agree
@@ -22,7 +22,7 @@ def table_2_row(inputs: Inputs) -> str:
 
 
 def table_2_case(inputs: Inputs) -> RowName:
-    return parse(table_2_row(inputs))
+    return inputs.run.parse(table_2_row(inputs))
 
 
 def pytorch(inputs: Inputs, optimizer: str, counter: str) -> float:

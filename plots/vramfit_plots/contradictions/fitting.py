@@ -2,10 +2,9 @@
 
 from itertools import pairwise
 
-from vramfit_plots.article_formulas import Question, find_max_batch_size
-from vramfit_plots.contradictions.common import differ, pytorch, seven_b, table_2_case
+from vramfit_plots import article_code
+from vramfit_plots.contradictions.common import differ, pytorch, table_2_case
 from vramfit_plots.inputs import Inputs
-from vramfit_plots.row_name import parse
 from vramfit_plots.tables import multi_gpu
 from vramfit_plots.units import GB, MIB, OOM, gb, gigabytes, mib, number
 
@@ -13,7 +12,8 @@ from vramfit_plots.units import GB, MIB, OOM, gb, gigabytes, mib, number
 def adam_does_fit(inputs: Inputs) -> str | None:
     claim = inputs.article.claim("adam_7b_does_not_fit")
     row = claim["row"]
-    card = inputs.cards[row.rpartition("/gpu:")[2]]
+    case = inputs.run.parse(row)
+    card = inputs.cards[case.axes["gpu"]]
     largest = {
         optimizer: inputs.need(row.replace("/adamw/", f"/{optimizer}/"), "pred_max_batch")
         for optimizer in ("adamw", "adamw-same")
@@ -21,7 +21,7 @@ def adam_does_fit(inputs: Inputs) -> str | None:
     fitting = [f"{name} at batch {number(n)}" for name, n in largest.items() if n > 0]
     if not fitting:
         return None
-    batch, seq = table_2_case(inputs).number("batch"), parse(row).number("seq")
+    batch, seq = table_2_case(inputs).number("batch"), case.number("seq")
     taken = pytorch(inputs, "adamw_fused", "device_used")
     measured = (
         f" PyTorch's fused AdamW takes {gigabytes(taken)} at batch {batch}."
@@ -40,10 +40,7 @@ def lora_column(inputs: Inputs) -> str | None:
     article = inputs.article.oom_cliff
     column = article["columns"][-1]
     printed = {row["vram_gb"]: row["cells"][-1]["max_batch"] for row in article["rows"]}
-    coded = [
-        find_max_batch_size(Question(seven_b(inputs), "int8", seq=article["seq"]), vram)
-        for vram in printed
-    ]
+    coded = [article_code.largest_batch(inputs, "int8", article["seq"], vram) for vram in printed]
     numbers = {vram: n for vram, n in printed.items() if isinstance(n, int)}
     if any(coded) or not numbers:
         return None

@@ -2,25 +2,22 @@
 
 import pandas as pd
 
-from vramfit_plots.article_formulas import Question, its_optimizer, total_of_row, will_it_fit
+from vramfit_plots.accuracy.comparison import Accuracy
 from vramfit_plots.errors import AbsentError
 from vramfit_plots.inputs import Inputs
-from vramfit_plots.row_name import parse
-from vramfit_plots.sources import TORCH_MEASURED
+from vramfit_plots.row_name import family
 from vramfit_plots.units import percent
 
 
-def _formula_for_reference(case: pd.Series) -> float:
-    question = Question(
-        case["params"],
-        precision=case["dtype"],
-        optimizer=its_optimizer(case["opt"]),
-        batch=case["b"],
-        seq=case["s"],
-        hidden=case["hidden"],
-        layers=case["layers"],
+def _errors_in_pytorch(accuracy: Accuracy) -> pd.Series:
+    """Of the training cases that data/reference began with."""
+    return pd.Series(
+        [
+            abs(prediction.article / case.peak["peak"] - 1)
+            for case, prediction in zip(accuracy.cases, accuracy.predictions, strict=True)
+            if case.training and case.source == "pytorch_single_gpu" and prediction.article
+        ]
     )
-    return will_it_fit(question).total
 
 
 def _off(errors: pd.Series, what: str) -> str:
@@ -34,9 +31,9 @@ def _off(errors: pd.Series, what: str) -> str:
 def formula_against_runs(inputs: Inputs) -> str | None:
     tolerance = inputs.article.claim("rules_of_thumb")["value"] / 100
     totals = {
-        name: total_of_row(name, inputs.models)
+        name: inputs.value(name, "article_formula")
         for name in inputs.run.rows.index
-        if parse(name).family == "Training" and not inputs.value(name, "oom")
+        if family(name) == "Training" and not inputs.value(name, "oom")
     }
     ours = pd.Series(
         {
@@ -47,11 +44,9 @@ def formula_against_runs(inputs: Inputs) -> str | None:
     )
     if ours.empty:
         raise AbsentError("Training rows")
-    cases = inputs.reference.training
-    cases = cases[cases[["amp", "ckpt"]].isna().all(axis=1)]  # which it has no argument for
-    torch = (
-        cases.apply(_formula_for_reference, axis=1) / cases[f"{TORCH_MEASURED.prefix}allocated"] - 1
-    ).abs()
+    if inputs.accuracy is None:
+        raise AbsentError("the article's totals for PyTorch's cases: --fit names the program")
+    torch = _errors_in_pytorch(inputs.accuracy)
     if max(ours.median(), torch.median()) <= tolerance:
         return None
     return (

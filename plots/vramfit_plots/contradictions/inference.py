@@ -1,10 +1,9 @@
 """Items about Table 1: sizes of weights and of the KV cache."""
 
+from vramfit_plots import article_code
 from vramfit_plots.article import BYTES_PER_WEIGHT
-from vramfit_plots.article_formulas import Question, will_it_fit
 from vramfit_plots.contradictions.common import differ, seven_b
 from vramfit_plots.inputs import Inputs
-from vramfit_plots.row_name import parse
 from vramfit_plots.units import GB, gb, gigabytes, number, percent, times
 
 
@@ -22,7 +21,8 @@ def parameter_count(inputs: Inputs) -> str | None:
 def kv_total(inputs: Inputs) -> str | None:
     printed = inputs.article.claim("kv_cache_total")
     a_token = inputs.article.claim("kv_bytes_per_token")["value"]
-    batch, seq = parse(printed["row"]).number("batch"), parse(printed["row"]).number("seq")
+    row = inputs.run.parse(printed["row"])
+    batch, seq = row.number("batch"), row.number("seq")
     total = a_token * batch * seq
     if not differ(total, printed["value"] * GB):
         return None
@@ -33,13 +33,11 @@ def kv_total(inputs: Inputs) -> str | None:
 
 
 def kv_any_precision(inputs: Inputs) -> str | None:
-    """Table 1 at the point where the cache is nearly all that is added."""
+    """Judged at Table 1's last point, where the cache is nearly all that is added."""
     rows = {row["precision"]: row for row in inputs.article.inference["rows"]}
     added = {name: (row["points"][-1]["peak"] - row["model"]) * GB for name, row in rows.items()}
     point = rows["FP16"]["points"][-1]
-    int4 = will_it_fit(
-        Question(seven_b(inputs), "int4", training=False, batch=point["batch"], seq=point["seq"])
-    ).kv_cache
+    int4 = article_code.inference(inputs, "int4", point["batch"], point["seq"]).kv_cache
     if not differ(added["FP16"], added["FP32"]) and not differ(added["INT4"], int4):
         return None
     return (

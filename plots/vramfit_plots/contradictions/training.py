@@ -1,6 +1,6 @@
 """Items about Table 2 and training in one card."""
 
-from vramfit_plots.article_formulas import Answer, Question, will_it_fit
+from vramfit_plots import article_code
 from vramfit_plots.contradictions.common import (
     differ,
     pytorch,
@@ -10,17 +10,22 @@ from vramfit_plots.contradictions.common import (
 )
 from vramfit_plots.errors import AbsentError
 from vramfit_plots.inputs import Inputs
-from vramfit_plots.row_name import parse
 from vramfit_plots.sources import PREDICTED
 from vramfit_plots.tables.claims import outside_the_allocator
 from vramfit_plots.units import GB, gb, gigabytes, number, percent
 
-_PLAIN = {"batch", "seq"}  # the axes of a row with nothing unusual
+_PLAIN = {
+    "model",
+    "precision",
+    "optimizer",
+    "batch",
+    "seq",
+}  # axes of a usual row
 
 
-def _table_2_by_calculator(inputs: Inputs) -> Answer:
+def _table_2_by_calculator(inputs: Inputs) -> article_code.Answer:
     row = table_2_case(inputs)
-    return will_it_fit(Question(seven_b(inputs), batch=row.number("batch"), seq=row.number("seq")))
+    return article_code.training(inputs, row.number("batch"), row.number("seq"))
 
 
 def table_2_and_calculator(inputs: Inputs) -> str | None:
@@ -82,21 +87,21 @@ def _first_step_peak(inputs: Inputs, row: str) -> float:
 
 
 def first_step_only(inputs: Inputs) -> str | None:
-    """Told of the batch and length at which it shows most, all else as in Table 2."""
+    """Shown for the batch and length where it matters most, all else as in Table 2."""
     article_row = table_2_row(inputs)
     start = article_row.split("/batch:")[0] + "/batch:"
     peaks = {
         name: (_first_step_peak(inputs, name), inputs.need(name, "pred_allocated"))
         for name in inputs.run.rows.index
         if name.startswith(start)
-        and parse(name).axes.keys() == _PLAIN
+        and inputs.run.parse(name).axes.keys() == _PLAIN
         and not inputs.value(name, "oom")
     }
     if not peaks:
         raise AbsentError(f"{start}*")
     worst = max(peaks, key=lambda name: peaks[name][1] / peaks[name][0])
     first, later = peaks[worst]
-    case = parse(worst)
+    case = inputs.run.parse(worst)
     if not differ(first, later):
         return None
     ddp = next(

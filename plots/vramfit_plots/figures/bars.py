@@ -1,4 +1,4 @@
-"""Groups of lying bars, each with its figure at its end, in panels side by side."""
+"""Groups of horizontal bars, each with its figure at its end, in panels side by side."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ class Panel:
 
 
 def bar(cell: Cell, source: Source) -> Bar:
-    """Where there is no prediction it says why; other sources just have no bar then."""
+    """A missing prediction says why; a missing figure of another source is no bar."""
     value = cell.figure(source)
     text = cell.text(source) if value is not None or source is PREDICTED else ""
     return Bar(value, text, style.BY_SOURCE[source.key], strong=source is PREDICTED)

@@ -87,7 +87,7 @@ def _draw_line(axes: Axes, line: _Line, found: list[Point]) -> None:
         if point.card is not None:
             style.say(axes, number(point.batch), at, (0, -15), ha="center", strong=True)
     last = found[-1]
-    # A line that ends at a card's size has its name below that.
+    # The name of a line that ends at a card's size goes below it.
     offset, va = ((9, 0), "center") if last.card is None else ((15, -6), "top")
     style.say(axes, f"{line.optimizer}\n{line.keeps}", (last.batch, last.total / GB), offset, va=va)
 

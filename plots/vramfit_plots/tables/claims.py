@@ -23,7 +23,7 @@ def _kv_bytes_per_token(inputs: Inputs, row: str, source: Source) -> float | Non
 
 
 def outside_the_allocator(inputs: Inputs, row: str, source: Source) -> float | None:
-    """Of what the card has lost, what the step did not ask for; as a share of what it did."""
+    """What the card lost beyond what the step asked for, as a share of the latter."""
     asked = inputs.value(row, f"{source.prefix}allocated")
     used = inputs.value(row, f"{source.prefix}device_used")
     return None if asked is None or used is None else used / asked - 1
@@ -59,7 +59,7 @@ _ANSWERS: Mapping[str, tuple[Answer, Callable[[float], str]]] = {
 
 
 def cell(inputs: Inputs, claim: Mapping[str, Any]) -> Cell | None:
-    """None where nothing that will ever run answers the claim."""
+    """None where no row will ever answer the claim."""
     if claim["row"] is None:
         return Cell({}, claim["needs"]) if "needs" in claim else None
     answer, form = _ANSWERS.get(claim["id"], (lambda *_: None, gb))

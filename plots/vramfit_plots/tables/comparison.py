@@ -35,7 +35,7 @@ def _side(result: Mapping[str, Any], figure: str) -> str:
 
 
 def _entry(pair: Pair, figure: str) -> str:
-    """The ratio, and small what it is of."""
+    """The ratio, and in small type both figures."""
     ratio = pair.ratio(figure)
     head = MISSING if ratio is None else number(ratio, 2)
     return f"{head}\n{_side(pair.ours, figure)} / {_side(pair.theirs, figure)}"

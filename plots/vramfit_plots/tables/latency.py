@@ -10,7 +10,7 @@ _FAMILY = "Estimate"
 
 
 def build(inputs: Inputs) -> list[Table]:
-    names = [name for name in inputs.run.rows.index if row_name.parse(name).family == _FAMILY]
+    names = [name for name in inputs.run.rows.index if row_name.family(name) == _FAMILY]
     rows = []
     for name in names:
         milliseconds = inputs.value(name, "milliseconds")

@@ -1,15 +1,16 @@
 """Table 4: what each of several GPUs holds."""
 
-from vramfit_plots import article_formulas
+from vramfit_plots import article_code
 from vramfit_plots.captions import caption
 from vramfit_plots.cells import Cell
+from vramfit_plots.errors import AbsentError
 from vramfit_plots.inputs import Inputs
 from vramfit_plots.tables.table import Table
 from vramfit_plots.units import GB, gb, number
 
 
 def cells(inputs: Inputs) -> list[tuple[str, list[Cell]]]:
-    """By strategy, one for each number of GPUs."""
+    """Each strategy's cells, one for each number of GPUs."""
     return [
         (
             row["strategy"],
@@ -32,10 +33,8 @@ def shards(inputs: Inputs) -> dict[str, bool]:
 
 def by_the_code(inputs: Inputs, strategy: str, gpus: int) -> float:
     """What the article's code gives a GPU for the same strategy. Bytes."""
-    model = inputs.article.multi_gpu["model"]
-    parameters = inputs.article.assumed_parameters()[model]
-    fixed = article_formulas.will_it_fit(article_formulas.Question(parameters)).fixed
-    return fixed / gpus if shards(inputs)[strategy] else fixed
+    named = {row["strategy"]: row["code"] for row in inputs.article.multi_gpu["rows"]}
+    return article_code.on_each_gpu(inputs, named[strategy], gpus)
 
 
 def bytes_per_parameter(inputs: Inputs) -> tuple[float, float]:
@@ -48,19 +47,20 @@ def bytes_per_parameter(inputs: Inputs) -> tuple[float, float]:
     return cell["memory"] * GB / assumed, coded / assumed
 
 
-def build(inputs: Inputs) -> list[Table]:
-    article = inputs.article.multi_gpu
-    model = article["model"]
-    assumed, true = inputs.article.assumed_parameters()[model], inputs.models[model].parameters
-    by_strategy = cells(inputs)
-    every = [cell for _, row in by_strategy for cell in row]
-
+def _against_the_code(inputs: Inputs) -> list[Table]:
+    """No table where the run does not hold the rows."""
+    article, by_strategy = inputs.article.multi_gpu, cells(inputs)
+    assumed = inputs.article.assumed_parameters()[article["model"]]
     details: list[list[Cell | str]] = []
     for row, (strategy, row_cells) in zip(article["rows"], by_strategy, strict=True):
         for entry, cell in zip(row["cells"], row_cells, strict=True):
             gpus = entry["gpus"]
             share = gpus if shards(inputs)[strategy] else 1
-            printed, coded = entry["memory"] * GB, by_the_code(inputs, strategy, gpus)
+            printed = entry["memory"] * GB
+            try:
+                coded = by_the_code(inputs, strategy, gpus)
+            except AbsentError:
+                return []
             details.append(
                 [
                     f"{strategy}\n{gpus} GPUs",
@@ -70,19 +70,7 @@ def build(inputs: Inputs) -> list[Table]:
                     number(coded * share / assumed, 1),
                 ]
             )
-    count = f"{model} has {number(true)} parameters, {number(assumed)} in the article."
     return [
-        Table(
-            key="table4",
-            title=f"Table 4: {article['caption']}",
-            headings=article["columns"],
-            rows=[
-                [strategy, *row_cells, row["communication"], row["scaling"]]
-                for row, (strategy, row_cells) in zip(article["rows"], by_strategy, strict=True)
-            ],
-            caption=caption(inputs, every, "^MultiGpu/", f"GB (1e9 bytes) on each GPU. {count}"),
-            text_columns=frozenset({len(article["columns"]) - 2, len(article["columns"]) - 1}),
-        ),
         Table(
             key="table4_code",
             title="Table 4 against the article's code",
@@ -96,10 +84,33 @@ def build(inputs: Inputs) -> list[Table]:
             rows=details,
             caption=caption(
                 inputs,
-                every,
+                [cell for _, row in by_strategy for cell in row],
                 "^MultiGpu/",
                 "B/param counts all GPUs that share the model. The article's code adds fp32 master "
                 "weights.",
             ),
         ),
+    ]
+
+
+def build(inputs: Inputs) -> list[Table]:
+    article = inputs.article.multi_gpu
+    model = article["model"]
+    assumed, true = inputs.article.assumed_parameters()[model], inputs.models[model].parameters
+    by_strategy = cells(inputs)
+    every = [cell for _, row in by_strategy for cell in row]
+    count = f"{model} has {number(true)} parameters, {number(assumed)} in the article."
+    return [
+        Table(
+            key="table4",
+            title=f"Table 4: {article['caption']}",
+            headings=article["columns"],
+            rows=[
+                [strategy, *row_cells, row["communication"], row["scaling"]]
+                for row, (strategy, row_cells) in zip(article["rows"], by_strategy, strict=True)
+            ],
+            caption=caption(inputs, every, "^MultiGpu/", f"GB (1e9 bytes) on each GPU. {count}"),
+            text_columns=frozenset({len(article["columns"]) - 2, len(article["columns"]) - 1}),
+        ),
+        *_against_the_code(inputs),
     ]

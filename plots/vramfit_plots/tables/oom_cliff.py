@@ -56,7 +56,7 @@ def short_title(card: Card) -> str:
 def taken(inputs: Inputs, row: str, source_prefix: str = PREDICTED.prefix) -> float | None:
     """What a card has lost to the run in all, driver included."""
     used = inputs.value(row, f"{source_prefix}device_used")
-    card = inputs.cards.get(row.rpartition("/gpu:")[2])
+    card = inputs.cards.get(inputs.run.parse(row).axes.get("gpu", ""))
     return None if used is None or card is None else used + card.driver_reserved
 
 

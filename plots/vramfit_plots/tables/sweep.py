@@ -1,7 +1,6 @@
 """Every row of the run, at three levels of truth."""
 
 from vramfit_plots import row_name
-from vramfit_plots.article_formulas import total_of_row
 from vramfit_plots.captions import caption
 from vramfit_plots.cells import Cell, sources_of
 from vramfit_plots.inputs import Inputs
@@ -14,7 +13,7 @@ FAMILIES = ("Training", "Inference", "KvCache")
 
 
 def _row(inputs: Inputs, name: str, sources: list[Source]) -> list[Cell | str]:
-    formula = total_of_row(name, inputs.models)
+    formula = inputs.value(name, "article_formula")
     allocated = inputs.value(name, f"{PREDICTED.prefix}allocated")
     parameters = inputs.value(name, "params")
     levels = [
@@ -32,7 +31,7 @@ def _row(inputs: Inputs, name: str, sources: list[Source]) -> list[Cell | str]:
 
 
 def build(inputs: Inputs) -> list[Table]:
-    names = [name for name in inputs.run.rows.index if row_name.parse(name).family in FAMILIES]
+    names = [name for name in inputs.run.rows.index if row_name.family(name) in FAMILIES]
     every = [inputs.cell(name, level) for name in names for level in LEVELS]
     sources = sources_of(every)
     levels = [

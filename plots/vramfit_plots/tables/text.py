@@ -8,7 +8,7 @@ def _one_line(entry: str) -> str:
 
 
 def text_table(table: Table) -> str:
-    """Of a table without cells. Columns are as wide as they need; the last may be long."""
+    """The table, which has no cells. Columns are as wide as they need; the last may be long."""
     lines = [[_one_line(entry) for entry in line] for line in [table.headings, *table.rows]]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     left = {0, *table.text_columns}

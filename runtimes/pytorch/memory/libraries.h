@@ -2,20 +2,12 @@
 
 #include <cstdint>
 
+#include "runtimes/gpu.h"
+
 namespace vramfit::pytorch {
 
-/// What driver and libraries take of a card outside the allocator, bytes: constants of a card,
-/// driver and build of PyTorch, which data/gpus.json holds with their sources.
-struct LibrarySizes {
-  std::uint64_t context = 0;        ///< with PyTorch's kernels, after one tiny tensor
-  std::uint64_t blas = 0;           ///< cuBLAS's handle on the main thread, first kernels
-  std::uint64_t backward_blas = 0;  ///< the autograd thread's own handle
-  std::uint64_t attention = 0;      ///< fused attention in 16 bits: cuDNN's or flash's code
-  std::uint64_t backward_attention = 0;
-};
-
-/// Which of them a run has touched so far: the driver loads code lazily, so the card loses memory
-/// as kernels are first used (CUDA_MODULE_LOADING=LAZY, the default).
+/// Which of a card's libraries a run has touched so far: the driver loads code lazily, so the card
+/// loses memory as kernels are first used (CUDA_MODULE_LOADING=LAZY, the default).
 class Libraries {
  public:
   explicit Libraries(const LibrarySizes& sizes) : sizes_(sizes), bytes_(sizes.context) {}

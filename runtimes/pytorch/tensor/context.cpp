@@ -4,8 +4,11 @@
 
 namespace vramfit::pytorch {
 
-Context::Context(Memory& m, Libraries& l, Arch a, int sm_count)
-    : memory(m), libraries(l), arch(a), multiprocessors(sm_count) {}
+Context::Context(Ledger& ledger_, Libraries& libraries_, const Gpu& gpu)
+    : ledger(ledger_),
+      libraries(libraries_),
+      arch(gpu.arch),
+      multiprocessors(gpu.multiprocessors) {}
 
 Context::~Context() = default;
 

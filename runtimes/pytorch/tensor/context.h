@@ -2,9 +2,9 @@
 
 #include <cstdint>
 
-#include "model/ops/arch.h"
+#include "model/memory/ledger.h"
+#include "runtimes/gpu.h"
 #include "runtimes/pytorch/memory/libraries.h"
-#include "runtimes/pytorch/memory/memory.h"
 #include "runtimes/pytorch/tensor/autocast.h"
 #include "runtimes/pytorch/tensor/cublas.h"
 #include "runtimes/pytorch/tensor/ref.h"
@@ -16,12 +16,13 @@ struct CheckpointFrame;
 /// What PyTorch keeps in globals and thread-local state.
 class Context {
  public:
-  Context(Memory& m, Libraries& l, Arch a, int sm_count);
+  /// `ledger_` and `libraries_` must outlive the context.
+  Context(Ledger& ledger_, Libraries& libraries_, const Gpu& gpu);
   ~Context();
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
 
-  Memory& memory;
+  Ledger& ledger;
   Libraries& libraries;
   Arch arch;
   int multiprocessors;

@@ -27,8 +27,7 @@ class AccumulateGrad final : public Node {
     Tensor own = steal ? std::move(grad) : clone_with_layout(grad, leaf_);
     Storage& storage = *own.impl()->storage;
     if (storage.category != Category::Gradients && storage.references == 1) {
-      storage.context.memory.relabel(storage.category, Category::Gradients, storage.block);
-      storage.category = Category::Gradients;
+      storage.relabel(Category::Gradients);
     }
     leaf->grad = own.ref();
     return {};

@@ -70,9 +70,18 @@ Dims contiguous_strides(const Dims& sizes) {
   return strides;
 }
 
-Storage::Storage(Context& c, Category k, std::uint64_t bytes)
-    : category(k), context(c), block(c.memory.allocate(k, bytes)) {}
-Storage::~Storage() { context.memory.free(category, block); }
+/// PyTorch's tensors have no names.
+constexpr Name kName = "a tensor";
+
+Storage::Storage(Context& c, Category k, std::uint64_t size)
+    : category(k), context(c), bytes(size), block(c.ledger.allocate(kName, k, size)) {}
+Storage::~Storage() { context.ledger.free(kName, category, bytes, block); }
+
+void Storage::relabel(Category to) {
+  context.ledger.relabel(kName, category, to, bytes, block);
+  category = to;
+}
+
 void* Storage::operator new(std::size_t) { return recycler<Storage>().take(); }
 void Storage::operator delete(void* object) noexcept { recycler<Storage>().give(object); }
 

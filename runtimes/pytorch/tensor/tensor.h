@@ -43,16 +43,20 @@ Dims contiguous_strides(const Dims& sizes);
 
 /// Memory that tensors share; freed with the last of them.
 struct Storage {
-  Storage(Context& c, Category k, std::uint64_t bytes);
+  Storage(Context& c, Category k, std::uint64_t size);
   ~Storage();
   Storage(const Storage&) = delete;
   Storage& operator=(const Storage&) = delete;
   static void* operator new(std::size_t bytes);
   static void operator delete(void* object) noexcept;
 
+  /// What it holds is known to be something else now.
+  void relabel(Category to);
+
   int references = 0;
   Category category;
   Context& context;
+  std::uint64_t bytes;  ///< as asked for
   Block block;
 };
 

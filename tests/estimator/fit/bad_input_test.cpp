@@ -142,7 +142,7 @@ TEST(FitRefuses, Contradictions) {
       on_7b({"--max-seq", "--seq", "2"}, "--max-seq and --seq"),
       on_7b({"--max-seq", "--max-batch"}, "--max-batch and --max-seq"),
       on_7b({"--list"}, "--list"),
-      on_7b({"--gpus", "h200"}, "--gpus"),
+      on_7b({"--gpux", "h200"}, "--gpux"),
       on_7b({"h200"}, "h200"),
       on_7b({"--batch", "1", "--batch", "2"}, "--batch"),
       on_7b({"--train=maybe"}, "train"),

@@ -27,7 +27,7 @@ std::string read(const std::filesystem::path& path) {
   return text.str();
 }
 
-/// A folder of its own for this process, gone with it.
+/// A folder for this process, removed when it ends.
 class Scratch {
  public:
   Scratch() {

@@ -28,13 +28,17 @@ TEST(Fit, StatusSaysWhetherItFits) {
   EXPECT_EQ(oom.err, "");
 }
 
-TEST(Fit, HelpAndListAreNoQuestions) {
+TEST(Fit, HelpVersionAndListAreNoQuestions) {
   for (const char* flag : {"--help", "-h"}) {
     const Outcome help = run_fit({flag});
     EXPECT_EQ(help.status, 0);
     EXPECT_TRUE(has(help.out, "--max-batch"));
     EXPECT_TRUE(has(help.out, "Exit status"));
   }
+  const Outcome version = run_fit({"--version"});
+  EXPECT_EQ(version.status, 0);
+  EXPECT_EQ(version.out.rfind("vramfit " VRAMFIT_VERSION " (", 0), 0U) << version.out;
+  EXPECT_EQ(version.out.find('\n'), version.out.size() - 1);
   const Outcome list = run_fit({"--list"});
   EXPECT_EQ(list.status, 0);
   EXPECT_TRUE(has(list.out, "llama3-70b"));

@@ -47,18 +47,18 @@ void expect_parts(const std::string& text, std::initializer_list<const char*> pa
 TEST(Picture, OfTrainingInPytorchHasEveryPart) {
   Options options = ask("llama2-7b");
   options.train = true;
-  options.precision = "fp32";
-  options.autocast = "bf16";
-  options.checkpoint = "full";
-  options.lora = "16";
-  options.accumulate = "4";
-  options.batch = "4";
-  options.seq = "512";
+  options.flags["precision"] = "fp32";
+  options.flags["autocast"] = "bf16";
+  options.flags["checkpoint"] = "full";
+  options.flags["lora"] = "16";
+  options.flags["accumulate"] = "4";
+  options.flags["batch"] = "4";
+  options.flags["seq"] = "512";
   const std::string text = picture_of(options);
   expect_parts(text, {"training in fp32 under bf16 autocast with adamw, batch 4 x 512 tokens",
                       "4 micro-batches a step", "activation checkpointing", "LoRA of rank 16",
                       "The peak, in backward", "parameters", "allocated", "reserved", "+ overhead",
-                      "= total", "FITS: ", "every later step", "note: 3 of 4 micro-batches",
+                      "= total", "FITS: ", "every later step", "note: stages show 3 of 4",
                       "overhead: measured", "runtime: PyTorch 2.11"});
   EXPECT_EQ(text.find("kv cache"), std::string::npos);
   expect_no_long_line(text);
@@ -66,9 +66,9 @@ TEST(Picture, OfTrainingInPytorchHasEveryPart) {
 
 TEST(Picture, OfInferenceInPytorchHasACacheAndItsStages) {
   Options options = ask("gpt2-124m");
-  options.generate = "3";
-  options.seq = "100";
-  options.batch = "2";
+  options.flags["generate"] = "3";
+  options.flags["seq"] = "100";
+  options.flags["batch"] = "2";
   const std::string text = picture_of(options);
   expect_parts(text, {"inference in bf16, batch 2 x 100 tokens, padded, 3 new tokens", "kv cache",
                       "prefill", "decode"});
@@ -78,9 +78,9 @@ TEST(Picture, OfInferenceInPytorchHasACacheAndItsStages) {
 TEST(Picture, OfTrainingHasEveryPart) {
   Options options = ask_vramfit("llama2-7b");
   options.train = true;
-  options.precision = "fp16";
-  options.batch = "4";
-  options.seq = "512";
+  options.flags["precision"] = "fp16";
+  options.flags["batch"] = "4";
+  options.flags["seq"] = "512";
   const std::string text = picture_of(options);
   expect_parts(text,
                {"llama2-7b: 6,738,415,616 parameters",
@@ -107,8 +107,8 @@ TEST(Picture, OfWhatDoesNotFitSaysWhere) {
 
 TEST(Picture, OfInferenceHasACacheAndItsStages) {
   Options options = ask_vramfit("gpt2-124m");
-  options.generate = "3";
-  options.seq = "100";
+  options.flags["generate"] = "3";
+  options.flags["seq"] = "100";
   const std::string text = picture_of(options);
   expect_parts(text, {"inference in bf16, batch 1 x 100 tokens, 3 new tokens", "kv cache",
                       "prefill", "decode 2"});
@@ -141,7 +141,7 @@ TEST(Picture, HoldsItsColumnsWhateverTheSizes) {
     for (const char* batch : {"1", "100", "10000"}) {
       for (const char* vram : {"1GB", "150GB", "1048576TiB"}) {
         Options options = ask(model);
-        options.batch = batch;
+        options.flags["batch"] = batch;
         options.vram = vram;
         options.train = true;
         expect_no_long_line(picture_of(options));

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/workloads.h"
+
 namespace vramfit::fit {
 namespace {
 
@@ -28,8 +30,8 @@ Options ask_vramfit() {
 
 TEST(Question, DefaultsArePytorchs) {
   const Request request = only_request(ask());
-  ASSERT_TRUE(request.pytorch);
-  const auto& options = std::get<pytorch::GenerationOptions>(*request.pytorch);
+  EXPECT_STREQ(request.workload->runtime().name(), "pytorch");
+  const auto& options = options_of<pytorch::GenerationOptions>(request);
   EXPECT_EQ(options.precision, DType::Bf16);
   EXPECT_EQ(options.batch, 1);
   EXPECT_EQ(options.seq, 2048);
@@ -41,18 +43,18 @@ TEST(Question, DefaultsArePytorchs) {
 TEST(Question, TrainingInPytorchTakesEveryFlag) {
   Options o = ask();
   o.train = true;
-  o.optimizer = "adamw-fused";
-  o.precision = "fp32";
-  o.autocast = "fp16";
-  o.batch = "3";
-  o.seq = "77";
-  o.accumulate = "5";
-  o.attention = "eager";
-  o.checkpoint = "full";
-  o.lora = "16";
-  o.lora_targets = "q_proj,o_proj";
+  o.flags["optimizer"] = "adamw-fused";
+  o.flags["precision"] = "fp32";
+  o.flags["autocast"] = "fp16";
+  o.flags["batch"] = "3";
+  o.flags["seq"] = "77";
+  o.flags["accumulate"] = "5";
+  o.flags["attention"] = "eager";
+  o.flags["checkpoint"] = "full";
+  o.flags["lora"] = "16";
+  o.flags["lora-targets"] = "q_proj,o_proj";
   const Request request = only_request(o);
-  const auto& options = std::get<pytorch::TrainingOptions>(*request.pytorch);
+  const auto& options = options_of<pytorch::TrainingOptions>(request);
   EXPECT_EQ(options.optimizer, pytorch::OptimizerKind::AdamWFused);
   EXPECT_EQ(options.precision, DType::Fp32);
   EXPECT_EQ(options.autocast, DType::Fp16);
@@ -68,19 +70,19 @@ TEST(Question, TrainingInPytorchTakesEveryFlag) {
 TEST(Question, AllLinearIsEveryProjection) {
   Options o = ask();
   o.train = true;
-  o.lora = "8";
-  o.lora_targets = "all-linear";
+  o.flags["lora"] = "8";
+  o.flags["lora-targets"] = "all-linear";
   const Request request = only_request(o);
-  EXPECT_EQ(std::get<pytorch::TrainingOptions>(*request.pytorch).lora->targets.size(), 7U);
+  EXPECT_EQ(options_of<pytorch::TrainingOptions>(request).lora->targets.size(), 7U);
 }
 
 TEST(Question, LoraTargetsArePefts) {
   Options o = ask();
   o.train = true;
-  o.lora = "8";
+  o.flags["lora"] = "8";
   const auto targets = [&](const char* model) {
     o.model = model;
-    return std::get<pytorch::TrainingOptions>(*only_request(o).pytorch).lora->targets;
+    return options_of<pytorch::TrainingOptions>(only_request(o)).lora->targets;
   };
   EXPECT_EQ(targets("llama2-7b"), (std::vector<std::string>{"q_proj", "v_proj"}));
   EXPECT_EQ(targets("gpt2-124m"), (std::vector<std::string>{"c_attn"}));
@@ -89,8 +91,8 @@ TEST(Question, LoraTargetsArePefts) {
 
 TEST(Question, DefaultsOfVramfit) {
   const Request request = only_request(ask_vramfit());
-  EXPECT_FALSE(request.pytorch);
-  const auto& options = std::get<GenerationOptions>(request.workload);
+  EXPECT_STREQ(request.workload->runtime().name(), "vramfit");
+  const auto& options = options_of<GenerationOptions>(request);
   EXPECT_EQ(options.precision, DType::Bf16);
   EXPECT_EQ(options.batch, 1);
   EXPECT_EQ(options.seq, 2048);
@@ -102,16 +104,16 @@ TEST(Question, DefaultsOfVramfit) {
 TEST(Question, TrainingTakesEveryFlag) {
   Options o = ask();
   o.train = true;
-  o.optimizer = "sgd-momentum";
-  o.precision = "fp32";
-  o.batch = "3";
-  o.seq = "77";
-  o.accumulate = "5";
-  o.attention = "cublas";
+  o.flags["optimizer"] = "sgd-momentum";
+  o.flags["precision"] = "fp32";
+  o.flags["batch"] = "3";
+  o.flags["seq"] = "77";
+  o.flags["accumulate"] = "5";
+  o.flags["attention"] = "cublas";
   o.headroom = "2GB";
   o.runtime = "vramfit";
   const Request request = only_request(o);
-  const auto& options = std::get<TrainingOptions>(request.workload);
+  const auto& options = options_of<TrainingOptions>(request);
   EXPECT_STREQ(options.optimizer.name, "sgd-momentum");
   EXPECT_EQ(options.precision, DType::Fp32);
   EXPECT_EQ(options.batch, 3);
@@ -124,7 +126,7 @@ TEST(Question, TrainingTakesEveryFlag) {
 TEST(Question, TrainingDefaultsToAdamw) {
   Options o = ask_vramfit();
   o.train = true;
-  EXPECT_STREQ(std::get<TrainingOptions>(only_request(o).workload).optimizer.name, "adamw");
+  EXPECT_STREQ(options_of<TrainingOptions>(only_request(o)).optimizer.name, "adamw");
 }
 
 TEST(Question, SevenBillionIsLlamaShaped) {
@@ -143,11 +145,11 @@ TEST(Question, SevenBillionIsLlamaShaped) {
 TEST(Question, AShortModelIsAskedAboutAllItsPositions) {
   Options o = ask();
   o.model = "gpt2-124m";
-  o.generate = "25";
-  EXPECT_EQ(seq_of(only_request(o)), 1000);
+  o.flags["generate"] = "25";
+  EXPECT_EQ(only_request(o).workload->seq(), 1000);
   EXPECT_NE(only_request(o).model.notes.back().find("seq 1000"), std::string::npos);
-  o.seq = "999";
-  EXPECT_EQ(seq_of(only_request(o)), 999);
+  o.flags["seq"] = "999";
+  EXPECT_EQ(only_request(o).workload->seq(), 999);
 }
 
 TEST(Question, VramSetsTheSizeOfANamedCard) {

@@ -1,4 +1,5 @@
 #include "model/errors.h"
+#include "model/ops/workspaces.h"
 #include "tests/kernels/cuda/support/lab.h"
 
 namespace vramfit {

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "kernels/cuda/attention/attention_cudnn.h"
+#include "model/ops/workspaces.h"
 
 namespace {
 

@@ -1,3 +1,4 @@
+#include "model/ops/workspaces.h"
 #include "tests/kernels/cuda/support/lab.h"
 #include "tests/kernels/support/workbench.h"
 
@@ -17,7 +18,7 @@ struct Sizes {
   }
 };
 
-/// Few words that come often, and many that hardly come at all.
+/// Vocabularies of few tokens that occur often, and of many that hardly occur.
 constexpr Sizes kSizes[] = {{1, 1, 1, 1, 128},     {2, 3, 12, 29, 128},    {3, 33, 64, 5, 5},
                             {1, 700, 24, 2, 128},  {4, 25, 129, 500, 512}, {2, 64, 768, 90, 128},
                             {1, 17, 2052, 40, 128}};

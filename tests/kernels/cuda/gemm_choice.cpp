@@ -13,6 +13,7 @@
 #include "kernels/cuda/memory/virtual_memory.h"
 #include "model/memory/pool.h"
 #include "model/ops/arch.h"
+#include "model/ops/workspaces.h"
 
 namespace vramfit {
 namespace {
@@ -140,7 +141,7 @@ class Contest {
       best = time;
       best_run = run;
     }
-    // In turn: the GPU's clock moves by more than they differ.
+    // They are timed in turn, since the GPU's clock varies by more than they differ.
     GemmRunner runner(stream_, {false, true, ""});
     double chosen = 0;
     for (int round = 0; round < kRounds; ++round) {
@@ -154,7 +155,7 @@ class Contest {
     return chosen / best;
   }
 
-  /// What `problem` takes of all that cuBLASLt has for `like`.
+  /// The algorithms that cuBLASLt has for `like` and that run `problem`.
   std::vector<cublasLtMatmulAlgo_t> offers(const GemmProblem& problem, GemmProblem& like,
                                            const Gemm& gemm, const Tensor& workspace) {
     std::vector<cublasLtMatmulHeuristicResult_t> results(kAll);

@@ -46,8 +46,7 @@ class Tuned {
 
 class TuningTest : public OpTest {};
 
-/// Every candidate writes the same place; what is read and written must come out as if there had
-/// been one.
+/// All candidates write to the same place; the result must be as if there had been one.
 TEST_P(TuningTest, LeavesNoTrace) {
   Tuned tuned;
   CudaDevice device(tuned.options());
@@ -146,7 +145,7 @@ TEST_F(GemmTest, Tf32IsOffUnlessAskedFor) {
   EXPECT_LT(error, 2e-3);
 }
 
-/// Chunks of a table start where they start.
+/// A chunk of a table may start at any row, whatever its alignment.
 TEST_F(GemmTest, TakesAnyAlignment) {
   for (const DType dtype : {DType::Fp32, DType::Fp16, DType::Bf16}) {
     for (const std::int64_t width : {std::int64_t{1}, std::int64_t{3}, std::int64_t{24}}) {

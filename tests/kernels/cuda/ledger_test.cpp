@@ -73,7 +73,7 @@ void expect_equal(const RunReport& real, const RunReport& virtual_run) {
   EXPECT_EQ(real.missing.has_value(), virtual_run.missing.has_value());
 }
 
-/// Runs twice: once so that libraries load what they will, once under the witness's eyes. `run`
+/// Runs twice: once so that libraries load what they will, once with a witness. `run`
 /// takes a ledger and returns a report.
 template <typename Run>
 RunReport witnessed(std::uint64_t capacity, const Run& run) {

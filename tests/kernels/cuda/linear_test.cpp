@@ -1,5 +1,6 @@
 #include <random>
 
+#include "model/ops/workspaces.h"
 #include "tests/kernels/cuda/support/lab.h"
 
 namespace vramfit {
@@ -100,7 +101,7 @@ TEST_P(LinearTest, WithoutABias) {
   lab.expect_close(dweight, Bound::once, "dweight without a bias");
 }
 
-/// Padding rows of a table make columns of y.
+/// Padding rows of the weight are columns of y.
 TEST_P(LinearTest, OfAPaddedWeight) {
   Lab lab(GetParam());
   Twin x = lab.random({9, 24});

@@ -67,7 +67,7 @@ TEST_F(CudaMemoryTest, ACapacityMakesACardSmaller) {
   pool.free(block);
 }
 
-/// The card itself runs out: nothing is lost, and all goes on.
+/// The card itself runs out of memory: nothing is lost, and work goes on.
 TEST_F(CudaMemoryTest, TheCardRunsOutWithoutHarm) {
   const DeviceMemory before = device_memory();
   {
@@ -114,7 +114,7 @@ TEST_F(CudaMemoryTest, PassThroughAllocatesEachBlockAndKeepsNone) {
     EXPECT_THROW(memory.allocate(std::uint64_t{1} << 50), OutOfMemory);
     EXPECT_EQ(cudaGetLastError(), cudaSuccess);
   }
-  // Less where the driver, asked for more than there is, gave up what it had put by.
+  // The driver, asked for more than there is, may have released memory that it kept in reserve.
   EXPECT_LE(device_memory().used(), before);
 }
 

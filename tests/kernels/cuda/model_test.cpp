@@ -27,7 +27,7 @@ class CudaModelTest : public testing::TestWithParam<ModelAndForm> {
  protected:
   void SetUp() override { VRAMFIT_NEEDS_GPU(); }
 
-  /// As small as it can be for cuDNN, which wants heads of multiples of 8.
+  /// The smallest model that cuDNN runs, which wants head sizes in multiples of 8.
   static ModelConfig config() {
     ModelConfig config = tiny_model(std::get<0>(GetParam()));
     config.hidden = 32;
@@ -95,7 +95,7 @@ TEST_P(CudaModelTest, LearnsAsOnTheCpu) {
   }
 }
 
-/// An allocation a tensor: under compute-sanitizer every access past a tensor's end shows, and
+/// One allocation per tensor: under compute-sanitizer every access past a tensor's end shows, and
 /// every read of what nothing wrote.
 TEST_P(CudaModelTest, RunsWithoutAPoolAndFreesEverything) {
   TrainingOptions training;

@@ -1,6 +1,7 @@
 #include <array>
 #include <limits>
 
+#include "model/ops/workspaces.h"
 #include "tests/kernels/cuda/support/lab.h"
 #include "tests/kernels/support/workbench.h"
 
@@ -11,12 +12,12 @@ namespace {
 class Parameters {
  public:
   Parameters(Lab& lab, const OptimizerKind& kind) : lab_(lab), kind_(kind) {
-    const DType moments = kind.moment_dtype(lab.dtype());
+    const Format moments = kind.moment_format(lab.dtype());
     for (const auto& [rows, width] : std::vector<std::array<std::int64_t, 2>>{
              {1, 1}, {1, 7}, {129, 65}, {64, 64}, {1, 4096}, {1000, 33}}) {
       const Shape shape = {rows, width};
-      const auto kept = [&](bool there, DType dtype) {
-        return there ? lab.make(dtype, shape, shape) : Twin{};
+      const auto kept = [&](bool there, Format format) {
+        return there ? lab.make(format, shape, shape) : Twin{};
       };
       sets_.push_back({lab.random(shape), kept(kind.master, DType::Fp32),
                        kept(kind.moments >= 1, moments), kept(kind.moments >= 2, moments),

@@ -20,7 +20,7 @@ bool is_about(const bench::Row& row, const char* family) {
   return row.family->name == std::string(family);
 }
 
-/// What the row's run came to, and what was predicted.
+/// A row's measured run and its prediction.
 std::pair<RunReport, RunReport> both(const bench::Row& row, std::uint64_t capacity) {
   const ModelConfig config = model_named(row[bench::Axis::Model]);
   const bench::Case the_case = {row, &config, nullptr, nullptr};

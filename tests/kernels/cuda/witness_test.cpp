@@ -9,7 +9,7 @@
 #include "runtimes/vramfit/dry_run.h"
 #include "tests/kernels/cuda/support/gpu_run.h"
 
-// That the central test can fail.
+// The central test can fail.
 
 namespace vramfit {
 namespace {

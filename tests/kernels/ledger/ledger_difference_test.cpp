@@ -7,7 +7,7 @@
 #include "tests/kernels/support/host_run.h"
 #include "tests/kernels/support/tiny_models.h"
 
-// That the central test can fail: each way in which two runs may differ turns it red.
+// The central test can fail: each way in which two runs may differ turns it red.
 
 namespace vramfit {
 namespace {
@@ -54,7 +54,7 @@ TEST(LedgerDifference, OneEventChangedShows) {
   EXPECT_NE(first_difference(longer, events), std::nullopt);
 }
 
-/// A device that takes what its op's contract does not name, once, in the last optimizer step.
+/// A device that allocates once, in the last optimizer step, what its op's contract does not name.
 class GreedyDevice : public CpuDevice {
  public:
   explicit GreedyDevice(Ledger& ledger) : CpuDevice(kArch), ledger_(ledger) {}
@@ -80,7 +80,7 @@ TEST(LedgerDifference, ATensorThatNoContractNamesShows) {
   EXPECT_NE(difference->find("optimizer of step 3"), std::string::npos) << *difference;
 }
 
-/// What the kernel says is mapped, beside what the pool says it took, at every stage mark.
+/// The operating system's count of mapped bytes beside the pool's, at every stage mark.
 class Witness : public StageObserver {
  public:
   Witness(const HostSource& source, const Pool& pool) : source_(source), pool_(pool) {}
@@ -116,7 +116,7 @@ TEST(Witness, AgreesWithThePoolAtEveryStageMark) {
   }
 }
 
-/// A device that maps memory of the source's behind the pool's back, in the second step.
+/// A device that maps memory of the source without the pool, in the second step.
 class MappingDevice : public CpuDevice {
  public:
   explicit MappingDevice(const HostSource& source) : CpuDevice(kArch), source_(source) {}

@@ -128,7 +128,7 @@ TEST_P(ModelLedgerTest, FollowsTheArchitecture) {
             std::nullopt);
 }
 
-/// A heap allocation a tensor: under AddressSanitizer every access past a tensor's end shows.
+/// One heap allocation per tensor: under AddressSanitizer every access past a tensor's end shows.
 TEST_P(ModelLedgerTest, RunsWithoutAPoolAndFreesEverything) {
   TrainingOptions training;
   training.batch = 2;

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "model/ops/workspaces.h"
 #include "tests/kernels/support/finite_difference.h"
 #include "tests/kernels/support/workbench.h"
 

@@ -66,7 +66,7 @@ TEST_P(HeadChunkTest, BackwardIsTheDerivative) {
     head.run(dhidden, dweight, loss, false);
     const auto objective = [&head] { return head.objective(); };
     expect_gradient(head.hidden, values_of(dhidden), objective);
-    // Padding rows are among them: they take no part, so theirs are zero.
+    // Padding rows are among them: they do not take part, so their gradients are zero.
     expect_gradient(head.weight, dweight.added(), objective);
   }
 }
@@ -114,7 +114,7 @@ TEST(Head, LossByItsDefinition) {
   EXPECT_NEAR(head.objective(), expected * static_cast<double>(kLossWeight), 1e-13);
 }
 
-/// They are zero, but nothing may rest on that: an optimizer's rounding is not the head's business.
+/// Padding rows are zero, but the head must not rely on it.
 TEST(Head, PaddingRowsTakeNoPartWhateverTheyHold) {
   std::vector<std::vector<double>> results;
   for (const double padding : {0.0, 5.0}) {

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <optional>
 
+#include "model/ops/workspaces.h"
 #include "tests/kernels/support/finite_difference.h"
 #include "tests/kernels/support/workbench.h"
 

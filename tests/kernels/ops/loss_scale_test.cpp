@@ -77,7 +77,7 @@ TEST(LossScale, DoublesAfterEnoughGoodSteps) {
   EXPECT_EQ(update.scaler_values(), (std::vector<double>{2 * double{kScale}, 0, 0}));
 }
 
-/// A whole model whose first gradients overflow fp16: it waits until the scale has come down.
+/// A whole model whose first gradients overflow fp16: it skips steps until the scale is low enough.
 TEST(LossScale, ATrainingRunFindsItsScale) {
   const ModelConfig config = tiny_llama();
   TrainingOptions options;

@@ -4,6 +4,7 @@
 #include <string>
 #include <tuple>
 
+#include "model/ops/workspaces.h"
 #include "tests/kernels/support/finite_difference.h"
 #include "tests/kernels/support/workbench.h"
 

@@ -9,7 +9,7 @@
 namespace vramfit {
 namespace {
 
-/// What make_fixture.py gave torch.optim.
+/// The inputs that make_fixture.py gave to torch.optim.
 OptimizerSettings fixture_settings() {
   OptimizerSettings settings;
   settings.learning_rate = 1e-2F;
@@ -83,8 +83,8 @@ TEST(Optimizer, MomentsAreKeptInTheirDtype) {
   UpdateCase same(optimizer_named("adamw-same"), DType::Bf16, {1}, {});
   wide.step({gradient});
   same.step({gradient});
-  ASSERT_EQ(wide.variance.dtype(), DType::Fp32);
-  ASSERT_EQ(same.variance.dtype(), DType::Bf16);
+  ASSERT_EQ(wide.variance.format(), DType::Fp32);
+  ASSERT_EQ(same.variance.format(), DType::Bf16);
   const double expected = (1 - static_cast<double>(0.95F)) * gradient * gradient;
   EXPECT_NEAR(values_of(wide.variance)[0], expected, 1e-7);
   EXPECT_NE(values_of(same.variance)[0], values_of(wide.variance)[0]);
@@ -93,7 +93,7 @@ TEST(Optimizer, MomentsAreKeptInTheirDtype) {
   EXPECT_EQ(values_of(same.parameter), values_of(wide.parameter));
 }
 
-/// A fp16 v underflows for gradients below about 1e-3; the step has to stay bounded.
+/// An fp16 v underflows for gradients below about 1e-3; the step has to stay bounded.
 TEST(Optimizer, AVarianceThatUnderflowsDoesNotBlowUpTheStep) {
   OptimizerSettings settings;
   settings.learning_rate = 1e-2F;

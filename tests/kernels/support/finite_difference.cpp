@@ -28,7 +28,7 @@ double inner_product(const Tensor& a, const Tensor& b) {
 
 void expect_gradient(const Tensor& x, const std::vector<double>& gradient,
                      const std::function<double()>& objective) {
-  ASSERT_EQ(x.dtype(), DType::Fp64);
+  ASSERT_EQ(x.format(), DType::Fp64);
   ASSERT_LE(gradient.size(), static_cast<std::size_t>(x.stored().elements()));
   double largest = 1;
   for (const double g : gradient) largest = std::max(largest, std::abs(g));

@@ -56,7 +56,7 @@ void FixtureChecks::loss_and_every_gradient() {
 }
 
 void FixtureChecks::logits() {
-  OpContext context(device_, ledger_, DType::Fp32);
+  OpContext context(device_, ledger_, Precisions::plain(DType::Fp32));
   Model model(context, config_);
   load(model.weights);
   Tensor x = embed(model, tokens("tokens"), 0);
@@ -92,7 +92,7 @@ void FixtureChecks::greedy_generation() {
 }
 
 void FixtureChecks::logits_of_generation() {
-  OpContext context(device_, ledger_, DType::Fp32);
+  OpContext context(device_, ledger_, Precisions::plain(DType::Fp32));
   Model model(context, config_);
   load(model.weights);
   const auto count = static_cast<std::size_t>(generate_);

@@ -19,7 +19,7 @@ class FixtureChecks {
   void loss_and_every_gradient();
   void logits();
   void greedy_generation();
-  /// Those behind each generated token, which a Generator does not show.
+  /// The logits of each generated token, which a Generator does not show.
   void logits_of_generation();
 
  private:

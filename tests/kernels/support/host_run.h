@@ -11,7 +11,7 @@
 
 namespace vramfit {
 
-/// Everything a model on the CPU stands on, as a program would set it up.
+/// Everything that a model on the CPU needs, set up as a program would.
 struct Host {
   explicit Host(std::uint64_t capacity = HostSource::kDefaultCapacity, Arch arch = Arch{80})
       : source(capacity), pool(source), ledger(pool), device(arch) {}

@@ -7,7 +7,7 @@
 
 namespace vramfit {
 
-/// Two layers of each family, as small as they can be without any two sizes being equal.
+/// Two layers of each family, as small as possible with no two sizes equal.
 ModelConfig tiny_llama();  ///< grouped queries 2:1, untied head
 ModelConfig tiny_qwen2();  ///< grouped queries 4:1, qkv biases, tied head
 ModelConfig tiny_qwen3();  ///< grouped queries 2:1, normed heads, untied head

@@ -1,5 +1,7 @@
 #include "tests/kernels/support/update_case.h"
 
+#include "model/ops/workspaces.h"
+
 namespace vramfit {
 
 UpdateCase::UpdateCase(const OptimizerKind& kind_, DType dtype, const std::vector<double>& start,

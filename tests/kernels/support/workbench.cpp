@@ -7,12 +7,12 @@ namespace vramfit {
 std::vector<double> values_of(const Tensor& tensor) {
   const std::int64_t count = tensor.stored().elements();
   std::vector<double> values(static_cast<std::size_t>(count));
-  if (tensor.dtype() == DType::Int32) {
+  if (tensor.format() == DType::Int32) {
     const auto* from = tensor.as<std::int32_t>();
     values.assign(from, from + count);
     return values;
   }
-  with_element(tensor.dtype(), [&](auto e) {
+  with_element(tensor.format(), [&](auto e) {
     const auto* from = input<decltype(e)>(tensor, count);
     for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>(from[i]);
   });
@@ -22,14 +22,14 @@ std::vector<double> values_of(const Tensor& tensor) {
 std::vector<double> downloaded_values(Device& device, const Tensor& tensor) {
   PassThrough memory;
   Ledger ledger(memory);
-  const Tensor copy(ledger, "copy", tensor.category(), tensor.dtype(), tensor.shape(),
+  const Tensor copy(ledger, "copy", tensor.category(), tensor.format(), tensor.shape(),
                     tensor.stored());
   device.download(copy.data(), tensor, tensor.bytes());
   return values_of(copy);
 }
 
 void set_values(const Tensor& tensor, const std::vector<double>& values) {
-  with_element(tensor.dtype(), [&](auto e) {
+  with_element(tensor.format(), [&](auto e) {
     using Element = decltype(e);
     auto* to = output<Element>(tensor, static_cast<std::int64_t>(values.size()));
     for (std::size_t i = 0; i < values.size(); ++i) {
@@ -44,8 +44,8 @@ std::vector<double> Gradient::added() const {
   return values;
 }
 
-Tensor Workbench::make(DType dtype, const Shape& shape, const Shape& stored) {
-  return {ledger_, "tensor", Category::Activations, dtype, shape, stored};
+Tensor Workbench::make(Format format, const Shape& shape, const Shape& stored) {
+  return {ledger_, "tensor", Category::Activations, format, shape, stored};
 }
 
 Tensor Workbench::integers(const std::vector<std::int32_t>& values, const Shape& shape) {
@@ -72,7 +72,7 @@ Tensor Workbench::random_tokens(const Shape& shape, std::int64_t vocab) {
 }
 
 Tensor Workbench::copy(const Tensor& tensor) {
-  Tensor result = make(tensor.dtype(), tensor.shape(), tensor.stored());
+  Tensor result = make(tensor.format(), tensor.shape(), tensor.stored());
   device.upload(result, tensor.data(), tensor.bytes());
   return result;
 }

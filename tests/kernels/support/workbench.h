@@ -11,7 +11,7 @@ namespace vramfit {
 /// Every element that `tensor` stores, padding included, whatever its dtype.
 std::vector<double> values_of(const Tensor& tensor);
 
-/// The same of a tensor that lies on whichever device.
+/// The same for a tensor on any device.
 std::vector<double> downloaded_values(Device& device, const Tensor& tensor);
 
 /// Rounds `values`, one for each stored element, to the tensor's dtype.
@@ -54,7 +54,7 @@ class Workbench {
   CpuDevice device{Arch{90}};
 
  private:
-  Tensor make(DType dtype, const Shape& shape, const Shape& stored);
+  Tensor make(Format format, const Shape& shape, const Shape& stored);
 
   DType dtype_;
   PassThrough allocator_;

@@ -122,8 +122,8 @@ TEST(Ledger, WritesDownEveryEvent) {
   using Kind = Event::Kind;
   const std::vector<Event> expected = {
       {Kind::StageBegin, Stage::Forward, Category::Parameters, 3, {}, 0, 0, 0},
-      {Kind::Allocate, Stage::Forward, Category::Activations, 3, {"a", 5}, 10, 0, 10},
-      {Kind::Allocate, Stage::Forward, Category::Workspace, 3, "b", 4, 10, 14},
+      {Kind::Allocate, Stage::Forward, Category::Activations, 3, {"a", 5}, 10, 0, 10, 10},
+      {Kind::Allocate, Stage::Forward, Category::Workspace, 3, "b", 4, 10, 14, 4},
       {Kind::Free, Stage::Forward, Category::Activations, 3, {"a", 5}, 10, 0, 14},
       {Kind::StageEnd, Stage::Forward, Category::Parameters, 3, {}, 0, 0, 14},
       {Kind::Free, Stage::Outside, Category::Workspace, 3, "b", 4, 10, 14},

@@ -10,8 +10,11 @@ Replay replay(const std::vector<Event>& events) {
   for (const Event& event : events) {
     switch (event.kind) {
       case Event::Kind::StageBegin:
-        open = {event.stage, event.step, result.current.total(), 0, result.current.total(), 0,
-                {},          false};
+        open = StageRecord{};
+        open.stage = event.stage;
+        open.step = event.step;
+        open.before = open.peak = result.current.total();
+        open.peak_reserved = event.reserved;
         break;
       case Event::Kind::StageEnd:
         open.after = result.current.total();
@@ -28,7 +31,10 @@ Replay replay(const std::vector<Event>& events) {
       case Event::Kind::OutOfMemory:
         open.out_of_memory = true;
         break;
+      case Event::Kind::Relabel:  // the step program has none
+        break;
     }
+    open.peak_reserved = std::max(open.peak_reserved, event.reserved);
     const std::uint64_t total = result.current.total();
     open.peak = std::max(open.peak, total);
     if (total > result.peak) {

@@ -38,7 +38,7 @@ TEST_F(TensorTest, KnowsWhatItIs) {
   const Tensor t(ledger, {"w", 1}, Category::Gradients, DType::Fp32, {2, 3});
   EXPECT_EQ(t.name().text(), "layers.1.w");
   EXPECT_EQ(t.category(), Category::Gradients);
-  EXPECT_EQ(t.dtype(), DType::Fp32);
+  EXPECT_EQ(t.format(), DType::Fp32);
   EXPECT_EQ(t.shape(), (Shape{2, 3}));
   EXPECT_EQ(t.stored(), (Shape{2, 3}));
   EXPECT_EQ(t.data(), nullptr);

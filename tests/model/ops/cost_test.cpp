@@ -275,7 +275,7 @@ TEST_F(Cost, OfTheOptimizerIsOnePassOverWhatItKeeps) {
               label, both * (2 + 2 * 2 + 2 * 4), 0);
   expect_cost(step("adamw", {&weight_, &gradient, nullptr, &m, &v, true}, nullptr), label,
               both * (2 + 2 * 2 + 2 * 4 + 2 * 4), 0);
-  // The parameter is written only: its master is what is read.
+  // The parameter is only written; the step reads its master.
   expect_cost(step("adamw-master", {&weight_, &gradient, &master, &m, &v, true}, nullptr), label,
               both * (2 + 2 + 2 * 4 + 2 * 4 + 2 * 4), 0);
   // Gradients are first asked whether they are finite.

@@ -1,11 +1,10 @@
+#include "model/ops/workspaces.h"
+
 #include <gtest/gtest.h>
 
+#include <stdexcept>
+
 #include "model/errors.h"
-#include "model/ops/arch.h"
-#include "model/ops/attention_ops.h"
-#include "model/ops/elementary_ops.h"
-#include "model/ops/linear_ops.h"
-#include "model/ops/optimizer_ops.h"
 
 namespace vramfit {
 namespace {
@@ -15,6 +14,10 @@ TEST(GemmWorkspace, Is32MiBOnHopperAnd4Elsewhere) {
   for (const int sm : {75, 80, 86, 89, 100, 120}) {
     EXPECT_EQ(gemm_workspace_bytes({sm}), 4U << 20) << sm;
   }
+}
+
+TEST(GemmWorkspace, IsUnknownOfAGpuThatNobodyNamed) {
+  EXPECT_THROW(gemm_workspace_bytes({}), std::logic_error);
 }
 
 TEST(AttentionForm, NamesAreFrozenAndParsedBack) {

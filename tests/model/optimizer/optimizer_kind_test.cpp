@@ -31,9 +31,9 @@ TEST(OptimizerKind, KeepsWhatItsNameSays) {
     EXPECT_EQ(optimizer_named(e.name).state_bytes(DType::Fp16), e.bf16) << e.name;
     EXPECT_EQ(optimizer_named(e.name).state_bytes(DType::Fp32), e.fp32) << e.name;
   }
-  EXPECT_EQ(optimizer_named("adamw").moment_dtype(DType::Fp16), DType::Fp32);
-  EXPECT_EQ(optimizer_named("adamw").moment_dtype(DType::Fp64), DType::Fp64);
-  EXPECT_EQ(optimizer_named("adamw-same").moment_dtype(DType::Fp16), DType::Fp16);
+  EXPECT_EQ(optimizer_named("adamw").moment_format(DType::Fp16), DType::Fp32);
+  EXPECT_EQ(optimizer_named("adamw").moment_format(DType::Fp64), DType::Fp64);
+  EXPECT_EQ(optimizer_named("adamw-same").moment_format(DType::Fp16), DType::Fp16);
 }
 
 TEST(OptimizerKind, UnknownOnesAreRefusedWithThoseThereAre) {

@@ -2,12 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include "model/ops/workspaces.h"
+
 namespace vramfit {
 
-void ContractDevice::expect_tensor(const Tensor& tensor, DType dtype, const Shape& shape) {
+void ContractDevice::expect_tensor(const Tensor& tensor, Format format, const Shape& shape) {
   ASSERT_TRUE(tensor) << "nothing behind it any more";
   EXPECT_EQ(tensor.shape(), shape) << tensor.name().text();
-  EXPECT_STREQ(name(tensor.dtype()), name(dtype)) << tensor.name().text();
+  EXPECT_STREQ(tensor.format().name(), format.name()) << tensor.name().text();
   used(tensor);
 }
 
@@ -299,7 +301,7 @@ void ContractDevice::check(const OptimizerStep& op) {
     if (update.master != nullptr) expect_tensor(*update.master, DType::Fp32, shape);
     for (const Tensor* moment : {update.momentum, update.variance}) {
       if (moment == nullptr) continue;
-      expect_tensor(*moment, op.kind.moment_dtype(dtype_), shape);
+      expect_tensor(*moment, op.kind.moment_format(dtype_), shape);
       EXPECT_EQ(moment->stored(), update.parameter->stored());
     }
     EXPECT_EQ(update.decays, shape.rank() == 2);

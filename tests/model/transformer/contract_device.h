@@ -39,7 +39,7 @@ class ContractDevice : public EachOp<ContractDevice> {
   VRAMFIT_OPS(VRAMFIT_CHECK)
 #undef VRAMFIT_CHECK
 
-  void expect_tensor(const Tensor& tensor, DType dtype, const Shape& shape);
+  void expect_tensor(const Tensor& tensor, Format format, const Shape& shape);
   void expect_room(const Tensor& workspace, std::uint64_t bytes);
   /// In the model's dtype.
   void expect(const Tensor& tensor, const Shape& shape);

@@ -41,7 +41,7 @@ TEST(GenerationMemory, KvCacheFollowsFromTheKeyAndValueHeads) {
     const ModelConfig c = published(name);
     for (const DType precision : {DType::Bf16, DType::Fp32}) {
       const auto a_token = static_cast<std::uint64_t>(2 * c.layers * c.kv_heads * c.head_dim) *
-                           storage_bytes(precision, 1);
+                           Format(precision).bytes(1);
       EXPECT_EQ(cache_of(c, options_for(precision, 2, 100)), a_token * 200) << name;
     }
   }

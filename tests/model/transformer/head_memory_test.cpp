@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "model/ops/head_ops.h"
+#include "model/ops/workspaces.h"
 #include "model/transformer/parameters.h"
 #include "tests/model/published_models.h"
 #include "tests/model/transformer/runs.h"
@@ -42,8 +43,8 @@ TEST(HeadMemory, LogitsOfTheWholeBatchNeverExist) {
       const std::uint64_t logits = bytes_of(report, "logits");
       EXPECT_GT(logits, std::uint64_t{200} << 20) << "large enough for its GEMM to run well";
       EXPECT_LE(logits, std::uint64_t{256} << 20) << name;
-      EXPECT_EQ(logits % (vocab * storage_bytes(precision, 1) * 128), 0U) << "not a whole chunk";
-      const std::uint64_t whole_batch = vocab * 64 * 1024 * storage_bytes(precision, 1);
+      EXPECT_EQ(logits % (vocab * Format(precision).bytes(1) * 128), 0U) << "not a whole chunk";
+      const std::uint64_t whole_batch = vocab * 64 * 1024 * Format(precision).bytes(1);
       EXPECT_LT(largest_workspace(report), whole_batch / 2) << name;
     }
   }

@@ -85,7 +85,10 @@ TEST(LedgerOfRuns, LiveBlocksNeverOverlapAndEachIsFreedOnce) {
 TEST(RunReport, PeakOfAStepIsThatOfItsOwnStages) {
   RunReport report;
   const auto add = [&](int step, std::uint64_t peak) {
-    report.stages.push_back({Stage::Forward, step, 0, 0, peak, 0, {}, false});
+    StageRecord record{};
+    record.step = step;
+    record.peak = peak;
+    report.stages.push_back(record);
   };
   add(0, 7);
   add(1, 5);

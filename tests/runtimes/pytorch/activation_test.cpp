@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "runtimes/pytorch/memory/caching_allocator.h"
 #include "runtimes/pytorch/modules/layers.h"
 #include "runtimes/pytorch/tensor/context.h"
 #include "tests/runtimes/pytorch/cases.h"
@@ -14,19 +15,21 @@ namespace {
 /// "+n" as the n-th tensor is made and "-n" as it goes; the input is number 0.
 std::string events_of(Activation activation) {
   CachingAllocator allocator;
-  Libraries libraries(h200().libraries);
-  Memory memory(allocator, libraries);
-  Context context(memory, libraries, h200().arch, h200().multiprocessors);
+  Libraries libraries(h200().overhead.pytorch);
+  Ledger ledger(allocator, Counts::Blocks);
+  Context context(ledger, libraries, h200());
   const Tensor x = parameter(context, {1000}, ScalarType::Float);
   std::string events;
   std::map<std::uint64_t, std::string> numbers;
   int made = 0;
-  memory.set_observer([&](const Memory::Change& change) {
-    if (change.allocated) numbers[change.block.offset] = std::to_string(++made);
-    events += (change.allocated ? "+" : "-") + numbers[change.block.offset];
-  });
+  const std::size_t before = ledger.events().size();
   const Tensor y = activate(activation, x);
-  memory.set_observer({});
+  for (std::size_t i = before; i < ledger.events().size(); ++i) {
+    const Event& event = ledger.events()[i];
+    const bool allocated = event.kind == Event::Kind::Allocate;
+    if (allocated) numbers[event.offset] = std::to_string(++made);
+    events += (allocated ? "+" : "-") + numbers[event.offset];
+  }
   return events;
 }
 

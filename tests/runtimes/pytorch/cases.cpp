@@ -3,7 +3,7 @@
 #include <fstream>
 #include <stdexcept>
 
-#include "estimator/cards.h"
+#include "estimator/budget.h"
 #include "model/config/hugging_face.h"
 
 namespace vramfit::pytorch {
@@ -18,12 +18,7 @@ std::vector<Json> read_lines(const std::string& path) {
   return lines;
 }
 
-Gpu h200() {
-  Gpu gpu;
-  gpu.arch = card_named("h200").arch;
-  gpu.libraries = card_named("h200").overhead.pytorch;
-  return gpu;
-}
+Gpu h200() { return gpu_of(budget_of(card_named("h200"))); }
 
 ModelConfig model_of(const Json& test_case) {
   return parse_hugging_face(test_case.at("arch").dump(), test_case.at("model"));

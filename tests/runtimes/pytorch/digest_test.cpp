@@ -11,14 +11,14 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// Runs and sums up what `go` is to observe.
-template <typename Go>
-std::string digest_of(const Go& go) {
+/// Of what comes and goes; stages stand behind it.
+std::string digest_of(const RunReport& report) {
   EventDigest digest;
-  const RunReport report = go([&digest](const Memory::Change& change) {
-    digest.add(change.allocated ? '+' : '-', change.at.stage, change.at.step, change.category,
-               change.block.bytes, change.block.offset);
-  });
+  for (const Event& e : report.events) {
+    const bool allocated = e.kind == Event::Kind::Allocate;
+    if (!allocated && e.kind != Event::Kind::Free) continue;
+    digest.add(allocated ? '+' : '-', e.stage, e.step, e.category, e.bytes, e.offset);
+  }
   std::string text = digest.text();
   for (const StageRecord& stage : report.stages) {
     text += "; " + std::string(name(stage.stage)) + " " + std::to_string(stage.peak) + " " +
@@ -28,18 +28,14 @@ std::string digest_of(const Go& go) {
 }
 
 void add_training(const Json& test_case, std::map<std::string, std::string>& digests) {
-  digests[title_of(test_case)] = digest_of([&](const Memory::Observer& observe) {
-    return run(h200(), model_of(test_case), training_of(test_case), kDefaultSteps, observe);
-  });
+  digests[title_of(test_case)] =
+      digest_of(run(h200(), model_of(test_case), training_of(test_case)));
 }
 
 void add_generations(const Json& test_case, std::map<std::string, std::string>& digests) {
   for (const Json& point : test_case.at("points")) {
-    const GenerationOptions options = generation_of(test_case, point);
     const std::string title = title_of(test_case) + " at " + point.dump();
-    digests[title] = digest_of([&](const Memory::Observer& observe) {
-      return run(h200(), model_of(test_case), options, observe);
-    });
+    digests[title] = digest_of(run(h200(), model_of(test_case), generation_of(test_case, point)));
   }
 }
 

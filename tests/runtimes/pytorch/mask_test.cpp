@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "runtimes/pytorch/memory/caching_allocator.h"
 #include "runtimes/pytorch/ops/attention_kernels.h"
 #include "runtimes/pytorch/ops/view.h"
 #include "runtimes/pytorch/tensor/context.h"
@@ -16,13 +17,13 @@ struct Made {
 /// aligned_mask of an fp32 mask of 2 sequences, 64 queries and so many keys.
 Made aligned(std::int64_t keys) {
   CachingAllocator allocator;
-  Libraries libraries(h200().libraries);
-  Memory memory(allocator, libraries);
-  Context context(memory, libraries, h200().arch, h200().multiprocessors);
+  Libraries libraries(h200().overhead.pytorch);
+  Ledger ledger(allocator, Counts::Blocks);
+  Context context(ledger, libraries, h200());
   const Tensor mask = empty(context, {2, 1, 64, keys}, ScalarType::Float);
-  const std::uint64_t before = memory.allocated();
+  const std::uint64_t before = ledger.allocated();
   const Tensor result = aligned_mask(mask);
-  return {memory.allocated() - before, result.size(-1)};
+  return {ledger.allocated() - before, result.size(-1)};
 }
 
 TEST(Mask, RowsOfAMultipleOfEightAreTakenAsTheyAre) {

@@ -110,11 +110,12 @@ std::vector<std::string> recorded_events(const Json& recording) {
 std::vector<std::string> predicted_events(const Json& test_case) {
   std::vector<std::string> events;
   std::map<std::uint64_t, std::uint64_t> sizes;
-  const auto observe = [&](const Memory::Change& change) {
-    if (change.allocated) sizes[change.block.offset] = change.requested;
-    events.push_back((change.allocated ? "+" : "-") + std::to_string(sizes[change.block.offset]));
-  };
-  run(h200(), model_of(test_case), training_of(test_case), kDefaultSteps, observe);
+  for (const Event& event : run(h200(), model_of(test_case), training_of(test_case)).events) {
+    const bool allocated = event.kind == Event::Kind::Allocate;
+    if (!allocated && event.kind != Event::Kind::Free) continue;
+    if (allocated) sizes[event.offset] = event.requested;
+    events.push_back((allocated ? "+" : "-") + std::to_string(sizes[event.offset]));
+  }
   return in_one_order(events);
 }
 

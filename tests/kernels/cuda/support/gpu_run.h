@@ -16,7 +16,7 @@ inline std::uint64_t free_capacity() {
                               : (free - kForLibraries) / Pool::kGranularity * Pool::kGranularity;
 }
 
-/// Everything a model on the GPU stands on beside the device, as a program would set it up.
+/// Everything that a model on the GPU needs beside the device, set up as a program would.
 struct GpuRun {
   explicit GpuRun(std::uint64_t capacity = free_capacity())
       : source(capacity), pool(source), ledger(pool) {}

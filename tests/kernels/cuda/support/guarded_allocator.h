@@ -18,7 +18,7 @@ class GuardedAllocator final : public Allocator {
   void free(const Block& block) noexcept override;
   std::uint64_t reserved() const override { return reserved_; }
 
-  /// Of all blocks that are out.
+  /// Bytes of all blocks that were not freed yet.
   void expect_whole_guards() const;
 
  private:

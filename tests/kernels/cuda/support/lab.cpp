@@ -10,7 +10,7 @@
 namespace vramfit {
 namespace {
 
-/// How far `a` is from `b`, and where most.
+/// The distance of `a` from `b`, and the element where it is largest.
 struct Difference {
   double error = 0;
   std::size_t worst = 0;
@@ -50,14 +50,14 @@ constexpr Bound kOnce{5e-6, 4e-4, 3e-3};
 
 const Bound Bound::once = kOnce;
 
-double Bound::of(DType dtype) const {
-  if (dtype == DType::Fp16) return fp16;
-  return dtype == DType::Bf16 ? bf16 : fp32;
+double Bound::of(Format format) const {
+  if (format == DType::Fp16) return fp16;
+  return format == DType::Bf16 ? bf16 : fp32;
 }
 
-Twin Lab::make(DType dtype, const Shape& shape, const Shape& stored) {
-  return {Tensor(cpu_ledger_, "cpu", Category::Activations, dtype, shape, stored),
-          Tensor(gpu_ledger_, "gpu", Category::Activations, dtype, shape, stored)};
+Twin Lab::make(Format format, const Shape& shape, const Shape& stored) {
+  return {Tensor(cpu_ledger_, "cpu", Category::Activations, format, shape, stored),
+          Tensor(gpu_ledger_, "gpu", Category::Activations, format, shape, stored)};
 }
 
 Twin Lab::bytes(std::uint64_t count) {
@@ -104,12 +104,12 @@ void Lab::expect_close(const Twin& result, const Bound& bound, const std::string
   const std::vector<double> actual = downloaded_values(gpu(), result.gpu);
   ASSERT_EQ(actual.size(), expected.size());
   const auto [error, worst] = difference(actual, expected);
-  const double limit = bound.of(result.cpu.dtype());
+  const double limit = bound.of(result.cpu.format());
   if (std::getenv("VRAMFIT_PRINT_ERRORS") != nullptr) {
     std::printf("error %.2e of %.2e: %s, %s\n", error, limit, what.c_str(), name(dtype_));
   }
   EXPECT_LE(error, limit) << what << ", " << name(dtype_) << ", result "
-                          << text(result.cpu.stored()) << " in " << name(result.cpu.dtype())
+                          << text(result.cpu.stored()) << " in " << result.cpu.format().name()
                           << ": worst at element " << worst << ", gpu " << actual[worst] << ", cpu "
                           << expected[worst];
 }

@@ -7,6 +7,7 @@
 
 #include "kernels/cpu/cpu_device.h"
 #include "kernels/cpu/pass_through.h"
+#include "model/ops/workspaces.h"
 #include "tests/kernels/cuda/support/gpu.h"
 #include "tests/kernels/cuda/support/guarded_allocator.h"
 
@@ -18,7 +19,7 @@ struct Twin {
   Tensor gpu;
 };
 
-/// Which of two twins an op gets.
+/// Which of a tensor's two copies an op gets.
 class Side {
  public:
   explicit Side(bool on_gpu) : on_gpu_(on_gpu) {}
@@ -41,7 +42,7 @@ struct Bound {
   constexpr Bound times(double factor) const {
     return {fp32 * factor, fp16 * factor, bf16 * factor};
   }
-  double of(DType dtype) const;
+  double of(Format format) const;
 };
 
 /// A test for each dtype that CUDA devices run.
@@ -55,7 +56,7 @@ class Lab {
  public:
   explicit Lab(DType dtype) : dtype_(dtype), cpu_ledger_(cpu_memory_), gpu_ledger_(gpu_memory_) {}
 
-  Twin make(DType dtype, const Shape& shape, const Shape& stored);
+  Twin make(Format format, const Shape& shape, const Shape& stored);
   Twin empty(const Shape& shape) { return make(dtype_, shape, shape); }
   Twin empty(const Shape& shape, const Shape& stored) { return make(dtype_, shape, stored); }
   Twin floats(const Shape& shape) { return make(DType::Fp32, shape, shape); }

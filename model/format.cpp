@@ -1,0 +1,41 @@
+#include "model/format.h"
+
+#include <algorithm>
+
+#include "model/checked.h"
+
+namespace vramfit {
+namespace {
+
+constexpr bool plain_formats_stand_at_their_elements() {
+  for (std::size_t row = 0; row < kFormats.size(); ++row) {
+    if (kFormats[row].plain() && static_cast<std::size_t>(kFormats[row].element) != row) {
+      return false;
+    }
+  }
+  return true;
+}
+static_assert(plain_formats_stand_at_their_elements());
+
+}  // namespace
+
+std::uint64_t FormatRow::bytes(std::int64_t elements) const {
+  const auto count = static_cast<std::uint64_t>(elements);
+  // Eight elements take whole bytes, however many bits each has.
+  const std::uint64_t values =
+      checked_multiply(count / 8, std::uint64_t{bits}) + (count % 8 * bits + 7) / 8;
+  if (plain()) return values;
+  return values +
+         checked_multiply(round_up(count, std::uint64_t{block}) / block, std::uint64_t{scales});
+}
+
+std::optional<Format> Format::named(std::string_view name) {
+  const auto* row = std::find_if(kFormats.begin(), kFormats.end(),
+                                 [name](const FormatRow& format) { return format.name == name; });
+  if (row == kFormats.end()) return std::nullopt;
+  Format format = row->element;
+  format.row_ = static_cast<std::uint8_t>(row - kFormats.begin());
+  return format;
+}
+
+}  // namespace vramfit

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "model/errors.h"
+#include "model/memory/ledger.h"
+
+namespace vramfit {
+
+/// What a run took, on whichever device and under whichever runtime.
+struct RunReport {
+  Snapshot peak;                         ///< the high-water mark and what it was made of
+  std::uint64_t reserved = 0;            ///< bytes taken from the source, at most
+  std::vector<StageRecord> stages;       ///< in order; the last one cut short where memory ran out
+  std::vector<Event> events;             ///< the whole ledger, where it keeps events
+  std::optional<MissingMemory> missing;  ///< absent: the run completed
+
+  /// The high-water mark over the stages of one step; 0 is loading.
+  std::uint64_t peak_of_step(int step) const;
+};
+
+/// What `ledger` says of a run that is over.
+RunReport report_of(const Ledger& ledger);
+
+/// Runs `body`, which allocates from `ledger`. Running out of memory is a result.
+template <typename Body>
+RunReport report_on(const Ledger& ledger, const Body& body) {
+  try {
+    body();
+  } catch (const OutOfMemory&) {
+    if (!ledger.missing()) throw;  // it ran out beside the ledger, which is no result of this run
+  }
+  return report_of(ledger);
+}
+
+}  // namespace vramfit

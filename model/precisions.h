@@ -1,0 +1,23 @@
+#pragma once
+
+#include "model/format.h"
+
+namespace vramfit {
+
+/// What a run stores its tensors in, by what they are for.
+struct Precisions {
+  Format weights;
+  Format activations;  ///< and their gradients
+  Format gradients;    ///< of weights
+  Format cache;
+  Format optimizer_states;  ///< moments
+  Format accumulation;      ///< sums, row statistics, master weights
+
+  /// One for all, with sums and moments in what sums over it are kept in.
+  static constexpr Precisions plain(DType dtype) {
+    const Format sums = accumulation_dtype(dtype);
+    return {dtype, dtype, dtype, dtype, sums, sums};
+  }
+};
+
+}  // namespace vramfit

@@ -1,0 +1,192 @@
+#include "runtimes/article/runtime.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "model/errors.h"
+#include "model/transformer/parameters.h"
+#include "model/transformer/sizes.h"
+#include "runtimes/notes.h"
+
+namespace vramfit::article {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Adds up, to the byte: the formulas know no allocator.
+class Sum final : public Allocator {
+ public:
+  explicit Sum(std::uint64_t capacity) : capacity_(capacity) {}
+
+  Block allocate(std::uint64_t bytes, Placement) override {
+    if (bytes > capacity_ - reserved_) throw OutOfMemory(bytes, reserved_, capacity_);
+    const Block block{reserved_, bytes};
+    reserved_ += bytes;
+    return block;
+  }
+  void free(const Block&) noexcept override {}
+  std::uint64_t reserved() const override { return reserved_; }
+
+ private:
+  std::uint64_t capacity_;
+  std::uint64_t reserved_ = 0;
+};
+
+class ArticleWorkload final : public Workload {
+ public:
+  explicit ArticleWorkload(Question question) : question_(std::move(question)) {}
+  /// Its estimate for several GPUs, of what each holds.
+  ArticleWorkload(Question question, std::int64_t gpus, std::string strategy)
+      : question_(std::move(question)), gpus_(gpus), strategy_(std::move(strategy)) {}
+
+  const Runtime& runtime() const override { return article_runtime(); }
+  bool training() const override { return question_.training; }
+  std::int64_t batch() const override { return question_.batch; }
+  std::int64_t seq() const override { return question_.seq; }
+  std::int64_t micro_batches() const override { return 1; }
+
+  std::int64_t stored_parameters(const ModelConfig& config) const override {
+    return parameter_count(config);
+  }
+  std::shared_ptr<const Workload> resized(std::int64_t batch, std::int64_t seq) const override {
+    Question question = question_;
+    question.batch = batch;
+    question.seq = seq;
+    return std::make_shared<ArticleWorkload>(std::move(question), gpus_, strategy_);
+  }
+
+  void validate(const ModelConfig& config) const override {
+    require_sizes(question_.batch, question_.seq);
+    if (gpus_ > 0) share_of(config);
+    if (total(config) > static_cast<double>(kUnlimitedBytes)) {
+      throw BadInput("sizes: more than 2^60 bytes are needed; a smaller batch, seq or model");
+    }
+  }
+
+  std::int64_t seq_limit(const ModelConfig&) const override { return kMaxSeq; }
+
+  Outcome run(const Gpu&, std::uint64_t capacity, const ModelConfig& config,
+              const Extent& extent) const override {
+    Sum sum(capacity);
+    Ledger ledger(sum, Counts::Requested, extent.events);
+    const Answer answer = gpus_ == 0 ? will_it_fit(about(config)) : share_of(config);
+    Outcome outcome;
+    outcome.report = report_on(ledger, [&] {
+      const auto take = [&](Stage stage, int step, const Name& name, Category category,
+                            double bytes) {
+        const StageScope scope(ledger, stage, step);
+        ledger.allocate(name, category, static_cast<std::uint64_t>(std::llround(bytes)));
+      };
+      take(Stage::Loaded, 0, "parameters", Category::Parameters, answer.parameters);
+      if (!question_.training) {
+        return take(Stage::Prefill, 1, "kv cache", Category::KvCache, answer.kv_cache);
+      }
+      take(Stage::Forward, 1, "activations", Category::Activations, answer.activations);
+      take(Stage::Backward, 1, "gradients", Category::Gradients, answer.gradients);
+      take(Stage::Optimizer, 1, "optimizer states", Category::OptimizerState, answer.optimizer);
+    });
+    for (StageRecord& stage : outcome.report.stages) stage.device_used = stage.reserved;
+    outcome.overhead.source = "none: the article adds 10 to 20 % in words alone";
+    return outcome;
+  }
+
+  Json asked() const override {
+    Json json = {{"mode", question_.training ? "training" : "inference"},
+                 {"precision", question_.precision},
+                 {"batch", question_.batch},
+                 {"seq", question_.seq}};
+    if (question_.training) json["optimizer"] = question_.optimizer;
+    if (gpus_ > 0) json.update({{"gpus", gpus_}, {"strategy", strategy_}});
+    return json;
+  }
+
+  std::string text(const std::string& sizes) const override {
+    if (!question_.training) return "inference in " + question_.precision + ", " + sizes;
+    const std::string text = "training in " + question_.precision + " with " + question_.optimizer;
+    if (gpus_ == 0) return text + ", " + sizes;
+    return text + ", each of " + std::to_string(gpus_) + " GPUs under " + strategy_;
+  }
+
+ private:
+  Question about(const ModelConfig& config) const {
+    Question question = question_about(config, question_.precision, question_.batch, question_.seq);
+    question.training = question_.training;
+    question.optimizer = question_.optimizer;
+    return question;
+  }
+  double total(const ModelConfig& config) const { return will_it_fit(about(config)).total(); }
+
+  /// Of its 16 B/param: 2 for weights, 2 for gradients, 12 for Adam's states.
+  Answer share_of(const ModelConfig& config) const {
+    const double all = estimate_multi_gpu_memory(about(config).params_billion, gpus_, strategy_);
+    Answer answer{};
+    answer.parameters = answer.gradients = all / 8;
+    answer.optimizer = all - 2 * answer.parameters;
+    return answer;
+  }
+
+  Question question_;      ///< but for the model's share of it
+  std::int64_t gpus_ = 0;  ///< 0: will_it_fit is asked, which knows one
+  std::string strategy_;
+};
+
+class ArticleRuntime final : public Runtime {
+ public:
+  const char* name() const override { return "article"; }
+
+  const std::vector<Flag>& flags() const override {
+    static const std::vector<Flag> list = {
+        {"optimizer", Flag::With::Training, "adam (default) or sgd"},
+        {"gpus", Flag::With::Training, "the article's estimate for so many GPUs, of each"},
+        {"strategy", Flag::With::Training,
+         "with --gpus: data-parallel (default), pipeline or fsdp"},
+    };
+    return list;
+  }
+
+  const char* precisions() const override { return "fp32, fp16 (default), bf16, int8 or int4"; }
+
+  std::shared_ptr<const Workload> workload(const Flags& flags, bool training,
+                                           const ModelConfig& model) const override {
+    Question question;
+    question.training = training;
+    question.precision = typed(flags, "precision").value_or(question.precision);
+    question.optimizer = typed(flags, "optimizer").value_or(question.optimizer);
+    question.batch = whole(flags, "batch", question.batch);
+    question.seq = whole(flags, "seq", question.seq);
+    const auto workload = workload_of(flags, std::move(question));
+    workload->validate(model);  // its precision and optimizer are known by name alone
+    return workload;
+  }
+
+  std::string about(const Workload&) const override {
+    return "the article's formulas, as they stand: to be held against, not to rely on. --runtime "
+           "pytorch is what PyTorch takes.";
+  }
+
+  std::uint64_t granularity() const override { return 1; }
+
+ private:
+  static std::shared_ptr<const Workload> workload_of(const Flags& flags, Question question) {
+    if (!has(flags, "gpus")) {
+      if (has(flags, "strategy")) throw BadInput("strategy: only with --gpus");
+      return std::make_shared<ArticleWorkload>(std::move(question));
+    }
+    if (question.precision != "fp16" || question.optimizer != "adam") {
+      throw BadInput("gpus: the article's estimate for several is of fp16 with adam");
+    }
+    const std::int64_t gpus = whole(flags, "gpus", 1);
+    if (gpus < 1) throw BadInput("gpus: " + std::to_string(gpus) + "; 1 or more");
+    return std::make_shared<ArticleWorkload>(std::move(question), gpus,
+                                             typed(flags, "strategy").value_or("data-parallel"));
+  }
+};
+
+}  // namespace
+
+const Runtime& article_runtime() {
+  static const ArticleRuntime runtime;
+  return runtime;
+}
+
+}  // namespace vramfit::article

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "model/ops/arch.h"
+
+namespace vramfit {
+
+/// What driver and libraries take of a card where PyTorch runs, outside its allocator. Bytes:
+/// constants of a card, driver and build of PyTorch.
+struct LibrarySizes {
+  std::uint64_t context = 0;        ///< with PyTorch's kernels, after one tiny tensor
+  std::uint64_t blas = 0;           ///< cuBLAS's handle on the main thread, first kernels
+  std::uint64_t backward_blas = 0;  ///< the autograd thread's own handle
+  std::uint64_t attention = 0;      ///< fused attention in 16 bits: cuDNN's or flash's code
+  std::uint64_t backward_attention = 0;
+};
+
+/// What driver and libraries take of a card beside what a run reserves. Bytes.
+struct Overhead {
+  std::uint64_t driver_reserved = 0;  ///< nvidia-smi's total less cudaMemGetInfo's
+  std::uint64_t context = 0;          ///< a bare CUDA context
+  std::uint64_t libraries = 0;        ///< handles of cuBLASLt and cuDNN, code loaded as it is used
+  std::string source;         ///< "measured …", or "assumed: …" where it is another card's
+  LibrarySizes pytorch = {};  ///< context and libraries where a process runs PyTorch
+
+  std::uint64_t total() const { return driver_reserved + context + libraries; }
+};
+
+/// What a card tells the rules of a runtime.
+struct Gpu {
+  Arch arch;
+  int multiprocessors = 132;
+  Overhead overhead;
+};
+
+}  // namespace vramfit

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <utility>
+#include <variant>
+
+#include "model/dtype.h"
+#include "runtimes/flags.h"
+#include "runtimes/runtime.h"
+
+namespace vramfit {
+
+/// A workload that is stated by one of two structs of options. `Self` is what derives from it.
+template <typename Self, typename Generation, typename Training>
+class OptionsWorkload : public Workload {
+ public:
+  using Options = std::variant<Generation, Training>;
+
+  explicit OptionsWorkload(Options options) : options_(std::move(options)) {}
+
+  const Options& options() const { return options_; }
+
+  bool training() const override { return std::holds_alternative<Training>(options_); }
+  std::int64_t batch() const override {
+    return std::visit([](const auto& options) { return options.batch; }, options_);
+  }
+  std::int64_t seq() const override {
+    return std::visit([](const auto& options) { return options.seq; }, options_);
+  }
+  std::int64_t micro_batches() const override {
+    const auto* training = std::get_if<Training>(&options_);
+    return training == nullptr ? 1 : training->accumulate;
+  }
+  std::shared_ptr<const Workload> resized(std::int64_t batch, std::int64_t seq) const override {
+    Options resized = options_;
+    std::visit(
+        [&](auto& options) {
+          options.batch = batch;
+          options.seq = seq;
+        },
+        resized);
+    return std::make_shared<Self>(std::move(resized));
+  }
+
+ private:
+  Options options_;
+};
+
+/// Reads what options of every kind have: precision, batch, seq.
+template <typename Options>
+void read_sizes(const Flags& flags, Options& options) {
+  if (const auto precision = typed(flags, "precision")) {
+    options.precision = parse_precision(*precision);
+  }
+  options.batch = whole(flags, "batch", options.batch);
+  options.seq = whole(flags, "seq", options.seq);
+}
+
+}  // namespace vramfit

@@ -1,0 +1,104 @@
+#include "runtimes/pytorch/options.h"
+
+#include <algorithm>
+
+#include "model/errors.h"
+#include "model/format.h"
+#include "model/transformer/sizes.h"
+#include "runtimes/pytorch/modules/families/families.h"
+
+namespace vramfit::pytorch {
+namespace {
+
+constexpr std::int64_t kMaxRank = 4096;
+
+std::int64_t positions_of(const ModelConfig& config) {
+  return config.learned_positions() ? std::min(config.max_positions, kMaxSeq) : kMaxSeq;
+}
+
+void require_sizes(const ModelConfig& config, DType precision, std::int64_t batch,
+                   std::int64_t seq) {
+  if (precision == DType::Fp64) {
+    throw BadInput("precision: fp64 is for tests on the CPU; fp32, fp16 or bf16");
+  }
+  vramfit::require_sizes(batch, seq);
+  if (seq <= positions_of(config)) return;
+  throw BadInput("seq: " + std::to_string(seq) + " tokens; " + config.name + " takes at most " +
+                 std::to_string(positions_of(config)));
+}
+
+/// A prompt that has room by itself, but not with the new tokens.
+void require_room(const ModelConfig& config, const GenerationOptions& options) {
+  require_size("generate", options.generate, kMaxSeq);
+  const std::int64_t needed = options.seq + options.generate - 1;
+  if (needed <= positions_of(config)) return;
+  throw BadInput("generate: a prompt of " + std::to_string(options.seq) + " and " +
+                 std::to_string(options.generate) + " new tokens need " + std::to_string(needed) +
+                 " positions; " + config.name + " takes " + std::to_string(positions_of(config)));
+}
+
+std::string list_of(const std::vector<std::string>& names) {
+  std::string list;
+  for (const std::string& name : names) list.append(list.empty() ? "" : ", ").append(name);
+  return list;
+}
+
+void require_lora(const ModelConfig& config, const LoraOptions& lora) {
+  require_size("lora", lora.rank, kMaxRank);
+  const std::vector<std::string> known = projection_names(config);
+  for (const std::string& target : lora.targets) {
+    if (std::find(known.begin(), known.end(), target) != known.end()) continue;
+    throw BadInput("lora-targets: " + config.family + " has no '" + target + "'; of " +
+                   list_of(known));
+  }
+}
+
+}  // namespace
+
+AttentionKind parse_attention(const std::string& text) {
+  if (text == "sdpa") return AttentionKind::Sdpa;
+  if (text == "eager") return AttentionKind::Eager;
+  throw BadInput("attention: unknown '" + text + "' under --runtime pytorch; sdpa or eager");
+}
+
+const char* name(AttentionKind kind) { return kind == AttentionKind::Sdpa ? "sdpa" : "eager"; }
+
+std::vector<std::string> projection_names(const ModelConfig& config) {
+  const auto names = family_of(config).projections;
+  return {names.begin(), names.end()};
+}
+
+std::vector<std::string> default_lora_targets(const ModelConfig& config) {
+  const auto names = family_of(config).lora_targets;
+  if (names.empty()) {
+    throw BadInput("lora-targets: PEFT has no default for " + config.family +
+                   "; all-linear, or some of " + list_of(projection_names(config)));
+  }
+  return {names.begin(), names.end()};
+}
+
+void validate(const ModelConfig& config, const Options& options) {
+  std::visit([&](const auto& o) { require_sizes(config, o.precision, o.batch, o.seq); }, options);
+  if (const auto* generation = std::get_if<GenerationOptions>(&options)) {
+    require_room(config, *generation);
+    return;
+  }
+  const auto& training = std::get<TrainingOptions>(options);
+  require_size("accumulate", training.accumulate, kMaxAccumulate);
+  if (training.autocast && training.precision != DType::Fp32) {
+    throw BadInput("autocast: is for fp32 weights; --precision fp32, or no --autocast");
+  }
+  if (training.autocast && !is_16_bit(*training.autocast)) {
+    throw BadInput("autocast: bf16 or fp16");
+  }
+  if (training.lora) require_lora(config, *training.lora);
+}
+
+std::int64_t seq_limit(const ModelConfig& config, const Options& options) {
+  const std::int64_t positions = positions_of(config);
+  const auto* generation = std::get_if<GenerationOptions>(&options);
+  if (generation == nullptr) return positions;
+  return positions - (std::clamp<std::int64_t>(generation->generate, 1, kMaxSeq) - 1);
+}
+
+}  // namespace vramfit::pytorch

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+
+#include "runtimes/pytorch/run.h"
+
+namespace vramfit::pytorch {
+
+/// What is done with a model.
+using Options = std::variant<GenerationOptions, TrainingOptions>;
+
+/// "sdpa" or "eager"; throws BadInput on anything else.
+AttentionKind parse_attention(const std::string& text);
+const char* name(AttentionKind kind);
+
+/// What LoRA can adapt in a layer, by the names that target_modules have.
+std::vector<std::string> projection_names(const ModelConfig& config);
+/// What PEFT adapts where none are named. Throws BadInput where it does not say.
+std::vector<std::string> default_lora_targets(const ModelConfig& config);
+
+/// Throws BadInput where the model cannot be run so.
+void validate(const ModelConfig& config, const Options& options);
+
+/// The longest sequence the model takes in such a run, batch and memory apart.
+std::int64_t seq_limit(const ModelConfig& config, const Options& options);
+
+}  // namespace vramfit::pytorch

@@ -1,0 +1,198 @@
+#include "runtimes/pytorch/runtime.h"
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "model/errors.h"
+#include "model/memory/pool.h"
+#include "model/quantity.h"
+#include "model/transformer/parameters.h"
+#include "runtimes/notes.h"
+#include "runtimes/pytorch/generate.h"
+
+namespace vramfit::pytorch {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// PEFT's target_modules: names, or "all-linear".
+std::vector<std::string> lora_targets(const std::string& text, const ModelConfig& model) {
+  if (text == "all-linear") return projection_names(model);
+  std::vector<std::string> names;
+  std::istringstream list(text + ",");
+  for (std::string name; std::getline(list, name, ',');) {
+    if (name.empty()) {
+      throw BadInput("lora-targets: a name is missing; such as q_proj,v_proj, or all-linear");
+    }
+    names.push_back(name);
+  }
+  return names;
+}
+
+std::optional<LoraOptions> lora_options(const Flags& flags, const ModelConfig& model) {
+  const auto rank = typed(flags, "lora");
+  const auto targets = typed(flags, "lora-targets");
+  if (targets && !rank) throw BadInput("lora-targets: only with --lora");
+  if (!rank) return std::nullopt;
+  return LoraOptions{parse_whole("lora", *rank),
+                     targets ? lora_targets(*targets, model) : default_lora_targets(model)};
+}
+
+bool checkpoints(const Flags& flags) {
+  const auto checkpoint = typed(flags, "checkpoint");
+  if (checkpoint && *checkpoint != "full") {
+    throw BadInput("checkpoint: unknown '" + *checkpoint + "'; full");
+  }
+  return checkpoint.has_value();
+}
+
+TrainingOptions training_options(const Flags& flags, const ModelConfig& model) {
+  TrainingOptions options;
+  read_sizes(flags, options);
+  if (const auto kind = typed(flags, "attention")) options.attention = parse_attention(*kind);
+  if (const auto kind = typed(flags, "optimizer")) options.optimizer = parse_optimizer(*kind);
+  options.accumulate = whole(flags, "accumulate", options.accumulate);
+  if (const auto type = typed(flags, "autocast")) options.autocast = parse_precision(*type);
+  options.checkpoint = checkpoints(flags);
+  options.lora = lora_options(flags, model);
+  return options;
+}
+
+GenerationOptions generation_options(const Flags& flags) {
+  GenerationOptions options;
+  read_sizes(flags, options);
+  if (const auto kind = typed(flags, "attention")) options.attention = parse_attention(*kind);
+  options.generate = whole(flags, "generate", options.generate);
+  if (has(flags, "padded")) options.padded = true;
+  return options;
+}
+
+class PyTorchRuntime final : public Runtime {
+ public:
+  const char* name() const override { return "pytorch"; }
+
+  const std::vector<Flag>& flags() const override {
+    using With = Flag::With;
+    static const std::vector<Flag> list = {
+        {"optimizer", With::Training,
+         "adamw (default), adamw-fused, adamw-loop, sgd, sgd-momentum"},
+        {"accumulate", With::Training, "micro-batches in a step (default 1)"},
+        {"generate", With::Inference, "new tokens (default 1)"},
+        {"attention", With::Either, "sdpa (default) or eager"},
+        {"autocast", With::Training, "bf16 or fp16, over --precision fp32"},
+        {"checkpoint", With::Training, "full: every layer's activations are computed again"},
+        {"lora", With::Training, "adapters of this rank (PEFT)"},
+        {"lora-targets", With::Training,
+         "with --lora: names of projections, as q_proj,v_proj, or all-linear (default: PEFT's)"},
+        {"padded", With::Inference, "a prompt holds padding, as those of a batch do unless it is 1",
+         false},
+    };
+    return list;
+  }
+
+  const char* precisions() const override { return "fp32, fp16 or bf16 (default)"; }
+
+  std::shared_ptr<const Workload> workload(const Flags& flags, bool training,
+                                           const ModelConfig& model) const override {
+    if (training) return std::make_shared<TorchWorkload>(training_options(flags, model));
+    return std::make_shared<TorchWorkload>(generation_options(flags));
+  }
+
+  std::string about(const Workload&) const override {
+    return "PyTorch 2.11 and transformers 5.17, eager mode. --runtime vramfit is this project's "
+           "own "
+           "step, which needs less.";
+  }
+
+  std::uint64_t granularity() const override { return Pool::kGranularity; }
+};
+
+}  // namespace
+
+const Runtime& pytorch_runtime() {
+  static const PyTorchRuntime runtime;
+  return runtime;
+}
+
+const Runtime& TorchWorkload::runtime() const { return pytorch_runtime(); }
+
+std::int64_t TorchWorkload::stored_parameters(const ModelConfig& config) const {
+  return parameter_count(config);
+}
+
+void TorchWorkload::validate(const ModelConfig& config) const {
+  pytorch::validate(config, options());
+}
+
+std::int64_t TorchWorkload::seq_limit(const ModelConfig& config) const {
+  return pytorch::seq_limit(config, options());
+}
+
+Outcome TorchWorkload::run(const Gpu& gpu, std::uint64_t capacity, const ModelConfig& config,
+                           const Extent& extent) const {
+  Outcome outcome;
+  outcome.report = std::visit(
+      [&](const auto& o) { return pytorch::run(gpu, config, o, extent, capacity); }, options());
+  outcome.overhead = gpu.overhead;
+  outcome.overhead.context = gpu.overhead.pytorch.context;
+  // As they are at its end: the driver loads code as it is first used.
+  if (!outcome.report.stages.empty()) {
+    const StageRecord& last = outcome.report.stages.back();
+    outcome.overhead.libraries = last.device_used - last.reserved - outcome.overhead.context;
+  }
+  if (const auto* generation = std::get_if<GenerationOptions>(&options())) {
+    if (generation->generate - 1 > kMaxDecodes) {
+      outcome.notes.push_back(std::to_string(kMaxDecodes) + " of " +
+                              std::to_string(generation->generate - 1) +
+                              " decode steps are walked, evenly spread");
+    }
+  }
+  return outcome;
+}
+
+Json TorchWorkload::asked() const {
+  if (const auto* o = std::get_if<TrainingOptions>(&options())) {
+    Json json = {{"mode", "training"},
+                 {"precision", name(o->precision)},
+                 {"autocast", o->autocast ? Json(name(*o->autocast)) : Json(nullptr)},
+                 {"attention", name(o->attention)},
+                 {"batch", o->batch},
+                 {"seq", o->seq},
+                 {"optimizer", name(o->optimizer)},
+                 {"accumulate", o->accumulate},
+                 {"checkpoint", o->checkpoint ? Json("full") : Json(nullptr)},
+                 {"lora", nullptr}};
+    if (o->lora) json["lora"] = {{"rank", o->lora->rank}, {"targets", o->lora->targets}};
+    return json;
+  }
+  const auto& o = std::get<GenerationOptions>(options());
+  return {{"mode", "inference"},
+          {"precision", name(o.precision)},
+          {"attention", name(o.attention)},
+          {"batch", o.batch},
+          {"seq", o.seq},
+          {"generate", o.generate},
+          {"padded", o.padded.value_or(o.batch > 1)}};
+}
+
+std::string TorchWorkload::text(const std::string& sizes) const {
+  if (const auto* o = std::get_if<GenerationOptions>(&options())) {
+    return std::string("inference in ") + name(o->precision) + ", " + sizes +
+           (o->padded.value_or(o->batch > 1) ? ", padded" : "") + new_tokens_text(o->generate) +
+           ", " + name(o->attention) + " attention";
+  }
+  const auto& o = std::get<TrainingOptions>(options());
+  std::string text = std::string("training in ") + name(o.precision);
+  if (o.autocast) text += std::string(" under ") + name(*o.autocast) + " autocast";
+  text += std::string(" with ") + name(o.optimizer) + ", " + sizes +
+          micro_batches_text(o.accumulate) + ", " + name(o.attention) + " attention";
+  if (o.checkpoint) text += ", activation checkpointing";
+  if (!o.lora) return text;
+  text += ", LoRA of rank " + std::to_string(o.lora->rank) + " on ";
+  for (std::size_t i = 0; i < o.lora->targets.size(); ++i) {
+    text += (i == 0 ? "" : ", ") + o.lora->targets[i];
+  }
+  return text;
+}
+
+}  // namespace vramfit::pytorch

@@ -1,0 +1,96 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/config/model_config.h"
+#include "model/memory/run_report.h"
+#include "runtimes/flags.h"
+#include "runtimes/gpu.h"
+
+// The door to every runtime: whose step it is that a question is about. A runtime reads its flags
+// into a workload, and runs that on paper, on a GPU of so many bytes.
+namespace vramfit {
+
+/// More than any machine has, and far enough from 2^64 that sums of sizes cannot wrap.
+inline constexpr std::uint64_t kUnlimitedBytes = std::uint64_t{1} << 60;
+
+/// How much of a run is walked. What repeats need not be walked to its end.
+struct Extent {
+  int steps = 2;                                       ///< of training
+  std::int64_t micro_batches = std::int64_t{1} << 24;  ///< of each step, at most
+  std::int64_t decodes = std::int64_t{1} << 24;        ///< of a generation, at most
+  bool events = true;                                  ///< keep the whole ledger
+};
+
+/// What a run took, and what of the card is gone beside it.
+struct Outcome {
+  RunReport report;
+  Overhead overhead;
+  bool all_decodes = true;         ///< a longer extent would walk no more decode steps
+  std::vector<std::string> notes;  ///< what was assumed or left out, a line each
+};
+
+class Runtime;
+
+/// One run of a model under a runtime. Does not change: another size is another workload.
+class Workload {
+ public:
+  virtual ~Workload() = default;
+
+  virtual const Runtime& runtime() const = 0;
+  virtual bool training() const = 0;
+  virtual std::int64_t batch() const = 0;          ///< sequences in a micro-batch
+  virtual std::int64_t seq() const = 0;            ///< tokens in a sequence, or its prompt
+  virtual std::int64_t micro_batches() const = 0;  ///< in a step; 1 without training
+  /// With what the runtime stores beside the published ones: rows that pad the vocabulary.
+  virtual std::int64_t stored_parameters(const ModelConfig& config) const = 0;
+  virtual std::shared_ptr<const Workload> resized(std::int64_t batch, std::int64_t seq) const = 0;
+
+  /// Throws BadInput where the model cannot be run so.
+  virtual void validate(const ModelConfig& config) const = 0;
+  /// The longest sequence the model takes in such a run, batch and memory apart; less than 1 where
+  /// what is generated leaves no room.
+  virtual std::int64_t seq_limit(const ModelConfig& config) const = 0;
+
+  /// The run within `capacity` bytes. Running out of memory is a result. `config` is valid for it.
+  virtual Outcome run(const Gpu& gpu, std::uint64_t capacity, const ModelConfig& config,
+                      const Extent& extent) const = 0;
+
+  /// What was asked, as JSON has it.
+  virtual nlohmann::ordered_json asked() const = 0;
+  /// The same in words around `sizes`, which are "batch 4 x 512 tokens".
+  virtual std::string text(const std::string& sizes) const = 0;
+};
+
+/// A flag that a runtime has beside those all have (train, precision, batch, seq).
+struct Flag {
+  enum class With : std::uint8_t { Either, Training, Inference };
+  const char* name;  ///< "optimizer"
+  With with;
+  const char* help;
+  bool takes_value = true;
+};
+
+class Runtime {
+ public:
+  virtual ~Runtime() = default;
+
+  virtual const char* name() const = 0;  ///< as --runtime spells it
+  virtual const std::vector<Flag>& flags() const = 0;
+  /// What it says for --precision in --help.
+  virtual const char* precisions() const = 0;
+  /// Throws BadInput on a value that is wrong. `flags` are the runtime's own and the shared ones.
+  virtual std::shared_ptr<const Workload> workload(const Flags& flags, bool training,
+                                                   const ModelConfig& model) const = 0;
+  /// A paragraph: whose step it is, and how another runtime's differs.
+  virtual std::string about(const Workload& workload) const = 0;
+  /// What memory is taken in, bytes: what a card has left is rounded down to it.
+  virtual std::uint64_t granularity() const = 0;
+};
+
+}  // namespace vramfit

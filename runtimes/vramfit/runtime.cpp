@@ -1,0 +1,163 @@
+#include "runtimes/vramfit/runtime.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "model/memory/pool.h"
+#include "model/transformer/parameters.h"
+#include "runtimes/notes.h"
+#include "runtimes/vramfit/dry_run.h"
+
+namespace vramfit {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+class VramfitRuntime final : public Runtime {
+ public:
+  const char* name() const override { return "vramfit"; }
+
+  const std::vector<Flag>& flags() const override {
+    using With = Flag::With;
+    static const std::vector<Flag> list = {
+        {"optimizer", With::Training,
+         "sgd, sgd-master, sgd-momentum, adamw (default), adamw-master, adamw-same"},
+        {"accumulate", With::Training, "micro-batches in a step (default 1)"},
+        {"generate", With::Inference, "new tokens (default 1)"},
+        {"attention", With::Either, "flash (default) or cublas"},
+    };
+    return list;
+  }
+
+  const char* precisions() const override { return "fp32, fp16 or bf16 (default)"; }
+
+  std::shared_ptr<const Workload> workload(const Flags& flags, bool training,
+                                           const ModelConfig&) const override {
+    if (training) return std::make_shared<StepWorkload>(training_options(flags));
+    GenerationOptions options;
+    read_sizes(flags, options);
+    if (const auto form = typed(flags, "attention")) options.attention = parse_attention(*form);
+    options.generate = whole(flags, "generate", options.generate);
+    return std::make_shared<StepWorkload>(options);
+  }
+
+  std::string about(const Workload& workload) const override {
+    const char* more = workload.training()
+                           ? "it keeps activations and logits that vramfit computes again or in "
+                             "pieces, and holds on to what its allocator rounds up"
+                           : "its temporaries are larger, and it holds on to what its allocator "
+                             "rounds up";
+    return std::string("vramfit, this project's own step. PyTorch needs more for the same: ") +
+           more + ".";
+  }
+
+  std::uint64_t granularity() const override { return Pool::kGranularity; }
+
+ private:
+  static TrainingOptions training_options(const Flags& flags) {
+    TrainingOptions options;
+    read_sizes(flags, options);
+    if (const auto form = typed(flags, "attention")) options.attention = parse_attention(*form);
+    if (const auto kind = typed(flags, "optimizer")) options.optimizer = optimizer_named(*kind);
+    options.accumulate = whole(flags, "accumulate", options.accumulate);
+    return options;
+  }
+};
+
+RunReport walk(const VirtualGpu& gpu, const ModelConfig& config, TrainingOptions options,
+               const Extent& extent) {
+  options.accumulate = std::min(options.accumulate, extent.micro_batches);
+  return dry_run(gpu, config, options, extent.steps, extent.events);
+}
+
+RunReport walk(const VirtualGpu& gpu, const ModelConfig& config, const GenerationOptions& options,
+               const Extent& extent) {
+  return dry_run(gpu, config, options, extent.decodes, extent.events);
+}
+
+void note(const ModelConfig& config, const TrainingOptions&, const Extent&, Outcome& outcome) {
+  // Nobody benchmarks with it.
+  if (config.dropout.any()) {
+    outcome.notes.emplace_back("dropout is left out (its masks would add memory)");
+  }
+}
+
+void note(const ModelConfig&, const GenerationOptions& options, const Extent& extent,
+          Outcome& outcome) {
+  const std::int64_t decodes = options.generate - 1;
+  outcome.all_decodes = decodes <= extent.decodes;
+  note_left_out(outcome.report.stages, Stage::Decode, decodes, "decode steps", outcome.notes);
+}
+
+}  // namespace
+
+const Runtime& vramfit_runtime() {
+  static const VramfitRuntime runtime;
+  return runtime;
+}
+
+const Runtime& StepWorkload::runtime() const { return vramfit_runtime(); }
+
+std::int64_t StepWorkload::stored_parameters(const ModelConfig& config) const {
+  return stored_parameter_count(config);
+}
+
+void StepWorkload::validate(const ModelConfig& config) const {
+  vramfit::validate(config, options());
+}
+
+std::int64_t StepWorkload::seq_limit(const ModelConfig& config) const {
+  return vramfit::seq_limit(config, options());
+}
+
+Outcome StepWorkload::run(const Gpu& gpu, std::uint64_t capacity, const ModelConfig& config,
+                          const Extent& extent) const {
+  const VirtualGpu virtual_gpu{gpu.arch, capacity};
+  Outcome outcome;
+  outcome.overhead = gpu.overhead;
+  if (positions_of(options()) > config.max_positions) {
+    outcome.notes.push_back("more positions than the " + std::to_string(config.max_positions) +
+                            " that " + config.name + " was made for");
+  }
+  std::visit(
+      [&](const auto& o) {
+        outcome.report = walk(virtual_gpu, config, o, extent);
+        note(config, o, extent, outcome);
+      },
+      options());
+  for (StageRecord& stage : outcome.report.stages) {
+    stage.device_used = stage.reserved + gpu.overhead.context + gpu.overhead.libraries;
+  }
+  return outcome;
+}
+
+Json StepWorkload::asked() const {
+  if (const auto* o = std::get_if<TrainingOptions>(&options())) {
+    return {{"mode", "training"},
+            {"precision", name(o->precision)},
+            {"attention", name(o->attention)},
+            {"batch", o->batch},
+            {"seq", o->seq},
+            {"optimizer", o->optimizer.name},
+            {"accumulate", o->accumulate}};
+  }
+  const auto& o = std::get<GenerationOptions>(options());
+  return {{"mode", "inference"},
+          {"precision", name(o.precision)},
+          {"attention", name(o.attention)},
+          {"batch", o.batch},
+          {"seq", o.seq},
+          {"generate", o.generate}};
+}
+
+std::string StepWorkload::text(const std::string& sizes) const {
+  if (const auto* o = std::get_if<TrainingOptions>(&options())) {
+    return std::string("training in ") + name(o->precision) + " with " + o->optimizer.name + ", " +
+           sizes + micro_batches_text(o->accumulate) + ", " + name(o->attention) + " attention";
+  }
+  const auto& o = std::get<GenerationOptions>(options());
+  return std::string("inference in ") + name(o.precision) + ", " + sizes +
+         new_tokens_text(o.generate) + ", " + name(o.attention) + " attention";
+}
+
+}  // namespace vramfit

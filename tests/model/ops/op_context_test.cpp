@@ -1,0 +1,41 @@
+#include "model/ops/op_context.h"
+
+#include <gtest/gtest.h>
+
+#include "model/memory/pool.h"
+#include "runtimes/vramfit/virtual_device.h"
+
+namespace vramfit {
+namespace {
+
+TEST(OpContext, StoresEachTensorByWhatItIsFor) {
+  VirtualSource source;
+  Pool pool(source);
+  Ledger ledger(pool);
+  VirtualDevice device(Arch{90});
+  const Shape shape = {8, 8};
+  // No run has so many; what matters is that neighbours differ.
+  const Precisions precisions = {.weights = DType::Bf16,
+                                 .activations = DType::Fp32,
+                                 .gradients = DType::Fp16,
+                                 .cache = DType::Int32,
+                                 .optimizer_states = DType::Bf16,
+                                 .accumulation = DType::Fp64};
+  const OpContext context(device, ledger, precisions);
+  const auto expect = [](const Tensor& tensor, Category category, Format format) {
+    EXPECT_EQ(tensor.category(), category) << tensor.name().text();
+    EXPECT_EQ(tensor.format(), format) << tensor.name().text();
+  };
+  expect(context.weight("weight", shape, shape), Category::Parameters, DType::Bf16);
+  expect(context.gradient("gradient", shape, shape), Category::Gradients, DType::Fp16);
+  expect(context.master_weight("master", shape, shape), Category::OptimizerState, DType::Fp64);
+  expect(context.moment("moment", shape, shape), Category::OptimizerState, DType::Bf16);
+  expect(context.activation("activation", shape), Category::Activations, DType::Fp32);
+  expect(context.statistics("statistics", shape), Category::Activations, DType::Fp64);
+  expect(context.cache("cache", shape), Category::KvCache, DType::Int32);
+  expect(context.tokens("tokens", shape), Category::Inputs, DType::Int32);
+  expect(context.scratch("scratch", shape), Category::Workspace, DType::Fp64);
+}
+
+}  // namespace
+}  // namespace vramfit

@@ -1,0 +1,139 @@
+"""docs/schemas/ says what the JSON looks like: of fit, of bench, of every committed run."""
+
+import json
+import subprocess
+
+import pytest
+from built import ROOT, program
+from jsonschema import Draft202012Validator
+from referencing import Registry
+from referencing.jsonschema import DRAFT202012
+
+SCHEMAS = {
+    path.name: json.loads(path.read_text())
+    for path in sorted((ROOT / "docs" / "schemas").glob("*.schema.json"))
+}
+RUNS = sorted((ROOT / "data" / "runs").rglob("*.json"))
+REGISTRY = Registry().with_resources(
+    (name, DRAFT202012.create_resource(schema)) for name, schema in SCHEMAS.items()
+)
+
+
+def validator(name: str) -> Draft202012Validator:
+    return Draft202012Validator({"$ref": name}, registry=REGISTRY)
+
+
+def without_strangers(name: str, part: str | None = None) -> Draft202012Validator:
+    """The same, and it objects to keys that nothing describes: ours have none."""
+    ref = name if part is None else f"{name}#/$defs/{part}"
+    closed = {"$ref": ref, "unevaluatedProperties": False}
+    return Draft202012Validator(closed, registry=REGISTRY)
+
+
+def objections(validator: Draft202012Validator, instance) -> list[str]:
+    return [
+        f"{error.json_path}: {error.message[:300]}" for error in validator.iter_errors(instance)
+    ]
+
+
+def answer_of_fit(*arguments: str) -> dict:
+    run = subprocess.run(
+        [program("fit"), *arguments, "--json"], capture_output=True, text=True, check=False
+    )
+    assert run.returncode in (0, 1), run.stderr
+    return json.loads(run.stdout)
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory) -> dict:
+    out = tmp_path_factory.mktemp("bench") / "report.json"
+    subprocess.run(
+        [
+            program("bench"),
+            "--device=virtual:h200",
+            "--benchmark_filter=llama2-7b/(bf16|fp16/adamw)/|KvCache|Article|training/llama2-7b",
+            "--benchmark_min_time=0.01",
+            f"--benchmark_out={out}",
+            "--benchmark_out_format=json",
+        ],
+        capture_output=True,
+        check=True,
+    )
+    return json.loads(out.read_text())
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_each_is_a_schema(name):
+    assert SCHEMAS[name]["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+    Draft202012Validator.check_schema(SCHEMAS[name])
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "--model llama3-8b --batch 4 --seq 8192 --gpu rtx4090",
+        "--model llama3-8b --batch 4 --seq 8192 --gpu rtx4090 --runtime vramfit",
+        "--model llama2-7b --train --precision fp32 --autocast bf16 --gpu h100-80gb",
+        "--model llama2-7b --train --lora 16 --checkpoint full --gpu rtx4090 --max-batch",
+        "--model gpt2-124m --train --runtime vramfit --accumulate 2 --vram 24GB --headroom 1GB",
+        "--params 7B --runtime vramfit --vram 24GB --max-seq",
+        "--model llama3-70b --vram 24GB --max-batch",
+        "--model tinyllama-1.1b --vram 8GB --generate 16",
+    ],
+)
+def test_fit(arguments):
+    assert objections(without_strangers("fit.schema.json"), answer_of_fit(*arguments.split())) == []
+
+
+@pytest.mark.parametrize("runtime", ["pytorch", "vramfit"])
+@pytest.mark.parametrize("search", [(), ("--max-batch",)])
+def test_fit_on_every_card(runtime, search):
+    answer = answer_of_fit("--model", "tinyllama-1.1b", "--runtime", runtime, *search)
+    assert objections(without_strangers("fit.schema.json"), answer) == []
+
+
+def test_bench(report):
+    assert {row["name"].split("/")[0] for row in report["benchmarks"]} == {
+        "Training",
+        "Inference",
+        "KvCache",
+        "OomCliff",
+        "Estimate",
+        "Article",
+    }
+    assert objections(validator("bench.schema.json"), report) == []
+
+
+def test_there_are_runs():
+    assert len(RUNS) >= 4
+
+
+@pytest.mark.parametrize("path", RUNS, ids=lambda path: path.stem)
+def test_committed_runs(path):
+    name = "comparison" if path.stem.endswith("-compare") else "run"
+    assert objections(validator(f"{name}.schema.json"), json.loads(path.read_text())) == []
+
+
+def test_every_counter_is_described(report):
+    described = without_strangers("bench.schema.json", "row")
+    rows = list(report["benchmarks"])
+    for path in RUNS:
+        rows += json.loads(path.read_text()).get("benchmarks", [])
+    assert [found for row in rows for found in objections(described, row)] == []
+
+
+@pytest.mark.parametrize(
+    ("spoil", "where"),
+    [
+        (lambda row: row.pop("pred_allocated"), "pred_allocated"),
+        (lambda row: row.update(pred_allocated=-1), "pred_allocated"),
+        (lambda row: row.update(pred_allocated=0.5), "pred_allocated"),
+        (lambda row: row.update(pred_max_batch="many"), "pred_max_batch"),
+        (lambda row: row.update(name="Trainings/x"), "name"),
+    ],
+)
+def test_what_is_wrong_is_found(report, spoil, where):
+    row = next(row for row in report["benchmarks"] if row["name"].startswith("OomCliff/")).copy()
+    spoil(row)
+    found = objections(validator("bench.schema.json"), {**report, "benchmarks": [row]})
+    assert any(where in objection for objection in found), found

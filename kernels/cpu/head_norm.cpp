@@ -2,6 +2,7 @@
 
 #include "kernels/cpu/cpu_device.h"
 #include "kernels/cpu/matrix.h"
+#include "model/ops/workspaces.h"
 
 namespace vramfit {
 namespace {

@@ -1,6 +1,7 @@
 #include "kernels/cuda/base/dispatch.cuh"
 #include "kernels/cuda/base/launch.h"
 #include "kernels/cuda/layers/column_partials.h"
+#include "model/ops/workspaces.h"
 
 namespace vramfit {
 namespace {

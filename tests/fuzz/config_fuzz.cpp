@@ -34,6 +34,8 @@ void check_shape(const ModelConfig& c) {
   require(c.head_dim <= kMaxHeadDim && c.head_dim % 2 == 0, "heads can be rotated in pairs");
   require(c.heads % c.kv_heads == 0, "query heads share key and value heads evenly");
   require(!c.sliding_window || *c.sliding_window >= 1, "windows are positive");
+  require(!c.sliding_window || static_cast<std::int64_t>(c.sliding_layers.size()) == c.layers,
+          "each layer slides or does not");
   require(std::isfinite(c.norm_eps) && c.norm_eps >= 0, "eps is a number");
   if (!c.rope) return;
   for (const float f : rope_frequencies(*c.rope, c.head_dim).inverse) {

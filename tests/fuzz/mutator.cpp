@@ -2,11 +2,13 @@
 
 #include <algorithm>
 
+#include "model/config/families.h"
+
 namespace vramfit {
 namespace {
 
-const std::vector<std::string>& values() {
-  static const std::vector<std::string> all = {
+std::vector<std::string> plain_values() {
+  return {
       "0",
       "-0",
       "1",
@@ -58,13 +60,6 @@ const std::vector<std::string>& values() {
       "[]",
       "{}",
       "[1, \"a\", null]",
-      "\"llama\"",
-      "\"mistral\"",
-      "\"qwen2\"",
-      "\"gpt2\"",
-      "\"gemma\"",
-      "\"phi\"",
-      "\"gpt_neox\"",
       "\"silu\"",
       "\"gelu_new\"",
       "\"linear\"",
@@ -79,6 +74,17 @@ const std::vector<std::string>& values() {
       std::string(500, '9'),
       "\"" + std::string(3000, 'x') + "\"",
       std::string(2000, '[') + std::string(2000, ']')};
+}
+
+/// With the name of every family.
+const std::vector<std::string>& values() {
+  static const std::vector<std::string> all = [] {
+    std::vector<std::string> result = plain_values();
+    for (const FamilyReader& family : families()) {
+      result.push_back("\"" + std::string(family.model_type) + "\"");
+    }
+    return result;
+  }();
   return all;
 }
 
@@ -104,6 +110,13 @@ const std::vector<std::string>& keys() {
                                                "sliding_window",
                                                "use_sliding_window",
                                                "layer_types",
+                                               "max_window_layers",
+                                               "sliding_window_pattern",
+                                               "attn_logit_softcapping",
+                                               "final_logit_softcapping",
+                                               "logits_scaling",
+                                               "rope_local_base_freq",
+                                               "full_attention",
                                                "attention_bias",
                                                "mlp_bias",
                                                "tie_word_embeddings",

@@ -1,3 +1,4 @@
+#include "model/ops/workspaces.h"
 #include "tests/kernels/cuda/support/lab.h"
 
 namespace vramfit {

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "model/ops/workspaces.h"
 #include "tests/kernels/support/finite_difference.h"
 #include "tests/kernels/support/workbench.h"
 

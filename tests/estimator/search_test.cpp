@@ -51,11 +51,13 @@ TEST(LargestNear, FindsEveryAnswerFromEveryGuess) {
 TEST(LargestNear, AsksTwiceWhereTheGuessIsRight) {
   for (const std::int64_t answer : {1, 7, 1000}) {
     int calls = 0;
-    largest_near(answer, [&](std::int64_t n) { return ++calls, n <= answer; }, 65536);
+    largest_near(
+        answer, [&](std::int64_t n) { return ++calls, n <= answer; }, 65536);
     EXPECT_EQ(calls, 2);
   }
   int calls = 0;
-  largest_near(0, [&](std::int64_t) { return ++calls, false; }, 65536);
+  largest_near(
+      0, [&](std::int64_t) { return ++calls, false; }, 65536);
   EXPECT_EQ(calls, 1);
 }
 

@@ -79,8 +79,7 @@ Tensor create_causal_mask(Context& context, AttentionKind attention, const MaskR
   if (request.padding.defined()) padding = make(context, request.padding.sizes(), ScalarType::Bool);
   if (attention == AttentionKind::Sdpa && can_skip(context, request)) return {};
   const bool eager = attention == AttentionKind::Eager;
-  const Tensor allowed =
-      boolean_mask(context, request, request.padded || (eager && padding.defined()));
+  Tensor allowed = boolean_mask(context, request, request.padded || (eager && padding.defined()));
   if (!eager) return allowed;
   // eager_mask: 0 and the type's lowest number, by torch.where.
   const Tensor zero = make(context, {}, request.type);

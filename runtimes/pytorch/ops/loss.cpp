@@ -25,9 +25,9 @@ Tensor nll_loss(const Tensor& x, const Tensor& target) {
   const Tensor result = empty(context, {}, x.type());
   const Tensor total_weight = empty(context, {}, x.type());
   const auto make_backward = [&] {
-    return [self_ = Saved(x), target = Saved(target), total_weight = Saved(total_weight)](
+    return [logits = Saved(x), target = Saved(target), total_weight = Saved(total_weight)](
                Node&, Gradients& grads) -> Gradients {
-      const Tensor input = self_.unpack();
+      const Tensor input = logits.unpack();
       const Tensor kept[] = {target.unpack(), total_weight.unpack()};
       return {empty(grads[0].context(), input.sizes(), input.type())};  // zeros, then one a row
     };

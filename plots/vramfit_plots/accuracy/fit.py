@@ -128,6 +128,12 @@ def _stages(answer: Mapping[str, Any], case: Case) -> dict[str, dict[str, int]]:
     return {LOADED: _levels(loaded), GENERATED: _highest([_levels(stage) for stage in run])}
 
 
+def _comparable(stages: Mapping[str, Mapping[str, int]], case: Case) -> list[Mapping[str, int]]:
+    """Of the steps that were measured; `fit` goes on until steps repeat."""
+    run = {name: reading for name, reading in stages.items() if name != LOADED}
+    return [reading for name, reading in run.items() if not case.stages or name in case.stages]
+
+
 def predict(program: Path, case: Case) -> Prediction:
     """Throws BadInputError where `fit` cannot answer."""
     answer = _answer(program, case, flags(case))
@@ -139,7 +145,7 @@ def predict(program: Path, case: Case) -> Prediction:
     stages = _stages(answer, case)
     return Prediction(
         stages=stages,
-        peak=_highest([reading for name, reading in stages.items() if name != LOADED]),
+        peak=_highest(_comparable(stages, case)),
         total=answer["total"],
         overhead=answer["overhead"],
         parameters=answer["model"]["parameters"],

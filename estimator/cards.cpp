@@ -195,9 +195,8 @@ const std::vector<Card>& cards() {
 
 const Card& card_named(std::string_view name) {
   if (const Card* card = find(cards(), name)) return *card;
-  std::string list;
-  for (const Card& card : cards()) list += (list.empty() ? "" : ", ") + card.name;
-  throw BadInput("gpu: unknown '" + std::string(name) + "'; one of " + list);
+  throw BadInput("gpu: unknown '" + std::string(name) +
+                 "'; one of those that fit --list shows, such as " + cards().front().name);
 }
 
 const Card* card_titled(std::string_view title, std::uint64_t vram) {

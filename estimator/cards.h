@@ -42,7 +42,7 @@ struct Card {
 /// The cards of data/gpus.json, in its order. Throws BadInput.
 const std::vector<Card>& cards();
 
-/// Throws BadInput that lists the names where `name` is none of them.
+/// Throws BadInput where `name` is none of them.
 const Card& card_named(std::string_view name);
 
 /// The card that a driver calls `title`; of those that share the title, which come in several

@@ -3,13 +3,18 @@
 namespace vramfit {
 
 Budget budget_of(const Card& card) {
-  return {card.name,     card.title, card.arch, card.multiprocessors, card.vram, card.flops,
-          card.overhead, 0,          {}};
+  return {.gpu = card.name,
+          .title = card.title,
+          .arch = card.arch,
+          .multiprocessors = card.multiprocessors,
+          .vram = card.vram,
+          .flops = card.flops,
+          .overhead = card.overhead,
+          .headroom = 0,
+          .notes = {}};
 }
 
-Gpu gpu_of(const Budget& budget) {
-  return {budget.arch, budget.multiprocessors, budget.overhead};
-}
+Gpu gpu_of(const Budget& budget) { return {budget.arch, budget.multiprocessors, budget.overhead}; }
 
 Budget budget_of_size(std::uint64_t vram) {
   const Card& like = card_of_size(vram);

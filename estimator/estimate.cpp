@@ -9,18 +9,22 @@
 namespace vramfit {
 namespace {
 
+/// What the card leaves to the run.
+std::uint64_t capacity_for(const Request& request, const Outcome& run) {
+  return pool_capacity(request.budget.vram, run.overhead, request.budget.headroom,
+                       request.workload->runtime().granularity());
+}
+
 /// An unlimited run, and where it takes more than the card has, one on the card: there PyTorch's
 /// allocator gives back what it cached before it gives up.
 class Runs {
  public:
   explicit Runs(const Request& request) {
-    const Budget& budget = request.budget;
     run_ = run_within(kUnlimitedBytes, request);
     if (run_.report.missing) {
       throw BadInput("sizes: more than 2^60 bytes are needed; a smaller batch, seq or model");
     }
-    capacity_ = pool_capacity(budget.vram, run_.overhead, budget.headroom,
-                              request.workload->runtime().granularity());
+    capacity_ = capacity_for(request, run_);
     if (run_.report.reserved <= capacity_) return;
     Outcome limited = run_within(capacity_, request);
     missing_ = limited.report.missing;
@@ -95,9 +99,9 @@ Estimate estimate(const Request& request) {
 
 bool fits(const Request& request) { return !Runs(request).missing(); }
 
-std::uint64_t least_bytes(const Request& request) {
-  const RunReport report = Runs::run_within(kUnlimitedBytes, request).report;
-  return report.missing ? kUnlimitedBytes : report.peak.allocated;
+bool could_fit(const Request& request) {
+  const Outcome run = Runs::run_within(kUnlimitedBytes, request);
+  return !run.report.missing && run.report.peak.allocated <= capacity_for(request, run);
 }
 
 }  // namespace vramfit

@@ -48,7 +48,7 @@ Estimate estimate(const Request& request);
 /// The verdict alone.
 bool fits(const Request& request);
 
-/// Bytes that are allocated at most: no allocator, however well it places them, needs less.
-std::uint64_t least_bytes(const Request& request);
+/// Whether an allocator could do that places without gaps: where not, the run never fits.
+bool could_fit(const Request& request);
 
 }  // namespace vramfit

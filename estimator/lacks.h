@@ -9,7 +9,7 @@
 // What a GPU does not have, in words for notes. The memory that is said holds all the same.
 namespace vramfit {
 
-/// Arithmetic in the format that weights or activations are in.
+/// A note where the GPU has no arithmetic in `format`.
 std::vector<std::string> lacks(const Budget& gpu, DType format);
 
 }  // namespace vramfit

@@ -24,7 +24,7 @@ std::int64_t largest(Request request, const SetSize& set_size, std::int64_t limi
   // set.
   const auto tensors_fit_at = [&](std::int64_t size) {
     set_size(request, size);
-    return least_bytes(request) <= request.budget.capacity();
+    return could_fit(request);
   };
   const std::int64_t bound = largest_that_fits(tensors_fit_at, limit);
   for (std::int64_t size = bound; size > std::max(found, bound - kProbes); --size) {

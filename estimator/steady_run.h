@@ -4,10 +4,10 @@
 
 namespace vramfit {
 
-/// The run of a workload however long. Steps, micro-batches and decode steps repeat, but an
-/// allocator may need several of each to find their places: what step 2 left in pieces can make
-/// step 3 take more. They are repeated until one takes nothing more from the driver
-/// and reaches no new peak.
+/// A workload's run, however long it is asked to be. Steps, micro-batches and decode steps repeat,
+/// but an allocator may need several of each to find their places: what step 2 left in pieces can
+/// make step 3 take more. They are repeated until one takes nothing more from the driver and
+/// reaches no new peak.
 ///
 /// The report's stages and events are those of the repetitions it took: steps up to the last that
 /// is not yet like its successors, and at least two; at least two micro-batches and decode steps

@@ -7,11 +7,12 @@ namespace vramfit {
 
 const char* name(DType dtype) { return Format(dtype).name(); }
 
-DType parse_precision(const std::string& text) {
+DType parse_precision(const std::string& text, const char* field) {
   for (const DType dtype : {DType::Fp32, DType::Fp16, DType::Bf16, DType::Fp64}) {
     if (text == name(dtype)) return dtype;
   }
-  throw BadInput("precision: unknown '" + text + "'; one of fp32, fp16, bf16 (fp64 on the CPU)");
+  throw BadInput(std::string(field) + ": unknown '" + text +
+                 "'; one of fp32, fp16, bf16 (fp64 on the CPU)");
 }
 
 }  // namespace vramfit

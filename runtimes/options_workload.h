@@ -9,7 +9,8 @@
 
 namespace vramfit {
 
-/// A workload that is stated by one of two structs of options. `Self` is what derives from it.
+/// A workload that is stated by one of two structs of options. `Self` is what derives from it
+/// (CRTP), so that a resized copy is one of its own kind.
 template <typename Self, typename Generation, typename Training>
 class OptionsWorkload : public Workload {
  public:

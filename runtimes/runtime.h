@@ -9,6 +9,7 @@
 
 #include "model/config/model_config.h"
 #include "model/dtype.h"
+#include "model/memory/memory_source.h"
 #include "model/memory/run_report.h"
 #include "runtimes/flags.h"
 #include "runtimes/gpu.h"
@@ -16,9 +17,6 @@
 // The door to every runtime: whose step it is that a question is about. A runtime reads its flags
 // into a workload, and runs that on paper, on a GPU of so many bytes.
 namespace vramfit {
-
-/// More than any machine has, and far enough from 2^64 that sums of sizes cannot wrap.
-inline constexpr std::uint64_t kUnlimitedBytes = std::uint64_t{1} << 60;
 
 /// How much of a run is walked. What repeats need not be walked to its end.
 struct Extent {
@@ -32,10 +30,13 @@ struct Extent {
 struct Outcome {
   RunReport report;
   Overhead overhead;
-  bool all_decodes = true;         ///< a longer extent would walk no more decode steps
+  /// A longer extent would walk no more decode steps: all are there, or a sample that the runtime
+  /// chose, where the cache grows with each and none is like another.
+  bool all_decodes = true;
   std::vector<std::string> notes;  ///< what was assumed or left out, a line each
 };
 
+struct FamilyReader;
 class Runtime;
 
 /// One run of a model under a runtime. Does not change: another size is another workload.
@@ -47,7 +48,7 @@ class Workload {
   virtual bool training() const = 0;
   virtual std::int64_t batch() const = 0;          ///< sequences in a micro-batch
   virtual std::int64_t seq() const = 0;            ///< tokens in a sequence, or its prompt
-  virtual DType computes_in() const = 0;           ///< where that is a format of GPUs at large
+  virtual DType computes_in() const = 0;           ///< the element type of its arithmetic
   virtual std::int64_t micro_batches() const = 0;  ///< in a step; 1 without training
   /// With what the runtime stores beside the published ones: rows that pad the vocabulary.
   virtual std::int64_t stored_parameters(const ModelConfig& config) const = 0;
@@ -84,6 +85,8 @@ class Runtime {
 
   virtual const char* name() const = 0;  ///< as --runtime spells it
   virtual const std::vector<Flag>& flags() const = 0;
+  /// Whether it has what the family's models are made of.
+  virtual bool runs(const FamilyReader& family) const = 0;
   /// What it says for --precision in --help.
   virtual const char* precisions() const = 0;
   /// Throws BadInput on a value that is wrong. `flags` are the runtime's own and the shared ones.

@@ -12,7 +12,7 @@ namespace vramfit::bench {
 /// memory row has: predictions without a limit, so that they say what would be needed, what was
 /// measured within the card's, and `oom`. The time is that of the run: of the dry run on a virtual
 /// card.
-Result run_memory_row(const Case& row, const StepOptions& workload);
+Result run_memory_row(const Case& row, const StepOptions& options);
 
 /// How a row's figures came about: "predicted, virtual:h200". First in every label.
 std::string evidence(const Case& row);

@@ -17,14 +17,11 @@ DType precision_of(const Case& c) {
 }  // namespace
 
 Gpu Case::gpu() const {
-  // A device that is no card of the catalogue: its architecture decides, and nothing is beside.
-  Gpu gpu = card == nullptr ? Gpu{arch(), 1, {}} : gpu_of(budget_of(*card));
-  gpu.arch = arch();
-  return gpu;
+  return {arch(), multiprocessors(), card == nullptr ? Overhead{} : card->overhead};
 }
 
 std::uint64_t Case::capacity() const {
-  return card == nullptr ? VirtualSource::kUnlimited : pool_capacity(card->vram, card->overhead);
+  return card == nullptr ? kUnlimitedBytes : pool_capacity(card->vram, card->overhead);
 }
 
 TrainingOptions training_options(const Case& c) {

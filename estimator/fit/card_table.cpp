@@ -10,6 +10,7 @@
 
 #include "estimator/fit/text.h"
 #include "estimator/models.h"
+#include "estimator/runtimes.h"
 #include "model/config/families.h"
 #include "model/transformer/parameters.h"
 
@@ -48,8 +49,7 @@ std::string footer(const std::vector<Answer>& answers) {
     for (const std::string& note : answer.estimate.notes) {
       if (notes.insert(note).second) text += wrapped("note: " + note, 2);
     }
-    const Budget& budget = answer.request.budget;
-    cards_by_source[budget.overhead.source].push_back(budget.gpu);
+    cards_by_source[answer.estimate.overhead.source].push_back(answer.request.budget.gpu);
   }
   text += overheads(cards_by_source);
   return text + wrapped(runtime_text(answers.front().request), 2);
@@ -92,8 +92,11 @@ std::string listing() {
   }
   text += "\nfamilies (--config), and whose step runs them\n";
   for (const FamilyReader& family : families()) {
-    text += fmt::format("  {:<16}  pytorch{}\n", family.model_type,
-                        family.runs_on_vramfit ? ", vramfit" : "");
+    std::vector<std::string> names;
+    for (const Runtime* runtime : runtimes()) {
+      if (runtime->runs(family)) names.emplace_back(runtime->name());
+    }
+    text += fmt::format("  {:<16}  {}\n", family.model_type, fmt::join(names, ", "));
   }
   text += "\ncards (--gpu)\n";
   std::vector<Card> sorted = cards();

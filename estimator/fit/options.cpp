@@ -1,9 +1,13 @@
 #include "estimator/fit/options.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
 #include <functional>
 #include <iostream>
 #include <set>
+#include <string_view>
+#include <vector>
 
 #include "estimator/runtimes.h"
 #include "estimator/version.h"
@@ -52,6 +56,9 @@ std::string help_of(const std::function<std::string(const Runtime&)>& of) {
 
 std::string precisions_of(const Runtime& runtime) { return runtime.precisions(); }
 
+/// Flags that every runtime has.
+constexpr std::array<std::string_view, 3> kShared = {"precision", "batch", "seq"};
+
 void add_shared_flags(CLI::App& app, Options& options) {
   const auto add = [&](const std::string& name, const std::string& help) {
     app.add_option_function<std::string>(
@@ -76,6 +83,15 @@ const char* condition(Flag::With with) {
   return "";
 }
 
+/// Flags of one runtime stand together, apart from those that others have as well.
+std::string group_of(const std::string& flag) {
+  std::vector<std::string> names;
+  for (const Runtime* runtime : runtimes()) {
+    if (find_flag(*runtime, flag) != nullptr) names.emplace_back(runtime->name());
+  }
+  return names.size() == 1 ? "Under --runtime " + names.front() + " alone" : kRun;
+}
+
 /// The flags of all runtimes, each once.
 void add_runtime_flags(CLI::App& app, Options& options) {
   std::set<std::string> added;
@@ -94,7 +110,7 @@ void add_runtime_flags(CLI::App& app, Options& options) {
                     [&options, name](const std::string& text) { options.flags[name] = text; }, help)
               : app.add_flag_callback(
                     "--" + name, [&options, name] { options.flags[name]; }, help);
-      option->group(kRun);
+      option->group(group_of(name));
     }
   }
 }
@@ -132,7 +148,7 @@ void add_answer_options(CLI::App& app, Options& options) {
 }  // namespace
 
 bool is_shared(const std::string& flag) {
-  return flag == "precision" || flag == "batch" || flag == "seq";
+  return std::find(kShared.begin(), kShared.end(), flag) != kShared.end();
 }
 
 std::optional<Options> parse_options(int argc, const char* const* argv) {

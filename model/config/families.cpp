@@ -46,16 +46,16 @@ std::string family_list() {
 
 bool runs_on_vramfit(const ModelConfig& config) {
   return std::any_of(std::begin(kFamilies), std::end(kFamilies), [&](const FamilyReader& family) {
-    return family.runs_on_vramfit && config.family == family.model_type;
+    return family.in_step_program && config.family == family.model_type;
   });
 }
 
 void require_own_family(const ModelConfig& config) {
   if (runs_on_vramfit(config)) return;
-  const auto runs = [](const FamilyReader& family) { return family.runs_on_vramfit; };
+  const auto runs = [](const FamilyReader& family) { return family.in_step_program; };
   throw BadInput("model: " + config.name + " is of the family " + config.family +
                  ", which vramfit's own step program does not run; a model of " + list_of(runs) +
-                 ", or PyTorch's runtime: fit --runtime pytorch");
+                 ", or another runtime");
 }
 
 }  // namespace vramfit

@@ -12,7 +12,7 @@ namespace vramfit {
 struct FamilyReader {
   const char* model_type;  ///< Hugging Face's
   ModelConfig (*read)(const JsonReader& json);
-  bool runs_on_vramfit;  ///< vramfit's own step program has all that its blocks are made of
+  bool in_step_program;  ///< vramfit's own step program has all that its blocks are made of
 };
 
 /// Every family there is.

@@ -5,6 +5,9 @@
 
 namespace vramfit {
 
+/// More than any machine has, and far enough from 2^64 that sums of sizes cannot wrap.
+inline constexpr std::uint64_t kUnlimitedBytes = std::uint64_t{1} << 60;
+
 /// Where a pool's bytes come from: one range of addresses, backed from its start as it grows.
 /// A source decides nothing but whether bytes exist, so every device places blocks alike.
 class MemorySource {

@@ -59,7 +59,6 @@ class ArticleWorkload final : public Workload {
 
   void validate(const ModelConfig& config) const override {
     require_sizes(question_.batch, question_.seq);
-    if (gpus_ > 0) share_of(config);
     if (total(config) > static_cast<double>(kUnlimitedBytes)) {
       throw BadInput("sizes: more than 2^60 bytes are needed; a smaller batch, seq or model");
     }
@@ -116,7 +115,9 @@ class ArticleWorkload final : public Workload {
     question.optimizer = question_.optimizer;
     return question;
   }
-  double total(const ModelConfig& config) const { return will_it_fit(about(config)).total(); }
+  double total(const ModelConfig& config) const {
+    return gpus_ == 0 ? will_it_fit(about(config)).total() : share_of(config).total();
+  }
 
   /// Of its 16 B/param: 2 for weights, 2 for gradients, 12 for Adam's states.
   Answer share_of(const ModelConfig& config) const {
@@ -127,7 +128,7 @@ class ArticleWorkload final : public Workload {
     return answer;
   }
 
-  Question question_;      ///< but for the model's share of it
+  Question question_;      ///< without the model's sizes, which about() adds
   std::int64_t gpus_ = 0;  ///< 0: will_it_fit is asked, which knows one
   std::string strategy_;
 };
@@ -139,12 +140,15 @@ class ArticleRuntime final : public Runtime {
   const std::vector<Flag>& flags() const override {
     static const std::vector<Flag> list = {
         {"optimizer", Flag::With::Training, "adam (default) or sgd"},
-        {"gpus", Flag::With::Training, "the article's estimate for so many GPUs, of each"},
+        {"gpus", Flag::With::Training, "its estimate for so many GPUs, of each"},
         {"strategy", Flag::With::Training,
-         "with --gpus: data-parallel (default), pipeline or fsdp"},
+         "how --gpus share: data-parallel (default), pipeline or fsdp"},
     };
     return list;
   }
+
+  /// It asks for sizes alone.
+  bool runs(const FamilyReader&) const override { return true; }
 
   const char* precisions() const override { return "fp32, fp16 (default), bf16, int8 or int4"; }
 
@@ -177,7 +181,13 @@ class ArticleRuntime final : public Runtime {
       return std::make_shared<ArticleWorkload>(std::move(question));
     }
     if (question.precision != "fp16" || question.optimizer != "adam") {
-      throw BadInput("gpus: the article's estimate for several is of fp16 with adam");
+      throw BadInput(
+          "gpus: the article's estimate for several is of fp16 with adam; --precision fp16 "
+          "--optimizer adam, or without --gpus");
+    }
+    if (has(flags, "batch") || has(flags, "seq")) {
+      throw BadInput(
+          "gpus: the article's estimate for several knows no batch and no seq; without them");
     }
     const std::int64_t gpus = whole(flags, "gpus", 1);
     if (gpus < 1) throw BadInput("gpus: " + std::to_string(gpus) + "; 1 or more");

@@ -52,7 +52,8 @@ TrainingOptions training_options(const Flags& flags, const ModelConfig& model) {
   if (const auto kind = typed(flags, "attention")) options.attention = parse_attention(*kind);
   if (const auto kind = typed(flags, "optimizer")) options.optimizer = parse_optimizer(*kind);
   options.accumulate = whole(flags, "accumulate", options.accumulate);
-  if (const auto type = typed(flags, "autocast")) options.autocast = parse_precision(*type);
+  if (const auto type = typed(flags, "autocast"))
+    options.autocast = parse_precision(*type, "autocast");
   options.checkpoint = checkpoints(flags);
   options.lora = lora_options(flags, model);
   return options;
@@ -72,13 +73,12 @@ GenerationOptions generation_options(const Flags& flags) {
 const std::vector<Flag>& PyTorchRuntime::flags() const {
   using With = Flag::With;
   static const std::vector<Flag> list = {
-      {"optimizer", With::Training,
-       "adamw (default), adamw-fused, adamw-loop, sgd, sgd-momentum"},
+      {"optimizer", With::Training, "adamw (default), adamw-fused, adamw-loop, sgd, sgd-momentum"},
       {"accumulate", With::Training, "micro-batches in a step (default 1)"},
       {"generate", With::Inference, "new tokens (default 1)"},
       {"attention", With::Either, "sdpa (default) or eager"},
-      {"autocast", With::Training, "bf16 or fp16, over --precision fp32"},
-      {"checkpoint", With::Training, "full: every layer's activations are computed again"},
+      {"autocast", With::Training, "bf16 or fp16 over weights of --precision fp32"},
+      {"checkpoint", With::Training, "'full' computes every layer's activations again"},
       {"lora", With::Training, "adapters of this rank (PEFT)"},
       {"lora-targets", With::Training,
        "with --lora: names of projections, as q_proj,v_proj, or all-linear (default: PEFT's)"},
@@ -141,9 +141,8 @@ Outcome TorchWorkload::run(const Gpu& gpu, std::uint64_t capacity, const ModelCo
   if (gpu.arch.sm < release.least_arch.sm) {
     outcome.notes.push_back("PyTorch " + pytorch::text(release.torch) + " as built for CUDA " +
                             short_text(release.cuda) + " begins at sm_" +
-                            std::to_string(release.least_arch.sm) +
-                            " and does not run on this GPU, sm_" + std::to_string(gpu.arch.sm) +
-                            "; a build for an older CUDA may");
+                            std::to_string(release.least_arch.sm) + " and does not run on sm_" +
+                            std::to_string(gpu.arch.sm) + "; a build for an older CUDA may");
   }
   outcome.overhead = gpu.overhead;
   outcome.overhead.context = gpu.overhead.pytorch.context;

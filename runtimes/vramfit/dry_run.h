@@ -8,7 +8,7 @@ namespace vramfit {
 /// A GPU as far as a run can tell: what workspaces it wants, and how many bytes its pool may map.
 struct VirtualGpu {
   Arch arch;
-  std::uint64_t pool_capacity = VirtualSource::kUnlimited;  ///< bytes
+  std::uint64_t pool_capacity = kUnlimitedBytes;  ///< bytes
 };
 
 /// The run itself with the arithmetic withheld: same calls, same allocations, same placement.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "model/config/families.h"
 #include "model/memory/pool.h"
 #include "model/transformer/parameters.h"
 #include "runtimes/notes.h"
@@ -21,13 +22,15 @@ class VramfitRuntime final : public Runtime {
     using With = Flag::With;
     static const std::vector<Flag> list = {
         {"optimizer", With::Training,
-         "sgd, sgd-master, sgd-momentum, adamw (default), adamw-master, adamw-same"},
+         "sgd, sgd-master, sgd-momentum, adamw (default),\nadamw-master, adamw-same"},
         {"accumulate", With::Training, "micro-batches in a step (default 1)"},
         {"generate", With::Inference, "new tokens (default 1)"},
         {"attention", With::Either, "flash (default) or cublas"},
     };
     return list;
   }
+
+  bool runs(const FamilyReader& family) const override { return family.in_step_program; }
 
   const char* precisions() const override { return "fp32, fp16 or bf16 (default)"; }
 

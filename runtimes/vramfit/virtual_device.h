@@ -8,10 +8,7 @@ namespace vramfit {
 /// A GPU's memory that need not exist: so many bytes, and nothing behind them.
 class VirtualSource final : public MemorySource {
  public:
-  /// More than any machine has, and far enough from 2^64 that sums of sizes cannot wrap.
-  static constexpr std::uint64_t kUnlimited = std::uint64_t{1} << 60;
-
-  explicit VirtualSource(std::uint64_t capacity = kUnlimited) : capacity_(capacity) {}
+  explicit VirtualSource(std::uint64_t capacity = kUnlimitedBytes) : capacity_(capacity) {}
 
   std::uint64_t capacity() const override { return capacity_; }
   std::byte* base() const override { return nullptr; }

@@ -7,7 +7,7 @@
 
 namespace vramfit::pytorch {
 
-/// Of a library, as it is published: 5.17.0.
+/// A library's published version: 5.17.0.
 struct Version {
   int major = 0;
   int minor = 0;

@@ -7,9 +7,7 @@ Budget budget_of(const Card& card) {
           card.overhead, 0,          {}};
 }
 
-Gpu gpu_of(const Budget& budget) {
-  return {budget.arch, budget.multiprocessors, budget.overhead};
-}
+Gpu gpu_of(const Budget& budget) { return {budget.arch, budget.multiprocessors, budget.overhead}; }
 
 Budget budget_of_size(std::uint64_t vram) {
   const Card& like = card_of_size(vram);

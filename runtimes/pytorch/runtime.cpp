@@ -72,8 +72,7 @@ GenerationOptions generation_options(const Flags& flags) {
 const std::vector<Flag>& PyTorchRuntime::flags() const {
   using With = Flag::With;
   static const std::vector<Flag> list = {
-      {"optimizer", With::Training,
-       "adamw (default), adamw-fused, adamw-loop, sgd, sgd-momentum"},
+      {"optimizer", With::Training, "adamw (default), adamw-fused, adamw-loop, sgd, sgd-momentum"},
       {"accumulate", With::Training, "micro-batches in a step (default 1)"},
       {"generate", With::Inference, "new tokens (default 1)"},
       {"attention", With::Either, "sdpa (default) or eager"},

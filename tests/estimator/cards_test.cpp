@@ -102,8 +102,9 @@ TEST(Cards, AssumingTwiceSaysSoOnce) {
   EXPECT_EQ(assumed(once).source, once.source);
 }
 
-TEST(Cards, UnknownNameListsTheKnown) {
-  expect_bad_input([] { card_named("rtx5099"); }, {"gpu: unknown 'rtx5099'", "rtx4090", "h200"});
+TEST(Cards, UnknownNameSaysWhereTheKnownAre) {
+  expect_bad_input([] { card_named("rtx5099"); },
+                   {"gpu: unknown 'rtx5099'", "fit --list", "rtx4090"});
 }
 
 /// The catalogue with one value replaced, or taken away where `value` is discarded.

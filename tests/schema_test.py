@@ -79,13 +79,16 @@ def test_each_is_a_schema(name):
         "--params 7B --runtime vramfit --vram 24GB --max-seq",
         "--model llama3-70b --vram 24GB --max-batch",
         "--model tinyllama-1.1b --vram 8GB --generate 16",
+        "--model llama2-7b --runtime article --precision int4 --vram 24GB",
+        "--model llama2-7b --runtime article --train --optimizer sgd --vram 24GB --max-batch",
+        "--model llama2-7b --runtime article --train --gpus 4 --strategy fsdp --gpu h100-80gb",
     ],
 )
 def test_fit(arguments):
     assert objections(without_strangers("fit.schema.json"), answer_of_fit(*arguments.split())) == []
 
 
-@pytest.mark.parametrize("runtime", ["pytorch", "vramfit"])
+@pytest.mark.parametrize("runtime", ["pytorch", "vramfit", "article"])
 @pytest.mark.parametrize("search", [(), ("--max-batch",)])
 def test_fit_on_every_card(runtime, search):
     answer = answer_of_fit("--model", "tinyllama-1.1b", "--runtime", runtime, *search)

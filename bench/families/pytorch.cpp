@@ -39,7 +39,8 @@ std::optional<Request> ask(const Case& c, const StepOptions& options) {
   request.budget.multiprocessors = c.multiprocessors();
   std::visit(
       [&](const auto& o) {
-        request.workload = std::make_shared<pytorch::TorchWorkload>(current_pytorch(), in_pytorch(o));
+        request.workload =
+            std::make_shared<pytorch::TorchWorkload>(current_pytorch(), in_pytorch(o));
       },
       options);
   return request;

@@ -24,7 +24,7 @@ void on_device(const Counters& counters, const Case& c,
       });
     });
   } catch (const OutOfMemory&) {
-    // The row fits, but not beside the kernels that tuning tries.
+    return;  // the row fits, but not beside the kernels that tuning tries
   }
 }
 

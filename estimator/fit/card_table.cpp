@@ -56,12 +56,9 @@ std::string footer(const std::vector<Answer>& answers) {
 }
 
 /// The smallest card first; the catalogue's order where sizes are equal.
-std::vector<const Answer*> by_size(const std::vector<Answer>& answers) {
-  std::vector<const Answer*> sorted;
-  for (const Answer& answer : answers) sorted.push_back(&answer);
-  std::stable_sort(sorted.begin(), sorted.end(), [](const Answer* a, const Answer* b) {
-    return a->request.budget.vram < b->request.budget.vram;
-  });
+std::multimap<std::uint64_t, const Answer*> by_size(const std::vector<Answer>& answers) {
+  std::multimap<std::uint64_t, const Answer*> sorted;
+  for (const Answer& answer : answers) sorted.emplace(answer.request.budget.vram, &answer);
   return sorted;
 }
 
@@ -73,13 +70,11 @@ std::string card_table(const std::vector<Answer>& answers, Search search) {
   std::string text = header(answers.front(), search) + "\n";
   text += fmt::format("  {:<16}{:>23}{:>12}{:>12}{}   {}\n", "card", "VRAM", "needs, GB",
                       "spare, GB", searches ? fmt::format("{:>16}", searched) : "", "verdict");
-  for (const Answer* const each : by_size(answers)) {
-    const Answer& answer = *each;
-    const Budget& budget = answer.request.budget;
+  for (const auto& [vram, answer] : by_size(answers)) {
     text += fmt::format(
-        "  {:<16}{:>23}{:>12}{:>12.2f}{}   {}\n", budget.gpu, both_units(budget.vram),
-        gb(answer.estimate.total), static_cast<double>(answer.estimate.margin) / 1e9,
-        searches ? fmt::format("{:>16}", *answer.largest) : "", answer.yes() ? "FITS" : "OOM");
+        "  {:<16}{:>23}{:>12}{:>12.2f}{}   {}\n", answer->request.budget.gpu, both_units(vram),
+        gb(answer->estimate.total), static_cast<double>(answer->estimate.margin) / 1e9,
+        searches ? fmt::format("{:>16}", *answer->largest) : "", answer->yes() ? "FITS" : "OOM");
   }
   return text + "\n" + footer(answers);
 }
@@ -99,11 +94,10 @@ std::string listing() {
     text += fmt::format("  {:<16}  {}\n", family.model_type, fmt::join(names, ", "));
   }
   text += "\ncards (--gpu)\n";
-  std::vector<Card> sorted = cards();
-  std::stable_sort(sorted.begin(), sorted.end(),
-                   [](const Card& a, const Card& b) { return a.vram < b.vram; });
-  for (const Card& card : sorted) {
-    text += fmt::format("  {:<16}{:>24}   {}\n", card.name, both_units(card.vram), card.title);
+  std::multimap<std::uint64_t, const Card*> sorted;
+  for (const Card& card : cards()) sorted.emplace(card.vram, &card);
+  for (const auto& [vram, card] : sorted) {
+    text += fmt::format("  {:<16}{:>24}   {}\n", card->name, both_units(vram), card->title);
   }
   return text;
 }

@@ -106,7 +106,8 @@ class LibraryMarks final : public StageObserver {
 };
 
 template <typename Work>
-RunReport run_on(const Gpu& gpu, const Release& release, std::uint64_t capacity, bool events, const Work& work) {
+RunReport run_on(const Gpu& gpu, const Release& release, std::uint64_t capacity, bool events,
+                 const Work& work) {
   CachingAllocator allocator(capacity);
   Libraries libraries(gpu.overhead.pytorch);
   LibraryMarks marks(libraries);
@@ -122,14 +123,14 @@ RunReport run_on(const Gpu& gpu, const Release& release, std::uint64_t capacity,
 
 }  // namespace
 
-RunReport run(const Gpu& gpu, const Release& release, const ModelConfig& config, const TrainingOptions& options,
-              const Extent& extent, std::uint64_t capacity) {
+RunReport run(const Gpu& gpu, const Release& release, const ModelConfig& config,
+              const TrainingOptions& options, const Extent& extent, std::uint64_t capacity) {
   return run_on(gpu, release, capacity, extent.events,
                 [&](Context& context) { train(context, config, options, extent); });
 }
 
-RunReport run(const Gpu& gpu, const Release& release, const ModelConfig& config, const GenerationOptions& options,
-              const Extent& extent, std::uint64_t capacity) {
+RunReport run(const Gpu& gpu, const Release& release, const ModelConfig& config,
+              const GenerationOptions& options, const Extent& extent, std::uint64_t capacity) {
   return run_on(gpu, release, capacity, extent.events,
                 [&](Context& context) { infer(context, config, options); });
 }

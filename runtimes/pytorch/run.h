@@ -43,9 +43,11 @@ struct GenerationOptions {
 
 /// Loads the model and trains it, or calls generate() once, within `capacity` bytes of the
 /// allocator's. Running out of memory is a result.
-RunReport run(const Gpu& gpu, const Release& release, const ModelConfig& config, const TrainingOptions& options,
-              const Extent& extent = {}, std::uint64_t capacity = kUnlimitedBytes);
-RunReport run(const Gpu& gpu, const Release& release, const ModelConfig& config, const GenerationOptions& options,
-              const Extent& extent = {}, std::uint64_t capacity = kUnlimitedBytes);
+RunReport run(const Gpu& gpu, const Release& release, const ModelConfig& config,
+              const TrainingOptions& options, const Extent& extent = {},
+              std::uint64_t capacity = kUnlimitedBytes);
+RunReport run(const Gpu& gpu, const Release& release, const ModelConfig& config,
+              const GenerationOptions& options, const Extent& extent = {},
+              std::uint64_t capacity = kUnlimitedBytes);
 
 }  // namespace vramfit::pytorch

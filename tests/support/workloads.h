@@ -5,8 +5,8 @@
 #include <variant>
 
 #include "estimator/estimate.h"
-#include "estimator/steady_run.h"
 #include "estimator/runtimes.h"
+#include "estimator/steady_run.h"
 #include "runtimes/vramfit/dry_run.h"
 #include "runtimes/vramfit/runtime.h"
 

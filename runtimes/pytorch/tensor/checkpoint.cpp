@@ -18,14 +18,15 @@ int CheckpointFrame::save(const Tensor& tensor) {
 
 void CheckpointFrame::recompute() {
   if (done) return;
-  done = recomputing = true;
+  done = true;
   const Setting grad(context.grad_enabled, true);
   const Setting frame(context.checkpoint, Ref<CheckpointFrame>(this));
+  const Setting now(recomputing, true);
   try {
     function();
   } catch (const StopRecomputation&) {
+    return;  // all that was saved is there again
   }
-  recomputing = false;
 }
 
 Tensor checkpoint(Context& context, const std::function<Tensor(const Tensor&)>& function,

@@ -110,7 +110,8 @@ TEST(Fit, SaysWhatACardOrTheReleaseLacks) {
   const Json json = Json::parse(run_fit(ask).out);
   EXPECT_EQ(json.at("fits"), true);
   EXPECT_TRUE(has(json.at("notes").dump(), "v100-32gb (sm_70) has no bf16 arithmetic"));
-  EXPECT_TRUE(has(json.at("notes").dump(), "PyTorch 2.11.0 as built for CUDA 13.0 begins at sm_75"));
+  EXPECT_TRUE(
+      has(json.at("notes").dump(), "PyTorch 2.11.0 as built for CUDA 13.0 begins at sm_75"));
   EXPECT_EQ(json.at("release").at("transformers"), "5.17.0");
 }
 

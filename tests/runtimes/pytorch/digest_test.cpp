@@ -35,7 +35,8 @@ void add_training(const Json& test_case, std::map<std::string, std::string>& dig
 void add_generations(const Json& test_case, std::map<std::string, std::string>& digests) {
   for (const Json& point : test_case.at("points")) {
     const std::string title = title_of(test_case) + " at " + point.dump();
-    digests[title] = digest_of(run(h200(), current_release(), model_of(test_case), generation_of(test_case, point)));
+    digests[title] = digest_of(
+        run(h200(), current_release(), model_of(test_case), generation_of(test_case, point)));
   }
 }
 

@@ -57,7 +57,8 @@ void expect_training_within_bounds(const std::string& file, std::size_t cases) {
     const Json& test_case = row.at("case");
     if (!is_modelled(test_case)) continue;
     const std::string title = title_of(test_case);
-    const RunReport report = run(h200(), current_release(), model_of(test_case), training_of(test_case));
+    const RunReport report =
+        run(h200(), current_release(), model_of(test_case), training_of(test_case));
     Levels predicted;
     Json measured = {{"peak", 0}, {"peak_reserved", 0}, {"device_used", 0}};
     for (const StageRecord& stage : report.stages) {

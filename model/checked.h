@@ -6,14 +6,17 @@
 
 namespace vramfit {
 
+template <typename Integer>
+[[noreturn, gnu::cold, gnu::noinline]] void throw_overflow(Integer a, Integer b) {
+  throw BadInput("sizes: " + std::to_string(a) + " x " + std::to_string(b) +
+                 " overflows 64 bits; use smaller batch, seq or model sizes");
+}
+
 /// a · b, or BadInput: sizes come from users, and one that wraps round would look small and fit.
 template <typename Integer>
 Integer checked_multiply(Integer a, Integer b) {
   Integer product{};
-  if (__builtin_mul_overflow(a, b, &product)) {
-    throw BadInput("sizes: " + std::to_string(a) + " x " + std::to_string(b) +
-                   " overflows 64 bits; use smaller batch, seq or model sizes");
-  }
+  if (__builtin_mul_overflow(a, b, &product)) throw_overflow(a, b);
   return product;
 }
 

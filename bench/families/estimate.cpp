@@ -1,3 +1,5 @@
+#include "estimator/estimate.h"
+
 #include <benchmark/benchmark.h>
 
 #include <memory>
@@ -5,6 +7,7 @@
 #include "bench/rows/families.h"
 #include "estimator/cards.h"
 #include "estimator/models.h"
+#include "estimator/runtimes.h"
 #include "model/memory/pool.h"
 #include "runtimes/vramfit/dry_run.h"
 
@@ -81,6 +84,22 @@ void inference_run(::benchmark::State& state, const std::string& model) {
   state.SetLabel(kInferenceLabel);
 }
 
+/// What fit asks: a whole estimate of training under PyTorch.
+void pytorch_estimate(::benchmark::State& state, const std::string& model) {
+  pytorch::TrainingOptions options;
+  options.precision = DType::Bf16;
+  options.batch = kBatch;
+  options.seq = kSeq;
+  const Request request{model_named(model),
+                        std::make_shared<pytorch::TorchWorkload>(current_pytorch(), options),
+                        budget_of(card_named("h200"))};
+  while (state.KeepRunning()) {
+    auto total = estimate(request).total;
+    ::benchmark::DoNotOptimize(total);
+  }
+  state.SetLabel(kTrainingLabel);
+}
+
 }  // namespace
 
 std::vector<LatencyBenchmark> latency_benchmarks() {
@@ -92,7 +111,8 @@ std::vector<LatencyBenchmark> latency_benchmarks() {
   };
   constexpr Kind kKinds[] = {{"Estimate/training/", "", training_step},
                              {"Estimate/training/", "/steps:2", training_run},
-                             {"Estimate/inference/", "", inference_run}};
+                             {"Estimate/inference/", "", inference_run},
+                             {"Estimate/pytorch/training/", "", pytorch_estimate}};
   std::vector<LatencyBenchmark> list;
   for (const char* model : {"llama2-7b", "llama2-70b"}) {
     for (const Kind& kind : kKinds) {

@@ -22,22 +22,15 @@ void add_to_buffer(Tensor& buffer, Tensor grad) {
 
 void count_dependencies(Node* root) {
   std::vector<Node*> stack = {root};
-  root->queued = true;
-  std::vector<Node*> seen = {root};
   while (!stack.empty()) {
     const Node* node = stack.back();
     stack.pop_back();
     for (const Edge& edge : node->next) {
       Node* next = edge.node.get();
       if (next == nullptr) continue;
-      ++next->dependencies;
-      if (next->queued) continue;
-      next->queued = true;
-      seen.push_back(next);
-      stack.push_back(next);
+      if (next->dependencies++ == 0) stack.push_back(next);
     }
   }
-  for (Node* node : seen) node->queued = false;
 }
 
 /// validate_outputs: a gradient is summed down to its input's size where that was broadcast, and
@@ -54,7 +47,6 @@ void fit_to_inputs(const Node& node, Gradients& grads) {
 /// call_function: the incoming gradients live until it returns.
 Gradients call(Node& node) {
   Gradients incoming = std::move(node.buffer);
-  node.buffer = {};
   Gradients outgoing = node.apply(incoming);
   fit_to_inputs(node, outgoing);
   return outgoing;

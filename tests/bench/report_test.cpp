@@ -182,7 +182,7 @@ TEST(Report, RepetitionsBringNoNan) {
 
 TEST(Report, TheEstimatorsOwnLatencyIsTimed) {
   const Json report = report_of("--benchmark_filter=Estimate/.*7b --benchmark_min_time=0.01");
-  EXPECT_EQ(report.at("benchmarks").size(), 3U);
+  EXPECT_EQ(report.at("benchmarks").size(), 4U);
   const Json& step = row_of(report, "Estimate/training/llama2-7b");
   const Json& run = row_of(report, "Estimate/training/llama2-7b/steps:2");
   EXPECT_EQ(step.at("time_unit"), "ms");
@@ -190,6 +190,7 @@ TEST(Report, TheEstimatorsOwnLatencyIsTimed) {
   EXPECT_GT(step.at("real_time"), 0.0);
   EXPECT_GT(run.at("cpu_time"), step.at("cpu_time"));
   row_of(report, "Estimate/inference/llama2-7b");
+  row_of(report, "Estimate/pytorch/training/llama2-7b");
 }
 
 }  // namespace

@@ -7,10 +7,9 @@
 namespace vramfit::pytorch {
 namespace {
 
-/// BlockComparatorSize.
 template <typename Node>
-bool smaller(const Node* a, const Node* b) {
-  return a->bytes != b->bytes ? a->bytes < b->bytes : a->offset < b->offset;
+bool higher(const Node* a, const Node* b) {
+  return a->offset > b->offset;
 }
 
 constexpr std::uint64_t round_up(std::uint64_t bytes, std::uint64_t unit) {
@@ -38,18 +37,32 @@ bool worth_splitting(bool small, std::uint64_t rest) {
 }  // namespace
 
 void CachingAllocator::FreeList::insert(Node* node) {
-  nodes_.insert(std::upper_bound(nodes_.begin(), nodes_.end(), node, smaller<Node>), node);
+  std::vector<Node*>& bin = bins_[node->bytes];
+  if (bin.empty() || higher(bin.back(), node)) {  // mostly: what was taken last is given back first
+    bin.push_back(node);
+  } else {
+    bin.insert(std::upper_bound(bin.begin(), bin.end(), node, higher<Node>), node);
+  }
 }
 
 void CachingAllocator::FreeList::erase(const Node* node) {
-  nodes_.erase(std::lower_bound(nodes_.begin(), nodes_.end(), node, smaller<Node>));
+  std::vector<Node*>& bin = bins_.find(node->bytes)->second;
+  bin.erase(std::lower_bound(bin.begin(), bin.end(), node, higher<Node>));
 }
 
-CachingAllocator::Node* CachingAllocator::FreeList::best_fit(std::uint64_t bytes) const {
-  const auto fit =
-      std::lower_bound(nodes_.begin(), nodes_.end(), bytes,
-                       [](const Node* node, std::uint64_t b) { return node->bytes < b; });
-  return fit == nodes_.end() ? nullptr : *fit;
+CachingAllocator::Node* CachingAllocator::FreeList::take(std::uint64_t bytes) {
+  auto fit = bins_.lower_bound(bytes);
+  while (fit != bins_.end() && fit->second.empty()) fit = bins_.erase(fit);
+  if (fit == bins_.end()) return nullptr;
+  Node* node = fit->second.back();
+  fit->second.pop_back();
+  return node;
+}
+
+std::vector<CachingAllocator::Node*> CachingAllocator::FreeList::nodes() const {
+  std::vector<Node*> all;
+  for (const auto& [bytes, bin] : bins_) all.insert(all.end(), bin.rbegin(), bin.rend());
+  return all;
 }
 
 CachingAllocator::Node* CachingAllocator::new_node() {
@@ -76,7 +89,6 @@ CachingAllocator::Node* CachingAllocator::new_segment(std::uint64_t bytes, bool 
   node->small = small;
   reserved_ += bytes;
   peak_reserved_ = std::max(peak_reserved_, reserved_);
-  pool(*node).insert(node);
   if (observer_) observer_(node->offset, static_cast<std::int64_t>(bytes));
   return node;
 }
@@ -86,7 +98,7 @@ Block CachingAllocator::allocate(std::uint64_t requested, Placement /*placement*
   const std::uint64_t bytes = block_bytes(requested);
   const bool small = bytes <= kSmallSize;
   FreeList& free_blocks = small ? small_ : large_;
-  Node* node = free_blocks.best_fit(bytes);
+  Node* node = free_blocks.take(bytes);
   if (node == nullptr) node = new_segment(segment_bytes(bytes), small);
   if (node == nullptr) {
     empty_cache();  // release_cached_blocks, and once more
@@ -94,7 +106,6 @@ Block CachingAllocator::allocate(std::uint64_t requested, Placement /*placement*
   }
   if (node == nullptr) throw OutOfMemory(requested, reserved_, capacity_);
 
-  free_blocks.erase(node);
   if (worth_splitting(small, node->bytes - bytes)) {
     Node* rest = new_node();
     rest->offset = node->offset + bytes;

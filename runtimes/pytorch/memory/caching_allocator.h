@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <vector>
 
 #include "model/memory/allocator.h"
@@ -71,17 +72,19 @@ class CachingAllocator final : public Allocator {
     Node* next = nullptr;
     std::uint32_t index = 0;
   };
-  /// Free blocks of one pool, by size and then address.
+  /// Free blocks of one pool, by size and then address (BlockComparatorSize). A step leaves many of
+  /// few sizes.
   class FreeList {
    public:
     void insert(Node* node);
     void erase(const Node* node);
-    /// The smallest of at least `bytes`, the lowest among equals; null where there is none.
-    Node* best_fit(std::uint64_t bytes) const;
-    const std::vector<Node*>& nodes() const { return nodes_; }
+    /// Takes out the smallest of at least `bytes`, the lowest among equals; null: there is none.
+    Node* take(std::uint64_t bytes);
+    std::vector<Node*> nodes() const;
 
    private:
-    std::vector<Node*> nodes_;
+    /// All of one size, the lowest last. An empty bin stays until a search comes across it.
+    std::map<std::uint64_t, std::vector<Node*>> bins_;
   };
 
   FreeList& pool(const Node& node) { return node.small ? small_ : large_; }

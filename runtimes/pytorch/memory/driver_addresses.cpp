@@ -14,7 +14,8 @@ constexpr std::uint64_t kRegionUnit = 32 * kMiB;
 
 }  // namespace
 
-DriverAddresses::DriverAddresses() : lowest_(kTop - kInitialRegion - kRegionUnit) {
+DriverAddresses::DriverAddresses()
+    : lowest_(kTop - kInitialRegion - kRegionUnit), most_(kInitialRegion) {
   holes_ = {{kTop - kInitialRegion, kInitialRegion},
             {kTop - kInitialRegion - kBelowInitialRegion, kBelowInitialRegion}};
 }
@@ -24,8 +25,10 @@ std::uint64_t DriverAddresses::take(std::uint64_t bytes) {
     first_ = false;
     return kTop;
   }
-  const auto hole = std::find_if(holes_.rbegin(), holes_.rend(),
-                                 [bytes](const Hole& h) { return h.bytes >= bytes; });
+  const auto hole = bytes > most_
+                        ? holes_.rend()
+                        : std::find_if(holes_.rbegin(), holes_.rend(),
+                                       [bytes](const Hole& h) { return h.bytes >= bytes; });
   if (hole != holes_.rend()) {
     const std::uint64_t offset = hole->offset;
     hole->offset += bytes;
@@ -33,13 +36,18 @@ std::uint64_t DriverAddresses::take(std::uint64_t bytes) {
     if (hole->bytes == 0) holes_.erase(std::next(hole).base());
     return offset;
   }
+  most_ = std::min(most_, bytes - 1);
   const std::uint64_t region = (bytes + kRegionUnit - 1) / kRegionUnit * kRegionUnit;
   lowest_ -= region;
-  if (region > bytes) holes_.push_back({lowest_ + bytes, region - bytes});
+  if (region > bytes) {
+    holes_.push_back({lowest_ + bytes, region - bytes});
+    most_ = std::max(most_, region - bytes);
+  }
   return lowest_;
 }
 
 void DriverAddresses::give(std::uint64_t offset, std::uint64_t bytes) {
+  most_ = kTop;
   // Before the first hole that is lower.
   auto at = std::find_if(holes_.begin(), holes_.end(),
                          [offset](const Hole& h) { return h.offset < offset; });

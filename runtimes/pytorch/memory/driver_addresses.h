@@ -24,6 +24,7 @@ class DriverAddresses {
   };
   std::vector<Hole> holes_;  ///< by offset, the lowest last
   std::uint64_t lowest_;
+  std::uint64_t most_;  ///< no hole has more bytes: what exceeds it is not searched for
   bool first_ = true;
 };
 

@@ -16,8 +16,8 @@
 // PyTorch 2.11.
 namespace vramfit::pytorch {
 
-/// At most so many inputs, outputs or gradients an op has; cat and split have the most.
-inline constexpr int kMaxEdges = 4;
+/// At most so many inputs, outputs or gradients an op has; attention and split have the most.
+inline constexpr int kMaxEdges = 3;
 using Gradients = std::array<Tensor, kMaxEdges>;
 
 struct Edge {
@@ -42,13 +42,12 @@ class Node {
   int references = 0;
   std::uint64_t sequence = 0;  ///< later ones run first
   std::array<Edge, kMaxEdges> next;
-  // What gradients are summed down to, and cast to.
+  // What gradients that are wanted are summed down to, and cast to.
   std::array<Dims, kMaxEdges> input_sizes;
   std::array<ScalarType, kMaxEdges> input_types{};
 
   // The engine's bookkeeping while a backward runs.
-  int dependencies = 0;
-  bool queued = false;
+  int dependencies = 0;  ///< edges that lead here from nodes still to run
   Gradients buffer;
 };
 
@@ -76,7 +75,7 @@ Edge gradient_edge(const Tensor& tensor);
 
 /// A node whose backward is a callable; what it holds by value is what autograd saves.
 template <typename Backward>
-class FunctionNode final : public Node {
+class FunctionNode final : public Node, public Recycled<FunctionNode<Backward>> {
  public:
   explicit FunctionNode(Backward backward) : backward_(std::move(backward)) {}
   Gradients apply(Gradients& grads) override { return (*backward_)(*this, grads); }
@@ -102,8 +101,8 @@ Ref<Node> make_node(Context& context, const MakeBackward& make_backward, const T
   node->sequence = context.next_sequence++;
   std::size_t i = 0;
   const auto connect = [&](const Tensor& input) {
-    if (input.defined()) {
-      if (input.requires_grad()) node->next[i] = gradient_edge(input);
+    if (input.defined() && input.requires_grad()) {
+      node->next[i] = gradient_edge(input);
       node->input_sizes[i] = input.sizes();
       node->input_types[i] = input.type();
     }

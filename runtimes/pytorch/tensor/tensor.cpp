@@ -2,42 +2,12 @@
 
 #include <algorithm>
 #include <numeric>
-#include <vector>
 
 #include "model/checked.h"
 #include "runtimes/pytorch/tensor/context.h"
 #include "runtimes/pytorch/tensor/graph.h"
 
 namespace vramfit::pytorch {
-namespace {
-
-/// Keeps freed objects of one size for the next: a step makes and drops a hundred thousand.
-template <typename T>
-class Recycler {
- public:
-  ~Recycler() {
-    for (void* object : free_) ::operator delete(object);
-  }
-  void* take() {
-    if (free_.empty()) return ::operator new(sizeof(T));
-    void* object = free_.back();
-    free_.pop_back();
-    return object;
-  }
-  void give(void* object) { free_.push_back(object); }
-
- private:
-  std::vector<void*> free_;
-};
-
-template <typename T>
-Recycler<T>& recycler() {
-  static thread_local Recycler<T> instance;
-  return instance;
-}
-
-}  // namespace
-
 Dims::Dims(std::initializer_list<std::int64_t> values) : rank_(static_cast<int>(values.size())) {
   std::copy(values.begin(), values.end(), values_.begin());
 }
@@ -54,10 +24,6 @@ std::int64_t Dims::product() const {
     result = checked_multiply(result, values_[static_cast<std::size_t>(i)]);
   }
   return result;
-}
-
-bool operator==(const Dims& a, const Dims& b) {
-  return a.rank_ == b.rank_ && a.values_ == b.values_;
 }
 
 Dims contiguous_strides(const Dims& sizes) {
@@ -82,12 +48,9 @@ void Storage::relabel(Category to) {
   category = to;
 }
 
-void* Storage::operator new(std::size_t) { return recycler<Storage>().take(); }
-void Storage::operator delete(void* object) noexcept { recycler<Storage>().give(object); }
-
+TensorImpl::TensorImpl(Ref<Storage> memory, const Dims& size, const Dims& stride, ScalarType t)
+    : type(t), storage(std::move(memory)), sizes(size), strides(stride) {}
 TensorImpl::~TensorImpl() = default;
-void* TensorImpl::operator new(std::size_t) { return recycler<TensorImpl>().take(); }
-void TensorImpl::operator delete(void* object) noexcept { recycler<TensorImpl>().give(object); }
 
 bool Tensor::is_contiguous() const {
   std::int64_t expected = 1;
@@ -122,14 +85,10 @@ Tensor Tensor::detach() const { return as_strided(*this, sizes(), strides()); }
 
 Tensor empty_strided(Context& context, const Dims& sizes, const Dims& strides, ScalarType type,
                      Category category) {
-  Ref<TensorImpl> impl(new TensorImpl);
-  impl->sizes = sizes;
-  impl->strides = strides;
-  impl->type = type;
   const auto bytes =
       static_cast<std::uint64_t>(checked_multiply(sizes.product(), element_size(type)));
-  impl->storage = Ref<Storage>(new Storage(context, category, bytes));
-  return Tensor(std::move(impl));
+  Ref<Storage> storage(new Storage(context, category, bytes));
+  return Tensor(Ref<TensorImpl>(new TensorImpl(std::move(storage), sizes, strides, type)));
 }
 
 Tensor empty(Context& context, const Dims& sizes, ScalarType type, Category category) {
@@ -137,12 +96,7 @@ Tensor empty(Context& context, const Dims& sizes, ScalarType type, Category cate
 }
 
 Tensor as_strided(const Tensor& base, const Dims& sizes, const Dims& strides) {
-  Ref<TensorImpl> impl(new TensorImpl);
-  impl->sizes = sizes;
-  impl->strides = strides;
-  impl->type = base.type();
-  impl->storage = base.impl()->storage;
-  return Tensor(std::move(impl));
+  return Tensor(Ref<TensorImpl>(new TensorImpl(base.impl()->storage, sizes, strides, base.type())));
 }
 
 }  // namespace vramfit::pytorch

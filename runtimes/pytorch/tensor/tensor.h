@@ -1,11 +1,13 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <initializer_list>
 
 #include "model/memory/allocator.h"
 #include "model/memory/category.h"
+#include "runtimes/pytorch/tensor/recycled.h"
 #include "runtimes/pytorch/tensor/ref.h"
 #include "runtimes/pytorch/tensor/scalar_type.h"
 
@@ -28,12 +30,16 @@ class Dims {
   void push_back(std::int64_t value) { values_[static_cast<std::size_t>(rank_++)] = value; }
   Dims with(int dim, std::int64_t value) const;
   std::int64_t product() const;
-  friend bool operator==(const Dims& a, const Dims& b);
+  friend bool operator==(const Dims& a, const Dims& b) {
+    return a.rank_ == b.rank_ && std::equal(a.begin(), a.end(), b.begin());
+  }
   friend bool operator!=(const Dims& a, const Dims& b) { return !(a == b); }
 
  private:
   /// Negative dimensions count from the end.
   std::size_t index(int i) const { return static_cast<std::size_t>(i < 0 ? i + rank_ : i); }
+  const std::int64_t* begin() const { return values_.data(); }
+  const std::int64_t* end() const { return begin() + rank_; }
   std::array<std::int64_t, kMax> values_{};
   int rank_ = 0;
 };
@@ -42,13 +48,11 @@ class Dims {
 Dims contiguous_strides(const Dims& sizes);
 
 /// Memory that tensors share; freed with the last of them.
-struct Storage {
+struct Storage : Recycled<Storage> {
   Storage(Context& c, Category k, std::uint64_t size);
   ~Storage();
   Storage(const Storage&) = delete;
   Storage& operator=(const Storage&) = delete;
-  static void* operator new(std::size_t bytes);
-  static void operator delete(void* object) noexcept;
 
   /// What it holds is known to be something else now.
   void relabel(Category to);
@@ -61,16 +65,14 @@ struct Storage {
 };
 
 /// What a tensor is: memory, how it is looked at, and its place in autograd's graph.
-struct TensorImpl {
-  TensorImpl() = default;
+struct TensorImpl : Recycled<TensorImpl> {
+  TensorImpl(Ref<Storage> memory, const Dims& size, const Dims& stride, ScalarType t);
   ~TensorImpl();
   TensorImpl(const TensorImpl&) = delete;
   TensorImpl& operator=(const TensorImpl&) = delete;
-  static void* operator new(std::size_t bytes);
-  static void operator delete(void* object) noexcept;
 
   int references = 0;
-  ScalarType type = ScalarType::Float;
+  ScalarType type;
   bool requires_grad = false;  ///< a leaf's own flag
   bool is_view = false;        ///< of a base, which PyTorch keeps alive with the view
   int output_index = 0;        ///< which of grad_fn's outputs it is

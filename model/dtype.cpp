@@ -7,11 +7,11 @@ namespace vramfit {
 
 const char* name(DType dtype) { return Format(dtype).name(); }
 
-DType parse_precision(const std::string& text, const char* field) {
+DType parse_precision(const std::string& text) {
   for (const DType dtype : {DType::Fp32, DType::Fp16, DType::Bf16, DType::Fp64}) {
     if (text == name(dtype)) return dtype;
   }
-  throw BadInput(std::string(field) + ": unknown '" + text +
+  throw BadInput("precision: unknown '" + text +
                  "'; one of fp32, fp16, bf16 (fp64 on the CPU)");
 }
 

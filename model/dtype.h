@@ -10,7 +10,7 @@ enum class DType : std::uint8_t { Fp64, Fp32, Fp16, Bf16, Int32 };
 
 const char* name(DType dtype);
 
-/// "fp32", "fp16", "bf16" or "fp64"; throws BadInput on anything else. `field`: what was typed.
-DType parse_precision(const std::string& text, const char* field = "precision");
+/// "fp32", "fp16", "bf16" or "fp64"; throws BadInput on anything else.
+DType parse_precision(const std::string& text);
 
 }  // namespace vramfit

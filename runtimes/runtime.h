@@ -46,6 +46,8 @@ class Workload {
 
   virtual const Runtime& runtime() const = 0;
   virtual bool training() const = 0;
+  /// Whether what it takes depends on batch and seq: otherwise there is nothing to search for.
+  virtual bool has_sizes() const { return true; }
   virtual std::int64_t batch() const = 0;          ///< sequences in a micro-batch
   virtual std::int64_t seq() const = 0;            ///< tokens in a sequence, or its prompt
   virtual DType computes_in() const = 0;           ///< the element type of its arithmetic

@@ -116,6 +116,10 @@ Question understand(const Options& o, const std::function<std::optional<Budget>(
   refuse_strange_flags(o, runtime);
   Request request{model_of(o), nullptr, {}};
   request.workload = runtime.workload(o.flags, o.train, request.model);
+  if ((o.max_batch || o.max_seq) && !request.workload->has_sizes()) {
+    throw BadInput(std::string(o.max_batch ? "max-batch" : "max-seq") +
+                   ": what is asked about does not depend on it; without it");
+  }
   if (!has(o.flags, "seq") && !o.max_seq) shorten_default_seq(request);
   const std::uint64_t headroom = o.headroom ? parse_bytes("headroom", *o.headroom) : 0;
   for (Budget& budget : budgets_of(o, this_gpu)) {

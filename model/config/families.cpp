@@ -55,7 +55,7 @@ void require_own_family(const ModelConfig& config) {
   const auto runs = [](const FamilyReader& family) { return family.in_step_program; };
   throw BadInput("model: " + config.name + " is of the family " + config.family +
                  ", which vramfit's own step program does not run; a model of " + list_of(runs) +
-                 ", or another runtime");
+                 ", or another --runtime");
 }
 
 }  // namespace vramfit

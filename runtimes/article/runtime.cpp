@@ -41,6 +41,7 @@ class ArticleWorkload final : public Workload {
 
   const Runtime& runtime() const override { return article_runtime(); }
   bool training() const override { return question_.training; }
+  bool has_sizes() const override { return gpus_ == 0; }
   std::int64_t batch() const override { return question_.batch; }
   std::int64_t seq() const override { return question_.seq; }
   /// Its formulas know sizes of formats alone: no card lacks one.

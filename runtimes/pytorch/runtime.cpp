@@ -38,6 +38,13 @@ std::optional<LoraOptions> lora_options(const Flags& flags, const ModelConfig& m
                      targets ? lora_targets(*targets, model) : default_lora_targets(model)};
 }
 
+DType autocast_type(const std::string& text) {
+  if (text != "bf16" && text != "fp16") {
+    throw BadInput("autocast: unknown '" + text + "'; bf16 or fp16");
+  }
+  return parse_precision(text);
+}
+
 bool checkpoints(const Flags& flags) {
   const auto checkpoint = typed(flags, "checkpoint");
   if (checkpoint && *checkpoint != "full") {
@@ -53,7 +60,7 @@ TrainingOptions training_options(const Flags& flags, const ModelConfig& model) {
   if (const auto kind = typed(flags, "optimizer")) options.optimizer = parse_optimizer(*kind);
   options.accumulate = whole(flags, "accumulate", options.accumulate);
   if (const auto type = typed(flags, "autocast"))
-    options.autocast = parse_precision(*type, "autocast");
+    options.autocast = autocast_type(*type);
   options.checkpoint = checkpoints(flags);
   options.lora = lora_options(flags, model);
   return options;

@@ -72,9 +72,8 @@ void Ledger::end_stage(bool out_of_memory) {
   if (observer_ != nullptr) observer_->stage_ends(stages_.back());
 }
 
-void Ledger::record(Event::Kind kind, const Name& name, Category category, std::uint64_t bytes,
-                    std::uint64_t offset, std::uint64_t requested) {
-  if (!keeps_events_) return;
+void Ledger::write_down(Event::Kind kind, const Name& name, Category category, std::uint64_t bytes,
+                        std::uint64_t offset, std::uint64_t requested) {
   events_.push_back({kind, current_.stage, category, current_.step, name, bytes, offset,
                      allocator_.reserved(), requested});
 }

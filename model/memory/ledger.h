@@ -117,7 +117,11 @@ class Ledger {
 
  private:
   void record(Event::Kind kind, const Name& name, Category category, std::uint64_t bytes,
-              std::uint64_t offset, std::uint64_t requested = 0);
+              std::uint64_t offset, std::uint64_t requested = 0) {
+    if (keeps_events_) write_down(kind, name, category, bytes, offset, requested);
+  }
+  void write_down(Event::Kind kind, const Name& name, Category category, std::uint64_t bytes,
+                  std::uint64_t offset, std::uint64_t requested);
   std::uint64_t counted(std::uint64_t bytes, const Block& block) const {
     return counts_ == Counts::Blocks ? block.bytes : bytes;
   }

@@ -59,8 +59,7 @@ TrainingOptions training_options(const Flags& flags, const ModelConfig& model) {
   if (const auto kind = typed(flags, "attention")) options.attention = parse_attention(*kind);
   if (const auto kind = typed(flags, "optimizer")) options.optimizer = parse_optimizer(*kind);
   options.accumulate = whole(flags, "accumulate", options.accumulate);
-  if (const auto type = typed(flags, "autocast"))
-    options.autocast = autocast_type(*type);
+  if (const auto type = typed(flags, "autocast")) options.autocast = autocast_type(*type);
   options.checkpoint = checkpoints(flags);
   options.lora = lora_options(flags, model);
   return options;

@@ -9,12 +9,6 @@
 namespace vramfit {
 namespace {
 
-/// What the card leaves to the run.
-std::uint64_t capacity_for(const Request& request, const Outcome& run) {
-  return pool_capacity(request.budget.vram, run.overhead, request.budget.headroom,
-                       request.workload->runtime().granularity());
-}
-
 /// An unlimited run, and where it takes more than the card has, one on the card: there PyTorch's
 /// allocator gives back what it cached before it gives up.
 class Runs {
@@ -24,7 +18,7 @@ class Runs {
     if (run_.report.missing) {
       throw BadInput("sizes: more than 2^60 bytes are needed; a smaller batch, seq or model");
     }
-    capacity_ = capacity_for(request, run_);
+    capacity_ = capacity_beside(run_.overhead, request);
     if (run_.report.reserved <= capacity_) return;
     Outcome limited = run_within(capacity_, request);
     missing_ = limited.report.missing;
@@ -33,10 +27,6 @@ class Runs {
     run_.notes.emplace_back(
         "it fits only because the allocator gives back cached segments on the way, "
         "which costs time");
-  }
-
-  static Outcome run_within(std::uint64_t capacity, const Request& request) {
-    return steady_run(*request.workload, gpu_of(request.budget), capacity, request.model, false);
   }
 
   /// The one that completes, or the unlimited one.
@@ -65,6 +55,16 @@ std::vector<std::string> notes_on(const Request& request, const Outcome& run) {
 }
 
 }  // namespace
+
+std::uint64_t capacity_beside(const Overhead& overhead, const Request& request) {
+  return pool_capacity(request.budget.vram, overhead, request.budget.headroom,
+                       request.workload->runtime().granularity());
+}
+
+Outcome run_within(std::uint64_t capacity, const Request& request) {
+  return steady_run(*request.workload, gpu_of(request.budget), capacity, request.model,
+                    {.samples = request.samples, .events = false});
+}
 
 void set_batch(Request& request, std::int64_t batch) {
   request.workload = request.workload->resized(batch, request.workload->seq());
@@ -98,10 +98,5 @@ Estimate estimate(const Request& request) {
 }
 
 bool fits(const Request& request) { return !Runs(request).missing(); }
-
-bool could_fit(const Request& request) {
-  const Outcome run = Runs::run_within(kUnlimitedBytes, request);
-  return !run.report.missing && run.report.peak.allocated <= capacity_for(request, run);
-}
 
 }  // namespace vramfit

@@ -15,6 +15,7 @@ struct Request {
   ModelConfig model;
   std::shared_ptr<const Workload> workload;
   Budget budget;
+  std::int64_t samples = Detail{}.samples;  ///< of the decode steps of a long generation
 };
 
 void set_batch(Request& request, std::int64_t batch);
@@ -48,7 +49,10 @@ Estimate estimate(const Request& request);
 /// The verdict alone.
 bool fits(const Request& request);
 
-/// Whether an allocator could do that places without gaps: where not, the run never fits.
-bool could_fit(const Request& request);
+/// What the card leaves to a run beside which so much of it is gone. Bytes.
+std::uint64_t capacity_beside(const Overhead& overhead, const Request& request);
+
+/// The run within `capacity` bytes.
+Outcome run_within(std::uint64_t capacity, const Request& request);
 
 }  // namespace vramfit

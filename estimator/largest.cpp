@@ -1,49 +1,118 @@
 #include "estimator/largest.h"
 
 #include <algorithm>
+#include <iterator>
+#include <limits>
+#include <map>
 
-#include "estimator/search.h"
 #include "model/transformer/sizes.h"
 
 namespace vramfit {
 namespace {
 
-/// Sizes probed above what bisection finds.
-constexpr std::int64_t kProbes = 64;
+using SetSize = void (*)(Request&, std::int64_t);
 
-template <typename SetSize>
-std::int64_t largest(Request request, const SetSize& set_size, std::int64_t limit) {
-  const auto fits_at = [&](std::int64_t size) {
-    set_size(request, size);
-    return fits(request);
-  };
-  const std::int64_t found = largest_that_fits(fits_at, limit);
+/// Decode steps that a trial walks. The answer is then tried with all that its request asks for.
+constexpr std::int64_t kTrialSamples = 8;
+/// What so much larger a card does not hold is not near the answer.
+constexpr std::uint64_t kFarAbove = 4;
 
-  // What tensors take grows with the size, but what the pool maps for them can shrink by a little,
-  // as blocks happen to fill its gaps: a larger size may fit again, up to the bound that tensors
-  // set.
-  const auto tensors_fit_at = [&](std::int64_t size) {
-    set_size(request, size);
-    return could_fit(request);
-  };
-  const std::int64_t bound = largest_that_fits(tensors_fit_at, limit);
-  for (std::int64_t size = bound; size > std::max(found, bound - kProbes); --size) {
-    if (fits_at(size)) return size;
-  }
-  return found;
+double share(std::uint64_t bytes, std::uint64_t capacity) {
+  return static_cast<double>(bytes) / static_cast<double>(std::max<std::uint64_t>(capacity, 1));
 }
+
+/// One request at many sizes.
+class SizedRequest {
+ public:
+  SizedRequest(Request request, SetSize set_size, std::uint64_t allowance)
+      : request_(std::move(request)),
+        set_size_(set_size),
+        samples_(request_.samples),
+        allowance_(allowance) {}
+
+  Largest largest(std::int64_t limit) {
+    request_.samples = std::min(samples_, kTrialSamples);
+    Trials trials;
+    trials.least = [this](std::int64_t size) { return least_at(size).share; };
+    trials.run = [this](std::int64_t size) { return run(size); };
+    trials.spent = [this] { return walked_ > allowance_; };
+    Largest found = largest_and_holes(limit, trials);
+    if (found.size > 0 && samples_ > kTrialSamples) confirm(found, limit);
+    return found;
+  }
+
+ private:
+  struct Least {
+    double share;  ///< that tensors take of what the card has; infinite where that is far too much
+    Overhead overhead;
+  };
+
+  const Least& least_at(std::int64_t size) {
+    const auto known = least_.find(size);
+    if (known != least_.end()) return known->second;
+    set_size_(request_, size);
+    request_.workload->validate(request_.model);
+    Extent extent;
+    extent.micro_batches = extent.decodes = 2;
+    extent.detail = {.samples = 2, .events = false};
+    const Outcome run = request_.workload->run(
+        gpu_of(request_.budget), kFarAbove * request_.budget.vram, request_.model, extent);
+    walked_ += run.report.allocations;
+    Least least{std::numeric_limits<double>::infinity(), run.overhead};
+    if (!run.report.missing) {
+      least.share = share(run.report.peak.allocated, capacity_beside(run.overhead, request_));
+    }
+    return least_.emplace(size, least).first->second;
+  }
+
+  /// What of the card is gone beside a run of this size. It depends on which libraries a run uses,
+  /// so where the sizes around agree, this one does too.
+  Overhead overhead_at(std::int64_t size) {
+    const auto above = least_.lower_bound(size);
+    if (above == least_.end() || above == least_.begin()) return least_at(size).overhead;
+    const Overhead& larger = above->second.overhead;
+    const Overhead& smaller = std::prev(above)->second.overhead;
+    return larger.total() == smaller.total() ? larger : least_at(size).overhead;
+  }
+
+  Trial run(std::int64_t size) {
+    const std::uint64_t capacity = capacity_beside(overhead_at(size), request_);
+    set_size_(request_, size);
+    const Outcome outcome = run_within(capacity, request_);
+    walked_ += outcome.report.allocations;
+    return {!outcome.report.missing, share(outcome.report.reserved, capacity)};
+  }
+
+  /// Goes on from the answer with all the decode steps that are asked for.
+  void confirm(Largest& found, std::int64_t limit) {
+    request_.samples = samples_;
+    const auto fits_whole = [this](std::int64_t size) { return run(size).fits; };
+    const std::int64_t size = largest_near(found.size, fits_whole, limit);
+    if (size == found.size) return;
+    found.size = size;
+    found.next = size < limit ? size + 1 : 0;
+    if (!found.holes) return;
+    auto& holes = *found.holes;
+    holes.erase(std::lower_bound(holes.begin(), holes.end(), size), holes.end());
+  }
+
+  Request request_;
+  SetSize set_size_;
+  std::int64_t samples_;
+  std::uint64_t allowance_;
+  std::uint64_t walked_ = 0;
+  std::map<std::int64_t, Least> least_;
+};
 
 }  // namespace
 
-std::int64_t largest_batch(Request request) {
-  const auto set = [](Request& r, std::int64_t batch) { set_batch(r, batch); };
-  return largest(std::move(request), set, kMaxBatch);
+Largest largest_batch(Request request, std::uint64_t allowance) {
+  return SizedRequest(std::move(request), set_batch, allowance).largest(kMaxBatch);
 }
 
-std::int64_t largest_seq(Request request) {
+Largest largest_seq(Request request, std::uint64_t allowance) {
   const std::int64_t limit = request.workload->seq_limit(request.model);
-  const auto set = [](Request& r, std::int64_t seq) { set_seq(r, seq); };
-  return largest(std::move(request), set, limit);
+  return SizedRequest(std::move(request), set_seq, allowance).largest(limit);
 }
 
 }  // namespace vramfit

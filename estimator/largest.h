@@ -1,12 +1,15 @@
 #pragma once
 
 #include "estimator/estimate.h"
+#include "estimator/search.h"
 
 namespace vramfit {
 
-/// The largest batch, or sequence, with which the request fits, whatever its own is; 0 where not
-/// even 1 does. One more never fits.
-std::int64_t largest_batch(Request request);
-std::int64_t largest_seq(Request request);
+/// Allocations that one search may walk: about a second of one core.
+inline constexpr std::uint64_t kSearchAllowance = 4'000'000;
+
+/// The largest batch, or sequence, with which the request fits, whatever its own is.
+Largest largest_batch(Request request, std::uint64_t allowance = kSearchAllowance);
+Largest largest_seq(Request request, std::uint64_t allowance = kSearchAllowance);
 
 }  // namespace vramfit

@@ -1,6 +1,9 @@
 #include "estimator/search.h"
 
 #include <algorithm>
+#include <iterator>
+#include <map>
+#include <set>
 
 namespace vramfit {
 namespace {
@@ -16,20 +19,141 @@ std::int64_t bisect(std::int64_t low, std::int64_t high, const Fits& fits) {
   return low;
 }
 
-}  // namespace
+/// Dips of what tensors take are smaller.
+constexpr double kSlack = 1.03;
+/// From here on a larger size takes no other path through the model.
+constexpr std::int64_t kSameFromHere = 8;
+/// Answers up to here are exact.
+constexpr std::int64_t kExact = 1024;
+/// Steps of the passes between bound and answer, as parts of the bound.
+constexpr std::int64_t kCoarse = 64;
+constexpr std::int64_t kMiddle = 256;
+constexpr std::int64_t kFine = 1024;
 
-std::int64_t largest_that_fits(const std::function<bool(std::int64_t)>& fits, std::int64_t limit) {
-  if (limit < 1 || !fits(1)) return 0;
-  std::int64_t low = 1;  // fits
-  std::int64_t high = limit;
-  // Doubling first: dry runs of sizes far past the answer would be slower, and could overflow.
-  while (low < limit) {
-    high = low > limit / 2 ? limit : 2 * low;
-    if (!fits(high)) break;
-    low = high;
+// What is reserved rises and falls like the teeth of a saw: by up to 24 % from one size to the
+// next, each tooth as wide as a fifth of the size at most (40 series over the shipped models). So
+// no hole follows below where few sizes in a row stay clear of the card's size by more than a tooth
+// is high, or where sizes stay clear by a little for longer than a tooth is wide.
+constexpr double kFarBelow = 0.75;
+constexpr std::int64_t kFarBelowSizes = 4;
+constexpr double kBelow = 0.97;
+constexpr std::int64_t kBelowSizes = 64;
+constexpr std::int64_t kTooth = 3;
+
+class SizeSearch {
+ public:
+  SizeSearch(std::int64_t limit, const Trials& trials) : limit_(limit), trials_(trials) {}
+
+  Largest operator()() {
+    const std::int64_t bound = upper_bound();
+    search_down_from(bound);
+    if (found_.size == 0) return found_;
+    found_.holes = holes();
+    const auto above = tried_.upper_bound(found_.size);
+    if (above != tried_.end()) {
+      found_.next = above->first;
+    } else if (found_.size < limit_) {
+      found_.next = found_.size + 1;  // the bound itself fits
+    }
+    return found_;
   }
-  return bisect(low, high, fits);
-}
+
+ private:
+  bool could_fit(std::int64_t size) { return trials_.least(size) <= kSlack; }
+
+  /// No larger size can fit.
+  std::int64_t upper_bound() {
+    std::int64_t low = 0;  // the last doubling that could fit
+    for (std::int64_t size = 1;; size = size > limit_ / 2 ? limit_ : 2 * size) {
+      const bool could = could_fit(size);
+      if (could) low = size;
+      if (size == limit_ || (!could && size >= kSameFromHere)) break;
+    }
+    if (low == 0 || low == limit_) return low;
+    return largest_near(
+        guess_above(low), [this](std::int64_t size) { return could_fit(size); },
+        std::min(limit_, 2 * low));
+  }
+
+  /// Where the line through two sizes reaches what the card has.
+  std::int64_t guess_above(std::int64_t low) {
+    const std::int64_t half = std::max<std::int64_t>(low / 2, 1);
+    const double slope = (trials_.least(low) - trials_.least(half)) /
+                         static_cast<double>(std::max<std::int64_t>(low - half, 1));
+    if (slope <= 0.0) return low;
+    const double ahead = std::min((kSlack - trials_.least(low)) / slope, static_cast<double>(low));
+    return low + static_cast<std::int64_t>(ahead);
+  }
+
+  /// Coarse steps first, so that an expensive search that has to end early ends near the answer.
+  /// Steps are odd: sizes that are multiples of 8 fare better than others.
+  void search_down_from(std::int64_t bound) {
+    pass(bound, (bound / kCoarse) | 1, [this](std::int64_t size) { return hopeless(size); });
+    const auto skips = [this](std::int64_t size) { return among_hopeless(size); };
+    pass(bound, (bound / kMiddle) | 1, skips);
+    pass(bound, found_.size <= kExact ? 1 : (bound / kFine) | 1, skips);
+  }
+
+  template <typename Skips>
+  void pass(std::int64_t bound, std::int64_t step, const Skips& skips) {
+    for (std::int64_t size = bound; size > found_.size; size -= step) {
+      // Something is always found, where there is something.
+      if (trials_.spent() && found_.size > 0) return;
+      if (!skips(size) && trial(size).fits) found_.size = size;
+    }
+    found_.step = step;
+  }
+
+  bool hopeless(std::int64_t size) {
+    if (trials_.least(size) <= kSlack) return false;
+    hopeless_.insert(size);
+    tried_.try_emplace(size);
+    return true;
+  }
+
+  /// Whether the sizes that were tried next to this one, below and above, have no room for their
+  /// tensors: then this one has none either.
+  bool among_hopeless(std::int64_t size) const {
+    const auto above = tried_.lower_bound(size);
+    return above != tried_.end() && above != tried_.begin() && hopeless_.count(above->first) == 1 &&
+           hopeless_.count(std::prev(above)->first) == 1;
+  }
+
+  const Trial& trial(std::int64_t size) {
+    const auto [at, fresh] = tried_.try_emplace(size);
+    if (fresh) at->second = trials_.run(size);
+    return at->second;
+  }
+
+  std::optional<std::vector<std::int64_t>> holes() {
+    std::set<std::int64_t> holes;
+    std::int64_t size = found_.size - found_.step;
+    std::int64_t below = 0;
+    std::int64_t far_below = 0;
+    for (; size >= 1; size -= found_.step) {
+      if (trials_.spent()) return std::nullopt;
+      const Trial& tried = trial(size);
+      if (!tried.fits) holes.insert(size);
+      below = tried.fits && tried.reserved <= kBelow ? below + 1 : 0;
+      far_below = tried.fits && tried.reserved <= kFarBelow ? far_below + 1 : 0;
+      if (far_below == kFarBelowSizes) break;
+      if (below >= kBelowSizes && below * found_.step >= size / kTooth) break;
+    }
+    // The smallest sizes may take another path.
+    for (std::int64_t small = 1; small <= std::min(kSameFromHere, size); small *= 2) {
+      if (!trial(small).fits) holes.insert(small);
+    }
+    return std::vector<std::int64_t>(holes.begin(), holes.end());
+  }
+
+  std::int64_t limit_;
+  const Trials& trials_;
+  std::map<std::int64_t, Trial> tried_;
+  std::set<std::int64_t> hopeless_;
+  Largest found_;
+};
+
+}  // namespace
 
 std::int64_t largest_near(std::int64_t guess, const Fits& fits, std::int64_t limit) {
   guess = std::clamp<std::int64_t>(guess, 0, limit);
@@ -48,6 +172,11 @@ std::int64_t largest_near(std::int64_t guess, const Fits& fits, std::int64_t lim
     step *= 2;
   }
   return bisect(low, std::min(low + step, limit + 1), fits);
+}
+
+Largest largest_and_holes(std::int64_t limit, const Trials& trials) {
+  if (limit < 1) return {};
+  return SizeSearch(limit, trials)();
 }
 
 }  // namespace vramfit

@@ -1,17 +1,55 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <optional>
+#include <vector>
 
 namespace vramfit {
 
-/// The largest n of 1 to `limit` for which `fits`, or 0 where not even 1 does. `fits` must not
-/// turn true again once it was false; it is called about 2·log2 of the answer times, never with
-/// more than twice the answer.
-std::int64_t largest_that_fits(const std::function<bool(std::int64_t)>& fits, std::int64_t limit);
-
-/// The same from a guess on: two calls where it is right, few more where it is nearly so.
+/// The largest n of 1 to `limit` for which `fits`, or 0 where not even 1 does, from a guess on: two
+/// calls where it is right, few more where it is nearly so. `fits` must not turn true again once it
+/// was false.
 std::int64_t largest_near(std::int64_t guess, const std::function<bool(std::int64_t)>& fits,
                           std::int64_t limit);
+
+/// What a run of one size came to.
+struct Trial {
+  bool fits = false;
+  double reserved = 0.0;  ///< of what the card has, where it fits
+};
+
+/// What a search asks about sizes.
+struct Trials {
+  /// What tensors take at least, of what the card has: above 1 no run fits. Grows with the size,
+  /// but for a dip of a few percent, and for the smallest sizes, which may take another path.
+  std::function<double(std::int64_t)> least;
+  std::function<Trial(std::int64_t)> run;
+  std::function<bool()> spent;  ///< no more may be tried
+};
+
+/// The largest size that fits, and those below it that do not: what an allocator reserves is no
+/// monotonic function of the size.
+struct Largest {
+  std::int64_t size = 0;  ///< 0: none fits
+  /// Those below `size` that do not fit, ascending; absent where the search ended before.
+  std::optional<std::vector<std::int64_t>> holes;
+  /// Sizes were tried in steps of this: 1 means that no larger one fits and no hole is missing.
+  std::int64_t step = 1;
+  /// The smallest size above that was tried and does not fit; 0 where the search ended at its
+  /// limit.
+  std::int64_t next = 0;
+
+  /// Sizes up to it all fit. Only where holes are known.
+  std::int64_t without_holes() const {
+    return holes->empty() ? size : std::max<std::int64_t>(holes->front() - step, 0);
+  }
+};
+
+/// Searches 1 to `limit`, down from where tensors alone have no room. Answers up to 1,024 are
+/// exact, larger ones within 1 %, unless `spent` ends the search. Below the answer the search for
+/// holes ends where what is reserved has stayed clear of the card's size for long enough.
+Largest largest_and_holes(std::int64_t limit, const Trials& trials);
 
 }  // namespace vramfit

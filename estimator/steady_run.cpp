@@ -93,11 +93,11 @@ Outcome steady_generation(const Run& run, Extent extent) {
 }  // namespace
 
 Outcome steady_run(const Workload& workload, const Gpu& gpu, std::uint64_t capacity,
-                   const ModelConfig& config, bool events) {
+                   const ModelConfig& config, const Detail& detail) {
   workload.validate(config);
   const Run run{workload, gpu, capacity, config};
   Extent extent;
-  extent.events = events;
+  extent.detail = detail;
   return workload.training() ? steady_training(run, extent) : steady_generation(run, extent);
 }
 

@@ -13,6 +13,6 @@ namespace vramfit {
 /// is not yet like its successors, and at least two; at least two micro-batches and decode steps
 /// where there are as many. Throws BadInput where the model cannot be run so.
 Outcome steady_run(const Workload& workload, const Gpu& gpu, std::uint64_t capacity,
-                   const ModelConfig& config, bool events = true);
+                   const ModelConfig& config, const Detail& detail = {});
 
 }  // namespace vramfit

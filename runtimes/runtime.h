@@ -18,12 +18,20 @@
 // into a workload, and runs that on paper, on a GPU of so many bytes.
 namespace vramfit {
 
+/// How closely a run is looked at.
+struct Detail {
+  /// Decode steps that are walked, evenly spread, where none is like another. 512: within the
+  /// quarter of a second that an answer may take.
+  std::int64_t samples = 512;
+  bool events = true;  ///< keep the whole ledger
+};
+
 /// How much of a run is walked. What repeats need not be walked to its end.
 struct Extent {
   int steps = 2;                                       ///< of training
   std::int64_t micro_batches = std::int64_t{1} << 24;  ///< of each step, at most
   std::int64_t decodes = std::int64_t{1} << 24;        ///< of a generation, at most
-  bool events = true;                                  ///< keep the whole ledger
+  Detail detail;
 };
 
 /// What a run took, and what of the card is gone beside it.

@@ -24,7 +24,7 @@ std::string end_of(const RunReport& report) {
 }
 
 RunReport predict(const Case& c, const StepOptions& options, std::uint64_t capacity) {
-  return steady_run(StepWorkload(options), c.gpu(), capacity, *c.config, false).report;
+  return steady_run(StepWorkload(options), c.gpu(), capacity, *c.config, {.events = false}).report;
 }
 
 int steps_of(const RunReport& report) {

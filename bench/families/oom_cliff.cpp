@@ -88,14 +88,15 @@ Result run_oom_cliff(const Case& c, const RunApart& run_apart) {
   Counters& counters = result.counters;
   const auto start = Clock::now();
   std::int64_t largest =
-      largest_batch({*c.config, std::make_shared<StepWorkload>(options), budget});
+      largest_batch({*c.config, std::make_shared<StepWorkload>(options), budget}).size;
   counters.set("pred_max_batch", static_cast<double>(largest));
   options.batch = std::max(largest, std::int64_t{1});
   if (c.device != nullptr) largest = count_measured(counters, c, run_apart, largest);
   result.seconds = std::chrono::duration<double>(Clock::now() - start).count();
 
   const RunReport report =
-      steady_run(StepWorkload(options), c.gpu(), kUnlimitedBytes, *c.config, false).report;
+      steady_run(StepWorkload(options), c.gpu(), kUnlimitedBytes, *c.config, {.events = false})
+          .report;
   counters.set("article_max_batch", static_cast<double>(article_max_batch(c)));
   counters.set("oom", largest == 0 ? 1.0 : 0.0);
   count_run(counters, "pred", report);

@@ -77,7 +77,7 @@ void count_pytorch(Counters& counters, const Case& c, const StepOptions& options
 void count_pytorch_cliff(Counters& counters, const Case& c, const TrainingOptions& options) {
   auto request = ask(c, options);
   if (!request) return;
-  const std::int64_t largest = largest_batch(*request);
+  const std::int64_t largest = largest_batch(*request).size;
   counters.set("pytorch_max_batch", static_cast<double>(largest));
   set_batch(*request, std::max(largest, std::int64_t{1}));
   count(counters, estimate(*request));

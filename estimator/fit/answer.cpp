@@ -3,38 +3,52 @@
 #include <algorithm>
 
 #include "estimator/estimate_json.h"
-#include "estimator/largest.h"
-#include "model/transformer/sizes.h"
+#include "estimator/fit/in_parallel.h"
 
 namespace vramfit::fit {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-Answer answer_one(Request request, Search search) {
+// A table over all cards takes no longer than an answer about one.
+constexpr std::uint64_t kTableAllowance = kSearchAllowance / 16;
+constexpr std::int64_t kTableSamples = 16;
+
+Answer answer_one(Request request, Search search, std::uint64_t allowance) {
   Answer answer;
   if (search == Search::Batch) {
-    answer.largest = largest_batch(request);
-    answer.at_limit = *answer.largest == kMaxBatch;
-    set_batch(request, std::max<std::int64_t>(*answer.largest, 1));
+    answer.largest = largest_batch(request, allowance);
+    set_batch(request, std::max<std::int64_t>(answer.largest->size, 1));
   } else if (search == Search::Seq) {
-    answer.largest = largest_seq(request);
-    answer.at_limit = *answer.largest == request.workload->seq_limit(request.model);
-    set_seq(request, std::max<std::int64_t>(*answer.largest, 1));
+    answer.largest = largest_seq(request, allowance);
+    set_seq(request, std::max<std::int64_t>(answer.largest->size, 1));
   }
   answer.estimate = estimate(request);
   answer.request = std::move(request);
   return answer;
 }
 
+void add_largest(Json& json, const char* key, const Largest& largest) {
+  json[key] = json["largest"] = largest.size;
+  json["search_step"] = largest.step;
+  json["largest_without_holes"] = largest.holes ? Json(largest.without_holes()) : Json(nullptr);
+  json["holes"] = largest.holes ? Json(*largest.holes) : Json(nullptr);
+}
+
 }  // namespace
 
 std::vector<Answer> answer(const Question& question) {
-  std::vector<Answer> answers;
-  answers.reserve(question.requests.size());
-  for (const Request& request : question.requests) {
-    answers.push_back(answer_one(request, question.search));
-  }
+  const std::size_t count = question.requests.size();
+  std::vector<Answer> answers(count);
+  in_parallel(count, [&](std::size_t i) {
+    Request request = question.requests[i];
+    std::uint64_t allowance = kSearchAllowance;
+    if (question.every_card) {
+      allowance = kTableAllowance;
+      request.samples = std::min(request.samples, kTableSamples);
+    }
+    answers[i] = answer_one(std::move(request), question.search, allowance);
+  });
   return answers;
 }
 
@@ -52,9 +66,8 @@ std::string json_text(const Question& question, const std::vector<Answer>& answe
     const char* key = batch ? "max_batch" : "max_seq";
     // It was not asked for, but is the answer, which may be another one on each card.
     json["asked"][batch ? "batch" : "seq"] = nullptr;
-    if (!question.every_card) json[key] = *answers.front().largest;
-    for (std::size_t i = 0; question.every_card && i < answers.size(); ++i) {
-      json["cards"][i][key] = *answers[i].largest;
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+      add_largest(question.every_card ? json["cards"][i] : json, key, *answers[i].largest);
     }
   }
   // Names from files may hold anything.

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "estimator/fit/question.h"
+#include "estimator/largest.h"
 
 namespace vramfit::fit {
 
@@ -13,8 +14,7 @@ namespace vramfit::fit {
 struct Answer {
   Request request;
   Estimate estimate;
-  std::optional<std::int64_t> largest;
-  bool at_limit = false;  ///< the search ended at what the model takes, not where memory does
+  std::optional<Largest> largest;
 
   bool yes() const { return estimate.fits; }
 };

@@ -71,10 +71,11 @@ std::string card_table(const std::vector<Answer>& answers, Search search) {
   text += fmt::format("  {:<16}{:>23}{:>12}{:>12}{}   {}\n", "card", "VRAM", "needs, GB",
                       "spare, GB", searches ? fmt::format("{:>16}", searched) : "", "verdict");
   for (const auto& [vram, answer] : by_size(answers)) {
-    text += fmt::format(
-        "  {:<16}{:>23}{:>12}{:>12.2f}{}   {}\n", answer->request.budget.gpu, both_units(vram),
-        gb(answer->estimate.total), static_cast<double>(answer->estimate.margin) / 1e9,
-        searches ? fmt::format("{:>16}", *answer->largest) : "", answer->yes() ? "FITS" : "OOM");
+    text += fmt::format("  {:<16}{:>23}{:>12}{:>12.2f}{}   {}\n", answer->request.budget.gpu,
+                        both_units(vram), gb(answer->estimate.total),
+                        static_cast<double>(answer->estimate.margin) / 1e9,
+                        searches ? fmt::format("{:>16}", answer->largest->size) : "",
+                        answer->yes() ? "FITS" : "OOM");
   }
   return text + "\n" + footer(answers);
 }

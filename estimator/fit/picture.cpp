@@ -1,8 +1,11 @@
 #include "estimator/fit/picture.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <vector>
 
 #include "estimator/fit/sums.h"
 #include "estimator/fit/text.h"
@@ -16,13 +19,41 @@ std::string on_text(const Budget& budget) {
   return fmt::format("on {}{}, sm_{}", name, budget.title, budget.arch.sm);
 }
 
+/// Ranges of holes that are listed.
+constexpr std::size_t kRanges = 6;
+
+/// "106, 110-113 do not fit" of 106, 110, 111, 112, 113.
+std::string holes_text(const Largest& largest) {
+  const std::vector<std::int64_t>& holes = *largest.holes;
+  std::vector<std::string> ranges;
+  for (std::size_t i = 0; i < holes.size();) {
+    std::size_t end = i + 1;
+    while (end < holes.size() && holes[end] == holes[end - 1] + largest.step) ++end;
+    ranges.push_back(end - i == 1 ? std::to_string(holes[i])
+                                  : fmt::format("{}-{}", holes[i], holes[end - 1]));
+    i = end;
+  }
+  const std::size_t more = ranges.size() - std::min(ranges.size(), kRanges);
+  if (more > 0) ranges.resize(kRanges);
+  std::string text = fmt::format("{}", fmt::join(ranges, ", "));
+  if (more > 0) text += fmt::format(" and {} ranges more (--json)", more);
+  text += holes.size() == 1 ? " does not fit" : " do not fit";
+  return largest.without_holes() == 0
+             ? text
+             : fmt::format("{}; all up to {} do", text, largest.without_holes());
+}
+
 std::string largest_text(const Answer& answer, Search search) {
   const char* what = search == Search::Batch ? "batch" : "sequence";
-  const std::int64_t n = *answer.largest;
-  const std::string text = fmt::format("largest {} that fits: {}", what, n);
-  if (n == 0) return fmt::format("{} ({} 1 is shown)\n", text, what);
-  if (answer.at_limit) return text + " (larger ones are refused)\n";
-  return fmt::format("{} ({} does not)\n", text, n + 1);
+  const Largest& largest = *answer.largest;
+  std::string text = fmt::format("largest {} that fits: {}", what, largest.size);
+  if (largest.size == 0) return fmt::format("{} ({} 1 is shown)\n", text, what);
+  text += largest.next == 0 ? " (larger ones are refused)"
+                            : fmt::format(" ({} does not)", largest.next);
+  if (largest.step > 1) text += fmt::format(", tried in steps of {}", largest.step);
+  text += "\n";
+  if (!largest.holes) return text + "  smaller ones were not all tried\n";
+  return largest.holes->empty() ? text : text + wrapped("  below it, " + holes_text(largest), 4);
 }
 
 std::string header(const Answer& answer, Search search) {

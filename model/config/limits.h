@@ -5,7 +5,7 @@
 namespace vramfit {
 
 // Generous limits, so that products of sizes stay within 64 bits until batch and seq come in.
-inline constexpr std::int64_t kMaxLayers = 10'000;
+inline constexpr std::int64_t kMaxLayers = 512;  // four times the deepest that people train
 inline constexpr std::int64_t kMaxHidden = 1 << 20;
 inline constexpr std::int64_t kMaxFfn = 1 << 22;
 inline constexpr std::int64_t kMaxVocab = 1 << 24;

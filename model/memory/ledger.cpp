@@ -19,6 +19,7 @@ Placement placement_of(Category category) {
 }  // namespace
 
 Block Ledger::allocate(const Name& name, Category category, std::uint64_t bytes) {
+  ++allocations_;
   Block block;
   try {
     block = allocator_.allocate(bytes, placement_of(category));

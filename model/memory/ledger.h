@@ -113,6 +113,7 @@ class Ledger {
   /// The first allocation that could not be had, if any.
   const std::optional<MissingMemory>& missing() const { return missing_; }
   const std::vector<Event>& events() const { return events_; }
+  std::uint64_t allocations() const { return allocations_; }  ///< so far, those that failed too
   const std::vector<StageRecord>& stages() const { return stages_; }
 
  private:
@@ -132,6 +133,7 @@ class Ledger {
   StageObserver* observer_ = nullptr;
   std::vector<Event> events_;
   std::vector<StageRecord> stages_;
+  std::uint64_t allocations_ = 0;
   Snapshot current_;
   Snapshot peak_;
   std::uint64_t stage_before_ = 0;

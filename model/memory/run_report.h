@@ -15,6 +15,7 @@ struct RunReport {
   std::vector<StageRecord> stages;       ///< in order; the last one cut short where memory ran out
   std::vector<Event> events;             ///< the whole ledger, where it keeps events
   std::optional<MissingMemory> missing;  ///< absent: the run completed
+  std::uint64_t allocations = 0;         ///< how many: what walking the run cost
 
   /// The high-water mark over the stages of one step; 0 is loading.
   std::uint64_t peak_of_step(int step) const;

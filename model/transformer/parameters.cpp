@@ -1,6 +1,7 @@
 #include "model/transformer/parameters.h"
 
 #include <cmath>
+#include <utility>
 
 #include "model/checked.h"
 
@@ -70,9 +71,13 @@ void add_block(SpecList& list, const ModelConfig& c, int layer) {
   add_norms_behind(list, c, layer);
 }
 
-std::int64_t sum_of_elements(const ModelConfig& config, Shape ParameterSpec::*shape) {
+/// Blocks have the same shapes: one is counted for all.
+std::int64_t sum_of_elements(ModelConfig config, Shape ParameterSpec::*shape) {
+  const std::int64_t blocks = std::exchange(config.layers, 1);
   std::int64_t sum = 0;
-  for (const ParameterSpec& spec : parameter_specs(config)) sum += (spec.*shape).elements();
+  for (const ParameterSpec& spec : parameter_specs(config)) {
+    sum += (spec.*shape).elements() * (spec.layer < 0 ? 1 : blocks);
+  }
   return sum;
 }
 

@@ -92,16 +92,16 @@ class Sampler {
 }  // namespace
 
 void generate(Context& context, const CausalLm& model, const ModelConfig& config,
-              const Tensor& prompt, std::int64_t new_tokens, bool padded) {
+              const Tensor& prompt, const Generation& generation) {
   const Setting no_grad(context.grad_enabled, false);
   std::optional<StageScope> stage(std::in_place, context.ledger, Stage::Prefill, 1);
-  Sampler sampler(context, model, config, prompt, padded);
+  Sampler sampler(context, model, config, prompt, generation.padded);
   sampler.step(prompt.size(1));
   stage.reset();
-  if (new_tokens < 2) return;
+  if (generation.new_tokens < 2) return;
   stage.emplace(context.ledger, Stage::Decode, 1);
-  const std::int64_t decodes = new_tokens - 1;
-  const std::int64_t steps = std::min(decodes, kMaxDecodes);
+  const std::int64_t decodes = generation.new_tokens - 1;
+  const std::int64_t steps = std::min(decodes, generation.samples);
   for (std::int64_t step = 0, done = 0; step < steps; ++step) {
     const std::int64_t until = decodes * (step + 1) / steps;
     if (until - done > 1) sampler.skip(until - done - 1);

@@ -75,7 +75,8 @@ void train(Context& context, const ModelConfig& config, const TrainingOptions& o
   }
 }
 
-void infer(Context& context, const ModelConfig& config, const GenerationOptions& options) {
+void infer(Context& context, const ModelConfig& config, const GenerationOptions& options,
+           std::int64_t samples) {
   ModelSettings settings;
   settings.type = scalar_type(options.precision);
   settings.attention = options.attention;
@@ -84,8 +85,8 @@ void infer(Context& context, const ModelConfig& config, const GenerationOptions&
   const CausalLm model(context, family_of(config), config, settings);
   loading.reset();
   const Tensor prompt = random_tokens(context, options.batch, options.seq);
-  generate(context, model, config, prompt, options.generate,
-           options.padded.value_or(options.batch > 1));
+  generate(context, model, config, prompt,
+           {options.generate, samples, options.padded.value_or(options.batch > 1)});
 }
 
 /// Notes what libraries have taken as each stage ends.
@@ -125,14 +126,14 @@ RunReport run_on(const Gpu& gpu, const Release& release, std::uint64_t capacity,
 
 RunReport run(const Gpu& gpu, const Release& release, const ModelConfig& config,
               const TrainingOptions& options, const Extent& extent, std::uint64_t capacity) {
-  return run_on(gpu, release, capacity, extent.events,
+  return run_on(gpu, release, capacity, extent.detail.events,
                 [&](Context& context) { train(context, config, options, extent); });
 }
 
 RunReport run(const Gpu& gpu, const Release& release, const ModelConfig& config,
               const GenerationOptions& options, const Extent& extent, std::uint64_t capacity) {
-  return run_on(gpu, release, capacity, extent.events,
-                [&](Context& context) { infer(context, config, options); });
+  return run_on(gpu, release, capacity, extent.detail.events,
+                [&](Context& context) { infer(context, config, options, extent.detail.samples); });
 }
 
 }  // namespace vramfit::pytorch

@@ -72,12 +72,12 @@ class VramfitRuntime final : public Runtime {
 RunReport walk(const VirtualGpu& gpu, const ModelConfig& config, TrainingOptions options,
                const Extent& extent) {
   options.accumulate = std::min(options.accumulate, extent.micro_batches);
-  return dry_run(gpu, config, options, extent.steps, extent.events);
+  return dry_run(gpu, config, options, extent.steps, extent.detail.events);
 }
 
 RunReport walk(const VirtualGpu& gpu, const ModelConfig& config, const GenerationOptions& options,
                const Extent& extent) {
-  return dry_run(gpu, config, options, extent.decodes, extent.events);
+  return dry_run(gpu, config, options, extent.decodes, extent.detail.events);
 }
 
 void note(const ModelConfig& config, const TrainingOptions&, const Extent&, Outcome& outcome) {

@@ -3,38 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <limits>
+#include <cmath>
+#include <random>
 
 namespace vramfit {
 namespace {
-
-TEST(LargestThatFits, FindsEveryAnswerUnderEveryLimit) {
-  for (std::int64_t limit = 0; limit <= 70; ++limit) {
-    for (std::int64_t answer = 0; answer <= 75; ++answer) {
-      EXPECT_EQ(largest_that_fits([answer](std::int64_t n) { return n <= answer; }, limit),
-                std::min(answer, limit));
-    }
-  }
-}
-
-TEST(LargestThatFits, AsksSeldomAndNeverPastTwiceTheAnswer) {
-  const std::int64_t answer = 1'000'003;
-  int calls = 0;
-  std::int64_t most = 0;
-  const auto fits = [&](std::int64_t n) {
-    ++calls;
-    most = std::max(most, n);
-    return n <= answer;
-  };
-  EXPECT_EQ(largest_that_fits(fits, std::numeric_limits<std::int64_t>::max()), answer);
-  EXPECT_LE(calls, 42);
-  EXPECT_LE(most, 2 * answer);
-}
-
-TEST(LargestThatFits, ReachesTheLargestNumber) {
-  const std::int64_t most = std::numeric_limits<std::int64_t>::max();
-  EXPECT_EQ(largest_that_fits([](std::int64_t) { return true; }, most), most);
-}
 
 TEST(LargestNear, FindsEveryAnswerFromEveryGuess) {
   for (std::int64_t limit = 0; limit <= 20; ++limit) {
@@ -59,6 +32,127 @@ TEST(LargestNear, AsksTwiceWhereTheGuessIsRight) {
   largest_near(
       0, [&](std::int64_t) { return ++calls, false; }, 65536);
   EXPECT_EQ(calls, 1);
+}
+
+/// Sizes that take `base` of a card and `each` more, and reserve up to `waste` beyond it, which
+/// rises and falls like the teeth of a saw.
+struct Saw {
+  double base = 0.2;
+  double each = 0.01;
+  double waste = 0.2;
+  double tooth = 0.17;  ///< width, of the size
+
+  double tensors(std::int64_t size) const { return base + each * static_cast<double>(size); }
+  double reserved(std::int64_t size) const {
+    const double teeth = std::log(static_cast<double>(size)) / std::log(1.0 + tooth);
+    return tensors(size) * (1.0 + waste * (teeth - std::floor(teeth)));
+  }
+  bool fits(std::int64_t size) const { return reserved(size) <= 1.0; }
+
+  Trials trials() const {
+    return {[this](std::int64_t size) { return tensors(size); },
+            [this](std::int64_t size) {
+              return Trial{fits(size), reserved(size)};
+            },
+            [] { return false; }};
+  }
+  /// By trying all.
+  std::vector<std::int64_t> that_fit(std::int64_t limit) const {
+    std::vector<std::int64_t> sizes;
+    for (std::int64_t size = 1; size <= limit && tensors(size) <= 1.0; ++size) {
+      if (fits(size)) sizes.push_back(size);
+    }
+    return sizes;
+  }
+};
+
+TEST(Search, FindsTheLargestAndEveryHole) {
+  std::mt19937 random(1);
+  std::uniform_real_distribution<double> base(0.0, 0.99);
+  std::uniform_real_distribution<double> waste(0.0, 0.24);
+  std::uniform_real_distribution<double> tooth(0.02, 0.2);
+  std::uniform_real_distribution<double> most(0.0, std::log(900.0));
+  int with_holes = 0;
+  for (int i = 0; i < 2000; ++i) {
+    Saw saw;
+    saw.base = base(random);
+    saw.each = (1.0 - saw.base) / std::exp(most(random));
+    saw.waste = waste(random);
+    saw.tooth = tooth(random);
+    const std::vector<std::int64_t> fit = saw.that_fit(2000);
+    const Largest found = largest_and_holes(1 << 20, saw.trials());
+    ASSERT_EQ(found.size, fit.empty() ? 0 : fit.back());
+    if (fit.empty()) continue;
+    EXPECT_EQ(found.step, 1);
+    EXPECT_EQ(found.next, found.size + 1);
+    std::vector<std::int64_t> holes;
+    for (std::int64_t size = 1; size < fit.back(); ++size) {
+      if (!saw.fits(size)) holes.push_back(size);
+    }
+    ASSERT_EQ(*found.holes, holes) << found.size;
+    EXPECT_EQ(found.without_holes(), holes.empty() ? found.size : holes.front() - 1);
+    with_holes += holes.empty() ? 0 : 1;
+  }
+  EXPECT_GT(with_holes, 200);
+}
+
+TEST(Search, LargeAnswersAreWithinOnePercent) {
+  std::mt19937 random(2);
+  std::uniform_real_distribution<double> most(std::log(1e3), std::log(1e6));
+  for (int i = 0; i < 200; ++i) {
+    Saw saw;
+    saw.each = (1.0 - saw.base) / std::exp(most(random));
+    int trials = 0;
+    Trials asked = saw.trials();
+    asked.run = [&](std::int64_t size) {
+      return ++trials, Trial{saw.fits(size), saw.reserved(size)};
+    };
+    const Largest found = largest_and_holes(1 << 20, asked);
+    std::int64_t largest = static_cast<std::int64_t>((1.0 - saw.base) / saw.each) + 1;
+    while (!saw.fits(largest)) --largest;
+    EXPECT_GE(found.size, largest - largest / 100);
+    EXPECT_TRUE(saw.fits(found.size));
+    EXPECT_LT(trials, 1500);
+  }
+}
+
+TEST(Search, ASmallestSizeThatTakesAnotherPathDoesNotEndIt) {
+  const Saw saw;
+  Trials trials = saw.trials();
+  trials.least = [&](std::int64_t size) { return size == 1 ? 5.0 : saw.tensors(size); };
+  trials.run = [&](std::int64_t size) {
+    return size == 1 ? Trial{} : Trial{saw.fits(size), saw.reserved(size)};
+  };
+  const Largest found = largest_and_holes(1 << 20, trials);
+  EXPECT_EQ(found.size, saw.that_fit(1000).back());
+  EXPECT_EQ(found.holes->front(), 1);
+  EXPECT_EQ(found.without_holes(), 0);
+}
+
+TEST(Search, EndsAtItsLimit) {
+  const Saw saw;
+  for (std::int64_t limit = 0; limit <= 40; ++limit) {
+    const Largest found = largest_and_holes(limit, saw.trials());
+    EXPECT_EQ(found.size, limit);
+    EXPECT_EQ(found.next, 0);
+  }
+}
+
+TEST(Search, NothingFits) {
+  Saw saw;
+  saw.base = 3.0;
+  EXPECT_EQ(largest_and_holes(1 << 20, saw.trials()).size, 0);
+}
+
+TEST(Search, WhatMayNotGoOnStillFindsSomething) {
+  Saw saw;
+  saw.each = 0.002;
+  Trials trials = saw.trials();
+  trials.spent = [] { return true; };
+  const Largest found = largest_and_holes(1 << 20, trials);
+  EXPECT_TRUE(saw.fits(found.size));
+  EXPECT_GT(found.step, 1);
+  EXPECT_FALSE(found.holes.has_value());
 }
 
 }  // namespace

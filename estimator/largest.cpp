@@ -14,6 +14,7 @@ using SetSize = void (*)(Request&, std::int64_t);
 
 /// Decode steps that a trial walks. The answer is then tried with all that its request asks for.
 constexpr std::int64_t kTrialSamples = 8;
+constexpr std::int64_t kSteps = 256;
 /// What so much larger a card does not hold is not near the answer.
 constexpr std::uint64_t kFarAbove = 4;
 
@@ -86,11 +87,16 @@ class SizedRequest {
   /// Goes on from the answer with all the decode steps that are asked for.
   void confirm(Largest& found, std::int64_t limit) {
     request_.samples = samples_;
-    const auto fits_whole = [this](std::int64_t size) { return run(size).fits; };
-    const std::int64_t size = largest_near(found.size, fits_whole, limit);
+    // In steps that keep a large answer within 1 %.
+    const std::int64_t step = std::max<std::int64_t>(found.size / kSteps, 1);
+    const std::int64_t offset = found.size % step;
+    const auto fits_whole = [&](std::int64_t steps) { return run(offset + steps * step).fits; };
+    const std::int64_t steps = largest_near(found.size / step, fits_whole, (limit - offset) / step);
+    const std::int64_t size = offset + steps * step;
     if (size == found.size) return;
     found.size = size;
-    found.next = size < limit ? size + 1 : 0;
+    found.next = size < limit ? size + step : 0;
+    found.step = std::max(found.step, step);
     if (!found.holes) return;
     auto& holes = *found.holes;
     holes.erase(std::lower_bound(holes.begin(), holes.end(), size), holes.end());

@@ -92,13 +92,24 @@ class SizeSearch {
     const auto skips = [this](std::int64_t size) { return among_hopeless(size); };
     pass(bound, (bound / kMiddle) | 1, skips);
     pass(bound, found_.size <= kExact ? 1 : (bound / kFine) | 1, skips);
+    if (found_.size == 0 && trials_.spent()) search_up();
+  }
+
+  /// Something is found where there is something, also when no more may be tried.
+  void search_up() {
+    for (std::int64_t size = 1; size <= limit_; size *= 2) {
+      if (trial(size).fits) {
+        found_.size = found_.step = size;
+      } else if (size >= kSameFromHere) {
+        return;
+      }
+    }
   }
 
   template <typename Skips>
   void pass(std::int64_t bound, std::int64_t step, const Skips& skips) {
     for (std::int64_t size = bound; size > found_.size; size -= step) {
-      // Something is always found, where there is something.
-      if (trials_.spent() && found_.size > 0) return;
+      if (trials_.spent()) return;
       if (!skips(size) && trial(size).fits) found_.size = size;
     }
     found_.step = step;
@@ -130,8 +141,7 @@ class SizeSearch {
     std::int64_t size = found_.size - found_.step;
     std::int64_t below = 0;
     std::int64_t far_below = 0;
-    for (; size >= 1; size -= found_.step) {
-      if (trials_.spent()) return std::nullopt;
+    for (; size >= 1 && !trials_.spent(); size -= found_.step) {
       const Trial& tried = trial(size);
       if (!tried.fits) holes.insert(size);
       below = tried.fits && tried.reserved <= kBelow ? below + 1 : 0;
@@ -139,6 +149,7 @@ class SizeSearch {
       if (far_below == kFarBelowSizes) break;
       if (below >= kBelowSizes && below * found_.step >= size / kTooth) break;
     }
+    if (trials_.spent()) return std::nullopt;
     // The smallest sizes may take another path.
     for (std::int64_t small = 1; small <= std::min(kSameFromHere, size); small *= 2) {
       if (!trial(small).fits) holes.insert(small);

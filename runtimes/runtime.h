@@ -20,8 +20,7 @@ namespace vramfit {
 
 /// How closely a run is looked at.
 struct Detail {
-  /// Decode steps that are walked, evenly spread, where none is like another. 512: within the
-  /// quarter of a second that an answer may take.
+  /// Decode steps that are walked, evenly spread, where none is like another; at most.
   std::int64_t samples = 512;
   bool events = true;  ///< keep the whole ledger
 };

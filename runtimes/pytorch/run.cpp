@@ -124,6 +124,11 @@ RunReport run_on(const Gpu& gpu, const Release& release, std::uint64_t capacity,
 
 }  // namespace
 
+std::int64_t decode_samples(const ModelConfig& config, const Extent& extent) {
+  constexpr std::int64_t kLayersInAll = 16384;  // a fifth of a second
+  return std::clamp<std::int64_t>(kLayersInAll / config.layers, 1, extent.detail.samples);
+}
+
 RunReport run(const Gpu& gpu, const Release& release, const ModelConfig& config,
               const TrainingOptions& options, const Extent& extent, std::uint64_t capacity) {
   return run_on(gpu, release, capacity, extent.detail.events,
@@ -132,8 +137,9 @@ RunReport run(const Gpu& gpu, const Release& release, const ModelConfig& config,
 
 RunReport run(const Gpu& gpu, const Release& release, const ModelConfig& config,
               const GenerationOptions& options, const Extent& extent, std::uint64_t capacity) {
-  return run_on(gpu, release, capacity, extent.detail.events,
-                [&](Context& context) { infer(context, config, options, extent.detail.samples); });
+  return run_on(gpu, release, capacity, extent.detail.events, [&](Context& context) {
+    infer(context, config, options, decode_samples(config, extent));
+  });
 }
 
 }  // namespace vramfit::pytorch

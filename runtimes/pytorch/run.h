@@ -50,4 +50,7 @@ RunReport run(const Gpu& gpu, const Release& release, const ModelConfig& config,
               const GenerationOptions& options, const Extent& extent = {},
               std::uint64_t capacity = kUnlimitedBytes);
 
+/// Decode steps that are walked, at most: fewer of a deep model.
+std::int64_t decode_samples(const ModelConfig& config, const Extent& extent);
+
 }  // namespace vramfit::pytorch

@@ -158,7 +158,7 @@ Outcome TorchWorkload::run(const Gpu& gpu, std::uint64_t capacity, const ModelCo
     outcome.overhead.libraries = last.device_used - last.reserved - outcome.overhead.context;
   }
   if (const auto* generation = std::get_if<GenerationOptions>(&options())) {
-    const std::int64_t samples = extent.detail.samples;
+    const std::int64_t samples = decode_samples(config, extent);
     if (generation->generate - 1 > samples) {
       outcome.notes.push_back(std::to_string(samples) + " of " +
                               std::to_string(generation->generate - 1) +

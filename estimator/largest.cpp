@@ -38,7 +38,7 @@ class SizedRequest {
     trials.run = [this](std::int64_t size) { return run(size); };
     trials.spent = [this] { return walked_ > allowance_; };
     Largest found = largest_and_holes(limit, trials);
-    if (found.size > 0 && samples_ > kTrialSamples) confirm(found, limit);
+    if (found.size > 0 && sampled_) confirm(found, limit);
     return found;
   }
 
@@ -81,6 +81,7 @@ class SizedRequest {
     set_size_(request_, size);
     const Outcome outcome = run_within(capacity, request_);
     walked_ += outcome.report.allocations;
+    sampled_ = sampled_ || outcome.sampled;
     return {!outcome.report.missing, share(outcome.report.reserved, capacity)};
   }
 
@@ -107,6 +108,7 @@ class SizedRequest {
   std::int64_t samples_;
   std::uint64_t allowance_;
   std::uint64_t walked_ = 0;
+  bool sampled_ = false;  ///< trials left decode steps out
   std::map<std::int64_t, Least> least_;
 };
 

@@ -40,6 +40,7 @@ struct Outcome {
   /// A longer extent would walk no more decode steps: all are there, or a sample that the runtime
   /// chose, where the cache grows with each and none is like another.
   bool all_decodes = true;
+  bool sampled = false;            ///< decode steps were left out, and each would have been another
   std::vector<std::string> notes;  ///< what was assumed or left out, a line each
 };
 

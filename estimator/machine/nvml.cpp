@@ -47,8 +47,8 @@ Nvml::Nvml(Nvml&& other) noexcept : library_(std::exchange(other.library_, nullp
 
 Nvml::~Nvml() {
   if (library_ == nullptr) return;
+  // The library stays loaded: what it allocated as it was loaded would be lost with its pointers.
   call("nvmlShutdown");  // fails without harm where nvmlInit_v2 did
-  dlclose(library_);
 }
 
 std::string Nvml::driver_version() const {

@@ -159,7 +159,8 @@ Outcome TorchWorkload::run(const Gpu& gpu, std::uint64_t capacity, const ModelCo
   }
   if (const auto* generation = std::get_if<GenerationOptions>(&options())) {
     const std::int64_t samples = decode_samples(config, extent);
-    if (generation->generate - 1 > samples) {
+    outcome.sampled = generation->generate - 1 > samples;
+    if (outcome.sampled) {
       outcome.notes.push_back(std::to_string(samples) + " of " +
                               std::to_string(generation->generate - 1) +
                               " decode steps are walked, evenly spread");

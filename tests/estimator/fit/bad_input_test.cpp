@@ -246,7 +246,7 @@ TEST_F(FitRefusesFiles, OutOfRangeOrBrokenText) {
   expect_refused({{"--config", write("c\x1b[31m\xff/c.json", "{}")},
                   "c?[31m?/c.json: model_type: missing; one of llama"});
   expect_refused({{"--config", write(std::string(200, 'd') + "/" + std::string(200, 'e'), "{}")},
-                  ": model_type: missing; one of llama"});
+                  ": model_type: missing; one of"});
   expect_refused({{"--config", write("f.json", "{\"" + std::string(9999, 'f') + "_experts\": 1}")},
                   "mixtures of experts are not supported"});
 }

@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace vramfit {
@@ -30,8 +29,10 @@ class JsonReader {
   std::string one_of(const char* key, const std::vector<const char*>& valid) const;
   std::vector<std::string> texts(const char* key) const;
   std::optional<JsonReader> object(const char* key) const;
-  /// Every key that is not null, and what it holds as messages show it.
-  std::vector<std::pair<std::string, std::string>> entries() const;
+  /// Every key that is not null.
+  std::vector<std::string> keys() const;
+  /// What one of them holds as messages show it: JSON where that is short.
+  std::string shown(const std::string& key) const;
 
   /// Throws where `key` is present and not one of `valid`.
   void require_text(const char* key, const std::vector<const char*>& valid) const;

@@ -25,10 +25,10 @@ struct KeyRow {
   const char* what;        ///< what it is read as; why it is refused, noted or ignored
 };
 
-/// Of rows that hold for the same key, the first counts.
 std::span<const KeyRow> config_keys();
 
-/// Null where no row holds. An empty `family` meets rows of every family alone.
+/// The first row that has `key`; where none does, the first with a "*" that stands for it; null
+/// where that is none either. An empty `family` meets rows of every family alone.
 const KeyRow* find_row(std::string_view key, std::string_view family);
 
 /// Throws BadInput on a key that is refused.

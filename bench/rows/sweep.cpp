@@ -106,7 +106,7 @@ std::vector<SweepEntry> read_sweep(const std::filesystem::path& path) {
 }
 
 std::vector<SweepEntry> parse_sweep(const std::string& json_text, const std::string& source) {
-  const Json object = parse_json_object(json_text, source);
+  const Json object = parse_json_object(json_text, source, "a sweep such as data/sweep.json");
   const JsonReader json(object, source);
   json.integer("schema", 1, 1);
   const auto list = object.find("families");

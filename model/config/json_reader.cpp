@@ -1,25 +1,25 @@
 #include "model/config/json_reader.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "model/errors.h"
+#include "model/printable.h"
 
 namespace vramfit {
 namespace {
 
-constexpr std::size_t kShownCharacters = 60;
+constexpr std::size_t kShownBytes = 60;
 
 /// What a key holds, short enough for one line. Lists and objects are not shown: written out they
 /// are long, and recursion would follow a hostile file as deep as it nests.
-std::string shown(const nlohmann::json& value) {
+std::string in_short(const nlohmann::json& value) {
   if (value.is_object()) return "an object";
   if (value.is_array()) return "a list";
-  const std::string text = value.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
-  return text.size() <= kShownCharacters ? text : text.substr(0, kShownCharacters) + "…";
+  return shortened(value.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace),
+                   kShownBytes);
 }
 
-std::string as_written(double value) { return shown(nlohmann::json(value)); }
+std::string as_written(double value) { return in_short(nlohmann::json(value)); }
 
 }  // namespace
 
@@ -53,7 +53,7 @@ std::int64_t JsonReader::integer(const char* key, std::int64_t at_least,
   const bool wraps = value.is_number_unsigned() && value.get<std::uint64_t>() > INT64_MAX;
   const bool fits = value.is_number_integer() && !wraps && value.get<std::int64_t>() >= at_least &&
                     value.get<std::int64_t>() <= at_most;
-  if (!fits) fail(key, "is " + shown(value) + "; " + valid);
+  if (!fits) fail(key, "is " + in_short(value) + "; " + valid);
   return value.get<std::int64_t>();
 }
 
@@ -67,7 +67,7 @@ double JsonReader::number(const char* key, double at_least, double at_most) cons
   const nlohmann::json& value = require(key, valid);
   const bool fits =
       value.is_number() && value.get<double>() >= at_least && value.get<double>() <= at_most;
-  if (!fits) fail(key, "is " + shown(value) + "; " + valid);
+  if (!fits) fail(key, "is " + in_short(value) + "; " + valid);
   return value.get<double>();
 }
 
@@ -79,13 +79,13 @@ double JsonReader::number_or(const char* key, double fallback, double at_least,
 bool JsonReader::boolean_or(const char* key, bool fallback) const {
   const nlohmann::json* value = find(key);
   if (value == nullptr) return fallback;
-  if (!value->is_boolean()) fail(key, "is " + shown(*value) + "; true or false");
+  if (!value->is_boolean()) fail(key, "is " + in_short(*value) + "; true or false");
   return value->get<bool>();
 }
 
 std::string JsonReader::text(const char* key) const {
   const nlohmann::json& value = require(key, "a string");
-  if (!value.is_string()) fail(key, "is " + shown(value) + "; a string");
+  if (!value.is_string()) fail(key, "is " + in_short(value) + "; a string");
   return value.get<std::string>();
 }
 
@@ -96,10 +96,10 @@ std::string JsonReader::text_or(const char* key, const std::string& fallback) co
 std::vector<std::string> JsonReader::texts(const char* key) const {
   const std::string valid = "a list of strings";
   const nlohmann::json& value = require(key, valid);
-  if (!value.is_array()) fail(key, "is " + shown(value) + "; " + valid);
+  if (!value.is_array()) fail(key, "is " + in_short(value) + "; " + valid);
   std::vector<std::string> result;
   for (const nlohmann::json& element : value) {
-    if (!element.is_string()) fail(key, "holds " + shown(element) + "; " + valid);
+    if (!element.is_string()) fail(key, "holds " + in_short(element) + "; " + valid);
     result.push_back(element.get<std::string>());
   }
   return result;
@@ -108,9 +108,19 @@ std::vector<std::string> JsonReader::texts(const char* key) const {
 std::optional<JsonReader> JsonReader::object(const char* key) const {
   const nlohmann::json* value = find(key);
   if (value == nullptr) return std::nullopt;
-  if (!value->is_object()) fail(key, "is " + shown(*value) + "; an object");
+  if (!value->is_object()) fail(key, "is " + in_short(*value) + "; an object");
   return JsonReader(*value, source_ + ": " + key);
 }
+
+std::vector<std::string> JsonReader::keys() const {
+  std::vector<std::string> result;
+  for (const auto& [key, value] : object_.items()) {
+    if (!value.is_null()) result.push_back(key);
+  }
+  return result;
+}
+
+std::string JsonReader::shown(const std::string& key) const { return in_short(object_.at(key)); }
 
 std::string JsonReader::one_of(const char* key, const std::vector<const char*>& valid) const {
   std::string list;
@@ -121,20 +131,13 @@ std::string JsonReader::one_of(const char* key, const std::vector<const char*>& 
   const std::string value = text(key);
   const auto is_it = [&value](const char* candidate) { return value == candidate; };
   if (std::none_of(valid.begin(), valid.end(), is_it)) {
-    fail(key, "is " + shown(*find(key)) + "; " + list);
+    fail(key, "is " + in_short(*find(key)) + "; " + list);
   }
   return value;
 }
 
 void JsonReader::require_text(const char* key, const std::vector<const char*>& valid) const {
   if (has(key)) one_of(key, valid);
-}
-
-void JsonReader::require_boolean(const char* key, bool only) const {
-  if (boolean_or(key, only) != only) {
-    fail(key,
-         std::string("is ") + (only ? "false; only true" : "true; only false") + " is supported");
-  }
 }
 
 void JsonReader::refuse(const char* key, const char* why) const {
@@ -145,10 +148,11 @@ void JsonReader::fail(const char* key, const std::string& what) const {
   throw BadInput(source_ + ": " + key + ": " + what);
 }
 
-nlohmann::json parse_json_object(const std::string& text, const std::string& source) {
-  const auto fail_at = [&source](std::size_t byte) {
-    throw BadInput(source + ": not valid JSON at byte " + std::to_string(byte) +
-                   "; a Hugging Face config.json is expected");
+nlohmann::json parse_json_object(const std::string& text, const std::string& source,
+                                 const char* expected) {
+  const auto fail_at = [&](std::size_t byte) {
+    throw BadInput(source + ": not valid JSON at byte " + std::to_string(byte) + "; " + expected +
+                   " is expected");
   };
   // The parser would take a zero for the end, whatever follows it.
   const std::size_t zero = text.find('\0');
@@ -162,7 +166,7 @@ nlohmann::json parse_json_object(const std::string& text, const std::string& sou
     throw BadInput(source + ": a number is out of range; at most 1.8e308");
   }
   if (!json.is_object()) {
-    throw BadInput(source + ": not a JSON object; a Hugging Face config.json is expected");
+    throw BadInput(source + ": not a JSON object; " + expected + " is expected");
   }
   return json;
 }

@@ -24,7 +24,8 @@ TEST(Models, EachHasItsPublishedParameterCount) {
 }
 
 TEST(Models, AnUnknownNameListsTheKnown) {
-  expect_bad_input([] { model_named("llama4-7b"); }, {"model: unknown 'llama4-7b'", "llama2-7b"});
+  expect_bad_input([] { model_named("llama4-7b"); },
+                   {"model: unknown 'llama4-7b'", "fit --list", "such as gemma-2b"});
   expect_bad_input([] { model_named(""); }, {"model: unknown ''"});
 }
 

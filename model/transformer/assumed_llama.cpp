@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "model/checked.h"
+#include "model/config/limits.h"
 #include "model/errors.h"
 #include "model/transformer/parameters.h"
 
@@ -48,7 +49,9 @@ std::int64_t nearest_depth(double parameters, std::int64_t hidden, std::int64_t 
 /// width and depth that come closest.
 ModelConfig nearest_llama(double parameters, std::optional<std::int64_t> hidden,
                           std::optional<std::int64_t> layers) {
-  if (hidden && !layers) return llama_shape(*hidden, nearest_depth(parameters, *hidden, 1, 1000));
+  if (hidden && !layers) {
+    return llama_shape(*hidden, nearest_depth(parameters, *hidden, 1, kMaxLayers));
+  }
   ModelConfig best;
   for (std::int64_t h = kLlamaHeadDim; h <= kMaxAssumedHidden; h += kLlamaHeadDim) {
     const std::int64_t usual = h / 128;
@@ -80,8 +83,9 @@ ModelConfig assumed_llama(double parameters, std::optional<std::int64_t> hidden,
     throw BadInput("hidden: is " + std::to_string(*hidden) +
                    "; a multiple of 128, which a head is wide, from 128 to 32768");
   }
-  if (layers && (*layers < 1 || *layers > 1000)) {
-    throw BadInput("layers: is " + std::to_string(*layers) + "; a whole number from 1 to 1000");
+  if (layers && (*layers < 1 || *layers > kMaxLayers)) {
+    throw BadInput("layers: is " + std::to_string(*layers) + "; a whole number from 1 to " +
+                   std::to_string(kMaxLayers));
   }
   if (!(parameters >= 1 && parameters <= kMaxParameters)) {
     throw BadInput("params: out of range; a number from 1 to 1e15");

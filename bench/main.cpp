@@ -100,7 +100,7 @@ void add_context(const Options& options, const Facts& facts) {
     if (facts.count(key) == 0) continue;
     throw BadInput("benchmark_context: '" + key + "' is bench's own; another key");
   }
-  for (const auto& [key, value] : facts) ::benchmark::AddCustomContext(key, value);
+  for (const auto& [key, value] : facts) ::benchmark::AddCustomContext(key, printable(value));
 }
 
 /// The conditions of rows of a model: those of all rows, and what the model's file holds.

@@ -16,7 +16,7 @@ namespace {
 /// Plain loops take minutes a step beyond this.
 constexpr std::int64_t kMaxParameters = 20'000'000;
 /// Or steps of more.
-constexpr double kMostFlops = 1e11;
+constexpr double kMostFlops = 2e10;
 /// As do batches that fill more.
 constexpr std::uint64_t kMaxCardBytes = 1'000'000'000;
 /// Whose workspaces the CPU's runs have.

@@ -1,5 +1,7 @@
 #include "bench/families/limits.h"
 
+#include <fmt/format.h>
+
 #include <string>
 
 #include "bench/families/throughput.h"
@@ -56,8 +58,8 @@ void check_flops(const Case& c) {
                                   : static_cast<double>(seq + c.size(Axis::Generate)) / 3;
   const double flops = batch * tokens * training_flops_per_token(*c.config, seq);
   if (flops <= c.device->most_flops()) return;
-  throw BadInput("sizes: " + c.row.name() + " takes " + std::to_string(flops) + " FLOPs; " +
-                 c.device->name() + " is given at most " + std::to_string(c.device->most_flops()));
+  throw BadInput(fmt::format("sizes: {} takes {:.2g} FLOPs; {} is given at most {:.2g}",
+                             c.row.name(), flops, c.device->name(), c.device->most_flops()));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "bench/rows/list.h"
 #include "model/errors.h"
+#include "model/printable.h"
 #include "model/quantity.h"
 
 namespace vramfit::bench {
@@ -66,7 +67,8 @@ void verbosity(const std::string& called, const std::string& value) {
 void pairs(const std::string& called, const std::string& value) {
   for (const std::string& part : split(value)) {
     const std::vector<std::string> pair = split(part, '=');
-    if (pair.size() == 2 && !pair.front().empty() && !pair.back().empty()) continue;
+    const bool whole = pair.size() == 2 && !pair.front().empty() && !pair.back().empty();
+    if (whole && printable(part) == part) continue;
     throw BadInput(called + ": is '" + value + "'; key=value, with commas between them");
   }
 }

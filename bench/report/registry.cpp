@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <exception>
 
+#include "model/printable.h"
+
 namespace vramfit::bench {
 namespace {
 
@@ -45,7 +47,7 @@ void Registry::report(::benchmark::State& state, const std::function<Result()>& 
     result = result_of(run);
     if (!result.error.empty()) {
       ++failures_;
-      return state.SkipWithError(result.error.c_str());
+      return state.SkipWithError(printable(result.error).c_str());
     }
     state.SetIterationTime(result.seconds);
   }

@@ -119,7 +119,7 @@ constexpr Bad kBad[] = {
      "more than 1125899906842624 bytes, 2^50; smaller sizes"},
     {"--batch=1048576 --seq=16777216 --model=llama2-7b --attention=cublas "
      "--benchmark_filter=Inference",
-     "overflows 64 bits"},
+     "more than 1125899906842624 bytes, 2^50; smaller sizes"},
     {"--benchmark_out=x --journal=x", "journal: 'x' is --benchmark_out's file"},
     {"--seq=99999999999999999999", "seq"},
     {"--model=gpt2-124m --seq=4096", "seq"},

@@ -31,8 +31,9 @@ RunningBench::RunningBench(const std::string& arguments, const std::string& envi
   base_ = folder / ("bench." + std::to_string(getpid()) + "." + std::to_string(++started));
   // The default device is the GPU where there is one: hidden, so that tests ask the same
   // everywhere.
-  std::string command = "exec env CUDA_VISIBLE_DEVICES= " + environment + " '" VRAMFIT_BENCH "' " +
-                        arguments + " >'" + base_ + ".out' 2>'" + base_ + ".err' </dev/null";
+  std::string command = "exec >'" + base_ + ".out' 2>'" + base_ + ".err' </dev/null; " +
+                        "exec env CUDA_VISIBLE_DEVICES= " + environment + " '" VRAMFIT_BENCH "' " +
+                        arguments;
   std::string shell = "/bin/sh";
   std::string flag = "-c";
   char* const argv[] = {shell.data(), flag.data(), command.data(), nullptr};

@@ -28,7 +28,6 @@ using Facts = std::map<std::string, std::string>;
 constexpr int kBadInput = 2;
 constexpr int kFailed = 3;
 constexpr int kInterrupted = 128;  ///< and the signal's number
-constexpr std::size_t kLongestMessage = 180;
 
 int complain(const std::exception& error, int status) {
   std::cerr << "bench: error: " << one_line(error.what(), kLongestMessage) << "\n";

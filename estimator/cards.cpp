@@ -169,7 +169,7 @@ Overhead assumed(Overhead overhead) {
 }
 
 std::vector<Card> parse_cards(const std::string& json_text, const std::string& source) {
-  const Json object = parse_json_object(json_text, source);
+  const Json object = parse_json_object(json_text, source, "the catalogue of cards");
   const JsonReader json(object, source);
   allow_only(json, object, {"schema", "cards"});
   json.integer("schema", kSchema, kSchema);

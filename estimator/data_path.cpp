@@ -1,11 +1,10 @@
 #include "estimator/data_path.h"
 
 #include <cstdlib>
-#include <fstream>
-#include <sstream>
 #include <system_error>
 
 #include "model/errors.h"
+#include "model/text_file.h"
 
 namespace vramfit {
 namespace {
@@ -45,11 +44,8 @@ std::filesystem::path data_file(const std::string& relative) {
 }
 
 std::string read_text(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (!file) throw BadInput("data: cannot read '" + path.string() + "'; a readable file");
-  return text.str();
+  constexpr std::size_t kMaxBytes = std::size_t{1} << 28;
+  return read_text_file(path, "data", "a readable file", kMaxBytes);
 }
 
 }  // namespace vramfit

@@ -22,14 +22,12 @@ std::vector<std::string> model_names() {
 
 ModelConfig model_named(const std::string& name) {
   // Looked up in the list, so that no name can reach a file elsewhere.
-  std::string list;
-  for (const std::string& candidate : model_names()) {
-    if (name == candidate) {
-      return read_hugging_face(data_file("models/" + name + "/config.json"));
-    }
-    list += (list.empty() ? "" : ", ") + candidate;
+  const std::vector<std::string> names = model_names();
+  if (std::find(names.begin(), names.end(), name) != names.end()) {
+    return read_hugging_face(data_file("models/" + name + "/config.json"));
   }
-  throw BadInput("model: unknown '" + name + "'; one of " + list + "; or a config");
+  throw BadInput("model: unknown '" + name + "'; one of those that fit --list shows" +
+                 (names.empty() ? "" : ", such as " + names.front()) + ", or a config");
 }
 
 }  // namespace vramfit

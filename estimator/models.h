@@ -10,7 +10,7 @@ namespace vramfit {
 /// The models in data/models, in alphabetical order.
 std::vector<std::string> model_names();
 
-/// Throws BadInput that lists the names where `name` is none of them.
+/// Throws BadInput where `name` is none of them.
 ModelConfig model_named(const std::string& name);
 
 }  // namespace vramfit

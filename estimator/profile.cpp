@@ -2,14 +2,19 @@
 
 #include <cctype>
 
-#include "estimator/data_path.h"
 #include "model/config/json_reader.h"
-#include "model/errors.h"
+#include "model/text_file.h"
 
 namespace vramfit {
+namespace {
+
+constexpr std::size_t kMaxBytes = std::size_t{1} << 20;
+
+}  // namespace
 
 Profile parse_profile(const std::string& json_text, const std::string& source) {
-  const nlohmann::json object = parse_json_object(json_text, source);
+  const nlohmann::json object =
+      parse_json_object(json_text, source, "a profile that --write-profile wrote");
   const JsonReader json(object, source);
   allow_only(json, object, {"schema", "gpu", "driver", "cuda", "cublas", "cudnn", "overhead"});
   json.integer("schema", 1, 1);
@@ -20,11 +25,9 @@ Profile parse_profile(const std::string& json_text, const std::string& source) {
 }
 
 Profile read_profile(const std::filesystem::path& path) {
-  if (!std::filesystem::is_regular_file(path)) {
-    throw BadInput("profile: cannot read '" + path.string() +
-                   "'; a file that --write-profile wrote");
-  }
-  return parse_profile(read_text(path), path.filename().string());
+  const char* const expected = "a file that --write-profile wrote";
+  return parse_profile(read_text_file(path, "profile", expected, kMaxBytes),
+                       path.filename().string());
 }
 
 Overhead overhead_of(const Card& card, const Profile& profile) {

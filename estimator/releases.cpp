@@ -48,7 +48,7 @@ Release read_release(const Json& object, const std::string& source) {
 }  // namespace
 
 std::vector<Release> parse_releases(const std::string& json_text, const std::string& source) {
-  const Json object = parse_json_object(json_text, source);
+  const Json object = parse_json_object(json_text, source, "the table of releases");
   const JsonReader json(object, source);
   allow_only(json, object, {"schema", "releases"});
   json.integer("schema", 1, 1);

@@ -13,4 +13,7 @@ const char* name(DType dtype);
 /// "fp32", "fp16", "bf16" or "fp64"; throws BadInput on anything else.
 DType parse_precision(const std::string& text);
 
+/// The type that torch calls so: "bfloat16". Throws BadInput where nothing is run in it.
+DType dtype_of_torch(const std::string& name);
+
 }  // namespace vramfit

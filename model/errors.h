@@ -1,17 +1,25 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <stdexcept>
 #include <string>
 
+#include "model/printable.h"
+
 namespace vramfit {
 
-/// What a user typed or a file holds is wrong. The message is one line that names the field, what
-/// is wrong with it and what would be valid; programs print it and exit with 2.
+/// Of a message, so that a line has room for a program's name before it. Bytes.
+inline constexpr std::size_t kLongestMessage = 180;
+
+/// What a user typed or a file holds is wrong. The message names the field, what is wrong with it
+/// and what would be valid; programs print it and exit with 2. Whatever the input put into it, it
+/// is one line that can be printed.
 class BadInput : public std::runtime_error {
  public:
-  using std::runtime_error::runtime_error;
+  explicit BadInput(const std::string& message)
+      : std::runtime_error(one_line(message, kLongestMessage)) {}
 };
 
 /// The memory asked for does not exist. Thrown only when that is certain; a result, not a defect.

@@ -7,13 +7,14 @@
 #include <system_error>
 
 #include "model/errors.h"
+#include "model/printable.h"
 
 namespace vramfit {
 namespace {
 
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 60;
 constexpr std::size_t kMostDecimals = 6;
-constexpr std::size_t kShownCharacters = 40;
+constexpr std::size_t kShownBytes = 40;
 
 struct Unit {
   const char* name;  ///< lower case
@@ -36,12 +37,7 @@ constexpr std::array<Unit, 5> kCountUnits = {
 
 [[noreturn]] void fail(const std::string& field, const std::string& text,
                        const std::string& valid) {
-  std::string shown;
-  for (const char c : text.substr(0, kShownCharacters)) {
-    shown += std::iscntrl(static_cast<unsigned char>(c)) != 0 ? '?' : c;
-  }
-  if (text.size() > kShownCharacters) shown += "...";
-  throw BadInput(field + ": is '" + shown + "'; " + valid);
+  throw BadInput(field + ": is '" + shortened(text, kShownBytes) + "'; " + valid);
 }
 
 /// "12.5 GiB" taken apart: digits before and after the point, and the unit in lower case.

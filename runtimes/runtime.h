@@ -91,6 +91,8 @@ class Runtime {
   virtual bool runs(const FamilyReader& family) const = 0;
   /// What it says for --precision in --help.
   virtual const char* precisions() const = 0;
+  /// Whether a model runs in the type its config names, where no --precision is given.
+  virtual bool runs_as_stored() const = 0;
   /// Throws BadInput on a value that is wrong. `flags` are the runtime's own and the shared ones.
   virtual std::shared_ptr<const Workload> workload(const Flags& flags, bool training,
                                                    const ModelConfig& model) const = 0;

@@ -8,6 +8,7 @@
 #include "estimator/fit/picture.h"
 #include "estimator/fit/this_gpu.h"
 #include "model/errors.h"
+#include "model/printable.h"
 
 namespace vramfit::fit {
 namespace {
@@ -37,12 +38,8 @@ int run(int argc, const char* const* argv) {
   return yes ? kFits : kDoesNotFit;
 }
 
-/// One line, whatever a path or a file put into the message.
-void complain(std::string message) {
-  for (char& c : message) {
-    if (static_cast<unsigned char>(c) < ' ') c = '?';
-  }
-  std::fprintf(stderr, "fit: error: %s\n", message.c_str());
+void complain(const char* message) {
+  std::fprintf(stderr, "fit: error: %s\n", one_line(message, kLongestMessage).c_str());
 }
 
 }  // namespace

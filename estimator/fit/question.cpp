@@ -3,6 +3,7 @@
 #include "estimator/models.h"
 #include "estimator/runtimes.h"
 #include "model/config/hugging_face.h"
+#include "model/dtype.h"
 #include "model/errors.h"
 #include "model/quantity.h"
 #include "model/transformer/assumed_llama.h"
@@ -71,6 +72,15 @@ ModelConfig model_of(const Options& o) {
   throw BadInput("model: missing; --model NAME (fit --list), --config PATH or --params 7B");
 }
 
+/// Where no precision is asked for, a model runs in the one its config names.
+void run_as_stored(const Runtime& runtime, ModelConfig& model, Flags& flags) {
+  if (has(flags, "precision") || model.dtype.empty() || !runtime.runs_as_stored()) return;
+  const std::string precision = name(dtype_of_torch(model.dtype));
+  flags["precision"] = precision;
+  model.notes.push_back("precision " + precision +
+                        " is its config's; --precision asks about another");
+}
+
 /// A model with fewer positions than the default sequence has is asked about all of them.
 void shorten_default_seq(Request& request) {
   const std::int64_t limit = request.workload->seq_limit(request.model);
@@ -115,7 +125,9 @@ Question understand(const Options& o, const std::function<std::optional<Budget>(
   const Runtime& runtime = o.runtime ? runtime_named(*o.runtime) : *runtimes().front();
   refuse_strange_flags(o, runtime);
   Request request{model_of(o), nullptr, {}};
-  request.workload = runtime.workload(o.flags, o.train, request.model);
+  Flags flags = o.flags;
+  run_as_stored(runtime, request.model, flags);
+  request.workload = runtime.workload(flags, o.train, request.model);
   if ((o.max_batch || o.max_seq) && !request.workload->has_sizes()) {
     throw BadInput(std::string(o.max_batch ? "max-batch" : "max-seq") +
                    ": what is asked about does not depend on it; without it");

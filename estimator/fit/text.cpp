@@ -5,13 +5,15 @@
 #include <cmath>
 #include <sstream>
 
+#include "model/printable.h"
+
 namespace vramfit::fit {
 namespace {
 
 constexpr double kGb = 1e9;
 constexpr double kMillion = 1e6;
 constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
-constexpr std::size_t kNameCharacters = 40;
+constexpr std::size_t kNameBytes = 40;
 
 std::string sizes_text(const Request& request, Search search) {
   const std::int64_t batch = request.workload->batch();
@@ -63,10 +65,7 @@ std::string both_units(std::uint64_t bytes) {
   return fmt::format("{} GB ({:.2f} GiB)", gb(bytes), static_cast<double>(bytes) / kGiB);
 }
 
-std::string short_name(const ModelConfig& model) {
-  return model.name.size() <= kNameCharacters ? model.name
-                                              : model.name.substr(0, kNameCharacters - 3) + "...";
-}
+std::string short_name(const ModelConfig& model) { return shortened(model.name, kNameBytes); }
 
 std::string workload_text(const Request& request, Search search) {
   return request.workload->text(sizes_text(request, search));

@@ -25,7 +25,7 @@ std::string moment(Stage stage, int step);
 /// "25.76 GB (23.99 GiB)".
 std::string both_units(std::uint64_t bytes);
 
-/// The model's name, at most 40 characters of it.
+/// The model's name, at most 40 bytes of it.
 std::string short_name(const ModelConfig& model);
 
 /// "training in fp16 with adamw, batch 4 x 512 tokens, flash attention"; what is searched for is

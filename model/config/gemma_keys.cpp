@@ -15,7 +15,6 @@ ModelConfig read_gemma_shape(const JsonReader& json) {
   const std::vector<const char*> gelu = {"gelu_pytorch_tanh", "gelu"};
   read_activation(json, config, ActivationKind::GeGlu, "hidden_act", gelu);
   json.require_text("hidden_activation", gelu);
-  json.require_boolean("use_bidirectional_attention", false);
   read_norm(json, config, NormKind::RmsNorm, "rms_norm_eps", 1e-6);
   config.qkv_bias = config.out_bias = json.boolean_or("attention_bias", false);
   config.tied_head = json.boolean_or("tie_word_embeddings", true);

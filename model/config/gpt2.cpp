@@ -6,7 +6,6 @@ namespace vramfit {
 
 ModelConfig read_gpt2(const JsonReader& json) {
   ModelConfig config;
-  json.refuse("head_dim", "gpt2 has none; leave it out, heads are n_embd / n_head wide");
   read_heads(json, config, "n_embd", "n_head");
   config.kv_heads = config.heads;
   config.layers = json.integer("n_layer", 1, kMaxLayers);
@@ -15,9 +14,6 @@ ModelConfig read_gpt2(const JsonReader& json) {
   config.max_positions = json.integer("n_positions", 1, kMaxPositions);
   read_activation(json, config, ActivationKind::Gelu, "activation_function",
                   {"gelu_new", "gelu_pytorch_tanh"});
-  json.require_boolean("scale_attn_weights", true);
-  json.require_boolean("scale_attn_by_inverse_layer_idx", false);
-  json.require_boolean("reorder_and_upcast_attn", false);
   read_norm(json, config, NormKind::LayerNorm, "layer_norm_epsilon", 1e-5);
   config.qkv_bias = config.out_bias = config.mlp_bias = true;
   config.tied_head = json.boolean_or("tie_word_embeddings", true);

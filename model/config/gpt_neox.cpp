@@ -6,9 +6,6 @@ namespace vramfit {
 
 ModelConfig read_gpt_neox(const JsonReader& json) {
   ModelConfig config;
-  json.refuse("head_dim", "gpt_neox has none; leave it out, heads are hidden_size / heads wide");
-  json.refuse("num_key_value_heads", "gpt_neox has as many as query heads; leave it out");
-  json.refuse("partial_rotary_factor", "gpt_neox calls it rotary_pct outside of rope_parameters");
   read_heads(json, config, "hidden_size", "num_attention_heads");
   config.kv_heads = config.heads;
   read_sizes(json, config, 2048);

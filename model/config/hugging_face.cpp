@@ -1,70 +1,112 @@
 #include "model/config/hugging_face.h"
 
 #include <algorithm>
-#include <fstream>
 #include <system_error>
 
 #include "model/config/families.h"
+#include "model/config/keys.h"
 #include "model/errors.h"
+#include "model/printable.h"
+#include "model/text_file.h"
 
 namespace vramfit {
 namespace {
 
-constexpr std::streamsize kMaxFileBytes = std::streamsize{1} << 20;
+constexpr std::size_t kMaxFileBytes = std::size_t{1} << 20;
+constexpr std::size_t kShownBytes = 60;
 
-/// Keys that would change memory or meaning in ways no family here knows.
-void refuse_unsupported(const JsonReader& json) {
-  for (const char* key : {"quantization_config", "compression_config"}) {
-    json.refuse(key, "quantised weights are not supported; use a 16-bit config");
-  }
-  for (const char* key : {"num_local_experts", "num_experts"}) {
-    json.refuse(key, "mixtures of experts are not supported; use a dense model's config");
-  }
-  json.refuse("text_config", "multimodal models are not supported; pass the text model's config");
-  for (const char* key : {"is_encoder_decoder", "add_cross_attention", "use_mrope"}) {
-    json.require_boolean(key, false);
-  }
+/// Null where there is none.
+const FamilyReader* find_family(const std::string& type) {
+  const auto found =
+      std::find_if(families().begin(), families().end(),
+                   [&type](const FamilyReader& family) { return type == family.model_type; });
+  return found == families().end() ? nullptr : &*found;
 }
 
 const FamilyReader& reader_of(const JsonReader& json) {
   std::vector<const char*> types;
   for (const FamilyReader& family : families()) types.push_back(family.model_type);
-  const std::string type = json.one_of("model_type", types);
-  return *std::find_if(families().begin(), families().end(),
-                       [&type](const FamilyReader& family) { return type == family.model_type; });
+  return *find_family(json.one_of("model_type", types));
+}
+
+/// Other classes keep no logits, or end in a classifier.
+void require_head(const JsonReader& json) {
+  if (!json.has("architectures")) return;
+  const std::vector<std::string> classes = json.texts("architectures");
+  const auto has_head = [](const std::string& name) {
+    return name.find("ForCausalLM") != std::string::npos ||
+           name.find("LMHeadModel") != std::string::npos;
+  };
+  if (classes.empty() || std::any_of(classes.begin(), classes.end(), has_head)) return;
+  json.fail("architectures", "holds " + shortened(classes.front(), kShownBytes) +
+                                 ", which has no language model's head; a …ForCausalLM");
+}
+
+/// "bfloat16" also where it is "torch.bfloat16"; "auto" names none.
+std::string read_dtype(const JsonReader& json) {
+  const std::string dtype = json.text_or("dtype", json.text_or("torch_dtype", "auto"));
+  if (dtype == "auto") return "";
+  constexpr std::string_view kModule = "torch.";
+  return dtype.starts_with(kModule) ? dtype.substr(kModule.size()) : dtype;
+}
+
+ModelConfig read_model(const JsonReader& json) {
+  refuse_keys(json, "");  // so that a model of several parts hears of those, not of its type
+  const FamilyReader& family = reader_of(json);
+  refuse_keys(json, family.model_type);
+  require_head(json);
+  ModelConfig config = family.read(json);
+  config.family = family.model_type;
+  config.dtype = read_dtype(json);
+  config.notes = notes_on_keys(json, family.model_type);
+  return config;
+}
+
+/// A multimodal model says whether its text model could be asked about by itself.
+void refuse_text_config(const nlohmann::json& object, const JsonReader& json) {
+  const char* const key = "text_config";
+  const auto text = json.object(key);
+  if (!text) return;
+  const std::string multimodal = "multimodal models are not supported; ";
+  const std::string type = text->text_or("model_type", "");
+  if (find_family(type) == nullptr) {
+    json.fail(key, multimodal + "nor is its text model, whose model_type is '" +
+                       shortened(type, kShownBytes) + "'");
+  }
+  try {
+    read_model(JsonReader(object.at(key), "nor is its text model"));
+  } catch (const BadInput& refusal) {
+    json.fail(key, multimodal + refusal.what());
+  }
+  json.fail(key, multimodal + "its text model is: save this object as a config.json of its own");
+}
+
+ModelConfig parse(const std::string& json_text, const std::string& source) {
+  const nlohmann::json object = parse_json_object(json_text, source, "a Hugging Face config.json");
+  const JsonReader json(object, source);
+  refuse_text_config(object, json);
+  return read_model(json);
 }
 
 }  // namespace
 
 ModelConfig parse_hugging_face(const std::string& json_text, const std::string& name) {
-  const nlohmann::json object = parse_json_object(json_text, name);
-  const JsonReader json(object, name);
-  refuse_unsupported(json);
-  const FamilyReader& family = reader_of(json);
-  ModelConfig config = family.read(json);
+  ModelConfig config = parse(json_text, name);
   config.name = name;
-  config.family = family.model_type;
   return config;
 }
 
 ModelConfig read_hugging_face(const std::filesystem::path& config_json) {
+  const std::string text = read_text_file(config_json, "config",
+                                          "the path of a Hugging Face config.json", kMaxFileBytes);
   const std::string path = config_json.string();
+  ModelConfig config = parse(text, one_line(path, kShownBytes));
   std::error_code ignored;
-  std::ifstream file(config_json, std::ios::binary);
-  if (!file || std::filesystem::is_directory(config_json, ignored)) {
-    throw BadInput("config: cannot read '" + path + "'; the path of a Hugging Face config.json");
-  }
-  // Bounded, so that a device file or a checkpoint given by mistake is not read to its end.
-  std::string text(static_cast<std::size_t>(kMaxFileBytes), '\0');
-  file.read(text.data(), kMaxFileBytes);
-  if (file.gcount() == kMaxFileBytes) {
-    throw BadInput("config: '" + path + "' is larger than 1 MiB; a Hugging Face config.json");
-  }
-  text.resize(static_cast<std::size_t>(file.gcount()));
   const std::filesystem::path whole =
       std::filesystem::absolute(config_json, ignored).lexically_normal();
   const std::string folder = whole.parent_path().filename().string();
-  return parse_hugging_face(text, folder.empty() ? path : folder);
+  config.name = printable(folder.empty() ? path : folder);
+  return config;
 }
 
 }  // namespace vramfit

@@ -8,11 +8,11 @@
 namespace vramfit {
 
 /// The model a Hugging Face config.json describes: its model_type is one of
-/// families(). Keys that change memory or meaning are honoured or refused: throws BadInput
-/// that names the key and what would be valid. `name` goes into the result.
+/// families(). Keys that change memory or meaning are honoured, noted or refused (keys.h): throws
+/// BadInput that names the key and what would be valid. `name` goes into messages and the result.
 ModelConfig parse_hugging_face(const std::string& json_text, const std::string& name);
 
-/// The same from a file, named after the folder it lies in.
+/// The same from a file, which messages name; the model is named after the folder it lies in.
 ModelConfig read_hugging_face(const std::filesystem::path& config_json);
 
 }  // namespace vramfit

@@ -1,22 +1,22 @@
 #include "model/config/json_reader.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "model/errors.h"
+#include "model/printable.h"
 
 namespace vramfit {
 namespace {
 
-constexpr std::size_t kShownCharacters = 60;
+constexpr std::size_t kShownBytes = 60;
 
 /// What a key holds, short enough for one line. Lists and objects are not shown: written out they
 /// are long, and recursion would follow a hostile file as deep as it nests.
 std::string shown(const nlohmann::json& value) {
   if (value.is_object()) return "an object";
   if (value.is_array()) return "a list";
-  const std::string text = value.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
-  return text.size() <= kShownCharacters ? text : text.substr(0, kShownCharacters) + "…";
+  return shortened(value.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace),
+                   kShownBytes);
 }
 
 std::string as_written(double value) { return shown(nlohmann::json(value)); }
@@ -112,6 +112,14 @@ std::optional<JsonReader> JsonReader::object(const char* key) const {
   return JsonReader(*value, source_ + ": " + key);
 }
 
+std::vector<std::pair<std::string, std::string>> JsonReader::entries() const {
+  std::vector<std::pair<std::string, std::string>> result;
+  for (const auto& [key, value] : object_.items()) {
+    if (!value.is_null()) result.emplace_back(key, shown(value));
+  }
+  return result;
+}
+
 std::string JsonReader::one_of(const char* key, const std::vector<const char*>& valid) const {
   std::string list;
   for (const char* candidate : valid) {
@@ -130,13 +138,6 @@ void JsonReader::require_text(const char* key, const std::vector<const char*>& v
   if (has(key)) one_of(key, valid);
 }
 
-void JsonReader::require_boolean(const char* key, bool only) const {
-  if (boolean_or(key, only) != only) {
-    fail(key,
-         std::string("is ") + (only ? "false; only true" : "true; only false") + " is supported");
-  }
-}
-
 void JsonReader::refuse(const char* key, const char* why) const {
   if (has(key)) fail(key, why);
 }
@@ -145,10 +146,11 @@ void JsonReader::fail(const char* key, const std::string& what) const {
   throw BadInput(source_ + ": " + key + ": " + what);
 }
 
-nlohmann::json parse_json_object(const std::string& text, const std::string& source) {
-  const auto fail_at = [&source](std::size_t byte) {
-    throw BadInput(source + ": not valid JSON at byte " + std::to_string(byte) +
-                   "; a Hugging Face config.json is expected");
+nlohmann::json parse_json_object(const std::string& text, const std::string& source,
+                                 const char* expected) {
+  const auto fail_at = [&](std::size_t byte) {
+    throw BadInput(source + ": not valid JSON at byte " + std::to_string(byte) + "; " + expected +
+                   " is expected");
   };
   // The parser would take a zero for the end, whatever follows it.
   const std::size_t zero = text.find('\0');
@@ -162,7 +164,7 @@ nlohmann::json parse_json_object(const std::string& text, const std::string& sou
     throw BadInput(source + ": a number is out of range; at most 1.8e308");
   }
   if (!json.is_object()) {
-    throw BadInput(source + ": not a JSON object; a Hugging Face config.json is expected");
+    throw BadInput(source + ": not a JSON object; " + expected + " is expected");
   }
   return json;
 }

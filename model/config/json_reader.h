@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace vramfit {
@@ -29,11 +30,11 @@ class JsonReader {
   std::string one_of(const char* key, const std::vector<const char*>& valid) const;
   std::vector<std::string> texts(const char* key) const;
   std::optional<JsonReader> object(const char* key) const;
+  /// Every key that is not null, and what it holds as messages show it.
+  std::vector<std::pair<std::string, std::string>> entries() const;
 
   /// Throws where `key` is present and not one of `valid`.
   void require_text(const char* key, const std::vector<const char*>& valid) const;
-  /// Throws where `key` is present and true (or false): `only` is the one value that is supported.
-  void require_boolean(const char* key, bool only) const;
   /// Throws where `key` is present at all.
   void refuse(const char* key, const char* why) const;
 
@@ -49,7 +50,9 @@ class JsonReader {
   std::string source_;
 };
 
-/// `text` as a JSON object; throws BadInput that says where it stops being one.
-nlohmann::json parse_json_object(const std::string& text, const std::string& source);
+/// `text` as a JSON object; throws BadInput that says where it stops being one, and what was
+/// `expected`: "a Hugging Face config.json".
+nlohmann::json parse_json_object(const std::string& text, const std::string& source,
+                                 const char* expected);
 
 }  // namespace vramfit

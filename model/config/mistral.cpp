@@ -8,8 +8,6 @@ namespace vramfit {
 ModelConfig read_mistral(const JsonReader& json) {
   ModelConfig config = read_llama_shape(json);
   read_kv_heads(json, config, false);
-  json.require_boolean("attention_bias", false);
-  json.require_boolean("mlp_bias", false);
   // What transformers assumes where the key is left out; null there says none.
   constexpr std::int64_t kDefaultWindow = 4096;
   std::optional<std::int64_t> window;

@@ -49,6 +49,7 @@ struct Dropout {
 struct ModelConfig {
   std::string name;    ///< for people: "llama2-7b"
   std::string family;  ///< Hugging Face's model_type
+  std::string dtype;   ///< torch's name of what its file says weights are stored in, or nothing
   std::int64_t layers = 0;
   std::int64_t hidden = 0;
   std::int64_t heads = 0;

@@ -9,7 +9,6 @@ ModelConfig read_olmo2(const JsonReader& json) {
   read_kv_heads(json, config, true);
   read_norm(json, config, NormKind::RmsNorm, "rms_norm_eps", 1e-5);
   read_windows(json, config, {}, {});
-  json.require_boolean("mlp_bias", false);
   config.qkv_bias = config.out_bias = json.boolean_or("attention_bias", false);
   config.block_norms = BlockNorms::After;
   config.qk_norm = QkNorm::Width;

@@ -6,7 +6,6 @@ namespace vramfit {
 
 ModelConfig read_phi(const JsonReader& json) {
   ModelConfig config;
-  json.refuse("head_dim", "phi has none; leave it out, heads are hidden_size / heads wide");
   read_heads(json, config, "hidden_size", "num_attention_heads");
   read_kv_heads(json, config, true);
   read_sizes(json, config, 2048);

@@ -15,8 +15,6 @@ ModelConfig read_phi3(const JsonReader& json) {
   std::optional<std::int64_t> window;
   if (json.has("sliding_window")) window = json.integer("sliding_window", 1, kMaxPositions);
   read_windows(json, config, window, [](std::int64_t) { return true; });
-  json.require_boolean("attention_bias", false);
-  json.require_boolean("mlp_bias", false);
   config.dropout.residual = read_rate(json, "resid_pdrop");
   return config;
 }

@@ -7,8 +7,6 @@ namespace vramfit {
 ModelConfig read_qwen2(const JsonReader& json) {
   ModelConfig config = read_llama_shape(json);
   read_kv_heads(json, config, false);
-  json.require_boolean("attention_bias", true);
-  json.require_boolean("mlp_bias", false);
   config.qkv_bias = true;
   read_qwen_windows(json, config);
   return config;

@@ -6,7 +6,8 @@
 namespace vramfit {
 
 // One reader a family, each in a file of its own. Keys and defaults are those of transformers
-// 5.17's configuration_<family>.py; keys that the shape hangs on must be there.
+// 5.17's configuration_<family>.py; keys that the shape hangs on must be there. What is refused or
+// ignored whatever the rest says, key_table.cpp has.
 
 ModelConfig read_llama(const JsonReader& json);
 ModelConfig read_mistral(const JsonReader& json);

@@ -64,16 +64,24 @@ ModelConfig nearest_llama(double parameters, std::optional<std::int64_t> hidden,
   return best;
 }
 
+/// " of hidden 4096 and 2 layers": what the question leaves no choice in.
+std::string given(std::optional<std::int64_t> hidden, std::optional<std::int64_t> layers) {
+  std::string text;
+  if (hidden) text = " of hidden " + std::to_string(*hidden);
+  if (layers) text += (text.empty() ? " of " : " and ") + std::to_string(*layers) + " layers";
+  return text;
+}
+
 }  // namespace
 
 ModelConfig assumed_llama(double parameters, std::optional<std::int64_t> hidden,
                           std::optional<std::int64_t> layers) {
   if (hidden && (*hidden < 1 || *hidden > kMaxAssumedHidden || *hidden % kLlamaHeadDim != 0)) {
-    throw BadInput("hidden: " + std::to_string(*hidden) +
-                   " is not a whole number of heads of 128; a multiple of 128, at most 32768");
+    throw BadInput("hidden: is " + std::to_string(*hidden) +
+                   "; a multiple of 128, which a head is wide, from 128 to 32768");
   }
   if (layers && (*layers < 1 || *layers > 1000)) {
-    throw BadInput("layers: " + std::to_string(*layers) + " is out of range; 1 to 1000");
+    throw BadInput("layers: is " + std::to_string(*layers) + "; a whole number from 1 to 1000");
   }
   if (!(parameters >= 1 && parameters <= kMaxParameters)) {
     throw BadInput("params: out of range; a number from 1 to 1e15");
@@ -81,10 +89,9 @@ ModelConfig assumed_llama(double parameters, std::optional<std::int64_t> hidden,
   ModelConfig config =
       hidden && layers ? llama_shape(*hidden, *layers) : nearest_llama(parameters, hidden, layers);
   if (distance(config, parameters) > kTolerance) {
-    throw BadInput(
-        "params: no llama-shaped model of that size with this hidden and layers (the "
-        "nearest has " +
-        std::to_string(parameter_count(config)) + "); leave one of them out, or pass a config");
+    throw BadInput("params: is " + std::to_string(std::llround(parameters)) +
+                   "; no llama-shaped model comes within 10 %, the nearest" +
+                   given(hidden, layers) + " has " + std::to_string(parameter_count(config)));
   }
   config.name = "llama-shaped";
   config.notes.push_back("shape assumed: " + std::to_string(config.layers) + " layers, hidden " +

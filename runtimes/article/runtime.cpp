@@ -152,6 +152,7 @@ class ArticleRuntime final : public Runtime {
   bool runs(const FamilyReader&) const override { return true; }
 
   const char* precisions() const override { return "fp32, fp16 (default), bf16, int8 or int4"; }
+  bool runs_as_stored() const override { return false; }
 
   std::shared_ptr<const Workload> workload(const Flags& flags, bool training,
                                            const ModelConfig& model) const override {

@@ -17,7 +17,8 @@ class PyTorchRuntime final : public Runtime {
   const std::vector<Flag>& flags() const override;
   /// A config is read for its sake: transformers has every family.
   bool runs(const FamilyReader&) const override { return true; }
-  const char* precisions() const override { return "fp32, fp16 or bf16 (default)"; }
+  const char* precisions() const override { return kPrecisions; }
+  bool runs_as_stored() const override { return true; }
   std::shared_ptr<const Workload> workload(const Flags& flags, bool training,
                                            const ModelConfig& model) const override;
   nlohmann::ordered_json release() const override;

@@ -32,7 +32,8 @@ class VramfitRuntime final : public Runtime {
 
   bool runs(const FamilyReader& family) const override { return family.in_step_program; }
 
-  const char* precisions() const override { return "fp32, fp16 or bf16 (default)"; }
+  const char* precisions() const override { return kPrecisions; }
+  bool runs_as_stored() const override { return true; }
 
   std::shared_ptr<const Workload> workload(const Flags& flags, bool training,
                                            const ModelConfig&) const override {

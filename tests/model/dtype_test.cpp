@@ -37,6 +37,22 @@ TEST(DType, UnknownPrecisionsAreRefusedWithThoseThereAre) {
   }
 }
 
+TEST(DType, IsKnownByTorchsName) {
+  EXPECT_EQ(dtype_of_torch("float32"), DType::Fp32);
+  EXPECT_EQ(dtype_of_torch("float16"), DType::Fp16);
+  EXPECT_EQ(dtype_of_torch("bfloat16"), DType::Bf16);
+  for (const char* type : {"", "float8_e4m3fn", "float64", "int8", "fp16"}) {
+    try {
+      dtype_of_torch(type);
+      FAIL() << type;
+    } catch (const BadInput& error) {
+      EXPECT_EQ(std::string(error.what()),
+                "precision: the config says '" + std::string(type) +
+                    "', in which nothing is run; --precision fp32, fp16 or bf16");
+    }
+  }
+}
+
 TEST(CheckedMultiply, MultipliesOrRefuses) {
   constexpr auto kMax = std::numeric_limits<std::int64_t>::max();
   constexpr auto kUnsignedMax = std::numeric_limits<std::uint64_t>::max();

@@ -65,7 +65,7 @@ TEST(ParseBytes, RefusesEverythingElse) {
 
 TEST(ParseBytes, ShowsLittleOfALongText) {
   const std::string text(100'000, '9');
-  expect_bad_input([&] { parse_bytes("vram", text); }, {"99...'"});
+  expect_bad_input([&] { parse_bytes("vram", text); }, {"99…'"});
   expect_bad_input([] { parse_bytes("vram", "1\x1b[2J"); }, {"'1?[2J'"});
 }
 

@@ -1,9 +1,12 @@
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
-#include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
+#include "model/printable.h"
 #include "tests/estimator/fit/command.h"
 
 namespace vramfit::fit {
@@ -23,9 +26,12 @@ void expect_refused(const Case& c) {
   EXPECT_EQ(outcome.status, 2);
   EXPECT_EQ(outcome.out, "");
   EXPECT_EQ(outcome.err.rfind("fit: error: ", 0), 0U) << outcome.err;
-  EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+  ASSERT_FALSE(outcome.err.empty());
+  EXPECT_EQ(outcome.err.back(), '\n');
+  const std::string line = outcome.err.substr(0, outcome.err.size() - 1);
+  EXPECT_EQ(line, printable(line));
+  EXPECT_LE(line.size(), 200U) << line;
   EXPECT_NE(outcome.err.find(c.part), std::string::npos) << outcome.err;
-  EXPECT_LT(outcome.err.size(), 400U) << outcome.err;
 }
 
 Case on_7b(std::vector<std::string> arguments, std::string part) {
@@ -42,20 +48,27 @@ TEST(FitRefuses, ModelsItDoesNotKnow) {
   const std::vector<Case> cases = {
       {{}, "model: missing"},
       {{"--train"}, "model: missing"},
-      {{"--model", "llama9"}, "model: unknown 'llama9'; one of gemma"},
+      {{"--model", "llama9"}, "model: unknown 'llama9'; one of those that fit --list shows"},
       {{"--model", ""}, "model"},
       {{"--model"}, "--model"},
       {{"--model", "../llama2-7b"}, "model: unknown"},
       {{"--config", "/no/such/config.json"}, "config: cannot read"},
-      {{"--config", "/tmp"}, "config: cannot read"},
-      {{"--config", "/dev/null"}, "JSON"},
-      {{"--config", "/dev/zero"}, "config"},
+      {{"--config", "/tmp"}, "config: cannot read '/tmp': it is a folder"},
+      {{"--config", "/dev/null"}, "it is no regular file"},
+      {{"--config", "/dev/zero"}, "it is no regular file"},
+      {{"--config", ""}, "config: cannot read"},
       {{"--config", std::string(FIT_DATA_FOLDER) + "/gpus.json"}, "model_type"},
       {{"--params", "0"}, "params"},
       {{"--params", "-7B"}, "params"},
       {{"--params", "7GB"}, "params"},
       {{"--params", "lots"}, "params"},
       {{"--params", "999999999T"}, "params"},
+      {{"--params", "1e400"}, "params: is '1e400'; a count such as 7B"},
+      {{"--params", "NaN"}, "params: is 'NaN'; a count such as 7B"},
+      {{"--params", "1K"},
+       "params: is 1000; no llama-shaped model comes within 10 %, the nearest has 8454528"},
+      {{"--params", "7B", "--hidden", "32896"},
+       "hidden: is 32896; a multiple of 128, which a head is wide, from 128 to 32768"},
       {{"--params", "7B", "--hidden", "4000"}, "hidden"},
       {{"--params", "7B", "--hidden", "0"}, "hidden"},
       {{"--params", "7B", "--layers", "-1"}, "layers"},
@@ -110,6 +123,12 @@ TEST(FitRefuses, ValuesThatAreNone) {
             "vram: is '24G'; a size such as 24GB"),
       on_7b({"--vram", "-24GB"}, "vram"),
       on_7b({"--vram", "0"}, "vram: is 0"),
+      on_7b({"--vram=0"}, "vram: is 0; the size of a GPU such as 24GB"),
+      on_7b({"--vram", "0.0GB"}, "vram: is 0"),
+      on_7b({"--vram", "1e400"}, "vram: is '1e400'; a size such as 24GB"),
+      on_7b({"--vram", "NaN"}, "vram: is 'NaN'; a size such as 24GB"),
+      on_7b({"--vram", "inf"}, "vram: is 'inf'; a size such as 24GB"),
+      on_7b({"--vram=24GB", "--headroom=-1GB"}, "headroom: is '-1GB'; a size such as 24GB"),
       on_7b({"--vram", "99999999TB"}, "vram"),
       on_7b({"--headroom", "some", "--vram", "24GB"}, "headroom"),
       on_7b({"--runtime", "jax"}, "runtime: unknown 'jax'"),
@@ -153,9 +172,102 @@ TEST(FitRefuses, Contradictions) {
   for (const Case& c : cases) expect_refused(c);
 }
 
+/// What flags may be given that no terminal should see, and no message be long for.
+const std::vector<std::string>& hostile_texts() {
+  static const std::vector<std::string> texts = {"a\nb\x1b[31m",
+                                                 "\xff\xfe\x80",
+                                                 "\xc3",
+                                                 "\xe2\x80\xae"
+                                                 "gnp",
+                                                 std::string(100'000, 'x'),
+                                                 "%n%s%p",
+                                                 "' OR",
+                                                 std::string(50'000, '\xf0')};
+  return texts;
+}
+
+TEST(FitRefuses, HostileTextInEveryFlagInOneLine) {
+  for (const std::string& text : hostile_texts()) {
+    for (const char* flag : {"--precision", "--batch", "--seq", "--generate", "--attention",
+                             "--gpu", "--vram", "--headroom", "--runtime", "--train="}) {
+      const std::string name = flag;
+      if (name.back() == '=') {
+        expect_refused(on_7b({name + text}, ""));
+      } else {
+        expect_refused(on_7b({name, text}, ""));
+      }
+    }
+    for (const char* flag : {"--optimizer", "--accumulate", "--checkpoint", "--lora"}) {
+      expect_refused(on_7b({"--train", flag, text}, ""));
+    }
+    expect_refused(on_7b({"--train", "--precision", "fp32", "--autocast", text}, "autocast: "));
+    expect_refused(on_7b({"--train", "--lora", "8", "--lora-targets", text}, "lora-targets: "));
+    for (const char* flag : {"--model", "--config", "--params"}) expect_refused({{flag, text}, ""});
+    for (const char* flag : {"--hidden", "--layers"}) {
+      expect_refused({{"--params", "7B", flag, text}, ""});
+    }
+    expect_refused(on_7b({"--" + text}, ""));
+    expect_refused(on_7b({text}, ""));
+  }
+}
+
 TEST(FitRefuses, ToBreakItsOneLine) {
   expect_refused({{"--model", "a\nb\x1b[31m"}, "model: unknown 'a?b?[31m'"});
   expect_refused({{"--config", "/no/such\nfile"}, "config: cannot read '/no/such?file'"});
+}
+
+/// A folder with what is no config, removed with what is in it.
+class FitRefusesFiles : public testing::Test {
+ protected:
+  void SetUp() override { std::filesystem::create_directories(folder_); }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  std::string write(const std::string& name, const std::string& text) const {
+    std::filesystem::create_directories((folder_ / name).parent_path());
+    std::ofstream(folder_ / name, std::ios::binary) << text;
+    return folder_ / name;
+  }
+
+  const std::filesystem::path folder_ =
+      std::filesystem::path(testing::TempDir()) /
+      (std::string("fit_") + testing::UnitTest::GetInstance()->current_test_info()->name());
+};
+
+TEST_F(FitRefusesFiles, APipeThatNobodyWritesInto) {
+  const std::string pipe = folder_ / "pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  expect_refused({{"--config", pipe}, "it is no regular file"});
+}
+
+TEST_F(FitRefusesFiles, OutOfRangeOrBrokenText) {
+  expect_refused({{"--config", write("a.json", R"({"hidden_size": 1e400})")},
+                  "/a.json: a number is out of range"});
+  expect_refused({{"--config", write("b.json", "{\"a\": \"\xff\"}")}, "/b.json: not valid JSON"});
+  expect_refused({{"--config", write("c\x1b[31m\xff/c.json", "{}")},
+                  "c?[31m?/c.json: model_type: missing; one of llama"});
+  expect_refused({{"--config", write(std::string(200, 'd') + "/" + std::string(200, 'e'), "{}")},
+                  ": model_type: missing; one of llama"});
+  expect_refused({{"--config", write("f.json", "{\"" + std::string(9999, 'f') + "_experts\": 1}")},
+                  "mixtures of experts are not supported"});
+}
+
+TEST_F(FitRefusesFiles, ATypeInWhichNothingRunsUnlessAnotherIsAskedFor) {
+  const std::string path = write("config.json", R"({
+      "model_type": "llama", "hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 2,
+      "intermediate_size": 128, "vocab_size": 1000, "torch_dtype": "float8_e4m3fn"})");
+  expect_refused({{"--config", path}, "precision: the config says 'float8_e4m3fn'"});
+  EXPECT_EQ(run_fit({"--config", path, "--precision", "fp32", "--gpu", "h200"}).status, 0);
+  EXPECT_EQ(run_fit({"--config", path, "--runtime", "article", "--gpu", "h200"}).status, 0);
+}
+
+TEST_F(FitRefusesFiles, ADamagedCatalogueWhichItNames) {
+  write("gpus.json", "{,}");
+  std::filesystem::copy(std::string(FIT_DATA_FOLDER) + "/releases.json", folder_);
+  const Outcome outcome = run_fit({"--params", "7B"}, {"VRAMFIT_DATA=" + folder_.string()});
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_EQ(
+      outcome.err,
+      "fit: error: gpus.json: not valid JSON at byte 2; the catalogue of cards is expected\n");
 }
 
 }  // namespace

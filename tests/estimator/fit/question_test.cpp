@@ -32,12 +32,47 @@ TEST(Question, DefaultsArePytorchs) {
   const Request request = only_request(ask());
   EXPECT_STREQ(request.workload->runtime().name(), "pytorch");
   const auto& options = options_of<pytorch::GenerationOptions>(request);
-  EXPECT_EQ(options.precision, DType::Bf16);
+  EXPECT_EQ(options.precision, DType::Fp16) << "as its config says";
   EXPECT_EQ(options.batch, 1);
   EXPECT_EQ(options.seq, 2048);
   EXPECT_EQ(options.generate, 1);
   EXPECT_EQ(options.attention, pytorch::AttentionKind::Sdpa);
   EXPECT_FALSE(options.padded);
+}
+
+/// The precision that is asked about, and the notes on the model.
+std::pair<std::string, std::vector<std::string>> precision_of(const Options& options) {
+  const Request request = only_request(options);
+  return {request.workload->asked().at("precision"), request.model.notes};
+}
+
+TEST(Question, AModelRunsInTheTypeItsConfigNames) {
+  using Notes = std::vector<std::string>;
+  const Notes fp16 = {"precision fp16 is its config's; --precision asks about another"};
+  const Notes bf16 = {"precision bf16 is its config's; --precision asks about another"};
+  for (const char* runtime : {"pytorch", "vramfit"}) {
+    for (const bool train : {false, true}) {
+      Options o = ask();
+      o.runtime = runtime;
+      o.train = train;
+      EXPECT_EQ(precision_of(o), std::pair(std::string("fp16"), fp16));
+      o.model = "tinyllama-1.1b";
+      EXPECT_EQ(precision_of(o), std::pair(std::string("bf16"), bf16));
+      o.flags["precision"] = "fp32";
+      EXPECT_EQ(precision_of(o), std::pair(std::string("fp32"), Notes{}));
+      o.flags.clear();
+      o.model = "gpt2-124m";
+      o.flags["seq"] = "8";
+      EXPECT_EQ(precision_of(o), std::pair(std::string("bf16"), Notes{})) << "it names none";
+    }
+  }
+}
+
+TEST(Question, TheArticlesDefaultIsItsOwn) {
+  Options o = ask();
+  o.runtime = "article";
+  o.model = "tinyllama-1.1b";
+  EXPECT_EQ(precision_of(o), std::pair(std::string("fp16"), std::vector<std::string>{}));
 }
 
 TEST(Question, TrainingInPytorchTakesEveryFlag) {
@@ -93,7 +128,7 @@ TEST(Question, DefaultsOfVramfit) {
   const Request request = only_request(ask_vramfit());
   EXPECT_STREQ(request.workload->runtime().name(), "vramfit");
   const auto& options = options_of<GenerationOptions>(request);
-  EXPECT_EQ(options.precision, DType::Bf16);
+  EXPECT_EQ(options.precision, DType::Fp16) << "as its config says";
   EXPECT_EQ(options.batch, 1);
   EXPECT_EQ(options.seq, 2048);
   EXPECT_EQ(options.generate, 1);

@@ -72,7 +72,7 @@ std::string refusal(const std::string& text) {
   } catch (const BadInput& error) {
     const std::string message = error.what();
     EXPECT_EQ(message.rfind("tiny: ", 0), 0U) << message;
-    EXPECT_LT(message.size(), 250U) << message;
+    EXPECT_LE(message.size(), 200U) << message;
     EXPECT_TRUE(
         std::all_of(message.begin(), message.end(),
                     [](char c) { return static_cast<unsigned char>(c) >= ' ' && c != 0x7F; }))

@@ -236,10 +236,25 @@ TEST(Dropout, IsReadByEachFamilysNames) {
   expect_dropout("gpt_neox", {{"hidden_dropout", "0.1"}}, {0.1, 0, 0.1});
 }
 
+TEST(StoredType, IsTorchsNameOfIt) {
+  const auto dtype = [](const Keys& keys) { return parsed("llama", keys).dtype; };
+  EXPECT_EQ(dtype({}), "");
+  EXPECT_EQ(dtype({{"torch_dtype", "null"}}), "");
+  EXPECT_EQ(dtype({{"torch_dtype", "\"auto\""}}), "");
+  EXPECT_EQ(dtype({{"torch_dtype", "\"float16\""}}), "float16");
+  EXPECT_EQ(dtype({{"dtype", "\"torch.bfloat16\""}}), "bfloat16");
+  EXPECT_EQ(dtype({{"torch_dtype", "\"float16\""}, {"dtype", "\"float32\""}}), "float32")
+      << "as in transformers";
+  EXPECT_EQ(dtype({{"dtype", "\"float8_e4m3fn\""}}), "float8_e4m3fn") << "refused where it counts";
+}
+
 TEST(OtherKeys, ChangeNothing) {
-  const Keys unrelated = {{"torch_dtype", "\"float16\""}, {"use_cache", "false"},
-                          {"bos_token_id", "[1, 2]"},     {"pretraining_tp", "2"},
-                          {"architectures", "[\"X\"]"},   {"max_window_layers", "28"}};
+  const Keys unrelated = {{"torch_dtype", "\"float16\""},
+                          {"use_cache", "false"},
+                          {"bos_token_id", "[1, 2]"},
+                          {"pretraining_tp", "2"},
+                          {"architectures", "[\"XForCausalLM\"]"},
+                          {"max_window_layers", "28"}};
   for (const char* family : {"llama", "mistral", "qwen2", "gpt2", "gemma", "phi", "gpt_neox"}) {
     EXPECT_EQ(parameter_count(parsed(family, unrelated)), parameter_count(parsed(family)));
   }

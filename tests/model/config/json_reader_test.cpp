@@ -23,7 +23,7 @@ class JsonReaderTest : public testing::Test {
   const nlohmann::json object = parse_json_object(
       R"({"three": 3, "half": 0.5, "huge": 18446744073709551615, "none": null, "yes": true,
           "word": "a", "words": ["a", "b"], "mixed": ["a", 1], "inner": {"deep": "x"}})",
-      "file");
+      "file", "an object");
   const JsonReader json{object, "file"};
 };
 

@@ -133,13 +133,63 @@ TEST(RefusedKeys, Meaning) {
        {"llama", {{"compression_config", "{}"}}, "compression_config", "16-bit"},
        {"llama", {{"num_local_experts", "8"}}, "num_local_experts", "dense model"},
        {"qwen2", {{"num_experts", "60"}}, "num_experts", "dense model"},
-       {"llama", {{"text_config", "{}"}}, "text_config", "the text model's config"},
        {"llama", {{"attention_bias", "1"}}, "attention_bias", "is 1; true or false"},
        {"llama", {{"mlp_bias", "\"no\""}}, "mlp_bias", "true or false"},
        {"mistral", {{"attention_bias", "true"}}, "attention_bias", "only false"},
        {"qwen2", {{"attention_bias", "false"}}, "attention_bias", "only true"},
        {"qwen2", {{"mlp_bias", "true"}}, "mlp_bias", "only false"},
        {"llama", {{"tie_word_embeddings", "0"}}, "tie_word_embeddings", "true or false"}});
+}
+
+TEST(RefusedKeys, PartsThatNoFamilyHas) {
+  expect_refused(
+      {{"qwen2", {{"n_routed_experts", "64"}}, "n_routed_experts", "dense model"},
+       {"qwen2", {{"num_experts_per_tok", "8"}}, "num_experts_per_tok", "dense model"},
+       {"llama", {{"moe_intermediate_size", "1408"}}, "moe_intermediate_size", "dense model"},
+       {"llama", {{"quantization", "{\"bits\": 4}"}}, "quantization", "16-bit"},
+       {"llama", {{"output_hidden_states", "true"}}, "output_hidden_states", "only false"},
+       {"llama", {{"output_attentions", "1"}}, "output_attentions", "is 1; only false"},
+       {"llama", {{"vision_config", "{}"}}, "vision_config", "a text model's config"},
+       {"llama", {{"mm_vision_tower", "\"clip\""}}, "mm_vision_tower", "a text model's config"},
+       {"mistral", {{"audio_config", "{}"}}, "audio_config", "a text model's config"},
+       {"phi3", {{"lm_head_bias", "true"}}, "lm_head_bias", "only false"},
+       {"gpt2", {{"num_hidden_layers", "2"}}, "num_hidden_layers", "gpt2 calls it n_layer"},
+       {"llama", {{"per_layer_config", "{}"}}, "per_layer_config", "one shape for all"}});
+}
+
+TEST(RefusedKeys, ClassesWithoutALanguageModelsHead) {
+  const char* const valid = "a …ForCausalLM";
+  expect_refused(
+      {{"llama", {{"architectures", "[\"LlamaModel\"]"}}, "architectures", valid},
+       {"qwen2",
+        {{"architectures", "[\"Qwen2ForSequenceClassification\"]"}},
+        "architectures",
+        valid},
+       {"phi3", {{"architectures", "[\"Phi3ForTokenClassification\"]"}}, "architectures", valid},
+       {"gpt2", {{"architectures", "[\"GPT2DoubleHeadsModel\"]"}}, "architectures", valid},
+       {"llama",
+        {{"architectures", "\"LlamaForCausalLM\""}},
+        "architectures",
+        "a list of strings"}});
+}
+
+TEST(RefusedKeys, MultimodalModelsSayWhetherTheirTextModelIsRun) {
+  const std::string text = config_text("mistral");
+  expect_refused(
+      {{"llama", {{"text_config", text}}, "text_config", "save this object as a config.json"},
+       {"llama",
+        {{"text_config", "{\"model_type\": \"mllama_text_model\"}"}},
+        "text_config",
+        "nor is its text model, whose model_type is 'mllama_text_model'"},
+       {"llama",
+        {{"model_type", "\"llava\""}, {"text_config", "{}"}, {"vision_config", "{}"}},
+        "text_config",
+        "nor is its text model, whose model_type is ''"},
+       {"llama",
+        {{"text_config", "{\"model_type\": \"llama\", \"text_config\": {\"text_config\": {}}}"}},
+        "text_config",
+        "nor is its text model: text_config: multimodal"},
+       {"llama", {{"text_config", "[]"}}, "text_config", "is a list; an object"}});
 }
 
 TEST(RefusedKeys, Windows) {

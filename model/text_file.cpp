@@ -1,0 +1,52 @@
+#include "model/text_file.h"
+
+#include <fstream>
+#include <sstream>
+#include <system_error>
+
+#include "model/errors.h"
+#include "model/printable.h"
+
+namespace vramfit {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kShownBytes = 80;
+
+/// What is there instead of a file; nothing where one is.
+std::string obstacle(const fs::path& path, std::size_t at_most) {
+  std::error_code error;
+  switch (fs::status(path, error).type()) {
+    case fs::file_type::regular:
+      return fs::file_size(path, error) > at_most && !error
+                 ? ": it is larger than " + std::to_string(at_most >> 20U) + " MiB"
+                 : "";
+    case fs::file_type::directory:
+      return ": it is a folder";
+    case fs::file_type::not_found:
+      return ": there is none";
+    case fs::file_type::none:
+      return "";
+    default:
+      return ": it is no regular file";
+  }
+}
+
+}  // namespace
+
+std::string read_text_file(const fs::path& path, const char* field, const char* expected,
+                           std::size_t at_most) {
+  const auto fail = [&](const std::string& why) {
+    throw BadInput(std::string(field) + ": cannot read '" + one_line(path.string(), kShownBytes) +
+                   "'" + why + "; " + expected);
+  };
+  if (const std::string why = obstacle(path, at_most); !why.empty()) fail(why);
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (!file) fail("");
+  return text.str();
+}
+
+}  // namespace vramfit

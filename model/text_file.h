@@ -1,0 +1,15 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <string>
+
+namespace vramfit {
+
+/// A whole regular file of at most `at_most` bytes. Throws BadInput elsewhere: a pipe would be
+/// waited for, a device or a checkpoint given by mistake read without end. Messages begin with
+/// `field`, the flag that named it, and end with what was `expected`: "a Hugging Face config.json".
+std::string read_text_file(const std::filesystem::path& path, const char* field,
+                           const char* expected, std::size_t at_most);
+
+}  // namespace vramfit

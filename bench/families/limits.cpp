@@ -26,6 +26,13 @@ StepOptions options_of(const Case& c) {
   return generation_options(c);
 }
 
+/// The row's, as messages have them.
+std::string sizes(const Case& c) {
+  const std::string& batch = c.row[Axis::Batch];
+  return "sizes: " + c.config->name + " with " + (batch.empty() ? "" : batch + " x ") +
+         c.row[Axis::Seq] + " tokens";
+}
+
 void check_layers(const Case& c) {
   if (c.config->layers <= kMostLayers) return;
   throw BadInput("config: " + c.config->name + " has " + std::to_string(c.config->layers) +
@@ -37,8 +44,7 @@ void check_bytes(const Case& c) {
   const RunReport report =
       steady_run(StepWorkload(options_of(c)), c.gpu(), kMostBytes, *c.config, false).report;
   if (!report.missing) return;
-  throw BadInput("memory: " + c.row.name() + " takes more than " + std::to_string(kMostBytes) +
-                 " bytes, 2^50; smaller sizes");
+  throw BadInput(sizes(c) + " takes more than 2^50 bytes; smaller sizes");
 }
 
 /// What a real device runs, micro-batch by micro-batch and token by token.
@@ -58,8 +64,8 @@ void check_flops(const Case& c) {
                                   : static_cast<double>(seq + c.size(Axis::Generate)) / 3;
   const double flops = batch * tokens * training_flops_per_token(*c.config, seq);
   if (flops <= c.device->most_flops()) return;
-  throw BadInput(fmt::format("sizes: {} takes {:.2g} FLOPs; {} is given at most {:.2g}",
-                             c.row.name(), flops, c.device->name(), c.device->most_flops()));
+  throw BadInput(fmt::format("{} takes {:.2g} FLOPs; {} is given at most {:.2g}", sizes(c), flops,
+                             c.device->name(), c.device->most_flops()));
 }
 
 }  // namespace

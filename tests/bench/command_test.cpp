@@ -126,10 +126,10 @@ constexpr Bad kBad[] = {
     {"--benchmark_repetitions", "'--benchmark_repetitions' is no flag, or lacks its =VALUE"},
     {"--benchmark_context=device=x", "benchmark_context: 'device' is bench's own"},
     {"--batch=1048576 --seq=16777216 --model=llama2-7b --benchmark_filter=Training",
-     "more than 1125899906842624 bytes, 2^50; smaller sizes"},
+     "with 1048576 x 16777216 tokens takes more than 2^50 bytes; smaller"},
     {"--batch=1048576 --seq=16777216 --model=llama2-7b --attention=cublas "
      "--benchmark_filter=Inference",
-     "more than 1125899906842624 bytes, 2^50; smaller sizes"},
+     "with 1048576 x 16777216 tokens takes more than 2^50 bytes; smaller"},
     {"--benchmark_out=x --journal=x", "journal: 'x' is --benchmark_out's file"},
     {"--seq=99999999999999999999", "seq"},
     {"--model=gpt2-124m --seq=4096", "seq"},

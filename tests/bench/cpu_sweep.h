@@ -5,6 +5,8 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -48,7 +50,18 @@ class CpuSweep : public testing::Test {
 
   /// Waits for so many rows to be in the journal.
   void wait_for_rows(std::size_t rows) const {
-    while (journal().size() < rows) usleep(10'000);
+    wait_until([&] { return journal().size() >= rows; });
+  }
+
+  /// For a minute at most.
+  static void wait_until(const std::function<bool()>& done) {
+    for (int i = 0; i < 6000 && !done(); ++i) usleep(10'000);
+    ASSERT_TRUE(done());
+  }
+
+  static std::string text_of(const std::filesystem::path& path) {
+    std::ifstream file(path);
+    return {std::istreambuf_iterator<char>(file), {}};
   }
 
   /// Marks what is in the journal, so that a report shows which rows are from there.

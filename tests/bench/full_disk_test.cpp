@@ -5,13 +5,7 @@
 namespace vramfit::bench {
 namespace {
 
-class FullDisk : public CpuSweep {
- protected:
-  static std::string text_of(const std::filesystem::path& path) {
-    std::ifstream file(path);
-    return {std::istreambuf_iterator<char>(file), {}};
-  }
-};
+using FullDisk = CpuSweep;
 
 TEST_F(FullDisk, LeavesTheOlderReportAndTheJournal) {
   std::ofstream(out_) << "an older report";

@@ -9,7 +9,7 @@ namespace {
 
 using Interrupted = CpuSweep;
 
-constexpr int kRows = 6;
+constexpr int kRows = 10;
 
 TEST_F(Interrupted, AKilledRunLosesNoRowThatWasDone) {
   std::ofstream(out_) << "an older report";
@@ -19,8 +19,7 @@ TEST_F(Interrupted, AKilledRunLosesNoRowThatWasDone) {
   EXPECT_EQ(bench.wait().exit, 128 + SIGKILL);
   const auto done = static_cast<int>(journal().size());
   ASSERT_LT(done, kRows);
-  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(*std::make_unique<std::ifstream>(out_)), {}),
-            "an older report");
+  EXPECT_EQ(text_of(out_), "an older report");
   mark_journal();
   const Ended resumed = run_bench(arguments(kRows, 0.1, "--resume"));
   ASSERT_EQ(resumed.exit, 0) << resumed.err;
@@ -53,7 +52,7 @@ TEST_F(Interrupted, PredictionsToo) {
       "--device=virtual:h200 --benchmark_filter='KvCache|Estimate' "
       "--benchmark_min_time=100 --benchmark_out='" +
       out_.string() + "'");
-  usleep(1'500'000);
+  wait_until([&] { return count_of(bench.out(), "KvCache/") == 12; });
   bench.send(SIGINT);
   const Ended ended = bench.wait();
   EXPECT_EQ(ended.exit, 128 + SIGINT);
@@ -70,8 +69,7 @@ TEST_F(Interrupted, BeforeAnyRowNothingIsReplaced) {
   usleep(700'000);
   bench.send(SIGINT);
   EXPECT_EQ(bench.wait().exit, 128 + SIGINT);
-  std::ifstream file(out_);
-  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), "an older report");
+  EXPECT_EQ(text_of(out_), "an older report");
 }
 
 TEST_F(Interrupted, ASecondRunOnTheSameFilesIsRefused) {

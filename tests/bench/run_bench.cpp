@@ -8,19 +8,21 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
+#include <iterator>
 #include <stdexcept>
 
 namespace vramfit::bench {
 namespace {
 
-std::string take(const std::filesystem::path& path) {
+std::string text_of(const std::string& path) {
   std::ifstream file(path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  file.close();
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::string take(const std::string& path) {
+  std::string text = text_of(path);
   std::filesystem::remove(path);
-  return text.str();
+  return text;
 }
 
 }  // namespace
@@ -43,6 +45,8 @@ RunningBench::RunningBench(const std::string& arguments, const std::string& envi
 }
 
 void RunningBench::send(int signal) const { kill(process_, signal); }
+
+std::string RunningBench::out() const { return text_of(base_ + ".out"); }
 
 Ended RunningBench::wait() {
   int status = 0;

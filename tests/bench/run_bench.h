@@ -21,6 +21,8 @@ class RunningBench {
   explicit RunningBench(const std::string& arguments, const std::string& environment = "");
   /// Sends it a signal.
   void send(int signal) const;
+  /// What it printed so far.
+  std::string out() const;
   /// Its end; to be called once. An exit code of 128 and more is that of a signal, as shells have
   /// it.
   Ended wait();

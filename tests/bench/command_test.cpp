@@ -109,7 +109,7 @@ constexpr Bad kBad[] = {
     {"--config=/dev", "config: cannot read '/dev': it is a folder"},
     {"--model=$(printf '\\033[31m\\377')", "model: unknown '?[31m?'"},
     {"--$(printf '\\033')=1", "'--?=1' is no flag"},
-    {"--benchmark_filter=$(printf 'x%1000d')", "benchmark_filter"},
+    {"--benchmark_filter=$(printf 'x%01000d' 0)", "benchmark_filter"},
     {"--device=cuda", "device"},
     {"--device=cuda:7", "device"},
     {"--device=gpu", "device: unknown 'gpu'; one of cuda, cuda:INDEX, cpu, virtual:NAME"},

@@ -56,7 +56,7 @@ TEST_F(Limits, OfWhatARealDeviceRepeats) {
 TEST_F(Limits, OfFlops) {
   expect_bad_input(
       [&] { check_limits(on(cpu_, "Training/tiny-gpt2/fp32/sgd/batch:1048576/seq:32", tiny_)); },
-      {"sizes: tiny-gpt2 with 1048576 x 32 tokens takes 4.", "FLOPs; cpu is given at most 2e+10"});
+      {"sizes: tiny-gpt2 with 1048576 x 32 tokens takes ", "FLOPs; cpu is given at most 2e+10"});
 }
 
 TEST_F(Limits, NamesOfOpsAreThoseOfAShortStep) {

@@ -1,101 +1,53 @@
 #include <benchmark/benchmark.h>
 
+#include <csignal>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <memory>
 
 #include "bench/command/options.h"
+#include "bench/command/plan.h"
 #include "bench/command/row_process.h"
-#include "bench/command/selection.h"
 #include "bench/families/overhead.h"
+#include "bench/files/whole_file.h"
 #include "bench/process/child.h"
+#include "bench/process/interrupt.h"
 #include "bench/process/row_runner.h"
 #include "bench/report/context.h"
 #include "bench/report/printout.h"
 #include "bench/report/registry.h"
-#include "bench/rows/families.h"
-#include "bench/rows/sweep.h"
 #include "estimator/data_path.h"
-#include "model/config/hugging_face.h"
 #include "model/errors.h"
+#include "model/printable.h"
 
 namespace vramfit::bench {
 namespace {
 
 using Facts = std::map<std::string, std::string>;
 
+constexpr int kBadInput = 2;
+constexpr int kFailed = 3;
+constexpr int kInterrupted = 128;  ///< and the signal's number
+
+int complain(const std::exception& error, int status) {
+  std::cerr << "bench: error: " << one_line(error.what(), kLongestMessage) << "\n";
+  return status;
+}
+
 /// Hands Google Benchmark its flags; what it does not know either is a mistake.
-void initialize(char* program, std::vector<std::string> arguments) {
+void initialize(char* program, const GoogleFlags& flags) {
+  std::vector<std::string> arguments = flags.pass_on;
+  // It hands reports on to who writes a file where it has opened one itself.
+  arguments.emplace_back(flags.out.empty() ? "--benchmark_out=" : "--benchmark_out=/dev/null");
   std::vector<char*> argv = {program};
   for (std::string& argument : arguments) argv.push_back(argument.data());
   int argc = static_cast<int>(argv.size());
   ::benchmark::SetDefaultTimeUnit(::benchmark::kMillisecond);
   ::benchmark::Initialize(&argc, argv.data());
-  if (argc > 1) throw BadInput(std::string("unknown flag '") + argv[1] + "'; --help lists them");
-}
-
-Selection select_rows(const Options& options, const Filter& filter, Target& target,
-                      Models& models) {
-  const auto entries =
-      read_sweep(options.sweep ? *options.sweep : data_file("sweep.json").string());
-  Selection selection = select(expand(entries, options.axes), options.axes, filter, target, models);
-  for (const auto& [why, rows] : selection.left_out) {
-    std::cerr << "bench: " << rows << (rows == 1 ? " row" : " rows") << " left out: " << why
-              << "\n";
+  if (argc > 1) {
+    throw BadInput("'" + std::string(argv[1]) +
+                   "' is no flag, or lacks its =VALUE; --help lists them");
   }
-  return selection;
-}
-
-/// Everything that is to run.
-struct Plan {
-  Filter filter;
-  Selection selection;
-  std::vector<std::string> overhead;
-  std::vector<FixedRow> article;
-  std::vector<LatencyBenchmark> latency;
-
-  std::vector<std::string> names() const {
-    std::vector<std::string> names = overhead;
-    for (const Case& c : selection.cases) {
-      for (const std::string& name : rows_of(c)) names.push_back(name);
-    }
-    for (const FixedRow& row : article) names.push_back(row.name);
-    for (const LatencyBenchmark& row : latency) names.push_back(row.name);
-    return names;
-  }
-
-  std::vector<std::string> rows_of(const Case& c) const {
-    std::vector<std::string> selected;
-    for (const std::string& name : row_names(c)) {
-      if (filter.selects(name)) selected.push_back(name);
-    }
-    return selected;
-  }
-};
-
-Plan make_plan(const Options& options, Target& target, Models& models) {
-  const Filter filter(options.google.filter);
-  Plan plan{filter, select_rows(options, filter, target, models), {}, {}, {}};
-  if (target.is_gpu()) {
-    for (const std::string& name : OverheadRows::names()) {
-      if (filter.selects(name)) plan.overhead.push_back(name);
-    }
-  }
-  for (const FixedRow& row : article_rows()) {
-    if (filter.selects(row.name)) plan.article.push_back(row);
-  }
-  for (const LatencyBenchmark& latency : latency_benchmarks()) {
-    if (filter.selects(latency.name)) plan.latency.push_back(latency);
-  }
-  if (!plan.names().empty()) return plan;
-  if (plan.selection.needs_device != nullptr) {
-    throw BadInput(std::string("device: ") + plan.selection.needs_device->name +
-                   " times a real device, and " + target.name() +
-                   " is none; --device=cuda, or --device=cpu with a tiny --config");
-  }
-  throw BadInput("benchmark_filter: '" + options.google.filter +
-                 "' matches no row; --benchmark_list_tests lists them");
 }
 
 /// Refuses to measure beside others, unless told to; then the report names them.
@@ -118,26 +70,21 @@ OverheadRows overhead_rows(const std::vector<std::string>& arguments) {
   });
 }
 
-void write_profile(const std::string& typed, OverheadRows& overhead, const Facts& facts) {
-  std::filesystem::path path = typed;
-  if (path.empty()) {
-    path = data_file("gpus.json").parent_path() / "gpus" /
-           profile_name(facts.at("gpu"), facts.at("driver"), facts.at("cuda"));
-    std::filesystem::create_directories(path.parent_path());
-  }
-  std::ofstream file(path);
-  file << overhead.profile(facts) << std::flush;
-  if (!file) throw BadInput("write-profile: cannot write '" + path.string() + "'");
-  std::cerr << "bench: the GPU's profile is in " << path.string() << "\n";
+/// Where --write-profile is to write.
+std::filesystem::path profile_path(const std::string& typed, const Facts& facts) {
+  if (!typed.empty()) return typed;
+  const auto folder = data_file("gpus.json").parent_path() / "gpus";
+  std::filesystem::create_directories(folder);
+  return folder / profile_name(facts.at("gpu"), facts.at("driver"), facts.at("cuda"));
 }
 
 /// All rows of a case come of one run, which the first of them starts.
 void add_case(Registry& registry, RowRunner& runner, const Options& options,
-              const std::vector<std::string>& rows, const Case& c) {
+              const std::vector<std::string>& rows, const Case& c, const Conditions& conditions) {
   const auto whole = std::make_shared<std::optional<Result>>();
   for (const std::string& name : rows) {
-    registry.add(name, [&runner, &options, &c, whole, name] {
-      if (!*whole) *whole = runner.run(c);
+    registry.add(name, [&runner, &options, &c, whole, name, conditions] {
+      if (!*whole) *whole = runner.run(c, conditions);
       Result result = part_of(**whole, c, name);
       const bool waterfall = c.row.family == find_family("Training") && result.error.empty();
       if (options.article_printout && waterfall) std::cout << article_printout(result.counters);
@@ -146,14 +93,49 @@ void add_case(Registry& registry, RowRunner& runner, const Options& options,
   }
 }
 
-int run_plan(const Options& options, const Target& target, const Plan& plan) {
+/// What the report shows beside the rows; a key that the command line gives is not one of ours.
+void add_context(const Options& options, const Facts& facts) {
+  for (const std::string& key : options.google.context_keys) {
+    if (facts.count(key) == 0) continue;
+    throw BadInput("benchmark_context: '" + key + "' is bench's own; another key");
+  }
+  for (const auto& [key, value] : facts) ::benchmark::AddCustomContext(key, printable(value));
+}
+
+/// The conditions of rows of a model: those of all rows, and what the model's file holds.
+Conditions conditions_with(Conditions conditions, const Models& models, const std::string& model) {
+  note_file(conditions, "model", models.file(model).string());
+  return conditions;
+}
+
+/// Writes what there is, and says how to go on.
+int interrupted(int signal, Report& report, const std::string& journal) {
+  try {
+    const int rows = report.cut_short();
+    std::cerr << "bench: interrupted after " << rows << (rows == 1 ? " row" : " rows")
+              << (journal.empty() ? "" : "; the same command with --resume goes on") << "\n";
+    return kInterrupted + signal;
+  } catch (const std::exception& error) {
+    return complain(error, kFailed);
+  }
+}
+
+int run_plan(const Options& options, const Target& target, const Plan& plan, const Models& models) {
   Facts facts = context_of(target);
   const std::vector<std::string> arguments = arguments_for_rows(options);
   const std::string path = target.device() != nullptr ? options.journal : "";
-  const Conditions conditions = conditions_of(facts, arguments);
+  Conditions conditions = conditions_of(facts, arguments);
+  if (options.profile) note_file(conditions, "profile", *options.profile);
   note_neighbours(options, target, facts);
-  Journal journal(path, conditions, options.resume);
-  for (const auto& [key, value] : facts) ::benchmark::AddCustomContext(key, value);
+  add_context(options, facts);
+  Report report(options.google);
+  Journal journal(path, options.resume);
+  std::optional<WholeFile> profile;
+  std::filesystem::path profile_file;
+  if (options.write_profile) {
+    profile_file = profile_path(*options.write_profile, facts);
+    profile.emplace("write-profile", profile_file);
+  }
 
   RowRunner runner(arguments, journal, static_cast<int>(plan.selection.cases.size()));
   OverheadRows overhead = overhead_rows(arguments);
@@ -162,7 +144,8 @@ int run_plan(const Options& options, const Target& target, const Plan& plan) {
     registry.add(name, [&overhead, name] { return overhead.run(name); });
   }
   for (const Case& c : plan.selection.cases) {
-    add_case(registry, runner, options, plan.rows_of(c), c);
+    add_case(registry, runner, options, plan.rows_of(c), c,
+             conditions_with(conditions, models, c.row[Axis::Model]));
   }
   for (const FixedRow& row : plan.article) {
     registry.add(row.name, [&row] { return Result{row.counters, "the article's code", 0, ""}; });
@@ -170,33 +153,38 @@ int run_plan(const Options& options, const Target& target, const Plan& plan) {
   for (const LatencyBenchmark& latency : plan.latency) {
     registry.add(latency, !options.google.min_time);
   }
-  registry.run(options.google);
-  if (options.write_profile) write_profile(*options.write_profile, overhead, facts);
-  if (registry.failures() == 0) return 0;
-  std::cerr << "bench: error: " << registry.failures() << " rows failed; the report says why\n";
-  return 3;
+  const OnInterrupt on_interrupt([&](int signal) { return interrupted(signal, report, path); });
+  registry.run(report);
+  report.write();
+  if (profile) {
+    profile->replace(overhead.profile(facts));
+    std::cerr << "bench: the GPU's profile is in " << profile_file.string() << "\n";
+  }
+  if (registry.failures() > 0) {
+    std::cerr << "bench: error: " << registry.failures()
+              << (registry.failures() == 1 ? " row" : " rows") << " failed; the report says why\n";
+  }
+  return registry.failures() > 0 || runner.journal_failed() ? kFailed : 0;
 }
 
 int run(int argc, char** argv) {
   Options options = parse_options(argc, argv);
+  if (options.answered) return 0;
   if (!options.row.empty()) {
     run_row_process(options);
     return 0;
   }
-  initialize(argv[0], options.google.pass_on);
-  std::optional<ModelConfig> given;
-  if (options.config) {
-    given = read_hugging_face(*options.config);
-    options.axes[index(Axis::Model)] = {given->name};
-  }
-  Models models(given);
+  watch_interrupts();
+  initialize(argv[0], options.google);
+  Models models(options.config);
+  if (const ModelConfig* given = models.given()) options.axes[index(Axis::Model)] = {given->name};
   Target target(options.device, options.measuring, options.profile);
   if (target.device() != nullptr) options.device = target.device()->flag();
   if (options.write_profile && !target.is_gpu()) {
     throw BadInput("write-profile: there is no GPU to measure; without it, or --device=cuda");
   }
   const Plan plan = make_plan(options, target, models);
-  if (!options.google.list) return run_plan(options, target, plan);
+  if (!options.google.list) return run_plan(options, target, plan, models);
   for (const std::string& name : plan.names()) std::cout << name << "\n";
   return 0;
 }
@@ -205,13 +193,16 @@ int run(int argc, char** argv) {
 }  // namespace vramfit::bench
 
 int main(int argc, char** argv) {
+  using namespace vramfit::bench;
+  // A file that may not grow is one that cannot be written, not a reason to die.
+  std::signal(SIGXFSZ, SIG_IGN);
   try {
-    return vramfit::bench::run(argc, argv);
+    const int status = run(argc, argv);
+    flush_standard_output();
+    return status;
   } catch (const vramfit::BadInput& error) {
-    std::cerr << "bench: error: " << error.what() << "\n";
-    return 2;
+    return complain(error, kBadInput);
   } catch (const std::exception& error) {
-    std::cerr << "bench: error: " << error.what() << "\n";
-    return 3;
+    return complain(error, kFailed);
   }
 }

@@ -72,7 +72,10 @@ Card read_card(const Json& object, const std::string& source) {
   const auto overhead = json.object("overhead");
   if (!overhead) json.fail("overhead", "missing");
   card.overhead_assumed = overhead->has("assumed_from");
-  if (!card.overhead_assumed) card.overhead = read_overhead(*overhead, object.at("overhead"));
+  if (!card.overhead_assumed) {
+    card.overhead = read_overhead(*overhead, object.at("overhead"));
+    if (!card.overhead.pytorch) overhead->fail("pytorch", "missing; what it was measured to take");
+  }
   return card;
 }
 

@@ -59,7 +59,8 @@ const Card& card_of_size(std::uint64_t vram);
 /// The same from a text. Every key is required or refused; `source` names the text in messages.
 std::vector<Card> parse_cards(const std::string& json_text, const std::string& source);
 
-/// An overhead as cards and profiles state it, each part with its source.
+/// An overhead as cards and profiles state it, each part with its source. Profiles need not know
+/// PyTorch's share.
 Overhead read_overhead(const JsonReader& json, const nlohmann::json& object);
 
 /// Throws BadInput where `object`, which `json` reads, has any other key: a slip of the pen, and a

@@ -30,6 +30,12 @@ Profile read_profile(const std::filesystem::path& path) {
                        path.filename().string());
 }
 
+Overhead overhead_of(const Card& card, const Profile& profile) {
+  Overhead overhead = card.title == profile.gpu ? profile.overhead : assumed(profile.overhead);
+  if (!overhead.pytorch) overhead.pytorch = card.overhead.pytorch;
+  return overhead;
+}
+
 std::string profile_name(const std::string& gpu, const std::string& driver,
                          const std::string& cuda) {
   std::string name = gpu + "-" + driver + "-" + cuda;

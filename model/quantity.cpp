@@ -3,6 +3,8 @@
 #include <array>
 #include <cctype>
 #include <charconv>
+#include <optional>
+#include <system_error>
 
 #include "model/errors.h"
 #include "model/printable.h"
@@ -72,6 +74,22 @@ const Unit* find(const std::array<Unit, N>& units, const std::string& name) {
   return nullptr;
 }
 
+/// The number that all of `text` is; nothing where it is none or out of its type's range.
+template <typename Number>
+std::optional<Number> number_in(const std::string& text) {
+  Number value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+/// A limit as messages have it: "3600".
+std::string short_text(double limit) {
+  std::array<char, 32> digits{};
+  const auto written = std::to_chars(digits.data(), digits.data() + digits.size(), limit);
+  return {digits.data(), written.ptr};
+}
+
 /// Digits as a number; false where it does not fit.
 bool read(const std::string& digits, std::uint64_t& value) {
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
@@ -113,12 +131,24 @@ double parse_count(const std::string& field, const std::string& text) {
 }
 
 std::int64_t parse_whole(const std::string& field, const std::string& text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || text.empty()) {
-    fail(field, text, "a whole number");
-  }
-  return value;
+  const std::optional<std::int64_t> value = number_in<std::int64_t>(text);
+  if (!value) fail(field, text, "a whole number");
+  return *value;
+}
+
+std::int64_t parse_whole(const std::string& field, const std::string& text, std::int64_t at_least,
+                         std::int64_t at_most) {
+  const std::optional<std::int64_t> value = number_in<std::int64_t>(text);
+  if (value && *value >= at_least && *value <= at_most) return *value;
+  fail(field, text,
+       "a whole number from " + std::to_string(at_least) + " to " + std::to_string(at_most));
+}
+
+double parse_number(const std::string& field, const std::string& text, double at_least,
+                    double at_most) {
+  const std::optional<double> value = number_in<double>(text);
+  if (value && *value >= at_least && *value <= at_most) return *value;  // NaN is neither
+  fail(field, text, "a number from " + short_text(at_least) + " to " + short_text(at_most));
 }
 
 }  // namespace vramfit

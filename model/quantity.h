@@ -17,4 +17,10 @@ double parse_count(const std::string& field, const std::string& text);
 /// A whole number, its limits checked where it is used.
 std::int64_t parse_whole(const std::string& field, const std::string& text);
 
+// The same within limits, which the message names.
+std::int64_t parse_whole(const std::string& field, const std::string& text, std::int64_t at_least,
+                         std::int64_t at_most);
+double parse_number(const std::string& field, const std::string& text, double at_least,
+                    double at_most);
+
 }  // namespace vramfit

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "model/ops/arch.h"
@@ -22,8 +23,9 @@ struct Overhead {
   std::uint64_t driver_reserved = 0;  ///< nvidia-smi's total less cudaMemGetInfo's
   std::uint64_t context = 0;          ///< a bare CUDA context
   std::uint64_t libraries = 0;        ///< handles of cuBLASLt and cuDNN, code loaded as it is used
-  std::string source;         ///< "measured …", or "assumed: …" where it is another card's
-  LibrarySizes pytorch = {};  ///< context and libraries where a process runs PyTorch
+  std::string source;  ///< "measured …", or "assumed: …" where it is another card's
+  /// Context and libraries where a process runs PyTorch; absent where nobody measured them.
+  std::optional<LibrarySizes> pytorch = {};
 
   std::uint64_t total() const { return driver_reserved + context + libraries; }
 };

@@ -4,15 +4,19 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstdlib>
 #include <iostream>
 
+#include "bench/command/paths.h"
+#include "bench/files/whole_file.h"
 #include "bench/rows/list.h"
 #include "estimator/version.h"
 #include "model/errors.h"
+#include "model/quantity.h"
 
 namespace vramfit::bench {
 namespace {
+
+constexpr double kMostSpeedSeconds = 3600;
 
 /// "a,b,c", each value in its one spelling, none twice.
 std::vector<std::string> parse_list(Axis axis, const std::string& text) {
@@ -28,10 +32,14 @@ std::vector<std::string> parse_list(Axis axis, const std::string& text) {
   return values;
 }
 
-[[noreturn]] void print_help(const CLI::App& app) {
+void print_help(const CLI::App& app) {
   std::cout << app.help() << "\nAll of Google Benchmark's flags work as well:\n" << std::flush;
   benchmark::PrintDefaultHelp();
-  std::exit(0);
+}
+
+std::string speed_seconds(const std::string& text) {
+  parse_number("speed-seconds", text, 0, kMostSpeedSeconds);
+  return "";  // CLI11's word for valid
 }
 
 void add_measuring_options(CLI::App& app, Options& options) {
@@ -39,6 +47,7 @@ void add_measuring_options(CLI::App& app, Options& options) {
   app.add_option("--speed-seconds", options.measuring.speed_seconds,
                  "to spend on timing each kind of step of a row; 0: memory only")
       ->capture_default_str()
+      ->check(speed_seconds)
       ->take_last()
       ->group(group);
   app.add_flag("--tf32", options.measuring.tf32, "fp32 GEMMs with 10 bits of mantissa")
@@ -71,10 +80,8 @@ void add_measuring_options(CLI::App& app, Options& options) {
 
 /// `--vram` is `--gpu` for sizes alone.
 std::vector<std::string> parse_sizes(const std::string& text) {
-  std::vector<std::string> sizes = parse_list(Axis::Gpu, text);
-  for (const std::string& size : sizes) {
-    if (!is_size(size)) throw BadInput("vram: is '" + size + "'; a size such as 24GB, or --gpu");
-  }
+  std::vector<std::string> sizes;
+  for (const std::string& size : split(text)) sizes.push_back(canonical_size("vram", size));
   return sizes;
 }
 
@@ -112,12 +119,17 @@ Options parse_options(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForVersion& version) {
-    std::cout << version.what() << "\n" << std::flush;
-    std::exit(0);
+    std::cout << version.what() << "\n";
+    options.answered = true;
+    return options;
   } catch (const CLI::ParseError& error) {
     throw BadInput(error.what());
   }
-  if (help) print_help(app);
+  if (help) {
+    print_help(app);
+    options.answered = true;
+    return options;
+  }
 
   for (std::size_t i = 0; i < kAxes; ++i) {
     const auto axis = static_cast<Axis>(i);
@@ -133,8 +145,9 @@ Options parse_options(int argc, char** argv) {
   }
 
   options.google = parse_google_flags(app.remaining());
-  if (options.journal.empty() && !options.google.out.empty()) {
-    options.journal = options.google.out + ".journal";
+  const std::string& out = options.google.out;
+  if (options.journal.empty() && !out.empty() && !is_written_through(out)) {
+    options.journal = out + ".journal";
   }
   if (options.resume && options.journal.empty()) {
     throw BadInput("resume: from which journal; --journal or --benchmark_out with it");
@@ -142,6 +155,7 @@ Options parse_options(int argc, char** argv) {
   if (options.article_printout && options.google.format != "console") {
     throw BadInput("article-printout: is for people; without --benchmark_format");
   }
+  require_distinct_files(options);
   return options;
 }
 

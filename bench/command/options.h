@@ -24,7 +24,8 @@ struct Options {
   std::string journal;  ///< a file; "" for none
   bool resume = false;
   bool article_printout = false;
-  std::string row;  ///< not "": this process is to run that row for another
+  bool answered = false;  ///< --help or --version was, and nothing is to run
+  std::string row;        ///< not "": this process is to run that row for another
 
   GoogleFlags google;
 };
@@ -32,7 +33,7 @@ struct Options {
 /// What a row's own process has to be told.
 std::vector<std::string> arguments_for_rows(const Options& options);
 
-/// Throws BadInput. --help prints and ends the program.
+/// Throws BadInput. --help and --version print.
 Options parse_options(int argc, char** argv);
 
 }  // namespace vramfit::bench

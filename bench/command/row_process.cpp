@@ -6,7 +6,6 @@
 #include "bench/families/overhead.h"
 #include "bench/process/child.h"
 #include "bench/rows/families.h"
-#include "model/config/hugging_face.h"
 #include "model/errors.h"
 
 namespace vramfit::bench {
@@ -20,7 +19,7 @@ Result run_row(const Options& options) {
     throw BadInput("others have memory of the GPU: " + neighbours);
   }
   if (options.row == kOverheadSample) return sample_overhead(*target.device());
-  Models models(options.config ? std::optional(read_hugging_face(*options.config)) : std::nullopt);
+  Models models(options.config);
   const Case c = case_of(options.row, target, models);
   if (!c.row.family->apart) throw BadInput("row: is made of others, each with its own process");
   return c.row.family->run(c, {});

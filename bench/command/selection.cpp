@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "bench/families/limits.h"
 #include "bench/rows/families.h"
-#include "estimator/models.h"
 #include "estimator/steady_run.h"
 #include "model/errors.h"
 #include "model/transformer/parameters.h"
@@ -46,6 +46,7 @@ std::string objection(const Case& c) {
   try {
     if (c.device != nullptr) c.device->check(parameter_count(*c.config));
     c.row.family->check(c);
+    check_limits(c);
   } catch (const BadInput& error) {
     return error.what();
   }
@@ -115,15 +116,6 @@ void require_typed_values(const Selection& selection, const AxisLists& typed,
 }
 
 }  // namespace
-
-Models::Models(std::optional<ModelConfig> given) {
-  if (given) models_.emplace(given->name, *given);
-}
-
-const ModelConfig& Models::operator[](const std::string& name) {
-  const auto it = models_.find(name);
-  return it != models_.end() ? it->second : models_.emplace(name, model_named(name)).first->second;
-}
 
 Selection select(const std::vector<Row>& rows, const AxisLists& typed, const Filter& filter,
                  Target& target, Models& models) {

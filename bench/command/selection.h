@@ -1,27 +1,15 @@
 #pragma once
 
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "bench/command/options.h"
+#include "bench/command/models.h"
 #include "bench/rows/case.h"
 #include "bench/rows/filter.h"
 #include "bench/rows/target.h"
 
 namespace vramfit::bench {
-
-/// Models by name: those of data/models, or the one that --config brought. Each is read once.
-class Models {
- public:
-  explicit Models(std::optional<ModelConfig> given = std::nullopt);
-  /// Throws BadInput on an unknown name.
-  const ModelConfig& operator[](const std::string& name);
-
- private:
-  std::map<std::string, ModelConfig> models_;
-};
 
 /// What will run, in the sweep's order.
 struct Selection {

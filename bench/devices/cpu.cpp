@@ -15,6 +15,8 @@ namespace {
 
 /// Plain loops take minutes a step beyond this.
 constexpr std::int64_t kMaxParameters = 20'000'000;
+/// Or steps of more.
+constexpr double kMostFlops = 2e10;
 /// As do batches that fill more.
 constexpr std::uint64_t kMaxCardBytes = 1'000'000'000;
 /// Whose workspaces the CPU's runs have.
@@ -69,6 +71,8 @@ class Cpu final : public RealDevice {
                    std::to_string(parameters) + " parameters, at most " +
                    std::to_string(kMaxParameters) + ": --config with one such, or virtual:NAME");
   }
+
+  double most_flops() const override { return kMostFlops; }
 
   Measurement measure(std::uint64_t capacity, const Run& run) override {
     HostSource source(std::min(capacity, HostSource::kDefaultCapacity));

@@ -38,12 +38,11 @@ std::string module_loading() {
   return value != nullptr ? value : "LAZY";
 }
 
-/// The overhead that was measured on such a GPU with such a driver, where that was kept.
-std::optional<Overhead> measured_overhead(const GpuInfo& gpu, const std::string& driver) {
+/// What the card loses, as it was measured on such a GPU with such a driver where that was kept.
+Overhead best_overhead(const Card& card, const GpuInfo& gpu, const std::string& driver) {
   const auto path =
       data_file("gpus.json").parent_path() / "gpus" / profile_name(gpu.name, driver, gpu.cuda);
-  if (!std::filesystem::exists(path)) return std::nullopt;
-  return read_profile(path).overhead;
+  return std::filesystem::exists(path) ? overhead_of(card, read_profile(path)) : card.overhead;
 }
 
 /// What its driver says of a GPU that CUDA found.
@@ -87,11 +86,13 @@ Card card_of_gpu(const GpuInfo& gpu, const Driver& driver) {
   card.arch = gpu.arch;
   card.multiprocessors = gpu.multiprocessors;
   card.vram = driver.vram();
-  card.overhead = measured_overhead(gpu, driver.version()).value_or(card.overhead);
+  card.overhead = best_overhead(card, gpu, driver.version());
   card.overhead_assumed = card.overhead.source.rfind("assumed", 0) == 0;
   return card;
 }
 
+/// An hour of a step, as fast as any goes.
+constexpr double kMostFlops = 1e18;
 /// Large enough for the rates that a GPU sustains.
 constexpr RateSizes kSizes{8192, std::uint64_t{1} << 30};
 
@@ -149,6 +150,7 @@ class Cuda final : public RealDevice {
   }
 
   void check(std::int64_t) const override {}
+  double most_flops() const override { return kMostFlops; }
 
   Measurement measure(std::uint64_t capacity, const Run& run) override {
     CudaDevice device(options(false));

@@ -33,8 +33,8 @@ std::unique_ptr<RealDevice> open_real_device(const std::string& name,
                    std::to_string(devices - 1));
   }
   throw BadInput("device: " + name +
-                 (built_with_cuda() ? " finds no GPU" : " is not part of this build") +
-                 "; one of cpu, virtual:NAME[,NAME]");
+                 (built_with_cuda() ? " finds no GPU" : " needs a build with CUDA") +
+                 "; here, one of cpu, virtual:NAME[,NAME]");
 }
 
 }  // namespace vramfit::bench

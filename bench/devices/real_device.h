@@ -76,6 +76,8 @@ class RealDevice {
   virtual std::string neighbours() const { return {}; }
   /// Throws BadInput where a model of so many parameters is out of the question.
   virtual void check(std::int64_t parameters) const = 0;
+  /// Of a step, or of a prompt and what follows: more takes hours.
+  virtual double most_flops() const = 0;
 
   /// Calls `run` on a pool of its own that maps `capacity` bytes at most.
   virtual Measurement measure(std::uint64_t capacity, const Run& run) = 0;

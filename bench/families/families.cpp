@@ -48,7 +48,9 @@ Result part_of(const Result& whole, const Case& c, const std::string& row_name) 
   for (const auto& [name, value] : whole.counters.values()) {
     if (name.rfind(prefix, 0) == 0) part.counters.set(name.substr(prefix.size()), value);
   }
-  part.seconds = part.counters.values().at("seconds");
+  const auto seconds = part.counters.values().find("seconds");
+  if (seconds == part.counters.values().end()) return failure("the run has no " + row_name);
+  part.seconds = seconds->second;
   return part;
 }
 

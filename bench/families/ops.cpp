@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <stdexcept>
 
 #include "bench/families/memory_row.h"
@@ -42,8 +43,14 @@ void count_step(Counters& counters, const StepTimes& times, const Rates& rates, 
 
 }  // namespace
 
+/// Of a step of two layers and two micro-batches: all others repeat their ops.
 std::vector<std::string> op_parts(const Case& c) {
-  const std::vector<OpCost> ops = step_ops(c.arch(), *c.config, training_options(c));
+  TrainingOptions options = training_options(c);
+  options.batch = 1;
+  options.accumulate = std::min<std::int64_t>(options.accumulate, 2);
+  ModelConfig config = *c.config;
+  config.layers = std::min<std::int64_t>(config.layers, 2);
+  const std::vector<OpCost> ops = step_ops(c.arch(), config, options);
   std::vector<std::string> parts;
   for (const OpTotal& op : totals(ops, std::vector<double>(ops.size()), {1, 1})) {
     parts.push_back(op.label);

@@ -31,9 +31,10 @@ void count(Counters& counters, const Estimate& estimate) {
   counters.set("pytorch_device_used", estimate.levels.device_used);
 }
 
-/// Nothing where there is no card, or PyTorch has no such weights.
+/// Nothing where it is not known what PyTorch's libraries take, or PyTorch has no such weights.
 std::optional<Request> ask(const Case& c, const StepOptions& options) {
-  if (c.card == nullptr || precision_of(options) == DType::Fp64) return std::nullopt;
+  if (c.card == nullptr || !c.card->overhead.pytorch) return std::nullopt;
+  if (precision_of(options) == DType::Fp64) return std::nullopt;
   Request request{*c.config, nullptr, budget_of(*c.card)};
   request.budget.arch = c.arch();
   request.budget.multiprocessors = c.multiprocessors();

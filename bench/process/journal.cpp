@@ -1,60 +1,66 @@
 #include "bench/process/journal.h"
 
-#include <filesystem>
+#include <iostream>
 #include <nlohmann/json.hpp>
-#include <utility>
+#include <sstream>
 
+#include "estimator/data_path.h"
 #include "model/errors.h"
 
 namespace vramfit::bench {
 
 using Json = nlohmann::json;
 
-Conditions conditions_of(Conditions context, const std::vector<std::string>& flags) {
-  std::string& all = context["flags"];
-  for (const std::string& flag : flags) all += (all.empty() ? "" : " ") + flag;
-  // A commit says which program it was, unless it was built from something else.
-  const std::string& commit = context["commit"];
-  if (commit == "unknown" || commit.find("-dirty") != std::string::npos) {
-    const auto built = std::filesystem::last_write_time("/proc/self/exe").time_since_epoch();
-    context["built"] = std::to_string(built.count());
-  }
-  return context;
-}
-
-Journal::Journal(const std::string& path, Conditions conditions, bool resume)
-    : conditions_(std::move(conditions)) {
+Journal::Journal(const std::string& path, bool resume) {
   if (path.empty()) return;
-  if (resume) read(path);
-  file_.open(path, resume ? std::ios::app : std::ios::trunc);
-  if (!file_) throw BadInput("journal: cannot write '" + path + "'; a file in an existing folder");
-  if (resume) file_ << "\n";  // a line that was cut short ends here
+  file_ = std::make_unique<WritableFile>("journal", path, path);
+  if (!file_->is_regular()) {
+    if (resume) throw BadInput("resume: the journal '" + path + "' is no regular file");
+  } else if (resume) {
+    read(path);
+  } else {
+    file_->clear();
+  }
 }
 
 void Journal::read(const std::string& path) {
-  std::ifstream file(path);
-  for (std::string line; std::getline(file, line);) {
-    const Json entry = Json::parse(line, nullptr, false);
-    if (!entry.is_object()) continue;
-    try {
-      if (entry.at("conditions").get<Conditions>() != conditions_) continue;
-      results_[entry.at("row")] = from_line(entry.at("result").dump());
-    } catch (const Json::exception&) {
-      continue;  // not ours
-    }
+  const std::string text = read_text(path);
+  if (!text.empty() && text.back() != '\n') file_->append("\n");  // the line was cut short
+  std::istringstream lines(text);
+  int number = 0;
+  std::vector<int> damaged;
+  for (std::string line; std::getline(lines, line);) {
+    ++number;
+    if (!line.empty() && !read_line(line)) damaged.push_back(number);
+  }
+  if (damaged.empty()) return;
+  std::cerr << "bench: journal: " << damaged.size() << " damaged "
+            << (damaged.size() == 1 ? "line" : "lines") << " of '" << path
+            << "' skipped, from line " << damaged.front() << " on\n";
+}
+
+bool Journal::read_line(const std::string& line) {
+  try {
+    const Json entry = Json::parse(line);
+    Result result = from_json(entry.at("result"));
+    if (!result.error.empty()) return false;
+    results_[{entry.at("row"), entry.at("conditions").get<Conditions>()}] = std::move(result);
+    return true;
+  } catch (const std::exception&) {
+    return false;
   }
 }
 
-const Result* Journal::find(const std::string& row) const {
-  const auto found = results_.find(row);
+const Result* Journal::find(const std::string& row, const Conditions& conditions) const {
+  const auto found = results_.find({row, conditions});
   return found == results_.end() ? nullptr : &found->second;
 }
 
-void Journal::add(const std::string& row, const Result& result) {
-  if (!file_.is_open() || !result.error.empty()) return;
+void Journal::add(const std::string& row, const Conditions& conditions, const Result& result) {
+  if (!file_ || !result.error.empty()) return;
   const Json entry = {
-      {"row", row}, {"conditions", conditions_}, {"result", Json::parse(to_line(result))}};
-  file_ << entry.dump(-1, ' ', false, Json::error_handler_t::replace) << std::endl;
+      {"row", row}, {"conditions", conditions}, {"result", Json::parse(to_line(result))}};
+  file_->append(entry.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
 }  // namespace vramfit::bench

@@ -1,40 +1,38 @@
 #pragma once
 
-#include <fstream>
 #include <map>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "bench/files/writable_file.h"
+#include "bench/process/conditions.h"
 #include "bench/rows/result.h"
 
 namespace vramfit::bench {
-
-/// All that a row's figures depend on beside its name: GPU, driver, libraries, commit, flags.
-using Conditions = std::map<std::string, std::string>;
-
-/// The same from a report's context and the flags that rows are run with.
-Conditions conditions_of(Conditions context, const std::vector<std::string>& flags);
 
 /// Rows that are done, as a file of JSON lines, each with the conditions it was measured under:
 /// what a killed sweep leaves behind.
 class Journal {
  public:
-  /// `path` "" keeps nothing. With `resume` the file keeps what it holds, and rows measured under
-  /// the same conditions are found; otherwise the file begins anew. Throws BadInput where it cannot
-  /// be written.
-  Journal(const std::string& path, Conditions conditions, bool resume);
+  /// `path` "" keeps nothing. With `resume` the file keeps what it holds, and its rows are found;
+  /// otherwise it begins anew. Lines that are damaged are skipped, and stderr told. Throws BadInput
+  /// where the file cannot be written or another process is at it.
+  Journal(const std::string& path, bool resume);
 
-  /// Null where the row is not there.
-  const Result* find(const std::string& row) const;
+  /// The row as it was measured under the same conditions; null where it was not.
+  const Result* find(const std::string& row, const Conditions& conditions) const;
   /// The row is on disk when this returns. Failures are not kept: they are to be tried again.
-  void add(const std::string& row, const Result& result);
+  /// Throws std::runtime_error where the file takes no more; what it has stays.
+  void add(const std::string& row, const Conditions& conditions, const Result& result);
 
  private:
   void read(const std::string& path);
+  bool read_line(const std::string& line);  ///< false where it is damaged
 
-  Conditions conditions_;
-  std::map<std::string, Result> results_;
-  std::ofstream file_;
+  std::map<std::pair<std::string, Conditions>, Result> results_;
+  std::unique_ptr<WritableFile> file_;
 };
 
 }  // namespace vramfit::bench

@@ -1,23 +1,34 @@
 #include "bench/process/row_runner.h"
 
 #include <exception>
+#include <iostream>
+#include <stdexcept>
 
 #include "bench/process/child.h"
 
 namespace vramfit::bench {
 
-Result RowRunner::run(const Case& c) {
+Result RowRunner::run(const Case& c, const Conditions& conditions) {
   if (c.device == nullptr) return c.row.family->run(c, {});
   const std::string name = c.row.name();
   progress_.begin(name);
-  if (const Result* known = journal_.find(name)) {
+  if (const Result* known = journal_.find(name, conditions)) {
     progress_.end(true);
     return *known;
   }
   Result result = measure(c);
-  journal_.add(name, result);
+  keep(name, conditions, result);
   progress_.end(false);
   return result;
+}
+
+void RowRunner::keep(const std::string& row, const Conditions& conditions, const Result& result) {
+  try {
+    journal_.add(row, conditions, result);
+  } catch (const std::runtime_error& error) {
+    if (!journal_failed_) std::cerr << "bench: error: journal: " << error.what() << "\n";
+    journal_failed_ = true;
+  }
 }
 
 Result RowRunner::measure(const Case& c) const {

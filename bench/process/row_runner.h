@@ -18,14 +18,20 @@ class RowRunner {
   RowRunner(std::vector<std::string> arguments, Journal& journal, int rows)
       : arguments_(std::move(arguments)), journal_(journal), progress_(rows) {}
 
-  Result run(const Case& row);
+  /// `conditions`: all that the row's figures depend on.
+  Result run(const Case& row, const Conditions& conditions);
+
+  /// A row could not be kept, and stderr was told.
+  bool journal_failed() const { return journal_failed_; }
 
  private:
+  void keep(const std::string& row, const Conditions& conditions, const Result& result);
   Result measure(const Case& row) const;
 
   std::vector<std::string> arguments_;
   Journal& journal_;
   Progress progress_;
+  bool journal_failed_ = false;
 };
 
 }  // namespace vramfit::bench

@@ -1,12 +1,10 @@
 #include "bench/report/google_flags.h"
 
-#include <algorithm>
 #include <cstdlib>
-#include <fstream>
-#include <initializer_list>
 #include <optional>
 
-#include "model/errors.h"
+#include "bench/report/google_values.h"
+#include "bench/rows/list.h"
 
 namespace vramfit::bench {
 namespace {
@@ -23,22 +21,31 @@ std::optional<std::string> value_of(const std::string& argument, const std::stri
   return argument.substr(start.size());
 }
 
-/// Whether a flag's value is true, as Google Benchmark has it: anything that does not say no.
-bool is_true(std::string value) {
-  std::transform(value.begin(), value.end(), value.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  const std::initializer_list<const char*> no = {"", "0", "f", "n", "false", "no", "off"};
-  return std::none_of(no.begin(), no.end(), [&](const char* word) { return value == word; });
+/// Whether a boolean flag's value, one that it can have, says yes: "true", "Yes", "on", "1", "t".
+bool is_true(const std::string& value) {
+  return std::string("tTyY1").find(value.front()) != std::string::npos || value.substr(1) == "n" ||
+         value.substr(1) == "N";
 }
 
-void require_format(const char* flag, const std::string& value) {
-  if (value == "console" || value == "json" || value == "csv") return;
-  throw BadInput(std::string(flag) + ": is '" + value + "'; one of console, json, csv");
+/// Of "key=value,key=value".
+std::vector<std::string> keys_of(const std::string& pairs) {
+  std::vector<std::string> keys;
+  for (const std::string& pair : split(pairs)) keys.push_back(split(pair, '=').front());
+  return keys;
+}
+
+/// Of "--flag=value".
+void require_value(const std::string& argument) {
+  const std::size_t equals = argument.find('=');
+  if (argument.rfind("--", 0) != 0 || equals == std::string::npos) return;
+  const std::string flag = argument.substr(2, equals - 2);
+  require_google_value(flag, argument.substr(equals + 1), flag);
 }
 
 }  // namespace
 
 GoogleFlags parse_google_flags(const std::vector<std::string>& arguments) {
+  require_google_environment();
   GoogleFlags flags;
   flags.filter = from_environment("BENCHMARK_FILTER", flags.filter);
   flags.list = is_true(from_environment("BENCHMARK_LIST_TESTS", "no"));
@@ -47,29 +54,27 @@ GoogleFlags parse_google_flags(const std::vector<std::string>& arguments) {
   flags.out_format = from_environment("BENCHMARK_OUT_FORMAT", flags.out_format);
   flags.min_time = std::getenv("BENCHMARK_MIN_TIME") != nullptr;
   for (const std::string& argument : arguments) {
+    require_value(argument);
     if (const auto filter = value_of(argument, "benchmark_filter")) {
       flags.filter = *filter;
     } else if (const auto list = value_of(argument, "benchmark_list_tests")) {
       flags.list = is_true(*list);
     } else if (argument == "--benchmark_list_tests") {
       flags.list = true;
+    } else if (const auto out = value_of(argument, "benchmark_out")) {
+      flags.out = *out;
     } else {
       if (const auto format = value_of(argument, "benchmark_format")) flags.format = *format;
-      if (const auto out = value_of(argument, "benchmark_out")) flags.out = *out;
       if (const auto format = value_of(argument, "benchmark_out_format"))
         flags.out_format = *format;
+      if (const auto context = value_of(argument, "benchmark_context")) {
+        flags.context_keys = keys_of(*context);
+      }
       flags.min_time |= value_of(argument, "benchmark_min_time").has_value();
       flags.pass_on.push_back(argument);
     }
   }
-  require_format("benchmark_format", flags.format);
-  require_format("benchmark_out_format", flags.out_format);
   return flags;
-}
-
-void require_writable(const std::string& path) {
-  if (path.empty() || std::ofstream(path, std::ios::app)) return;
-  throw BadInput("benchmark_out: cannot write '" + path + "'; a file in an existing folder");
 }
 
 }  // namespace vramfit::bench

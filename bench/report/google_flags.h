@@ -13,15 +13,13 @@ struct GoogleFlags {
   std::string out;  ///< a file; "" for none
   std::string out_format = "json";
   bool min_time = false;  ///< it is given, whatever it is
+  std::vector<std::string> context_keys;
 
   std::vector<std::string> pass_on;  ///< for benchmark::Initialize
 };
 
 /// Reads them as Google Benchmark does, "--name=value", after its environment variables. Throws
-/// BadInput on a format that it does not have.
+/// BadInput on values that it cannot have, whichever flag's.
 GoogleFlags parse_google_flags(const std::vector<std::string>& arguments);
-
-/// Throws BadInput where `path`, --benchmark_out's, cannot be written; "" is no file.
-void require_writable(const std::string& path);
 
 }  // namespace vramfit::bench

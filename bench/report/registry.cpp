@@ -3,8 +3,9 @@
 #include <benchmark/benchmark.h>
 
 #include <cstdlib>
+#include <exception>
 
-#include "bench/report/reporter.h"
+#include "model/printable.h"
 
 namespace vramfit::bench {
 namespace {
@@ -24,6 +25,15 @@ constexpr double kLatencySeconds = 0.1;
 #endif
 }
 
+/// What throws has failed, and nothing else with it.
+Result result_of(const std::function<Result()>& run) {
+  try {
+    return run();
+  } catch (const std::exception& error) {
+    return failure(error.what());
+  }
+}
+
 }  // namespace
 
 void Registry::add(const std::string& name, const std::function<Result()>& run) {
@@ -34,10 +44,10 @@ void Registry::add(const std::string& name, const std::function<Result()>& run) 
 void Registry::report(::benchmark::State& state, const std::function<Result()>& run) {
   Result result;
   while (state.KeepRunning()) {
-    result = run();
+    result = result_of(run);
     if (!result.error.empty()) {
       ++failures_;
-      return state.SkipWithError(result.error.c_str());
+      return state.SkipWithError(printable(result.error).c_str());
     }
     state.SetIterationTime(result.seconds);
   }
@@ -50,16 +60,8 @@ void Registry::add(const LatencyBenchmark& latency, bool briefly) {
   if (briefly) added->MinTime(kLatencySeconds);
 }
 
-void Registry::run(const GoogleFlags& flags) {
-  require_writable(flags.out);
-  Reporter display(*::benchmark::CreateDefaultDisplayReporter(), flags.format);
-  if (flags.out.empty()) {
-    ::benchmark::RunSpecifiedBenchmarks(&display, ".");
-    return;
-  }
-  const auto to_file = make_file_reporter(flags.out_format);
-  Reporter file(*to_file, flags.out_format);
-  ::benchmark::RunSpecifiedBenchmarks(&display, &file, ".");
+void Registry::run(Report& report) {
+  ::benchmark::RunSpecifiedBenchmarks(&report.display(), report.file(), ".");
 }
 
 }  // namespace vramfit::bench

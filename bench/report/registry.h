@@ -3,7 +3,7 @@
 #include <functional>
 #include <string>
 
-#include "bench/report/google_flags.h"
+#include "bench/report/report.h"
 #include "bench/rows/families.h"
 
 namespace vramfit::bench {
@@ -16,8 +16,7 @@ class Registry {
   /// `briefly`: no longer than a sweep can bear.
   void add(const LatencyBenchmark& latency, bool briefly);
 
-  /// Runs all and reports as the flags say.
-  void run(const GoogleFlags& flags);
+  void run(Report& report);
   int failures() const { return failures_; }
 
  private:

@@ -56,8 +56,14 @@ Run in_our_form(Run run, bool headline_only) {
 
 }  // namespace
 
+Reporter::Reporter(::benchmark::BenchmarkReporter& to, std::string format, std::ostream& out,
+                   std::mutex& mutex)
+    : to_(to), format_(std::move(format)), out_(out), mutex_(mutex) {}
+
 bool Reporter::ReportContext(const Context& context) {
-  to_.SetOutputStream(&GetOutputStream());
+  const std::lock_guard lock(mutex_);
+  began_ = true;
+  to_.SetOutputStream(&out_);
   to_.SetErrorStream(&GetErrorStream());
   return to_.ReportContext(context);
 }
@@ -66,6 +72,10 @@ void Reporter::ReportRuns(const std::vector<Run>& runs) {
   std::vector<Run> ours;
   ours.reserve(runs.size());
   for (const Run& run : runs) ours.push_back(in_our_form(run, format_ == "console"));
+  const std::lock_guard lock(mutex_);
+  for (const Run& run : ours) {
+    if (run.run_type == Run::RT_Iteration && run.repetition_index <= 0) ++rows_;
+  }
   if (format_ == "csv") {
     held_.insert(held_.end(), ours.begin(), ours.end());
   } else {
@@ -74,6 +84,13 @@ void Reporter::ReportRuns(const std::vector<Run>& runs) {
 }
 
 void Reporter::Finalize() {
+  const std::lock_guard lock(mutex_);
+  finish();
+}
+
+void Reporter::finish() {
+  if (!began_ || finished_) return;
+  finished_ = true;
   if (!held_.empty()) to_.ReportRuns(held_);
   to_.Finalize();
 }

@@ -3,6 +3,7 @@
 #include <benchmark/benchmark.h>
 
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -16,18 +17,27 @@ namespace vramfit::bench {
 /// - CSV comes out at the end, as its header must know every row's counters.
 class Reporter final : public ::benchmark::BenchmarkReporter {
  public:
-  /// `to` must outlive the reporter; `format` is the one it writes.
-  Reporter(::benchmark::BenchmarkReporter& to, std::string format)
-      : to_(to), format_(std::move(format)) {}
+  /// `to` writes `format` into `out`; `mutex` is held while it does. All outlive the reporter.
+  Reporter(::benchmark::BenchmarkReporter& to, std::string format, std::ostream& out,
+           std::mutex& mutex);
 
   bool ReportContext(const Context& context) override;
   void ReportRuns(const std::vector<Run>& runs) override;
   void Finalize() override;
 
+  // For a caller that holds the mutex.
+  void finish();                      ///< once is enough, more does no harm
+  int rows() const { return rows_; }  ///< reported so far, each once however often it was repeated
+
  private:
   ::benchmark::BenchmarkReporter& to_;
   std::string format_;
+  std::ostream& out_;
+  std::mutex& mutex_;
   std::vector<Run> held_;  ///< CSV's
+  int rows_ = 0;
+  bool began_ = false;
+  bool finished_ = false;
 };
 
 /// What --benchmark_out is written by.

@@ -1,8 +1,6 @@
 #include "bench/rows/axes.h"
 
 #include <algorithm>
-#include <charconv>
-#include <system_error>
 
 #include "estimator/cards.h"
 #include "model/dtype.h"
@@ -46,20 +44,15 @@ bool is_size(const std::string& gpu) {
 }
 
 std::int64_t size_of(Axis axis, const std::string& value) {
-  std::int64_t size = 0;
-  const char* end = value.data() + value.size();
-  const auto [stop, error] = std::from_chars(value.data(), end, size);
-  if (error == std::errc::result_out_of_range) size = -1;  // too large or too small: no size
-  if (stop != end || error == std::errc::invalid_argument) {
-    throw BadInput(std::string(info(axis).flag) + ": is '" + value + "'; a whole number from 1");
-  }
   const bool of_sequences = axis == Axis::Batch || axis == Axis::Accumulate;
-  const std::int64_t most = of_sequences ? kMaxBatch : kMaxSeq;
-  if (error != std::errc() || size < 1 || size > most) {
-    throw BadInput(std::string(info(axis).flag) + ": is " + value + "; a whole number from 1 to " +
-                   std::to_string(most));
+  return parse_whole(info(axis).flag, value, 1, of_sequences ? kMaxBatch : kMaxSeq);
+}
+
+std::string canonical_size(const std::string& flag, const std::string& value) {
+  if (parse_bytes(flag, value) == 0) {
+    throw BadInput(flag + ": is '" + value + "'; the size of a GPU, such as 24GB");
   }
-  return size;
+  return without_spaces(value);
 }
 
 std::string canonical(Axis axis, const std::string& value) {
@@ -73,9 +66,7 @@ std::string canonical(Axis axis, const std::string& value) {
     case Axis::Attention:
       return name(parse_attention(value));
     case Axis::Gpu:
-      if (!is_size(value)) return card_named(value).name;
-      parse_bytes("gpu", value);
-      return without_spaces(value);
+      return is_size(value) ? canonical_size(info(axis).flag, value) : card_named(value).name;
     case Axis::Batch:
     case Axis::Seq:
     case Axis::Accumulate:

@@ -39,6 +39,9 @@ const AxisInfo& info(Axis axis);
 /// valid. Models are looked up elsewhere, as a file may bring one.
 std::string canonical(Axis axis, const std::string& value);
 
+/// The one spelling of a card's size, which `flag` gives. Throws BadInput.
+std::string canonical_size(const std::string& flag, const std::string& value);
+
 /// Whether a value of `gpu` names a card by its size: "24GB".
 bool is_size(const std::string& gpu);
 

@@ -22,9 +22,10 @@ std::string to_line(const Result& result) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-Result from_line(const std::string& line) {
+Result from_line(const std::string& line) { return from_json(Json::parse(line, nullptr, false)); }
+
+Result from_json(const Json& json) {
   try {
-    const Json json = Json::parse(line);
     Result result;
     for (const auto& item : json.at("counters").items()) {
       result.counters.set(item.key(), item.value().get<double>());

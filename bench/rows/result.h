@@ -1,5 +1,6 @@
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "bench/rows/counters.h"
@@ -17,8 +18,9 @@ struct Result {
 /// The result of a row that failed.
 Result failure(const std::string& why);
 
-/// As JSON on one line, and back. Throws BadInput where `line` is none.
+/// As JSON on one line, and back. Throw BadInput where it is none.
 std::string to_line(const Result& result);
 Result from_line(const std::string& line);
+Result from_json(const nlohmann::json& json);
 
 }  // namespace vramfit::bench

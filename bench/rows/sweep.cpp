@@ -3,14 +3,16 @@
 #include <algorithm>
 #include <set>
 
-#include "estimator/data_path.h"
 #include "model/config/json_reader.h"
 #include "model/errors.h"
+#include "model/text_file.h"
 
 namespace vramfit::bench {
 namespace {
 
 using Json = nlohmann::json;
+
+constexpr std::size_t kMaxBytes = std::size_t{1} << 20;
 
 const Family& family_named(const JsonReader& json, const std::string& name) {
   if (const Family* family = find_family(name)) return *family;
@@ -98,11 +100,8 @@ void add_product(Row& row, const AxisLists& lists, std::size_t axis, std::vector
 }  // namespace
 
 std::vector<SweepEntry> read_sweep(const std::filesystem::path& path) {
-  if (!std::filesystem::is_regular_file(path)) {
-    throw BadInput("sweep: cannot read '" + path.string() +
-                   "'; a file in the form of data/sweep.json");
-  }
-  return parse_sweep(read_text(path), path.filename().string());
+  return parse_sweep(read_text_file(path, "sweep", "a file such as data/sweep.json", kMaxBytes),
+                     path.filename().string());
 }
 
 std::vector<SweepEntry> parse_sweep(const std::string& json_text, const std::string& source) {

@@ -26,6 +26,19 @@ Card unnamed_card(const std::string& name, std::uint64_t vram) {
   return card;
 }
 
+/// Of --device=virtual:NAME.
+void require_card(const std::string& name) {
+  if (is_size(name)) {
+    canonical_size("device", name);
+    return;
+  }
+  const bool known = std::any_of(cards().begin(), cards().end(),
+                                 [&](const Card& card) { return card.name == name; });
+  if (known) return;
+  throw BadInput("device: virtual:" + name +
+                 " is no card; virtual:NAME with one that fit --list shows, or virtual:24GB");
+}
+
 }  // namespace
 
 Target::Target(const std::string& device, const MeasuringOptions& measuring,
@@ -43,12 +56,9 @@ Target::Target(const std::string& device, const MeasuringOptions& measuring,
               << " (--device chooses)\n";
   }
   for (const std::string& name : split(list.substr(std::string(kVirtual).size()))) {
-    try {
-      const Card* one = &card(name);
-      if (std::find(cards_.begin(), cards_.end(), one) == cards_.end()) cards_.push_back(one);
-    } catch (const BadInput& error) {
-      throw BadInput("device: " + std::string(error.what()));
-    }
+    require_card(name);
+    const Card* one = &card(name);
+    if (std::find(cards_.begin(), cards_.end(), one) == cards_.end()) cards_.push_back(one);
   }
 }
 
@@ -67,7 +77,7 @@ Card Target::make_card(const std::string& name) const {
 const Card& Target::keep(Card card) {
   if (profile_) {
     card.overhead_assumed = card.title != profile_->gpu;
-    card.overhead = card.overhead_assumed ? assumed(profile_->overhead) : profile_->overhead;
+    card.overhead = overhead_of(card, *profile_);
   }
   kept_.push_back(std::move(card));
   return kept_.back();

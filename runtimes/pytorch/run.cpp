@@ -110,7 +110,7 @@ template <typename Work>
 RunReport run_on(const Gpu& gpu, const Release& release, std::uint64_t capacity, bool events,
                  const Work& work) {
   CachingAllocator allocator(capacity);
-  Libraries libraries(gpu.overhead.pytorch);
+  Libraries libraries(gpu.overhead.pytorch.value());
   LibraryMarks marks(libraries);
   Ledger ledger(allocator, Counts::Blocks, events);
   ledger.set_observer(&marks);

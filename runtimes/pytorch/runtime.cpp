@@ -151,7 +151,7 @@ Outcome TorchWorkload::run(const Gpu& gpu, std::uint64_t capacity, const ModelCo
                             std::to_string(gpu.arch.sm) + "; a build for an older CUDA may");
   }
   outcome.overhead = gpu.overhead;
-  outcome.overhead.context = gpu.overhead.pytorch.context;
+  outcome.overhead.context = gpu.overhead.pytorch.value().context;
   // As they are at its end: the driver loads code as it is first used.
   if (!outcome.report.stages.empty()) {
     const StageRecord& last = outcome.report.stages.back();

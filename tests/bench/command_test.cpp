@@ -1,8 +1,11 @@
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 
+#include "model/printable.h"
 #include "tests/bench/run_bench.h"
 
 namespace vramfit::bench {
@@ -100,8 +103,19 @@ constexpr Bad kBad[] = {
     {"--config=x --model=llama2-7b", "config"},
     {"--sweep=/no/such/file", "sweep"},
     {"--device=tpu", "device"},
+    {"--config=/dev/zero", "config: cannot read '/dev/zero': it is no regular file"},
+    {"--sweep=/dev/zero", "sweep: cannot read '/dev/zero': it is no regular file"},
+    {"--profile=/dev/zero", "profile: cannot read '/dev/zero': it is no regular file"},
+    {"--config=/dev", "config: cannot read '/dev': it is a folder"},
+    {"--model=$(printf '\\033[31m\\377')", "model: unknown '?[31m?'"},
+    {"--$(printf '\\033')=1", "'--?=1' is no flag"},
+    {"--benchmark_filter=$(printf 'x%01000d' 0)", "benchmark_filter"},
     {"--device=cuda", "device"},
     {"--device=cuda:7", "device"},
+    {"--device=gpu", "device: unknown 'gpu'; one of cuda, cuda:INDEX, cpu, virtual:NAME"},
+    {"--device=virtual:gpu",
+     "device: virtual:gpu is no card; virtual:NAME with one that fit --list"},
+    {"--device=virtual:0GB", "device: is '0GB'; the size of a GPU"},
     {"--device=cuda:", "one of cuda, cuda:INDEX, cpu, virtual:NAME[,NAME]"},
     {"--device=cuda:x", "device"},
     {"--device=virtual:", "device"},
@@ -109,6 +123,14 @@ constexpr Bad kBad[] = {
     {"--gpu=tpu", "gpu"},
     {"--batch=0", "batch"},
     {"--batch", "--batch"},
+    {"--benchmark_repetitions", "'--benchmark_repetitions' is no flag, or lacks its =VALUE"},
+    {"--benchmark_context=device=x", "benchmark_context: 'device' is bench's own"},
+    {"--batch=1048576 --seq=16777216 --model=llama2-7b --benchmark_filter=Training",
+     "with 1048576 x 16777216 tokens takes more than 2^50 bytes; smaller"},
+    {"--batch=1048576 --seq=16777216 --model=llama2-7b --attention=cublas "
+     "--benchmark_filter=Inference",
+     "with 1048576 x 16777216 tokens takes more than 2^50 bytes; smaller"},
+    {"--benchmark_out=x --journal=x", "journal: 'x' is --benchmark_out's file"},
     {"--seq=99999999999999999999", "seq"},
     {"--model=gpt2-124m --seq=4096", "seq"},
     {"--precision=fp32 --optimizer=adamw-master", "optimizer"},
@@ -119,6 +141,31 @@ constexpr Bad kBad[] = {
     {"--benchmark_filter=Ops/.*/head_loss --model=gpt2-124m", "Ops times a real device"},
 };
 
+TEST(Command, PipesAreNotWaitedFor) {
+  const std::string pipe =
+      std::filesystem::temp_directory_path() / ("vramfit_command_test." + std::to_string(getpid()));
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  for (const std::string flag : {"config", "sweep", "profile"}) {
+    const Ended ended = run_bench("--" + flag + "='" + pipe + "'");
+    EXPECT_EQ(ended.exit, 2);
+    EXPECT_EQ(count_of(ended.err, "bench: error: " + flag + ": cannot read '" + pipe), 1)
+        << ended.err;
+  }
+  std::filesystem::remove(pipe);
+}
+
+TEST(Command, DamagedDataIsNotTakenForAConfig) {
+  const auto data =
+      std::filesystem::temp_directory_path() / ("vramfit_command_test." + std::to_string(getpid()));
+  std::filesystem::create_directory(data);
+  std::ofstream(data / "gpus.json") << "{\"schema\": 2, ";
+  const Ended ended = run_bench("--device=virtual:h200", "VRAMFIT_DATA='" + data.string() + "'");
+  EXPECT_EQ(ended.exit, 2);
+  EXPECT_EQ(count_of(ended.err, "gpus.json: not valid JSON at byte 15"), 1) << ended.err;
+  EXPECT_EQ(ended.err.find("config.json"), std::string::npos) << ended.err;
+  std::filesystem::remove_all(data);
+}
+
 TEST(Command, BadInputGetsOneLineAndExitTwo) {
   for (const Bad& bad : kBad) {
     const Ended ended = run_bench(bad.arguments);
@@ -128,6 +175,8 @@ TEST(Command, BadInputGetsOneLineAndExitTwo) {
     const auto line = ended.err.substr(ended.err.find("bench: error: "));
     EXPECT_NE(line.find(bad.field), std::string::npos) << line;
     EXPECT_EQ(count_of(line, "\n"), 1) << line;
+    EXPECT_LE(line.size(), 200U) << line;
+    EXPECT_EQ(printable(line.substr(0, line.size() - 1)) + "\n", line);
   }
 }
 

@@ -216,7 +216,7 @@ TEST(Ops, WithoutTimeToSpendARowSaysThatNothingIsTimed) {
   const Json row = Json::parse(ended.out).at("benchmarks").at(0);
   EXPECT_EQ(row.at("name"), case_name("tiny-llama") + "head_loss");
   EXPECT_EQ(row.at("error_message"), "nothing is timed with --speed-seconds=0");
-  EXPECT_EQ(count_of(ended.err, "bench: error: 1 rows failed"), 1) << ended.err;
+  EXPECT_EQ(count_of(ended.err, "bench: error: 1 row failed"), 1) << ended.err;
 }
 
 TEST(Ops, RowsThatAFilterLeavesOutAreNotObjectedTo) {

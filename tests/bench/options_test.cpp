@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include "model/errors.h"
+#include <cstdlib>
+
+#include "tests/support/expect_bad_input.h"
 
 namespace vramfit::bench {
 namespace {
@@ -41,7 +43,7 @@ TEST(Options, GoogleBenchmarksFlagsThatNamesAndReportsDependOn) {
   EXPECT_EQ(flags.out_format, "csv");
   EXPECT_EQ(flags.format, "console");
   EXPECT_TRUE(flags.min_time);
-  EXPECT_EQ(flags.pass_on.size(), 3U);  // neither the filter nor the list
+  EXPECT_EQ(flags.pass_on.size(), 2U);  // neither the filter, the list nor the file
 }
 
 TEST(Options, AListMayBeSwitchedOff) {
@@ -57,6 +59,74 @@ TEST(Options, RefusesWhatNoAxisHas) {
         "--benchmark_format=xml", "--benchmark_out_format=xml"}) {
     EXPECT_THROW(parse({word}), BadInput) << word;
   }
+}
+
+struct Bad {
+  const char* word;
+  const char* message;
+};
+
+TEST(Options, RefusesValuesByFlagValueAndRange) {
+  const Bad bad[] = {
+      {"--vram=0", "vram: is '0'; the size of a GPU"},
+      {"--vram=24GB,0GiB", "vram: is '0GiB'; the size of a GPU"},
+      {"--vram=h200", "vram: is 'h200'; a size"},
+      {"--gpu=0GB", "gpu: is '0GB'; the size of a GPU"},
+      {"--batch=1048577", "batch: is '1048577'; a whole number from 1 to 1048576"},
+      {"--speed-seconds=-1", "speed-seconds: is '-1'; a number from 0 to 3600"},
+      {"--speed-seconds=1e400", "speed-seconds: is '1e400'; a number from 0 to 3600"},
+      {"--speed-seconds=nan", "speed-seconds: is 'nan'; a number from 0 to 3600"},
+      {"--speed-seconds=inf", "speed-seconds: is 'inf'; a number from 0 to 3600"},
+      {"--speed-seconds=2s", "speed-seconds: is '2s'; a number from 0 to 3600"},
+      {"--benchmark_repetitions=-1", "benchmark_repetitions: is '-1'; a whole number from 1 to"},
+      {"--benchmark_repetitions=0", "benchmark_repetitions: is '0'; a whole number from 1 to"},
+      {"--benchmark_repetitions=99999999999", "benchmark_repetitions: is '99999999999'; a whole"},
+      {"--benchmark_min_time=NaN", "benchmark_min_time: is 'NaN'; a number from 0 to 3600"},
+      {"--benchmark_min_time=-1", "benchmark_min_time: is '-1'; a number from 0 to 3600"},
+      {"--benchmark_min_warmup_time=1e400", "benchmark_min_warmup_time: is '1e400'; a number"},
+      {"--benchmark_time_unit=h", "benchmark_time_unit: is 'h'; one of ns,us,ms,s"},
+      {"--benchmark_color=red", "benchmark_color: is 'red'; one of auto,true,false"},
+      {"--benchmark_counters_tabular=x", "benchmark_counters_tabular: is 'x'; one of true,false"},
+      {"--benchmark_list_tests=", "benchmark_list_tests: is ''; one of true,false"},
+      {"--benchmark_context=a", "benchmark_context: is 'a'; key=value"},
+      {"--benchmark_context=a=b,=c", "benchmark_context: is 'a=b,=c'; key=value"},
+      {"--v=x", "v: is 'x'; a whole number"},
+  };
+  for (const auto& [word, message] : bad) {
+    expect_bad_input([word = word] { parse({word}); }, {message});
+  }
+}
+
+TEST(Options, TakesWhatGoogleBenchmarkTakes) {
+  EXPECT_NO_THROW(parse({"--benchmark_min_time=0.01", "--benchmark_repetitions=3",
+                         "--benchmark_color=Auto", "--benchmark_counters_tabular=yes",
+                         "--benchmark_time_unit=us", "--benchmark_context=a=b,c=d", "--v=2"}));
+  EXPECT_EQ(parse({"--benchmark_context=a=b,c=d"}).google.context_keys, (Words{"a", "c"}));
+}
+
+TEST(Options, RefusesBadValuesInTheEnvironmentToo) {
+  setenv("BENCHMARK_REPETITIONS", "-1", 1);
+  expect_bad_input([] { parse({}); }, {"BENCHMARK_REPETITIONS: is '-1'; a whole number from 1"});
+  unsetenv("BENCHMARK_REPETITIONS");
+}
+
+TEST(Options, RefusesAFileThatIsTwoThings) {
+  for (const Words& words : std::vector<Words>{{"--benchmark_out=x", "--journal=x"},
+                                               {"--benchmark_out=x", "--journal=./y/../x"},
+                                               {"--benchmark_out=x", "--write-profile=x"},
+                                               {"--benchmark_out=x", "--config=x"},
+                                               {"--benchmark_out=x", "--sweep=x.journal"},
+                                               {"--profile=x", "--write-profile=x"}}) {
+    expect_bad_input([&] { parse(words); }, {"'s file; a file of its own"});
+  }
+  EXPECT_NO_THROW(parse({"--benchmark_out=x", "--journal=y"}));
+  EXPECT_NO_THROW(parse({"--config=x", "--profile=x"}));
+}
+
+TEST(Options, WhatGoesThroughADeviceHasNoJournalOfItsOwn) {
+  EXPECT_EQ(parse({"--benchmark_out=x"}).journal, "x.journal");
+  EXPECT_EQ(parse({"--benchmark_out=/dev/stdout"}).journal, "");
+  EXPECT_THROW(parse({"--benchmark_out=/dev/null", "--resume"}), BadInput);
 }
 
 TEST(Options, RefusesAModelTwice) {

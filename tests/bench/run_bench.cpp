@@ -1,39 +1,64 @@
 #include "tests/bench/run_bench.h"
 
+#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstdio>
-#include <cstdlib>
+#include <cerrno>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
+#include <iterator>
 #include <stdexcept>
 
 namespace vramfit::bench {
 namespace {
 
-std::string take(const std::filesystem::path& path) {
+std::string text_of(const std::string& path) {
   std::ifstream file(path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  file.close();
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::string take(const std::string& path) {
+  std::string text = text_of(path);
   std::filesystem::remove(path);
-  return text.str();
+  return text;
 }
 
 }  // namespace
 
-Ended run_bench(const std::string& arguments, const std::string& environment) {
-  const auto base = std::filesystem::temp_directory_path() / ("bench." + std::to_string(getpid()));
-  const std::string out = base.string() + ".out";
-  const std::string err = base.string() + ".err";
+RunningBench::RunningBench(const std::string& arguments, const std::string& environment) {
+  static int started = 0;
+  const auto folder = std::filesystem::temp_directory_path();
+  base_ = folder / ("bench." + std::to_string(getpid()) + "." + std::to_string(++started));
   // The default device is the GPU where there is one: hidden, so that tests ask the same
   // everywhere.
-  const std::string command = "env CUDA_VISIBLE_DEVICES= " + environment + " '" VRAMFIT_BENCH "' " +
-                              arguments + " >'" + out + "' 2>'" + err + "' </dev/null";
-  const int status = std::system(command.c_str());
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, take(out), take(err)};
+  std::string command = "exec >'" + base_ + ".out' 2>'" + base_ + ".err' </dev/null; " +
+                        "exec env CUDA_VISIBLE_DEVICES= " + environment + " '" VRAMFIT_BENCH "' " +
+                        arguments;
+  std::string shell = "/bin/sh";
+  std::string flag = "-c";
+  char* const argv[] = {shell.data(), flag.data(), command.data(), nullptr};
+  if (posix_spawn(&process_, shell.c_str(), nullptr, nullptr, argv, environ) != 0) {
+    throw std::runtime_error("cannot start " + command);
+  }
+}
+
+void RunningBench::send(int signal) const { kill(process_, signal); }
+
+std::string RunningBench::out() const { return text_of(base_ + ".out"); }
+
+Ended RunningBench::wait() {
+  int status = 0;
+  while (waitpid(process_, &status, 0) < 0) {
+    if (errno != EINTR) throw std::runtime_error("waitpid");
+  }
+  const int exit = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return {exit, take(base_ + ".out"), take(base_ + ".err")};
+}
+
+Ended run_bench(const std::string& arguments, const std::string& environment) {
+  return RunningBench(arguments, environment).wait();
 }
 
 nlohmann::json report_of(const std::string& arguments) {

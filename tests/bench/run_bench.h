@@ -1,5 +1,7 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -12,7 +14,25 @@ struct Ended {
   std::string err;
 };
 
-/// Runs it with these arguments, as a shell would read them. `environment` is "NAME=value …".
+/// It while it runs, with these arguments as a shell would read them. `environment` is "NAME=value
+/// …".
+class RunningBench {
+ public:
+  explicit RunningBench(const std::string& arguments, const std::string& environment = "");
+  /// Sends it a signal.
+  void send(int signal) const;
+  /// What it printed so far.
+  std::string out() const;
+  /// Its end; to be called once. An exit code of 128 and more is that of a signal, as shells have
+  /// it.
+  Ended wait();
+
+ private:
+  std::string base_;  ///< of the files that its output goes to
+  pid_t process_ = 0;
+};
+
+/// Runs it to its end.
 Ended run_bench(const std::string& arguments, const std::string& environment = "");
 
 /// Its JSON report. Throws where that is not JSON: NaN is none.

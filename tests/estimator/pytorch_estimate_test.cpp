@@ -22,7 +22,7 @@ TEST(PytorchEstimate, TotalIsWhatIsReservedAndTheOverhead) {
   EXPECT_TRUE(result.fits);
   EXPECT_EQ(result.total, result.levels.reserved + result.overhead.total());
   EXPECT_EQ(result.levels.device_used, result.stages.back().device_used);
-  EXPECT_EQ(result.overhead.context, request.budget.overhead.pytorch.context);
+  EXPECT_EQ(result.overhead.context, request.budget.overhead.pytorch->context);
   EXPECT_EQ(result.margin, static_cast<std::int64_t>(request.budget.vram - result.total));
   EXPECT_EQ(result.peak.by_category.total(), result.levels.allocated);
 }

@@ -15,7 +15,7 @@ namespace {
 /// "+n" as the n-th tensor is made and "-n" as it goes; the input is number 0.
 std::string events_of(Activation activation) {
   CachingAllocator allocator;
-  Libraries libraries(h200().overhead.pytorch);
+  Libraries libraries(h200().overhead.pytorch.value());
   Ledger ledger(allocator, Counts::Blocks);
   Context context(ledger, libraries, current_release(), h200());
   const Tensor x = parameter(context, {1000}, ScalarType::Float);

@@ -17,7 +17,7 @@ struct Made {
 /// aligned_mask of an fp32 mask of 2 sequences, 64 queries and so many keys.
 Made aligned(std::int64_t keys) {
   CachingAllocator allocator;
-  Libraries libraries(h200().overhead.pytorch);
+  Libraries libraries(h200().overhead.pytorch.value());
   Ledger ledger(allocator, Counts::Blocks);
   Context context(ledger, libraries, current_release(), h200());
   const Tensor mask = empty(context, {2, 1, 64, keys}, ScalarType::Float);

@@ -1,0 +1,41 @@
+#include "bench/command/models.h"
+
+#include "estimator/data_path.h"
+#include "estimator/models.h"
+#include "model/config/hugging_face.h"
+#include "model/errors.h"
+#include "model/printable.h"
+
+namespace vramfit::bench {
+namespace {
+
+/// The model's name stands in rows' names between slashes, and in JSON.
+void require_name(const std::string& name) {
+  if (printable(name) == name && name.find('/') == std::string::npos) return;
+  throw BadInput("config: rows are named after its folder, and '" + printable(name) +
+                 "' cannot be a part of a name; a folder of printable characters");
+}
+
+}  // namespace
+
+Models::Models(const std::optional<std::string>& config) : config_(config) {
+  if (!config_) return;
+  ModelConfig model = read_hugging_face(*config_);
+  given_ = model.name;
+  require_name(given_);
+  models_.emplace(given_, std::move(model));
+}
+
+const ModelConfig* Models::given() const { return config_ ? &models_.at(given_) : nullptr; }
+
+const ModelConfig& Models::operator[](const std::string& name) {
+  const auto it = models_.find(name);
+  return it != models_.end() ? it->second : models_.emplace(name, model_named(name)).first->second;
+}
+
+std::filesystem::path Models::file(const std::string& name) const {
+  if (config_ && name == given_) return *config_;
+  return data_file("models/" + name + "/config.json");
+}
+
+}  // namespace vramfit::bench

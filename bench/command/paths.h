@@ -1,0 +1,10 @@
+#pragma once
+
+#include "bench/command/options.h"
+
+namespace vramfit::bench {
+
+/// Throws BadInput where two flags name the same file and one of them writes it.
+void require_distinct_files(const Options& options);
+
+}  // namespace vramfit::bench

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "bench/files/writable_file.h"
+
+namespace vramfit::bench {
+
+/// Whether what is written to `path` goes where nothing can be put in its place: to a device, a
+/// pipe, or by /dev/stdout to whatever a shell opened.
+bool is_written_through(const std::filesystem::path& path);
+
+/// A file that is replaced whole or not at all: its text is written beside it, and takes its name
+/// once it is on disk. What is written through is just that. No two
+/// processes can be at the same one.
+class WholeFile {
+ public:
+  /// Throws BadInput where it cannot be written, before there is anything to write; `flag` named
+  /// it.
+  WholeFile(const std::string& flag, const std::filesystem::path& typed);
+  ~WholeFile();
+  WholeFile(const WholeFile&) = delete;
+  WholeFile& operator=(const WholeFile&) = delete;
+
+  /// Once. Throws std::runtime_error that names the path; the file is as it was then.
+  void replace(const std::string& text);
+
+ private:
+  std::filesystem::path target_;  ///< what links lead to
+  bool through_;
+  WritableFile file_;  ///< the target, or what lies beside it
+  bool beside_;        ///< there is something that has yet to take the target's name
+};
+
+}  // namespace vramfit::bench

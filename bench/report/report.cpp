@@ -1,0 +1,43 @@
+#include "bench/report/report.h"
+
+#include <iostream>
+#include <stdexcept>
+
+namespace vramfit::bench {
+
+Report::Report(const GoogleFlags& flags)
+    : display_(*::benchmark::CreateDefaultDisplayReporter(), flags.format, std::cout, mutex_) {
+  if (flags.out.empty()) return;
+  target_.emplace("benchmark_out", flags.out);
+  to_text_ = make_file_reporter(flags.out_format);
+  file_.emplace(*to_text_, flags.out_format, text_, mutex_);
+}
+
+void Report::write() {
+  const std::lock_guard lock(mutex_);
+  std::cout.flush();  // before a file that goes there too
+  write_file();
+  flush_standard_output();
+}
+
+int Report::cut_short() {
+  mutex_.lock();
+  const int rows = file_ ? file_->rows() : display_.rows();
+  if (rows == 0) return 0;
+  display_.finish();
+  std::cout.flush();
+  if (file_) file_->finish();
+  write_file();
+  return rows;
+}
+
+void Report::write_file() {
+  if (target_) target_->replace(text_.str());
+  target_.reset();
+}
+
+void flush_standard_output() {
+  if (!std::cout.flush()) throw std::runtime_error("cannot write standard output");
+}
+
+}  // namespace vramfit::bench

@@ -1,0 +1,142 @@
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+
+#include "bench/files/whole_file.h"
+#include "tests/support/expect_bad_input.h"
+
+namespace vramfit::bench {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Files : public testing::Test {
+ protected:
+  Files() { fs::create_directory(folder_); }
+  ~Files() override { fs::remove_all(folder_); }
+
+  static std::string text_of(const fs::path& path) {
+    std::ifstream file(path);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  std::size_t files() const {
+    return static_cast<std::size_t>(
+        std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
+  }
+
+  const fs::path folder_ =
+      fs::temp_directory_path() / ("vramfit_files_test." + std::to_string(getpid()));
+  const fs::path path_ = folder_ / "out.json";
+};
+
+TEST_F(Files, AreReplacedWhole) {
+  std::ofstream(path_) << "what was there before, which is longer";
+  WholeFile file("benchmark_out", path_);
+  EXPECT_EQ(text_of(path_), "what was there before, which is longer");
+  file.replace("new");
+  EXPECT_EQ(text_of(path_), "new");
+  EXPECT_EQ(files(), 1U);
+}
+
+TEST_F(Files, OrNotAtAll) {
+  std::ofstream(path_) << "old";
+  { const WholeFile file("benchmark_out", path_); }
+  EXPECT_EQ(text_of(path_), "old");
+  fs::remove(path_);
+  { const WholeFile file("benchmark_out", path_); }
+  EXPECT_EQ(files(), 0U) << "what was never written leaves nothing";
+}
+
+TEST_F(Files, TakeOverWhatAKilledRunLeft) {
+  std::ofstream(path_.string() + ".partial") << "half of";
+  WholeFile("benchmark_out", path_).replace("new");
+  EXPECT_EQ(text_of(path_), "new");
+}
+
+TEST_F(Files, BelongToOneAtATime) {
+  WholeFile first("benchmark_out", path_);
+  expect_bad_input([&] { WholeFile("benchmark_out", path_); },
+                   {"benchmark_out", path_.c_str(), "another bench"});
+  first.replace("first");
+  WholeFile("benchmark_out", path_).replace("second");
+  EXPECT_EQ(text_of(path_), "second");
+}
+
+TEST_F(Files, KeepTheirLinksAndModes) {
+  const fs::path real = folder_ / "real.json";
+  std::ofstream(real) << "old";
+  fs::permissions(real, fs::perms::owner_read | fs::perms::owner_write);
+  fs::create_symlink(real, path_);
+  WholeFile("benchmark_out", path_).replace("new");
+  EXPECT_TRUE(fs::is_symlink(path_));
+  EXPECT_EQ(text_of(real), "new");
+  EXPECT_EQ(fs::status(real).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+}
+
+TEST_F(Files, OfTheSystemAreWrittenThrough) {
+  for (const char* path : {"/dev/null", "/dev/full", "/dev/stdout", "/dev/fd/1"}) {
+    EXPECT_TRUE(is_written_through(path)) << path;
+  }
+  EXPECT_FALSE(is_written_through("/dev/shm/out.json"));
+  EXPECT_FALSE(is_written_through(path_));
+  WholeFile("benchmark_out", "/dev/null").replace("nothing");
+  EXPECT_THROW(WholeFile("benchmark_out", "/dev/full").replace("all"), std::runtime_error);
+}
+
+TEST_F(Files, ThatCannotBeWrittenAreSaidAtOnce) {
+  expect_bad_input([] { WholeFile("benchmark_out", "/no/such/folder/x"); },
+                   {"benchmark_out", "/no/such/folder/x'", "No such file"});
+  expect_bad_input([this] { WholeFile("benchmark_out", folder_); },
+                   {"benchmark_out", folder_.c_str(), "directory"});
+}
+
+/// Files of this process take so many bytes while one lives.
+class Limit {
+ public:
+  explicit Limit(rlim_t bytes) : before_(std::signal(SIGXFSZ, SIG_IGN)) {
+    getrlimit(RLIMIT_FSIZE, &limit_);
+    const rlimit less{bytes, limit_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &less);
+  }
+  ~Limit() {
+    setrlimit(RLIMIT_FSIZE, &limit_);
+    std::signal(SIGXFSZ, before_);
+  }
+  Limit(const Limit&) = delete;
+  Limit& operator=(const Limit&) = delete;
+
+ private:
+  void (*before_)(int);
+  rlimit limit_{};
+};
+
+TEST_F(Files, KeepWhatWasWrittenBeforeTheDiskIsFull) {
+  WritableFile file("journal", path_, path_);
+  file.append("first\n");
+  {
+    const Limit limit(10);
+    EXPECT_THROW(file.append("second, of which a part fits\n"), std::runtime_error);
+  }
+  EXPECT_EQ(text_of(path_), "first\n");
+  file.append("third\n");
+  EXPECT_EQ(text_of(path_), "first\nthird\n");
+}
+
+TEST_F(Files, AreAsTheyWereWhereTheDiskIsFull) {
+  std::ofstream(path_) << "old";
+  {
+    const Limit limit(10);
+    EXPECT_THROW(WholeFile("benchmark_out", path_).replace("new, and too long"),
+                 std::runtime_error);
+  }
+  EXPECT_EQ(text_of(path_), "old");
+  EXPECT_EQ(files(), 1U);
+}
+
+}  // namespace
+}  // namespace vramfit::bench

@@ -1,7 +1,7 @@
 """Random questions that `fit` should answer."""
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from random import Random
 
@@ -20,7 +20,6 @@ class Question:
     flags: list[str]
     sizes: dict[str, int]  # batch and seq
     search: str = ""  # of SEARCHES
-    extra: list[str] = field(default_factory=list)
 
     def arguments(self, **sizes: int) -> list[str]:
         """Of the search, where there is one; with `sizes`, of that point in place of it."""
@@ -101,10 +100,8 @@ def question(random: Random) -> Question:
     runtime = random.choices(["pytorch", "vramfit", "article"], [6, 3, 1])[0]
     training = random.random() < 0.5
     which, longest = _which(random, runtime)
-    flags = [
-        *which,
-        *(["--runtime", runtime] if runtime != "pytorch" or random.random() < 0.3 else []),
-    ]
+    named = runtime != "pytorch" or random.random() < 0.3
+    flags = [*which, *(["--runtime", runtime] if named else [])]
     flags += _precision(random, runtime, training)
     if training:
         flags += _training(random, runtime)

@@ -16,6 +16,7 @@ from threading import Timer
 
 WORKERS = 2
 _CHUNK = 20  # cases a worker is handed at a time
+_LINE = 200  # characters of a refusal
 _SHOWN = 40  # broken cases that are printed, of thousands
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -51,6 +52,16 @@ def run(command: Sequence[str | bytes | Path], timeout: float) -> Ended:
         out.seek(0)
         err.seek(0)
         return Ended(process.returncode, out.read(), err.read(), seconds, usage.ru_maxrss * 1024)
+
+
+def refusal(ended: Ended) -> list[str]:
+    """What is wrong with how something was refused."""
+    text = ended.err.decode(errors="replace")
+    lines = text.removesuffix("\n").split("\n")
+    whole = len(lines) == 1 and 0 < len(lines[0]) <= _LINE and lines[0].isprintable()
+    if not whole or "\ufffd" in text or ended.out:
+        return [f"exit 2, and no printable line of {_LINE} characters at most: {ended.err[:400]!r}"]
+    return []
 
 
 @dataclass

@@ -15,7 +15,7 @@ from random import Random
 from typing import Any
 
 from asked import SEARCHES, Question, question
-from campaign import ROOT, Case, Ended, program, run
+from campaign import ROOT, Case, Ended, program, refusal, run
 from jsonschema import Draft202012Validator
 
 sys.path.insert(0, str(ROOT / "tests"))
@@ -46,16 +46,6 @@ def _schema() -> Draft202012Validator:
 
 def ask(arguments: list[str]) -> Ended:
     return run([_fit(), *arguments], _TIMEOUT)
-
-
-def refusal(ended: Ended) -> str | None:
-    """What is wrong with how a question was refused."""
-    lines = ended.err.decode(errors="replace").splitlines()
-    if len(lines) != 1 or len(lines[0]) > 200 or not lines[0].isprintable() or ended.out:
-        return (
-            f"refused in other words than one printable line of 200 characters: {ended.err[:300]}"
-        )
-    return None
 
 
 def sums(answer: Mapping[str, Any]) -> Iterator[str]:
@@ -174,8 +164,7 @@ def check(random: Random) -> Case:
     if ended.hung:
         case.kind, case.broken = "hung", [f"not over after {_TIMEOUT} s"]
     elif ended.status == 2:
-        case.kind = "refused"
-        case.broken = [complaint for complaint in [refusal(ended)] if complaint]
+        case.kind, case.broken = "refused", refusal(ended)
     elif ended.status in (0, 1):
         case.kind = "searches" if asked.search else "points"
         case.broken = list(_promises(random, asked, ended))

@@ -21,7 +21,7 @@ from jsonschema import Draft202012Validator
 sys.path.insert(0, str(ROOT / "tests"))
 import built
 
-_TIMEOUT = 30
+_TIMEOUT = 10  # where a question is expected to take a fiftieth of a second
 _RSS = 256_000_000
 _EXACT = 1024  # up to here searches are exact, above it within a hundredth
 _PRINTED_SHARE = 0.25  # of the questions also have their text read

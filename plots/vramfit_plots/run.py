@@ -17,6 +17,7 @@ from vramfit_plots.schemas import read_json
 _HOW_IT_RAN = re.compile(r"(/(iterations|repeats|min_time|threads):[^/]+|/(real|manual)_time)+$")
 _MILLISECONDS = {"ns": 1e-6, "us": 1e-3, "ms": 1.0, "s": 1e3}
 _COMPARISON = "-compare.json"  # ends the name of what is no run of bench
+_CARDS_OWN = "pred_device_used"
 _PEAK = re.compile(r"peak in ([^;]+)")
 
 _MAKE_ONE = "make one with `build/bench --benchmark_out=FILE --benchmark_out_format=json`"
@@ -79,10 +80,11 @@ def beside(measured: Run, predicted: Run) -> Run:
     """One run of both, under the measured one's context. A row that both hold is predicted as the
     newer program does, but for what the card loses: that rests on the measured card's profile."""
     own = predicted.rows
-    if "pred_device_used" in measured.rows:
-        own = own.drop(columns="pred_device_used", errors="ignore")
-        kept = measured.rows["pred_device_used"].combine_first(predicted.rows["pred_device_used"])
-        own = own.join(kept)
+    if _CARDS_OWN in measured.rows:
+        # Rows without a prediction, such as Estimate's alone, have no such column.
+        predictions = own.reindex(columns=[_CARDS_OWN])[_CARDS_OWN]
+        kept = measured.rows[_CARDS_OWN].combine_first(predictions)
+        own = own.drop(columns=_CARDS_OWN, errors="ignore").join(kept)
     names = [*own.index, *measured.rows.index.difference(own.index, sort=False)]
     predicted_by = predicted.context.get("commit", "unknown")
     context = {**predicted.context, **measured.context, "predicted_by": predicted_by}

@@ -25,6 +25,15 @@ _TYPES = {
     "boolean": "true or false",
     "null": "null",
 }
+_BOUNDS = {
+    "minimum": "at least",
+    "maximum": "at most",
+    "exclusiveMinimum": "more than",
+    "minItems": "entries are at least",
+    "maxItems": "entries are at most",
+    "minProperties": "entries are at least",
+    "pattern": "the form is",
+}
 _SHOWN = 30  # characters of a value that is not what it should be
 
 
@@ -63,7 +72,7 @@ def _said(error: ValidationError) -> str:
     if error.validator in {"const", "enum"}:
         options = expected if error.validator == "enum" else [expected]
         return f"is {shown}; expected is {' or '.join(map(str, options))}"
-    return f"is {shown}; expected is {error.validator} {expected}"
+    return f"is {shown}; {_BOUNDS.get(error.validator, error.validator)} {expected}"
 
 
 def check(value: Any, where: str, schema: str) -> None:

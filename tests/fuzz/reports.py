@@ -91,8 +91,11 @@ def _written(random: Random, folder: Path) -> list[str]:
     path.write_text(json.dumps(document))
     for name in ("gpus.json", "article", "models", "reference"):
         (folder / "data" / name).symlink_to(ROOT / "data" / name)
-    run = path if is_run else next(p for p in _kept() if not p.stem.endswith("-compare"))
-    return ["--run", str(run), "--data", str(folder / "data"), "--out", str(folder / "report")]
+    others = [p for p in _kept() if not p.stem.endswith("-compare")]
+    runs = [random.choice(others), path] if is_run else others[:2]  # beside each other, either way
+    random.shuffle(runs)
+    given = ["--run", str(runs[0]), "--measured", str(runs[1])]
+    return [*given, "--data", str(folder / "data"), "--out", str(folder / "report")]
 
 
 def check(random: Random) -> Case:

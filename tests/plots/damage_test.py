@@ -14,6 +14,7 @@ import synthetic
 from vramfit_plots.__main__ import main as report
 from vramfit_plots.accuracy.__main__ import main as accuracy
 from vramfit_plots.files import data_dir
+from vramfit_plots.run import newest_run
 
 LINE = 200
 DEEP = "[" * 100_000 + "]" * 100_000
@@ -221,6 +222,8 @@ def context(**changes: Any) -> Callable[[dict[str, Any]], None]:
     return lambda document: document["context"].update(changes)
 
 
+# A run on a GPU, whose columns a run without lacks.
+MEASURED = ["--measured", str(newest_run(data_dir() / "runs"))]
 STRANGE = {
     "estimates alone": estimates,
     "measured on the CPU": on_the_cpu,
@@ -254,6 +257,7 @@ def test_a_strange_run_is_reported_or_refused(tmp_path, arguments, capsys, kind)
     content["benchmarks"] = content["benchmarks"][:2]
     STRANGE[kind](content)
     run = synthetic.write(tmp_path / "run.json", content)
-    status = report([*arguments, "--run", str(run)])
-    said = capsys.readouterr().err.splitlines()
-    assert (status, len(said)) in {(0, 0), (2, 1)}, said
+    for how in (["--run", str(run)], ["--measured", str(run)], ["--run", str(run), *MEASURED]):
+        status = report([*arguments, *how])
+        said = capsys.readouterr().err.splitlines()
+        assert (status, len(said)) in {(0, 0), (2, 1)}, said

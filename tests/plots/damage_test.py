@@ -251,13 +251,26 @@ STRANGE = {
 }
 
 
-@pytest.mark.parametrize("kind", STRANGE)
-def test_a_strange_run_is_reported_or_refused(tmp_path, arguments, capsys, kind):
+def reported_or_refused(arguments: list[str], capsys) -> None:
+    status = report(arguments)
+    said = capsys.readouterr().err.splitlines()
+    assert (status, len(said)) in {(0, 0), (2, 1)}, said
+
+
+def strange(folder: Path, kind: str) -> str:
     content = synthetic.document()
     content["benchmarks"] = content["benchmarks"][:2]
     STRANGE[kind](content)
-    run = synthetic.write(tmp_path / "run.json", content)
-    for how in (["--run", str(run)], ["--measured", str(run)], ["--run", str(run), *MEASURED]):
-        status = report([*arguments, *how])
-        said = capsys.readouterr().err.splitlines()
-        assert (status, len(said)) in {(0, 0), (2, 1)}, said
+    return str(synthetic.write(folder / "run.json", content))
+
+
+@pytest.mark.parametrize("kind", STRANGE)
+def test_a_strange_run_is_reported_or_refused(tmp_path, arguments, capsys, kind):
+    reported_or_refused([*arguments, "--run", strange(tmp_path, kind)], capsys)
+
+
+@pytest.mark.parametrize("kind", ["estimates alone", "measured on the CPU", "ops alone"])
+def test_a_strange_run_beside_another(tmp_path, arguments, capsys, kind):
+    run = strange(tmp_path, kind)
+    reported_or_refused([*arguments, "--measured", run], capsys)
+    reported_or_refused([*arguments, "--run", run, *MEASURED], capsys)

@@ -19,7 +19,7 @@ export PATH := $(CURDIR)/build/venv/bin:$(PATH)
 
 SOURCES = git ls-files --cached --others --exclude-standard -- $(1)
 
-.PHONY: tables accuracy test measure compare-pytorch build format lint clean help system
+.PHONY: tables accuracy test fuzz measure compare-pytorch build format lint clean help system
 
 tables: build build/venv/tables.stamp  ## the article's tables and figures, in build/report/ (RUN=FILE: a run of data/runs)
 	mkdir -p build/report
@@ -39,6 +39,10 @@ compare-pytorch:  ## PyTorch and bench in turn on this GPU, into data/runs/ (ONL
 
 test: build build/asan/build.ninja build/venv/tables.stamp  ## every test: release, sanitizers, Python
 	scripts/test $(PRESET) asan
+
+fuzz: build build/venv/tables.stamp  ## hours of random questions, command lines, configs and runs, into build/fuzz/ (PERCENT=1: less)
+	cmake --build --preset $(PRESET) --target config_mutations
+	scripts/fuzz build/$(PRESET)/bin/config_mutations $(PERCENT)
 
 build: build/$(PRESET)/build.ninja  ## build/bench and build/fit
 	cmake --build --preset $(PRESET) --target bench fit

@@ -6,9 +6,10 @@
 namespace vramfit {
 namespace {
 
-/// Each repetition that is not yet final maps at least one granule more, so few are needed; past
-/// this many the argument above does not hold.
+/// Each repetition that is not yet final maps at least one granule more, so few are needed, unless
+/// an allocator at its limit gives back and takes again for ever.
 constexpr std::int64_t kMostRepetitions = 64;
+constexpr int kMostSteps = 24;
 
 /// What was reserved each time that `stage` of `step` ended.
 std::vector<std::uint64_t> reserved_after(const RunReport& report, Stage stage, int step) {
@@ -24,12 +25,15 @@ bool settled(const std::vector<std::uint64_t>& reserved) {
   return reserved.size() >= 2 && reserved.back() == reserved[reserved.size() - 2];
 }
 
-/// Whether the last step took nothing more and reached no new peak.
-bool steps_settled(const RunReport& report, int steps) {
-  if (report.peak.step == steps) return false;
-  const auto before = reserved_after(report, Stage::ZeroGrad, steps - 1);
-  const auto after = reserved_after(report, Stage::ZeroGrad, steps);
-  return before == after;
+/// The first step from the third on that took nothing more, and from which on no new peak is
+/// reached; 0: none of `steps`.
+int first_settled_step(const RunReport& report, int steps) {
+  for (int step = std::max(3, report.peak.step + 1); step <= steps; ++step) {
+    const auto before = reserved_after(report, Stage::ZeroGrad, step - 1);
+    const auto after = reserved_after(report, Stage::ZeroGrad, step);
+    if (before == after) return step;
+  }
+  return 0;
 }
 
 bool micro_batches_settled(const RunReport& report, int steps) {
@@ -39,9 +43,9 @@ bool micro_batches_settled(const RunReport& report, int steps) {
   return true;
 }
 
-/// Forgets the step that only showed that nothing changes any more.
-void drop_step(RunReport& report, int step) {
-  const auto in_step = [step](const auto& entry) { return entry.step == step; };
+/// Forgets the steps that only showed that nothing changes any more.
+void drop_steps_from(RunReport& report, int step) {
+  const auto in_step = [step](const auto& entry) { return entry.step >= step; };
   auto& stages = report.stages;
   stages.erase(std::remove_if(stages.begin(), stages.end(), in_step), stages.end());
   auto& events = report.events;
@@ -63,21 +67,25 @@ Outcome steady_training(const Run& run, Extent extent) {
   const std::int64_t all = run.workload.micro_batches();
   extent.micro_batches = std::min<std::int64_t>(all, 3);
   extent.steps = 3;
-  while (std::max<std::int64_t>(extent.steps, extent.micro_batches) <= kMostRepetitions) {
+  while (extent.micro_batches <= kMostRepetitions) {
     Outcome outcome = run(extent);
     RunReport& report = outcome.report;
     // A run with fewer steps than it was asked for has none that repeat.
     if (report.missing || report.stages.back().step < extent.steps) return outcome;
     if (extent.micro_batches < all && !micro_batches_settled(report, extent.steps)) {
       extent.micro_batches = std::min(extent.micro_batches + 2, all);
-    } else if (!steps_settled(report, extent.steps)) {
-      ++extent.steps;
-    } else {
-      drop_step(report, extent.steps);
+    } else if (const int step = first_settled_step(report, extent.steps); step > 0) {
+      drop_steps_from(report, step);
       return outcome;
+    } else if (extent.steps == kMostSteps) {
+      outcome.notes.push_back("what is reserved changes from step to step: " +
+                              std::to_string(kMostSteps) + " steps were walked");
+      return outcome;
+    } else {
+      extent.steps *= 2;
     }
   }
-  throw std::logic_error("steady_run: steps keep mapping more");
+  throw std::logic_error("steady_run: micro-batches keep mapping more");
 }
 
 Outcome steady_generation(const Run& run, Extent extent) {

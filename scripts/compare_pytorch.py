@@ -14,10 +14,11 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from compare.cases import MODES, BadInputError, Case, read_cases
+from compare.cases import MODES, Case, read_cases
 from compare.sides import Result, Sides, pytorch_versions
 from compare.table import table_text, why_no_figures
-from runs import ROOT, RUNS, new_file
+from programs import ROOT, Arguments, BadInputError, file_or_folder, program, writing
+from runs import RUNS, new_file
 
 # What bench says of the GPU and itself.
 _BENCH_FACTS = ("commit", "gpu", "driver", "cuda", "cublas", "cudnn", "cuda_module_loading")
@@ -110,34 +111,30 @@ def failures(document: dict[str, Any]) -> int:
 
 
 def arguments(argv: list[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = Arguments(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--python", default="python3", help="that has torch (%(default)s)")
     parser.add_argument("--only", default="", help="cases with this in their row's name")
     parser.add_argument("--check", action="store_true", help="only whether PyTorch can be run")
-    parser.add_argument("--bench", type=Path, default=ROOT / "build/bench")
-    parser.add_argument("--cases", type=Path, default=ROOT / "data/compare.json")
-    parser.add_argument("--runs", type=Path, default=RUNS, help="where results go")
-    parser.add_argument("--work", type=Path, default=ROOT / "build/compare", help="logs")
+    parser.add_argument("--bench", type=file_or_folder, default=ROOT / "build/bench")
+    parser.add_argument("--cases", type=file_or_folder, default=ROOT / "data/compare.json")
+    parser.add_argument("--runs", type=file_or_folder, default=RUNS, help="where results go")
+    parser.add_argument("--work", type=file_or_folder, default=ROOT / "build/compare", help="logs")
     return parser.parse_args(argv)
 
 
+@program("compare-pytorch")
 def main(argv: list[str] | None = None) -> int:
     given = arguments(argv)
-    try:
-        cases = read_cases(given.cases, given.only)
-        pytorch = versions(given.python)
-        if given.check:
-            return 0
-        if not given.bench.exists():
-            raise BadInputError(f"{given.bench}: is not built; make build")
-        command = "make compare-pytorch" + (f" ONLY={given.only}" if given.only else "")
-        comparison = Comparison(command, pytorch, given.runs)
+    cases = read_cases(given.cases, given.only)
+    pytorch = versions(given.python)
+    if given.check:
+        return 0
+    if not given.bench.exists():
+        raise BadInputError(f"{given.bench}: is not built; make build")
+    command = "make compare-pytorch" + (f" ONLY={given.only}" if given.only else "")
+    comparison = Comparison(command, pytorch, given.runs)
+    with writing():
         compare(cases, Sides(given.bench, given.python, given.work), comparison)
-    except BadInputError as error:
-        note(f"compare-pytorch: error: {error}")
-        return 2
     print(f"\n{table_text(comparison.document)}\n")
     file = comparison.file
     print(f"The comparison is in {file.relative_to(ROOT) if ROOT in file.parents else file}")

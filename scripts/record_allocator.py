@@ -22,8 +22,14 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "data" / "reference"))
 
-import measure_pytorch as measure
-import torch
+from programs import Arguments, cases_to_record, file_or_folder, program, writing
+
+try:
+    import measure_pytorch as measure
+    import torch
+except ImportError as missing:
+    print(f"record_allocator: error: this Python has no {missing.name}", file=sys.stderr)
+    sys.exit(2)
 
 LETTERS = {"segment_alloc": "s", "segment_free": "r", "oom": "o"}
 KINDS = {"alloc", "free_completed", *LETTERS}
@@ -88,20 +94,29 @@ def record(case, *, frames):
     return row
 
 
-def main():
-    arguments = [a for a in sys.argv[1:] if a != "--frames"]
-    frames = "--frames" in sys.argv
-    for case in json.loads(Path(arguments[0]).read_text()):
+@program("record_allocator")
+def main(argv=None):
+    parser = Arguments(description=__doc__.splitlines()[0])
+    parser.add_argument("cases", metavar="CASES.json", type=file_or_folder)
+    parser.add_argument("out", metavar="OUT.jsonl", type=file_or_folder)
+    parser.add_argument("--frames", action="store_true", help="who asked for each block")
+    given = parser.parse_args(argv)
+    cases = cases_to_record(given.cases)
+    with writing(), given.out.open("a"):
+        pass
+    for case in cases:
         pid = os.fork()
         if pid == 0:
             try:
-                with Path(arguments[1]).open("a") as f:
-                    f.write(json.dumps(record(case, frames=frames), separators=(",", ":")) + "\n")
+                row = json.dumps(record(case, frames=given.frames), separators=(",", ":"))
+                with given.out.open("a") as f:
+                    f.write(row + "\n")
             except BaseException as e:
-                print("failed:", case.get("model"), repr(e), flush=True)
+                print("failed:", case["model"], repr(e), flush=True)
             os._exit(0)
         os.waitpid(pid, 0)
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

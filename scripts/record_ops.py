@@ -12,7 +12,6 @@ to take the decisions of a card: which attention kernel, which form of the optim
 usage: record_ops.py CASES.json OUT.txt
 """
 
-import json
 import sys
 import weakref
 from pathlib import Path
@@ -20,12 +19,18 @@ from types import SimpleNamespace
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "data" / "reference"))
 
-import measure_pytorch as measure
-import torch
-from torch._subclasses.fake_tensor import FakeTensorMode
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_flatten
-from transformers import masking_utils
+from programs import Arguments, cases_to_record, file_or_folder, program, writing
+
+try:
+    import measure_pytorch as measure
+    import torch
+    from torch._subclasses.fake_tensor import FakeTensorMode
+    from torch.utils._python_dispatch import TorchDispatchMode
+    from torch.utils._pytree import tree_flatten
+    from transformers import masking_utils
+except ImportError as missing:
+    print(f"record_ops: error: this Python has no {missing.name}", file=sys.stderr)
+    sys.exit(2)
 
 
 class Recorder(TorchDispatchMode):
@@ -130,12 +135,19 @@ def record(case):
         return list(recorder.lines)
 
 
-def main():
+@program("record_ops")
+def main(argv=None):
+    parser = Arguments(description=__doc__.splitlines()[0])
+    parser.add_argument("cases", metavar="CASES.json", type=file_or_folder)
+    parser.add_argument("out", metavar="OUT.txt", type=file_or_folder)
+    given = parser.parse_args(argv)
+    cases = cases_to_record(given.cases)
     decide_as_on_a_card()
-    with Path(sys.argv[2]).open("w") as f:
-        for case in json.loads(Path(sys.argv[1]).read_text()):
+    with writing(), given.out.open("w") as f:
+        for case in cases:
             f.write("\n".join([case["model"], *record(case), ""]))
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

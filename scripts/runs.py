@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from datetime import datetime, timezone
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from programs import ROOT
+
 RUNS = ROOT / "data" / "runs"
 
 

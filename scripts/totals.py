@@ -5,21 +5,35 @@ from collections import Counter
 from pathlib import Path
 from xml.etree import ElementTree
 
+from programs import BadInputError, program, read_text
+
 
 def outcome(case: ElementTree.Element) -> str:
     if case.find("failure") is not None or case.find("error") is not None:
         return "failed"
     skipped = case.find("skipped")
     # ctest marks a disabled test by its status only, and one whose program is missing as skipped.
-    if case.get("status") == "notrun" and not skipped.get("message", "").startswith("SKIP_"):
+    reason = skipped.get("message", "") if skipped is not None else ""
+    if case.get("status") == "notrun" and not reason.startswith("SKIP_"):
         return "failed"
     return "passed" if skipped is None and case.get("status") != "disabled" else "skipped"
 
 
+def cases_of(path: Path) -> list[ElementTree.Element]:
+    """Of a file that was not written: none."""
+    if not path.exists():
+        return []
+    try:
+        return list(ElementTree.fromstring(read_text(path)).iter("testcase"))
+    except ElementTree.ParseError as error:
+        raise BadInputError(f"{path}: not XML: {error}") from None
+
+
+@program("totals")
 def main(paths: list[str]) -> int:
     totals: Counter[str] = Counter()
     for path in map(Path, paths):
-        cases = list(ElementTree.parse(path).iter("testcase")) if path.exists() else []
+        cases = cases_of(path)
         if not cases:
             print(f"{path}: no test ran")
             totals["failed"] += 1

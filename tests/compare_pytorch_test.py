@@ -227,8 +227,7 @@ def test_what_is_measured_is_kept_as_it_comes(machine, monkeypatch):
         return real(self, case, mode)
 
     monkeypatch.setattr(sides.Sides, "pytorch", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        machine.run()
+    assert machine.run() == 130
     (entry,) = machine.document()["cases"]
     assert entry["eager"]["tokens_per_second"] == THEIRS["tokens_per_second"]
     assert len(machine.files()) == 1

@@ -14,6 +14,7 @@ SCHEMAS = {
     for path in sorted((ROOT / "docs" / "schemas").glob("*.schema.json"))
 }
 RUNS = sorted((ROOT / "data" / "runs").rglob("*.json"))
+REFERENCES = sorted((ROOT / "data" / "reference").glob("*.jsonl"))
 REGISTRY = Registry().with_resources(
     (name, DRAFT202012.create_resource(schema)) for name, schema in SCHEMAS.items()
 )
@@ -115,6 +116,32 @@ def test_there_are_runs():
 def test_committed_runs(path):
     name = "comparison" if path.stem.endswith("-compare") else "run"
     assert objections(validator(f"{name}.schema.json"), json.loads(path.read_text())) == []
+
+
+DATA = {
+    "gpus.json": "gpus.schema.json",
+    "models/parameters.json": "models.schema.json",
+    "article/table1_inference.json": "article.schema.json#/$defs/inference",
+    "article/table2_training_waterfall.json": "article.schema.json#/$defs/waterfall",
+    "article/table3_oom_cliff.json": "article.schema.json#/$defs/oom_cliff",
+    "article/table4_multi_gpu.json": "article.schema.json#/$defs/multi_gpu",
+    "article/claims.json": "article.schema.json#/$defs/claims",
+}
+
+
+@pytest.mark.parametrize("file", DATA)
+def test_data(file):
+    assert objections(validator(DATA[file]), json.loads((ROOT / "data" / file).read_text())) == []
+
+
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "data/reference").glob("*.jsonl")), ids=lambda path: path.stem
+)
+def test_reference(path):
+    part = {"pytorch_multi_gpu": "sharded", "llamacpp_speed": "llamacpp"}.get(path.stem)
+    name = f"reference.schema.json#/$defs/{part}" if part else "reference.schema.json"
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    assert [found for line in lines for found in objections(validator(name), line)] == []
 
 
 def test_every_counter_is_described(report):

@@ -31,3 +31,12 @@ def test_each_outcome_counts_once(tmp_path, capsys, case):
 
 def test_a_missing_file_is_a_failure(tmp_path):
     assert totals.main([str(tmp_path / "none.xml")]) == 1
+
+
+def test_a_file_that_is_none_of_tests_is_refused(tmp_path, capsys):
+    results = tmp_path / "results.xml"
+    for text in ("", "<testsuites>", "5", "\x00"):
+        results.write_text(text)
+        assert totals.main([str(results)]) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert line.startswith(f"totals: error: {results}: not XML")

@@ -12,8 +12,6 @@
 namespace vramfit::bench {
 namespace {
 
-/// Four times what the deepest models have; each layer is walked in every row.
-constexpr std::int64_t kMostLayers = 512;
 /// Walked one after the other where a real device runs them, each with its events.
 constexpr std::int64_t kMostLayersInRow = 1 << 18;
 /// Figures of PyTorch, which takes more, stay below what a ledger counts to.
@@ -33,16 +31,10 @@ std::string sizes(const Case& c) {
          c.row[Axis::Seq] + " tokens";
 }
 
-void check_layers(const Case& c) {
-  if (c.config->layers <= kMostLayers) return;
-  throw BadInput("config: " + c.config->name + " has " + std::to_string(c.config->layers) +
-                 " layers, and bench walks each in every row; at most " +
-                 std::to_string(kMostLayers));
-}
-
 void check_bytes(const Case& c) {
   const RunReport report =
-      steady_run(StepWorkload(options_of(c)), c.gpu(), kMostBytes, *c.config, false).report;
+      steady_run(StepWorkload(options_of(c)), c.gpu(), kMostBytes, *c.config, {.events = false})
+          .report;
   if (!report.missing) return;
   throw BadInput(sizes(c) + " takes more than 2^50 bytes; smaller sizes");
 }
@@ -71,7 +63,6 @@ void check_flops(const Case& c) {
 }  // namespace
 
 void check_limits(const Case& c) {
-  check_layers(c);
   check_bytes(c);
   if (c.device == nullptr) return;
   check_repetitions(c);

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from vramfit_plots.errors import BadInputError
-from vramfit_plots.files import read_json
+from vramfit_plots.schemas import read_json
 from vramfit_plots.units import GB
 
 BYTES_PER_WEIGHT = {"FP32": 4.0, "FP16": 2.0, "BF16": 2.0, "INT8": 1.0, "INT4": 0.5}
@@ -18,7 +18,6 @@ _FILES = {
     "multi_gpu": "table4_multi_gpu.json",
     "claims": "claims.json",
 }
-_SCHEMA = 1
 
 
 @dataclass(frozen=True)
@@ -46,6 +45,15 @@ class Article:
                 return claim
         raise BadInputError(f"data/article/claims.json: no claim '{claim_id}'")
 
+    def shared_by(self, *, whole: bool) -> Mapping[str, Any]:
+        """Table 4's first strategy that leaves every GPU the whole model, or that does not: its
+        figures shrink with the GPUs."""
+        for row in self.multi_gpu["rows"]:
+            if whole != shrinks(row):
+                return row
+        kind = "leaves each GPU the whole model" if whole else "divides the model"
+        raise BadInputError(f"data/article/{_FILES['multi_gpu']}: no strategy that {kind}")
+
     def stage_memory(self, stage: str) -> float:
         """Table 2, in bytes."""
         for row in self.waterfall["rows"]:
@@ -54,11 +62,17 @@ class Article:
         raise BadInputError(f"data/article/{_FILES['waterfall']}: no stage '{stage}'")
 
 
+def shrinks(row: Mapping[str, Any]) -> bool:
+    """Whether a row of table 4 takes less of each GPU the more there are."""
+    return row["cells"][0]["memory"] > row["cells"][-1]["memory"]
+
+
 def load_article(folder: Path) -> Article:
-    documents = {}
-    for name, file in _FILES.items():
-        documents[name] = read_json(folder / file)
-        if documents[name].get("schema") != _SCHEMA:
-            raise BadInputError(f"{folder / file}: schema: this program reads {_SCHEMA}")
+    documents = {name: read_json(folder / file, f"article/{name}") for name, file in _FILES.items()}
     documents["claims"] = documents["claims"]["claims"]
-    return Article(**documents)
+    article = Article(**documents)
+    if article.waterfall["model"] != article.inference["model"]:
+        raise BadInputError(
+            f"{folder / _FILES['waterfall']}: model: is not that of {_FILES['inference']}"
+        )
+    return article

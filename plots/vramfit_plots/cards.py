@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vramfit_plots.errors import BadInputError
-from vramfit_plots.files import read_json
+from vramfit_plots.files import Catalogue
+from vramfit_plots.schemas import read_json
 
 # What is gone from a card before a run allocates anything.
 _TAKEN = ("driver_reserved", "context", "cublaslt", "cudnn", "modules")
@@ -20,16 +21,20 @@ class Card:
     assumed_from: str | None  # the card that the overhead was measured on, if not this one
 
 
-def load_cards(path: Path) -> dict[str, Card]:
-    listed = {card["name"]: card for card in read_json(path)["cards"]}
+def load_cards(path: Path) -> Catalogue[Card]:
+    listed = {card["name"]: card for card in read_json(path, "gpus")["cards"]}
+    measured = {
+        name: card["overhead"]
+        for name, card in listed.items()
+        if "assumed_from" not in card["overhead"]
+    }
     cards = {}
     for name, card in listed.items():
         assumed_from = card["overhead"].get("assumed_from")
-        if assumed_from is not None and assumed_from not in listed:
-            raise BadInputError(
-                f"{path}: {name}: overhead of '{assumed_from}', which is not listed"
-            )
-        overhead = listed[assumed_from]["overhead"] if assumed_from else card["overhead"]
+        source = name if assumed_from is None else assumed_from
+        if source not in measured:
+            raise BadInputError(f"{path}: {name}: overhead of '{source}', which was not measured")
+        overhead = measured[source]
         cards[name] = Card(
             name=name,
             title=card["title"],
@@ -38,4 +43,4 @@ def load_cards(path: Path) -> dict[str, Card]:
             overhead=sum(overhead[part]["bytes"] for part in _TAKEN if part in overhead),
             assumed_from=assumed_from,
         )
-    return cards
+    return Catalogue(path, cards)

@@ -5,13 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from vramfit_plots.errors import BadInputError
-from vramfit_plots.files import read_json
+from vramfit_plots.schemas import read_json
 
 OURS = "vramfit"
 MODES = {"eager": "eager", "compile": "torch.compile"}  # PyTorch's, as the file and as we call them
-
-_SCHEMA = 1
 
 
 @dataclass(frozen=True)
@@ -36,16 +33,11 @@ class Comparison:
 
 
 def load_comparison(path: Path) -> Comparison:
-    document = read_json(path)
-    if document.get("schema") != _SCHEMA:
-        raise BadInputError(f"{path}: schema: this program reads {_SCHEMA}")
-    try:
-        pairs = [
-            Pair(case["row"], name, case[OURS], case[mode])
-            for case in document["cases"]
-            for mode, name in MODES.items()
-            if mode in case
-        ]
-        return Comparison(document["context"], pairs)
-    except KeyError as error:
-        raise BadInputError(f"{path}: not as data/README.md describes it: no {error}") from None
+    document = read_json(path, "comparison")
+    pairs = [
+        Pair(case["row"], name, case[OURS], case[mode])
+        for case in document["cases"]
+        for mode, name in MODES.items()
+        if mode in case
+    ]
+    return Comparison(document["context"], pairs)

@@ -44,6 +44,13 @@ class Inputs:
             raise AbsentError(f"{row}: {counter}" if row in self.rows.index else row)
         return value
 
+    def divisor(self, row: str, counter: str) -> float:
+        """The same, and what follows divides by it."""
+        value = self.need(row, counter)
+        if not value:
+            raise BadInputError(f"{self.run.path}: {row}: {counter}: is 0")
+        return value
+
     def peak_stage(self, row: str) -> str:
         """Where the row's peak is: "backward of step 2"."""
         return peak_stage(self.run.rows.at[row, "label"]) if row in self.run.rows.index else ""
@@ -81,13 +88,6 @@ def load_inputs(
     if measured is not None:
         run = beside(load_run(measured), run)
     compared = load_comparison(comparison) if comparison else None
-    try:
-        return _with_data(run, data, compared, fit)
-    except KeyError as error:
-        raise BadInputError(f"{data}: not as its README describes it: no {error}") from None
-
-
-def _with_data(run: Run, data: Path, comparison: Comparison | None, fit: Path | None) -> Inputs:
     models = load_models(data / "models")
     reference = load_reference(data / "reference", models, run.fact("pytorch_optimizers"))
     return Inputs(
@@ -97,6 +97,6 @@ def _with_data(run: Run, data: Path, comparison: Comparison | None, fit: Path | 
         cards=load_cards(data / "gpus.json"),
         reference=reference,
         rows=_joined(run.rows, reference.rows),
-        comparison=comparison,
+        comparison=compared,
         accuracy=compare(fit, data) if fit else None,
     )

@@ -33,7 +33,7 @@ def measured_levels(inputs: Inputs) -> list[Levels]:
         used = inputs.value(row, "mem_device_used")
         if used is None or row_name.family(row) not in _FAMILIES:
             continue
-        allocated = inputs.need(row, "mem_allocated")
+        allocated = inputs.divisor(row, "mem_allocated")
         reserved = inputs.need(row, "mem_reserved")
         unattributed = inputs.need(row, "mem_unattributed")
         overhead = used - reserved - unattributed

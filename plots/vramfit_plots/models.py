@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from vramfit_plots.files import read_json
+from vramfit_plots.files import Catalogue
+from vramfit_plots.schemas import read_json
 
 
 @dataclass(frozen=True)
@@ -12,6 +13,9 @@ class Model:
     parameters: int  # published count
 
 
-def load_models(folder: Path) -> dict[str, Model]:
-    published = read_json(folder / "parameters.json")
-    return {name: Model(name, entry["parameters"]) for name, entry in published.items()}
+def load_models(folder: Path) -> Catalogue[Model]:
+    path = folder / "parameters.json"
+    published = read_json(path, "models")
+    return Catalogue(
+        path, {name: Model(name, entry["parameters"]) for name, entry in published.items()}
+    )

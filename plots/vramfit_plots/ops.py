@@ -1,10 +1,10 @@
 """A training step op by op, each beside the time it takes where the device's rates alone count."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from vramfit_plots.errors import AbsentError
 from vramfit_plots.inputs import Inputs
+from vramfit_plots.row_name import RowName
 from vramfit_plots.units import times
 
 FAMILY = "Ops"
@@ -33,7 +33,7 @@ class Op:
 @dataclass(frozen=True)
 class Step:
     case: str  # a row's name, without the family and the op
-    axes: Mapping[str, str]  # of the same
+    name: RowName  # of the same
     whole: Op  # the step as it runs, unwatched
     ops: list[Op]  # what loses most first
     ops_seconds: float  # their sum: of other steps than the one timed whole
@@ -47,26 +47,31 @@ class Step:
 
     @property
     def title(self) -> str:
-        axes = dict(self.axes)
-        what = [axes.pop(axis) for axis in ("model", "precision", "optimizer")]
-        size = times(axes.pop("batch"), axes.pop("seq"))
-        rest = [f"{key} {value}" for key, value in axes.items()]
+        what = [self.name.text(axis) for axis in ("model", "precision", "optimizer")]
+        size = times(self.name.text("batch"), self.name.text("seq"))
+        told = {"model", "precision", "optimizer", "batch", "seq"}
+        rest = [f"{key} {value}" for key, value in self.name.axes.items() if key not in told]
         return ", ".join([" ".join(what), size, *rest])
 
 
 def _op(inputs: Inputs, row: str) -> Op:
-    counters = (inputs.need(row, key) for key in ("calls", "seconds", "bound_seconds"))
-    return Op(row.rpartition("/")[2], *counters)
+    return Op(
+        row.rpartition("/")[2],
+        calls=inputs.need(row, "calls"),
+        seconds=inputs.divisor(row, "seconds"),
+        bound=inputs.need(row, "bound_seconds"),
+    )
 
 
 def _step(inputs: Inputs, case: str, rows: list[str]) -> Step:
     row = f"{case}/{_STEP}"
+    inputs.divisor(row, "bound_seconds")
     return Step(
         case=case.removeprefix(f"{FAMILY}/"),
-        axes=inputs.run.parse(case).axes,
+        name=inputs.run.parse(case),
         whole=_op(inputs, row),
         ops=sorted((_op(inputs, r) for r in rows if r != row), key=lambda op: -op.lost),
-        ops_seconds=inputs.need(row, "ops_seconds"),
+        ops_seconds=inputs.divisor(row, "ops_seconds"),
         tokens_per_second=inputs.need(row, "tokens_per_second"),
         copy=inputs.need(row, "bytes_per_second"),
         gemm=inputs.need(row, "flops_per_second"),

@@ -11,9 +11,10 @@ from markupsafe import Markup
 from vramfit_plots import captions, figures, publish
 from vramfit_plots.accuracy import chapter as accuracy
 from vramfit_plots.contradictions import Contradictions, contradictions
-from vramfit_plots.errors import AbsentError, BadInputError
+from vramfit_plots.errors import AbsentError
 from vramfit_plots.figures import style
 from vramfit_plots.figures.picture import Picture
+from vramfit_plots.files import writing
 from vramfit_plots.inputs import Inputs
 from vramfit_plots.tables import (
     claims,
@@ -129,17 +130,15 @@ def _page(sections: list[Section], inputs: Inputs, out: Path) -> _Page:
 
 def write_report(inputs: Inputs, out: Path) -> Path:
     """Everything into the folder `out`; the page to open comes back."""
-    try:
+    sections = [_section(chapter, inputs) for chapter in _CHAPTERS]
+    sections = [section for section in sections if section.tables]
+    page, environment = _page(sections, inputs, out), _environment()
+    with writing():
         out.mkdir(parents=True, exist_ok=True)
-        sections = [_section(chapter, inputs) for chapter in _CHAPTERS]
-        sections = [section for section in sections if section.tables]
-        page, environment = _page(sections, inputs, out), _environment()
         _write_pictures(sections, out / "figures")
         tables = [table for section in sections for table in section.tables]
         publish.write_fragments(tables, out / "fragments")
         for name in ("tables.md", "tables.html"):
             text = environment.get_template(f"{name}.j2").render(page=page)
             (out / name).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise BadInputError(f"{error.filename}: {error.strerror}") from None
     return out / "tables.html"

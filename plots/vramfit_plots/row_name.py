@@ -1,7 +1,12 @@
 """Row names as `bench` writes them: "Training/llama2-7b/fp16/adamw/batch:4/seq:512"."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+
+from vramfit_plots.errors import BadInputError
+
+_NUMBER = re.compile("[0-9]{1,12}")
 
 
 @dataclass(frozen=True)
@@ -9,8 +14,16 @@ class RowName:
     family: str
     axes: Mapping[str, str]  # those that the name has, in its order: "model", "batch"
 
+    def text(self, axis: str) -> str:
+        if axis not in self.axes:
+            raise BadInputError(f"row '{self.family}/{'/'.join(self.axes.values())}': no {axis}")
+        return self.axes[axis]
+
     def number(self, axis: str) -> int:
-        return int(self.axes[axis])
+        text = self.text(axis)
+        if not _NUMBER.fullmatch(text):
+            raise BadInputError(f"row '{self.family}/…': {axis}: is '{text}'; expected is a number")
+        return int(text)
 
 
 def family(name: str) -> str:

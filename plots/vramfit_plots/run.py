@@ -10,13 +10,14 @@ from typing import Any
 import pandas as pd
 
 from vramfit_plots.errors import BadInputError
-from vramfit_plots.files import read_json
 from vramfit_plots.row_name import RowName, parse
+from vramfit_plots.schemas import read_json
 
 # Google Benchmark appends how it ran to a name; our own axes never look like this.
 _HOW_IT_RAN = re.compile(r"(/(iterations|repeats|min_time|threads):[^/]+|/(real|manual)_time)+$")
 _MILLISECONDS = {"ns": 1e-6, "us": 1e-3, "ms": 1.0, "s": 1e3}
 _COMPARISON = "-compare.json"  # ends the name of what is no run of bench
+_CARDS_OWN = "pred_device_used"
 _PEAK = re.compile(r"peak in ([^;]+)")
 
 _MAKE_ONE = "make one with `build/bench --benchmark_out=FILE --benchmark_out_format=json`"
@@ -41,7 +42,7 @@ class Run:
     def fact(self, key: str) -> str:
         """A line of the context; throws BadInputError where the run is too old to have it."""
         if key not in self.context:
-            raise BadInputError(f"{self.path}: context names no '{key}'; {_MAKE_ONE}")
+            raise BadInputError(f"{self.path}: context: no '{key}'; {_MAKE_ONE}")
         return self.context[key]
 
     @property
@@ -79,10 +80,11 @@ def beside(measured: Run, predicted: Run) -> Run:
     """One run of both, under the measured one's context. A row that both hold is predicted as the
     newer program does, but for what the card loses: that rests on the measured card's profile."""
     own = predicted.rows
-    if "pred_device_used" in measured.rows:
-        own = own.drop(columns="pred_device_used", errors="ignore")
-        kept = measured.rows["pred_device_used"].combine_first(predicted.rows["pred_device_used"])
-        own = own.join(kept)
+    if _CARDS_OWN in measured.rows:
+        # Rows without a prediction, such as Estimate's alone, have no such column.
+        predictions = own.reindex(columns=[_CARDS_OWN])[_CARDS_OWN]
+        kept = measured.rows[_CARDS_OWN].combine_first(predictions)
+        own = own.drop(columns=_CARDS_OWN, errors="ignore").join(kept)
     names = [*own.index, *measured.rows.index.difference(own.index, sort=False)]
     predicted_by = predicted.context.get("commit", "unknown")
     context = {**predicted.context, **measured.context, "predicted_by": predicted_by}
@@ -92,7 +94,7 @@ def beside(measured: Run, predicted: Run) -> Run:
 def _newest(files: Iterable[Path]) -> Path | None:
     """The file with the latest date in its context."""
     return max(
-        sorted(files), key=lambda path: read_json(path)["context"].get("date", ""), default=None
+        sorted(files), key=lambda path: read_json(path, "dated")["context"]["date"], default=None
     )
 
 
@@ -111,17 +113,9 @@ def load_run(path: Path) -> Run:
     """Throws BadInputError where the file holds no run of ours."""
     if not path.exists():
         raise BadInputError(f"{path}: no such file; {_MAKE_ONE}")
-    document = read_json(path)
-    context, benchmarks = document.get("context"), document.get("benchmarks")
-    if not isinstance(context, dict) or not isinstance(benchmarks, list):
-        raise BadInputError(f"{path}: no 'context' and 'benchmarks'; {_MAKE_ONE}")
-    if "evidence" not in context or "device" not in context:
-        raise BadInputError(f"{path}: context names no 'device' and 'evidence'; {_MAKE_ONE}")
-
+    document = read_json(path, "bench")
     rows: dict[str, dict[str, Any]] = {}
-    for index, benchmark in enumerate(benchmarks):
-        if not isinstance(benchmark, dict) or not isinstance(benchmark.get("name"), str):
-            raise BadInputError(f"{path}: benchmarks[{index}]: no 'name'")
+    for benchmark in document["benchmarks"]:
         if benchmark.get("run_type") == "aggregate":
             continue
         name = row_name(benchmark["name"])
@@ -134,6 +128,6 @@ def load_run(path: Path) -> Run:
         raise BadInputError(f"{path}: holds no rows; did --benchmark_filter leave any?")
     return Run(
         path=path,
-        context={key: str(value) for key, value in context.items()},
+        context={key: str(value) for key, value in document["context"].items()},
         rows=pd.DataFrame.from_dict(rows, orient="index"),
     )

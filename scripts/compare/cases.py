@@ -1,10 +1,11 @@
 """The cases of data/compare.json."""
 
-import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
+
+from programs import BadInputError, read_json
 
 MODES = {"eager": "PyTorch eager", "compile": "torch.compile"}
 # Ours that keep what a PyTorch one keeps; pytorch_side.py says how each is run.
@@ -12,10 +13,6 @@ OPTIMIZERS = ("adamw-same", "adamw-master", "sgd")
 
 _SCHEMA = 2
 _PRECISIONS = ("fp32", "fp16", "bf16")
-
-
-class BadInputError(Exception):
-    """One line for whoever typed it."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +35,24 @@ class Case:
         return f"{self.model} {self.precision} {self.optimizer}, {self.batch} x {self.seq} tokens"
 
 
+def _complaint(entry: Any) -> str:
+    """What keeps an entry from being a case; "" where nothing does."""
+    names = [field.name for field in fields(Case)]
+    if not isinstance(entry, dict) or sorted(entry) != sorted(names):
+        return f"should have {', '.join(names)}"
+    if not all(isinstance(entry[key], str) for key in ("model", "precision", "optimizer")):
+        return "model, precision and optimizer should be texts"
+    if not all(type(entry[key]) is int and entry[key] > 0 for key in ("batch", "seq")):
+        return "batch and seq should be integers above 0"
+    modes = entry["modes"]
+    if not isinstance(modes, list) or not all(isinstance(mode, str) for mode in modes):
+        return "modes should be a list of texts"
+    return ""
+
+
 def case_of(entry: Mapping[str, Any]) -> Case:
+    if complaint := _complaint(entry):
+        raise BadInputError(f"a case {complaint}")
     case = Case(**{**entry, "modes": tuple(entry["modes"])})
     if case.precision not in _PRECISIONS:
         raise BadInputError(f"precision: is {case.precision}; one of {', '.join(_PRECISIONS)}")
@@ -54,13 +68,16 @@ def case_of(entry: Mapping[str, Any]) -> Case:
 
 def read_cases(path: Path, only: str = "") -> list[Case]:
     """The cases whose row has `only` in its name."""
+    document = read_json(path)
+    if not isinstance(document, dict) or document.get("schema") != _SCHEMA:
+        raise BadInputError(f"{path}: schema: this program reads {_SCHEMA}")
+    entries = document.get("cases")
+    if not isinstance(entries, list):
+        raise BadInputError(f"{path}: cases: should be a list")
     try:
-        document = json.loads(path.read_text())
-        if document["schema"] != _SCHEMA:
-            raise BadInputError(f"{path}: schema: this program reads {_SCHEMA}")
-        cases = [case_of(entry) for entry in document["cases"]]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise BadInputError(f"{path}: not as data/README.md describes it: {error!r}") from None
+        cases = [case_of(entry) for entry in entries]
+    except BadInputError as error:
+        raise BadInputError(f"{path}: {error}") from None
     chosen = [case for case in cases if only in case.row]
     if not chosen:
         rows = ", ".join(case.row for case in cases)

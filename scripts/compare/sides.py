@@ -57,9 +57,12 @@ def _complaint(code: int, log: Path) -> str:
 def _run(command: Sequence[str | Path], log: Path, seconds: float) -> str:
     """What went wrong, in words; "" if nothing did. What it prints goes into `log`."""
     with log.open("w") as out:
-        process = subprocess.Popen(
-            command, cwd=ROOT, stdout=out, stderr=subprocess.STDOUT, start_new_session=True
-        )
+        try:
+            process = subprocess.Popen(
+                command, cwd=ROOT, stdout=out, stderr=subprocess.STDOUT, start_new_session=True
+            )
+        except OSError as error:
+            return f"{command[0]}: {error.strerror}"
         try:
             code = process.wait(timeout=seconds)
         except subprocess.TimeoutExpired:
@@ -147,10 +150,10 @@ def _where(label: str) -> str:
 def _bench_result(out: Path, complaint: str) -> tuple[Result, dict[str, str]]:
     try:
         report = json.loads(out.read_text())
-    except (OSError, ValueError):
+        context = report["context"]
+    except (OSError, ValueError, TypeError, KeyError):
         return {"error": complaint or "bench wrote no report"}, {}
-    context = report["context"]
-    if not report["benchmarks"]:
+    if not report.get("benchmarks"):
         return {"error": complaint or "bench reported no row"}, context
     row = report["benchmarks"][0]
     if row.get("error_occurred"):
@@ -163,8 +166,16 @@ def _bench_result(out: Path, complaint: str) -> tuple[Result, dict[str, str]]:
 def pytorch_versions(python: str) -> dict[str, Any]:
     """The versions that this Python has. Throws OSError and RuntimeError, in one line each."""
     process = subprocess.run(
-        [python, PYTORCH_SIDE, "--versions"], capture_output=True, text=True, check=False
+        [python, PYTORCH_SIDE, "--versions"],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="utf-8",
+        errors="replace",
+        check=False,
     )
     if process.returncode:
         raise RuntimeError(last_line(process.stderr))
-    return json.loads(last_line(process.stdout))
+    try:
+        return json.loads(last_line(process.stdout))
+    except ValueError:
+        raise RuntimeError("is no Python that answers") from None

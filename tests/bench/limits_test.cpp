@@ -25,16 +25,6 @@ class Limits : public testing::Test {
   const ModelConfig tiny_ = read_hugging_face(VRAMFIT_FIXTURES "/tiny-gpt2/config.json");
 };
 
-TEST_F(Limits, OfLayersThatEveryRowWalks) {
-  ModelConfig deep = model_named("tinyllama-1.1b");
-  const std::string row = "Inference/tinyllama-1.1b/bf16/batch:1/seq:16";
-  deep.layers = 512;
-  EXPECT_NO_THROW(check_limits(on(h200_, row, deep)));
-  deep.layers = 10'000;
-  expect_bad_input([&] { check_limits(on(h200_, row, deep)); },
-                   {"config", "10000 layers", "at most 512"});
-}
-
 TEST_F(Limits, OfBytes) {
   const ModelConfig model = model_named("llama2-7b");
   expect_bad_input(

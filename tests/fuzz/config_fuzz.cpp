@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "estimator/estimate.h"
+#include "estimator/runtimes.h"
 #include "model/config/hugging_face.h"
 #include "model/errors.h"
 #include "model/transformer/parameters.h"
@@ -11,6 +13,8 @@
 
 namespace vramfit {
 namespace {
+
+constexpr std::int64_t kMostLayers = 100;  // of what is run: more take longer and show no more
 
 void require(bool promise, const char* what) {
   if (promise) return;
@@ -74,9 +78,25 @@ void check_dry_runs(const ModelConfig& config) {
   }
 }
 
+/// Every runtime that has the family answers, or refuses.
+void check_estimates(const ModelConfig& config) {
+  static const Budget budget = budget_of_size(std::uint64_t{80'000'000'000});
+  for (const Runtime* runtime : runtimes()) {
+    for (const bool training : {false, true}) {
+      try {
+        const auto workload = runtime->workload({{"seq", "4"}}, training, config);
+        workload->validate(config);
+        const Estimate answer = estimate({config, workload, budget});
+        require(answer.fits == (answer.margin >= 0), "what fits has room");
+      } catch (const BadInput&) {
+      }
+    }
+  }
+}
+
 }  // namespace
 
-bool survives_config(const std::string& text) {
+bool survives_config(const std::string& text, Asked asked) {
   ModelConfig config;
   try {
     config = parse_hugging_face(text, "fuzz");
@@ -86,13 +106,15 @@ bool survives_config(const std::string& text) {
   }
   check_shape(config);
   check_counts(config);
-  if (config.layers <= 100) check_dry_runs(config);
+  if (config.layers <= kMostLayers && asked != Asked::Counts) check_dry_runs(config);
+  if (config.layers <= kMostLayers && asked == Asked::Estimates) check_estimates(config);
   return true;
 }
 
 }  // namespace vramfit
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
-  vramfit::survives_config(std::string(reinterpret_cast<const char*>(data), size));
+  vramfit::survives_config(std::string(reinterpret_cast<const char*>(data), size),
+                           vramfit::Asked::DryRuns);
   return 0;
 }

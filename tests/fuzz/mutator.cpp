@@ -137,7 +137,18 @@ const std::vector<std::string>& keys() {
                                                "rope_type",
                                                "low_freq_factor",
                                                "high_freq_factor",
-                                               "original_max_position_embeddings"};
+                                               "original_max_position_embeddings",
+                                               "torch_dtype",
+                                               "dtype",
+                                               "architectures",
+                                               "use_cache",
+                                               "output_hidden_states",
+                                               "output_attentions",
+                                               "quantization",
+                                               "n_routed_experts",
+                                               "text_config",
+                                               "vision_config",
+                                               "audio_config"};
   return all;
 }
 

@@ -1,3 +1,6 @@
+import json
+import math
+
 import pytest
 import synthetic
 from vramfit_plots.errors import BadInputError
@@ -26,16 +29,15 @@ def test_the_peak_is_read_off_the_label():
     assert peak_stage("predicted") == ""
 
 
-def test_what_is_no_number_is_absent(tmp_path):
+def test_a_counter_or_row_that_is_left_out_is_absent(tmp_path):
     content = synthetic.document()
     content["benchmarks"] = content["benchmarks"][:4]
-    first, second, third, _ = content["benchmarks"]
-    first["pred_allocated"] = float("nan")
-    del second["pred_allocated"]
+    first, _, third, _ = content["benchmarks"]
+    del first["pytorch_allocated"]
     third["run_type"] = "aggregate"
     run = load_run(synthetic.write(tmp_path / "run.json", content))
 
-    assert run.rows["pred_allocated"].isna().sum() == 2
+    assert run.rows["pytorch_allocated"].isna().sum() == 1
     assert third["name"] not in run.rows.index
     assert len(run.rows) == len(content["benchmarks"]) - 1
 
@@ -49,16 +51,29 @@ def test_time_is_in_milliseconds_whatever_its_unit(tmp_path):
     assert run.rows["milliseconds"].tolist() == [1.5, 250.0]
 
 
+def text(benchmarks: list | None = None, **context) -> str:
+    content = synthetic.document()
+    content["context"] |= context
+    content["benchmarks"] = content["benchmarks"][:1] if benchmarks is None else benchmarks
+    return json.dumps(content)
+
+
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
         ("", "not JSON"),
         ('{"benchmarks": [', "not JSON"),
-        ("[]", "one JSON object"),
-        ('{"context": {}}', "'context' and 'benchmarks'"),
-        ('{"context": {"device": "cpu"}, "benchmarks": []}', "'evidence'"),
-        ('{"context": {"device": "cpu", "evidence": "measured"}, "benchmarks": []}', "no rows"),
-        ('{"context": {"device": "cpu", "evidence": "measured"}, "benchmarks": [{}]}', "no 'name'"),
+        ("[]", "should be an object"),
+        ('{"context": {}}', "no 'benchmarks'"),
+        ('{"context": {}, "benchmarks": []}', "context: no 'date'"),
+        (text(benchmarks=[]), "no rows"),
+        (text(benchmarks=[{}]), r"benchmarks\[0\]: no 'name'"),
+        (text(schema_version="2"), "schema_version"),
+        (
+            text([{**synthetic.document()["benchmarks"][0], "params": math.nan}]),
+            "params: should be",
+        ),
+        (text(device=5), "context.device: should be a text"),
     ],
 )
 def test_a_file_that_is_no_run_is_refused_by_name(tmp_path, text, complaint):

@@ -23,6 +23,16 @@ MEASURED_ABOVE = 1_000_000
 TORCH_ABOVE = 3_000_000
 CONTEXT = 600_000_000
 DRIVER = 645_922_816
+CATEGORIES = (
+    "parameters",
+    "gradients",
+    "optimizer_state",
+    "activations",
+    "kv_cache",
+    "workspace",
+    "inputs",
+    "communication",
+)
 RATES = {"bytes_per_second": 4e12, "flops_per_second": 7e14}
 OPS = {  # calls, seconds, bound
     "linear_forward:qkv": (2, 0.010, 0.0101),
@@ -120,17 +130,28 @@ def counters(row: dict[str, str]) -> dict[str, float]:
     return _levels(_generation(row))
 
 
+def _as_google_benchmark_writes(name: str) -> dict[str, Any]:
+    return {
+        "name": name,
+        "run_name": name,
+        "run_type": "iteration",
+        "iterations": 1,
+        "real_time": 0.5,
+        "cpu_time": 0.5,
+        "time_unit": "ms",
+    }
+
+
 def benchmark(row: dict[str, str], measured: bool) -> dict[str, Any]:
     found = counters(row)
     result: dict[str, Any] = {
-        "name": name(row),
-        "run_type": "iteration",
-        "cpu_time": 0.5,
-        "time_unit": "ms",
+        **_as_google_benchmark_writes(name(row)),
         "params": parameters(row["model"]),
+        "params_stored": parameters(row["model"]),
         "oom": 0.0,
         "label": "predicted, virtual:h200; peak in backward of step 2",
     }
+    result |= dict.fromkeys((f"pred_{part}" for part in CATEGORIES), 0.0)
     result |= {f"pred_{key}": value for key, value in found.items()}
     result |= {
         f"pytorch_{key}": value + TORCH_ABOVE * (key != "max_batch") for key, value in found.items()
@@ -151,9 +172,10 @@ def ops(case: str) -> list[dict[str, Any]]:
 
     def row(op: str, calls: int, seconds: float, bound: float, **more: float) -> dict[str, Any]:
         return {
-            "name": f"{case}/{op}",
-            "run_type": "iteration",
+            **_as_google_benchmark_writes(f"{case}/{op}"),
             "calls": float(calls),
+            "bytes": 1e9,
+            "flops": 1e12,
             "seconds": seconds,
             "bound_seconds": bound,
             "of_bound": bound / seconds,
@@ -181,7 +203,7 @@ def article() -> list[dict[str, Any]]:
 
     def will_it_fit(case: str, *figures: float) -> dict[str, Any]:
         found = {f"article_formula_{part}": f for part, f in zip(parts, figures, strict=True)}
-        return {"name": f"Article/will_it_fit/7B/{case}", **found}
+        return {**_as_google_benchmark_writes(f"Article/will_it_fit/7B/{case}"), **found}
 
     rows = [
         will_it_fit(
@@ -192,16 +214,18 @@ def article() -> list[dict[str, Any]]:
     ]
     for vram in (24, 40, 48, 80):
         name = f"Article/find_max_batch_size/7B/int8/seq:512/vram:{vram}GB"
-        rows.append({"name": name, "article_max_batch": 0.0})
+        rows.append({**_as_google_benchmark_writes(name), "article_max_batch": 0.0})
     for strategy, gpus in itertools.product(("data-parallel", "pipeline", "fsdp"), (2, 4)):
         share = 16 * thirteen / (1 if strategy == "data-parallel" else gpus)
         name = f"Article/estimate_multi_gpu_memory/13B/{strategy}/gpus:{gpus}"
-        rows.append({"name": name, "article_formula": share})
+        rows.append({**_as_google_benchmark_writes(name), "article_formula": share})
     return rows
 
 
 def document(measured: bool = False) -> dict[str, Any]:
     context = {
+        "date": "2026-11-21T12:00:00+00:00",
+        "cuda_module_loading": "none",
         "schema_version": "1",
         "commit": "abc1234",
         "device": "cuda:0 NVIDIA H200" if measured else "virtual:h200",

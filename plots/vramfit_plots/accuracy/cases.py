@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from vramfit_plots.files import read_jsonl
-from vramfit_plots.reference import environment_words
+from vramfit_plots.errors import BadInputError
+from vramfit_plots.reference import completed, environment_words
+from vramfit_plots.schemas import read_jsonl
 from vramfit_plots.units import MIB, times
 
 # A reading's keys, by the names that `fit --json` has for the same.
@@ -136,19 +137,16 @@ def why_not_modelled(case: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _completed(line: Mapping[str, Any]) -> bool:
-    """Whether the case states an architecture and ran to its end."""
-    case = line.get("case")
-    return isinstance(case, dict) and "arch" in case and "params" in line["result"]
-
-
 def load_cases(folder: Path) -> tuple[list[Case], str]:
     """Every case of every file, and what they were measured with."""
     cases, environments = [], {}
     for path in sorted(folder.glob("*.jsonl")):
-        for line in read_jsonl(path):
+        for line in read_jsonl(path, "reference"):
             if "env" in line:
                 environments[environment_words(line["env"])] = None
-            elif _completed(line) and not why_not_modelled(line["case"]):
+            # A case that states no architecture cannot be asked.
+            elif completed(line) and "arch" in line["case"] and not why_not_modelled(line["case"]):
                 cases += _cases(path.stem, line["case"], line["result"])
+    if not any(case.peak for case in cases):
+        raise BadInputError(f"{folder}: *.jsonl hold no case that fit can be asked")
     return cases, "; ".join(environments)

@@ -11,8 +11,8 @@ from typing import Any
 
 from vramfit_plots.accuracy.cases import GENERATED, LOADED, PEAKS, Case
 from vramfit_plots.errors import BadInputError
-from vramfit_plots.files import parse_json
 from vramfit_plots.reference import FIT_OPTIMIZERS
+from vramfit_plots.schemas import parse_json
 
 GPU = "h200"  # what the reference was measured on
 _PER_MICRO_BATCH = ("forward", "backward")
@@ -79,12 +79,22 @@ def _answer(program: Path, case: Case, typed: list[str]) -> dict[str, Any]:
     with _config(case) as config:
         command = [program, "--json", "--gpu", GPU, "--config", config, *typed]
         try:
-            run = subprocess.run(command, capture_output=True, text=True, check=False)
+            run = subprocess.run(
+                command,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                encoding="utf-8",
+                errors="replace",
+                check=False,
+            )
         except OSError as error:
             raise BadInputError(f"{program}: {error.strerror}; `make build` makes it") from None
     if run.returncode not in _NO_OR_YES:
         raise BadInputError(f"{case.title}: {run.stderr.strip() or f'exit {run.returncode}'}")
-    return parse_json(run.stdout, f"{program}: {case.title}")
+    answer = parse_json(run.stdout, f"{program}: {case.title}", "fit")
+    if "cards" in answer:
+        raise BadInputError(f"{program}: {case.title}: answers for every card, not for {GPU}")
+    return answer
 
 
 def _levels(reading: Mapping[str, int]) -> dict[str, int]:
@@ -142,7 +152,10 @@ def predict(program: Path, case: Case) -> Prediction:
         answer = _answer(program, case, [*flags(case), "--vram", str(room)])
     asked = case.plain and case.batch is not None
     article = _answer(program, case, article_flags(case))["total"] if asked else None
-    stages = _stages(answer, case)
+    stages = _stages(answer, case) if len(answer["stages"]) > 1 else {}
+    missing = {LOADED, *case.stages} - stages.keys()
+    if missing:
+        raise BadInputError(f"{program}: {case.title}: predicts no {min(missing)}")
     return Prediction(
         stages=stages,
         peak=_highest(_comparable(stages, case)),

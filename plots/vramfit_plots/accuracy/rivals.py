@@ -66,6 +66,8 @@ def rivals(comparison: Accuracy) -> list[Rival]:
             for i in with_peak(comparison)
             if formula.speaks_of(comparison.cases[i])
         }
+        if not spoken_of:
+            continue
         theirs = _score(comparison, spoken_of, spoken_of)
         own = ours(comparison, list(spoken_of))
         found.append(Rival(formula, theirs, own, pd.Series(spoken_of)))

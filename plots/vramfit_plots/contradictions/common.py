@@ -5,6 +5,7 @@ from vramfit_plots.inputs import Inputs
 from vramfit_plots.row_name import RowName
 from vramfit_plots.sources import TORCH_MEASURED
 
+_TOLD_APART_BY = ("model", "dtype", "opt", "b", "s", "attn", "amp", "ckpt")  # cases
 _SAME = 0.01  # figures closer than this, relative to the larger, agree
 
 
@@ -27,7 +28,9 @@ def table_2_case(inputs: Inputs) -> RowName:
 
 def pytorch(inputs: Inputs, optimizer: str, counter: str) -> float:
     """Measured in PyTorch at Table 2's batch and length, in bf16."""
-    row, cases = table_2_case(inputs), inputs.reference.training
+    row, counter = table_2_case(inputs), TORCH_MEASURED.prefix + counter
+    # No case may have one of these at all.
+    cases = inputs.reference.training.reindex(columns=[*_TOLD_APART_BY, counter])
     plain = cases[["attn", "amp", "ckpt"]].isna().all(axis=1)
     match = cases[
         plain
@@ -37,6 +40,7 @@ def pytorch(inputs: Inputs, optimizer: str, counter: str) -> float:
         & (cases["b"] == row.number("batch"))
         & (cases["s"] == row.number("seq"))
     ]
-    if match.empty:
+    measured = match[counter].dropna()
+    if measured.empty:
         raise AbsentError(f"PyTorch's {optimizer} at {row}")
-    return float(match.iloc[0][TORCH_MEASURED.prefix + counter])
+    return float(measured.iloc[0])

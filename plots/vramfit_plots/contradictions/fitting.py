@@ -13,7 +13,7 @@ def adam_does_fit(inputs: Inputs) -> str | None:
     claim = inputs.article.claim("adam_7b_does_not_fit")
     row = claim["row"]
     case = inputs.run.parse(row)
-    card = inputs.cards[case.axes["gpu"]]
+    card = inputs.cards[case.text("gpu")]
     largest = {
         optimizer: inputs.need(row.replace("/adamw/", f"/{optimizer}/"), "pred_max_batch")
         for optimizer in ("adamw", "adamw-same")
@@ -61,10 +61,8 @@ def lora_column(inputs: Inputs) -> str | None:
 def table_4_and_code(inputs: Inputs) -> str | None:
     article = inputs.article.multi_gpu
     assumed = inputs.article.assumed_parameters()[article["model"]]
-    shares = multi_gpu.shards(inputs)
-    row = next(row for row in article["rows"] if shares[row["strategy"]])
+    row, whole = (inputs.article.shared_by(whole=whole) for whole in (False, True))
     strategy, cell = row["strategy"], row["cells"][0]
-    whole = next(row for row in article["rows"] if not shares[row["strategy"]])
     printed = [whole["cells"][0]["memory"] * GB, *(c["memory"] * GB for c in row["cells"])]
     coded = [
         multi_gpu.by_the_code(inputs, whole["strategy"], cell["gpus"]),
@@ -72,11 +70,9 @@ def table_4_and_code(inputs: Inputs) -> str | None:
     ]
     if not differ(printed[0], coded[0]):
         return None
-    fsdp = next(
-        line for line in inputs.reference.multi_gpu if line["case"][1:3] == ["fsdp", cell["gpus"]]
-    )
-    held = fsdp["result"]["stages"]["step1.optimizer"]["alloc"] * cell["gpus"]
-    measured = held / inputs.models[fsdp["case"][0]].parameters
+    fsdp = inputs.reference.sharded("fsdp", cell["gpus"])
+    held = fsdp.stages["step1.optimizer"]["alloc"] * cell["gpus"]
+    measured = held / inputs.models[fsdp.model].parameters
     return (
         f"Table 4's {', '.join(gb(v, 0) for v in printed)} GB are "
         f"{number(printed[0] / assumed)} B/param; its code's {number(coded[0] / assumed)} give "

@@ -37,7 +37,7 @@ def formula_against_runs(inputs: Inputs) -> str | None:
     }
     ours = pd.Series(
         {
-            name: abs(total / inputs.need(name, "pred_allocated") - 1)
+            name: abs(total / inputs.divisor(name, "pred_allocated") - 1)
             for name, total in totals.items()
             if total is not None
         }
@@ -47,6 +47,8 @@ def formula_against_runs(inputs: Inputs) -> str | None:
     if inputs.accuracy is None:
         raise AbsentError("the article's totals for PyTorch's cases: --fit names the program")
     torch = _errors_in_pytorch(inputs.accuracy)
+    if torch.empty:
+        raise AbsentError("PyTorch's training cases")
     if max(ours.median(), torch.median()) <= tolerance:
         return None
     return (

@@ -52,9 +52,7 @@ def quantised_weights(inputs: Inputs) -> str | None:
     model = inputs.article.inference["model"]
     true = inputs.models[model].parameters
     stored = {"INT8": "Q8_0", "INT4": "Q4_0"}
-    per_weight = {
-        name: inputs.reference.llamacpp_bytes[file] / true for name, file in stored.items()
-    }
+    per_weight = {name: inputs.reference.file_bytes(file) / true for name, file in stored.items()}
     if not any(differ(per_weight[name], BYTES_PER_WEIGHT[name]) for name in stored):
         return None
     said = " and ".join(f"{number(BYTES_PER_WEIGHT[name], 1)} for {name}" for name in stored)

@@ -83,7 +83,7 @@ def torch_keeps_other_states(inputs: Inputs) -> str | None:
 
 def _first_step_peak(inputs: Inputs, row: str) -> float:
     stages = [entry["stage"] for entry in inputs.article.waterfall["rows"]]
-    return max(inputs.need(row, f"pred_step1_{stage}_peak") for stage in stages)
+    return max(inputs.divisor(row, f"pred_step1_{stage}_peak") for stage in stages)
 
 
 def first_step_only(inputs: Inputs) -> str | None:
@@ -104,9 +104,7 @@ def first_step_only(inputs: Inputs) -> str | None:
     case = inputs.run.parse(worst)
     if not differ(first, later):
         return None
-    ddp = next(
-        line["result"]["stages"] for line in inputs.reference.multi_gpu if line["case"][1] == "ddp"
-    )
+    ddp = inputs.reference.sharded("ddp").stages
     measured = [
         max(reading["peak"] for stage, reading in ddp.items() if stage.startswith(f"step{step}."))
         for step in (1, 2)

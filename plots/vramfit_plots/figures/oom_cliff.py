@@ -54,8 +54,9 @@ def points(inputs: Inputs, optimizer: str, cards: list[Card]) -> list[Point]:
         used = inputs.value(name, f"{PREDICTED.prefix}device_used")
         if name.startswith(start) and name.endswith(end) and used and not inputs.value(name, "oom"):
             batch = name.removeprefix(start).removesuffix(end)
-            if batch.isdigit():
-                found.append(Point(int(batch), used + driver, None))
+            if "/" not in batch:
+                batch = inputs.run.parse(name).number("batch")
+                found.append(Point(batch, used + driver, None))
     for card in cards:
         row = f"OomCliff/{model}/{PRECISION}/{optimizer}{end}/gpu:{card.name}"
         largest, total = inputs.value(row, f"{PREDICTED.prefix}max_batch"), taken(inputs, row)

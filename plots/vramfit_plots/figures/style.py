@@ -1,6 +1,7 @@
 """How pictures look: Okabe and Ito's colours, which colour-blind eyes tell apart, and a hatch or a
 label with each, which survive a black-and-white printer."""
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 WIDTH = 7.0  # inches; 700 px at the 100 dpi that the fonts are sized for
+_HIGHEST = 100  # inches: files of bitmaps end at 65,536 pixels
 PNG_DPI = 200  # twice that, for sharp screens and for print
 INK = "#222222"
 FAINT = "#707070"
@@ -37,6 +39,7 @@ _RC = {
     "grid.linewidth": 0.8,
     "hatch.linewidth": 0.7,
     "legend.frameon": False,
+    "text.parse_math": False,  # a $ in a name is a $
     "svg.hashsalt": "vramfit",  # so that the same figures make the same file
     "svg.fonttype": "path",
 }
@@ -87,13 +90,15 @@ BY_CATEGORY = {
 
 @contextmanager
 def styled() -> Iterator[None]:
-    with mpl.rc_context(_RC):
+    """What matplotlib advises those who draw by hand (fonts, room for labels) is not for users."""
+    with mpl.rc_context(_RC), warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
         yield
 
 
 def new_figure(height: float) -> Figure:
-    """Not pyplot's: no global state, no window."""
-    return Figure(figsize=(WIDTH, height))
+    """Not pyplot's: no global state, no window. With very many rows they are thinner."""
+    return Figure(figsize=(WIDTH, min(height, _HIGHEST)))
 
 
 def say(

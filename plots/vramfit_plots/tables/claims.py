@@ -26,7 +26,7 @@ def outside_the_allocator(inputs: Inputs, row: str, source: Source) -> float | N
     """What the card lost beyond what the step asked for, as a share of the latter."""
     asked = inputs.value(row, f"{source.prefix}allocated")
     used = inputs.value(row, f"{source.prefix}device_used")
-    return None if asked is None or used is None else used / asked - 1
+    return used / asked - 1 if asked and used is not None else None
 
 
 def _optimizer_state(inputs: Inputs, row: str, source: Source) -> float | None:

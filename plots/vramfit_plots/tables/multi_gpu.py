@@ -1,6 +1,7 @@
 """Table 4: what each of several GPUs holds."""
 
 from vramfit_plots import article_code
+from vramfit_plots.article import shrinks
 from vramfit_plots.captions import caption
 from vramfit_plots.cells import Cell
 from vramfit_plots.errors import AbsentError
@@ -23,14 +24,6 @@ def cells(inputs: Inputs) -> list[tuple[str, list[Cell]]]:
     ]
 
 
-def shards(inputs: Inputs) -> dict[str, bool]:
-    """Whether a strategy divides the model: its figures shrink with the GPUs."""
-    return {
-        row["strategy"]: row["cells"][0]["memory"] > row["cells"][-1]["memory"]
-        for row in inputs.article.multi_gpu["rows"]
-    }
-
-
 def by_the_code(inputs: Inputs, strategy: str, gpus: int) -> float:
     """What the article's code gives a GPU for the same strategy. Bytes."""
     named = {row["strategy"]: row["code"] for row in inputs.article.multi_gpu["rows"]}
@@ -40,7 +33,7 @@ def by_the_code(inputs: Inputs, strategy: str, gpus: int) -> float:
 def bytes_per_parameter(inputs: Inputs) -> tuple[float, float]:
     """By the article's table and by its code, over all GPUs that share the model."""
     article = inputs.article.multi_gpu
-    whole = next(row for row in article["rows"] if not shards(inputs)[row["strategy"]])
+    whole = inputs.article.shared_by(whole=True)
     assumed = inputs.article.assumed_parameters()[article["model"]]
     cell = whole["cells"][0]
     coded = by_the_code(inputs, whole["strategy"], cell["gpus"])
@@ -55,7 +48,7 @@ def _against_the_code(inputs: Inputs) -> list[Table]:
     for row, (strategy, row_cells) in zip(article["rows"], by_strategy, strict=True):
         for entry, cell in zip(row["cells"], row_cells, strict=True):
             gpus = entry["gpus"]
-            share = gpus if shards(inputs)[strategy] else 1
+            share = gpus if shrinks(row) else 1
             printed = entry["memory"] * GB
             try:
                 coded = by_the_code(inputs, strategy, gpus)

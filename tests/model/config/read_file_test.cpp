@@ -55,7 +55,7 @@ TEST_F(ReadFile, NamesItAlsoWhereThePathDoesNot) {
 TEST_F(ReadFile, SaysWhichFileIsWrong) {
   const std::string refusal = message(write(config_text("llama", {{"num_hidden_layers", "0"}})));
   const std::string end =
-      "my-model/config.json: num_hidden_layers: is 0; a whole number from 1 to 10000";
+      "my-model/config.json: num_hidden_layers: is 0; a whole number from 1 to 512";
   EXPECT_EQ(refusal.find(end), refusal.size() - end.size()) << refusal;
 }
 

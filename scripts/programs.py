@@ -1,0 +1,35 @@
+"""What the programs here share with those of plots/: how they read, write and refuse."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "plots"))  # also where nothing is installed: it needs Python alone
+
+from vramfit_plots.command_line import Arguments, file_or_folder, program  # noqa: E402
+from vramfit_plots.errors import BadInputError  # noqa: E402
+from vramfit_plots.files import read_json, read_text, writing  # noqa: E402
+
+
+def cases_to_record(path: Path) -> list[dict[str, Any]]:
+    """The cases of a file that measure_pytorch.py reads too."""
+    cases = read_json(path)
+    if not isinstance(cases, list) or not all(
+        isinstance(case, dict) and isinstance(case.get("model"), str) for case in cases
+    ):
+        raise BadInputError(f"{path}: should be a list of cases, each with its model")
+    return cases
+
+
+__all__ = [
+    "ROOT",
+    "Arguments",
+    "BadInputError",
+    "cases_to_record",
+    "file_or_folder",
+    "program",
+    "read_json",
+    "read_text",
+    "writing",
+]

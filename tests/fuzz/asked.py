@@ -1,0 +1,122 @@
+"""Random questions that `fit` should answer."""
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from random import Random
+
+from campaign import ROOT
+
+MODELS = sorted(path.parent.name for path in (ROOT / "data/models").glob("*/config.json"))
+CARDS = [card["name"] for card in json.loads((ROOT / "data/gpus.json").read_text())["cards"]]
+OURS = {"llama", "mistral", "qwen2", "gpt2", "qwen3"}  # families that vramfit's own step runs
+SEARCHES = {"--max-batch": "batch", "--max-seq": "seq"}
+
+
+@dataclass
+class Question:
+    """`flags` without the searched size and the search."""
+
+    flags: list[str]
+    sizes: dict[str, int]  # batch and seq
+    search: str = ""  # of SEARCHES
+
+    def arguments(self, **sizes: int) -> list[str]:
+        """Of the search, where there is one; with `sizes`, of that point in place of it."""
+        given = {**self.sizes, **sizes}
+        searched = SEARCHES.get(self.search) if not sizes else None
+        fixed = [part for key in given if key != searched for part in (f"--{key}", str(given[key]))]
+        return [*self.flags, *fixed, *([self.search] if searched else [])]
+
+
+@cache
+def config(model: str) -> dict:
+    return json.loads((ROOT / "data/models" / model / "config.json").read_text())
+
+
+def _log_uniform(random: Random, low: int, high: int) -> int:
+    return round(low * (high / low) ** random.random())
+
+
+def _positions(model: str) -> int:
+    """The longest sequence that a model with learned positions has; others are not held to it."""
+    return config(model).get("n_positions", 1 << 17)
+
+
+def _which(random: Random, runtime: str) -> tuple[list[str], int]:
+    """The model's flags, and the longest sequence to ask about."""
+    if random.random() < 0.1:
+        size = f"{_log_uniform(random, 50, 70_000)}M"
+        return ["--params", size], 1 << 16
+    models = [m for m in MODELS if runtime != "vramfit" or config(m)["model_type"] in OURS]
+    model = random.choice(models)
+    if random.random() < 0.1:
+        return ["--config", str(ROOT / "data/models" / model / "config.json")], _positions(model)
+    return ["--model", model], _positions(model)
+
+
+def _training(random: Random, runtime: str) -> list[str]:
+    optimizers = {
+        "pytorch": ["adamw", "adamw-fused", "adamw-loop", "sgd", "sgd-momentum"],
+        "vramfit": ["sgd", "sgd-master", "sgd-momentum", "adamw", "adamw-master", "adamw-same"],
+        "article": ["adam", "sgd"],
+    }
+    flags = ["--train", "--optimizer", random.choice(optimizers[runtime])]
+    if runtime != "article" and random.random() < 0.2:
+        flags += ["--accumulate", str(_log_uniform(random, 2, 64))]
+    if runtime == "pytorch" and random.random() < 0.3:
+        flags += ["--checkpoint", "full"]
+    if runtime == "pytorch" and random.random() < 0.2:
+        flags += ["--lora", str(_log_uniform(random, 1, 256))]
+        flags += random.choice([[], ["--lora-targets", "all-linear"]])
+    if runtime == "article" and random.random() < 0.3:
+        flags += ["--gpus", str(random.choice([2, 4, 8]))]
+        flags += ["--strategy", random.choice(["data-parallel", "pipeline", "fsdp"])]
+    return flags
+
+
+def _precision(random: Random, runtime: str, training: bool) -> list[str]:
+    known = ["fp32", "fp16", "bf16"]
+    if runtime == "article" and not training:
+        known += ["int8", "int4"]
+    precision = random.choice(known)
+    flags = ["--precision", precision]
+    if runtime == "pytorch" and training and precision == "fp32" and random.random() < 0.5:
+        flags += ["--autocast", random.choice(["bf16", "fp16"])]
+    return flags
+
+
+def _card(random: Random) -> list[str]:
+    size = f"{_log_uniform(random, 4, 400)}{random.choice(['GB', 'GiB'])}"
+    flags = random.choice([["--gpu", random.choice(CARDS)], ["--vram", size]])
+    if random.random() < 0.1:
+        flags = ["--gpu", random.choice(CARDS), "--vram", size]
+    if random.random() < 0.2:
+        flags += ["--headroom", f"{_log_uniform(random, 1, 4000)}MB"]
+    return flags
+
+
+def question(random: Random) -> Question:
+    runtime = random.choices(["pytorch", "vramfit", "article"], [6, 3, 1])[0]
+    training = random.random() < 0.5
+    which, longest = _which(random, runtime)
+    named = runtime != "pytorch" or random.random() < 0.3
+    flags = [*which, *(["--runtime", runtime] if named else [])]
+    flags += _precision(random, runtime, training)
+    if training:
+        flags += _training(random, runtime)
+    elif runtime != "article" and random.random() < 0.4:
+        flags += ["--generate", str(_log_uniform(random, 1, 256))]
+    sizes = {
+        "batch": _log_uniform(random, 1, 64),
+        "seq": _log_uniform(random, 1, min(longest, 1 << 14)),
+    }
+    if "--generate" in flags:  # the prompt's tokens and the new ones share the positions
+        sizes["seq"] = max(1, min(sizes["seq"], longest - int(flags[-1])))
+    if runtime == "pytorch" and not training and random.random() < 0.3:
+        flags += ["--padded"]
+    if runtime != "article" and random.random() < 0.2:
+        flags += ["--attention", "eager" if runtime == "pytorch" else "cublas"]
+    flags += _card(random)
+    search = random.choices(["", *SEARCHES], [6, 2, 2])[0]
+    return Question(flags, sizes, search)

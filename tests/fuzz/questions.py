@@ -1,0 +1,179 @@
+"""Random questions to `fit`: what its answers promise, holds.
+
+questions.py [COUNT [FIRST_SEED]]
+"""
+
+import json
+import math
+import re
+import shlex
+import sys
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from asked import SEARCHES, Question, question
+from campaign import ROOT, Case, Ended, program, refusal, run
+from jsonschema import Draft202012Validator
+
+sys.path.insert(0, str(ROOT / "tests"))
+import built
+
+_TIMEOUT = 10  # where a question is expected to take a fiftieth of a second
+_RSS = 256_000_000
+_EXACT = 1024  # up to here searches are exact, above it within a hundredth
+_PRINTED_SHARE = 0.25  # of the questions also have their text read
+_BY_LABEL = {
+    "allocated": lambda a: a["levels"]["allocated"],
+    "reserved": lambda a: a["levels"]["reserved"],
+    "+ overhead": lambda a: a["overhead"],
+    "= total": lambda a: a["total"],
+    "VRAM": lambda a: a["vram"],
+}
+
+
+@cache
+def _fit() -> Path:
+    return built.program("fit")
+
+
+@cache
+def _schema() -> Draft202012Validator:
+    return Draft202012Validator(json.loads((ROOT / "docs/schemas/fit.schema.json").read_text()))
+
+
+def ask(arguments: list[str]) -> Ended:
+    return run([_fit(), *arguments], _TIMEOUT)
+
+
+def sums(answer: Mapping[str, Any]) -> Iterator[str]:
+    """Every figure that is made of others."""
+    levels, stages = answer["levels"], answer["stages"]
+    parts = answer["overhead_parts"]
+    same = {
+        "components": (sum(answer["components"].values()), levels["allocated"]),
+        "overhead_parts": (sum(parts.values()), answer["overhead"]),
+        "total": (levels["reserved"] + answer["overhead"], answer["total"]),
+        "device_used": (
+            levels["reserved"] + parts["context"] + parts["libraries"],
+            levels["device_used"],
+        ),
+        "margin": (answer["vram"] - answer["headroom"] - answer["total"], answer["margin"]),
+        "fits": (answer["margin"] >= 0, answer["fits"]),
+        "peak of stages": (max(stage["peak"] for stage in stages), levels["allocated"]),
+        "peak_reserved of stages": (
+            max(stage["peak_reserved"] for stage in stages),
+            levels["reserved"],
+        ),
+    }
+    for name, (found, expected) in same.items():
+        if found != expected:
+            yield f"{name}: {found} is not {expected}"
+    for stage in stages:
+        if stage["peak"] < max(stage["before"], stage["after"]):
+            yield f"stage {stage['name']} of step {stage['step']}: peak below its ends"
+        if stage["peak_reserved"] < stage["reserved"]:
+            yield f"stage {stage['name']} of step {stage['step']}: reserved beyond its peak"
+
+
+def _shows(text: str, value: int) -> bool:
+    """Whether a figure in GB is `value`, rounded to the digits it has."""
+    if text.startswith("<"):
+        return 0 < value / 1e9 < float(text[1:])
+    decimals = len(text.partition(".")[2])
+    return abs(float(text) - value / 1e9) <= 0.5 * 10**-decimals + 1e-9
+
+
+def printed(text: str, answer: Mapping[str, Any]) -> Iterator[str]:
+    """Every figure of the table, against the JSON's."""
+    expected = {label: get(answer) for label, get in _BY_LABEL.items()}
+    for name, value in answer["components"].items():
+        if value:
+            expected[name.replace("_", " ")] = value
+    for label, value in expected.items():
+        found = re.search(rf"^  {re.escape(label)} +(<?[0-9.]+)", text, re.MULTILINE)
+        if found is None:
+            yield f"text: no line '{label}'"
+        elif not _shows(found[1], value):
+            yield f"text: {label} is {found[1]}, in JSON {value}"
+    verdict = "FITS: " if answer["fits"] else "OOM: "
+    if f"\n{verdict}" not in text:
+        yield f"text: no line that begins '{verdict}'"
+
+
+def _fits(asked: Question, axis: str, size: int) -> bool | None:
+    """Whether that point fits; None where it is refused: no such size can be asked."""
+    ended = ask([*asked.arguments(**{axis: size}), "--json"])
+    return {0: True, 1: False}.get(ended.status)
+
+
+def searched(random: Random, asked: Question, answer: Mapping[str, Any]) -> Iterator[str]:
+    """The largest fits, what is above it does not, and below it only the holes do not."""
+    axis = SEARCHES[asked.search]
+    found = answer[f"max_{axis}"]
+    largest, holes = answer.get("largest", found), answer.get("holes", [])
+    if largest != found:
+        yield f"largest {largest} is not max_{axis} {found}"
+    if largest > 0 and _fits(asked, axis, largest) is not True:
+        yield f"{axis} {largest} does not fit"
+    above = largest + 1 if largest <= _EXACT else math.ceil(1.01 * largest)
+    further = [above, above + 1, above + random.randint(1, 8), 2 * above]
+    yield from (f"{axis} {size} fits" for size in further if _fits(asked, axis, size) is True)
+    if holes and answer["largest_without_holes"] != min(holes) - 1:
+        yield f"largest_without_holes {answer['largest_without_holes']}, first hole {min(holes)}"
+    if holes and _fits(asked, axis, random.choice(holes)) is True:
+        yield "a hole fits"
+    if 1 < largest <= _EXACT:
+        below = {largest - 1, random.randint(1, largest)} - {0, *holes}
+        yield from (
+            f"{axis} {size} does not fit, and is no hole of {largest}"
+            for size in below
+            if _fits(asked, axis, size) is False
+        )
+
+
+def _promises(random: Random, asked: Question, ended: Ended) -> Iterator[str]:
+    try:
+        answer = json.loads(ended.out)
+    except ValueError as error:
+        yield f"not JSON: {error}"
+        return
+    objections = [error.message[:200] for error in _schema().iter_errors(answer)]
+    if objections:
+        yield f"schema: {objections[0]}"
+        return
+    if ended.status != (0 if answer["fits"] else 1):
+        yield f"exit {ended.status}, fits {answer['fits']}"
+    yield from sums(answer)
+    if random.random() < _PRINTED_SHARE:
+        text = ask(asked.arguments())
+        if text.status != ended.status:
+            yield f"exit {text.status} as text, {ended.status} as JSON"
+        yield from printed(text.out.decode(), answer)
+    if asked.search:
+        yield from searched(random, asked, answer)
+
+
+def check(random: Random) -> Case:
+    asked = question(random)
+    arguments = asked.arguments()
+    ended = ask([*arguments, "--json"])
+    case = Case(shlex.join(["fit", *arguments]), ended.seconds, ended.rss)
+    if ended.hung:
+        case.kind, case.broken = "hung", [f"not over after {_TIMEOUT} s"]
+    elif ended.status == 2:
+        case.kind, case.broken = "refused", refusal(ended)
+    elif ended.status in (0, 1):
+        case.kind = "searches" if asked.search else "points"
+        case.broken = list(_promises(random, asked, ended))
+    else:
+        case.kind, case.broken = "failed", [f"exit {ended.status}: {ended.err[:300]!r}"]
+    if ended.rss >= _RSS:
+        case.broken.append(f"{ended.rss / 1e6:.0f} MB of memory")
+    return case
+
+
+if __name__ == "__main__":
+    sys.exit(program("questions", check))

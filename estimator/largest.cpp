@@ -12,9 +12,10 @@ namespace {
 
 using SetSize = void (*)(Request&, std::int64_t);
 
-/// Decode steps that a trial walks. The answer is then tried with all that its request asks for.
+/// Decode steps that a trial walks. What they find is then tried with all that are asked for.
 constexpr std::int64_t kTrialSamples = 8;
-constexpr std::int64_t kSteps = 256;
+/// Steps from 1 to an answer that was found so.
+constexpr std::int64_t kSteps = 64;
 /// What so much larger a card does not hold is not near the answer.
 constexpr std::uint64_t kFarAbove = 4;
 
@@ -85,22 +86,25 @@ class SizedRequest {
     return {!outcome.report.missing, share(outcome.report.reserved, capacity)};
   }
 
-  /// Goes on from the answer with all the decode steps that are asked for.
+  /// Goes on from the answer with all the decode steps that are asked for. Those of a trial left
+  /// other gaps, so sizes well above it are tried too, and the answer is as good as its steps.
   void confirm(Largest& found, std::int64_t limit) {
     request_.samples = samples_;
-    // In steps that keep a large answer within 1 %.
     const std::int64_t step = std::max<std::int64_t>(found.size / kSteps, 1);
     const std::int64_t offset = found.size % step;
     const auto fits_whole = [&](std::int64_t steps) { return run(offset + steps * step).fits; };
-    const std::int64_t steps = largest_near(found.size / step, fits_whole, (limit - offset) / step);
-    const std::int64_t size = offset + steps * step;
-    if (size == found.size) return;
-    found.size = size;
-    found.next = size < limit ? size + step : 0;
+    const std::int64_t most = (limit - offset) / step;
+    std::int64_t from = found.size / step;
+    for (std::int64_t above = 1; above <= from / 4 && walked_ <= allowance_; above *= 2) {
+      const std::int64_t steps = found.size / step + above;
+      if (steps <= most && fits_whole(steps)) from = steps;
+    }
+    found.size = offset + largest_near(from, fits_whole, most) * step;
+    found.next = found.size < limit ? found.size + step : 0;
     found.step = std::max(found.step, step);
     if (!found.holes) return;
     auto& holes = *found.holes;
-    holes.erase(std::lower_bound(holes.begin(), holes.end(), size), holes.end());
+    holes.erase(std::lower_bound(holes.begin(), holes.end(), found.size), holes.end());
   }
 
   Request request_;

@@ -105,9 +105,9 @@ TEST(Largest, ALongGenerationsAnswerHoldsForAllOfIt) {
   for (const char* card : {"rtx3070", "rtx4090", "h100-80gb"}) {
     const Request request = in_pytorch("qwen2-0.5b", card, false, {{"generate", "32"}});
     const Largest found = largest_batch(request);
-    EXPECT_EQ(found.step, 1);
+    EXPECT_LE(found.step, 1 + found.size / 64);
     EXPECT_TRUE(fits_with_batch(request, found.size)) << found.size;
-    EXPECT_FALSE(fits_with_batch(request, found.size + 1)) << found.size;
+    EXPECT_FALSE(fits_with_batch(request, found.next)) << found.size;
   }
 }
 

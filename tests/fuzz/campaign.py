@@ -14,7 +14,7 @@ from pathlib import Path
 from random import Random
 from threading import Timer
 
-WORKERS = 2
+WORKERS = os.cpu_count() or 2
 _CHUNK = 20  # cases a worker is handed at a time
 _LINE = 200  # characters of a refusal
 _SHOWN = 40  # broken cases that are printed, of thousands

@@ -184,6 +184,10 @@ int run(int argc, char** argv) {
     throw BadInput("write-profile: there is no GPU to measure; without it, or --device=cuda");
   }
   const Plan plan = make_plan(options, target, models);
+  if (target.stands_in()) {
+    std::cerr << "bench: no GPU to measure on; figures are predicted, on " << target.name()
+              << " (--device chooses)\n";
+  }
   if (!options.google.list) return run_plan(options, target, plan, models);
   for (const std::string& name : plan.names()) std::cout << name << "\n";
   return 0;

@@ -102,9 +102,7 @@ class SizedRequest {
     found.size = offset + largest_near(from, fits_whole, most) * step;
     found.next = found.size < limit ? found.size + step : 0;
     found.step = std::max(found.step, step);
-    if (!found.holes) return;
-    auto& holes = *found.holes;
-    holes.erase(std::lower_bound(holes.begin(), holes.end(), found.size), holes.end());
+    found.holes.reset();
   }
 
   Request request_;

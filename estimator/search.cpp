@@ -29,6 +29,9 @@ constexpr std::int64_t kExact = 1024;
 constexpr std::int64_t kCoarse = 64;
 constexpr std::int64_t kMiddle = 256;
 constexpr std::int64_t kFine = 1024;
+/// Attention pads sequences to a multiple of this: those that are one take less.
+constexpr std::int64_t kPad = 8;
+constexpr std::int64_t kSlightlyPadded = 64;
 
 // What is reserved rises and falls like the teeth of a saw: by up to 24 % from one size to the
 // next, each tooth as wide as a fifth of the size at most (40 series over the shipped models). So
@@ -42,12 +45,14 @@ constexpr std::int64_t kTooth = 3;
 
 class SizeSearch {
  public:
-  SizeSearch(std::int64_t limit, const Trials& trials) : limit_(limit), trials_(trials) {}
+  SizeSearch(std::int64_t limit, const Trials& trials) : limit_(limit), trials_(trials) {
+    found_.step = limit;  // none was tried
+  }
 
   Largest operator()() {
     const std::int64_t bound = upper_bound();
     search_down_from(bound);
-    if (found_.size == 0) return found_;
+    if (found_.size == 0) return {};
     found_.holes = holes();
     const auto above = tried_.upper_bound(found_.size);
     if (above != tried_.end()) {
@@ -59,7 +64,11 @@ class SizeSearch {
   }
 
  private:
-  bool could_fit(std::int64_t size) { return trials_.least(size) <= kSlack; }
+  /// Of the multiple of 8 below where that is near: it takes less.
+  double least(std::int64_t size) const {
+    return trials_.least(size < kSlightlyPadded ? size : size - size % kPad);
+  }
+  bool could_fit(std::int64_t size) const { return least(size) <= kSlack; }
 
   /// No larger size can fit.
   std::int64_t upper_bound() {
@@ -78,19 +87,20 @@ class SizeSearch {
   /// Where the line through two sizes reaches what the card has.
   std::int64_t guess_above(std::int64_t low) {
     const std::int64_t half = std::max<std::int64_t>(low / 2, 1);
-    const double slope = (trials_.least(low) - trials_.least(half)) /
-                         static_cast<double>(std::max<std::int64_t>(low - half, 1));
+    const double slope =
+        (least(low) - least(half)) / static_cast<double>(std::max<std::int64_t>(low - half, 1));
     if (slope <= 0.0) return low;
-    const double ahead = std::min((kSlack - trials_.least(low)) / slope, static_cast<double>(low));
+    const double ahead = std::min((kSlack - least(low)) / slope, static_cast<double>(low));
     return low + static_cast<std::int64_t>(ahead);
   }
 
   /// Coarse steps first, so that an expensive search that has to end early ends near the answer.
-  /// Steps are odd: sizes that are multiples of 8 fare better than others.
+  /// Steps are odd, so that no remainder is left out.
   void search_down_from(std::int64_t bound) {
     pass(bound, (bound / kCoarse) | 1, [this](std::int64_t size) { return hopeless(size); });
     const auto skips = [this](std::int64_t size) { return among_hopeless(size); };
     pass(bound, (bound / kMiddle) | 1, skips);
+    pass(bound - bound % kPad, kPad * (bound / kPad / kFine | 1), skips);
     pass(bound, found_.size <= kExact ? 1 : (bound / kFine) | 1, skips);
     if (found_.size == 0 && trials_.spent()) search_up();
   }
@@ -112,11 +122,11 @@ class SizeSearch {
       if (trials_.spent()) return;
       if (!skips(size) && trial(size).fits) found_.size = size;
     }
-    found_.step = step;
+    found_.step = std::min(found_.step, step);
   }
 
   bool hopeless(std::int64_t size) {
-    if (trials_.least(size) <= kSlack) return false;
+    if (could_fit(size)) return false;
     hopeless_.insert(size);
     tried_.try_emplace(size);
     return true;

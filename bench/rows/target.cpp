@@ -1,7 +1,6 @@
 #include "bench/rows/target.h"
 
 #include <algorithm>
-#include <iostream>
 
 #include "bench/rows/axes.h"
 #include "bench/rows/list.h"
@@ -52,8 +51,7 @@ Target::Target(const std::string& device, const MeasuringOptions& measuring,
       return;
     }
     list = std::string(kVirtual) + kDefaultCard;
-    std::cerr << "bench: no GPU to measure on; figures are predicted, on " << list
-              << " (--device chooses)\n";
+    stands_in_ = true;
   }
   for (const std::string& name : split(list.substr(std::string(kVirtual).size()))) {
     require_card(name);

@@ -15,8 +15,8 @@ namespace vramfit::bench {
 /// What --device stands for: a real device, or virtual cards.
 class Target {
  public:
-  /// `device` as typed, or "" for the default: a GPU where one answers, otherwise the virtual H200,
-  /// which is then said on stderr. `profile`, where there is one, is every card's overhead: marked
+  /// `device` as typed, or "" for the default: a GPU where one answers, otherwise the virtual H200.
+  /// `profile`, where there is one, is every card's overhead: marked
   /// as assumed on those that are not of its kind. Throws BadInput.
   Target(const std::string& device, const MeasuringOptions& measuring,
          const std::optional<std::string>& profile = std::nullopt);
@@ -31,6 +31,8 @@ class Target {
   const Card& card(const std::string& name);
 
   bool is_gpu() const { return device_ && !cards_.empty(); }
+  /// A virtual card was taken because there is no GPU.
+  bool stands_in() const { return stands_in_; }
 
   /// As --device spells it, or longer: "virtual:h200,rtx4090", "cpu", "cuda:0 NVIDIA H200".
   std::string name() const;
@@ -40,6 +42,7 @@ class Target {
   Card make_card(const std::string& name) const;
 
   std::unique_ptr<RealDevice> device_;
+  bool stands_in_ = false;
   std::optional<Profile> profile_;
   std::deque<Card> kept_;  ///< stay where they are
   std::vector<const Card*> cards_;

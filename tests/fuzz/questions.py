@@ -120,14 +120,14 @@ def searched(random: Random, asked: Question, answer: Mapping[str, Any]) -> Iter
         yield f"{axis} {largest} does not fit"
     # What was tried in wider steps says so.
     if step <= max(1, largest // 100):
-        above = largest + 1 if largest <= _EXACT else math.ceil(1.01 * largest)
+        above = largest + 1 if step == 1 else math.ceil(1.01 * largest)
         further = [above, above + 1, above + random.randint(1, 8), 2 * above]
         yield from (f"{axis} {size} fits" for size in further if _fits(asked, axis, size) is True)
     if holes and answer["largest_without_holes"] != max(min(holes) - step, 0):
         yield f"largest_without_holes {answer['largest_without_holes']}, first hole {min(holes)}"
     if holes and _fits(asked, axis, random.choice(holes)) is True:
         yield "a hole fits"
-    if 1 < largest <= _EXACT and holes is not None:
+    if 1 < largest <= _EXACT and step == 1 and holes is not None:
         below = {largest - 1, random.randint(1, largest)} - {0, *holes}
         yield from (
             f"{axis} {size} does not fit, and is no hole of {largest}"

@@ -83,6 +83,7 @@ class Figures:
     worst: Case = field(default_factory=lambda: Case(""))
     largest: Case = field(default_factory=lambda: Case(""))
     kinds: Counter[str] = field(default_factory=Counter)
+    kind_seconds: Counter[str] = field(default_factory=Counter)
     broken: list[Case] = field(default_factory=list)
 
     @property
@@ -93,13 +94,17 @@ class Figures:
         self.cases += 1
         self.seconds += case.seconds
         self.kinds[case.kind] += 1
+        self.kind_seconds[case.kind] += case.seconds
         self.worst = max(self.worst, case, key=lambda one: one.seconds)
         self.largest = max(self.largest, case, key=lambda one: one.rss)
         if case.broken:
             self.broken.append(case)
 
     def text(self, name: str) -> str:
-        kinds = ", ".join(f"{count:,} {kind}" for kind, count in self.kinds.most_common())
+        kinds = ", ".join(
+            f"{count:,} {kind} in {1e3 * self.kind_seconds[kind] / count:.1f} ms"
+            for kind, count in self.kinds.most_common()
+        )
         return (
             f"{name}: {self.cases:,} cases ({kinds}); {len(self.broken)} broken\n"
             f"  mean {1e3 * self.mean:.1f} ms; worst {self.worst.seconds:.2f} s: "

@@ -25,10 +25,19 @@ bool settled(const std::vector<std::uint64_t>& reserved) {
   return reserved.size() >= 2 && reserved.back() == reserved[reserved.size() - 2];
 }
 
+/// The step in which most was reserved first.
+int most_reserved_step(const RunReport& report) {
+  const auto most = std::max_element(
+      report.stages.begin(), report.stages.end(),
+      [](const auto& a, const auto& b) { return a.peak_reserved < b.peak_reserved; });
+  return most->step;
+}
+
 /// The first step from the third on that took nothing more, and from which on no new peak is
 /// reached; 0: none of `steps`.
 int first_settled_step(const RunReport& report, int steps) {
-  for (int step = std::max(3, report.peak.step + 1); step <= steps; ++step) {
+  const int after_peaks = std::max(report.peak.step, most_reserved_step(report)) + 1;
+  for (int step = std::max(3, after_peaks); step <= steps; ++step) {
     const auto before = reserved_after(report, Stage::ZeroGrad, step - 1);
     const auto after = reserved_after(report, Stage::ZeroGrad, step);
     if (before == after) return step;

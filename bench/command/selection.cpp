@@ -76,7 +76,8 @@ bool is_timed_only(const Case& c) { return c.row.family->parts != nullptr; }
 std::string too_small(const Case& c) {
   if (!is_timed_only(c)) return "";
   const StepWorkload workload(training_options(c));
-  if (!steady_run(workload, c.gpu(), c.capacity(), *c.config, {.events = false}).report.missing) return "";
+  if (!steady_run(workload, c.gpu(), c.capacity(), *c.config, {.events = false}).report.missing)
+    return "";
   return "memory: " + c.row.name() + " does not fit, so there is no step to time";
 }
 

@@ -32,9 +32,10 @@ TEST(LongRun, ReservesWhatItWasMeasuredTo) {
       if (test_case.at("mode") != "train" || !is_modelled(test_case)) continue;
       const Json& result = row.at("result");
       const std::uint64_t measured = result.at("end").at("peak_reserved");
-      const std::uint64_t predicted = steady_run(*workload_of(training_of(test_case)), h200(),
-                                                 kUnlimitedBytes, model_of(test_case), {.events = false})
-                                          .report.reserved;
+      const std::uint64_t predicted =
+          steady_run(*workload_of(training_of(test_case)), h200(), kUnlimitedBytes,
+                     model_of(test_case), {.events = false})
+              .report.reserved;
       EXPECT_NEAR(static_cast<double>(predicted), static_cast<double>(measured),
                   0.005 * static_cast<double>(measured))
           << title_of(test_case);

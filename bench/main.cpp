@@ -128,14 +128,19 @@ int run_plan(const Options& options, const Target& target, const Plan& plan, con
   if (options.profile) note_file(conditions, "profile", *options.profile);
   note_neighbours(options, target, facts);
   add_context(options, facts);
+  std::vector<Conditions> case_conditions;
+  for (const Case& c : plan.selection.cases) {
+    case_conditions.push_back(conditions_with(conditions, models, c.row[Axis::Model]));
+  }
   Report report(options.google);
-  Journal journal(path, options.resume);
   std::optional<WholeFile> profile;
   std::filesystem::path profile_file;
   if (options.write_profile) {
     profile_file = profile_path(*options.write_profile, facts);
     profile.emplace("write-profile", profile_file);
   }
+  // Last of all that may refuse: it begins the file anew.
+  Journal journal(path, options.resume);
 
   RowRunner runner(arguments, journal, static_cast<int>(plan.selection.cases.size()));
   OverheadRows overhead = overhead_rows(arguments);
@@ -143,9 +148,9 @@ int run_plan(const Options& options, const Target& target, const Plan& plan, con
   for (const std::string& name : plan.overhead) {
     registry.add(name, [&overhead, name] { return overhead.run(name); });
   }
-  for (const Case& c : plan.selection.cases) {
-    add_case(registry, runner, options, plan.rows_of(c), c,
-             conditions_with(conditions, models, c.row[Axis::Model]));
+  for (std::size_t i = 0; i < plan.selection.cases.size(); ++i) {
+    const Case& c = plan.selection.cases[i];
+    add_case(registry, runner, options, plan.rows_of(c), c, case_conditions[i]);
   }
   for (const FixedRow& row : plan.article) {
     registry.add(row.name, [&row] { return Result{row.counters, "the article's code", 0, ""}; });

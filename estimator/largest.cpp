@@ -12,7 +12,9 @@ namespace {
 
 using SetSize = void (*)(Request&, std::int64_t);
 
-/// Decode steps that a trial walks. What they find is then tried with all that are asked for.
+/// Decode steps that a trial walks, times layers, and at least. What they find is then tried with
+/// all that are asked for.
+constexpr std::int64_t kTrialLayers = 2048;
 constexpr std::int64_t kTrialSamples = 8;
 /// Steps from 1 to an answer that was found so.
 constexpr std::int64_t kSteps = 64;
@@ -33,7 +35,8 @@ class SizedRequest {
         allowance_(allowance) {}
 
   Largest largest(std::int64_t limit) {
-    request_.samples = std::min(samples_, kTrialSamples);
+    request_.samples =
+        std::min(samples_, std::max(kTrialLayers / request_.model.layers, kTrialSamples));
     Trials trials;
     trials.least = [this](std::int64_t size) { return least_at(size).share; };
     trials.run = [this](std::int64_t size) { return run(size); };
@@ -100,8 +103,10 @@ class SizedRequest {
       if (steps <= most && fits_whole(steps)) from = steps;
     }
     found.size = offset + largest_near(from, fits_whole, most) * step;
-    found.next = found.size < limit ? found.size + step : 0;
-    found.step = std::max(found.step, step);
+    if (found.size < limit && found.size + step > limit && run(limit).fits) found.size = limit;
+    found.next = found.size < limit ? std::min(found.size + step, limit) : 0;
+    // Sizes beside it were not tried with all.
+    found.step = std::max<std::int64_t>({found.step, step, 2});
     found.holes.reset();
   }
 

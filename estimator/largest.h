@@ -5,8 +5,8 @@
 
 namespace vramfit {
 
-/// Allocations that one search may walk: about a second of one core.
-inline constexpr std::uint64_t kSearchAllowance = 2'500'000;
+/// Allocations that one search may walk: one or two seconds of one core.
+inline constexpr std::uint64_t kSearchAllowance = 4'000'000;
 
 /// The largest batch, or sequence, with which the request fits, whatever its own is.
 Largest largest_batch(Request request, std::uint64_t allowance = kSearchAllowance);

@@ -52,7 +52,10 @@ class SizeSearch {
   Largest operator()() {
     const std::int64_t bound = upper_bound();
     search_down_from(bound);
-    if (found_.size == 0) return {};
+    if (found_.size == 0) {
+      if (!trials_.spent()) found_.step = 1;
+      return found_;
+    }
     found_.holes = holes();
     const auto above = tried_.upper_bound(found_.size);
     if (above != tried_.end()) {

@@ -61,18 +61,23 @@ void drop_steps_from(RunReport& report, int step) {
   events.erase(std::remove_if(events.begin(), events.end(), in_step), events.end());
 }
 
+/// Walks of one workload, and what all of them together cost.
 struct Run {
   const Workload& workload;
   const Gpu& gpu;
   std::uint64_t capacity;
   const ModelConfig& config;
 
-  Outcome operator()(const Extent& extent) const {
-    return workload.run(gpu, capacity, config, extent);
+  std::uint64_t allocations = 0;
+
+  Outcome operator()(const Extent& extent) {
+    Outcome outcome = workload.run(gpu, capacity, config, extent);
+    outcome.report.allocations = allocations += outcome.report.allocations;
+    return outcome;
   }
 };
 
-Outcome steady_training(const Run& run, Extent extent) {
+Outcome steady_training(Run& run, Extent extent) {
   const std::int64_t all = run.workload.micro_batches();
   extent.micro_batches = std::min<std::int64_t>(all, 3);
   extent.steps = 3;
@@ -97,7 +102,7 @@ Outcome steady_training(const Run& run, Extent extent) {
   throw std::logic_error("steady_run: micro-batches keep mapping more");
 }
 
-Outcome steady_generation(const Run& run, Extent extent) {
+Outcome steady_generation(Run& run, Extent extent) {
   for (extent.decodes = 2; extent.decodes <= kMostRepetitions; ++extent.decodes) {
     Outcome outcome = run(extent);
     const RunReport& report = outcome.report;
@@ -112,7 +117,7 @@ Outcome steady_generation(const Run& run, Extent extent) {
 Outcome steady_run(const Workload& workload, const Gpu& gpu, std::uint64_t capacity,
                    const ModelConfig& config, const Detail& detail) {
   workload.validate(config);
-  const Run run{workload, gpu, capacity, config};
+  Run run{workload, gpu, capacity, config};
   Extent extent;
   extent.detail = detail;
   return workload.training() ? steady_training(run, extent) : steady_generation(run, extent);

@@ -23,7 +23,7 @@ fs::path resolved(const fs::path& path) {
 }
 
 /// A file that may not be written is not to be replaced either.
-const fs::path& require_writable(const std::string& flag, const fs::path& path) {
+fs::path require_writable(const std::string& flag, const fs::path& path) {
   if (::access(path.c_str(), F_OK) != 0 || ::access(path.c_str(), W_OK) == 0) return path;
   throw BadInput(flag + ": cannot write '" + path.string() + "': " + std::strerror(errno) +
                  "; a file that can be written");

@@ -1,5 +1,7 @@
 #include "bench/report/google_values.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
@@ -69,7 +71,7 @@ void pairs(const std::string& called, const std::string& value) {
     const std::vector<std::string> pair = split(part, '=');
     const bool whole = pair.size() == 2 && !pair.front().empty() && !pair.back().empty();
     if (whole && printable(part) == part) continue;
-    throw BadInput(called + ": is '" + value + "'; key=value, with commas between them");
+    throw BadInput(fmt::format("{}: is '{}'; key=value, with commas between them", called, value));
   }
 }
 

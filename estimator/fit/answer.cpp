@@ -10,7 +10,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// A table over all cards takes no longer than an answer about one.
+// A search for every card takes little longer than one for one card.
 constexpr std::uint64_t kTableAllowance = kSearchAllowance / 16;
 constexpr std::int64_t kTableSamples = 16;
 
@@ -42,12 +42,10 @@ std::vector<Answer> answer(const Question& question) {
   std::vector<Answer> answers(count);
   in_parallel(count, [&](std::size_t i) {
     Request request = question.requests[i];
-    std::uint64_t allowance = kSearchAllowance;
-    if (question.every_card) {
-      allowance = kTableAllowance;
-      request.samples = std::min(request.samples, kTableSamples);
-    }
-    answers[i] = answer_one(std::move(request), question.search, allowance);
+    const bool table_of_searches = question.every_card && question.search != Search::None;
+    if (table_of_searches) request.samples = std::min(request.samples, kTableSamples);
+    answers[i] = answer_one(std::move(request), question.search,
+                            table_of_searches ? kTableAllowance : kSearchAllowance);
   });
   return answers;
 }

@@ -1,4 +1,4 @@
-"""Random cases in two processes, and what came of them: a case is a seed, and checks itself."""
+"""Random cases on all cores, and what came of them: a case is a seed, and checks itself."""
 
 import argparse
 import os

@@ -94,7 +94,7 @@ std::string shortened(std::string_view text, std::size_t bytes) {
 }
 
 std::string one_line(std::string_view text, std::size_t bytes) {
-  const std::string result = printable(text);
+  std::string result = printable(text);
   if (result.size() <= bytes) return result;
   const std::size_t half = (bytes - kEllipsis.size()) / 2;
   return std::string(front(result, half)).append(kEllipsis).append(back(result, half));

@@ -29,10 +29,14 @@ void in_parallel(std::size_t count, const std::function<void(std::size_t)>& task
   };
   {
     std::vector<std::jthread> threads;
-    try {
-      const std::size_t cores = std::min(std::thread::hardware_concurrency(), kMostThreads);
-      for (std::size_t i = 1; i < std::min(cores, count); ++i) threads.emplace_back(work);
-    } catch (const std::system_error&) {  // no more threads are to be had: fewer do it
+    const std::size_t cores = std::min(std::thread::hardware_concurrency(), kMostThreads);
+    bool more = true;
+    while (more && threads.size() + 1 < std::min(cores, count)) {
+      try {
+        threads.emplace_back(work);
+      } catch (const std::system_error&) {
+        more = false;  // the system has none left: fewer do it
+      }
     }
     work();
   }

@@ -48,8 +48,9 @@ struct Largest {
 };
 
 /// Searches 1 to `limit`, down from where tensors alone have no room. Answers up to 1,024 are
-/// exact, larger ones within 1 %, unless `spent` ends the search. Below the answer the search for
-/// holes ends where what is reserved has stayed clear of the card's size for long enough.
+/// exact, larger ones nearly always within 1 %, unless `spent` ends the search. Below the answer
+/// the search for holes ends where what is reserved has stayed clear of the card's size for long
+/// enough.
 Largest largest_and_holes(std::int64_t limit, const Trials& trials);
 
 }  // namespace vramfit

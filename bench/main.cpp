@@ -158,9 +158,14 @@ int run_plan(const Options& options, const Target& target, const Plan& plan, con
   for (const LatencyBenchmark& latency : plan.latency) {
     registry.add(latency, !options.google.min_time);
   }
-  const OnInterrupt on_interrupt([&](int signal) { return interrupted(signal, report, path); });
-  registry.run(report);
-  report.write();
+  {
+    const OnInterrupt on_interrupt([&](int signal) {
+      profile.reset();  // leaves no file begun
+      return interrupted(signal, report, path);
+    });
+    registry.run(report);
+    report.write();
+  }
   if (profile) {
     profile->replace(overhead.profile(facts));
     std::cerr << "bench: the GPU's profile is in " << profile_file.string() << "\n";

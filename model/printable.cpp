@@ -13,15 +13,21 @@ struct Range {
   char32_t last;
 };
 
-/// Controls; marks of no width or of direction; line and paragraph separators.
-constexpr std::array<Range, 8> kUnprintable = {{{0x00, 0x1F},
-                                                {0x7F, 0x9F},
-                                                {0xAD, 0xAD},
-                                                {0x200B, 0x200F},
-                                                {0x2028, 0x202E},
-                                                {0x2060, 0x206F},
-                                                {0xFEFF, 0xFEFF},
-                                                {0xFFF9, 0xFFFB}}};
+/// Controls; spaces other than ' '; marks of no width or of direction; line and paragraph
+/// separators; tags and what selects a glyph's variant.
+constexpr std::array<Range, 13> kUnprintable = {{{0x00, 0x1F},
+                                                 {0x7F, 0xA0},
+                                                 {0xAD, 0xAD},
+                                                 {0x61C, 0x61C},
+                                                 {0x1680, 0x1680},
+                                                 {0x180B, 0x180F},
+                                                 {0x2000, 0x200F},
+                                                 {0x2028, 0x202F},
+                                                 {0x205F, 0x206F},
+                                                 {0x3000, 0x3000},
+                                                 {0xFE00, 0xFE0F},
+                                                 {0xFEFF, 0xFEFF},
+                                                 {0xE0000, 0xE01EF}}};
 
 /// A character and the bytes it takes.
 struct Character {

@@ -1,7 +1,7 @@
 #include "model/text_file.h"
 
+#include <array>
 #include <fstream>
-#include <sstream>
 #include <system_error>
 
 #include "model/errors.h"
@@ -43,10 +43,13 @@ std::string read_text_file(const fs::path& path, const char* field, const char* 
   };
   if (const std::string why = obstacle(path, at_most); !why.empty()) fail(why);
   std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (!file) fail("");
-  return text.str();
+  std::string text;
+  std::array<char, 1 << 14> part{};
+  while (file.read(part.data(), part.size()) || file.gcount() > 0) {
+    text.append(part.data(), static_cast<std::size_t>(file.gcount()));
+  }
+  if (!file.eof()) fail("");
+  return text;
 }
 
 }  // namespace vramfit

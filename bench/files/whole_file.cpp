@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kBeside = ".partial";
+constexpr const char* kBeside = ".bench-partial";
 
 fs::path resolved(const fs::path& path) {
   std::error_code error;

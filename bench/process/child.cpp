@@ -1,6 +1,7 @@
 #include "bench/process/child.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <spawn.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -9,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <stdexcept>
 
@@ -140,6 +142,11 @@ void answer(const Result& result) {
   }
 }
 
-void end_with_parent() { prctl(PR_SET_PDEATHSIG, SIGKILL); }
+void end_with_parent() {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  // A parent that died before that no longer waits for the answer.
+  pollfd answer{kAnswer, 0, 0};
+  if (poll(&answer, 1, 0) > 0 && (answer.revents & POLLERR) != 0) _exit(EXIT_FAILURE);
+}
 
 }  // namespace vramfit::bench

@@ -23,11 +23,15 @@ void Report::write() {
 int Report::cut_short() {
   mutex_.lock();
   const int rows = file_ ? file_->rows() : display_.rows();
-  if (rows == 0) return 0;
+  if (rows == 0) {
+    target_.reset();
+    return 0;
+  }
   display_.finish();
   std::cout.flush();
   if (file_) file_->finish();
   write_file();
+  flush_standard_output();
   return rows;
 }
 

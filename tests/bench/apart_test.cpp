@@ -1,10 +1,10 @@
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 
 #include "tests/bench/run_bench.h"
+#include "tests/support/scratch_folder.h"
 
 // Rows on a real device run in processes of their own; on a CPU as on a GPU.
 
@@ -24,11 +24,6 @@ std::string name_of(int batch) {
 
 class Apart : public testing::Test {
  protected:
-  ~Apart() override {
-    std::filesystem::remove(out_);
-    std::filesystem::remove(out_ + ".journal");
-  }
-
   /// Runs three rows, reported into out_.
   Ended sweep(const std::string& more) {
     return run_bench(kTiny + kNoSpeed +
@@ -49,8 +44,8 @@ class Apart : public testing::Test {
     std::ofstream(out_ + ".journal") << entry.dump() << "\n" << second.substr(0, second.size() / 2);
   }
 
-  const std::string out_ =
-      std::filesystem::temp_directory_path() / ("vramfit_apart_test." + std::to_string(getpid()));
+  const ScratchFolder folder_;
+  const std::string out_ = folder_ / "out.json";
 };
 
 TEST_F(Apart, AKilledSweepResumesWhereItStopped) {

@@ -1,7 +1,9 @@
 #include "bench/process/child.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <cstdlib>
 #include <stdexcept>
 
 namespace vramfit::bench {
@@ -58,6 +60,17 @@ TEST(Child, EnvironmentIsOursButForWhatIsGiven) {
   const std::string script = "[ \"$VRAMFIT_CHILD_TEST\" = given ] && " + answering(example());
   EXPECT_NE(ask(shell(script)).error, "");
   EXPECT_EQ(ask(shell(script, {"VRAMFIT_CHILD_TEST=given"})).error, "");
+}
+
+TEST(Child, EndsWithAParentThatIsGoneAlready) {
+  const auto ask_nobody = [] {
+    int ends[2];
+    if (pipe(ends) != 0 || dup2(ends[1], 3) < 0) _exit(9);
+    close(ends[0]);
+    end_with_parent();
+    _exit(0);
+  };
+  EXPECT_EXIT(ask_nobody(), testing::ExitedWithCode(EXIT_FAILURE), "");
 }
 
 TEST(Child, AProgramThatIsNotThereIsSaid) {

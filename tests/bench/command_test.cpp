@@ -7,6 +7,7 @@
 
 #include "model/printable.h"
 #include "tests/bench/run_bench.h"
+#include "tests/support/scratch_folder.h"
 
 namespace vramfit::bench {
 namespace {
@@ -51,31 +52,29 @@ TEST(Command, AConsoleLineHasTheFewFiguresThatMatter) {
 }
 
 TEST(Command, WritesAFileInEachFormat) {
-  const auto path = std::filesystem::temp_directory_path() / "vramfit_command_test.out";
+  const ScratchFolder folder;
+  const auto path = folder / "out";
   for (const char* format : {"json", "csv", "console"}) {
     const Ended ended = run_bench("--benchmark_filter='KvCache|OomCliff/gpt2' --benchmark_out='" +
                                   path.string() + "' --benchmark_out_format=" + format);
     EXPECT_EQ(ended.exit, 0) << ended.err;
-    std::ifstream file(path);
-    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    const std::string text = text_of(path);
     // Both families' rows, though their counters differ.
     EXPECT_EQ(count_of(text, "OomCliff/gpt2-1.5b/fp16/adamw/seq:512/gpu:rtx4090"),
               format == std::string("json") ? 2 : 1)
         << format;
     EXPECT_GE(count_of(text, "KvCache/"), 12) << format;
   }
-  std::filesystem::remove(path);
 }
 
 TEST(Command, TakesASweepOfOnesOwn) {
-  const auto path = std::filesystem::temp_directory_path() / "vramfit_command_test_sweep.json";
-  std::ofstream(path) << R"({"schema": 1, "families": [{"family": "Inference",
-    "model": ["gpt2-124m"], "precision": ["fp16"], "batch": [1], "seq": [128],
-    "generate": [2]}]})";
+  const ScratchFolder folder;
+  const auto path = folder.write("sweep.json", R"({"schema": 1, "families": [
+    {"family": "Inference", "model": ["gpt2-124m"], "precision": ["fp16"], "batch": [1],
+     "seq": [128], "generate": [2]}]})");
   const Ended ended = run_bench("--benchmark_list_tests --sweep='" + path.string() + "'");
   EXPECT_EQ(ended.out.find("Inference/gpt2-124m/fp16/batch:1/seq:128/generate:2\n"), 0U)
       << ended.out;
-  std::filesystem::remove(path);
 }
 
 TEST(Command, SaysWhatItLeftOut) {
@@ -142,8 +141,8 @@ constexpr Bad kBad[] = {
 };
 
 TEST(Command, PipesAreNotWaitedFor) {
-  const std::string pipe =
-      std::filesystem::temp_directory_path() / ("vramfit_command_test." + std::to_string(getpid()));
+  const ScratchFolder folder;
+  const std::string pipe = folder / "pipe";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
   for (const std::string flag : {"config", "sweep", "profile"}) {
     const Ended ended = run_bench("--" + flag + "='" + pipe + "'");
@@ -151,19 +150,16 @@ TEST(Command, PipesAreNotWaitedFor) {
     EXPECT_EQ(count_of(ended.err, "bench: error: " + flag + ": cannot read '" + pipe), 1)
         << ended.err;
   }
-  std::filesystem::remove(pipe);
 }
 
 TEST(Command, DamagedDataIsNotTakenForAConfig) {
-  const auto data =
-      std::filesystem::temp_directory_path() / ("vramfit_command_test." + std::to_string(getpid()));
-  std::filesystem::create_directory(data);
-  std::ofstream(data / "gpus.json") << "{\"schema\": 2, ";
-  const Ended ended = run_bench("--device=virtual:h200", "VRAMFIT_DATA='" + data.string() + "'");
+  const ScratchFolder data;
+  data.write("gpus.json", "{\"schema\": 2, ");
+  const Ended ended =
+      run_bench("--device=virtual:h200", "VRAMFIT_DATA='" + data.path().string() + "'");
   EXPECT_EQ(ended.exit, 2);
   EXPECT_EQ(count_of(ended.err, "gpus.json: not valid JSON at byte 15"), 1) << ended.err;
   EXPECT_EQ(ended.err.find("config.json"), std::string::npos) << ended.err;
-  std::filesystem::remove_all(data);
 }
 
 TEST(Command, BadInputGetsOneLineAndExitTwo) {

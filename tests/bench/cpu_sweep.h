@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tests/bench/run_bench.h"
+#include "tests/support/scratch_folder.h"
 
 namespace vramfit::bench {
 
@@ -18,10 +19,9 @@ namespace vramfit::bench {
 class CpuSweep : public testing::Test {
  protected:
   CpuSweep() {
-    std::filesystem::create_directories(folder_ / "tiny");
+    std::filesystem::create_directory(folder_ / "tiny");
     std::filesystem::copy_file(VRAMFIT_FIXTURES "/tiny-gpt2/config.json", config_);
   }
-  ~CpuSweep() override { std::filesystem::remove_all(folder_); }
 
   /// `rows` training rows that take so many seconds each, reported as JSON into out_.
   std::string arguments(int rows, double seconds, const std::string& more = "") const {
@@ -59,11 +59,6 @@ class CpuSweep : public testing::Test {
     ASSERT_TRUE(done());
   }
 
-  static std::string text_of(const std::filesystem::path& path) {
-    std::ifstream file(path);
-    return {std::istreambuf_iterator<char>(file), {}};
-  }
-
   /// Marks what is in the journal, so that a report shows which rows are from there.
   void mark_journal() const {
     const std::vector<std::string> lines = journal();
@@ -79,8 +74,7 @@ class CpuSweep : public testing::Test {
     return row_of(report(), name_of(batch)).at("label") == "from the journal";
   }
 
-  const std::filesystem::path folder_ =
-      std::filesystem::temp_directory_path() / ("vramfit_cpu_sweep." + std::to_string(getpid()));
+  const ScratchFolder folder_;
   const std::filesystem::path config_ = folder_ / "tiny" / "config.json";
   const std::filesystem::path out_ = folder_ / "out.json";
   const std::filesystem::path journal_ = folder_ / "out.json.journal";

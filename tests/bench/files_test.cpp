@@ -9,6 +9,7 @@
 
 #include "bench/files/whole_file.h"
 #include "tests/support/expect_bad_input.h"
+#include "tests/support/scratch_folder.h"
 
 namespace vramfit::bench {
 namespace {
@@ -17,20 +18,12 @@ namespace fs = std::filesystem;
 
 class Files : public testing::Test {
  protected:
-  Files() { fs::create_directory(folder_); }
-  ~Files() override { fs::remove_all(folder_); }
-
-  static std::string text_of(const fs::path& path) {
-    std::ifstream file(path);
-    return {std::istreambuf_iterator<char>(file), {}};
-  }
   std::size_t files() const {
     return static_cast<std::size_t>(
-        std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
+        std::distance(fs::directory_iterator(folder_.path()), fs::directory_iterator()));
   }
 
-  const fs::path folder_ =
-      fs::temp_directory_path() / ("vramfit_files_test." + std::to_string(getpid()));
+  const ScratchFolder folder_;
   const fs::path path_ = folder_ / "out.json";
 };
 
@@ -53,7 +46,7 @@ TEST_F(Files, OrNotAtAll) {
 }
 
 TEST_F(Files, TakeOverWhatAKilledRunLeft) {
-  std::ofstream(path_.string() + ".partial") << "half of";
+  std::ofstream(path_.string() + ".bench-partial") << "half of";
   WholeFile("benchmark_out", path_).replace("new");
   EXPECT_EQ(text_of(path_), "new");
 }
@@ -91,8 +84,8 @@ TEST_F(Files, OfTheSystemAreWrittenThrough) {
 TEST_F(Files, ThatCannotBeWrittenAreSaidAtOnce) {
   expect_bad_input([] { WholeFile("benchmark_out", "/no/such/folder/x"); },
                    {"benchmark_out", "/no/such/folder/x'", "No such file"});
-  expect_bad_input([this] { WholeFile("benchmark_out", folder_); },
-                   {"benchmark_out", folder_.c_str(), "directory"});
+  expect_bad_input([this] { WholeFile("benchmark_out", folder_.path()); },
+                   {"benchmark_out", folder_.path().c_str(), "directory"});
 }
 
 /// Files of this process take so many bytes while one lives.

@@ -47,6 +47,16 @@ TEST_F(Interrupted, SigintLeavesAReportOfTheRowsThatWereDone) {
   EXPECT_EQ(report().at("benchmarks").size(), static_cast<std::size_t>(kRows));
 }
 
+TEST_F(Interrupted, WhatCouldNotBePrintedIsSaid) {
+  RunningBench bench(arguments(kRows, 0.1, ">/dev/full"));
+  wait_for_rows(2);
+  bench.send(SIGINT);
+  const Ended ended = bench.wait();
+  EXPECT_EQ(ended.exit, 3);
+  EXPECT_EQ(count_of(ended.err, "bench: error: cannot write standard output\n"), 1) << ended.err;
+  EXPECT_GE(report().at("benchmarks").size(), 1U);
+}
+
 TEST_F(Interrupted, PredictionsToo) {
   RunningBench bench(
       "--device=virtual:h200 --benchmark_filter='KvCache|Estimate' "
@@ -70,6 +80,7 @@ TEST_F(Interrupted, BeforeAnyRowNothingIsReplaced) {
   bench.send(SIGINT);
   EXPECT_EQ(bench.wait().exit, 128 + SIGINT);
   EXPECT_EQ(text_of(out_), "an older report");
+  EXPECT_FALSE(std::filesystem::exists(out_.string() + ".bench-partial"));
 }
 
 TEST_F(Interrupted, ASecondRunOnTheSameFilesIsRefused) {

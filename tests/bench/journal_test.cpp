@@ -1,23 +1,21 @@
 #include "bench/process/journal.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
 
 #include "tests/support/expect_bad_input.h"
+#include "tests/support/scratch_folder.h"
 
 namespace vramfit::bench {
 namespace {
 
 class JournalTest : public testing::Test {
  protected:
-  ~JournalTest() override { std::filesystem::remove(path_); }
-
-  const std::string path_ =
-      std::filesystem::temp_directory_path() / ("vramfit_journal_test." + std::to_string(getpid()));
+  const ScratchFolder folder_;
+  const std::string path_ = folder_ / "journal";
   const Conditions here_ = {{"gpu", "NVIDIA H200"}, {"driver", "580"}};
 };
 

@@ -1,5 +1,4 @@
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -9,6 +8,7 @@
 #include "bench/families/throughput.h"
 #include "estimator/models.h"
 #include "tests/bench/run_bench.h"
+#include "tests/support/scratch_folder.h"
 
 namespace vramfit::bench {
 namespace {
@@ -230,15 +230,13 @@ TEST(Ops, RowsThatAFilterLeavesOutAreNotObjectedTo) {
 
 class OpsJournal : public testing::Test {
  protected:
-  ~OpsJournal() override { std::filesystem::remove(path_); }
-
   Ended run(const std::string& more) {
     return run_bench(
         tiny("tiny-gpt2", "--benchmark_format=json --journal='" + path_ + "' " + more));
   }
 
-  const std::string path_ =
-      std::filesystem::temp_directory_path() / ("vramfit_ops_test." + std::to_string(getpid()));
+  const ScratchFolder folder_;
+  const std::string path_ = folder_ / "journal";
 };
 
 TEST_F(OpsJournal, AllRowsOfACaseAreOneEntryWhicheverWereAskedFor) {

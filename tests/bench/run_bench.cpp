@@ -11,13 +11,10 @@
 #include <iterator>
 #include <stdexcept>
 
+#include "tests/support/scratch_folder.h"
+
 namespace vramfit::bench {
 namespace {
-
-std::string text_of(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 std::string take(const std::string& path) {
   std::string text = text_of(path);

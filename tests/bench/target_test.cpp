@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/bench/run_bench.h"
+#include "tests/support/scratch_folder.h"
 
 namespace vramfit::bench {
 namespace {
@@ -25,10 +26,9 @@ class WithProfile : public testing::Test {
                                  {"cuda", "1"},         {"cublas", "1"},        {"cudnn", "1"},
                                  {"overhead", overhead}};
   }
-  ~WithProfile() override { std::filesystem::remove(path_); }
 
-  const std::filesystem::path path_ =
-      std::filesystem::temp_directory_path() / ("vramfit_target_test." + std::to_string(getpid()));
+  const ScratchFolder folder_;
+  const std::filesystem::path path_ = folder_ / "profile.json";
 };
 
 TEST_F(WithProfile, WhatItDoesNotSayIsTheCards) {

@@ -7,7 +7,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -74,6 +74,29 @@ class Case:
     kind: str = ""  # what came of it, to be counted
     broken: list[str] = field(default_factory=list)
     seed: int = 0
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a program may take."""
+
+    seconds: float
+    rss: int = 256_000_000
+
+    def judge(self, command: str, ended: Ended, answers: Mapping[int, str]) -> Case:
+        """Whether a program ended as it may. `answers` has what came of it, by its exit code: 2 is
+        a refusal, and what is not among them a failure."""
+        case = Case(command, ended.seconds, ended.rss)
+        if ended.hung:
+            case.kind, case.broken = "hung", [f"not over after {self.seconds} s"]
+        elif ended.status not in answers:
+            case.kind, case.broken = "failed", [f"exit {ended.status}: {ended.err[:300]!r}"]
+        else:
+            case.kind = answers[ended.status]
+            case.broken = refusal(ended) if ended.status == 2 else []
+        if ended.rss >= self.rss:
+            case.broken.append(f"{ended.rss / 1e6:.0f} MB of memory")
+        return case
 
 
 @dataclass

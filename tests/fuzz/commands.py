@@ -13,13 +13,11 @@ from pathlib import Path
 from random import Random
 
 from asked import question
-from campaign import ROOT, Case, program, refusal, run
+from campaign import ROOT, Case, Limits, program, run
 
 sys.path.insert(0, str(ROOT / "tests"))
 import built
 
-_TIMEOUT = 30
-_RSS = 256_000_000
 # `fit` answers 0 or 1, `bench` 0; both refuse with 2. 3, which files and machines are blamed for,
 # is right only where a command line names such a file.
 _ANSWERS = {"fit": {0, 1}, "bench": {0}}
@@ -49,6 +47,13 @@ _SLOW = {
 @cache
 def _program(name: str) -> Path:
     return built.program(name)
+
+
+@cache
+def _limits(name: str) -> Limits:
+    """Beside what `bench` takes before it does anything: it is linked with CUDA's libraries."""
+    linked = run([_program(name), "--help"], 30).rss if name == "bench" else 0
+    return Limits(30, Limits.rss + linked)
 
 
 @cache
@@ -152,20 +157,11 @@ def check(random: Random) -> Case:
         line = _mutated(random, line, _flags(name))
     if name == "bench":
         line = _kept_short(line)
-    ended = run([_program(name), *line], _TIMEOUT)
+    limits = _limits(name)
+    ended = run([_program(name), *line], limits.seconds)
     typed = shlex.join([name, *(part.decode(errors="backslashreplace") for part in line)])
-    case = Case(ascii(typed)[1:-1][:600], ended.seconds, ended.rss)
-    if ended.hung:
-        case.kind, case.broken = "hung", [f"not over after {_TIMEOUT} s"]
-    elif ended.status in _ANSWERS[name]:
-        case.kind = f"{name} answered"
-    elif ended.status == 2:
-        case.kind, case.broken = f"{name} refused", refusal(ended)
-    else:
-        case.kind, case.broken = "failed", [f"exit {ended.status}: {ended.err[:300]!r}"]
-    if ended.rss >= _RSS:
-        case.broken.append(f"{ended.rss / 1e6:.0f} MB of memory")
-    return case
+    answers = dict.fromkeys(_ANSWERS[name], f"{name} answered") | {2: f"{name} refused"}
+    return limits.judge(ascii(typed)[1:-1][:600], ended, answers)
 
 
 if __name__ == "__main__":

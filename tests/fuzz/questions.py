@@ -15,14 +15,13 @@ from random import Random
 from typing import Any
 
 from asked import SEARCHES, Question, question
-from campaign import ROOT, Case, Ended, program, refusal, run
+from campaign import ROOT, Case, Ended, Limits, program, run
 from jsonschema import Draft202012Validator
 
 sys.path.insert(0, str(ROOT / "tests"))
 import built
 
-_TIMEOUT = 10  # where a question is expected to take a fiftieth of a second
-_RSS = 256_000_000
+_LIMITS = Limits(10)  # where a question is expected to take a fiftieth of a second
 _EXACT = 1024  # up to here searches are exact, above it within a hundredth
 _PRINTED_SHARE = 0.25  # of the questions also have their text read
 _BY_LABEL = {
@@ -45,7 +44,7 @@ def _schema() -> Draft202012Validator:
 
 
 def ask(arguments: list[str]) -> Ended:
-    return run([_fit(), *arguments], _TIMEOUT)
+    return run([_fit(), *arguments], _LIMITS.seconds)
 
 
 def sums(answer: Mapping[str, Any]) -> Iterator[str]:
@@ -162,18 +161,11 @@ def check(random: Random) -> Case:
     asked = question(random)
     arguments = asked.arguments()
     ended = ask([*arguments, "--json"])
-    case = Case(shlex.join(["fit", *arguments]), ended.seconds, ended.rss)
-    if ended.hung:
-        case.kind, case.broken = "hung", [f"not over after {_TIMEOUT} s"]
-    elif ended.status == 2:
-        case.kind, case.broken = "refused", refusal(ended)
-    elif ended.status in (0, 1):
-        case.kind = "searches" if asked.search else "points"
-        case.broken = list(_promises(random, asked, ended))
-    else:
-        case.kind, case.broken = "failed", [f"exit {ended.status}: {ended.err[:300]!r}"]
-    if ended.rss >= _RSS:
-        case.broken.append(f"{ended.rss / 1e6:.0f} MB of memory")
+    answered = "searches" if asked.search else "points"
+    answers = {0: answered, 1: answered, 2: "refused"}
+    case = _LIMITS.judge(shlex.join(["fit", *arguments]), ended, answers)
+    if case.kind == answered:
+        case.broken += _promises(random, asked, ended)
     return case
 
 

@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "model/errors.h"
+#include "tests/support/scratch_folder.h"
 
 namespace vramfit {
 namespace {
@@ -15,9 +16,6 @@ namespace fs = std::filesystem;
 
 class TextFile : public testing::Test {
  protected:
-  void SetUp() override { fs::create_directories(folder); }
-  void TearDown() override { fs::remove_all(folder); }
-
   static std::string message(const fs::path& path) {
     try {
       read_text_file(path, "flag", "a file", 10);
@@ -27,10 +25,7 @@ class TextFile : public testing::Test {
     return "";
   }
 
-  /// Each test runs in a process of its own, and several at once.
-  const fs::path folder = fs::path(testing::TempDir()) /
-                          (std::string("vramfit_file_") +
-                           testing::UnitTest::GetInstance()->current_test_info()->name());
+  const ScratchFolder folder;
 };
 
 TEST_F(TextFile, IsReadWhole) {
@@ -60,6 +55,10 @@ TEST_F(TextFile, IsARegularOne) {
        {fs::path(), folder / "loop", folder / "none" / "x", folder / std::string(5000, 'x')}) {
     EXPECT_EQ(message(path).rfind("flag: cannot read '", 0), 0U) << message(path);
   }
+}
+
+TEST_F(TextFile, ThatCannotBeReadToItsEndIsNone) {
+  EXPECT_EQ(message("/proc/self/mem"), "flag: cannot read '/proc/self/mem'; a file");
 }
 
 TEST_F(TextFile, MayBeRead) {

@@ -8,6 +8,7 @@
 
 #include "model/printable.h"
 #include "tests/estimator/fit/command.h"
+#include "tests/support/scratch_folder.h"
 
 namespace vramfit::fit {
 namespace {
@@ -216,21 +217,14 @@ TEST(FitRefuses, ToBreakItsOneLine) {
   expect_refused({{"--config", "/no/such\nfile"}, "config: cannot read '/no/such?file'"});
 }
 
-/// A folder with what is no config, removed with what is in it.
+/// A folder with what is no config.
 class FitRefusesFiles : public testing::Test {
  protected:
-  void SetUp() override { std::filesystem::create_directories(folder_); }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   std::string write(const std::string& name, const std::string& text) const {
-    std::filesystem::create_directories((folder_ / name).parent_path());
-    std::ofstream(folder_ / name, std::ios::binary) << text;
-    return folder_ / name;
+    return folder_.write(name, text);
   }
 
-  const std::filesystem::path folder_ =
-      std::filesystem::path(testing::TempDir()) /
-      (std::string("fit_") + testing::UnitTest::GetInstance()->current_test_info()->name());
+  const ScratchFolder folder_;
 };
 
 TEST_F(FitRefusesFiles, APipeThatNobodyWritesInto) {
@@ -262,8 +256,8 @@ TEST_F(FitRefusesFiles, ATypeInWhichNothingRunsUnlessAnotherIsAskedFor) {
 
 TEST_F(FitRefusesFiles, ADamagedCatalogueWhichItNames) {
   write("gpus.json", "{,}");
-  std::filesystem::copy(std::string(FIT_DATA_FOLDER) + "/releases.json", folder_);
-  const Outcome outcome = run_fit({"--params", "7B"}, {"VRAMFIT_DATA=" + folder_.string()});
+  std::filesystem::copy(std::string(FIT_DATA_FOLDER) + "/releases.json", folder_.path());
+  const Outcome outcome = run_fit({"--params", "7B"}, {"VRAMFIT_DATA=" + folder_.path().string()});
   EXPECT_EQ(outcome.status, 2);
   EXPECT_EQ(
       outcome.err,

@@ -6,6 +6,7 @@
 #include "model/config/hugging_face.h"
 #include "model/errors.h"
 #include "tests/model/config/config_text.h"
+#include "tests/support/scratch_folder.h"
 
 namespace vramfit {
 namespace {
@@ -14,12 +15,8 @@ namespace fs = std::filesystem;
 
 class ReadFile : public testing::Test {
  protected:
-  void SetUp() override { fs::create_directories(folder); }
-  void TearDown() override { fs::remove_all(folder.parent_path()); }
-
   fs::path write(const std::string& text) const {
-    std::ofstream(folder / "config.json", std::ios::binary) << text;
-    return folder / "config.json";
+    return scratch.write("my-model/config.json", text);
   }
   static std::string message(const fs::path& path) {
     try {
@@ -30,11 +27,8 @@ class ReadFile : public testing::Test {
     return "";
   }
 
-  /// Each test runs in a process of its own, and several at once.
-  const fs::path folder =
-      fs::path(testing::TempDir()) /
-      (std::string("vramfit_") + testing::UnitTest::GetInstance()->current_test_info()->name()) /
-      "my-model";
+  const ScratchFolder scratch;
+  const fs::path folder = scratch / "my-model";
 };
 
 TEST_F(ReadFile, NamesTheModelAfterItsFolder) {

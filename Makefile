@@ -54,12 +54,14 @@ format: build/venv/lint.stamp  ## rewrite C++ and Python in the project's style
 	ruff check --quiet --fix-only .
 	ruff format --quiet .
 
-lint: build/cpu/build.ninja build/venv/lint.stamp  ## style, clang-tidy, ruff; changes nothing
+style: build/venv/lint.stamp
 	$(call SOURCES,'*.h' '*.cpp' '*.cu' '*.cuh') | xargs -r clang-format --dry-run -Werror
 	ruff check .
 	ruff format --check .
+
+lint: style build/lint/build.ninja  ## style, clang-tidy, ruff; changes nothing
 	$(call SOURCES,'model/*.cpp' 'kernels/cpu/*.cpp' 'runtimes/*.cpp' 'estimator/*.cpp' 'bench/*.cpp') \
-	  | xargs -r -n 1 -P "$$(nproc)" clang-tidy -p build/cpu --quiet
+	  | xargs -r -n 1 -P "$$(nproc)" clang-tidy -p build/lint --quiet
 
 clean:  ## remove build/, the Python venv included
 	rm -rf build

@@ -10,7 +10,6 @@ Budget budget_of(const Card& card) {
           .vram = card.vram,
           .flops = card.flops,
           .overhead = card.overhead,
-          .headroom = 0,
           .notes = {}};
 }
 
@@ -22,7 +21,7 @@ Budget budget_of_size(std::uint64_t vram) {
   budget.gpu.clear();
   budget.title = "a GPU of this size";
   budget.vram = vram;
-  budget.overhead = assumed(like.overhead);
+  budget.overhead = assumed(like.overhead, like.title);
   budget.notes.push_back("sm_" + std::to_string(like.arch.sm) + " assumed, and " +
                          std::to_string(like.multiprocessors) + " multiprocessors, as the " +
                          like.name + " has, which stands for such sizes (--gpu says which)");
@@ -38,7 +37,7 @@ Budget budget_of_gpu(const std::string& title, Arch arch, std::uint64_t vram) {
   budget.vram = vram;
   if (known == nullptr) {
     budget.gpu.clear();
-    budget.overhead = assumed(like.overhead);
+    budget.overhead = assumed(like.overhead, like.title);
     budget.notes.push_back(std::to_string(like.multiprocessors) +
                            " multiprocessors assumed, as the " + like.name + " has");
   }

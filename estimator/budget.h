@@ -18,9 +18,12 @@ struct Budget {
   Flops flops;  ///< by format; one that is absent, the GPU lacks
   Overhead overhead;
   std::uint64_t headroom = 0;      ///< to be left free
+  std::uint64_t held = 0;          ///< by other processes
   std::vector<std::string> notes;  ///< what was assumed, a line each
 
-  std::uint64_t capacity() const { return pool_capacity(vram, overhead, headroom); }
+  /// What is not a run's to take, driver and libraries apart.
+  std::uint64_t set_aside() const { return headroom + held; }
+  std::uint64_t capacity() const { return pool_capacity(vram, overhead, set_aside()); }
 };
 
 Budget budget_of(const Card& card);

@@ -4,6 +4,7 @@
 #include <initializer_list>
 
 #include "estimator/data_path.h"
+#include "estimator/names.h"
 #include "model/config/json_reader.h"
 #include "model/errors.h"
 #include "model/memory/pool.h"
@@ -16,6 +17,9 @@ using Json = nlohmann::json;
 constexpr std::int64_t kSchema = 2;
 constexpr std::int64_t kMaxBytes = std::int64_t{1} << 60;
 constexpr std::int64_t kMaxMultiprocessors = 1024;
+/// On other cards, contexts from half of this to a little more are reported, as is what drivers
+/// keep for themselves: so much of it may be wrong, either way.
+constexpr std::uint64_t kAssumedRange = 2;
 
 std::uint64_t sourced_bytes(const JsonReader& json, const Json& object, const char* key,
                             const char* value_key, std::int64_t at_least) {
@@ -46,6 +50,21 @@ LibrarySizes read_libraries(const JsonReader& json, const Json& object) {
   sizes.attention = sourced_bytes(json, object, "attention", "bytes", 0);
   sizes.backward_attention = sourced_bytes(json, object, "attention_backward", "bytes", 0);
   return sizes;
+}
+
+/// Of a folded title what people say.
+std::string without_brand(std::string key) {
+  for (const std::string_view brand : {"nvidia", "geforce"}) {
+    if (key.starts_with(brand)) key.erase(0, brand.size());
+  }
+  return key;
+}
+
+/// Whether it, or what its driver calls it, is spelt so. Cards of several sizes share a title.
+bool is_called(const Card& card, const std::string& key) {
+  const auto same = [&](const std::string& name) { return without_brand(folded(name)) == key; };
+  return same(card.name) || same(card.title) ||
+         std::any_of(card.other_titles.begin(), card.other_titles.end(), same);
 }
 
 Card read_card(const Json& object, const std::string& source) {
@@ -95,7 +114,7 @@ void assume_overhead(Card& card, const Json& object, const std::vector<Card>& li
     json.fail("assumed_from", "is '" + json.text("assumed_from") +
                                   "'; the name of a card whose overhead was measured");
   }
-  card.overhead = assumed(other->overhead);
+  card.overhead = assumed(other->overhead, other->title);
 }
 
 /// The card nearest in size of those that qualify; null where none does.
@@ -145,10 +164,12 @@ Arch read_arch(const JsonReader& json, const char* key) {
 }
 
 Overhead read_overhead(const JsonReader& json, const Json& object) {
-  allow_only(json, object,
-             {"source", "driver_reserved", "context", "cublaslt", "cudnn", "modules", "pytorch"});
+  allow_only(
+      json, object,
+      {"source", "range", "driver_reserved", "context", "cublaslt", "cudnn", "modules", "pytorch"});
   Overhead overhead;
   overhead.source = json.text("source");
+  if (json.has("range")) overhead.range = sourced_bytes(json, object, "range", "bytes", 0);
   overhead.driver_reserved = sourced_bytes(json, object, "driver_reserved", "bytes", 0);
   overhead.context = sourced_bytes(json, object, "context", "bytes", 0);
   overhead.libraries = sourced_bytes(json, object, "cublaslt", "bytes", 0) +
@@ -160,7 +181,9 @@ Overhead read_overhead(const JsonReader& json, const Json& object) {
   return overhead;
 }
 
-Overhead assumed(Overhead overhead) {
+Overhead assumed(Overhead overhead, const std::string& card) {
+  if (overhead.assumed_from.empty()) overhead.assumed_from = card;
+  overhead.range = overhead.total() / kAssumedRange;
   const std::string mark = "assumed: ";
   if (overhead.source.compare(0, mark.size(), mark) != 0) {
     overhead.source = mark + "as " + overhead.source;
@@ -198,8 +221,20 @@ const std::vector<Card>& cards() {
 
 const Card& card_named(std::string_view name) {
   if (const Card* card = find(cards(), name)) return *card;
-  throw BadInput("gpu: unknown '" + std::string(name) +
-                 "'; one of those that fit --list shows, such as " + cards().front().name);
+  const std::string key = without_brand(folded(name));
+  const Card* called = nullptr;
+  int count = 0;
+  std::vector<std::string> names;
+  for (const Card& card : cards()) {
+    names.push_back(card.name);
+    if (!is_called(card, key)) continue;
+    called = &card;
+    ++count;
+  }
+  if (count == 1) return *called;
+  std::string known = did_you_mean(name, names);
+  if (known.empty()) known = "; one of those that fit --list shows, such as " + names.front();
+  throw BadInput("gpu: unknown '" + std::string(name) + "'" + known);
 }
 
 const Card* card_titled(std::string_view title, std::uint64_t vram) {

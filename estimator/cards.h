@@ -16,8 +16,9 @@ namespace vramfit {
 
 class JsonReader;
 
-/// The overhead of a card on which nobody measured it: its source says so.
-Overhead assumed(Overhead overhead);
+/// The overhead of a card on which nobody measured it: its source says so, and its range is wide.
+/// `card` is where it was measured.
+Overhead assumed(Overhead overhead, const std::string& card);
 
 /// Dense FLOP/s by format ("fp32" outside tensor cores, "tf32", "fp16", "bf16", "fp8", "int8", …).
 /// A format that is absent, the card has no arithmetic for.
@@ -42,7 +43,8 @@ struct Card {
 /// The cards of data/gpus.json, in its order. Throws BadInput.
 const std::vector<Card>& cards();
 
-/// Throws BadInput where `name` is none of them.
+/// However it is spelt, and by the driver's title too. Throws BadInput where `name` is none of
+/// them.
 const Card& card_named(std::string_view name);
 
 /// The card that a driver calls `title`; of those that share the title, which come in several

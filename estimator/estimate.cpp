@@ -41,8 +41,18 @@ class Runs {
   std::optional<MissingMemory> missing_;
 };
 
+/// A sequence beyond what the config says the model was made for.
+void note_positions(const Request& request, std::vector<std::string>& notes) {
+  const ModelConfig& model = request.model;
+  const std::int64_t positions = request.workload->positions();
+  if (model.max_positions < 1 || positions <= model.max_positions) return;
+  notes.push_back(std::to_string(positions) + " tokens are more than its config's " +
+                  std::string(positions_key(model)) + ", " + std::to_string(model.max_positions));
+}
+
 std::vector<std::string> notes_on(const Request& request, const Outcome& run) {
   std::vector<std::string> notes = request.model.notes;
+  note_positions(request, notes);
   notes.insert(notes.end(), run.notes.begin(), run.notes.end());
   note_left_out(run.report.stages, Stage::Backward,
                 request.workload->training() ? request.workload->micro_batches() : 0,
@@ -57,7 +67,7 @@ std::vector<std::string> notes_on(const Request& request, const Outcome& run) {
 }  // namespace
 
 std::uint64_t capacity_beside(const Overhead& overhead, const Request& request) {
-  return pool_capacity(request.budget.vram, overhead, request.budget.headroom,
+  return pool_capacity(request.budget.vram, overhead, request.budget.set_aside(),
                        request.workload->runtime().granularity());
 }
 
@@ -86,9 +96,12 @@ Estimate estimate(const Request& request) {
   result.total = report.reserved + result.overhead.total();
   // All below 2^61, so differences fit.
   result.margin = static_cast<std::int64_t>(request.budget.vram) -
-                  static_cast<std::int64_t>(result.total + request.budget.headroom);
+                  static_cast<std::int64_t>(result.total + request.budget.set_aside());
   result.missing = runs.missing();
   result.fits = !result.missing;
+  result.uncertainty =
+      uncertainty_of(request.workload->runtime(), report.reserved, result.overhead);
+  result.verdict = verdict_of(result.fits, result.margin, result.uncertainty);
   result.peak = report.peak;
   result.stages = report.stages;
   result.parameters = parameter_count(request.model);

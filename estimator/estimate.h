@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "estimator/budget.h"
+#include "estimator/verdict.h"
 #include "runtimes/runtime.h"
 
 namespace vramfit {
@@ -16,6 +17,7 @@ struct Request {
   std::shared_ptr<const Workload> workload;
   Budget budget;
   std::int64_t samples = Detail{}.samples;  ///< of the decode steps of a long generation
+  bool beyond_positions = false;  ///< a search for the longest sequence passes the model's own
 };
 
 void set_batch(Request& request, std::int64_t batch);
@@ -29,9 +31,12 @@ struct Levels {
 };
 
 struct Estimate {
-  bool fits = false;        ///< the run completes within the budget's capacity
+  bool fits = false;  ///< the run completes within the budget's capacity
+  Verdict verdict = Verdict::Oom;
+  std::optional<Uncertainty> uncertainty;  ///< of total; absent: nobody knows
   std::uint64_t total = 0;  ///< reserved and the whole overhead: what a card must have. Bytes
-  std::int64_t margin = 0;  ///< what the card has beyond total and headroom; negative: lacks. Bytes
+  std::int64_t margin =
+      0;  ///< what the card has beyond total and what is set aside; negative: lacks
   Levels levels;
   Overhead overhead;                     ///< what the total has beside what is reserved
   std::uint64_t capacity = 0;            ///< what may be reserved on the card. Bytes

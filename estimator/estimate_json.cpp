@@ -54,14 +54,25 @@ Json stages_json(const std::vector<StageRecord>& stages) {
   return list;
 }
 
+Json uncertainty_json(const Estimate& estimate) {
+  if (!estimate.uncertainty) return nullptr;
+  const Uncertainty& uncertainty = *estimate.uncertainty;
+  return {{"reserved", uncertainty.reserved},
+          {"overhead", uncertainty.overhead},
+          {"total", uncertainty.total()}};
+}
+
 /// What holds on one card.
 Json verdict_json(const Request& request, const Estimate& estimate) {
   const Budget& budget = request.budget;
   const Overhead& overhead = estimate.overhead;
   Json json = {{"fits", estimate.fits},
+               {"verdict", name(estimate.verdict)},
+               {"uncertainty", uncertainty_json(estimate)},
                {"gpu", gpu_json(budget)},
                {"vram", budget.vram},
                {"headroom", budget.headroom},
+               {"held_by_others", budget.held},
                {"capacity", estimate.capacity},
                {"overhead", overhead.total()},
                {"overhead_source", overhead.source},
@@ -115,6 +126,10 @@ Json estimates_json(const std::vector<Request>& requests, const std::vector<Esti
   for (std::size_t i = 0; i < requests.size(); ++i) {
     list.push_back(verdict_json(requests[i], estimates[i]));
   }
+  const auto best =
+      std::min_element(estimates.begin(), estimates.end(),
+                       [](const Estimate& a, const Estimate& b) { return a.verdict < b.verdict; });
+  json["verdict"] = name(best->verdict);
   json["cards"] = std::move(list);
   return json;
 }

@@ -1,6 +1,7 @@
 #include "estimator/largest.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <limits>
 #include <map>
@@ -9,8 +10,6 @@
 
 namespace vramfit {
 namespace {
-
-using SetSize = void (*)(Request&, std::int64_t);
 
 /// Decode steps that a trial walks, times layers, and at least. What they find is then tried with
 /// all that are asked for.
@@ -25,18 +24,51 @@ double share(std::uint64_t bytes, std::uint64_t capacity) {
   return static_cast<double>(bytes) / static_cast<double>(std::max<std::uint64_t>(capacity, 1));
 }
 
+/// Steps from 1 to an answer around which others are tried.
+constexpr std::int64_t kBandSteps = 64;
+
+std::int64_t size_limit(const Request& request, Size which) {
+  if (which == Size::Batch) return kMaxBatch;
+  const std::int64_t limit = request.workload->seq_limit(request.model);
+  if (request.beyond_positions || request.model.max_positions < 1) return limit;
+  const std::int64_t generated = request.workload->positions() - request.workload->seq();
+  return std::min(limit, request.model.max_positions - generated);
+}
+
+std::int64_t trial_samples(const Request& request) {
+  return std::min(request.samples, std::max(kTrialLayers / request.model.layers, kTrialSamples));
+}
+
+/// What is left of the card beside a run that has all it likes, where figures are off to the worse
+/// side, and where they are off to the better one. Bytes.
+struct Slack {
+  double surely = 0;
+  double possibly = 0;
+};
+
+Slack slack_of(const Request& request) {
+  const Outcome run = run_within(kUnlimitedBytes, request);
+  const auto uncertainty =
+      uncertainty_of(request.workload->runtime(), run.report.reserved, run.overhead);
+  const double margin = static_cast<double>(request.budget.vram) -
+                        static_cast<double>(request.budget.set_aside()) -
+                        static_cast<double>(run.report.reserved + run.overhead.total());
+  const auto off = static_cast<double>(uncertainty->total());
+  // A margin of as much is still within it.
+  return {margin - off - 1, margin + off};
+}
+
 /// One request at many sizes.
 class SizedRequest {
  public:
-  SizedRequest(Request request, SetSize set_size, std::uint64_t allowance)
+  SizedRequest(Request request, Size which, std::uint64_t allowance)
       : request_(std::move(request)),
-        set_size_(set_size),
+        which_(which),
         samples_(request_.samples),
         allowance_(allowance) {}
 
   Largest largest(std::int64_t limit) {
-    request_.samples =
-        std::min(samples_, std::max(kTrialLayers / request_.model.layers, kTrialSamples));
+    request_.samples = trial_samples(request_);
     Trials trials;
     trials.least = [this](std::int64_t size) { return least_at(size).share; };
     trials.run = [this](std::int64_t size) { return run(size); };
@@ -55,7 +87,7 @@ class SizedRequest {
   const Least& least_at(std::int64_t size) {
     const auto known = least_.find(size);
     if (known != least_.end()) return known->second;
-    set_size_(request_, size);
+    set_size(request_, which_, size);
     request_.workload->validate(request_.model);
     Extent extent;
     extent.micro_batches = extent.decodes = 2;
@@ -82,7 +114,7 @@ class SizedRequest {
 
   Trial run(std::int64_t size) {
     const std::uint64_t capacity = capacity_beside(overhead_at(size), request_);
-    set_size_(request_, size);
+    set_size(request_, which_, size);
     const Outcome outcome = run_within(capacity, request_);
     walked_ += outcome.report.allocations;
     sampled_ = sampled_ || outcome.sampled;
@@ -111,7 +143,7 @@ class SizedRequest {
   }
 
   Request request_;
-  SetSize set_size_;
+  Size which_;
   std::int64_t samples_;
   std::uint64_t allowance_;
   std::uint64_t walked_ = 0;
@@ -121,13 +153,43 @@ class SizedRequest {
 
 }  // namespace
 
-Largest largest_batch(Request request, std::uint64_t allowance) {
-  return SizedRequest(std::move(request), set_batch, allowance).largest(kMaxBatch);
+void set_size(Request& request, Size which, std::int64_t size) {
+  (which == Size::Batch ? set_batch : set_seq)(request, size);
 }
 
-Largest largest_seq(Request request, std::uint64_t allowance) {
-  const std::int64_t limit = request.workload->seq_limit(request.model);
-  return SizedRequest(std::move(request), set_seq, allowance).largest(limit);
+Largest find_largest(Request request, Size which, std::uint64_t allowance) {
+  const std::int64_t limit = size_limit(request, which);
+  return SizedRequest(std::move(request), which, allowance).largest(limit);
+}
+
+Band band_around(const Largest& found, Request request, Size which) {
+  if (!request.workload->runtime().reserved_error()) return {found.size, found.size};
+  const std::int64_t limit = size_limit(request, which);
+  request.samples = trial_samples(request);
+  const std::int64_t step = std::max<std::int64_t>(found.size / kBandSteps, 1);
+  std::map<std::int64_t, Slack> known;
+  const auto slack_at = [&](std::int64_t steps) {
+    const auto [slack, fresh] = known.try_emplace(steps);
+    if (fresh) {
+      set_size(request, which, steps * step);
+      slack->second = slack_of(request);
+    }
+    return slack->second;
+  };
+  const auto largest_with = [&](double Slack::*slack) {
+    const auto holds = [&](std::int64_t steps) { return slack_at(steps).*slack >= 0; };
+    const std::int64_t from = std::max<std::int64_t>(found.size / step, 1);
+    const std::int64_t half = std::max<std::int64_t>(from / 2, 1);
+    // What is needed grows with the size in a line, nearly.
+    const double each = (slack_at(half).*slack - slack_at(from).*slack) /
+                        static_cast<double>(std::max<std::int64_t>(from - half, 1));
+    const double ahead = each > 0 ? slack_at(from).*slack / each : 0;
+    const auto guess = from + std::llround(std::clamp(ahead, -1.0 * static_cast<double>(from),
+                                                      1.0 * static_cast<double>(from)));
+    return largest_near(guess, holds, limit / step) * step;
+  };
+  return {std::min(largest_with(&Slack::surely), found.size),
+          std::max(largest_with(&Slack::possibly), found.size)};
 }
 
 }  // namespace vramfit

@@ -8,8 +8,22 @@ namespace vramfit {
 /// Allocations that one search may walk: one or two seconds of one core.
 inline constexpr std::uint64_t kSearchAllowance = 3'000'000;
 
-/// The largest batch, or sequence, with which the request fits, whatever its own is.
-Largest largest_batch(Request request, std::uint64_t allowance = kSearchAllowance);
-Largest largest_seq(Request request, std::uint64_t allowance = kSearchAllowance);
+/// What is searched for: the number of sequences, or their length.
+enum class Size : std::uint8_t { Batch, Seq };
+
+void set_size(Request& request, Size which, std::int64_t size);
+
+/// The largest size with which the request fits, whatever its own is.
+Largest find_largest(Request request, Size which, std::uint64_t allowance = kSearchAllowance);
+
+/// Around the answer, what the figures' uncertainty leaves open.
+struct Band {
+  std::int64_t surely = 0;    ///< of the sizes that FIT beyond doubt; 0: none does
+  std::int64_t possibly = 0;  ///< of those that are not OOM; 0: none is
+};
+
+/// The largest of either kind, from the largest that fits on: of larger sizes in steps of a part of
+/// it, so that few are tried.
+Band band_around(const Largest& found, Request request, Size which);
 
 }  // namespace vramfit

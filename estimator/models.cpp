@@ -4,10 +4,30 @@
 #include <filesystem>
 
 #include "estimator/data_path.h"
+#include "estimator/names.h"
 #include "model/config/hugging_face.h"
+#include "model/config/json_reader.h"
 #include "model/errors.h"
 
 namespace vramfit {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr const char* kPublished = "models/parameters.json";
+
+/// What a model and others of its shape are called on the Hugging Face hub.
+std::vector<std::string> hub_names(const Json& published, const std::string& model) {
+  const auto entry = published.find(model);
+  if (entry == published.end()) return {};
+  const JsonReader json(*entry, std::string(kPublished) + ": " + model);
+  std::vector<std::string> names;
+  if (json.has("also")) names = json.texts("also");
+  names.push_back(json.text("hub"));
+  return names;
+}
+
+}  // namespace
 
 std::vector<std::string> model_names() {
   std::vector<std::string> names;
@@ -20,14 +40,31 @@ std::vector<std::string> model_names() {
   return names;
 }
 
+std::optional<std::string> shipped_model(const std::string& called) {
+  const std::string key = folded(called);
+  const std::vector<std::string> names = model_names();
+  for (const std::string& name : names) {
+    if (folded(name) == key) return name;
+  }
+  const Json published = parse_json_object(read_text(data_file(kPublished)), kPublished,
+                                           "what is published about the models");
+  for (const std::string& name : names) {
+    for (const std::string& id : hub_names(published, name)) {
+      if (folded(id) == key || folded(id.substr(id.find('/') + 1)) == key) return name;
+    }
+  }
+  return std::nullopt;
+}
+
 ModelConfig model_named(const std::string& name) {
   // Looked up in the list, so that no name can reach a file elsewhere.
   const std::vector<std::string> names = model_names();
   if (std::find(names.begin(), names.end(), name) != names.end()) {
     return read_hugging_face(data_file("models/" + name + "/config.json"));
   }
-  throw BadInput("model: unknown '" + name + "'; one of those that fit --list shows" +
-                 (names.empty() ? "" : ", such as " + names.front()) + ", or a config");
+  std::string known = did_you_mean(name, names);
+  if (known.empty()) known = "; one of those that fit --list shows, or a config";
+  throw BadInput("model: unknown '" + name + "'" + known);
 }
 
 }  // namespace vramfit

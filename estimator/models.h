@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,10 @@ namespace vramfit {
 
 /// The models in data/models, in alphabetical order.
 std::vector<std::string> model_names();
+
+/// The name of the model that people call so: by it, by its repository on the Hugging Face hub or
+/// that one's last part, or by another of the same shape; nothing where there is none.
+std::optional<std::string> shipped_model(const std::string& called);
 
 /// Throws BadInput where `name` is none of them.
 ModelConfig model_named(const std::string& name);

@@ -31,7 +31,8 @@ Profile read_profile(const std::filesystem::path& path) {
 }
 
 Overhead overhead_of(const Card& card, const Profile& profile) {
-  Overhead overhead = card.title == profile.gpu ? profile.overhead : assumed(profile.overhead);
+  Overhead overhead =
+      card.title == profile.gpu ? profile.overhead : assumed(profile.overhead, profile.gpu);
   if (!overhead.pytorch) overhead.pytorch = card.overhead.pytorch;
   return overhead;
 }

@@ -32,8 +32,9 @@ Version read_version(const JsonReader& json, const Json& object, const char* lib
 Release read_release(const Json& object, const std::string& source) {
   if (!object.is_object()) throw BadInput(source + ": not a JSON object");
   const JsonReader json(object, source);
-  allow_only(json, object,
-             {"name", "torch", "transformers", "peft", "cuda", "cudnn", "least_arch"});
+  allow_only(
+      json, object,
+      {"name", "torch", "transformers", "peft", "cuda", "cudnn", "least_arch", "reserved_error"});
   Release release;
   release.name = json.text("name");
   release.torch = read_version(json, object, "torch");
@@ -42,6 +43,7 @@ Release read_release(const Json& object, const std::string& source) {
   release.cuda = read_version(json, object, "cuda");
   release.cudnn = read_version(json, object, "cudnn");
   release.least_arch = read_arch(sourced(json, object, "least_arch", "value"), "value");
+  release.reserved_error = sourced(json, object, "reserved_error", "value").number("value", 0, 1);
   return release;
 }
 

@@ -31,6 +31,10 @@ class OptionsWorkload : public Workload {
   std::int64_t seq() const override {
     return std::visit([](const auto& options) { return options.seq; }, options_);
   }
+  std::int64_t positions() const override {
+    const auto* generation = std::get_if<Generation>(&options_);
+    return generation == nullptr ? seq() : generation->seq + generation->generate - 1;
+  }
   std::int64_t micro_batches() const override {
     const auto* training = std::get_if<Training>(&options_);
     return training == nullptr ? 1 : training->accumulate;

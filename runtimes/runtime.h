@@ -59,6 +59,7 @@ class Workload {
   virtual std::int64_t batch() const = 0;          ///< sequences in a micro-batch
   virtual std::int64_t seq() const = 0;            ///< tokens in a sequence, or its prompt
   virtual DType computes_in() const = 0;           ///< the element type of its arithmetic
+  virtual std::int64_t positions() const = 0;      ///< of a sequence when the run ends
   virtual std::int64_t micro_batches() const = 0;  ///< in a step; 1 without training
   /// With what the runtime stores beside the published ones: rows that pad the vocabulary.
   virtual std::int64_t stored_parameters(const ModelConfig& config) const = 0;
@@ -78,6 +79,8 @@ class Workload {
   virtual nlohmann::ordered_json asked() const = 0;
   /// The same in words around `sizes`, which are "batch 4 x 512 tokens".
   virtual std::string text(const std::string& sizes) const = 0;
+  /// What is stored in which type: "weights, gradients and optimizer states in bf16".
+  virtual std::string types() const = 0;
 };
 
 /// A flag that a runtime has beside those all have (train, precision, batch, seq).
@@ -108,6 +111,9 @@ class Runtime {
   virtual nlohmann::ordered_json release() const = 0;
   /// A paragraph: whose step it is, and how another runtime's differs.
   virtual std::string about(const Workload& workload) const = 0;
+  /// The worst error of what it says is reserved, as published, of what was measured; absent where
+  /// nobody measured.
+  virtual std::optional<double> reserved_error() const = 0;
   /// What memory is taken in, bytes: what a card has left is rounded down to it.
   virtual std::uint64_t granularity() const = 0;
 };

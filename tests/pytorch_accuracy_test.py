@@ -1,5 +1,7 @@
 """`fit --runtime pytorch` against every measured case of data/reference."""
 
+import json
+
 import pytest
 from built import ROOT, program
 from vramfit_plots.accuracy import tables
@@ -36,3 +38,28 @@ def test_the_docs_show_these_figures(comparison, key):
 def test_models_have_the_parameters_that_were_counted(comparison):
     for case, prediction in zip(comparison.cases, comparison.predictions, strict=True):
         assert prediction.parameters == case.parameters, case.title
+
+
+# What `fit` calls TIGHT rests on these two, so they are neither smaller nor much larger than what
+# was found.
+
+
+def test_the_error_of_what_is_reserved_is_the_published_one(comparison):
+    worst = comparison.errors("peak reserved").abs().max()
+    releases = json.loads((data_dir() / "releases.json").read_text())["releases"]
+    published = releases[-1]["reserved_error"]["value"]
+    assert worst <= published <= worst + 0.001
+
+
+def test_the_range_of_the_overhead_is_what_was_found(comparison):
+    figures = comparison.figures
+    peaks = figures[figures["kind"].isin(["peak reserved", "peak device used"])]
+    of_level = peaks.pivot_table(index="case", columns="level", values=["predicted", "measured"])
+    overhead = {
+        side: of_level[side]["device_used"] - of_level[side]["reserved"]
+        for side in ("predicted", "measured")
+    }
+    worst = (overhead["predicted"] - overhead["measured"]).abs().max()
+    cards = json.loads((data_dir() / "gpus.json").read_text())["cards"]
+    h200 = next(card for card in cards if card["name"] == "h200")
+    assert h200["overhead"]["range"]["bytes"] == worst

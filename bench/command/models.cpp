@@ -34,7 +34,7 @@ const ModelConfig& Models::operator[](const std::string& name) {
 }
 
 std::filesystem::path Models::file(const std::string& name) const {
-  if (config_ && name == given_) return *config_;
+  if (config_ && name == given_) return config_file(*config_);
   return data_file("models/" + name + "/config.json");
 }
 

@@ -79,7 +79,7 @@ Card card_of_gpu(const GpuInfo& gpu, const Driver& driver) {
   Card card = known != nullptr ? *known : card_like(gpu.arch, driver.vram());
   if (known == nullptr) {
     card.name = gpu.name;
-    card.overhead = assumed(card.overhead);
+    card.overhead = assumed(card.overhead, card.title);
   }
   card.article_vram_gb.reset();
   card.title = gpu.name;

@@ -88,7 +88,7 @@ Result run_oom_cliff(const Case& c, const RunApart& run_apart) {
   Counters& counters = result.counters;
   const auto start = Clock::now();
   std::int64_t largest =
-      largest_batch({*c.config, std::make_shared<StepWorkload>(options), budget}).size;
+      find_largest({*c.config, std::make_shared<StepWorkload>(options), budget}, Size::Batch).size;
   counters.set("pred_max_batch", static_cast<double>(largest));
   options.batch = std::max(largest, std::int64_t{1});
   if (c.device != nullptr) largest = count_measured(counters, c, run_apart, largest);

@@ -78,7 +78,7 @@ void count_pytorch(Counters& counters, const Case& c, const StepOptions& options
 void count_pytorch_cliff(Counters& counters, const Case& c, const TrainingOptions& options) {
   auto request = ask(c, options);
   if (!request) return;
-  const std::int64_t largest = largest_batch(*request).size;
+  const std::int64_t largest = find_largest(*request, Size::Batch).size;
   counters.set("pytorch_max_batch", static_cast<double>(largest));
   set_batch(*request, std::max(largest, std::int64_t{1}));
   count(counters, estimate(*request));

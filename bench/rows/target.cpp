@@ -19,7 +19,7 @@ Card unnamed_card(const std::string& name, std::uint64_t vram) {
   card.title = "a GPU of this size";
   card.other_titles.clear();
   card.vram = vram;
-  card.overhead = assumed(card.overhead);
+  card.overhead = assumed(card.overhead, card.title);
   card.overhead_assumed = true;
   card.article_vram_gb.reset();
   return card;

@@ -5,9 +5,15 @@
 #include <vector>
 
 #include "estimator/fit/question.h"
-#include "estimator/largest.h"
+#include "estimator/formulas.h"
 
 namespace vramfit::fit {
+
+/// Another choice under which the verdict is another one.
+struct Change {
+  std::string choice;
+  Verdict verdict;
+};
 
 /// The answer for one card. Where something was searched for, the request is the largest that fits,
 /// or the one with 1 where none does.
@@ -15,14 +21,15 @@ struct Answer {
   Request request;
   Estimate estimate;
   std::optional<Largest> largest;
+  Band band;  ///< around the largest
+  std::vector<Change> changes;
+  std::vector<FormulaAnswer> formulas;  ///< where they were asked for
 
-  bool yes() const { return estimate.fits; }
+  /// Whether it fits, or a size that is searched for may; where `strict`, beyond doubt.
+  bool yes(bool strict) const;
 };
 
 /// One for each of the question's requests.
 std::vector<Answer> answer(const Question& question);
-
-/// For programs: one object.
-std::string json_text(const Question& question, const std::vector<Answer>& answers);
 
 }  // namespace vramfit::fit

@@ -8,21 +8,18 @@
 #include <set>
 #include <vector>
 
+#include "estimator/fit/colour.h"
 #include "estimator/fit/text.h"
-#include "estimator/models.h"
-#include "estimator/runtimes.h"
-#include "model/config/families.h"
-#include "model/transformer/parameters.h"
 
 namespace vramfit::fit {
 namespace {
 
 /// What differs between the answers is left to the table.
-std::string header(const Answer& first, Search search) {
+std::string header(const Question& question, const Answer& first) {
   const std::string text = fmt::format("{}: {} parameters\n", short_name(first.request.model),
                                        grouped(first.estimate.parameters));
-  return text + wrapped(workload_text(first.request, search), 2) +
-         "no GPU here, and none named (--gpu, --vram): on each card there is data on\n";
+  return text + wrapped(workload_text(first.request, question.search), 2) +
+         "No GPU found or given (--gpu, --vram); all known cards:\n";
 }
 
 /// Each source of an overhead with the cards it holds for; those of the one that holds for most go
@@ -41,18 +38,24 @@ std::string overheads(const std::map<std::string, std::vector<std::string>>& car
 }
 
 /// What holds for several lines of the table.
-std::string footer(const std::vector<Answer>& answers) {
+std::string footer(const Question& question, const std::vector<Answer>& answers,
+                   const Style& style) {
   std::string text;
   std::set<std::string> notes;
   std::map<std::string, std::vector<std::string>> cards_by_source;
+  const Answer* assumed = nullptr;
   for (const Answer& answer : answers) {
     for (const std::string& note : answer.estimate.notes) {
       if (notes.insert(note).second) text += wrapped("note: " + note, 2);
     }
-    cards_by_source[answer.estimate.overhead.source].push_back(answer.request.budget.gpu);
+    const Overhead& overhead = answer.estimate.overhead;
+    cards_by_source[overhead.source].push_back(answer.request.budget.gpu);
+    if (!overhead.assumed_from.empty()) assumed = &answer;
   }
-  text += overheads(cards_by_source);
-  return text + wrapped(runtime_text(answers.front().request), 2);
+  const Answer& most = assumed == nullptr ? answers.front() : *assumed;
+  text += wrapped("runs with: " + question.runs_with, 2);
+  if (!style.verbose) return text + rests_on(most.request, most.estimate);
+  return text + overheads(cards_by_source) + wrapped(runtime_text(most.request), 2);
 }
 
 /// The smallest card first; the catalogue's order where sizes are equal.
@@ -64,43 +67,22 @@ std::multimap<std::uint64_t, const Answer*> by_size(const std::vector<Answer>& a
 
 }  // namespace
 
-std::string card_table(const std::vector<Answer>& answers, Search search) {
-  const char* searched = search == Search::Batch ? "largest batch" : "largest seq";
-  const bool searches = search != Search::None;
-  std::string text = header(answers.front(), search) + "\n";
-  text += fmt::format("  {:<16}{:>23}{:>12}{:>12}{}   {}\n", "card", "VRAM", "needs, GB",
-                      "spare, GB", searches ? fmt::format("{:>16}", searched) : "", "verdict");
+std::string card_table(const Question& question, const std::vector<Answer>& answers,
+                       const Style& style) {
+  const bool searches = question.search.has_value();
+  std::string text = header(question, answers.front()) + "\n";
+  text += fmt::format(
+      "  {:<16}{:>23}{:>12}{:>12}{}\n", "card", "VRAM", "needs, GB", "spare, GB",
+      searches ? fmt::format("{:>13}{:>13}", "surely fits", "may fit") : std::string("   verdict"));
   for (const auto& [vram, answer] : by_size(answers)) {
-    text += fmt::format("  {:<16}{:>23}{:>12}{:>12.2f}{}   {}\n", answer->request.budget.gpu,
+    const Band& band = answer->band;
+    text += fmt::format("  {:<16}{:>23}{:>12}{:>12.2f}{}\n", answer->request.budget.gpu,
                         both_units(vram), gb(answer->estimate.total),
                         static_cast<double>(answer->estimate.margin) / 1e9,
-                        searches ? fmt::format("{:>16}", answer->largest->size) : "",
-                        answer->yes() ? "FITS" : "OOM");
+                        searches ? fmt::format("{:>13}{:>13}", band.surely, band.possibly)
+                                 : "   " + verdict_word(answer->estimate.verdict, style.colours));
   }
-  return text + "\n" + footer(answers);
-}
-
-std::string listing() {
-  std::string text = "models (--model)\n";
-  for (const std::string& name : model_names()) {
-    text += fmt::format("  {:<16}{:>18} parameters\n", name,
-                        grouped(parameter_count(model_named(name))));
-  }
-  text += "\nfamilies (--config), and whose step runs them\n";
-  for (const FamilyReader& family : families()) {
-    std::vector<std::string> names;
-    for (const Runtime* runtime : runtimes()) {
-      if (runtime->runs(family)) names.emplace_back(runtime->name());
-    }
-    text += fmt::format("  {:<16}  {}\n", family.model_type, fmt::join(names, ", "));
-  }
-  text += "\ncards (--gpu)\n";
-  std::multimap<std::uint64_t, const Card*> sorted;
-  for (const Card& card : cards()) sorted.emplace(card.vram, &card);
-  for (const auto& [vram, card] : sorted) {
-    text += fmt::format("  {:<16}{:>24}   {}\n", card->name, both_units(vram), card->title);
-  }
-  return text;
+  return text + "\n" + footer(question, answers, style);
 }
 
 }  // namespace vramfit::fit

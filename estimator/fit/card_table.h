@@ -3,14 +3,12 @@
 #include <string>
 #include <vector>
 
-#include "estimator/fit/answer.h"
+#include "estimator/fit/picture.h"
 
 namespace vramfit::fit {
 
 /// The answers for several cards, a line each.
-std::string card_table(const std::vector<Answer>& answers, Search search);
-
-/// The models and cards that flags can name.
-std::string listing();
+std::string card_table(const Question& question, const std::vector<Answer>& answers,
+                       const Style& style);
 
 }  // namespace vramfit::fit

@@ -3,8 +3,10 @@
 #include <exception>
 #include <iostream>
 
-#include "estimator/fit/answer.h"
+#include "estimator/fit/answer_json.h"
 #include "estimator/fit/card_table.h"
+#include "estimator/fit/colour.h"
+#include "estimator/fit/listing.h"
 #include "estimator/fit/picture.h"
 #include "estimator/fit/this_gpu.h"
 #include "model/errors.h"
@@ -18,9 +20,10 @@ constexpr int kDoesNotFit = 1;
 constexpr int kBadInput = 2;
 constexpr int kFailed = 3;
 
-std::string text_of(const Question& question, const std::vector<Answer>& answers) {
-  if (question.every_card) return card_table(answers, question.search);
-  return picture(answers.front(), question.search);
+std::string text_of(const Question& question, const std::vector<Answer>& answers, bool verbose) {
+  const Style style{verbose, shows_colours()};
+  if (question.every_card) return card_table(question, answers, style);
+  return picture(question, answers.front(), style);
 }
 
 int run(int argc, const char* const* argv) {
@@ -32,9 +35,10 @@ int run(int argc, const char* const* argv) {
   }
   const Question question = understand(*options, this_gpu);
   const std::vector<Answer> answers = answer(question);
-  std::cout << (options->json ? json_text(question, answers) : text_of(question, answers));
+  std::cout << (options->json ? json_text(question, answers)
+                              : text_of(question, answers, options->verbose));
   const bool yes = std::any_of(answers.begin(), answers.end(),
-                               [](const Answer& answer) { return answer.yes(); });
+                               [&](const Answer& answer) { return answer.yes(options->strict); });
   return yes ? kFits : kDoesNotFit;
 }
 

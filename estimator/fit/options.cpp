@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "estimator/fit/spellings.h"
+#include "estimator/names.h"
 #include "estimator/runtimes.h"
 #include "estimator/version.h"
 #include "model/errors.h"
@@ -20,21 +22,33 @@ constexpr const char* kDescription =
     "Will it fit? Runs the training or inference step on paper and says what it takes of a GPU.";
 
 constexpr const char* kFooter =
-    "Sizes are 24GB (1e9 bytes each), 24GiB, 81559MiB or plain bytes. A GPU's size is what it has\n"
-    "in all, as nvidia-smi shows it; what driver and libraries take is added to the run's need.\n"
+    "Sizes are 24GB (1e9 bytes each; --vram 24 is the same), 24GiB, 81559MiB or plain bytes. A "
+    "GPU's\n"
+    "size is what it has in all, as nvidia-smi shows it; what driver and libraries take is added "
+    "to\n"
+    "the run's need. FITS and OOM are beyond doubt; TIGHT: the margin is smaller than what "
+    "figures\n"
+    "may be off by.\n"
     "Without --gpu and --vram: this machine's first GPU, else every card there is data on.\n"
-    "Exit status: 0 it fits (on at least one card), 1 it does not, 2 bad input, 3 anything else.\n"
+    "Exit status: 0 it fits (on at least one card), 1 it does not, 2 bad input, 3 anything else. "
+    "A\n"
+    "search: 0 where a size may fit. With --strict only what surely fits counts.\n"
     "\n"
     "  fit --model llama2-7b --train --precision fp16 --batch 4 --seq 512 --gpu rtx4090\n"
     "  fit --model llama3-8b --batch 8 --seq 8192 --vram 80GB\n"
-    "  fit --params 3B --train --checkpoint full --max-batch --gpu a100-40gb";
+    "  fit --params 3B --train --checkpoint full --max-batch --gpu a100-40gb\n"
+    "\n"
+    "transformers' and PEFT's names of flags are taken too, and '_' for '-':\n";
 
 constexpr const char* kRun = "What it does";
 
 void add_model_options(CLI::App& app, Options& options) {
   const char* group = "Which model";
-  app.add_option("--model", options.model, "One of --list")->group(group);
-  app.add_option("--config", options.config, "Path of a Hugging Face config.json")->group(group);
+  app.add_option("--model", options.model,
+                 "One of --list, a checkpoint's folder, or its Hugging Face id")
+      ->group(group);
+  app.add_option("--config", options.config, "A Hugging Face config.json, or its folder")
+      ->group(group);
   app.add_option("--params", options.params, "A llama-shaped model of this size: 7B, 350M")
       ->group(group);
   app.add_option("--hidden", options.hidden, "Its width, with --params")->group(group);
@@ -139,10 +153,30 @@ void add_answer_options(CLI::App& app, Options& options) {
   const char* group = "Which answer";
   app.add_flag("--max-batch", options.max_batch, "The largest batch that fits, 0 if none does")
       ->group(group);
-  app.add_flag("--max-seq", options.max_seq, "The longest sequence that fits, 0 if none does")
+  app.add_flag("--max-seq", options.max_seq,
+               "The longest sequence that fits, up to the config's positions")
       ->group(group);
+  app.add_flag("--beyond-positions", options.beyond_positions, "With --max-seq: further than that")
+      ->group(group);
+  app.add_flag("--formulas", options.formulas, "Beside it, what formulas that people use would say")
+      ->group(group);
+  app.add_flag("--strict", options.strict, "TIGHT counts as OOM in the exit status")->group(group);
+  app.add_flag("--verbose", options.verbose, "Also stages, steps and sources")->group(group);
   app.add_flag("--json", options.json, "One JSON object; sizes in bytes")->group(group);
   app.add_flag("--list", options.list, "The models and cards there are")->group(group);
+}
+
+/// What the app did not expect, with the flags that are close to it.
+std::string unexpected(const CLI::App& app) {
+  const std::vector<std::string> extras = app.remaining();
+  const auto flag = std::find_if(extras.begin(), extras.end(),
+                                 [](const std::string& text) { return text.starts_with("-"); });
+  if (flag == extras.end()) return "'" + extras.front() + "' belongs to no flag";
+  const std::string name = flag->substr(0, flag->find('='));
+  std::vector<std::string> flags;
+  for (const CLI::Option* option : app.get_options()) flags.push_back(option->get_name());
+  const std::string close = did_you_mean(name, flags);
+  return "unknown flag '" + name + "'" + (close.empty() ? "; fit --help lists them" : close);
 }
 
 }  // namespace
@@ -154,7 +188,7 @@ bool is_shared(const std::string& flag) {
 std::optional<Options> parse_options(int argc, const char* const* argv) {
   Options options;
   CLI::App app(kDescription, "fit");
-  app.footer(kFooter);
+  app.footer(std::string(kFooter) + other_names());
   app.get_formatter()->column_width(24);
   app.set_version_flag("--version", kVersionLine, "Version and commit");
   add_model_options(app, options);
@@ -162,13 +196,17 @@ std::optional<Options> parse_options(int argc, const char* const* argv) {
   add_gpu_options(app, options);
   add_answer_options(app, options);
   try {
-    app.parse(argc, argv);
+    std::vector<std::string> arguments = in_own_names(argc, argv);
+    std::reverse(arguments.begin(), arguments.end());  // as CLI11 takes them
+    app.parse(std::move(arguments));
   } catch (const CLI::CallForHelp&) {
     std::cout << app.help();
     return std::nullopt;
   } catch (const CLI::CallForVersion& version) {
     std::cout << version.what() << "\n";
     return std::nullopt;
+  } catch (const CLI::ExtrasError&) {
+    throw BadInput(unexpected(app));
   } catch (const CLI::ParseError& error) {
     throw BadInput(std::string(error.what()) + "; fit --help says what is valid");
   }

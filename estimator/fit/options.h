@@ -25,6 +25,10 @@ struct Options {
 
   bool max_batch = false;
   bool max_seq = false;
+  bool beyond_positions = false;
+  bool formulas = false;
+  bool strict = false;
+  bool verbose = false;
   bool json = false;
   bool list = false;
 };

@@ -1,17 +1,19 @@
 #include "estimator/fit/question.h"
 
-#include "estimator/models.h"
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "estimator/fit/alternatives.h"
+#include "estimator/fit/model.h"
+#include "estimator/fit/not_yet.h"
+#include "estimator/fit/vram.h"
 #include "estimator/runtimes.h"
-#include "model/config/hugging_face.h"
 #include "model/dtype.h"
 #include "model/errors.h"
 #include "model/quantity.h"
-#include "model/transformer/assumed_llama.h"
 
 namespace vramfit::fit {
 namespace {
-
-using Text = std::optional<std::string>;
 
 /// Throws where both are given.
 void not_both(bool a, const char* a_flag, bool b, const char* b_flag, const char* what) {
@@ -58,27 +60,48 @@ void refuse_strange_flags(const Options& o, const Runtime& runtime) {
   }
 }
 
-std::optional<std::int64_t> whole(const char* field, const Text& text) {
-  return text ? std::optional(parse_whole(field, *text)) : std::nullopt;
-}
-
-ModelConfig model_of(const Options& o) {
-  if (o.model) return model_named(*o.model);
-  if (o.config) return read_hugging_face(*o.config);
-  if (o.params) {
-    return assumed_llama(parse_count("params", *o.params), whole("hidden", o.hidden),
-                         whole("layers", o.layers));
-  }
-  throw BadInput("model: missing; --model NAME (fit --list), --config PATH or --params 7B");
-}
-
 /// Where no precision is asked for, a model runs in the one its config names.
-void run_as_stored(const Runtime& runtime, ModelConfig& model, Flags& flags) {
+void run_as_stored(const Runtime& runtime, const ModelConfig& model, Flags& flags) {
   if (has(flags, "precision") || model.dtype.empty() || !runtime.runs_as_stored()) return;
-  const std::string precision = name(dtype_of_torch(model.dtype));
-  flags["precision"] = precision;
-  model.notes.push_back("precision " + precision +
-                        " is its config's; --precision asks about another");
+  flags["precision"] = name(dtype_of_torch(model.dtype));
+}
+
+/// Flags that were left to their defaults, of those that a user may believe to be otherwise.
+std::vector<std::string> assumed_flags(const Options& o, const Runtime& runtime) {
+  std::vector<std::string> names;
+  if (!has(o.flags, "precision")) names.emplace_back("precision");
+  const bool optimizer = o.train && find_flag(runtime, "optimizer") != nullptr;
+  if (optimizer && !has(o.flags, "optimizer")) names.emplace_back("optimizer");
+  if (!has(o.flags, "batch") && !o.max_batch) names.emplace_back("batch");
+  if (!has(o.flags, "seq") && !o.max_seq) names.emplace_back("seq");
+  return names;
+}
+
+/// "adamw-fused, as transformers' Trainer does; weights in bf16, as its config says".
+std::string runs_with(const Question& question, const Runtime& runtime, const ModelConfig& model,
+                      const Workload& workload) {
+  const auto assumes = [&](const char* flag) {
+    const std::vector<std::string>& list = question.assumed;
+    return std::find(list.begin(), list.end(), flag) != list.end();
+  };
+  std::string text;
+  if (assumes("optimizer") && &runtime == runtimes().front()) {
+    text = workload.asked().at("optimizer").get<std::string>() + ", transformers' default; ";
+  }
+  text += workload.types();
+  if (!assumes("precision")) return text;
+  return text + (runtime.runs_as_stored() && !model.dtype.empty() ? ", as its config says"
+                                                                  : ", the default");
+}
+
+void refuse_strange_answers(const Options& o, const Runtime& runtime) {
+  only_with(o.beyond_positions, "beyond-positions", o.max_seq, "--max-seq");
+  if (o.formulas && &runtime == &runtime_named("article")) {
+    throw BadInput("formulas: --runtime article is one of them; without either");
+  }
+  if (o.formulas && (o.max_batch || o.max_seq)) {
+    throw BadInput("formulas: what they say is of one size; without --max-batch and --max-seq");
+  }
 }
 
 /// A model with fewer positions than the default sequence has is asked about all of them.
@@ -94,10 +117,8 @@ void shorten_default_seq(Request& request) {
   model.notes.push_back("seq " + std::to_string(limit) + ": as long as " + model.name + " takes");
 }
 
-std::uint64_t vram_of(const std::string& text) {
-  const std::uint64_t bytes = parse_bytes("vram", text);
-  if (bytes == 0) throw BadInput("vram: is 0; the size of a GPU such as 24GB");
-  return bytes;
+std::string bare_note(const std::string& vram) {
+  return "--vram " + vram + " is " + vram + " GB of 1e9 bytes; " + vram + "GiB would be more";
 }
 
 std::vector<Budget> budgets_of(const Options& o,
@@ -107,10 +128,15 @@ std::vector<Budget> budgets_of(const Options& o,
     if (o.vram) {
       budget.vram = vram_of(*o.vram);
       budget.notes.emplace_back("the card's size is set by --vram");
+      if (is_bare(*o.vram)) budget.notes.push_back(bare_note(*o.vram));
     }
     return {budget};
   }
-  if (o.vram) return {budget_of_size(vram_of(*o.vram))};
+  if (o.vram) {
+    Budget budget = budget_of_size(vram_of(*o.vram));
+    if (is_bare(*o.vram)) budget.notes.push_back(bare_note(*o.vram));
+    return {budget};
+  }
   if (const std::optional<Budget> budget = this_gpu()) return {*budget};
   std::vector<Budget> budgets;
   for (const Card& card : cards()) budgets.push_back(budget_of(card));
@@ -123,8 +149,11 @@ Question understand(const Options& o, const std::function<std::optional<Budget>(
   refuse_contradictions(o);
   Question question;
   const Runtime& runtime = o.runtime ? runtime_named(*o.runtime) : *runtimes().front();
+  refuse_what_is_not_there_yet(o.flags, runtime);
   refuse_strange_flags(o, runtime);
+  refuse_strange_answers(o, runtime);
   Request request{model_of(o), nullptr, {}};
+  request.beyond_positions = o.beyond_positions;
   Flags flags = o.flags;
   run_as_stored(runtime, request.model, flags);
   request.workload = runtime.workload(flags, o.train, request.model);
@@ -140,8 +169,14 @@ Question understand(const Options& o, const std::function<std::optional<Budget>(
     question.requests.push_back(request);
   }
   question.every_card = question.requests.size() > 1;
-  if (o.max_batch) question.search = Search::Batch;
-  if (o.max_seq) question.search = Search::Seq;
+  if (o.max_batch) question.search = Size::Batch;
+  if (o.max_seq) question.search = Size::Seq;
+  if (!question.every_card && !question.search) {
+    question.alternatives = alternatives(o, flags, question.requests.front());
+  }
+  question.formulas = o.formulas;
+  question.assumed = assumed_flags(o, runtime);
+  question.runs_with = runs_with(question, runtime, request.model, *request.workload);
   return question;
 }
 

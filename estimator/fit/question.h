@@ -6,17 +6,25 @@
 
 #include "estimator/estimate.h"
 #include "estimator/fit/options.h"
+#include "estimator/largest.h"
 
 namespace vramfit::fit {
 
-/// What is searched for, if anything.
-enum class Search : std::uint8_t { None, Batch, Seq };
+/// The same run, but for one choice. What it would change is worth saying.
+struct Alternative {
+  std::string choice;  ///< "fp32 weights under --autocast bf16"
+  Request request;
+};
 
 /// What a command line asks. One request for each card it is about.
 struct Question {
   std::vector<Request> requests;
   bool every_card = false;  ///< no card was named, and this machine has none
-  Search search = Search::None;
+  std::optional<Size> search;
+  bool formulas = false;                  ///< to be set beside it
+  std::vector<Alternative> alternatives;  ///< where one card is asked about, at one size
+  std::vector<std::string> assumed;       ///< flags that were not given, of those that matter
+  std::string runs_with;                  ///< types and optimizer, and which of them were assumed
 };
 
 /// Throws BadInput on a value that is wrong, and on flags that contradict each other. `this_gpu` is

@@ -31,6 +31,7 @@ class Table {
                     gb(overhead.context), gb(overhead.libraries)));
     sum("= total", estimate_.total, bars_.bar(estimate_.total));
     if (budget_.headroom > 0) row("+ headroom", gb(budget_.headroom, decimals_), "", "");
+    if (budget_.held > 0) row("+ held by others", gb(budget_.held, decimals_), "", "");
     row("VRAM", gb(budget_.vram, decimals_), "", bars_.bar(budget_.vram, '='));
     return lines_;
   }

@@ -15,11 +15,11 @@ constexpr double kMillion = 1e6;
 constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
 constexpr std::size_t kNameBytes = 40;
 
-std::string sizes_text(const Request& request, Search search) {
+std::string sizes_text(const Request& request, std::optional<Size> search) {
   const std::int64_t batch = request.workload->batch();
   const std::int64_t seq = request.workload->seq();
-  if (search == Search::Batch) return fmt::format("the largest batch x {} tokens", seq);
-  if (search == Search::Seq) return fmt::format("batch {} x the longest sequence", batch);
+  if (search == Size::Batch) return fmt::format("the largest batch x {} tokens", seq);
+  if (search == Size::Seq) return fmt::format("batch {} x the longest sequence", batch);
   return fmt::format("batch {} x {} tokens", batch, seq);
 }
 
@@ -67,7 +67,7 @@ std::string both_units(std::uint64_t bytes) {
 
 std::string short_name(const ModelConfig& model) { return shortened(model.name, kNameBytes); }
 
-std::string workload_text(const Request& request, Search search) {
+std::string workload_text(const Request& request, std::optional<Size> search) {
   return request.workload->text(sizes_text(request, search));
 }
 
@@ -86,6 +86,20 @@ std::string wrapped(const std::string& text, std::size_t indent) {
     fresh = false;
   }
   return lines + line + "\n";
+}
+
+std::string rests_on(const Request& request, const Estimate& estimate) {
+  const std::string about = request.workload->runtime().about(*request.workload);
+  std::string text = "rests on: " + about.substr(0, about.find(". "));
+  if (const auto error = request.workload->runtime().reserved_error(); error && *error > 0) {
+    text += fmt::format("; at worst {:.1f} % off where it was measured", 100 * *error);
+  }
+  const Overhead& overhead = estimate.overhead;
+  const std::string whose = overhead.assumed_from.empty()
+                                ? overhead.source
+                                : fmt::format("the {}'s, assumed; yours may differ by {} GB",
+                                              overhead.assumed_from, gb(overhead.range));
+  return wrapped(text, 2) + wrapped("driver and context overhead: " + whose, 2);
 }
 
 std::string runtime_text(const Request& request) {

@@ -30,12 +30,15 @@ std::string short_name(const ModelConfig& model);
 
 /// "training in fp16 with adamw, batch 4 x 512 tokens, flash attention"; what is searched for is
 /// not named by its number.
-std::string workload_text(const Request& request, Search search);
+std::string workload_text(const Request& request, std::optional<Size> search);
 
 /// `text` in lines of at most kColumns, those after the first indented by `indent`.
 std::string wrapped(const std::string& text, std::size_t indent);
 
-/// Which runtime the figures hold for, and how another differs.
+/// What figures rest on, in two lines: the runtime, and whose overhead.
+std::string rests_on(const Request& request, const Estimate& estimate);
+
+/// The same at length: which runtime, and how another differs.
 std::string runtime_text(const Request& request);
 
 }  // namespace vramfit::fit

@@ -1,5 +1,6 @@
 #include "estimator/fit/this_gpu.h"
 
+#include <algorithm>
 #include <string>
 
 #include "estimator/machine/nvml.h"
@@ -20,6 +21,7 @@ std::optional<Budget> this_gpu() {
     note += ", driver " + driver;
   }
   budget.notes.push_back(note);
+  budget.held = std::min(gpu->used, gpu->vram);
   return budget;
 }
 

@@ -18,6 +18,15 @@ struct MemoryInfo {
   unsigned long long used;
 };
 
+/// nvmlMemory_v2_t, which tells what the driver reserves from what processes use.
+struct MemoryInfo2 {
+  unsigned version = sizeof(MemoryInfo2) | 2U << 24U;
+  unsigned long long total = 0;
+  unsigned long long reserved = 0;
+  unsigned long long free = 0;
+  unsigned long long used = 0;
+};
+
 /// nvmlProcessInfo_t of the functions with suffix _v3.
 struct ProcessInfo {
   unsigned pid;
@@ -87,7 +96,9 @@ std::optional<MachineGpu> Nvml::described(void* handle) const {
       call("nvmlDeviceGetMemoryInfo", handle, &memory) &&
       call("nvmlDeviceGetCudaComputeCapability", handle, &major, &minor);
   if (!answered || memory.total == 0) return std::nullopt;
-  return MachineGpu{handle, name.data(), Arch{10 * major + minor}, memory.total};
+  MemoryInfo2 use;
+  if (!call("nvmlDeviceGetMemoryInfo_v2", handle, &use)) use.used = 0;
+  return MachineGpu{handle, name.data(), Arch{10 * major + minor}, memory.total, use.used};
 }
 
 std::vector<GpuProcess> Nvml::processes(const MachineGpu& gpu) const {

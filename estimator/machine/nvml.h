@@ -15,6 +15,7 @@ struct MachineGpu {
   std::string name;        ///< "NVIDIA H200"
   Arch arch;
   std::uint64_t vram = 0;  ///< bytes, as nvidia-smi shows them: with what the driver reserves
+  std::uint64_t used = 0;  ///< of it, by processes; 0 where the driver does not tell them apart
 };
 
 /// A process that has memory of a GPU.

@@ -96,9 +96,15 @@ ModelConfig parse_hugging_face(const std::string& json_text, const std::string& 
   return config;
 }
 
-ModelConfig read_hugging_face(const std::filesystem::path& config_json) {
-  const std::string text = read_text_file(config_json, "config",
-                                          "the path of a Hugging Face config.json", kMaxFileBytes);
+std::filesystem::path config_file(const std::filesystem::path& path) {
+  std::error_code ignored;
+  return std::filesystem::is_directory(path, ignored) ? path / "config.json" : path;
+}
+
+ModelConfig read_hugging_face(const std::filesystem::path& given, const char* flag) {
+  const std::filesystem::path config_json = config_file(given);
+  const std::string text =
+      read_text_file(config_json, flag, "the path of a Hugging Face config.json", kMaxFileBytes);
   const std::string path = config_json.string();
   ModelConfig config = parse(text, one_line(path, kShownBytes));
   std::error_code ignored;

@@ -12,7 +12,11 @@ namespace vramfit {
 /// BadInput that names the key and what would be valid. `name` goes into messages and the result.
 ModelConfig parse_hugging_face(const std::string& json_text, const std::string& name);
 
-/// The same from a file, which messages name; the model is named after the folder it lies in.
-ModelConfig read_hugging_face(const std::filesystem::path& config_json);
+/// The config.json that a path leads to: a checkpoint's folder holds it.
+std::filesystem::path config_file(const std::filesystem::path& path);
+
+/// The same from a file, or from a checkpoint's folder. Messages name it; the model is named after
+/// the folder it lies in. `flag` gave the path.
+ModelConfig read_hugging_face(const std::filesystem::path& path, const char* flag = "config");
 
 }  // namespace vramfit

@@ -4,6 +4,10 @@
 
 namespace vramfit {
 
+const char* positions_key(const ModelConfig& config) {
+  return config.learned_positions() ? "n_positions" : "max_position_embeddings";
+}
+
 void require_positions(const ModelConfig& config, std::int64_t seq) {
   if (config.learned_positions() && seq > config.max_positions) {
     throw BadInput("seq: " + std::to_string(seq) + " is more than the " +

@@ -57,7 +57,7 @@ struct ModelConfig {
   std::int64_t head_dim = 0;
   std::int64_t ffn = 0;  ///< rows of down's input
   std::int64_t vocab = 0;
-  std::int64_t max_positions = 0;
+  std::int64_t max_positions = 0;  ///< 0: not known, of an assumed shape
   NormKind norm = NormKind::RmsNorm;
   float norm_eps = 0;
   ActivationKind activation = ActivationKind::SwiGlu;
@@ -97,6 +97,9 @@ struct ModelConfig {
     return sliding_window && sliding_layers.at(static_cast<std::size_t>(layer));
   }
 };
+
+/// What its file calls max_positions.
+const char* positions_key(const ModelConfig& config);
 
 /// Throws BadInput where `seq` positions are more than the model has or can attend to.
 void require_positions(const ModelConfig& config, std::int64_t seq);

@@ -26,7 +26,6 @@ ModelConfig llama_shape(std::int64_t hidden, std::int64_t layers) {
   // Llama's rule: two thirds of 4·hidden, rounded up to a multiple of 256.
   config.ffn = round_up(8 * hidden / 3, std::int64_t{256});
   config.vocab = 32000;
-  config.max_positions = 4096;
   config.norm_eps = 1e-5F;
   config.rope = Rope{};
   return config;

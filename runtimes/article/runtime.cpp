@@ -46,6 +46,7 @@ class ArticleWorkload final : public Workload {
   std::int64_t seq() const override { return question_.seq; }
   /// Its formulas know sizes of formats alone: no card lacks one.
   DType computes_in() const override { return DType::Fp32; }
+  std::int64_t positions() const override { return question_.seq; }
   std::int64_t micro_batches() const override { return 1; }
 
   std::int64_t stored_parameters(const ModelConfig& config) const override {
@@ -108,6 +109,8 @@ class ArticleWorkload final : public Workload {
     if (gpus_ == 0) return text + ", " + sizes;
     return text + ", each of " + std::to_string(gpus_) + " GPUs under " + strategy_;
   }
+
+  std::string types() const override { return "parameters in " + question_.precision; }
 
  private:
   Question about(const ModelConfig& config) const {
@@ -173,6 +176,8 @@ class ArticleRuntime final : public Runtime {
   }
 
   Json release() const override { return nullptr; }
+
+  std::optional<double> reserved_error() const override { return std::nullopt; }
 
   std::uint64_t granularity() const override { return 1; }
 

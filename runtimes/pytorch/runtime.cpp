@@ -57,7 +57,8 @@ TrainingOptions training_options(const Flags& flags, const ModelConfig& model) {
   TrainingOptions options;
   read_sizes(flags, options);
   if (const auto kind = typed(flags, "attention")) options.attention = parse_attention(*kind);
-  if (const auto kind = typed(flags, "optimizer")) options.optimizer = parse_optimizer(*kind);
+  // What transformers' Trainer takes where none is named.
+  options.optimizer = parse_optimizer(typed(flags, "optimizer").value_or("adamw-fused"));
   options.accumulate = whole(flags, "accumulate", options.accumulate);
   if (const auto type = typed(flags, "autocast")) options.autocast = autocast_type(*type);
   options.checkpoint = checkpoints(flags);
@@ -79,7 +80,7 @@ GenerationOptions generation_options(const Flags& flags) {
 const std::vector<Flag>& PyTorchRuntime::flags() const {
   using With = Flag::With;
   static const std::vector<Flag> list = {
-      {"optimizer", With::Training, "adamw (default), adamw-fused, adamw-loop, sgd, sgd-momentum"},
+      {"optimizer", With::Training, "adamw-fused (default), adamw, adamw-loop, sgd, sgd-momentum"},
       {"accumulate", With::Training, "micro-batches in a step (default 1)"},
       {"generate", With::Inference, "new tokens (default 1)"},
       {"attention", With::Either, "sdpa (default) or eager"},
@@ -212,6 +213,17 @@ std::string TorchWorkload::text(const std::string& sizes) const {
     text += (i == 0 ? "" : ", ") + o.lora->targets[i];
   }
   return text;
+}
+
+std::string TorchWorkload::types() const {
+  if (const auto* o = std::get_if<GenerationOptions>(&options())) {
+    return std::string("weights, activations and cache in ") + name(o->precision);
+  }
+  const auto& o = std::get<TrainingOptions>(options());
+  const std::string weights = name(o.precision);
+  std::string text = "weights, gradients and optimizer states in " + weights;
+  if (o.lora) text = "adapters, their gradients and states in fp32; weights in " + weights;
+  return o.autocast ? text + ", arithmetic in " + name(*o.autocast) : text;
 }
 
 }  // namespace vramfit::pytorch

@@ -23,6 +23,7 @@ class PyTorchRuntime final : public Runtime {
                                            const ModelConfig& model) const override;
   nlohmann::ordered_json release() const override;
   std::string about(const Workload& workload) const override;
+  std::optional<double> reserved_error() const override { return versions_.reserved_error; }
   std::uint64_t granularity() const override;
 
  private:
@@ -46,6 +47,7 @@ class TorchWorkload final
               const Extent& extent) const override;
   nlohmann::ordered_json asked() const override;
   std::string text(const std::string& sizes) const override;
+  std::string types() const override;
 
  private:
   const PyTorchRuntime* runtime_;

@@ -31,11 +31,6 @@ AttentionForm attention_of(const StepOptions& options) {
   return std::visit([](const auto& o) { return o.attention; }, options);
 }
 
-std::int64_t positions_of(const StepOptions& options) {
-  const auto* generation = std::get_if<GenerationOptions>(&options);
-  return generation == nullptr ? std::get<TrainingOptions>(options).seq : generation->positions();
-}
-
 void validate(const ModelConfig& config, const StepOptions& options) {
   if (precision_of(options) == DType::Fp64) {
     throw BadInput("precision: fp64 is for tests on the CPU; fp32, fp16 or bf16");

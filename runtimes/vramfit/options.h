@@ -13,7 +13,6 @@ using StepOptions = std::variant<GenerationOptions, TrainingOptions>;
 // What both kinds have.
 DType precision_of(const StepOptions& options);
 AttentionForm attention_of(const StepOptions& options);
-std::int64_t positions_of(const StepOptions& options);  ///< of a sequence when the run ends
 
 /// Throws BadInput where the model cannot be run so on a GPU.
 void validate(const ModelConfig& config, const StepOptions& options);

@@ -57,6 +57,9 @@ class VramfitRuntime final : public Runtime {
 
   Json release() const override { return nullptr; }
 
+  /// Every row that was measured reserves what was predicted, to the byte.
+  std::optional<double> reserved_error() const override { return 0.0; }
+
   std::uint64_t granularity() const override { return Pool::kGranularity; }
 
  private:
@@ -121,10 +124,6 @@ Outcome StepWorkload::run(const Gpu& gpu, std::uint64_t capacity, const ModelCon
   const VirtualGpu virtual_gpu{gpu.arch, capacity};
   Outcome outcome;
   outcome.overhead = gpu.overhead;
-  if (positions_of(options()) > config.max_positions) {
-    outcome.notes.push_back("more positions than the " + std::to_string(config.max_positions) +
-                            " that " + config.name + " was made for");
-  }
   std::visit(
       [&](const auto& o) {
         outcome.report = walk(virtual_gpu, config, o, extent);
@@ -164,6 +163,16 @@ std::string StepWorkload::text(const std::string& sizes) const {
   const auto& o = std::get<GenerationOptions>(options());
   return std::string("inference in ") + name(o.precision) + ", " + sizes +
          new_tokens_text(o.generate) + ", " + name(o.attention) + " attention";
+}
+
+std::string StepWorkload::types() const {
+  const auto* o = std::get_if<TrainingOptions>(&options());
+  const std::string precision = name(precision_of(options()));
+  if (o == nullptr) return "weights, activations and cache in " + precision;
+  std::string text = "weights and gradients in " + precision;
+  if (o->optimizer.master) text += ", a copy of the weights in fp32";
+  if (o->optimizer.moments == 0) return text;
+  return text + ", optimizer states in " + o->optimizer.moment_format(o->precision).name();
 }
 
 }  // namespace vramfit

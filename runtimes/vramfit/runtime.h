@@ -20,6 +20,7 @@ class StepWorkload final
               const Extent& extent) const override;
   nlohmann::ordered_json asked() const override;
   std::string text(const std::string& sizes) const override;
+  std::string types() const override;
 };
 
 /// This project's own step program.

@@ -98,13 +98,32 @@ TEST(Cards, OverheadIsMeasuredOnOneAndAssumedOnTheOthers) {
 }
 
 TEST(Cards, AssumingTwiceSaysSoOnce) {
-  const Overhead once = assumed(card_named("h200").overhead);
-  EXPECT_EQ(assumed(once).source, once.source);
+  const Overhead once = assumed(card_named("h200").overhead, "NVIDIA H200");
+  EXPECT_EQ(once.assumed_from, "NVIDIA H200");
+  EXPECT_EQ(once.range, once.total() / 2);
+  EXPECT_EQ(assumed(once, "another").source, once.source);
+  EXPECT_EQ(assumed(once, "another").assumed_from, once.assumed_from);
+}
+
+TEST(Cards, AreNamedHoweverTheyAreSpelt) {
+  for (const char* name : {"RTX4090", "rtx 4090", "RTX_4090", "NVIDIA GeForce RTX 4090"}) {
+    EXPECT_EQ(card_named(name).name, "rtx4090") << name;
+  }
+  EXPECT_EQ(card_named("H100 80GB").name, "h100-80gb");
+  EXPECT_EQ(card_named("NVIDIA A100-SXM4-40GB").name, "a100-40gb");
+  for (const Card& card : cards()) EXPECT_EQ(card_named(card.name).name, card.name);
+}
+
+TEST(Cards, WhatIsCloseIsSuggested) {
+  expect_bad_input([] { card_named("4090"); }, {"gpu: unknown '4090'; did you mean 'rtx4090'?"});
+  expect_bad_input([] { card_named("a100"); }, {"'a100-40gb'", "'a100-80gb'"});
+  expect_bad_input([] { card_named("RTX 3080"); }, {"'rtx3080-10gb' or 'rtx3080-12gb'?"});
 }
 
 TEST(Cards, UnknownNameSaysWhereTheKnownAre) {
-  expect_bad_input([] { card_named("rtx5099"); },
-                   {"gpu: unknown 'rtx5099'", "fit --list", "rtx4090"});
+  expect_bad_input([] { card_named("voodoo2"); },
+                   {"gpu: unknown 'voodoo2'", "fit --list", "rtx4090"});
+  expect_bad_input([] { card_named("rtx5099"); }, {"gpu: unknown 'rtx5099'; did you mean"});
 }
 
 /// The catalogue with one value replaced, or taken away where `value` is discarded.

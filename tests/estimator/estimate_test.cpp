@@ -178,7 +178,8 @@ TEST(Estimate, NotesSayWhatIsLeftOut) {
   EXPECT_TRUE(has(estimate(request), "of 500 micro-batches"));
 
   Request longer = inference("llama2-7b", 1, 4096);
-  EXPECT_TRUE(has(estimate(longer), "more positions than the 4096"));
+  EXPECT_TRUE(
+      has(estimate(longer), "tokens are more than its config's max_position_embeddings, 4096"));
   EXPECT_TRUE(has(estimate(longer), "2 of 3 decode steps"));
   set_seq(longer, 4093);
   EXPECT_FALSE(has(estimate(longer), "more positions"));

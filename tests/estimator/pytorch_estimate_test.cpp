@@ -61,7 +61,7 @@ TEST(PytorchEstimate, ItMayFitWhereTheAllocatorGivesBackWhatItCached) {
 
 TEST(PytorchEstimate, TheLargestBatchIsTheLastThatFits) {
   Request request = training_on("rtx4090", "gpt2-355m");
-  const std::int64_t batch = largest_batch(request).size;
+  const std::int64_t batch = find_largest(request, Size::Batch).size;
   ASSERT_GT(batch, 0);
   set_batch(request, batch);
   EXPECT_TRUE(fits(request));

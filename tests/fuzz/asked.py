@@ -11,6 +11,8 @@ MODELS = sorted(path.parent.name for path in (ROOT / "data/models").glob("*/conf
 CARDS = [card["name"] for card in json.loads((ROOT / "data/gpus.json").read_text())["cards"]]
 OURS = {"llama", "mistral", "qwen2", "gpt2", "qwen3"}  # families that vramfit's own step runs
 SEARCHES = {"--max-batch": "batch", "--max-seq": "seq"}
+# A search that stops at the model's own positions has nothing to say of what is above.
+_BEYOND = {"seq": ["--beyond-positions"]}
 
 
 @dataclass
@@ -26,7 +28,12 @@ class Question:
         given = {**self.sizes, **sizes}
         searched = SEARCHES.get(self.search) if not sizes else None
         fixed = [part for key in given if key != searched for part in (f"--{key}", str(given[key]))]
-        return [*self.flags, *fixed, *([self.search] if searched else [])]
+        return [
+            *self.flags,
+            *fixed,
+            *([self.search] if searched else []),
+            *_BEYOND.get(searched, []),
+        ]
 
 
 @cache

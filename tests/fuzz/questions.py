@@ -47,6 +47,14 @@ def ask(arguments: list[str]) -> Ended:
     return run([_fit(), *arguments], _LIMITS.seconds)
 
 
+def verdict(answer: Mapping[str, Any]) -> str:
+    """By the margin, what it may be off by, and whether the run completes."""
+    uncertainty = answer["uncertainty"]
+    if uncertainty and abs(answer["margin"]) <= uncertainty["total"]:
+        return "TIGHT"
+    return "FITS" if answer["fits"] else "OOM"
+
+
 def sums(answer: Mapping[str, Any]) -> Iterator[str]:
     """Every figure that is made of others."""
     levels, stages = answer["levels"], answer["stages"]
@@ -61,6 +69,7 @@ def sums(answer: Mapping[str, Any]) -> Iterator[str]:
         ),
         "margin": (answer["vram"] - answer["headroom"] - answer["total"], answer["margin"]),
         "fits": (answer["margin"] >= 0, answer["fits"]),
+        "verdict": (verdict(answer), answer["verdict"]),
         "peak of stages": (max(stage["peak"] for stage in stages), levels["allocated"]),
         "peak_reserved of stages": (
             max(stage["peak_reserved"] for stage in stages),
@@ -97,15 +106,32 @@ def printed(text: str, answer: Mapping[str, Any]) -> Iterator[str]:
             yield f"text: no line '{label}'"
         elif not _shows(found[1], value):
             yield f"text: {label} is {found[1]}, in JSON {value}"
-    verdict = "FITS: " if answer["fits"] else "OOM: "
-    if f"\n{verdict}" not in text:
-        yield f"text: no line that begins '{verdict}'"
+    if f"\n{answer['verdict']}: " not in text:
+        yield f"text: no line that begins '{answer['verdict']}: '"
+
+
+def _at(asked: Question, axis: str, size: int) -> Mapping[str, Any]:
+    """The answer at that point; nothing where it is refused: no such size can be asked."""
+    ended = ask([*asked.arguments(**{axis: size}), "--json"])
+    return json.loads(ended.out) if ended.status in (0, 1) else {}
 
 
 def _fits(asked: Question, axis: str, size: int) -> bool | None:
-    """Whether that point fits; None where it is refused: no such size can be asked."""
-    ended = ask([*asked.arguments(**{axis: size}), "--json"])
-    return {0: True, 1: False}.get(ended.status)
+    return _at(asked, axis, size).get("fits")
+
+
+def _band(asked: Question, axis: str, answer: Mapping[str, Any]) -> Iterator[str]:
+    """Around the largest: what surely fits, and what may. Sampled decode steps leave them a little
+    open."""
+    surely, possibly = answer["largest_surely"], answer["largest_possibly"]
+    if not surely <= answer["largest"] <= possibly:
+        yield f"largest {answer['largest']} is not from {surely} to {possibly}"
+    if "--generate" in asked.arguments():
+        return
+    if surely > 0 and (found := _at(asked, axis, surely)["verdict"]) != "FITS":
+        yield f"{axis} {surely} does not surely fit: {found}"
+    if possibly > answer["largest"] and (found := _at(asked, axis, possibly)["verdict"]) == "OOM":
+        yield f"{axis} {possibly} may not fit: {found}"
 
 
 def searched(random: Random, asked: Question, answer: Mapping[str, Any]) -> Iterator[str]:
@@ -117,6 +143,7 @@ def searched(random: Random, asked: Question, answer: Mapping[str, Any]) -> Iter
         yield f"largest {largest} is not max_{axis} {found}"
     if largest > 0 and _fits(asked, axis, largest) is not True:
         yield f"{axis} {largest} does not fit"
+    yield from _band(asked, axis, answer)
     # What was tried in wider steps says so.
     if step <= max(1, largest // 100):
         above = largest + 1 if step == 1 else math.ceil(1.01 * largest)
@@ -145,7 +172,8 @@ def _promises(random: Random, asked: Question, ended: Ended) -> Iterator[str]:
     if objections:
         yield f"schema: {objections[0]}"
         return
-    if ended.status != (0 if answer["fits"] else 1):
+    yes = answer["largest_possibly"] > 0 if asked.search else answer["fits"]
+    if ended.status != (0 if yes else 1):
         yield f"exit {ended.status}, fits {answer['fits']}"
     yield from sums(answer)
     if random.random() < _PRINTED_SHARE:

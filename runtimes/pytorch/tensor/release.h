@@ -28,9 +28,10 @@ struct Release {
   Version torch;
   Version transformers;
   Version peft;
-  Version cuda;     ///< that torch is built for
-  Version cudnn;    ///< that torch brings
-  Arch least_arch;  ///< of GPUs that torch's build has code for
+  Version cuda;               ///< that torch is built for
+  Version cudnn;              ///< that torch brings
+  Arch least_arch;            ///< of GPUs that torch's build has code for
+  double reserved_error = 0;  ///< the worst of the peaks reserved that were measured with it
 };
 
 }  // namespace vramfit::pytorch

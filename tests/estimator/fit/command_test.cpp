@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tests/support/scratch_folder.h"
+
 namespace vramfit::fit {
 namespace {
 
@@ -63,6 +65,72 @@ TEST(Fit, JsonIsOneObjectThatSumsUp) {
   EXPECT_FALSE(json.contains("max_batch"));
 }
 
+/// The verdict at a batch.
+std::string verdict_at(std::vector<std::string> ask, std::int64_t batch) {
+  ask.insert(ask.end(), {"--batch", std::to_string(batch)});
+  return Json::parse(run_fit(ask).out).at("verdict");
+}
+
+TEST(Fit, WhatSurelyFitsAndWhatMayAreTheLastOfTheirKind) {
+  const std::vector<std::string> ask = {"--model", "llama2-7b", "--train", "--lora", "16",
+                                        "--gpu",   "rtx4090",   "--seq",   "512",    "--json"};
+  auto search = ask;
+  search.emplace_back("--max-batch");
+  const Json json = Json::parse(run_fit(search).out);
+  const std::int64_t surely = json.at("largest_surely");
+  const std::int64_t possibly = json.at("largest_possibly");
+  ASSERT_GT(surely, 0);
+  EXPECT_LT(surely, possibly);
+  EXPECT_LE(surely, json.at("largest"));
+  EXPECT_GE(possibly, json.at("largest"));
+  EXPECT_EQ(verdict_at(ask, surely), "FITS");
+  EXPECT_EQ(verdict_at(ask, surely + 1), "TIGHT");
+  EXPECT_EQ(verdict_at(ask, possibly), "TIGHT");
+  EXPECT_EQ(verdict_at(ask, possibly + 1), "OOM");
+}
+
+TEST(Fit, StrictIsWhatSurelyFits) {
+  std::vector<std::string> ask = {"--model", "llama3-8b", "--batch", "3",
+                                  "--seq",   "8192",      "--gpu",   "rtx4090"};
+  const Outcome tight = run_fit(ask);
+  EXPECT_TRUE(has(tight.out, "TIGHT"));
+  ask.emplace_back("--strict");
+  EXPECT_EQ(run_fit(ask).status, 1);
+  ask[3] = "1";
+  EXPECT_EQ(run_fit(ask).status, 0);
+}
+
+TEST(Fit, TakesACheckpointsFolderOrAnIdOfTheCache) {
+  const ScratchFolder folder;
+  const std::string config = text_of(std::string(FIT_DATA_FOLDER) + "/models/qwen3-8b/config.json");
+  folder.write("mine/config.json", config);
+  folder.write("hub/models--Qwen--Qwen3-9B/snapshots/abc/config.json", config);
+  const std::string mine = folder / "mine";
+  for (const char* flag : {"--model", "--config"}) {
+    EXPECT_TRUE(has(run_fit({flag, mine, "--gpu", "h200"}).out, "mine: 8,190,735,360 parameters"));
+  }
+  const std::vector<std::string> cache = {"HF_HOME=" + folder.path().string()};
+  EXPECT_TRUE(has(run_fit({"--model", "Qwen/Qwen3-9B", "--gpu", "h200"}, cache).out,
+                  "Qwen/Qwen3-9B: 8,190,735,360 parameters"));
+  const Outcome other = run_fit({"--model", "Qwen/Qwen3-4B", "--gpu", "h200"}, cache);
+  EXPECT_EQ(other.status, 2);
+  EXPECT_TRUE(has(other.err, "hf download Qwen/Qwen3-4B config.json")) << other.err;
+  const Outcome none = run_fit({"--model", folder / "hub", "--gpu", "h200"});
+  EXPECT_TRUE(has(none.err, "fit: error: model: cannot read '")) << none.err;
+}
+
+TEST(Fit, WhatOthersHoldOfThisMachinesGpuIsNotThere) {
+  const std::vector<std::string> ask = {"--model", "llama2-7b", "--json"};
+  const Json alone = Json::parse(run_fit(ask, {kH200}).out);
+  EXPECT_EQ(alone.at("held_by_others"), 0);
+  const std::vector<std::string> busy = {kH200, "FAKE_GPU_USED=10000000000"};
+  const Json beside = Json::parse(run_fit(ask, busy).out);
+  EXPECT_EQ(beside.at("held_by_others"), 10'000'000'000);
+  EXPECT_EQ(alone.at("margin").get<std::int64_t>() - beside.at("margin").get<std::int64_t>(),
+            10'000'000'000);
+  EXPECT_TRUE(has(run_fit({"--model", "llama2-7b"}, busy).out, "+ held by others     10.00"));
+}
+
 TEST(Fit, MaxBatchIsTheLastThatFits) {
   const std::vector<std::string> ask = {"--model", "gpt2-1.5b", "--train",
                                         "--gpu",   "rtx4090",   "--json"};
@@ -84,7 +152,7 @@ TEST(Fit, MaxBatchIsTheLastThatFits) {
 TEST(Fit, MaxBatchOfWhatNeverFitsIsZero) {
   const Outcome outcome = run_fit({"--model", "llama2-70b", "--max-batch", "--gpu", "rtx4090"});
   EXPECT_EQ(outcome.status, 1);
-  EXPECT_TRUE(has(outcome.out, "largest batch that fits: 0"));
+  EXPECT_TRUE(has(outcome.out, "largest batch that surely fits: 0"));
   const Outcome json =
       run_fit({"--model", "llama2-70b", "--max-seq", "--gpu", "rtx4090", "--json"});
   EXPECT_EQ(json.status, 1);

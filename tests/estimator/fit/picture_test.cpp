@@ -25,9 +25,9 @@ Options ask_vramfit(const char* model) {
   return options;
 }
 
-std::string picture_of(const Options& options) {
+std::string picture_of(const Options& options, const Style& style = {}) {
   const Question question = understand(options, no_gpu);
-  return picture(answer(question).front(), question.search);
+  return picture(question, answer(question).front(), style);
 }
 
 void expect_no_long_line(const std::string& text) {
@@ -54,11 +54,12 @@ TEST(Picture, OfTrainingInPytorchHasEveryPart) {
   options.flags["accumulate"] = "4";
   options.flags["batch"] = "4";
   options.flags["seq"] = "512";
-  const std::string text = picture_of(options);
-  expect_parts(text, {"training in fp32 under bf16 autocast with adamw, batch 4 x 512 tokens",
+  const std::string text = picture_of(options, {.verbose = true});
+  expect_parts(text, {"training in fp32 under bf16 autocast with adamw-fused, batch 4 x 512 tokens",
                       "4 micro-batches a step", "activation checkpointing", "LoRA of rank 16",
                       "The peak, in backward", "parameters", "allocated", "reserved", "+ overhead",
                       "= total", "FITS: ", "every later step", "note: stages show 3 of 4",
+                      "runs with: adamw-fused, transformers' default; adapters, their",
                       "overhead: measured", "runtime: PyTorch 2.11"});
   EXPECT_EQ(text.find("kv cache"), std::string::npos);
   expect_no_long_line(text);
@@ -69,7 +70,7 @@ TEST(Picture, OfInferenceInPytorchHasACacheAndItsStages) {
   options.flags["generate"] = "3";
   options.flags["seq"] = "100";
   options.flags["batch"] = "2";
-  const std::string text = picture_of(options);
+  const std::string text = picture_of(options, {.verbose = true});
   expect_parts(text, {"inference in bf16, batch 2 x 100 tokens, padded, 3 new tokens", "kv cache",
                       "prefill", "decode"});
   expect_no_long_line(text);
@@ -81,7 +82,7 @@ TEST(Picture, OfTrainingHasEveryPart) {
   options.flags["precision"] = "fp16";
   options.flags["batch"] = "4";
   options.flags["seq"] = "512";
-  const std::string text = picture_of(options);
+  const std::string text = picture_of(options, {.verbose = true});
   expect_parts(text,
                {"llama2-7b: 6,738,415,616 parameters",
                 "training in fp16 with adamw, batch 4 x 512 tokens, flash attention",
@@ -100,8 +101,9 @@ TEST(Picture, OfWhatDoesNotFitSaysWhere) {
   options.gpu = "rtx4090";
   options.headroom = "1GB";
   const std::string text = picture_of(options);
-  expect_parts(text, {"OOM: ", " more than ", "less the headroom", "+ headroom", "a run ends in ",
-                      "overhead: assumed: as measured"});
+  expect_parts(text, {"OOM: ", " more than ", "less the headroom", "+ headroom",
+                      "it would run out in", ", allocating ",
+                      "driver and context overhead: the NVIDIA H200's, assumed; yours may differ"});
   expect_no_long_line(text);
 }
 
@@ -109,7 +111,7 @@ TEST(Picture, OfInferenceHasACacheAndItsStages) {
   Options options = ask_vramfit("gpt2-124m");
   options.flags["generate"] = "3";
   options.flags["seq"] = "100";
-  const std::string text = picture_of(options);
+  const std::string text = picture_of(options, {.verbose = true});
   expect_parts(text, {"inference in bf16, batch 1 x 100 tokens, 3 new tokens", "kv cache",
                       "prefill", "decode 2"});
   EXPECT_EQ(text.find("gradients"), std::string::npos);
@@ -120,13 +122,15 @@ TEST(Picture, OfASearchNamesWhatItFound) {
   Options options = ask("gpt2-1.5b");
   options.train = true;
   options.max_batch = true;
-  expect_parts(picture_of(options), {"largest batch that fits: ", " does not)"});
+  expect_parts(picture_of(options), {"largest batch that surely fits: ", " does not)"});
   options.max_batch = false;
   options.max_seq = true;
-  expect_parts(picture_of(options), {"largest sequence that fits: 1024 (larger ones are refused)"});
+  expect_parts(picture_of(options),
+               {"largest sequence that surely fits: 1024 (larger ones are refused)"});
   options.gpu = std::nullopt;
   options.vram = "2GB";
-  expect_parts(picture_of(options), {"largest sequence that fits: 0 (sequence 1 is shown)", "OOM"});
+  expect_parts(picture_of(options),
+               {"largest sequence that surely fits: 0 (sequence 1 is shown)", "OOM"});
 }
 
 TEST(Picture, AssumptionsAreSaid) {
@@ -150,17 +154,93 @@ TEST(Picture, HoldsItsColumnsWhateverTheSizes) {
   }
 }
 
+TEST(Picture, IsShortUnlessMoreIsAskedFor) {
+  Options options = ask("llama2-7b");
+  options.train = true;
+  const std::string text = picture_of(options);
+  EXPECT_EQ(text.find("every later step"), std::string::npos);
+  EXPECT_EQ(text.find("--runtime"), std::string::npos);
+  expect_parts(text, {"runs with: ", "rests on: PyTorch 2.11 and transformers 5.17, eager mode",
+                      "driver and context overhead: measured on one H200"});
+}
+
+TEST(Picture, TightIsWhereFiguresMayBeOffByMore) {
+  Options options = ask("llama3-8b");
+  options.gpu = "rtx4090";
+  options.flags["batch"] = "3";
+  options.flags["seq"] = "8192";
+  expect_parts(picture_of(options), {"TIGHT: ", "; figures may be off by "});
+  options.flags["seq"] = "1024";
+  expect_parts(picture_of(options), {"FITS: "});
+  options.flags["batch"] = "30";
+  options.flags["seq"] = "8192";
+  expect_parts(picture_of(options), {"OOM: "});
+}
+
+TEST(Picture, SaysWhichChoiceChangesTheVerdict) {
+  Options options = ask("llama2-7b");
+  options.gpu = "h100-80gb";
+  options.train = true;
+  options.flags["precision"] = "bf16";
+  options.flags["seq"] = "512";
+  expect_parts(picture_of(options),
+               {"FITS: ", "note: with fp32 weights under --autocast bf16 it would be OOM"});
+  options.flags["precision"] = "fp32";
+  options.flags["autocast"] = "bf16";
+  expect_parts(picture_of(options),
+               {"OOM: ", "note: with --precision bf16 without autocast it would be FITS"});
+  Options bare = ask("llama3-8b");
+  bare.gpu = std::nullopt;
+  bare.vram = "18";
+  expect_parts(picture_of(bare), {"note: --vram 18 is 18 GB of 1e9 bytes", "18.00 GB (16.76 GiB)",
+                                  "note: with --vram 18GiB it would be"});
+}
+
+TEST(Picture, SetsFormulasBesideTheAnswer) {
+  Options options = ask("llama2-7b");
+  options.train = true;
+  options.formulas = true;
+  options.flags["seq"] = "512";
+  options.flags["batch"] = "4";
+  const std::string text = picture_of(options);
+  expect_parts(text, {"what others would say", "this answer, overhead included",
+                      "the article         will_it_fit                         114.26   FITS",
+                      "DeepSpeed           18 B/param                          121.29   FITS",
+                      "accelerate          4 x model; model                     53.91   FITS",
+                      "Korthikanti et al.  18 B/param + L*sbh(34 + 5as/h)      135.79   FITS"});
+  expect_no_long_line(text);
+  options.flags["lora"] = "8";
+  expect_parts(picture_of(options), {"-   does not speak of such a run"});
+}
+
+TEST(Picture, HasColoursWhereTheyShow) {
+  const Options options = ask("llama2-7b");
+  EXPECT_EQ(picture_of(options).find('\x1b'), std::string::npos);
+  expect_parts(picture_of(options, {.colours = true}), {"\x1b[1;32mFITS\x1b[0m: "});
+}
+
+TEST(Picture, OfALongSequenceStopsWhereTheModelDoes) {
+  Options options = ask("llama3-8b");
+  options.max_seq = true;
+  expect_parts(picture_of(options), {"that surely fits: 8192 (its config's max_position_embeddings",
+                                     "--beyond-positions"});
+  options.beyond_positions = true;
+  const std::string text = picture_of(options);
+  EXPECT_EQ(text.find("fits: 8192 "), std::string::npos) << text;
+  expect_parts(text, {"tokens are more than its config's max_position_embeddings, 8192"});
+}
+
 TEST(CardTable, HasALineForEachCard) {
   Options options = ask("llama2-7b");
   options.gpu = std::nullopt;
   options.train = true;
   options.max_batch = true;
   const Question question = understand(options, no_gpu);
-  const std::string text = card_table(answer(question), question.search);
+  const std::string text = card_table(question, answer(question), {.verbose = true});
   for (const Card& card : cards()) {
     EXPECT_NE(text.find("\n  " + card.name), std::string::npos) << text;
   }
-  expect_parts(text, {"the largest batch x 2048 tokens", "largest batch", "OOM", "FITS",
+  expect_parts(text, {"the largest batch x 2048 tokens", "surely fits", "may fit",
                       "overhead on h200: measured", "assumed: as measured", "runtime: PyTorch"});
   expect_no_long_line(text);
 }

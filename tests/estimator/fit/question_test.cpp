@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "tests/support/expect_bad_input.h"
 #include "tests/support/workloads.h"
 
 namespace vramfit::fit {
@@ -15,6 +17,11 @@ Request only_request(const Options& options) {
   const Question question = understand(options, no_gpu);
   EXPECT_EQ(question.requests.size(), 1U);
   return question.requests.front();
+}
+
+bool assumes(const Question& question, const char* flag) {
+  const std::vector<std::string>& list = question.assumed;
+  return std::find(list.begin(), list.end(), flag) != list.end();
 }
 
 Options ask() {
@@ -42,30 +49,28 @@ TEST(Question, DefaultsArePytorchs) {
   EXPECT_FALSE(options.padded);
 }
 
-/// The precision that is asked about, and the notes on the model.
-std::pair<std::string, std::vector<std::string>> precision_of(const Options& options) {
-  const Request request = only_request(options);
-  return {request.workload->asked().at("precision"), request.model.notes};
-}
-
 TEST(Question, AModelRunsInTheTypeItsConfigNames) {
-  using Notes = std::vector<std::string>;
-  const Notes fp16 = {"precision fp16 is its config's; --precision asks about another"};
-  const Notes bf16 = {"precision bf16 is its config's; --precision asks about another"};
   for (const char* runtime : {"pytorch", "vramfit"}) {
     for (const bool train : {false, true}) {
       Options o = ask();
       o.runtime = runtime;
       o.train = train;
-      EXPECT_EQ(precision_of(o), std::pair(std::string("fp16"), fp16));
+      const auto expect = [&](const char* precision, const char* why, bool assumed) {
+        const Question question = understand(o, no_gpu);
+        EXPECT_EQ(question.requests.front().workload->asked().at("precision"), precision);
+        EXPECT_NE(question.runs_with.find(std::string(" in ") + precision), std::string::npos);
+        EXPECT_TRUE(question.runs_with.ends_with(why)) << question.runs_with;
+        EXPECT_EQ(assumes(question, "precision"), assumed);
+      };
+      expect("fp16", ", as its config says", true);
       o.model = "tinyllama-1.1b";
-      EXPECT_EQ(precision_of(o), std::pair(std::string("bf16"), bf16));
+      expect("bf16", ", as its config says", true);
       o.flags["precision"] = "fp32";
-      EXPECT_EQ(precision_of(o), std::pair(std::string("fp32"), Notes{}));
+      expect("fp32", " in fp32", false);
       o.flags.clear();
       o.model = "gpt2-124m";
       o.flags["seq"] = "8";
-      EXPECT_EQ(precision_of(o), std::pair(std::string("bf16"), Notes{})) << "it names none";
+      expect("bf16", ", the default", true);
     }
   }
 }
@@ -74,7 +79,43 @@ TEST(Question, TheArticlesDefaultIsItsOwn) {
   Options o = ask();
   o.runtime = "article";
   o.model = "tinyllama-1.1b";
-  EXPECT_EQ(precision_of(o), std::pair(std::string("fp16"), std::vector<std::string>{}));
+  const Question question = understand(o, no_gpu);
+  EXPECT_EQ(question.requests.front().workload->asked().at("precision"), "fp16");
+  EXPECT_EQ(question.runs_with, "parameters in fp16, the default");
+}
+
+TEST(Question, TheOptimizerIsTransformersUnlessOneIsNamed) {
+  Options o = ask();
+  o.train = true;
+  EXPECT_EQ(options_of<pytorch::TrainingOptions>(only_request(o)).optimizer,
+            pytorch::OptimizerKind::AdamWFused);
+  EXPECT_EQ(understand(o, no_gpu).runs_with,
+            "adamw-fused, transformers' default; weights, gradients and optimizer states in fp16, "
+            "as its config says");
+  EXPECT_TRUE(assumes(understand(o, no_gpu), "optimizer"));
+  o.flags["optimizer"] = "adamw";
+  EXPECT_EQ(options_of<pytorch::TrainingOptions>(only_request(o)).optimizer,
+            pytorch::OptimizerKind::AdamW);
+  EXPECT_FALSE(assumes(understand(o, no_gpu), "optimizer"));
+}
+
+TEST(Question, ABareSizeIsInGb) {
+  Options o = ask();
+  o.gpu = std::nullopt;
+  const auto vram = [&](const char* text) {
+    o.vram = text;
+    return only_request(o).budget.vram;
+  };
+  EXPECT_EQ(vram("24"), 24'000'000'000U);
+  EXPECT_EQ(vram("23.5"), 23'500'000'000U);
+  EXPECT_EQ(vram("24000000000"), 24'000'000'000U);
+  EXPECT_EQ(vram("24GiB"), 24ULL << 30);
+  for (const char* none : {"0", "0.0"}) {
+    expect_bad_input([&] { vram(none); }, {"vram: is 0; the size of a GPU such as 24GB"});
+  }
+  for (const char* none : {"24564", "999B", "24000"}) {
+    expect_bad_input([&] { vram(none); }, {"vram: is '", none, "bytes", "24GB"});
+  }
 }
 
 TEST(Question, TrainingInPytorchTakesEveryFlag) {
@@ -234,12 +275,12 @@ TEST(Question, WithoutAnyGpuItIsAboutEveryCard) {
 
 TEST(Question, Searches) {
   Options o = ask();
-  EXPECT_EQ(understand(o, no_gpu).search, Search::None);
+  EXPECT_EQ(understand(o, no_gpu).search, std::nullopt);
   o.max_batch = true;
-  EXPECT_EQ(understand(o, no_gpu).search, Search::Batch);
+  EXPECT_EQ(understand(o, no_gpu).search, Size::Batch);
   o.max_batch = false;
   o.max_seq = true;
-  EXPECT_EQ(understand(o, no_gpu).search, Search::Seq);
+  EXPECT_EQ(understand(o, no_gpu).search, Size::Seq);
 }
 
 }  // namespace

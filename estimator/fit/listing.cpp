@@ -1,0 +1,41 @@
+#include "estimator/fit/listing.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <map>
+#include <vector>
+
+#include "estimator/cards.h"
+#include "estimator/fit/text.h"
+#include "estimator/models.h"
+#include "estimator/runtimes.h"
+#include "model/config/families.h"
+#include "model/transformer/parameters.h"
+
+namespace vramfit::fit {
+
+std::string listing() {
+  std::string text = "models (--model)\n";
+  for (const std::string& name : model_names()) {
+    text += fmt::format("  {:<16}{:>18} parameters\n", name,
+                        grouped(parameter_count(model_named(name))));
+  }
+  text += "\nfamilies (--config), and whose step runs them\n";
+  for (const FamilyReader& family : families()) {
+    std::vector<std::string> names;
+    for (const Runtime* runtime : runtimes()) {
+      if (runtime->runs(family)) names.emplace_back(runtime->name());
+    }
+    text += fmt::format("  {:<16}  {}\n", family.model_type, fmt::join(names, ", "));
+  }
+  text += "\ncards (--gpu)\n";
+  std::multimap<std::uint64_t, const Card*> sorted;
+  for (const Card& card : cards()) sorted.emplace(card.vram, &card);
+  for (const auto& [vram, card] : sorted) {
+    text += fmt::format("  {:<16}{:>24}   {}\n", card->name, both_units(vram), card->title);
+  }
+  return text;
+}
+
+}  // namespace vramfit::fit

@@ -1,0 +1,67 @@
+#include "estimator/fit/model.h"
+
+#include <filesystem>
+#include <system_error>
+
+#include "estimator/fit/not_yet.h"
+#include "estimator/hub_cache.h"
+#include "estimator/models.h"
+#include "model/config/hugging_face.h"
+#include "model/errors.h"
+#include "model/quantity.h"
+#include "model/transformer/assumed_llama.h"
+
+namespace vramfit::fit {
+namespace {
+
+using Text = std::optional<std::string>;
+
+std::optional<std::int64_t> whole(const char* field, const Text& text) {
+  return text ? std::optional(parse_whole(field, *text)) : std::nullopt;
+}
+
+bool is_there(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::exists(path, ignored);
+}
+
+void require_no_weights(const std::string& flag, const std::string& path) {
+  for (const std::string_view format : {".gguf", ".safetensors", ".bin", ".pt"}) {
+    if (path.ends_with(format)) refuse_weights(flag, path);
+  }
+}
+
+ModelConfig of_the_cache(const std::string& id) {
+  const std::optional<std::filesystem::path> path = cached_config(id);
+  if (!path) {
+    throw BadInput("model: '" + id + "' is not in the Hugging Face cache; fetch its shape with: " +
+                   "hf download " + id + " config.json");
+  }
+  ModelConfig model = read_hugging_face(*path);
+  model.name = id;
+  return model;
+}
+
+ModelConfig model_called(const std::string& called) {
+  if (const Text name = shipped_model(called)) return model_named(*name);
+  require_no_weights("model", called);
+  if (is_there(called)) return read_hugging_face(called, "model");
+  return is_hub_id(called) ? of_the_cache(called) : model_named(called);
+}
+
+}  // namespace
+
+ModelConfig model_of(const Options& o) {
+  if (o.model) return model_called(*o.model);
+  if (o.config) {
+    require_no_weights("config", *o.config);
+    return read_hugging_face(*o.config);
+  }
+  if (o.params) {
+    return assumed_llama(parse_count("params", *o.params), whole("hidden", o.hidden),
+                         whole("layers", o.layers));
+  }
+  throw BadInput("model: missing; --model NAME (fit --list), --config PATH or --params 7B");
+}
+
+}  // namespace vramfit::fit

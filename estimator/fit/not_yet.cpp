@@ -1,0 +1,49 @@
+#include "estimator/fit/not_yet.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "estimator/runtimes.h"
+#include "model/errors.h"
+
+namespace vramfit::fit {
+namespace {
+
+/// Formats of weights that no step is predicted in.
+constexpr std::array<std::string_view, 9> kQuantized = {"int8", "int4", "8bit", "4bit", "nf4",
+                                                        "fp4",  "fp8",  "q4_0", "q8_0"};
+
+}  // namespace
+
+void refuse_what_is_not_there_yet(const Flags& flags, const Runtime& runtime) {
+  const bool formulas = find_flag(runtime, "gpus") != nullptr;
+  if (formulas) return;
+  if (has(flags, "gpus") || has(flags, "strategy")) {
+    throw BadInput(
+        "gpus: several GPUs are not predicted step by step yet; without it for one GPU, or "
+        "--runtime article for its formula");
+  }
+  const std::string precision = typed(flags, "precision").value_or("");
+  if (std::find(kQuantized.begin(), kQuantized.end(), precision) != kQuantized.end()) {
+    refuse_quantized_weights("precision " + precision);
+  }
+}
+
+void refuse_quantized_weights(const std::string& flag) {
+  throw BadInput(flag +
+                 ": quantized weights are not predicted yet; nearest: --precision bf16, which "
+                 "needs more, or --runtime article --precision int8 or int4");
+}
+
+void refuse_eight_bit_states(const std::string& optimizer) {
+  throw BadInput("optimizer: states in 8 bits ('" + optimizer +
+                 "') are not predicted yet; nearest: --optimizer adamw-fused, which needs more");
+}
+
+void refuse_weights(const std::string& flag, const std::string& path) {
+  throw BadInput(flag + ": '" + path + "' holds weights, which are not read yet; the model's " +
+                 "config.json, or the folder that holds it");
+}
+
+}  // namespace vramfit::fit

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string>
+
+#include "runtimes/runtime.h"
+
+// What people ask for, and fit has no answer to yet: said in one line, with what is nearest.
+namespace vramfit::fit {
+
+/// Throws BadInput where the flags, of which `runtime` may lack some, ask for such a thing.
+void refuse_what_is_not_there_yet(const Flags& flags, const Runtime& runtime);
+
+[[noreturn]] void refuse_quantized_weights(const std::string& flag);
+[[noreturn]] void refuse_eight_bit_states(const std::string& optimizer);
+/// A file of weights where a model's shape is expected.
+[[noreturn]] void refuse_weights(const std::string& flag, const std::string& path);
+
+}  // namespace vramfit::fit

@@ -1,0 +1,75 @@
+#include "estimator/fit/search_text.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "estimator/fit/text.h"
+
+namespace vramfit::fit {
+namespace {
+
+/// Ranges of holes that are listed.
+constexpr std::size_t kRanges = 6;
+
+/// "106, 110-113 do not fit" of 106, 110, 111, 112, 113.
+std::string holes_text(const Largest& largest) {
+  const std::vector<std::int64_t>& holes = *largest.holes;
+  std::vector<std::string> ranges;
+  for (std::size_t i = 0; i < holes.size();) {
+    std::size_t end = i + 1;
+    while (end < holes.size() && holes[end] == holes[end - 1] + largest.step) ++end;
+    ranges.push_back(end - i == 1 ? std::to_string(holes[i])
+                                  : fmt::format("{}-{}", holes[i], holes[end - 1]));
+    i = end;
+  }
+  const std::size_t more = ranges.size() - std::min(ranges.size(), kRanges);
+  if (more > 0) ranges.resize(kRanges);
+  std::string text = fmt::format("{}", fmt::join(ranges, ", "));
+  if (more > 0) text += fmt::format(" and {} ranges more (--json)", more);
+  text += holes.size() == 1 ? " does not fit" : " do not fit";
+  return largest.without_holes() == 0
+             ? text
+             : fmt::format("{}; all up to {} do", text, largest.without_holes());
+}
+
+/// Whether a search for the longest sequence ended at what the model was made for.
+bool ended_at_positions(const Answer& answer, Size which) {
+  const ModelConfig& model = answer.request.model;
+  return which == Size::Seq && answer.largest->next == 0 &&
+         answer.request.workload->positions() == model.max_positions && !model.learned_positions();
+}
+
+/// What is above the largest: "14 does not".
+std::string above_text(const Answer& answer, Size which) {
+  const Largest& largest = *answer.largest;
+  if (ended_at_positions(answer, which)) {
+    return fmt::format("its config's {}; --beyond-positions goes on",
+                       positions_key(answer.request.model));
+  }
+  if (largest.next == 0) return "larger ones are refused";
+  return fmt::format("{} does not", largest.next) +
+         (largest.step > 1 ? fmt::format(", tried in steps of {}", largest.step) : "");
+}
+
+}  // namespace
+
+std::string search_text(const Answer& answer, Size which) {
+  const char* what = which == Size::Batch ? "batch" : "sequence";
+  const Largest& largest = *answer.largest;
+  const Band& band = answer.band;
+  std::string text = fmt::format("largest {} that surely fits: {}", what, band.surely);
+  text += band.possibly > band.surely ? fmt::format("; that may fit: {}", band.possibly) : "";
+  if (largest.size == 0) return wrapped(fmt::format("{} ({} 1 is shown)", text, what), 2);
+  text += band.possibly > band.surely
+              ? fmt::format("; shown: {}, the largest predicted to fit ({})", largest.size,
+                            above_text(answer, which))
+              : fmt::format(" ({})", above_text(answer, which));
+  text = wrapped(text, 2);
+  if (!largest.holes) return text + "  smaller ones were not all tried\n";
+  return largest.holes->empty() ? text : text + wrapped("  below it, " + holes_text(largest), 4);
+}
+
+}  // namespace vramfit::fit

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string>
+
+#include "estimator/fit/answer.h"
+
+namespace vramfit::fit {
+
+/// What a search found, in lines: the largest that surely fits, the largest that may, and the
+/// smaller sizes that do not.
+std::string search_text(const Answer& answer, Size which);
+
+}  // namespace vramfit::fit

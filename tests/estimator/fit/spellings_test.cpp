@@ -1,0 +1,69 @@
+#include "estimator/fit/spellings.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/expect_bad_input.h"
+
+namespace vramfit::fit {
+namespace {
+
+using Texts = std::vector<std::string>;
+
+Texts own(const Texts& typed) {
+  std::vector<const char*> argv = {"fit"};
+  for (const std::string& text : typed) argv.push_back(text.c_str());
+  return in_own_names(static_cast<int>(argv.size()), argv.data());
+}
+
+TEST(Spellings, OwnNamesStayAsTheyAre) {
+  const Texts line = {"--model", "llama2-7b", "--batch=4", "--train", "-h", "--", "x", "--seq="};
+  EXPECT_EQ(own(line), line);
+}
+
+TEST(Spellings, UnderscoresInFlagsAreDashes) {
+  EXPECT_EQ(own({"--max_batch", "--config=a_b", "--lora_targets", "q_proj"}),
+            (Texts{"--max-batch", "--config=a_b", "--lora-targets", "q_proj"}));
+}
+
+TEST(Spellings, TransformersAndPeftsNames) {
+  EXPECT_EQ(own({"--per_device_train_batch_size", "4", "--gradient_accumulation_steps=2"}),
+            (Texts{"--batch", "4", "--accumulate=2"}));
+  EXPECT_EQ(own({"--attn_implementation", "eager", "--lora-r", "16"}),
+            (Texts{"--attention", "eager", "--lora", "16"}));
+  EXPECT_EQ(own({"--optim", "adamw_torch_fused"}), (Texts{"--optimizer", "adamw-fused"}));
+  EXPECT_EQ(own({"--optim=adamw_torch"}), (Texts{"--optimizer=adamw"}));
+  EXPECT_EQ(own({"--optim=sgd"}), (Texts{"--optimizer=sgd"}));
+}
+
+TEST(Spellings, AListMayHaveSpaces) {
+  EXPECT_EQ(own({"--lora-target-modules", "q_proj", "v_proj", "--train"}),
+            (Texts{"--lora-targets", "q_proj,v_proj", "--train"}));
+  EXPECT_EQ(own({"--lora-target-modules=all-linear"}), (Texts{"--lora-targets=all-linear"}));
+}
+
+TEST(Spellings, CheckpointingIsAFlagOrATruthValue) {
+  for (const Texts& on :
+       {Texts{"--gradient_checkpointing"}, Texts{"--gradient-checkpointing", "True"},
+        Texts{"--gradient_checkpointing=true"}}) {
+    EXPECT_EQ(own(on), Texts{"--checkpoint=full"});
+  }
+  EXPECT_EQ(own({"--gradient_checkpointing", "False"}), Texts{});
+  EXPECT_EQ(own({"--gradient_checkpointing", "--train"}), (Texts{"--checkpoint=full", "--train"}));
+  expect_bad_input([] { own({"--gradient_checkpointing=yes"}); }, {"gradient-checkpointing"});
+}
+
+TEST(Spellings, WhatIsNotThereYetIsAnsweredWithWhatIsNearest) {
+  for (const char* optimizer : {"adamw_bnb_8bit", "paged_adamw_8bit", "adamw_8bit"}) {
+    expect_bad_input(
+        [&] {
+          own({"--optim", optimizer});
+        },
+        {"optimizer", optimizer, "not predicted yet", "--optimizer adamw-fused"});
+  }
+  for (const char* flag : {"--load-in-4bit", "--load_in_8bit"}) {
+    expect_bad_input([&] { own({flag}); }, {"load-in-", "not predicted yet", "--precision bf16"});
+  }
+}
+
+}  // namespace
+}  // namespace vramfit::fit

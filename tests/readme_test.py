@@ -1,6 +1,7 @@
 """README.md shows what the commands print: each `$ build/fit …` in it is run and compared."""
 
 import re
+import shlex
 import subprocess
 
 import pytest
@@ -24,13 +25,47 @@ def test_there_are_examples():
     assert len(examples()) >= 3
 
 
+def parts(shown: list[str]) -> list[list[str]]:
+    """What stands between the marks for what is left out."""
+    lists: list[list[str]] = [[]]
+    for line in shown:
+        if line == THE_REST:
+            lists.append([])
+        else:
+            lists[-1].append(line)
+    return lists
+
+
 @pytest.mark.parametrize(("arguments", "shown"), examples())
 def test_readme_shows_what_fit_prints(arguments, shown):
     run = subprocess.run(
-        [program("fit"), *arguments.split()], capture_output=True, text=True, check=False
+        [program("fit"), *shlex.split(arguments)], capture_output=True, text=True, check=False
     )
     printed = run.stdout.splitlines()
-    if shown[-1] == THE_REST:
-        shown = shown[:-1]
-        printed = printed[: len(shown)]
-    assert printed == shown
+    first, *others = parts(shown)
+    assert printed[: len(first)] == first
+    if not others:
+        assert printed == first
+    for part in others:
+        starts = [at for at in range(len(printed) + 1) if printed[at : at + len(part)] == part]
+        assert starts, part
+
+
+def test_readme_has_the_figures_of_the_accuracy():
+    """docs/accuracy.md is compared with what is measured."""
+    text = (ROOT / "README.md").read_text()
+    rows = re.findall(r"^\| (.+?) \| (\d+) \| (.+?) \| (.+?) \| (.+?) \|$", text, re.MULTILINE)
+    assert len(rows) >= 5
+    of_docs = (ROOT / "docs" / "accuracy.md").read_text().replace("\xa0", " ").splitlines()
+    for name, *figures in rows:
+        by = name.partition(",")[0]
+        (line,) = [
+            row
+            for row in of_docs
+            if row.startswith(f"| {by}") and "of the same" not in row and "on the same" not in row
+        ]
+        assert all(f" {figure} |" in line for figure in figures), (name, figures, line)
+
+
+def test_readme_is_short():
+    assert len((ROOT / "README.md").read_text().splitlines()) <= 200

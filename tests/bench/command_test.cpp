@@ -105,7 +105,7 @@ constexpr Bad kBad[] = {
     {"--config=/dev/zero", "config: cannot read '/dev/zero': it is no regular file"},
     {"--sweep=/dev/zero", "sweep: cannot read '/dev/zero': it is no regular file"},
     {"--profile=/dev/zero", "profile: cannot read '/dev/zero': it is no regular file"},
-    {"--config=/dev", "config: cannot read '/dev/config.json': it is a folder"},
+    {"--config=/dev", "config: cannot read '/dev/config.json': there is none"},
     {"--model=$(printf '\\033[31m\\377')", "model: unknown '?[31m?'"},
     {"--$(printf '\\033')=1", "'--?=1' is no flag"},
     {"--benchmark_filter=$(printf 'x%01000d' 0)", "benchmark_filter"},

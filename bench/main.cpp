@@ -78,6 +78,14 @@ std::filesystem::path profile_path(const std::string& typed, const Facts& facts)
   return folder / profile_name(facts.at("gpu"), facts.at("driver"), facts.at("cuda"));
 }
 
+/// What the article's code would print of the row; nothing of what it does not run.
+std::string article_printout(const Row& row, const Counters& counters) {
+  const std::string family = row.family->name;
+  if (family == "Training") return article_waterfall(counters);
+  if (family != "Inference") return "";
+  return article_record(counters, row[Axis::Precision], row[Axis::Batch]);
+}
+
 /// All rows of a case come of one run, which the first of them starts.
 void add_case(Registry& registry, RowRunner& runner, const Options& options,
               const std::vector<std::string>& rows, const Case& c, const Conditions& conditions) {
@@ -86,8 +94,9 @@ void add_case(Registry& registry, RowRunner& runner, const Options& options,
     registry.add(name, [&runner, &options, &c, whole, name, conditions] {
       if (!*whole) *whole = runner.run(c, conditions);
       Result result = part_of(**whole, c, name);
-      const bool waterfall = c.row.family == find_family("Training") && result.error.empty();
-      if (options.article_printout && waterfall) std::cout << article_printout(result.counters);
+      if (options.article_printout && result.error.empty()) {
+        std::cout << article_printout(c.row, result.counters);
+      }
       return result;
     });
   }
@@ -132,7 +141,7 @@ int run_plan(const Options& options, const Target& target, const Plan& plan, con
   for (const Case& c : plan.selection.cases) {
     case_conditions.push_back(conditions_with(conditions, models, c.row[Axis::Model]));
   }
-  Report report(options.google);
+  Report report(options.google, facts);
   std::optional<WholeFile> profile;
   std::filesystem::path profile_file;
   if (options.write_profile) {

@@ -62,6 +62,11 @@ Plan make_plan(const Options& options, Target& target, Models& models) {
                    " times a real device, and " + target.name() +
                    " is none; --device=cuda, or --device=cpu with a tiny --config");
   }
+  for (const std::string& name : OverheadRows::names()) {
+    if (!filter.selects(name)) continue;
+    throw BadInput("benchmark_filter: Overhead is measured on a GPU, and " + target.name() +
+                   " is none; --device=cuda where one is");
+  }
   throw BadInput("benchmark_filter: '" + options.google.filter +
                  "' matches no row; --benchmark_list_tests lists them");
 }

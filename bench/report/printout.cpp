@@ -69,10 +69,22 @@ std::string lines(const Stages& stages, const HarnessStage (&rows)[N], const cha
 
 }  // namespace
 
-std::string article_printout(const Counters& counters) {
+std::string article_waterfall(const Counters& counters) {
   const Stages stages(counters);
   return harness(stages) + "\n" + lines(stages, kWaterfall, "after") +
          lines(stages, kPeaks, "peak");
+}
+
+std::string article_record(const Counters& counters, const std::string& precision,
+                           const std::string& batch) {
+  const Stages stages(counters);
+  const double* model = stages.find("loaded", "after");
+  const double* peak = stages.find("prefill", "peak");
+  if (model == nullptr || peak == nullptr) return "";
+  return fmt::format(
+      "{{'precision': '{}', 'batch_size': {}, 'model_gb': {:.1f}, 'peak_gb': {:.1f}, "
+      "'kv_cache_gb': {:.1f}}}\n",
+      precision, batch, *model / 1e9, *peak / 1e9, (*peak - *model) / 1e9);
 }
 
 }  // namespace vramfit::bench

@@ -5,11 +5,12 @@
 
 namespace vramfit::bench {
 
-Report::Report(const GoogleFlags& flags)
-    : display_(*::benchmark::CreateDefaultDisplayReporter(), flags.format, std::cout, mutex_) {
+Report::Report(const GoogleFlags& flags, const std::map<std::string, std::string>& facts)
+    : to_screen_(make_reporter(flags.format, facts)),
+      display_(*to_screen_, flags.format, std::cout, mutex_) {
   if (flags.out.empty()) return;
   target_.emplace("benchmark_out", flags.out);
-  to_text_ = make_file_reporter(flags.out_format);
+  to_text_ = make_reporter(flags.out_format, facts);
   file_.emplace(*to_text_, flags.out_format, text_, mutex_);
 }
 

@@ -15,8 +15,8 @@ namespace vramfit::bench {
 /// Another thread can end it between any two rows.
 class Report {
  public:
-  /// Throws BadInput where the file cannot be written.
-  explicit Report(const GoogleFlags& flags);
+  /// `facts` are the run's context. Throws BadInput where the file cannot be written.
+  Report(const GoogleFlags& flags, const std::map<std::string, std::string>& facts);
 
   Reporter& display() { return display_; }
   Reporter* file() { return file_ ? &*file_ : nullptr; }  ///< null where none was asked for
@@ -31,6 +31,7 @@ class Report {
   void write_file();
 
   std::mutex mutex_;
+  std::unique_ptr<::benchmark::BenchmarkReporter> to_screen_;
   Reporter display_;
   std::optional<WholeFile> target_;
   std::ostringstream text_;  ///< the target's

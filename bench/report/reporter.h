@@ -2,6 +2,7 @@
 
 #include <benchmark/benchmark.h>
 
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -13,7 +14,6 @@ namespace vramfit::bench {
 /// - names are the frozen ones, without the "/iterations:1", "/min_time:0.1" or "/manual_time" that
 ///   stating such adds;
 /// - no counter is NaN or infinite, which JSON cannot say (the variation of a zero is such);
-/// - a console line shows the few counters that a person reads, the other formats all of them;
 /// - CSV comes out at the end, as its header must know every row's counters.
 class Reporter final : public ::benchmark::BenchmarkReporter {
  public:
@@ -40,7 +40,8 @@ class Reporter final : public ::benchmark::BenchmarkReporter {
   bool finished_ = false;
 };
 
-/// What --benchmark_out is written by.
-std::unique_ptr<::benchmark::BenchmarkReporter> make_file_reporter(const std::string& format);
+/// What writes a format: "console", "json" or "csv". `facts` are the run's context.
+std::unique_ptr<::benchmark::BenchmarkReporter> make_reporter(
+    const std::string& format, const std::map<std::string, std::string>& facts);
 
 }  // namespace vramfit::bench

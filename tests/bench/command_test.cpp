@@ -46,9 +46,29 @@ TEST(Command, ReadsGoogleBenchmarksEnvironment) {
 TEST(Command, AConsoleLineHasTheFewFiguresThatMatter) {
   const Ended ended = run_bench("--benchmark_filter=KvCache/llama2-7b/fp16/batch:8/seq:2048$");
   EXPECT_EQ(ended.exit, 0);
-  EXPECT_NE(ended.out.find("pred_reserved="), std::string::npos) << ended.out;
-  EXPECT_EQ(ended.out.find("pred_step1"), std::string::npos) << ended.out;
-  EXPECT_NE(ended.out.find("predicted, virtual:h200"), std::string::npos) << ended.out;
+  EXPECT_EQ(ended.out.find("device virtual:h200, evidence predicted, commit "), 0U) << ended.out;
+  EXPECT_NE(ended.out.find("\nrow "), std::string::npos) << ended.out;
+  EXPECT_NE(ended.out.find("\nKvCache/llama2-7b/fp16/batch:8/seq:2048  "), std::string::npos);
+  EXPECT_EQ(count_of(ended.out, " GB"), 2) << ended.out;
+  EXPECT_EQ(count_of(ended.out + ended.err, "DEBUG"), 0);
+  EXPECT_EQ(count_of(ended.out, "none"), 0);
+}
+
+TEST(Command, ConsoleLinesFitAScreen) {
+  const Ended ended = run_bench(
+      "--device=virtual:h200 --benchmark_min_time=0.001 "
+      "--benchmark_filter='llama2-7b|gpt2-1.5b|Article|Estimate'");
+  EXPECT_EQ(ended.exit, 0) << ended.err;
+  std::istringstream lines(ended.out);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 120U) << line;
+  EXPECT_GT(count_of(ended.out, "batch "), 0) << "of OomCliff";
+  EXPECT_GT(count_of(ended.out, " ms\n") + count_of(ended.out, " us\n"), 0) << "of Estimate";
+}
+
+TEST(Command, OverheadNeedsAGpu) {
+  const Ended ended = run_bench("--device=virtual:h200 --benchmark_filter=Overhead");
+  EXPECT_EQ(ended.exit, 2);
+  EXPECT_EQ(count_of(ended.err, "benchmark_filter: Overhead is measured on a GPU"), 1) << ended.err;
 }
 
 TEST(Command, WritesAFileInEachFormat) {

@@ -39,13 +39,24 @@ Peak during optimizer:    84.0 GB
 )";
 
 TEST(Printout, IsTheArticlesToTheCharacter) {
-  EXPECT_EQ(article_printout(waterfall("pred")), kPrintout);
+  EXPECT_EQ(article_waterfall(waterfall("pred")), kPrintout);
 }
 
 TEST(Printout, IsOfWhatWasMeasuredWhereSomethingWas) {
   Counters counters = waterfall("mem");
   counters.set("pred_step1_loaded_after", 1.0);
-  EXPECT_EQ(article_printout(counters), kPrintout);
+  EXPECT_EQ(article_waterfall(counters), kPrintout);
+}
+
+TEST(Printout, HasARecordOfAnInference) {
+  Counters counters;
+  counters.set("pred_allocated", 15.2e9);
+  counters.set("pred_step1_loaded_after", 14e9);
+  EXPECT_EQ(article_record(counters, "fp16", "8"), "") << "it ended before the prompt did";
+  counters.set("pred_step1_prefill_peak", 15.2e9);
+  EXPECT_EQ(article_record(counters, "fp16", "8"),
+            "{'precision': 'fp16', 'batch_size': 8, 'model_gb': 14.0, 'peak_gb': 15.2, "
+            "'kv_cache_gb': 1.2}\n");
 }
 
 }  // namespace

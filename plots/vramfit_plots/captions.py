@@ -1,13 +1,18 @@
-"""Where figures come from: the line under every table and picture."""
+"""What stands under a table or picture, and where the report's figures come from."""
 
 import re
-from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from vramfit_plots.cells import Cell, has_figures
 from vramfit_plots.inputs import Inputs
-from vramfit_plots.sources import COUNTED, MEASURED, PREDICTED, TORCH, TORCH_MEASURED
+from vramfit_plots.sources import (
+    COUNTED,
+    MEASURED,
+    PREDICTED,
+    TORCH,
+    TORCH_MEASURED,
+    Source,
+)
 
 _VERSIONS = {
     "gpu": "GPU",
@@ -18,7 +23,20 @@ _VERSIONS = {
     "nccl": "NCCL",
     "cuda_module_loading": "CUDA_MODULE_LOADING",
 }
+_COMPARED_VERSIONS = {
+    "driver": "driver",
+    "cuda": "CUDA",
+    "torch": "PyTorch",
+    "transformers": "transformers",
+    "commit": "commit",
+}
 _VIRTUAL = "virtual:"
+
+
+@dataclass(frozen=True)
+class Caption:
+    note: str  # how to read it
+    command: str = ""  # makes its rows again; "" where it has none of ours
 
 
 def virtual_cards(inputs: Inputs) -> str:
@@ -27,37 +45,40 @@ def virtual_cards(inputs: Inputs) -> str:
     return ", ".join(inputs.cards[n].title if n in inputs.cards else n for n in names)
 
 
-def _predicted_on(inputs: Inputs, each_on_its_card: bool) -> str:
-    if each_on_its_card:
-        return "predicted by dry runs on virtual GPUs, OomCliff rows each on its own card"
-    if inputs.run.device.startswith(_VIRTUAL):
-        return f"predicted by dry runs on a virtual {virtual_cards(inputs)}, no GPU involved"
-    return "predicted by dry runs"
+def _known(inputs: Inputs, key: str) -> str:
+    """A line of the run's context, "" where it says nothing."""
+    value = inputs.run.context.get(key, "none")
+    return "" if value == "none" else value
 
 
-def _short(inputs: Inputs, each_on_its_card: bool) -> str:
-    if inputs.run.measured:
-        return f"measured on {inputs.run.device}"
-    if each_on_its_card:
-        return "predicted on virtual GPUs"
-    return f"predicted on a virtual {virtual_cards(inputs)}"
+def _device(inputs: Inputs) -> str:
+    """What the run ran on: "one NVIDIA H200"."""
+    gpu = _known(inputs, "gpu")
+    return f"one {gpu}" if gpu else inputs.run.device
 
 
 def versions(inputs: Inputs) -> str:
     """GPU, driver and libraries of a run on one, "" for a run without."""
-    found = [
-        f"{word} {inputs.run.context[key]}"
-        for key, word in _VERSIONS.items()
-        if inputs.run.context.get(key, "none") not in {"none", ""}
-    ]
-    return ", ".join(found)
+    found = {word: _known(inputs, key) for key, word in _VERSIONS.items()}
+    return ", ".join(f"{word} {value}" for word, value in found.items() if value)
 
 
-def commit(inputs: Inputs) -> str:
-    """The program's commit; both, where another one measured than predicts now."""
-    own = inputs.run.context.get("commit", "unknown")
-    predicted_by = inputs.run.context.get("predicted_by", own)
-    return own if predicted_by == own else f"{own} (predictions: {predicted_by})"
+def said(inputs: Inputs, source: Source) -> str:
+    """Of a table whose figures are the source's."""
+    return {
+        PREDICTED: "predicted by vramfit, without a GPU",
+        MEASURED: f"measured by vramfit on {_device(inputs)}",
+        TORCH: "PyTorch's, predicted by vramfit",
+        TORCH_MEASURED: "measured in PyTorch",
+    }[source]
+
+
+def signature(inputs: Inputs) -> str:
+    """For a picture that is copied without its caption."""
+    commit = inputs.run.context.get("commit", "unknown")
+    if inputs.run.measured:
+        return f"vramfit {commit}, measured on {_device(inputs)}"
+    return f"vramfit {commit}, predicted for a virtual {virtual_cards(inputs)}"
 
 
 def device_flag(inputs: Inputs) -> str:
@@ -70,78 +91,60 @@ def command(inputs: Inputs, rows: str) -> str:
     return f"build/bench --device={device_flag(inputs)} --benchmark_filter='{rows}'"
 
 
-@dataclass(frozen=True)
-class Caption:
-    """What stands under a table or picture."""
-
-    note: str  # how to read it
-    evidence: str  # predicted on what, measured on what, by which commit and versions
-    command: str  # makes its rows again; "" where it has none of ours
-    signature: str = ""  # for a picture that is copied without its caption
-
-    @property
-    def text(self) -> str:
-        return " ".join(part for part in (self.note, self.evidence) if part)
-
-
-def caption(
-    inputs: Inputs,
-    cells: Collection[Cell],
-    rows: str,
-    note: str = "",
-    each_on_its_card: bool = False,
-) -> Caption:
-    """Speaks of those sources only that have a figure in `cells`. `rows` is a pattern of their
-    rows' names."""
-    said = {
-        PREDICTED.key: _predicted_on(inputs, each_on_its_card),
-        MEASURED.key: f"measured on {inputs.run.device}",
-        TORCH.key: "PyTorch predicted as `fit --runtime pytorch` does, its AdamW's m and v in the "
-        "weights' dtype",
-        TORCH_MEASURED.key: f"PyTorch measured with {inputs.reference.environment}",
-    }
-    answering = [source for source in COUNTED if has_figures(cells, source)]
-    if not answering:
-        signature = f"figures of the article; vramfit {commit(inputs)}"
-        return Caption(note, "The article's figures; nothing of ours answers them.", "", signature)
-    parts = [said[source.key] for source in answering]
-    if versions(inputs):
-        parts.append(versions(inputs))
-    text = "; ".join([*parts, f"commit {commit(inputs)}"]) + "."
-    where = _short(inputs, each_on_its_card)
-    return Caption(
-        note,
-        text[0].upper() + text[1:],
-        command(inputs, rows),
-        signature=f"vramfit {commit(inputs)}, {where}",
-    )
+def caption(inputs: Inputs, rows: str, note: str) -> Caption:
+    """`rows` is a pattern of its rows' names."""
+    return Caption(note, command(inputs, rows))
 
 
 def summary(inputs: Inputs) -> str:
-    """What the whole report rests on."""
+    """What the whole report rests on, in a sentence."""
+    torch = f"PyTorch's were measured earlier, with {inputs.reference.environment}."
     if inputs.run.measured:
-        what = f"Figures were measured on {inputs.run.device} and predicted by dry runs."
-    else:
-        what = (
-            "Nothing here was measured by this run: figures are predicted by dry runs of the step "
-            f"program on a virtual {virtual_cards(inputs)}."
-        )
-    return f"{what} PyTorch's were measured earlier, with {inputs.reference.environment}."
+        return f"vramfit's figures were measured on {_device(inputs)}; {torch}"
+    return (
+        "Nothing here was measured by this run: vramfit's figures are predicted, without a GPU, "
+        f"for a virtual {virtual_cards(inputs)}. {torch}"
+    )
+
+
+def provenance(inputs: Inputs) -> dict[str, str]:
+    """By source: how its figures came about, once for all tables and pictures."""
+    commit = inputs.run.context.get("commit", "unknown")
+    predicted_by = inputs.run.context.get("predicted_by", commit)
+    said = {
+        PREDICTED: "dry runs of its own step program on virtual GPUs, OomCliff rows each on its "
+        f"own card; commit {predicted_by}",
+        MEASURED: f"on {_device(inputs)}: {versions(inputs)}; commit {commit}",
+        TORCH: "as `fit --runtime pytorch` does, without PyTorch; its AdamW keeps m and v in the "
+        f"weights' dtype; commit {predicted_by}",
+        TORCH_MEASURED: f"{inputs.reference.environment}; several GPUs: H200s with NVLink",
+    }
+    columns = inputs.rows.columns
+    found = {
+        source.heading: said[source]
+        for source in COUNTED
+        if any(column.startswith(source.prefix) for column in columns)
+    }
+    if inputs.comparison:
+        ran = inputs.comparison.context
+        words = [f"{word} {ran[key]}" for key, word in _COMPARED_VERSIONS.items() if key in ran]
+        found["vramfit against PyTorch"] = f"in turn on one {ran['gpu']}: {', '.join(words)}"
+    return found
 
 
 def commands(inputs: Inputs, out: Path) -> list[str]:
-    """The command that makes this report again."""
+    """The commands that make this report again."""
     run = inputs.run.path
     fit = f" --fit {inputs.accuracy.program}" if inputs.accuracy else ""
     return [
         f"build/bench --device={device_flag(inputs)} --benchmark_out={run} "
         "--benchmark_out_format=json",
-        f"build/venv/bin/python -m vramfit_plots --run {run}{fit} --out {out}",
+        f"build/venv/bin/python -m vramfit_plots --run {run}{fit} --source {inputs.source.key} "
+        f"--out {out}",
     ]
 
 
 def context(inputs: Inputs) -> dict[str, str]:
     """The lines of the run's context that its figures depend on."""
     keys = ["schema_version", "commit", "evidence", "device", "overhead", *_VERSIONS]
-    given = {key: inputs.run.context.get(key, "none") for key in keys}
-    return {key: value for key, value in given.items() if value not in {"none", ""}}
+    return {key: value for key in keys if (value := _known(inputs, key))}

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
-from vramfit_plots.sources import ARTICLE, PREDICTED, SOURCES, Source
-from vramfit_plots.units import MISSING, NOT_YET, gb
+from vramfit_plots.sources import ARTICLE, PREDICTED, SOURCES, STAND_INS, Source
+from vramfit_plots.units import MISSING, gb
 
 
 @dataclass(frozen=True)
@@ -12,8 +12,10 @@ class Cell:
     """`figures` by source key: a number, in bytes where it is memory, or the article's text."""
 
     figures: Mapping[str, float | str | None]
-    needs: str | None = None  # what has to be built before this can be predicted
     form: Callable[[float], str] = field(default=gb)
+    # By source key: in what its figure is of another case than the article's.
+    notes: Mapping[str, str] = field(default_factory=dict)
+    missing: str = ""  # why no source has a figure, where none does
 
     def figure(self, source: Source) -> float | None:
         """The figure as a number, absent where it is none."""
@@ -24,26 +26,23 @@ class Cell:
         value = self.figures.get(source.key)
         if isinstance(value, str):
             return value
-        if value is not None:
-            return self.form(value)
-        return NOT_YET if source is PREDICTED and self.needs else MISSING
+        return MISSING if value is None else self.form(value)
 
-    def deviation(self, source: Source) -> float | None:
-        """From the source's baseline, in the figure's unit."""
-        own = self.figure(source)
-        baseline = self.figures.get(source.baseline or "")
-        if own is None or not isinstance(baseline, (int, float)):
-            return None
-        return own - baseline
+    def has(self, source: Source) -> bool:
+        return self.figures.get(source.key) is not None
+
+    def best(self, source: Source) -> Source | None:
+        """`source` where it has the figure, else who stands in for it."""
+        return next((one for one in (source, *STAND_INS) if self.has(one)), None)
 
 
 def has_figures(cells: Collection[Cell], source: Source) -> bool:
-    return any(cell.figures.get(source.key) is not None for cell in cells)
+    return any(cell.has(source) for cell in cells)
 
 
 def sources_of(cells: Collection[Cell]) -> list[Source]:
     """The sources that these cells need columns for, in their fixed order."""
-    return [source for source in SOURCES if source.always or has_figures(cells, source)]
+    return [source for source in SOURCES if has_figures(cells, source)]
 
 
 @dataclass(frozen=True)
@@ -61,8 +60,8 @@ class Split:
 def split(cell: Cell, proportional: float, assumed: float, true: float) -> Split | None:
     """`proportional` is the part of the article's figure that grows with the parameter count, in
     bytes, for the `assumed` count; the `true` count would make it another figure."""
-    deviation = cell.deviation(PREDICTED)
-    if deviation is None or cell.figure(ARTICLE) is None:
+    printed, predicted = cell.figure(ARTICLE), cell.figure(PREDICTED)
+    if printed is None or predicted is None:
         return None
     parameter_count = proportional * (true / assumed - 1)
-    return Split(parameter_count, deviation - parameter_count)
+    return Split(parameter_count, predicted - printed - parameter_count)

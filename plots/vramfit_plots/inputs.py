@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -12,10 +13,12 @@ from vramfit_plots.cards import Card, load_cards
 from vramfit_plots.cells import Cell
 from vramfit_plots.comparison import Comparison, load_comparison
 from vramfit_plots.errors import AbsentError, BadInputError
+from vramfit_plots.lora_batches import largest_lora_batches
 from vramfit_plots.models import Model, load_models
+from vramfit_plots.pytorch_rows import ours_by_theirs, predicted_rows
 from vramfit_plots.reference import Reference, load_reference
 from vramfit_plots.run import Run, beside, load_run, peak_stage
-from vramfit_plots.sources import ARTICLE, COUNTED
+from vramfit_plots.sources import ARTICLE, COUNTED, MEASURED, Source
 from vramfit_plots.units import gb
 
 
@@ -26,9 +29,10 @@ class Inputs:
     models: Mapping[str, Model]
     cards: Mapping[str, Card]
     reference: Reference
-    rows: pd.DataFrame  # the run's and the reference's counters by row name
+    rows: pd.DataFrame  # the run's, PyTorch's and the reference's counters by row name
     comparison: Comparison | None = None  # with PyTorch on the same card, where there is one
     accuracy: Accuracy | None = None  # of `fit` with PyTorch, where there is a `fit` to ask
+    source: Source = MEASURED  # whose figures stand in the article's own tables
 
     def value(self, row: str | None, counter: str) -> float | None:
         """A counter; None where the run does not hold the row or the counter."""
@@ -60,17 +64,34 @@ class Inputs:
         row: str | None,
         counter: str,
         article: float | str | None = None,
-        needs: str | None = None,
         form: Callable[[float], str] = gb,
+        entry: Mapping[str, Any] | None = None,
     ) -> Cell:
-        """The article's figure beside every source's `counter` of `row`."""
-        counted = {source.key: self.value(row, source.prefix + counter) for source in COUNTED}
-        return Cell({ARTICLE.key: article, **counted}, needs, form)
+        """The article's figure beside every source's `counter` of `row`. `entry` is where the
+        article's data has it: a source that has no figure of `row` gives that of the row `near` it,
+        with a note of what is other there; `needs` is what no source can give one without."""
+        near, needs = (entry or {}).get("near"), (entry or {}).get("needs")
+        figures: dict[str, float | str | None] = {ARTICLE.key: article}
+        notes = {}
+        for source in COUNTED:
+            figures[source.key] = self.value(row, source.prefix + counter)
+            if figures[source.key] is None and near is not None:
+                figures[source.key] = self.value(near["row"], source.prefix + counter)
+                notes[source.key] = near["as"]
+        missing = f"Neither measured nor predicted: {needs}" if needs else ""
+        return Cell(figures, form, notes, missing)
 
 
-def _joined(rows: pd.DataFrame, reference: pd.DataFrame) -> pd.DataFrame:
-    """The run's own counters win over the reference's."""
-    return rows.combine_first(reference)
+def _rows(
+    run: Run, reference: Reference, article: Article, accuracy: Accuracy | None
+) -> pd.DataFrame:
+    """The run's own counters win over others."""
+    rows = run.rows.combine_first(reference.rows)
+    if accuracy is None:
+        return rows
+    ours = ours_by_theirs(run.fact("pytorch_optimizers"))
+    lora = largest_lora_batches(accuracy.program, article.lora_rows())
+    return rows.combine_first(predicted_rows(accuracy, ours)).combine_first(lora)
 
 
 def load_inputs(
@@ -80,6 +101,7 @@ def load_inputs(
     *,
     comparison: Path | None = None,
     fit: Path | None = None,
+    source: Source = MEASURED,
 ) -> Inputs:
     """`measured` is a run on a GPU, to be set beside the other; `comparison` one with PyTorch on
     the same card; `fit` the program to hold against PyTorch. Throws BadInputError that names the
@@ -90,13 +112,16 @@ def load_inputs(
     compared = load_comparison(comparison) if comparison else None
     models = load_models(data / "models")
     reference = load_reference(data / "reference", models, run.fact("pytorch_optimizers"))
+    article = load_article(data / "article")
+    accuracy = compare(fit, data) if fit else None
     return Inputs(
         run=run,
-        article=load_article(data / "article"),
+        article=article,
         models=models,
         cards=load_cards(data / "gpus.json"),
         reference=reference,
-        rows=_joined(run.rows, reference.rows),
+        rows=_rows(run, reference, article, accuracy),
         comparison=compared,
-        accuracy=compare(fit, data) if fit else None,
+        accuracy=accuracy,
+        source=source,
     )

@@ -1,12 +1,16 @@
-"""What a row takes of the card beyond its tensors: the article has it at 10 to 20 %."""
+"""What a run takes of the card beyond its tensors: the article has it at 10 to 20 %."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import median
 
 from vramfit_plots import row_name
+from vramfit_plots.accuracy.cases import Case
 from vramfit_plots.errors import AbsentError
 from vramfit_plots.inputs import Inputs
+from vramfit_plots.units import GB, gigabytes, percent
 
-ARTICLE_SHARE = (0.10, 0.20)  # what the allocator does not see "can add 10 to 20 %"
+LEAST = 5 * GB  # allocated: of smaller runs the context alone, which is the same for all, is 10 %
 _FAMILIES = ("Training", "Inference", "KvCache")
 
 
@@ -41,3 +45,53 @@ def measured_levels(inputs: Inputs) -> list[Levels]:
     if not found:
         raise AbsentError("mem_device_used: rows measured on a GPU")
     return found
+
+
+def article_range(inputs: Inputs) -> tuple[float, float]:
+    """What the allocator does not see "can add", as shares."""
+    claim = inputs.article.claim("outside_the_allocator")
+    return claim["low"] / 100, claim["high"] / 100
+
+
+def pytorch_cases(inputs: Inputs) -> list[Case]:
+    """Those measured in PyTorch that are large enough to judge the article by."""
+    return [case for case in inputs.reference.cases if case.peak["peak"] > LEAST]
+
+
+@dataclass(frozen=True)
+class Spread:
+    """How many shares lie where, of the article's range."""
+
+    below: int
+    within: int
+    above: int
+    shares: Sequence[float]
+
+    @property
+    def count(self) -> int:
+        return len(self.shares)
+
+    @property
+    def median(self) -> float:
+        return median(self.shares)
+
+
+def spread(inputs: Inputs, shares: Sequence[float]) -> Spread:
+    low, high = article_range(inputs)
+    below, above = (sum(s < low for s in shares), sum(s > high for s in shares))
+    return Spread(below, len(shares) - below - above, above, shares)
+
+
+def pytorch_spread(inputs: Inputs) -> Spread:
+    cases = pytorch_cases(inputs)
+    if not cases:
+        raise AbsentError("cases measured in PyTorch")
+    return spread(inputs, [case.beyond_allocated for case in cases])
+
+
+def pytorch_in_words(found: Spread) -> str:
+    return (
+        f"of {found.count} cases over {gigabytes(LEAST, 0)} measured in PyTorch {found.within} lie "
+        f"within, {found.below} below and {found.above} above; their median is "
+        f"{percent(found.median, signed=False)}"
+    )

@@ -11,7 +11,7 @@ from vramfit_plots.tables.table import Table, html_fragment, markdown_fragment
 
 def signed_svg(picture: Picture) -> str:
     """The picture with its signature; within style.styled()."""
-    style.sign(picture.figure, picture.caption.signature)
+    style.sign(picture.figure, picture.signature)
     svg = io.StringIO()
     picture.figure.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
     return svg.getvalue()

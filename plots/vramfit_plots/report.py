@@ -27,13 +27,9 @@ from vramfit_plots.tables import (
     ops,
     sweep,
     waterfall,
+    wrong,
 )
-from vramfit_plots.tables.table import (
-    Table,
-    html_caption,
-    html_table,
-    markdown_fragment,
-)
+from vramfit_plots.tables.table import Table, html_table, markdown_fragment
 
 
 @dataclass(frozen=True)
@@ -43,11 +39,14 @@ class _Chapter:
     picture_key: str = ""  # names its files also where it is not drawn
 
 
-_CHAPTERS = (
+# Of each: the article's own table, the same by source, and tables that go further.
+_ARTICLE = (
     _Chapter(inference.build, figures.inference.draw, "inference"),
     _Chapter(waterfall.build, figures.waterfall.draw, "waterfall"),
     _Chapter(oom_cliff.build, figures.oom_cliff.draw, "oom_cliff"),
     _Chapter(multi_gpu.build, figures.multi_gpu.draw, "multi_gpu"),
+)
+_FURTHER = (
     _Chapter(claims.build),
     _Chapter(accuracy.build, accuracy.draw, "accuracy"),
     _Chapter(levels.build, figures.levels.draw, "levels"),
@@ -56,16 +55,19 @@ _CHAPTERS = (
     _Chapter(sweep.build),
     _Chapter(latency.build),
 )
+_IN_ONE = _Chapter(lambda _: [], figures.article.draw, "article")
 
 
 @dataclass(frozen=True)
 class Section:
-    """The article's table, its picture, and the tables that go further."""
-
     tables: list[Table]
     picture: Picture | None
     not_drawn: str  # why there is no picture; "" where none is meant
     svg: str = ""
+
+    @property
+    def anchor(self) -> str:
+        return self.tables[0].key
 
 
 def _section(chapter: _Chapter, inputs: Inputs) -> Section:
@@ -82,7 +84,8 @@ def _section(chapter: _Chapter, inputs: Inputs) -> Section:
 
 def _write_pictures(sections: list[Section], folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    for chapter in _CHAPTERS:  # a picture that this run does not have must not be an older run's
+    # A picture that this run does not have must not be an older run's.
+    for chapter in (*_ARTICLE, *_FURTHER, _IN_ONE):
         for suffix in (".png", ".svg"):
             (folder / f"{chapter.picture_key}{suffix}").unlink(missing_ok=True)
     for section in sections:
@@ -99,7 +102,6 @@ def _environment() -> jinja2.Environment:
         undefined=jinja2.StrictUndefined,
     )
     environment.filters["html_table"] = lambda table: Markup(html_table(table))
-    environment.filters["html_caption"] = lambda table: Markup(html_caption(table))
     environment.filters["markdown"] = markdown_fragment
     environment.filters["data_uri"] = lambda svg: (
         "data:image/svg+xml;base64," + base64.b64encode(svg.encode()).decode()
@@ -111,18 +113,48 @@ def _environment() -> jinja2.Environment:
 class _Page:
     """What both templates are filled from."""
 
-    sections: list[Section]
+    in_one: Section
+    article: list[Section]
+    further: list[Section]
     contradictions: Contradictions
-    evidence: str
+    summary: str
+    provenance: dict[str, str]
     commands: list[str]
     context: dict[str, str]
 
+    @property
+    def sections(self) -> list[Section]:
+        return [self.in_one, *self.article, *self.further]
 
-def _page(sections: list[Section], inputs: Inputs, out: Path) -> _Page:
+    @property
+    def details(self) -> list[Table]:
+        """What goes further about the article's own tables."""
+        return [table for section in self.article for table in section.tables[2:]]
+
+    @property
+    def tables(self) -> list[Table]:
+        found = [table for section in self.sections for table in section.tables]
+        return [*found, wrong.table(self.contradictions)]
+
+    @property
+    def rows_commands(self) -> dict[str, list[str]]:
+        """The tables that each command makes the rows of."""
+        found: dict[str, list[str]] = {}
+        for table in self.tables:
+            if table.caption.command:
+                found.setdefault(table.caption.command, []).append(table.key)
+        return found
+
+
+def _page(inputs: Inputs, out: Path) -> _Page:
+    further = [_section(chapter, inputs) for chapter in _FURTHER]
     return _Page(
-        sections=sections,
+        in_one=_section(_IN_ONE, inputs),
+        article=[_section(chapter, inputs) for chapter in _ARTICLE],
+        further=[section for section in further if section.tables],
         contradictions=contradictions(inputs),
-        evidence=captions.summary(inputs),
+        summary=captions.summary(inputs),
+        provenance=captions.provenance(inputs),
         commands=captions.commands(inputs, out),
         context=captions.context(inputs),
     )
@@ -130,14 +162,11 @@ def _page(sections: list[Section], inputs: Inputs, out: Path) -> _Page:
 
 def write_report(inputs: Inputs, out: Path) -> Path:
     """Everything into the folder `out`; the page to open comes back."""
-    sections = [_section(chapter, inputs) for chapter in _CHAPTERS]
-    sections = [section for section in sections if section.tables]
-    page, environment = _page(sections, inputs, out), _environment()
+    page, environment = _page(inputs, out), _environment()
     with writing():
         out.mkdir(parents=True, exist_ok=True)
-        _write_pictures(sections, out / "figures")
-        tables = [table for section in sections for table in section.tables]
-        publish.write_fragments(tables, out / "fragments")
+        _write_pictures(page.sections, out / "figures")
+        publish.write_fragments(page.tables, out / "fragments")
         for name in ("tables.md", "tables.html"):
             text = environment.get_template(f"{name}.j2").render(page=page)
             (out / name).write_text(text, encoding="utf-8")

@@ -1,27 +1,25 @@
-"""Where a figure can come from. A table has a column for each source that has figures in it."""
+"""Where a figure can come from. A table by source has a column for each that has figures in it."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Source:
-    key: str
+    key: str  # as SOURCE= and --source have it
     heading: str
     prefix: str  # of its counters, before e.g. "allocated"; "" where it has none
-    baseline: str | None  # key of the source that its deviation is taken from
-    always: bool  # has its column even where it holds no figure
 
 
 # The article's figures are those it prints. What its formulas give are counters of their own,
 # `article_*`, and never a source.
-ARTICLE = Source("article", "article", "", None, always=False)
-PREDICTED = Source("predicted", "predicted", "pred_", "article", always=True)
-MEASURED = Source("measured", "measured", "mem_", "predicted", always=False)
-TORCH = Source("torch", "PyTorch predicted", "pytorch_", "predicted", always=False)
-TORCH_MEASURED = Source(
-    "torch_measured", "PyTorch measured", "pytorch_measured_", "torch", always=False
-)
+ARTICLE = Source("article", "article", "")
+PREDICTED = Source("predicted", "vramfit predicted", "pred_")
+MEASURED = Source("measured", "vramfit measured", "mem_")
+TORCH = Source("pytorch-predicted", "PyTorch predicted", "pytorch_")
+TORCH_MEASURED = Source("pytorch-measured", "PyTorch measured", "pytorch_measured_")
 
 SOURCES = (ARTICLE, PREDICTED, MEASURED, TORCH, TORCH_MEASURED)
 COUNTED = tuple(source for source in SOURCES if source.prefix)
+# Who stands in where a source has no figure: what was measured goes before what is predicted.
+STAND_INS = (MEASURED, TORCH_MEASURED, PREDICTED, TORCH)
 BY_KEY = {source.key: source for source in SOURCES}

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from vramfit_plots.errors import BadInputError
-from vramfit_plots.reference import completed, environment_words
 from vramfit_plots.schemas import read_jsonl
 from vramfit_plots.units import MIB, times
 
@@ -18,6 +17,14 @@ LEVELS = {
     "device_used": "device_used",
 }
 PEAKS = ("peak", "reserved", "device_used")
+# The optimizers of measure_pytorch.py as `fit --runtime pytorch` and bench spell them.
+FIT_OPTIMIZERS = {
+    "adamw": "adamw",
+    "adamw_fused": "adamw-fused",
+    "adamw_loop": "adamw-loop",
+    "sgd": "sgd",
+    "sgdm": "sgd-momentum",
+}
 LOADED = "loaded"
 GENERATED = "generate"
 # measure_pytorch.py draws tokens from 0 to 999, and tells generate() that 0 is padding;
@@ -46,6 +53,8 @@ class Case:
     peak: Mapping[str, int]  # the highest of each level over all stages
     parameters: int  # of the model, adapters apart
     max_batch: int | None = None
+    trainable: int | None = None  # parameters
+    tokens_per_second: float | None = None  # where it was timed
 
     @property
     def model(self) -> str:
@@ -54,6 +63,11 @@ class Case:
     @property
     def training(self) -> bool:
         return self.setting["mode"] != "infer"
+
+    @property
+    def beyond_allocated(self) -> float:
+        """What the card lost beyond what was allocated, as a share of the latter, at the peaks."""
+        return self.peak["device_used"] / self.peak["peak"] - 1
 
     @property
     def new_tokens(self) -> int:
@@ -100,6 +114,20 @@ class Case:
         return ", ".join([" ".join(map(str, words)), *extras])
 
 
+def completed(line: Mapping[str, Any]) -> bool:
+    """Whether the line is of a case, and one that ran to its end."""
+    return isinstance(line.get("case"), dict) and "params" in line["result"]
+
+
+def environment_words(env: Mapping[str, str]) -> str:
+    """What was measured with, from a file's first line."""
+    card, driver, memory = env["smi"].split(", ")
+    return (
+        f"PyTorch {env['torch']} and transformers {env['transformers']} on an {card} ({memory}, "
+        f"driver {driver})"
+    )
+
+
 def _levels(reading: Mapping[str, int]) -> dict[str, int]:
     return {level: reading[key] for level, key in LEVELS.items()}
 
@@ -122,7 +150,17 @@ def _cases(source: str, setting: Mapping[str, Any], result: Mapping[str, Any]) -
         stages = {name: _levels(reading) for name, reading in result["stages"].items()}
         peak = _highest(list(stages.values()))
         batch, seq = setting["b"], setting["s"]
-        yield Case(source, setting, batch, seq, {LOADED: loaded, **stages}, peak, parameters)
+        yield Case(
+            source,
+            setting,
+            batch,
+            seq,
+            {LOADED: loaded, **stages},
+            peak,
+            parameters,
+            trainable=result.get("trainable"),
+            tokens_per_second=result.get("tokens_per_s"),
+        )
     else:
         largest = result["max_batch"]
         yield Case(source, setting, None, setting["s"], {}, {}, parameters, largest)
@@ -137,16 +175,23 @@ def why_not_modelled(case: Mapping[str, Any]) -> str | None:
     return None
 
 
-def load_cases(folder: Path) -> tuple[list[Case], str]:
-    """Every case of every file, and what they were measured with."""
+def measured_cases(folder: Path) -> tuple[list[Case], dict[str, str]]:
+    """Every case of every file that states an architecture, and what each file's were measured
+    with."""
     cases, environments = [], {}
     for path in sorted(folder.glob("*.jsonl")):
         for line in read_jsonl(path, "reference"):
             if "env" in line:
-                environments[environment_words(line["env"])] = None
-            # A case that states no architecture cannot be asked.
-            elif completed(line) and "arch" in line["case"] and not why_not_modelled(line["case"]):
+                environments[path.stem] = environment_words(line["env"])
+            elif completed(line) and "arch" in line["case"]:
                 cases += _cases(path.stem, line["case"], line["result"])
+    return cases, environments
+
+
+def load_cases(folder: Path) -> tuple[list[Case], str]:
+    """Those that `fit` can be asked, and what they were measured with."""
+    every, environments = measured_cases(folder)
+    cases = [case for case in every if not why_not_modelled(case.setting)]
     if not any(case.peak for case in cases):
         raise BadInputError(f"{folder}: *.jsonl hold no case that fit can be asked")
-    return cases, "; ".join(environments)
+    return cases, "; ".join(dict.fromkeys(environments.values()))

@@ -1,5 +1,6 @@
 """Predicted against measured, our predictions and the formulas."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pandas as pd
@@ -7,11 +8,11 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
 
 from vramfit_plots.accuracy.comparison import Accuracy
-from vramfit_plots.accuracy.rivals import rivals, with_peak
-from vramfit_plots.accuracy.tables import caption
+from vramfit_plots.accuracy.rivals import Rival, rivals, with_peak
+from vramfit_plots.accuracy.tables import SIGNATURE, caption
 from vramfit_plots.figures import style
 from vramfit_plots.figures.picture import Picture
-from vramfit_plots.units import GB, percent
+from vramfit_plots.units import GB, number, percent
 
 _TICKS = (0.5, 1, 2, 5, 10, 20, 50, 100, 200)
 _MARGIN = 1.25
@@ -42,7 +43,6 @@ def _scales(axes: Axes, low: float, high: float) -> None:
         axis.set_major_locator(FixedLocator([tick for tick in _TICKS if low <= tick <= high]))
         axis.set_minor_locator(NullLocator())
         axis.set_major_formatter(StrMethodFormatter("{x:g}"))
-    axes.set_aspect("equal")
     axes.grid()
 
 
@@ -50,11 +50,22 @@ def _label(name: str, errors: pd.Series, decimals: int) -> str:
     return f"{name}: median error {percent(errors.abs().median(), decimals, signed=False)}"
 
 
+def _finding(comparison: Accuracy, every: Sequence[Rival]) -> str:
+    worst = percent(comparison.errors("peak allocated").abs().max(), 2, signed=False)
+    ours = f"vramfit predicts PyTorch's peak to {worst} at worst"
+    if not every:
+        return ours
+    medians = [rival.theirs.errors.abs().median() for rival in every]
+    span = f"{number(100 * min(medians))} to {percent(max(medians), 0, signed=False)}"
+    return f"{ours}; formulas are off by {span} (medians)"
+
+
 def draw(comparison: Accuracy) -> Picture:
     own = {i: comparison.predictions[i].peak["peak"] for i in with_peak(comparison)}
     every = rivals(comparison)
 
-    figure = style.new_figure(6.8)
+    title = _finding(comparison, every)
+    figure = style.new_figure(6, title)
     axes = figure.subplots()
     axes.set_xscale("log")
     axes.set_yscale("log")
@@ -90,15 +101,15 @@ def draw(comparison: Accuracy) -> Picture:
     axes.set_xlabel("measured peak allocated, GB")
     axes.set_ylabel("predicted, GB")
     handles, labels = axes.get_legend_handles_labels()
-    figure.legend(handles[::-1], labels[::-1], loc="outside upper left")
+    style.key(figure, list(zip(labels[::-1], handles[::-1], strict=True)), 1)
 
     return Picture(
         key="accuracy",
-        title="What PyTorch takes, predicted against measured",
+        title=title,
         alt="; ".join(labels[::-1]),
         caption=caption(
-            comparison,
             "GB is 1e9 bytes. On the line: right; above it too much, below it too little.",
         ),
         figure=figure,
+        signature=SIGNATURE,
     )

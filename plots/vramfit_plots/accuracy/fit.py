@@ -3,15 +3,14 @@
 import json
 import subprocess
 import tempfile
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from vramfit_plots.accuracy.cases import GENERATED, LOADED, PEAKS, Case
+from vramfit_plots.accuracy.cases import FIT_OPTIMIZERS, GENERATED, LOADED, PEAKS, Case
 from vramfit_plots.errors import BadInputError
-from vramfit_plots.reference import FIT_OPTIMIZERS
 from vramfit_plots.schemas import parse_json
 
 GPU = "h200"  # what the reference was measured on
@@ -75,26 +74,30 @@ def _config(case: Case) -> Iterator[Path]:
         yield path
 
 
+def ask(program: Path, typed: Sequence[str], what: str) -> dict[str, Any]:
+    """The program's answer on one card. `what` names the question in errors."""
+    try:
+        run = subprocess.run(
+            [program, "--json", *typed],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            check=False,
+        )
+    except OSError as error:
+        raise BadInputError(f"{program}: {error.strerror}; `make build` makes it") from None
+    if run.returncode not in _NO_OR_YES:
+        raise BadInputError(f"{what}: {run.stderr.strip() or f'exit {run.returncode}'}")
+    answer = parse_json(run.stdout, f"{program}: {what}", "fit")
+    if "cards" in answer:
+        raise BadInputError(f"{program}: {what}: answers for every card, not for one")
+    return answer
+
+
 def _answer(program: Path, case: Case, typed: list[str]) -> dict[str, Any]:
     with _config(case) as config:
-        command = [program, "--json", "--gpu", GPU, "--config", config, *typed]
-        try:
-            run = subprocess.run(
-                command,
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                encoding="utf-8",
-                errors="replace",
-                check=False,
-            )
-        except OSError as error:
-            raise BadInputError(f"{program}: {error.strerror}; `make build` makes it") from None
-    if run.returncode not in _NO_OR_YES:
-        raise BadInputError(f"{case.title}: {run.stderr.strip() or f'exit {run.returncode}'}")
-    answer = parse_json(run.stdout, f"{program}: {case.title}", "fit")
-    if "cards" in answer:
-        raise BadInputError(f"{program}: {case.title}: answers for every card, not for {GPU}")
-    return answer
+        return ask(program, ["--gpu", GPU, "--config", str(config), *typed], case.title)
 
 
 def _levels(reading: Mapping[str, int]) -> dict[str, int]:

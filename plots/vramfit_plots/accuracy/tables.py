@@ -13,12 +13,11 @@ from vramfit_plots.units import MINUS, MISSING, gb, number, percent
 COMMAND = "make accuracy"
 
 
-def caption(comparison: Accuracy, note: str) -> Caption:
-    evidence = (
-        "Predicted by build/fit --runtime pytorch, without a GPU; measured with "
-        f"{comparison.environment}."
-    )
-    return Caption(note, evidence, COMMAND, signature="vramfit: fit --runtime pytorch")
+SIGNATURE = "vramfit: fit --runtime pytorch"
+
+
+def caption(note: str) -> Caption:
+    return Caption(note, COMMAND)
 
 
 def _error(value: float) -> str:
@@ -62,7 +61,6 @@ def _in_all(comparison: Accuracy) -> Table:
         ],
         rows=rows,
         caption=caption(
-            comparison,
             f"An error is predicted / measured {MINUS} 1. Peaks are over all steps; by stage are "
             "what is allocated when a stage ends, and the peak in it.",
         ),
@@ -94,7 +92,6 @@ def _beside_formulas(comparison: Accuracy) -> Table:
         headings=["by", "cases", "median error", "worst", *sizes, "wrong verdicts"],
         rows=rows,
         caption=caption(
-            comparison,
             "Errors are of the peak allocated. Then: on how many cases its FITS or OOM is wrong "
             "for a card, the truth being what the measured card lost, driver included. "
             f"{sources}.",
@@ -102,20 +99,24 @@ def _beside_formulas(comparison: Accuracy) -> Table:
     )
 
 
-def _pair(figures: pd.DataFrame, level: str) -> list[str]:
+def _three(figures: pd.DataFrame, level: str) -> list[str]:
     """Predicted and measured in GB, and the error."""
     chosen = figures[figures["level"] == level]
     if chosen.empty:
-        return [MISSING, MISSING]
+        return [MISSING, MISSING, MISSING]
     one = chosen.iloc[0]
-    return [f"{gb(one.predicted, 3)} | {gb(one.measured, 3)}", _error(one.error)]
+    return [gb(one.predicted, 3), gb(one.measured, 3), _error(one.error)]
+
+
+def _three_headings(level: str) -> list[str]:
+    return [f"{level}\n{what}" for what in ("predicted, GB", "measured, GB", "error")]
 
 
 _LEVELS = {
-    "after": "allocated after, GB",
-    "peak": "peak allocated, GB",
-    "reserved": "reserved, GB",
-    "device_used": "device used, GB",
+    "after": "allocated after",
+    "peak": "peak allocated",
+    "reserved": "reserved",
+    "device_used": "device used",
 }
 
 
@@ -125,17 +126,17 @@ def _by_case(comparison: Accuracy) -> Table:
     rows = [
         [
             comparison.cases[i].title,
-            *(part for level in PEAK_KINDS for part in _pair(peaks[peaks["case"] == i], level)),
+            *(part for level in PEAK_KINDS for part in _three(peaks[peaks["case"] == i], level)),
         ]
         for i in with_peak(comparison)
     ]
-    headings = [part for level in PEAK_KINDS for part in (_LEVELS[level], "error")]
+    headings = [part for level in PEAK_KINDS for part in _three_headings(_LEVELS[level])]
     return Table(
         key="accuracy_cases",
         title="Every measured case",
         headings=["case", *headings],
         rows=rows,
-        caption=caption(comparison, "Each pair: predicted | measured, the peak of all steps."),
+        caption=caption("Peaks of all steps."),
         long=True,
     )
 
@@ -145,17 +146,17 @@ def _by_stage(comparison: Accuracy) -> Table:
     rows = [
         [
             f"{comparison.cases[i].title}\n{stage}",
-            *(part for level in _LEVELS for part in _pair(group, level)),
+            *(part for level in _LEVELS for part in _three(group, level)),
         ]
         for (i, stage), group in figures.groupby(["case", "stage"], sort=False)
     ]
-    headings = [part for heading in _LEVELS.values() for part in (heading, "error")]
+    headings = [part for level in _LEVELS.values() for part in _three_headings(level)]
     return Table(
         key="accuracy_stages",
         title="Every measured case, stage by stage",
         headings=["case and stage", *headings],
         rows=rows,
-        caption=caption(comparison, "Each pair: predicted | measured."),
+        caption=caption("Allocated after a stage, and the peaks in it."),
         long=True,
     )
 
@@ -171,7 +172,7 @@ def _largest_batches(comparison: Accuracy) -> Table:
         title="The largest batch",
         headings=["case", "predicted", "measured"],
         rows=rows,
-        caption=caption(comparison, "The cap is on what PyTorch's allocator holds."),
+        caption=caption("The cap is on what PyTorch's allocator holds."),
     )
 
 

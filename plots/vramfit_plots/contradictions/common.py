@@ -5,7 +5,6 @@ from vramfit_plots.inputs import Inputs
 from vramfit_plots.row_name import RowName
 from vramfit_plots.sources import TORCH_MEASURED
 
-_TOLD_APART_BY = ("model", "dtype", "opt", "b", "s", "attn", "amp", "ckpt")  # cases
 _SAME = 0.01  # figures closer than this, relative to the larger, agree
 
 
@@ -27,20 +26,15 @@ def table_2_case(inputs: Inputs) -> RowName:
 
 
 def pytorch(inputs: Inputs, optimizer: str, counter: str) -> float:
-    """Measured in PyTorch at Table 2's batch and length, in bf16."""
-    row, counter = table_2_case(inputs), TORCH_MEASURED.prefix + counter
-    # No case may have one of these at all.
-    cases = inputs.reference.training.reindex(columns=[*_TOLD_APART_BY, counter])
-    plain = cases[["attn", "amp", "ckpt"]].isna().all(axis=1)
-    match = cases[
-        plain
-        & (cases["model"] == inputs.article.waterfall["model"])
-        & (cases["dtype"] == "bf16")
-        & (cases["opt"] == optimizer)
-        & (cases["b"] == row.number("batch"))
-        & (cases["s"] == row.number("seq"))
-    ]
-    measured = match[counter].dropna()
-    if measured.empty:
-        raise AbsentError(f"PyTorch's {optimizer} at {row}")
-    return float(measured.iloc[0])
+    """Measured in PyTorch at Table 2's batch and length, in bf16, with the optimizer that joins
+    ours of this name."""
+    row = table_2_row(inputs).replace("/fp16/adamw/", f"/bf16/{optimizer}/")
+    return inputs.need(row, TORCH_MEASURED.prefix + counter)
+
+
+def sharded(inputs: Inputs, strategy: str, gpus: int) -> str:
+    """The row of what several GPUs were measured to take of each."""
+    for row in inputs.reference.rows.index:
+        if row.startswith("MultiGpu/") and row.endswith(f"/{strategy}/gpus:{gpus}"):
+            return row
+    raise AbsentError(f"PyTorch's {strategy} on {gpus} GPUs")

@@ -1,10 +1,13 @@
 """Items about Tables 3 and 4: what fits a card, and several."""
 
+from collections.abc import Mapping
 from itertools import pairwise
+from typing import Any
 
 from vramfit_plots import article_code
-from vramfit_plots.contradictions.common import differ, pytorch, table_2_case
+from vramfit_plots.contradictions.common import differ, pytorch, sharded, table_2_case
 from vramfit_plots.inputs import Inputs
+from vramfit_plots.sources import TORCH_MEASURED
 from vramfit_plots.tables import multi_gpu
 from vramfit_plots.units import GB, MIB, OOM, gb, gigabytes, mib, number
 
@@ -22,7 +25,7 @@ def adam_does_fit(inputs: Inputs) -> str | None:
     if not fitting:
         return None
     batch, seq = table_2_case(inputs).number("batch"), case.number("seq")
-    taken = pytorch(inputs, "adamw_fused", "device_used")
+    taken = pytorch(inputs, "adamw-same", "device_used")
     measured = (
         f" PyTorch's fused AdamW takes {gigabytes(taken)} at batch {batch}."
         if taken < card.vram
@@ -34,6 +37,22 @@ def adam_does_fit(inputs: Inputs) -> str | None:
         f"It says: {claim['text']}{table}. vramfit is predicted to fit {' and '.join(fitting)}, "
         f"{seq} tokens each, into the {gigabytes(card.vram)} of an {card.title}.{measured}"
     )
+
+
+def _on_int8(inputs: Inputs, article: Mapping[str, Any]) -> str:
+    """What PyTorch takes at a batch below the smallest printed one, where that is more than its
+    card has."""
+    row = next(row for row in article["rows"] if isinstance(row["cells"][-1]["max_batch"], int))
+    card, printed = inputs.cards[row["gpu"]], row["cells"][-1]["max_batch"]
+    start, end = "Training/llama2-7b/int8/adamw-same/batch:", f"/seq:{article['seq']}/lora:16"
+    for batch in range(1, printed + 1):
+        taken = inputs.value(f"{start}{batch}{end}", f"{TORCH_MEASURED.prefix}device_used")
+        if taken is not None and taken > card.vram:
+            return (
+                f" On bitsandbytes' INT8 weights batch {batch} takes {gigabytes(taken)}, more than "
+                f"the {gigabytes(card.vram)} of the card that the table gives batch {printed}."
+            )
+    return ""
 
 
 def lora_column(inputs: Inputs) -> str | None:
@@ -54,7 +73,7 @@ def lora_column(inputs: Inputs) -> str | None:
     return (
         f"The column {column} ({', '.join(str(n) for n in printed.values())}) states no sequence "
         f"length{line}, and its find_max_batch_size gives 0 in every row. PyTorch with LoRA on "
-        f"bf16 weights, {article['seq']} tokens: {measured}."
+        f"bf16 weights, {article['seq']} tokens: {measured}.{_on_int8(inputs, article)}"
     )
 
 
@@ -70,9 +89,9 @@ def table_4_and_code(inputs: Inputs) -> str | None:
     ]
     if not differ(printed[0], coded[0]):
         return None
-    fsdp = inputs.reference.sharded("fsdp", cell["gpus"])
-    held = fsdp.stages["step1.optimizer"]["alloc"] * cell["gpus"]
-    measured = held / inputs.models[fsdp.model].parameters
+    fsdp = sharded(inputs, "fsdp", cell["gpus"])
+    held = cell["gpus"] * inputs.need(fsdp, f"{TORCH_MEASURED.prefix}step1_optimizer_after")
+    measured = held / inputs.models[fsdp.split("/")[1]].parameters
     return (
         f"Table 4's {', '.join(gb(v, 0) for v in printed)} GB are "
         f"{number(printed[0] / assumed)} B/param; its code's {number(coded[0] / assumed)} give "

@@ -5,13 +5,14 @@ from vramfit_plots.contradictions.common import (
     differ,
     pytorch,
     seven_b,
+    sharded,
     table_2_case,
     table_2_row,
 )
 from vramfit_plots.errors import AbsentError
 from vramfit_plots.inputs import Inputs
-from vramfit_plots.sources import PREDICTED
-from vramfit_plots.tables.claims import outside_the_allocator
+from vramfit_plots.levels import measured_levels, pytorch_in_words, pytorch_spread, spread
+from vramfit_plots.sources import TORCH_MEASURED
 from vramfit_plots.units import GB, gb, gigabytes, number, percent
 
 _PLAIN = {
@@ -104,9 +105,12 @@ def first_step_only(inputs: Inputs) -> str | None:
     case = inputs.run.parse(worst)
     if not differ(first, later):
         return None
-    ddp = inputs.reference.sharded("ddp").stages
+    ddp = sharded(inputs, "ddp", 2)
     measured = [
-        max(reading["peak"] for stage, reading in ddp.items() if stage.startswith(f"step{step}."))
+        max(
+            inputs.need(ddp, f"{TORCH_MEASURED.prefix}step{step}_{stage}_peak")
+            for stage in ("forward", "backward", "optimizer")
+        )
         for step in (1, 2)
     ]
     return (
@@ -118,15 +122,21 @@ def first_step_only(inputs: Inputs) -> str | None:
 
 
 def beyond_the_allocator(inputs: Inputs) -> str | None:
-    claim = inputs.article.claim("outside_the_allocator")
-    predicted = outside_the_allocator(inputs, claim["row"], PREDICTED)
-    if predicted is None:
-        raise AbsentError(claim["row"])
-    if claim["low"] <= 100 * predicted <= claim["high"]:
+    claim, theirs = inputs.article.claim("outside_the_allocator"), pytorch_spread(inputs)
+    if theirs.within == theirs.count:
         return None
+    words = pytorch_in_words(theirs)
+    try:
+        ours = spread(inputs, [levels.share for levels in measured_levels(inputs)])
+        own = (
+            f" vramfit's own step was measured at {percent(min(ours.shares), signed=False)} to "
+            f"{percent(max(ours.shares), signed=False)}: a pool that knows the step fragments "
+            "little, and the context does not grow with the model."
+        )
+    except AbsentError:
+        own = ""
     range_ = percent(claim["high"] / 100, 0, signed=False)
     return (
-        f"What the allocator does not see can add {claim['low']} to {range_}, it says. For Table "
-        f"2's case {percent(predicted, signed=False)} is predicted: a pool that knows the step "
-        "fragments little, and the context does not grow with the model."
+        f"What the allocator does not see can add {claim['low']} to {range_}, it says. But "
+        f"{words}.{own}"
     )

@@ -1,5 +1,13 @@
 """The article's figures, one file each."""
 
-from vramfit_plots.figures import inference, levels, multi_gpu, oom_cliff, ops, waterfall
+from vramfit_plots.figures import (
+    article,
+    inference,
+    levels,
+    multi_gpu,
+    oom_cliff,
+    ops,
+    waterfall,
+)
 
-__all__ = ["inference", "levels", "multi_gpu", "oom_cliff", "ops", "waterfall"]
+__all__ = ["article", "inference", "levels", "multi_gpu", "oom_cliff", "ops", "waterfall"]

@@ -3,25 +3,24 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Patch
 
 from vramfit_plots.cells import Cell
 from vramfit_plots.figures import style
-from vramfit_plots.sources import PREDICTED, Source
+from vramfit_plots.sources import ARTICLE, Source
 from vramfit_plots.units import GB
 
-_GROUP = 0.8  # of the place between two groups
-_BAR = 0.92  # of the place of a bar
+_THICKNESS = 0.88  # of the place of a bar
+_BETWEEN = 0.7  # of a bar's place, between two groups
 _ROOM = 1.2  # for the figures at the bars' ends
-_LEGEND_COLUMNS = 4  # as many fit a line
-_BAR_INCHES, _GROUP_INCHES, _AROUND_INCHES = 0.2, 0.12, 1.45
+_BAR_INCHES, _AROUND_INCHES = 0.2, 1.5
 
 
 @dataclass(frozen=True)
 class Bar:
-    value: float | None  # bytes
-    text: str  # "" for none
+    value: float  # bytes
+    text: str
     look: style.Look
     strong: bool = False
 
@@ -29,54 +28,64 @@ class Bar:
 @dataclass(frozen=True)
 class Panel:
     title: str
-    groups: Sequence[Sequence[Bar]]  # by name; as many bars in each
+    groups: Sequence[Sequence[Bar]]  # by name
 
 
-def bar(cell: Cell, source: Source) -> Bar:
-    """A missing prediction says why; a missing figure of another source is no bar."""
-    value = cell.figure(source)
-    text = cell.text(source) if value is not None or source is PREDICTED else ""
-    return Bar(value, text, style.BY_SOURCE[source.key], strong=source is PREDICTED)
+def bars(cell: Cell, sources: Sequence[Source]) -> list[Bar]:
+    """A bar for each figure that there is; the article's is the one to compare with."""
+    return [
+        Bar(value, cell.text(source), style.BY_SOURCE[source.key], strong=source is not ARTICLE)
+        for source in sources
+        if (value := cell.figure(source)) is not None
+    ]
+
+
+def _places(panels: Sequence[Panel]) -> tuple[list[float], float]:
+    """Where each group begins, in bars from the top, and where the last one ends: a group is as
+    high as the most bars that a panel has in it."""
+    starts, at = [], 0.0
+    for groups in zip(*(panel.groups for panel in panels), strict=True):
+        starts.append(at)
+        at += max(len(group) for group in groups) + _BETWEEN
+    return starts, at - _BETWEEN
+
+
+def draw_panels(every: Sequence[Axes], names: Sequence[str], panels: Sequence[Panel]) -> None:
+    """`names` from the top down; the axes share both scales."""
+    starts, end = _places(panels)
+    for axes, panel in zip(every, panels, strict=True):
+        for start, group in zip(starts, panel.groups, strict=True):
+            for j, one in enumerate(group):
+                length, y = one.value / GB, start + j + 0.5
+                axes.barh(y, length, _THICKNESS, **one.look.bar())
+                at, away = (length, y), (4, 0)
+                style.say(axes, one.text, at, away, va="center", strong=one.strong)
+        axes.set_title(panel.title)
+        axes.tick_params(length=0)
+        axes.spines["left"].set_color(style.INK)
+    tallest = [max(len(group) for group in groups) for groups in zip(*(p.groups for p in panels))]
+    middles = [start + height / 2 for start, height in zip(starts, tallest, strict=True)]
+    for axes in every:
+        axes.set_yticks(middles, names if axes is every[0] else [""] * len(names))
+        axes.set_ylim(end + _BETWEEN / 2, -_BETWEEN / 2)
+    longest = max((bar.value for p in panels for group in p.groups for bar in group), default=GB)
+    for axes in every:
+        axes.set_xlim(0, _ROOM * longest / GB)
 
 
 def draw(
+    headline: str,
     names: Sequence[str],
     panels: Sequence[Panel],
     legend: Sequence[tuple[str, style.Look]],
     axis_label: str,
 ) -> Figure:
-    """`names` from the top down; in a group, bars in the legend's order."""
-    thickness = _GROUP / len(legend)
-    group_inches = _BAR_INCHES * len(legend) + _GROUP_INCHES
-    figure = style.new_figure(_AROUND_INCHES + group_inches * len(names))
-    every = figure.subplots(1, len(panels), sharey=True, sharex=True)
-    for axes, panel in zip(every, panels, strict=True):
-        for i, group in enumerate(panel.groups):
-            for j, one in enumerate(group):
-                length, y = (one.value or 0) / GB, i + (j + 0.5) * thickness - _GROUP / 2
-                if one.value is not None:
-                    axes.barh(y, length, thickness * _BAR, **one.look.bar())
-                style.say(
-                    axes,
-                    one.text,
-                    (length, y),
-                    (4, 0),
-                    va="center",
-                    strong=one.strong,
-                    faint=one.value is None,
-                )
-        axes.set_title(panel.title)
+    """In a group, bars in the legend's order."""
+    _, end = _places(panels)
+    figure = style.new_figure(_AROUND_INCHES + _BAR_INCHES * end, headline)
+    every = figure.subplots(1, len(panels), squeeze=False)[0]
+    draw_panels(every, names, panels)
+    for axes in every:
         axes.set_xlabel(axis_label)
-        axes.tick_params(length=0)
-        axes.spines["left"].set_color(style.INK)
-    every[0].set_yticks(range(len(names)), names)
-    every[0].set_ylim(len(names) - 0.5, -0.5)
-    longest = max(one.value or 0 for panel in panels for group in panel.groups for one in group)
-    every[0].set_xlim(0, _ROOM * longest / GB)
-    figure.legend(
-        [Patch(**look.patch()) for _, look in legend],
-        [name for name, _ in legend],
-        ncols=len(legend) if len(legend) <= _LEGEND_COLUMNS else _LEGEND_COLUMNS - 1,
-        loc="outside upper left",
-    )
+    style.key(figure, [(name, look.patch()) for name, look in legend], len(legend))
     return figure

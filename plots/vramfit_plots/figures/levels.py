@@ -1,65 +1,85 @@
-"""What each measured row takes beyond its tensors, beside the article's 10 to 20 %."""
+"""What PyTorch and vramfit take beyond their tensors, beside the article's 10 to 20 %."""
 
-from matplotlib.patches import Patch
+from collections.abc import Sequence
 
-from vramfit_plots.captions import caption
+from matplotlib.axes import Axes
+
+from vramfit_plots.captions import Caption, signature
+from vramfit_plots.errors import AbsentError
 from vramfit_plots.figures import style
 from vramfit_plots.figures.picture import Picture
 from vramfit_plots.inputs import Inputs
-from vramfit_plots.levels import ARTICLE_SHARE, Levels, measured_levels
-from vramfit_plots.units import percent
-
-_PARTS = (
-    ("pool", "reserved beyond allocated", style.Look("#0072B2")),
-    ("overhead", "context and libraries", style.Look("#E69F00", "////")),
-    ("unattributed", "unattributed", style.Look("#D55E00", "....")),
+from vramfit_plots.levels import (
+    LEAST,
+    Spread,
+    article_range,
+    measured_levels,
+    pytorch_spread,
+    spread,
 )
-_ROW_INCHES, _AROUND_INCHES = 0.22, 1.3
+from vramfit_plots.units import gigabytes, number, percent
+
+_BIN = 2  # percent
 
 
-def _short(row: str) -> str:
-    return row.replace("Training/", "").replace("batch:", "b").replace("seq:", "s")
+def _ours(inputs: Inputs) -> Spread | None:
+    try:
+        return spread(inputs, [levels.share for levels in measured_levels(inputs)])
+    except AbsentError:
+        return None
 
 
-def _draw_row(axes, y: int, levels: Levels) -> None:
-    left = 0.0
-    for field, _, look in _PARTS:
-        share = 100 * max(0.0, getattr(levels, field)) / levels.allocated
-        axes.barh(y, share, 0.75, left=left, **look.bar())
-        left += share
-    style.say(axes, percent(levels.share, signed=False), (left, y), (4, 0), va="center")
+def _histogram(axes: Axes, name: str, found: Spread, look: style.Look, right: float) -> None:
+    shares = [100 * share for share in found.shares]
+    edges = range(0, int(right) + _BIN, _BIN)
+    axes.hist(shares, bins=list(edges), **look.bar())
+    middle = 100 * found.median
+    axes.axvline(middle, color=style.INK, linewidth=1.5)
+    top = 1.2 * axes.get_ylim()[1]
+    axes.set_ylim(0, top)
+    text = f"median {percent(found.median, signed=False)}"
+    style.say(axes, text, (middle, top), (4, -9), strong=True)
+    axes.set_title(name)
+    axes.set_ylabel("how many")
+    axes.tick_params(length=0)
+
+
+def _finding(inputs: Inputs, both: Sequence[tuple[str, Spread]]) -> str:
+    low, high = article_range(inputs)
+    medians = " and ".join(f"{side} {percent(s.median, signed=False)}" for side, s in both)
+    claimed = f"{number(100 * low)} to {percent(high, 0, signed=False)}"
+    return f"Taken beyond tensors, medians: {medians}; the article says {claimed}"
 
 
 def draw(inputs: Inputs) -> Picture:
-    every = measured_levels(inputs)
-    figure = style.new_figure(_AROUND_INCHES + _ROW_INCHES * len(every))
-    axes = figure.subplots()
-    axes.axvspan(*(100 * share for share in ARTICLE_SHARE), color="#e6e6e6", zorder=0)
-    for y, levels in enumerate(every):
-        _draw_row(axes, y, levels)
-    axes.set_yticks(range(len(every)), [_short(levels.row) for levels in every], fontsize=8)
-    axes.set_ylim(len(every) - 0.4, -0.6)
-    axes.set_xlim(0, 105 * max(ARTICLE_SHARE[1], *(levels.share for levels in every)))
-    axes.set_xlabel("of the memory that tensors are allocated, %")
-    axes.tick_params(length=0)
-    article = style.Look("#e6e6e6")
-    looks = [(label, look) for _, label, look in _PARTS] + [("the article's 10 to 20 %", article)]
-    figure.legend(
-        [Patch(**look.patch()) for _, look in looks],
-        [label for label, _ in looks],
-        ncols=2,
-        loc="outside upper left",
-    )
-    cells = [inputs.cell(levels.row, "device_used") for levels in every]
+    theirs, ours = pytorch_spread(inputs), _ours(inputs)
+    both = [("PyTorch", theirs), *([("vramfit", ours)] if ours else [])]
+    title = _finding(inputs, both)
+    right = 100 * max(share for _, one in both for share in one.shares) + _BIN
+    figure = style.new_figure(0.9 + 1.5 * len(both), title)
+    every = figure.subplots(len(both), 1, sharex=True, squeeze=False)[:, 0]
+    titles = {
+        "PyTorch": f"PyTorch, {theirs.count} cases over {gigabytes(LEAST, 0)}",
+        "vramfit": f"vramfit, {ours.count if ours else 0} rows",
+    }
+    looks = {"PyTorch": style.TORCH_MEASURED, "vramfit": style.MEASURED}
+    for axes, (side, one) in zip(every, both, strict=True):
+        axes.axvspan(*(100 * share for share in article_range(inputs)), color="#e6e6e6", zorder=0)
+        _histogram(axes, titles[side], one, looks[side], right)
+        axes.set_xlim(0, right)
+    every[-1].set_xlabel("lost beyond the peak allocated, % of it (grey: the article's range)")
+    said = [
+        f"{side}: {one.below} below the article's range, {one.within} within, {one.above} above"
+        for side, one in both
+    ]
     return Picture(
         key="levels",
-        title="What the allocator does not see",
-        alt="; ".join(f"{levels.row}: {percent(levels.share)}" for levels in every),
-        caption=caption(
-            inputs,
-            cells,
-            "^(Training|Inference|KvCache)/",
-            "What the card lost beyond what tensors were allocated, of the latter.",
+        title=title,
+        alt="; ".join(said),
+        caption=Caption(
+            "What the card lost beyond what tensors were allocated, of the latter: rounding and "
+            "gaps in the pool, context and libraries."
         ),
         figure=figure,
+        signature=signature(inputs),
     )

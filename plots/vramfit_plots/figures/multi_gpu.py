@@ -1,65 +1,94 @@
-"""What each of several GPUs holds, by the article's table and by its code."""
+"""What each of several GPUs holds: the article's table, its code, and what is known."""
 
 import textwrap
+from collections.abc import Sequence
 
-from vramfit_plots.captions import caption
-from vramfit_plots.cells import sources_of
+from vramfit_plots.captions import caption, signature
+from vramfit_plots.cells import Cell
 from vramfit_plots.figures import bars, style
 from vramfit_plots.figures.picture import Picture
+from vramfit_plots.figures.sides import sides
 from vramfit_plots.inputs import Inputs
-from vramfit_plots.sources import ARTICLE
-from vramfit_plots.tables.multi_gpu import by_the_code, bytes_per_parameter, cells
+from vramfit_plots.sources import ARTICLE, Source
+from vramfit_plots.tables.multi_gpu import PATTERN, by_the_code, bytes_per_parameter, cells
 from vramfit_plots.units import gb, number
 
-_CODE = style.Look("white", "", "#6e6e6e")
+CODE = style.Look("white", "", "#6e6e6e")
 _NAME_WIDTH = 10  # characters
+_NEAR = 0.05  # of a figure: agrees with it
+
+
+def groups(
+    inputs: Inputs, column: int, gpus: int, sources: Sequence[Source]
+) -> list[list[bars.Bar]]:
+    """By strategy: the article's table, its code, then the others."""
+    found = []
+    for strategy, row in cells(inputs):
+        coded = by_the_code(inputs, strategy, gpus)
+        printed, *known = (bars.bars(row[column], [source]) for source in (ARTICLE, *sources))
+        found.append(
+            [*printed, bars.Bar(coded, gb(coded), CODE), *(b for one in known for b in one)]
+        )
+    return found
+
+
+def finding(inputs: Inputs, every: Sequence[Cell]) -> str:
+    """Whom PyTorch agrees with."""
+    printed, coded = bytes_per_parameter(inputs)
+    ratios = [
+        value / article
+        for cell in every
+        for source in sides(every)
+        if source is not ARTICLE
+        if (value := cell.figure(source)) is not None and (article := cell.figure(ARTICLE))
+    ]
+    if ratios and all(abs(ratio - 1) <= _NEAR for ratio in ratios):
+        return (
+            f"PyTorch's DDP and FSDP hold the {number(printed)} bytes a parameter of the article's "
+            f"table, not the {number(coded)} of its code"
+        )
+    return (
+        f"The article's table counts {number(printed)} bytes a parameter, its code {number(coded)}"
+    )
 
 
 def draw(inputs: Inputs) -> Picture:
     article = inputs.article.multi_gpu
     by_strategy = cells(inputs)
     every = [cell for _, row in by_strategy for cell in row]
-    ours = [source for source in sources_of(every) if source is not ARTICLE]
+    shown = [source for source in sides(every) if source is not ARTICLE]
     gpus = [cell["gpus"] for cell in article["rows"][0]["cells"]]
-
-    panels, said = [], []
-    for i, count in enumerate(gpus):
-        groups = []
-        for strategy, row in by_strategy:
-            coded = by_the_code(inputs, strategy, count)
-            groups.append(
-                [
-                    bars.bar(row[i], ARTICLE),
-                    bars.Bar(coded, gb(coded), _CODE),
-                    *(bars.bar(row[i], source) for source in ours),
-                ]
-            )
-            said.append(
-                f"{strategy}, {count} GPUs: table {row[i].text(ARTICLE)}, code {gb(coded)}, "
-                + ", ".join(f"{source.heading} {row[i].text(source)}" for source in ours)
-            )
-        panels.append(bars.Panel(article["columns"][1 + i], groups))
-
-    printed, coded = bytes_per_parameter(inputs)
+    panels = [
+        bars.Panel(article["columns"][1 + i], groups(inputs, i, count, shown))
+        for i, count in enumerate(gpus)
+    ]
+    said = [
+        f"{strategy}, {panel.title}: {', '.join(bar.text for bar in group)}"
+        for panel in panels
+        for (strategy, _), group in zip(by_strategy, panel.groups, strict=True)
+    ]
+    title = finding(inputs, every)
     return Picture(
         key="multi_gpu",
-        title=article["caption"],
-        alt="; ".join(said) + " GB",
+        title=title,
+        alt="Table, code, then measured. " + "; ".join(said) + " GB",
         caption=caption(
             inputs,
-            every,
-            "^MultiGpu/",
-            f"GB is 1e9 bytes. The article's table counts {number(printed)} bytes a parameter, its "
-            f"code {number(coded)}.",
+            PATTERN,
+            "GB is 1e9 bytes: weights, gradients and optimizer states of each GPU. PyTorch's were "
+            "measured on Llama-2-7B and scaled to 13B by the parameters; DDP on 4 GPUs as on 2. "
+            "Pipeline parallelism is neither measured nor predicted.",
         ),
         figure=bars.draw(
+            headline=title,
             names=[textwrap.fill(strategy, _NAME_WIDTH) for strategy, _ in by_strategy],
             panels=panels,
             legend=[
                 ("article's table", style.ARTICLE),
-                ("article's code", _CODE),
-                *((source.heading, style.BY_SOURCE[source.key]) for source in ours),
+                ("article's code", CODE),
+                *((source.heading, style.BY_SOURCE[source.key]) for source in shown),
             ],
             axis_label="memory of each GPU, GB",
         ),
+        signature=signature(inputs),
     )

@@ -1,15 +1,12 @@
 """What each step's ops take beside their bounds: those that lose most."""
 
 from matplotlib.axes import Axes
-from matplotlib.patches import Patch
 
-from vramfit_plots.captions import caption
-from vramfit_plots.cells import Cell
+from vramfit_plots.captions import caption, signature
 from vramfit_plots.figures import style
 from vramfit_plots.figures.picture import Picture
 from vramfit_plots.inputs import Inputs
 from vramfit_plots.ops import FAMILY, Step, measured_steps
-from vramfit_plots.sources import MEASURED
 from vramfit_plots.units import number, percent, with_unit
 
 BOUND = style.Look("#0072B2")
@@ -50,11 +47,23 @@ def _draw_step(axes: Axes, step: Step) -> None:
     axes.spines["left"].set_color(style.INK)
 
 
+def _finding(steps: list[Step]) -> str:
+    """What loses most, in how many of the steps."""
+    worst = [step.ops[0].label for step in steps]
+    label = max(worst, key=worst.count)
+    whole = [step.whole.of_bound for step in steps]
+    near = f"{number(100 * min(whole))} to {percent(max(whole), 0, signed=False)}"
+    return (
+        f"Steps reach {near} of what the card's rates allow; {label} loses most in "
+        f"{worst.count(label)} of {len(steps)}"
+    )
+
+
 def draw(inputs: Inputs) -> Picture:
-    steps = measured_steps(inputs)
+    steps, title = measured_steps(inputs), _finding(measured_steps(inputs))
     rows = [min(len(step.ops), _SHOWN) + 1 for step in steps]
     height = _AROUND_INCHES + sum(_TITLE_INCHES + _BAR_INCHES * count for count in rows)
-    figure = style.new_figure(height)
+    figure = style.new_figure(height, title)
     panels = figure.subplots(len(steps), 1, sharex=True, height_ratios=rows, squeeze=False)[:, 0]
     for axes, step in zip(panels, steps, strict=True):
         _draw_step(axes, step)
@@ -65,12 +74,7 @@ def draw(inputs: Inputs) -> Picture:
     ]
     panels[-1].set_xlim(0, 100 * max(ends))
     panels[-1].set_xlabel("share of the time that the step's ops take, %")
-    figure.legend(
-        [Patch(**BOUND.patch()), Patch(**LOST.patch())],
-        ["bound", "lost"],
-        ncols=2,
-        loc="outside upper left",
-    )
+    style.key(figure, [("bound", BOUND.patch()), ("lost", LOST.patch())], 2)
     said = [
         f"{step.title}: "
         + ", ".join(f"{op.label} loses {_ms(op.lost)}" for op in step.ops[:_SHOWN])
@@ -78,14 +82,14 @@ def draw(inputs: Inputs) -> Picture:
     ]
     return Picture(
         key="ops",
-        title="Where a step's time goes",
+        title=title,
         alt="; ".join(said),
         caption=caption(
             inputs,
-            [Cell({MEASURED.key: step.whole.seconds}) for step in steps],
             f"^{FAMILY}/",
             f"The {_SHOWN} ops of each step that lose most against their bounds, and at each bar's "
             "end how much, and how near it is to its bound.",
         ),
         figure=figure,
+        signature=signature(inputs),
     )

@@ -10,7 +10,8 @@ from vramfit_plots.captions import Caption
 @dataclass(frozen=True)
 class Picture:
     key: str  # also its files' name
-    title: str
-    alt: str  # what it shows, for those who do not see it
+    title: str  # what it shows, in a sentence; it stands in the picture
+    alt: str  # its figures, for those who do not see it
     caption: Caption
     figure: Figure
+    signature: str  # for a copy without its caption

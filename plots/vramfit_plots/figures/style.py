@@ -1,18 +1,23 @@
 """How pictures look: Okabe and Ito's colours, which colour-blind eyes tell apart, and a hatch or a
 label with each, which survive a black-and-white printer."""
 
+import textwrap
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import matplotlib as mpl
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patches import Patch
 
 WIDTH = 7.0  # inches; 700 px at the 100 dpi that the fonts are sized for
 _HIGHEST = 100  # inches: files of bitmaps end at 65,536 pixels
+_HEADLINE = 11.5  # points
+_LETTERS_PER_INCH, _LINE_INCHES = 10.6, 0.2  # of headlines
 PNG_DPI = 200  # twice that, for sharp screens and for print
 INK = "#222222"
 FAINT = "#707070"
@@ -24,7 +29,7 @@ _RC = {
     "figure.constrained_layout.use": True,
     "font.family": "DejaVu Sans",
     "font.size": 10,
-    "axes.titlesize": 11,
+    "axes.titlesize": 10,
     "axes.titlelocation": "left",
     "axes.titleweight": "bold",
     "axes.labelcolor": INK,
@@ -55,25 +60,26 @@ class Look:
         """For Axes.bar and Axes.barh."""
         return {"color": self.color, **self._surface()}
 
-    def patch(self) -> dict[str, Any]:
+    def patch(self) -> Patch:
         """For a legend."""
-        return {"facecolor": self.color, **self._surface()}
+        return Patch(facecolor=self.color, **self._surface())
 
     def _surface(self) -> dict[str, Any]:
         return {"hatch": self.hatch, "edgecolor": self.edge, "linewidth": 0.8}
 
 
 ARTICLE = Look("#e6e6e6", "////", "#6e6e6e")
-PREDICTED = Look("#0072B2")
-MEASURED = Look("#D55E00", "....")
-TORCH = Look("#56B4E9", "xxxx")
-TORCH_MEASURED = Look("#E69F00", "\\\\\\\\")
+# A side has one hue, vramfit blue and PyTorch orange; what is predicted is hatched.
+PREDICTED = Look("#0072B2", "....")
+MEASURED = Look("#0072B2")
+TORCH = Look("#E69F00", "xxxx")
+TORCH_MEASURED = Look("#E69F00")
 BY_SOURCE = {
     "article": ARTICLE,
     "predicted": PREDICTED,
     "measured": MEASURED,
-    "torch": TORCH,
-    "torch_measured": TORCH_MEASURED,
+    "pytorch-predicted": TORCH,
+    "pytorch-measured": TORCH_MEASURED,
 }
 
 BY_CATEGORY = {
@@ -96,9 +102,32 @@ def styled() -> Iterator[None]:
         yield
 
 
-def new_figure(height: float) -> Figure:
-    """Not pyplot's: no global state, no window. With very many rows they are thinner."""
-    return Figure(figsize=(WIDTH, min(height, _HIGHEST)))
+def new_figure(height: float, headline: str, width: float = WIDTH) -> Figure:
+    """Not pyplot's: no global state, no window. With very many rows they are thinner. `headline`
+    is what the picture shows, in a sentence."""
+    lines = textwrap.wrap(headline, int(_LETTERS_PER_INCH * width))
+    height = min(height + _LINE_INCHES * len(lines), _HIGHEST)
+    figure = Figure(figsize=(width, height))
+    figure.suptitle("\n".join(lines), x=0.01, ha="left", fontsize=_HEADLINE, weight="bold")
+    return figure
+
+
+def key(figure: Figure, looks: Sequence[tuple[str, Artist]], columns: int) -> None:
+    """What looks mean, by name. It stands below the headline, whose place a legend that is laid out
+    by itself would take: so the headline is its title."""
+    headline = figure.get_suptitle()
+    figure.suptitle("")
+    legend = figure.legend(
+        [artist for _, artist in looks],
+        [name for name, _ in looks],
+        title=headline,
+        title_fontproperties={"weight": "bold", "size": _HEADLINE},
+        alignment="left",
+        ncols=columns,
+        loc="outside upper left",
+        borderaxespad=0,
+    )
+    legend.get_title().set_multialignment("left")
 
 
 def say(
@@ -109,6 +138,7 @@ def say(
     *,
     strong: bool = False,
     faint: bool = False,
+    size: float = 9,
     **how: Any,
 ) -> None:
     """A label at a point of the data, `offset` points away."""
@@ -117,7 +147,7 @@ def say(
         at,
         offset,
         textcoords="offset points",
-        fontsize=9,
+        fontsize=size,
         weight="bold" if strong and not faint else "normal",
         color=FAINT if faint else INK,
         **how,

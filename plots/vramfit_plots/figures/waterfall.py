@@ -1,86 +1,90 @@
-"""The training waterfall: memory after each stage of step 1, beside the peak of later steps."""
+"""The training waterfall: memory after each stage of step 1, beside the peak of all steps."""
 
 from collections.abc import Sequence
 
 from matplotlib.axes import Axes
 
-from vramfit_plots.captions import caption
-from vramfit_plots.cells import Cell, has_figures, sources_of
+from vramfit_plots.captions import caption, signature
+from vramfit_plots.cells import Cell, has_figures
 from vramfit_plots.errors import AbsentError
-from vramfit_plots.figures import style
+from vramfit_plots.figures import bars, style
 from vramfit_plots.figures.picture import Picture
+from vramfit_plots.figures.sides import our_side, sides, their_side
 from vramfit_plots.inputs import Inputs
-from vramfit_plots.sources import PREDICTED, Source
+from vramfit_plots.sources import ARTICLE, PREDICTED, TORCH, Source
 from vramfit_plots.tables.waterfall import peak_cell, row_name, stage_cells
-from vramfit_plots.units import GB, gb
+from vramfit_plots.units import GB, gb, gigabytes
 
-_GROUP = 0.84  # of the place between two stages
-_BAR = 0.94  # of the place of a bar
-_LEVEL_FIGURES = 2  # more bars in a group are too narrow for figures that lie
 _LEAST_NAMED = 0.03  # of the peak: a thinner part has no room for its name
+_APART = 1.9  # bars of the right pane, with room for names between them
 
 
-def _stages(axes: Axes, labels: Sequence[str], after: list[Cell], sources: list[Source]) -> None:
-    thickness = _GROUP / len(sources)
-    upright = len(sources) > _LEVEL_FIGURES
-    for j, source in enumerate(sources):
-        look = style.BY_SOURCE[source.key]
-        for i, cell in enumerate(after):
-            value, x = cell.figure(source), i + (j + 0.5) * thickness - _GROUP / 2
-            if value is not None:
-                axes.bar(x, value / GB, thickness * _BAR, **look.bar())
-                style.say(
-                    axes,
-                    gb(value),
-                    (x, value / GB),
-                    (0, 2),
-                    ha="center",
-                    va="bottom",
-                    strong=source is PREDICTED,
-                    rotation=90 if upright else 0,
-                )
-        axes.bar(0, 0, label=source.heading, **look.bar())
-    axes.set_xticks(range(len(labels)), [label.replace(" ", "\n", 1) for label in labels])
-    axes.set_ylabel("memory allocated, GB")
-    axes.set_title("Step 1, after each stage")
-    axes.legend(loc="upper left")
+def groups(after: Sequence[Cell], sources: Sequence[Source]) -> list[list[bars.Bar]]:
+    """A group of bars for each stage."""
+    return [bars.bars(cell, sources) for cell in after]
 
 
-def _peak(axes: Axes, inputs: Inputs, total: float) -> None:
-    """What the peak is made of, each part with its name beside it."""
+def _stack(axes: Axes, inputs: Inputs, x: float, source: Source, total: float) -> None:
+    """What a peak is made of, each part with its name beside it."""
     row, bottom = row_name(inputs), 0.0
     for name, look in style.BY_CATEGORY.items():
-        value = inputs.value(row, f"{PREDICTED.prefix}{name}") or 0.0
+        value = inputs.value(row, f"{source.prefix}{name}") or 0.0
         if value > 0:
-            axes.bar(0, value / GB, 0.6, bottom / GB, **look.bar())
+            axes.bar(x, value / GB, 0.6, bottom / GB, **look.bar())
         if value > _LEAST_NAMED * total:
-            middle = (0.3, (bottom + value / 2) / GB)
-            style.say(axes, f"{name.replace('_', ' ')}\n{gb(value)}", middle, (5, 0), va="center")
+            middle = (x + 0.3, (bottom + value / 2) / GB)
+            text = f"{name.replace('_', ' ').replace(' ', chr(10))}\n{gb(value)}"
+            style.say(axes, text, middle, (4, 0), va="center", size=8)
         bottom += value
-    style.say(axes, gb(total), (0, total / GB), (0, 2), ha="center", strong=True)
-    where = inputs.peak_stage(row) or PREDICTED.heading
-    axes.set_xticks([0], [where.replace(" of ", "\nof ")])
-    axes.set_xlim(-0.45, 1.5)
-    axes.set_title("Peak of all steps")
+    style.say(axes, gb(total), (x, total / GB), (0, 2), ha="center", strong=True)
+
+
+def _peaks(axes: Axes, inputs: Inputs, peak: Cell) -> list[str]:
+    """Both sides' predicted peaks; what is said of them comes back."""
+    names, said = [], []
+    for source, side in ((PREDICTED, "vramfit"), (TORCH, "PyTorch")):
+        total = peak.figure(source)
+        if total is not None:
+            _stack(axes, inputs, _APART * len(names), source, total)
+            names.append(side)
+            said.append(f"{side} peaks at {gb(total)}")
+    axes.set_xticks([_APART * i for i in range(len(names))], names)
+    axes.set_xlim(-0.45, _APART * len(names) - 0.35)
+    axes.set_title("Peak of all steps, predicted, GB")
+    style.level_grid(axes)
+    return said
+
+
+def finding(after: Sequence[Cell], labels: Sequence[str]) -> str:
+    """Where memory is highest after a stage, by all."""
+    ours, theirs = our_side(after), their_side(after)
+    highest = max(range(len(after)), key=lambda i: after[i].figure(ARTICLE) or 0)
+    cell = after[highest]
+    found = [
+        f"{gigabytes(value)} in {name}"
+        for name, source in (("vramfit", ours), ("PyTorch", theirs))
+        if source and (value := cell.figure(source)) is not None
+    ]
+    printed = gigabytes(cell.figure(ARTICLE) or 0)
+    return f"{labels[highest].capitalize()}: {' and '.join(found)}, where the article has {printed}"
 
 
 def draw(inputs: Inputs) -> Picture:
     row, after, peak = row_name(inputs), stage_cells(inputs), peak_cell(inputs)
-    total = peak.figure(PREDICTED)
-    if total is None or not has_figures(after, PREDICTED):
+    if peak.figure(PREDICTED) is None or not has_figures(after, PREDICTED):
         raise AbsentError(row)
-    sources = sources_of(after)
+    sources = sides(after)
     labels = [entry["label"] for entry in inputs.article.waterfall["rows"]]
+    title = finding(after, labels)
 
-    figure = style.new_figure(4.2)
-    left, right = figure.subplots(1, 2, sharey=True, width_ratios=[2.9, 1])
-    _stages(left, labels, after, sources)
-    _peak(right, inputs, total)
-    for axes in (left, right):
-        style.level_grid(axes)
-    figures = [cell.figure(source) or 0 for cell in after for source in sources]
-    room = 1.08 if len(sources) <= _LEVEL_FIGURES else 1.15
-    left.set_ylim(0, room * max([*figures, total]) / GB)
+    figure = style.new_figure(4.2, title)
+    left, right = figure.subplots(1, 2, width_ratios=[1.7, 1.25])
+    panel = bars.Panel("Step 1, after each stage", groups(after, sources))
+    bars.draw_panels([left], [label.replace(" ", "\n", 1) for label in labels], [panel])
+    left.set_xlabel("memory allocated, GB")
+    peaks = _peaks(right, inputs, peak)
+    looks = [(source.heading, style.BY_SOURCE[source.key].patch()) for source in sources]
+    style.key(figure, looks, len(looks))
 
     said = [
         f"{label}: " + ", ".join(f"{s.heading} {cell.text(s)}" for s in sources)
@@ -88,14 +92,15 @@ def draw(inputs: Inputs) -> Picture:
     ]
     return Picture(
         key="waterfall",
-        title=inputs.article.waterfall["caption"],
-        alt="; ".join(said) + f"; peak {gb(total)} GB, {inputs.peak_stage(row)}",
+        title=title,
+        alt="; ".join([*said, *peaks]) + " GB",
         caption=caption(
             inputs,
-            [*after, peak],
             f"^{row}$",
-            "GB is 1e9 bytes. Left: step 1, as in the article. Right: the predicted peak over all "
-            "steps and what it is made of.",
+            "GB is 1e9 bytes. Left: step 1, as in the article. Right: the peak over all steps and "
+            "what it is made of. vramfit keeps m and v in FP32, as the article does; PyTorch's "
+            "AdamW in the weights' type.",
         ),
         figure=figure,
+        signature=signature(inputs),
     )

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from vramfit_plots.captions import Caption
-from vramfit_plots.comparison import Comparison, Pair
+from vramfit_plots.comparison import Pair
 from vramfit_plots.inputs import Inputs
 from vramfit_plots.tables.table import Table
 from vramfit_plots.units import MISSING, OOM, gb, number
@@ -16,13 +16,6 @@ _FIGURES: dict[str, tuple[str, Callable[[float], str]]] = {
     "device_used": ("device used, GB", gb),
 }
 _FAILED = "failed"
-_VERSIONS = {
-    "driver": "driver",
-    "cuda": "CUDA",
-    "torch": "PyTorch",
-    "transformers": "transformers",
-    "commit": "commit",
-}
 
 
 def _side(result: Mapping[str, Any], figure: str) -> str:
@@ -41,18 +34,6 @@ def _entry(pair: Pair, figure: str) -> str:
     return f"{head}\n{_side(pair.ours, figure)} / {_side(pair.theirs, figure)}"
 
 
-def _caption(comparison: Comparison) -> Caption:
-    context = comparison.context
-    versions = [f"{word} {context[key]}" for key, word in _VERSIONS.items() if key in context]
-    return Caption(
-        note="Each cell: ours over PyTorch's, and below it both. Above 1 is faster, below 1 less "
-        "memory. Peaks over all steps in GB (1e9 bytes), the median step's tokens/s; the same "
-        "model, batch and length on both sides, each side in a process of its own.",
-        evidence=f"Measured on {', '.join([context['gpu'], *versions])}.",
-        command=context.get("command", ""),
-    )
-
-
 def build(inputs: Inputs) -> list[Table]:
     if inputs.comparison is None:
         return []
@@ -65,7 +46,12 @@ def build(inputs: Inputs) -> list[Table]:
                 [pair.row, pair.mode, *(_entry(pair, figure) for figure in _FIGURES)]
                 for pair in inputs.comparison.pairs
             ],
-            caption=_caption(inputs.comparison),
+            caption=Caption(
+                "Each cell: vramfit's over PyTorch's, and below it both. Above 1 is faster, below 1 "
+                "less memory. Peaks over all steps in GB (1e9 bytes), the median step's tokens/s; "
+                "the same model, batch and length on both sides, each in a process of its own.",
+                inputs.comparison.context.get("command", ""),
+            ),
             text_columns=frozenset({0, 1}),
         )
     ]

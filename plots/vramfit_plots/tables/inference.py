@@ -5,6 +5,7 @@ from vramfit_plots.captions import caption
 from vramfit_plots.cells import Cell
 from vramfit_plots.inputs import Inputs
 from vramfit_plots.tables import deviations
+from vramfit_plots.tables.article_table import Line, Spoken, by_source, own_table
 from vramfit_plots.tables.table import Table
 from vramfit_plots.units import GB, number
 
@@ -18,23 +19,13 @@ def cells(inputs: Inputs) -> list[tuple[str, list[Cell]]]:
     result = []
     for row in inputs.article.inference["rows"]:
         first = row["points"][0]
-        model = inputs.cell(first["row"], "parameters", row["model"] * GB, first.get("needs"))
+        model = inputs.cell(first["row"], "parameters", row["model"] * GB, entry=first)
         peaks = [
-            inputs.cell(point["row"], "allocated", point["peak"] * GB, point.get("needs"))
+            inputs.cell(point["row"], "allocated", point["peak"] * GB, entry=point)
             for point in row["points"]
         ]
         result.append((row["precision"], [model, *peaks]))
     return result
-
-
-def _needed(inputs: Inputs) -> str:
-    needs = [
-        p["needs"]
-        for row in inputs.article.inference["rows"]
-        for p in row["points"][:1]
-        if "needs" in p
-    ]
-    return f"Not yet: {' and '.join(needs)}." if needs else ""
 
 
 def build(inputs: Inputs) -> list[Table]:
@@ -42,45 +33,43 @@ def build(inputs: Inputs) -> list[Table]:
     model, columns = article["model"], article["columns"]
     assumed, true = inputs.article.assumed_parameters()[model], inputs.models[model].parameters
     by_precision = cells(inputs)
-    every = [cell for _, row in by_precision for cell in row]
-    pattern = rows_pattern(inputs)
-
-    lines = [
-        deviations.Line(
-            f"{precision}\n{column}", cell, proportional=BYTES_PER_WEIGHT[precision] * assumed
-        )
-        for precision, row in by_precision
-        for column, cell in zip(columns[1:], row, strict=True)
-    ]
     size = (
         f"{model} has {number(true)} parameters; the article's sizes are those of "
         f"{number(assumed)}."
     )
+    title = f"Table 1: {article['caption']}"
+    spoken = Spoken("GB (1e9 bytes) allocated.", size, rows_pattern(inputs))
+    figures = [
+        (f"{precision}\n{column}", precision, cell)
+        for precision, row in by_precision
+        for column, cell in zip(columns[1:], row, strict=True)
+    ]
+    lines = [
+        deviations.Line(head, cell, proportional=BYTES_PER_WEIGHT[precision] * assumed)
+        for head, precision, cell in figures
+    ]
     return [
-        Table(
-            key="table1",
-            title=f"Table 1: {article['caption']}",
-            headings=columns,
-            rows=[[precision, *row] for precision, row in by_precision],
-            caption=caption(
-                inputs,
-                every,
-                pattern,
-                f"GB (1e9 bytes) allocated. {size} {_needed(inputs)}".strip(),
-            ),
+        own_table(
+            inputs,
+            "table1",
+            title,
+            columns,
+            [[precision, *row] for precision, row in by_precision],
+            spoken,
+        ),
+        by_source(
+            inputs,
+            "table1_sources",
+            "Table 1 by source",
+            columns[0],
+            [Line(head, cell) for head, _, cell in figures],
+            spoken,
         ),
         Table(
             key="table1_deviations",
-            title="Table 1, figure by figure",
-            headings=deviations.headings("figure", every),
+            title="Table 1: why article and prediction differ",
+            headings=deviations.headings("figure"),
             rows=deviations.rows(lines, assumed, true),
-            caption=caption(
-                inputs,
-                every,
-                pattern,
-                f"{size} A deviation from the article is what that count makes of it and the "
-                "rest, which the run itself does otherwise. Percentages are of the figure compared "
-                "with.",
-            ),
+            caption=caption(inputs, rows_pattern(inputs), f"{size} {deviations.NOTE}"),
         ),
     ]

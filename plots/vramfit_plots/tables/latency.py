@@ -1,7 +1,7 @@
 """How long a prediction takes."""
 
 from vramfit_plots import row_name
-from vramfit_plots.captions import Caption, command, commit
+from vramfit_plots.captions import caption
 from vramfit_plots.inputs import Inputs
 from vramfit_plots.tables.table import Table
 from vramfit_plots.units import MISSING, number
@@ -22,10 +22,11 @@ def build(inputs: Inputs) -> list[Table]:
             title="How long a prediction takes",
             headings=["row", "ms", "case"],
             rows=rows,
-            caption=Caption(
-                note="CPU time of one dry run, allocator and ledger included.",
-                evidence=f"Measured on the machine that made this report; commit {commit(inputs)}.",
-                command=command(inputs, f"^{_FAMILY}/"),
+            caption=caption(
+                inputs,
+                f"^{_FAMILY}/",
+                "CPU time of one dry run, allocator and ledger included, on the machine that made "
+                "this report.",
             ),
             text_columns=frozenset({2}),
         )

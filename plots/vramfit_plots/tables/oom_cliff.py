@@ -8,8 +8,9 @@ from vramfit_plots.cards import Card
 from vramfit_plots.cells import Cell
 from vramfit_plots.inputs import Inputs
 from vramfit_plots.sources import PREDICTED
+from vramfit_plots.tables.article_table import Line, Spoken, by_source, own_table
 from vramfit_plots.tables.table import Table
-from vramfit_plots.units import MISSING, batch, gb, gigabytes, mib
+from vramfit_plots.units import MIB, MISSING, batch, gb, gigabytes, mib
 
 ROWS_PATTERN = "^OomCliff/"
 
@@ -19,33 +20,37 @@ class Answer:
     """One cell of the table."""
 
     heading: str
+    vram: str  # as the article has it
     card: Card
     row: str | None
     cell: Cell
 
 
-def headings(inputs: Inputs) -> list[str]:
-    """The article's columns, then ours."""
-    article = inputs.article.oom_cliff
-    return [*article["columns"], *(extra["heading"] for extra in article["extra_columns"])]
-
-
-def answers(inputs: Inputs) -> Iterator[list[Answer]]:
+def _answers(inputs: Inputs, part: str, headings: list[str]) -> Iterator[list[Answer]]:
     """By card."""
     for row in inputs.article.oom_cliff["rows"]:
         card = inputs.cards[row["gpu"]]
-        entries = [*row["cells"], *row["extra_cells"]]
         yield [
             Answer(
                 heading,
+                row["vram"],
                 card,
                 entry["row"],
-                inputs.cell(
-                    entry["row"], "max_batch", entry.get("max_batch"), entry.get("needs"), batch
-                ),
+                inputs.cell(entry["row"], "max_batch", entry.get("max_batch"), batch, entry),
             )
-            for heading, entry in zip(headings(inputs)[1:], entries, strict=True)
+            for heading, entry in zip(headings, row[part], strict=True)
         ]
+
+
+def answers(inputs: Inputs) -> list[list[Answer]]:
+    """To the article's columns."""
+    return list(_answers(inputs, "cells", inputs.article.oom_cliff["columns"][1:]))
+
+
+def further_answers(inputs: Inputs) -> list[list[Answer]]:
+    """To columns of ours."""
+    headings = [extra["heading"] for extra in inputs.article.oom_cliff["extra_columns"]]
+    return list(_answers(inputs, "extra_cells", headings))
 
 
 def short_title(card: Card) -> str:
@@ -60,14 +65,14 @@ def taken(inputs: Inputs, row: str, source_prefix: str = PREDICTED.prefix) -> fl
     return None if used is None or card is None else used + card.driver_reserved
 
 
-def _detail(inputs: Inputs, answer: Answer) -> list[Cell | str]:
+def _detail(inputs: Inputs, answer: Answer) -> list[str]:
     predicted = answer.cell.figure(PREDICTED)
     formula = inputs.value(answer.row, "article_max_batch")
     used = taken(inputs, answer.row) if answer.row and predicted else None
     return [
         answer.heading,
         short_title(answer.card),
-        answer.cell,
+        answer.cell.text(PREDICTED),
         MISSING if formula is None else batch(formula),
         MISSING if used is None else gb(used, 2),
         MISSING if used is None else gb(answer.card.vram - used, 2),
@@ -90,54 +95,93 @@ def _overheads(inputs: Inputs) -> str:
     return f"Driver, context and libraries take {'; '.join(parts)}."
 
 
+def _sizes(inputs: Inputs) -> str:
+    """The cards that stand for the article's sizes."""
+    cards = (
+        f"{row['vram']}: {short_title(card)}, {gigabytes(card.vram)}"
+        for row in inputs.article.oom_cliff["rows"]
+        for card in [inputs.cards[row["gpu"]]]
+    )
+    return f"Cards: {'; '.join(cards)}."
+
+
+def _lora_under_a_cap(inputs: Inputs) -> str:
+    """PyTorch's were measured otherwise than the table asks."""
+    found = [
+        f"{number} in {mib(cap * MIB)}" for cap, number in inputs.reference.lora_max_batch.items()
+    ]
+    return (
+        f"PyTorch's LoRA was measured with a cap on its allocator alone, context on top: "
+        f"{', '.join(found)}."
+        if found
+        else ""
+    )
+
+
+def _lines(by_card: list[list[Answer]]) -> list[Line]:
+    """By column, as one compares."""
+    return [
+        Line(f"{answer.vram}\n{answer.heading}", answer.cell)
+        for column in zip(*by_card, strict=True)
+        for answer in column
+    ]
+
+
 def build(inputs: Inputs) -> list[Table]:
     article = inputs.article.oom_cliff
-    by_card = list(answers(inputs))
-    every = [answer.cell for row in by_card for answer in row]
-    ours = len(article["extra_columns"])
-
-    rows: list[list[Cell | str]] = []
-    for row, card_answers in zip(article["rows"], by_card, strict=True):
-        card = card_answers[0].card
-        head = f"{row['vram']}\n{short_title(card)}\n{mib(card.vram)}\n{gigabytes(card.vram)}"
-        rows.append([head, *(answer.cell for answer in card_answers)])
-    needs = sorted({cell.needs for cell in every if cell.needs})
-    not_yet = f" Not yet: {', '.join(needs)}." if needs else ""
+    own, further = answers(inputs), further_answers(inputs)
+    unit = (
+        f"Sequences of {article['seq']} tokens (the article states no length); "
+        "OOM: not even one fits."
+    )
+    own_note = _sizes(inputs)
+    more_note = f"{_overheads(inputs)} {_lora_under_a_cap(inputs)}".strip()
     return [
-        Table(
-            key="table3",
-            title=f"Table 3: {article['caption']}",
-            headings=headings(inputs),
-            rows=rows,
-            caption=caption(
-                inputs,
-                every,
-                ROWS_PATTERN,
-                f"Sequences of {article['seq']} tokens (the article states no length). "
-                f"The last {ours} columns are not in the article. {_overheads(inputs)}{not_yet}",
-                each_on_its_card=True,
-            ),
+        own_table(
+            inputs,
+            "table3",
+            f"Table 3: {article['caption']}",
+            article["columns"],
+            [[row[0].vram, *(answer.cell for answer in row)] for row in own],
+            Spoken(unit, own_note, ROWS_PATTERN),
+        ),
+        by_source(
+            inputs,
+            "table3_sources",
+            "Table 3 by source",
+            article["columns"][0],
+            _lines(own),
+            Spoken(unit, more_note, ROWS_PATTERN),
+        ),
+        by_source(
+            inputs,
+            "table3_optimizers",
+            "Table 3 for other optimizers and models",
+            article["columns"][0],
+            _lines(further),
+            Spoken(f"{unit} None of this is in the article.", own_note, ROWS_PATTERN),
         ),
         Table(
             key="table3_answers",
-            title="Table 3, answer by answer",
+            title="Table 3: what is left over",
             headings=[
                 "case",
                 "card",
-                "largest batch",
+                "largest batch\nvramfit predicted",
                 "by the article's code",
                 "taken at it\nGB",
                 "left over\nGB",
             ],
-            rows=[_detail(inputs, answer) for row in by_card for answer in row if answer.row],
+            rows=[
+                _detail(inputs, answer) for row in (*own, *further) for answer in row if answer.row
+            ],
             caption=caption(
                 inputs,
-                every,
                 ROWS_PATTERN,
                 "The article's code is its find_max_batch_size with the model's true shape. "
-                "Taken: all the card has lost, driver and context included.",
-                each_on_its_card=True,
+                f"Taken: all the card has lost, driver and context included. {_overheads(inputs)}",
             ),
+            text_columns=frozenset({1}),
             long=True,
         ),
     ]

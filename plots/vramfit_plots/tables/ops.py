@@ -1,11 +1,9 @@
 """Where a step's time goes: every op beside its bound."""
 
 from vramfit_plots.captions import caption
-from vramfit_plots.cells import Cell
 from vramfit_plots.errors import AbsentError
 from vramfit_plots.inputs import Inputs
 from vramfit_plots.ops import FAMILY, Op, Step, measured_steps
-from vramfit_plots.sources import MEASURED
 from vramfit_plots.tables.table import Table
 from vramfit_plots.units import number, percent
 
@@ -17,21 +15,13 @@ def milliseconds(seconds: float) -> str:
     return number(_MS * seconds, 2)
 
 
-def rates(step: Step) -> str:
-    return f"{number(_TB * step.copy, 2)} TB/s, {number(_TB * step.gemm)} TFLOP/s"
-
-
-def _tokens(rate: float) -> str:
-    return f"{number(rate)} tokens/s"
-
-
 def _of_bound(op: Op) -> str:
     return percent(op.of_bound, signed=False)
 
 
-def _row(op: Op, step: Step) -> list[Cell | str]:
+def _row(op: Op, step: Step) -> list[str]:
     return [
-        op.label,
+        f"{step.case}\n{op.label}",
         number(op.calls),
         milliseconds(op.seconds),
         milliseconds(op.bound),
@@ -41,25 +31,30 @@ def _row(op: Op, step: Step) -> list[Cell | str]:
     ]
 
 
-def _sums(step: Step) -> list[list[Cell | str]]:
+def _rows(step: Step) -> list[list[str]]:
     summed = Op("sum of ops", step.whole.calls, step.ops_seconds, step.whole.bound)
-    whole = _row(step.whole, step)
-    whole[2] = f"{whole[2]}\n{_tokens(step.tokens_per_second)}"
-    whole[3] = f"{whole[3]}\n{_tokens(step.bound_tokens_per_second)}"
-    return [_row(summed, step), whole]
+    return [_row(op, step) for op in (*step.ops, summed, step.whole)]
 
 
-def _of_case(inputs: Inputs, step: Step, number_of: int) -> Table:
+def _op_by_op(inputs: Inputs, steps: list[Step]) -> Table:
     return Table(
-        key=f"ops{number_of}",
-        title=f"Op by op: {step.title}",
-        headings=["op", "calls", "ms", "bound, ms", "of the bound", "lost, ms", "share"],
-        rows=[*(_row(op, step) for op in step.ops), *_sums(step)],
+        key="ops_each",
+        title="Op by op",
+        headings=[
+            "training step\nop",
+            "calls",
+            "ms",
+            "bound, ms",
+            "of the bound",
+            "lost, ms",
+            "share",
+        ],
+        rows=[row for step in steps for row in _rows(step)],
         caption=caption(
             inputs,
-            [Cell({MEASURED.key: step.whole.seconds})],
-            f"^{FAMILY}/{step.case}/",
-            f"All calls of a step, what loses most first. The run's own rates: {rates(step)}.",
+            f"^{FAMILY}/",
+            "All calls of a step, what loses most first; then the ops' sum, and the step as it "
+            "runs.",
         ),
         long=True,
     )
@@ -96,7 +91,6 @@ def _of_steps(inputs: Inputs, steps: list[Step]) -> Table:
         ],
         caption=caption(
             inputs,
-            [Cell({MEASURED.key: step.whole.seconds}) for step in steps],
             f"^{FAMILY}/",
             "An op's bound is its bytes over the bandwidth of a large copy, or its FLOPs over the "
             "rate of a large GEMM on random data, whichever takes longer; both were measured "
@@ -111,7 +105,4 @@ def build(inputs: Inputs) -> list[Table]:
         steps = measured_steps(inputs)
     except AbsentError:
         return []
-    return [
-        _of_steps(inputs, steps),
-        *(_of_case(inputs, step, i) for i, step in enumerate(steps, 1)),
-    ]
+    return [_of_steps(inputs, steps), _op_by_op(inputs, steps)]

@@ -2,7 +2,7 @@
 
 from vramfit_plots import row_name
 from vramfit_plots.captions import caption
-from vramfit_plots.cells import Cell, sources_of
+from vramfit_plots.cells import sources_of
 from vramfit_plots.inputs import Inputs
 from vramfit_plots.sources import PREDICTED, Source
 from vramfit_plots.tables.table import Table
@@ -12,7 +12,7 @@ LEVELS = ("allocated", "reserved", "device_used")
 FAMILIES = ("Training", "Inference", "KvCache")
 
 
-def _row(inputs: Inputs, name: str, sources: list[Source]) -> list[Cell | str]:
+def _row(inputs: Inputs, name: str, sources: list[Source]) -> list[str]:
     formula = inputs.value(name, "article_formula")
     allocated = inputs.value(name, f"{PREDICTED.prefix}allocated")
     parameters = inputs.value(name, "params")
@@ -37,7 +37,7 @@ def build(inputs: Inputs) -> list[Table]:
     levels = [
         f"{source.heading} {level.replace('_', ' ')}" for source in sources for level in LEVELS
     ]
-    headings = ["row", "article's formula", *levels, "predicted B/param", "peak in"]
+    headings = ["row", "article's formula", *levels, f"{PREDICTED.heading} B/param", "peak in"]
     return [
         Table(
             key="rows",
@@ -46,7 +46,6 @@ def build(inputs: Inputs) -> list[Table]:
             rows=[_row(inputs, name, sources) for name in names],
             caption=caption(
                 inputs,
-                every,
                 f"^({'|'.join(FAMILIES)})/",
                 "Peaks, GB (1e9 bytes): allocated is what the step asked for, reserved what the "
                 f"pool took from the driver, device used what the card lost to the process. {OOM}: "

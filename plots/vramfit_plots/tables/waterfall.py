@@ -1,14 +1,20 @@
 """Table 2: memory after each stage of the first training step, and what the next steps reach."""
 
+import re
+
 from vramfit_plots.captions import caption
 from vramfit_plots.cells import Cell
 from vramfit_plots.inputs import Inputs
-from vramfit_plots.sources import ARTICLE, BY_KEY, COUNTED
+from vramfit_plots.sources import ARTICLE, COUNTED
 from vramfit_plots.tables import deviations
+from vramfit_plots.tables.article_table import Line, Spoken, by_source, own_table
 from vramfit_plots.tables.table import Table
 from vramfit_plots.units import GB, gb, number
 
 PEAK = "peak of all steps"
+_FIGURE = re.compile(r"[+\N{MINUS SIGN}]\d+\.\d ")  # in the article's words for a change
+_STATES = {2: "FP16", 4: "FP32"}  # by bytes a parameter of each of m and v
+_STEPS = (1, 2)
 
 
 def row_name(inputs: Inputs) -> str:
@@ -18,24 +24,37 @@ def row_name(inputs: Inputs) -> str:
 def stage_cells(inputs: Inputs) -> list[Cell]:
     """What is allocated after each stage of step 1."""
     return [
-        inputs.cell(row["row"], f"step1_{row['stage']}_after", row["memory"] * GB)
+        inputs.cell(row["row"], f"step1_{row['stage']}_after", row["memory"] * GB, entry=row)
         for row in inputs.article.waterfall["rows"]
     ]
 
 
 def peak_cell(inputs: Inputs) -> Cell:
     """The run's peak, which the article does not have."""
-    return inputs.cell(row_name(inputs), "allocated")
+    return inputs.cell(row_name(inputs), "allocated", entry=inputs.article.waterfall["rows"][0])
 
 
-def _change(before: Cell | None, after: Cell, component: str) -> Cell:
-    """The article's words for a change beside each source's own."""
+def _in_words(component: str, change: float, parameters: float) -> str:
+    """A source's own change in the article's words; states are of the type that they are kept in."""
+    words = _FIGURE.sub("", component)
+    kept_in = _STATES.get(round(change / parameters / 2))
+    if "m and v" in words and kept_in:
+        words = re.sub(r"FP\d+", kept_in, words)
+    return f"{gb(change, signed=True)} {words}"
+
+
+def _change(before: Cell | None, after: Cell, component: str, parameters: float) -> Cell:
+    """The article's words for a change, and each source's own."""
     figures: dict[str, float | str | None] = {ARTICLE.key: component}
     for source in COUNTED:
         own = after.figure(source)
         earlier = before.figure(source) if before else 0.0
-        figures[source.key] = None if own is None or earlier is None else own - earlier
-    return Cell(figures, form=lambda change: gb(change, signed=True))
+        figures[source.key] = (
+            None
+            if own is None or earlier is None
+            else _in_words(component, own - earlier, parameters)
+        )
+    return Cell(figures)
 
 
 def _proportional(inputs: Inputs) -> list[float]:
@@ -46,82 +65,86 @@ def _proportional(inputs: Inputs) -> list[float]:
     return [loaded if row["stage"] == "forward" else row["memory"] * GB for row in rows]
 
 
-def _steps(inputs: Inputs) -> Table:
+def _steps(inputs: Inputs, spoken: Spoken) -> Table:
     """Both steps, stage by stage."""
-    columns = {
-        f"{moment}, step {step}": f"step{step}_{{stage}}_{counter}"
-        for step in (1, 2)
-        for moment, counter in (("after it", "after"), ("peak in it", "peak"))
-    }
-    row, stages = row_name(inputs), inputs.article.waterfall["rows"]
-    cells = [
-        [inputs.cell(row, counter.format(stage=entry["stage"])) for counter in columns.values()]
-        for entry in stages
-    ]
-    return Table(
-        key="table2_steps",
-        title="Table 2, both steps",
-        headings=["stage", *columns],
-        rows=[
-            [entry["label"].removeprefix("after "), *row_cells]
-            for entry, row_cells in zip(stages, cells, strict=True)
-        ],
-        caption=caption(
-            inputs,
-            [cell for row_cells in cells for cell in row_cells],
-            f"^{row}$",
-            "GB (1e9 bytes) allocated. The article's waterfall is step 1; from step 2 on "
-            "activations meet the optimizer's states.",
-        ),
+    row, rows = row_name(inputs), inputs.article.waterfall["rows"]
+    lines = []
+    for step in _STEPS:
+        for entry in rows[step - 1 :]:  # the model is loaded once
+            start = f"step{step}_{entry['stage']}"
+            what = entry["label"].removeprefix("after ")
+            after = inputs.cell(row, f"{start}_after", entry=rows[0])
+            peak = inputs.cell(row, f"{start}_peak", entry=rows[0])
+            lines += [Line(f"{what}\nstep {step}, after it", after)]
+            lines += [Line(f"{what}\nstep {step}, peak in it", peak)]
+    return by_source(
+        inputs,
+        "table2_steps",
+        "Table 2: both steps",
+        "stage",
+        [line for line in lines if any(line.cell.has(source) for source in COUNTED)],
+        spoken,
     )
 
 
 def build(inputs: Inputs) -> list[Table]:
     article = inputs.article.waterfall
-    model, row = article["model"], row_name(inputs)
+    model, pattern = article["model"], f"^{row_name(inputs)}$"
     assumed, true = inputs.article.assumed_parameters()[model], inputs.models[model].parameters
     labels = [entry["label"] for entry in article["rows"]]
     after, peak = stage_cells(inputs), peak_cell(inputs)
-
-    rows: list[list[Cell | str]] = []
-    for i, entry in enumerate(article["rows"]):
-        change = _change(after[i - 1] if i else None, after[i], entry["component"])
-        rows.append([entry["label"], after[i], change])
-    where = inputs.peak_stage(row)
-    rows.append([PEAK, peak, f"{BY_KEY['predicted'].heading}: {where}" if where else ""])
-
+    rows = [
+        [
+            entry["label"],
+            after[i],
+            _change(after[i - 1] if i else None, after[i], entry["component"], true),
+        ]
+        for i, entry in enumerate(article["rows"])
+    ]
+    where = inputs.peak_stage(row_name(inputs))
+    later = f"The last line is ours: vramfit's is in {where}." if where else ""
     lines = [
         deviations.Line(label, cell, proportional)
         for label, cell, proportional in zip(labels, after, _proportional(inputs), strict=True)
     ]
-    every = [*after, peak]
-    pattern = f"^{row}$"
+    unit = "GB (1e9 bytes) allocated after each stage of step 1"
     return [
-        Table(
-            key="table2",
-            title=f"Table 2: {article['caption']}",
-            headings=article["columns"],
-            rows=rows,
-            caption=caption(
-                inputs,
-                every,
-                pattern,
-                "GB (1e9 bytes) allocated after each stage of step 1, and the change from the line "
-                "above. The last line is not in the article.",
-            ),
+        own_table(
+            inputs,
+            "table2",
+            f"Table 2: {article['caption']}",
+            article["columns"],
+            rows,
+            Spoken(f"{unit}, and the change from the line above.", "", pattern),
             text_columns=frozenset({2}),
         ),
-        _steps(inputs),
+        by_source(
+            inputs,
+            "table2_sources",
+            "Table 2 by source",
+            article["columns"][0],
+            [*map(Line, labels, after), Line(PEAK, peak)],
+            Spoken(f"{unit}.", later, pattern),
+        ),
+        _steps(
+            inputs,
+            Spoken(
+                "GB (1e9 bytes) allocated.",
+                "The article's waterfall is step 1; from step 2 on activations meet the "
+                "optimizer's states.",
+                pattern,
+            ),
+        ),
         Table(
             key="table2_deviations",
-            title="Table 2, figure by figure",
-            headings=deviations.headings("after", after),
+            title="Table 2: why article and prediction differ",
+            headings=deviations.headings("after"),
             rows=deviations.rows(lines, assumed, true),
             caption=caption(
                 inputs,
-                after,
                 pattern,
-                f"{model} has {number(true)} parameters, {number(assumed)} in the article.",
+                f"{model} has {number(true)} parameters, {number(assumed)} in the article. "
+                f"{deviations.NOTE}",
             ),
         ),
     ]

@@ -1,0 +1,42 @@
+"""What the article says outside its tables, each claim with its answer or why there is none."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from vramfit_plots.claims import fitting, inference, several_gpus, training
+from vramfit_plots.claims.answer import Answer
+from vramfit_plots.errors import AbsentError
+from vramfit_plots.inputs import Inputs
+
+_ANSWERS: Mapping[str, Callable[[Inputs, Mapping[str, Any]], Answer]] = {
+    "opening_fp32": fitting.too_large,
+    "opening_fp16": fitting.fits,
+    "opening_training": fitting.at_least,
+    "kv_bytes_per_token": inference.cache_a_token,
+    "kv_cache_total": inference.cache,
+    "kv_cache_any_precision": inference.cache_by_precision,
+    "cache_larger_than_int4": inference.cache_against_int4,
+    "outside_the_allocator": fitting.outside_the_allocator,
+    "master_weights_extra": training.master_weights,
+    "master_weights_optimizer": training.states_with_master_weights,
+    "adam_7b_does_not_fit": fitting.nothing_fits,
+    "over_80_at_any_batch": fitting.at_least,
+    "activations_linear": training.activations_linear,
+    "lora_parameters": training.lora_parameters,
+    "lora_optimizer": training.lora_optimizer,
+    "checkpointing_memory": training.checkpointing_memory,
+    "checkpointing_time": training.checkpointing_time,
+    "accumulation": training.accumulation,
+    "rules_of_thumb": fitting.rules_of_thumb,
+    "data_parallel_saves_nothing": several_gpus.data_parallel_saves_nothing,
+    "fsdp_no_bubble": several_gpus.fsdp_no_bubble,
+}
+
+
+def answer(inputs: Inputs, claim: Mapping[str, Any]) -> Answer:
+    if "reply" in claim:
+        return Answer({}, claim["reply"])
+    try:
+        return _ANSWERS[claim["id"]](inputs, claim)
+    except AbsentError as missing:
+        return Answer({}, f"This run cannot tell: it does not hold {missing}.")

@@ -1,0 +1,151 @@
+"""The article's four tables in one picture, for a page that has room for one."""
+
+import textwrap
+from collections.abc import Sequence
+
+from matplotlib.axes import Axes
+
+from vramfit_plots.captions import Caption, signature
+from vramfit_plots.cells import Cell
+from vramfit_plots.errors import AbsentError
+from vramfit_plots.figures import bars, multi_gpu, style, waterfall
+from vramfit_plots.figures.picture import Picture
+from vramfit_plots.figures.sides import sides
+from vramfit_plots.inputs import Inputs
+from vramfit_plots.sources import ARTICLE, Source
+from vramfit_plots.tables import inference, oom_cliff
+from vramfit_plots.tables import multi_gpu as tables_multi_gpu
+from vramfit_plots.tables import waterfall as tables_waterfall
+from vramfit_plots.tables.article_table import main_source
+from vramfit_plots.units import MISSING, percent
+
+_WIDTH, _HEIGHT = 9.0, 7.2  # inches: 900 px wide, as code hosts show it
+_TOP, _ROW, _COLUMN = 0.07, 0.19, 0.29  # of the panel, of Table 3 as text
+_NAME_WIDTH = 10  # characters
+_NEAR = 0.05  # of a figure: agrees with it
+_RIGHT, _WRONG = "#00704f", "#a83c00"
+
+
+def _shown(cells: Sequence[Cell]) -> list[Source]:
+    found = sides(cells)
+    if len(found) <= 1:
+        raise AbsentError("figures to set beside the article's")
+    return found
+
+
+def _inference(axes: Axes, inputs: Inputs) -> list[Source]:
+    by_precision = inference.cells(inputs)
+    shown = _shown([cell for _, row in by_precision for cell in row[1:]])
+    last = inputs.article.inference["columns"][-1]
+    panel = bars.Panel(
+        f"Table 1. Inference, 7B: {last}, GB",
+        [bars.bars(row[-1], shown) for _, row in by_precision],
+    )
+    bars.draw_panels([axes], [precision for precision, _ in by_precision], [panel])
+    return shown
+
+
+def _waterfall(axes: Axes, inputs: Inputs) -> None:
+    after = tables_waterfall.stage_cells(inputs)
+    labels = [row["label"].removeprefix("after ") for row in inputs.article.waterfall["rows"]]
+    groups = waterfall.groups(after, _shown(after))
+    panel = bars.Panel("Table 2. Training 7B: after each stage, GB", groups)
+    bars.draw_panels([axes], [label.replace(" ", "\n", 1) for label in labels], [panel])
+
+
+def _found(inputs: Inputs, cell: Cell, source: Source) -> tuple[str, str]:
+    """The best figure there is, marked where it is not the source's, and its colour."""
+    best = cell.best(source)
+    if best is None:
+        return MISSING, style.FAINT
+    text = cell.text(best)
+    color = _RIGHT if text == cell.text(ARTICLE) else _WRONG
+    return (text if best is source else f"{text}*"), color
+
+
+def _oom_cliff(axes: Axes, inputs: Inputs) -> None:
+    """As text: the article's figure and the one found."""
+    by_card = oom_cliff.answers(inputs)
+    every = [answer.cell for row in by_card for answer in row]
+    source = main_source(inputs, every)
+    axes.set_title("Table 3. Largest batch that fits: article → found")
+    axes.set_axis_off()
+    axes.set_xlim(0, 1)
+    axes.set_ylim(1, 0)
+    for j, answer in enumerate(by_card[0]):
+        heading = answer.heading.replace(" ", "\n", 1)
+        axes.text(_COLUMN * (j + 1), _TOP, heading, ha="center", va="center", size=9)
+    for i, row in enumerate(by_card):
+        y = _TOP + _ROW * (i + 1)
+        axes.axhline(y - _ROW / 2, color=style.GRID, linewidth=0.8)
+        axes.text(0, y, row[0].vram, va="center", weight="bold", size=10)
+        for j, answer in enumerate(row):
+            found, color = _found(inputs, answer.cell, source)
+            x, printed = _COLUMN * (j + 1), answer.cell.text(ARTICLE)
+            axes.text(x, y, f"{printed} → ", ha="right", va="center", size=10)
+            axes.text(x, y, found, va="center", weight="bold", size=11, color=color)
+    notes = {
+        f"* {best.heading}: {cell.notes.get(best.key, '')}".removesuffix(": ")
+        for cell in every
+        if (best := cell.best(source)) not in {None, source}
+    }
+    axes.text(0, 1, "; ".join(sorted(notes)), va="bottom", size=8, color=style.FAINT)
+
+
+def _multi_gpu(axes: Axes, inputs: Inputs) -> list[Source]:
+    by_strategy = tables_multi_gpu.cells(inputs)
+    gpus = inputs.article.multi_gpu["rows"][0]["cells"][0]["gpus"]
+    shown = [s for s in sides([cell for _, row in by_strategy for cell in row]) if s is not ARTICLE]
+    panel = bars.Panel(
+        f"Table 4. Each of {gpus} GPUs that train 13B, GB",
+        multi_gpu.groups(inputs, 0, gpus, shown),
+    )
+    names = [textwrap.fill(strategy, _NAME_WIDTH) for strategy, _ in by_strategy]
+    bars.draw_panels([axes], names, [panel])
+    return shown
+
+
+def _headline(inputs: Inputs) -> str:
+    """How many of the article's figures are met, to its last digit."""
+    cells = [cell for _, row in inference.cells(inputs) for cell in row]
+    cells += tables_waterfall.stage_cells(inputs)
+    cells += [answer.cell for row in oom_cliff.answers(inputs) for answer in row]
+    cells += [cell for _, row in tables_multi_gpu.cells(inputs) for cell in row]
+    known = [cell for cell in cells if cell.best(inputs.source)]
+    near = sum(_agrees(cell, cell.best(inputs.source)) for cell in known)
+    unknown = len(cells) - len(known)
+    start = (
+        f"{near} of the article's {len(cells)} figures hold to {percent(_NEAR, 0, signed=False)}"
+    )
+    return f"{start}; {unknown} nobody has measured" if unknown else start
+
+
+def _agrees(cell: Cell, source: Source | None) -> bool:
+    printed, found = cell.figure(ARTICLE), cell.figure(source) if source else None
+    if printed is None or found is None:
+        return source is not None and cell.text(ARTICLE) == cell.text(source)
+    return abs(found / printed - 1) <= _NEAR
+
+
+def draw(inputs: Inputs) -> Picture:
+    title = _headline(inputs)
+    figure = style.new_figure(_HEIGHT, title, _WIDTH)
+    (one, two), (three, four) = figure.subplots(2, 2)
+    shown = _inference(one, inputs)
+    _waterfall(two, inputs)
+    _oom_cliff(three, inputs)
+    shown += [source for source in _multi_gpu(four, inputs) if source not in shown]
+    looks = [(source.heading, style.BY_SOURCE[source.key].patch()) for source in shown]
+    looks.append(("article's code (Table 4)", multi_gpu.CODE.patch()))
+    style.key(figure, looks, len(looks))
+    return Picture(
+        key="article",
+        title=title,
+        alt="The article's four tables, each figure beside what was measured or is predicted",
+        caption=Caption(
+            "GB is 1e9 bytes. The tables below have every figure, by source, and say what is other "
+            "in those that stand in for the article's case."
+        ),
+        figure=figure,
+        signature=signature(inputs),
+    )

@@ -1,0 +1,135 @@
+"""PyTorch's figures by row name, as `bench` names rows, so that they join its own.
+
+Of what bench has no row for, the axes `checkpoint:`, `lora:` and `gpus:` are appended."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import pandas as pd
+
+from vramfit_plots.accuracy.cases import FIT_OPTIMIZERS, GENERATED, LOADED, Case
+from vramfit_plots.accuracy.comparison import Accuracy
+from vramfit_plots.models import Model
+from vramfit_plots.sources import TORCH, TORCH_MEASURED
+
+# The shares of the report's own questions: PEFT's default for a llama.
+LORA_TARGETS = ["q_proj", "v_proj"]
+# Keys of cases in which PyTorch does other work than any row.
+_OTHER_WORK = {"cap_mib", "pretrained", "compile", "gen", "time_tokens"}
+_LEVELS = {"peak": "allocated", "reserved": "reserved", "device_used": "device_used"}
+
+Rows = dict[str, dict[str, float]]
+
+
+def ours_by_theirs(pytorch_optimizers: str) -> dict[str, str]:
+    """Our optimizers by PyTorch's, of "adamw-same: adamw-fused, …": bench's list of the optimizer
+    that each row's PyTorch columns are predicted for."""
+    pairs = (pair.partition(": ") for pair in pytorch_optimizers.split(", "))
+    return {theirs: ours for ours, _, theirs in pairs}
+
+
+def _appended(case: Case) -> str:
+    setting = case.setting
+    parts = ["attn:cublas"] if setting.get("attn") == "eager" else []
+    parts += [f"accumulate:{case.micro_batches}"] if case.micro_batches > 1 else []
+    parts += [f"generate:{case.new_tokens}"] if case.new_tokens > 1 else []
+    parts += ["checkpoint:full"] if setting.get("ckpt") else []
+    parts += [f"lora:{setting['lora']['r']}"] if "lora" in setting else []
+    return "".join(f"/{part}" for part in parts)
+
+
+def row_name(case: Case, ours: Mapping[str, str]) -> str | None:
+    """None where no row is of the same work."""
+    setting = case.setting
+    lora = setting.get("lora")
+    if _OTHER_WORK & setting.keys() or (lora and lora["targets"] != LORA_TARGETS):
+        return None
+    precision = setting.get("quant") or setting.get("amp") or setting["dtype"]
+    start = f"Inference/{case.model}/{precision}"
+    if case.training:
+        theirs = FIT_OPTIMIZERS.get(setting["opt"], "")
+        optimizer = ours.get(theirs + (" under autocast" if "amp" in setting else ""))
+        if optimizer is None:
+            return None
+        start = f"Training/{case.model}/{precision}/{optimizer}"
+    return f"{start}/batch:{case.batch}/seq:{case.seq}{_appended(case)}"
+
+
+def _counters(
+    stages: Mapping[str, Mapping[str, int]], peak: Mapping[str, int]
+) -> Iterator[tuple[str, float]]:
+    """Without prefix."""
+    for level, name in _LEVELS.items():
+        yield name, peak[level]
+    yield "parameters", stages[LOADED]["after"]
+    yield "step1_loaded_after", stages[LOADED]["after"]
+    for stage, reading in stages.items():
+        if stage not in {LOADED, GENERATED}:
+            name = stage.replace(".", "_")
+            yield f"{name}_after", reading["after"]
+            yield f"{name}_peak", reading["peak"]
+
+
+def _prefixed(prefix: str, counters: Iterable[tuple[str, float]]) -> dict[str, float]:
+    return {f"{prefix}{name}": value for name, value in counters}
+
+
+def _same_model(case: Case, models: Mapping[str, Model]) -> bool:
+    """A case whose parameter count is not the published one is another model than ours; packed
+    weights are not counted one by one."""
+    published = models.get(case.model)
+    return published is not None and (
+        "quant" in case.setting or case.parameters == published.parameters
+    )
+
+
+def measured_rows(
+    cases: Iterable[Case], models: Mapping[str, Model], ours: Mapping[str, str]
+) -> pd.DataFrame:
+    """Of cases of the same name the first counts, and what later ones know besides."""
+    rows: Rows = {}
+    for case in cases:
+        name = row_name(case, ours) if case.peak else None
+        if name is None or not _same_model(case, models):
+            continue
+        more = {"trainable": case.trainable, "tokens_per_second": case.tokens_per_second}
+        found = _prefixed(TORCH_MEASURED.prefix, _counters(case.stages, case.peak))
+        found |= {f"{TORCH_MEASURED.prefix}{k}": float(v) for k, v in more.items() if v}
+        rows[name] = {**found, **rows.get(name, {})}
+    return pd.DataFrame.from_dict(rows, orient="index")
+
+
+def predicted_rows(accuracy: Accuracy, ours: Mapping[str, str]) -> pd.DataFrame:
+    """What `fit` said of the same cases."""
+    rows: Rows = {}
+    for case, prediction in zip(accuracy.cases, accuracy.predictions, strict=True):
+        name = row_name(case, ours) if case.peak else None
+        if name is not None:
+            counters = _counters(prediction.stages, prediction.peak)
+            rows.setdefault(name, _prefixed(TORCH.prefix, counters))
+    return pd.DataFrame.from_dict(rows, orient="index")
+
+
+def sharded_row(model: str, strategy: str, gpus: int, batch: int, seq: int) -> str:
+    return f"MultiGpu/{model}/bf16/adamw-same/batch:{batch}/seq:{seq}/{strategy}/gpus:{gpus}"
+
+
+def sharded_rows(lines: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
+    """Of pytorch_multi_gpu.jsonl, of each GPU."""
+    rows: Rows = {}
+    for line in lines:
+        model, strategy, gpus, _ = line["case"]
+        result = line["result"]
+        stages = {
+            stage: {**held, "after": held["alloc"]} for stage, held in result["stages"].items()
+        }
+        counters = {"step1_loaded_after": stages.pop("load")["after"]} if "load" in stages else {}
+        for stage, held in stages.items():
+            name = stage.replace(".", "_")
+            counters |= {f"{name}_after": held["after"], f"{name}_peak": held["peak"]}
+        counters["allocated"] = max(held["peak"] for held in stages.values())
+        if "tok_s" in result:
+            counters["tokens_per_second"] = result["tok_s"]
+        name = sharded_row(model, strategy, gpus, line["b"], line["s"])
+        rows[name] = _prefixed(TORCH_MEASURED.prefix, counters.items())
+    return pd.DataFrame.from_dict(rows, orient="index")

@@ -1,0 +1,41 @@
+"""Signs behind figures that are not quite what their column says, and what the signs say."""
+
+from vramfit_plots.cells import Cell
+from vramfit_plots.sources import Source
+from vramfit_plots.units import MISSING
+
+_SIGNS = "†‡§¶abcdefgh"
+
+
+class Footnotes:
+    """Of one table: the same remark has the same sign."""
+
+    def __init__(self) -> None:
+        self._signs: dict[str, str] = {}
+
+    def signed(self, figure: str, remark: str) -> str:
+        sign = self._signs.setdefault(remark, _SIGNS[len(self._signs) % len(_SIGNS)])
+        return f"{figure}\N{NARROW NO-BREAK SPACE}{sign}"
+
+    def of(self, cell: Cell, source: Source) -> str:
+        """The source's figure, or that there is none."""
+        note = cell.notes.get(source.key)
+        return (
+            self.signed(cell.text(source), note) if note and cell.has(source) else cell.text(source)
+        )
+
+    def best(self, cell: Cell, source: Source) -> str:
+        """The source's figure, or the next best with a remark that says whose it is."""
+        other = cell.best(source)
+        if other is None:
+            return self.signed(MISSING, cell.missing) if cell.missing else MISSING
+        if other is source:
+            return self.of(cell, source)
+        note = cell.notes.get(other.key)
+        remark = f"{other.heading}, {note}" if note else other.heading
+        return self.signed(cell.text(other), remark)
+
+    @property
+    def text(self) -> str:
+        """A sentence for each sign."""
+        return " ".join(f"{sign} {remark}." for remark, sign in self._signs.items())

@@ -120,13 +120,11 @@ def sharded_rows(lines: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
     for line in lines:
         model, strategy, gpus, _ = line["case"]
         result = line["result"]
-        stages = {
-            stage: {**held, "after": held["alloc"]} for stage, held in result["stages"].items()
-        }
-        counters = {"step1_loaded_after": stages.pop("load")["after"]} if "load" in stages else {}
+        stages = {name: held for name, held in result["stages"].items() if name != "load"}
+        counters: dict[str, float] = {}
         for stage, held in stages.items():
             name = stage.replace(".", "_")
-            counters |= {f"{name}_after": held["after"], f"{name}_peak": held["peak"]}
+            counters |= {f"{name}_after": held["alloc"], f"{name}_peak": held["peak"]}
         counters["allocated"] = max(held["peak"] for held in stages.values())
         if "tok_s" in result:
             counters["tokens_per_second"] = result["tok_s"]

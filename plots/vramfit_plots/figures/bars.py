@@ -40,19 +40,21 @@ def bars(cell: Cell, sources: Sequence[Source]) -> list[Bar]:
     ]
 
 
-def _places(panels: Sequence[Panel]) -> tuple[list[float], float]:
-    """Where each group begins, in bars from the top, and where the last one ends: a group is as
-    high as the most bars that a panel has in it."""
-    starts, at = [], 0.0
+def _places(panels: Sequence[Panel]) -> tuple[list[float], list[float], float]:
+    """In bars from the top: where each group begins, its middle, and where the last one ends. A
+    group is as high as the most bars that a panel has in it."""
+    starts, middles, at = [], [], 0.0
     for groups in zip(*(panel.groups for panel in panels), strict=True):
+        height = max(len(group) for group in groups)
         starts.append(at)
-        at += max(len(group) for group in groups) + _BETWEEN
-    return starts, at - _BETWEEN
+        middles.append(at + height / 2)
+        at += height + _BETWEEN
+    return starts, middles, at - _BETWEEN
 
 
 def draw_panels(every: Sequence[Axes], names: Sequence[str], panels: Sequence[Panel]) -> None:
     """`names` from the top down; the axes share both scales."""
-    starts, end = _places(panels)
+    starts, middles, end = _places(panels)
     for axes, panel in zip(every, panels, strict=True):
         for start, group in zip(starts, panel.groups, strict=True):
             for j, one in enumerate(group):
@@ -63,8 +65,6 @@ def draw_panels(every: Sequence[Axes], names: Sequence[str], panels: Sequence[Pa
         axes.set_title(panel.title)
         axes.tick_params(length=0)
         axes.spines["left"].set_color(style.INK)
-    tallest = [max(len(group) for group in groups) for groups in zip(*(p.groups for p in panels))]
-    middles = [start + height / 2 for start, height in zip(starts, tallest, strict=True)]
     for axes in every:
         axes.set_yticks(middles, names if axes is every[0] else [""] * len(names))
         axes.set_ylim(end + _BETWEEN / 2, -_BETWEEN / 2)
@@ -81,7 +81,7 @@ def draw(
     axis_label: str,
 ) -> Figure:
     """In a group, bars in the legend's order."""
-    _, end = _places(panels)
+    *_, end = _places(panels)
     figure = style.new_figure(_AROUND_INCHES + _BAR_INCHES * end, headline)
     every = figure.subplots(1, len(panels), squeeze=False)[0]
     draw_panels(every, names, panels)

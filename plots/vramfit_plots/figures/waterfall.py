@@ -16,6 +16,7 @@ from vramfit_plots.tables.waterfall import peak_cell, row_name, stage_cells
 from vramfit_plots.units import GB, gb, gigabytes
 
 _LEAST_NAMED = 0.03  # of the peak: a thinner part has no room for its name
+_ROOM = 1.08  # for the figures at the bars' ends
 _APART = 1.9  # bars of the right pane, with room for names between them
 
 
@@ -41,15 +42,17 @@ def _stack(axes: Axes, inputs: Inputs, x: float, source: Source, total: float) -
 
 def _peaks(axes: Axes, inputs: Inputs, peak: Cell) -> list[str]:
     """Both sides' predicted peaks; what is said of them comes back."""
-    names, said = [], []
+    names, said, totals = [], [], []
     for source, side in ((PREDICTED, "vramfit"), (TORCH, "PyTorch")):
         total = peak.figure(source)
         if total is not None:
             _stack(axes, inputs, _APART * len(names), source, total)
             names.append(side)
+            totals.append(total)
             said.append(f"{side} peaks at {gb(total)}")
     axes.set_xticks([_APART * i for i in range(len(names))], names)
     axes.set_xlim(-0.45, _APART * len(names) - 0.35)
+    axes.set_ylim(0, _ROOM * max(totals, default=GB) / GB)
     axes.set_title("Peak of all steps, predicted, GB")
     style.level_grid(axes)
     return said

@@ -24,8 +24,10 @@ def main_source(inputs: Inputs, cells: Collection[Cell]) -> Source:
 
 @dataclass(frozen=True)
 class Spoken:
-    """What the captions of both tables share."""
+    """What is said about a table."""
 
+    key: str
+    title: str
     unit: str  # "GB (1e9 bytes) allocated."
     note: str  # what else there is to say
     pattern: str  # of the names of its rows
@@ -37,11 +39,9 @@ def _joined(*parts: str) -> str:
 
 def own_table(
     inputs: Inputs,
-    key: str,
-    title: str,
+    spoken: Spoken,
     columns: list[str],
     rows: Sequence[Sequence[Entry]],
-    spoken: Spoken,
     text_columns: frozenset[int] = frozenset(),
 ) -> Table:
     """The article's columns, headings and order."""
@@ -54,7 +54,8 @@ def own_table(
     whose = said(inputs, source)
     whose = f"{whose[0].upper()}{whose[1:]}."
     note = _joined(spoken.unit, whose, footnotes.text, spoken.note)
-    return Table(key, title, columns, texts, caption(inputs, spoken.pattern, note), text_columns)
+    said_below = caption(inputs, spoken.pattern, note)
+    return Table(spoken.key, spoken.title, columns, texts, said_below, text_columns)
 
 
 @dataclass(frozen=True)
@@ -63,18 +64,11 @@ class Line:
     cell: Cell
 
 
-def by_source(
-    inputs: Inputs,
-    key: str,
-    title: str,
-    heads: str,
-    lines: Sequence[Line],
-    spoken: Spoken,
-    long: bool = False,
-) -> Table:
+def by_source(inputs: Inputs, spoken: Spoken, heads: str, lines: Sequence[Line]) -> Table:
     """A figure a line. `heads` is the first column's heading."""
     sources, footnotes = sources_of([line.cell for line in lines]), Footnotes()
     rows = [[line.head, *(footnotes.of(line.cell, source) for source in sources)] for line in lines]
     note = _joined(spoken.unit, footnotes.text, spoken.note)
     headings = [heads, *(source.heading for source in sources)]
-    return Table(key, title, headings, rows, caption(inputs, spoken.pattern, note), long=long)
+    said_below = caption(inputs, spoken.pattern, note)
+    return Table(spoken.key, spoken.title, headings, rows, said_below)

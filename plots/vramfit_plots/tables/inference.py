@@ -38,7 +38,7 @@ def build(inputs: Inputs) -> list[Table]:
         f"{number(assumed)}."
     )
     title = f"Table 1: {article['caption']}"
-    spoken = Spoken("GB (1e9 bytes) allocated.", size, rows_pattern(inputs))
+    about = ("GB (1e9 bytes) allocated.", size, rows_pattern(inputs))
     figures = [
         (f"{precision}\n{column}", precision, cell)
         for precision, row in by_precision
@@ -51,19 +51,15 @@ def build(inputs: Inputs) -> list[Table]:
     return [
         own_table(
             inputs,
-            "table1",
-            title,
+            Spoken("table1", title, *about),
             columns,
             [[precision, *row] for precision, row in by_precision],
-            spoken,
         ),
         by_source(
             inputs,
-            "table1_sources",
-            "Table 1 by source",
+            Spoken("table1_sources", "Table 1 by source", *about),
             columns[0],
             [Line(head, cell) for head, _, cell in figures],
-            spoken,
         ),
         Table(
             key="table1_deviations",

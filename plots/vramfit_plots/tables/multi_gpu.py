@@ -126,27 +126,23 @@ def build(inputs: Inputs) -> list[Table]:
     return [
         own_table(
             inputs,
-            "table4",
-            f"Table 4: {article['caption']}",
+            Spoken("table4", f"Table 4: {article['caption']}", unit, count, PATTERN),
             columns,
             [
                 [strategy, *row_cells, row["communication"], row["scaling"]]
                 for row, (strategy, row_cells) in zip(article["rows"], by_strategy, strict=True)
             ],
-            Spoken(unit, count, PATTERN),
             text_columns=frozenset({len(columns) - 2, len(columns) - 1}),
         ),
         by_source(
             inputs,
-            "table4_sources",
-            "Table 4 by source",
+            Spoken("table4_sources", "Table 4 by source", unit, "", PATTERN),
             columns[0],
             [
                 Line(f"{strategy}\n{count_of} GPUs", cell)
                 for strategy, row_cells in by_strategy
                 for count_of, cell in zip(gpus, row_cells, strict=True)
             ],
-            Spoken(unit, "", PATTERN),
         ),
         *_against_the_code(inputs),
     ]

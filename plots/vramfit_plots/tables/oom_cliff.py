@@ -134,32 +134,31 @@ def build(inputs: Inputs) -> list[Table]:
         f"Sequences of {article['seq']} tokens (the article states no length); "
         "OOM: not even one fits."
     )
-    own_note = _sizes(inputs)
-    more_note = f"{_overheads(inputs)} {_lora_under_a_cap(inputs)}".strip()
+    beyond = f"{_overheads(inputs)} {_lora_under_a_cap(inputs)}".strip()
     return [
         own_table(
             inputs,
-            "table3",
-            f"Table 3: {article['caption']}",
+            Spoken("table3", f"Table 3: {article['caption']}", unit, _sizes(inputs), ROWS_PATTERN),
             article["columns"],
             [[row[0].vram, *(answer.cell for answer in row)] for row in own],
-            Spoken(unit, own_note, ROWS_PATTERN),
         ),
         by_source(
             inputs,
-            "table3_sources",
-            "Table 3 by source",
+            Spoken("table3_sources", "Table 3 by source", unit, beyond, ROWS_PATTERN),
             article["columns"][0],
             _lines(own),
-            Spoken(unit, more_note, ROWS_PATTERN),
         ),
         by_source(
             inputs,
-            "table3_optimizers",
-            "Table 3 for other optimizers and models",
+            Spoken(
+                "table3_optimizers",
+                "Table 3 for other optimizers and models",
+                f"{unit} None of this is in the article.",
+                _sizes(inputs),
+                ROWS_PATTERN,
+            ),
             article["columns"][0],
             _lines(further),
-            Spoken(f"{unit} None of this is in the article.", own_note, ROWS_PATTERN),
         ),
         Table(
             key="table3_answers",

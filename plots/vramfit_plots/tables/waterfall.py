@@ -35,7 +35,7 @@ def peak_cell(inputs: Inputs) -> Cell:
 
 
 def _in_words(component: str, change: float, parameters: float) -> str:
-    """A source's own change in the article's words; states are of the type that they are kept in."""
+    """A source's own change in the article's words; states are of the type they are kept in."""
     words = _FIGURE.sub("", component)
     kept_in = _STATES.get(round(change / parameters / 2))
     if "m and v" in words and kept_in:
@@ -65,7 +65,7 @@ def _proportional(inputs: Inputs) -> list[float]:
     return [loaded if row["stage"] == "forward" else row["memory"] * GB for row in rows]
 
 
-def _steps(inputs: Inputs, spoken: Spoken) -> Table:
+def _steps(inputs: Inputs) -> Table:
     """Both steps, stage by stage."""
     row, rows = row_name(inputs), inputs.article.waterfall["rows"]
     lines = []
@@ -77,13 +77,20 @@ def _steps(inputs: Inputs, spoken: Spoken) -> Table:
             peak = inputs.cell(row, f"{start}_peak", entry=rows[0])
             lines += [Line(f"{what}\nstep {step}, after it", after)]
             lines += [Line(f"{what}\nstep {step}, peak in it", peak)]
+    note = (
+        "The article's waterfall is step 1; from step 2 on activations meet the optimizer's states."
+    )
     return by_source(
         inputs,
-        "table2_steps",
-        "Table 2: both steps",
+        Spoken(
+            "table2_steps",
+            "Table 2: both steps",
+            "GB (1e9 bytes) allocated.",
+            note,
+            f"^{row}$",
+        ),
         "stage",
         [line for line in lines if any(line.cell.has(source) for source in COUNTED)],
-        spoken,
     )
 
 
@@ -107,34 +114,23 @@ def build(inputs: Inputs) -> list[Table]:
         deviations.Line(label, cell, proportional)
         for label, cell, proportional in zip(labels, after, _proportional(inputs), strict=True)
     ]
+    title = f"Table 2: {article['caption']}"
     unit = "GB (1e9 bytes) allocated after each stage of step 1"
     return [
         own_table(
             inputs,
-            "table2",
-            f"Table 2: {article['caption']}",
+            Spoken("table2", title, f"{unit}, and the change from the line above.", "", pattern),
             article["columns"],
             rows,
-            Spoken(f"{unit}, and the change from the line above.", "", pattern),
             text_columns=frozenset({2}),
         ),
         by_source(
             inputs,
-            "table2_sources",
-            "Table 2 by source",
+            Spoken("table2_sources", "Table 2 by source", f"{unit}.", later, pattern),
             article["columns"][0],
             [*map(Line, labels, after), Line(PEAK, peak)],
-            Spoken(f"{unit}.", later, pattern),
         ),
-        _steps(
-            inputs,
-            Spoken(
-                "GB (1e9 bytes) allocated.",
-                "The article's waterfall is step 1; from step 2 on activations meet the "
-                "optimizer's states.",
-                pattern,
-            ),
-        ),
+        _steps(inputs),
         Table(
             key="table2_deviations",
             title="Table 2: why article and prediction differ",

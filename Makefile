@@ -21,10 +21,10 @@ SOURCES = git ls-files --cached --others --exclude-standard -- $(1)
 
 .PHONY: tables accuracy test fuzz measure compare-pytorch build format lint clean help system
 
-tables: build build/venv/tables.stamp  ## the article's tables and figures, in build/report/ (RUN=FILE: a run of data/runs)
+tables: build build/venv/tables.stamp  ## the article's tables and figures, in build/report/ (RUN=FILE of data/runs, SOURCE=predicted)
 	mkdir -p build/report
 	build/bench --device=virtual:h200 --benchmark_out=build/report/bench.json --benchmark_out_format=json
-	python -m vramfit_plots --fit build/fit $(if $(RUN),--measured $(RUN))
+	python -m vramfit_plots --fit build/fit $(if $(RUN),--measured $(RUN)) $(if $(SOURCE),--source $(SOURCE))
 
 accuracy: build build/venv/tables.stamp  ## PyTorch's memory, predicted against measured, into build/accuracy/
 	python -m vramfit_plots.accuracy --fit build/fit --out build/accuracy

@@ -10,6 +10,7 @@ from vramfit_plots.files import data_dir
 from vramfit_plots.inputs import load_inputs
 from vramfit_plots.report import write_report
 from vramfit_plots.run import newest_comparison, newest_run
+from vramfit_plots.sources import BY_KEY, COUNTED, MEASURED
 
 
 def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
@@ -31,6 +32,12 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
         help="the program whose predictions of PyTorch are held against it",
     )
     parser.add_argument(
+        "--source",
+        choices=[source.key for source in COUNTED],
+        default=MEASURED.key,
+        help="whose figures stand in the article's own tables (%(default)s)",
+    )
+    parser.add_argument(
         "--out", type=file_or_folder, default=Path("build/report"), help="a folder (%(default)s)"
     )
     parser.add_argument(
@@ -48,7 +55,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     measured = arguments.measured or newest_run(arguments.data / "runs")
     comparison = newest_comparison(arguments.data / "runs")
     inputs = load_inputs(
-        arguments.run, arguments.data, measured, comparison=comparison, fit=arguments.fit
+        arguments.run,
+        arguments.data,
+        measured,
+        comparison=comparison,
+        fit=arguments.fit,
+        source=BY_KEY[arguments.source],
     )
     page = write_report(inputs, arguments.out)
     say(f"The report lies in {arguments.out}: open {page}")

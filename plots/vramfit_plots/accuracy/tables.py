@@ -1,5 +1,7 @@
 """The accuracy of predictions as tables: in all, beside the formulas, by case and by stage."""
 
+from typing import Any
+
 import pandas as pd
 
 from vramfit_plots.accuracy.bounds import BOUNDS
@@ -99,12 +101,10 @@ def _beside_formulas(comparison: Accuracy) -> Table:
     )
 
 
-def _three(figures: pd.DataFrame, level: str) -> list[str]:
+def _three(one: Any) -> list[str]:
     """Predicted and measured in GB, and the error."""
-    chosen = figures[figures["level"] == level]
-    if chosen.empty:
+    if one is None:
         return [MISSING, MISSING, MISSING]
-    one = chosen.iloc[0]
     return [gb(one.predicted, 3), gb(one.measured, 3), _error(one.error)]
 
 
@@ -123,10 +123,11 @@ _LEVELS = {
 def _by_case(comparison: Accuracy) -> Table:
     figures = comparison.figures
     peaks = figures[figures["kind"].isin(PEAK_KINDS.values())]
+    found = {(one.case, one.level): one for one in peaks.itertuples()}
     rows = [
         [
             comparison.cases[i].title,
-            *(part for level in PEAK_KINDS for part in _three(peaks[peaks["case"] == i], level)),
+            *(part for level in PEAK_KINDS for part in _three(found.get((i, level)))),
         ]
         for i in with_peak(comparison)
     ]
@@ -143,12 +144,13 @@ def _by_case(comparison: Accuracy) -> Table:
 
 def _by_stage(comparison: Accuracy) -> Table:
     figures = comparison.figures[comparison.figures["stage"].notna()]
+    found = {(one.case, one.stage, one.level): one for one in figures.itertuples()}
     rows = [
         [
             f"{comparison.cases[i].title}\n{stage}",
-            *(part for level in _LEVELS for part in _three(group, level)),
+            *(part for level in _LEVELS for part in _three(found.get((i, stage, level)))),
         ]
-        for (i, stage), group in figures.groupby(["case", "stage"], sort=False)
+        for i, stage in dict.fromkeys((case, stage) for case, stage, _ in found)
     ]
     headings = [part for level in _LEVELS.values() for part in _three_headings(level)]
     return Table(

@@ -117,7 +117,7 @@ def _headline(inputs: Inputs) -> str:
     start = (
         f"{near} of the article's {len(cells)} figures hold to {percent(_NEAR, 0, signed=False)}"
     )
-    return f"{start}; {unknown} nobody has measured" if unknown else start
+    return f"{start}; {unknown} are unknown" if unknown else start
 
 
 def _agrees(cell: Cell, source: Source | None) -> bool:

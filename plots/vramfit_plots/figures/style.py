@@ -102,10 +102,17 @@ def styled() -> Iterator[None]:
         yield
 
 
+def _balanced(text: str, width: int) -> list[str]:
+    """In as few lines as there have to be, about equally long."""
+    count = len(textwrap.wrap(text, width))
+    narrower = (textwrap.wrap(text, w) for w in range(len(text) // max(count, 1), width))
+    return next((lines for lines in narrower if len(lines) == count), textwrap.wrap(text, width))
+
+
 def new_figure(height: float, headline: str, width: float = WIDTH) -> Figure:
     """Not pyplot's: no global state, no window. With very many rows they are thinner. `headline`
     is what the picture shows, in a sentence."""
-    lines = textwrap.wrap(headline, int(_LETTERS_PER_INCH * width))
+    lines = _balanced(headline, int(_LETTERS_PER_INCH * width))
     height = min(height + _LINE_INCHES * len(lines), _HIGHEST)
     figure = Figure(figsize=(width, height))
     figure.suptitle("\n".join(lines), x=0.01, ha="left", fontsize=_HEADLINE, weight="bold")

@@ -48,8 +48,8 @@ def build(inputs: Inputs) -> list[Table]:
             ],
             caption=Caption(
                 "Each cell: vramfit's over PyTorch's, and below it both. Above 1 is faster, below "
-                "1 less memory. Peaks over all steps in GB (1e9 bytes), the median step's tokens/s; "
-                "the same model, batch and length on both sides, each in a process of its own.",
+                "1 less memory. Peaks over all steps in GB (1e9 bytes), the median step's tokens a "
+                "second; the same model, batch and length on both sides, each in its own process.",
                 inputs.comparison.context.get("command", ""),
             ),
             text_columns=frozenset({0, 1}),

@@ -12,7 +12,7 @@ from vramfit_plots.accuracy.comparison import Accuracy
 from vramfit_plots.models import Model
 from vramfit_plots.sources import TORCH, TORCH_MEASURED
 
-# The shares of the report's own questions: PEFT's default for a llama.
+# The only ones that rows of `lora:` are of: PEFT's default for a llama.
 LORA_TARGETS = ["q_proj", "v_proj"]
 # Keys of cases in which PyTorch does other work than any row.
 _OTHER_WORK = {"cap_mib", "pretrained", "compile", "gen", "time_tokens"}
@@ -75,12 +75,11 @@ def _prefixed(prefix: str, counters: Iterable[tuple[str, float]]) -> dict[str, f
 
 
 def _same_model(case: Case, models: Mapping[str, Model]) -> bool:
-    """A case whose parameter count is not the published one is another model than ours; packed
-    weights are not counted one by one."""
+    """A case whose parameter count is not the published one is another model than ours. Weights of
+    4 bits are packed, and not counted one by one."""
     published = models.get(case.model)
-    return published is not None and (
-        "quant" in case.setting or case.parameters == published.parameters
-    )
+    packed = case.setting.get("quant", "").startswith("nf4")
+    return published is not None and (packed or case.parameters == published.parameters)
 
 
 def measured_rows(

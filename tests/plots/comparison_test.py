@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 import synthetic
 from vramfit_plots.__main__ import main
+from vramfit_plots.captions import provenance
 from vramfit_plots.comparison import load_comparison
 from vramfit_plots.errors import BadInputError
 from vramfit_plots.files import data_dir
 from vramfit_plots.tables import comparison as comparison_table
-from vramfit_plots.tables.table import html_fragment
 from vramfit_plots.units import MISSING
 
 ROW = "Training/tinyllama-1.1b/bf16/adamw-same/batch:8/seq:2048"
@@ -93,10 +93,14 @@ def test_a_side_without_figures_says_why(table):
     assert table.rows[2][2:4] == [f"{MISSING}\nfailed / 1", f"{MISSING}\nfailed / 1.0"]
 
 
-def test_the_caption_has_both_sides_versions(table):
-    text = html_fragment(table)
-    assert "NVIDIA H200, driver 580.1, CUDA 13.0, PyTorch 2.11.0, transformers 5.17.0" in text
-    assert "<code>make compare-pytorch</code>" in text
+def test_provenance_has_both_sides_versions(inputs, tmp_path, table):
+    comparison = load_comparison(write(tmp_path / "a-compare.json"))
+    said = provenance(dataclasses.replace(inputs, comparison=comparison))
+    assert said["vramfit against PyTorch"] == (
+        "in turn on one NVIDIA H200: driver 580.1, CUDA 13.0, PyTorch 2.11.0, transformers 5.17.0, "
+        "commit abc1234"
+    )
+    assert table.caption.command == "make compare-pytorch"
 
 
 def test_without_one_there_is_no_table(inputs):

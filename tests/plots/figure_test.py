@@ -5,7 +5,7 @@ from matplotlib.colors import to_hex
 from vramfit_plots import figures
 from vramfit_plots.errors import AbsentError
 from vramfit_plots.figures import style
-from vramfit_plots.units import NOT_YET, gb
+from vramfit_plots.units import gb
 
 
 def texts(picture):
@@ -31,39 +31,54 @@ def test_inference_bars_are_the_tables_figures(inputs):
         ]
         assert bars(axes, style.PREDICTED) == pytest.approx(expected)
         assert len(bars(axes, style.ARTICLE)) == 5
-    assert texts(picture).count(NOT_YET) == 4
+        assert len(bars(axes, style.TORCH_MEASURED)) == 5, "INT8 and INT4 were measured too"
     assert left.get_xlim()[0] == 0
 
 
-def test_a_measured_run_draws_a_bar_more(inputs, measured):
-    assert not bars(figures.inference.draw(inputs).figure.axes[0], style.MEASURED)
-    assert len(bars(figures.inference.draw(measured).figure.axes[0], style.MEASURED)) == 3
+def legend(picture) -> set[str]:
+    return {text.get_text() for text in picture.figure.legends[0].get_texts()}
 
 
-def test_multi_gpu_draws_no_prediction_yet(inputs):
+def test_a_side_is_drawn_as_measured_where_it_was(inputs, measured):
+    assert "vramfit predicted" in legend(figures.inference.draw(inputs))
+    assert legend(figures.inference.draw(measured)) == {
+        "article",
+        "vramfit measured",
+        "PyTorch measured",
+    }
+
+
+def test_multi_gpu_has_the_articles_table_its_code_and_pytorch(inputs):
     picture = figures.multi_gpu.draw(inputs)
     for axes in picture.figure.axes:
-        assert not bars(axes, style.PREDICTED)
         assert len(bars(axes, style.ARTICLE)) == 3
-    assert texts(picture).count(NOT_YET) == 6
-    assert "8 bytes a parameter, its code 16" in picture.caption.note
-    assert "predicted" not in picture.caption.signature
+        assert len(bars(axes, style.TORCH_MEASURED)) == 2, "nobody measured a pipeline"
+    assert picture.title == (
+        "PyTorch's DDP and FSDP hold the 8 bytes a parameter of the article's table, not the 16 of "
+        "its code"
+    )
 
 
-def test_the_waterfalls_peak_is_the_sum_of_its_parts(inputs):
+def test_the_waterfalls_peaks_are_the_sums_of_their_parts(inputs):
     picture = figures.waterfall.draw(inputs)
     peak = picture.figure.axes[1]
     row = "Training/llama2-7b/fp16/adamw/batch:4/seq:512"
     total = inputs.value(row, "pred_allocated")
-    assert sum(patch.get_height() for patch in peak.patches) == pytest.approx(total / 1e9)
+    ours = [patch for patch in peak.patches if patch.get_x() < 1]
+    assert sum(patch.get_height() for patch in ours) == pytest.approx(total / 1e9)
     assert gb(total) in texts(picture)
+    assert gb(inputs.value(row, "pytorch_allocated")) in texts(picture)
+    assert [tick.get_text() for tick in peak.get_xticklabels()] == ["vramfit", "PyTorch"]
     assert peak.get_ylim()[0] == 0
-    assert peak.get_ylim()[1] > 84.0
+
+
+def curve(name: str):
+    return next(one for one in figures.oom_cliff.CURVES if one.name == name)
 
 
 def test_the_cliff_marks_the_largest_batch_of_each_card(inputs):
     cards = [inputs.cards[row["gpu"]] for row in inputs.article.oom_cliff["rows"]]
-    points = figures.oom_cliff.points(inputs, "sgd", cards)
+    points = figures.oom_cliff.points(inputs, curve("vramfit, SGD"), cards)
     assert [p.batch for p in points] == sorted(p.batch for p in points)
     assert {1, 2, 4, 8, 16} <= {p.batch for p in points if p.card is None}
     marked = {p.card.name: p for p in points if p.card}
@@ -80,12 +95,48 @@ def test_the_cliff_marks_the_largest_batch_of_each_card(inputs):
     assert {f"{point.batch:.0f}" for point in marked.values()} <= set(texts(picture))
 
 
+def test_the_cliff_has_pytorch_too(inputs):
+    picture = figures.oom_cliff.draw(inputs)
+    names = {text.get_text() for text in picture.figure.axes[0].get_legend().get_texts()}
+    assert any(name.startswith("PyTorch") for name in names)
+    assert any(name.startswith("vramfit") for name in names)
+
+
 def test_the_cliffs_line_ends_where_memory_does(inputs):
     rows = inputs.rows.copy()
     rows.loc["Training/llama2-7b/fp16/adamw/batch:16/seq:512", "oom"] = 1.0
     out_of_memory = dataclasses.replace(inputs, rows=rows)
-    points = figures.oom_cliff.points(out_of_memory, "adamw", [inputs.cards["h100-80gb"]])
+    adam = curve("vramfit, Adam, FP32 m and v")
+    points = figures.oom_cliff.points(out_of_memory, adam, [inputs.cards["h100-80gb"]])
     assert {p.batch for p in points if p.card is None} == {1, 2, 4, 8}
+
+
+def test_a_headline_is_computed(inputs):
+    """It says what the figures say, also when they change."""
+    rows = inputs.rows.copy()
+    row = "OomCliff/llama2-7b/fp16/adamw/seq:512/gpu:h100-80gb"
+    rows.loc[row, ["pred_max_batch", "pytorch_max_batch"]] = (0.0, 77.0)
+    title = figures.oom_cliff.draw(dataclasses.replace(inputs, rows=rows)).title
+    assert title.endswith("the article says OOM, vramfit OOM, PyTorch fits batch 77")
+
+
+@pytest.mark.parametrize("name", figures.__all__[:-2])
+def test_a_picture_has_its_finding_as_its_title(measured, name):
+    picture = getattr(figures, name).draw(measured)
+    drawn = picture.figure.get_suptitle()
+    if picture.figure.legends:
+        drawn = drawn or picture.figure.legends[0].get_title().get_text()
+    assert drawn.replace("\n", " ") == picture.title
+    assert any(character.isdigit() for character in picture.title)
+
+
+def test_the_articles_tables_are_in_one_picture(measured):
+    picture = figures.article.draw(measured)
+    titles = [axes.get_title(loc="left") for axes in picture.figure.axes]
+    assert [title.split(".")[0] for title in titles] == [f"Table {i}" for i in range(1, 5)]
+    cells = [text.get_text() for text in picture.figure.axes[2].texts]
+    assert cells.count("OOM → ") == 8, "the article's"
+    assert picture.figure.get_size_inches()[0] == 9
 
 
 @pytest.mark.parametrize("module", [figures.inference, figures.waterfall, figures.oom_cliff])
@@ -99,5 +150,5 @@ def test_parts_are_told_apart_without_colour():
     assert len(set(looks)) == len(looks)
     hatched = [look.hatch for look in style.BY_CATEGORY.values() if look.hatch]
     assert len(set(hatched)) == len(hatched)
-    sources = [look.hatch for look in style.BY_SOURCE.values()]
+    sources = [(look.hatch, look.color) for look in style.BY_SOURCE.values()]
     assert len(set(sources)) == len(sources)

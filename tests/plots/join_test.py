@@ -8,7 +8,7 @@ from vramfit_plots.cells import Cell, sources_of, split
 from vramfit_plots.errors import AbsentError
 from vramfit_plots.files import data_dir
 from vramfit_plots.sources import ARTICLE, MEASURED, PREDICTED, TORCH, TORCH_MEASURED
-from vramfit_plots.units import MISSING, NOT_YET
+from vramfit_plots.units import MISSING
 
 TABLE_1_ROW = "Inference/llama2-7b/fp16/batch:8/seq:2048"
 
@@ -18,8 +18,8 @@ def test_each_source_has_its_own_counter(measured):
     predicted = measured.run.rows.at[TABLE_1_ROW, "pred_allocated"]
     assert cell.figure(ARTICLE) == 22.2e9
     assert cell.figure(PREDICTED) == predicted
-    assert cell.deviation(PREDICTED) == predicted - 22.2e9
-    assert cell.deviation(MEASURED) == synthetic.MEASURED_ABOVE
+    assert cell.figure(PREDICTED) == predicted
+    assert cell.figure(MEASURED) == predicted + synthetic.MEASURED_ABOVE
 
 
 def test_pytorch_joins_by_row_name(inputs):
@@ -61,13 +61,12 @@ def test_eager_attention_joins_ours_that_keeps_the_probabilities(inputs):
 def test_pytorch_is_predicted_beside_what_it_was_measured_to_take(inputs):
     cell = inputs.cell("Training/llama2-7b/bf16/adamw-same/batch:4/seq:512", "allocated")
     assert sources_of([cell]) == [PREDICTED, TORCH, TORCH_MEASURED]
-    assert cell.deviation(TORCH) == synthetic.TORCH_ABOVE
-    assert cell.deviation(TORCH_MEASURED) == cell.figure(TORCH_MEASURED) - cell.figure(TORCH)
+    assert cell.figure(TORCH) == cell.figure(PREDICTED) + synthetic.TORCH_ABOVE
 
 
 def test_a_model_of_another_size_does_not_join(inputs):
     """The reference's GPT-2 has more positions than the published one."""
-    assert not inputs.rows.index.str.contains("gpt2-124m").any()
+    assert not inputs.rows.index.str.startswith("Training/gpt2-124m").any()
     assert inputs.rows.index.str.contains("qwen2-0.5b").any()
 
 
@@ -80,21 +79,51 @@ def test_what_is_not_there_is_none(inputs):
         inputs.need("Training/none", "pred_allocated")
 
 
-def test_an_absent_figure_is_a_dash_and_an_unbuilt_one_not_yet():
+def test_an_absent_figure_is_a_dash():
     assert Cell({}).text(PREDICTED) == MISSING
-    assert Cell({}, needs="LoRA").text(PREDICTED) == NOT_YET
-    assert Cell({}, needs="LoRA").text(MEASURED) == MISSING
-    assert Cell({"predicted": 2e9}, needs="LoRA").text(PREDICTED) == "2.0"
+    assert Cell({"predicted": 2e9}).text(PREDICTED) == "2.0"
     assert Cell({"article": "96+"}).text(ARTICLE) == "96+"
-    assert Cell({"article": "96+", "predicted": 3.0}).deviation(PREDICTED) is None
+
+
+def test_what_was_measured_stands_in_first():
+    cell = Cell({"predicted": 1.0, "pytorch-predicted": 2.0, "pytorch-measured": 3.0})
+    assert cell.best(PREDICTED) is PREDICTED
+    assert cell.best(MEASURED) is TORCH_MEASURED
+    assert Cell({"article": 1.0}).best(MEASURED) is None
 
 
 def test_a_column_appears_when_it_has_figures():
-    bare = [Cell({"article": 1.0}, needs="LoRA")]
-    assert sources_of(bare) == [ARTICLE, PREDICTED]
-    assert sources_of([*bare, Cell({"measured": 1.0})]) == [ARTICLE, PREDICTED, MEASURED]
-    torch = Cell({"torch_measured": 1.0, "measured": None})
-    assert sources_of([torch]) == [PREDICTED, TORCH_MEASURED]
+    bare = [Cell({"article": 1.0})]
+    assert sources_of(bare) == [ARTICLE]
+    assert sources_of([*bare, Cell({"measured": 1.0})]) == [ARTICLE, MEASURED]
+    torch = Cell({"pytorch-measured": 1.0, "measured": None})
+    assert sources_of([torch]) == [TORCH_MEASURED]
+
+
+def test_a_row_nearby_answers_where_its_own_does_not(inputs):
+    near = {"row": TABLE_1_ROW, "as": "another case"}
+    cell = inputs.cell("Inference/none", "allocated", 1.0, entry={"near": near})
+    assert cell.figure(PREDICTED) == inputs.value(TABLE_1_ROW, "pred_allocated")
+    assert cell.notes[PREDICTED.key] == "another case"
+    assert inputs.cell(TABLE_1_ROW, "allocated", entry={"near": near}).notes.keys() == {"measured"}
+
+
+def test_lora_checkpointing_and_quantised_weights_join_under_axes_of_their_own(inputs):
+    row = "Training/llama2-7b/bf16/adamw-same/batch:4/seq:512"
+    assert torch_peak(inputs, "adamw-same") > torch_peak(inputs, "adamw-same", "/lora:16")
+    assert inputs.value(f"{row}/lora:16", "pytorch_measured_trainable") == 8_388_608
+    assert torch_peak(inputs, "adamw-same", "/accumulate:4") > torch_peak(inputs, "adamw-same")
+    checkpointed = row.replace("512", "2048") + "/checkpoint:full"
+    assert inputs.value(checkpointed, "pytorch_measured_tokens_per_second") > 8000
+    for weights in ("int8", "nf4"):
+        quantised = f"Inference/llama2-7b/{weights}/batch:8/seq:2048"
+        assert inputs.value(quantised, "pytorch_measured_allocated") < 20e9
+
+
+def test_several_gpus_have_rows_too(inputs):
+    row = "MultiGpu/llama2-7b/bf16/adamw-same/batch:1/seq:2048/{}/gpus:2"
+    held = "pytorch_measured_step1_optimizer_after"
+    assert inputs.value(row.format("ddp"), held) > 1.9 * inputs.value(row.format("fsdp"), held)
 
 
 def test_a_deviation_splits_into_parameter_count_and_rest():
@@ -103,7 +132,7 @@ def test_a_deviation_splits_into_parameter_count_and_rest():
     parts = split(cell, proportional=84.0e9, assumed=assumed, true=true)
     assert parts.parameter_count == pytest.approx(12 * (true - assumed))
     assert parts.rest == pytest.approx(30e6)
-    assert parts.total == pytest.approx(cell.deviation(PREDICTED))
+    assert parts.total == pytest.approx(12.0 * true + 30e6 - 84.0e9)
 
 
 def test_activations_do_not_scale_with_the_count():

@@ -6,7 +6,7 @@ import synthetic
 from vramfit_plots.__main__ import main
 from vramfit_plots.files import data_dir
 
-PICTURES = {"inference", "waterfall", "oom_cliff", "multi_gpu"}
+PICTURES = {"article", "inference", "waterfall", "oom_cliff", "multi_gpu", "levels"}
 
 
 def run(folder, content, out="report"):
@@ -42,12 +42,38 @@ def test_the_page_needs_nothing_else(report):
     assert page.count("<table") >= 4
 
 
+def test_the_page_says_what_is_wrong_second_and_where_it_comes_from_once(report):
+    page = (report / "tables.html").read_text()
+    headings = re.findall(r"<h2>(.*?)</h2>", page)
+    assert headings[0].endswith("tables")
+    assert headings[1] == "Where the article is wrong"
+    assert headings[-1] == "How this was made"
+    body = page[: page.index("<h2>How this was made")]
+    assert "commit abc1234" not in body
+    assert "build/bench" not in body
+    assert page.index("commit abc1234") > page.index("How this was made")
+
+
+def test_no_cell_holds_figures_of_several_sources(report):
+    for path in (report / "fragments").glob("*.md"):
+        cells = path.read_text().replace(" | ", "").replace("---", "")
+        assert "\\|" not in cells, path.name
+
+
+def test_the_page_suits_dark_screens_narrow_ones_and_paper(report):
+    page = (report / "tables.html").read_text()
+    for query in ("prefers-color-scheme: dark", "max-width: 600px", "print"):
+        assert f"@media {query}" in page or f"({query})" in page, query
+    assert page.count('<div class="scroll">') >= page.count("<table")
+    assert "overflow-wrap: anywhere" not in page  # words are never split
+
+
 def test_markdown_shows_the_pictures(report):
     text = (report / "tables.md").read_text()
     for path in re.findall(r"\]\((figures/[^)]+)\)", text):
         assert (report / path).exists()
     assert text.count("](figures/") == len(PICTURES)
-    assert "not yet" in text
+    assert "not yet" not in text
 
 
 def test_the_same_run_makes_the_same_report_and_says_where(report, tmp_path, capsys):
@@ -69,7 +95,7 @@ def test_a_picture_that_cannot_be_drawn_is_not_an_older_one(tmp_path):
     ]
     assert run(tmp_path, content) == 0
     figures = {path.stem for path in (tmp_path / "report" / "figures").iterdir()}
-    assert figures == {"inference", "multi_gpu"}
+    assert figures == {"article", "inference", "multi_gpu", "levels"}
     page = (tmp_path / "report" / "tables.html").read_text()
     assert "Not drawn: this run does not hold Training/llama2-7b/fp16/adamw/batch:4" in page
     assert "too few rows to tell about" in page

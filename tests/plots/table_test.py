@@ -3,10 +3,11 @@ import re
 from html.parser import HTMLParser
 
 import pytest
-from vramfit_plots.sources import ARTICLE, MEASURED, PREDICTED, TORCH, TORCH_MEASURED
-from vramfit_plots.tables import claims, inference, multi_gpu, oom_cliff, sweep, waterfall
+from vramfit_plots.captions import provenance
+from vramfit_plots.sources import ARTICLE, COUNTED, MEASURED, PREDICTED, SOURCES, TORCH_MEASURED
+from vramfit_plots.tables import inference, multi_gpu, oom_cliff, sweep, waterfall
 from vramfit_plots.tables.table import html_fragment, markdown_fragment
-from vramfit_plots.units import MISSING, NOT_YET, gb
+from vramfit_plots.units import MISSING, gb
 
 BUILDERS = {
     "inference": inference.build,
@@ -67,12 +68,23 @@ def test_fragments_have_the_articles_headings_and_row_order(inputs, name):
     assert [row[0].split("\n")[0] for row in rows[1:]][: len(theirs)] == theirs
 
 
-def test_only_table_3_has_columns_of_ours(inputs):
-    for name in ("inference", "waterfall", "multi_gpu"):
-        assert first(inputs, name).headings == getattr(inputs.article, name)["columns"]
-    extra = [column["heading"] for column in inputs.article.oom_cliff["extra_columns"]]
-    assert extra
-    assert first(inputs, "oom_cliff").headings == inputs.article.oom_cliff["columns"] + extra
+@pytest.mark.parametrize("name", BUILDERS)
+def test_the_first_table_has_the_articles_columns_and_one_figure_a_cell(measured, name):
+    table = first(measured, name)
+    assert table.headings == getattr(measured.article, name)["columns"]
+    assert len(table.rows) == len(getattr(measured.article, name)["rows"])
+    assert not any("|" in entry for row in table.rows for entry in row)
+
+
+@pytest.mark.parametrize("name", BUILDERS)
+def test_the_second_is_the_same_by_source(measured, name):
+    table = BUILDERS[name](measured)[1]
+    assert table.key == first(measured, name).key + "_sources"
+    sources = [source.heading for source in SOURCES]
+    assert table.headings[1] == ARTICLE.heading
+    assert table.headings[1:] == [h for h in sources if h in table.headings]
+    printed = {text for row in table.rows for text in row[1:2]}
+    assert printed - {MISSING}
 
 
 @pytest.mark.parametrize("name", BUILDERS)
@@ -82,73 +94,128 @@ def test_every_row_is_as_long_as_the_headings(inputs, measured, name):
             assert {len(row) for row in table.rows} == {len(table.headings)}, table.key
 
 
-def test_table_1_sets_article_prediction_and_pytorch_side_by_side(inputs):
-    table = first(inputs, "inference")
-    row = Cells(html_fragment(table)).rows[heads(table).index("FP16") + 1]
+def by_head(table, head):
+    """A row's entries by heading."""
+    row = next(row for row in table.rows if row[0].replace("\n", " ") == head)
+    return dict(zip(table.headings, row, strict=True))
+
+
+def test_table_1_by_source_sets_each_in_its_own_column(inputs):
+    row = by_head(inference.build(inputs)[1], "FP16 peak bs=8, 2048 tokens")
     name = "Inference/llama2-7b/fp16/batch:8/seq:2048"
-    ours, torch, measured = (
-        gb(inputs.value(name, f"{prefix}_allocated"))
-        for prefix in ("pred", "pytorch", "pytorch_measured")
-    )
-    assert row[3] == f"22.2 | {ours} | {torch} | {measured}"
-    legend = "Each cell: article | predicted | PyTorch predicted | PyTorch measured."
-    assert legend in html_fragment(table)
+    assert row == {
+        "precision": "FP16\npeak bs=8, 2048 tokens",
+        "article": "22.2",
+        "vramfit predicted": gb(inputs.value(name, "pred_allocated")),
+        "PyTorch predicted": gb(inputs.value(name, "pytorch_allocated")),
+        "PyTorch measured": gb(inputs.value(name, "pytorch_measured_allocated")),
+    }
 
 
 def test_a_measured_column_appears_with_a_measured_run(inputs, measured):
-    assert MEASURED not in first(inputs, "inference").sources
-    ours = [ARTICLE, PREDICTED, MEASURED, TORCH]
-    assert first(measured, "inference").sources == [*ours, TORCH_MEASURED]
-    assert first(measured, "waterfall").sources == ours
-    deviations = inference.build(measured)[1]
-    assert "measured against predicted" in deviations.headings
+    assert MEASURED.heading not in inference.build(inputs)[1].headings
+    assert inference.build(measured)[1].headings[1:] == [s.heading for s in SOURCES]
 
 
-@pytest.mark.parametrize("name", ["inference", "oom_cliff", "multi_gpu"])
-def test_what_is_not_built_says_so_and_shows_no_formula(inputs, name):
-    """Even where a run holds formula counters for a row of that name."""
-    article = getattr(inputs.article, name)
-    needing = [
-        (i, j)
-        for i, row in enumerate(article["rows"])
-        for j, cell in enumerate(row.get("points") or row["cells"])
-        if "needs" in cell
+@pytest.mark.parametrize("source", COUNTED, ids=lambda source: source.key)
+def test_the_articles_table_has_the_figures_of_the_source_that_was_asked_for(measured, source):
+    asked = dataclasses.replace(measured, source=source)
+    name = "Inference/llama2-7b/fp16/batch:8/seq:2048"
+    assert by_head(first(asked, "inference"), "FP16")["peak bs=8, 2048 tokens"] == gb(
+        measured.value(name, f"{source.prefix}allocated")
+    )
+    note = first(asked, "inference").caption.note
+    assert {"vramfit": "vramfit", "PyTorch": "PyTorch"}[source.heading.split()[0]] in note
+
+
+def test_who_stands_in_for_a_missing_figure_is_marked_and_named(measured):
+    """INT8 was measured in PyTorch alone."""
+    table = first(measured, "inference")
+    row = by_head(table, "INT8")
+    assert row["model"] == "7.0\N{NARROW NO-BREAK SPACE}†"
+    assert "† PyTorch measured, bitsandbytes' INT8." in table.caption.note
+    assert "†" not in by_head(table, "FP16")["model"]
+    by_source = by_head(inference.build(measured)[1], "INT8 model")
+    assert by_source[TORCH_MEASURED.heading].startswith("7.0")
+    assert by_source[PREDICTED.heading] == MISSING
+
+
+def test_what_nobody_knows_is_a_dash_that_says_why(inputs):
+    table = first(inputs, "multi_gpu")
+    row = by_head(table, "pipeline parallel")
+    assert row["2 GPUs"].startswith(MISSING)
+    sign = row["2 GPUs"][-1]
+    assert f"{sign} Neither measured nor predicted: pipeline parallelism." in table.caption.note
+
+
+def test_a_largest_batch_with_lora_stands_in_for_int8(inputs):
+    """As `fit` predicts it, which is asked where there is one."""
+    row = "OomCliff/llama2-7b/bf16/adamw-same/seq:512/lora:16/gpu:rtx4090"
+    rows = inputs.rows.copy()
+    rows.loc[row, "pytorch_max_batch"] = 3.0
+    table = first(dataclasses.replace(inputs, rows=rows), "oom_cliff")
+    assert by_head(table, "24 GB")["7B INT8+LoRA"].startswith("3\N{NARROW NO-BREAK SPACE}")
+    assert "PyTorch predicted, LoRA (rank 16) on BF16 weights." in table.caption.note
+
+
+def test_several_gpus_of_another_model_are_scaled_by_its_parameters(inputs):
+    rows = inputs.rows
+    held = rows.loc[
+        "MultiGpu/llama2-7b/bf16/adamw-same/batch:1/seq:2048/fsdp/gpus:4",
+        "pytorch_measured_step1_optimizer_after",
     ]
-    assert needing
-    offset = 2 if name == "inference" else 1
-    table = first(inputs, name)
-    for i, j in needing:
-        cell = table.rows[i][offset + j]
-        assert cell.text(PREDICTED) == NOT_YET
-        assert cell.figure(PREDICTED) is None
-        assert cell.figure(ARTICLE) is not None or cell.text(ARTICLE) == "96+"
+    sizes = [inputs.models[name].parameters for name in ("llama2-13b", "llama2-7b")]
+    cell = by_head(first(inputs, "multi_gpu"), "FSDP / ZeRO-3")["4 GPUs"]
+    assert cell.split("\N{NARROW NO-BREAK SPACE}")[0] == gb(held * sizes[0] / sizes[1])
 
 
 @pytest.mark.parametrize("name", ["inference", "waterfall", "oom_cliff"])
 def test_rows_that_the_run_lacks_are_dashes(poor, name):
-    for row in first(poor, name).rows:
-        for cell in row[1:]:
-            if not isinstance(cell, str):
-                assert cell.text(PREDICTED) in {MISSING, NOT_YET}
-                assert cell.text(ARTICLE) != NOT_YET
+    second = BUILDERS[name](poor)[1]
+    assert PREDICTED.heading not in second.headings
+    assert second.headings[1] == ARTICLE.heading
+
+
+def change(inputs, stage, source) -> tuple[float, str]:
+    """Of the article's own table: the figure and the words of a stage's change."""
+    table = first(dataclasses.replace(inputs, source=source), "waterfall")
+    figure, words = by_head(table, stage)["component"].split(" ", 1)
+    return float(figure.replace("\N{MINUS SIGN}", "-")), words
 
 
 def test_the_waterfalls_changes_add_up_to_its_memory(inputs):
-    rows = first(inputs, "waterfall").rows
+    rows = first(dataclasses.replace(inputs, source=PREDICTED), "waterfall").rows
     total = 0.0
-    for _, memory, change in rows[:5]:
-        total += change.figure(PREDICTED)
-        assert total == pytest.approx(memory.figure(PREDICTED))
-    assert rows[1][2].text(ARTICLE) == "+8.4 activations"
+    for stage, memory, _ in rows:
+        total += change(inputs, stage, PREDICTED)[0]
+        assert total == pytest.approx(float(memory), abs=0.2)
 
 
-def test_the_waterfall_also_has_the_peak_of_all_steps(inputs):
-    head, cell, where = first(inputs, "waterfall").rows[-1]
+def test_a_change_is_in_the_articles_words_with_the_sources_figure(inputs):
+    assert change(inputs, "after forward", PREDICTED)[1] == "activations"
+    assert change(inputs, "after backward", PREDICTED)[1] == "gradients, activations freed"
+    assert change(inputs, "after optimizer", PREDICTED)[1] == "Adam m and v in FP32"
+
+
+def test_states_are_of_the_type_that_they_are_kept_in(inputs):
+    """PyTorch's AdamW keeps them in 16 bits."""
+    assert change(inputs, "after optimizer", TORCH_MEASURED)[1] == "Adam m and v in FP16"
+
+
+def test_the_waterfall_by_source_also_has_the_peak_of_all_steps(inputs):
+    table = waterfall.build(inputs)[1]
     name = "Training/llama2-7b/fp16/adamw/batch:4/seq:512"
-    assert cell.figure(PREDICTED) == inputs.value(name, "pred_allocated")
-    assert cell.text(ARTICLE) == MISSING
-    assert "backward of step 2" in where
-    assert head not in [row["label"] for row in inputs.article.waterfall["rows"]]
+    row = by_head(table, waterfall.PEAK)
+    assert row[PREDICTED.heading] == gb(inputs.value(name, "pred_allocated"))
+    assert row[ARTICLE.heading] == MISSING
+    assert "backward of step 2" in table.caption.note
+    assert waterfall.PEAK not in heads(first(inputs, "waterfall"))
+
+
+def test_both_steps_are_there_and_loading_once(inputs):
+    table = next(t for t in waterfall.build(inputs) if t.key == "table2_steps")
+    assert sum("model loaded" in row[0] for row in table.rows) == 2
+    assert sum("backward" in row[0] for row in table.rows) == 4
 
 
 def test_deviations_show_count_and_rest(inputs):
@@ -157,20 +224,22 @@ def test_deviations_show_count_and_rest(inputs):
     row = dict(zip(table.headings, table.rows[heads(table).index("after optimizer")], strict=True))
     true = inputs.models["llama2-7b"].parameters
     assert row["article\nGB, B/param"] == "84.00\n12.00"
-    assert row["predicted\nGB, B/param"] == f"{gb(12 * true, 2)}\n12.00"
-    assert row["deviation"] == row["by the count"]
+    assert row["vramfit predicted\nGB, B/param"] == f"{gb(12 * true, 2)}\n12.00"
+    assert row["deviation\nGB, %"] == row["by the count"]
     assert row["the rest"].startswith("0.00")
 
 
-def test_table_3_names_cards_in_both_units(inputs):
-    row = first(inputs, "oom_cliff").rows[0]
-    assert row[0].replace("\N{NO-BREAK SPACE}", " ") == "24 GB\nRTX 4090\n24,564 MiB\n25.8 GB"
+def test_table_3_says_which_cards_stand_for_its_sizes(inputs):
+    note = first(inputs, "oom_cliff").caption.note.replace("\N{NO-BREAK SPACE}", " ")
+    assert "24 GB: RTX 4090, 25.8 GB" in note
 
 
-def test_table_3_counts_batches(inputs):
-    table = first(inputs, "oom_cliff")
-    column = table.headings.index("7B FP16+SGD")
-    texts = [row[column].text(PREDICTED) for row in table.rows]
+def test_our_own_columns_of_table_3_are_a_table_of_their_own(inputs):
+    table = next(t for t in oom_cliff.build(inputs) if t.key == "table3_optimizers")
+    texts = [
+        by_head(table, f"{row['vram']} 7B FP16+SGD")[PREDICTED.heading]
+        for row in inputs.article.oom_cliff["rows"]
+    ]
     found = [
         inputs.value(f"OomCliff/llama2-7b/fp16/sgd/seq:512/gpu:{row['gpu']}", "pred_max_batch")
         for row in inputs.article.oom_cliff["rows"]
@@ -178,36 +247,27 @@ def test_table_3_counts_batches(inputs):
     assert texts == [f"{n:.0f}" if n else "OOM" for n in found]
     assert "OOM" in texts
     assert texts[-1] != "OOM"
+    assert ARTICLE.heading not in table.headings
 
 
-def test_captions_say_evidence_commit_and_command(inputs, measured):
-    text = html_fragment(first(inputs, "inference"))
-    assert "redicted by dry runs on a virtual NVIDIA H200" in text
-    assert "commit abc1234" in text
-    assert "measured on" not in text
-    assert "--device=virtual:h200 --benchmark_filter=&#x27;^Inference/llama2-7b/&#x27;" in text
-
-    text = markdown_fragment(first(measured, "inference"))
-    assert "measured on cuda:0 NVIDIA H200" in text
-    assert "GPU NVIDIA H200, driver 580.1, CUDA 13.0, cuBLAS 13.1" in text
-    assert "none" not in text
-    assert "--device=cuda " in text
+def test_a_caption_says_whose_figures_and_its_command_is_kept(inputs, measured):
+    table = first(inputs, "inference")
+    assert "Measured in PyTorch." in table.caption.note
+    command = "--device=virtual:h200 --benchmark_filter='^Inference/llama2-7b/'"
+    assert command in table.caption.command
+    assert "commit" not in html_fragment(table)
+    assert "Measured by vramfit on one NVIDIA H200." in markdown_fragment(
+        first(measured, "inference")
+    )
+    assert "--device=cuda " in first(measured, "inference").caption.command
 
 
-def test_a_caption_claims_no_prediction_that_is_not_there(inputs, poor):
-    assert "redicted by" not in html_fragment(first(inputs, "multi_gpu"))
-    assert "redicted by" not in html_fragment(first(poor, "waterfall"))
-
-
-def test_claims_have_their_own_figures(inputs):
-    rows = {row[0]: row[1] for row in claims.build(inputs)[0].rows}
-    by_id = {claim["id"]: claim["text"] for claim in inputs.article.claims}
-    true = inputs.models["llama2-7b"].parameters
-    assert rows[by_id["kv_bytes_per_token"]].startswith("262,144")
-    assert rows[by_id["master_weights_extra"]].startswith(gb(4 * true))
-    assert rows[by_id["master_weights_optimizer"]].startswith(gb(12 * true))
-    assert rows[by_id["lora_optimizer"]] == NOT_YET
-    assert by_id["batch_headroom"] not in rows
+def test_provenance_is_said_of_the_sources_that_there_are(inputs, measured):
+    assert MEASURED.heading not in provenance(inputs)
+    assert "commit abc1234" in provenance(inputs)[PREDICTED.heading]
+    said = provenance(measured)[MEASURED.heading]
+    assert "GPU NVIDIA H200, driver 580.1, CUDA 13.0, cuBLAS 13.1" in said
+    assert "none" not in said
 
 
 def test_every_row_of_the_run_is_listed(inputs):

@@ -1,0 +1,109 @@
+"""Every claim of the article has an answer, or says why there is none."""
+
+import copy
+import dataclasses
+
+import pytest
+from vramfit_plots.claims import answer
+from vramfit_plots.sources import PREDICTED, TORCH, TORCH_MEASURED
+from vramfit_plots.tables import claims
+from vramfit_plots.units import MISSING, gb
+
+
+@pytest.fixture
+def own(inputs):
+    """A copy to change."""
+    article = copy.deepcopy(inputs.article)
+    return dataclasses.replace(inputs, rows=inputs.rows.copy(), article=article)
+
+
+def of(inputs, claim_id):
+    return answer(inputs, inputs.article.claim(claim_id))
+
+
+def test_every_claim_has_a_figure_or_a_stated_reason(measured):
+    for claim in measured.article.claims:
+        found = answer(measured, claim)
+        assert found.figures or "reply" in claim, claim["id"]
+        assert found.verdict.endswith("."), claim["id"]
+        assert "cannot tell" not in found.verdict, claim["id"]
+
+
+def test_the_table_has_a_line_for_each(inputs):
+    (table,) = claims.build(inputs)
+    assert [row[0] for row in table.rows] == [claim["text"] for claim in inputs.article.claims]
+    assert all(len(row) == len(table.headings) for row in table.rows)
+
+
+def test_a_run_without_the_rows_cannot_tell(poor):
+    found = of(poor, "kv_cache_total")
+    assert not found.figures
+    assert "This run cannot tell" in found.verdict
+
+
+def test_what_the_article_never_says_is_no_claim(own):
+    """A claim that no function answers and that has no reply is a mistake in the data."""
+    with pytest.raises(KeyError):
+        answer(own, {"id": "unheard_of", "text": "", "row": None})
+
+
+def test_figures_are_the_rows(inputs):
+    true = inputs.models["llama2-7b"].parameters
+    assert of(inputs, "kv_bytes_per_token").figures[PREDICTED].startswith("262,144")
+    assert of(inputs, "master_weights_extra").figures[PREDICTED].startswith(gb(4 * true))
+    assert of(inputs, "master_weights_optimizer").figures[PREDICTED].startswith(gb(12 * true))
+    assert of(inputs, "lora_parameters").figures[TORCH_MEASURED] == "803 times fewer"
+
+
+@pytest.mark.parametrize(
+    ("claim_id", "counter", "value", "verdict"),
+    [
+        ("kv_cache_total", "kv_cache", 8.2e9, "Holds"),
+        ("kv_cache_total", "kv_cache", 9e9, "Does not hold"),
+        ("adam_7b_does_not_fit", "max_batch", 0.0, "Holds"),
+        ("adam_7b_does_not_fit", "max_batch", 1.0, "Does not hold"),
+        ("over_80_at_any_batch", "device_used", 90e9, "Holds"),
+        ("opening_fp32", "device_used", 20e9, "Does not hold"),
+        ("opening_fp16", "device_used", 20e9, "Holds"),
+        ("cache_larger_than_int4", "kv_cache", 5e9, "Holds"),
+    ],
+)
+def test_a_verdict_is_computed(own, claim_id, counter, value, verdict):
+    row = own.article.claim(claim_id)["row"]
+    for prefix in ("pred_", "pytorch_", "pytorch_measured_"):
+        own.rows.loc[row, prefix + counter] = value
+    assert of(own, claim_id).verdict.startswith(verdict)
+
+
+def test_sides_that_disagree_are_named(own):
+    row = own.article.claim("adam_7b_does_not_fit")["row"]
+    own.rows.loc[row, ["pred_max_batch", "pytorch_max_batch"]] = (0.0, 4.0)
+    found = of(own, "adam_7b_does_not_fit")
+    assert found.verdict.startswith("Holds of vramfit, not of PyTorch")
+    assert found.figures == {PREDICTED: "OOM", TORCH: "batch 4"}
+
+
+def test_checkpointing_that_saves_more_than_claimed_is_told(inputs):
+    found = of(inputs, "checkpointing_memory")
+    assert found.figures[TORCH_MEASURED] == "12.6 times less"
+    assert "it saves more" in found.verdict
+
+
+def test_activations_are_judged_by_what_a_token_takes(own):
+    assert of(own, "activations_linear").verdict.startswith("Holds")
+    row = "Training/llama2-7b/fp16/adamw/batch:16/seq:2048"
+    own.rows.loc[row, "pred_step1_forward_after"] *= 3
+    assert not of(own, "activations_linear").verdict.startswith("Holds,")
+
+
+def test_what_the_allocator_does_not_see_is_judged_on_pytorch_too(inputs):
+    found = of(inputs, "outside_the_allocator")
+    assert TORCH_MEASURED in found.figures
+    assert "measured in PyTorch" in found.verdict
+
+
+def test_a_claim_without_figures_keeps_its_reply(inputs):
+    (table,) = claims.build(inputs)
+    reply = inputs.article.claim("fp16_quality")["reply"]
+    row = next(row for row in table.rows if row[-1] == reply)
+    assert set(row[1:-1]) == {MISSING}

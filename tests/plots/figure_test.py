@@ -131,7 +131,8 @@ def test_a_picture_has_its_finding_as_its_title(measured, name):
 
 
 def test_the_articles_tables_are_in_one_picture(measured):
-    picture = figures.article.draw(measured)
+    with style.styled():
+        picture = figures.article.draw(measured)
     titles = [axes.get_title(loc="left") for axes in picture.figure.axes]
     assert [title.split(".")[0] for title in titles] == [f"Table {i}" for i in range(1, 5)]
     cells = [text.get_text() for text in picture.figure.axes[2].texts]

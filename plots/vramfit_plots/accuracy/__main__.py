@@ -44,6 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         publish.write_picture(picture, publish.signed_svg(picture), arguments.out)
     # What is said in all stands last, where a terminal shows it.
     say("\n".join(text_table(table) for table in reversed(built)))
+    say(f"Predicted without a GPU; measured with {comparison.environment}.\n")
     say(f"Tables and picture lie in {arguments.out}: {arguments.out / picture.key}.png")
     return 0
 

@@ -8,7 +8,7 @@ def _one_line(entry: str) -> str:
 
 
 def text_table(table: Table) -> str:
-    """The table, which has no cells. Columns are as wide as they need; the last may be long."""
+    """Columns are as wide as they need; the last may be long."""
     lines = [[_one_line(entry) for entry in line] for line in [table.headings, *table.rows]]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     left = {0, *table.text_columns}
@@ -19,4 +19,4 @@ def text_table(table: Table) -> str:
             for i, (entry, width) in enumerate(zip(line, widths, strict=True))
         ]
         text.append("  " + "  ".join(entries).rstrip())
-    return "\n".join([*text, "", f"  {table.caption.text}", ""])
+    return "\n".join([*text, "", f"  {table.caption.note}", ""])

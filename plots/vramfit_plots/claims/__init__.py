@@ -29,6 +29,8 @@ _ANSWERS: Mapping[str, Callable[[Inputs, Mapping[str, Any]], Answer]] = {
     "accumulation": training.accumulation,
     "rules_of_thumb": fitting.rules_of_thumb,
     "data_parallel_saves_nothing": several_gpus.data_parallel_saves_nothing,
+    "data_parallel_throughput": several_gpus.throughput,
+    "fsdp_throughput": several_gpus.throughput,
     "fsdp_no_bubble": several_gpus.fsdp_no_bubble,
 }
 

@@ -9,6 +9,7 @@ from vramfit_plots.inputs import Inputs
 from vramfit_plots.sources import TORCH_MEASURED
 from vramfit_plots.units import gb, gigabytes, number, percent
 
+_GOOD = 0.85  # of N times one GPU's throughput
 _HELD = f"{TORCH_MEASURED.prefix}step1_optimizer_after"
 _PEAK = f"{TORCH_MEASURED.prefix}allocated"
 _SPEED = f"{TORCH_MEASURED.prefix}tokens_per_second"
@@ -32,6 +33,17 @@ def data_parallel_saves_nothing(inputs: Inputs, claim: Mapping[str, Any]) -> Ans
         else ""
     )
     return Answer(figures, f"Holds of what is held between steps.{dearer}")
+
+
+def throughput(inputs: Inputs, claim: Mapping[str, Any]) -> Answer:
+    """Of N GPUs over that of one."""
+    row = claim["near"]["row"]
+    gpus = int(row.rpartition(":")[2])
+    ratio = inputs.need(row, _SPEED) / inputs.need(_on_one(row), _SPEED)
+    figures = {TORCH_MEASURED: f"{number(ratio, 2)} times\non {gpus} GPUs"}
+    share = percent(ratio / gpus, 0, signed=False)
+    word = "Holds" if ratio / gpus >= _GOOD else "In part"
+    return Answer(figures, f"{word}: {share} of {gpus} times one GPU, 2,048 tokens each.")
 
 
 def fsdp_no_bubble(inputs: Inputs, claim: Mapping[str, Any]) -> Answer:

@@ -32,6 +32,7 @@ ITEMS: tuple[tuple[str, Callable[[Inputs], str | None]], ...] = (
     ("7B with Adam does fit", fitting.adam_does_fit),
     ("The KV cache's size", inference.kv_total),
     ("The KV cache and precision", inference.kv_any_precision),
+    ("Peak less model is not the cache", inference.peak_is_no_cache),
     ("INT8 and INT4 take more", inference.quantised_weights),
     ("Table 3's last column", fitting.lora_column),
     ("Table 4 and its code", fitting.table_4_and_code),

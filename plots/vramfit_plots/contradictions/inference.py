@@ -4,6 +4,7 @@ from vramfit_plots import article_code
 from vramfit_plots.article import BYTES_PER_WEIGHT
 from vramfit_plots.contradictions.common import differ, seven_b
 from vramfit_plots.inputs import Inputs
+from vramfit_plots.sources import PREDICTED, TORCH
 from vramfit_plots.units import GB, gb, gigabytes, number, percent, times
 
 
@@ -45,6 +46,27 @@ def kv_any_precision(inputs: Inputs) -> str | None:
         f"{point['batch']} with {point['seq']} tokens adds {gb(added['FP32'])} to FP32 and "
         f"{gb(added['FP16'])} to FP16; for INT4 the table adds {gb(added['INT4'])}, its calculator "
         f"{gigabytes(int4)}."
+    )
+
+
+def peak_is_no_cache(inputs: Inputs) -> str | None:
+    """Judged where the cache is largest."""
+    row = inputs.article.claim("kv_cache_total")["row"].replace("KvCache/", "Inference/")
+    case = inputs.run.parse(row)
+    added, cache = [], []
+    for source in (PREDICTED, TORCH):
+        peak, model, kept = (
+            inputs.need(row, f"{source.prefix}{counter}")
+            for counter in ("allocated", "parameters", "kv_cache")
+        )
+        added.append(peak - model)
+        cache.append(kept)
+    if not any(differ(a, b) for a, b in zip(added, cache, strict=True)):
+        return None
+    return (
+        f"Its loop reports peak less model as the KV cache. At batch {case.number('batch')} with "
+        f"{case.number('seq')} tokens in FP16 that is {gb(added[0])} in vramfit and "
+        f"{gigabytes(added[1])} in PyTorch; the cache is {gigabytes(cache[0])} of it, the rest are the prompt's activations."
     )
 
 

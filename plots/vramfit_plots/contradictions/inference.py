@@ -66,7 +66,8 @@ def peak_is_no_cache(inputs: Inputs) -> str | None:
     return (
         f"Its loop reports peak less model as the KV cache. At batch {case.number('batch')} with "
         f"{case.number('seq')} tokens in FP16 that is {gb(added[0])} in vramfit and "
-        f"{gigabytes(added[1])} in PyTorch; the cache is {gigabytes(cache[0])} of it, the rest are the prompt's activations."
+        f"{gigabytes(added[1])} in PyTorch; the cache is {gigabytes(cache[0])} of it, the rest are "
+        "the prompt's activations."
     )
 
 

@@ -61,6 +61,8 @@ def activations_linear(inputs: Inputs, claim: Mapping[str, Any]) -> Answer:
             for length in _LENGTHS:
                 kept = _kept(inputs, f"{start}/batch:{batch}/seq:{length}")
                 for source, value in kept.items():
+                    if value <= 0:
+                        continue
                     by_source.setdefault(source, []).append(value / (batch * length))
     if not by_source:
         raise AbsentError(claim["row"])

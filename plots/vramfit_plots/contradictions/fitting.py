@@ -44,10 +44,14 @@ def _on_int8(inputs: Inputs, article: Mapping[str, Any]) -> str:
     card has."""
     row = next(row for row in article["rows"] if isinstance(row["cells"][-1]["max_batch"], int))
     card, printed = inputs.cards[row["gpu"]], row["cells"][-1]["max_batch"]
-    start, end = "Training/llama2-7b/int8/adamw-same/batch:", f"/seq:{article['seq']}/lora:16"
-    for batch in range(1, printed + 1):
-        taken = inputs.value(f"{start}{batch}{end}", f"{TORCH_MEASURED.prefix}device_used")
-        if taken is not None and taken > card.vram:
+    model = inputs.article.inference["model"]
+    start, end = f"Training/{model}/int8/adamw-same/batch:", f"/seq:{article['seq']}/lora:16"
+    for name in inputs.rows.index:
+        if not (name.startswith(start) and name.endswith(end)):
+            continue
+        batch = inputs.run.parse(name).number("batch")
+        taken = inputs.value(name, f"{TORCH_MEASURED.prefix}device_used")
+        if batch <= printed and taken is not None and taken > card.vram:
             return (
                 f" On bitsandbytes' INT8 weights batch {batch} takes {gigabytes(taken)}, more than "
                 f"the {gigabytes(card.vram)} of the card that the table gives batch {printed}."

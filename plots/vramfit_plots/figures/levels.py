@@ -19,7 +19,7 @@ from vramfit_plots.levels import (
 )
 from vramfit_plots.units import gigabytes, number, percent
 
-_BIN = 2  # percent
+_BIN, _WIDEST = 2, 60  # percent; what is beyond stands in the last bin
 
 
 def _ours(inputs: Inputs) -> Spread | None:
@@ -30,7 +30,7 @@ def _ours(inputs: Inputs) -> Spread | None:
 
 
 def _histogram(axes: Axes, name: str, found: Spread, look: style.Look, right: float) -> None:
-    shares = [100 * share for share in found.shares]
+    shares = [min(100 * share, right - _BIN / 2) for share in found.shares]
     edges = range(0, int(right) + _BIN, _BIN)
     axes.hist(shares, bins=list(edges), **look.bar())
     middle = 100 * found.median
@@ -55,7 +55,7 @@ def draw(inputs: Inputs) -> Picture:
     theirs, ours = pytorch_spread(inputs), _ours(inputs)
     both = [("PyTorch", theirs), *([("vramfit", ours)] if ours else [])]
     title = _finding(inputs, both)
-    right = 100 * max(share for _, one in both for share in one.shares) + _BIN
+    right = min(100 * max(share for _, one in both for share in one.shares) + _BIN, _WIDEST)
     figure = style.new_figure(0.9 + 1.5 * len(both), title)
     every = figure.subplots(len(both), 1, sharex=True, squeeze=False)[:, 0]
     titles = {

@@ -15,15 +15,15 @@ def build(inputs: Inputs) -> list[Table]:
         Table(
             key="claims",
             title="What else it says",
-            headings=["the article says", *(s.heading for s in sources), "so"],
+            headings=["the article says", "so", *(s.heading for s in sources)],
             rows=[
-                [text, *(one.figures.get(s, MISSING) for s in sources), one.verdict]
+                [text, one.verdict, *(one.figures.get(s, MISSING) for s in sources)]
                 for text, one in answered
             ],
             caption=Caption(
                 "Every claim outside the tables, with what answers it. A claim holds where the "
                 "figures are within 1 % of it, or within what it says itself."
             ),
-            text_columns=frozenset({0, 1 + len(sources)}),
+            text_columns=frozenset({0, 1}),
         )
     ]

@@ -7,7 +7,9 @@ from built import ROOT, program
 from vramfit_plots.accuracy import tables
 from vramfit_plots.accuracy.bounds import BOUNDS
 from vramfit_plots.accuracy.comparison import Accuracy, compare
+from vramfit_plots.article import load_article
 from vramfit_plots.files import data_dir
+from vramfit_plots.lora_batches import largest_lora_batches
 from vramfit_plots.tables.table import markdown_fragment
 
 
@@ -33,6 +35,17 @@ def test_the_docs_show_these_figures(comparison, key):
     rows = [line for line in markdown_fragment(table).splitlines() if line.startswith("|")]
     for row in rows:
         assert row in shown, f"take it from build/accuracy/{key}.md"
+
+
+def test_the_largest_batches_with_lora_grow_with_the_card():
+    """The report's own questions to `fit`, beside what was measured within caps of 24 and 48 GiB on
+    the allocator alone."""
+    rows = load_article(data_dir() / "article").lora_rows()
+    found = largest_lora_batches(program("fit"), rows)["pytorch_max_batch"]
+    assert list(found.index) == rows
+    assert found.is_monotonic_increasing
+    assert 1 <= found.iloc[0] <= 3
+    assert 3 < found.iloc[2] <= 12
 
 
 def test_models_have_the_parameters_that_were_counted(comparison):

@@ -97,13 +97,13 @@ def caption(inputs: Inputs, rows: str, note: str) -> Caption:
 
 
 def summary(inputs: Inputs) -> str:
-    """What the whole report rests on, in a sentence."""
-    torch = f"PyTorch's were measured earlier, with {inputs.reference.environment}."
+    """What the whole report rests on; more of it is at the foot."""
+    foot = "With which drivers, versions, commits and commands is said once, at the foot."
     if inputs.run.measured:
-        return f"vramfit's figures were measured on {_device(inputs)}; {torch}"
+        return f"vramfit's figures were measured on {_device(inputs)}, PyTorch's earlier. {foot}"
     return (
         "Nothing here was measured by this run: vramfit's figures are predicted, without a GPU, "
-        f"for a virtual {virtual_cards(inputs)}. {torch}"
+        f"for a virtual {virtual_cards(inputs)}; PyTorch's were measured earlier. {foot}"
     )
 
 

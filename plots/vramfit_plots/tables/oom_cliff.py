@@ -102,7 +102,8 @@ def _sizes(inputs: Inputs) -> str:
         for row in inputs.article.oom_cliff["rows"]
         for card in [inputs.cards[row["gpu"]]]
     )
-    return f"Cards: {'; '.join(cards)}."
+    capped = " What was measured ran on one card, capped at these." if inputs.run.measured else ""
+    return f"Sizes: {'; '.join(cards)}.{capped}"
 
 
 def _lora_under_a_cap(inputs: Inputs) -> str:

@@ -26,3 +26,10 @@ def test_bad_input_is_a_line_and_exit_2(script):
     (line,) = run.stderr.splitlines()
     assert ": error: " in line
     assert len(line) <= 200
+
+
+def test_make_tables_hands_its_choices_on():
+    """What it would run, without running it."""
+    asked = ["make", "--dry-run", "tables", "SOURCE=predicted", "RUN=data/runs/x.json"]
+    run = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert "--measured data/runs/x.json --source predicted" in run.stdout

@@ -132,9 +132,17 @@ def provenance(inputs: Inputs) -> dict[str, str]:
     return found
 
 
+def _from_here(path: Path) -> Path:
+    """As one types it in the folder that the report was made in."""
+    here = Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path
+
+
 def commands(inputs: Inputs, out: Path) -> list[str]:
     """The commands that make this report again."""
-    run = inputs.run.path
+    run = _from_here(inputs.run.path)
+    if inputs.run.measured:
+        return [f"make tables RUN={run} SOURCE={inputs.source.key}"]
     fit = f" --fit {inputs.accuracy.program}" if inputs.accuracy else ""
     return [
         f"build/bench --device={device_flag(inputs)} --benchmark_out={run} "

@@ -77,4 +77,6 @@ def test_the_report_has_a_measured_column(tmp_path):
     run = synthetic.write(tmp_path / "run.json", synthetic.document(measured=True))
     out = tmp_path / "report"
     assert main(["--run", str(predicted), "--measured", str(run), "--out", str(out)]) == 0
-    assert "measured on one NVIDIA H200" in (out / "tables.md").read_text()
+    text = (out / "tables.md").read_text()
+    assert "measured on one NVIDIA H200" in text
+    assert f"make tables RUN={run} SOURCE=measured" in text

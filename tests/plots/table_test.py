@@ -170,6 +170,17 @@ def test_several_gpus_of_another_model_are_scaled_by_its_parameters(inputs):
 
 
 @pytest.mark.parametrize("name", ["inference", "waterfall", "oom_cliff"])
+def test_several_gpus_are_also_there_as_measured(inputs):
+    table = next(t for t in multi_gpu.build(inputs) if t.key == "table4_measured")
+    assert [row[0].split("\n")[0] for row in table.rows] == [
+        "DDP on 2 GPUs",
+        "FSDP2 on 2 GPUs",
+        "FSDP2 on 4 GPUs",
+    ]
+    assert table.rows[0][1:4] == ["54.0", "16.0", "67.2"]
+    assert table.rows[2][1:4] == ["13.6", "8.1", "24.6"]
+
+
 def test_rows_that_the_run_lacks_are_dashes(poor, name):
     second = BUILDERS[name](poor)[1]
     assert PREDICTED.heading not in second.headings

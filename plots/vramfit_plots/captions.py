@@ -81,6 +81,12 @@ def signature(inputs: Inputs) -> str:
     return f"vramfit {commit}, predicted for a virtual {virtual_cards(inputs)}"
 
 
+def predicted_signature(inputs: Inputs) -> str:
+    """Of a picture that has predictions alone."""
+    commit = inputs.run.context.get("predicted_by", inputs.run.context.get("commit", "unknown"))
+    return f"vramfit {commit}, predicted on virtual cards"
+
+
 def device_flag(inputs: Inputs) -> str:
     """`--device=` as typed: "cuda:0 NVIDIA H200" is what bench calls cuda."""
     return re.sub(r"^(cpu|cuda:\d+)\b.*", r"\1", inputs.run.device).replace("cuda:0", "cuda")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from matplotlib.axes import Axes
 
-from vramfit_plots.captions import caption, signature
+from vramfit_plots.captions import caption, predicted_signature
 from vramfit_plots.cards import Card
 from vramfit_plots.errors import AbsentError
 from vramfit_plots.figures import style
@@ -39,7 +39,7 @@ CURVES = (
     Curve("vramfit, Adam, FP32 m and v", PREDICTED, "adamw", "-", "o"),
     Curve("vramfit, Adam, FP16 m and v", PREDICTED, "adamw-same", "--", "s"),
     Curve("vramfit, SGD", PREDICTED, "sgd", ":", "^"),
-    Curve("PyTorch, Adam (fused), FP16 m and v", TORCH, "adamw-same", "--", "s"),
+    Curve("PyTorch, Adam, FP16 m and v", TORCH, "adamw", "--", "s"),
     Curve("PyTorch, SGD", TORCH, "sgd", ":", "^"),
 )
 
@@ -159,5 +159,5 @@ def draw(inputs: Inputs) -> Picture:
             "is the largest batch that fits the card whose line it meets; no mark, none fits.",
         ),
         figure=figure,
-        signature=signature(inputs),
+        signature=predicted_signature(inputs),
     )

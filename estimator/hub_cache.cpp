@@ -52,7 +52,7 @@ std::optional<fs::path> cached_config(const std::string& id) {
   const fs::path snapshots = repository / "snapshots";
   std::string commit;
   std::getline(std::ifstream(repository / "refs" / "main"), commit);
-  if (const fs::path path = snapshots / commit / "config.json"; !commit.empty() && is_file(path)) {
+  if (fs::path path = snapshots / commit / "config.json"; !commit.empty() && is_file(path)) {
     return path;
   }
   std::error_code error;

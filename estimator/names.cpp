@@ -61,8 +61,8 @@ std::string did_you_mean(std::string_view typed, const std::vector<std::string>&
     const bool held = holds(candidate, key) || holds(key, candidate);
     if (slipped || held) close.push_back({!held, slips, name});
   }
-  std::stable_sort(close.begin(), close.end(), [](const Close& a, const Close& b) {
-    return std::tie(a.by_slips, a.slips) < std::tie(b.by_slips, b.slips);
+  std::sort(close.begin(), close.end(), [](const Close& a, const Close& b) {
+    return std::tie(a.by_slips, a.slips, a.name) < std::tie(b.by_slips, b.slips, b.name);
   });
   if (!close.empty() && !close.front().by_slips) {
     std::erase_if(close, [](const Close& one) { return one.by_slips; });

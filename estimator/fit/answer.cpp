@@ -25,15 +25,21 @@ Answer answer_one(Request request, const Question& question, std::uint64_t allow
   return answer;
 }
 
-/// The alternatives that change the verdict. One that no card could hold is none.
+/// Nothing where no card could ever hold it.
+std::optional<Verdict> verdict_on(const Request& request) {
+  try {
+    return estimate(request).verdict;
+  } catch (const BadInput&) {
+    return std::nullopt;
+  }
+}
+
+/// The alternatives that change the verdict.
 std::vector<Change> changes(const Question& question, Verdict verdict) {
   std::vector<Change> list;
   for (const Alternative& alternative : question.alternatives) {
-    try {
-      const Verdict other = estimate(alternative.request).verdict;
-      if (other != verdict) list.push_back({alternative.choice, other});
-    } catch (const BadInput&) {
-    }
+    const std::optional<Verdict> other = verdict_on(alternative.request);
+    if (other && *other != verdict) list.push_back({alternative.choice, *other});
   }
   return list;
 }

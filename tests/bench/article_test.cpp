@@ -41,8 +41,9 @@ TEST(Article, NamesOnlyRowsOfTheSweep) {
       EXPECT_EQ(names.count(value.at("row")), 1U) << value.at("row");
       ++checked;
     }
-    for (const auto& part : value) {
-      if (part.is_structured()) check(part);
+    for (const auto& item : value.items()) {
+      // What is near may be a run of PyTorch alone: the report's tests know those.
+      if (item.value().is_structured() && item.key() != "near") check(item.value());
     }
   };
   for (const auto& file : std::filesystem::directory_iterator(data_file("article"))) {

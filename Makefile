@@ -19,7 +19,7 @@ export PATH := $(CURDIR)/build/venv/bin:$(PATH)
 
 SOURCES = git ls-files --cached --others --exclude-standard -- $(1)
 
-.PHONY: tables accuracy test fuzz measure compare-pytorch build format lint clean help system
+.PHONY: tables accuracy test fuzz measure compare-pytorch build format style lint clean help system
 
 tables: build build/venv/tables.stamp  ## the article's tables and figures, in build/report/ (RUN=FILE of data/runs, SOURCE=predicted)
 	mkdir -p build/report

@@ -17,9 +17,6 @@ using Json = nlohmann::json;
 constexpr std::int64_t kSchema = 2;
 constexpr std::int64_t kMaxBytes = std::int64_t{1} << 60;
 constexpr std::int64_t kMaxMultiprocessors = 1024;
-/// On other cards, contexts from half of this to a little more are reported, as is what drivers
-/// keep for themselves: so much of it may be wrong, either way.
-constexpr std::uint64_t kAssumedRange = 2;
 
 std::uint64_t sourced_bytes(const JsonReader& json, const Json& object, const char* key,
                             const char* value_key, std::int64_t at_least) {
@@ -183,7 +180,6 @@ Overhead read_overhead(const JsonReader& json, const Json& object) {
 
 Overhead assumed(Overhead overhead, const std::string& card) {
   if (overhead.assumed_from.empty()) overhead.assumed_from = card;
-  overhead.range = overhead.total() / kAssumedRange;
   const std::string mark = "assumed: ";
   if (overhead.source.compare(0, mark.size(), mark) != 0) {
     overhead.source = mark + "as " + overhead.source;
@@ -233,8 +229,11 @@ const Card& card_named(std::string_view name) {
   }
   if (count == 1) return *called;
   std::string known = did_you_mean(name, names);
-  if (known.empty()) known = "; one of those that fit --list shows, such as " + names.front();
-  throw BadInput("gpu: unknown '" + std::string(name) + "'" + known);
+  if (known.empty()) {
+    known = "; one of those that fit --list shows, such as " + names.front() + ".";
+  }
+  throw BadInput("gpu: unknown '" + std::string(name) + "'" + known +
+                 " Any other by its size: --vram 8GiB");
 }
 
 const Card* card_titled(std::string_view title, std::uint64_t vram) {
@@ -255,11 +254,11 @@ const Card& card_of_size(std::uint64_t vram) {
   return *card;
 }
 
-std::uint64_t pool_capacity(std::uint64_t vram, const Overhead& overhead, std::uint64_t headroom,
+std::uint64_t pool_capacity(std::uint64_t vram, const Overhead& overhead, std::uint64_t set_aside,
                             std::uint64_t granularity) {
   // Subtracted one by one, so that no sum can wrap.
   std::uint64_t left = vram;
-  for (const std::uint64_t part : {overhead.total(), headroom}) {
+  for (const std::uint64_t part : {overhead.total(), set_aside}) {
     if (part >= left) return 0;
     left -= part;
   }

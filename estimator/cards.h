@@ -16,7 +16,7 @@ namespace vramfit {
 
 class JsonReader;
 
-/// The overhead of a card on which nobody measured it: its source says so, and its range is wide.
+/// The overhead of a card on which nobody measured it: its source says so.
 /// `card` is where it was measured.
 Overhead assumed(Overhead overhead, const std::string& card);
 
@@ -80,10 +80,10 @@ JsonReader sourced(const JsonReader& json, const nlohmann::json& object, const c
 /// A compute capability as files spell it: "sm_90".
 Arch read_arch(const JsonReader& json, const char* key);
 
-/// Bytes that a pool may map on a card: what overhead and headroom leave, in whole units of
-/// `granularity`.
+/// Bytes that a pool may map on a card: what overhead and what is set aside leave, in whole units
+/// of `granularity`.
 std::uint64_t pool_capacity(std::uint64_t vram, const Overhead& overhead,
-                            std::uint64_t headroom = 0,
+                            std::uint64_t set_aside = 0,
                             std::uint64_t granularity = Pool::kGranularity);
 
 }  // namespace vramfit

@@ -102,7 +102,9 @@ std::vector<FormulaAnswer> formula_answers(const Request& request) {
   std::vector<FormulaAnswer> answers;
   for (const Formula& formula : kFormulas) {
     FormulaAnswer answer{formula.name, formula.form, formula.source, std::nullopt};
-    if (const Total total = formula.total(run)) {
+    // What no card could ever hold is none.
+    const Total total = formula.total(run);
+    if (total && *total < static_cast<double>(kUnlimitedBytes)) {
       answer.total = static_cast<std::uint64_t>(std::llround(*total));
       answer.fits = *total <= room;
     }

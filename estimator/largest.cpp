@@ -15,24 +15,15 @@ namespace {
 /// all that are asked for.
 constexpr std::int64_t kTrialLayers = 1024;
 constexpr std::int64_t kTrialSamples = 8;
-/// Steps from 1 to an answer that was found so.
+/// Steps from 1 to an answer that was found so, and to those of its band.
 constexpr std::int64_t kSteps = 64;
+
+std::int64_t step_at(std::int64_t size) { return std::max<std::int64_t>(size / kSteps, 1); }
 /// What so much larger a card does not hold is not near the answer.
 constexpr std::uint64_t kFarAbove = 4;
 
 double share(std::uint64_t bytes, std::uint64_t capacity) {
   return static_cast<double>(bytes) / static_cast<double>(std::max<std::uint64_t>(capacity, 1));
-}
-
-/// Steps from 1 to an answer around which others are tried.
-constexpr std::int64_t kBandSteps = 64;
-
-std::int64_t size_limit(const Request& request, Size which) {
-  if (which == Size::Batch) return kMaxBatch;
-  const std::int64_t limit = request.workload->seq_limit(request.model);
-  if (request.beyond_positions || request.model.max_positions < 1) return limit;
-  const std::int64_t generated = request.workload->positions() - request.workload->seq();
-  return std::min(limit, request.model.max_positions - generated);
 }
 
 std::int64_t trial_samples(const Request& request) {
@@ -57,6 +48,63 @@ Slack slack_of(const Request& request) {
   // A margin of as much is still within it.
   return {margin - off - 1, margin + off};
 }
+
+/// The largest sizes that leave some slack.
+class SlackSearch {
+ public:
+  SlackSearch(Request request, Size which)
+      : request_(std::move(request)), which_(which), limit_(size_limit(request_, which)) {}
+
+  /// Near `from`, in steps of a part of the answer.
+  std::int64_t largest(double Slack::*slack, std::int64_t from) {
+    const auto leaves = [&](std::int64_t size) { return at(size).*slack >= 0; };
+    if (from == limit_ && leaves(from)) return from;
+    std::int64_t size = guess(slack, std::max<std::int64_t>(from, 1));
+    for (std::int64_t step = step_at(size);; step = step_at(size)) {
+      const auto holds = [&](std::int64_t steps) { return leaves(steps * step); };
+      size = largest_near(size / step, holds, limit_ / step) * step;
+      if (size == 0) size = smallest(leaves, step);
+      if (step_at(size) >= step) break;
+    }
+    return from > size && leaves(from) ? from : size;
+  }
+
+ private:
+  const Slack& at(std::int64_t size) {
+    const auto [slack, fresh] = known_.try_emplace(size);
+    if (fresh) {
+      set_size(request_, which_, size);
+      slack->second = slack_of(request_);
+    }
+    return slack->second;
+  }
+
+  /// What is needed grows with the size in a line, nearly.
+  std::int64_t guess(double Slack::*slack, std::int64_t from) {
+    const std::int64_t half = std::max<std::int64_t>(from / 2, 1);
+    const double each = (at(half).*slack - at(from).*slack) /
+                        static_cast<double>(std::max<std::int64_t>(from - half, 1));
+    if (each <= 0) return from;
+    const auto most = static_cast<double>(from);
+    const auto ahead = std::llround(std::clamp(at(from).*slack / each, -most, most));
+    return std::clamp<std::int64_t>(from + ahead, 1, limit_);
+  }
+
+  /// A power of two below `step` that leaves some where larger ones do not: the smallest sizes may
+  /// take another path.
+  template <typename Leaves>
+  std::int64_t smallest(const Leaves& leaves, std::int64_t step) {
+    for (std::int64_t size = 8; size > 0; size /= 2) {
+      if (size <= std::min(std::max<std::int64_t>(step, 8), limit_) && leaves(size)) return size;
+    }
+    return 0;
+  }
+
+  Request request_;
+  Size which_;
+  std::int64_t limit_;
+  std::map<std::int64_t, Slack> known_;
+};
 
 /// One request at many sizes.
 class SizedRequest {
@@ -125,7 +173,7 @@ class SizedRequest {
   /// other gaps, so sizes well above it are tried too, and the answer is as good as its steps.
   void confirm(Largest& found, std::int64_t limit) {
     request_.samples = samples_;
-    const std::int64_t step = std::max<std::int64_t>(found.size / kSteps, 1);
+    const std::int64_t step = step_at(found.size);
     const std::int64_t offset = found.size % step;
     const auto fits_whole = [&](std::int64_t steps) { return run(offset + steps * step).fits; };
     const std::int64_t most = (limit - offset) / step;
@@ -162,34 +210,23 @@ Largest find_largest(Request request, Size which, std::uint64_t allowance) {
   return SizedRequest(std::move(request), which, allowance).largest(limit);
 }
 
+std::int64_t size_limit(const Request& request, Size which) {
+  if (which == Size::Batch) return kMaxBatch;
+  const std::int64_t limit = request.workload->seq_limit(request.model);
+  if (request.beyond_positions || request.model.max_positions < 1) return limit;
+  const std::int64_t generated = request.workload->positions() - request.workload->seq();
+  return std::min(limit, request.model.max_positions - generated);
+}
+
 Band band_around(const Largest& found, Request request, Size which) {
   if (!request.workload->runtime().reserved_error()) return {found.size, found.size};
-  const std::int64_t limit = size_limit(request, which);
   request.samples = trial_samples(request);
-  const std::int64_t step = std::max<std::int64_t>(found.size / kBandSteps, 1);
-  std::map<std::int64_t, Slack> known;
-  const auto slack_at = [&](std::int64_t steps) {
-    const auto [slack, fresh] = known.try_emplace(steps);
-    if (fresh) {
-      set_size(request, which, steps * step);
-      slack->second = slack_of(request);
-    }
-    return slack->second;
-  };
-  const auto largest_with = [&](double Slack::*slack) {
-    const auto holds = [&](std::int64_t steps) { return slack_at(steps).*slack >= 0; };
-    const std::int64_t from = std::max<std::int64_t>(found.size / step, 1);
-    const std::int64_t half = std::max<std::int64_t>(from / 2, 1);
-    // What is needed grows with the size in a line, nearly.
-    const double each = (slack_at(half).*slack - slack_at(from).*slack) /
-                        static_cast<double>(std::max<std::int64_t>(from - half, 1));
-    const double ahead = each > 0 ? slack_at(from).*slack / each : 0;
-    const auto guess = from + std::llround(std::clamp(ahead, -1.0 * static_cast<double>(from),
-                                                      1.0 * static_cast<double>(from)));
-    return largest_near(guess, holds, limit / step) * step;
-  };
-  return {std::min(largest_with(&Slack::surely), found.size),
-          std::max(largest_with(&Slack::possibly), found.size)};
+  SlackSearch search(request, which);
+  Band band;
+  band.surely = search.largest(&Slack::surely, found.size);
+  band.possibly = std::max(search.largest(&Slack::possibly, found.size), found.size);
+  band.surely = std::min(band.surely, found.size);
+  return band;
 }
 
 }  // namespace vramfit

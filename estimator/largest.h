@@ -13,6 +13,10 @@ enum class Size : std::uint8_t { Batch, Seq };
 
 void set_size(Request& request, Size which, std::int64_t size);
 
+/// The largest size that is tried: of sequences the model's own limit too. Less than 1 where what
+/// is generated leaves no room.
+std::int64_t size_limit(const Request& request, Size which);
+
 /// The largest size with which the request fits, whatever its own is.
 Largest find_largest(Request request, Size which, std::uint64_t allowance = kSearchAllowance);
 

@@ -63,8 +63,9 @@ ModelConfig model_named(const std::string& name) {
     return read_hugging_face(data_file("models/" + name + "/config.json"));
   }
   std::string known = did_you_mean(name, names);
-  if (known.empty()) known = "; one of those that fit --list shows, or a config";
-  throw BadInput("model: unknown '" + name + "'" + known);
+  if (known.empty()) known = "; one of those that fit --list shows.";
+  throw BadInput("model: unknown '" + name + "'" + known +
+                 " Any other by its Hugging Face id, its folder or its config.json");
 }
 
 }  // namespace vramfit

@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
-#include <numeric>
 #include <tuple>
-#include <utility>
 
 namespace vramfit {
 namespace {
@@ -15,19 +13,23 @@ constexpr std::size_t kTellingPart = 3;
 /// Of so many characters one may be wrong.
 constexpr std::size_t kCharactersPerSlip = 3;
 
-/// Levenshtein's distance: characters to insert, delete or replace.
+/// Characters to insert, delete, replace or swap with the next: optimal string alignment.
 std::size_t distance(const std::string& a, const std::string& b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i + 1);
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({replaced, row[j] + 1, diagonal + 1});
+  std::vector<std::vector<std::size_t>> table(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
+  for (std::size_t i = 0; i <= a.size(); ++i) {
+    for (std::size_t j = 0; j <= b.size(); ++j) {
+      std::size_t& least = table[i][j];
+      if (i == 0 || j == 0) {
+        least = i + j;
+        continue;
+      }
+      least = std::min({table[i - 1][j] + 1, table[i][j - 1] + 1,
+                        table[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      const bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+      if (swapped) least = std::min(least, table[i - 2][j - 2] + 1);
     }
   }
-  return row.back();
+  return table.back().back();
 }
 
 bool holds(const std::string& whole, const std::string& part) {

@@ -5,6 +5,18 @@
 
 namespace vramfit {
 
+namespace {
+
+/// On other cards, contexts from half of this to a little more are reported, as is what drivers
+/// keep for themselves: of an overhead that is another card's so much may be wrong, either way.
+constexpr std::uint64_t kAssumedPart = 2;
+
+}  // namespace
+
+std::uint64_t range_of(const Overhead& overhead) {
+  return overhead.assumed_from.empty() ? overhead.range : overhead.total() / kAssumedPart;
+}
+
 const char* name(Verdict verdict) {
   switch (verdict) {
     case Verdict::Fits:
@@ -22,7 +34,7 @@ std::optional<Uncertainty> uncertainty_of(const Runtime& runtime, std::uint64_t 
   const std::optional<double> error = runtime.reserved_error();
   if (!error) return std::nullopt;
   const double bytes = std::ceil(*error * static_cast<double>(reserved));
-  return Uncertainty{static_cast<std::uint64_t>(bytes), overhead.range};
+  return Uncertainty{static_cast<std::uint64_t>(bytes), range_of(overhead)};
 }
 
 Verdict verdict_of(bool fits, std::int64_t margin, const std::optional<Uncertainty>& uncertainty) {

@@ -22,6 +22,9 @@ struct Uncertainty {
   std::uint64_t total() const { return reserved + overhead; }
 };
 
+/// What a run's overhead may be off by, either way. Bytes.
+std::uint64_t range_of(const Overhead& overhead);
+
 /// Of a run that reserves so much beside such an overhead; absent where nobody held the runtime
 /// against measurements.
 std::optional<Uncertainty> uncertainty_of(const Runtime& runtime, std::uint64_t reserved,

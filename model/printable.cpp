@@ -15,7 +15,7 @@ struct Range {
 
 /// Controls; spaces other than ' '; marks of no width or of direction; line and paragraph
 /// separators; tags and what selects a glyph's variant.
-constexpr std::array<Range, 13> kUnprintable = {{{0x00, 0x1F},
+constexpr std::array<Range, 14> kUnprintable = {{{0x00, 0x1F},
                                                  {0x7F, 0xA0},
                                                  {0xAD, 0xAD},
                                                  {0x61C, 0x61C},
@@ -27,6 +27,7 @@ constexpr std::array<Range, 13> kUnprintable = {{{0x00, 0x1F},
                                                  {0x3000, 0x3000},
                                                  {0xFE00, 0xFE0F},
                                                  {0xFEFF, 0xFEFF},
+                                                 {0xFFF9, 0xFFFB},
                                                  {0xE0000, 0xE01EF}}};
 
 /// A character and the bytes it takes.

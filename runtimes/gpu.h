@@ -26,7 +26,7 @@ struct Overhead {
   std::string source;  ///< "measured …", or "assumed: …" where it is another card's
   /// Context and libraries where a process runs PyTorch; absent where nobody measured them.
   std::optional<LibrarySizes> pytorch = {};
-  std::uint64_t range = 0;        ///< what the whole of it may be off by, either way
+  std::uint64_t range = 0;        ///< what it may be off by, either way, where it was measured
   std::string assumed_from = {};  ///< the card it was measured on, "NVIDIA H200"; empty: this one
 
   std::uint64_t total() const { return driver_reserved + context + libraries; }

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "estimator/fit/vram.h"
+#include "estimator/fit/sizes.h"
 #include "estimator/runtimes.h"
 
 namespace vramfit::fit {

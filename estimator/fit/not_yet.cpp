@@ -20,9 +20,7 @@ void refuse_what_is_not_there_yet(const Flags& flags, const Runtime& runtime) {
   const bool formulas = find_flag(runtime, "gpus") != nullptr;
   if (formulas) return;
   if (has(flags, "gpus") || has(flags, "strategy")) {
-    throw BadInput(
-        "gpus: several GPUs are not predicted step by step yet; without it for one GPU, or "
-        "--runtime article for its formula");
+    refuse_several_gpus("gpus");
   }
   const std::string precision = typed(flags, "precision").value_or("");
   if (std::find(kQuantized.begin(), kQuantized.end(), precision) != kQuantized.end()) {
@@ -30,10 +28,29 @@ void refuse_what_is_not_there_yet(const Flags& flags, const Runtime& runtime) {
   }
 }
 
-void refuse_quantized_weights(const std::string& flag) {
+void refuse_several_gpus(const std::string& flag) {
   throw BadInput(flag +
-                 ": quantized weights are not predicted yet; nearest: --precision bf16, which "
-                 "needs more, or --runtime article --precision int8 or int4");
+                 ": several GPUs are not predicted step by step yet; without it for one GPU, or "
+                 "--runtime article --gpus N for its formula");
+}
+
+void refuse_flash_attention(const std::string& implementation) {
+  throw BadInput(
+      "attention: '" + implementation +
+      "' is not predicted yet; nearest: sdpa, which runs flash kernels of PyTorch's own");
+}
+
+void refuse_trainers_precision(const std::string& flag) {
+  throw BadInput(flag +
+                 ": Trainer's autocast, over weights of any type; --precision fp32 --autocast " +
+                 flag + " where they are fp32, --precision " + flag + " where they are in it");
+}
+
+void refuse_quantized_weights(const std::string& flag) {
+  throw BadInput(
+      flag +
+      ": quantized weights are not predicted yet; nearest: --precision bf16 (for QLoRA with "
+      "--lora), which needs more");
 }
 
 void refuse_eight_bit_states(const std::string& optimizer) {

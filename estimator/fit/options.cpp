@@ -22,13 +22,9 @@ constexpr const char* kDescription =
     "Will it fit? Runs the training or inference step on paper and says what it takes of a GPU.";
 
 constexpr const char* kFooter =
-    "Sizes are 24GB (1e9 bytes each; --vram 24 is the same), 24GiB, 81559MiB or plain bytes. A "
-    "GPU's\n"
-    "size is what it has in all, as nvidia-smi shows it; what driver and libraries take is added "
-    "to\n"
-    "the run's need. FITS and OOM are beyond doubt; TIGHT: the margin is smaller than what "
-    "figures\n"
-    "may be off by.\n"
+    "Sizes are 24GiB, 24GB (1e9 bytes each; without a unit, 24 is the same), 24564MiB or bytes. A\n"
+    "GPU's size is what it has in all, as nvidia-smi shows it; what driver and libraries take is\n"
+    "added to the run's need. FITS and OOM: by more than figures may be off by; TIGHT: by less.\n"
     "Without --gpu and --vram: this machine's first GPU, else every card there is data on.\n"
     "Exit status: 0 it fits (on at least one card), 1 it does not, 2 bad input, 3 anything else. "
     "A\n"

@@ -34,7 +34,9 @@ std::string header(const Question& question, const Answer& answer) {
 std::string room_text(const Budget& budget) {
   std::string text = both_units(budget.vram);
   if (budget.headroom > 0) text += " less the headroom";
-  if (budget.held > 0) text += " less what others hold";
+  if (budget.held > 0) {
+    text += budget.headroom > 0 ? " and what others hold" : " less what others hold";
+  }
   return text;
 }
 
@@ -61,6 +63,7 @@ std::string verdict_text(const Estimate& estimate, const Budget& budget, bool co
   if (estimate.verdict == Verdict::Tight) {
     text += fmt::format("; figures may be off by {} GB", gb(estimate.uncertainty->total()));
   }
+  if (!estimate.uncertainty) return text + "; by a formula, without overhead";
   if (estimate.missing) text += "; " + end_text(*estimate.missing);
   return text;
 }

@@ -6,7 +6,7 @@
 #include "estimator/fit/alternatives.h"
 #include "estimator/fit/model.h"
 #include "estimator/fit/not_yet.h"
-#include "estimator/fit/vram.h"
+#include "estimator/fit/sizes.h"
 #include "estimator/runtimes.h"
 #include "model/dtype.h"
 #include "model/errors.h"
@@ -66,6 +66,18 @@ void run_as_stored(const Runtime& runtime, const ModelConfig& model, Flags& flag
   flags["precision"] = name(dtype_of_torch(model.dtype));
 }
 
+/// What no trainer does unless told: GradScaler refuses to unscale gradients in fp16.
+void note_pure_fp16(const Options& o, const Workload& workload, ModelConfig& model) {
+  const auto asked = workload.asked();
+  const bool pure = o.train && asked.value("precision", "") == "fp16" &&
+                    asked.contains("autocast") && asked["autocast"].is_null() &&
+                    asked["lora"].is_null();
+  if (!pure) return;
+  model.notes.emplace_back(
+      "training in pure fp16 is seldom stable; --precision bf16 takes as much, --precision fp32 "
+      "--autocast fp16 is what GradScaler is for");
+}
+
 /// Flags that were left to their defaults, of those that a user may believe to be otherwise.
 std::vector<std::string> assumed_flags(const Options& o, const Runtime& runtime) {
   std::vector<std::string> names;
@@ -104,13 +116,19 @@ void refuse_strange_answers(const Options& o, const Runtime& runtime) {
   }
 }
 
+[[noreturn]] void refuse_generation(const ModelConfig& model) {
+  throw BadInput("generate: leaves no room for a prompt within the " +
+                 std::to_string(model.max_positions) + " positions that " + model.name +
+                 " was made for; fewer new tokens" +
+                 (model.learned_positions() ? "" : ", or with --beyond-positions"));
+}
+
 /// A model with fewer positions than the default sequence has is asked about all of them.
 void shorten_default_seq(Request& request) {
   const std::int64_t limit = request.workload->seq_limit(request.model);
   if (limit >= request.workload->seq()) return;
   if (limit < 1) {
-    throw BadInput("generate: leaves no room for a prompt within the positions that " +
-                   request.model.name + " takes; fewer new tokens");
+    refuse_generation(request.model);
   }
   set_seq(request, limit);
   ModelConfig& model = request.model;
@@ -118,7 +136,8 @@ void shorten_default_seq(Request& request) {
 }
 
 std::string bare_note(const std::string& vram) {
-  return "--vram " + vram + " is " + vram + " GB of 1e9 bytes; " + vram + "GiB would be more";
+  return "--vram " + vram + " is taken as " + vram + " GB of 1e9 bytes; a card that is sold as " +
+         vram + " GB has about " + vram + "GiB";
 }
 
 std::vector<Budget> budgets_of(const Options& o,
@@ -162,7 +181,8 @@ Question understand(const Options& o, const std::function<std::optional<Budget>(
                    ": what is asked about does not depend on it; without it");
   }
   if (!has(o.flags, "seq") && !o.max_seq) shorten_default_seq(request);
-  const std::uint64_t headroom = o.headroom ? parse_bytes("headroom", *o.headroom) : 0;
+  note_pure_fp16(o, *request.workload, request.model);
+  const std::uint64_t headroom = o.headroom ? size_of("headroom", *o.headroom) : 0;
   for (Budget& budget : budgets_of(o, this_gpu)) {
     budget.headroom = headroom;
     request.budget = std::move(budget);
@@ -170,7 +190,10 @@ Question understand(const Options& o, const std::function<std::optional<Budget>(
   }
   question.every_card = question.requests.size() > 1;
   if (o.max_batch) question.search = Size::Batch;
-  if (o.max_seq) question.search = Size::Seq;
+  if (o.max_seq) {
+    question.search = Size::Seq;
+    if (size_limit(request, Size::Seq) < 1) refuse_generation(request.model);
+  }
   if (!question.every_card && !question.search) {
     question.alternatives = alternatives(o, flags, question.requests.front());
   }

@@ -42,7 +42,7 @@ bool ended_at_positions(const Answer& answer, Size which) {
          answer.request.workload->positions() == model.max_positions && !model.learned_positions();
 }
 
-/// What is above the largest: "14 does not".
+/// What is above the largest: "14 is not".
 std::string above_text(const Answer& answer, Size which) {
   const Largest& largest = *answer.largest;
   if (ended_at_positions(answer, which)) {
@@ -50,7 +50,7 @@ std::string above_text(const Answer& answer, Size which) {
                        positions_key(answer.request.model));
   }
   if (largest.next == 0) return "larger ones are refused";
-  return fmt::format("{} does not", largest.next) +
+  return fmt::format("{} is not", largest.next) +
          (largest.step > 1 ? fmt::format(", tried in steps of {}", largest.step) : "");
 }
 
@@ -63,10 +63,9 @@ std::string search_text(const Answer& answer, Size which) {
   std::string text = fmt::format("largest {} that surely fits: {}", what, band.surely);
   text += band.possibly > band.surely ? fmt::format("; that may fit: {}", band.possibly) : "";
   if (largest.size == 0) return wrapped(fmt::format("{} ({} 1 is shown)", text, what), 2);
-  text += band.possibly > band.surely
-              ? fmt::format("; shown: {}, the largest predicted to fit ({})", largest.size,
-                            above_text(answer, which))
-              : fmt::format(" ({})", above_text(answer, which));
+  text += band.possibly > band.surely ? fmt::format("; shown: {}, predicted to fit ({})",
+                                                    largest.size, above_text(answer, which))
+                                      : fmt::format(" ({})", above_text(answer, which));
   text = wrapped(text, 2);
   if (!largest.holes) return text + "  smaller ones were not all tried\n";
   return largest.holes->empty() ? text : text + wrapped("  below it, " + holes_text(largest), 4);

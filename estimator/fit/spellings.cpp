@@ -16,9 +16,14 @@ namespace {
 using Pair = std::pair<std::string_view, std::string_view>;
 
 /// transformers' TrainingArguments and from_pretrained, PEFT's LoraConfig: theirs, and fit's own.
-constexpr std::array<Pair, 7> kFlags = {{
+constexpr std::array<Pair, 12> kFlags = {{
+    {"model-name-or-path", "model"},
+    {"torch-dtype", "precision"},
+    {"dtype", "precision"},
     {"per-device-train-batch-size", "batch"},
     {"gradient-accumulation-steps", "accumulate"},
+    {"max-seq-length", "seq"},
+    {"max-length", "seq"},
     {"max-new-tokens", "generate"},
     {"attn-implementation", "attention"},
     {"optim", "optimizer"},
@@ -27,11 +32,26 @@ constexpr std::array<Pair, 7> kFlags = {{
 }};
 constexpr std::string_view kCheckpointing = "gradient-checkpointing";
 
-/// Values of --optim.
 constexpr std::array<Pair, 2> kOptimizers = {{
     {"adamw_torch", "adamw"},
     {"adamw_torch_fused", "adamw-fused"},
 }};
+constexpr std::array<Pair, 4> kPrecisions = {{
+    {"bfloat16", "bf16"},
+    {"float16", "fp16"},
+    {"half", "fp16"},
+    {"float32", "fp32"},
+}};
+
+constexpr std::array<std::string_view, 10> kSwitches = {
+    "train", "max-batch", "max-seq", "beyond-positions", "formulas", "strict", "verbose",
+    "json",  "list",      "padded"};
+
+// Switches for what is not there yet.
+constexpr std::array<std::string_view, 6> kQuantized = {
+    "load-in-4bit", "load-in-8bit", "qlora", "bits", "quantization", "quantization-config"};
+constexpr std::array<std::string_view, 6> kSeveralGpus = {
+    "fsdp", "deepspeed", "num-gpus", "num-processes", "tensor-parallel-size", "nproc-per-node"};
 
 struct Argument {
   std::string flag;  ///< without dashes, '_' as '-'; empty where it is none
@@ -64,9 +84,29 @@ std::optional<bool> truth(std::string text) {
   return std::nullopt;
 }
 
-std::string optimizer_named(const std::string& theirs) {
-  if (theirs.find("8bit") != std::string::npos) refuse_eight_bit_states(theirs);
-  return std::string(own_name(kOptimizers, theirs));
+template <std::size_t N>
+bool holds(const std::array<std::string_view, N>& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+/// What a flag's value is called here.
+std::string own_value(const std::string& flag, const std::string& theirs) {
+  if (flag == "optimizer") {
+    if (theirs.find("8bit") != std::string::npos) refuse_eight_bit_states(theirs);
+    return std::string(own_name(kOptimizers, theirs));
+  }
+  if (flag == "precision") {
+    constexpr std::string_view kModule = "torch.";
+    const bool qualified = theirs.starts_with(kModule);
+    return std::string(own_name(kPrecisions, qualified ? theirs.substr(kModule.size()) : theirs));
+  }
+  if (flag == "lora-targets") {
+    std::string list = theirs;
+    std::replace(list.begin(), list.end(), ' ', ',');
+    return list;
+  }
+  if (flag == "attention" && theirs.starts_with("flash_attention")) refuse_flash_attention(theirs);
+  return theirs;
 }
 
 class Translation {
@@ -85,23 +125,29 @@ class Translation {
 
  private:
   void add(const std::string& flag, const std::optional<std::string>& value) {
-    if (flag == kCheckpointing) return add_checkpointing(value);
-    if (flag == "load-in-4bit" || flag == "load-in-8bit") refuse_quantized_weights(flag);
-    const std::string own = std::string(own_name(kFlags, flag));
-    if (own == "optimizer") {
-      add_with_value(own, value, optimizer_named);
-    } else if (own == "lora-targets" && !value) {
-      add_list(own);
-    } else {
-      own_.push_back("--" + own + (value ? "=" + *value : ""));
+    if (flag == kCheckpointing) {
+      if (is_on(flag, value)) own_.emplace_back("--checkpoint=full");
+      return;
     }
-  }
-
-  template <typename Meaning>
-  void add_with_value(const std::string& flag, const std::optional<std::string>& value,
-                      const Meaning& meaning) {
-    own_.push_back("--" + flag + (value ? "=" + meaning(*value) : ""));
-    if (!value && at_ < typed_.size()) own_.push_back(meaning(typed_[at_++]));
+    if (holds(kQuantized, flag)) {
+      if (is_on(flag, value)) refuse_quantized_weights(flag);
+      return;
+    }
+    if (holds(kSeveralGpus, flag)) refuse_several_gpus(flag);
+    if (flag == "bf16" || flag == "fp16") refuse_trainers_precision(flag);
+    const std::string own = std::string(own_name(kFlags, flag));
+    if (holds(kSwitches, own) && value) {
+      const std::optional<bool> on = truth(*value);
+      if (!on)
+        throw BadInput(own + ": is a switch, and '" + *value + "' no value of it; without it");
+      if (*on) own_.push_back("--" + own);
+      return;
+    }
+    if (own == "lora-targets" && !value) return add_list(own);
+    own_.push_back("--" + own + (value ? "=" + own_value(own, *value) : ""));
+    const bool takes_one = own == "optimizer" || own == "precision" || own == "attention";
+    const bool given = at_ < typed_.size() && !typed_[at_].starts_with("--");
+    if (takes_one && !value && given) own_.push_back(own_value(own, typed_[at_++]));
   }
 
   /// "q_proj v_proj", as argparse takes a list, is "q_proj,v_proj".
@@ -109,19 +155,17 @@ class Translation {
     own_.push_back("--" + flag);
     std::string list;
     for (; at_ < typed_.size() && !typed_[at_].starts_with("-"); ++at_) {
-      list += (list.empty() ? "" : ",") + typed_[at_];
+      list += (list.empty() ? "" : ",") + own_value(flag, typed_[at_]);
     }
     if (!list.empty()) own_.push_back(list);
   }
 
-  /// A flag by itself, or with a truth value.
-  void add_checkpointing(std::optional<std::string> value) {
+  /// Of a switch: by itself, or with a truth value. What is none is taken for its setting.
+  bool is_on(const std::string& flag, std::optional<std::string> value) {
     if (!value && at_ < typed_.size() && truth(typed_[at_])) value = typed_[at_++];
     const std::optional<bool> on = value ? truth(*value) : true;
-    if (!on) {
-      throw BadInput(std::string(kCheckpointing) + ": is '" + *value + "'; true, false or nothing");
-    }
-    if (*on) own_.emplace_back("--checkpoint=full");
+    if (on || flag != kCheckpointing) return on.value_or(true);
+    throw BadInput(flag + ": is '" + *value + "'; true, false or nothing");
   }
 
   std::vector<std::string> typed_;

@@ -98,7 +98,7 @@ std::string rests_on(const Request& request, const Estimate& estimate) {
   const std::string whose = overhead.assumed_from.empty()
                                 ? overhead.source
                                 : fmt::format("the {}'s, assumed; yours may differ by {} GB",
-                                              overhead.assumed_from, gb(overhead.range));
+                                              overhead.assumed_from, gb(range_of(overhead)));
   return wrapped(text, 2) + wrapped("driver and context overhead: " + whose, 2);
 }
 

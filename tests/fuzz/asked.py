@@ -11,8 +11,6 @@ MODELS = sorted(path.parent.name for path in (ROOT / "data/models").glob("*/conf
 CARDS = [card["name"] for card in json.loads((ROOT / "data/gpus.json").read_text())["cards"]]
 OURS = {"llama", "mistral", "qwen2", "gpt2", "qwen3"}  # families that vramfit's own step runs
 SEARCHES = {"--max-batch": "batch", "--max-seq": "seq"}
-# A search that stops at the model's own positions has nothing to say of what is above.
-_BEYOND = {"seq": ["--beyond-positions"]}
 
 
 @dataclass
@@ -22,6 +20,7 @@ class Question:
     flags: list[str]
     sizes: dict[str, int]  # batch and seq
     search: str = ""  # of SEARCHES
+    beyond: bool = False  # a search for the longest sequence passes the model's own positions
 
     def arguments(self, **sizes: int) -> list[str]:
         """Of the search, where there is one; with `sizes`, of that point in place of it."""
@@ -32,7 +31,7 @@ class Question:
             *self.flags,
             *fixed,
             *([self.search] if searched else []),
-            *_BEYOND.get(searched, []),
+            *(["--beyond-positions"] if searched and self.beyond else []),
         ]
 
 
@@ -126,4 +125,5 @@ def question(random: Random) -> Question:
         flags += ["--attention", "eager" if runtime == "pytorch" else "cublas"]
     flags += _card(random)
     search = random.choices(["", *SEARCHES], [6, 2, 2])[0]
-    return Question(flags, sizes, search)
+    beyond = search == "--max-seq" and random.random() < 0.5
+    return Question(flags, sizes, search, beyond)

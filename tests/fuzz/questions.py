@@ -67,7 +67,10 @@ def sums(answer: Mapping[str, Any]) -> Iterator[str]:
             levels["reserved"] + parts["context"] + parts["libraries"],
             levels["device_used"],
         ),
-        "margin": (answer["vram"] - answer["headroom"] - answer["total"], answer["margin"]),
+        "margin": (
+            answer["vram"] - answer["headroom"] - answer["held_by_others"] - answer["total"],
+            answer["margin"],
+        ),
         "fits": (answer["margin"] >= 0, answer["fits"]),
         "verdict": (verdict(answer), answer["verdict"]),
         "peak of stages": (max(stage["peak"] for stage in stages), levels["allocated"]),
@@ -128,6 +131,8 @@ def _band(asked: Question, axis: str, answer: Mapping[str, Any]) -> Iterator[str
         yield f"largest {answer['largest']} is not from {surely} to {possibly}"
     if "--generate" in asked.arguments():
         return
+    if answer["verdict"] == "FITS" and surely != answer["largest"] > 0:
+        yield f"largest {answer['largest']} is FITS, and {surely} the largest that surely fits"
     if surely > 0 and (found := _at(asked, axis, surely)["verdict"]) != "FITS":
         yield f"{axis} {surely} does not surely fit: {found}"
     if possibly > answer["largest"] and (found := _at(asked, axis, possibly)["verdict"]) == "OOM":
@@ -145,7 +150,8 @@ def searched(random: Random, asked: Question, answer: Mapping[str, Any]) -> Iter
         yield f"{axis} {largest} does not fit"
     yield from _band(asked, axis, answer)
     # What was tried in wider steps says so.
-    if step <= max(1, largest // 100):
+    # One that ends at the model's own positions says nothing of what is above.
+    if step <= max(1, largest // 100) and (axis == "batch" or asked.beyond):
         above = largest + 1 if step == 1 else math.ceil(1.01 * largest)
         further = [above, above + 1, above + random.randint(1, 8), 2 * above]
         yield from (f"{axis} {size} fits" for size in further if _fits(asked, axis, size) is True)

@@ -21,7 +21,7 @@ TEST(Printable, ReplacesWhatATerminalWouldObey) {
   EXPECT_EQ(printable("\u009b31m"), "?31m") << "an escape sequence's other beginning";
   EXPECT_EQ(printable("\u202egpj.exe"), "?gpj.exe") << "right to left";
   EXPECT_EQ(printable("a\u200bb\u2028c\ufeff"), "a?b?c?") << "no width, another line";
-  EXPECT_EQ(printable("\u061c\u180e\ufe0f\U000e0041"), "????") << "no width either";
+  EXPECT_EQ(printable("\u061c\u180e\ufe0f\ufff9\U000e0041"), "?????") << "no width either";
   EXPECT_EQ(printable("a\u00a0b\u3000c"), "a?b?c") << "spaces that are no ' '";
 }
 

@@ -116,7 +116,11 @@ TEST(Fit, TakesACheckpointsFolderOrAnIdOfTheCache) {
   EXPECT_EQ(other.status, 2);
   EXPECT_TRUE(has(other.err, "hf download Qwen/Qwen3-4B config.json")) << other.err;
   const Outcome none = run_fit({"--model", folder / "hub", "--gpu", "h200"});
-  EXPECT_TRUE(has(none.err, "fit: error: model: cannot read '")) << none.err;
+  EXPECT_TRUE(has(none.err, "' holds no config.json; the folder of a checkpoint")) << none.err;
+  const Outcome nowhere = run_fit({"--model", "/no/such/model"});
+  EXPECT_TRUE(has(nowhere.err, "model: cannot read '/no/such/model': there is none"));
+  folder.write("adapter/adapter_config.json", "{}");
+  EXPECT_TRUE(has(run_fit({"--model", folder / "adapter"}).err, "it is a LoRA adapter"));
 }
 
 TEST(Fit, WhatOthersHoldOfThisMachinesGpuIsNotThere) {

@@ -122,7 +122,7 @@ TEST(Picture, OfASearchNamesWhatItFound) {
   Options options = ask("gpt2-1.5b");
   options.train = true;
   options.max_batch = true;
-  expect_parts(picture_of(options), {"largest batch that surely fits: ", " does not)"});
+  expect_parts(picture_of(options), {"largest batch that surely fits: ", " is not)"});
   options.max_batch = false;
   options.max_seq = true;
   expect_parts(picture_of(options),
@@ -191,9 +191,10 @@ TEST(Picture, SaysWhichChoiceChangesTheVerdict) {
                {"OOM: ", "note: with --precision bf16 without autocast it would be FITS"});
   Options bare = ask("llama3-8b");
   bare.gpu = std::nullopt;
-  bare.vram = "18";
-  expect_parts(picture_of(bare), {"note: --vram 18 is 18 GB of 1e9 bytes", "18.00 GB (16.76 GiB)",
-                                  "note: with --vram 18GiB it would be"});
+  bare.vram = "19";
+  expect_parts(picture_of(bare),
+               {"note: --vram 19 is taken as 19 GB of 1e9 bytes", "19.00 GB (17.70 GiB)",
+                "note: with --vram 19GiB it would be FITS"});
 }
 
 TEST(Picture, SetsFormulasBesideTheAnswer) {

@@ -99,6 +99,28 @@ TEST(Question, TheOptimizerIsTransformersUnlessOneIsNamed) {
   EXPECT_FALSE(assumes(understand(o, no_gpu), "optimizer"));
 }
 
+TEST(Question, ABareHeadroomIsInGbToo) {
+  Options o = ask();
+  o.headroom = "2";
+  EXPECT_EQ(only_request(o).budget.headroom, 2'000'000'000U);
+}
+
+TEST(Question, PureFp16TrainingIsNoted) {
+  const auto noted = [](const Options& options) {
+    const std::vector<std::string> notes = only_request(options).model.notes;
+    return !notes.empty() && notes.back().starts_with("training in pure fp16");
+  };
+  Options o = ask();
+  EXPECT_FALSE(noted(o));
+  o.train = true;
+  EXPECT_TRUE(noted(o));
+  o.flags["lora"] = "8";
+  EXPECT_FALSE(noted(o)) << "adapters are in fp32";
+  o.flags.clear();
+  o.flags["precision"] = "bf16";
+  EXPECT_FALSE(noted(o));
+}
+
 TEST(Question, ABareSizeIsInGb) {
   Options o = ask();
   o.gpu = std::nullopt;
@@ -111,10 +133,10 @@ TEST(Question, ABareSizeIsInGb) {
   EXPECT_EQ(vram("24000000000"), 24'000'000'000U);
   EXPECT_EQ(vram("24GiB"), 24ULL << 30);
   for (const char* none : {"0", "0.0"}) {
-    expect_bad_input([&] { vram(none); }, {"vram: is 0; the size of a GPU such as 24GB"});
+    expect_bad_input([&] { vram(none); }, {"vram: is 0; the size of a GPU such as 24GiB"});
   }
   for (const char* none : {"24564", "999B", "24000"}) {
-    expect_bad_input([&] { vram(none); }, {"vram: is '", none, "bytes", "24GB"});
+    expect_bad_input([&] { vram(none); }, {"vram: '", none, "bytes", "24GiB"});
   }
 }
 

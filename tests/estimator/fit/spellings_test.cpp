@@ -33,12 +33,18 @@ TEST(Spellings, TransformersAndPeftsNames) {
   EXPECT_EQ(own({"--optim", "adamw_torch_fused"}), (Texts{"--optimizer", "adamw-fused"}));
   EXPECT_EQ(own({"--optim=adamw_torch"}), (Texts{"--optimizer=adamw"}));
   EXPECT_EQ(own({"--optim=sgd"}), (Texts{"--optimizer=sgd"}));
+  EXPECT_EQ(own({"--torch_dtype", "torch.bfloat16", "--dtype=float32"}),
+            (Texts{"--precision", "bf16", "--precision=fp32"}));
+  EXPECT_EQ(own({"--model_name_or_path", "x", "--max_seq_length", "512"}),
+            (Texts{"--model", "x", "--seq", "512"}));
 }
 
 TEST(Spellings, AListMayHaveSpaces) {
   EXPECT_EQ(own({"--lora-target-modules", "q_proj", "v_proj", "--train"}),
             (Texts{"--lora-targets", "q_proj,v_proj", "--train"}));
   EXPECT_EQ(own({"--lora-target-modules=all-linear"}), (Texts{"--lora-targets=all-linear"}));
+  EXPECT_EQ(own({"--lora-target-modules", "q_proj v_proj"}),
+            (Texts{"--lora-targets", "q_proj,v_proj"}));
 }
 
 TEST(Spellings, CheckpointingIsAFlagOrATruthValue) {
@@ -52,6 +58,12 @@ TEST(Spellings, CheckpointingIsAFlagOrATruthValue) {
   expect_bad_input([] { own({"--gradient_checkpointing=yes"}); }, {"gradient-checkpointing"});
 }
 
+TEST(Spellings, ASwitchHasNoOtherValue) {
+  EXPECT_EQ(own({"--train=True", "--max_batch=false"}), Texts{"--train"});
+  expect_bad_input([] { own({"--max_batch=8"}); }, {"max-batch: is a switch, and '8'"});
+  EXPECT_EQ(own({"--optim", "--train"}), (Texts{"--optimizer", "--train"}));
+}
+
 TEST(Spellings, WhatIsNotThereYetIsAnsweredWithWhatIsNearest) {
   for (const char* optimizer : {"adamw_bnb_8bit", "paged_adamw_8bit", "adamw_8bit"}) {
     expect_bad_input(
@@ -60,9 +72,15 @@ TEST(Spellings, WhatIsNotThereYetIsAnsweredWithWhatIsNearest) {
         },
         {"optimizer", optimizer, "not predicted yet", "--optimizer adamw-fused"});
   }
-  for (const char* flag : {"--load-in-4bit", "--load_in_8bit"}) {
-    expect_bad_input([&] { own({flag}); }, {"load-in-", "not predicted yet", "--precision bf16"});
+  for (const char* flag : {"--load-in-4bit", "--load_in_8bit", "--qlora", "--bits=4"}) {
+    expect_bad_input([&] { own({flag}); }, {"quantized weights are not predicted yet"});
   }
+  EXPECT_EQ(own({"--load_in_4bit", "False", "--train"}), Texts{"--train"});
+  for (const char* flag : {"--fsdp", "--deepspeed=x.json", "--num_gpus"}) {
+    expect_bad_input([&] { own({flag}); }, {"several GPUs are not predicted", "--runtime article"});
+  }
+  expect_bad_input([] { own({"--attn_implementation", "flash_attention_2"}); }, {"nearest: sdpa"});
+  expect_bad_input([] { own({"--bf16"}); }, {"--precision fp32 --autocast bf16"});
 }
 
 }  // namespace

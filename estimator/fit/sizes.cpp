@@ -1,4 +1,4 @@
-#include "estimator/fit/vram.h"
+#include "estimator/fit/sizes.h"
 
 #include "model/errors.h"
 #include "model/quantity.h"
@@ -21,12 +21,16 @@ bool is_bare(const std::string& size) {
           size.find_first_not_of("0123456789", digits + 1) == std::string::npos);
 }
 
+std::uint64_t size_of(const std::string& flag, const std::string& size) {
+  return parse_bytes(flag, is_bare(size) ? size + "GB" : size);
+}
+
 std::uint64_t vram_of(const std::string& size) {
-  const std::uint64_t bytes = parse_bytes("vram", is_bare(size) ? size + "GB" : size);
+  const std::uint64_t bytes = size_of("vram", size);
   if (bytes >= kLeastGpu) return bytes;
-  if (bytes == 0) throw BadInput("vram: is 0; the size of a GPU such as 24GB");
-  throw BadInput("vram: is '" + size + "', " + std::to_string(bytes) +
-                 " bytes; the size of a GPU such as 24GB");
+  if (bytes == 0) throw BadInput("vram: is 0; the size of a GPU such as 24GiB");
+  throw BadInput("vram: '" + size + "' is " + std::to_string(bytes) +
+                 " bytes; with its unit, as in 24GiB or 24564MiB");
 }
 
 }  // namespace vramfit::fit

@@ -81,6 +81,11 @@ def signature(inputs: Inputs) -> str:
     return f"vramfit {commit}, predicted for a virtual {virtual_cards(inputs)}"
 
 
+def pytorch_signature() -> str:
+    """Of a picture whose measured bars are PyTorch's."""
+    return "PyTorch measured on NVIDIA H200s, 7B scaled to 13B by the parameters"
+
+
 def predicted_signature(inputs: Inputs) -> str:
     """Of a picture that has predictions alone."""
     commit = inputs.run.context.get("predicted_by", inputs.run.context.get("commit", "unknown"))

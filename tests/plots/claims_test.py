@@ -107,3 +107,17 @@ def test_a_claim_without_figures_keeps_its_reply(inputs):
     reply = inputs.article.claim("fp16_quality")["reply"]
     row = next(row for row in table.rows if row[1] == reply)
     assert set(row[2:]) == {MISSING}
+
+
+def test_master_weights_are_no_state_of_pytorchs(measured):
+    assert TORCH not in of(measured, "master_weights_extra").figures
+
+
+def test_data_parallel_is_judged_where_it_holds_its_buckets_too(measured):
+    found = of(measured, "data_parallel_saves_nothing")
+    assert found.verdict.startswith("Holds after the optimizer's step. It takes more: between")
+    assert "54.0 against 40.5" in found.verdict
+
+
+def test_a_pipelines_bubble_is_no_measurement(measured):
+    assert "nobody measured" in of(measured, "fsdp_no_bubble").verdict

@@ -54,7 +54,7 @@ def at_least(inputs: Inputs, claim: Mapping[str, Any]) -> Answer:
         _taken(inputs, claim["row"]),
         gigabytes,
         lambda taken: taken >= claim["low"] * GB,
-        f"taken of the card at batch {case.number('batch')}; vramfit's Adam keeps m and v in FP32, "
+        f"taken of a card at batch {case.number('batch')}; vramfit's Adam keeps m and v in FP32, "
         "PyTorch's in FP16",
     )
 

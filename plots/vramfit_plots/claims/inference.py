@@ -52,7 +52,7 @@ def cache_by_precision(inputs: Inputs, claim: Mapping[str, Any]) -> Answer:
     sources = {source for figures in added.values() for source in figures}
     texts = {
         source: "\n".join(
-            f"{weights.upper()} {gb(figures[source])}"
+            f"{weights.upper()} +{gb(figures[source])} GB"
             for weights, figures in added.items()
             if source in figures
         )
@@ -68,7 +68,10 @@ def cache_by_precision(inputs: Inputs, claim: Mapping[str, Any]) -> Answer:
         raise AbsentError(near)
     words = ", ".join(name.upper() for name in same)
     exceptions = ", ".join(name.upper() for name in other)
-    verdict = f"Holds of {words}, to {percent(_SAME, 0, signed=False)}"
+    verdict = (
+        f"Holds of {words}, to {percent(_SAME, 0, signed=False)}, by what a prompt adds to the "
+        "model: cache and temporaries"
+    )
     return Answer(
         texts,
         f"{verdict}; not of {exceptions}, whose cache is as wide as its weights."

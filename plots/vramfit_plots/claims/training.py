@@ -7,7 +7,7 @@ from vramfit_plots.claims.answer import Answer, Figures, counted, each, judge, j
 from vramfit_plots.contradictions.common import differ, seven_b
 from vramfit_plots.errors import AbsentError
 from vramfit_plots.inputs import Inputs
-from vramfit_plots.sources import TORCH_MEASURED, Source
+from vramfit_plots.sources import MEASURED, PREDICTED, TORCH_MEASURED, Source
 from vramfit_plots.units import GB, gb, gigabytes, number, percent, times, with_unit
 
 _NEAR_LINE = 0.05  # of what a token takes
@@ -28,11 +28,13 @@ def _states(inputs: Inputs, claim: Mapping[str, Any], figures: Figures, remark: 
 
 
 def master_weights(inputs: Inputs, claim: Mapping[str, Any]) -> Answer:
+    """vramfit's alone: PyTorch's states are of another width with and without autocast."""
     row = claim["row"]
     with_master = counted(inputs, row, "optimizer_state")
     without = counted(inputs, row.replace("adamw-master", "adamw"), "optimizer_state")
-    figures = {s: with_master[s] - without[s] for s in with_master if s in without}
-    return _states(inputs, claim, figures)
+    ours = [s for s in (PREDICTED, MEASURED) if s in with_master and s in without]
+    figures = {source: with_master[source] - without[source] for source in ours}
+    return _states(inputs, claim, figures, "in PyTorch under autocast there is no second copy")
 
 
 def states_with_master_weights(inputs: Inputs, claim: Mapping[str, Any]) -> Answer:
@@ -75,7 +77,8 @@ def activations_linear(inputs: Inputs, claim: Mapping[str, Any]) -> Answer:
     word = judge(figures, lambda spread: spread <= _NEAR_LINE)
     return Answer(
         texts,
-        f"{word}, with fused attention: batches {_BATCHES[0]} to {_BATCHES[-1]} of "
+        f"{word} to {percent(_NEAR_LINE, 0, signed=False)}, with fused attention: batches "
+        f"{_BATCHES[0]} to {_BATCHES[-1]} of "
         f"{' and '.join(map(str, _LENGTHS))} tokens. Attention that keeps its probabilities grows "
         "with the square of the length.",
     )
@@ -141,7 +144,7 @@ def checkpointing_time(inputs: Inputs, claim: Mapping[str, Any]) -> Answer:
         of_both(fast, slow, lambda a, b: a / b - 1),
         lambda more: f"{percent(more, 0, signed=False)} more",
         lambda more: abs(more - claim["value"] / 100) <= _NEAR_TIME,
-        f"{_size(inputs, row)} tokens",
+        f"to {percent(_NEAR_TIME, 0, signed=False)} of a step, {_size(inputs, row)} tokens",
     )
 
 
@@ -166,8 +169,10 @@ def accumulation(inputs: Inputs, claim: Mapping[str, Any]) -> Answer:
     most = max(more.values())
     if not any(differ(accumulated[source], micro[source]) for source in more):
         return Answer(texts, "Holds.")
-    return Answer(
-        texts,
+    verdict = (
         f"Nearly: the gradients stay while the next micro-batch runs, which is {gigabytes(most)} "
-        "more than one alone; the whole batch at once takes more still.",
+        f"more than one alone, in steps of {steps} micro-batches"
     )
+    if any(whole.get(source, 0) > accumulated[source] for source in more):
+        verdict += "; the whole batch at once takes more still"
+    return Answer(texts, verdict + ".")

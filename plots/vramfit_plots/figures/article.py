@@ -106,7 +106,7 @@ def _multi_gpu(axes: Axes, inputs: Inputs) -> list[Source]:
 
 
 def _headline(inputs: Inputs) -> str:
-    """How many of the article's figures are met, to its last digit."""
+    """How many of the four tables' figures are met, those that are not drawn too."""
     cells = [cell for _, row in inference.cells(inputs) for cell in row]
     cells += tables_waterfall.stage_cells(inputs)
     cells += [answer.cell for row in oom_cliff.answers(inputs) for answer in row]
@@ -114,9 +114,7 @@ def _headline(inputs: Inputs) -> str:
     known = [cell for cell in cells if cell.best(inputs.source)]
     near = sum(_agrees(cell, cell.best(inputs.source)) for cell in known)
     unknown = len(cells) - len(known)
-    start = (
-        f"{near} of the article's {len(cells)} figures hold to {percent(_NEAR, 0, signed=False)}"
-    )
+    start = f"{near} of the tables' {len(cells)} figures hold to {percent(_NEAR, 0, signed=False)}"
     return f"{start}; {unknown} are unknown" if unknown else start
 
 

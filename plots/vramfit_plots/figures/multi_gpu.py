@@ -3,7 +3,7 @@
 import textwrap
 from collections.abc import Sequence
 
-from vramfit_plots.captions import caption, signature
+from vramfit_plots.captions import caption, pytorch_signature
 from vramfit_plots.cells import Cell
 from vramfit_plots.figures import bars, style
 from vramfit_plots.figures.picture import Picture
@@ -90,5 +90,5 @@ def draw(inputs: Inputs) -> Picture:
             ],
             axis_label="memory of each GPU, GB",
         ),
-        signature=signature(inputs),
+        signature=pytorch_signature(),
     )

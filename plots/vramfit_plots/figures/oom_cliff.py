@@ -151,12 +151,13 @@ def draw(inputs: Inputs) -> Picture:
     return Picture(
         key="oom_cliff",
         title=title,
-        alt="Memory grows in a line with the batch. Largest batch: " + "; ".join(marks),
+        alt="Largest batch: " + "; ".join(marks),
         caption=caption(
             inputs,
             f"^(Training|OomCliff)/{model}/{PRECISION}/",
             "GB is 1e9 bytes: the pool's peak with driver, context and libraries. A numbered mark "
-            "is the largest batch that fits the card whose line it meets; no mark, none fits.",
+            "is the largest batch that fits the card whose line is the next above it; no mark, "
+            "none fits.",
         ),
         figure=figure,
         signature=predicted_signature(inputs),

@@ -49,7 +49,7 @@ def _of_pytorch(inputs: Inputs) -> list[Table]:
                 "What the card lost beyond the peak allocated, as a share of it: rounding and gaps "
                 f"in the allocator, context and libraries. {_range(inputs)}. Cases of "
                 f"data/reference over {gigabytes(LEAST, 0)}; of smaller ones the context alone is "
-                "more than that."
+                "more than 10 %."
             ),
         )
     ]

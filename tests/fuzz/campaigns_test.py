@@ -12,7 +12,7 @@ from campaign import campaign
     [
         pytest.param(questions.check, 60, id="questions"),
         pytest.param(commands.check, 200, id="commands"),
-        pytest.param(reports.check, 12, id="reports"),
+        pytest.param(reports.check, 6, id="reports"),
     ],
 )
 def test_a_short_campaign(check, count):

@@ -50,12 +50,19 @@ def fits(inputs: Inputs, claim: Mapping[str, Any]) -> Answer:
 
 def at_least(inputs: Inputs, claim: Mapping[str, Any]) -> Answer:
     case = inputs.run.parse(claim["row"])
+    figures = _taken(inputs, claim["row"])
+    remark = "vramfit's Adam keeps m and v in FP32, PyTorch's in the weights' 16 bits"
+    near = claim.get("near")
+    if near and TORCH_MEASURED not in figures:
+        found = _taken(inputs, near["row"]).get(TORCH_MEASURED)
+        if found is not None:
+            figures = {**figures, TORCH_MEASURED: found}
+            remark += f"; {near['as']}"
     return judged(
-        _taken(inputs, claim["row"]),
+        figures,
         gigabytes,
         lambda taken: taken >= claim["low"] * GB,
-        f"taken of a card at batch {case.number('batch')}; vramfit's Adam keeps m and v in FP32, "
-        "PyTorch's in FP16",
+        f"taken of a card at batch {case.number('batch')}; {remark}",
     )
 
 

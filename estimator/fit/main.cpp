@@ -8,6 +8,7 @@
 #include "estimator/fit/colour.h"
 #include "estimator/fit/listing.h"
 #include "estimator/fit/picture.h"
+#include "estimator/fit/spellings.h"
 #include "estimator/fit/this_gpu.h"
 #include "model/errors.h"
 #include "model/printable.h"
@@ -26,6 +27,16 @@ std::string text_of(const Question& question, const std::vector<Answer>& answers
   return picture(question, answers.front(), style);
 }
 
+int answer_to(const Options& options) {
+  const Question question = understand(options, this_gpu);
+  const std::vector<Answer> answers = answer(question);
+  std::cout << (options.json ? json_text(question, answers)
+                             : text_of(question, answers, options.verbose));
+  const bool yes = std::any_of(answers.begin(), answers.end(),
+                               [&](const Answer& answer) { return answer.yes(options.strict); });
+  return yes ? kFits : kDoesNotFit;
+}
+
 int run(int argc, const char* const* argv) {
   const std::optional<Options> options = parse_options(argc, argv);
   if (!options) return kFits;
@@ -33,13 +44,11 @@ int run(int argc, const char* const* argv) {
     std::cout << listing();
     return kFits;
   }
-  const Question question = understand(*options, this_gpu);
-  const std::vector<Answer> answers = answer(question);
-  std::cout << (options->json ? json_text(question, answers)
-                              : text_of(question, answers, options->verbose));
-  const bool yes = std::any_of(answers.begin(), answers.end(),
-                               [&](const Answer& answer) { return answer.yes(options->strict); });
-  return yes ? kFits : kDoesNotFit;
+  try {
+    return answer_to(*options);
+  } catch (const BadInput& error) {
+    throw BadInput(as_typed(error.what(), options->typed));
+  }
 }
 
 void complain(const char* message) {

@@ -192,7 +192,9 @@ std::optional<Options> parse_options(int argc, const char* const* argv) {
   add_gpu_options(app, options);
   add_answer_options(app, options);
   try {
-    std::vector<std::string> arguments = in_own_names(argc, argv);
+    CommandLine line = in_own_names(argc, argv);
+    options.typed = std::move(line.typed);
+    std::vector<std::string>& arguments = line.arguments;
     std::reverse(arguments.begin(), arguments.end());  // as CLI11 takes them
     app.parse(std::move(arguments));
   } catch (const CLI::CallForHelp&) {
@@ -204,7 +206,7 @@ std::optional<Options> parse_options(int argc, const char* const* argv) {
   } catch (const CLI::ExtrasError&) {
     throw BadInput(unexpected(app));
   } catch (const CLI::ParseError& error) {
-    throw BadInput(std::string(error.what()) + "; fit --help says what is valid");
+    throw BadInput(as_typed(error.what(), options.typed) + "; fit --help says what is valid");
   }
   if (options.list && argc > 2) throw BadInput("--list: stands alone; no other flags beside it");
   return options;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 
@@ -31,6 +32,9 @@ struct Options {
   bool verbose = false;
   bool json = false;
   bool list = false;
+
+  /// Of flags that were given by another name than fit's, that one, by fit's.
+  std::map<std::string, std::string> typed;
 };
 
 /// Whether every runtime has the flag: precision, batch, seq.

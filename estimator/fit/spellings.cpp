@@ -121,11 +121,12 @@ class Translation {
       }
     }
   }
-  std::vector<std::string> own() && { return std::move(own_); }
+  CommandLine own() && { return {std::move(own_), std::move(typed_as_)}; }
 
  private:
   void add(const std::string& flag, const std::optional<std::string>& value) {
     if (flag == kCheckpointing) {
+      typed_as_["checkpoint"] = flag;
       if (is_on(flag, value)) own_.emplace_back("--checkpoint=full");
       return;
     }
@@ -136,6 +137,7 @@ class Translation {
     if (holds(kSeveralGpus, flag)) refuse_several_gpus(flag);
     if (flag == "bf16" || flag == "fp16") refuse_trainers_precision(flag);
     const std::string own = std::string(own_name(kFlags, flag));
+    if (own != flag) typed_as_[own] = flag;
     if (holds(kSwitches, own) && value) {
       const std::optional<bool> on = truth(*value);
       if (!on)
@@ -171,12 +173,23 @@ class Translation {
   std::vector<std::string> typed_;
   std::size_t at_ = 0;
   std::vector<std::string> own_;
+  std::map<std::string, std::string> typed_as_;
 };
 
 }  // namespace
 
-std::vector<std::string> in_own_names(int argc, const char* const* argv) {
+CommandLine in_own_names(int argc, const char* const* argv) {
   return Translation(argc, argv).own();
+}
+
+std::string as_typed(const std::string& message, const std::map<std::string, std::string>& typed) {
+  for (const auto& [own, theirs] : typed) {
+    for (const std::string dashes : {"", "--"}) {
+      const std::string name = dashes + own;
+      if (message.starts_with(name + ":")) return dashes + theirs + message.substr(name.size());
+    }
+  }
+  return message;
 }
 
 std::string other_names() {

@@ -12,7 +12,7 @@ using Texts = std::vector<std::string>;
 Texts own(const Texts& typed) {
   std::vector<const char*> argv = {"fit"};
   for (const std::string& text : typed) argv.push_back(text.c_str());
-  return in_own_names(static_cast<int>(argv.size()), argv.data());
+  return in_own_names(static_cast<int>(argv.size()), argv.data()).arguments;
 }
 
 TEST(Spellings, OwnNamesStayAsTheyAre) {
@@ -56,6 +56,13 @@ TEST(Spellings, CheckpointingIsAFlagOrATruthValue) {
   EXPECT_EQ(own({"--gradient_checkpointing", "False"}), Texts{});
   EXPECT_EQ(own({"--gradient_checkpointing", "--train"}), (Texts{"--checkpoint=full", "--train"}));
   expect_bad_input([] { own({"--gradient_checkpointing=yes"}); }, {"gradient-checkpointing"});
+}
+
+TEST(Spellings, MessagesNameWhatWasTyped) {
+  const std::map<std::string, std::string> typed = {{"lora", "lora-r"}};
+  EXPECT_EQ(as_typed("lora: is 0", typed), "lora-r: is 0");
+  EXPECT_EQ(as_typed("--lora: 1 required", typed), "--lora-r: 1 required");
+  EXPECT_EQ(as_typed("lora-targets: only with --lora", typed), "lora-targets: only with --lora");
 }
 
 TEST(Spellings, ASwitchHasNoOtherValue) {

@@ -55,11 +55,19 @@ std::optional<fs::path> cached_config(const std::string& id) {
   if (fs::path path = snapshots / commit / "config.json"; !commit.empty() && is_file(path)) {
     return path;
   }
+  // Without a branch, as after a download of one commit: the newest.
   std::error_code error;
+  std::optional<fs::path> newest;
+  fs::file_time_type when{};
   for (const auto& snapshot : fs::directory_iterator(snapshots, error)) {
-    if (is_file(snapshot.path() / "config.json")) return snapshot.path() / "config.json";
+    fs::path path = snapshot.path() / "config.json";
+    if (!is_file(path)) continue;
+    const fs::file_time_type written = fs::last_write_time(path, error);
+    if (newest && written <= when) continue;
+    when = written;
+    newest = std::move(path);
   }
-  return std::nullopt;
+  return newest;
 }
 
 }  // namespace vramfit

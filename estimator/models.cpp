@@ -64,8 +64,10 @@ ModelConfig model_named(const std::string& name) {
   }
   std::string known = did_you_mean(name, names);
   if (known.empty()) known = "; one of those that fit --list shows.";
-  throw BadInput("model: unknown '" + name + "'" + known +
-                 " Any other by its Hugging Face id, its folder or its config.json");
+  throw BadInput(
+      "model: unknown '" + name + "'" + known +
+      " Any other by its Hugging Face id, folder or config.json; --params 7B for a llama of "
+      "its size");
 }
 
 }  // namespace vramfit

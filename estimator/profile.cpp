@@ -1,5 +1,6 @@
 #include "estimator/profile.h"
 
+#include <algorithm>
 #include <cctype>
 
 #include "model/config/json_reader.h"
@@ -33,7 +34,9 @@ Profile read_profile(const std::filesystem::path& path) {
 Overhead overhead_of(const Card& card, const Profile& profile) {
   Overhead overhead =
       card.title == profile.gpu ? profile.overhead : assumed(profile.overhead, profile.gpu);
+  // What a profile does not hold.
   if (!overhead.pytorch) overhead.pytorch = card.overhead.pytorch;
+  overhead.range = std::max(overhead.range, card.overhead.range);
   return overhead;
 }
 

@@ -33,15 +33,22 @@ std::optional<double> first_of(const Run& run, std::initializer_list<const char*
   return std::nullopt;
 }
 
-std::string gb(const std::optional<double>& bytes) {
-  return bytes ? fmt::format("{:.3f} GB", *bytes / kGb) : "";
+/// The coefficient of variation is a share of the mean, not bytes.
+bool is_share(const Run& run) {
+  return run.run_type == Run::RT_Aggregate && run.aggregate_name == "cv";
+}
+
+std::string level(const Run& run, const std::optional<double>& value) {
+  if (!value) return "";
+  return is_share(run) ? fmt::format("{:.2f} %", 100 * *value)
+                       : fmt::format("{:.3f} GB", *value / kGb);
 }
 
 /// What was predicted less what was measured; nothing where either is missing.
 std::string difference(const Run& run) {
   const auto predicted = first_of(run, {"pred_device_used"});
   const auto measured = first_of(run, {"mem_device_used"});
-  if (!predicted || !measured) return "";
+  if (!predicted || !measured || is_share(run)) return "";
   const double bytes = *predicted - *measured;
   return bytes == 0 ? "0" : fmt::format("{:+.1f} MB", bytes / kMb);
 }
@@ -59,6 +66,7 @@ bool has_bytes(const Run& run) {
 
 /// The last column: what the row is there for besides bytes.
 std::string outcome(const Run& run) {
+  if (is_share(run)) return "";
   if (first_of(run, {"oom"}).value_or(0) != 0) return "OOM";
   if (const auto batch = first_of(run, {"mem_max_batch", "pred_max_batch", "article_max_batch"})) {
     return fmt::format("batch {:.0f}", *batch);
@@ -116,8 +124,8 @@ std::string console_line(const Run& run) {
   }
   const auto allocated = first_of(run, {"mem_allocated", "pred_allocated", "article_formula"});
   const auto used = first_of(run, {"mem_device_used", "pred_device_used", "median"});
-  std::string line =
-      fmt::format(kLine, name, gb(allocated), gb(used), difference(run), outcome(run));
+  std::string line = fmt::format(kLine, name, level(run, allocated), level(run, used),
+                                 difference(run), outcome(run));
   line.erase(line.find_last_not_of(' ') + 1);
   return line;
 }

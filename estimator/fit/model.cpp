@@ -1,5 +1,7 @@
 #include "estimator/fit/model.h"
 
+#include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <system_error>
 
@@ -26,9 +28,12 @@ bool is_there(const std::filesystem::path& path) {
 }
 
 void require_no_weights(const std::string& flag, const std::string& path) {
-  for (const std::string_view format : {".gguf", ".safetensors", ".bin", ".pt"}) {
-    if (path.ends_with(format)) refuse_weights(flag, path);
-  }
+  std::string format = std::filesystem::path(path).extension().string();
+  std::transform(format.begin(), format.end(), format.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const bool weights =
+      format == ".gguf" || format == ".safetensors" || format == ".bin" || format == ".pt";
+  if (weights) refuse_weights(flag, path);
 }
 
 /// A folder that is not a model's says what it is instead.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <string_view>
 
 #include "estimator/runtimes.h"
@@ -12,7 +13,16 @@ namespace {
 
 /// Formats of weights that no step is predicted in.
 constexpr std::array<std::string_view, 9> kQuantized = {"int8", "int4", "8bit", "4bit", "nf4",
-                                                        "fp4",  "fp8",  "q4_0", "q8_0"};
+                                                        "fp4",  "fp8",  "awq",  "gptq"};
+
+bool is_quantized(std::string precision) {
+  std::transform(precision.begin(), precision.end(), precision.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  // llama.cpp's are q4_0, q4_k_m, iq3_xs, ...
+  const bool of_llama_cpp = precision.starts_with("q") || precision.starts_with("iq");
+  return of_llama_cpp ||
+         std::find(kQuantized.begin(), kQuantized.end(), precision) != kQuantized.end();
+}
 
 }  // namespace
 
@@ -23,7 +33,7 @@ void refuse_what_is_not_there_yet(const Flags& flags, const Runtime& runtime) {
     refuse_several_gpus("gpus");
   }
   const std::string precision = typed(flags, "precision").value_or("");
-  if (std::find(kQuantized.begin(), kQuantized.end(), precision) != kQuantized.end()) {
+  if (is_quantized(precision)) {
     refuse_quantized_weights("precision " + precision);
   }
 }

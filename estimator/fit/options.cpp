@@ -191,9 +191,17 @@ std::optional<Options> parse_options(int argc, const char* const* argv) {
   add_run_options(app, options);
   add_gpu_options(app, options);
   add_answer_options(app, options);
+  // CLI11 takes the next flag for a value where none was given.
+  for (CLI::Option* option : app.get_options()) {
+    if (option->get_items_expected_max() == 0) continue;
+    option->check([](const std::string& value) {
+      return value.starts_with("--") ? "no value before '" + value + "'" : std::string();
+    });
+  }
   try {
     CommandLine line = in_own_names(argc, argv);
     options.typed = std::move(line.typed);
+    options.passed_over = std::move(line.passed_over);
     std::vector<std::string>& arguments = line.arguments;
     std::reverse(arguments.begin(), arguments.end());  // as CLI11 takes them
     app.parse(std::move(arguments));

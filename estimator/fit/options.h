@@ -3,6 +3,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "runtimes/flags.h"
 
@@ -35,6 +36,7 @@ struct Options {
 
   /// Of flags that were given by another name than fit's, that one, by fit's.
   std::map<std::string, std::string> typed;
+  std::vector<std::string> passed_over;  ///< flags of a script that no byte depends on
 };
 
 /// Whether every runtime has the flag: precision, batch, seq.

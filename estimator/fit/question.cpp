@@ -89,7 +89,7 @@ std::vector<std::string> assumed_flags(const Options& o, const Runtime& runtime)
   return names;
 }
 
-/// "adamw-fused, as transformers' Trainer does; weights in bf16, as its config says".
+/// "adamw-fused, transformers' default; weights in bf16, as its config says; batch 1 by default".
 std::string runs_with(const Question& question, const Runtime& runtime, const ModelConfig& model,
                       const Workload& workload) {
   const auto assumes = [&](const char* flag) {
@@ -101,9 +101,17 @@ std::string runs_with(const Question& question, const Runtime& runtime, const Mo
     text = workload.asked().at("optimizer").get<std::string>() + ", transformers' default; ";
   }
   text += workload.types();
-  if (!assumes("precision")) return text;
-  return text + (runtime.runs_as_stored() && !model.dtype.empty() ? ", as its config says"
-                                                                  : ", the default");
+  if (assumes("precision")) {
+    const bool as_stored = runtime.runs_as_stored() && !model.dtype.empty();
+    text += as_stored ? ", as its config says" : ", the default";
+  }
+  const bool batch = assumes("batch") && workload.has_sizes();
+  const bool seq = assumes("seq") && workload.has_sizes();
+  if (batch || seq) {
+    text += std::string("; ") + (batch ? "batch 1" : "") + (batch && seq ? " and " : "") +
+            (seq ? std::to_string(workload.seq()) + " tokens" : "") + " by default";
+  }
+  return text;
 }
 
 void refuse_strange_answers(const Options& o, const Runtime& runtime) {
@@ -133,6 +141,13 @@ void shorten_default_seq(Request& request) {
   set_seq(request, limit);
   ModelConfig& model = request.model;
   model.notes.push_back("seq " + std::to_string(limit) + ": as long as " + model.name + " takes");
+}
+
+void note_passed_over(const Options& o, ModelConfig& model) {
+  if (o.passed_over.empty()) return;
+  std::string list;
+  for (const std::string& flag : o.passed_over) list += (list.empty() ? "--" : ", --") + flag;
+  model.notes.push_back("passed over, as memory does not depend on it: " + list);
 }
 
 std::string bare_note(const std::string& vram) {
@@ -182,6 +197,7 @@ Question understand(const Options& o, const std::function<std::optional<Budget>(
   }
   if (!has(o.flags, "seq") && !o.max_seq) shorten_default_seq(request);
   note_pure_fp16(o, *request.workload, request.model);
+  note_passed_over(o, request.model);
   const std::uint64_t headroom = o.headroom ? size_of("headroom", *o.headroom) : 0;
   for (Budget& budget : budgets_of(o, this_gpu)) {
     budget.headroom = headroom;

@@ -67,7 +67,8 @@ std::string search_text(const Answer& answer, Size which) {
                                                     largest.size, above_text(answer, which))
                                       : fmt::format(" ({})", above_text(answer, which));
   text = wrapped(text, 2);
-  if (!largest.holes) return text + "  smaller ones were not all tried\n";
+  if (!largest.holes && largest.size > 1) return text + "  smaller ones were not all tried\n";
+  if (!largest.holes) return text;
   return largest.holes->empty() ? text : text + wrapped("  below it, " + holes_text(largest), 4);
 }
 

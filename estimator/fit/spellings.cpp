@@ -47,6 +47,17 @@ constexpr std::array<std::string_view, 10> kSwitches = {
     "train", "max-batch", "max-seq", "beyond-positions", "formulas", "strict", "verbose",
     "json",  "list",      "padded"};
 
+/// Theirs that no byte on the GPU depends on, each with a value: schedules, rates, files, names.
+constexpr std::array<std::string_view, 19> kWithoutMemory = {
+    "learning-rate",    "lr-scheduler-type", "warmup-steps",  "warmup-ratio", "weight-decay",
+    "num-train-epochs", "max-steps",         "adam-beta1",    "adam-beta2",   "adam-epsilon",
+    "logging-steps",    "save-steps",        "save-strategy", "seed",         "output-dir",
+    "report-to",        "run-name",          "lora-alpha",    "dataset-name"};
+
+/// Flags whose values have other names, too.
+constexpr std::array<std::string_view, 5> kRenamedValues = {"optimizer", "precision", "attention",
+                                                            "seq", "generate"};
+
 // Switches for what is not there yet.
 constexpr std::array<std::string_view, 6> kQuantized = {
     "load-in-4bit", "load-in-8bit", "qlora", "bits", "quantization", "quantization-config"};
@@ -89,6 +100,15 @@ bool holds(const std::array<std::string_view, N>& names, std::string_view name) 
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+/// "32k", as context lengths are called: 32768.
+std::string tokens(const std::string& theirs) {
+  constexpr std::size_t kDigits = 6;
+  const std::size_t digits = theirs.find_first_not_of("0123456789");
+  const bool thousands = digits != std::string::npos && digits > 0 && digits <= kDigits &&
+                         (theirs.substr(digits) == "k" || theirs.substr(digits) == "K");
+  return thousands ? std::to_string(1024 * std::stol(theirs.substr(0, digits))) : theirs;
+}
+
 /// What a flag's value is called here.
 std::string own_value(const std::string& flag, const std::string& theirs) {
   if (flag == "optimizer") {
@@ -106,6 +126,7 @@ std::string own_value(const std::string& flag, const std::string& theirs) {
     return list;
   }
   if (flag == "attention" && theirs.starts_with("flash_attention")) refuse_flash_attention(theirs);
+  if (flag == "seq" || flag == "generate") return tokens(theirs);
   return theirs;
 }
 
@@ -121,7 +142,7 @@ class Translation {
       }
     }
   }
-  CommandLine own() && { return {std::move(own_), std::move(typed_as_)}; }
+  CommandLine own() && { return {std::move(own_), std::move(typed_as_), std::move(passed_over_)}; }
 
  private:
   void add(const std::string& flag, const std::optional<std::string>& value) {
@@ -130,6 +151,7 @@ class Translation {
       if (is_on(flag, value)) own_.emplace_back("--checkpoint=full");
       return;
     }
+    if (holds(kWithoutMemory, flag)) return pass_over(flag, value.has_value());
     if (holds(kQuantized, flag)) {
       if (is_on(flag, value)) refuse_quantized_weights(flag);
       return;
@@ -147,9 +169,18 @@ class Translation {
     }
     if (own == "lora-targets" && !value) return add_list(own);
     own_.push_back("--" + own + (value ? "=" + own_value(own, *value) : ""));
-    const bool takes_one = own == "optimizer" || own == "precision" || own == "attention";
+    const bool takes_one = holds(kRenamedValues, own);
     const bool given = at_ < typed_.size() && !typed_[at_].starts_with("--");
     if (takes_one && !value && given) own_.push_back(own_value(own, typed_[at_++]));
+  }
+
+  void pass_over(const std::string& flag, bool with_value) {
+    passed_over_.push_back(flag);
+    if (with_value) return;
+    if (at_ == typed_.size() || typed_[at_].starts_with("--")) {
+      throw BadInput(flag + ": no value after it; memory does not depend on it: without it");
+    }
+    ++at_;
   }
 
   /// "q_proj v_proj", as argparse takes a list, is "q_proj,v_proj".
@@ -174,6 +205,7 @@ class Translation {
   std::size_t at_ = 0;
   std::vector<std::string> own_;
   std::map<std::string, std::string> typed_as_;
+  std::vector<std::string> passed_over_;
 };
 
 }  // namespace
@@ -199,7 +231,8 @@ std::string other_names() {
             std::string(own) + "\n";
   }
   return text + "  --" + std::string(kCheckpointing) +
-         std::string(32 - kCheckpointing.size(), ' ') + "--checkpoint full\n";
+         std::string(32 - kCheckpointing.size(), ' ') + "--checkpoint full\n" +
+         "and passed over, as memory does not depend on them: --learning-rate, --lora-alpha, ...\n";
 }
 
 }  // namespace vramfit::fit

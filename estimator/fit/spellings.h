@@ -10,6 +10,7 @@ namespace vramfit::fit {
 struct CommandLine {
   std::vector<std::string> arguments;
   std::map<std::string, std::string> typed;  ///< by fit's name of a flag, what was typed for it
+  std::vector<std::string> passed_over;      ///< flags of scripts that no byte depends on
 };
 
 /// A command line in the names of fit's own flags. Those of transformers' Trainer, PEFT and

@@ -51,10 +51,18 @@ class Table {
 
   void component(Category category) {
     const std::uint64_t bytes = estimate_.peak.by_category[category];
-    if (bytes == 0) return;
     std::string label = name(category);
     std::replace(label.begin(), label.end(), '_', ' ');
-    sum(label, bytes, bars_.bar(bytes));
+    if (bytes > 0) {
+      sum(label, bytes, bars_.bar(bytes));
+    } else if (category == Category::Gradients && training()) {
+      row(label, gb(0, decimals_), "", "none at this point of the step");
+    }
+  }
+
+  bool training() const {
+    const Stage stage = estimate_.peak.stage;
+    return stage == Stage::Forward || stage == Stage::Backward || stage == Stage::Optimizer;
   }
 
   const Estimate& estimate_;

@@ -151,6 +151,13 @@ Outcome TorchWorkload::run(const Gpu& gpu, std::uint64_t capacity, const ModelCo
                             std::to_string(release.least_arch.sm) + " and does not run on sm_" +
                             std::to_string(gpu.arch.sm) + "; a build for an older CUDA may");
   }
+  const bool sdpa =
+      std::visit([](const auto& o) { return o.attention; }, options()) == AttentionKind::Sdpa;
+  if (sdpa && gpu.arch.sm < 80 && computes_in() == DType::Bf16) {
+    outcome.notes.emplace_back(
+        "below sm_80 PyTorch has no fused attention in bf16: each layer holds the scores of all "
+        "tokens with all, which fp16 may not need");
+  }
   outcome.overhead = gpu.overhead;
   outcome.overhead.context = gpu.overhead.pytorch.value().context;
   // As they are at its end: the driver loads code as it is first used.

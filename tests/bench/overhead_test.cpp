@@ -66,6 +66,17 @@ TEST_F(Overheads, TheProfileIsReadAsItWasWritten) {
             "measured on NVIDIA H200, driver 580.159.04, CUDA 13.0, commit abc");
 }
 
+TEST(Profile, LeavesToTheCardWhatItDoesNotHold) {
+  Card card;
+  card.title = "NVIDIA H200";
+  card.overhead.range = 6;
+  Profile profile{card.title, "580.1", "13.0", {}};
+  profile.overhead.context = 500;
+  EXPECT_EQ(overhead_of(card, profile).range, 6U);
+  profile.overhead.range = 7;
+  EXPECT_EQ(overhead_of(card, profile).range, 7U);
+}
+
 TEST(OverheadRows, AProcessThatFailsIsTheRowsFailure) {
   OverheadRows rows([](const std::string&) { return failure("no driver"); });
   EXPECT_EQ(rows.run("Overhead/context").error, "no driver");

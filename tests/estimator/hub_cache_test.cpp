@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdlib>
 
 #include "tests/support/scratch_folder.h"
@@ -40,6 +41,10 @@ TEST_F(HubCache, HasTheConfigOfTheMainRevision) {
   EXPECT_EQ(cached_config("Qwen/Qwen3-4B"), std::nullopt);
   const auto other = folder_.write(model / "snapshots/other/config.json", "{}");
   EXPECT_EQ(cached_config("Qwen/Qwen3-4B"), other) << "there is no other";
+  const auto newer = folder_.write(model / "snapshots/newer/config.json", "{}");
+  last_write_time(other, last_write_time(newer) - std::chrono::hours(1));
+  EXPECT_EQ(cached_config("Qwen/Qwen3-4B"), newer);
+  last_write_time(other, last_write_time(newer) + std::chrono::hours(1));
   folder_.write(model / "refs/main", "1a2b\n");
   EXPECT_EQ(cached_config("Qwen/Qwen3-4B"), other) << "that one was never fetched";
   const auto main = folder_.write(model / "snapshots/1a2b/config.json", "{}");

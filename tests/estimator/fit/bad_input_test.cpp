@@ -82,6 +82,8 @@ TEST(FitRefuses, ModelsItDoesNotKnow) {
 
 TEST(FitRefuses, ValuesThatAreNone) {
   const std::vector<Case> cases = {
+      on_7b({"--checkpoint", "--train"}, "checkpoint: no value before '--train'"),
+      on_7b({"--precision", "q4_k_m"}, "quantized weights are not predicted yet"),
       on_7b({"--batch", "0"}, "batch"),
       on_7b({"--batch", "-1"}, "batch"),
       on_7b({"--batch", "four"}, "batch: is 'four'; a whole number"),

@@ -112,9 +112,9 @@ TEST(Fit, TakesACheckpointsFolderOrAnIdOfTheCache) {
   const std::vector<std::string> cache = {"HF_HOME=" + folder.path().string()};
   EXPECT_TRUE(has(run_fit({"--model", "Qwen/Qwen3-9B", "--gpu", "h200"}, cache).out,
                   "Qwen/Qwen3-9B: 8,190,735,360 parameters"));
-  const Outcome other = run_fit({"--model", "Qwen/Qwen3-4B", "--gpu", "h200"}, cache);
+  const Outcome other = run_fit({"--model", "Qwen/Qwen3-9B-Base", "--gpu", "h200"}, cache);
   EXPECT_EQ(other.status, 2);
-  EXPECT_TRUE(has(other.err, "hf download Qwen/Qwen3-4B config.json")) << other.err;
+  EXPECT_TRUE(has(other.err, "hf download Qwen/Qwen3-9B-Base config.json")) << other.err;
   const Outcome none = run_fit({"--model", folder / "hub", "--gpu", "h200"});
   EXPECT_TRUE(has(none.err, "' holds no config.json; the folder of a checkpoint")) << none.err;
   const Outcome nowhere = run_fit({"--model", "/no/such/model"});

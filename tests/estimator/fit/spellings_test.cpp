@@ -39,6 +39,21 @@ TEST(Spellings, TransformersAndPeftsNames) {
             (Texts{"--model", "x", "--seq", "512"}));
 }
 
+TEST(Spellings, ContextLengthsAreCalledInThousands) {
+  EXPECT_EQ(own({"--seq", "32k", "--generate=1K"}), (Texts{"--seq", "32768", "--generate=1024"}));
+  EXPECT_EQ(own({"--seq=k", "--batch=1k"}), (Texts{"--seq=k", "--batch=1k"}));
+}
+
+TEST(Spellings, WhatNoByteDependsOnIsPassedOver) {
+  const std::vector<const char*> argv = {"fit",     "--learning_rate", "2e-4", "--lora-alpha=16",
+                                         "--train", "--seed",          "-1"};
+  const CommandLine line = in_own_names(static_cast<int>(argv.size()), argv.data());
+  EXPECT_EQ(line.arguments, Texts{"--train"});
+  EXPECT_EQ(line.passed_over, (Texts{"learning-rate", "lora-alpha", "seed"}));
+  expect_bad_input([] { own({"--seed", "--train"}); }, {"seed: no value"});
+  expect_bad_input([] { own({"--seed"}); }, {"seed: no value"});
+}
+
 TEST(Spellings, AListMayHaveSpaces) {
   EXPECT_EQ(own({"--lora-target-modules", "q_proj", "v_proj", "--train"}),
             (Texts{"--lora-targets", "q_proj,v_proj", "--train"}));

@@ -19,7 +19,6 @@ TEST(PublishedModels, AreTheOnesWithAPublishedCount) {
   std::vector<std::string> names;
   for (const auto& [name, entry] : counts.items()) names.push_back(name);
   EXPECT_EQ(published_names(), names);
-  EXPECT_EQ(names.size(), 26U);
 }
 
 TEST(PublishedModels, HaveTheirPublishedCountToTheLastParameter) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -8,12 +10,22 @@
 
 namespace vramfit {
 
+/// A segment that the allocator took from the driver (bytes > 0) or gave back (bytes < 0).
+struct SegmentChange {
+  std::size_t event;  ///< of the ledger: the first after it
+  std::uint64_t offset;
+  std::int64_t bytes;
+
+  friend bool operator==(const SegmentChange&, const SegmentChange&) = default;
+};
+
 /// What a run took, on whichever device and under whichever runtime.
 struct RunReport {
   Snapshot peak;                         ///< the high-water mark and what it was made of
   std::uint64_t reserved = 0;            ///< bytes taken from the source, at most
   std::vector<StageRecord> stages;       ///< in order; the last one cut short where memory ran out
   std::vector<Event> events;             ///< the whole ledger, where it keeps events
+  std::vector<SegmentChange> segments;   ///< in order, beside the ledger; PyTorch's allocator's
   std::optional<MissingMemory> missing;  ///< absent: the run completed
   std::uint64_t allocations = 0;         ///< how many: what walking the run cost
 

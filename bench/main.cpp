@@ -10,6 +10,7 @@
 #include "bench/command/row_process.h"
 #include "bench/families/overhead.h"
 #include "bench/files/whole_file.h"
+#include "bench/ledgers/ledger_folder.h"
 #include "bench/process/child.h"
 #include "bench/process/interrupt.h"
 #include "bench/process/row_runner.h"
@@ -87,12 +88,15 @@ std::string article_printout(const Row& row, const Counters& counters) {
 }
 
 /// All rows of a case come of one run, which the first of them starts.
-void add_case(Registry& registry, RowRunner& runner, const Options& options,
+void add_case(Registry& registry, RowRunner& runner, LedgerFolder& ledgers, const Options& options,
               const std::vector<std::string>& rows, const Case& c, const Conditions& conditions) {
   const auto whole = std::make_shared<std::optional<Result>>();
   for (const std::string& name : rows) {
-    registry.add(name, [&runner, &options, &c, whole, name, conditions] {
-      if (!*whole) *whole = runner.run(c, conditions);
+    registry.add(name, [&runner, &ledgers, &options, &c, whole, name, conditions] {
+      if (!*whole) {
+        *whole = runner.run(c, conditions);
+        ledgers.keep(c.row.name(), false, **whole);
+      }
       Result result = part_of(**whole, c, name);
       if (options.article_printout && result.error.empty()) {
         std::cout << article_printout(c.row, result.counters);
@@ -148,6 +152,7 @@ int run_plan(const Options& options, const Target& target, const Plan& plan, con
     profile_file = profile_path(*options.write_profile, facts);
     profile.emplace("write-profile", profile_file);
   }
+  LedgerFolder ledgers("ledgers", options.ledgers);
   // Last of all that may refuse: it begins the file anew.
   Journal journal(path, options.resume);
 
@@ -159,7 +164,7 @@ int run_plan(const Options& options, const Target& target, const Plan& plan, con
   }
   for (std::size_t i = 0; i < plan.selection.cases.size(); ++i) {
     const Case& c = plan.selection.cases[i];
-    add_case(registry, runner, options, plan.rows_of(c), c, case_conditions[i]);
+    add_case(registry, runner, ledgers, options, plan.rows_of(c), c, case_conditions[i]);
   }
   for (const FixedRow& row : plan.article) {
     registry.add(row.name, [&row] { return Result{row.counters, "the article's code", 0, ""}; });
@@ -183,7 +188,9 @@ int run_plan(const Options& options, const Target& target, const Plan& plan, con
     std::cerr << "bench: error: " << registry.failures()
               << (registry.failures() == 1 ? " row" : " rows") << " failed; the report says why\n";
   }
-  return registry.failures() > 0 || runner.journal_failed() ? kFailed : 0;
+  if (ledgers.failed()) std::cerr << "bench: error: ledgers: not every row's was kept\n";
+  const bool failed = registry.failures() > 0 || runner.journal_failed() || ledgers.failed();
+  return failed ? kFailed : 0;
 }
 
 int run(int argc, char** argv) {

@@ -69,6 +69,9 @@ void add_measuring_options(CLI::App& app, Options& options) {
                  "a file that keeps each measured row as it is done; by default beside\n"
                  "--benchmark_out, with .journal appended")
       ->group(group);
+  app.add_option("--ledgers", options.ledgers,
+                 "a folder that keeps each row's ledger, for build/compare")
+      ->group(group);
   app.add_flag("--resume", options.resume,
                "takes from the journal what was measured under the same conditions")
       ->group(group);
@@ -169,6 +172,7 @@ std::vector<std::string> arguments_for_rows(const Options& options) {
   add("profile", options.profile.value_or(""));
   add("speed-seconds", std::to_string(options.measuring.speed_seconds));
   add("gemm-algorithms", options.measuring.gemm_algorithms);
+  add("ledgers", options.ledgers);
   if (options.measuring.tf32) arguments.emplace_back("--tf32");
   if (options.measuring.shared_gpu) arguments.emplace_back("--shared-gpu");
   return arguments;

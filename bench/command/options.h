@@ -22,6 +22,7 @@ struct Options {
   std::optional<std::string>
       write_profile;    ///< a file for it; "" where it shall have its usual name
   std::string journal;  ///< a file; "" for none
+  std::string ledgers;  ///< a folder; "" for none
   bool resume = false;
   bool article_printout = false;
   bool answered = false;  ///< --help or --version was, and nothing is to run

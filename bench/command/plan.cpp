@@ -45,6 +45,7 @@ std::vector<std::string> Plan::rows_of(const Case& c) const {
 Plan make_plan(const Options& options, Target& target, Models& models) {
   const Filter filter(options.google.filter);
   Plan plan{filter, select_rows(options, filter, target, models), {}, {}, {}};
+  for (Case& c : plan.selection.cases) c.keeps_ledger = !options.ledgers.empty();
   if (target.is_gpu()) {
     for (const std::string& name : OverheadRows::names()) {
       if (filter.selects(name)) plan.overhead.push_back(name);

@@ -4,6 +4,7 @@
 
 #include "bench/command/selection.h"
 #include "bench/families/overhead.h"
+#include "bench/ledgers/ledger_folder.h"
 #include "bench/process/child.h"
 #include "bench/rows/families.h"
 #include "model/errors.h"
@@ -20,9 +21,13 @@ Result run_row(const Options& options) {
   }
   if (options.row == kOverheadSample) return sample_overhead(*target.device());
   Models models(options.config);
-  const Case c = case_of(options.row, target, models);
+  Case c = case_of(options.row, target, models);
+  LedgerFolder ledgers("ledgers", options.ledgers);
+  c.keeps_ledger = ledgers.keeps();
   if (!c.row.family->apart) throw BadInput("row: is made of others, each with its own process");
-  return c.row.family->run(c, {});
+  const Result result = c.row.family->run(c, {});
+  ledgers.keep(c.row.name(), true, result);
+  return result;
 }
 
 }  // namespace

@@ -23,8 +23,9 @@ std::string end_of(const RunReport& report) {
   return missing ? "; out of memory in " + moment(missing->stage, missing->step) : "";
 }
 
-RunReport predict(const Case& c, const StepOptions& options, std::uint64_t capacity) {
-  return steady_run(StepWorkload(options), c.gpu(), capacity, *c.config, {.events = false}).report;
+RunReport predict(const Case& c, const StepOptions& options, std::uint64_t capacity,
+                  bool events = false) {
+  return steady_run(StepWorkload(options), c.gpu(), capacity, *c.config, {.events = events}).report;
 }
 
 int steps_of(const RunReport& report) {
@@ -77,7 +78,8 @@ Result run_memory_row(const Case& c, const StepOptions& options) {
   Result result;
   Counters& counters = result.counters;
   auto start = Clock::now();
-  RunReport report = predict(c, options, kUnlimitedBytes);
+  const bool on_paper = c.device == nullptr;
+  RunReport report = predict(c, options, kUnlimitedBytes, c.keeps_ledger && on_paper);
   auto end = Clock::now();
   count_run(counters, "pred", report);
   count_card(counters, c, report.reserved);
@@ -87,7 +89,7 @@ Result run_memory_row(const Case& c, const StepOptions& options) {
   bool oom = report.missing || report.reserved > c.capacity();
   counters.set("pred_oom", oom ? 1.0 : 0.0);
   std::string cut_short;
-  if (c.device != nullptr) {
+  if (!on_paper) {
     start = Clock::now();
     report = count_measured(counters, c, options, steps_of(report)).report;
     end = Clock::now();
@@ -97,6 +99,7 @@ Result run_memory_row(const Case& c, const StepOptions& options) {
     cut_short = end_of(predict(c, options, c.capacity()));
   }
   counters.set("oom", oom ? 1.0 : 0.0);
+  if (c.keeps_ledger) result.ledger = keep(report);
   result.seconds = std::chrono::duration<double>(end - start).count();
   result.label =
       evidence(c) + cut_short + "; peak in " + moment(report.peak.stage, report.peak.step);

@@ -16,6 +16,7 @@ struct Case {
   const ModelConfig* config;
   const Card* card;    ///< that it runs on, or that the device is to behave as; null for none
   RealDevice* device;  ///< null: predictions only
+  bool keeps_ledger = false;  ///< whether its result is to have the run's ledger
 
   std::int64_t size(Axis axis) const { return size_of(axis, row[axis]); }
   Arch arch() const { return device != nullptr ? device->arch() : card->arch; }

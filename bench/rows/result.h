@@ -1,9 +1,11 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 
 #include "bench/rows/counters.h"
+#include "model/memory/kept_ledger.h"
 
 namespace vramfit::bench {
 
@@ -11,8 +13,9 @@ namespace vramfit::bench {
 struct Result {
   Counters counters;
   std::string label;
-  double seconds = 0;  ///< that its run took
-  std::string error;   ///< why there is nothing above; "" otherwise
+  double seconds = 0;                     ///< that its run took
+  std::string error;                      ///< why there is nothing above; "" otherwise
+  std::optional<KeptLedger> ledger = {};  ///< where the case keeps it; no part of a line
 };
 
 /// The result of a row that failed.

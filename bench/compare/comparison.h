@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/compare/counter.h"
+#include "bench/compare/run_file.h"
+#include "bench/compare/tolerances.h"
+
+namespace vramfit::bench::compare {
+
+/// A counter that both runs have, or one of them.
+struct Change {
+  std::string counter;
+  Kind kind = Kind::Stated;
+  std::optional<double> before;  ///< the highest of repetitions; of a time, the median
+  std::optional<double> after;
+  bool differs = false;  ///< by more than its kind may
+  bool worse = false;    ///< and to the worse side
+};
+
+enum class Status : std::uint8_t {
+  Same,
+  Less,           ///< better, nothing worse
+  More,           ///< something is worse
+  Gone,           ///< OLD has it, NEW has not
+  Added,          ///< NEW has it, OLD has not
+  NotComparable,  ///< they are of different things
+  NotMeasured,    ///< OLD measured it, NEW only predicts it
+};
+const char* name(Status status);
+
+struct RowChange {
+  std::string row;
+  Status status = Status::Same;
+  std::string why;              ///< it is not comparable, or failed; "" otherwise
+  std::vector<Change> changes;  ///< of all counters but Stated ones, the levels first
+};
+
+struct Rules {
+  Tolerances tolerances;
+  bool across_cards = false;
+  std::optional<double> slower;  ///< of a time's median, the part by which NEW may be worse
+};
+
+struct Comparison {
+  std::vector<RowChange> rows;  ///< in OLD's order, then what NEW adds
+
+  std::size_t count(Status status) const;
+};
+
+Comparison compare_runs(const RunFile& before, const RunFile& after, const Rules& rules);
+
+/// What is allowed of the statuses that are neither better nor worse.
+struct Allowed {
+  bool gone = false;
+  bool not_comparable = false;
+  bool not_measured = false;
+};
+
+/// Whether NEW is the same or better: and something was compared.
+bool passes(const Comparison& comparison, const Allowed& allowed);
+
+}  // namespace vramfit::bench::compare

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace vramfit::bench::compare {
+
+/// What a counter is, which says how two of it are compared.
+enum class Kind : std::uint8_t {
+  Ledger,      ///< bytes that tensors take, and what follows from them: exact
+  Reserved,    ///< bytes that the allocator took of the driver
+  DeviceUsed,  ///< bytes that the card lost, context and libraries included
+  Fact,        ///< a flag or a number of sequences: exact
+  Time,        ///< seconds and rates: shown, and held against nothing unless asked
+  Stated,      ///< what others state, or what stands beside a figure: not compared
+};
+
+/// Which of two values is the better one.
+enum class Better : std::uint8_t { Less, More };
+
+struct Counter {
+  Kind kind = Kind::Stated;
+  Better better = Better::Less;
+};
+
+/// By its name, as docs/counters.md has them. One that nobody knows is bytes where it begins as
+/// such counters do, and Stated otherwise.
+Counter counter_called(const std::string& name);
+
+/// Whether both are of bytes: they are printed as such.
+bool is_bytes(Kind kind);
+
+}  // namespace vramfit::bench::compare

@@ -1,0 +1,156 @@
+#include "bench/compare/run_file.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "model/config/json_reader.h"
+#include "model/errors.h"
+#include "model/text_file.h"
+
+namespace vramfit::bench::compare {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::size_t kMostBytes = std::size_t{256} << 20;
+constexpr const char* kExpected = "a report of bench (--benchmark_out)";
+/// Of all schemas so far; "within one, keys are only added".
+constexpr const char* kSchemas[] = {"1"};
+
+/// What Google Benchmark writes into a row beside counters.
+constexpr const char* kOwnNumbers[] = {"family_index", "per_family_instance_index",
+                                       "repetitions",  "repetition_index",
+                                       "threads",      "iterations",
+                                       "cpu_time"};
+
+std::string text_of(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+bool is_own_number(const std::string& key) {
+  return std::any_of(std::begin(kOwnNumbers), std::end(kOwnNumbers),
+                     [&](const char* own) { return key == own; });
+}
+
+/// "measured, cuda:0 NVIDIA H200 as rtx4090; …" is of "NVIDIA H200"; "predicted, virtual:h200" of
+/// "virtual:h200".
+std::string card_in(const std::string& label, const RunFile& run) {
+  if (label.starts_with("measured"))
+    return run.fact("gpu") == "none" ? run.fact("device") : run.fact("gpu");
+  const std::size_t start = label.find(", ");
+  if (start == std::string::npos) return run.fact("device");
+  return label.substr(start + 2, label.find_first_of(";,", start + 2) - start - 2);
+}
+
+ReportRow row_of(const Json& json, const std::string& name, const RunFile& run) {
+  ReportRow row;
+  row.name = name;
+  std::string label = text_of(json, "label");
+  if (!label.starts_with("measured") && !label.starts_with("predicted"))
+    label = run.fact("evidence");
+  row.measured = label.starts_with("measured");
+  row.card = card_in(label, run);
+  return row;
+}
+
+/// Seconds, whatever the unit.
+double seconds_of(const Json& json, double time) {
+  const std::string unit = text_of(json, "time_unit");
+  if (unit == "s") return time;
+  if (unit == "ms") return time * 1e-3;
+  return unit == "us" ? time * 1e-6 : time * 1e-9;
+}
+
+void add_figures(ReportRow& row, const Json& json) {
+  const bool failed = json.value("error_occurred", false) || json.value("skipped", false);
+  if (failed) {
+    row.error = text_of(json, "error_message") + text_of(json, "skip_message");
+    if (row.error.empty()) row.error = "failed";
+    return;
+  }
+  for (const auto& [key, value] : json.items()) {
+    if (!value.is_number() || is_own_number(key)) continue;
+    const double number = value.get<double>();
+    if (!std::isfinite(number)) continue;
+    row.counters[key].push_back(key == "real_time" ? seconds_of(json, number) : number);
+  }
+}
+
+/// Repetitions have one name. Of aggregates only the median stands for a row, where no repetition
+/// was kept.
+void add_rows(RunFile& run, const Json& benchmarks, const std::string& source) {
+  std::map<std::string, std::size_t> known;
+  const auto add = [&](const Json& json) {
+    std::string name = text_of(json, "run_name");
+    if (name.empty()) name = text_of(json, "name");
+    if (name.empty()) throw BadInput(source + ": benchmarks: a row has no name; " + kExpected);
+    const auto [it, fresh] = known.emplace(name, run.rows.size());
+    if (fresh) run.rows.push_back(row_of(json, name, run));
+    add_figures(run.rows[it->second], json);
+  };
+  for (const Json& json : benchmarks) {
+    if (!json.is_object())
+      throw BadInput(source + ": benchmarks: a row is no object; " + kExpected);
+    if (text_of(json, "run_type") != "aggregate") add(json);
+  }
+  std::map<std::string, std::size_t> repetitions = known;
+  for (const Json& json : benchmarks) {
+    if (text_of(json, "run_type") == "aggregate" && text_of(json, "aggregate_name") == "median" &&
+        repetitions.count(text_of(json, "run_name")) == 0) {
+      add(json);
+    }
+  }
+}
+
+void read_profile(RunFile& run, const Json& context) {
+  const auto profile = context.find("profile");
+  if (profile == context.end() || !profile->is_object()) return;
+  const auto overhead = profile->find("overhead");
+  if (overhead == profile->end() || !overhead->is_object()) return;
+  for (const auto& [part, value] : overhead->items()) {
+    if (!value.is_object()) continue;
+    const auto bytes = value.find("bytes");
+    if (bytes != value.end() && bytes->is_number_unsigned()) run.overhead[part] = *bytes;
+  }
+}
+
+}  // namespace
+
+const ReportRow* RunFile::find(const std::string& name) const {
+  const auto row = std::find_if(rows.begin(), rows.end(),
+                                [&](const ReportRow& candidate) { return candidate.name == name; });
+  return row == rows.end() ? nullptr : &*row;
+}
+
+std::string RunFile::fact(const std::string& key) const {
+  const auto found = context.find(key);
+  return found == context.end() ? "none" : found->second;
+}
+
+RunFile read_run(const std::filesystem::path& path, const std::string& field) {
+  const std::string source = path.string();
+  const Json object = parse_json_object(read_text_file(path, field.c_str(), kExpected, kMostBytes),
+                                        source, kExpected);
+  const auto context = object.find("context");
+  const auto benchmarks = object.find("benchmarks");
+  if (context == object.end() || !context->is_object() || benchmarks == object.end() ||
+      !benchmarks->is_array()) {
+    throw BadInput(source + ": has no context and benchmarks; " + kExpected);
+  }
+  RunFile run;
+  run.path = path;
+  for (const auto& [key, value] : context->items()) {
+    if (value.is_string()) run.context[key] = value;
+  }
+  const std::string schema = run.fact("schema_version");
+  if (std::find(std::begin(kSchemas), std::end(kSchemas), schema) == std::end(kSchemas)) {
+    throw BadInput(source + ": schema_version: is '" + schema + "'; 1, as this program writes it");
+  }
+  read_profile(run, *context);
+  add_rows(run, *benchmarks, source);
+  return run;
+}
+
+}  // namespace vramfit::bench::compare

@@ -1,6 +1,7 @@
 """What stands under a table or picture, and where the report's figures come from."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from vramfit_plots.sources import (
     TORCH_MEASURED,
     Source,
 )
+from vramfit_plots.units import in_words
 
 _VERSIONS = {
     "gpu": "GPU",
@@ -81,11 +83,6 @@ def signature(inputs: Inputs) -> str:
     return f"vramfit {commit}, predicted for a virtual {virtual_cards(inputs)}"
 
 
-def pytorch_signature() -> str:
-    """Of a picture whose measured bars are PyTorch's."""
-    return "PyTorch measured on NVIDIA H200s, 7B scaled to 13B by the parameters"
-
-
 def predicted_signature(inputs: Inputs) -> str:
     """Of a picture that has predictions alone."""
     commit = inputs.run.context.get("predicted_by", inputs.run.context.get("commit", "unknown"))
@@ -109,13 +106,24 @@ def caption(inputs: Inputs, rows: str, note: str) -> Caption:
 
 def summary(inputs: Inputs) -> str:
     """What the whole report rests on; more of it is at the foot."""
-    foot = "With which drivers, versions, commits and commands is said once, at the foot."
-    if inputs.run.measured:
-        return f"vramfit's figures were measured on {_device(inputs)}, PyTorch's earlier. {foot}"
-    return (
-        "Nothing here was measured by this run: vramfit's figures are predicted, without a GPU, "
-        f"for a virtual {virtual_cards(inputs)}; PyTorch's were measured earlier. {foot}"
+    own = (
+        f"vramfit's figures were measured on {_device(inputs)}"
+        if inputs.run.measured
+        else "This run measured nothing: vramfit's figures are predicted, without a GPU, for a "
+        f"virtual {virtual_cards(inputs)}"
     )
+    return (
+        f"{own}. PyTorch's measured figures are those kept in data/reference. Drivers, versions, "
+        "commits and commands are named once, at the foot."
+    )
+
+
+def _environments(by_file: Mapping[str, str]) -> str:
+    """Each with the files that were measured in it."""
+    files: dict[str, list[str]] = {}
+    for file, environment in by_file.items():
+        files.setdefault(environment or "no environment is named", []).append(file)
+    return "; ".join(f"{where} in {in_words(names)}" for where, names in files.items())
 
 
 def provenance(inputs: Inputs) -> dict[str, str]:
@@ -126,9 +134,9 @@ def provenance(inputs: Inputs) -> dict[str, str]:
         PREDICTED: "dry runs of its own step program on virtual GPUs, OomCliff rows each on its "
         f"own card; commit {predicted_by}",
         MEASURED: f"on {_device(inputs)}: {versions(inputs)}; commit {commit}",
-        TORCH: "as `fit --runtime pytorch` does, without PyTorch; its AdamW keeps m and v in the "
+        TORCH: "as fit --runtime pytorch does, without PyTorch; its AdamW keeps m and v in the "
         f"weights' dtype; commit {predicted_by}",
-        TORCH_MEASURED: f"{inputs.reference.environment}; several GPUs: H200s with NVLink",
+        TORCH_MEASURED: f"data/reference: {_environments(inputs.reference.environments)}",
     }
     columns = inputs.rows.columns
     found = {

@@ -3,8 +3,10 @@
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
-from vramfit_plots.sources import ARTICLE, PREDICTED, SOURCES, STAND_INS, Source
+from vramfit_plots.sources import ARTICLE, COUNTED, PREDICTED, SOURCES, STAND_INS, Source
 from vramfit_plots.units import MISSING, gb
+
+NEAR = 0.05  # of the article's figure: one that is so near agrees with it
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,13 @@ class Cell:
         """`source` where it has the figure, else who stands in for it."""
         return next((one for one in (source, *STAND_INS) if self.has(one)), None)
 
+    def agrees(self, source: Source) -> bool:
+        """Whether the source's figure is near the article's; what is no number must be the same."""
+        printed, found = self.figure(ARTICLE), self.figure(source)
+        if printed is None or found is None:
+            return self.has(source) and self.text(ARTICLE) == self.text(source)
+        return abs(found - printed) <= NEAR * abs(printed)
+
 
 def has_figures(cells: Collection[Cell], source: Source) -> bool:
     return any(cell.has(source) for cell in cells)
@@ -43,6 +52,18 @@ def has_figures(cells: Collection[Cell], source: Source) -> bool:
 def sources_of(cells: Collection[Cell]) -> list[Source]:
     """The sources that these cells need columns for, in their fixed order."""
     return [source for source in SOURCES if has_figures(cells, source)]
+
+
+def remarks(cells: Collection[Cell], sources: Collection[Source]) -> str:
+    """What footnotes say in a table, for a picture of these sources: of which other case a figure
+    is, and why nobody has one."""
+    found = []
+    for source in sources:
+        notes = [cell.notes.get(source.key) for cell in cells if cell.has(source)]
+        said = "; ".join(dict.fromkeys(note for note in notes if note))
+        found += [f"{source.heading}: {said}."] if said else []
+    unknown = [cell.missing for cell in cells if not any(map(cell.has, COUNTED))]
+    return " ".join([*found, *(f"{why}." for why in dict.fromkeys(unknown) if why)])
 
 
 @dataclass(frozen=True)

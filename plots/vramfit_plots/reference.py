@@ -13,13 +13,14 @@ from vramfit_plots.pytorch_rows import measured_rows, ours_by_theirs, sharded_ro
 from vramfit_plots.schemas import read_jsonl
 
 _FIRST = "pytorch_single_gpu"  # of the files: of cases of the same name its counts
+_SHARDED = "pytorch_multi_gpu"  # of several GPUs
 
 
 @dataclass(frozen=True)
 class Reference:
     rows: pd.DataFrame  # pytorch_measured_* counters by row name
     cases: list[Case]  # every one that ran on one GPU, whatever its form
-    environment: str  # what was measured where, in words
+    environments: Mapping[str, str]  # by file: with what it was measured; "" where it names none
     lora_max_batch: dict[int, int]  # MiB for the allocator -> largest batch
     llamacpp_bytes: dict[str, int]  # llama2-7b's file by the weights' format
 
@@ -39,11 +40,15 @@ def load_reference(folder: Path, models: Mapping[str, Model], pytorch_optimizers
         raise BadInputError(f"{path}: holds no environment")
     if rows.empty or cases[0].source != _FIRST:
         raise BadInputError(f"{path}: holds no case of ours")
-    sharded = read_jsonl(folder / "pytorch_multi_gpu.jsonl", "reference/sharded")
+    sharded = read_jsonl(folder / f"{_SHARDED}.jsonl", "reference/sharded")
     return Reference(
         rows=pd.concat([rows, sharded_rows(sharded)]),
         cases=[case for case in cases if case.peak],
-        environment=environments[_FIRST],
+        environments={
+            _FIRST: environments[_FIRST],
+            **environments,
+            _SHARDED: environments.get(_SHARDED, ""),
+        },
         lora_max_batch={
             case.setting["cap_mib"]: case.max_batch
             for case in cases

@@ -162,9 +162,10 @@ def _page(inputs: Inputs, out: Path) -> _Page:
 
 def write_report(inputs: Inputs, out: Path) -> Path:
     """Everything into the folder `out`; the page to open comes back."""
+    with writing():
+        out.mkdir(parents=True, exist_ok=True)  # first: the page takes long
     page, environment = _page(inputs, out), _environment()
     with writing():
-        out.mkdir(parents=True, exist_ok=True)
         _write_pictures(page.sections, out / "figures")
         publish.write_fragments(page.tables, out / "fragments")
         for name in ("tables.md", "tables.html"):

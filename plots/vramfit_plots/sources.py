@@ -9,6 +9,11 @@ class Source:
     heading: str
     prefix: str  # of its counters, before e.g. "allocated"; "" where it has none
 
+    @property
+    def side(self) -> str:
+        """Whose figures they are, predicted or measured: "vramfit", "PyTorch"."""
+        return self.heading.split()[0]
+
 
 # The article's figures are those it prints. What its formulas give are counters of their own,
 # `article_*`, and never a source.

@@ -1,5 +1,7 @@
 """Numbers as the report writes them. GB is 1e9 bytes; MiB and GiB only where written."""
 
+from collections.abc import Iterable
+
 GB = 1e9
 MIB = 2**20
 
@@ -47,3 +49,9 @@ def batch(value: float) -> str:
 
 def times(*factors: object) -> str:
     return f" {TIMES} ".join(str(factor) for factor in factors)
+
+
+def in_words(names: Iterable[str]) -> str:
+    """ "FP32, FP16 and BF16"; "" of none."""
+    *others, last = ["", *names]
+    return f"{', '.join(others[1:])} and {last}" if others[1:] else last

@@ -79,7 +79,7 @@ def test_sides_that_disagree_are_named(own):
     row = own.article.claim("adam_7b_does_not_fit")["row"]
     own.rows.loc[row, ["pred_max_batch", "pytorch_max_batch"]] = (0.0, 4.0)
     found = of(own, "adam_7b_does_not_fit")
-    assert found.verdict.startswith("Holds of vramfit, not of PyTorch")
+    assert found.verdict.startswith("Holds for vramfit, not for PyTorch")
     assert found.figures == {PREDICTED: "OOM", TORCH: "batch 4"}
 
 
@@ -90,7 +90,9 @@ def test_checkpointing_that_saves_more_than_claimed_is_told(inputs):
 
 
 def test_activations_are_judged_by_what_a_token_takes(own):
-    assert of(own, "activations_linear").verdict.startswith("Holds")
+    found = of(own, "activations_linear")
+    assert found.verdict.startswith("Holds")
+    assert found.figures[PREDICTED] == "3,000\N{NO-BREAK SPACE}kB\na token", "all take the same"
     row = "Training/llama2-7b/fp16/adamw/batch:16/seq:2048"
     own.rows.loc[row, "pred_step1_forward_after"] *= 3
     assert not of(own, "activations_linear").verdict.startswith("Holds,")
@@ -115,7 +117,9 @@ def test_master_weights_are_no_state_of_pytorchs(measured):
 
 def test_data_parallel_is_judged_where_it_holds_its_buckets_too(measured):
     found = of(measured, "data_parallel_saves_nothing")
-    assert found.verdict.startswith("Holds after the optimizer's step. It takes more: between")
+    assert found.verdict.startswith(
+        "Holds after the optimizer's step. At other times it takes more"
+    )
     assert "54.0 against 40.5" in found.verdict
 
 

@@ -1,67 +1,17 @@
 """Both programs in turn on one card."""
 
 import dataclasses
-import json
 import shutil
-from typing import Any
 
 import pytest
 import synthetic
-from vramfit_plots.__main__ import main
+from comparisons import DOCUMENT, ROW, write
 from vramfit_plots.captions import provenance
 from vramfit_plots.comparison import load_comparison
 from vramfit_plots.errors import BadInputError
 from vramfit_plots.files import data_dir
 from vramfit_plots.tables import comparison as comparison_table
 from vramfit_plots.units import MISSING
-
-ROW = "Training/tinyllama-1.1b/bf16/adamw-same/batch:8/seq:2048"
-
-
-def side(speed: float, allocated: float) -> dict[str, Any]:
-    return {
-        "tokens_per_second": speed,
-        "allocated": allocated,
-        "reserved": allocated + 1e9,
-        "device_used": allocated + 2e9,
-        "seconds": 9.0,
-        "command": "build/bench",
-    }
-
-
-DOCUMENT = {
-    "schema": 1,
-    "context": {
-        "date": "2026-11-21T12:00:00+00:00",
-        "commit": "abc1234",
-        "gpu": "NVIDIA H200",
-        "driver": "580.1",
-        "cuda": "13.0",
-        "torch": "2.11.0",
-        "transformers": "5.17.0",
-        "command": "make compare-pytorch",
-    },
-    "cases": [
-        {
-            "row": ROW,
-            "title": "tinyllama-1.1b",
-            "vramfit": side(80_000.0, 22e9),
-            "eager": side(50_000.0, 44e9),
-            "compile": {"oom": "Tried to allocate 2.00 GiB"},
-        },
-        {
-            "row": ROW.replace("batch:8", "batch:9"),
-            "title": "tinyllama-1.1b",
-            "vramfit": {"error": "died"},
-            "eager": side(1.0, 1e9),
-        },
-    ],
-}
-
-
-def write(path, **changes):
-    path.write_text(json.dumps({**DOCUMENT, **changes}))
-    return path
 
 
 @pytest.fixture
@@ -107,18 +57,21 @@ def test_without_one_there_is_no_table(inputs):
     assert comparison_table.build(dataclasses.replace(inputs, comparison=None)) == []
 
 
-def test_the_newest_is_in_the_report(tmp_path):
+def test_the_newest_is_taken(tmp_path, taken):
     data = tmp_path / "data"
     shutil.copytree(data_dir(), data, ignore=shutil.ignore_patterns("runs"))
     folder = data / "runs/nvidia-h200/580.1-13.0"
     folder.mkdir(parents=True)
     write(folder / "2026-11-21-abc1234-compare.json")
     run = synthetic.write(tmp_path / "bench.json", synthetic.document())
-    out = tmp_path / "report"
-    assert main(["--run", str(run), "--data", str(data), "--out", str(out)]) == 0
-    assert "## Against PyTorch on the same card" in (out / "tables.md").read_text()
-    assert "1.60<br><small>80,000 / 50,000</small>" in (out / "tables.html").read_text()
-    assert "1.60<br>80,000 / 50,000" in (out / "fragments/comparison.md").read_text()
+    (pair, *_) = taken("--run", str(run), "--data", str(data)).comparison.pairs
+    assert pair.row == ROW
+
+
+def test_it_is_in_the_report(full):
+    assert "## Against PyTorch on the same card" in (full / "tables.md").read_text()
+    assert "1.60<br><small>80,000 / 50,000</small>" in (full / "tables.html").read_text()
+    assert "1.60<br>80,000 / 50,000" in (full / "fragments/comparison.md").read_text()
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,18 @@
+import fcntl
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import comparisons
 import pytest
+import pytorch_cases
 import synthetic
+from vramfit_plots import __main__ as program
+from vramfit_plots.accuracy.comparison import compare
 from vramfit_plots.files import data_dir
 from vramfit_plots.inputs import Inputs, load_inputs
+from vramfit_plots.report import write_report
 
 
 def _inputs(folder, content) -> Inputs:
@@ -34,3 +45,73 @@ def poor(tmp_path_factory) -> Inputs:
     }
     content["benchmarks"] = [synthetic.benchmark(row, measured=False)]
     return _inputs(tmp_path_factory.mktemp("poor"), content)
+
+
+@pytest.fixture
+def taken(monkeypatch) -> Callable[..., Inputs]:
+    """What a command line makes the report from, without the report."""
+
+    def take(*arguments: str) -> Inputs:
+        kept: list[Inputs] = []
+        monkeypatch.setattr(
+            program, "write_report", lambda inputs, out: kept.append(inputs) or out / "tables.html"
+        )
+        assert program.main(arguments) == 0
+        return kept[0]
+
+    return take
+
+
+@pytest.fixture(scope="session")
+def once(tmp_path_factory, request) -> Callable[[str, Callable[[Path], None]], Path]:
+    """A folder by its name, which the first of all workers to ask fills."""
+    root = tmp_path_factory.getbasetemp()
+    if hasattr(request.config, "workerinput"):
+        root = root.parent  # where each worker's own lie
+
+    def folder(name: str, fill: Callable[[Path], None]) -> Path:
+        done, begun = root / name, root / f"{name}.begun"
+        with (root / f"{name}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not done.exists():
+                shutil.rmtree(begun, ignore_errors=True)
+                begun.mkdir()
+                fill(begun)
+                begun.rename(done)
+        return done
+
+    return folder
+
+
+def _fill_report(folder: Path) -> None:
+    assert synthetic.report(folder) == 0
+
+
+@pytest.fixture(scope="session")
+def report(once) -> Path:
+    """The report of the default sweep, predicted; not to be changed."""
+    return once("of-predictions", _fill_report) / "report"
+
+
+def _fill_full(folder: Path) -> None:
+    predicted, measured = synthetic.document(), synthetic.document(measured=True)
+    measured["benchmarks"] += synthetic.ops(synthetic.OPS_CASE)
+    estimate = {**predicted["benchmarks"][0], "name": "Estimate/training/llama2-7b", "label": "x"}
+    predicted["benchmarks"].append(estimate)
+    inputs = load_inputs(
+        synthetic.write(folder / "predicted.json", predicted),
+        data_dir(),
+        synthetic.write(folder / "measured.json", measured),
+        comparison=comparisons.write(folder / "a-compare.json"),
+    )
+    shutil.copy(data_dir() / "gpus.json", folder)
+    cases = [pytorch_cases.training(), pytorch_cases.inference(), pytorch_cases.largest(3)]
+    pytorch_cases.write(folder, "pytorch_here", cases)
+    accuracy = compare(pytorch_cases.program(folder), folder)
+    write_report(replace(inputs, accuracy=accuracy), folder / "report")
+
+
+@pytest.fixture(scope="session")
+def full(once) -> Path:
+    """The report of runs that hold everything; not to be changed."""
+    return once("of-everything", _fill_full) / "report"

@@ -125,12 +125,12 @@ def more_outside(own):
 AGREEING = {
     "7B is not 7 billion": (rounded_parameters, "6,738,415,616"),
     "Table 2 and its calculator": (calculators_total, "112.0 + 6.4"),
-    "Activations": (same_activations, "8.4 in Table 2, 6.4 by its factor of 12"),
+    "Activations": (same_activations, "8.4 in Table 2, 6.4 by the article's factor of 12"),
     "torch.optim.AdamW keeps other states": (states_as_in_torch, "54.0 after"),
     "The peak comes after the first step": (no_growth, "batch 16 of 2048 tokens"),
     "7B with Adam does fit": (nothing_fits, "OOM at every size"),
     "The KV cache's size": (true_cache, "8.59"),
-    "The KV cache and precision": (one_cache, "16.5 to FP32 and 8.2 to FP16"),
+    "The KV cache and precision": (one_cache, "16.5 to FP32 and 8.2\N{NO-BREAK SPACE}GB to FP16"),
     "Peak less model is not the cache": (nothing_but_the_cache, "peak less model"),
     "INT8 and INT4 take more": (bare_files, "1.06 (Q8_0) and 0.57 (Q4_0)"),
     "Table 3's last column": (code_that_answers, "8, 32, 48, 96+"),
@@ -163,7 +163,28 @@ def test_sentences_are_computed(own):
     assert "Table 2 ends its optimizer step at 91.0" in text_of(own, "Table 2 and its calculator")
     assert "master weights" not in text_of(own, "Table 2 and its calculator")
     own.rows.loc[own.rows.index.str.startswith("OomCliff/llama2-7b"), "pred_max_batch"] = 77.0
-    assert "adamw at batch 77" in text_of(own, "7B with Adam does fit")
+    assert "batch 77 with m and v in FP32 (predicted)" in text_of(own, "7B with Adam does fit")
+
+
+MEASURED_TOO = (
+    "Activations",
+    "The peak comes after the first step",
+    "7B with Adam does fit",
+    "Peak less model is not the cache",
+)
+
+
+@pytest.mark.parametrize("title", MEASURED_TOO)
+def test_what_was_measured_is_called_so(inputs, measured, title):
+    rows = measured.rows.copy()
+    rows.loc["Inference/llama2-7b/fp16/batch:8/seq:2048", "mem_allocated"] += 1.5e9
+    on_a_gpu = dataclasses.replace(measured, rows=rows)
+    ours, theirs = (
+        text_of(run, title).replace("in PyTorch (predicted)", "") for run in (inputs, on_a_gpu)
+    )
+    assert "(predicted)" in ours
+    assert "(predicted)" not in theirs
+    assert theirs.count("(measured)") > ours.count("(measured)")
 
 
 def test_rows_out_of_memory_are_no_example(own):

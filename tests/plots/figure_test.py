@@ -5,6 +5,7 @@ from matplotlib.colors import to_hex
 from vramfit_plots import figures
 from vramfit_plots.errors import AbsentError
 from vramfit_plots.figures import style
+from vramfit_plots.sources import PREDICTED
 from vramfit_plots.units import gb
 
 
@@ -54,9 +55,72 @@ def test_multi_gpu_has_the_articles_table_its_code_and_pytorch(inputs):
         assert len(bars(axes, style.ARTICLE)) == 3
         assert len(bars(axes, style.TORCH_MEASURED)) == 2, "nobody measured a pipeline"
     assert picture.title == (
-        "PyTorch's DDP and FSDP hold the 8 bytes a parameter of the article's table, not the 16 of "
-        "its code"
+        "In data parallel and FSDP / ZeRO-3 PyTorch holds the 8 bytes a parameter of the article's "
+        "table, not the 16 of its code"
     )
+    assert "Neither measured nor predicted: pipeline parallelism." in picture.caption.note
+
+
+def test_the_multi_gpu_title_names_who_has_figures_and_of_what(inputs):
+    """vramfit's, of data parallel alone."""
+    rows = inputs.rows.drop(columns=[c for c in inputs.rows if "optimizer_after" in c])
+    near = inputs.article.multi_gpu["rows"][0]["cells"][0]["near"]["row"]
+    counter = f"{PREDICTED.prefix}step1_optimizer_after"
+    rows[counter] = float("nan")
+    rows.loc[near, counter] = 8.0 * inputs.models["llama2-7b"].parameters
+    own = dataclasses.replace(inputs, rows=rows)
+    assert figures.multi_gpu.draw(own).title.startswith("In data parallel vramfit holds the 8 ")
+    rows.loc[near, counter] *= 1.2
+    title = figures.multi_gpu.draw(own).title
+    assert title.startswith("The article's table counts 8 bytes")
+    assert figures.multi_gpu.draw(own).signature.startswith("article and vramfit predicted;")
+
+
+@pytest.mark.parametrize(
+    ("gone", "start"),
+    [
+        ((), "At bs=8, 2048 tokens every precision differs from "),
+        (("int8", "nf4"), "At bs=8, 2048 tokens FP32, FP16 and BF16 differ from "),
+        (("fp32", "fp16", "int8", "nf4"), "At bs=8, 2048 tokens BF16 differs from "),
+        (("fp32", "fp16", "bf16", "int8", "nf4"), "The article alone has figures at "),
+    ],
+)
+def test_the_inference_title_names_the_precisions_it_is_of(inputs, gone, start):
+    rows = inputs.rows.drop(
+        index=[f"Inference/llama2-7b/{precision}/batch:8/seq:2048" for precision in gone]
+    )
+    assert figures.inference.draw(dataclasses.replace(inputs, rows=rows)).title.startswith(start)
+
+
+@pytest.mark.parametrize(
+    ("factor", "said"),
+    [
+        (1.5, "takes 0 to 50 % more than the article says"),
+        (0.5, "differs from the article by \N{MINUS SIGN}50 % to 0 %"),
+    ],
+)
+def test_the_inference_title_has_signs_where_some_take_less(inputs, factor, said):
+    rows = inputs.rows.copy()
+    for row in inputs.article.inference["rows"]:
+        point = row["points"][-1]
+        name = point["row"] or point["near"]["row"]
+        rows.loc[name, ["pred_allocated", "pytorch_measured_allocated"]] = point["peak"] * 1e9
+    rows.loc["Inference/llama2-7b/fp32/batch:8/seq:2048", "pred_allocated"] = factor * 44.5e9
+    title = figures.inference.draw(dataclasses.replace(inputs, rows=rows)).title
+    plain = title.replace("\N{NO-BREAK SPACE}", " ")
+    assert plain == f"At bs=8, 2048 tokens every precision {said}"
+
+
+@pytest.mark.parametrize(
+    ("name", "remark"),
+    [
+        ("inference", "PyTorch measured: bitsandbytes' INT8; bitsandbytes' NF4."),
+        ("waterfall", "PyTorch measured: in BF16,"),
+        ("multi_gpu", "PyTorch measured: DDP of Llama-2-7B, times 1.93"),
+    ],
+)
+def test_a_caption_says_of_which_other_case_bars_are(measured, name, remark):
+    assert remark in getattr(figures, name).draw(measured).caption.note
 
 
 def test_the_waterfalls_peaks_are_the_sums_of_their_parts(inputs):

@@ -4,6 +4,7 @@ import json
 
 import pytest
 import synthetic
+from vramfit_plots import units
 from vramfit_plots.cells import Cell, sources_of, split
 from vramfit_plots.errors import AbsentError
 from vramfit_plots.files import data_dir
@@ -68,6 +69,16 @@ def test_a_model_of_another_size_does_not_join(inputs):
     """The reference's GPT-2 has more positions than the published one."""
     assert not inputs.rows.index.str.startswith("Training/gpt2-124m").any()
     assert inputs.rows.index.str.contains("qwen2-0.5b").any()
+
+
+def test_a_figure_agrees_that_is_near_the_articles():
+    cell = Cell({"article": 100.0, "predicted": 104.0, "measured": 94.0})
+    assert cell.agrees(PREDICTED)
+    assert not cell.agrees(MEASURED)
+    assert not cell.agrees(TORCH), "there is none"
+    assert Cell({"article": "OOM", "predicted": 0.0}, units.batch).agrees(PREDICTED)
+    assert not Cell({"article": "OOM", "predicted": 3.0}, units.batch).agrees(PREDICTED)
+    assert not Cell({"article": 0.0, "predicted": 3.0}).agrees(PREDICTED)
 
 
 def test_what_is_not_there_is_none(inputs):

@@ -33,6 +33,11 @@ def test_pytorchs_cases_are_counted_from_the_data(inputs):
     assert found.above == sum(share > high for share in shares)
     assert found.below + found.within + found.above == found.count
     (table, *_) = levels_table.build(inputs)
+    kinds = [[int(count) for count in row[1:5]] for row in table.rows[1:]]
+    assert len(kinds) == 5
+    assert [sum(counts) for counts in zip(*kinds, strict=True)] == [
+        int(count) for count in table.rows[0][1:5]
+    ], "each case is of one kind"
     assert table.rows[0][1:5] == [
         str(n) for n in (found.count, found.below, found.within, found.above)
     ]

@@ -1,28 +1,31 @@
 """A measured run beside a predicted one."""
 
+import re
+
 import pytest
 import synthetic
-from vramfit_plots.__main__ import main
-from vramfit_plots.captions import provenance
+from vramfit_plots.captions import commands, provenance
 from vramfit_plots.files import data_dir
 from vramfit_plots.inputs import load_inputs
 from vramfit_plots.run import newest_comparison, newest_run
+from vramfit_plots.sources import MEASURED
 
 ROW = "Inference/llama2-7b/fp16/batch:8/seq:2048"
 ONLY_MEASURED = "Training/gpt2-1.5b/bf16/adamw-master/batch:16/seq:1024"
 
 
-@pytest.fixture
-def joined(tmp_path):
+@pytest.fixture(scope="module")
+def joined(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("joined")
     predicted, measured = synthetic.document(), synthetic.document(measured=True)
     predicted["context"]["commit"] = "def5678"
     rows = {row["name"]: row for row in measured["benchmarks"]}
     rows[ROW] |= {"pred_allocated": 1.0, "pred_device_used": 2.0}
     measured["benchmarks"] = [rows[ROW], {**rows[ROW], "name": ONLY_MEASURED}]
     return load_inputs(
-        synthetic.write(tmp_path / "predicted.json", predicted),
+        synthetic.write(folder / "predicted.json", predicted),
         data_dir(),
-        synthetic.write(tmp_path / "measured.json", measured),
+        synthetic.write(folder / "measured.json", measured),
     )
 
 
@@ -72,11 +75,16 @@ def test_a_comparison_is_no_run(tmp_path):
     assert newest_comparison(tmp_path) is None
 
 
-def test_the_report_has_a_measured_column(tmp_path):
+def test_a_measured_run_that_is_named_is_set_beside_the_other(tmp_path, taken):
     predicted = synthetic.write(tmp_path / "predicted.json", synthetic.document())
     run = synthetic.write(tmp_path / "run.json", synthetic.document(measured=True))
-    out = tmp_path / "report"
-    assert main(["--run", str(predicted), "--measured", str(run), "--out", str(out)]) == 0
-    text = (out / "tables.md").read_text()
+    inputs = taken("--run", str(predicted), "--measured", str(run))
+    assert inputs.run.path == run
+    assert commands(inputs, tmp_path) == [f"make tables RUN={run} SOURCE=measured"]
+
+
+def test_the_report_has_a_measured_column(full):
+    text = (full / "tables.md").read_text()
     assert "measured on one NVIDIA H200" in text
-    assert f"make tables RUN={run} SOURCE=measured" in text
+    assert MEASURED.heading in (full / "fragments/table1_sources.md").read_text()
+    assert re.search(r"^make tables RUN=\S+measured\.json SOURCE=measured$", text, re.MULTILINE)

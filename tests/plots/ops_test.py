@@ -6,7 +6,6 @@ import pytest
 import synthetic
 from matplotlib.colors import to_hex
 from vramfit_plots import figures
-from vramfit_plots.__main__ import main
 from vramfit_plots.errors import AbsentError
 from vramfit_plots.files import data_dir
 from vramfit_plots.inputs import load_inputs
@@ -14,19 +13,15 @@ from vramfit_plots.ops import measured_steps
 from vramfit_plots.tables import ops as ops_table
 from vramfit_plots.units import MINUS, TIMES
 
-CASE = "Ops/tinyllama-1.1b/bf16/adamw-same/batch:8/seq:2048"
+CASE = synthetic.OPS_CASE
 OTHER = "Ops/gpt2-124m/bf16/adamw-master/batch:8/seq:2048/accumulate:4"
 
 
-@pytest.fixture
-def run(tmp_path):
+@pytest.fixture(scope="module")
+def timed(tmp_path_factory):
     content = synthetic.document(measured=True)
     content["benchmarks"] += synthetic.ops(CASE) + synthetic.ops(OTHER)
-    return synthetic.write(tmp_path / "measured.json", content)
-
-
-@pytest.fixture
-def timed(run):
+    run = synthetic.write(tmp_path_factory.mktemp("timed") / "measured.json", content)
     return load_inputs(run, data_dir())
 
 
@@ -117,11 +112,8 @@ def test_a_run_without_them_has_no_such_table(inputs, measured):
     assert ops_table.build(inputs) == ops_table.build(measured) == []
 
 
-def test_they_are_in_the_report_beside_what_is_predicted(tmp_path, run):
-    predicted = synthetic.write(tmp_path / "predicted.json", synthetic.document())
-    out = tmp_path / "report"
-    assert main(["--run", str(predicted), "--measured", str(run), "--out", str(out)]) == 0
-    text = (out / "tables.md").read_text()
+def test_they_are_in_the_report_beside_what_is_predicted(full):
+    text = (full / "tables.md").read_text()
     assert "## Where a step's time goes" in text
     assert "](figures/ops.png)" in text
-    assert "<small>attention_backward</small>" in (out / "fragments/ops_each.html").read_text()
+    assert "<small>attention_backward</small>" in (full / "fragments/ops_each.html").read_text()

@@ -9,22 +9,6 @@ from vramfit_plots.files import data_dir
 PICTURES = {"article", "inference", "waterfall", "oom_cliff", "multi_gpu", "levels"}
 
 
-def run(folder, content, out="report"):
-    """The report of this run alone: the committed measurements are left out."""
-    path = synthetic.write(folder / "bench.json", content)
-    data = folder / "data"
-    if not data.exists():
-        shutil.copytree(data_dir(), data, ignore=shutil.ignore_patterns("runs"))
-    return main(["--run", str(path), "--out", str(folder / out), "--data", str(data)])
-
-
-@pytest.fixture(scope="module")
-def report(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("report")
-    assert run(folder, synthetic.document()) == 0
-    return folder / "report"
-
-
 def test_every_file_is_there(report):
     for name in PICTURES:
         assert (report / "figures" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
@@ -77,7 +61,7 @@ def test_markdown_shows_the_pictures(report):
 
 
 def test_the_same_run_makes_the_same_report_and_says_where(report, tmp_path, capsys):
-    assert run(tmp_path, synthetic.document()) == 0
+    assert synthetic.report(tmp_path) == 0
     assert str(tmp_path / "report" / "tables.html") in capsys.readouterr().out
     for name in PICTURES:
         one = (report / "figures" / f"{name}.svg").read_bytes()
@@ -93,7 +77,7 @@ def test_a_picture_that_cannot_be_drawn_is_not_an_older_one(tmp_path):
     content["benchmarks"] = [
         b for b in content["benchmarks"] if b["name"].startswith(("Inference", "Article"))
     ]
-    assert run(tmp_path, content) == 0
+    assert synthetic.report(tmp_path, content) == 0
     figures = {path.stem for path in (tmp_path / "report" / "figures").iterdir()}
     assert figures == {"article", "inference", "multi_gpu", "levels"}
     page = (tmp_path / "report" / "tables.html").read_text()
@@ -131,5 +115,5 @@ def test_data_of_another_shape_is_named(tmp_path, capsys):
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path, capsys):
     (tmp_path / "report").write_text("in the way")
-    assert run(tmp_path, synthetic.document()) == 2
+    assert synthetic.report(tmp_path) == 2
     assert str(tmp_path / "report") in capsys.readouterr().err

@@ -1,12 +1,15 @@
 """A run as `bench` writes it, with invented but consistent figures: 2 + 2 bytes a parameter, states
 by optimizer, and a fixed number of bytes a token for activations and cache."""
 
+import functools
 import itertools
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from vramfit_plots.__main__ import main
 from vramfit_plots.files import data_dir
 
 BYTES = {"fp32": 4, "fp16": 2, "bf16": 2}
@@ -40,14 +43,17 @@ OPS = {  # calls, seconds, bound
     "attention_backward": (2, 0.004, 0.001),
 }
 STEP_SECONDS = 0.020
+OPS_CASE = "Ops/tinyllama-1.1b/bf16/adamw-same/batch:8/seq:2048"
 ON_A_GPU = {"gpu": "NVIDIA H200", "driver": "580.1", "cuda": "13.0", "cublas": "13.1"}
 
 
+@functools.cache
 def parameters(model: str) -> int:
     published = json.loads((data_dir() / "models" / "parameters.json").read_text())
     return published[model]["parameters"]
 
 
+@functools.cache
 def vram(gpu: str) -> int:
     cards = json.loads((data_dir() / "gpus.json").read_text())["cards"]
     return next(card["total_bytes"]["value"] for card in cards if card["name"] == gpu)
@@ -245,3 +251,13 @@ def document(measured: bool = False) -> dict[str, Any]:
 def write(path: Path, content: dict[str, Any]) -> Path:
     path.write_text(json.dumps(content), encoding="utf-8")
     return path
+
+
+def report(folder: Path, content: dict[str, Any] | None = None) -> int:
+    """Its report, into the folder's `report`, without the committed measurements; the status that
+    the program ends with."""
+    path = write(folder / "bench.json", content or document())
+    data = folder / "data"
+    if not data.exists():
+        shutil.copytree(data_dir(), data, ignore=shutil.ignore_patterns("runs"))
+    return main(["--run", str(path), "--out", str(folder / "report"), "--data", str(data)])

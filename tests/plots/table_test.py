@@ -6,6 +6,7 @@ import pytest
 from vramfit_plots.captions import provenance
 from vramfit_plots.sources import ARTICLE, COUNTED, MEASURED, PREDICTED, SOURCES, TORCH_MEASURED
 from vramfit_plots.tables import inference, multi_gpu, oom_cliff, sweep, waterfall
+from vramfit_plots.tables.footnotes import Footnotes
 from vramfit_plots.tables.table import html_fragment, markdown_fragment
 from vramfit_plots.units import MISSING, gb
 
@@ -100,6 +101,31 @@ def by_head(table, head):
     return dict(zip(table.headings, row, strict=True))
 
 
+def signed(table, entry: str) -> tuple[str, str]:
+    """A figure that has a sign, and what the sign says below the table."""
+    figure, sign = entry.split("\N{NARROW NO-BREAK SPACE}")
+    said = dict(re.findall(r"(?:^|(?<= ))([†‡§¶]+) (.+?)\.(?= |$)", table.caption.note))
+    return figure, said[sign]
+
+
+@pytest.mark.parametrize("name", BUILDERS)
+def test_every_sign_is_said_below_its_table_and_none_is_idle(inputs, measured, name):
+    for source in (inputs, measured):
+        for table in BUILDERS[name](source):
+            entries = "".join(entry for row in table.rows for entry in row)
+            used = set(re.findall("\N{NARROW NO-BREAK SPACE}([†‡§¶]+)", entries))
+            assert used == set(re.findall("[†‡§¶]+", table.caption.note)), table.key
+
+
+def test_there_is_a_sign_for_every_remark():
+    footnotes = Footnotes()
+    signs = [footnotes.signed("1", f"remark {i}")[2:] for i in range(30)]
+    assert len(set(signs)) == 30
+    assert signs[:5] == ["†", "‡", "§", "¶", "††"]
+    assert footnotes.signed("2", "remark 4") == "2\N{NARROW NO-BREAK SPACE}††"
+    assert all(f"{sign} remark {i}." in footnotes.text for i, sign in enumerate(signs))
+
+
 def test_table_1_by_source_sets_each_in_its_own_column(inputs):
     row = by_head(inference.build(inputs)[1], "FP16 peak bs=8, 2048 tokens")
     name = "Inference/llama2-7b/fp16/batch:8/seq:2048"
@@ -132,20 +158,22 @@ def test_who_stands_in_for_a_missing_figure_is_marked_and_named(measured):
     """INT8 was measured in PyTorch alone."""
     table = first(measured, "inference")
     row = by_head(table, "INT8")
-    assert row["model"] == "7.0\N{NARROW NO-BREAK SPACE}†"
-    assert "† PyTorch measured, bitsandbytes' INT8." in table.caption.note
-    assert "†" not in by_head(table, "FP16")["model"]
-    by_source = by_head(inference.build(measured)[1], "INT8 model")
-    assert by_source[TORCH_MEASURED.heading].startswith("7.0")
-    assert by_source[PREDICTED.heading] == MISSING
+    assert signed(table, row["model"]) == ("7.0", "PyTorch measured, bitsandbytes' INT8")
+    four_bits = by_head(table, "INT4")["model"]
+    assert signed(table, four_bits) == ("4.2", "PyTorch measured, bitsandbytes' NF4")
+    own = measured.value("Inference/llama2-7b/fp16/batch:1/seq:512", "mem_parameters")
+    assert by_head(table, "FP16")["model"] == gb(own)
+    by_source = inference.build(measured)[1]
+    row = by_head(by_source, "INT8 model")
+    assert signed(by_source, row[TORCH_MEASURED.heading]) == ("7.0", "bitsandbytes' INT8")
+    assert row[PREDICTED.heading] == MISSING
 
 
 def test_what_nobody_knows_is_a_dash_that_says_why(inputs):
     table = first(inputs, "multi_gpu")
     row = by_head(table, "pipeline parallel")
-    assert row["2 GPUs"].startswith(MISSING)
-    sign = row["2 GPUs"][-1]
-    assert f"{sign} Neither measured nor predicted: pipeline parallelism." in table.caption.note
+    said = "Neither measured nor predicted: pipeline parallelism"
+    assert signed(table, row["2 GPUs"]) == (MISSING, said)
 
 
 def test_a_largest_batch_with_lora_stands_in_for_int8(inputs):
@@ -154,8 +182,10 @@ def test_a_largest_batch_with_lora_stands_in_for_int8(inputs):
     rows = inputs.rows.copy()
     rows.loc[row, "pytorch_max_batch"] = 3.0
     table = first(dataclasses.replace(inputs, rows=rows), "oom_cliff")
-    assert by_head(table, "24 GB")["7B INT8+LoRA"].startswith("3\N{NARROW NO-BREAK SPACE}")
-    assert "PyTorch predicted, LoRA (rank 16) on BF16 weights." in table.caption.note
+    assert signed(table, by_head(table, "24 GB")["7B INT8+LoRA"]) == (
+        "3",
+        "PyTorch predicted, LoRA (rank 16) on BF16 weights",
+    )
 
 
 def test_several_gpus_of_another_model_are_scaled_by_its_parameters(inputs):
@@ -165,8 +195,11 @@ def test_several_gpus_of_another_model_are_scaled_by_its_parameters(inputs):
         "pytorch_measured_step1_optimizer_after",
     ]
     sizes = [inputs.models[name].parameters for name in ("llama2-13b", "llama2-7b")]
-    cell = by_head(first(inputs, "multi_gpu"), "FSDP / ZeRO-3")["4 GPUs"]
-    assert cell.split("\N{NARROW NO-BREAK SPACE}")[0] == gb(held * sizes[0] / sizes[1])
+    table = first(inputs, "multi_gpu")
+    assert signed(table, by_head(table, "FSDP / ZeRO-3")["4 GPUs"]) == (
+        gb(held * sizes[0] / sizes[1]),
+        "FSDP of Llama-2-7B, times 1.93 for the parameters of llama2-13b",
+    )
 
 
 def test_several_gpus_are_also_there_as_measured(inputs):
@@ -279,6 +312,16 @@ def test_provenance_is_said_of_the_sources_that_there_are(inputs, measured):
     said = provenance(measured)[MEASURED.heading]
     assert "GPU NVIDIA H200, driver 580.1, CUDA 13.0, cuBLAS 13.1" in said
     assert "none" not in said
+
+
+def test_provenance_has_every_environment_of_the_reference(inputs):
+    said = provenance(inputs)[TORCH_MEASURED.heading]
+    for file, environment in inputs.reference.environments.items():
+        assert file in said
+        assert environment in said
+    assert "bitsandbytes 0.50.2" in said
+    assert said.endswith("no environment is named in pytorch_multi_gpu")
+    assert "NVLink" not in said, "no file says so"
 
 
 def test_every_row_of_the_run_is_listed(inputs):

@@ -16,6 +16,9 @@ from vramfit_plots import units
         (units.number(6738415616), "6,738,415,616"),
         (units.batch(0), "OOM"),
         (units.batch(12.0), "12"),
+        (units.in_words(["FP32", "FP16", "BF16"]), "FP32, FP16 and BF16"),
+        (units.in_words(["FP32"]), "FP32"),
+        (units.in_words([]), ""),
     ],
 )
 def test_figures_are_written_as_in_the_article(text, expected):

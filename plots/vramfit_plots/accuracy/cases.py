@@ -7,7 +7,7 @@ from typing import Any
 
 from vramfit_plots.errors import BadInputError
 from vramfit_plots.schemas import read_jsonl
-from vramfit_plots.units import MIB, times
+from vramfit_plots.units import MIB, in_words, times
 
 # A reading's keys, by the names that `fit --json` has for the same.
 LEVELS = {
@@ -24,6 +24,14 @@ FIT_OPTIMIZERS = {
     "adamw_loop": "adamw-loop",
     "sgd": "sgd",
     "sgdm": "sgd-momentum",
+}
+# An environment's programs, and how they are spelt.
+_PROGRAMS = {
+    "torch": "PyTorch",
+    "transformers": "transformers",
+    "bitsandbytes": "bitsandbytes",
+    "peft": "PEFT",
+    "accelerate": "accelerate",
 }
 LOADED = "loaded"
 GENERATED = "generate"
@@ -122,10 +130,8 @@ def completed(line: Mapping[str, Any]) -> bool:
 def environment_words(env: Mapping[str, str]) -> str:
     """What was measured with, from a file's first line."""
     card, driver, memory = env["smi"].split(", ")
-    return (
-        f"PyTorch {env['torch']} and transformers {env['transformers']} on an {card} ({memory}, "
-        f"driver {driver})"
-    )
+    programs = in_words(f"{word} {env[key]}" for key, word in _PROGRAMS.items() if key in env)
+    return f"{programs} on an {card} ({memory}, driver {driver})"
 
 
 def _levels(reading: Mapping[str, int]) -> dict[str, int]:

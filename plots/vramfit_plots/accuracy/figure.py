@@ -108,7 +108,8 @@ def draw(comparison: Accuracy) -> Picture:
         title=title,
         alt="; ".join(labels[::-1]),
         caption=caption(
-            "GB is 1e9 bytes. On the line: right; above it too much, below it too little.",
+            "GB is 1e9 bytes. A point on the line is predicted right, above it too high, below it "
+            "too low.",
         ),
         figure=figure,
         signature=SIGNATURE,

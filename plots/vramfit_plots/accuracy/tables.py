@@ -63,8 +63,8 @@ def _in_all(comparison: Accuracy) -> Table:
         ],
         rows=rows,
         caption=caption(
-            f"An error is predicted / measured {MINUS} 1. Peaks are over all steps; by stage are "
-            "what is allocated when a stage ends, and the peak in it.",
+            f"An error is predicted / measured {MINUS} 1. Peaks are over all steps; figures by "
+            "stage are what is allocated when a stage ends, and the peak in it.",
         ),
         text_columns=frozenset({6, 7}),
     )
@@ -94,9 +94,9 @@ def _beside_formulas(comparison: Accuracy) -> Table:
         headings=["by", "cases", "median error", "worst", *sizes, "wrong verdicts"],
         rows=rows,
         caption=caption(
-            "Errors are of the peak allocated. Then: on how many cases its FITS or OOM is wrong "
-            "for a card, the truth being what the measured card lost, driver included. "
-            f"{sources}.",
+            "Errors are of the peak allocated. The columns of cards count the cases of which FITS "
+            "or OOM is wrong for the card; the truth is what the measured card lost, driver "
+            f"included. Where the formulas are from: {sources}.",
         ),
     )
 
@@ -137,7 +137,7 @@ def _by_case(comparison: Accuracy) -> Table:
         title="Every measured case",
         headings=["case", *headings],
         rows=rows,
-        caption=caption("Peaks of all steps."),
+        caption=caption("Peaks over all steps."),
         long=True,
     )
 
@@ -158,7 +158,7 @@ def _by_stage(comparison: Accuracy) -> Table:
         title="Every measured case, stage by stage",
         headings=["case and stage", *headings],
         rows=rows,
-        caption=caption("Allocated after a stage, and the peaks in it."),
+        caption=caption("What is allocated when a stage ends, and the peaks in it."),
         long=True,
     )
 
@@ -174,7 +174,7 @@ def _largest_batches(comparison: Accuracy) -> Table:
         title="The largest batch",
         headings=["case", "predicted", "measured"],
         rows=rows,
-        caption=caption("The cap is on what PyTorch's allocator holds."),
+        caption=caption("The cap in a case's name is on what PyTorch's allocator holds."),
     )
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from vramfit_plots.errors import AbsentError
 from vramfit_plots.inputs import Inputs
-from vramfit_plots.sources import COUNTED, MEASURED, PREDICTED, Source
+from vramfit_plots.sources import COUNTED, Source
 
 Figures = Mapping[Source, float]
 
@@ -31,19 +31,15 @@ def of_both(one: Figures, other: Figures, join: Callable[[float, float], float])
     return {source: join(one[source], other[source]) for source in one if other.get(source)}
 
 
-def whose(source: Source) -> str:
-    return "vramfit" if source in {PREDICTED, MEASURED} else "PyTorch"
-
-
 def judge(figures: Figures, holds: Callable[[float], bool]) -> str:
-    """In a word; where they disagree, of whom it holds."""
+    """In a word; where they disagree, for whom it holds."""
     by_side: dict[str, list[bool]] = {}
     for source, value in figures.items():
-        by_side.setdefault(whose(source), []).append(holds(value))
+        by_side.setdefault(source.side, []).append(holds(value))
     yes = [side for side, found in by_side.items() if all(found)]
     no = [side for side in by_side if side not in yes]
     if yes and no:
-        return f"Holds of {yes[0]}, not of {no[0]}"
+        return f"Holds for {yes[0]}, not for {no[0]}"
     return "Does not hold" if no else "Holds"
 
 

@@ -13,6 +13,7 @@ from vramfit_plots.sources import MEASURED, PREDICTED, TORCH_MEASURED
 from vramfit_plots.units import GB, batch, gigabytes, percent
 
 _OPENING_GB = 24
+_RUNS = {PREDICTED: "rows predicted for vramfit", TORCH_MEASURED: "cases measured in PyTorch"}
 
 
 def _opening_card(inputs: Inputs) -> Card:
@@ -35,8 +36,8 @@ def _on_the_opening_card(
         _taken(inputs, claim["row"]),
         gigabytes,
         lambda taken: holds(taken, card),
-        f"of the {gigabytes(card.vram)} of an {card.title}, with context and a prompt of "
-        f"{case.number('seq')} tokens",
+        f"an {card.title} has {gigabytes(card.vram)}; context and a prompt of "
+        f"{case.number('seq')} tokens are counted",
     )
 
 
@@ -62,7 +63,7 @@ def at_least(inputs: Inputs, claim: Mapping[str, Any]) -> Answer:
         figures,
         gigabytes,
         lambda taken: taken >= claim["low"] * GB,
-        f"taken of a card at batch {case.number('batch')}; {remark}",
+        f"all that a card loses at batch {case.number('batch')}; {remark}",
     )
 
 
@@ -72,7 +73,7 @@ def nothing_fits(inputs: Inputs, claim: Mapping[str, Any]) -> Answer:
         counted(inputs, claim["row"], "max_batch"),
         lambda value: batch(value) if value <= 0 else f"batch {batch(value)}",
         lambda value: value <= 0,
-        f"on an {card.title}",
+        f"the largest batch that fits an {card.title}",
     )
 
 
@@ -101,13 +102,11 @@ def rules_of_thumb(inputs: Inputs, claim: Mapping[str, Any]) -> Answer:
     if inputs.accuracy is not None:
         errors[TORCH_MEASURED] = errors_in_pytorch(inputs.accuracy)
     figures = {source: float(found.median()) for source, found in errors.items() if len(found)}
-    remark = " and ".join(
-        f"{off(errors[source])} {'cases of PyTorch' if source is TORCH_MEASURED else 'of our rows'}"
-        for source in figures
-    )
+    remark = " and ".join(f"{off(errors[source])} {_RUNS[source]}" for source in figures)
     return judged(
         figures,
         lambda median: f"{percent(median, 0, signed=False)}\nmedian error",
         lambda median: median <= claim["value"] / 100,
-        f"the list itself is not in our copy; will_it_fit's training total is off by {remark}",
+        "the rules themselves are not in our copy of the article; will_it_fit's training total is "
+        f"off by {remark}",
     )

@@ -8,7 +8,7 @@ from vramfit_plots.contradictions.common import differ
 from vramfit_plots.errors import AbsentError
 from vramfit_plots.inputs import Inputs
 from vramfit_plots.sources import ARTICLE, TORCH_MEASURED
-from vramfit_plots.units import GB, gb, gigabytes, number, percent, with_unit
+from vramfit_plots.units import GB, gb, gigabytes, in_words, number, percent, with_unit
 
 _SAME = 0.1  # of what the cache and a prompt's temporaries add
 _WEIGHTS = ("fp32", "fp16", "bf16", "int8", "nf4")
@@ -66,15 +66,14 @@ def cache_by_precision(inputs: Inputs, claim: Mapping[str, Any]) -> Answer:
             (other if any(differ(1, ratio, _SAME) for ratio in ratios) else same).append(weights)
     if not same:
         raise AbsentError(near)
-    words = ", ".join(name.upper() for name in same)
-    exceptions = ", ".join(name.upper() for name in other)
+    words, exceptions = (in_words(name.upper() for name in names) for names in (same, other))
     verdict = (
-        f"Holds of {words}, to {percent(_SAME, 0, signed=False)}, by what a prompt adds to the "
-        "model: cache and temporaries"
+        f"Holds for {words} within {percent(_SAME, 0, signed=False)}, judged by what a prompt adds "
+        "to the model: cache and temporaries"
     )
     return Answer(
         texts,
-        f"{verdict}; not of {exceptions}, whose cache is as wide as its weights."
+        f"{verdict}. It does not for {exceptions}, whose cache is as wide as its weights."
         if other
         else f"{verdict}.",
     )

@@ -37,7 +37,9 @@ def data_parallel_saves_nothing(inputs: Inputs, claim: Mapping[str, Any]) -> Ans
         for here, alone in [(inputs.need(row, counter), inputs.need(_on_one(row), counter))]
         if here > alone and differ(here, alone)
     ]
-    dearer = f" It takes more: {', '.join(more)} GB, as its buckets stay." if more else ""
+    dearer = (
+        f" At other times it takes more, as its buckets stay: {', '.join(more)} GB." if more else ""
+    )
     return Answer(figures, f"Holds after the optimizer's step.{dearer}")
 
 
@@ -50,15 +52,19 @@ def throughput(inputs: Inputs, claim: Mapping[str, Any]) -> Answer:
     share = percent(ratio / gpus, 0, signed=False)
     word = "Holds" if ratio / gpus >= _GOOD else "In part"
     asked = percent(_GOOD, 0, signed=False)
-    return Answer(figures, f"{word}: {share} of {gpus} times one GPU, where {asked} is asked for.")
+    verdict = f"{word}: {share} of {gpus} times one GPU's throughput"
+    return Answer(figures, f"{verdict}; {asked} counts as good.")
 
 
 def fsdp_no_bubble(inputs: Inputs, claim: Mapping[str, Any]) -> Answer:
     row = claim["near"]["row"]
     fsdp, ddp = inputs.need(row, _SPEED), inputs.need(row.replace("/fsdp/", "/ddp/"), _SPEED)
     figures = {TORCH_MEASURED: f"{number(fsdp)} tokens/s\nDDP {number(ddp)}"}
-    bubble = "By its design: no GPU waits for another's stage, which nobody measured."
+    bubble = (
+        "Holds by design: no GPU waits for another's stage. That is reasoned: nobody measured it."
+    )
     if fsdp >= ddp:
         return Answer(figures, bubble)
     cost = percent(1 - fsdp / ddp, 0, signed=False)
-    return Answer(figures, f"{bubble} Gathering parameters costs time too, here {cost} of DDP's.")
+    gathering = f"Gathering parameters costs time instead, here {cost} of DDP's throughput."
+    return Answer(figures, f"{bubble} {gathering}")

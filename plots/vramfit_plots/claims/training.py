@@ -1,6 +1,6 @@
 """Claims about a training step: states, activations, LoRA, checkpointing, accumulation."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from vramfit_plots.claims.answer import Answer, Figures, counted, each, judge, judged, of_both
@@ -54,6 +54,11 @@ def _kept(inputs: Inputs, row: str) -> Figures:
     return of_both(after, loaded, lambda a, b: a - b)
 
 
+def _range(figures: Sequence[str]) -> str:
+    """From the first to the last, which may read the same."""
+    return " to ".join(dict.fromkeys((figures[0], figures[-1])))
+
+
 def activations_linear(inputs: Inputs, claim: Mapping[str, Any]) -> Answer:
     by_source: dict[Source, list[float]] = {}
     for row in (claim["row"], claim["near"]["row"]):
@@ -70,14 +75,14 @@ def activations_linear(inputs: Inputs, claim: Mapping[str, Any]) -> Answer:
         raise AbsentError(claim["row"])
     figures = {source: max(found) / min(found) - 1 for source, found in by_source.items()}
     texts = {
-        source: with_unit(f"{number(min(found) / 1e3)} to {number(max(found) / 1e3)}", "kB")
+        source: with_unit(_range([number(value / 1e3) for value in sorted(found)]), "kB")
         + "\na token"
         for source, found in by_source.items()
     }
     word = judge(figures, lambda spread: spread <= _NEAR_LINE)
     return Answer(
         texts,
-        f"{word} to {percent(_NEAR_LINE, 0, signed=False)}, with fused attention: batches "
+        f"{word} within {percent(_NEAR_LINE, 0, signed=False)}, with fused attention: batches "
         f"{_BATCHES[0]} to {_BATCHES[-1]} of "
         f"{' and '.join(map(str, _LENGTHS))} tokens. Attention that keeps its probabilities grows "
         "with the square of the length.",
@@ -144,7 +149,7 @@ def checkpointing_time(inputs: Inputs, claim: Mapping[str, Any]) -> Answer:
         of_both(fast, slow, lambda a, b: a / b - 1),
         lambda more: f"{percent(more, 0, signed=False)} more",
         lambda more: abs(more - claim["value"] / 100) <= _NEAR_TIME,
-        f"to {percent(_NEAR_TIME, 0, signed=False)} of a step, {_size(inputs, row)} tokens",
+        f"within {percent(_NEAR_TIME, 0, signed=False)} of a step, {_size(inputs, row)} tokens",
     )
 
 

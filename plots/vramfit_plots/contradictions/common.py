@@ -3,7 +3,7 @@
 from vramfit_plots.errors import AbsentError
 from vramfit_plots.inputs import Inputs
 from vramfit_plots.row_name import RowName
-from vramfit_plots.sources import TORCH_MEASURED
+from vramfit_plots.sources import MEASURED, PREDICTED, TORCH_MEASURED, Source
 
 _SAME = 0.01  # figures closer than this, relative to the larger, agree
 
@@ -30,6 +30,17 @@ def pytorch(inputs: Inputs, optimizer: str, counter: str) -> float:
     ours of this name."""
     row = table_2_row(inputs).replace("/fp16/adamw/", f"/bf16/{optimizer}/")
     return inputs.need(row, TORCH_MEASURED.prefix + counter)
+
+
+def ours(inputs: Inputs, row: str, *counters: str) -> Source:
+    """Whose figures are said of vramfit: those measured, where the row was and has them all."""
+    has_all = all(inputs.value(row, MEASURED.prefix + counter) is not None for counter in counters)
+    return MEASURED if has_all else PREDICTED
+
+
+def how(source: Source) -> str:
+    """ "measured" or "predicted"."""
+    return source.heading.removeprefix(f"{source.side} ")
 
 
 def sharded(inputs: Inputs, strategy: str, gpus: int) -> str:

@@ -5,11 +5,13 @@ from itertools import pairwise
 from typing import Any
 
 from vramfit_plots import article_code
-from vramfit_plots.contradictions.common import differ, pytorch, sharded, table_2_case
+from vramfit_plots.contradictions.common import differ, how, ours, pytorch, sharded, table_2_case
 from vramfit_plots.inputs import Inputs
 from vramfit_plots.sources import TORCH_MEASURED
 from vramfit_plots.tables import multi_gpu
-from vramfit_plots.units import GB, MIB, OOM, gb, gigabytes, mib, number
+from vramfit_plots.units import GB, MIB, OOM, gb, gigabytes, in_words, mib, number
+
+_STATES = {"adamw": "FP32", "adamw-same": "FP16"}  # of optimizers: what m and v are kept in
 
 
 def adam_does_fit(inputs: Inputs) -> str | None:
@@ -17,25 +19,27 @@ def adam_does_fit(inputs: Inputs) -> str | None:
     row = claim["row"]
     case = inputs.run.parse(row)
     card = inputs.cards[case.text("gpu")]
-    largest = {
-        optimizer: inputs.need(row.replace("/adamw/", f"/{optimizer}/"), "pred_max_batch")
-        for optimizer in ("adamw", "adamw-same")
-    }
-    fitting = [f"{name} at batch {number(n)}" for name, n in largest.items() if n > 0]
+    fitting = []
+    for optimizer, states in _STATES.items():
+        name = row.replace("/adamw/", f"/{optimizer}/")
+        source = ours(inputs, name, "max_batch")
+        largest = inputs.need(name, f"{source.prefix}max_batch")
+        if largest > 0:
+            fitting.append(f"batch {number(largest)} with m and v in {states} ({how(source)})")
     if not fitting:
         return None
     batch, seq = table_2_case(inputs).number("batch"), case.number("seq")
     taken = pytorch(inputs, "adamw-same", "device_used")
     measured = (
-        f" PyTorch's fused AdamW takes {gigabytes(taken)} at batch {batch}."
+        f" PyTorch's fused AdamW takes {gigabytes(taken)} at batch {batch} in BF16 (measured)."
         if taken < card.vram
         else ""
     )
     printed = {row["cells"][0]["max_batch"] for row in inputs.article.oom_cliff["rows"]}
     table = "; Table 3 has OOM at every size" if printed == {OOM} else ""
     return (
-        f"It says: {claim['text']}{table}. vramfit is predicted to fit {' and '.join(fitting)}, "
-        f"{seq} tokens each, into the {gigabytes(card.vram)} of an {card.title}.{measured}"
+        f"The article says: {claim['text']}{table}. Into the {gigabytes(card.vram)} of an "
+        f"{card.title} vramfit fits {in_words(fitting)}, of {seq} tokens each.{measured}"
     )
 
 
@@ -53,8 +57,9 @@ def _on_int8(inputs: Inputs, article: Mapping[str, Any]) -> str:
         taken = inputs.value(name, f"{TORCH_MEASURED.prefix}device_used")
         if batch <= printed and taken is not None and taken > card.vram:
             return (
-                f" On bitsandbytes' INT8 weights batch {batch} takes {gigabytes(taken)}, more than "
-                f"the {gigabytes(card.vram)} of the card that the table gives batch {printed}."
+                f" On bitsandbytes' INT8 weights batch {batch} was measured to take "
+                f"{gigabytes(taken)}, more than the {gigabytes(card.vram)} of the card for which "
+                f"the table has batch {printed}."
             )
     return ""
 
@@ -76,8 +81,9 @@ def lora_column(inputs: Inputs) -> str | None:
     line = f", rises by {rises} a GB rather than in a line" if differ(*slopes) else ""
     return (
         f"The column {column} ({', '.join(str(n) for n in printed.values())}) states no sequence "
-        f"length{line}, and its find_max_batch_size gives 0 in every row. PyTorch with LoRA on "
-        f"bf16 weights, {article['seq']} tokens: {measured}.{_on_int8(inputs, article)}"
+        f"length{line}, and the article's find_max_batch_size gives 0 in every row. PyTorch with "
+        f"LoRA on BF16 weights was measured to fit batches of {article['seq']} tokens: {measured} "
+        f"for its allocator.{_on_int8(inputs, article)}"
     )
 
 
@@ -98,7 +104,9 @@ def table_4_and_code(inputs: Inputs) -> str | None:
     measured = held / inputs.models[fsdp.split("/")[1]].parameters
     return (
         f"Table 4's {', '.join(gb(v, 0) for v in printed)} GB are "
-        f"{number(printed[0] / assumed)} B/param; its code's {number(coded[0] / assumed)} give "
-        f"{', '.join(gb(v, 0) for v in coded)}. Both hold, for different optimizers: PyTorch's "
-        f"FSDP with bf16 AdamW states holds {number(measured, 1)} B/param after a step."
+        f"{number(printed[0] / assumed)} B/param; the article's code counts "
+        f"{number(coded[0] / assumed)} B/param, which would give "
+        f"{', '.join(gb(v, 0) for v in coded)} GB. The two count different optimizers: the code "
+        "adds FP32 master weights. PyTorch's FSDP, with AdamW's m and v in BF16 and no master "
+        f"weights, was measured to hold {number(measured, 1)} B/param after a step."
     )

@@ -19,7 +19,7 @@ def formula_against_runs(inputs: Inputs) -> str | None:
     if max(ours.median(), torch.median()) <= tolerance:
         return None
     return (
-        f"Its rules are said to hold within {percent(tolerance, 0, signed=False)}. will_it_fit's "
-        f"training total is off by {off(ours)} predicted rows of this run, and by {off(torch)} "
-        "cases measured in PyTorch."
+        f"The article says that its rules hold within {percent(tolerance, 0, signed=False)}. "
+        f"will_it_fit's training total is off by {off(ours)} predicted rows of this run, and by "
+        f"{off(torch)} cases measured in PyTorch."
     )

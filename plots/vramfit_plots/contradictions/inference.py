@@ -2,9 +2,9 @@
 
 from vramfit_plots import article_code
 from vramfit_plots.article import BYTES_PER_WEIGHT
-from vramfit_plots.contradictions.common import differ, seven_b
+from vramfit_plots.contradictions.common import differ, how, ours, seven_b
 from vramfit_plots.inputs import Inputs
-from vramfit_plots.sources import PREDICTED, TORCH
+from vramfit_plots.sources import TORCH
 from vramfit_plots.units import GB, gb, gigabytes, number, percent, times
 
 
@@ -14,8 +14,9 @@ def parameter_count(inputs: Inputs) -> str | None:
     if not differ(assumed, true):
         return None
     return (
-        f"Its 7B sizes are those of {number(assumed)} parameters; {model} has {number(true)}. "
-        f"That alone moves every figure in proportion by {percent(true / assumed - 1)}."
+        f"The article's 7B sizes are those of {number(assumed)} parameters; {model} has "
+        f"{number(true)}. That alone moves every figure in proportion by "
+        f"{percent(true / assumed - 1)}."
     )
 
 
@@ -42,10 +43,10 @@ def kv_any_precision(inputs: Inputs) -> str | None:
     if not differ(added["FP16"], added["FP32"]) and not differ(added["INT4"], int4):
         return None
     return (
-        f"{inputs.article.claim('kv_cache_any_precision')['text']}, it says. In Table 1 batch "
-        f"{point['batch']} with {point['seq']} tokens adds {gb(added['FP32'])} to FP32 and "
-        f"{gb(added['FP16'])} to FP16; for INT4 the table adds {gb(added['INT4'])}, its calculator "
-        f"{gigabytes(int4)}."
+        f"The article says: {inputs.article.claim('kv_cache_any_precision')['text']}. In Table 1 "
+        f"batch {point['batch']} with {point['seq']} tokens adds {gb(added['FP32'])} to FP32 and "
+        f"{gigabytes(added['FP16'])} to FP16; to INT4 the table adds {gb(added['INT4'])}, the "
+        f"article's calculator {gigabytes(int4)}."
     )
 
 
@@ -53,21 +54,21 @@ def peak_is_no_cache(inputs: Inputs) -> str | None:
     """Judged where the cache is largest."""
     row = inputs.article.claim("kv_cache_total")["row"].replace("KvCache/", "Inference/")
     case = inputs.run.parse(row)
+    counters = ("allocated", "parameters", "kv_cache")
+    own = ours(inputs, row, *counters)
     added, cache = [], []
-    for source in (PREDICTED, TORCH):
-        peak, model, kept = (
-            inputs.need(row, f"{source.prefix}{counter}")
-            for counter in ("allocated", "parameters", "kv_cache")
-        )
+    for source in (own, TORCH):
+        peak, model, kept = (inputs.need(row, source.prefix + counter) for counter in counters)
         added.append(peak - model)
         cache.append(kept)
     if not any(differ(a, b) for a, b in zip(added, cache, strict=True)):
         return None
     return (
-        f"Its loop reports peak less model as the KV cache. At batch {case.number('batch')} with "
-        f"{case.number('seq')} tokens in FP16 that is {gb(added[0])} in vramfit and "
-        f"{gigabytes(added[1])} in PyTorch; the cache is {gigabytes(cache[0])} of it, the rest are "
-        "the prompt's activations."
+        "The article's loop reports peak less model as the KV cache. At batch "
+        f"{case.number('batch')} with {case.number('seq')} tokens in FP16 that is "
+        f"{gigabytes(added[0])} in vramfit ({how(own)}) and {gigabytes(added[1])} in PyTorch "
+        f"({how(TORCH)}); {gigabytes(cache[0])} of it are the cache, the rest the prompt's "
+        "activations."
     )
 
 
@@ -81,6 +82,6 @@ def quantised_weights(inputs: Inputs) -> str | None:
     said = " and ".join(f"{number(BYTES_PER_WEIGHT[name], 1)} for {name}" for name in stored)
     found = " and ".join(f"{number(per_weight[name], 2)} ({file})" for name, file in stored.items())
     return (
-        f"It counts {said} B/param. As people store them, with scales and some tensors kept "
-        f"wider, llama.cpp's files of {model} take {found}."
+        f"In B/param the article counts {said}. As people store such weights, with scales and some "
+        f"tensors kept wider, they take more: llama.cpp's files of {model} have {found}."
     )

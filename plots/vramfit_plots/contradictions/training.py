@@ -3,6 +3,8 @@
 from vramfit_plots import article_code
 from vramfit_plots.contradictions.common import (
     differ,
+    how,
+    ours,
     pytorch,
     seven_b,
     sharded,
@@ -12,7 +14,7 @@ from vramfit_plots.contradictions.common import (
 from vramfit_plots.errors import AbsentError
 from vramfit_plots.inputs import Inputs
 from vramfit_plots.levels import measured_levels, pytorch_in_words, pytorch_spread, spread
-from vramfit_plots.sources import TORCH_MEASURED
+from vramfit_plots.sources import TORCH_MEASURED, Source
 from vramfit_plots.units import GB, gb, gigabytes, number, percent
 
 _PLAIN = {
@@ -39,13 +41,13 @@ def table_2_and_calculator(inputs: Inputs) -> str | None:
     why = (
         ""
         if differ(answer.fixed - printed, master)
-        else f" The {gigabytes(master)} between are the fp32 master weights."
+        else f" The {gigabytes(master)} between them are the FP32 master weights."
     )
     return (
         f"Table 2 ends its optimizer step at {gigabytes(printed)}, "
-        f"{number(printed / assumed)} B/param. Its will_it_fit gives {gb(answer.fixed)} + "
-        f"{gigabytes(answer.activations)} for the same case, {number(answer.fixed / assumed)} "
-        f"B/param before activations.{why}"
+        f"{number(printed / assumed)} B/param. The article's will_it_fit gives "
+        f"{gb(answer.fixed)} + {gigabytes(answer.activations)} for the same case, "
+        f"{number(answer.fixed / assumed)} B/param before activations.{why}"
     )
 
 
@@ -54,18 +56,17 @@ def activations(inputs: Inputs) -> str | None:
     article = inputs.article
     printed = article.stage_memory("forward") - article.stage_memory("loaded")
     formula = _table_2_by_calculator(inputs).activations
-    predicted = inputs.need(row, "pred_step1_forward_after") - inputs.need(
-        row, "pred_step1_loaded_after"
-    )
-    measured = pytorch(inputs, "adamw", "step1_forward_after") - pytorch(
-        inputs, "adamw", "step1_loaded_after"
-    )
-    if not any(differ(printed, other) for other in (formula, predicted, measured)):
+    counters = ("step1_forward_after", "step1_loaded_after")
+    source = ours(inputs, row, *counters)
+    forward, loaded = (inputs.need(row, source.prefix + counter) for counter in counters)
+    torch_forward, torch_loaded = (pytorch(inputs, "adamw", counter) for counter in counters)
+    own, theirs = forward - loaded, torch_forward - torch_loaded
+    if not any(differ(printed, other) for other in (formula, own, theirs)):
         return None
     return (
-        f"Activations of one forward pass: {gb(printed)} in Table 2, {gb(formula)} by its factor "
-        f"of 12, {gb(predicted)} predicted for vramfit, which recomputes what is cheap, "
-        f"{gigabytes(measured)} measured in PyTorch."
+        f"Activations of one forward pass take {gb(printed)} in Table 2, {gb(formula)} by the "
+        f"article's factor of 12, {gb(own)} in vramfit, which recomputes what is cheap "
+        f"({how(source)}), {gigabytes(theirs)} in PyTorch (measured in BF16)."
     )
 
 
@@ -76,15 +77,18 @@ def torch_keeps_other_states(inputs: Inputs) -> str | None:
     if not differ(printed, after):
         return None
     return (
-        "torch.optim.AdamW, which its code uses, keeps m and v in the parameters' dtype: PyTorch "
-        f"holds {gb(after)} after the optimizer step where Table 2 has {gigabytes(printed)}; its "
-        f"default form peaks at {gigabytes(peak)} inside the step."
+        "torch.optim.AdamW, which the article's code uses, keeps m and v in the parameters' dtype: "
+        f"PyTorch was measured to hold {gb(after)} after the optimizer step where Table 2 has "
+        f"{gigabytes(printed)}, and {gigabytes(peak)} at the peak inside the step."
     )
 
 
-def _first_step_peak(inputs: Inputs, row: str) -> float:
-    stages = [entry["stage"] for entry in inputs.article.waterfall["rows"]]
-    return max(inputs.divisor(row, f"pred_step1_{stage}_peak") for stage in stages)
+def _growth(inputs: Inputs, row: str) -> tuple[Source, float, float]:
+    """The peak of the first step and that of all, and who says so."""
+    stages = [f"step1_{entry['stage']}_peak" for entry in inputs.article.waterfall["rows"]]
+    source = ours(inputs, row, "allocated", *stages)
+    first = max(inputs.divisor(row, source.prefix + stage) for stage in stages)
+    return source, first, inputs.need(row, f"{source.prefix}allocated")
 
 
 def first_step_only(inputs: Inputs) -> str | None:
@@ -92,7 +96,7 @@ def first_step_only(inputs: Inputs) -> str | None:
     article_row = table_2_row(inputs)
     start = article_row.split("/batch:")[0] + "/batch:"
     peaks = {
-        name: (_first_step_peak(inputs, name), inputs.need(name, "pred_allocated"))
+        name: _growth(inputs, name)
         for name in inputs.run.rows.index
         if name.startswith(start)
         and inputs.run.parse(name).axes.keys() == _PLAIN
@@ -100,8 +104,8 @@ def first_step_only(inputs: Inputs) -> str | None:
     }
     if not peaks:
         raise AbsentError(f"{start}*")
-    worst = max(peaks, key=lambda name: peaks[name][1] / peaks[name][0])
-    first, later = peaks[worst]
+    worst = max(peaks, key=lambda name: peaks[name][2] / peaks[name][1])
+    source, first, later = peaks[worst]
     case = inputs.run.parse(worst)
     if not differ(first, later):
         return None
@@ -115,9 +119,9 @@ def first_step_only(inputs: Inputs) -> str | None:
     ]
     return (
         "The waterfall is the first step's; activations and optimizer states first meet in the "
-        f"second. With batch {case.number('batch')} of {case.number('seq')} tokens the peak is "
-        f"predicted to rise from {gb(first)} to {gigabytes(later)}; PyTorch's DDP was "
-        f"measured to go from {gb(measured[0])} to {gigabytes(measured[1])} a GPU."
+        f"second. With batch {case.number('batch')} of {case.number('seq')} tokens vramfit's peak "
+        f"rises from {gb(first)} to {gigabytes(later)} ({how(source)}), and that of PyTorch's DDP "
+        f"from {gb(measured[0])} to {gigabytes(measured[1])} a GPU (measured)."
     )
 
 
@@ -137,6 +141,6 @@ def beyond_the_allocator(inputs: Inputs) -> str | None:
         own = ""
     range_ = percent(claim["high"] / 100, 0, signed=False)
     return (
-        f"What the allocator does not see can add {claim['low']} to {range_}, it says. But "
-        f"{words}.{own}"
+        f"The article says that what the allocator does not see can add {claim['low']} to "
+        f"{range_}. But {words}.{own}"
     )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 
 from vramfit_plots.captions import Caption, signature
-from vramfit_plots.cells import Cell
+from vramfit_plots.cells import NEAR, Cell
 from vramfit_plots.errors import AbsentError
 from vramfit_plots.figures import bars, multi_gpu, style, waterfall
 from vramfit_plots.figures.picture import Picture
@@ -22,7 +22,6 @@ from vramfit_plots.units import MISSING, percent
 _WIDTH, _HEIGHT = 9.0, 7.2  # inches: 900 px wide, as code hosts show it
 _TOP, _ROW, _COLUMN = 0.07, 0.19, 0.29  # of the panel, of Table 3 as text
 _NAME_WIDTH = 10  # characters
-_NEAR = 0.05  # of a figure: agrees with it
 _RIGHT, _WRONG = "#00704f", "#a83c00"
 
 
@@ -111,18 +110,11 @@ def _headline(inputs: Inputs) -> str:
     cells += tables_waterfall.stage_cells(inputs)
     cells += [answer.cell for row in oom_cliff.answers(inputs) for answer in row]
     cells += [cell for _, row in tables_multi_gpu.cells(inputs) for cell in row]
-    known = [cell for cell in cells if cell.best(inputs.source)]
-    near = sum(_agrees(cell, cell.best(inputs.source)) for cell in known)
-    unknown = len(cells) - len(known)
-    start = f"{near} of the tables' {len(cells)} figures hold to {percent(_NEAR, 0, signed=False)}"
+    near = sum(cell.agrees(best) for cell in cells if (best := cell.best(inputs.source)))
+    unknown = sum(cell.best(inputs.source) is None for cell in cells)
+    within = percent(NEAR, 0, signed=False)
+    start = f"{near} of the {len(cells)} figures in the article's tables hold within {within}"
     return f"{start}; {unknown} are unknown" if unknown else start
-
-
-def _agrees(cell: Cell, source: Source | None) -> bool:
-    printed, found = cell.figure(ARTICLE), cell.figure(source) if source else None
-    if printed is None or found is None:
-        return source is not None and cell.text(ARTICLE) == cell.text(source)
-    return abs(found / printed - 1) <= _NEAR
 
 
 def draw(inputs: Inputs) -> Picture:
@@ -141,8 +133,8 @@ def draw(inputs: Inputs) -> Picture:
         title=title,
         alt="The article's four tables, each figure beside what was measured or is predicted",
         caption=Caption(
-            "GB is 1e9 bytes. The tables below have every figure, by source, and say what is other "
-            "in those that stand in for the article's case."
+            "GB is 1e9 bytes. The tables below have every figure by source, and say where a figure "
+            "is of another case than the article's."
         ),
         figure=figure,
         signature=signature(inputs),

@@ -1,34 +1,38 @@
 """Inference by precision: bars of the article, of vramfit and of PyTorch."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from vramfit_plots.captions import caption, signature
-from vramfit_plots.cells import Cell, has_figures
+from vramfit_plots.cells import Cell, has_figures, remarks
 from vramfit_plots.errors import AbsentError
 from vramfit_plots.figures import bars, style
 from vramfit_plots.figures.picture import Picture
 from vramfit_plots.figures.sides import sides
 from vramfit_plots.inputs import Inputs
-from vramfit_plots.sources import ARTICLE, PREDICTED
+from vramfit_plots.sources import ARTICLE, PREDICTED, Source
 from vramfit_plots.tables.inference import cells, rows_pattern
-from vramfit_plots.units import gb, number, percent
+from vramfit_plots.units import gb, in_words, number, percent
 
 
-def finding(point: str, row: Sequence[Cell]) -> str:
-    """How far what is known is off the article, at its last point."""
-    ratios = [
-        cell.figure(source) / printed - 1
-        for cell in row
+def finding(point: str, by_precision: Mapping[str, Cell], shown: Sequence[Source]) -> str:
+    """How far what is known at a point is off the article, and of which precisions it is."""
+    off = {
+        precision: [value / printed - 1 for source in shown if (value := cell.figure(source))]
+        for precision, cell in by_precision.items()
         if (printed := cell.figure(ARTICLE))
-        for source in sides(row)
-        if source is not ARTICLE and cell.figure(source) is not None
-    ]
-    low, high = min(ratios, default=0.0), max(ratios, default=0.0)
+    }
+    known = [precision for precision, ratios in off.items() if ratios]
+    if not known:
+        return f"The article alone has figures at {point}"
+    every = [ratio for ratios in off.values() for ratio in ratios]
+    low, high = min(every), max(every)
+    which = "every precision" if len(known) == len(by_precision) else in_words(known)
+    one = len(known) in {1, len(by_precision)}
     if low >= 0:
         span = f"{number(100 * low)} to {percent(high, 0, signed=False)}"
-        return f"At {point} every precision takes {span} more than the article says"
+        return f"At {point} {which} {'takes' if one else 'take'} {span} more than the article says"
     span = f"{percent(low, 0)} to {percent(high, 0)}"
-    return f"At {point} the article is off by {span}"
+    return f"At {point} {which} {'differs' if one else 'differ'} from the article by {span}"
 
 
 def draw(inputs: Inputs) -> Picture:
@@ -49,7 +53,8 @@ def draw(inputs: Inputs) -> Picture:
         for precision, row in by_precision
         for point, cell in zip(points, row[1:], strict=True)
     ]
-    title = finding(points[-1], [row[-1] for _, row in by_precision])
+    others = [source for source in shown if source is not ARTICLE]
+    title = finding(points[-1], {precision: row[-1] for precision, row in by_precision}, others)
     return Picture(
         key="inference",
         title=title,
@@ -57,7 +62,7 @@ def draw(inputs: Inputs) -> Picture:
         caption=caption(
             inputs,
             rows_pattern(inputs),
-            "GB is 1e9 bytes. PyTorch's INT8 and INT4 are bitsandbytes' INT8 and NF4.",
+            f"GB is 1e9 bytes. {remarks(every, shown)}".strip(),
         ),
         figure=bars.draw(
             headline=title,

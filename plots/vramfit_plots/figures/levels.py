@@ -17,7 +17,7 @@ from vramfit_plots.levels import (
     pytorch_spread,
     spread,
 )
-from vramfit_plots.units import gigabytes, number, percent
+from vramfit_plots.units import gigabytes, in_words, number, percent
 
 _BIN, _WIDEST = 2, 60  # percent; what is beyond stands in the last bin
 
@@ -46,9 +46,9 @@ def _histogram(axes: Axes, name: str, found: Spread, look: style.Look, right: fl
 
 def _finding(inputs: Inputs, both: Sequence[tuple[str, Spread]]) -> str:
     low, high = article_range(inputs)
-    medians = " and ".join(f"{side} {percent(s.median, signed=False)}" for side, s in both)
+    medians = in_words(f"{percent(s.median, signed=False)} in {side}" for side, s in both)
     claimed = f"{number(100 * low)} to {percent(high, 0, signed=False)}"
-    return f"Taken beyond tensors, medians: {medians}; the article says {claimed}"
+    return f"Beyond tensors a run takes {medians} (medians); the article says {claimed}"
 
 
 def draw(inputs: Inputs) -> Picture:
@@ -77,8 +77,8 @@ def draw(inputs: Inputs) -> Picture:
         title=title,
         alt="; ".join(said),
         caption=Caption(
-            "What the card lost beyond what tensors were allocated, of the latter: rounding and "
-            "gaps in the pool, context and libraries."
+            "What the card lost beyond the peak allocated to tensors, as a share of it: rounding "
+            "and gaps in the pool, context and libraries."
         ),
         figure=figure,
         signature=signature(inputs),

@@ -3,19 +3,24 @@
 import textwrap
 from collections.abc import Sequence
 
-from vramfit_plots.captions import caption, pytorch_signature
-from vramfit_plots.cells import Cell
+from vramfit_plots.captions import caption
+from vramfit_plots.cells import remarks
 from vramfit_plots.figures import bars, style
 from vramfit_plots.figures.picture import Picture
 from vramfit_plots.figures.sides import sides
 from vramfit_plots.inputs import Inputs
 from vramfit_plots.sources import ARTICLE, Source
-from vramfit_plots.tables.multi_gpu import PATTERN, by_the_code, bytes_per_parameter, cells
-from vramfit_plots.units import gb, number
+from vramfit_plots.tables.multi_gpu import (
+    PATTERN,
+    by_the_code,
+    bytes_per_parameter,
+    cells,
+    scaled_models,
+)
+from vramfit_plots.units import gb, in_words, number
 
 CODE = style.Look("white", "", "#6e6e6e")
 _NAME_WIDTH = 10  # characters
-_NEAR = 0.05  # of a figure: agrees with it
 
 
 def groups(
@@ -32,24 +37,35 @@ def groups(
     return found
 
 
-def finding(inputs: Inputs, every: Sequence[Cell]) -> str:
-    """Whom PyTorch agrees with."""
+def finding(inputs: Inputs, shown: Sequence[Source]) -> str:
+    """Who agrees with the article's table, and in which strategies."""
     printed, coded = bytes_per_parameter(inputs)
-    ratios = [
-        value / article
-        for cell in every
-        for source in sides(every)
-        if source is not ARTICLE
-        if (value := cell.figure(source)) is not None and (article := cell.figure(ARTICLE))
+    known = [
+        (strategy, source, cell.agrees(source))
+        for strategy, row in cells(inputs)
+        for cell in row
+        for source in shown
+        if cell.has(source)
     ]
-    if ratios and all(abs(ratio - 1) <= _NEAR for ratio in ratios):
+    if known and all(agrees for *_, agrees in known):
+        strategies = in_words(dict.fromkeys(strategy for strategy, *_ in known))
+        who = dict.fromkeys(source.side for _, source, _ in known)
+        hold = "holds" if len(who) == 1 else "hold"
         return (
-            f"PyTorch's DDP and FSDP hold the {number(printed)} bytes a parameter of the article's "
-            f"table, not the {number(coded)} of its code"
+            f"In {strategies} {in_words(who)} {hold} the {number(printed)} bytes a parameter of "
+            f"the article's table, not the {number(coded)} of its code"
         )
     return (
         f"The article's table counts {number(printed)} bytes a parameter, its code {number(coded)}"
     )
+
+
+def _signature(inputs: Inputs, shown: Sequence[Source]) -> str:
+    """Its figures are of sources that may have nothing to do with the run."""
+    whose = in_words([ARTICLE.heading, *(source.heading for source in shown)])
+    models = in_words(scaled_models(inputs)) if shown else ""
+    scaled = f"; {models} scaled to {inputs.article.multi_gpu['model']} by the parameters"
+    return whose + scaled if models else whose
 
 
 def draw(inputs: Inputs) -> Picture:
@@ -67,7 +83,7 @@ def draw(inputs: Inputs) -> Picture:
         for panel in panels
         for (strategy, _), group in zip(by_strategy, panel.groups, strict=True)
     ]
-    title = finding(inputs, every)
+    title = finding(inputs, shown)
     return Picture(
         key="multi_gpu",
         title=title,
@@ -75,9 +91,8 @@ def draw(inputs: Inputs) -> Picture:
         caption=caption(
             inputs,
             PATTERN,
-            "GB is 1e9 bytes: weights, gradients and optimizer states of each GPU. PyTorch's were "
-            "measured on Llama-2-7B and scaled to 13B by the parameters; DDP on 4 GPUs as on 2. "
-            "Pipeline parallelism is neither measured nor predicted.",
+            "GB is 1e9 bytes: weights, gradients and optimizer states of each GPU. "
+            f"{remarks(every, shown)}",
         ),
         figure=bars.draw(
             headline=title,
@@ -90,5 +105,5 @@ def draw(inputs: Inputs) -> Picture:
             ],
             axis_label="memory of each GPU, GB",
         ),
-        signature=pytorch_signature(),
+        signature=_signature(inputs, shown),
     )

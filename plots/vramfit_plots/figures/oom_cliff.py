@@ -155,9 +155,9 @@ def draw(inputs: Inputs) -> Picture:
         caption=caption(
             inputs,
             f"^(Training|OomCliff)/{model}/{PRECISION}/",
-            "GB is 1e9 bytes: the pool's peak with driver, context and libraries. A numbered mark "
-            "is the largest batch that fits the card whose line is the next above it; no mark, "
-            "none fits.",
+            "What is taken is the pool's peak with driver, context and libraries, in GB (1e9 "
+            "bytes). A numbered mark is the largest batch that fits the card whose line is the "
+            "next above it; where a curve has no mark for a card, no batch fits it.",
         ),
         figure=figure,
         signature=predicted_signature(inputs),

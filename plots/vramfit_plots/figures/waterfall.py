@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 
 from vramfit_plots.captions import caption, signature
-from vramfit_plots.cells import Cell, has_figures
+from vramfit_plots.cells import Cell, has_figures, remarks
 from vramfit_plots.errors import AbsentError
 from vramfit_plots.figures import bars, style
 from vramfit_plots.figures.picture import Picture
@@ -102,7 +102,7 @@ def draw(inputs: Inputs) -> Picture:
             f"^{row}$",
             "GB is 1e9 bytes. Left: step 1, as in the article. Right: the peak over all steps and "
             "what it is made of. vramfit keeps m and v in FP32, as the article does; PyTorch's "
-            "AdamW in the weights' type.",
+            f"AdamW keeps them in the weights' type. {remarks(after, sources)}".strip(),
         ),
         figure=figure,
         signature=signature(inputs),

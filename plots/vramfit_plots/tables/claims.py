@@ -14,15 +14,15 @@ def build(inputs: Inputs) -> list[Table]:
     return [
         Table(
             key="claims",
-            title="What else it says",
+            title="The article's other claims",
             headings=["the article says", "verdict", *(s.heading for s in sources)],
             rows=[
                 [text, one.verdict, *(one.figures.get(s, MISSING) for s in sources)]
                 for text, one in answered
             ],
             caption=Caption(
-                "Every claim outside the tables, with what answers it. A claim holds where the "
-                "figures are within 1 % of it, unless the verdict says how near."
+                "Every claim of the article outside its tables, with what answers it. A claim "
+                "holds where the figures are within 1 % of it, unless the verdict says how near."
             ),
             text_columns=frozenset({0, 1}),
         )

@@ -47,9 +47,11 @@ def build(inputs: Inputs) -> list[Table]:
                 for pair in inputs.comparison.pairs
             ],
             caption=Caption(
-                "Each cell: vramfit's over PyTorch's, and below it both. Above 1 is faster, below "
-                "1 less memory. Peaks over all steps in GB (1e9 bytes), the median step's tokens a "
-                "second; the same model, batch and length on both sides, each in its own process.",
+                "Each cell has vramfit's figure over PyTorch's, and below it both. A ratio of "
+                "tokens/s above 1 means that vramfit is faster, one of memory below 1 that it "
+                "takes less. Peaks are over all steps, in GB (1e9 bytes); tokens/s are the median "
+                "step's. Model, batch and length are the same on both sides, each in its own "
+                "process.",
                 inputs.comparison.context.get("command", ""),
             ),
             text_columns=frozenset({0, 1}),

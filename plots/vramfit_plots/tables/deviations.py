@@ -8,8 +8,9 @@ from vramfit_plots.sources import ARTICLE, PREDICTED
 from vramfit_plots.units import gb, number, percent
 
 NOTE = (
-    "A deviation from the article is what its parameter count makes of it, and the rest, which the "
-    "step itself does otherwise. Percentages are of the article's figure."
+    "A deviation from the article has two parts: what the article's rounded parameter count "
+    "explains, and the rest, which the step itself does differently. Percentages are of the "
+    "article's figure."
 )
 
 

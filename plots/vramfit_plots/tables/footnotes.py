@@ -4,7 +4,7 @@ from vramfit_plots.cells import Cell
 from vramfit_plots.sources import Source
 from vramfit_plots.units import MISSING
 
-_SIGNS = "†‡§¶abcdefgh"
+_SIGNS = "†‡§¶"  # then doubled, tripled …, as printers do
 
 
 class Footnotes:
@@ -14,7 +14,8 @@ class Footnotes:
         self._signs: dict[str, str] = {}
 
     def signed(self, figure: str, remark: str) -> str:
-        sign = self._signs.setdefault(remark, _SIGNS[len(self._signs) % len(_SIGNS)])
+        times, which = divmod(len(self._signs), len(_SIGNS))
+        sign = self._signs.setdefault(remark, _SIGNS[which] * (times + 1))
         return f"{figure}\N{NARROW NO-BREAK SPACE}{sign}"
 
     def of(self, cell: Cell, source: Source) -> str:

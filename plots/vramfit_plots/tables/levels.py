@@ -1,7 +1,5 @@
 """The three levels of what was measured, and what is between them, vramfit's and PyTorch's."""
 
-from collections.abc import Callable
-
 from vramfit_plots.accuracy.cases import Case
 from vramfit_plots.captions import Caption, caption
 from vramfit_plots.errors import AbsentError
@@ -14,15 +12,18 @@ from vramfit_plots.levels import (
     spread,
 )
 from vramfit_plots.tables.table import Table
-from vramfit_plots.units import gb, gigabytes, mib, number, percent
+from vramfit_plots.units import gb, gigabytes, in_words, mib, number, percent
 
-_KINDS: tuple[tuple[str, Callable[[Case], bool]], ...] = (
-    ("all", lambda _: True),
-    ("inference", lambda case: not case.training),
-    ("full training", lambda case: case.training and not {"ckpt", "lora"} & case.setting.keys()),
-    ("with checkpointing", lambda case: "ckpt" in case.setting),
-    ("with LoRA", lambda case: "lora" in case.setting),
-)
+_ALL = "all"
+
+
+def _kind(case: Case) -> str:
+    """Each case is of one kind, so that their counts add up to all."""
+    if not case.training:
+        return "inference"
+    extras = {"ckpt": "checkpointing", "lora": "LoRA"}
+    found = [word for key, word in extras.items() if case.setting.get(key)]
+    return f"training with {in_words(found)}" if found else "full training"
 
 
 def _range(inputs: Inputs) -> str:
@@ -31,14 +32,16 @@ def _range(inputs: Inputs) -> str:
 
 
 def _of_pytorch(inputs: Inputs) -> list[Table]:
+    by_kind: dict[str, list[float]] = {}
+    for case in pytorch_cases(inputs):
+        for kind in (_ALL, _kind(case)):
+            by_kind.setdefault(kind, []).append(case.beyond_allocated)
     rows = []
-    for kind, belongs in _KINDS:
-        shares = [case.beyond_allocated for case in pytorch_cases(inputs) if belongs(case)]
-        if shares:
-            found = spread(inputs, shares)
-            counts = (found.count, found.below, found.within, found.above)
-            figures = (found.median, min(shares), max(shares))
-            rows.append([kind, *map(number, counts), *(percent(f, signed=False) for f in figures)])
+    for kind, shares in by_kind.items():
+        found = spread(inputs, shares)
+        counts = (found.count, found.below, found.within, found.above)
+        figures = (found.median, min(shares), max(shares))
+        rows.append([kind, *map(number, counts), *(percent(f, signed=False) for f in figures)])
     return [
         Table(
             key="levels_pytorch",
@@ -47,9 +50,9 @@ def _of_pytorch(inputs: Inputs) -> list[Table]:
             rows=rows,
             caption=Caption(
                 "What the card lost beyond the peak allocated, as a share of it: rounding and gaps "
-                f"in the allocator, context and libraries. {_range(inputs)}. Cases of "
-                f"data/reference over {gigabytes(LEAST, 0)}; of smaller ones the context alone is "
-                "more than 10 %."
+                f"in the allocator, context and libraries. {_range(inputs)}. Each case is "
+                f"of one kind. They are those of data/reference over {gigabytes(LEAST, 0)}; of "
+                "smaller ones the context alone is more than 10 %."
             ),
         )
     ]

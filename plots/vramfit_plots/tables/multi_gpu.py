@@ -24,6 +24,12 @@ def _held(row: str) -> str:
     return row.split("/")[1]
 
 
+def scaled_models(inputs: Inputs) -> list[str]:
+    """What stands in for the article's model."""
+    every = [entry for row in inputs.article.multi_gpu["rows"] for entry in row["cells"]]
+    return sorted({_held(entry["near"]["row"]) for entry in every if "near" in entry})
+
+
 def _cell(inputs: Inputs, entry: dict) -> Cell:
     """What was measured of another model is scaled by the parameters."""
     cell = inputs.cell(entry["row"], _COUNTER, entry["memory"] * GB, entry=entry)
@@ -38,7 +44,7 @@ def _cell(inputs: Inputs, entry: dict) -> Cell:
         if source.key in cell.notes and (value := cell.figure(source)) is not None
     }
     notes = {
-        key: f"{note}, times {number(factor, 2)}, as {model.name} has more parameters"
+        key: f"{note}, times {number(factor, 2)} for the parameters of {model.name}"
         for key, note in cell.notes.items()
     }
     return replace(cell, figures={**cell.figures, **scaled}, notes=notes)

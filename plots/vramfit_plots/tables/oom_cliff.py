@@ -102,18 +102,23 @@ def _sizes(inputs: Inputs) -> str:
         for row in inputs.article.oom_cliff["rows"]
         for card in [inputs.cards[row["gpu"]]]
     )
-    capped = " What was measured ran on one card, capped at these." if inputs.run.measured else ""
-    return f"Sizes: {'; '.join(cards)}.{capped}"
+    capped = (
+        " vramfit was measured on one card, capped to each size in turn."
+        if inputs.run.measured
+        else ""
+    )
+    return f"Cards that stand for the sizes: {'; '.join(cards)}.{capped}"
 
 
 def _lora_under_a_cap(inputs: Inputs) -> str:
     """PyTorch's were measured otherwise than the table asks."""
     found = [
-        f"{number} in {mib(cap * MIB)}" for cap, number in inputs.reference.lora_max_batch.items()
+        f"{number} within {mib(cap * MIB)}"
+        for cap, number in inputs.reference.lora_max_batch.items()
     ]
     return (
-        f"PyTorch's LoRA was measured with a cap on its allocator alone, context on top: "
-        f"{', '.join(found)}."
+        f"PyTorch's largest batches with LoRA were measured under a cap on its allocator alone, "
+        f"with the context on top: {', '.join(found)}."
         if found
         else ""
     )
@@ -179,7 +184,8 @@ def build(inputs: Inputs) -> list[Table]:
                 inputs,
                 ROWS_PATTERN,
                 "The article's code is its find_max_batch_size with the model's true shape. "
-                f"Taken: all the card has lost, driver and context included. {_overheads(inputs)}",
+                "What is taken is all that the card has lost, driver and context included. "
+                f"{_overheads(inputs)}",
             ),
             text_columns=frozenset({1}),
             long=True,

@@ -53,8 +53,8 @@ def _op_by_op(inputs: Inputs, steps: list[Step]) -> Table:
         caption=caption(
             inputs,
             f"^{FAMILY}/",
-            "All calls of a step, what loses most first; then the ops' sum, and the step as it "
-            "runs.",
+            "Each op with all its calls in a step, the one that loses most first; then the ops' "
+            "sum, and the step timed as a whole.",
         ),
         long=True,
     )
@@ -94,8 +94,9 @@ def _of_steps(inputs: Inputs, steps: list[Step]) -> Table:
             f"^{FAMILY}/",
             "An op's bound is its bytes over the bandwidth of a large copy, or its FLOPs over the "
             "rate of a large GEMM on random data, whichever takes longer; both were measured "
-            "beside the step. A step's bound is the sum of its ops'. A step is timed as it runs, "
-            "its ops in further steps that note the time after each: their sum is not quite its.",
+            "beside the step. A step's bound is the sum of its ops' bounds. The step is timed as a "
+            "whole, its ops in further steps that note the time after each, so that the ops' sum "
+            "is not quite the step's time.",
         ),
     )
 

@@ -47,9 +47,9 @@ def build(inputs: Inputs) -> list[Table]:
             caption=caption(
                 inputs,
                 f"^({'|'.join(FAMILIES)})/",
-                "Peaks, GB (1e9 bytes): allocated is what the step asked for, reserved what the "
-                f"pool took from the driver, device used what the card lost to the process. {OOM}: "
-                "more than the run's card has.",
+                "Peaks in GB (1e9 bytes): allocated is what the step asked for, reserved what the "
+                "pool took from the driver, device used what the card lost to the process. "
+                f"{OOM} marks a row that takes more than the run's card has.",
             ),
             text_columns=frozenset({len(headings) - 1}),
             long=True,

@@ -78,7 +78,8 @@ def _steps(inputs: Inputs) -> Table:
             lines += [Line(f"{what}\nstep {step}, after it", after)]
             lines += [Line(f"{what}\nstep {step}, peak in it", peak)]
     note = (
-        "The article's waterfall is step 1; from step 2 on activations meet the optimizer's states."
+        "The article's waterfall is step 1; from step 2 on, activations and the optimizer's states "
+        "are there at the same time."
     )
     return by_source(
         inputs,
@@ -109,7 +110,7 @@ def build(inputs: Inputs) -> list[Table]:
         for i, entry in enumerate(article["rows"])
     ]
     where = inputs.peak_stage(row_name(inputs))
-    later = f"The last line is ours: vramfit's is in {where}." if where else ""
+    later = f"The last line is not in the article; vramfit's peak is in {where}." if where else ""
     lines = [
         deviations.Line(label, cell, proportional)
         for label, cell, proportional in zip(labels, after, _proportional(inputs), strict=True)

@@ -44,9 +44,10 @@ fuzz: build build/venv/tables.stamp  ## hours of random questions, command lines
 	cmake --build --preset $(PRESET) --target config_mutations
 	scripts/fuzz build/$(PRESET)/bin/config_mutations $(PERCENT)
 
-build: build/$(PRESET)/build.ninja  ## build/bench and build/fit
-	cmake --build --preset $(PRESET) --target bench fit
+build: build/$(PRESET)/build.ninja  ## build/bench, build/fit and build/compare
+	cmake --build --preset $(PRESET) --target bench fit compare
 	ln -sfn $(PRESET)/bin/bench build/bench
+	ln -sfn $(PRESET)/bin/compare build/compare
 	ln -sfn $(PRESET)/bin/fit build/fit
 
 format: build/venv/lint.stamp  ## rewrite C++ and Python in the project's style

@@ -50,9 +50,16 @@ bool is_slower(const Values& before, const Values& after, Better better, double 
 Change change_of(const std::string& counter, const ReportRow& before, const ReportRow& after,
                  const Rules& rules) {
   const Counter meaning = counter_called(counter);
+  const bool measured = before.measured && after.measured;
   Change change{counter, meaning.kind, value_of(before, counter, meaning.kind),
                 value_of(after, counter, meaning.kind)};
-  if (!change.before || !change.after) return change;
+  change.counts = !(measured && meaning.predicted) && (meaning.kind != Kind::Time || rules.slower);
+  if (!change.before) return change;
+  if (!change.after) {
+    change.differs = meaning.kind != Kind::Time;
+    change.worse = change.differs && change.counts;
+    return change;
+  }
   if (meaning.kind == Kind::Time) {
     change.differs = change.worse =
         rules.slower && is_slower(before.counters.at(counter), after.counters.at(counter),
@@ -61,7 +68,8 @@ Change change_of(const std::string& counter, const ReportRow& before, const Repo
   }
   const double difference = *change.after - *change.before;
   change.differs = std::abs(difference) > tolerance(meaning.kind, rules.tolerances);
-  change.worse = change.differs && (difference > 0) == (meaning.better == Better::Less);
+  change.worse =
+      change.differs && change.counts && (difference > 0) == (meaning.better == Better::Less);
   return change;
 }
 
@@ -95,8 +103,12 @@ void add_changes(RowChange& row, const ReportRow& before, const ReportRow& after
   for (const ReportRow* side : {&before, &after}) {
     for (const auto& [counter, values] : side->counters) counters.insert(counter);
   }
+  // How long a row took says something where nothing else does: that of a row of memory is noise.
+  std::erase_if(counters, [](const std::string& counter) {
+    return counter_called(counter).kind == Kind::Stated;
+  });
+  if (counters.size() > 1) counters.erase("real_time");
   for (const std::string& counter : counters) {
-    if (counter_called(counter).kind == Kind::Stated) continue;
     row.changes.push_back(change_of(counter, before, after, rules));
   }
   std::stable_sort(row.changes.begin(), row.changes.end(), [](const Change& a, const Change& b) {
@@ -106,7 +118,7 @@ void add_changes(RowChange& row, const ReportRow& before, const ReportRow& after
 
 Status status_of(const std::vector<Change>& changes) {
   const auto worse = [](const Change& change) { return change.worse; };
-  const auto differs = [](const Change& change) { return change.differs; };
+  const auto differs = [](const Change& change) { return change.differs && change.counts; };
   if (std::any_of(changes.begin(), changes.end(), worse)) return Status::More;
   return std::any_of(changes.begin(), changes.end(), differs) ? Status::Less : Status::Same;
 }
@@ -122,6 +134,7 @@ RowChange change_of_row(const ReportRow& before, const ReportRow& after, const R
   if (!after.error.empty()) return row;
   add_changes(row, before, after, rules);
   if (row.status == Status::Same) row.status = status_of(row.changes);
+  if (!before.error.empty()) row = {row.row, Status::Less, "failed before", row.changes};
   return row;
 }
 
@@ -136,6 +149,14 @@ const char* name(Status status) {
 std::size_t Comparison::count(Status status) const {
   return static_cast<std::size_t>(std::count_if(
       rows.begin(), rows.end(), [&](const RowChange& row) { return row.status == status; }));
+}
+
+std::size_t Comparison::count_predictions() const {
+  return static_cast<std::size_t>(std::count_if(rows.begin(), rows.end(), [](const RowChange& row) {
+    return row.status == Status::Same &&
+           std::any_of(row.changes.begin(), row.changes.end(),
+                       [](const Change& change) { return change.differs; });
+  }));
 }
 
 Comparison compare_runs(const RunFile& before, const RunFile& after, const Rules& rules) {

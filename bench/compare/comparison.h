@@ -18,7 +18,8 @@ struct Change {
   std::optional<double> before;  ///< the highest of repetitions; of a time, the median
   std::optional<double> after;
   bool differs = false;  ///< by more than its kind may
-  bool worse = false;    ///< and to the worse side
+  bool counts = true;    ///< false: a prediction beside what was measured, or a time
+  bool worse = false;    ///< it differs, counts, and is on the worse side
 };
 
 enum class Status : std::uint8_t {
@@ -49,6 +50,8 @@ struct Comparison {
   std::vector<RowChange> rows;  ///< in OLD's order, then what NEW adds
 
   std::size_t count(Status status) const;
+  /// Rows whose measured figures are the same, while what is predicted beside them differs.
+  std::size_t count_predictions() const;
 };
 
 Comparison compare_runs(const RunFile& before, const RunFile& after, const Rules& rules);

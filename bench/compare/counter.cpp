@@ -8,15 +8,12 @@ bool is_time(const std::string& name) {
          name == "of_bound";
 }
 
-/// Measured on a device, predicted for our own step, predicted for PyTorch.
-bool is_level(const std::string& name) {
-  return name.starts_with("mem_") || name.starts_with("pred_") || name.starts_with("pytorch_");
+/// For our own step, or for PyTorch.
+bool is_predicted(const std::string& name) {
+  return name.starts_with("pred_") || name.starts_with("pytorch_");
 }
 
-}  // namespace
-
-Counter counter_called(const std::string& name) {
-  if (name.ends_with("max_batch") && is_level(name)) return {Kind::Fact, Better::More};
+Counter meaning_of(const std::string& name) {
   if (name == "ledger_equal") return {Kind::Fact, Better::More};
   if (name == "oom" || name == "pred_oom") return {Kind::Fact, Better::Less};
   if (is_time(name)) {
@@ -24,10 +21,18 @@ Counter counter_called(const std::string& name) {
     return {Kind::Time, rate ? Better::More : Better::Less};
   }
   if (name == "median" || name == "mem_unattributed") return {Kind::DeviceUsed, Better::Less};
-  if (!is_level(name)) return {Kind::Stated, Better::Less};
+  if (!name.starts_with("mem_") && !is_predicted(name)) return {};
+  if (name.ends_with("max_batch")) return {Kind::Fact, Better::More};
   if (name.ends_with("device_used")) return {Kind::DeviceUsed, Better::Less};
-  if (name.ends_with("_reserved")) return {Kind::Reserved, Better::Less};
-  return {Kind::Ledger, Better::Less};
+  return {name.ends_with("_reserved") ? Kind::Reserved : Kind::Ledger, Better::Less};
+}
+
+}  // namespace
+
+Counter counter_called(const std::string& name) {
+  Counter counter = meaning_of(name);
+  counter.predicted = is_predicted(name);
+  return counter;
 }
 
 bool is_bytes(Kind kind) {

@@ -21,6 +21,7 @@ enum class Better : std::uint8_t { Less, More };
 struct Counter {
   Kind kind = Kind::Stated;
   Better better = Better::Less;
+  bool predicted = false;  ///< rather than measured
 };
 
 /// By its name, as docs/counters.md has them. One that nobody knows is bytes where it begins as

@@ -1,0 +1,77 @@
+#include <fmt/format.h>
+
+#include "bench/compare/figures.h"
+#include "bench/compare/report.h"
+#include "model/printable.h"
+
+namespace vramfit::bench::compare {
+namespace {
+
+/// As a table's cell: nothing in it is markup.
+std::string cell(const std::string& text) {
+  std::string safe;
+  for (const char c : printable(text)) {
+    if (c == '|' || c == '<' || c == '`') safe += '\\';
+    safe += c;
+  }
+  return safe;
+}
+
+std::string rows_text(const Report& report) {
+  std::string text;
+  for (const RowChange& row : report.comparison.rows) {
+    if (row.status == Status::Same) continue;
+    if (row.changes.empty()) {
+      text +=
+          fmt::format("| {} | {} | | | | {} |\n", name(row.status), cell(row.row), cell(row.why));
+    }
+    for (const Change& change : row.changes) {
+      if (!change.differs && row.status != Status::NotMeasured) continue;
+      if (!change.differs && change.kind == Kind::Time) continue;
+      text += fmt::format("| {}{} | {} | `{}` | {} | {} | {} |\n", change.worse ? "⚠ " : "",
+                          name(row.status), cell(row.row), change.counter,
+                          value_text(change, change.before), value_text(change, change.after),
+                          change_text(change));
+    }
+  }
+  return text;
+}
+
+std::string moved_text(const Report& report) {
+  std::string text;
+  for (const auto& [row, moved] : report.moved) {
+    text += fmt::format("\n<details><summary>{}: what moved</summary>\n\n", cell(row));
+    text += fmt::format("The ledgers part at event {}: {} (was: {}).\n\n", moved.event,
+                        cell(moved.after.empty() ? "the end" : moved.after),
+                        cell(moved.before.empty() ? "the end" : moved.before));
+    text +=
+        "| step | stage | category | tensor | allocations | bytes "
+        "|\n|---:|---|---|---|---:|---:|\n";
+    for (const MovedTensors& t : moved.tensors) {
+      text += fmt::format("| {} | {} | {} | {} | {:+} | {} |\n", t.step, name(t.stage),
+                          name(t.category), cell(t.tensor), t.count, bytes_change(t.bytes));
+    }
+    text += "\n</details>\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string markdown_text(const Report& report) {
+  std::string text =
+      fmt::format("### GPU memory: {}\n\n", report.passes ? "same or better" : "worse");
+  for (const FactChange& fact : report.facts) {
+    text += fmt::format("- {}: {} → {}\n", fact.fact, cell(fact.before), cell(fact.after));
+  }
+  if (!report.facts.empty()) text += "\n";
+  const std::string rows = rows_text(report);
+  const std::size_t same = report.comparison.count(Status::Same);
+  text += fmt::format("{} of {} rows are the same.\n", same, report.comparison.rows.size());
+  if (!rows.empty()) {
+    text += "\n| | row | counter | old | new | difference |\n|---|---|---|---:|---:|---:|\n" + rows;
+  }
+  return text + moved_text(report);
+}
+
+}  // namespace vramfit::bench::compare

@@ -1,0 +1,75 @@
+#include "bench/compare/moved.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <map>
+#include <tuple>
+
+namespace vramfit::bench::compare {
+namespace {
+
+/// "layers.3.mlp.up" is "layers.*.mlp.up".
+std::string of_all_layers(const std::string& tensor) {
+  const std::string layers = "layers.";
+  if (!tensor.starts_with(layers)) return tensor;
+  const std::size_t dot = tensor.find('.', layers.size());
+  if (dot == std::string::npos || dot == layers.size()) return tensor;
+  const bool number = std::all_of(tensor.begin() + static_cast<std::ptrdiff_t>(layers.size()),
+                                  tensor.begin() + static_cast<std::ptrdiff_t>(dot), [](char c) {
+                                    return std::isdigit(static_cast<unsigned char>(c)) != 0;
+                                  });
+  return number ? layers + "*" + tensor.substr(dot) : tensor;
+}
+
+std::string text_of(const KeptEvent& e) {
+  static constexpr const char* kKinds[] = {
+      "begins", "ends", "allocates", "frees", "fails to allocate", "relabels"};
+  std::string text = name(e.stage);
+  if (e.step > 0) text += " of step " + std::to_string(e.step);
+  text += std::string(" ") + kKinds[static_cast<std::size_t>(e.kind)];
+  if (e.kind == Event::Kind::StageBegin || e.kind == Event::Kind::StageEnd) return text;
+  return text + " " + e.name + " (" + name(e.category) + ", " + std::to_string(e.bytes) + " B at " +
+         std::to_string(e.offset) + ")";
+}
+
+using Key = std::tuple<int, Stage, Category, std::string>;
+using Sums = std::map<Key, MovedTensors>;
+
+void add(Sums& sums, const KeptLedger& ledger, int sign) {
+  for (const KeptEvent& e : ledger.events) {
+    if (e.kind != Event::Kind::Allocate) continue;
+    const std::string tensor = of_all_layers(e.name);
+    MovedTensors& sum = sums.try_emplace({e.step, e.stage, e.category, tensor},
+                                         MovedTensors{e.step, e.stage, e.category, tensor})
+                            .first->second;
+    sum.count += sign;
+    sum.bytes += sign * static_cast<std::int64_t>(e.bytes);
+  }
+}
+
+}  // namespace
+
+std::optional<Moved> moved(const KeptLedger& before, const KeptLedger& after) {
+  const auto [old_event, new_event] = std::mismatch(before.events.begin(), before.events.end(),
+                                                    after.events.begin(), after.events.end());
+  const bool old_ended = old_event == before.events.end();
+  const bool new_ended = new_event == after.events.end();
+  if (old_ended && new_ended) return std::nullopt;
+  Moved result;
+  result.event = static_cast<std::size_t>(old_event - before.events.begin());
+  result.before = old_ended ? "" : text_of(*old_event);
+  result.after = new_ended ? "" : text_of(*new_event);
+  Sums sums;
+  add(sums, before, -1);
+  add(sums, after, 1);
+  for (auto& [key, sum] : sums) {
+    if (sum.count != 0 || sum.bytes != 0) result.tensors.push_back(std::move(sum));
+  }
+  std::stable_sort(result.tensors.begin(), result.tensors.end(), [](const auto& a, const auto& b) {
+    return std::abs(a.bytes) > std::abs(b.bytes);
+  });
+  return result;
+}
+
+}  // namespace vramfit::bench::compare

@@ -1,7 +1,14 @@
 #include "bench/compare/counter.h"
 
+#include <algorithm>
+#include <iterator>
+
 namespace vramfit::bench::compare {
 namespace {
+
+/// What a process has beside its pool.
+constexpr const char* kBeside[] = {"mem_context", "mem_cublaslt",     "mem_cudnn", "mem_nccl",
+                                   "mem_modules", "mem_unattributed", "median"};
 
 bool is_time(const std::string& name) {
   return name.ends_with("seconds") || name.ends_with("_per_second") || name == "real_time" ||
@@ -20,7 +27,9 @@ Counter meaning_of(const std::string& name) {
     const bool rate = name.ends_with("_per_second") || name == "of_bound";
     return {Kind::Time, rate ? Better::More : Better::Less};
   }
-  if (name == "median" || name == "mem_unattributed") return {Kind::DeviceUsed, Better::Less};
+  if (std::find(std::begin(kBeside), std::end(kBeside), name) != std::end(kBeside)) {
+    return {Kind::DeviceUsed, Better::Less};
+  }
   if (!name.starts_with("mem_") && !is_predicted(name)) return {};
   if (name.ends_with("max_batch")) return {Kind::Fact, Better::More};
   if (name.ends_with("device_used")) return {Kind::DeviceUsed, Better::Less};

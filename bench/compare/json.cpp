@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "bench/compare/device_used.h"
 #include "bench/compare/report.h"
 
 namespace vramfit::bench::compare {
@@ -62,6 +63,7 @@ Json row_json(const Report& report, const RowChange& row) {
   for (const Change& change : row.changes) {
     json["counters"][change.counter] = change_json(report, row.row, change);
   }
+  json["device_used"] = device_used_text(row);
   const auto moved = report.moved.find(row.row);
   if (moved != report.moved.end()) json["moved"] = moved_json(moved->second);
   return json;

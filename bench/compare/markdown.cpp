@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "bench/compare/device_used.h"
 #include "bench/compare/figures.h"
 #include "bench/compare/report.h"
 #include "model/printable.h"
@@ -37,6 +38,15 @@ std::string rows_text(const Report& report) {
   return text;
 }
 
+std::string device_used_lines(const Report& report) {
+  std::string text;
+  for (const RowChange& row : report.comparison.rows) {
+    const std::string used = device_used_text(row);
+    if (!used.empty()) text += fmt::format("- {}: {}\n", cell(row.row), cell(used));
+  }
+  return text.empty() ? text : "\n" + text;
+}
+
 std::string moved_text(const Report& report) {
   std::string text;
   for (const auto& [row, moved] : report.moved) {
@@ -71,7 +81,7 @@ std::string markdown_text(const Report& report) {
   if (!rows.empty()) {
     text += "\n| | row | counter | old | new | difference |\n|---|---|---|---:|---:|---:|\n" + rows;
   }
-  return text + moved_text(report);
+  return text + device_used_lines(report) + moved_text(report);
 }
 
 }  // namespace vramfit::bench::compare

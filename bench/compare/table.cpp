@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "bench/compare/device_used.h"
 #include "bench/compare/figures.h"
 #include "bench/compare/report.h"
 #include "model/printable.h"
@@ -62,6 +63,8 @@ std::string row_text(const Report& report, const RowChange& row, bool all) {
   std::string text = fmt::format("{:<19} {}{}\n", name(row.status), printable(row.row),
                                  row.why.empty() ? "" : ": " + printable(row.why));
   text += counters_text(row, all);
+  const std::string used = device_used_text(row);
+  if (!used.empty()) text += "    " + used + "\n";
   const auto moved = report.moved.find(row.row);
   return moved == report.moved.end() ? text : text + moved_text(moved->second, all);
 }

@@ -153,13 +153,17 @@ class Cuda final : public RealDevice {
   double most_flops() const override { return kMostFlops; }
 
   Measurement measure(std::uint64_t capacity, const Run& run) override {
+    Measurement measured;
+    select_gpu(device_);
+    measured.beside["context"] = device_memory().used();
+    measured.beside["cublaslt"] = cublaslt_bytes();
+    measured.beside["cudnn"] = cudnn_bytes();
     CudaDevice device(options(false));
     CudaSource source(capacity);
     Pool pool(source);
     Ledger ledger(pool);
     StageMarks marks(device);
     ledger.set_observer(&marks);
-    Measurement measured;
     measured.report = run(device, ledger);
     measured.device_used = marks.device_used();
     return measured;
@@ -187,16 +191,18 @@ class Cuda final : public RealDevice {
   std::map<std::string, double> overhead() override {
     select_gpu(device_);
     const DeviceMemory bare = device_memory();
-    const double handles[] = {bytes(cublaslt_bytes()), bytes(cudnn_bytes())};
     const Measurement measured = measure(bare.free, [](Device& device, Ledger& ledger) {
       return run_training(device, ledger, one_layer(), TrainingOptions{});
     });
-    const double all = bytes(measured.device_used.back()) - bytes(measured.report.reserved);
-    return {{"driver_reserved", bytes(card_.vram) - bytes(bare.total)},
-            {"context", bytes(bare.used())},
-            {"cublaslt", handles[0]},
-            {"cudnn", handles[1]},
-            {"modules", all - bytes(bare.used()) - handles[0] - handles[1]}};
+    double modules = bytes(measured.device_used.back()) - bytes(measured.report.reserved);
+    std::map<std::string, double> parts = {
+        {"driver_reserved", bytes(card_.vram) - bytes(bare.total)}};
+    for (const auto& [part, size] : measured.beside) {
+      parts[part] = bytes(size);
+      modules -= bytes(size);
+    }
+    parts["modules"] = modules;
+    return parts;
   }
 
  private:

@@ -23,6 +23,8 @@ struct Measurement {
   RunReport report;
   /// Bytes the card had lost to the process as each stage ended; empty where there is no card.
   std::vector<std::uint64_t> device_used;
+  /// Of them what was gone before the run began, by part: "context", "cublaslt", "cudnn".
+  std::map<std::string, std::uint64_t> beside = {};
 };
 
 /// Times what a device does, by the device's own clock where it has one.

@@ -55,6 +55,12 @@ void count_device_use(Counters& counters, const Case& c, const Measurement& meas
   counters.set("mem_unattributed",
                static_cast<double>(*highest) -
                    static_cast<double>(there.reserved + overhead.context + overhead.libraries));
+  double modules = static_cast<double>(*highest) - static_cast<double>(there.reserved);
+  for (const auto& [part, bytes] : measured.beside) {
+    counters.set("mem_" + part, bytes);
+    modules -= static_cast<double>(bytes);
+  }
+  counters.set("mem_modules", modules);
   for (std::size_t i = 0; i < used.size(); ++i) {
     const StageRecord& record = measured.report.stages.at(i);
     if (record.step > kDefaultSteps) break;

@@ -27,7 +27,8 @@ class Counters {
 void count_run(Counters& counters, const std::string& prefix, const RunReport& report);
 
 /// mem_device_used at its highest, mem_step<n>_<stage>_device_used, and mem_unattributed: what at
-/// the highest neither pool, context nor libraries account for, as the row's card has those.
+/// the highest neither pool, context nor libraries account for, as the row's card has those; what
+/// there is beside the pool by part, mem_{context,cublaslt,cudnn}, and mem_modules, all else.
 /// Nothing on devices that cannot say.
 void count_device_use(Counters& counters, const Case& row, const Measurement& measured);
 

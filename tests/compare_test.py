@@ -329,3 +329,46 @@ def test_a_ledger_that_cannot_be_written_fails_the_run_and_loses_no_row(tmp_path
     assert outcome.returncode == 3
     assert "ledgers: not every row's was kept" in outcome.stderr
     assert len(json.loads(out.read_text())["benchmarks"]) == 1
+
+
+PROOFS = ROOT / "data/comparisons"
+
+
+@pytest.mark.parametrize(
+    ("run", "status", "counts", "said"),
+    [
+        (
+            "backward",
+            1,
+            "16 same, 15 more",
+            [
+                "NEW backward of step 1 allocates planted (workspace, 1048576 B",
+                "workspace, backward of step 2: planted, +1 allocations, +1,048,576 B (+1.00 MiB)",
+                "device used: reserved +2,097,152 B (+2.00 MiB); first at the end of backward of",
+            ],
+        ),
+        (
+            "behind",
+            1,
+            "31 more",
+            [
+                "device used: modules and whatever allocates behind the pool +4,194,304 B "
+                "(+4.00 MiB); first at the end of loaded of step 1"
+            ],
+        ),
+        ("eager", 1, "31 more", ["cuda_module_loading: LAZY, now EAGER", "cuBLASLt +356,515,840"]),
+        ("tf32", 0, "27 same, 4 less", ["tf32: off, now on", "behind the pool -2,097,152 B"]),
+        (
+            "cudnn914",
+            1,
+            "30 same, 1 more",
+            ["cudnn: 9.19.0, now 9.14.0", "seq:333: failed: cuDNN 9.14.0: attention backward"],
+        ),
+    ],
+)
+def test_real_differences_are_found_named_and_attributed(run, status, counts, said):
+    outcome = compare(PROOFS / "base.json", PROOFS / f"{run}.json")
+    assert outcome.returncode == status, outcome.stderr
+    assert f": {counts}." in outcome.stdout
+    for part in said:
+        assert part in outcome.stdout

@@ -32,6 +32,9 @@ run(${moved}/bin/vramfit-bench --device=virtual:h200 --model=of-this-prefix
   --benchmark_filter=Inference --precision=bf16 --batch=1 --seq=512)
 expect("Inference/of-this-prefix/bf16/batch:1/seq:512")
 
+run(${moved}/bin/vramfit-compare --version)
+expect("^vramfit ${VERSION} \\(.+\\)\n$")
+
 run(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR} -B ${PREFIX}/build
   -DCMAKE_PREFIX_PATH=${moved} -DCMAKE_BUILD_TYPE=${CONFIG} -DWANTED=${VERSION})
 run(${CMAKE_COMMAND} --build ${PREFIX}/build)

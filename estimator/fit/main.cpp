@@ -10,6 +10,7 @@
 #include "estimator/fit/picture.h"
 #include "estimator/fit/spellings.h"
 #include "estimator/fit/this_gpu.h"
+#include "estimator/fit/timelines.h"
 #include "model/errors.h"
 #include "model/printable.h"
 
@@ -29,7 +30,9 @@ std::string text_of(const Question& question, const std::vector<Answer>& answers
 
 int answer_to(const Options& options) {
   const Question question = understand(options, this_gpu);
+  const Timelines timelines(options);
   const std::vector<Answer> answers = answer(question);
+  timelines.write(answers.front());
   std::cout << (options.json ? json_text(question, answers)
                              : text_of(question, answers, options.verbose));
   const bool yes = std::any_of(answers.begin(), answers.end(),

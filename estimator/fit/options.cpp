@@ -159,6 +159,12 @@ void add_answer_options(CLI::App& app, Options& options) {
   app.add_flag("--strict", options.strict, "TIGHT counts as OOM in the exit status")->group(group);
   app.add_flag("--verbose", options.verbose, "Also stages, steps and sources")->group(group);
   app.add_flag("--json", options.json, "One JSON object; sizes in bytes")->group(group);
+  app.add_option("--snapshot", options.snapshot,
+                 "Also the run as PyTorch's memory snapshot, a file for pytorch.org/memory_viz")
+      ->group(group);
+  app.add_option("--trace", options.trace,
+                 "Also the run as a Chrome trace, a file for ui.perfetto.dev")
+      ->group(group);
   app.add_flag("--list", options.list, "The models and cards there are")->group(group);
 }
 

@@ -11,6 +11,7 @@
 #include "estimator/fit/spellings.h"
 #include "estimator/fit/this_gpu.h"
 #include "estimator/fit/timelines.h"
+#include "estimator/fit/verify.h"
 #include "model/errors.h"
 #include "model/printable.h"
 
@@ -19,6 +20,8 @@ namespace {
 
 constexpr int kFits = 0;
 constexpr int kDoesNotFit = 1;
+constexpr int kAgrees = 0;
+constexpr int kParts = 1;
 constexpr int kBadInput = 2;
 constexpr int kFailed = 3;
 
@@ -28,8 +31,16 @@ std::string text_of(const Question& question, const std::vector<Answer>& answers
   return picture(question, answers.front(), style);
 }
 
+int verify_with(const Options& options, const Question& question) {
+  const Verification verification = verified(*options.verify, question);
+  std::cout << (options.json ? verification_json(verification, question)
+                             : verification_text(verification, question));
+  return verification.agree() ? kAgrees : kParts;
+}
+
 int answer_to(const Options& options) {
   const Question question = understand(options, this_gpu);
+  if (options.verify) return verify_with(options, question);
   const Timelines timelines(options);
   const std::vector<Answer> answers = answer(question);
   timelines.write(answers.front());

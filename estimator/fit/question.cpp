@@ -124,10 +124,10 @@ void refuse_strange_answers(const Options& o, const Runtime& runtime) {
   }
 }
 
-/// A timeline is of one run, allocation by allocation.
+/// Flags that are about one run, allocation by allocation.
 void refuse_strange_timelines(const Options& o, const Question& question, const Runtime& runtime) {
-  if (!o.snapshot && !o.trace) return;
-  const std::string flag = o.snapshot ? "snapshot" : "trace";
+  if (!o.snapshot && !o.trace && !o.verify) return;
+  const std::string flag = o.verify ? "verify" : o.snapshot ? "snapshot" : "trace";
   if (question.search) {
     throw BadInput(flag + ": of a run of one size; without --max-batch and --max-seq");
   }
@@ -135,6 +135,12 @@ void refuse_strange_timelines(const Options& o, const Question& question, const 
     throw BadInput(flag + ": of a run on one card; --gpu or --vram names it");
   if (&runtime == &runtime_named("article")) {
     throw BadInput(flag + ": formulas allocate nothing; without --runtime article");
+  }
+  const bool another = o.snapshot || o.trace || o.formulas || o.strict || o.verbose;
+  if (o.verify && another) {
+    throw BadInput(
+        "verify: is an answer of its own; without --snapshot, --trace, --formulas, "
+        "--strict and --verbose");
   }
   if (o.snapshot && o.trace && *o.snapshot == *o.trace) {
     throw BadInput("trace: '" + *o.trace + "' is --snapshot's file; another one");

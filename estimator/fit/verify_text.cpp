@@ -89,11 +89,11 @@ std::string notes_text(const Verification& v) {
   std::string text;
   const auto note = [&text](const std::string& line) { text += wrapped("note: " + line, 2); };
   if (v.late) {
-    note(
-        fmt::format("the recording begins with {} in use: compared from {} on, where {} are "
-                    "predicted; record from before the model is built to compare all",
-                    size_text(v.late->run_bytes), moment(v.late->moment.stage, v.late->moment.step),
-                    size_text(v.late->predicted_bytes)));
+    note(fmt::format(
+        "the recording begins {}, with {} in use, where {} are predicted; what comes before is not "
+        "compared",
+        moment(v.late->moment.stage, v.late->moment.step), size_text(v.late->run_bytes),
+        size_text(v.late->predicted_bytes)));
   }
   if (v.overflowed) note("older entries of the recording were overwritten: raise max_entries");
   if (v.ends) {

@@ -11,6 +11,8 @@ using Pairs = std::vector<std::pair<std::size_t, std::size_t>>;
 
 /// How long both must go on alike for a place to be one where they meet again.
 constexpr std::size_t kAlike = 6;
+/// How far is looked.
+constexpr std::size_t kFar = 256;
 /// How many tokens of both together are passed over at most to meet again.
 constexpr std::size_t kWindow = 8192;
 /// Comparisons of tokens, at most: some seconds.
@@ -43,42 +45,53 @@ class Aligner {
   }
 
  private:
-  /// Where one of them ends sooner, that far.
-  bool alike(std::size_t i, std::size_t j) {
-    const std::size_t left = std::min({kAlike, a_.size() - i, b_.size() - j});
+  /// How long both go on alike from there; 0: less long than it takes to meet again. Where one of
+  /// them ends sooner, that far will do.
+  std::size_t alike(std::size_t i, std::size_t j) {
+    const std::size_t left = std::min({kFar, a_.size() - i, b_.size() - j});
     std::size_t k = 0;
     while (k < left && a_[i + k] == b_[j + k]) ++k;
     work_ += k + 1;
-    return k == left;
+    return k >= std::min(kAlike, left) ? k : 0;
   }
 
-  /// The nearest place, the fewest tokens of both passed over.
+  /// The nearest place, the fewest tokens of both passed over; of equals that from which most is
+  /// alike.
   std::optional<Place> meet_again(Place from) {
     const std::size_t a_left = a_.size() - from.i;
     const std::size_t b_left = b_.size() - from.j;
     const std::size_t most = std::min(kWindow, a_left + b_left);
     for (std::size_t over = 1; over <= most && work_ < kMostWork; ++over) {
+      std::optional<Place> best;
+      std::size_t best_alike = 0;
       const std::size_t first = over > b_left ? over - b_left : 0;
       for (std::size_t of_a = first; of_a <= std::min(over, a_left); ++of_a) {
         const Place place{from.i + of_a, from.j + (over - of_a)};
-        if (place.i < a_.size() && place.j < b_.size() && alike(place.i, place.j)) return place;
+        const std::size_t length = alike(place.i, place.j);
+        if (length <= best_alike) continue;
+        best_alike = length;
+        best = place;
       }
+      if (best) return best;
     }
     return std::nullopt;
   }
+
+  /// What comes says more about where one is than what goes.
+  static std::uint32_t weight(std::int64_t token) { return token > 0 ? 4 : 1; }
 
   void match_between(Place from, Place to) {
     const std::size_t rows = to.i - from.i;
     const std::size_t columns = to.j - from.j;
     if (rows == 0 || columns == 0 || rows > kMostCells / columns) return;
-    // length[r][c]: of the longest common subsequence of what begins there.
-    std::vector<std::uint32_t> length((rows + 1) * (columns + 1), 0);
+    // [r][c]: the weight of the heaviest common subsequence of what begins there.
+    std::vector<std::uint32_t> weights((rows + 1) * (columns + 1), 0);
     const auto cell = [&](std::size_t r, std::size_t c) -> std::uint32_t& {
-      return length[r * (columns + 1) + c];
+      return weights[r * (columns + 1) + c];
     };
     for (std::size_t r = rows; r-- > 0;) {
       for (std::size_t c = columns; c-- > 0;) {
-        cell(r, c) = a_[from.i + r] == b_[from.j + c] ? cell(r + 1, c + 1) + 1
+        cell(r, c) = a_[from.i + r] == b_[from.j + c] ? cell(r + 1, c + 1) + weight(a_[from.i + r])
                                                       : std::max(cell(r + 1, c), cell(r, c + 1));
       }
     }

@@ -122,7 +122,7 @@ class PickleMachine {
   void count() {
     if (++values_ <= Pickle::kMostValues) return;
     refuse("it has more than " + std::to_string(Pickle::kMostValues) +
-           " values; record less, max_entries=1000000");
+           " values; record fewer steps");
   }
   void push(PickleValue value) {
     count();

@@ -30,7 +30,7 @@ class Pickle {
   using Dict = std::vector<std::pair<PickleValue, PickleValue>>;
 
   /// Values that are read at most.
-  static constexpr std::size_t kMostValues = std::size_t{1} << 25;
+  static constexpr std::size_t kMostValues = std::size_t{1} << 24;
   /// Keys of a dict that is searched, at most: it may be referred to very often.
   static constexpr std::size_t kMostKeys = 256;
 

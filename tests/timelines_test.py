@@ -17,10 +17,10 @@ from schema_test import objections, without_strangers
 FIXTURES = ROOT / "tests" / "fixtures" / "pytorch"
 TINYLLAMA = "--model tinyllama-1.1b --train --batch 2 --seq 512 --gpu rtx4090"
 QUESTIONS = {
-    "training": TINYLLAMA,
+    "training": "--model gpt2-124m --train --accumulate 2 --seq 512 --gpu rtx4090",
     "oom": "--model gpt2-124m --train --batch 8 --seq 512 --vram 6GB",
-    "gives_back": "--model gpt2-124m --train --batch 3 --seq 512",
-    "inference": "--model tinyllama-1.1b --batch 2 --seq 300 --generate 4 --vram 8GB",
+    "gives_back": "--model gpt2-124m --train --checkpoint full --batch 5 --seq 512",
+    "inference": "--model gpt2-124m --batch 2 --seq 300 --generate 4 --vram 8GB",
     "own": "--model gpt2-124m --train --runtime vramfit --vram 24GB",
     "own_oom": "--model gpt2-124m --train --runtime vramfit --batch 32 --vram 6GB",
 }
@@ -42,7 +42,7 @@ def written(request, tmp_path_factory) -> dict:
     question = QUESTIONS[request.param].split()
     if request.param == "gives_back":  # a little less than all it would like to have
         total = json.loads(fit(*question, "--vram", "80GB", "--json").stdout)["total"]
-        question += ["--vram", str(total - (20 << 20))]
+        question += ["--vram", str(total - (40 << 20))]
     run = fit(*question, "--json", "--snapshot", files["snapshot"], "--trace", files["trace"])
     return {
         "name": request.param,

@@ -16,7 +16,7 @@ constexpr std::size_t kFar = 256;
 /// How many tokens of both together are passed over at most to meet again.
 constexpr std::size_t kWindow = 8192;
 /// Comparisons of tokens, at most: some seconds.
-constexpr std::size_t kMostWork = std::size_t{1} << 31;
+constexpr std::size_t kMostWork = std::size_t{1} << 29;
 /// Cells of a table for a longest common subsequence, at most.
 constexpr std::size_t kMostCells = std::size_t{1} << 22;
 
@@ -84,6 +84,8 @@ class Aligner {
     const std::size_t rows = to.i - from.i;
     const std::size_t columns = to.j - from.j;
     if (rows == 0 || columns == 0 || rows > kMostCells / columns) return;
+    if (work_ >= kMostWork) return;
+    work_ += rows * columns;
     // [r][c]: the weight of the heaviest common subsequence of what begins there.
     std::vector<std::uint32_t> weights((rows + 1) * (columns + 1), 0);
     const auto cell = [&](std::size_t r, std::size_t c) -> std::uint32_t& {

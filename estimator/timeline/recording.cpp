@@ -17,7 +17,7 @@ constexpr std::size_t kShownPath = 40;
 constexpr std::size_t kShownLine = 80;
 
 /// Entries of a trace and segments, and bytes of each: beyond what is recorded, and their sums fit.
-constexpr std::size_t kMostEntries = std::size_t{1} << 22;
+constexpr std::size_t kMostEntries = std::size_t{1} << 20;
 constexpr std::int64_t kMostSize = std::int64_t{1} << 40;
 
 class Reader {
@@ -53,7 +53,7 @@ class Reader {
   static const Pickle::List& checked(const Pickle::List& list) {
     if (list.size() <= kMostEntries) return list;
     throw BadInput("it has a list of " + std::to_string(list.size()) + " entries; at most " +
-                   std::to_string(kMostEntries));
+                   std::to_string(kMostEntries) + ": record fewer steps");
   }
   const Pickle::List& traces() const { return list_of(pickle_.root(), "device_traces"); }
 

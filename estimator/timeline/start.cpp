@@ -8,6 +8,8 @@ namespace {
 
 /// As far as is looked whether two go on alike.
 constexpr std::size_t kFar = 256;
+/// A stage begins somewhere in so many acts.
+constexpr std::size_t kLongestStage = std::size_t{1} << 16;
 
 std::size_t act_at(const Acts& acts, std::size_t event) {
   const auto later = [&](const Acts::Act& act) { return act.event >= event; };
@@ -89,9 +91,10 @@ Start start_of(const Acts& recorded, const Acts& predicted, const KeptLedger& le
   }
   std::vector<std::size_t> at = beginnings(predicted, ledger);
   at.push_back(after_loading);
+  const std::size_t searched = std::min(search.recorded_size(), kLongestStage);
   for (const std::size_t begin : at) {
     if (begin < after_loading) continue;
-    for (std::size_t act = 1; act < search.recorded_size(); ++act) search.consider(act, begin);
+    for (std::size_t act = 1; act < searched; ++act) search.consider(act, begin);
   }
   Start start = search.best();
   start.late = true;

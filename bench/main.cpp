@@ -9,7 +9,6 @@
 #include "bench/command/plan.h"
 #include "bench/command/row_process.h"
 #include "bench/families/overhead.h"
-#include "bench/files/whole_file.h"
 #include "bench/ledgers/ledger_folder.h"
 #include "bench/process/child.h"
 #include "bench/process/interrupt.h"
@@ -18,6 +17,7 @@
 #include "bench/report/printout.h"
 #include "bench/report/registry.h"
 #include "estimator/data_path.h"
+#include "estimator/files/whole_file.h"
 #include "model/errors.h"
 #include "model/printable.h"
 

@@ -71,9 +71,9 @@ std::uint64_t capacity_beside(const Overhead& overhead, const Request& request) 
                        request.workload->runtime().granularity());
 }
 
-Outcome run_within(std::uint64_t capacity, const Request& request) {
+Outcome run_within(std::uint64_t capacity, const Request& request, bool events) {
   return steady_run(*request.workload, gpu_of(request.budget), capacity, request.model,
-                    {.samples = request.samples, .events = false});
+                    {.samples = request.samples, .events = events});
 }
 
 void set_batch(Request& request, std::int64_t batch) {

@@ -57,7 +57,7 @@ bool fits(const Request& request);
 /// What the card leaves to a run beside which so much of it is gone. Bytes.
 std::uint64_t capacity_beside(const Overhead& overhead, const Request& request);
 
-/// The run within `capacity` bytes.
-Outcome run_within(std::uint64_t capacity, const Request& request);
+/// The run within `capacity` bytes; with its whole ledger, where `events`.
+Outcome run_within(std::uint64_t capacity, const Request& request, bool events = false);
 
 }  // namespace vramfit

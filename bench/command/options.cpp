@@ -7,8 +7,8 @@
 #include <iostream>
 
 #include "bench/command/paths.h"
-#include "bench/files/whole_file.h"
 #include "bench/rows/list.h"
+#include "estimator/files/whole_file.h"
 #include "estimator/version.h"
 #include "model/errors.h"
 #include "model/quantity.h"

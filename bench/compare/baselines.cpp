@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <system_error>
 
-#include "bench/files/whole_file.h"
+#include "estimator/files/whole_file.h"
 #include "estimator/data_path.h"
 #include "estimator/names.h"
 #include "model/errors.h"

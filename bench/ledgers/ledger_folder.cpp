@@ -4,7 +4,7 @@
 #include <iostream>
 #include <system_error>
 
-#include "bench/files/whole_file.h"
+#include "estimator/files/whole_file.h"
 #include "bench/ledgers/ledger_file.h"
 #include "model/errors.h"
 

@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "bench/files/writable_file.h"
 #include "bench/process/conditions.h"
 #include "bench/rows/result.h"
+#include "estimator/files/writable_file.h"
 
 namespace vramfit::bench {
 

@@ -5,9 +5,9 @@
 #include <optional>
 #include <sstream>
 
-#include "bench/files/whole_file.h"
 #include "bench/report/google_flags.h"
 #include "bench/report/reporter.h"
+#include "estimator/files/whole_file.h"
 
 namespace vramfit::bench {
 

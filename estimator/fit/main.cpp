@@ -10,6 +10,8 @@
 #include "estimator/fit/picture.h"
 #include "estimator/fit/spellings.h"
 #include "estimator/fit/this_gpu.h"
+#include "estimator/fit/timelines.h"
+#include "estimator/fit/verify.h"
 #include "model/errors.h"
 #include "model/printable.h"
 
@@ -18,6 +20,8 @@ namespace {
 
 constexpr int kFits = 0;
 constexpr int kDoesNotFit = 1;
+constexpr int kAgrees = 0;
+constexpr int kParts = 1;
 constexpr int kBadInput = 2;
 constexpr int kFailed = 3;
 
@@ -27,9 +31,19 @@ std::string text_of(const Question& question, const std::vector<Answer>& answers
   return picture(question, answers.front(), style);
 }
 
+int verify_with(const Options& options, const Question& question) {
+  const Verification verification = verified(*options.verify, question);
+  std::cout << (options.json ? verification_json(verification, question)
+                             : verification_text(verification, question));
+  return verification.agree() ? kAgrees : kParts;
+}
+
 int answer_to(const Options& options) {
   const Question question = understand(options, this_gpu);
+  if (options.verify) return verify_with(options, question);
+  const Timelines timelines(options);
   const std::vector<Answer> answers = answer(question);
+  timelines.write(answers.front());
   std::cout << (options.json ? json_text(question, answers)
                              : text_of(question, answers, options.verbose));
   const bool yes = std::any_of(answers.begin(), answers.end(),

@@ -28,7 +28,8 @@ constexpr const char* kFooter =
     "Without --gpu and --vram: this machine's first GPU, else every card there is data on.\n"
     "Exit status: 0 it fits (on at least one card), 1 it does not, 2 bad input, 3 anything else. "
     "A\n"
-    "search: 0 where a size may fit. With --strict only what surely fits counts.\n"
+    "search: 0 where a size may fit. With --strict only what surely fits counts. With --verify: 0\n"
+    "both agree, 1 they part.\n"
     "\n"
     "  fit --model llama2-7b --train --precision fp16 --batch 4 --seq 512 --gpu rtx4090\n"
     "  fit --model llama3-8b --batch 8 --seq 8192 --vram 80GB\n"
@@ -159,6 +160,15 @@ void add_answer_options(CLI::App& app, Options& options) {
   app.add_flag("--strict", options.strict, "TIGHT counts as OOM in the exit status")->group(group);
   app.add_flag("--verbose", options.verbose, "Also stages, steps and sources")->group(group);
   app.add_flag("--json", options.json, "One JSON object; sizes in bytes")->group(group);
+  app.add_option("--snapshot", options.snapshot,
+                 "Also the run as PyTorch's memory snapshot, a file for pytorch.org/memory_viz")
+      ->group(group);
+  app.add_option("--trace", options.trace,
+                 "Also the run as a Chrome trace, a file for ui.perfetto.dev")
+      ->group(group);
+  app.add_option("--verify", options.verify,
+                 "Instead: a snapshot that PyTorch recorded of such a run, beside the prediction")
+      ->group(group);
   app.add_flag("--list", options.list, "The models and cards there are")->group(group);
 }
 

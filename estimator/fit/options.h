@@ -34,6 +34,10 @@ struct Options {
   bool json = false;
   bool list = false;
 
+  std::optional<std::string> snapshot;  ///< files to be written
+  std::optional<std::string> trace;
+  std::optional<std::string> verify;  ///< a file to be read
+
   /// Of flags that were given by another name than fit's, that one, by fit's.
   std::map<std::string, std::string> typed;
   std::vector<std::string> passed_over;  ///< flags of a script that no byte depends on

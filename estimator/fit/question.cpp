@@ -124,6 +124,29 @@ void refuse_strange_answers(const Options& o, const Runtime& runtime) {
   }
 }
 
+/// Flags that are about one run, allocation by allocation.
+void refuse_strange_timelines(const Options& o, const Question& question, const Runtime& runtime) {
+  if (!o.snapshot && !o.trace && !o.verify) return;
+  const std::string flag = o.verify ? "verify" : o.snapshot ? "snapshot" : "trace";
+  if (question.search) {
+    throw BadInput(flag + ": of a run of one size; without --max-batch and --max-seq");
+  }
+  if (question.every_card)
+    throw BadInput(flag + ": of a run on one card; --gpu or --vram names it");
+  if (&runtime == &runtime_named("article")) {
+    throw BadInput(flag + ": formulas allocate nothing; without --runtime article");
+  }
+  const bool another = o.snapshot || o.trace || o.formulas || o.strict || o.verbose;
+  if (o.verify && another) {
+    throw BadInput(
+        "verify: is an answer of its own; without --snapshot, --trace, --formulas, "
+        "--strict and --verbose");
+  }
+  if (o.snapshot && o.trace && *o.snapshot == *o.trace) {
+    throw BadInput("trace: '" + *o.trace + "' is --snapshot's file; another one");
+  }
+}
+
 [[noreturn]] void refuse_generation(const ModelConfig& model) {
   throw BadInput("generate: leaves no room for a prompt within the " +
                  std::to_string(model.max_positions) + " positions that " + model.name +
@@ -210,6 +233,7 @@ Question understand(const Options& o, const std::function<std::optional<Budget>(
     question.search = Size::Seq;
     if (size_limit(request, Size::Seq) < 1) refuse_generation(request.model);
   }
+  refuse_strange_timelines(o, question, runtime);
   if (!question.every_card && !question.search) {
     question.alternatives = alternatives(o, flags, question.requests.front());
   }

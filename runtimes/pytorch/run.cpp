@@ -114,10 +114,17 @@ RunReport run_on(const Gpu& gpu, const Release& release, std::uint64_t capacity,
   LibraryMarks marks(libraries);
   Ledger ledger(allocator, Counts::Blocks, events);
   ledger.set_observer(&marks);
+  std::vector<SegmentChange> segments;
+  if (events) {
+    allocator.set_segment_observer([&](std::uint64_t offset, std::int64_t bytes) {
+      segments.push_back({ledger.events().size(), offset, bytes});
+    });
+  }
   RunReport report = report_on(ledger, [&] {
     Context context(ledger, libraries, release, gpu);
     work(context);
   });
+  report.segments = std::move(segments);
   marks.add_to(report.stages);
   return report;
 }

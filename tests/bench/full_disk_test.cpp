@@ -15,7 +15,7 @@ TEST_F(FullDisk, LeavesTheOlderReportAndTheJournal) {
       count_of(ended.err, "bench: error: cannot write '" + out_.string() + "': File too large"), 1)
       << ended.err;
   EXPECT_EQ(text_of(out_), "an older report");
-  EXPECT_FALSE(std::filesystem::exists(out_.string() + ".bench-partial"));
+  EXPECT_FALSE(std::filesystem::exists(out_.string() + ".partial"));
   ASSERT_GE(journal().size(), 2U);
 
   mark_journal();

@@ -80,7 +80,7 @@ TEST_F(Interrupted, BeforeAnyRowNothingIsReplaced) {
   bench.send(SIGINT);
   EXPECT_EQ(bench.wait().exit, 128 + SIGINT);
   EXPECT_EQ(text_of(out_), "an older report");
-  EXPECT_FALSE(std::filesystem::exists(out_.string() + ".bench-partial"));
+  EXPECT_FALSE(std::filesystem::exists(out_.string() + ".partial"));
 }
 
 TEST_F(Interrupted, ASecondRunOnTheSameFilesIsRefused) {

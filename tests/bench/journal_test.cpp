@@ -88,7 +88,7 @@ TEST_F(JournalTest, IsNotNeeded) {
 
 TEST_F(JournalTest, IsOneRunsAtATime) {
   const Journal first(path_, false);
-  expect_bad_input([&] { Journal(path_, true); }, {"journal", path_.c_str(), "another bench"});
+  expect_bad_input([&] { Journal(path_, true); }, {"journal", path_.c_str(), "another process"});
 }
 
 TEST_F(JournalTest, SaysWhereItCannotBeWritten) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "estimator/cards.h"
 #include "estimator/models.h"
 #include "tests/support/expect_bad_input.h"
 #include "tests/support/workloads.h"
@@ -63,6 +64,30 @@ TEST(SteadyRun, KeepsTheStepsThatDiffer) {
     return e.step > report.stages.back().step;
   });
   EXPECT_FALSE(later);
+}
+
+TEST(SteadyRun, KeepsTheSegmentsOfTheEventsItKeeps) {
+  pytorch::TrainingOptions options;
+  options.batch = 2;
+  options.seq = 256;
+  const ModelConfig model = model_named("gpt2-124m");
+  const Gpu gpu = gpu_of(budget_of(card_named("h200")));
+  const auto run = [&](bool events) {
+    return steady_run(*workload_of(options), gpu, kUnlimitedBytes, model, {.events = events})
+        .report;
+  };
+  const RunReport report = run(true);
+  std::uint64_t reserved = 0;
+  auto segment = report.segments.begin();
+  for (std::size_t i = 0; i < report.events.size(); ++i) {
+    for (; segment != report.segments.end() && segment->event == i; ++segment) {
+      reserved += static_cast<std::uint64_t>(segment->bytes);
+    }
+    ASSERT_EQ(reserved, report.events[i].reserved) << "event " << i;
+  }
+  EXPECT_EQ(segment, report.segments.end());
+  EXPECT_GT(report.segments.size(), 3U);
+  EXPECT_TRUE(run(false).segments.empty());
 }
 
 TEST(SteadyRun, NeverRunsAllOfAThousandMicroBatches) {

@@ -1,4 +1,4 @@
-#include "bench/files/writable_file.h"
+#include "estimator/files/writable_file.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -11,7 +11,7 @@
 
 #include "model/errors.h"
 
-namespace vramfit::bench {
+namespace vramfit {
 namespace {
 
 constexpr mode_t kMode = 0666;  // less what the umask takes
@@ -42,7 +42,7 @@ WritableFile::WritableFile(const std::string& flag, const std::filesystem::path&
     regular_ = S_ISREG(opened.st_mode);
     if (!regular_) return;
     if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
-      refuse("another bench is at it; another file, or wait for its end");
+      refuse("another process is at it; another file, or wait for its end");
     }
     if (lies_at(path, opened)) return;
     ::close(descriptor_);
@@ -79,4 +79,4 @@ void WritableFile::fail(int error) const {
   throw std::runtime_error("cannot write '" + called_ + "': " + std::strerror(error));
 }
 
-}  // namespace vramfit::bench
+}  // namespace vramfit

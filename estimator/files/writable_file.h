@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <string>
 
-namespace vramfit::bench {
+namespace vramfit {
 
 /// A file opened to be written at its end, each write checked. Regular ones are this process's
 /// alone until it ends, however it ends; devices and pipes are written through.
@@ -35,4 +35,4 @@ class WritableFile {
   bool regular_ = false;
 };
 
-}  // namespace vramfit::bench
+}  // namespace vramfit

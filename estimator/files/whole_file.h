@@ -3,9 +3,9 @@
 #include <filesystem>
 #include <string>
 
-#include "bench/files/writable_file.h"
+#include "estimator/files/writable_file.h"
 
-namespace vramfit::bench {
+namespace vramfit {
 
 /// Whether what is written to `path` goes where nothing can be put in its place: to a device, a
 /// pipe, or by /dev/stdout to whatever a shell opened.
@@ -33,4 +33,4 @@ class WholeFile {
   bool beside_;        ///< there is something that has yet to take the target's name
 };
 
-}  // namespace vramfit::bench
+}  // namespace vramfit

@@ -7,11 +7,11 @@
 #include <fstream>
 #include <stdexcept>
 
-#include "bench/files/whole_file.h"
+#include "estimator/files/whole_file.h"
 #include "tests/support/expect_bad_input.h"
 #include "tests/support/scratch_folder.h"
 
-namespace vramfit::bench {
+namespace vramfit {
 namespace {
 
 namespace fs = std::filesystem;
@@ -46,7 +46,7 @@ TEST_F(Files, OrNotAtAll) {
 }
 
 TEST_F(Files, TakeOverWhatAKilledRunLeft) {
-  std::ofstream(path_.string() + ".bench-partial") << "half of";
+  std::ofstream(path_.string() + ".partial") << "half of";
   WholeFile("benchmark_out", path_).replace("new");
   EXPECT_EQ(text_of(path_), "new");
 }
@@ -54,7 +54,7 @@ TEST_F(Files, TakeOverWhatAKilledRunLeft) {
 TEST_F(Files, BelongToOneAtATime) {
   WholeFile first("benchmark_out", path_);
   expect_bad_input([&] { WholeFile("benchmark_out", path_); },
-                   {"benchmark_out", path_.c_str(), "another bench"});
+                   {"benchmark_out", path_.c_str(), "another process"});
   first.replace("first");
   WholeFile("benchmark_out", path_).replace("second");
   EXPECT_EQ(text_of(path_), "second");
@@ -132,4 +132,4 @@ TEST_F(Files, AreAsTheyWereWhereTheDiskIsFull) {
 }
 
 }  // namespace
-}  // namespace vramfit::bench
+}  // namespace vramfit

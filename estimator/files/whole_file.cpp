@@ -1,4 +1,4 @@
-#include "bench/files/whole_file.h"
+#include "estimator/files/whole_file.h"
 
 #include <unistd.h>
 
@@ -9,12 +9,12 @@
 
 #include "model/errors.h"
 
-namespace vramfit::bench {
+namespace vramfit {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kBeside = ".bench-partial";
+constexpr const char* kBeside = ".partial";
 
 fs::path resolved(const fs::path& path) {
   std::error_code error;
@@ -70,4 +70,4 @@ void WholeFile::replace(const std::string& text) {
   beside_ = false;
 }
 
-}  // namespace vramfit::bench
+}  // namespace vramfit

@@ -8,6 +8,7 @@
 #include "bench/command/options.h"
 #include "bench/command/plan.h"
 #include "bench/command/row_process.h"
+#include "bench/command/timelines.h"
 #include "bench/families/overhead.h"
 #include "bench/ledgers/ledger_folder.h"
 #include "bench/process/child.h"
@@ -88,14 +89,16 @@ std::string article_printout(const Row& row, const Counters& counters) {
 }
 
 /// All rows of a case come of one run, which the first of them starts.
-void add_case(Registry& registry, RowRunner& runner, LedgerFolder& ledgers, const Options& options,
+void add_case(Registry& registry, RowRunner& runner, LedgerFolder& ledgers,
+              const Timelines& timelines, const Options& options,
               const std::vector<std::string>& rows, const Case& c, const Conditions& conditions) {
   const auto whole = std::make_shared<std::optional<Result>>();
   for (const std::string& name : rows) {
-    registry.add(name, [&runner, &ledgers, &options, &c, whole, name, conditions] {
+    registry.add(name, [&runner, &ledgers, &timelines, &options, &c, whole, name, conditions] {
       if (!*whole) {
         *whole = runner.run(c, conditions);
         ledgers.keep(c.row.name(), false, **whole);
+        timelines.write(c.row.name(), **whole, c.capacity(), options.ledgers);
       }
       Result result = part_of(**whole, c, name);
       if (options.article_printout && result.error.empty()) {
@@ -153,6 +156,7 @@ int run_plan(const Options& options, const Target& target, const Plan& plan, con
     profile.emplace("write-profile", profile_file);
   }
   LedgerFolder ledgers("ledgers", options.ledgers);
+  const Timelines timelines(options, plan);
   // Last of all that may refuse: it begins the file anew.
   Journal journal(path, options.resume);
 
@@ -164,7 +168,7 @@ int run_plan(const Options& options, const Target& target, const Plan& plan, con
   }
   for (std::size_t i = 0; i < plan.selection.cases.size(); ++i) {
     const Case& c = plan.selection.cases[i];
-    add_case(registry, runner, ledgers, options, plan.rows_of(c), c, case_conditions[i]);
+    add_case(registry, runner, ledgers, timelines, options, plan.rows_of(c), c, case_conditions[i]);
   }
   for (const FixedRow& row : plan.article) {
     registry.add(row.name, [&row] { return Result{row.counters, "the article's code", 0, ""}; });
@@ -209,6 +213,7 @@ int run(int argc, char** argv) {
   if (options.write_profile && !target.is_gpu()) {
     throw BadInput("write-profile: there is no GPU to measure; without it, or --device=cuda");
   }
+  const PassingLedgers passing(options);
   const Plan plan = make_plan(options, target, models);
   if (target.stands_in()) {
     std::cerr << "bench: no GPU to measure on; figures are predicted, on " << target.name()

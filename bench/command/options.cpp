@@ -72,6 +72,11 @@ void add_measuring_options(CLI::App& app, Options& options) {
   app.add_option("--ledgers", options.ledgers,
                  "a folder that keeps each row's ledger, for build/compare")
       ->group(group);
+  app.add_option("--snapshot", options.snapshot,
+                 "of one row: its run as a memory snapshot, which PyTorch's memory_viz opens")
+      ->group(group);
+  app.add_option("--trace", options.trace, "of one row: its run over time, for Perfetto")
+      ->group(group);
   app.add_flag("--resume", options.resume,
                "takes from the journal what was measured under the same conditions")
       ->group(group);

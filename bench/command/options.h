@@ -20,9 +20,11 @@ struct Options {
   MeasuringOptions measuring;
   std::optional<std::string> profile;  ///< a file with the GPU's overhead
   std::optional<std::string>
-      write_profile;    ///< a file for it; "" where it shall have its usual name
-  std::string journal;  ///< a file; "" for none
-  std::string ledgers;  ///< a folder; "" for none
+      write_profile;     ///< a file for it; "" where it shall have its usual name
+  std::string journal;   ///< a file; "" for none
+  std::string ledgers;   ///< a folder; "" for none
+  std::string snapshot;  ///< files for the one row's run over time; "" for none
+  std::string trace;
   bool resume = false;
   bool article_printout = false;
   bool answered = false;  ///< --help or --version was, and nothing is to run

@@ -20,6 +20,8 @@ std::vector<NamedFile> files_of(const Options& options) {
   const std::vector<NamedFile> all = {
       {"benchmark_out", options.google.out, true},
       {"journal", options.journal, true},
+      {"snapshot", options.snapshot, true},
+      {"trace", options.trace, true},
       {"write-profile", options.write_profile.value_or(""), true},
       {"gemm-algorithms", options.measuring.gemm_algorithms, true},
       {"config", options.config.value_or(""), false},

@@ -8,8 +8,8 @@
 #include <stdexcept>
 #include <system_error>
 
-#include "estimator/files/whole_file.h"
 #include "estimator/data_path.h"
+#include "estimator/files/whole_file.h"
 #include "estimator/names.h"
 #include "model/errors.h"
 

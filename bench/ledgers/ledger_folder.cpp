@@ -4,8 +4,8 @@
 #include <iostream>
 #include <system_error>
 
-#include "estimator/files/whole_file.h"
 #include "bench/ledgers/ledger_file.h"
+#include "estimator/files/whole_file.h"
 #include "model/errors.h"
 
 namespace vramfit::bench {

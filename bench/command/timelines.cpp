@@ -1,0 +1,77 @@
+#include "bench/command/timelines.h"
+
+#include <stdlib.h>
+
+#include <system_error>
+
+#include "bench/ledgers/ledger_file.h"
+#include "estimator/timeline/snapshot.h"
+#include "estimator/timeline/trace.h"
+#include "model/errors.h"
+
+namespace vramfit::bench {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::unique_ptr<WholeFile> opened(const char* flag, const std::string& path) {
+  return path.empty() ? nullptr : std::make_unique<WholeFile>(flag, path);
+}
+
+void require_one_row(const char* flag, const Plan& plan) {
+  const std::size_t rows = plan.names().size();
+  const bool one = rows == 1 && plan.selection.cases.size() == 1;
+  const std::string family = one ? plan.selection.cases.front().row.family->name : "";
+  if (family == "Training" || family == "Inference" || family == "KvCache") return;
+  throw BadInput(std::string(flag) + ": is of one row of Training, Inference or KvCache, and " +
+                 (one ? family : std::to_string(rows) + " rows") +
+                 " would run; --benchmark_filter='^NAME$'");
+}
+
+std::uint64_t value(const Result& result, const std::string& counter) {
+  const auto& values = result.counters.values();
+  const auto found = values.find(counter);
+  return found == values.end() ? 0 : static_cast<std::uint64_t>(found->second);
+}
+
+/// What the card loses beside the pool; 0 on a device that is no card.
+std::uint64_t beside(const Result& result) {
+  const std::uint64_t measured = value(result, "mem_device_used");
+  return measured > 0 ? measured - value(result, "mem_reserved")
+                      : value(result, "pred_device_used") - value(result, "pred_reserved");
+}
+
+}  // namespace
+
+Timelines::Timelines(const Options& options, const Plan& plan) {
+  if (!options.snapshot.empty()) require_one_row("snapshot", plan);
+  if (!options.trace.empty()) require_one_row("trace", plan);
+  snapshot_ = opened("snapshot", options.snapshot);
+  trace_ = opened("trace", options.trace);
+}
+
+void Timelines::write(const std::string& row, const Result& result, std::uint64_t capacity,
+                      const fs::path& ledgers) const {
+  const fs::path path = ledger_path(ledgers, row);
+  if ((!snapshot_ && !trace_) || !fs::exists(path)) return;
+  const Timeline timeline{row + ": " + result.label, read_ledger(path).ledger, capacity,
+                          value(result, "pred_device_used") == 0 ? 0 : beside(result)};
+  if (snapshot_) snapshot_->replace(memory_snapshot(timeline));
+  if (trace_) trace_->replace(chrome_trace(timeline));
+}
+
+PassingLedgers::PassingLedgers(Options& options) {
+  const bool needed = !options.snapshot.empty() || !options.trace.empty();
+  if (!needed || !options.ledgers.empty()) return;
+  std::string path = (fs::temp_directory_path() / "vramfit-ledgers-XXXXXX").string();
+  if (mkdtemp(path.data()) == nullptr) throw std::runtime_error("cannot make " + path);
+  options.ledgers = path;
+  folder_ = path;
+}
+
+PassingLedgers::~PassingLedgers() {
+  std::error_code ignored;
+  if (!folder_.empty()) fs::remove_all(folder_, ignored);
+}
+
+}  // namespace vramfit::bench

@@ -19,7 +19,7 @@ export PATH := $(CURDIR)/build/venv/bin:$(PATH)
 
 SOURCES = git ls-files --cached --others --exclude-standard -- $(1)
 
-.PHONY: tables accuracy test fuzz measure compare-pytorch build format style lint clean help system
+.PHONY: tables accuracy test fuzz measure measure-pytorch compare-pytorch build format style lint clean help system
 
 tables: build build/venv/tables.stamp  ## the article's tables and figures, in build/report/ (RUN=FILE of data/runs, SOURCE=predicted)
 	mkdir -p build/report
@@ -31,6 +31,9 @@ accuracy: build build/venv/tables.stamp  ## PyTorch's memory, predicted against 
 
 measure: build  ## this machine's GPU: the rows that answer the article, into data/runs/
 	scripts/measure
+
+measure-pytorch:  ## PyTorch's reference cases on this GPU, into data/reference/ (ONLY=PART of a case's name, CASES=FILE, TORCH_PYTHON=FILE)
+	scripts/measure_pytorch.py --python '$(TORCH_PYTHON)' --only '$(ONLY)' $(if $(CASES),--cases '$(CASES)')
 
 compare-pytorch:  ## PyTorch and bench in turn on this GPU, into data/runs/ (ONLY=PART of a row's name, TORCH_PYTHON=FILE)
 	scripts/compare_pytorch.py --python '$(TORCH_PYTHON)' --only '$(ONLY)' --check

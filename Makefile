@@ -26,8 +26,8 @@ tables: build build/venv/tables.stamp  ## the article's tables and figures, in b
 	build/bench --device=virtual:h200 --benchmark_out=build/report/bench.json --benchmark_out_format=json
 	python -m vramfit_plots --fit build/fit $(if $(RUN),--measured $(RUN)) $(if $(SOURCE),--source $(SOURCE))
 
-accuracy: build build/venv/tables.stamp  ## PyTorch's memory, predicted against measured, into build/accuracy/
-	python -m vramfit_plots.accuracy --fit build/fit --out build/accuracy
+accuracy: build build/venv/tables.stamp  ## PyTorch's memory, predicted against measured, into build/accuracy/ (REFERENCE=FILE or folder of make measure-pytorch)
+	python -m vramfit_plots.accuracy --fit build/fit $(if $(REFERENCE),--reference '$(REFERENCE)' --out build/accuracy/reference,--out build/accuracy)
 
 measure: build  ## this machine's GPU: the rows that answer the article, into data/runs/
 	scripts/measure

@@ -146,9 +146,16 @@ def test_cases_are_measured_and_kept_with_what_they_were_measured_with(machine, 
 def test_the_file_is_one_of_reference(machine):
     assert machine.run() == 0
     file = next(path for path in machine.files() if path.is_file())
-    cases, environment = load_cases(file.parent)
-    assert [case.model for case in cases] == ["tiny", "tiny", "big", "small", "talker", "talker"]
-    assert "PyTorch 2.12.0+cu131" in environment
+    found = load_cases(file.parent)
+    assert [case.model for case in found.cases] == [
+        "tiny",
+        "tiny",
+        "big",
+        "small",
+        "talker",
+        "talker",
+    ]
+    assert "PyTorch 2.12.0+cu131" in found.environment
 
 
 def test_the_cards_share_is_read_off_two_steps(machine, capsys):

@@ -25,11 +25,13 @@ def unused(folder: Path, commit: str, ending: str) -> Path:
     return path
 
 
-def folder_of(context: Mapping[str, str], runs: Path = RUNS) -> Path:
-    """Where runs on that card, driver and CUDA are kept."""
-    return runs / slug(context["gpu"]) / slug(f"{context['driver']}-{context['cuda']}")
+def of_card(folder: Path) -> list[Path]:
+    """The runs of bench in a card's folder, whatever its driver was; comparisons are none."""
+    files = sorted(folder.glob("*/*.json"))
+    return [path for path in files if not path.name.endswith("-compare.json")]
 
 
 def new_file(context: Mapping[str, str], kind: str = "", runs: Path = RUNS) -> Path:
     """`kind` ends the name of a file that is no run of bench: "-compare"."""
-    return unused(folder_of(context, runs), context["commit"], f"{kind}.json")
+    folder = runs / slug(context["gpu"]) / slug(f"{context['driver']}-{context['cuda']}")
+    return unused(folder, context["commit"], f"{kind}.json")

@@ -44,11 +44,18 @@ def _runs(history: History) -> str:
     return f"{number(len(history))} runs" if len(history) > 1 else "one run"
 
 
-def _finding(history: History, steps: list[Step], rows: Sequence[str], what: str) -> str:
+def _count(rows: Sequence[object]) -> str:
+    return f"{number(len(rows))} row{'s' if len(rows) != 1 else ''}"
+
+
+def _finding(
+    history: History, steps: list[Step], rows: Sequence[str], counters: Collection[str], what: str
+) -> str:
     """How many of the rows moved, and which the most."""
-    changes = [change for step in steps for change in step.changes if change.row in set(rows)]
+    of_rows = (change for step in steps for change in step.changes if change.row in set(rows))
+    changes = [change for change in of_rows if change.counter in counters]
     if not steps:
-        return f"{what}: {number(len(rows))} rows of one run"
+        return f"{what}: {_count(rows)} in {_runs(history)}"
     if not changes:
         return f"{what}: none of {number(len(rows))} rows moved in {_runs(history)}"
     moved = {change.row for change in changes}
@@ -92,7 +99,7 @@ def _levels(
     if rows:
         yield _picture(
             key,
-            _finding(history, steps, rows, what),
+            _finding(history, steps, rows, LEVELS, what),
             "Peaks over all steps, each row on its own scale.",
             history,
             unit="GB (1e9 bytes)",
@@ -119,7 +126,7 @@ def _unattributed(history: History) -> Iterator[Picture]:
                 plot(axes, history, history.series(row, UNATTRIBUTED) / MIB, _EACH)
             at_least(axes, _LEAST_MIB, 0)
 
-        return Panel(f"{family}, {number(len(rows))} rows", on)
+        return Panel(f"{family}, {_count(rows)}", on)
 
     yield _picture(
         "unattributed",
@@ -148,7 +155,7 @@ def _batches(history: History, steps: list[Step]) -> Iterator[Picture]:
     if rows:
         yield _picture(
             "oom_cliff",
-            _finding(history, steps, rows, "Largest batches"),
+            _finding(history, steps, rows, [MAX_BATCH], "Largest batches"),
             "The largest batch that trains within a card's memory.",
             history,
             unit="sequences",
@@ -172,7 +179,7 @@ def _overhead(history: History, steps: list[Step]) -> Iterator[Picture]:
     if rows:
         yield _picture(
             "overhead",
-            _finding(history, steps, rows, "Driver and libraries"),
+            _finding(history, steps, rows, [OVERHEAD], "Driver and libraries"),
             "What driver and libraries take before anything runs, median of several processes.",
             history,
             unit="MiB",
@@ -201,7 +208,7 @@ def _speeds(history: History) -> Iterator[Picture]:
             series = [_relative(history, row, counter) for row in history.rows([family], counter)]
             if series:
                 what = counter.removesuffix("tokens_per_second").strip("_") or "steps"
-                found[f"{family}, {what} of {number(len(series))} rows"] = series
+                found[f"{family}, {what} of {_count(series)}"] = series
     if not found or len(history) == 1:
         return
 

@@ -18,7 +18,7 @@ from vramfit_plots.units import number
 
 _COLUMNS = 3
 _PANEL_INCHES, _AROUND_INCHES = 1.15, 1.7
-_TITLE_LETTERS = 33  # a line
+_TITLE_LETTERS = 30  # a line
 _LABELS = 12  # of runs below a panel; of more every second or third has one
 _MARKER, _SMALL_MARKER = 3.5, 1.8  # points; of runs so many that they have no label each
 _TICKS = 3
@@ -65,12 +65,19 @@ def at_least(axes: Axes, span: float, decimals: int) -> None:
     if high - low < span:
         middle = (low + high) / 2
         axes.set_ylim(middle - span / 2, middle + span / 2)
+    low, high = axes.get_ylim()
+    if low < 0 <= axes.dataLim.ymin:  # what is never below 0 needs no room there
+        axes.set_ylim(-_ROOM / 2 * (high - low), high)
     axes.yaxis.set_major_locator(MaxNLocator(_TICKS, min_n_ticks=2, steps=[1, 2, 5, 10]))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: number(value, decimals)))
 
 
 def _frame(axes: Axes, history: History, title: str) -> None:
-    axes.set_title("\n".join(textwrap.wrap(title, _TITLE_LETTERS)), fontsize=7.5, weight="normal")
+    axes.set_title(
+        "\n".join(textwrap.wrap(title, _TITLE_LETTERS, break_on_hyphens=False)),
+        fontsize=7.5,
+        weight="normal",
+    )
     axes.set_xlim(-0.5, len(history) - 0.5)
     axes.tick_params(length=0, labelsize=7)
     axes.grid(axis="y")
@@ -97,7 +104,7 @@ def draw(
     history: History, headline: str, unit: str, panels: Sequence[Panel], lines: dict[str, Line]
 ) -> Figure:
     """`unit` is that of all heights."""
-    columns = min(_COLUMNS, len(panels))
+    columns = 2 if len(panels) == 4 else min(_COLUMNS, len(panels))
     count = ceil(len(panels) / columns)
     looks: list[tuple[str, Artist]] = [(name, line.artist()) for name, line in lines.items()]
     dotted = Line2D([], [], color=style.FAINT, linestyle=":")

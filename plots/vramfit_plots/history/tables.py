@@ -49,7 +49,7 @@ def _runs(history: History, steps: list[Step]) -> Table:
             "card's run before.",
             _COMMAND,
         ),
-        text_columns=frozenset({1, 2, 3, 10}),
+        text_columns=frozenset({3, 10}),
     )
 
 

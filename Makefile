@@ -29,7 +29,7 @@ tables: build build/venv/tables.stamp  ## the article's tables and figures, in b
 accuracy: build build/venv/tables.stamp  ## PyTorch's memory, predicted against measured, into build/accuracy/ (REFERENCE=FILE or folder of make measure-pytorch)
 	python -m vramfit_plots.accuracy --fit build/fit $(if $(REFERENCE),--reference '$(REFERENCE)' --out build/accuracy/reference,--out build/accuracy)
 
-measure: build  ## this machine's GPU: the rows that answer the article, into data/runs/
+measure: build  ## this machine's GPU: the rows that answer the article, into data/runs/, and what changed since the run before
 	scripts/measure
 
 measure-pytorch:  ## PyTorch's reference cases on this GPU, into data/reference/ (ONLY=PART of a case's name, CASES=FILE, TORCH_PYTHON=FILE)

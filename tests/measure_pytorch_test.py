@@ -284,3 +284,37 @@ def test_a_damaged_recording_is_a_line(machine, capsys):
     (work / "measure_pytorch.jsonl").write_text('[5]\n{"case"')
     assert machine.run() == 2
     assert "is no recording; remove it" in capsys.readouterr().err
+
+
+STAND_IN = ROOT / "tests/fixtures/torch_stand_in"
+
+
+def test_the_programs_of_reference_measure_what_is_asked(machine, capsys, monkeypatch):
+    """The programs themselves, with a torch that has no GPU to speak of."""
+    smi = machine.folder / "nvidia-smi"
+    smi.write_text(
+        "#!/bin/sh\n"
+        "case $1 in *name*) echo 'NVIDIA H100, 590.1, 81559 MiB';; *) echo 590.1, 1;; esac\n"
+    )
+    smi.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{machine.folder}:{Path('/usr/bin')}:{Path('/bin')}")
+    monkeypatch.setenv("PYTHONPATH", str(STAND_IN))
+    ends = ("dies", "oom", "fails")
+    cases = [setting(end, arch={**ARCH, "ends": end}) for end in ends]
+    lines = [recorded(case, 1) for case in [*cases, EAGER, FUSED, INFER]]
+    (machine.cases / "pytorch_here.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    machine.python = Path(sys.executable)
+    assert machine.run() == 1
+    said = capsys.readouterr().err
+    assert "dies/bf16/sgd/batch:2/seq:128: failed: died with status -11" in said
+    assert "oom/bf16/sgd/batch:2/seq:128: out of memory" in said
+    assert "failed: ValueError('no such layer')" in said
+    assert said.splitlines()[-1] == "measure-pytorch: error: 2 failed; their lines say why"
+    env = machine.lines()[0]["env"]
+    assert env["smi"] == "NVIDIA H100, 590.1, 81559 MiB"
+    assert (env["driver"], env["cudnn"], env["cuda"]) == ("590.1", "92000", "13.1")
+    share = machine.lines()[-1]["overhead"]
+    assert [found["bytes"] // MIB for found in share.values()] == [600, 68, 64, 8, 8]
+    assert sorted(machine.models()) == sorted([*ends, "tiny", "tiny", "talker"])
+    file = next(path for path in machine.files() if path.is_file())
+    assert len(load_cases(file).cases) == 4

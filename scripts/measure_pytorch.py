@@ -81,6 +81,21 @@ def measure(recording: Recording, cases: list[Case], python: str) -> str:
     return recording.measure(missing, python, report) if missing else ""
 
 
+def keep(recording: Recording, folder: Path, facts: dict[str, Any]) -> int:
+    """As a file in `folder`; says where it is, and what share of the card it shows. How many of its
+    cases failed."""
+    lines = recording.lines()
+    share = overhead(lines, facts)
+    ending = "-more.jsonl" if recording.more else ".jsonl"
+    file = unused(folder, recording.env["commit"], ending)
+    recording.keep(file, [{"overhead": share}] if share else [])
+    if share:
+        print("PyTorch's own share of the card, for `pytorch` in data/gpus.json:")
+        print(json.dumps(share, indent=2))
+    print(f"{len(lines)} cases are in {file}")
+    return sum("error" in line["result"] for line in lines)
+
+
 def arguments(argv: list[str] | None) -> argparse.Namespace:
     parser = Arguments(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--python", default="python3", help="that has torch (%(default)s)")
@@ -108,29 +123,20 @@ def main(argv: list[str] | None = None) -> int:
         )
     wanted = smallest_two(every)  # what the card's share is read off
     wanted += [case for case in asked if case not in wanted]
-    folder = given.out / slug(facts["gpu"]) / slug(facts["torch"])
     env = environment(facts)
-    failed = 0
     with writing():
         given.work.mkdir(parents=True, exist_ok=True)
+        recordings = []
         for more in (False, True):
-            cases = runnable([case for case in wanted if case.more is more], facts)
-            if not cases:
-                continue
-            recording = Recording(given.work, env, more=more)
-            if complaint := measure(recording, cases, given.python):
-                note(f"measure-pytorch: error: {recording.program.name}: {complaint}")
-                note(f"What is done is in {recording.file}; the same command goes on with it")
-                return 1
-            lines = recording.lines()
-            failed += sum("error" in line["result"] for line in lines)
-            share = overhead(lines, facts)
-            file = unused(folder, env["commit"], "-more.jsonl" if more else ".jsonl")
-            recording.keep(file, [{"overhead": share}] if share else [])
-            if share:
-                print("PyTorch's own share of the card, for `pytorch` in data/gpus.json:")
-                print(json.dumps(share, indent=2))
-            print(f"{len(lines)} cases are in {file}")
+            if cases := runnable([case for case in wanted if case.more is more], facts):
+                recordings.append(Recording(given.work, env, more=more))
+                if complaint := measure(recordings[-1], cases, given.python):
+                    note(f"measure-pytorch: error: {recordings[-1].program.name}: {complaint}")
+                    note(f"What is done is in {given.work}; the same command goes on with it")
+                    return 1
+        # Only now: what is kept is not gone on with.
+        folder = given.out / slug(facts["gpu"]) / slug(facts["torch"])
+        failed = sum(keep(recording, folder, facts) for recording in recordings)
     if failed:
         note(f"measure-pytorch: error: {failed} failed; their lines say why")
     return 1 if failed else 0

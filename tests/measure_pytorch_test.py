@@ -199,6 +199,23 @@ def test_a_killed_recording_goes_on_where_it_was(machine, capsys):
     assert machine.models() == ["tiny", "tiny", "big", "small", "talker"]
 
 
+def test_what_one_program_measured_waits_for_the_other(machine, capsys):
+    """Otherwise the same command would measure it once more."""
+    facts = {**FACTS, "packages": {"peft": "1", "bitsandbytes": "2", "accelerate": "3"}}
+    more = machine.cases / "pytorch_more.jsonl"
+    lines = [recorded(setting("packed", quant=f"nf{i}"), 2) for i in range(8)]
+    more.write_text("\n".join(map(json.dumps, lines)))
+    machine.pytorch(facts, dies_at=5)  # the first program has five cases
+    assert machine.run() == 1
+    assert "measure_pytorch_more.py: Bus error" in capsys.readouterr().err
+    assert machine.files() == []
+    machine.pytorch(facts)
+    assert machine.run() == 0
+    said = capsys.readouterr().err
+    assert "5 of 5 cases are done" in said
+    assert "5 of 8 cases are done" in said
+
+
 def test_another_release_does_not_go_on_with_it(machine, capsys):
     machine.pytorch(dies_at=2)
     machine.run()

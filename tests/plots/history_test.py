@@ -115,6 +115,16 @@ def test_thirty_runs_are_drawn_and_one_too(tmp_path):
     assert [mark.letter for mark in history.marks] == ["a", "b"]
 
 
+def test_strange_names_are_drawn(tmp_path):
+    document = content("2026-11-21", driver="x y" * 900, commit="")
+    row_of(document, CLIFF)["name"] = "OomCliff/\N{CJK UNIFIED IDEOGRAPH-4E2D}"
+    row_of(document, ROW)["name"] = "Training/$x$/batch:1"
+    row_of(document, "Inference/llama2-7b/fp16/batch:8/seq:2048")["tokens_per_second"] = 0
+    history = loaded(tmp_path, document, content("2026-11-22"))
+    write_history(history, tmp_path)
+    assert len(history.marks[0].text) < 200
+
+
 def test_the_page_needs_nothing_else_and_old_pictures_go(tmp_path):
     figures = tmp_path / "figures"
     figures.mkdir()

@@ -139,15 +139,23 @@ def _unattributed(history: History) -> Iterator[Picture]:
     )
 
 
+def _parted(row: str) -> tuple[str, str]:
+    """What is trained, and the card."""
+    start, _, card = row.rpartition("/gpu:")
+    return start or row, card
+
+
 def _batches(history: History, steps: list[Step]) -> Iterator[Picture]:
     rows = history.rows(["OomCliff"], MAX_BATCH)
-    cards = list(dict.fromkeys(row.rpartition("gpu:")[2] for row in rows))
+    cards = dict.fromkeys(card for _, card in map(_parted, rows))
     lines = {card: _BY_CARD[i % len(_BY_CARD)] for i, card in enumerate(cards)}
 
     def panel(start: str) -> Panel:
         def on(axes) -> None:
-            for row in (row for row in rows if row.rpartition("/gpu:")[0] == start):
-                plot(axes, history, history.series(row, MAX_BATCH), lines[row.rpartition(":")[2]])
+            for row in rows:
+                what, card = _parted(row)
+                if what == start:
+                    plot(axes, history, history.series(row, MAX_BATCH), lines[card])
             at_least(axes, _LEAST_BATCHES, 0)
 
         return Panel(_short(start), on)
@@ -160,7 +168,7 @@ def _batches(history: History, steps: list[Step]) -> Iterator[Picture]:
             history,
             unit="sequences",
             panels=[
-                panel(start) for start in dict.fromkeys(r.rpartition("/gpu:")[0] for r in rows)
+                panel(start) for start in dict.fromkeys(what for what, _ in map(_parted, rows))
             ],
             lines=lines,
         )
@@ -221,15 +229,15 @@ def _speeds(history: History) -> Iterator[Picture]:
 
         return Panel(title, on)
 
-    last = pd.concat([series.iloc[[-1]] for every in found.values() for series in every]).dropna()
-    worst = last.loc[last.abs().argmax() == range(len(last))]
-    title = (
-        f"Tokens a second in the newest of {_runs(history)}: median "
-        f"{percent(last.median() / 100)}, farthest {percent(float(worst.iloc[0]) / 100)} from the "
-        "card's first"
-        if len(last)
-        else f"Tokens a second in {_runs(history)}"
-    )
+    newest = pd.Series([series.iloc[-1] for every in found.values() for series in every]).dropna()
+    title = f"Tokens a second in {_runs(history)}"
+    if len(newest):
+        farthest = float(newest.iloc[newest.abs().argmax()])
+        title = (
+            f"Tokens a second in the newest of {_runs(history)}: median "
+            f"{percent(newest.median() / 100)}, farthest {percent(farthest / 100)} from the card's "
+            "first"
+        )
     yield _picture(
         "speed",
         title,

@@ -1,5 +1,6 @@
 """Every kept run, by card and date."""
 
+import textwrap
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,10 +24,11 @@ _AROUND = {
     "tf32": "TF32",
 }
 _UNKNOWN = "unknown"
+_SHOWN = 40  # characters of what a context says
 
 
 def fact(run: Run, key: str) -> str:
-    return run.context.get(key, _UNKNOWN)
+    return textwrap.shorten(run.context.get(key, _UNKNOWN), _SHOWN, placeholder="…") or _UNKNOWN
 
 
 def day(run: Run) -> str:

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -147,6 +148,19 @@ def test_the_committed_runs_are_read(tmp_path):
     assert {picture.key for picture in pictures(history, steps(history))} == {
         f"history_{name}" for name in PICTURES
     }
+
+
+def test_a_real_difference_is_found(tmp_path):
+    """Of the runs that data/comparisons keeps: the same build with modules loaded eagerly."""
+    folder = tmp_path / "card" / "driver"
+    folder.mkdir(parents=True)
+    for name in ("base", "eager"):
+        shutil.copy(data_dir() / "comparisons" / f"{name}.json", folder)
+    history = load_history(tmp_path)
+    assert [mark.text for mark in history.marks] == ["module loading EAGER"]
+    (step,) = steps(history)
+    assert {change.figure for change in step.changes} == {"device used", "unattributed"}
+    assert all(change.new > change.old for change in step.changes)
 
 
 def test_a_folder_without_runs_has_no_history(tmp_path):

@@ -61,7 +61,8 @@ class Step:
     @property
     def in_words(self) -> str:
         moved, common = len(self.moved()), len(self.common)
-        return f"{number(moved) if moved else 'none'} of {number(common)} rows"
+        rows = "row" if common == 1 else "rows"
+        return f"{number(moved) if moved else 'none'} of {number(common)} {rows}"
 
 
 def _with_levels(history: History, run: int) -> pd.DataFrame:

@@ -19,18 +19,21 @@ export PATH := $(CURDIR)/build/venv/bin:$(PATH)
 
 SOURCES = git ls-files --cached --others --exclude-standard -- $(1)
 
-.PHONY: tables accuracy test fuzz measure compare-pytorch build format style lint clean help system
+.PHONY: tables accuracy test fuzz measure measure-pytorch compare-pytorch build format style lint clean help system
 
 tables: build build/venv/tables.stamp  ## the article's tables and figures, in build/report/ (RUN=FILE of data/runs, SOURCE=predicted)
 	mkdir -p build/report
 	build/bench --device=virtual:h200 --benchmark_out=build/report/bench.json --benchmark_out_format=json
 	python -m vramfit_plots --fit build/fit $(if $(RUN),--measured $(RUN)) $(if $(SOURCE),--source $(SOURCE))
 
-accuracy: build build/venv/tables.stamp  ## PyTorch's memory, predicted against measured, into build/accuracy/
-	python -m vramfit_plots.accuracy --fit build/fit --out build/accuracy
+accuracy: build build/venv/tables.stamp  ## PyTorch's memory, predicted against measured, into build/accuracy/ (REFERENCE=FILE or folder of make measure-pytorch)
+	python -m vramfit_plots.accuracy --fit build/fit $(if $(REFERENCE),--reference '$(REFERENCE)' --out build/accuracy/reference,--out build/accuracy)
 
-measure: build  ## this machine's GPU: the rows that answer the article, into data/runs/
+measure: build  ## this machine's GPU: the rows that answer the article, into data/runs/, and what changed since the run before
 	scripts/measure
+
+measure-pytorch:  ## PyTorch's reference cases on this GPU, into data/reference/ (ONLY=PART of a case's name, CASES=FILE, TORCH_PYTHON=FILE)
+	scripts/measure_pytorch.py --python '$(TORCH_PYTHON)' --only '$(ONLY)' $(if $(CASES),--cases '$(CASES)')
 
 compare-pytorch:  ## PyTorch and bench in turn on this GPU, into data/runs/ (ONLY=PART of a row's name, TORCH_PYTHON=FILE)
 	scripts/compare_pytorch.py --python '$(TORCH_PYTHON)' --only '$(ONLY)' --check

@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from compare.cases import MODES, Case, read_cases
-from compare.sides import Result, Sides, pytorch_versions
+from compare.sides import PYTORCH_SIDE, Result, Sides
 from compare.table import table_text, why_no_figures
 from programs import ROOT, Arguments, BadInputError, file_or_folder, program, writing
 from runs import RUNS, new_file
+from torch_python import answer
 
 # What bench says of the GPU and itself.
 _BENCH_FACTS = ("commit", "gpu", "driver", "cuda", "cublas", "cudnn", "cuda_module_loading")
@@ -26,24 +27,6 @@ _BENCH_FACTS = ("commit", "gpu", "driver", "cuda", "cublas", "cudnn", "cuda_modu
 
 def note(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
-
-
-def versions(python: str) -> dict[str, str]:
-    """PyTorch's versions; throws where it cannot be run here."""
-    try:
-        found = pytorch_versions(python)
-    except OSError as error:
-        raise BadInputError(
-            f"{python}: {error.strerror}; TORCH_PYTHON=FILE names another"
-        ) from None
-    except RuntimeError as error:
-        raise BadInputError(
-            f"{python} {error}; install what is missing ({python} -m pip install torch "
-            "transformers), or name a Python that has it with TORCH_PYTHON=FILE"
-        ) from None
-    if found.pop("gpu") is None:
-        raise BadInputError("no GPU that PyTorch can use; both sides are measured on one")
-    return found
 
 
 class Comparison:
@@ -126,7 +109,8 @@ def arguments(argv: list[str] | None) -> argparse.Namespace:
 def main(argv: list[str] | None = None) -> int:
     given = arguments(argv)
     cases = read_cases(given.cases, given.only)
-    pytorch = versions(given.python)
+    pytorch = answer(given.python, PYTORCH_SIDE, "--versions")
+    del pytorch["gpu"]  # bench names it
     if given.check:
         return 0
     if not given.bench.exists():

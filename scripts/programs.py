@@ -9,7 +9,7 @@ sys.path.insert(0, str(ROOT / "plots"))  # also where nothing is installed: it n
 
 from vramfit_plots.command_line import Arguments, file_or_folder, program  # noqa: E402
 from vramfit_plots.errors import BadInputError  # noqa: E402
-from vramfit_plots.files import read_json, read_text, writing  # noqa: E402
+from vramfit_plots.files import parse_json, read_json, read_jsonl, read_text, writing  # noqa: E402
 
 
 def cases_to_record(path: Path) -> list[dict[str, Any]]:
@@ -28,8 +28,10 @@ __all__ = [
     "BadInputError",
     "cases_to_record",
     "file_or_folder",
+    "parse_json",
     "program",
     "read_json",
+    "read_jsonl",
     "read_text",
     "writing",
 ]

@@ -4,7 +4,8 @@ import json
 
 import pytest
 from built import ROOT, program
-from vramfit_plots.accuracy import tables
+from schema_test import objections, validator, without_strangers
+from vramfit_plots.accuracy import run, tables
 from vramfit_plots.accuracy.bounds import BOUNDS
 from vramfit_plots.accuracy.comparison import Accuracy, compare
 from vramfit_plots.article import load_article
@@ -35,6 +36,18 @@ def test_the_docs_show_these_figures(comparison, key):
     rows = [line for line in markdown_fragment(table).splitlines() if line.startswith("|")]
     for row in rows:
         assert row in shown, f"take it from build/accuracy/{key}.md"
+
+
+def test_the_run_of_every_case_is_one_of_benchs(comparison):
+    document = run.document(comparison, "make accuracy")
+    assert objections(validator("bench.schema.json"), document) == []
+    described = without_strangers("bench.schema.json", "row")
+    rows = document["benchmarks"]
+    assert [found for row in rows for found in objections(described, row)] == []
+    assert len({row["name"] for row in rows}) == len(rows) > 200
+    both = [row for row in rows if {"mem_allocated", "pred_allocated"} <= row.keys()]
+    errors = (abs(row["pred_allocated"] / row["mem_allocated"] - 1) for row in both)
+    assert max(errors) == comparison.errors("peak allocated").abs().max()
 
 
 def test_the_largest_batches_with_lora_grow_with_the_card():

@@ -14,7 +14,7 @@ SCHEMAS = {
     for path in sorted((ROOT / "docs" / "schemas").glob("*.schema.json"))
 }
 RUNS = sorted((ROOT / "data" / "runs").rglob("*.json"))
-REFERENCES = sorted((ROOT / "data" / "reference").glob("*.jsonl"))
+REFERENCES = sorted((ROOT / "data" / "reference").rglob("*.jsonl"))
 REGISTRY = Registry().with_resources(
     (name, DRAFT202012.create_resource(schema)) for name, schema in SCHEMAS.items()
 )
@@ -134,9 +134,7 @@ def test_data(file):
     assert objections(validator(DATA[file]), json.loads((ROOT / "data" / file).read_text())) == []
 
 
-@pytest.mark.parametrize(
-    "path", sorted((ROOT / "data/reference").glob("*.jsonl")), ids=lambda path: path.stem
-)
+@pytest.mark.parametrize("path", REFERENCES, ids=lambda path: path.stem)
 def test_reference(path):
     part = {"pytorch_multi_gpu": "sharded", "llamacpp_speed": "llamacpp"}.get(path.stem)
     name = f"reference.schema.json#/$defs/{part}" if part else "reference.schema.json"

@@ -8,6 +8,7 @@ from built import ROOT
 
 COMMANDS = {
     "compare_pytorch.py": ["--cases=/nowhere.json", "--runs=/dev/null/runs"],
+    "measure_pytorch.py": ["--cases=/nowhere.json", "--out=/dev/null/out"],
     "record_allocator.py": ["/nowhere.json", "/dev/null/out"],
     "record_ops.py": ["/nowhere.json", "/dev/null/out"],
     "totals.py": ["/proc/self/mem"],

@@ -230,7 +230,7 @@ def environment():
         "torch": torch.__version__,
         "transformers": transformers.__version__,
         "cuda": torch.version.cuda,
-        "smi": os.popen(query).read().strip(),
+        "smi": os.popen(query).read().partition("\n")[0],
     }
 
 
@@ -250,8 +250,11 @@ def main(run=run, environment=environment):
             child(case, out, run)
         deadline = time.time() + case.get("timeout", 90)
         while True:
-            done, _ = os.waitpid(pid, os.WNOHANG)
+            done, status = os.waitpid(pid, os.WNOHANG)
             if done:
+                if status:
+                    died = f"died with status {os.waitstatus_to_exitcode(status)}"
+                    append(out, {"case": case, "result": {"error": died}})
                 break
             if time.time() > deadline:
                 os.kill(pid, 9)

@@ -60,10 +60,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         measured,
         comparison=comparison,
         fit=arguments.fit,
+        kept=arguments.data / "runs",
         source=BY_KEY[arguments.source],
     )
     page = write_report(inputs, arguments.out)
     say(f"The report lies in {arguments.out}: open {page}")
+    if inputs.history:
+        say(f"The kept runs over time: {page.with_name('history.html')}")
     return 0
 
 

@@ -14,6 +14,7 @@ _TAKEN = ("driver_reserved", "context", "cublaslt", "cudnn", "modules")
 @dataclass(frozen=True)
 class Card:
     name: str
+    titles: frozenset[str]  # what the driver calls it, and variants with the same facts
     title: str
     vram: int  # bytes in all, as nvidia-smi counts
     driver_reserved: int  # bytes that cudaMemGetInfo does not count
@@ -37,6 +38,7 @@ def load_cards(path: Path) -> Catalogue[Card]:
         overhead = measured[source]
         cards[name] = Card(
             name=name,
+            titles=frozenset([card["title"], *card.get("other_titles", [])]),
             title=card["title"],
             vram=card["total_bytes"]["value"],
             driver_reserved=overhead["driver_reserved"]["bytes"],

@@ -98,6 +98,12 @@ def read_json(path: Path) -> Any:
     return parse_json(read_text(path), str(path))
 
 
+def read_jsonl(path: Path) -> list[Any]:
+    """One value a line."""
+    lines = enumerate(read_text(path).split("\n"), 1)
+    return [parse_json(line, f"{path}:{i}") for i, line in lines if line.strip()]
+
+
 @contextmanager
 def writing() -> Iterator[None]:
     """Around what writes files: one that cannot be written is bad input."""

@@ -13,6 +13,7 @@ from vramfit_plots.cards import Card, load_cards
 from vramfit_plots.cells import Cell
 from vramfit_plots.comparison import Comparison, load_comparison
 from vramfit_plots.errors import AbsentError, BadInputError
+from vramfit_plots.history.runs import History, load_history
 from vramfit_plots.lora_batches import largest_lora_batches
 from vramfit_plots.models import Model, load_models
 from vramfit_plots.pytorch_rows import ours_by_theirs, predicted_rows
@@ -32,6 +33,7 @@ class Inputs:
     rows: pd.DataFrame  # the run's, PyTorch's and the reference's counters by row name
     comparison: Comparison | None = None  # with PyTorch on the same card, where there is one
     accuracy: Accuracy | None = None  # of `fit` with PyTorch, where there is a `fit` to ask
+    history: History | None = None  # every kept run, where there are any
     source: Source = MEASURED  # whose figures stand in the article's own tables
 
     def value(self, row: str | None, counter: str) -> float | None:
@@ -101,11 +103,12 @@ def load_inputs(
     *,
     comparison: Path | None = None,
     fit: Path | None = None,
+    kept: Path | None = None,
     source: Source = MEASURED,
 ) -> Inputs:
     """`measured` is a run on a GPU, to be set beside the other; `comparison` one with PyTorch on
-    the same card; `fit` the program to hold against PyTorch. Throws BadInputError that names the
-    file or folder where something is not as it should be."""
+    the same card; `fit` the program to hold against PyTorch; `kept` the folder of kept runs. Throws
+    BadInputError that names the file or folder where something is not as it should be."""
     run = load_run(run_path)
     if measured is not None:
         run = beside(load_run(measured), run)
@@ -123,5 +126,6 @@ def load_inputs(
         rows=_rows(run, reference, article, accuracy),
         comparison=compared,
         accuracy=accuracy,
+        history=load_history(kept) if kept else None,
         source=source,
     )

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from vramfit_plots.accuracy.cases import Case, measured_cases
+from vramfit_plots.accuracy.cases import Case, recorded
 from vramfit_plots.errors import AbsentError, BadInputError
 from vramfit_plots.models import Model
 from vramfit_plots.pytorch_rows import measured_rows, ours_by_theirs, sharded_rows
@@ -32,8 +32,9 @@ class Reference:
 
 def load_reference(folder: Path, models: Mapping[str, Model], pytorch_optimizers: str) -> Reference:
     """`pytorch_optimizers` as in bench's context."""
-    every, environments = measured_cases(folder)
-    cases = sorted(every, key=lambda case: case.source != _FIRST)
+    found = recorded(folder)
+    environments = {file: env.words for file, env in found.environments.items()}
+    cases = sorted(found.cases, key=lambda case: case.source != _FIRST)
     rows = measured_rows(cases, models, ours_by_theirs(pytorch_optimizers))
     path = folder / f"{_FIRST}.jsonl"
     if _FIRST not in environments:

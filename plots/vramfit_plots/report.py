@@ -1,12 +1,8 @@
 """The whole report, written into one folder."""
 
-import base64
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-
-import jinja2
-from markupsafe import Markup
 
 from vramfit_plots import captions, figures, publish
 from vramfit_plots.accuracy import chapter as accuracy
@@ -15,6 +11,7 @@ from vramfit_plots.errors import AbsentError
 from vramfit_plots.figures import style
 from vramfit_plots.figures.picture import Picture
 from vramfit_plots.files import writing
+from vramfit_plots.history.page import write_history
 from vramfit_plots.inputs import Inputs
 from vramfit_plots.tables import (
     claims,
@@ -29,7 +26,8 @@ from vramfit_plots.tables import (
     waterfall,
     wrong,
 )
-from vramfit_plots.tables.table import Table, html_table, markdown_fragment
+from vramfit_plots.tables.table import Table
+from vramfit_plots.templates import environment
 
 
 @dataclass(frozen=True)
@@ -93,22 +91,6 @@ def _write_pictures(sections: list[Section], folder: Path) -> None:
             publish.write_picture(section.picture, section.svg, folder)
 
 
-def _environment() -> jinja2.Environment:
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("vramfit_plots"),
-        autoescape=jinja2.select_autoescape(["html.j2"]),
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-    )
-    environment.filters["html_table"] = lambda table: Markup(html_table(table))
-    environment.filters["markdown"] = markdown_fragment
-    environment.filters["data_uri"] = lambda svg: (
-        "data:image/svg+xml;base64," + base64.b64encode(svg.encode()).decode()
-    )
-    return environment
-
-
 @dataclass(frozen=True)
 class _Page:
     """What both templates are filled from."""
@@ -164,11 +146,12 @@ def write_report(inputs: Inputs, out: Path) -> Path:
     """Everything into the folder `out`; the page to open comes back."""
     with writing():
         out.mkdir(parents=True, exist_ok=True)  # first: the page takes long
-    page, environment = _page(inputs, out), _environment()
+    page, templates = _page(inputs, out), environment()
     with writing():
         _write_pictures(page.sections, out / "figures")
         publish.write_fragments(page.tables, out / "fragments")
         for name in ("tables.md", "tables.html"):
-            text = environment.get_template(f"{name}.j2").render(page=page)
+            text = templates.get_template(f"{name}.j2").render(page=page)
             (out / name).write_text(text, encoding="utf-8")
+        write_history(inputs.history, out)
     return out / "tables.html"

@@ -98,10 +98,15 @@ def _newest(files: Iterable[Path]) -> Path | None:
     )
 
 
+def kept_runs(folder: Path) -> list[Path]:
+    """The files of the measured runs under data/runs."""
+    files = sorted(folder.glob("*/*/*.json"))
+    return [path for path in files if not path.name.endswith(_COMPARISON)]
+
+
 def newest_run(folder: Path) -> Path | None:
     """The latest measured run under data/runs."""
-    files = folder.glob("*/*/*.json")
-    return _newest(path for path in files if not path.name.endswith(_COMPARISON))
+    return _newest(kept_runs(folder))
 
 
 def newest_comparison(folder: Path) -> Path | None:

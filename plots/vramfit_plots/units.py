@@ -33,9 +33,9 @@ def gigabytes(value: float, decimals: int = 1) -> str:
     return with_unit(gb(value, decimals), "GB")
 
 
-def mib(value: float) -> str:
+def mib(value: float, decimals: int = 0, signed: bool = False) -> str:
     """Bytes in MiB, with the unit."""
-    return with_unit(number(value / MIB), "MiB")
+    return with_unit(number(value / MIB, decimals, signed), "MiB")
 
 
 def percent(ratio: float, decimals: int = 1, signed: bool = True) -> str:

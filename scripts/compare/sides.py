@@ -14,6 +14,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from torch_python import last_line
+
 from compare.cases import Case
 
 TIMED_SECONDS = 5  # of our steps: as many as PyTorch's eight, or more
@@ -32,10 +34,6 @@ _FIGURES = {
 _OOM = "out of memory"
 
 Result = dict[str, Any]
-
-
-def last_line(text: str) -> str:
-    return next((line.strip() for line in reversed(text.splitlines()) if line.strip()), "")
 
 
 def _end(process: subprocess.Popen) -> None:
@@ -161,21 +159,3 @@ def _bench_result(out: Path, complaint: str) -> tuple[Result, dict[str, str]]:
     if row.get("oom"):
         return {"oom": _where(row.get("label", ""))}, context
     return {name: row[counter] for counter, name in _FIGURES.items() if counter in row}, context
-
-
-def pytorch_versions(python: str) -> dict[str, Any]:
-    """The versions that this Python has. Throws OSError and RuntimeError, in one line each."""
-    process = subprocess.run(
-        [python, PYTORCH_SIDE, "--versions"],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        encoding="utf-8",
-        errors="replace",
-        check=False,
-    )
-    if process.returncode:
-        raise RuntimeError(last_line(process.stderr))
-    try:
-        return json.loads(last_line(process.stdout))
-    except ValueError:
-        raise RuntimeError("is no Python that answers") from None

@@ -31,7 +31,7 @@ def compared(tmp_path, *lines, off: float = 1.0) -> Accuracy:
 
 
 def flags_of(tmp_path, line) -> list[list[str]]:
-    cases, _ = load_cases(folder_of(tmp_path, line) / "reference")
+    cases = load_cases(folder_of(tmp_path, line) / "reference").askable
     return [flags(case)[2:] for case in cases]
 
 
@@ -51,10 +51,8 @@ def test_a_case_is_asked_as_it_was_run(tmp_path):
 
 
 def test_the_article_is_asked_with_the_optimizers_that_it_knows(tmp_path):
-    cases, _ = load_cases(
-        folder_of(tmp_path, known.training(opt="adamw_fused"), known.training(opt="sgdm"))
-        / "reference"
-    )
+    lines = (known.training(opt="adamw_fused"), known.training(opt="sgdm"))
+    cases = load_cases(folder_of(tmp_path, *lines) / "reference").askable
     start = ["--runtime", "article", "--precision", "bf16", "--seq", "128", "--batch", "2"]
     for case, optimizer in zip(cases, ("adam", "sgd"), strict=True):
         assert article_flags(case) == [*start, "--train", "--optimizer", optimizer]
@@ -81,9 +79,9 @@ def test_every_file_counts_and_cases_that_did_not_complete_do_not(tmp_path):
     failed = {"case": known.training()["case"], "result": {"oom": "CUDA out of memory"}}
     known.write(folder, "pytorch_more", [known.inference(), failed])
     known.write(folder, "other_programs", [{"what": "speed"}, {"case": [1, "ddp"], "result": {}}])
-    cases, environment = load_cases(folder / "reference")
-    assert [case.source for case in cases] == ["pytorch_here", *["pytorch_more"] * 2]
-    assert environment == (
+    found = load_cases(folder / "reference")
+    assert [case.source for case in found.askable] == ["pytorch_here", *["pytorch_more"] * 2]
+    assert found.environment == (
         "PyTorch 2.11 and transformers 5.17 on an NVIDIA H200 (9 MiB, driver 580)"
     )
 
@@ -91,7 +89,7 @@ def test_every_file_counts_and_cases_that_did_not_complete_do_not(tmp_path):
 def test_adapters_are_no_parameters_of_the_model(tmp_path):
     line = known.training(lora={"r": 16, "targets": ["q_proj"]})
     line["result"] |= {"params": known.PARAMETERS + 5, "trainable": 5}
-    cases, _ = load_cases(folder_of(tmp_path, line) / "reference")
+    cases = load_cases(folder_of(tmp_path, line) / "reference").askable
     assert cases[0].parameters == known.PARAMETERS
 
 
@@ -101,7 +99,7 @@ def test_a_title_says_what_was_run(tmp_path):
         known.inference(new_tokens=4),
         known.largest(3),
     )
-    cases, _ = load_cases(folder_of(tmp_path, *lines) / "reference")
+    cases = load_cases(folder_of(tmp_path, *lines) / "reference").askable
     assert [case.title for case in cases] == [
         "tiny bf16 adamw 2 \N{MULTIPLICATION SIGN} 128, eager, checkpointing",
         "tiny fp16 1 \N{MULTIPLICATION SIGN} 64, 4 new",
@@ -136,10 +134,11 @@ def test_errors_are_of_the_measured(tmp_path):
 def test_verdicts_are_judged_by_what_the_card_lost(tmp_path):
     comparison = compared(tmp_path, known.training())
     case, cards = comparison.cases[0], comparison.cards
+    h200 = comparison.measured_on(case)
     assert case.peak["device_used"] + cards["h200"].driver_reserved == pytest.approx(12.2e9, 0.01)
-    assert wrong(case, 20e9, cards) == []
-    assert wrong(case, 30e9, cards) == ["rtx4090"], "25.8 GB, 12.2 taken"
-    assert wrong(case, 60e9, cards) == ["rtx4090", "a100-40gb", "rtx6000-ada"]
+    assert wrong(case, 20e9, h200, cards) == []
+    assert wrong(case, 30e9, h200, cards) == ["rtx4090"], "25.8 GB, 12.2 taken"
+    assert wrong(case, 60e9, h200, cards) == ["rtx4090", "a100-40gb", "rtx6000-ada"]
 
 
 def test_formulas_are_asked_what_they_speak_of(tmp_path):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from vramfit_plots import publish
-from vramfit_plots.accuracy import figure, tables
+from vramfit_plots.accuracy import figure, run, tables
 from vramfit_plots.accuracy.comparison import compare
 from vramfit_plots.command_line import Arguments, file_or_folder, program, say
 from vramfit_plots.figures import style
@@ -25,6 +25,11 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
         "--out", type=file_or_folder, default=Path("build/accuracy"), help="a folder (%(default)s)"
     )
     parser.add_argument(
+        "--reference",
+        type=file_or_folder,
+        help="a file of measured cases, or a folder of such files (default: reference in --data)",
+    )
+    parser.add_argument(
         "--data",
         type=file_or_folder,
         default=data_dir(),
@@ -36,16 +41,22 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
 @program("accuracy")
 def main(argv: Sequence[str] | None = None) -> int:
     arguments = _arguments(argv)
-    comparison = compare(arguments.fit, arguments.data)
+    reference, out = arguments.reference, arguments.out
+    comparison = compare(arguments.fit, arguments.data, reference)
     built = tables.build(comparison)
+    kept = run.document(
+        comparison, "make accuracy" + (f" REFERENCE={reference}" if reference else "")
+    )
     with writing(), style.styled():
         picture = figure.draw(comparison)
-        publish.write_fragments(built, arguments.out)
-        publish.write_picture(picture, publish.signed_svg(picture), arguments.out)
+        publish.write_fragments(built, out)
+        run.write(kept, out / "run.json")
+        publish.write_picture(picture, publish.signed_svg(picture), out)
     # What is said in all stands last, where a terminal shows it.
     say("\n".join(text_table(table) for table in reversed(built)))
     say(f"Predicted without a GPU; measured with {comparison.environment}.\n")
-    say(f"Tables and picture lie in {arguments.out}: {arguments.out / picture.key}.png")
+    say(f"Tables and picture lie in {out}: {out / picture.key}.png")
+    say(f"As a run for build/compare it is {out / 'run.json'}")
     return 0
 
 

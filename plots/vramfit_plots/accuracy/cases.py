@@ -5,9 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from vramfit_plots.accuracy.environment import Environment
+from vramfit_plots.accuracy.names import of_more, row_name, row_names
 from vramfit_plots.errors import BadInputError
 from vramfit_plots.schemas import read_jsonl
-from vramfit_plots.units import MIB, in_words, times
+from vramfit_plots.units import MIB, times
 
 # A reading's keys, by the names that `fit --json` has for the same.
 LEVELS = {
@@ -25,20 +27,11 @@ FIT_OPTIMIZERS = {
     "sgd": "sgd",
     "sgdm": "sgd-momentum",
 }
-# An environment's programs, and how they are spelt.
-_PROGRAMS = {
-    "torch": "PyTorch",
-    "transformers": "transformers",
-    "bitsandbytes": "bitsandbytes",
-    "peft": "PEFT",
-    "accelerate": "accelerate",
-}
 LOADED = "loaded"
 GENERATED = "generate"
 # measure_pytorch.py draws tokens from 0 to 999, and tells generate() that 0 is padding;
 # measure_pytorch_more.py leaves 0 out of prompts.
 _TOKENS = 1000
-_NEVER_PADDED = {"pytorch_more"}
 # What `fit` cannot be asked yet: values of a case's keys, or any, and why.
 _NOT_MODELLED = (
     ("quant", None, "bitsandbytes' formats of weights"),
@@ -65,6 +58,11 @@ class Case:
     tokens_per_second: float | None = None  # where it was timed
 
     @property
+    def name(self) -> str:
+        """That of its row in a run, whichever file holds it."""
+        return row_name(self.setting, self.batch, self.seq, more=of_more(self.source))
+
+    @property
     def model(self) -> str:
         return self.setting["model"]
 
@@ -84,7 +82,7 @@ class Case:
     @property
     def padded(self) -> bool:
         """Whether a prompt is likely to hold padding, which makes transformers build a mask."""
-        if self.training or self.batch is None or self.source in _NEVER_PADDED:
+        if self.training or self.batch is None or of_more(self.source):
             return False
         return 1 - (1 - 1 / _TOKENS) ** (self.batch * self.seq) > 0.5
 
@@ -122,16 +120,50 @@ class Case:
         return ", ".join([" ".join(map(str, words)), *extras])
 
 
+@dataclass(frozen=True)
+class Failure:
+    """A case that did not run to its end."""
+
+    source: str
+    setting: Mapping[str, Any]
+    result: Mapping[str, Any]
+
+    @property
+    def names(self) -> list[str]:
+        return row_names(self.setting, more=of_more(self.source))
+
+    @property
+    def out_of_memory(self) -> bool:
+        return "oom" in self.result
+
+    @property
+    def why(self) -> str:
+        return str(self.result.get("oom") or self.result.get("error") or "not done in time")
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What one or several files hold of cases that state an architecture."""
+
+    path: Path
+    cases: list[Case]
+    failures: list[Failure]
+    environments: Mapping[str, Environment]  # by file
+
+    @property
+    def askable(self) -> list[Case]:
+        """Those that `fit` can be asked."""
+        return [case for case in self.cases if not why_not_modelled(case.setting)]
+
+    @property
+    def environment(self) -> str:
+        """What they were measured with, in words."""
+        return "; ".join(dict.fromkeys(env.words for env in self.environments.values()))
+
+
 def completed(line: Mapping[str, Any]) -> bool:
     """Whether the line is of a case, and one that ran to its end."""
     return isinstance(line.get("case"), dict) and "params" in line["result"]
-
-
-def environment_words(env: Mapping[str, str]) -> str:
-    """What was measured with, from a file's first line."""
-    card, driver, memory = env["smi"].split(", ")
-    programs = in_words(f"{word} {env[key]}" for key, word in _PROGRAMS.items() if key in env)
-    return f"{programs} on an {card} ({memory}, driver {driver})"
 
 
 def _levels(reading: Mapping[str, int]) -> dict[str, int]:
@@ -181,23 +213,32 @@ def why_not_modelled(case: Mapping[str, Any]) -> str | None:
     return None
 
 
-def measured_cases(folder: Path) -> tuple[list[Case], dict[str, str]]:
-    """Every case of every file that states an architecture, and what each file's were measured
-    with."""
-    cases, environments = [], {}
-    for path in sorted(folder.glob("*.jsonl")):
-        for line in read_jsonl(path, "reference"):
+def recorded(path: Path) -> Recorded:
+    """Every case of a file, or of each file of a folder."""
+    files = sorted(path.glob("*.jsonl")) if path.is_dir() else [path]
+    cases: list[Case] = []
+    failures: list[Failure] = []
+    environments: dict[str, Environment] = {}
+    for file in files:
+        for line in read_jsonl(file, "reference"):
             if "env" in line:
-                environments[path.stem] = environment_words(line["env"])
+                environments[file.stem] = Environment(file, line["env"])
             elif completed(line) and "arch" in line["case"]:
-                cases += _cases(path.stem, line["case"], line["result"])
-    return cases, environments
+                cases += _cases(file.stem, line["case"], line["result"])
+            elif isinstance(line.get("case"), dict) and "arch" in line["case"]:
+                failures.append(Failure(file.stem, line["case"], line["result"]))
+    return Recorded(path, cases, failures, environments)
 
 
-def load_cases(folder: Path) -> tuple[list[Case], str]:
-    """Those that `fit` can be asked, and what they were measured with."""
-    every, environments = measured_cases(folder)
-    cases = [case for case in every if not why_not_modelled(case.setting)]
-    if not any(case.peak for case in cases):
-        raise BadInputError(f"{folder}: *.jsonl hold no case that fit can be asked")
-    return cases, "; ".join(dict.fromkeys(environments.values()))
+def load_cases(path: Path) -> Recorded:
+    """The same, and there is something to ask `fit`."""
+    found = recorded(path)
+    if not any(case.peak for case in found.askable):
+        files = f"{path}: *.jsonl hold" if path.is_dir() else f"{path}: holds"
+        raise BadInputError(f"{files} no case that fit can be asked")
+    for source in dict.fromkeys(case.source for case in found.cases):
+        if source not in found.environments:
+            raise BadInputError(
+                f"{path}: {source}.jsonl: no line 'env' says what it was measured with"
+            )
+    return found

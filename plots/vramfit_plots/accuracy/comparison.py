@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from vramfit_plots.accuracy.cases import GENERATED, LOADED, Case, load_cases
+from vramfit_plots.accuracy.cases import GENERATED, LOADED, Case, Recorded, load_cases
 from vramfit_plots.accuracy.fit import Prediction, predict
 from vramfit_plots.cards import Card, load_cards
 
@@ -31,7 +31,7 @@ class Accuracy:
     predictions: Sequence[Prediction]
     # One figure a line: source, case (its number), kind, stage, level, predicted, measured, error.
     figures: pd.DataFrame
-    environment: str  # what was measured with, in words
+    recorded: Recorded  # all that was measured, also what is not asked
     cards: Mapping[str, Card]  # to judge verdicts on
 
     def errors(self, kind: str, source: str | None = None) -> pd.Series:
@@ -40,6 +40,14 @@ class Accuracy:
         if source is not None:
             chosen &= self.figures["source"] == source
         return self.figures.loc[chosen, "error"]
+
+    @property
+    def environment(self) -> str:
+        """What was measured with, in words."""
+        return self.recorded.environment
+
+    def measured_on(self, case: Case) -> Card:
+        return self.cards[self.recorded.environments[case.source].card(self.cards)]
 
     @property
     def sources(self) -> list[str]:
@@ -76,16 +84,19 @@ def _figures(case: Case, prediction: Prediction) -> Iterator[dict[str, Any]]:
             }
 
 
-def compare(program: Path, data: Path) -> Accuracy:
-    """`program` is build/fit, `data` the project's data folder. Throws BadInputError."""
-    cases, environment = load_cases(data / "reference")
+def compare(program: Path, data: Path, reference: Path | None = None) -> Accuracy:
+    """`program` is build/fit, `data` the project's data folder, `reference` the file or folder of
+    cases: data/reference unless given. Throws BadInputError."""
+    recorded = load_cases(reference or data / "reference")
+    cards = load_cards(data / "gpus.json")
+    cases = recorded.askable
+    names = {source: env.card(cards) for source, env in recorded.environments.items()}
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        predictions = list(pool.map(lambda case: predict(program, case), cases))
+        predictions = list(pool.map(lambda case: predict(program, case, names[case.source]), cases))
     figures = pd.DataFrame(
         {"source": case.source, "case": number, **figure}
         for number, (case, prediction) in enumerate(zip(cases, predictions, strict=True))
         for figure in _figures(case, prediction)
     )
     figures["error"] = figures["predicted"] / figures["measured"] - 1
-    cards = load_cards(data / "gpus.json")
-    return Accuracy(program, cases, predictions, figures, environment, cards)
+    return Accuracy(program, cases, predictions, figures, recorded, cards)

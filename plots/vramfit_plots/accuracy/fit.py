@@ -13,7 +13,6 @@ from vramfit_plots.accuracy.cases import FIT_OPTIMIZERS, GENERATED, LOADED, PEAK
 from vramfit_plots.errors import BadInputError
 from vramfit_plots.schemas import parse_json
 
-GPU = "h200"  # what the reference was measured on
 _PER_MICRO_BATCH = ("forward", "backward")
 _NO_OR_YES = (0, 1)  # exit codes of an answer
 
@@ -95,9 +94,9 @@ def ask(program: Path, typed: Sequence[str], what: str) -> dict[str, Any]:
     return answer
 
 
-def _answer(program: Path, case: Case, typed: list[str]) -> dict[str, Any]:
+def _answer(program: Path, case: Case, card: str, typed: list[str]) -> dict[str, Any]:
     with _config(case) as config:
-        return ask(program, ["--gpu", GPU, "--config", str(config), *typed], case.title)
+        return ask(program, ["--gpu", card, "--config", str(config), *typed], case.title)
 
 
 def _levels(reading: Mapping[str, int]) -> dict[str, int]:
@@ -147,14 +146,15 @@ def _comparable(stages: Mapping[str, Mapping[str, int]], case: Case) -> list[Map
     return [reading for name, reading in run.items() if not case.stages or name in case.stages]
 
 
-def predict(program: Path, case: Case) -> Prediction:
-    """Throws BadInputError where `fit` cannot answer."""
-    answer = _answer(program, case, flags(case))
+def predict(program: Path, case: Case, card: str) -> Prediction:
+    """On the card that it was measured on, by its name in data/gpus.json. Throws BadInputError
+    where `fit` cannot answer."""
+    answer = _answer(program, case, card, flags(case))
     if case.allocator_cap is not None:
         room = case.allocator_cap + answer["overhead"]
-        answer = _answer(program, case, [*flags(case), "--vram", str(room)])
+        answer = _answer(program, case, card, [*flags(case), "--vram", str(room)])
     asked = case.plain and case.batch is not None
-    article = _answer(program, case, article_flags(case))["total"] if asked else None
+    article = _answer(program, case, card, article_flags(case))["total"] if asked else None
     stages = _stages(answer, case) if len(answer["stages"]) > 1 else {}
     missing = {LOADED, *case.stages} - stages.keys()
     if missing:

@@ -40,7 +40,11 @@ def _score(
 ) -> Score:
     cases, cards = comparison.cases, comparison.cards
     errors = pd.Series({i: said / cases[i].peak["peak"] - 1 for i, said in allocated.items()})
-    mistakes = [name for i, said in totals.items() for name in wrong(cases[i], said, cards)]
+    mistakes = [
+        name
+        for i, said in totals.items()
+        for name in wrong(cases[i], said, comparison.measured_on(cases[i]), cards)
+    ]
     return Score(len(allocated), errors, pd.Series(mistakes, dtype=object).value_counts().to_dict())
 
 

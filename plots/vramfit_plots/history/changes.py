@@ -1,0 +1,86 @@
+"""What rows took in a run and no longer in the card's next."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import pandas as pd
+
+from vramfit_plots import row_name
+from vramfit_plots.history.runs import History
+from vramfit_plots.units import mib, number
+
+LEVELS = {
+    "mem_allocated": "allocated",
+    "mem_reserved": "reserved",
+    "mem_device_used": "device used",
+}
+UNATTRIBUTED = "mem_unattributed"
+MAX_BATCH = "mem_max_batch"
+OVERHEAD = "median"
+COUNTERS = {**LEVELS, UNATTRIBUTED: "unattributed", MAX_BATCH: "largest batch", OVERHEAD: "bytes"}
+
+
+@dataclass(frozen=True)
+class Change:
+    row: str
+    counter: str
+    old: float
+    new: float
+
+    @property
+    def figure(self) -> str:
+        return COUNTERS[self.counter]
+
+    def shown(self, value: float) -> str:
+        return number(value) if self.counter == MAX_BATCH else mib(value, 2)
+
+    @property
+    def difference(self) -> str:
+        value = self.new - self.old
+        if self.counter == MAX_BATCH:
+            return number(value, signed=True)
+        return mib(value, 2, signed=True)
+
+
+@dataclass(frozen=True)
+class Step:
+    """From one run of a card to its next."""
+
+    before: int
+    after: int
+    common: list[str]  # rows of which both have a figure
+    new: int  # rows
+    gone: int
+    changes: list[Change]
+
+    def moved(self, families: Collection[str] | None = None) -> list[str]:
+        """Rows, each once."""
+        rows = dict.fromkeys(change.row for change in self.changes)
+        return [row for row in rows if families is None or row_name.family(row) in families]
+
+    @property
+    def in_words(self) -> str:
+        moved, common = len(self.moved()), len(self.common)
+        rows = "row" if common == 1 else "rows"
+        return f"{number(moved) if moved else 'none'} of {number(common)} {rows}"
+
+
+def _with_levels(history: History, run: int) -> pd.DataFrame:
+    """The run's rows that have any of the counters, and those alone; NaN is absent."""
+    return history.runs[run].rows.reindex(columns=list(COUNTERS)).dropna(how="all")
+
+
+def _step(history: History, before: int, after: int) -> Step:
+    old, new = _with_levels(history, before), _with_levels(history, after)
+    common = [name for name in new.index if name in old.index]
+    changes = [
+        Change(row, counter, was, now)
+        for row in common
+        for counter, was, now in zip(COUNTERS, old.loc[row], new.loc[row], strict=True)
+        if was < now or was > now  # neither, where one is absent
+    ]
+    return Step(before, after, common, len(new) - len(common), len(old) - len(common), changes)
+
+
+def steps(history: History) -> list[Step]:
+    return [_step(history, before, after) for before, after in history.pairs]

@@ -1,0 +1,82 @@
+"""The history as a page of its own, beside the report."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from vramfit_plots import publish
+from vramfit_plots.figures import style
+from vramfit_plots.figures.picture import Picture
+from vramfit_plots.history import figures, tables
+from vramfit_plots.history.changes import Step, steps
+from vramfit_plots.history.runs import History, day
+from vramfit_plots.tables.table import Table
+from vramfit_plots.templates import environment
+from vramfit_plots.units import in_words, number
+
+PICTURES = ("training", "inference", "oom_cliff", "overhead", "unattributed", "speed")
+
+
+@dataclass(frozen=True)
+class Section:
+    """As a section of the report: a picture alone."""
+
+    picture: Picture
+    svg: str
+    not_drawn: str = ""
+
+
+@dataclass(frozen=True)
+class _Page:
+    title: str
+    summary: str
+    tables: list[Table]
+    sections: list[Section]
+
+
+def _title(history: History, every: list[Step]) -> str:
+    """The finding: what the newest run of all took differently."""
+    count = number(len(history))
+    if not every:
+        return f"GPU memory over time: {count} run" + ("s" if len(history) > 1 else "")
+    newest = max(every, key=lambda step: str(history.runs[step.after].context.get("date")))
+    return f"GPU memory over {count} runs: {newest.in_words} moved in the newest"
+
+
+def _summary(history: History) -> str:
+    days = sorted(day(run) for run in history.runs)
+    when = days[0] if days[0] == days[-1] else f"{days[0]} to {days[-1]}"
+    return f"What the kept runs of vramfit's own step took on {in_words(history.cards)}, {when}."
+
+
+def _drawn(history: History, every: list[Step]) -> Iterable[Section]:
+    with style.styled():
+        for picture in figures.pictures(history, every):
+            yield Section(picture, publish.signed_svg(picture))
+
+
+def _forget(out: Path) -> None:
+    """A picture that these runs do not have must not be an older report's."""
+    (out / "history.html").unlink(missing_ok=True)
+    for name in PICTURES:
+        for suffix in (".png", ".svg"):
+            (out / "figures" / f"history_{name}{suffix}").unlink(missing_ok=True)
+
+
+def write_history(history: History | None, out: Path) -> None:
+    """Page, fragments and pictures, where the report's lie."""
+    _forget(out)
+    if history is None:
+        return
+    every = steps(history)
+    page = _Page(
+        _title(history, every),
+        _summary(history),
+        tables.build(history, every),
+        list(_drawn(history, every)),
+    )
+    for section in page.sections:
+        publish.write_picture(section.picture, section.svg, out / "figures")
+    publish.write_fragments(page.tables, out / "fragments")
+    text = environment().get_template("history.html.j2").render(page=page)
+    (out / "history.html").write_text(text, encoding="utf-8")

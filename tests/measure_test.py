@@ -19,6 +19,9 @@ context = {{"date": "2026-11-22T00:00:00+00:00", "gpu": "NVIDIA H200", "driver":
 name = "Overhead/context" if "write-profile" in flags else "Training/x"
 if "write-profile" in flags:
     pathlib.Path(flags["write-profile"]).write_text('{{"schema": 1}}')
+if "ledgers" in flags:
+    pathlib.Path(flags["ledgers"]).mkdir()
+    pathlib.Path(flags["ledgers"], "Training_x.json.gz").write_text("ledger")
 report = {{"context": context, "benchmarks": [{{"name": name}}]}}
 pathlib.Path(flags["benchmark_out"]).write_text(json.dumps(report))
 """
@@ -70,6 +73,14 @@ def test_the_first_run_of_a_card_is_said_to_be_one(checkout):
     run = checkout.measure()
     assert run.returncode == 0, run.stderr
     assert run.stdout.splitlines()[-1].startswith("It is this card's first run")
+
+
+def test_ledgers_are_kept_beside_the_run(checkout):
+    assert checkout.measure().returncode == 0
+    (run,) = checkout.runs()
+    kept = run.with_suffix(".ledgers") / "Training_x.json.gz"
+    assert kept.read_text() == "ledger"
+    assert not (checkout.root / "build/measure").exists()
 
 
 @pytest.mark.parametrize("status", [0, 1, 2])

@@ -19,8 +19,9 @@ void order_frees(Acts& acts) {
   const auto allocates = [](const Acts::Act& act) { return act.allocates; };
   for (auto at = acts.acts.begin(); at != acts.acts.end();) {
     const auto end = std::find_if(at, acts.acts.end(), allocates);
-    std::stable_sort(at, end, [&](const Acts::Act& a, const Acts::Act& b) {
-      return acts.owners[a.owner].bytes < acts.owners[b.owner].bytes;
+    std::sort(at, end, [&](const Acts::Act& a, const Acts::Act& b) {
+      return std::pair(acts.owners[a.owner].bytes, a.event) <
+             std::pair(acts.owners[b.owner].bytes, b.event);
     });
     at = end == acts.acts.end() ? end : end + 1;
   }

@@ -175,7 +175,7 @@ class PickleMachine {
   void set(const Pickle::List& values) {
     if (top().kind != Kind::Dict || values.size() % 2 != 0) refuse("it sets items of no dict");
     Pickle::Dict& dict = pickle_.dicts_[top().index];
-    for (std::size_t i = 0; i < values.size(); i += 2) dict.push_back({values[i], values[i + 1]});
+    for (std::size_t i = 0; i < values.size(); i += 2) dict.emplace_back(values[i], values[i + 1]);
   }
 
   void put(std::uint64_t index) {

@@ -27,7 +27,8 @@ class Reader {
   Recording read() {
     const Pickle::List& segments = list_of(pickle_.root(), "segments");
     const std::size_t device = device_recorded();
-    const Pickle::List& trace = checked(*pickle_.list(traces()[device]));
+    const Pickle::List& trace = *pickle_.list(traces()[device]);
+    check_length(trace);
     start(trace);
     read_segments(segments, device);
     result_.from_start = result_.allocations.size();
@@ -48,10 +49,11 @@ class Reader {
     const PickleValue* value = pickle_.find(dict, key);
     const Pickle::List* list = value == nullptr ? nullptr : pickle_.list(*value);
     if (list == nullptr) throw BadInput(std::string("it has no list '") + key + "'");
-    return checked(*list);
+    check_length(*list);
+    return *list;
   }
-  static const Pickle::List& checked(const Pickle::List& list) {
-    if (list.size() <= kMostEntries) return list;
+  static void check_length(const Pickle::List& list) {
+    if (list.size() <= kMostEntries) return;
     throw BadInput("it has a list of " + std::to_string(list.size()) + " entries; at most " +
                    std::to_string(kMostEntries) + ": record fewer steps");
   }

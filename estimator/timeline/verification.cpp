@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
+#include <string_view>
+#include <tuple>
 
 #include "estimator/timeline/acts.h"
 #include "estimator/timeline/alignment.h"
@@ -26,8 +28,9 @@ class Sums {
     for (const auto& [key, count] : counts_) {
       if (count != 0) list.push_back({key.first, count, key.second});
     }
-    std::stable_sort(list.begin(), list.end(), [](const Alike& a, const Alike& b) {
-      return std::llabs(a.total()) > std::llabs(b.total());
+    std::sort(list.begin(), list.end(), [](const Alike& a, const Alike& b) {
+      return std::tuple(-std::llabs(a.total()), a.bytes, std::string_view(a.what)) <
+             std::tuple(-std::llabs(b.total()), b.bytes, std::string_view(b.what));
     });
     return list;
   }

@@ -30,6 +30,7 @@ BYTES = [b"\xff", b"\xc3", b"a\xed\xa0\x80b", b"\xc0\x80", b"\xf5\x80\x80\x80"]
 
 # Flags that write files are not for random values.
 _WRITE = {"--benchmark_out", "--write-profile", "--journal", "--resume", "--gemm-algorithms"}
+_WRITE |= {"--snapshot", "--trace"}
 # What keeps a run of bench short: nothing here is measured or of a model of any size.
 _BENCH = [
     ["--benchmark_list_tests"],

@@ -97,7 +97,8 @@ void add_case(Registry& registry, RowRunner& runner, LedgerFolder& ledgers,
     registry.add(name, [&runner, &ledgers, &timelines, &options, &c, whole, name, conditions] {
       if (!*whole) {
         *whole = runner.run(c, conditions);
-        ledgers.keep(c.row.name(), false, **whole);
+        const bool made_of_others = c.device != nullptr && !c.row.family->apart;
+        if (!made_of_others) ledgers.keep(c.row.name(), false, **whole);
         timelines.write(c.row.name(), **whole, c.capacity(), options.ledgers);
       }
       Result result = part_of(**whole, c, name);

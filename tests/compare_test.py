@@ -137,7 +137,7 @@ def test_against_finds_the_baseline(tmp_path):
     data = tmp_path / "data"
     data.mkdir()
     shutil.copy(ROOT / "data/tolerances.json", data)
-    (data / "gpus.json").write_text("{}")
+    shutil.copy(ROOT / "data/gpus.json", data)
     runs = data / "runs/nvidia-h200"
     runs.mkdir(parents=True)
     rows = {"Training/x": {"mem_allocated": 1000}}
@@ -152,7 +152,13 @@ def test_against_finds_the_baseline(tmp_path):
     assert "a.json" in compare("--against", "newest", newest, **here).stdout, "not with itself"
     unknown = compare("--against", "b300", new, **here)
     assert unknown.returncode == 2
-    assert "580.1, NVIDIA H200" in unknown.stderr
+    assert "NVIDIA H200 under 580.1" in unknown.stderr
+    predicted = {"Training/x": {"pred_allocated": 1, "label": "predicted, virtual:h200"}}
+    facts = {"gpu": "none", "device": "virtual:h200", "date": "2026-03-01T00:00:00+00:00"}
+    alone = report(tmp_path / "alone.json", predicted, **facts)
+    lost = compare("--against", "newest", alone, **here)
+    assert lost.returncode == 1, lost.stderr
+    assert "1 no longer measured" in lost.stdout, "a machine that lost its GPU"
 
 
 def test_accept_keeps_a_baseline_beside_the_old_one(old, tmp_path):
@@ -171,6 +177,66 @@ def test_accept_keeps_a_baseline_beside_the_old_one(old, tmp_path):
     assert compare(tmp_path, new).returncode == 0, "the newest of the folder is the accepted one"
 
 
+def test_accept_goes_to_the_folder_of_its_own_driver_and_takes_its_ledgers(tmp_path):
+    rows = {"Training/x": {"mem_allocated": 1000}}
+    folder = tmp_path / "runs/nvidia-h200/580.1-13.0"
+    folder.mkdir(parents=True)
+    old = report(folder / "2026-01-01-abc.json", rows, cuda="13.0")
+    new = report(tmp_path / "new.json", rows, cuda="13.1", driver="590.2", commit="def")
+    ledgers = tmp_path / "kept"
+    ledgers.mkdir()
+    (ledgers / "Training_x.json.gz").write_bytes(b"a ledger")
+    outcome = compare(old, new, "--accept", "--ledgers", ledgers, ledgers)
+    assert outcome.returncode == 0, outcome.stderr
+    kept = tmp_path / "runs/nvidia-h200/590.2-13.1/2026-01-01-def.json"
+    assert kept.exists()
+    assert (kept.with_suffix(".ledgers") / "Training_x.json.gz").read_bytes() == b"a ledger"
+    other = report(tmp_path / "other.json", rows, gpu="NVIDIA L40S")
+    assert compare(old, other, "--accept").returncode == 2, "nothing could be compared"
+
+
+def test_the_newest_is_so_by_the_instant(old, tmp_path):
+    folder = tmp_path / "runs"
+    folder.mkdir()
+    rows = {"Training/x": {"mem_allocated": 2000, "params": 7}}
+    report(folder / "a.json", rows, date="2026-11-22T02:00:00+09:00")
+    report(folder / "c.json", rows, date="none")
+    rows["Training/x"]["mem_allocated"] = 1000
+    report(folder / "b.json", rows, date="2026-11-22T01:00:00+00:00")
+    (folder / "foreign.json").write_text("[]")
+    outcome = compare(folder, old)
+    assert outcome.returncode == 0, outcome.stdout
+    assert outcome.stderr.startswith("compare: passed over: ")
+
+
+def test_texts_of_a_report_cannot_forge_the_answer(old, tmp_path):
+    rows = {"Training/x": {"mem_allocated": 1001, "params": 7, "mem_|x\x1b": 1}}
+    new = report(tmp_path / "new.json", rows, driver="1\x1b]0;x\nSAME OR BETTER: 1 same")
+    for form in ("table", "markdown", "json"):
+        out = compare(old, new, "--format", form).stdout
+        assert "\x1b" not in out
+        assert "\nSAME OR BETTER" not in out
+
+
+def test_rows_that_failed_before_are_said(tmp_path):
+    failed = {"Training/x": {"error_occurred": "yes", "error_message": "no driver"}}
+    old = report(tmp_path / "old.json", failed | {"Training/y": {"mem_allocated": 1}})
+    new = report(
+        tmp_path / "new.json",
+        {"Training/x": {"mem_allocated": 1}, "Training/y": {"mem_allocated": 1}},
+    )
+    assert compare(old, new).returncode == 0
+    assert "| less | Training/x | | | | failed before |" in (
+        compare(old, new, "--format", "markdown").stdout
+    )
+
+
+def test_a_long_name_of_a_row_is_no_failure(tmp_path):
+    run = report(tmp_path / "run.json", {"Training/" + "x" * 300: {"mem_allocated": 1}})
+    assert compare(run, run, "--ledgers", tmp_path, tmp_path).returncode == 0
+    assert compare("--allow", "gone", run, run).returncode == 0
+
+
 def test_formats(old, tmp_path):
     new = report(
         tmp_path / "new.json",
@@ -178,7 +244,7 @@ def test_formats(old, tmp_path):
     )
     markdown = compare(old, new, "--format", "markdown")
     assert markdown.returncode == 1
-    assert "| ⚠ more | Training/x | `mem_allocated` | 1,000 | 1,001 | +1 B |" in markdown.stdout
+    assert "| ⚠ more | Training/x | mem_allocated | 1,000 | 1,001 | +1 B |" in markdown.stdout
     whole = json.loads(compare(old, new, "--format", "json").stdout)
     schema = json.loads((ROOT / "docs/schemas/compare.schema.json").read_text())
     jsonschema.validate(whole, schema)
@@ -304,6 +370,12 @@ def test_ledgers_of_measured_rows_say_what_moved(tmp_path):
     assert "+4,096 B" in said.stdout
     elsewhere = compare(old, new, "--ledgers", tmp_path, tmp_path)
     assert "ledgers part" not in elsewhere.stdout
+    assert compare(old, new, "--ledgers", tmp_path / "no", tmp_path).returncode == 2
+    same = compare(
+        old, old, "--ledgers", tmp_path / "old/run.ledgers", tmp_path / "new/run.ledgers"
+    )
+    assert same.returncode == 1, "a ledger that differs counts where no level shows it"
+    assert "its ledger differs" in same.stdout
     kept[0].write_bytes(b"no gzip")
     assert compare(old, new).returncode == 2
 
@@ -369,6 +441,6 @@ PROOFS = ROOT / "data/comparisons"
 def test_real_differences_are_found_named_and_attributed(run, status, counts, said):
     outcome = compare(PROOFS / "base.json", PROOFS / f"{run}.json")
     assert outcome.returncode == status, outcome.stderr
-    assert f": {counts}." in outcome.stdout
+    assert f": {counts}; bytes are compared exactly" in outcome.stdout
     for part in said:
         assert part in outcome.stdout

@@ -22,15 +22,6 @@ std::size_t rank(const std::string& counter) {
   return static_cast<std::size_t>(level - kLevels.begin());
 }
 
-/// One value for repetitions: of memory the highest, of a time the median.
-std::optional<double> value_of(const ReportRow& row, const std::string& counter, Kind kind) {
-  const auto found = row.counters.find(counter);
-  if (found == row.counters.end()) return std::nullopt;
-  const Values& values = found->second;
-  return kind == Kind::Time ? quartiles_of(values).median
-                            : *std::max_element(values.begin(), values.end());
-}
-
 double tolerance(Kind kind, const Tolerances& tolerances) {
   if (kind == Kind::Reserved) return static_cast<double>(tolerances.reserved);
   if (kind == Kind::DeviceUsed) return static_cast<double>(tolerances.device_used);
@@ -52,13 +43,15 @@ Change change_of(const std::string& counter, const ReportRow& before, const Repo
                  const Rules& rules) {
   const Counter meaning = counter_called(counter);
   const bool measured = before.measured && after.measured;
-  Change change{counter, meaning.kind, value_of(before, counter, meaning.kind),
-                value_of(after, counter, meaning.kind)};
-  change.counts = !(measured && meaning.predicted) && (meaning.kind != Kind::Time || rules.slower);
+  Change change{counter, meaning.kind, value_of(before, counter), value_of(after, counter)};
+  change.counts = !(measured && meaning.predicted) && !meaning.explains &&
+                  (meaning.kind != Kind::Time || rules.slower);
   if (!change.before) return change;
   if (!change.after) {
-    change.differs = meaning.kind != Kind::Time;
-    change.worse = change.differs && change.counts;
+    // What was measured, of a row that is only predicted now, is gone with the measurement.
+    change.counts = change.counts && before.measured == after.measured;
+    change.differs = change.counts;
+    change.worse = change.differs;
     return change;
   }
   if (meaning.kind == Kind::Time) {
@@ -78,24 +71,17 @@ std::string shown(double count) { return std::to_string(std::llround(count)); }
 
 /// Why the two are of different things; "" where they are not.
 std::string apart(const ReportRow& before, const ReportRow& after, const Rules& rules) {
-  if (!after.error.empty()) return "";
-  const bool both = before.measured == after.measured;
-  if (both && before.card != after.card && !rules.across_cards) {
+  if (!after.error.empty() || !before.error.empty()) return "";
+  if (before.card != after.card && !rules.across_cards) {
     return "another card: " + before.card + ", now " + after.card;
   }
-  const auto old_size = value_of(before, "params", Kind::Stated);
-  const auto new_size = value_of(after, "params", Kind::Stated);
+  const auto old_size = value_of(before, "params");
+  const auto new_size = value_of(after, "params");
   if (old_size && new_size && *old_size != *new_size) {
     return "another revision of the model: " + shown(*old_size) + " parameters, now " +
            shown(*new_size);
   }
   return "";
-}
-
-/// In NEW's place something else is there, or nothing.
-Status status_without_figures(const ReportRow& before, const ReportRow& after) {
-  if (before.error.empty() && !after.error.empty()) return Status::More;
-  return before.measured && !after.measured ? Status::NotMeasured : Status::Same;
 }
 
 void add_changes(RowChange& row, const ReportRow& before, const ReportRow& after,
@@ -117,6 +103,17 @@ void add_changes(RowChange& row, const ReportRow& before, const ReportRow& after
   });
 }
 
+/// Of a run that was cut short, levels are where it ended: they say nothing of one that was not.
+void forget_levels_of_a_cut_run(const ReportRow& before, const ReportRow& after,
+                                std::vector<Change>& changes) {
+  const bool completes_now =
+      value_of(before, "oom").value_or(0) != 0 && value_of(after, "oom").value_or(1) == 0;
+  if (!completes_now) return;
+  for (Change& change : changes) {
+    if (is_bytes(change.kind)) change.counts = change.worse = false;
+  }
+}
+
 Status status_of(const std::vector<Change>& changes) {
   const auto worse = [](const Change& change) { return change.worse; };
   const auto differs = [](const Change& change) { return change.differs && change.counts; };
@@ -130,16 +127,34 @@ RowChange change_of_row(const ReportRow& before, const ReportRow& after, const R
     row.status = Status::NotComparable;
     return row;
   }
-  row.status = status_without_figures(before, after);
-  if (row.status == Status::More) row.why = "failed: " + after.error;
-  if (!after.error.empty()) return row;
+  if (!after.error.empty()) {
+    row.why = "failed: " + after.error;
+    row.status = before.error.empty() ? Status::More : Status::Same;
+    return row;
+  }
   add_changes(row, before, after, rules);
-  if (row.status == Status::Same) row.status = status_of(row.changes);
-  if (!before.error.empty()) row = {row.row, Status::Less, "failed before", row.changes};
+  forget_levels_of_a_cut_run(before, after, row.changes);
+  row.status = status_of(row.changes);
+  if (row.status != Status::More && before.measured && !after.measured) {
+    row.status = Status::NotMeasured;
+  } else if (!before.error.empty()) {
+    row.status = Status::Less;
+    row.why = "failed before";
+  }
   return row;
 }
 
 }  // namespace
+
+std::optional<double> value_of(const ReportRow& row, const std::string& counter) {
+  const auto found = row.counters.find(counter);
+  if (found == row.counters.end()) return std::nullopt;
+  const Values& values = found->second;
+  const Counter meaning = counter_called(counter);
+  if (meaning.kind == Kind::Time) return quartiles_of(values).median;
+  const auto [lowest, highest] = std::minmax_element(values.begin(), values.end());
+  return meaning.better == Better::More ? *lowest : *highest;
+}
 
 const char* name(Status status) {
   static constexpr std::array<const char*, 7> kNames = {
@@ -179,6 +194,14 @@ Comparison compare_runs(const RunFile& before, const RunFile& after, const Rules
   return comparison;
 }
 
+bool compares_anything(const Comparison& comparison) {
+  const auto compared = [](const RowChange& row) {
+    return std::any_of(row.changes.begin(), row.changes.end(),
+                       [](const Change& change) { return change.before && change.after; });
+  };
+  return std::any_of(comparison.rows.begin(), comparison.rows.end(), compared);
+}
+
 bool passes(const Comparison& comparison, const Allowed& allowed) {
   const auto is_fine = [&](const RowChange& row) {
     switch (row.status) {
@@ -197,12 +220,8 @@ bool passes(const Comparison& comparison, const Allowed& allowed) {
     }
     return false;
   };
-  const auto compared = [](const RowChange& row) {
-    return std::any_of(row.changes.begin(), row.changes.end(),
-                       [](const Change& change) { return change.before && change.after; });
-  };
   return std::all_of(comparison.rows.begin(), comparison.rows.end(), is_fine) &&
-         std::any_of(comparison.rows.begin(), comparison.rows.end(), compared);
+         compares_anything(comparison);
 }
 
 }  // namespace vramfit::bench::compare

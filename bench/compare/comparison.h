@@ -15,7 +15,7 @@ namespace vramfit::bench::compare {
 struct Change {
   std::string counter;
   Kind kind = Kind::Stated;
-  std::optional<double> before;  ///< the highest of repetitions; of a time, the median
+  std::optional<double> before;  ///< as value_of has it
   std::optional<double> after;
   bool differs = false;  ///< by more than its kind may
   bool counts = true;    ///< false: a prediction beside what was measured, or a time
@@ -40,6 +40,9 @@ struct RowChange {
   std::vector<Change> changes;  ///< of all counters but Stated ones, the levels first
 };
 
+/// Of a row's repetitions: of a time the median, otherwise the worst.
+std::optional<double> value_of(const ReportRow& row, const std::string& counter);
+
 struct Rules {
   Tolerances tolerances;
   bool across_cards = false;
@@ -62,6 +65,9 @@ struct Allowed {
   bool not_comparable = false;
   bool not_measured = false;
 };
+
+/// Whether some counter is in both.
+bool compares_anything(const Comparison& comparison);
 
 /// Whether NEW is the same or better: and something was compared.
 bool passes(const Comparison& comparison, const Allowed& allowed);

@@ -3,12 +3,18 @@
 #include <algorithm>
 #include <iterator>
 
+#include "model/memory/category.h"
+
 namespace vramfit::bench::compare {
 namespace {
 
 /// What a process has beside its pool.
-constexpr const char* kBeside[] = {"mem_context", "mem_cublaslt",     "mem_cudnn", "mem_nccl",
-                                   "mem_modules", "mem_unattributed", "median"};
+constexpr const char* kBeside[] = {"mem_context", "mem_cublaslt", "mem_cudnn",
+                                   "mem_nccl",    "mem_modules",  "mem_unattributed"};
+
+bool is_part(const std::string& name) {
+  return std::find(std::begin(kBeside), std::end(kBeside), name) != std::end(kBeside);
+}
 
 bool is_time(const std::string& name) {
   return name.ends_with("seconds") || name.ends_with("_per_second") || name == "real_time" ||
@@ -27,13 +33,17 @@ Counter meaning_of(const std::string& name) {
     const bool rate = name.ends_with("_per_second") || name == "of_bound";
     return {Kind::Time, rate ? Better::More : Better::Less};
   }
-  if (std::find(std::begin(kBeside), std::end(kBeside), name) != std::end(kBeside)) {
-    return {Kind::DeviceUsed, Better::Less};
-  }
+  if (name == "median" || is_part(name)) return {Kind::DeviceUsed, Better::Less};
   if (!name.starts_with("mem_") && !is_predicted(name)) return {};
   if (name.ends_with("max_batch")) return {Kind::Fact, Better::More};
   if (name.ends_with("device_used")) return {Kind::DeviceUsed, Better::Less};
   return {name.ends_with("_reserved") ? Kind::Reserved : Kind::Ledger, Better::Less};
+}
+
+/// "mem_activations", "pred_kv_cache".
+bool is_category(const std::string& name) {
+  const std::string called = name.substr(std::min(name.find('_'), name.size() - 1) + 1);
+  return std::find(kCategoryNames.begin(), kCategoryNames.end(), called) != kCategoryNames.end();
 }
 
 }  // namespace
@@ -41,6 +51,7 @@ Counter meaning_of(const std::string& name) {
 Counter counter_called(const std::string& name) {
   Counter counter = meaning_of(name);
   counter.predicted = is_predicted(name);
+  counter.explains = is_part(name) || (counter.kind == Kind::Ledger && is_category(name));
   return counter;
 }
 

@@ -22,6 +22,9 @@ struct Counter {
   Kind kind = Kind::Stated;
   Better better = Better::Less;
   bool predicted = false;  ///< rather than measured
+  /// Says where a difference is, and is none itself: a category, a part of device used. Where a
+  /// level counts, these only explain it.
+  bool explains = false;
 };
 
 /// By its name, as docs/counters.md has them. One that nobody knows is bytes where it begins as

@@ -5,6 +5,7 @@
 #include "bench/compare/options.h"
 #include "bench/compare/report.h"
 #include "bench/ledgers/ledger_file.h"
+#include "estimator/data_path.h"
 #include "model/errors.h"
 #include "model/printable.h"
 
@@ -23,25 +24,45 @@ int complain(const std::exception& error, int status) {
   return status;
 }
 
+/// Equal ledgers are equal files.
+std::optional<Moved> moved_between(const fs::path& before, const fs::path& after) {
+  if (read_text(before) == read_text(after)) return std::nullopt;
+  return moved(read_ledger(before).ledger, read_ledger(after).ledger);
+}
+
 fs::path or_beside(const std::string& typed, const fs::path& run) {
   return typed.empty() ? ledgers_of(run) : fs::path(typed);
 }
 
-/// Of the rows that both runs have a ledger of.
-std::map<std::string, Moved> all_moved(const Options& options, const Report& report) {
+void require_folder(const std::string& typed) {
+  std::error_code error;
+  if (typed.empty() || fs::is_directory(typed, error)) return;
+  throw BadInput("ledgers: '" + typed + "' is no folder; one that bench --ledgers wrote");
+}
+
+bool is_there(const fs::path& path) {
+  std::error_code error;
+  return fs::is_regular_file(path, error);
+}
+
+/// A ledger that differs counts, as any difference of it does, also where no level shows it.
+void add_moved(const Options& options, Report& report) {
+  require_folder(options.old_ledgers);
+  require_folder(options.new_ledgers);
   const fs::path before = or_beside(options.old_ledgers, report.before.path);
   const fs::path after = or_beside(options.new_ledgers, report.after.path);
-  std::map<std::string, Moved> all;
-  for (const RowChange& row : report.comparison.rows) {
-    if (row.changes.empty()) continue;
+  for (RowChange& row : report.comparison.rows) {
     const fs::path old_file = ledger_path(before, row.row);
     const fs::path new_file = ledger_path(after, row.row);
-    if (!fs::exists(old_file) || !fs::exists(new_file)) continue;
-    if (auto difference = moved(read_ledger(old_file).ledger, read_ledger(new_file).ledger)) {
-      all.emplace(row.row, *std::move(difference));
+    if (row.changes.empty() || !is_there(old_file) || !is_there(new_file)) continue;
+    auto difference = moved_between(old_file, new_file);
+    if (!difference) continue;
+    if (row.status == Status::Same) {
+      row.status = difference->bytes() < 0 ? Status::Less : Status::More;
+      row.why = "its ledger differs";
     }
+    report.moved.emplace(row.row, *std::move(difference));
   }
-  return all;
 }
 
 Report report_on(const Options& options) {
@@ -53,7 +74,7 @@ Report report_on(const Options& options) {
   report.comparison = compare_runs(report.before, report.after, report.rules);
   report.facts = fact_changes(report.before, report.after);
   report.shares = shares(report.before, report.after);
-  report.moved = all_moved(options, report);
+  add_moved(options, report);
   report.passes = passes(report.comparison, options.allowed);
   return report;
 }
@@ -72,8 +93,12 @@ int run(int argc, const char* const* argv) {
   const Report report = report_on(*options);
   std::cout << text_of(*options, report);
   if (options->accept) {
-    const fs::path folder = report.before.path.parent_path();
-    std::cerr << "compare: NEW is kept as " << accept(report.after, folder).string() << "\n";
+    if (!compares_anything(report.comparison)) {
+      throw BadInput("accept: nothing in NEW can be compared with OLD; a run of the same rows");
+    }
+    const fs::path ledgers = or_beside(options->new_ledgers, report.after.path);
+    const fs::path kept = accept(report.before, report.after, ledgers);
+    std::cerr << "compare: NEW is kept as " << kept.string() << "\n";
   }
   return report.passes ? kSameOrBetter : kWorse;
 }

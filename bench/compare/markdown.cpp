@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "bench/compare/device_used.h"
 #include "bench/compare/figures.h"
 #include "bench/compare/report.h"
@@ -12,7 +14,7 @@ namespace {
 std::string cell(const std::string& text) {
   std::string safe;
   for (const char c : printable(text)) {
-    if (c == '|' || c == '<' || c == '`') safe += '\\';
+    if (c == '|' || c == '<' || c == '`' || c == '\\') safe += '\\';
     safe += c;
   }
   return safe;
@@ -22,15 +24,16 @@ std::string rows_text(const Report& report) {
   std::string text;
   for (const RowChange& row : report.comparison.rows) {
     if (row.status == Status::Same) continue;
-    if (row.changes.empty()) {
+    const bool nothing_differs = std::none_of(row.changes.begin(), row.changes.end(),
+                                              [](const Change& change) { return change.differs; });
+    if (nothing_differs || !row.why.empty()) {
       text +=
           fmt::format("| {} | {} | | | | {} |\n", name(row.status), cell(row.row), cell(row.why));
     }
     for (const Change& change : row.changes) {
-      if (!change.differs && row.status != Status::NotMeasured) continue;
-      if (!change.differs && change.kind == Kind::Time) continue;
-      text += fmt::format("| {}{} | {} | `{}` | {} | {} | {} |\n", change.worse ? "⚠ " : "",
-                          name(row.status), cell(row.row), change.counter,
+      if (!change.differs) continue;
+      text += fmt::format("| {}{} | {} | {} | {} | {} | {} |\n", change.worse ? "⚠ " : "",
+                          name(row.status), cell(row.row), cell(change.counter),
                           value_text(change, change.before), value_text(change, change.after),
                           change_text(change));
     }
@@ -45,6 +48,19 @@ std::string device_used_lines(const Report& report) {
     if (!used.empty()) text += fmt::format("- {}: {}\n", cell(row.row), cell(used));
   }
   return text.empty() ? text : "\n" + text;
+}
+
+std::string times_text(const Report& report) {
+  std::string text;
+  for (const TimeChange& time : time_changes(report)) {
+    text += fmt::format("| {} | {} | {:.3f} | {:.3f} | {:.3f} |\n", cell(time.counter), time.rows,
+                        time.ratio.lower, time.ratio.median, time.ratio.upper);
+  }
+  if (text.empty()) return text;
+  return "\n<details><summary>Times and rates, NEW over OLD</summary>\n\n"
+         "| counter | rows | lower quartile | median | upper quartile |\n"
+         "|---|---:|---:|---:|---:|\n" +
+         text + "\n</details>\n";
 }
 
 std::string moved_text(const Report& report) {
@@ -81,7 +97,7 @@ std::string markdown_text(const Report& report) {
   if (!rows.empty()) {
     text += "\n| | row | counter | old | new | difference |\n|---|---|---|---:|---:|---:|\n" + rows;
   }
-  return text + device_used_lines(report) + moved_text(report);
+  return text + device_used_lines(report) + times_text(report) + moved_text(report);
 }
 
 }  // namespace vramfit::bench::compare

@@ -29,8 +29,9 @@ std::string text_of(const KeptEvent& e) {
   if (e.step > 0) text += " of step " + std::to_string(e.step);
   text += std::string(" ") + kKinds[static_cast<std::size_t>(e.kind)];
   if (e.kind == Event::Kind::StageBegin || e.kind == Event::Kind::StageEnd) return text;
-  return text + " " + e.name + " (" + name(e.category) + ", " + std::to_string(e.bytes) + " B at " +
-         std::to_string(e.offset) + ")";
+  text += " " + e.name + " (" + name(e.category) + ", " + std::to_string(e.bytes) + " B";
+  if (e.kind != Event::Kind::OutOfMemory) text += " at " + std::to_string(e.offset);
+  return text + ")";
 }
 
 using Key = std::tuple<int, Stage, Category, std::string>;
@@ -49,6 +50,12 @@ void add(Sums& sums, const KeptLedger& ledger, int sign) {
 }
 
 }  // namespace
+
+std::int64_t Moved::bytes() const {
+  std::int64_t sum = 0;
+  for (const MovedTensors& kind : tensors) sum += kind.bytes;
+  return sum;
+}
 
 std::optional<Moved> moved(const KeptLedger& before, const KeptLedger& after) {
   const auto [old_event, new_event] = std::mismatch(before.events.begin(), before.events.end(),

@@ -25,6 +25,8 @@ struct Moved {
   std::string before;     ///< it, in OLD; "" where OLD has ended
   std::string after;
   std::vector<MovedTensors> tensors;  ///< the most bytes first; none where only places differ
+
+  std::int64_t bytes() const;  ///< of all tensors
 };
 
 /// Nothing where they are equal.

@@ -47,11 +47,8 @@ Allowed allowed_by(const std::vector<std::string>& list) {
   return allowed;
 }
 
-std::vector<std::string> formats() { return {kFormats.begin(), kFormats.end()}; }
-
 void require_format(const std::string& format) {
-  const std::vector<std::string> known = formats();
-  if (std::find(known.begin(), known.end(), format) != known.end()) return;
+  if (std::find(kFormats.begin(), kFormats.end(), format) != kFormats.end()) return;
   throw BadInput("format: unknown '" + format +
                  "'; table, markdown, json, bmf or smaller-is-better");
 }
@@ -83,7 +80,8 @@ std::optional<Options> parse_options(int argc, const char* const* argv) {
                  "instead of OLD, of data/runs: newest of NEW's card, a card, or a driver");
   app.add_option("--format", options.format, "table, markdown, json, bmf or smaller-is-better");
   app.add_option("--allow", allow, "gone, not-comparable, predicted: is no reason to end with 1")
-      ->delimiter(',');
+      ->delimiter(',')
+      ->allow_extra_args(false);
   app.add_flag("--across-cards", options.across_cards, "compare although the cards differ");
   app.add_option("--slower", slower,
                  "per cent by which a time's median may be worse; else no time counts");

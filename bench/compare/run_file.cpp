@@ -1,11 +1,15 @@
 #include "bench/compare/run_file.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "estimator/cards.h"
 #include "model/config/json_reader.h"
 #include "model/errors.h"
+#include "model/printable.h"
 #include "model/text_file.h"
 
 namespace vramfit::bench::compare {
@@ -34,14 +38,29 @@ bool is_own_number(const std::string& key) {
                      [&](const char* own) { return key == own; });
 }
 
-/// "measured, cuda:0 NVIDIA H200 as rtx4090; …" is of "NVIDIA H200"; "predicted, virtual:h200" of
-/// "virtual:h200".
+/// Of a virtual card the title that the driver would call it by, so that it is the measured one's.
+std::string title_of(const std::string& device) {
+  const std::string prefix = "virtual:";
+  if (!device.starts_with(prefix)) return device;
+  const std::string name = device.substr(prefix.size());
+  for (const Card& card : cards()) {
+    if (card.name == name) return card.title;
+  }
+  return device;
+}
+
+/// "measured, cuda:0 NVIDIA H200 as rtx4090; …" is of "NVIDIA H200 as rtx4090"; "predicted,
+/// virtual:h200" of "NVIDIA H200".
 std::string card_in(const std::string& label, const RunFile& run) {
-  if (label.starts_with("measured"))
-    return run.fact("gpu") == "none" ? run.fact("device") : run.fact("gpu");
   const std::size_t start = label.find(", ");
-  if (start == std::string::npos) return run.fact("device");
-  return label.substr(start + 2, label.find_first_of(";,", start + 2) - start - 2);
+  const std::string device =
+      start == std::string::npos
+          ? run.fact("device")
+          : label.substr(start + 2, label.find_first_of(";,", start + 2) - start - 2);
+  const std::string gpu = run.fact("gpu");
+  if (!label.starts_with("measured") || gpu == "none") return title_of(device);
+  const std::size_t as = device.find(" as ");
+  return gpu + (as == std::string::npos ? "" : device.substr(as));
 }
 
 ReportRow row_of(const Json& json, const std::string& name, const RunFile& run) {
@@ -64,17 +83,20 @@ double seconds_of(const Json& json, double time) {
 }
 
 void add_figures(ReportRow& row, const Json& json) {
-  const bool failed = json.value("error_occurred", false) || json.value("skipped", false);
-  if (failed) {
+  const auto is_set = [&](const char* key) {
+    const auto flag = json.find(key);
+    return flag != json.end() && !flag->is_null() && *flag != Json(false);
+  };
+  if (is_set("error_occurred") || is_set("skipped")) {
     row.error = text_of(json, "error_message") + text_of(json, "skip_message");
-    if (row.error.empty()) row.error = "failed";
+    row.error = row.error.empty() ? "failed" : printable(row.error);
     return;
   }
   for (const auto& [key, value] : json.items()) {
     if (!value.is_number() || is_own_number(key)) continue;
     const double number = value.get<double>();
     if (!std::isfinite(number)) continue;
-    row.counters[key].push_back(key == "real_time" ? seconds_of(json, number) : number);
+    row.counters[printable(key)].push_back(key == "real_time" ? seconds_of(json, number) : number);
   }
 }
 
@@ -86,6 +108,7 @@ void add_rows(RunFile& run, const Json& benchmarks, const std::string& source) {
     std::string name = text_of(json, "run_name");
     if (name.empty()) name = text_of(json, "name");
     if (name.empty()) throw BadInput(source + ": benchmarks: a row has no name; " + kExpected);
+    name = printable(name);
     const auto [it, fresh] = known.emplace(name, run.rows.size());
     if (fresh) run.rows.push_back(row_of(json, name, run));
     add_figures(run.rows[it->second], json);
@@ -112,7 +135,7 @@ void read_profile(RunFile& run, const Json& context) {
   for (const auto& [part, value] : overhead->items()) {
     if (!value.is_object()) continue;
     const auto bytes = value.find("bytes");
-    if (bytes != value.end() && bytes->is_number_unsigned()) run.overhead[part] = *bytes;
+    if (bytes != value.end() && bytes->is_number_unsigned()) run.overhead[printable(part)] = *bytes;
   }
 }
 
@@ -129,6 +152,33 @@ std::string RunFile::fact(const std::string& key) const {
   return found == context.end() ? "none" : found->second;
 }
 
+std::string RunFile::card() const {
+  return fact("gpu") == "none" ? title_of(fact("device")) : fact("gpu");
+}
+
+std::optional<std::int64_t> RunFile::instant() const {
+  int year = 0;
+  unsigned month = 0;
+  unsigned day = 0;
+  int hour = 0;
+  int minute = 0;
+  int second = 0;
+  char sign = '+';
+  int ahead_hours = 0;
+  int ahead_minutes = 0;
+  const int fields =
+      std::sscanf(fact("date").c_str(), "%4d-%2u-%2uT%2d:%2d:%2d%c%2d:%2d", &year, &month, &day,
+                  &hour, &minute, &second, &sign, &ahead_hours, &ahead_minutes);
+  constexpr int kWithoutZone = 6;
+  if (fields < kWithoutZone) return std::nullopt;
+  const std::chrono::year_month_day date{std::chrono::year(year), std::chrono::month(month),
+                                         std::chrono::day(day)};
+  if (!date.ok()) return std::nullopt;
+  const std::int64_t days = std::chrono::sys_days(date).time_since_epoch().count();
+  const std::int64_t ahead = (ahead_hours * 60 + ahead_minutes) * (sign == '-' ? -60 : 60);
+  return ((days * 24 + hour) * 60 + minute) * 60 + second - ahead;
+}
+
 RunFile read_run(const std::filesystem::path& path, const std::string& field) {
   const std::string source = path.string();
   const Json object = parse_json_object(read_text_file(path, field.c_str(), kExpected, kMostBytes),
@@ -142,11 +192,12 @@ RunFile read_run(const std::filesystem::path& path, const std::string& field) {
   RunFile run;
   run.path = path;
   for (const auto& [key, value] : context->items()) {
-    if (value.is_string()) run.context[key] = value;
+    if (value.is_string()) run.context[printable(key)] = printable(value.get<std::string>());
   }
   const std::string schema = run.fact("schema_version");
   if (std::find(std::begin(kSchemas), std::end(kSchemas), schema) == std::end(kSchemas)) {
-    throw BadInput(source + ": schema_version: is '" + schema + "'; 1, as this program writes it");
+    throw BadInput(source + ": schema_version: is '" + schema +
+                   "'; the text \"1\", as bench writes");
   }
   read_profile(run, *context);
   add_rows(run, *benchmarks, source);

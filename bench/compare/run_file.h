@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,10 +31,14 @@ struct RunFile {
   const ReportRow* find(const std::string& name) const;
   /// Of the context; "none" where it does not say.
   std::string fact(const std::string& key) const;
+  /// As the driver calls it: that it ran on, or that it was predicted for.
+  std::string card() const;
+  /// Seconds since 1970 at which it began; nothing where it does not say.
+  std::optional<std::int64_t> instant() const;
 };
 
 /// Throws BadInput where the file is no report of bench of a schema that is known: damaged, cut
-/// short, or another program's. `field` names it in messages: "OLD".
+/// short, or another program's. `field` names it in messages: "OLD". Texts are printable.
 RunFile read_run(const std::filesystem::path& path, const std::string& field);
 
 }  // namespace vramfit::bench::compare

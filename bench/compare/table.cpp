@@ -127,10 +127,10 @@ std::string table_text(const Report& report, bool all) {
   if (any) text += "\n";
   text += shares_text(report.shares) + times_text(report);
   const Tolerances& may = report.rules.tolerances;
-  return text + fmt::format(
-                    "{}: {}. Exact but for reserved (may differ by {} B) and device used ({} B).\n",
-                    report.passes ? "SAME OR BETTER" : "WORSE", counts_text(report), may.reserved,
-                    may.device_used);
+  text += fmt::format("{}: {}", report.passes ? "SAME OR BETTER" : "WORSE", counts_text(report));
+  if (may.reserved + may.device_used == 0) return text + "; bytes are compared exactly\n";
+  return text + fmt::format("; reserved may differ by {} B, device used by {} B\n", may.reserved,
+                            may.device_used);
 }
 
 }  // namespace vramfit::bench::compare

@@ -39,7 +39,7 @@ std::string bmf_text(const RunFile& run) {
     for (const auto& [counter, values] : row.counters) {
       if (!is_tracked(counter, row)) continue;
       const Quartiles q = quartiles_of(values);
-      Json measure = {{"value", q.median}};
+      Json measure = {{"value", *value_of(row, counter)}};
       if (values.size() > 1) {
         measure["lower_value"] = q.lower;
         measure["upper_value"] = q.upper;
@@ -58,7 +58,7 @@ std::string smaller_is_better_text(const RunFile& run) {
       if (!is_tracked(counter, row) || !is_bytes(counter_called(counter).kind)) continue;
       json.push_back({{"name", row.name + " " + counter},
                       {"unit", "bytes"},
-                      {"value", quartiles_of(values).median},
+                      {"value", *value_of(row, counter)},
                       {"extra", "commit " + run.fact("commit") + ", " + run.fact("device")}});
     }
   }

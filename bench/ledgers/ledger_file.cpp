@@ -9,6 +9,7 @@
 #include "bench/ledgers/gzip.h"
 #include "model/config/json_reader.h"
 #include "model/errors.h"
+#include "model/printable.h"
 #include "model/text_file.h"
 
 namespace vramfit::bench {
@@ -18,7 +19,7 @@ using Json = nlohmann::json;
 
 constexpr const char* kExpected = "a ledger that bench --ledgers wrote";
 constexpr std::size_t kMostPacked = std::size_t{64} << 20;
-constexpr std::size_t kMostBytes = std::size_t{1} << 30;
+constexpr std::size_t kMostBytes = std::size_t{32} << 20;
 
 /// A letter for each kind of event, in the enum's order.
 constexpr const char* kKinds = "BEAFXR";
@@ -132,7 +133,7 @@ class Columns {
       const Json& tensors = column("tensors");
       const auto tensor = static_cast<std::size_t>(number("tensor", i));
       if (tensor >= tensors.size() || !tensors[tensor].is_string()) fail("tensor");
-      e.name = whole_name(tensors[tensor], number("layer", i));
+      e.name = whole_name(printable(tensors[tensor].get<std::string>()), number("layer", i));
       e.bytes = static_cast<std::uint64_t>(number("bytes", i));
       e.offset = places.expected(e) + static_cast<std::uint64_t>(number("offset", i));
       places.note(e);

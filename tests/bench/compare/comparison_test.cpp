@@ -23,7 +23,7 @@ Status status(const std::map<std::string, Values>& before,
 
 TEST(Comparison, EachCounterHasADirection) {
   for (const char* bytes : {"mem_allocated", "mem_step2_backward_peak", "mem_reserved",
-                            "mem_device_used", "mem_unattributed", "median", "oom"}) {
+                            "mem_device_used", "median", "oom"}) {
     EXPECT_EQ(status({{bytes, {1}}}, {{bytes, {1}}}), Status::Same) << bytes;
     EXPECT_EQ(status({{bytes, {0}}}, {{bytes, {1}}}), Status::More) << bytes;
     EXPECT_EQ(status({{bytes, {1}}}, {{bytes, {0}}}), Status::Less) << bytes;
@@ -35,8 +35,24 @@ TEST(Comparison, EachCounterHasADirection) {
 }
 
 TEST(Comparison, SomethingWorseOutweighsWhatIsBetter) {
-  EXPECT_EQ(status({{"mem_allocated", {5}}, {"mem_activations", {1}}},
-                   {{"mem_allocated", {4}}, {"mem_activations", {2}}}),
+  EXPECT_EQ(status({{"mem_allocated", {5}}, {"mem_reserved", {6}}},
+                   {{"mem_allocated", {4}}, {"mem_reserved", {7}}}),
+            Status::More);
+}
+
+TEST(Comparison, WhatExplainsALevelDoesNotCountBesideIt) {
+  for (const char* part : {"mem_activations", "mem_modules", "mem_unattributed", "mem_cudnn"}) {
+    const RowChange row = change(measured({{"mem_allocated", {5}}, {part, {1}}}),
+                                 measured({{"mem_allocated", {4}}, {part, {2}}}));
+    EXPECT_EQ(row.status, Status::Less) << part;
+    EXPECT_TRUE(row.changes.back().differs) << part;
+  }
+}
+
+TEST(Comparison, LevelsOfARunThatWasCutShortSayNothing) {
+  EXPECT_EQ(status({{"oom", {1}}, {"mem_allocated", {4}}}, {{"oom", {0}}, {"mem_allocated", {9}}}),
+            Status::Less);
+  EXPECT_EQ(status({{"oom", {0}}, {"mem_allocated", {9}}}, {{"oom", {1}}, {"mem_allocated", {4}}}),
             Status::More);
 }
 
@@ -49,8 +65,9 @@ TEST(Comparison, AllocatedIsExactAndLevelsHaveATolerance) {
   EXPECT_EQ(status({{"mem_device_used", {26}}}, {{"mem_device_used", {5}}}, rules), Status::Less);
 }
 
-TEST(Comparison, OfRepetitionsTheHighestCounts) {
+TEST(Comparison, OfRepetitionsTheWorstCounts) {
   EXPECT_EQ(status({{"mem_allocated", {3, 5, 4}}}, {{"mem_allocated", {5}}}), Status::Same);
+  EXPECT_EQ(status({{"ledger_equal", {1, 1}}}, {{"ledger_equal", {0, 1}}}), Status::More);
 }
 
 TEST(Comparison, TimesCountOnlyWhenAskedAndThenByQuartiles) {
@@ -64,6 +81,7 @@ TEST(Comparison, TimesCountOnlyWhenAskedAndThenByQuartiles) {
   EXPECT_EQ(status(slow, before, five), Status::Same);
   EXPECT_EQ(status(before, slow, {{}, false, 0.2}), Status::Same);
   EXPECT_EQ(status({{"seconds", {1}}}, {{"seconds", {1.2}}}, five), Status::More);
+  EXPECT_EQ(status({{"seconds", {1}}, {"oom", {0}}}, {{"oom", {0}}}, five), Status::More) << "gone";
 }
 
 TEST(Comparison, HowLongARowTookIsAsideWhereItHasOtherFigures) {
@@ -108,9 +126,17 @@ TEST(Comparison, OtherThingsAreNotComparable) {
 
 TEST(Comparison, WhatIsOnlyPredictedNowIsSaid) {
   const ReportRow before = measured({{"mem_allocated", {1}}, {"pred_allocated", {1}}});
-  const ReportRow after{before.name, false, "virtual:h200", "", {{"pred_allocated", {1}}}};
+  ReportRow after{before.name, false, before.card, "", {{"pred_allocated", {1}}}};
   EXPECT_EQ(change(before, after).status, Status::NotMeasured);
+  EXPECT_FALSE(change(before, after).changes.front().worse) << "it is gone with the measurement";
   EXPECT_EQ(change(after, before).status, Status::Same);
+  ReportRow failed = before;
+  failed.error = "no driver";
+  EXPECT_EQ(change(failed, after).status, Status::NotMeasured);
+  after.counters["pred_allocated"] = {2};
+  EXPECT_EQ(change(before, after).status, Status::More) << "allowing it hides no regression";
+  after.card = "NVIDIA L40S";
+  EXPECT_EQ(change(before, after).status, Status::NotComparable);
 }
 
 TEST(Comparison, AFailureIsWorseAndItsEndBetter) {
@@ -121,6 +147,7 @@ TEST(Comparison, AFailureIsWorseAndItsEndBetter) {
   EXPECT_EQ(change(fine, failed).why, "failed: no driver");
   EXPECT_EQ(change(failed, fine).status, Status::Less);
   EXPECT_EQ(change(failed, failed).status, Status::Same);
+  EXPECT_EQ(change(failed, fine).why, "failed before");
 }
 
 TEST(Comparison, PassesWhereSomethingWasComparedAndNothingIsWorse) {

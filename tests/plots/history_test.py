@@ -110,7 +110,7 @@ def test_of_repetitions_the_worst_counts(tmp_path, order):
 def test_a_row_that_no_longer_runs_is_said_and_not_gone(tmp_path, what, said, counted):
     after = content("2026-11-22")
     row = row_of(after, ROW)
-    for key in [key for key in row if key.startswith(("mem_", "pred_"))]:
+    for key in [key for key in row if key.startswith("mem_")]:
         del row[key]
     row |= what
     history = loaded(tmp_path, content("2026-11-21"), after, content("2026-11-23"))

@@ -17,12 +17,13 @@ from typing import Any
 from programs import ROOT, Arguments, BadInputError, file_or_folder, program, writing
 from pytorch.cases import Case, chosen, read_cases, why_not
 from pytorch.overhead import overhead, smallest_two
-from pytorch.recording import SAME, Line, Recording
+from pytorch.recording import Line, Recording
 from runs import slug, unused
 from torch_python import answer
 
 REFERENCE = ROOT / "data" / "reference"
 _FACTS = Path(__file__).resolve().parent / "pytorch" / "facts.py"
+_FACTS_KEPT = ("gpu", "driver", "torch", "transformers", "cuda", "cudnn")
 _HELD_MIB = 64  # by others, at most: what the card loses is what is measured
 
 
@@ -43,7 +44,7 @@ def environment(facts: dict[str, Any]) -> dict[str, str]:
     return {
         "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         "commit": commit(),
-        **{key: facts[key] for key in SAME},
+        **{key: facts[key] for key in _FACTS_KEPT},
         **facts["packages"],
     }
 
@@ -81,19 +82,31 @@ def measure(recording: Recording, cases: list[Case], python: str) -> str:
     return recording.measure(missing, python, report) if missing else ""
 
 
-def keep(recording: Recording, folder: Path, facts: dict[str, Any]) -> int:
-    """As a file in `folder`; says where it is, and what share of the card it shows. How many of its
-    cases failed."""
-    lines = recording.lines()
-    share = overhead(lines, facts)
-    ending = "-more.jsonl" if recording.more else ".jsonl"
-    file = unused(folder, recording.env["commit"], ending)
-    recording.keep(file, [{"overhead": share}] if share else [])
-    if share:
+def keep(recordings: list[Recording], folder: Path, facts: dict[str, Any]) -> None:
+    """Each as a file in `folder`, all or none; says where they are, and what share of the card they
+    show. Only then are they no longer gone on with."""
+    kept: list[tuple[Path, int]] = []
+    shares = []
+    try:
+        for recording in recordings:
+            lines = recording.lines()
+            share = overhead(lines, facts)
+            ending = "-more.jsonl" if recording.more else ".jsonl"
+            file = unused(folder, recording.env["commit"], ending)
+            recording.keep(file, [{"overhead": share}] if share else [])
+            kept.append((file, len(lines)))
+            shares += [share] if share else []
+    except BaseException:
+        for file, _ in kept:
+            file.unlink()
+        raise
+    for recording in recordings:
+        recording.remove()
+    for share in shares:
         print("PyTorch's own share of the card, for `pytorch` in data/gpus.json:")
         print(json.dumps(share, indent=2))
-    print(f"{len(lines)} cases are in {file}")
-    return sum("error" in line["result"] for line in lines)
+    for file, count in kept:
+        print(f"{count} cases are in {file}")
 
 
 def arguments(argv: list[str] | None) -> argparse.Namespace:
@@ -136,7 +149,8 @@ def main(argv: list[str] | None = None) -> int:
                     return 1
         # Only now: what is kept is not gone on with.
         folder = given.out / slug(facts["gpu"]) / slug(facts["torch"])
-        failed = sum(keep(recording, folder, facts) for recording in recordings)
+        failed = sum("error" in line["result"] for each in recordings for line in each.lines())
+        keep(recordings, folder, facts)
     if failed:
         note(f"measure-pytorch: error: {failed} failed; their lines say why")
     return 1 if failed else 0

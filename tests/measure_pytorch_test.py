@@ -10,6 +10,7 @@ import pytest
 from programs import ROOT, BadInputError
 from pytorch.cases import read_cases
 from pytorch.overhead import overhead, smallest_two
+from pytorch.recording import Recording
 from vramfit_plots.accuracy.cases import load_cases
 
 MIB = 2**20
@@ -224,6 +225,46 @@ def test_another_release_does_not_go_on_with_it(machine, capsys):
     assert "was measured with torch 2.12.0+cu131, and this is 2.13.0" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("package", ["peft", "bitsandbytes", "accelerate"])
+def test_another_package_does_not_go_on_with_it(machine, capsys, package):
+    machine.pytorch(dies_at=2)
+    machine.run()
+    machine.pytorch({**FACTS, "packages": {**FACTS["packages"], package: "9.9"}})
+    assert machine.run() == 2
+    assert f"was measured with {package} " in capsys.readouterr().err
+
+
+def test_another_commit_does_not_go_on_with_it(machine, capsys, monkeypatch):
+    machine.pytorch(dies_at=2)
+    machine.run()
+    monkeypatch.setattr(measure_pytorch, "commit", lambda: "abc1234")
+    assert machine.run() == 2
+    assert "and this is abc1234" in capsys.readouterr().err
+
+
+def test_recordings_are_kept_together_or_not_at_all(machine, capsys, monkeypatch):
+    packages = {"peft": "1", "bitsandbytes": "2", "accelerate": "3"}
+    machine.pytorch({**FACTS, "packages": packages})
+    keep = Recording.keep
+
+    def full(recording, file, more=()):
+        if recording.more:
+            raise OSError(28, "No space left on device")
+        keep(recording, file, more)
+
+    monkeypatch.setattr(Recording, "keep", full)
+    assert machine.run() != 0
+    assert [path for path in machine.files() if path.is_file()] == []
+    monkeypatch.setattr(Recording, "keep", keep)
+    capsys.readouterr()
+    assert machine.run() == 0
+    said = capsys.readouterr().err
+    assert "5 of 5 cases are done" in said
+    assert "1 of 1 cases are done" in said
+    assert len([path for path in machine.files() if path.is_file()]) == 2
+    assert list((machine.folder / "work").iterdir()) == []
+
+
 def test_no_file_is_written_over(machine):
     assert machine.run("--only=big/") == 0
     first = [path for path in machine.files() if path.is_file()]
@@ -311,7 +352,7 @@ def test_the_programs_of_reference_measure_what_is_asked(machine, capsys, monkey
     smi = machine.folder / "nvidia-smi"
     smi.write_text(
         "#!/bin/sh\n"
-        "case $1 in *name*) echo 'NVIDIA H100, 590.1, 81559 MiB';; *) echo 590.1, 1;; esac\n"
+        "case $1 in *name*) echo 'NVIDIA H100, 590.1, 81559 MiB';; *) echo GPU-a, 590.1, 1;; esac\n"
     )
     smi.chmod(0o755)
     monkeypatch.setenv("PATH", f"{machine.folder}:{Path('/usr/bin')}:{Path('/bin')}")

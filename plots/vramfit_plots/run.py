@@ -9,7 +9,9 @@ from typing import Any
 
 import pandas as pd
 
+from vramfit_plots.dates import instant
 from vramfit_plots.errors import BadInputError
+from vramfit_plots.repetitions import together
 from vramfit_plots.row_name import RowName, parse
 from vramfit_plots.schemas import read_json
 
@@ -92,10 +94,9 @@ def beside(measured: Run, predicted: Run) -> Run:
 
 
 def _newest(files: Iterable[Path]) -> Path | None:
-    """The file with the latest date in its context."""
-    return max(
-        sorted(files), key=lambda path: read_json(path, "dated")["context"]["date"], default=None
-    )
+    """The file with the latest date in its context; of one date the last by name."""
+    dates = {path: instant(read_json(path, "dated")["context"]["date"]) for path in sorted(files)}
+    return max(reversed(dates), key=dates.__getitem__, default=None)
 
 
 def kept_runs(folder: Path) -> list[Path]:
@@ -119,20 +120,23 @@ def load_run(path: Path) -> Run:
     if not path.exists():
         raise BadInputError(f"{path}: no such file; {_MAKE_ONE}")
     document = read_json(path, "bench")
-    rows: dict[str, dict[str, Any]] = {}
+    repetitions: dict[str, list[dict[str, Any]]] = {}
     for benchmark in document["benchmarks"]:
         if benchmark.get("run_type") == "aggregate":
             continue
-        name = row_name(benchmark["name"])
-        rows[name] = {
-            **_counters(benchmark),
-            "milliseconds": _milliseconds(benchmark),
-            "label": benchmark.get("label", ""),
-        }
-    if not rows:
+        repetitions.setdefault(row_name(benchmark["name"]), []).append(
+            {
+                **_counters(benchmark),
+                "milliseconds": _milliseconds(benchmark),
+                "label": benchmark.get("label", ""),
+            }
+        )
+    if not repetitions:
         raise BadInputError(f"{path}: holds no rows; did --benchmark_filter leave any?")
     return Run(
         path=path,
         context={key: str(value) for key, value in document["context"].items()},
-        rows=pd.DataFrame.from_dict(rows, orient="index"),
+        rows=pd.DataFrame.from_dict(
+            {name: together(every) for name, every in repetitions.items()}, orient="index"
+        ),
     )

@@ -15,8 +15,7 @@ from programs import ROOT, BadInputError, parse_json, read_text
 from pytorch.cases import Case
 from torch_python import last_line
 
-# What cases of one file have in common.
-SAME = ("gpu", "driver", "torch", "transformers", "cuda", "cudnn")
+_MAY_DIFFER = {"date"}  # of what cases of one file are measured with
 _POLL_SECONDS = 0.2
 _NO_LIMIT = "1e9"  # seconds: each case has its own
 
@@ -50,11 +49,12 @@ class Recording:
         with self.file.open("r+b") as file:  # a line that a kill cut short is no measurement
             file.truncate(file.read().rfind(b"\n") + 1)
         kept = lines[0].get("env", {})
-        for key in SAME:
-            if kept.get(key) != env[key]:
+        for key in dict.fromkeys([*env, *kept]):
+            old, new = kept.get(key, "none"), env.get(key, "none")
+            if key not in _MAY_DIFFER and old != new:
                 raise BadInputError(
-                    f"{self.file}: was measured with {key} {kept.get(key)}, and this is "
-                    f"{env[key]}; go on with that, or move the file away"
+                    f"{self.file}: was measured with {key} {old}, and this is {new}; go on with "
+                    "that, or move the file away"
                 )
 
     def _lines(self) -> list[Line]:
@@ -123,8 +123,12 @@ class Recording:
         """As a file of data/reference, all or nothing, never in place of another."""
         lines = [{"env": self.env}, *self.lines(), *more]
         beside = file.with_suffix(".part")
-        beside.write_text("".join(json.dumps(line) + "\n" for line in lines))
-        file.hardlink_to(beside)
-        beside.unlink()
+        try:
+            beside.write_text("".join(json.dumps(line) + "\n" for line in lines))
+            file.hardlink_to(beside)
+        finally:
+            beside.unlink(missing_ok=True)
+
+    def remove(self) -> None:
         for used in (".cases.json", ".lock", ".log", ".jsonl"):  # the measurements go last
             self.file.with_suffix(used).unlink(missing_ok=True)

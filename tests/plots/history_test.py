@@ -14,6 +14,7 @@ from vramfit_plots.history.changes import steps
 from vramfit_plots.history.figures import pictures
 from vramfit_plots.history.page import PICTURES, write_history
 from vramfit_plots.history.runs import History, load_history
+from vramfit_plots.run import newest_run
 
 ROW = "Training/llama2-7b/fp16/adamw/batch:4/seq:512"
 CLIFF = "OomCliff/llama2-7b/fp16/adamw/seq:512/gpu:h100-80gb"
@@ -85,6 +86,54 @@ def test_rows_that_are_new_or_gone_are_counted(tmp_path):
     del after["benchmarks"][1:3]
     moved = shown(loaded(tmp_path, before, after))["history"].rows[1][9]
     assert moved.endswith("\n1 new, 2 gone")
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_of_repetitions_the_worst_counts(tmp_path, order):
+    after = content("2026-11-22")
+    for name, counter, by in ((ROW, "mem_allocated", 5 * MIB), (CLIFF, "mem_max_batch", -1)):
+        row = row_of(after, name)
+        at = after["benchmarks"].index(row)
+        after["benchmarks"][at : at + 1] = [row, {**row, counter: row[counter] + by}][::order]
+    history = loaded(tmp_path, content("2026-11-21"), after)
+    found = {change.row: change.new - change.old for change in steps(history)[0].changes}
+    assert found == {ROW: 5 * MIB, CLIFF: -1}
+
+
+@pytest.mark.parametrize(
+    ("what", "said", "counted"),
+    [
+        ({"error_occurred": True, "error_message": "x"}, "now fails", "1 now failed"),
+        ({"oom": 1.0}, "now runs out of memory", "1 now out of memory"),
+    ],
+)
+def test_a_row_that_no_longer_runs_is_said_and_not_gone(tmp_path, what, said, counted):
+    after = content("2026-11-22")
+    row = row_of(after, ROW)
+    for key in [key for key in row if key.startswith("mem_")]:
+        del row[key]
+    row |= what
+    history = loaded(tmp_path, content("2026-11-21"), after, content("2026-11-23"))
+    found = shown(history)
+    assert found["history"].rows[1][9].endswith(f"\n{counted}")
+    assert "1 of " in found["history"].rows[2][9], "it is back"
+    changes = [row[1:] for row in found["history_changes"].rows]
+    assert [ROW, said.removeprefix("now "), "no", "yes", said] in changes
+    titles = {picture.key: picture.title for picture in pictures(history, steps(history))}
+    assert titles["history_training"].endswith(said)
+
+
+def test_runs_are_in_the_order_of_instants_and_undated_ones_first(tmp_path):
+    dates = ("2026-11-22T01:00:00+02:00", "unknown", "2026-11-21T23:30:00+00:00")
+    documents = [content("2026-11-21", commit=f"{i}") for i in range(3)]
+    for document, date in zip(documents, dates, strict=True):
+        document["context"]["date"] = date
+    row_of(documents[2], ROW)["mem_allocated"] += MIB
+    history = loaded(tmp_path, *documents)
+    assert [run.context["commit"] for run in history.runs] == ["1", "0", "2"]
+    write_history(history, tmp_path)
+    assert "3 runs: 1 of" in (tmp_path / "history.html").read_text()
+    assert newest_run(tmp_path / "runs").name == "2.json"
 
 
 def test_cards_are_not_compared_with_each_other(tmp_path):

@@ -17,7 +17,16 @@ LEVELS = {
 UNATTRIBUTED = "mem_unattributed"
 MAX_BATCH = "mem_max_batch"
 OVERHEAD = "median"
-COUNTERS = {**LEVELS, UNATTRIBUTED: "unattributed", MAX_BATCH: "largest batch", OVERHEAD: "bytes"}
+OOM, FAILED = "oom", "failed"
+FLAGS = {OOM: "runs out of memory", FAILED: "fails"}
+COUNTERS = {
+    **FLAGS,
+    **LEVELS,
+    UNATTRIBUTED: "unattributed",
+    MAX_BATCH: "largest batch",
+    OVERHEAD: "bytes",
+}
+_ERRORS = ["error_occurred", "skipped"]  # as Google Benchmark's versions call it
 
 
 @dataclass(frozen=True)
@@ -31,11 +40,20 @@ class Change:
     def figure(self) -> str:
         return COUNTERS[self.counter]
 
+    @property
+    def is_lost(self) -> bool:
+        """The row ran to its end, and no longer does."""
+        return self.counter in FLAGS and self.new > self.old
+
     def shown(self, value: float) -> str:
+        if self.counter in FLAGS:
+            return "yes" if value else "no"
         return number(value) if self.counter == MAX_BATCH else mib(value, 2)
 
     @property
     def difference(self) -> str:
+        if self.counter in FLAGS:
+            return f"{'now' if self.is_lost else 'no longer'} {self.figure}"
         value = self.new - self.old
         if self.counter == MAX_BATCH:
             return number(value, signed=True)
@@ -48,7 +66,7 @@ class Step:
 
     before: int
     after: int
-    common: list[str]  # rows of which both have a figure
+    common: list[str]  # rows of which both have a figure, or one fails in the other's place
     new: int  # rows
     gone: int
     changes: list[Change]
@@ -58,6 +76,9 @@ class Step:
         rows = dict.fromkeys(change.row for change in self.changes)
         return [row for row in rows if families is None or row_name.family(row) in families]
 
+    def lost(self, flag: str) -> int:
+        return sum(change.is_lost and change.counter == flag for change in self.changes)
+
     @property
     def in_words(self) -> str:
         moved, common = len(self.moved()), len(self.common)
@@ -65,13 +86,23 @@ class Step:
         return f"{number(moved) if moved else 'none'} of {number(common)} {rows}"
 
 
-def _with_levels(history: History, run: int) -> pd.DataFrame:
-    """The run's rows that have any of the counters, and those alone; NaN is absent."""
-    return history.runs[run].rows.reindex(columns=list(COUNTERS)).dropna(how="all")
+def _figures(history: History, run: int) -> pd.DataFrame:
+    """Of every row; NaN is absent. What fails has no figures."""
+    rows = history.runs[run].rows
+    failed = rows.reindex(columns=_ERRORS).max(axis=1).fillna(0)
+    figures = rows.reindex(columns=list(COUNTERS)).where(failed == 0)
+    return figures.assign(**{FAILED: failed})
 
 
 def _step(history: History, before: int, after: int) -> Step:
-    old, new = _with_levels(history, before), _with_levels(history, after)
+    old, new = _figures(history, before), _figures(history, after)
+    failing = {*old.index[old[FAILED] > 0], *new.index[new[FAILED] > 0]}
+
+    def compared(rows: pd.DataFrame) -> pd.DataFrame:
+        figures = rows.drop(columns=FAILED).notna().any(axis=1)
+        return rows[figures | rows.index.isin(failing)]
+
+    old, new = compared(old), compared(new)
     common = [name for name in new.index if name in old.index]
     changes = [
         Change(row, counter, was, now)

@@ -6,7 +6,14 @@ import pandas as pd
 
 from vramfit_plots.captions import Caption
 from vramfit_plots.figures.picture import Picture
-from vramfit_plots.history.changes import LEVELS, MAX_BATCH, OVERHEAD, UNATTRIBUTED, Step
+from vramfit_plots.history.changes import (
+    FLAGS,
+    LEVELS,
+    MAX_BATCH,
+    OVERHEAD,
+    UNATTRIBUTED,
+    Step,
+)
 from vramfit_plots.history.panels import Line, Panel, at_least, draw, plot
 from vramfit_plots.history.runs import History, named
 from vramfit_plots.units import GB, MIB, mib, number, percent, times
@@ -53,16 +60,18 @@ def _finding(
 ) -> str:
     """How many of the rows moved, and which the most."""
     of_rows = (change for step in steps for change in step.changes if change.row in set(rows))
-    changes = [change for change in of_rows if change.counter in counters]
+    changes = [change for change in of_rows if change.counter in {*counters, *FLAGS}]
     if not steps:
         return f"{what}: {_count(rows)} in {_runs(history)}"
     if not changes:
         return f"{what}: none of {number(len(rows))} rows moved in {_runs(history)}"
     moved = {change.row for change in changes}
-    most = max(changes, key=lambda change: abs(change.new - change.old))
+    most = max(changes, key=lambda change: (change.is_lost, abs(change.new - change.old)))
+    how = f"the most, {most.figure} of {_short(most.row)}, by {most.difference}"
+    if most.counter in FLAGS:
+        how = f"{_short(most.row)} {most.difference}"
     return (
-        f"{what}: {number(len(moved))} of {number(len(rows))} rows moved in {_runs(history)}; the "
-        f"most, {most.figure} of {_short(most.row)}, by {most.difference}"
+        f"{what}: {number(len(moved))} of {number(len(rows))} rows moved in {_runs(history)}; {how}"
     )
 
 

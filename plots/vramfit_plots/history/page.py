@@ -9,7 +9,7 @@ from vramfit_plots.figures import style
 from vramfit_plots.figures.picture import Picture
 from vramfit_plots.history import figures, tables
 from vramfit_plots.history.changes import Step, steps
-from vramfit_plots.history.runs import History, day
+from vramfit_plots.history.runs import History, day, when
 from vramfit_plots.tables.table import Table
 from vramfit_plots.templates import environment
 from vramfit_plots.units import in_words, number
@@ -39,14 +39,14 @@ def _title(history: History, every: list[Step]) -> str:
     count = number(len(history))
     if not every:
         return f"GPU memory over time: {count} run" + ("s" if len(history) > 1 else "")
-    newest = max(every, key=lambda step: str(history.runs[step.after].context.get("date")))
+    newest = max(every, key=lambda step: when(history.runs[step.after]))
     return f"GPU memory over {count} runs: {newest.in_words} moved in the newest"
 
 
 def _summary(history: History) -> str:
-    days = sorted(day(run) for run in history.runs)
-    when = days[0] if days[0] == days[-1] else f"{days[0]} to {days[-1]}"
-    return f"What the kept runs of vramfit's own step took on {in_words(history.cards)}, {when}."
+    days = [day(run) for run in sorted(history.runs, key=when)]
+    span = days[0] if days[0] == days[-1] else f"{days[0]} to {days[-1]}"
+    return f"What the kept runs of vramfit's own step took on {in_words(history.cards)}, {span}."
 
 
 def _drawn(history: History, every: list[Step]) -> Iterable[Section]:

@@ -3,6 +3,7 @@
 import textwrap
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pandas as pd
 
 from vramfit_plots import row_name
+from vramfit_plots.dates import UNDATED, instant
 from vramfit_plots.run import Run, kept_runs, load_run
 
 # What may change around the rows, and how it is called.
@@ -31,8 +33,13 @@ def fact(run: Run, key: str) -> str:
     return textwrap.shorten(run.context.get(key, _UNKNOWN), _SHOWN, placeholder="…") or _UNKNOWN
 
 
+def when(run: Run) -> datetime:
+    return instant(run.context.get("date", ""))
+
+
 def day(run: Run) -> str:
-    return fact(run, "date")[:10]
+    """In UTC, as files are named."""
+    return _UNKNOWN if when(run) == UNDATED else f"{when(run):%Y-%m-%d}"
 
 
 def named(run: Run) -> str:
@@ -111,7 +118,7 @@ def _letters(number: int) -> str:
 def load_history(folder: Path) -> History | None:
     """None where `folder`, data/runs, holds no run. Throws BadInputError that names the first that
     cannot be read."""
-    runs = sorted(map(load_run, kept_runs(folder)), key=lambda run: fact(run, "date"))
+    runs = sorted(map(load_run, kept_runs(folder)), key=when)
     first = {fact(run, "gpu"): i for i, run in reversed(list(enumerate(runs)))}
     runs.sort(key=lambda run: first[fact(run, "gpu")])
     return History(runs) if runs else None

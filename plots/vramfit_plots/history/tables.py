@@ -1,7 +1,7 @@
 """Runs and what changed between them, as tables."""
 
 from vramfit_plots.captions import Caption
-from vramfit_plots.history.changes import Step
+from vramfit_plots.history.changes import FAILED, OOM, Step
 from vramfit_plots.history.runs import History, day, fact, named
 from vramfit_plots.tables.table import Table
 from vramfit_plots.units import MISSING, number
@@ -15,7 +15,12 @@ def _moved(step: Step | None) -> str:
     """How many of those that both runs have, and in small type what only one has."""
     if step is None:
         return MISSING
-    counts = {"new": step.new, "gone": step.gone}
+    counts = {
+        "now out of memory": step.lost(OOM),
+        "now failed": step.lost(FAILED),
+        "new": step.new,
+        "gone": step.gone,
+    }
     more = ", ".join(f"{number(found)} {word}" for word, found in counts.items() if found)
     return step.in_words + (f"\n{more}" if more else "")
 
@@ -46,7 +51,8 @@ def _runs(history: History, steps: list[Step]) -> Table:
         caption=Caption(
             "The runs of data/runs, one card's after another's, each by date. Moved: of the "
             "rows with a figure of memory those of which it is other, to the byte, than in the "
-            "card's run before.",
+            "card's run before, or that now fail or did. Of repetitions the highest counts, and "
+            "the lowest largest batch.",
             _COMMAND,
         ),
         text_columns=frozenset({3, 10}),

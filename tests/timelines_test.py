@@ -214,10 +214,10 @@ def test_files_are_replaced_whole_or_not_at_all(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
-@pytest.mark.parametrize("path", ["/no/such/folder/run.pickle", "/dev/full"])
+@pytest.mark.parametrize(("path", "status"), [("/no/such/folder/run.pickle", 2), ("/dev/full", 3)])
 @pytest.mark.parametrize("flag", ["--snapshot", "--trace"])
-def test_what_cannot_be_written_is_said(flag, path):
-    run = fit(*TINYLLAMA.split(), flag, path, status=(3,))
+def test_what_cannot_be_written_is_said(flag, path, status):
+    run = fit(*TINYLLAMA.split(), flag, path, status=(status,))
     assert path in run.stderr
     assert run.stderr.count("\n") == 1
 
@@ -332,6 +332,53 @@ def test_a_recording_whose_first_entries_are_lost_is_compared_from_there(recorde
     path.write_bytes(pickle.dumps(snapshot))
     answer = verified(path, *recorded["question"], status=0)
     assert answer["late"]["in_use"]["run"] == answer["late"]["in_use"]["predicted"] > 30_000_000
+
+
+def test_a_run_that_reserves_more_parts(recorded, tmp_path):
+    path = tmp_path / "run.pickle"
+    snapshot = without(pickle.loads(recorded["path"].read_bytes()), 20_000_000)
+    more = {"action": "segment_alloc", "addr": 1 << 50, "size": 1 << 30, "stream": 0, "frames": []}
+    snapshot["device_traces"][0].append(more)
+    snapshot["segments"].append(
+        {"device": 0, "address": 1 << 50, "total_size": 1 << 30, "blocks": []}
+    )
+    path.write_bytes(pickle.dumps(snapshot))
+    answer = verified(path, *recorded["question"], status=1)
+    assert answer["parts_in"] == ["reserved"]
+    assert answer["reserved"]["run"] - answer["reserved"]["predicted"] == 1 << 30
+
+
+def test_a_run_that_ran_out_of_memory_parts_from_one_that_fits(recorded, tmp_path):
+    path = tmp_path / "run.pickle"
+    snapshot = without(pickle.loads(recorded["path"].read_bytes()), 20_000_000)
+    trace = snapshot["device_traces"][0]
+    oom = {"action": "oom", "device_free": 0, "size": 1 << 30, "stream": 0, "frames": []}
+    snapshot["device_traces"][0] = [*trace[: len(trace) * 3 // 4], oom]
+    path.write_bytes(pickle.dumps(snapshot))
+    assert verified(path, *recorded["question"], status=1)["parts_in"] == ["ending"]
+    text = fit(*recorded["question"], "--verify", path, status=(1,)).stdout
+    assert "PART: the recording ran out of memory; the prediction fits on NVIDIA H200\n" in text
+
+
+def test_a_run_that_goes_on_parts_from_one_that_runs_out(recorded, tmp_path):
+    path = tmp_path / "run.pickle"
+    snapshot = without(pickle.loads(recorded["path"].read_bytes()), 20_000_000)
+    path.write_bytes(pickle.dumps(snapshot))
+    question = [*recorded["question"], "--vram", "900MB"]
+    assert not json.loads(fit(*question, "--json").stdout)["fits"]
+    assert verified(path, *question, status=1)["parts_in"] == ["ending"]
+
+
+def test_a_recording_of_loading_alone_is_refused(written, tmp_path):
+    snapshot = pickle.loads(written["path"].read_bytes())
+    trace = snapshot["device_traces"][0]
+    loading = [e for e in trace if e["user_metadata"].startswith("loaded")]
+    assert loading
+    path = tmp_path / "run.pickle"
+    path.write_bytes(pickle.dumps({**snapshot, "segments": [], "device_traces": [loading]}))
+    run = fit(*written["question"], "--verify", path, status=(2,))
+    assert "no more than the loading" in run.stderr
+    assert run.stderr.count("\n") == 1
 
 
 def test_another_question_parts(recorded):

@@ -1,22 +1,15 @@
 #include "estimator/fit/timelines.h"
 
-#include <stdexcept>
-
 #include "estimator/fit/text.h"
 #include "estimator/timeline/snapshot.h"
 #include "estimator/timeline/trace.h"
-#include "model/errors.h"
 
 namespace vramfit::fit {
 namespace {
 
 std::unique_ptr<WholeFile> opened(const char* flag, const std::optional<std::string>& path) {
   if (!path) return nullptr;
-  try {
-    return std::make_unique<WholeFile>(flag, *path);
-  } catch (const BadInput& error) {
-    throw std::runtime_error(error.what());  // nothing is wrong with the question
-  }
+  return std::make_unique<WholeFile>(flag, *path);
 }
 
 Timeline timeline_of(const Answer& answer) {

@@ -11,10 +11,11 @@ namespace vramfit::fit {
 /// whole or stays as it was.
 class Timelines {
  public:
-  /// Throws std::runtime_error that names the file that cannot be written.
+  /// Throws BadInput that names the file that cannot be opened.
   explicit Timelines(const Options& options);
 
-  /// The run of the answer's request, on its card.
+  /// The run of the answer's request, on its card. Throws std::runtime_error that names the file
+  /// that cannot be written after all.
   void write(const Answer& answer) const;
 
  private:

@@ -3,9 +3,13 @@
 #include <algorithm>
 
 #include "estimator/timeline/recording.h"
+#include "model/errors.h"
+#include "model/printable.h"
 
 namespace vramfit::fit {
 namespace {
+
+constexpr std::size_t kShownPath = 40;
 
 std::size_t allocations(const std::vector<Event>& events, int from_step) {
   return static_cast<std::size_t>(
@@ -15,14 +19,14 @@ std::size_t allocations(const std::vector<Event>& events, int from_step) {
 }
 
 /// The run step by step, and not only until its steps repeat: for as long as it was recorded.
-KeptLedger predicted(const Request& request, std::size_t recorded) {
+Expected predicted(const Request& request, std::size_t recorded) {
   const Estimate estimate = vramfit::estimate(request);
-  // Where it ends on the card the recording shows; a recording of another card may go on.
-  const std::uint64_t capacity = estimate.fits ? estimate.capacity : kUnlimitedBytes;
   Extent extent;
-  const auto run = [&] {
+  const auto run_within = [&](std::uint64_t capacity) {
     return request.workload->run(gpu_of(request.budget), capacity, request.model, extent).report;
   };
+  // The recording may go on where the card has no room left.
+  const auto run = [&] { return run_within(estimate.fits ? estimate.capacity : kUnlimitedBytes); };
   RunReport report = run();
   const std::size_t walked = allocations(report.events, 0);
   const std::size_t of_a_step = allocations(report.events, extent.steps);
@@ -30,14 +34,21 @@ KeptLedger predicted(const Request& request, std::size_t recorded) {
     extent.steps += static_cast<int>((recorded - walked + of_a_step / 2) / of_a_step);
     report = run();
   }
-  return keep(report);
+  if (estimate.fits) return {keep(report)};
+  return {keep(report), allocations(run_within(estimate.capacity).events, 0)};
 }
 
 }  // namespace
 
 Verification verified(const std::string& path, const Question& question) {
   const Recording recording = read_recording(path);
-  return verify(recording, predicted(question.requests.front(), recording.allocations.size()));
+  Verification verification =
+      verify(recording, predicted(question.requests.front(), recording.allocations.size()));
+  if (verification.loading_alone && !verification.first && !recording.out_of_memory) {
+    throw BadInput("verify: '" + one_line(path, kShownPath) +
+                   "' records no more than the loading of the model; record two or three steps");
+  }
+  return verification;
 }
 
 }  // namespace vramfit::fit

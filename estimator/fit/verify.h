@@ -7,7 +7,8 @@
 
 namespace vramfit::fit {
 
-/// The snapshot that --verify names, beside what is predicted for the question. Throws BadInput.
+/// The snapshot that --verify names, beside what is predicted for the question. Throws BadInput,
+/// also where it ends with the model loaded.
 Verification verified(const std::string& path, const Question& question);
 
 /// At most 100 columns.

@@ -36,6 +36,15 @@ Json list_json(const std::vector<Alike>& list) {
   return json;
 }
 
+/// Why they do not agree.
+Json parts_in(const Verification& v) {
+  Json json = Json::array();
+  if (v.first) json.push_back("allocations");
+  if (v.reserved_differs) json.push_back("reserved");
+  if (v.ending != Ending::Alike) json.push_back("ending");
+  return json;
+}
+
 Json levels_json(std::uint64_t run, std::uint64_t predicted) {
   return {{"run", run}, {"predicted", predicted}};
 }
@@ -46,6 +55,7 @@ std::string verification_json(const Verification& v, const Question& question) {
   const Request& request = question.requests.front();
   Json json = {{"verify_schema", kVerifySchema},
                {"agree", v.agree()},
+               {"parts_in", parts_in(v)},
                {"model", request.model.name},
                {"asked", request.workload->asked()},
                {"allocations",

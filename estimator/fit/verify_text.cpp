@@ -48,8 +48,20 @@ std::string parting_text(const Parting& parting) {
                                                               : "; the run does not");
 }
 
-std::string verdict_text(const Verification& v) {
+std::string ending_text(const Verification& v, const std::string& card) {
+  return v.ending == Ending::RunRanOut
+             ? "the recording ran out of memory; the prediction fits on " + card
+             : "the recording goes on where the prediction runs out of memory on " + card;
+}
+
+/// Where they part first, or by what, and how they end.
+std::string verdict_text(const Verification& v, const std::string& card) {
   if (v.first) return parting_text(*v.first);
+  if (v.ending != Ending::Alike) return "PART: " + ending_text(v, card);
+  if (v.reserved_differs) {
+    return fmt::format("PART: the run reserves {}, the prediction {}; allocations agree",
+                       size_text(v.run_reserved), size_text(v.predicted_reserved));
+  }
   return fmt::format("AGREE: all {} allocations that are compared were predicted, in this order",
                      grouped(static_cast<std::int64_t>(v.recorded)));
 }
@@ -85,7 +97,7 @@ std::string peak_text(const Verification& v) {
                      moment(v.peak_moment.stage, v.peak_moment.step));
 }
 
-std::string notes_text(const Verification& v) {
+std::string notes_text(const Verification& v, const std::string& card) {
   std::string text;
   const auto note = [&text](const std::string& line) { text += wrapped("note: " + line, 2); };
   if (v.late) {
@@ -105,6 +117,7 @@ std::string notes_text(const Verification& v) {
     note(fmt::format("{} blocks that both have are freed at another point",
                      grouped(static_cast<std::int64_t>(v.freed_elsewhere))));
   }
+  if (v.first && v.ending != Ending::Alike) note(ending_text(v, card));
   for (const std::string& line : v.notes) note(line);
   return text.empty() ? "" : "\n" + text;
 }
@@ -113,14 +126,15 @@ std::string notes_text(const Verification& v) {
 
 std::string verification_text(const Verification& v, const Question& question) {
   const Request& request = question.requests.front();
+  const std::string& card = request.budget.title;
   std::string text = short_name(request.model) + ", recorded and predicted\n";
   text += wrapped("  " + workload_text(request, std::nullopt), 2);
-  text += "\n" + wrapped("  " + verdict_text(v), 4);
+  text += "\n" + wrapped("  " + verdict_text(v, card), 4);
   text += list_text("the run has, the prediction has not", v.extra);
   text += list_text("the prediction has, the run has not", v.missing);
   text += peak_text(v);
   text += list_text("the peaks differ by", v.at_peak);
-  return text + notes_text(v);
+  return text + notes_text(v, card);
 }
 
 }  // namespace vramfit::fit

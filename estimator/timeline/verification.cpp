@@ -79,9 +79,12 @@ struct Side {
 
 class Comparison {
  public:
-  Comparison(const Recording& recording, const KeptLedger& ledger)
-      : ledger_(ledger), run_(acts_of(recording)), predicted_(acts_of(ledger)) {
-    const Start start = start_of(run_.acts, predicted_.acts, ledger, recording.overflowed);
+  Comparison(const Recording& recording, const Expected& expected)
+      : ledger_(expected.ledger),
+        room_(expected.room),
+        run_(acts_of(recording)),
+        predicted_(acts_of(ledger_)) {
+    const Start start = start_of(run_.acts, predicted_.acts, ledger_, recording.overflowed);
     pair_acts(start);
     if (start.late) {
       note_late(start);
@@ -101,10 +104,8 @@ class Comparison {
     count();
     find_differences();
     peaks();
-    for (std::size_t i = 0; i < predicted_.end; ++i) {
-      const KeptEvent& e = ledger_.events[predicted_.acts.acts[i].event];
-      result_.predicted_reserved = std::max(result_.predicted_reserved, e.reserved);
-    }
+    reserved();
+    ending();
     result_.first = first_difference();
     return std::move(result_);
   }
@@ -194,6 +195,7 @@ class Comparison {
     for (const auto& [i, j] : pairs_) {
       if (predicted_.acts.acts[i].allocates) ++result_.matched;
     }
+    result_.loading_alone = run_.allocations(run_.start, run_.end) == 0;
   }
 
   static std::vector<Alike> alone(const Side& side, const std::vector<std::size_t>& there) {
@@ -236,6 +238,34 @@ class Comparison {
       sums.add(predicted_.acts.owners[owner], -1);
     }
     if (run_peak != predicted_peak) result_.at_peak = sums.list();
+  }
+
+  std::uint64_t reserved_between(std::size_t from, std::size_t to) const {
+    std::uint64_t most = 0;
+    for (std::size_t i = from; i < to; ++i) {
+      most = std::max(most, ledger_.events[predicted_.acts.acts[i].event].reserved);
+    }
+    return most;
+  }
+
+  /// What a late recording begins with may be of any step: steps alike are not told apart.
+  void reserved() {
+    const std::size_t from = result_.late && predicted_.start > 0 ? predicted_.start - 1 : 0;
+    const std::uint64_t least = reserved_between(from, predicted_.end);
+    const std::uint64_t most =
+        result_.late ? reserved_between(0, predicted_.acts.acts.size()) : least;
+    result_.predicted_reserved = std::clamp(result_.run_reserved, least, most);
+    result_.reserved_differs =
+        !result_.out_of_memory && result_.run_reserved != result_.predicted_reserved;
+  }
+
+  /// A recording that ends before the prediction runs out does not contradict it.
+  void ending() {
+    if (result_.out_of_memory) {
+      if (!room_) result_.ending = Ending::RunRanOut;
+    } else if (room_ && predicted_.allocations(0, predicted_.end) > *room_) {
+      result_.ending = Ending::PredictionRanOut;
+    }
   }
 
   std::optional<Parting> first_difference() const {
@@ -302,6 +332,7 @@ class Comparison {
   }
 
   const KeptLedger& ledger_;
+  const std::optional<std::size_t> room_;
   Side run_;
   Side predicted_;
   std::vector<std::pair<std::size_t, std::size_t>> pairs_;  ///< acts: the prediction's, the run's
@@ -312,8 +343,8 @@ class Comparison {
 
 }  // namespace
 
-Verification verify(const Recording& recording, const KeptLedger& predicted) {
-  return Comparison(recording, predicted).result();
+Verification verify(const Recording& recording, const Expected& expected) {
+  return Comparison(recording, expected).result();
 }
 
 }  // namespace vramfit

@@ -44,15 +44,25 @@ struct Late {
   std::uint64_t predicted_bytes = 0;
 };
 
+/// A prediction to set beside a recording.
+struct Expected {
+  KeptLedger ledger;                  ///< goes on where the card of the question has no room left
+  std::optional<std::size_t> room{};  ///< its allocations until then; absent: the run fits
+};
+
+/// Runs that end otherwise: one of them runs out of memory, the other goes on.
+enum class Ending { Alike, RunRanOut, PredictionRanOut };
+
 /// A recorded run beside a predicted one. Bytes are what is asked for, rounded up to 512 as the
 /// caching allocator rounds, of both.
 struct Verification {
-  bool agree() const { return !first; }
+  bool agree() const { return !first && !reserved_differs && ending == Ending::Alike; }
 
   std::optional<Parting> first;  ///< where they part
   std::size_t recorded = 0;      ///< allocations that were compared
   std::size_t predicted = 0;
   std::size_t matched = 0;
+  bool loading_alone = false;  ///< nothing is compared of what comes after the model is loaded
   std::vector<Alike> extra;    ///< what the run has that the prediction has not, the most first
   std::vector<Alike> missing;  ///< the reverse
   std::uint64_t run_peak = 0;
@@ -61,6 +71,9 @@ struct Verification {
   std::vector<Alike> at_peak;  ///< what their difference is made of, the most first
   std::uint64_t run_reserved = 0;
   std::uint64_t predicted_reserved = 0;
+  /// Of a recording that ran out of memory it is the limit that says what was reserved: no verdict.
+  bool reserved_differs = false;
+  Ending ending = Ending::Alike;
   std::optional<Late> late;
   std::optional<Moment> ends;       ///< where the recording does, if the prediction goes on
   std::size_t freed_elsewhere = 0;  ///< blocks of both that are freed at another point
@@ -69,8 +82,8 @@ struct Verification {
   std::vector<std::string> notes;
 };
 
-/// `predicted` may go on for longer than the recording does. What comes and goes while a model is
-/// loaded is not compared, what stays is: from_pretrained() reads files in ways of its own.
-Verification verify(const Recording& recording, const KeptLedger& predicted);
+/// What is expected may go on for longer than the recording does. What comes and goes while a model
+/// is loaded is not compared, what stays is: from_pretrained() reads files in ways of its own.
+Verification verify(const Recording& recording, const Expected& expected);
 
 }  // namespace vramfit

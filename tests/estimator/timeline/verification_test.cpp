@@ -37,6 +37,17 @@ std::size_t event_of(const Recording& recording, Stage stage, int step, std::siz
   return event;
 }
 
+/// What the prediction reserves at most, until the n-th allocation of that stage.
+std::uint64_t reserved_before(Stage stage, int step, std::size_t n) {
+  std::uint64_t most = 0;
+  for (const KeptEvent& e : predicted().events) {
+    if (e.kind != Event::Kind::Allocate) continue;
+    if (e.stage == stage && e.step == step && n-- == 0) break;
+    most = std::max(most, e.reserved);
+  }
+  return most;
+}
+
 /// Another allocation, which is freed `after` events later; 0: it stays.
 void plant(Recording& recording, std::size_t event, std::uint64_t bytes, std::size_t after) {
   recording.stacks.emplace_back("train.py:7 in main");
@@ -51,7 +62,7 @@ void plant(Recording& recording, std::size_t event, std::uint64_t bytes, std::si
 
 TEST(Verification, OfOurOwnSnapshotAgrees) {
   const Recording recording = recording_of(snapshot());
-  const Verification v = verify(recording, predicted());
+  const Verification v = verify(recording, {predicted()});
   EXPECT_TRUE(v.agree());
   EXPECT_EQ(v.matched, v.recorded);
   EXPECT_EQ(v.run_peak, v.predicted_peak);
@@ -64,7 +75,7 @@ TEST(Verification, OfOurOwnSnapshotAgrees) {
 TEST(Verification, ATensorMoreIsFoundNamedAndAttributed) {
   Recording recording = recording_of(snapshot());
   plant(recording, event_of(recording, Stage::Forward, 1, 5), std::uint64_t{5} << 20, 0);
-  const Verification v = verify(recording, predicted());
+  const Verification v = verify(recording, {predicted()});
   ASSERT_TRUE(v.first);
   EXPECT_EQ(v.first->moment.stage, Stage::Forward);
   EXPECT_EQ(v.first->moment.step, 1);
@@ -83,7 +94,7 @@ TEST(Verification, ATensorMoreIsFoundNamedAndAttributed) {
 TEST(Verification, WhatPassesIsADifferenceToo) {
   Recording recording = recording_of(snapshot());
   plant(recording, event_of(recording, Stage::Forward, 1, 9), 12345, 3);
-  const Verification v = verify(recording, predicted());
+  const Verification v = verify(recording, {predicted()});
   ASSERT_TRUE(v.first);
   EXPECT_EQ(v.first->moment.stage, Stage::Forward);
   EXPECT_EQ(v.first->run_bytes, 12800U) << "as the allocator rounds it";
@@ -96,7 +107,7 @@ TEST(Verification, AnotherSizeIsSetBesideTheOneExpected) {
   Recording::Allocation& allocation = recording.allocations[recording.events[event].allocation];
   const std::uint64_t before = allocation.requested;
   allocation.requested += std::uint64_t{1} << 20;
-  const Verification v = verify(recording, predicted());
+  const Verification v = verify(recording, {predicted()});
   ASSERT_TRUE(v.first);
   ASSERT_TRUE(v.first->run_bytes && v.first->predicted_bytes);
   EXPECT_EQ(*v.first->run_bytes - *v.first->predicted_bytes, std::uint64_t{1} << 20);
@@ -110,7 +121,7 @@ TEST(Verification, ATensorLessIsMissing) {
   const std::size_t event = event_of(recording, Stage::Forward, 2, 3);
   const std::size_t owner = recording.events[event].allocation;
   std::erase_if(recording.events, [&](const auto& e) { return e.allocation == owner; });
-  const Verification v = verify(recording, predicted());
+  const Verification v = verify(recording, {predicted()});
   ASSERT_TRUE(v.first);
   EXPECT_EQ(v.first->moment.stage, Stage::Forward);
   EXPECT_EQ(v.first->moment.step, 2);
@@ -130,7 +141,7 @@ TEST(Verification, WhatIsHeldLongerIsAPartingWhereThePeakSeesIt) {
                      return !e.allocates && recording.allocations[e.allocation].requested > 1 << 20;
                    });
   recording.events.erase(large);
-  const Verification v = verify(recording, predicted());
+  const Verification v = verify(recording, {predicted()});
   ASSERT_TRUE(v.first);
   EXPECT_TRUE(v.first->frees);
   EXPECT_GT(v.run_peak, v.predicted_peak);
@@ -171,7 +182,7 @@ TEST(Verification, ALateRecordingIsComparedFromThere) {
     for (const std::size_t n : {0UL, 7UL}) {
       SCOPED_TRACE(std::string(name(stage)) + " " + std::to_string(step));
       Recording recording = late(whole, event_of(whole, stage, step, n));
-      const Verification v = verify(recording, predicted());
+      const Verification v = verify(recording, {predicted()});
       EXPECT_TRUE(v.agree());
       ASSERT_TRUE(v.late);
       EXPECT_EQ(v.late->run_bytes, v.late->predicted_bytes);
@@ -179,6 +190,13 @@ TEST(Verification, ALateRecordingIsComparedFromThere) {
       EXPECT_TRUE(stage == Stage::Optimizer || v.late->moment.step == step);
     }
   }
+}
+
+TEST(Verification, ALateRecordingThatReservesMoreParts) {
+  const Recording whole = recording_of(snapshot());
+  Recording recording = late(whole, event_of(whole, Stage::Forward, 2, 0));
+  recording.peak_reserved += std::uint64_t{1} << 30;
+  EXPECT_TRUE(verify(recording, {predicted()}).reserved_differs);
 }
 
 TEST(Verification, WhatWasThereBeforeALateRecordingIsCompared) {
@@ -189,7 +207,7 @@ TEST(Verification, WhatWasThereBeforeALateRecordingIsCompared) {
                                {std::uint64_t{7} << 20, recording.stacks.size() - 1});
   ++recording.from_start;
   for (Recording::Event& event : recording.events) ++event.allocation;
-  const Verification v = verify(recording, predicted());
+  const Verification v = verify(recording, {predicted()});
   ASSERT_TRUE(v.first);
   EXPECT_EQ(v.first->run_bytes, std::uint64_t{7} << 20);
   EXPECT_EQ(v.run_peak - v.predicted_peak, std::uint64_t{7} << 20);
@@ -198,11 +216,58 @@ TEST(Verification, WhatWasThereBeforeALateRecordingIsCompared) {
 TEST(Verification, AShortRecordingIsComparedSoFar) {
   Recording recording = recording_of(snapshot());
   recording.events.resize(event_of(recording, Stage::Backward, 1, 4));
-  const Verification v = verify(recording, predicted());
+  recording.peak_reserved = reserved_before(Stage::Backward, 1, 4);
+  const Verification v = verify(recording, {predicted()});
   EXPECT_TRUE(v.agree());
   ASSERT_TRUE(v.ends);
   EXPECT_EQ(v.ends->stage, Stage::Backward);
   EXPECT_EQ(v.ends->step, 1);
+}
+
+TEST(Verification, WhatIsReservedIsPartOfTheVerdict) {
+  Recording recording = recording_of(snapshot());
+  for (const std::int64_t more : {std::int64_t{1} << 30, -(std::int64_t{2} << 20)}) {
+    Recording other = recording;
+    other.peak_reserved += static_cast<std::uint64_t>(more);
+    const Verification v = verify(other, {predicted()});
+    EXPECT_FALSE(v.first);
+    EXPECT_TRUE(v.reserved_differs);
+    EXPECT_FALSE(v.agree()) << more;
+  }
+}
+
+TEST(Verification, HowTheyEndIsPartOfTheVerdict) {
+  const Recording went_on = recording_of(snapshot());
+  Recording ran_out = went_on;
+  ran_out.out_of_memory = true;
+  ran_out.peak_reserved -= std::uint64_t{2} << 20;  // given back at the limit
+  const std::size_t room = went_on.allocations.size() / 2;
+  EXPECT_EQ(verify(ran_out, {predicted()}).ending, Ending::RunRanOut);
+  EXPECT_FALSE(verify(ran_out, {predicted()}).agree());
+  EXPECT_TRUE(verify(ran_out, {predicted(), room}).agree());
+  EXPECT_EQ(verify(went_on, {predicted(), room}).ending, Ending::PredictionRanOut);
+  EXPECT_FALSE(verify(went_on, {predicted(), room}).agree());
+
+  Recording ends_before = went_on;
+  ends_before.events.resize(event_of(went_on, Stage::Forward, 1, 5));
+  ends_before.peak_reserved = reserved_before(Stage::Forward, 1, 5);
+  EXPECT_TRUE(verify(ends_before, {predicted(), room}).agree()) << "nobody knows how it went on";
+}
+
+TEST(Verification, LoadingAloneIsSaid) {
+  Recording recording = recording_of(snapshot());
+  EXPECT_FALSE(verify(recording, {predicted()}).loading_alone);
+  const auto& events = predicted().events;
+  const auto loaded = std::find_if(events.begin(), events.end(), [](const KeptEvent& e) {
+    return e.kind == Event::Kind::StageEnd && e.stage == Stage::Loaded;
+  });
+  const auto changes = std::count_if(events.begin(), loaded, [](const KeptEvent& e) {
+    return e.kind == Event::Kind::Allocate || e.kind == Event::Kind::Free;
+  });
+  recording.events.resize(static_cast<std::size_t>(changes));
+  const Verification v = verify(recording, {predicted()});
+  EXPECT_TRUE(v.loading_alone);
+  EXPECT_FALSE(v.first);
 }
 
 TEST(Verification, NothingInCommonIsAParting) {
@@ -210,7 +275,7 @@ TEST(Verification, NothingInCommonIsAParting) {
   recording.stacks = {""};
   recording.allocations = {{100, 0}, {200, 0}};
   recording.events = {{true, 0}, {true, 1}, {false, 0}};
-  EXPECT_FALSE(verify(recording, predicted()).agree());
+  EXPECT_FALSE(verify(recording, {predicted()}).agree());
   EXPECT_FALSE(verify(recording_of(snapshot()), {}).agree());
 }
 
@@ -243,7 +308,7 @@ TEST(Verification, NoDamageGetsPastTheReader) {
     }
     try {
       const Recording recording = recording_of(std::move(bytes));
-      if (read++ % 20 == 0) verify(recording, ledger);
+      if (read++ % 20 == 0) verify(recording, {ledger});
     } catch (const BadInput& error) {
       EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos);
     }

@@ -23,7 +23,7 @@ void require_one_row(const char* flag, const Plan& plan) {
   const bool one = rows == 1 && plan.selection.cases.size() == 1;
   const std::string family = one ? plan.selection.cases.front().row.family->name : "";
   if (family == "Training" || family == "Inference" || family == "KvCache") return;
-  throw BadInput(std::string(flag) + ": is of one row of Training, Inference or KvCache, and " +
+  throw BadInput(std::string(flag) + ": takes one row of Training, Inference or KvCache, and " +
                  (one ? family : std::to_string(rows) + " rows") +
                  " would run; --benchmark_filter='^NAME$'");
 }

@@ -103,7 +103,7 @@ fs::path card_folder(const RunFile& run) {
 
 /// Beside OLD; where that lies in a folder of its card and driver, in NEW's own.
 fs::path folder_beside(const RunFile& before, const RunFile& now) {
-  const fs::path folder = fs::absolute(before.path).lexically_normal().parent_path();
+  fs::path folder = fs::absolute(before.path).lexically_normal().parent_path();
   const fs::path of_driver = folder.parent_path().filename() / folder.filename();
   if (of_driver != card_folder(before)) return folder;
   return folder.parent_path().parent_path() / card_folder(now);

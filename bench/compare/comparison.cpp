@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <set>
+#include <utility>
 
 #include "bench/compare/quartiles.h"
 
@@ -98,8 +99,8 @@ void add_changes(RowChange& row, const ReportRow& before, const ReportRow& after
   for (const std::string& counter : counters) {
     row.changes.push_back(change_of(counter, before, after, rules));
   }
-  std::stable_sort(row.changes.begin(), row.changes.end(), [](const Change& a, const Change& b) {
-    return rank(a.counter) < rank(b.counter);
+  std::sort(row.changes.begin(), row.changes.end(), [](const Change& a, const Change& b) {
+    return std::pair(rank(a.counter), a.counter) < std::pair(rank(b.counter), b.counter);
   });
 }
 

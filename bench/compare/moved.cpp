@@ -73,8 +73,9 @@ std::optional<Moved> moved(const KeptLedger& before, const KeptLedger& after) {
   for (auto& [key, sum] : sums) {
     if (sum.count != 0 || sum.bytes != 0) result.tensors.push_back(std::move(sum));
   }
-  std::stable_sort(result.tensors.begin(), result.tensors.end(), [](const auto& a, const auto& b) {
-    return std::abs(a.bytes) > std::abs(b.bytes);
+  std::sort(result.tensors.begin(), result.tensors.end(), [](const auto& a, const auto& b) {
+    return std::tuple(-std::abs(a.bytes), a.step, a.stage, a.category, a.tensor) <
+           std::tuple(-std::abs(b.bytes), b.step, b.stage, b.category, b.tensor);
   });
   return result;
 }

@@ -117,6 +117,16 @@ std::uint64_t parse_bytes(const std::string& field, const std::string& text) {
   return bytes;
 }
 
+std::string grouped(std::int64_t number) {
+  std::string text = std::to_string(number);
+  const std::size_t first = number < 0 ? 1 : 0;
+  for (std::size_t at = text.size(); at > first + 3;) {
+    at -= 3;
+    text.insert(at, 1, ',');
+  }
+  return text;
+}
+
 double parse_count(const std::string& field, const std::string& text) {
   const char* const valid = "a count such as 7B, 6.74B, 350M or 6738415616";
   const Parts parts = take_apart(text);

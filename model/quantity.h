@@ -14,6 +14,9 @@ std::uint64_t parse_bytes(const std::string& field, const std::string& text);
 /// A count such as "7B", "6.74B", "350M" or "6738415616".
 double parse_count(const std::string& field, const std::string& text);
 
+/// "80,898,870,288", "-1,024".
+std::string grouped(std::int64_t number);
+
 /// A whole number, its limits checked where it is used.
 std::int64_t parse_whole(const std::string& field, const std::string& text);
 

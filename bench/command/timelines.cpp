@@ -2,11 +2,11 @@
 
 #include <stdlib.h>
 
+#include <optional>
+#include <stdexcept>
 #include <system_error>
 
 #include "bench/ledgers/ledger_file.h"
-#include "estimator/timeline/snapshot.h"
-#include "estimator/timeline/trace.h"
 #include "model/errors.h"
 
 namespace vramfit::bench {
@@ -14,11 +14,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::unique_ptr<WholeFile> opened(const char* flag, const std::string& path) {
-  return path.empty() ? nullptr : std::make_unique<WholeFile>(flag, path);
+std::optional<std::string> given(const std::string& path) {
+  return path.empty() ? std::nullopt : std::optional(path);
 }
 
-void require_one_row(const char* flag, const Plan& plan) {
+void require_one_row(const char* flag, const std::string& path, const Plan& plan) {
+  if (path.empty()) return;
   const std::size_t rows = plan.names().size();
   const bool one = rows == 1 && plan.selection.cases.size() == 1;
   const std::string family = one ? plan.selection.cases.front().row.family->name : "";
@@ -43,21 +44,17 @@ std::uint64_t beside(const Result& result) {
 
 }  // namespace
 
-Timelines::Timelines(const Options& options, const Plan& plan) {
-  if (!options.snapshot.empty()) require_one_row("snapshot", plan);
-  if (!options.trace.empty()) require_one_row("trace", plan);
-  snapshot_ = opened("snapshot", options.snapshot);
-  trace_ = opened("trace", options.trace);
-}
+Timelines::Timelines(const Options& options, const Plan& plan)
+    : files_((require_one_row("snapshot", options.snapshot, plan),
+              require_one_row("trace", options.trace, plan), given(options.snapshot)),
+             given(options.trace)) {}
 
 void Timelines::write(const std::string& row, const Result& result, std::uint64_t capacity,
                       const fs::path& ledgers) const {
   const fs::path path = ledger_path(ledgers, row);
-  if ((!snapshot_ && !trace_) || !fs::exists(path)) return;
-  const Timeline timeline{row + ": " + result.label, read_ledger(path).ledger, capacity,
-                          value(result, "pred_device_used") == 0 ? 0 : beside(result)};
-  if (snapshot_) snapshot_->replace(memory_snapshot(timeline));
-  if (trace_) trace_->replace(chrome_trace(timeline));
+  if (!files_.wanted() || !fs::exists(path)) return;
+  files_.write({row + ": " + result.label, read_ledger(path).ledger, capacity,
+                value(result, "pred_device_used") == 0 ? 0 : beside(result)});
 }
 
 PassingLedgers::PassingLedgers(Options& options) {

@@ -1,12 +1,11 @@
 #pragma once
 
 #include <filesystem>
-#include <memory>
 #include <string>
 
 #include "bench/command/options.h"
 #include "bench/command/plan.h"
-#include "estimator/files/whole_file.h"
+#include "estimator/timeline/timeline_files.h"
 
 namespace vramfit::bench {
 
@@ -21,8 +20,7 @@ class Timelines {
              const std::filesystem::path& ledgers) const;
 
  private:
-  std::unique_ptr<WholeFile> snapshot_;
-  std::unique_ptr<WholeFile> trace_;
+  TimelineFiles files_;
 };
 
 /// A folder for ledgers that are asked for in passing: of a row's own process, they come by file.

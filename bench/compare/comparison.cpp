@@ -91,10 +91,10 @@ void add_changes(RowChange& row, const ReportRow& before, const ReportRow& after
   for (const ReportRow* side : {&before, &after}) {
     for (const auto& [counter, values] : side->counters) counters.insert(counter);
   }
-  // How long a row took says something where nothing else does: that of a row of memory is noise.
   std::erase_if(counters, [](const std::string& counter) {
     return counter_called(counter).kind == Kind::Stated;
   });
+  // How long a row took says something where nothing else does: that of a row of memory is noise.
   if (counters.size() > 1) counters.erase("real_time");
   for (const std::string& counter : counters) {
     row.changes.push_back(change_of(counter, before, after, rules));

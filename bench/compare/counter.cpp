@@ -9,8 +9,8 @@ namespace vramfit::bench::compare {
 namespace {
 
 /// What a process has beside its pool.
-constexpr const char* kBeside[] = {"mem_context", "mem_cublaslt", "mem_cudnn",
-                                   "mem_nccl",    "mem_modules",  "mem_unattributed"};
+constexpr const char* kBeside[] = {"mem_context", "mem_cublaslt", "mem_cudnn", "mem_modules",
+                                   "mem_unattributed"};
 
 bool is_part(const std::string& name) {
   return std::find(std::begin(kBeside), std::end(kBeside), name) != std::end(kBeside);

@@ -16,9 +16,11 @@ struct Part {
   const char* called;
 };
 constexpr Part kParts[] = {
-    {"mem_reserved", "reserved"}, {"mem_context", "context"},
-    {"mem_cublaslt", "cuBLASLt"}, {"mem_cudnn", "cuDNN"},
-    {"mem_nccl", "NCCL"},         {"mem_modules", "modules and whatever allocates behind the pool"},
+    {"mem_reserved", "reserved"},
+    {"mem_context", "context"},
+    {"mem_cublaslt", "cuBLASLt"},
+    {"mem_cudnn", "cuDNN"},
+    {"mem_modules", "modules and whatever allocates behind the pool"},
 };
 constexpr int kSteps = 2;
 

@@ -8,8 +8,6 @@
 
 namespace vramfit::bench::compare {
 
-/// "80,898,870,288".
-std::string grouped(double whole);
 /// "+1,048,576 B (+1.00 MiB)".
 std::string bytes_change(std::int64_t bytes);
 

@@ -2,10 +2,9 @@
 #include <iostream>
 
 #include "bench/compare/baselines.h"
+#include "bench/compare/moved_rows.h"
 #include "bench/compare/options.h"
 #include "bench/compare/report.h"
-#include "bench/ledgers/ledger_file.h"
-#include "estimator/data_path.h"
 #include "model/errors.h"
 #include "model/printable.h"
 
@@ -24,45 +23,12 @@ int complain(const std::exception& error, int status) {
   return status;
 }
 
-/// Equal ledgers are equal files.
-std::optional<Moved> moved_between(const fs::path& before, const fs::path& after) {
-  if (read_text(before) == read_text(after)) return std::nullopt;
-  return moved(read_ledger(before).ledger, read_ledger(after).ledger);
-}
-
-fs::path or_beside(const std::string& typed, const fs::path& run) {
-  return typed.empty() ? ledgers_of(run) : fs::path(typed);
-}
-
-void require_folder(const std::string& typed) {
+/// Where a run's ledgers are: as typed, otherwise beside it.
+fs::path ledgers(const std::string& typed, const RunFile& run) {
   std::error_code error;
-  if (typed.empty() || fs::is_directory(typed, error)) return;
+  if (typed.empty()) return ledgers_of(run.path);
+  if (fs::is_directory(typed, error)) return typed;
   throw BadInput("ledgers: '" + typed + "' is no folder; one that bench --ledgers wrote");
-}
-
-bool is_there(const fs::path& path) {
-  std::error_code error;
-  return fs::is_regular_file(path, error);
-}
-
-/// A ledger that differs counts, as any difference of it does, also where no level shows it.
-void add_moved(const Options& options, Report& report) {
-  require_folder(options.old_ledgers);
-  require_folder(options.new_ledgers);
-  const fs::path before = or_beside(options.old_ledgers, report.before.path);
-  const fs::path after = or_beside(options.new_ledgers, report.after.path);
-  for (RowChange& row : report.comparison.rows) {
-    const fs::path old_file = ledger_path(before, row.row);
-    const fs::path new_file = ledger_path(after, row.row);
-    if (row.changes.empty() || !is_there(old_file) || !is_there(new_file)) continue;
-    auto difference = moved_between(old_file, new_file);
-    if (!difference) continue;
-    if (row.status == Status::Same) {
-      row.status = difference->bytes() < 0 ? Status::Less : Status::More;
-      row.why = "its ledger differs";
-    }
-    report.moved.emplace(row.row, *std::move(difference));
-  }
 }
 
 Report report_on(const Options& options) {
@@ -74,7 +40,8 @@ Report report_on(const Options& options) {
   report.comparison = compare_runs(report.before, report.after, report.rules);
   report.facts = fact_changes(report.before, report.after);
   report.shares = shares(report.before, report.after);
-  add_moved(options, report);
+  report.moved = note_moved(report.comparison, ledgers(options.old_ledgers, report.before),
+                            ledgers(options.new_ledgers, report.after));
   report.passes = passes(report.comparison, options.allowed);
   return report;
 }
@@ -96,8 +63,8 @@ int run(int argc, const char* const* argv) {
     if (!compares_anything(report.comparison)) {
       throw BadInput("accept: nothing in NEW can be compared with OLD; a run of the same rows");
     }
-    const fs::path ledgers = or_beside(options->new_ledgers, report.after.path);
-    const fs::path kept = accept(report.before, report.after, ledgers);
+    const fs::path kept =
+        accept(report.before, report.after, ledgers(options->new_ledgers, report.after));
     std::cerr << "compare: NEW is kept as " << kept.string() << "\n";
   }
   return report.passes ? kSameOrBetter : kWorse;

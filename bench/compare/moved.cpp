@@ -1,26 +1,14 @@
 #include "bench/compare/moved.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cstdlib>
 #include <map>
 #include <tuple>
 
+#include "model/memory/layer_name.h"
+
 namespace vramfit::bench::compare {
 namespace {
-
-/// "layers.3.mlp.up" is "layers.*.mlp.up".
-std::string of_all_layers(const std::string& tensor) {
-  const std::string layers = "layers.";
-  if (!tensor.starts_with(layers)) return tensor;
-  const std::size_t dot = tensor.find('.', layers.size());
-  if (dot == std::string::npos || dot == layers.size()) return tensor;
-  const bool number = std::all_of(tensor.begin() + static_cast<std::ptrdiff_t>(layers.size()),
-                                  tensor.begin() + static_cast<std::ptrdiff_t>(dot), [](char c) {
-                                    return std::isdigit(static_cast<unsigned char>(c)) != 0;
-                                  });
-  return number ? layers + "*" + tensor.substr(dot) : tensor;
-}
 
 std::string text_of(const KeptEvent& e) {
   static constexpr const char* kKinds[] = {
@@ -40,7 +28,7 @@ using Sums = std::map<Key, MovedTensors>;
 void add(Sums& sums, const KeptLedger& ledger, int sign) {
   for (const KeptEvent& e : ledger.events) {
     if (e.kind != Event::Kind::Allocate) continue;
-    const std::string tensor = of_all_layers(e.name);
+    const std::string tensor = layer_name(e.name).of_all_layers();
     MovedTensors& sum = sums.try_emplace({e.step, e.stage, e.category, tensor},
                                          MovedTensors{e.step, e.stage, e.category, tensor})
                             .first->second;

@@ -9,7 +9,7 @@ namespace vramfit::bench::compare {
 
 /// A part of what a run takes beside its tensors: bytes in either run.
 struct Share {
-  std::string part;  ///< "context", "modules", "cublaslt", "cudnn", "nccl", "driver_reserved"
+  std::string part;  ///< "context", "modules", "cublaslt", "cudnn", "driver_reserved"
   std::uint64_t before = 0;
   std::uint64_t after = 0;
 };

@@ -6,6 +6,7 @@
 #include "bench/compare/figures.h"
 #include "bench/compare/report.h"
 #include "model/printable.h"
+#include "model/quantity.h"
 
 namespace vramfit::bench::compare {
 namespace {
@@ -75,8 +76,8 @@ std::string shares_text(const std::vector<Share>& shares) {
     if (share.before == share.after) continue;
     const auto bytes = static_cast<std::int64_t>(share.after - share.before);
     text += fmt::format("  {:<20}{:>15}{:>15}   {}\n", share.part,
-                        grouped(static_cast<double>(share.before)),
-                        grouped(static_cast<double>(share.after)), bytes_change(bytes));
+                        grouped(static_cast<std::int64_t>(share.before)),
+                        grouped(static_cast<std::int64_t>(share.after)), bytes_change(bytes));
   }
   return text.empty() ? text : "beside tensors, by the profiles, B\n" + text + "\n";
 }

@@ -1,14 +1,13 @@
 #include "bench/ledgers/ledger_file.h"
 
 #include <algorithm>
-#include <array>
-#include <cctype>
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "bench/ledgers/gzip.h"
 #include "model/config/json_reader.h"
 #include "model/errors.h"
+#include "model/memory/layer_name.h"
 #include "model/printable.h"
 #include "model/text_file.h"
 
@@ -25,32 +24,6 @@ constexpr std::size_t kMostBytes = std::size_t{32} << 20;
 constexpr const char* kKinds = "BEAFXR";
 /// One for each stage and category, in their order.
 constexpr char kFirst = 'a';
-constexpr const char* kLayers = "layers.";
-
-/// "layers.3.mlp.up" taken apart, so that a name is written down once for all layers; without a
-/// layer it is -1.
-struct LayerName {
-  std::string base;
-  int layer = -1;
-};
-
-LayerName apart(const std::string& name) {
-  const std::size_t start = std::char_traits<char>::length(kLayers);
-  if (!name.starts_with(kLayers)) return {name};
-  const std::size_t dot = name.find('.', start);
-  constexpr std::size_t kDigits = 6;
-  if (dot == std::string::npos || dot == start || dot - start > kDigits) return {name};
-  const std::string digits = name.substr(start, dot - start);
-  const bool number = std::all_of(digits.begin(), digits.end(), [](char c) {
-    return std::isdigit(static_cast<unsigned char>(c)) != 0;
-  });
-  const bool plain = digits == "0" || digits.front() != '0';
-  return number && plain ? LayerName{name.substr(dot + 1), std::stoi(digits)} : LayerName{name};
-}
-
-std::string whole_name(const std::string& base, std::int64_t layer) {
-  return layer < 0 ? base : kLayers + std::to_string(layer) + "." + base;
-}
 
 char letter(std::size_t index) { return static_cast<char>(kFirst + static_cast<char>(index)); }
 
@@ -70,7 +43,7 @@ class Places {
 
  private:
   static std::string key(const KeptEvent& e) {
-    return e.kind == Event::Kind::Allocate ? "*." + apart(e.name).base : e.name;
+    return e.kind == Event::Kind::Allocate ? "*." + layer_name(e.name).base : e.name;
   }
 
   std::map<std::string, std::uint64_t> last_;
@@ -91,7 +64,7 @@ Json columns(const std::vector<KeptEvent>& events) {
     kinds += kKinds[static_cast<std::size_t>(e.kind)];
     stages += letter(static_cast<std::size_t>(e.stage));
     categories += letter(static_cast<std::size_t>(e.category));
-    const LayerName name = apart(e.name);
+    const LayerName name = layer_name(e.name);
     const auto [tensor, fresh] = known.emplace(name.base, known.size());
     if (fresh) json["tensors"].push_back(name.base);
     json["tensor"].push_back(tensor->second);
@@ -133,7 +106,9 @@ class Columns {
       const Json& tensors = column("tensors");
       const auto tensor = static_cast<std::size_t>(number("tensor", i));
       if (tensor >= tensors.size() || !tensors[tensor].is_string()) fail("tensor");
-      e.name = whole_name(printable(tensors[tensor].get<std::string>()), number("layer", i));
+      e.name = LayerName{printable(tensors[tensor].get<std::string>()),
+                         static_cast<int>(number("layer", i))}
+                   .text();
       e.bytes = static_cast<std::uint64_t>(number("bytes", i));
       e.offset = places.expected(e) + static_cast<std::uint64_t>(number("offset", i));
       places.note(e);

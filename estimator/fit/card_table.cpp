@@ -10,6 +10,7 @@
 
 #include "estimator/fit/colour.h"
 #include "estimator/fit/text.h"
+#include "model/quantity.h"
 
 namespace vramfit::fit {
 namespace {

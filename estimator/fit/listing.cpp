@@ -11,6 +11,7 @@
 #include "estimator/models.h"
 #include "estimator/runtimes.h"
 #include "model/config/families.h"
+#include "model/quantity.h"
 #include "model/transformer/parameters.h"
 
 namespace vramfit::fit {

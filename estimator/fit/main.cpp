@@ -4,14 +4,15 @@
 #include <iostream>
 
 #include "estimator/fit/answer_json.h"
+#include "estimator/fit/answer_timeline.h"
 #include "estimator/fit/card_table.h"
 #include "estimator/fit/colour.h"
 #include "estimator/fit/listing.h"
 #include "estimator/fit/picture.h"
 #include "estimator/fit/spellings.h"
 #include "estimator/fit/this_gpu.h"
-#include "estimator/fit/timelines.h"
 #include "estimator/fit/verify.h"
+#include "estimator/timeline/timeline_files.h"
 #include "model/errors.h"
 #include "model/printable.h"
 
@@ -41,9 +42,9 @@ int verify_with(const Options& options, const Question& question) {
 int answer_to(const Options& options) {
   const Question question = understand(options, this_gpu);
   if (options.verify) return verify_with(options, question);
-  const Timelines timelines(options);
+  const TimelineFiles timeline(options.snapshot, options.trace);
   const std::vector<Answer> answers = answer(question);
-  timelines.write(answers.front());
+  if (timeline.wanted()) timeline.write(timeline_of(answers.front()));
   std::cout << (options.json ? json_text(question, answers)
                              : text_of(question, answers, options.verbose));
   const bool yes = std::any_of(answers.begin(), answers.end(),

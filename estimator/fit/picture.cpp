@@ -12,6 +12,7 @@
 #include "estimator/fit/sums.h"
 #include "estimator/fit/text.h"
 #include "estimator/fit/waterfall.h"
+#include "model/quantity.h"
 
 namespace vramfit::fit {
 namespace {

@@ -25,15 +25,6 @@ std::string sizes_text(const Request& request, std::optional<Size> search) {
 
 }  // namespace
 
-std::string grouped(std::int64_t number) {
-  std::string text = std::to_string(number);
-  for (std::size_t at = text.size(); at > 3;) {
-    at -= 3;
-    text.insert(at, 1, ',');
-  }
-  return text;
-}
-
 std::string gb(std::uint64_t bytes, int decimals) {
   const double size = static_cast<double>(bytes) / kGb;
   const double smallest = std::pow(10.0, -decimals);

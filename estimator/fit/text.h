@@ -10,9 +10,6 @@ namespace vramfit::fit {
 
 inline constexpr std::size_t kColumns = 100;
 
-/// "6,738,415,616".
-std::string grouped(std::int64_t number);
-
 /// Bytes as GB (1e9), without the unit; what would look like nothing is "<0.01".
 std::string gb(std::uint64_t bytes, int decimals = 2);
 

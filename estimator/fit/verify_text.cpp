@@ -1,20 +1,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "estimator/fit/text.h"
 #include "estimator/fit/verify.h"
+#include "model/quantity.h"
 
 namespace vramfit::fit {
 namespace {
 
 /// Lines of a list that are shown.
 constexpr std::size_t kShown = 10;
-
-std::string signed_text(std::int64_t number) {
-  return (number < 0 ? "-" : "") + grouped(std::llabs(number));
-}
 
 std::string size_text(std::uint64_t bytes) {
   return grouped(static_cast<std::int64_t>(bytes)) + " bytes";
@@ -70,10 +66,10 @@ std::string list_text(const std::string& title, const std::vector<Alike>& list) 
   if (list.empty()) return "";
   std::int64_t total = 0;
   for (const Alike& alike : list) total += alike.total();
-  std::string text = fmt::format("\n  {}: {} bytes\n", title, signed_text(total));
+  std::string text = fmt::format("\n  {}: {} bytes\n", title, grouped(total));
   for (std::size_t i = 0; i < std::min(kShown, list.size()); ++i) {
     const Alike& alike = list[i];
-    text += fmt::format("  {:>8} x {:>18}   {}\n", signed_text(alike.count),
+    text += fmt::format("  {:>8} x {:>18}   {}\n", grouped(alike.count),
                         grouped(static_cast<std::int64_t>(alike.bytes)), who(alike.what));
   }
   if (list.size() > kShown) {
@@ -85,7 +81,7 @@ std::string list_text(const std::string& title, const std::vector<Alike>& list) 
 std::string level_text(const char* name, std::uint64_t run, std::uint64_t predicted) {
   const auto difference = static_cast<std::int64_t>(run) - static_cast<std::int64_t>(predicted);
   return fmt::format("  {:<22}{:>19}{:>19}{:>19}\n", name, grouped(static_cast<std::int64_t>(run)),
-                     grouped(static_cast<std::int64_t>(predicted)), signed_text(difference));
+                     grouped(static_cast<std::int64_t>(predicted)), grouped(difference));
 }
 
 std::string peak_text(const Verification& v) {

@@ -4,6 +4,7 @@
 
 #include "estimator/timeline/history.h"
 #include "model/checked.h"
+#include "model/memory/layer_name.h"
 
 namespace vramfit {
 namespace {
@@ -27,20 +28,12 @@ void order_frees(Acts& acts) {
   }
 }
 
-/// "layers.*.mlp.up" for every layer's.
-std::string of_any_layer(const std::string& name) {
-  constexpr std::string_view kLayers = "layers.";
-  if (!name.starts_with(kLayers)) return name;
-  const std::size_t end = name.find('.', kLayers.size());
-  return end == std::string::npos ? name : "layers.*" + name.substr(end);
-}
-
 /// PyTorch's tensors have no names; what they are for says more.
 std::string what_of(const Allocation& allocation) {
   std::string category = name(allocation.category);
   std::replace(category.begin(), category.end(), '_', ' ');
   if (allocation.name == "a tensor") return category;
-  return of_any_layer(allocation.name) + " (" + category + ")";
+  return layer_name(allocation.name).of_all_layers() + " (" + category + ")";
 }
 
 }  // namespace

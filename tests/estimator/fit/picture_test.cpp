@@ -6,6 +6,7 @@
 
 #include "estimator/fit/card_table.h"
 #include "estimator/fit/text.h"
+#include "model/quantity.h"
 
 namespace vramfit::fit {
 namespace {
@@ -250,6 +251,8 @@ TEST(Text, GroupsDigits) {
   EXPECT_EQ(grouped(0), "0");
   EXPECT_EQ(grouped(999), "999");
   EXPECT_EQ(grouped(1000), "1,000");
+  EXPECT_EQ(grouped(-100), "-100");
+  EXPECT_EQ(grouped(-1000), "-1,000");
   EXPECT_EQ(grouped(6'738'415'616), "6,738,415,616");
 }
 

@@ -40,7 +40,7 @@ compare-pytorch:  ## PyTorch and bench in turn on this GPU, into data/runs/ (ONL
 	$(MAKE) build
 	scripts/compare_pytorch.py --python '$(TORCH_PYTHON)' --only '$(ONLY)'
 
-test: build build/asan/build.ninja build/venv/tables.stamp  ## every test: release, sanitizers, Python
+test: build build/asan/build.ninja build/venv/tables.stamp  ## every test: sanitizers, release, Python
 	scripts/test $(PRESET) asan
 
 fuzz: build build/venv/tables.stamp  ## hours of random questions, command lines, configs and runs, into build/fuzz/ (PERCENT=1: less)

@@ -1,7 +1,5 @@
 #include "model/format.h"
 
-#include <algorithm>
-
 #include "model/checked.h"
 
 namespace vramfit {
@@ -25,17 +23,8 @@ std::uint64_t FormatRow::bytes(std::int64_t elements) const {
   const std::uint64_t values =
       checked_multiply(count / 8, std::uint64_t{bits}) + (count % 8 * bits + 7) / 8;
   if (plain()) return values;
-  return values +
-         checked_multiply(round_up(count, std::uint64_t{block}) / block, std::uint64_t{scales});
-}
-
-std::optional<Format> Format::named(std::string_view name) {
-  const auto* row = std::find_if(kFormats.begin(), kFormats.end(),
-                                 [name](const FormatRow& format) { return format.name == name; });
-  if (row == kFormats.end()) return std::nullopt;
-  Format format = row->element;
-  format.row_ = static_cast<std::uint8_t>(row - kFormats.begin());
-  return format;
+  const std::uint64_t blocks = round_up(count, std::uint64_t{block}) / block;
+  return values + (checked_multiply(blocks, std::uint64_t{scale_bits}) + 7) / 8;
 }
 
 }  // namespace vramfit

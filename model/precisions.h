@@ -6,17 +6,20 @@ namespace vramfit {
 
 /// What a run stores its tensors in, by what they are for.
 struct Precisions {
-  Format weights;
+  Format weights;      ///< but for those that have a line of their own
   Format activations;  ///< and their gradients
   Format gradients;    ///< of weights
   Format cache;
   Format optimizer_states;  ///< moments
   Format accumulation;      ///< sums, row statistics, master weights
+  Format linears;           ///< weights of the blocks' projections
+  Format linear_inputs;     ///< what multiplies them
+  Format head;
 
   /// One for all, with sums and moments in what sums over it are kept in.
   static constexpr Precisions plain(DType dtype) {
     const Format sums = accumulation_dtype(dtype);
-    return {dtype, dtype, dtype, dtype, sums, sums};
+    return {dtype, dtype, dtype, dtype, sums, sums, dtype, dtype, dtype};
   }
 };
 

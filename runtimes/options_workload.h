@@ -1,9 +1,10 @@
 #pragma once
 
+#include <type_traits>
 #include <utility>
 #include <variant>
 
-#include "model/dtype.h"
+#include "model/inference_precision.h"
 #include "runtimes/flags.h"
 #include "runtimes/runtime.h"
 
@@ -58,7 +59,11 @@ class OptionsWorkload : public Workload {
 template <typename Options>
 void read_sizes(const Flags& flags, Options& options) {
   if (const auto precision = typed(flags, "precision")) {
-    options.precision = parse_precision(*precision);
+    if constexpr (std::is_same_v<decltype(options.precision), DType>) {
+      options.precision = parse_precision(*precision);
+    } else {
+      options.precision = parse_inference_precision(*precision);
+    }
   }
   options.batch = whole(flags, "batch", options.batch);
   options.seq = whole(flags, "seq", options.seq);

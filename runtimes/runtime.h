@@ -56,9 +56,11 @@ class Workload {
   virtual bool training() const = 0;
   /// Whether what it takes depends on batch and seq: otherwise there is nothing to search for.
   virtual bool has_sizes() const { return true; }
-  virtual std::int64_t batch() const = 0;          ///< sequences in a micro-batch
-  virtual std::int64_t seq() const = 0;            ///< tokens in a sequence, or its prompt
-  virtual DType computes_in() const = 0;           ///< the element type of its arithmetic
+  virtual std::int64_t batch() const = 0;  ///< sequences in a micro-batch
+  virtual std::int64_t seq() const = 0;    ///< tokens in a sequence, or its prompt
+  virtual DType computes_in() const = 0;   ///< the element type of its arithmetic
+  /// The oldest compute capability that it runs on, 10 · major + minor.
+  virtual int oldest_sm() const { return 0; }
   virtual std::int64_t positions() const = 0;      ///< of a sequence when the run ends
   virtual std::int64_t micro_batches() const = 0;  ///< in a step; 1 without training
   /// With what the runtime stores beside the published ones: rows that pad the vocabulary.

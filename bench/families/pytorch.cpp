@@ -31,10 +31,15 @@ void count(Counters& counters, const Estimate& estimate) {
   counters.set("pytorch_device_used", estimate.levels.device_used);
 }
 
+bool quantizes(const StepOptions& options) {
+  const auto* generation = std::get_if<GenerationOptions>(&options);
+  return generation != nullptr && generation->precision.quantized();
+}
+
 /// Nothing where it is not known what PyTorch's libraries take, or PyTorch has no such weights.
 std::optional<Request> ask(const Case& c, const StepOptions& options) {
   if (c.card == nullptr || !c.card->overhead.pytorch) return std::nullopt;
-  if (precision_of(options) == DType::Fp64) return std::nullopt;
+  if (precision_of(options) == DType::Fp64 || quantizes(options)) return std::nullopt;
   Request request{*c.config, nullptr, budget_of(*c.card)};
   request.budget.arch = c.arch();
   request.budget.multiprocessors = c.multiprocessors();
@@ -63,7 +68,7 @@ pytorch::TrainingOptions in_pytorch(const TrainingOptions& ours) {
 
 pytorch::GenerationOptions in_pytorch(const GenerationOptions& ours) {
   pytorch::GenerationOptions options;
-  options.precision = ours.precision;
+  options.precision = ours.precision.activations;
   options.attention = attention_of(ours.attention);
   options.batch = ours.batch;
   options.seq = ours.seq;

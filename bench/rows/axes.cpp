@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "estimator/cards.h"
-#include "model/dtype.h"
 #include "model/errors.h"
+#include "model/inference_precision.h"
 #include "model/ops/attention_ops.h"
 #include "model/optimizer/optimizer_kind.h"
 #include "model/quantity.h"
@@ -18,12 +18,19 @@ std::string without_spaces(std::string text) {
   return text;
 }
 
+std::string value_of_head(const std::string& value) {
+  if (value == info(Axis::Head).usual || value == kQuantizedHead) return value;
+  throw BadInput("head: is '" + value + "'; 16-bit or quantized");
+}
+
 }  // namespace
 
 const std::array<AxisInfo, kAxes>& axes() {
   static constexpr std::array<AxisInfo, kAxes> kTable = {{
       {"model", "", "", "models, by their folders in data/models"},
-      {"precision", "", "", "what weights and activations are stored in: fp32, fp16, bf16"},
+      {"precision", "", "",
+       "what weights and activations are stored in: fp32, fp16, bf16; without training also\n"
+       "fp8, int8, int8-wo, nf4, int4, of the weights of linears"},
       {"optimizer", "", "", "sgd, sgd-master, sgd-momentum, adamw, adamw-master, adamw-same"},
       {"batch", "batch", "", "sequences in a micro-batch"},
       {"seq", "seq", "", "tokens in a sequence, or in a prompt"},
@@ -33,6 +40,7 @@ const std::array<AxisInfo, kAxes>& axes() {
       {"gpu", "gpu", "",
        "cards, or sizes such as 24GB, whose cliff OomCliff looks for, and that a real\n"
        "device is to behave as in the other rows"},
+      {"head", "head", "16-bit", "the head's weight: 16-bit, or quantized as linears are"},
   }};
   return kTable;
 }
@@ -60,13 +68,15 @@ std::string canonical(Axis axis, const std::string& value) {
     case Axis::Model:
       return value;
     case Axis::Precision:
-      return name(parse_precision(value));
+      return parse_inference_precision(value).name;
     case Axis::Optimizer:
       return optimizer_named(value).name;
     case Axis::Attention:
       return name(parse_attention(value));
     case Axis::Gpu:
       return is_size(value) ? canonical_size(info(axis).flag, value) : card_named(value).name;
+    case Axis::Head:
+      return value_of_head(value);
     case Axis::Batch:
     case Axis::Seq:
     case Axis::Accumulate:

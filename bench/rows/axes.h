@@ -19,9 +19,10 @@ enum class Axis : std::uint8_t {
   Accumulate,
   Generate,
   Gpu,
+  Head,
 };
 
-inline constexpr std::size_t kAxes = 9;
+inline constexpr std::size_t kAxes = 10;
 constexpr std::size_t index(Axis axis) { return static_cast<std::size_t>(axis); }
 
 struct AxisInfo {
@@ -41,6 +42,9 @@ std::string canonical(Axis axis, const std::string& value);
 
 /// The one spelling of a card's size, which `flag` gives. Throws BadInput.
 std::string canonical_size(const std::string& flag, const std::string& value);
+
+/// The value of `head` that is not usual.
+inline constexpr const char* kQuantizedHead = "quantized";
 
 /// Whether a value of `gpu` names a card by its size: "24GB".
 bool is_size(const std::string& gpu);

@@ -38,7 +38,8 @@ TrainingOptions training_options(const Case& c) {
 
 GenerationOptions generation_options(const Case& c) {
   GenerationOptions options;
-  options.precision = precision_of(c);
+  options.precision = parse_inference_precision(c.row[Axis::Precision]);
+  options.quantize_head = c.row[Axis::Head] == kQuantizedHead;
   options.attention = parse_attention(c.row[Axis::Attention]);
   options.batch = c.size(Axis::Batch);
   options.seq = c.size(Axis::Seq);

@@ -44,9 +44,10 @@ Row parse_row(const std::string& name) {
   row.family = find_family(parts.front());
   if (row.family == nullptr) refuse(name);
   std::size_t next = 1;
-  // A card stands at the end of any row that is told to run on one.
+  // A card stands in any row that is told to run on one.
   std::vector<Axis> order = row.family->axes;
   if (std::find(order.begin(), order.end(), Axis::Gpu) == order.end()) order.push_back(Axis::Gpu);
+  std::sort(order.begin(), order.end());
   for (const Axis axis : order) {
     if (next < parts.size() && take(row, axis, parts[next])) {
       ++next;

@@ -32,8 +32,9 @@ void refuse_what_is_not_there_yet(const Flags& flags, const Runtime& runtime) {
   if (has(flags, "gpus") || has(flags, "strategy")) {
     refuse_several_gpus("gpus");
   }
+  const bool quantizes = find_flag(runtime, "head") != nullptr;
   const std::string precision = typed(flags, "precision").value_or("");
-  if (is_quantized(precision)) {
+  if (!quantizes && is_quantized(precision)) {
     refuse_quantized_weights("precision " + precision);
   }
 }

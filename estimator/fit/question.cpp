@@ -200,6 +200,17 @@ std::vector<Budget> budgets_of(const Options& o,
   return budgets;
 }
 
+/// Of a table of all cards; a card that is named is refused where the run begins.
+void leave_out_older_cards(std::vector<Request>& requests, const Workload& workload) {
+  const int oldest = workload.oldest_sm();
+  const auto is_older = [&](const Request& request) { return request.budget.arch.sm < oldest; };
+  if (std::erase_if(requests, is_older) == 0) return;
+  for (Request& request : requests) {
+    request.model.notes.push_back("cards before sm_" + std::to_string(oldest) +
+                                  ", which do not multiply such numbers, are left out");
+  }
+}
+
 }  // namespace
 
 Question understand(const Options& o, const std::function<std::optional<Budget>()>& this_gpu) {
@@ -228,6 +239,7 @@ Question understand(const Options& o, const std::function<std::optional<Budget>(
     question.requests.push_back(request);
   }
   question.every_card = question.requests.size() > 1;
+  if (question.every_card) leave_out_older_cards(question.requests, *request.workload);
   if (o.max_batch) question.search = Size::Batch;
   if (o.max_seq) {
     question.search = Size::Seq;

@@ -5,6 +5,7 @@
 #include <string>
 #include <type_traits>
 
+#include "kernels/cpu/e4m3.h"
 #include "kernels/cpu/half.h"
 #include "model/format.h"
 
@@ -39,13 +40,26 @@ struct HostElement<DType::Int32> {
   using Type = std::int32_t;
 };
 
+template <>
+struct HostElement<DType::Fp8> {
+  using Type = E4m3;
+};
+template <>
+struct HostElement<DType::Int8> {
+  using Type = std::int8_t;
+};
+
+/// Whether ops compute with such elements as they are: those of 8 bits have scales beside them.
+template <typename Element>
+inline constexpr bool kComputes = !std::is_integral_v<Element> && !std::is_same_v<Element, E4m3>;
+
 /// Calls `body` with a value of the type that the format's elements have.
 template <typename Body>
 void with_element(Format format, const Body& body) {
   bool runs = false;
   with_plain_element(format, [&](auto dtype) {
     using Element = typename HostElement<decltype(dtype)::value>::Type;
-    if constexpr (!std::is_integral_v<Element>) {
+    if constexpr (kComputes<Element>) {
       runs = true;
       body(Element{});
     }

@@ -11,7 +11,7 @@ void fill_normal(const FillNormal& op) {
   const std::int64_t stored = op.tensor.stored().elements();
   Element* values = output<Element>(op.tensor, stored);
   for (std::int64_t i = 0; i < count; ++i) {
-    const float normal = random_normal(op.seed, static_cast<std::uint64_t>(i));
+    const float normal = random_normal(op.seed, static_cast<std::uint64_t>(op.first + i));
     values[i] = static_cast<Element>(op.mean + op.deviation * normal);
   }
   for (std::int64_t i = count; i < stored; ++i) values[i] = static_cast<Element>(0.0F);

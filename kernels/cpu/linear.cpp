@@ -1,5 +1,6 @@
 #include "kernels/cpu/cpu_device.h"
 #include "kernels/cpu/matrix.h"
+#include "kernels/cpu/quantized_linear.h"
 #include "model/ops/workspaces.h"
 
 namespace vramfit {
@@ -72,6 +73,7 @@ void backward_weight(const LinearBackwardWeight& op) {
 }  // namespace
 
 void CpuDevice::run(const LinearForward& op) {
+  if (is_quantized(op.weight.format())) return quantized_linear(op);
   with_element(op.x.format(), [&op](auto e) { forward<decltype(e)>(op); });
 }
 

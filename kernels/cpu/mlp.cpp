@@ -86,8 +86,8 @@ void down_backward(const MlpDownBackward& op) {
 }  // namespace
 
 void CpuDevice::run(const MlpUpForward& op) {
-  run(LinearForward{op.x, op.weight, op.bias, nullptr, op.pre, op.workspace});
-  with_element(op.x.format(), [&op](auto e) { activate<decltype(e)>(op); });
+  run(LinearForward{op.x, op.weight, op.bias, nullptr, op.pre, op.workspace, op.quantized});
+  with_element(op.act.format(), [&op](auto e) { activate<decltype(e)>(op); });
 }
 
 void CpuDevice::run(const MlpDownBackward& op) {

@@ -46,6 +46,11 @@ std::string OpCost::label() const {
 OpCost cost(const FillNormal& op) { return {"fill_normal", "", bytes(op.tensor)}; }
 OpCost cost(const FillTokens& op) { return {"fill_tokens", "", bytes(op.tokens)}; }
 
+OpCost cost(const Quantize& op) {
+  const std::int64_t elements = op.from.stored().elements();
+  return {"quantize", op.to.name().base(), bytes(op.from) + bytes_of(op.to, elements)};
+}
+
 OpCost cost(const EmbeddingForward& op) {
   const std::uint64_t positions =
       op.positions == nullptr ? 0 : bytes_of(*op.positions, op.tokens.shape()[1] * op.x.shape()[1]);

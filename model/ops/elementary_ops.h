@@ -11,13 +11,14 @@
 namespace vramfit {
 
 /// The first `shape` elements of `tensor` become normal(mean, deviation), the padding behind them
-/// zero. Element i depends on (seed, i) alone, so that every device draws the same: see
-/// model/ops/random.h.
+/// zero. Element i depends on (seed, first + i) alone, so that every device draws the same, and
+/// slabs draw what the whole would: see model/ops/random.h.
 struct FillNormal {
   Tensor& tensor;
   float mean;
   float deviation;
   std::uint64_t seed;
+  std::int64_t first = 0;
 };
 
 /// Int32 tokens, uniform over [0, vocab). Element i depends on (seed, i) alone.

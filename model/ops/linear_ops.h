@@ -7,6 +7,17 @@
 
 namespace vramfit {
 
+/// What a linear whose weight is quantised has beside one whose is not; nothing otherwise.
+/// Where inputs are in 8 bits as well, sums are of products of codes, in fp32 or int32, and scaled
+/// once. Where the weight alone is, it is read as code · scale: of at most kFusedRows rows by what
+/// multiplies it, of more by way of `dequantized`, rounded to y's format, as many of its rows at a
+/// time as that holds.
+struct QuantizedOperands {
+  const Tensor* x_scales = nullptr;       ///< (N), fp32: x is in 8 bits
+  const Tensor* weight_scales = nullptr;  ///< (out), fp32: the weight is in 8 bits
+  Tensor* dequantized = nullptr;          ///< (dequantized_rows, in), y's format; more rows only
+};
+
 /// y = x Wᵀ + bias + residual, rounded once.
 struct LinearForward {
   const Tensor& x;         ///< (N, in)
@@ -15,6 +26,7 @@ struct LinearForward {
   const Tensor* residual;  ///< (N, out) or null
   Tensor& y;               ///< (N, out); as many rows as the weight stores, padding included
   Tensor& workspace;
+  QuantizedOperands quantized = {};
 };
 
 /// dx = dy W.
@@ -46,6 +58,7 @@ struct MlpUpForward {
   Tensor& pre;  ///< (N, 2f) or (N, f)
   Tensor& act;  ///< (N, f)
   Tensor& workspace;
+  QuantizedOperands quantized = {};
 };
 
 /// d act = dy W, then through the activation: overwrites pre with its gradient, and act yields the

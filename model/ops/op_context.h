@@ -19,8 +19,8 @@ class OpContext {
         gemm_workspace(bytes("gemm_workspace", gemm_workspace_bytes(device.arch()))) {}
 
   /// `stored`: with the padding behind its rows.
-  Tensor weight(const Name& name, const Shape& shape, const Shape& stored) const {
-    return {ledger, name, Category::Parameters, precisions.weights, shape, stored};
+  Tensor weight(const Name& name, Format format, const Shape& shape, const Shape& stored) const {
+    return {ledger, name, Category::Parameters, format, shape, stored};
   }
   Tensor gradient(const Name& name, const Shape& shape, const Shape& stored) const {
     return {ledger, name, Category::Gradients, precisions.gradients, shape, stored};
@@ -33,6 +33,10 @@ class OpContext {
   }
   Tensor activation(const Name& name, const Shape& shape) const {
     return {ledger, name, Category::Activations, precisions.activations, shape};
+  }
+  /// Rows as a linear multiplies them.
+  Tensor linear_input(const Name& name, const Shape& shape) const {
+    return {ledger, name, Category::Activations, precisions.linear_inputs, shape};
   }
   /// Row statistics.
   Tensor statistics(const Name& name, const Shape& shape) const {

@@ -5,6 +5,7 @@
 #include "model/ops/head_ops.h"
 #include "model/ops/linear_ops.h"
 #include "model/ops/optimizer_ops.h"
+#include "model/ops/quantize_ops.h"
 
 /// Every op, once: calls the macro `of` with the struct that states each op's contract. Devices,
 /// costs and launches are declared from this list, so a new op touches five files at most:
@@ -19,6 +20,7 @@
 #define VRAMFIT_OPS(of)    \
   of(FillNormal)           \
   of(FillTokens)           \
+  of(Quantize)             \
   of(EmbeddingForward)     \
   of(EmbeddingBackward)    \
   of(NormForward)          \

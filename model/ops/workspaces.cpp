@@ -65,6 +65,19 @@ std::int64_t head_chunk_tokens(std::int64_t tokens, std::int64_t stored_vocab, F
   return std::min(tokens, chunk);
 }
 
+std::int64_t load_slab_rows(std::int64_t rows, std::int64_t width, Format format) {
+  constexpr std::uint64_t kBytes = std::uint64_t{16} << 20;
+  const auto most = static_cast<std::int64_t>(kBytes / format.bytes(width));
+  return std::min(rows, std::max<std::int64_t>(most / 2 * 2, 2));
+}
+
+std::int64_t dequantized_rows(std::int64_t rows, std::int64_t width, Format format) {
+  constexpr std::uint64_t kBytes = std::uint64_t{128} << 20;
+  constexpr std::int64_t kTile = 128;
+  const auto most = static_cast<std::int64_t>(kBytes / format.bytes(width));
+  return std::min(rows, std::max(most / kTile * kTile, kTile));
+}
+
 std::uint64_t optimizer_workspace_bytes(std::size_t parameters) {
   return 64 * static_cast<std::uint64_t>(parameters);
 }

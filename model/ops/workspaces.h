@@ -61,6 +61,17 @@ inline constexpr std::int64_t kMinHeadChunk = 128;
 /// A multiple of kMinHeadChunk, or all tokens where they are fewer.
 std::int64_t head_chunk_tokens(std::int64_t tokens, std::int64_t stored_vocab, Format logits);
 
+/// Weights that are stored quantised are drawn so many rows at a time: of 16 MiB at most, a small
+/// part of any model, and an even number where there are more, so that bytes are whole.
+std::int64_t load_slab_rows(std::int64_t rows, std::int64_t width, Format format);
+
+/// At most so many rows multiply a quantised weight without writing it anywhere.
+inline constexpr std::int64_t kFusedRows = 16;
+
+/// Rows of a quantised weight that are dequantised at a time, where more than kFusedRows multiply
+/// it: of 128 MiB at most, in whole tiles of a GEMM.
+std::int64_t dequantized_rows(std::int64_t rows, std::int64_t width, Format format);
+
 /// The device's table of parameters, 64 B each.
 std::uint64_t optimizer_workspace_bytes(std::size_t parameters);
 

@@ -46,9 +46,13 @@ Tensor mlp_half(Model& model, int layer, Tensor middle, BlockKept* keep) {
   const std::int64_t tokens = middle.shape()[0];
   Tensor pre = context.activation({"pre", layer}, {tokens, config.up_width()});
   Tensor act = context.activation({"act", layer}, {tokens, config.ffn});
-  context.device.run(MlpUpForward{
-      config.activation, normed, model.weights.value(Role::UpWeight, layer),
-      model.weights.optional_value(Role::UpBias, layer), pre, act, context.gemm_workspace});
+  {
+    QuantizedInput input(model, up_of(layer), normed);
+    context.device.run(MlpUpForward{config.activation, input.rows(),
+                                    model.weights.value(Role::UpWeight, layer),
+                                    model.weights.optional_value(Role::UpBias, layer), pre, act,
+                                    context.gemm_workspace, input.operands()});
+  }
   normed.release();
   if (keep == nullptr) pre.release();
   Tensor next = project(model, down_of(layer), {"x", layer + 1}, act, &middle);

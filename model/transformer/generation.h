@@ -3,12 +3,14 @@
 #include <functional>
 #include <optional>
 
+#include "model/inference_precision.h"
 #include "model/transformer/attention.h"
 
 namespace vramfit {
 
 struct GenerationOptions {
-  DType precision = DType::Bf16;
+  InferencePrecision precision = DType::Bf16;
+  bool quantize_head = false;
   AttentionForm attention = AttentionForm::Flash;
   std::int64_t batch = 1;
   std::int64_t seq = 2048;    ///< tokens of the prompt
@@ -24,6 +26,9 @@ void validate(const ModelConfig& config, const GenerationOptions& options);
 /// Fills the prompts, (B, T) int32.
 using PromptLoader = std::function<void(Device&, Tensor& tokens)>;
 
+/// Reads logits, (B, stored V), before they are freed.
+using LogitsReader = std::function<void(Device&, const Tensor& logits)>;
+
 /// Greedy generation: the prompts in one pass, then a token a sequence at a time against the cache.
 class Generator {
  public:
@@ -33,9 +38,9 @@ class Generator {
             const GenerationOptions& options);
 
   /// Fills a new cache with the prompts and yields each sequence's first new token.
-  void prefill(const PromptLoader& load);
+  void prefill(const PromptLoader& load, const LogitsReader& read = nullptr);
   /// Yields each sequence's next one. At most `generate` − 1 times after a prefill.
-  void decode();
+  void decode(const LogitsReader& read = nullptr);
   /// Forgets all but the first `positions` of the cache, to generate from there again.
   void rewind(std::int64_t positions);
 
@@ -44,7 +49,7 @@ class Generator {
   Model& model() { return model_; }
 
  private:
-  void run(const Tensor& tokens, std::int64_t seq);
+  void run(const Tensor& tokens, std::int64_t seq, const LogitsReader& read);
 
   GenerationOptions options_;
   std::optional<StageScope> loading_;  ///< spans the members' construction below

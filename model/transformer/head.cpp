@@ -1,6 +1,7 @@
 #include "model/transformer/head.h"
 
 #include "model/transformer/norm.h"
+#include "model/transformer/projection.h"
 
 namespace vramfit {
 
@@ -29,11 +30,7 @@ Tensor last_logits(Model& model, Tensor x, std::int64_t batch, std::int64_t seq)
   x.release();
   const Tensor normed = normalize(model, final_norm(), "final_norm", last, nullptr);
   last.release();
-  const Tensor& weight = model.weights.value(model.weights.head_role());
-  Tensor logits = context.activation("logits", {batch, weight.stored()[0]});
-  context.device.run(
-      LinearForward{normed, weight, nullptr, nullptr, logits, context.gemm_workspace});
-  return logits;
+  return project(model, head_of(model.weights), "logits", normed);
 }
 
 }  // namespace vramfit

@@ -39,6 +39,12 @@ enum class Role : std::uint8_t {
 
 inline constexpr std::size_t kRoles = 24;
 
+/// Whether it is the weight of a block's projection, which formats of fewer bits are for.
+constexpr bool is_linear(Role role) {
+  return role == Role::QkvWeight || role == Role::OutWeight || role == Role::UpWeight ||
+         role == Role::DownWeight;
+}
+
 /// How a parameter starts: normal with this deviation around this mean.
 struct Initialization {
   float mean;

@@ -2,13 +2,41 @@
 
 namespace vramfit {
 
+QuantizedInput::QuantizedInput(Model& model, const Projection& p, const Tensor& x)
+    : x_(x), weight_scales_(model.weights.scales(p.weight, p.layer)) {
+  OpContext& context = model.context;
+  const Tensor& weight = model.weights.value(p.weight, p.layer);
+  const Format format = weight.format();
+  if (!is_quantized(format)) return;
+  const std::int64_t tokens = x.shape()[0];
+  if (format == context.precisions.linear_inputs) {
+    rows_ = context.linear_input({"quantized_input", p.layer}, x.shape());
+    scales_ = context.statistics({"input_scales", p.layer}, {tokens});
+    context.device.run(Quantize{x, rows_, &scales_, 0});
+  } else if (tokens > kFusedRows) {
+    const Shape& stored = weight.stored();
+    const std::int64_t rows = dequantized_rows(stored[0], stored[1], x.format());
+    dequantized_ = {context.ledger,
+                    {"dequantized", p.layer},
+                    Category::Workspace,
+                    x.format(),
+                    {rows, stored[1]}};
+  }
+}
+
+QuantizedOperands QuantizedInput::operands() {
+  return {scales_ ? &scales_ : nullptr, weight_scales_, dequantized_ ? &dequantized_ : nullptr};
+}
+
 Tensor project(Model& model, const Projection& p, const Name& name, const Tensor& x,
                const Tensor* residual) {
   OpContext& context = model.context;
   const Tensor& weight = model.weights.value(p.weight, p.layer);
   Tensor y = context.activation(name, {x.shape()[0], weight.stored()[0]});
-  context.device.run(LinearForward{x, weight, model.weights.optional_value(p.bias, p.layer),
-                                   residual, y, context.gemm_workspace});
+  QuantizedInput input(model, p, x);
+  context.device.run(LinearForward{input.rows(), weight,
+                                   model.weights.optional_value(p.bias, p.layer), residual, y,
+                                   context.gemm_workspace, input.operands()});
   return y;
 }
 

@@ -11,11 +11,29 @@ struct Projection {
   int layer = -1;
 };
 
-/// The four projections of a block.
+/// The four projections of a block, and the head.
 constexpr Projection qkv_of(int layer) { return {Role::QkvWeight, Role::QkvBias, layer}; }
 constexpr Projection out_of(int layer) { return {Role::OutWeight, Role::OutBias, layer}; }
 constexpr Projection up_of(int layer) { return {Role::UpWeight, Role::UpBias, layer}; }
 constexpr Projection down_of(int layer) { return {Role::DownWeight, Role::DownBias, layer}; }
+inline Projection head_of(const Weights& weights) { return {weights.head_role(), Role::HeadBias}; }
+
+/// What a quantised linear has beside its input and weight. Holds nothing for a plain one.
+class QuantizedInput {
+ public:
+  /// Quantises x, (N, in), where linears are told to. `p`'s weight and x must outlive it.
+  QuantizedInput(Model& model, const Projection& p, const Tensor& x);
+
+  const Tensor& rows() const { return rows_ ? rows_ : x_; }
+  QuantizedOperands operands();
+
+ private:
+  const Tensor& x_;
+  const Tensor* weight_scales_;
+  Tensor rows_;    ///< (N, in), 8 bits
+  Tensor scales_;  ///< (N)
+  Tensor dequantized_;
+};
 
 /// x Wᵀ + bias (+ residual); x: (N, in) → (N, out).
 Tensor project(Model& model, const Projection& p, const Name& name, const Tensor& x,

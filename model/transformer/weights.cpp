@@ -1,10 +1,52 @@
 #include "model/transformer/weights.h"
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "model/ops/elementary_ops.h"
+#include "model/ops/quantize_ops.h"
 
 namespace vramfit {
+namespace {
+
+Format format_of(const Precisions& precisions, Role role) {
+  if (is_linear(role)) return precisions.linears;
+  return role == Role::HeadWeight ? precisions.head : precisions.weights;
+}
+
+/// Draws and quantises rows of `to`, a slab at a time.
+void load_quantized(OpContext& context, Parameter& to, std::uint64_t seed) {
+  const Shape& stored = to.value.stored();
+  const std::int64_t width = stored[1];
+  const std::int64_t rows = load_slab_rows(stored[0], width, context.precisions.weights);
+  for (std::int64_t first = 0; first < stored[0]; first += rows) {
+    const std::int64_t count = std::min(rows, stored[0] - first);
+    const std::int64_t drawn = std::clamp<std::int64_t>(to.value.shape()[0] - first, 0, count);
+    Tensor slab(context.ledger, "load_slab", Category::Workspace, context.precisions.weights,
+                {drawn, width}, {count, width});
+    const Initialization& start = to.spec.start;
+    context.device.run(FillNormal{slab, start.mean, start.deviation, seed, first * width});
+    context.device.run(Quantize{slab, to.value, to.scales ? &to.scales : nullptr, first});
+  }
+}
+
+/// `seed` is the parameter's number.
+Parameter load(OpContext& context, const ParameterSpec& spec, std::uint64_t seed) {
+  const Format format = format_of(context.precisions, spec.role);
+  Parameter parameter{spec, context.weight(spec.name, format, spec.shape, spec.stored), {}, {}};
+  if (!is_quantized(format)) {
+    context.device.run(FillNormal{parameter.value, spec.start.mean, spec.start.deviation, seed});
+    return parameter;
+  }
+  if (has_row_scales(format)) {
+    const Shape rows = {spec.stored[0]};
+    parameter.scales = context.weight(spec.name.part("scales"), DType::Fp32, rows, rows);
+  }
+  load_quantized(context, parameter, seed);
+  return parameter;
+}
+
+}  // namespace
 
 Weights::Weights(OpContext& context, const ModelConfig& config) {
   std::array<int, kRoles> none{};
@@ -16,9 +58,7 @@ Weights::Weights(OpContext& context, const ModelConfig& config) {
     const auto number = parameters_.size();
     index_[static_cast<std::size_t>(spec.layer + 1)][static_cast<std::size_t>(spec.role)] =
         static_cast<int>(number);
-    parameters_.push_back({spec, context.weight(spec.name, spec.shape, spec.stored), {}});
-    context.device.run(
-        FillNormal{parameters_.back().value, spec.start.mean, spec.start.deviation, number});
+    parameters_.push_back(load(context, spec, number));
   }
 }
 
@@ -45,6 +85,11 @@ GradientTarget Weights::gradient(OpContext& context, Role role, int layer) {
 
 void Weights::free_gradients() {
   for (Parameter& parameter : parameters_) parameter.gradient.release();
+}
+
+const Tensor* Weights::scales(Role role, int layer) const {
+  const Parameter& parameter = at(role, layer);
+  return parameter.scales ? &parameter.scales : nullptr;
 }
 
 Role Weights::head_role() const {

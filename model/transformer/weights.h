@@ -12,6 +12,7 @@ namespace vramfit {
 struct Parameter {
   ParameterSpec spec;
   Tensor value;
+  Tensor scales;  ///< (rows), fp32: of 8-bit weights
   Tensor gradient;
 };
 
@@ -21,7 +22,8 @@ struct GradientTarget {
   bool accumulate;
 };
 
-/// A model's parameters, allocated and initialized in the order of their specs.
+/// A model's parameters, allocated and initialized in the order of their specs. What is stored
+/// quantised is drawn and quantised a slab of rows at a time, so that it never exists otherwise.
 class Weights {
  public:
   Weights(OpContext& context, const ModelConfig& config);
@@ -29,6 +31,8 @@ class Weights {
   const Tensor& value(Role role, int layer = -1) const { return at(role, layer).value; }
   /// Null where the model has no such parameter.
   const Tensor* optional_value(Role role, int layer = -1) const;
+  /// Of its rows; null where it is not in 8 bits.
+  const Tensor* scales(Role role, int layer = -1) const;
 
   /// Born here where it was not there yet.
   GradientTarget gradient(OpContext& context, Role role, int layer = -1);

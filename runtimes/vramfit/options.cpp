@@ -24,7 +24,9 @@ void require_room(const ModelConfig& config, const GenerationOptions& options) {
 }  // namespace
 
 DType precision_of(const StepOptions& options) {
-  return std::visit([](const auto& o) { return o.precision; }, options);
+  const auto* generation = std::get_if<GenerationOptions>(&options);
+  return generation != nullptr ? generation->precision.activations
+                               : std::get<TrainingOptions>(options).precision;
 }
 
 AttentionForm attention_of(const StepOptions& options) {

@@ -10,7 +10,7 @@ namespace vramfit {
 /// What the step program is told to do with a model.
 using StepOptions = std::variant<GenerationOptions, TrainingOptions>;
 
-// What both kinds have.
+/// What activations are stored and computed in.
 DType precision_of(const StepOptions& options);
 AttentionForm attention_of(const StepOptions& options);
 

@@ -4,7 +4,9 @@
 #include <nlohmann/json.hpp>
 
 #include "model/config/families.h"
+#include "model/errors.h"
 #include "model/memory/pool.h"
+#include "model/printable.h"
 #include "model/transformer/parameters.h"
 #include "runtimes/notes.h"
 #include "runtimes/vramfit/dry_run.h"
@@ -13,6 +15,11 @@ namespace vramfit {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+bool quantizes_head(const std::string& head) {
+  if (head == "quantized" || head == "16-bit") return head == "quantized";
+  throw BadInput("head: is '" + shortened(head, 40) + "'; 16-bit or quantized");
+}
 
 class VramfitRuntime final : public Runtime {
  public:
@@ -26,13 +33,18 @@ class VramfitRuntime final : public Runtime {
         {"accumulate", With::Training, "micro-batches in a step (default 1)"},
         {"generate", With::Inference, "new tokens (default 1)"},
         {"attention", With::Either, "flash (default) or cublas"},
+        {"head", With::Inference,
+         "the head's weight: 16-bit (default), or\nquantized as linears are"},
     };
     return list;
   }
 
   bool runs(const FamilyReader& family) const override { return family.in_step_program; }
 
-  const char* precisions() const override { return kPrecisions; }
+  const char* precisions() const override {
+    return "fp32, fp16 or bf16 (default: the config's, bf16 if it\nsays none); inference also fp8, "
+           "int8, int8-wo, nf4, int4";
+  }
   bool runs_as_stored() const override { return true; }
 
   std::shared_ptr<const Workload> workload(const Flags& flags, bool training,
@@ -42,6 +54,7 @@ class VramfitRuntime final : public Runtime {
     read_sizes(flags, options);
     if (const auto form = typed(flags, "attention")) options.attention = parse_attention(*form);
     options.generate = whole(flags, "generate", options.generate);
+    if (const auto head = typed(flags, "head")) options.quantize_head = quantizes_head(*head);
     return std::make_shared<StepWorkload>(options);
   }
 
@@ -98,6 +111,13 @@ void note(const ModelConfig&, const GenerationOptions& options, const Extent& ex
   note_left_out(outcome.report.stages, Stage::Decode, decodes, "decode steps", outcome.notes);
 }
 
+std::string generation_types(const GenerationOptions& o) {
+  const std::string type = name(o.precision.activations);
+  if (!o.precision.quantized()) return "weights, activations and cache in " + type;
+  return std::string("weights of linears ") + (o.quantize_head ? "and head " : "") + "in " +
+         o.precision.linears.name() + ", the rest and the cache in " + type;
+}
+
 }  // namespace
 
 const Runtime& vramfit_runtime() {
@@ -106,6 +126,11 @@ const Runtime& vramfit_runtime() {
 }
 
 const Runtime& StepWorkload::runtime() const { return vramfit_runtime(); }
+
+int StepWorkload::oldest_sm() const {
+  const auto* generation = std::get_if<GenerationOptions>(&options());
+  return generation == nullptr ? 0 : generation->precision.sm;
+}
 
 std::int64_t StepWorkload::stored_parameters(const ModelConfig& config) const {
   return stored_parameter_count(config);
@@ -148,11 +173,12 @@ Json StepWorkload::asked() const {
   }
   const auto& o = std::get<GenerationOptions>(options());
   return {{"mode", "inference"},
-          {"precision", name(o.precision)},
+          {"precision", o.precision.name},
           {"attention", name(o.attention)},
           {"batch", o.batch},
           {"seq", o.seq},
-          {"generate", o.generate}};
+          {"generate", o.generate},
+          {"head", o.quantize_head ? "quantized" : "16-bit"}};
 }
 
 std::string StepWorkload::text(const std::string& sizes) const {
@@ -161,14 +187,14 @@ std::string StepWorkload::text(const std::string& sizes) const {
            sizes + micro_batches_text(o->accumulate) + ", " + name(o->attention) + " attention";
   }
   const auto& o = std::get<GenerationOptions>(options());
-  return std::string("inference in ") + name(o.precision) + ", " + sizes +
+  return std::string("inference in ") + o.precision.name + ", " + sizes +
          new_tokens_text(o.generate) + ", " + name(o.attention) + " attention";
 }
 
 std::string StepWorkload::types() const {
   const auto* o = std::get_if<TrainingOptions>(&options());
   const std::string precision = name(precision_of(options()));
-  if (o == nullptr) return "weights, activations and cache in " + precision;
+  if (o == nullptr) return generation_types(std::get<GenerationOptions>(options()));
   std::string text = "weights and gradients in " + precision;
   if (o->optimizer.master) text += ", a copy of the weights in fp32";
   if (o->optimizer.moments == 0) return text;

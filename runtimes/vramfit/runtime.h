@@ -13,6 +13,7 @@ class StepWorkload final
 
   const Runtime& runtime() const override;
   DType computes_in() const override { return precision_of(options()); }
+  int oldest_sm() const override;
   std::int64_t stored_parameters(const ModelConfig& config) const override;
   void validate(const ModelConfig& config) const override;
   std::int64_t seq_limit(const ModelConfig& config) const override;

@@ -30,7 +30,7 @@ TEST_F(DefaultSweep, NamesAreUniqueAndAsManyAsEver) {
   }
   // Names join runs across years: rows may be added here, never renamed.
   EXPECT_EQ(in_family, (std::map<std::string, int>{{"Training", 120 + 48 + 12},
-                                                   {"Inference", 24},
+                                                   {"Inference", 24 + 20},
                                                    {"KvCache", 12},
                                                    {"OomCliff", 24},
                                                    {"Ops", 5}}));
@@ -42,6 +42,7 @@ TEST_F(DefaultSweep, NamesAreUniqueAndAsManyAsEver) {
            "Training/gpt2-1.5b/bf16/adamw-master/batch:8/seq:1024",
            "Inference/llama2-7b/bf16/batch:8/seq:2048",
            "Inference/llama2-13b/fp32/batch:1/seq:512",
+           "Inference/llama2-7b/nf4/batch:8/seq:2048",
            "KvCache/llama2-7b/fp16/batch:8/seq:2048",
            "KvCache/mistral-7b/bf16/batch:1/seq:2048",
            "OomCliff/llama2-7b/fp16/adamw/seq:512/gpu:rtx4090",

@@ -68,7 +68,7 @@ TEST(Sweep, RefusesFilesThatAreNotAsDescribed) {
            entry(good),  // no precision
            entry(good + R"(, "precision": [])"),
            entry(good + R"(, "precision": "fp16")"),
-           entry(good + R"(, "precision": ["int8"])"),
+           entry(good + R"(, "precision": ["int9"])"),
            entry(good + R"(, "precision": [true])"),
            entry(good + R"(, "precision": ["fp16"], "generate": [0])"),
            entry(good + R"(, "precision": ["fp16"], "optimizer": ["adamw"])"),

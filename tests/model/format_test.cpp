@@ -10,16 +10,17 @@
 namespace vramfit {
 namespace {
 
-constexpr DType kAll[] = {DType::Fp64, DType::Fp32, DType::Fp16, DType::Bf16, DType::Int32};
+constexpr DType kAll[] = {DType::Fp64,  DType::Fp32, DType::Fp16, DType::Bf16,
+                          DType::Int32, DType::Fp8,  DType::Int8};
 
 /// What quantised weights are stored as: 4 bits each, and an fp32 scale for 64 of them, which is
 /// bitsandbytes' nf4 without double quantisation.
-constexpr FormatRow kBlocks{"nf4", DType::Fp32, 4, DType::Fp32, 64, 4};
+constexpr FormatRow kBlocks{"nf4", DType::Fp32, 4, DType::Fp32, 64, 32};
 /// 8 bits, and a byte of scale for 32: OCP's MXFP8.
-constexpr FormatRow kMxfp8{"mxfp8", DType::Fp32, 8, DType::Fp32, 32, 1};
+constexpr FormatRow kMxfp8{"mxfp8", DType::Fp32, 8, DType::Fp32, 32, 8};
 
 TEST(Format, StoresEachPlainElementInItsBytes) {
-  const std::uint64_t expected[] = {8, 4, 2, 2, 4};
+  const std::uint64_t expected[] = {8, 4, 2, 2, 4, 1, 1};
   for (std::size_t i = 0; i < std::size(kAll); ++i) {
     const Format format = kAll[i];
     EXPECT_EQ(format.bytes(0), 0U) << format.name();

@@ -57,6 +57,7 @@ void with_element(Format format, const Body& body) {
 
 /// As cuBLASLt calls it.
 inline cudaDataType_t library_type(Format format) {
+  if (format == Format(DType::Fp8)) return CUDA_R_8F_E4M3;
   cudaDataType_t type{};
   with_gpu_element(format, [&](auto element) { type = decltype(element)::kLibrary; });
   return type;

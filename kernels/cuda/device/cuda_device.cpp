@@ -12,6 +12,7 @@
 #include "kernels/cuda/gemm/one_token.h"
 #include "kernels/cuda/gpu/gpu_info.h"
 #include "kernels/cuda/optimizer/optimizer.h"
+#include "kernels/cuda/quantized/quantized_linear.h"
 
 namespace vramfit {
 namespace {
@@ -113,6 +114,7 @@ VRAMFIT_OPS(VRAMFIT_RUN)
 #undef VRAMFIT_RUN
 
 void CudaDevice::Impl::run(const LinearForward& op) {
+  if (is_quantized(op.weight.format())) return multiply_quantized(op, gemms, stream);
   const std::int64_t rows = op.x.shape()[0];
   const std::int64_t out = op.weight.stored()[0];
   const std::int64_t in = op.weight.stored()[1];
@@ -145,7 +147,7 @@ void CudaDevice::Impl::run(const LinearBackwardWeight& op) {
 // cuBLASLt's GELU epilogue computes from what it has not yet rounded, where the contract says that
 // `act` comes from `pre` as stored: backward computes it again from there, and must get the same.
 void CudaDevice::Impl::run(const MlpUpForward& op) {
-  run(LinearForward{op.x, op.weight, op.bias, nullptr, op.pre, op.workspace});
+  run(LinearForward{op.x, op.weight, op.bias, nullptr, op.pre, op.workspace, op.quantized});
   launch(MlpActivation{op.kind, op.pre, op.act}, stream);
 }
 

@@ -28,7 +28,8 @@ struct GemmMatrix {
   GemmMatrix transpose() const;
 };
 
-/// to = scale · a · b + plus + bias, summed in fp32 and rounded once.
+/// to = scale · a · b + plus + bias, summed in fp32 and rounded once. Where a and b are fp8, `to`
+/// is of 16 bits, and rows of a and columns of b have scales.
 struct Gemm {
   GemmMatrix a;
   GemmMatrix b;
@@ -37,6 +38,8 @@ struct Gemm {
   const void* bias = nullptr;  ///< a row of `to`'s width and format; null: none
   float scale = 1.0F;
   std::int64_t batch = 1;
+  const float* a_scales = nullptr;  ///< of a's rows; fp8
+  const float* b_scales = nullptr;  ///< of b's columns; fp8
 };
 
 struct GemmOptions {

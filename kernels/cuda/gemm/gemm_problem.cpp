@@ -64,10 +64,17 @@ GemmProblem::GemmProblem(const Gemm& gemm, bool tf32) {
         "cublasLtMatmulDescCreate");
   set(operation_, CUBLASLT_MATMUL_DESC_TRANSA, gemm.b.transposed ? CUBLAS_OP_T : CUBLAS_OP_N);
   set(operation_, CUBLASLT_MATMUL_DESC_TRANSB, gemm.a.transposed ? CUBLAS_OP_T : CUBLAS_OP_N);
-  if (gemm.bias == nullptr) return;
-  set(operation_, CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
-  set(operation_, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, gpu::library_type(gemm.to.format));
-  set_bias(gemm.bias);
+  if (gemm.a_scales != nullptr) {
+    set(operation_, CUBLASLT_MATMUL_DESC_A_SCALE_MODE, CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F);
+    set(operation_, CUBLASLT_MATMUL_DESC_B_SCALE_MODE, CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F);
+    // Sums on Hopper's tensor cores keep 14 bits; adding them up outside would halve the speed.
+    set(operation_, CUBLASLT_MATMUL_DESC_FAST_ACCUM, std::int8_t{1});
+  }
+  if (gemm.bias != nullptr) {
+    set(operation_, CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
+    set(operation_, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, gpu::library_type(gemm.to.format));
+  }
+  set_pointers(gemm);
 }
 
 GemmProblem::~GemmProblem() {
@@ -77,10 +84,16 @@ GemmProblem::~GemmProblem() {
   if (operation_ != nullptr) cublasLtMatmulDescDestroy(operation_);
 }
 
-void GemmProblem::set_bias(const void* bias) {
-  if (bias == bias_) return;
-  set(operation_, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
-  bias_ = bias;
+void GemmProblem::set_pointers(const Gemm& gemm) {
+  const auto renew = [this](auto& known, auto* pointer, cublasLtMatmulDescAttributes_t attribute) {
+    if (known == pointer) return;
+    set(operation_, attribute, pointer);
+    known = pointer;
+  };
+  renew(bias_, gemm.bias, CUBLASLT_MATMUL_DESC_BIAS_POINTER);
+  // The transpose is what is computed: b comes first.
+  renew(b_scales_, gemm.b_scales, CUBLASLT_MATMUL_DESC_A_SCALE_POINTER);
+  renew(a_scales_, gemm.a_scales, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER);
 }
 
 int GemmProblem::candidates(cublasLtHandle_t handle, const Gemm& gemm,
@@ -96,7 +109,7 @@ int GemmProblem::candidates(cublasLtHandle_t handle, const Gemm& gemm,
   preference.set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, alignment(gemm.a.data));
   preference.set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, alignment(plus));
   preference.set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, alignment(gemm.to.data));
-  set_bias(gemm.bias);
+  set_pointers(gemm);
   int found = 0;
   const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
       handle, operation_, b_, a_, to_, to_, preference.get(), count, results, &found);
@@ -119,7 +132,7 @@ bool GemmProblem::accepts(cublasLtHandle_t handle, const cublasLtMatmulAlgo_t& a
 cublasStatus_t GemmProblem::run(cublasLtHandle_t handle, const Gemm& gemm,
                                 const cublasLtMatmulAlgo_t& algorithm, const Tensor& workspace,
                                 cudaStream_t stream) {
-  set_bias(gemm.bias);
+  set_pointers(gemm);
   const float plus_factor = gemm.plus == nullptr ? 0.0F : 1.0F;
   const void* plus = gemm.plus == nullptr ? gemm.to.data : gemm.plus;
   return cublasLtMatmul(handle, operation_, &gemm.scale, gemm.b.data, b_, gemm.a.data, a_,

@@ -29,13 +29,15 @@ class GemmProblem {
                      cudaStream_t stream);
 
  private:
-  void set_bias(const void* bias);
+  void set_pointers(const Gemm& gemm);
 
   cublasLtMatmulDesc_t operation_ = nullptr;
   cublasLtMatrixLayout_t a_ = nullptr;
   cublasLtMatrixLayout_t b_ = nullptr;
   cublasLtMatrixLayout_t to_ = nullptr;
   const void* bias_ = nullptr;
+  const float* a_scales_ = nullptr;
+  const float* b_scales_ = nullptr;
 };
 
 }  // namespace vramfit

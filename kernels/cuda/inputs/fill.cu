@@ -17,13 +17,13 @@ __device__ float normal(float mean, float deviation, std::uint64_t seed, std::in
 
 template <typename T, int N>
 __global__ void fill_normal(T* values, std::int64_t count, std::int64_t stored, float mean,
-                            float deviation, std::uint64_t seed) {
+                            float deviation, std::uint64_t seed, std::int64_t drawn_first) {
   const std::int64_t first = (std::int64_t{blockIdx.x} * kThreads + threadIdx.x) * N;
   if (first >= stored) return;
   Floats<N> drawn;
 #pragma unroll
   for (int i = 0; i < N; ++i) {
-    drawn[i] = first + i < count ? normal(mean, deviation, seed, first + i) : 0.0F;
+    drawn[i] = first + i < count ? normal(mean, deviation, seed, drawn_first + first + i) : 0.0F;
   }
   store_floats<T, N>(values + first, drawn);
 }
@@ -45,7 +45,7 @@ void launch(const FillNormal& op, cudaStream_t stream) {
       constexpr int kSize = decltype(size)::value;
       const int blocks = ceil_divide(stored, std::int64_t{kThreads} * kSize);
       start({"fill_normal", blocks, kThreads, stream}, fill_normal<T, kSize>, op.tensor.as<T>(),
-            count, stored, op.mean, op.deviation, op.seed);
+            count, stored, op.mean, op.deviation, op.seed, op.first);
     });
   });
 }

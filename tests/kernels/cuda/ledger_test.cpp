@@ -145,6 +145,28 @@ TEST_F(CudaLedgerTest, OfGenerationIsTheSame) {
   }
 }
 
+TEST_F(CudaLedgerTest, OfQuantizedGenerationIsTheSame) {
+  for (const InferencePrecision& precision : inference_precisions()) {
+    if (!precision.quantized()) continue;
+    for (const bool head : {false, true}) {
+      SCOPED_TRACE(precision.name);
+      GenerationOptions options;
+      options.precision = precision;
+      options.quantize_head = head;
+      options.batch = head ? 1 : 4;
+      options.seq = head ? 700 : 512;
+      options.generate = 5;
+      const ModelConfig config = model_named("llama2-7b");
+      const std::uint64_t capacity = free_capacity();
+      const RunReport predicted = dry_run({gpu().arch(), capacity}, config, options);
+      ASSERT_FALSE(predicted.missing);
+      const RunReport real = witnessed(
+          capacity, [&](Ledger& ledger) { return run_generation(gpu(), ledger, config, options); });
+      expect_equal(real, predicted);
+    }
+  }
+}
+
 /// A real run under a smaller card's capacity ends at the same allocation as a virtual one.
 TEST_F(CudaLedgerTest, OfARunThatEndsOutOfMemoryIsTheSame) {
   struct Sizes {

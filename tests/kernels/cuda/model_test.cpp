@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "kernels/cpu/host_source.h"
@@ -7,6 +8,7 @@
 #include "tests/kernels/support/fixture_checks.h"
 #include "tests/kernels/support/host_run.h"
 #include "tests/kernels/support/tiny_models.h"
+#include "tests/kernels/support/workbench.h"
 
 // Whole models on the GPU: against PyTorch, against the CPU, and without a pool.
 
@@ -110,7 +112,8 @@ TEST_P(CudaModelTest, RunsWithoutAPoolAndFreesEverything) {
   generation.generate = 3;
   generation.attention = form();
   for (const DType precision : {DType::Fp32, DType::Fp16, DType::Bf16}) {
-    training.precision = generation.precision = precision;
+    training.precision = precision;
+    generation.precision = precision;
     CudaPassThrough memory;
     Ledger ledger(memory);
     EXPECT_FALSE(run_training(gpu(), ledger, config(), training).missing.has_value());
@@ -118,6 +121,63 @@ TEST_P(CudaModelTest, RunsWithoutAPoolAndFreesEverything) {
     EXPECT_EQ(memory.live(), 0U);
   }
 }
+
+/// A small model's logits after a prompt and after another token.
+std::vector<double> logits(Device& device, Ledger& ledger, const GenerationOptions& options) {
+  const ModelConfig config = small_llama();
+  Generator generator(device, ledger, config, options);
+  std::vector<double> values;
+  const LogitsReader read = [&](Device& on, const Tensor& tensor) {
+    const std::vector<double> more = downloaded_values(on, tensor);
+    values.insert(values.end(), more.begin(), more.end());
+  };
+  const PromptLoader load = [&](Device& on, Tensor& tokens) {
+    on.run(FillTokens{tokens, config.vocab, 3});
+  };
+  generator.prefill(load, read);
+  generator.decode(read);
+  return values;
+}
+
+class QuantizedModelTest : public testing::TestWithParam<InferencePrecision> {
+ protected:
+  void SetUp() override { VRAMFIT_NEEDS_GPU(); }
+};
+
+TEST_P(QuantizedModelTest, HasTheLogitsItHasOnTheCpu) {
+  for (const AttentionForm form : {AttentionForm::Flash, AttentionForm::Cublas}) {
+    constexpr std::int64_t seq = 40;
+    GenerationOptions options;
+    options.precision = GetParam();
+    options.quantize_head = GetParam().quantized();
+    options.attention = form;
+    options.batch = 2;
+    options.seq = seq;
+    options.generate = 2;
+    Host host(HostSource::kDefaultCapacity, gpu().arch());
+    GpuRun run;
+    const std::vector<double> expected = logits(host.device, host.ledger, options);
+    const std::vector<double> actual = logits(gpu(), run.ledger, options);
+    double apart = 0;
+    double size = 0;
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      apart += (actual[i] - expected[i]) * (actual[i] - expected[i]);
+      size += expected[i] * expected[i];
+    }
+    const double error = std::sqrt(apart / size);
+    std::printf("%s, %s: logits apart by %.1e\n", GetParam().name, name(form), error);
+    EXPECT_LE(error, 1e-2);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Precisions, QuantizedModelTest,
+                         testing::ValuesIn(inference_precisions().begin(),
+                                           inference_precisions().end() - 1),
+                         [](const auto& test) {
+                           std::string name = test.param.name;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
 
 INSTANTIATE_TEST_SUITE_P(Models, CudaModelTest, kModelsAndForms, label);
 

@@ -140,7 +140,8 @@ TEST_P(ModelLedgerTest, RunsWithoutAPoolAndFreesEverything) {
   generation.generate = 3;
   for (const DType precision : kPrecisions) {
     for (const AttentionForm form : kForms) {
-      training.precision = generation.precision = precision;
+      training.precision = precision;
+      generation.precision = precision;
       training.attention = generation.attention = form;
       PassThrough allocator;
       Ledger ledger(allocator);
@@ -150,6 +151,24 @@ TEST_P(ModelLedgerTest, RunsWithoutAPoolAndFreesEverything) {
       EXPECT_EQ(trained.reserved, trained.peak.allocated);
       EXPECT_FALSE(run_generation(device, ledger, config, generation).missing.has_value());
       EXPECT_EQ(allocator.live(), 0U);
+    }
+  }
+}
+
+TEST(QuantizedLedger, IsTheSame) {
+  for (const InferencePrecision& precision : inference_precisions()) {
+    for (const std::int64_t seq : {std::int64_t{3}, kFusedRows}) {
+      SCOPED_TRACE(precision.name);
+      GenerationOptions options;
+      options.precision = precision;
+      options.quantize_head = precision.quantized();
+      options.batch = 2;
+      options.seq = seq;
+      options.generate = 3;
+      constexpr Arch kHopper{90};
+      Host host(HostSource::kDefaultCapacity, kHopper);
+      expect_equal(run_generation(host.device, host.ledger, small_llama(), options),
+                   dry_run({kHopper}, small_llama(), options));
     }
   }
 }

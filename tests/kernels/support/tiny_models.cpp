@@ -63,6 +63,16 @@ ModelConfig tiny_gpt2() {
   return config;
 }
 
+ModelConfig small_llama() {
+  ModelConfig config = tiny_llama();
+  config.hidden = 256;
+  config.head_dim = 64;
+  config.ffn = 384;
+  config.vocab = 300;
+  config.max_positions = 128;
+  return config;
+}
+
 std::vector<ModelConfig> tiny_models() {
   return {tiny_llama(), tiny_qwen2(), tiny_qwen3(), tiny_gpt2()};
 }

@@ -39,6 +39,7 @@ class Workbench {
   /// Row statistics and sums.
   Tensor sums(const Shape& shape) { return make(accumulation_dtype(dtype_), shape, shape); }
   Tensor floats(const Shape& shape) { return make(DType::Fp32, shape, shape); }
+  Tensor tensor(Format format, const Shape& shape) { return make(format, shape, shape); }
   Tensor integers(const std::vector<std::int32_t>& values, const Shape& shape);
   Tensor bytes(std::uint64_t count);
 

@@ -20,17 +20,21 @@ TEST(OpContext, StoresEachTensorByWhatItIsFor) {
                                  .gradients = DType::Fp16,
                                  .cache = DType::Int32,
                                  .optimizer_states = DType::Bf16,
-                                 .accumulation = DType::Fp64};
+                                 .accumulation = DType::Fp64,
+                                 .linears = DType::Int8,
+                                 .linear_inputs = DType::Fp8,
+                                 .head = DType::Fp16};
   const OpContext context(device, ledger, precisions);
   const auto expect = [](const Tensor& tensor, Category category, Format format) {
     EXPECT_EQ(tensor.category(), category) << tensor.name().text();
     EXPECT_EQ(tensor.format(), format) << tensor.name().text();
   };
-  expect(context.weight("weight", shape, shape), Category::Parameters, DType::Bf16);
+  expect(context.weight("weight", kNf4, shape, shape), Category::Parameters, kNf4);
   expect(context.gradient("gradient", shape, shape), Category::Gradients, DType::Fp16);
   expect(context.master_weight("master", shape, shape), Category::OptimizerState, DType::Fp64);
   expect(context.moment("moment", shape, shape), Category::OptimizerState, DType::Bf16);
   expect(context.activation("activation", shape), Category::Activations, DType::Fp32);
+  expect(context.linear_input("input", shape), Category::Activations, DType::Fp8);
   expect(context.statistics("statistics", shape), Category::Activations, DType::Fp64);
   expect(context.cache("cache", shape), Category::KvCache, DType::Int32);
   expect(context.tokens("tokens", shape), Category::Inputs, DType::Int32);

@@ -49,6 +49,37 @@ void ContractDevice::download(void* to, const Tensor& from, std::uint64_t bytes)
   EXPECT_LE(bytes, from.bytes());
 }
 
+void ContractDevice::expect_linear(const Tensor& x, const Tensor& weight,
+                                   const QuantizedOperands& quantized) {
+  const Shape rows_in = {x.shape()[0], weight.shape()[1]};
+  const Format format = weight.format();
+  const bool plain = format == Format(dtype_);
+  const bool of_codes = !plain && x.format() == format;
+  expect_tensor(x, of_codes ? format : Format(dtype_), rows_in);
+  expect_tensor(weight, format, weight.shape());
+  ASSERT_EQ(quantized.x_scales != nullptr, of_codes);
+  if (of_codes) expect_tensor(*quantized.x_scales, DType::Fp32, {rows_in[0]});
+  ASSERT_EQ(quantized.weight_scales != nullptr, has_row_scales(format));
+  if (has_row_scales(format)) {
+    expect_tensor(*quantized.weight_scales, DType::Fp32, {weight.stored()[0]});
+  }
+  const bool written = !plain && !of_codes && rows_in[0] > kFusedRows;
+  ASSERT_EQ(quantized.dequantized != nullptr, written);
+  if (!written) return;
+  const std::int64_t at_a_time = dequantized_rows(weight.stored()[0], rows_in[1], dtype_);
+  expect(*quantized.dequantized, {at_a_time, rows_in[1]});
+}
+
+void ContractDevice::check(const Quantize& op) {
+  expect_tensor(op.from, dtype_, {op.from.shape()[0], op.to.shape()[1]});
+  expect_tensor(op.to, op.to.format(), op.to.shape());
+  EXPECT_NE(op.to.format(), Format(dtype_));
+  EXPECT_GE(op.first_row, 0);
+  EXPECT_LE(op.first_row + op.from.stored()[0], op.to.stored()[0]);
+  ASSERT_EQ(op.scales != nullptr, has_row_scales(op.to.format()));
+  if (op.scales != nullptr) expect_tensor(*op.scales, DType::Fp32, {op.to.stored()[0]});
+}
+
 void ContractDevice::check(const FillNormal& op) {
   ASSERT_TRUE(op.tensor);
   used(op.tensor);
@@ -147,10 +178,8 @@ void ContractDevice::check(const RotaryEmbedding& op) {
 
 void ContractDevice::check(const LinearForward& op) {
   const std::int64_t rows = op.x.shape()[0];
-  const std::int64_t in = op.weight.shape()[1];
   const std::int64_t out = op.weight.stored()[0];
-  expect(op.x, {rows, in});
-  expect(op.weight, {op.weight.shape()[0], in});
+  expect_linear(op.x, op.weight, op.quantized);
   if (op.bias != nullptr) expect(*op.bias, {out});
   if (op.residual != nullptr) expect(*op.residual, {rows, out});
   expect(op.y, {rows, out});
@@ -181,8 +210,7 @@ void ContractDevice::check(const LinearBackwardWeight& op) {
 void ContractDevice::check(const MlpUpForward& op) {
   const std::int64_t rows = op.x.shape()[0];
   const std::int64_t up = op.weight.shape()[0];
-  expect(op.x, {rows, op.weight.shape()[1]});
-  expect(op.weight, {up, op.weight.shape()[1]});
+  expect_linear(op.x, op.weight, op.quantized);
   if (op.bias != nullptr) expect(*op.bias, {up});
   expect(op.pre, {rows, up});
   expect(op.act, {rows, op.kind == ActivationKind::SwiGlu ? up / 2 : up});

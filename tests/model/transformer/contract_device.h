@@ -46,6 +46,8 @@ class ContractDevice : public EachOp<ContractDevice> {
   void expect_optional(const Tensor* tensor, bool present, const Shape& shape);
   /// In the accumulation dtype.
   void expect_sums(const Tensor& tensor, const Shape& shape);
+  /// What a linear multiplies, and what it has beside that where the weight is quantised.
+  void expect_linear(const Tensor& x, const Tensor& weight, const QuantizedOperands& quantized);
   void expect_gemm_workspace(const Tensor& tensor);
   void expect_cache(const AttentionShape& shape, const Tensor& keys, const Tensor& values,
                     std::int64_t length);

@@ -89,8 +89,25 @@ TEST(Lifetimes, EndWithTheLastUseInGeneration) {
       options.attention = form;
       options.seq = 40;
       options.generate = 3;
-      expect_short_lives(options.precision, [&](Device& device, Ledger& ledger) {
+      expect_short_lives(options.precision.activations, [&](Device& device, Ledger& ledger) {
         run_generation(device, ledger, shallow(model), options);
+      });
+      if (HasFailure()) return;
+    }
+  }
+}
+
+TEST(Lifetimes, EndWithTheLastUseWhereLinearsAreQuantized) {
+  for (const InferencePrecision& precision : inference_precisions()) {
+    for (const std::int64_t seq : {std::int64_t{4}, kFusedRows + 1}) {
+      SCOPED_TRACE(precision.name + std::string(" ") + std::to_string(seq));
+      GenerationOptions options;
+      options.precision = precision;
+      options.quantize_head = precision.quantized();
+      options.seq = seq;
+      options.generate = 3;
+      expect_short_lives(precision.activations, [&](Device& device, Ledger& ledger) {
+        run_generation(device, ledger, shallow("llama2-7b"), options);
       });
       if (HasFailure()) return;
     }

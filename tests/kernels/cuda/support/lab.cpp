@@ -118,4 +118,15 @@ void Lab::expect_equal(const Twin& result, const std::string& what) {
   expect_close(result, {0, 0, 0}, what);
 }
 
+void Lab::expect_same_bytes(const Twin& result, const std::string& what) {
+  std::vector<std::uint8_t> actual(result.gpu.bytes());
+  gpu().download(actual.data(), result.gpu, actual.size());
+  const auto* expected = result.cpu.as<std::uint8_t>();
+  std::size_t apart = 0;
+  for (std::size_t i = 0; i < actual.size(); ++i) {
+    if (actual[i] != expected[i]) ++apart;
+  }
+  EXPECT_EQ(apart, 0U) << what << ": bytes of " << actual.size();
+}
+
 }  // namespace vramfit

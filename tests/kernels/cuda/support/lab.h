@@ -59,6 +59,7 @@ class Lab {
   Twin make(Format format, const Shape& shape, const Shape& stored);
   Twin empty(const Shape& shape) { return make(dtype_, shape, shape); }
   Twin empty(const Shape& shape, const Shape& stored) { return make(dtype_, shape, stored); }
+  Twin stored(Format format, const Shape& shape) { return make(format, shape, shape); }
   Twin floats(const Shape& shape) { return make(DType::Fp32, shape, shape); }
   Twin bytes(std::uint64_t count);
   Twin gemm_workspace() { return bytes(gemm_workspace_bytes(gpu().arch())); }
@@ -83,6 +84,8 @@ class Lab {
   /// `what` names the op and its sizes. The environment's VRAMFIT_PRINT_ERRORS prints all errors.
   void expect_close(const Twin& result, const Bound& bound, const std::string& what);
   void expect_equal(const Twin& result, const std::string& what);
+  /// Whatever they stand for.
+  void expect_same_bytes(const Twin& result, const std::string& what);
 
   DType dtype() const { return dtype_; }
 

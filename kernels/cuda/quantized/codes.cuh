@@ -1,0 +1,154 @@
+#pragma once
+
+#include <cuda_fp8.h>
+
+#include <cstdint>
+
+#include "kernels/cuda/base/dispatch.cuh"
+#include "model/ops/quantized_layout.h"
+
+// Quantised weights as kernels read them: 16 bytes of codes at a time, and what those are to be
+// multiplied by. A reader is made once in a thread block's life, from its `Table` in shared memory.
+
+namespace vramfit::gpu {
+
+/// The byte of `word` that stands `i`th in memory.
+__device__ inline std::uint32_t byte_of(std::uint32_t word, int i) { return word >> 8 * i & 0xFF; }
+
+/// What formats of 8 bits have in common: the row's scale is applied to whole sums.
+struct EightBits {
+  static constexpr int kCodes = 16;
+  static constexpr bool kRowScales = true;
+  struct Table {};
+
+  const std::uint8_t* codes;
+
+  __device__ static void fill(Table&) {}
+  __device__ const uint4* pack(std::int64_t element) const {
+    return reinterpret_cast<const uint4*>(codes + element);
+  }
+  __device__ float scale(std::int64_t) const { return 1.0F; }
+};
+
+struct Int8Codes : EightBits {
+  static constexpr DType kElement = DType::Int8;
+
+  __device__ static void read(std::uint32_t word, float* to) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+      to[i] = static_cast<float>(static_cast<std::int8_t>(byte_of(word, i)));
+  }
+  __device__ Floats<kCodes> values(const uint4& pack, std::int64_t, const Table&) const {
+    Floats<kCodes> result;
+    read(pack.x, result.values);
+    read(pack.y, result.values + 4);
+    read(pack.z, result.values + 8);
+    read(pack.w, result.values + 12);
+    return result;
+  }
+};
+
+struct Fp8Codes : EightBits {
+  static constexpr DType kElement = DType::Fp8;
+
+  __device__ static void read(std::uint32_t word, float* to) {
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const auto two = static_cast<__nv_fp8x2_storage_t>(word >> 16 * half);
+      const float2 both = __half22float2(__half2(__nv_cvt_fp8x2_to_halfraw2(two, __NV_E4M3)));
+      to[2 * half] = both.x;
+      to[2 * half + 1] = both.y;
+    }
+  }
+  __device__ Floats<kCodes> values(const uint4& pack, std::int64_t, const Table&) const {
+    Floats<kCodes> result;
+    read(pack.x, result.values);
+    read(pack.y, result.values + 4);
+    read(pack.z, result.values + 8);
+    read(pack.w, result.values + 12);
+    return result;
+  }
+};
+
+/// What formats of 4 bits have in common: a pack's codes are of one block, whose scale is applied
+/// to sums over the pack.
+struct FourBits {
+  static constexpr int kCodes = 32;
+  static constexpr bool kRowScales = false;
+
+  const std::uint8_t* codes;
+
+  __device__ const uint4* pack(std::int64_t element) const {
+    return reinterpret_cast<const uint4*>(codes + element / 2);
+  }
+
+  /// The code that stands `i`th in a word; the earlier of two has a byte's upper half.
+  __device__ static std::uint32_t code(std::uint32_t word, int i) {
+    return byte_of(word, i / 2) >> (i % 2 == 0 ? 4 : 0) & 0xF;
+  }
+};
+
+struct Nf4Codes : FourBits {
+  static constexpr int kBlock = 64;
+  struct Table {
+    float values[kNf4Codes];
+  };
+
+  const float* scales;
+
+  __device__ static void fill(Table& table) {
+    const int code = static_cast<int>(threadIdx.x);
+    if (code < kNf4Codes) table.values[code] = nf4_value(code);
+  }
+  __device__ float scale(std::int64_t element) const { return scales[element / kBlock]; }
+  __device__ Floats<kCodes> values(const uint4& pack, std::int64_t, const Table& table) const {
+    const std::uint32_t words[] = {pack.x, pack.y, pack.z, pack.w};
+    Floats<kCodes> result;
+#pragma unroll
+    for (int i = 0; i < kCodes; ++i) result[i] = table.values[code(words[i / 8], i % 8)];
+    return result;
+  }
+};
+
+struct Int4Codes : FourBits {
+  static constexpr int kBlock = 128;
+  struct Table {};
+
+  const __half* scales;
+  const std::uint8_t* zeros;
+
+  __device__ static void fill(Table&) {}
+  __device__ float scale(std::int64_t element) const { return to_float(scales[element / kBlock]); }
+  __device__ Floats<kCodes> values(const uint4& pack, std::int64_t element, const Table&) const {
+    const std::int64_t block = element / kBlock;
+    const auto zero = static_cast<float>(zeros[block / 2] >> (block % 2 == 0 ? 4 : 0) & 0xF);
+    const std::uint32_t words[] = {pack.x, pack.y, pack.z, pack.w};
+    Floats<kCodes> result;
+#pragma unroll
+    for (int i = 0; i < kCodes; ++i) {
+      result[i] = static_cast<float>(code(words[i / 8], i % 8)) - zero;
+    }
+    return result;
+  }
+};
+
+/// Calls `body` with a reader of the weight's codes.
+template <typename Body>
+void with_codes(const Tensor& weight, const Body& body) {
+  const auto* bytes = weight.as<const std::uint8_t>();
+  const Format format = weight.format();
+  const FourBitLayout layout(format, weight.stored().elements());
+  if (format == Format(DType::Int8)) {
+    body(Int8Codes{{bytes}});
+  } else if (format == Format(DType::Fp8)) {
+    body(Fp8Codes{{bytes}});
+  } else if (format == kNf4) {
+    body(Nf4Codes{{bytes}, reinterpret_cast<const float*>(bytes + layout.scales)});
+  } else {
+    expect(format == kInt4, "a weight's format is none that kernels read");
+    body(Int4Codes{
+        {bytes}, reinterpret_cast<const __half*>(bytes + layout.scales), bytes + layout.zeros});
+  }
+}
+
+}  // namespace vramfit::gpu

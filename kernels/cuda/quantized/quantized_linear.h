@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include "kernels/cuda/gemm/gemm.h"
+#include "model/ops/linear_ops.h"
+
+namespace vramfit {
+
+/// LinearForward of a weight that is quantised, and of rows that may be.
+void multiply_quantized(const LinearForward& op, GemmRunner& gemms, cudaStream_t stream);
+
+/// Of at most kFusedRows rows: weights go from memory into registers and no further.
+void launch_fused_linear(const LinearForward& op, cudaStream_t stream);
+
+/// Of int8 rows: tensor cores sum in int32, in registers, and what is written is scaled.
+void launch_int8_linear(const LinearForward& op, cudaStream_t stream);
+
+/// `rows` of the weight from `first_row` on, read into `to`, (rows, in).
+struct Dequantize {
+  const Tensor& weight;
+  const Tensor* scales;
+  std::int64_t first_row;
+  std::int64_t rows;
+  Tensor& to;
+};
+void launch(const Dequantize& op, cudaStream_t stream);
+
+}  // namespace vramfit

@@ -1,0 +1,99 @@
+#include "model/inference_precision.h"
+
+#include <array>
+
+#include "model/errors.h"
+#include "model/transformer/parameters.h"
+
+namespace vramfit {
+namespace {
+
+constexpr DType kBase = DType::Bf16;
+
+constexpr std::array kRows = {
+    InferencePrecision(DType::Fp32),
+    InferencePrecision(DType::Fp16),
+    InferencePrecision(DType::Bf16),
+    // cuBLASLt scales rows and columns of fp8 products from Hopper on.
+    InferencePrecision("fp8", kBase, DType::Fp8, DType::Fp8, 90),
+    InferencePrecision("int8", kBase, DType::Int8, DType::Int8, 80),
+    InferencePrecision("int8-wo", kBase, DType::Int8, kBase, 80),
+    InferencePrecision("nf4", kBase, kNf4, kBase, 80),
+    InferencePrecision("int4", kBase, kInt4, kBase, 80),
+    InferencePrecision(DType::Fp64),
+};
+
+/// What the sizes of a matrix of such elements are multiples of: a block, or 16 bytes, which tensor
+/// cores read at once.
+std::int64_t multiple_of(Format format) {
+  return format.row().plain() ? 16 : static_cast<std::int64_t>(format.row().block);
+}
+
+/// "fp32, fp16, bf16, fp8, ...".
+std::string names_on_gpus() {
+  std::string list;
+  for (const InferencePrecision& row : kRows) {
+    if (row.activations == DType::Fp64) continue;
+    if (!list.empty()) list += ", ";
+    list += row.name;
+  }
+  return list;
+}
+
+}  // namespace
+
+std::span<const InferencePrecision> inference_precisions() { return kRows; }
+
+Precisions InferencePrecision::precisions(bool quantize_head) const {
+  Precisions result = Precisions::plain(activations);
+  result.linears = linears;
+  result.linear_inputs = inputs;
+  if (quantize_head) result.head = linears;
+  return result;
+}
+
+InferencePrecision parse_inference_precision(const std::string& text) {
+  for (const InferencePrecision& row : kRows) {
+    if (text == row.name) return row;
+  }
+  throw BadInput("precision: unknown '" + text + "'; one of " + names_on_gpus() +
+                 " (fp64 on the CPU)");
+}
+
+void require_arch(const InferencePrecision& precision, Arch arch) {
+  if (arch.sm >= precision.sm) return;
+  throw BadInput(std::string("precision: ") + precision.name + " needs sm_" +
+                 std::to_string(precision.sm) + " or newer, and this GPU is sm_" +
+                 std::to_string(arch.sm) +
+                 "; int8, int8-wo, nf4 or int4 where it is sm_80, or bf16");
+}
+
+void require_linears(const ModelConfig& config, const InferencePrecision& precision,
+                     bool quantize_head) {
+  if (!precision.quantized()) {
+    if (!quantize_head) return;
+    throw BadInput(std::string("head: precision ") + precision.name +
+                   " quantises nothing; fp8, int8, int8-wo, nf4 or int4");
+  }
+  if (quantize_head && config.tied_head) {
+    throw BadInput("head: the head of " + config.name +
+                   " is its token embedding, which stays in 16 bits");
+  }
+  const std::int64_t in_multiple = multiple_of(precision.linears);
+  const std::int64_t out_multiple = precision.linears == precision.inputs ? 16 : 1;
+  ModelConfig one_block = config;
+  one_block.layers = 1;
+  for (const ParameterSpec& spec : parameter_specs(one_block)) {
+    if (!is_linear(spec.role) && !(quantize_head && spec.role == Role::HeadWeight)) continue;
+    const std::int64_t out = spec.stored[0];
+    const std::int64_t in = spec.stored[1];
+    if (in % in_multiple == 0 && out % out_multiple == 0) continue;
+    throw BadInput(std::string("precision: ") + precision.name +
+                   " wants sizes that are multiples of " +
+                   std::to_string(in % in_multiple != 0 ? in_multiple : out_multiple) + "; " +
+                   spec.name.base() + " of " + config.name + " is " + std::to_string(out) + " x " +
+                   std::to_string(in) + ": bf16, or another format");
+  }
+}
+
+}  // namespace vramfit

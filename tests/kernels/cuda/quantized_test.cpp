@@ -1,0 +1,126 @@
+#include <algorithm>
+#include <tuple>
+
+#include "model/inference_precision.h"
+#include "model/ops/workspaces.h"
+#include "tests/kernels/cuda/support/lab.h"
+
+namespace vramfit {
+namespace {
+
+constexpr Format kFormats[] = {DType::Fp8, DType::Int8, kNf4, kInt4};
+
+/// A weight in fewer bits, with the scales that stand beside it.
+struct Quantized {
+  Twin value;
+  Twin scales;
+  bool has_scales;
+
+  Twin* scales_or_null() { return has_scales ? &scales : nullptr; }
+};
+
+Quantized quantized(Lab& lab, Format format, Twin& from, std::int64_t first_row = 0,
+                    std::int64_t rows_before = 0) {
+  const std::int64_t rows = from.cpu.shape()[0] + rows_before;
+  Quantized to{lab.stored(format, {rows, from.cpu.shape()[1]}), lab.floats({rows}),
+               has_row_scales(format)};
+  lab.run([&](Device& device, Side side) {
+    device.run(Quantize{side(from), side(to.value), side(to.scales_or_null()), first_row});
+  });
+  return to;
+}
+
+class QuantizedTest : public OpTest {};
+
+TEST_P(QuantizedTest, CodesAreThoseOfTheCpu) {
+  for (const Format format : kFormats) {
+    for (const Shape& shape : {Shape{1, 128}, Shape{7, 256}, Shape{64, 4096}, Shape{33, 1152}}) {
+      Lab lab(GetParam());
+      Twin from = lab.random(shape, 0.3F);
+      Quantized to = quantized(lab, format, from);
+      const std::string what = std::string(format.name()) + " of " + std::to_string(shape[0]) +
+                               " x " + std::to_string(shape[1]);
+      lab.expect_same_bytes(to.value, what);
+      if (to.has_scales) lab.expect_same_bytes(to.scales, "scales of " + what);
+    }
+  }
+}
+
+TEST_P(QuantizedTest, RowsGoWhereTheyAreTold) {
+  for (const Format format : kFormats) {
+    Lab lab(GetParam());
+    Twin rows = lab.random({6, 256});
+    Twin four = lab.random({4, 256});
+    Quantized to = quantized(lab, format, rows, 4, 4);
+    lab.run([&](Device& device, Side side) {
+      device.run(Quantize{side(four), side(to.value), side(to.scales_or_null()), 0});
+    });
+    lab.expect_same_bytes(to.value, format.name());
+  }
+}
+
+struct Sizes {
+  std::int64_t rows;
+  std::int64_t in;
+  std::int64_t out;
+};
+
+class QuantizedLinearTest : public testing::TestWithParam<std::tuple<const char*, DType>> {
+ protected:
+  void SetUp() override { VRAMFIT_NEEDS_GPU(); }
+};
+
+TEST_P(QuantizedLinearTest, IsThatOfTheCpu) {
+  const auto& [name, type] = GetParam();
+  const InferencePrecision precision = parse_inference_precision(name);
+  for (const Sizes& s :
+       {Sizes{1, 128, 16}, Sizes{1, 4096, 48}, Sizes{2, 1152, 80}, Sizes{3, 256, 272},
+        Sizes{8, 384, 144}, Sizes{16, 512, 128}, Sizes{17, 128, 16}, Sizes{40, 256, 208},
+        Sizes{131, 1152, 304}, Sizes{256, 4096, 128}}) {
+    Lab lab(type);
+    const bool of_codes = precision.inputs == precision.linears;
+    Twin x = lab.random({s.rows, s.in});
+    Twin full = lab.random({s.out, s.in});
+    Quantized weight = quantized(lab, precision.linears, full);
+    Quantized input = of_codes ? quantized(lab, precision.inputs, x) : Quantized{};
+    Twin bias = lab.random({s.out});
+    Twin residual = lab.random({s.rows, s.out});
+    Twin workspace = lab.gemm_workspace();
+    const bool written = !of_codes && s.rows > kFusedRows;
+    Twin slab = lab.empty({written ? dequantized_rows(s.out, s.in, type) : 1, s.in});
+    for (const bool more : {false, true}) {
+      Twin y = lab.empty({s.rows, s.out});
+      lab.run([&](Device& device, Side side) {
+        const QuantizedOperands operands{of_codes ? side(&input.scales) : nullptr,
+                                         side(weight.scales_or_null()),
+                                         written ? side(&slab) : nullptr};
+        device.run(LinearForward{side(of_codes ? input.value : x), side(weight.value),
+                                 more ? side(&bias) : nullptr, more ? side(&residual) : nullptr,
+                                 side(y), side(workspace), operands});
+      });
+      // What is dequantised is rounded; Hopper's sums of fp8 keep 14 bits, and are long here.
+      Bound bound = Bound::once;
+      if (written) bound = bound.times(2);
+      if (precision.linears == Format(DType::Fp8)) bound = {0, 3e-3, 5e-3};
+      lab.expect_close(y, bound,
+                       std::string(name) + " linear " + std::to_string(s.rows) + " x " +
+                           std::to_string(s.in) + " to " + std::to_string(s.out) +
+                           (more ? " + bias + residual" : ""));
+    }
+  }
+}
+
+std::string label(const testing::TestParamInfo<std::tuple<const char*, DType>>& test) {
+  std::string text = std::get<0>(test.param) + std::string("_") + name(std::get<1>(test.param));
+  std::replace(text.begin(), text.end(), '-', '_');
+  return text;
+}
+
+VRAMFIT_FOR_EACH_DTYPE(QuantizedTest);
+INSTANTIATE_TEST_SUITE_P(Cuda, QuantizedLinearTest,
+                         testing::Combine(testing::Values("fp8", "int8", "int8-wo", "nf4", "int4"),
+                                          testing::Values(DType::Fp16, DType::Bf16)),
+                         label);
+
+}  // namespace
+}  // namespace vramfit

@@ -8,8 +8,8 @@ namespace vramfit::bench {
 
 const std::vector<Family>& families() {
   using enum Axis;
-  static const std::vector<Axis> generation = {Model,     Precision, Batch, Seq,
-                                               Attention, Generate,  Head};
+  static const std::vector<Axis> generation = {Model,    Precision, Batch, Seq,   Attention,
+                                               Generate, Head,      Cache, Block, Lengths};
   static const std::vector<Axis> training = {Model, Precision, Optimizer, Batch,
                                              Seq,   Attention, Accumulate};
   static const std::vector<Family> list = {

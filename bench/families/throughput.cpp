@@ -60,7 +60,7 @@ void count_speed(Counters& counters, const Case& c, const GenerationOptions& opt
     counters.set("prefill_tokens_per_second", rate);
     counters.set("flops_per_second", rate * training_flops_per_token(*c.config, options.seq) / 3);
     const double decode = time([&] {
-      generator.rewind(options.seq - 1);
+      generator.rewind(1);
       generator.decode();
     });
     counters.set("decode_tokens_per_second", static_cast<double>(options.batch) / decode);

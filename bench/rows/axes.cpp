@@ -8,6 +8,7 @@
 #include "model/ops/attention_ops.h"
 #include "model/optimizer/optimizer_kind.h"
 #include "model/quantity.h"
+#include "model/transformer/generation.h"
 #include "model/transformer/sizes.h"
 
 namespace vramfit::bench {
@@ -41,6 +42,9 @@ const std::array<AxisInfo, kAxes>& axes() {
        "cards, or sizes such as 24GB, whose cliff OomCliff looks for, and that a real\n"
        "device is to behave as in the other rows"},
       {"head", "head", "16-bit", "the head's weight: 16-bit, or quantized as linears are"},
+      {"cache", "cache", "unquantized", "keys and values: unquantized, fp8, int8"},
+      {"block", "block", "none", "positions of the cache's blocks, a power of two, or none"},
+      {"lengths", "lengths", "equal", "prompts: equal, or spread up to seq"},
   }};
   return kTable;
 }
@@ -77,6 +81,14 @@ std::string canonical(Axis axis, const std::string& value) {
       return is_size(value) ? canonical_size(info(axis).flag, value) : card_named(value).name;
     case Axis::Head:
       return value_of_head(value);
+    case Axis::Cache:
+      parse_cache(value);
+      return value;
+    case Axis::Block:
+      return parse_block(value) == 0 ? value : std::to_string(parse_block(value));
+    case Axis::Lengths:
+      parse_lengths(value);
+      return value;
     case Axis::Batch:
     case Axis::Seq:
     case Axis::Accumulate:

@@ -20,9 +20,12 @@ enum class Axis : std::uint8_t {
   Generate,
   Gpu,
   Head,
+  Cache,
+  Block,
+  Lengths,
 };
 
-inline constexpr std::size_t kAxes = 10;
+inline constexpr std::size_t kAxes = 13;
 constexpr std::size_t index(Axis axis) { return static_cast<std::size_t>(axis); }
 
 struct AxisInfo {

@@ -40,6 +40,9 @@ GenerationOptions generation_options(const Case& c) {
   GenerationOptions options;
   options.precision = parse_inference_precision(c.row[Axis::Precision]);
   options.quantize_head = c.row[Axis::Head] == kQuantizedHead;
+  options.cache = parse_cache(c.row[Axis::Cache]);
+  options.block = parse_block(c.row[Axis::Block]);
+  options.spread = parse_lengths(c.row[Axis::Lengths]);
   options.attention = parse_attention(c.row[Axis::Attention]);
   options.batch = c.size(Axis::Batch);
   options.seq = c.size(Axis::Seq);

@@ -65,8 +65,8 @@ Sum log_sum_exp(const Element* query, Matrix<const Element> keys, std::int64_t c
 }
 
 /// out = Σ probability(s) · values[s] over s below `count`.
-template <typename Element, typename Probability>
-void weighted_sum(Element* out, Matrix<const Element> values, std::int64_t count,
+template <typename Element, typename Value, typename Probability>
+void weighted_sum(Element* out, Matrix<const Value> values, std::int64_t count,
                   std::int64_t head_dim, const Probability& probability) {
   std::array<Accumulator<Element>, static_cast<std::size_t>(kMaxHeadDim)> sums{};
   for (std::int64_t s = 0; s < count; ++s) {

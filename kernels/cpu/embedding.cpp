@@ -25,13 +25,16 @@ void embed(const EmbeddingForward& op) {
   const auto x = output<Element>(op.x, count, hidden);
   Matrix<const Element> positions;
   if (op.positions != nullptr) {
-    require(op.first_position + seq <= op.positions->shape()[0], "a position has no embedding");
     positions = input<Element>(*op.positions, op.positions->shape()[0], hidden);
   }
+  const auto* starts = input<std::int32_t>(op.starts, count / seq);
   for (std::int64_t n = 0; n < count; ++n) {
+    const std::int64_t position = (starts == nullptr ? 0 : starts[n / seq]) + n % seq;
+    require(op.positions == nullptr || position < op.positions->shape()[0],
+            "a position has no embedding");
     for (std::int64_t c = 0; c < hidden; ++c) {
       Accumulator<Element> sum = table[tokens[n]][c];
-      if (op.positions != nullptr) sum += positions[op.first_position + n % seq][c];
+      if (op.positions != nullptr) sum += positions[position][c];
       x[n][c] = static_cast<Element>(sum);
     }
   }

@@ -123,8 +123,10 @@ void last_token(const LastToken& op) {
   const std::int64_t width = op.out.shape()[1];
   const auto x = input<Element>(op.x, batch * op.seq, width);
   const auto out = output<Element>(op.out, batch, width);
+  const auto* counts = input<std::int32_t>(op.counts, batch);
   for (std::int64_t b = 0; b < batch; ++b) {
-    std::copy_n(x[(b + 1) * op.seq - 1], width, out[b]);
+    const std::int64_t count = counts == nullptr ? op.seq : counts[b];
+    std::copy_n(x[b * op.seq + count - 1], width, out[b]);
   }
 }
 

@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "kernels/cpu/cpu_device.h"
-#include "kernels/cpu/matrix.h"
+#include "kernels/cpu/quantize_row.h"
 #include "model/ops/quantized_layout.h"
 
 namespace vramfit {
@@ -12,32 +12,6 @@ namespace {
 void put_nibble(std::uint8_t* bytes, std::int64_t element, int code) {
   std::uint8_t& byte = bytes[element / 2];
   byte = static_cast<std::uint8_t>(element % 2 == 0 ? code << 4 : (byte & 0xF0) | code);
-}
-
-template <typename Element>
-float largest_magnitude(const Element* from, std::int64_t count) {
-  float largest = 0;
-  for (std::int64_t i = 0; i < count; ++i) {
-    largest = std::max(largest, std::abs(static_cast<float>(from[i])));
-  }
-  return largest;
-}
-
-/// A row in 8 bits. Returns its scale.
-template <typename Element>
-float eight_bits(const Element* from, std::int64_t count, const Tensor& to, std::int64_t first) {
-  const bool fp8 = to.format() == Format(DType::Fp8);
-  const float most = fp8 ? kLargestFp8 : kLargestInt8;
-  const float scale = std::max(largest_magnitude(from, count) / most, kSmallestScale);
-  for (std::int64_t i = 0; i < count; ++i) {
-    const float scaled = static_cast<float>(from[i]) / scale;
-    if (fp8) {
-      to.as<E4m3>()[first + i] = E4m3(scaled);
-    } else {
-      to.as<std::int8_t>()[first + i] = static_cast<std::int8_t>(std::nearbyint(scaled));
-    }
-  }
-  return scale;
 }
 
 template <typename Element>
@@ -87,7 +61,7 @@ void quantize(const Quantize& op) {
   for (std::int64_t n = 0; n < rows; ++n) {
     const std::int64_t row = op.first_row + n;
     if (scales != nullptr) {
-      scales[row] = eight_bits(from[n], columns, op.to, row * columns);
+      scales[row] = quantize_row(from[n], columns, op.to, row * columns);
       continue;
     }
     const std::int64_t block = format.row().block;

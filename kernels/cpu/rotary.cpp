@@ -16,8 +16,10 @@ void rotate(const RotaryEmbedding& op) {
   require(2 * pairs == op.head_dim, "RoPE turns whole heads");
   require(op.rotated_heads * op.head_dim <= width, "RoPE is told of more heads than there are");
   const auto qkv = output<Element>(op.qkv, rows, width);
+  const auto* starts = input<std::int32_t>(op.starts, rows / op.seq);
   for (std::int64_t n = 0; n < rows; ++n) {
-    const auto position = static_cast<Sum>(op.first_position + n % op.seq);
+    const std::int64_t start = starts == nullptr ? 0 : starts[n / op.seq];
+    const auto position = static_cast<Sum>(start + n % op.seq);
     for (std::int64_t head = 0; head < op.rotated_heads; ++head) {
       Element* low = qkv[n] + head * op.head_dim;
       Element* high = low + pairs;

@@ -81,24 +81,44 @@ struct AttentionBackward {
   Tensor& gemm_workspace;
 };
 
-/// Copies k and v of T new positions to where they stand in the cache.
+/// Where keys and values of one layer stand, in blocks of positions. Without a table sequence b has
+/// block b, which is as long as a sequence can get; with one its i-th block is table[b][i] (Kwon et
+/// al. 2023, PagedAttention). In 8 bits each position and head has a scale, as Quantize gives it.
+struct KvBlocks {
+  const Tensor& keys;                    ///< (blocks, positions of a block, k, d)
+  const Tensor& values;                  ///< likewise
+  const Tensor* key_scales = nullptr;    ///< (blocks, positions of a block, k), fp32: in 8 bits
+  const Tensor* value_scales = nullptr;  ///< likewise
+  const Tensor* table = nullptr;         ///< (B, blocks of a sequence), int32
+
+  std::int64_t block() const { return keys.shape()[1]; }
+  /// That a sequence can have.
+  std::int64_t positions() const { return block() * (table == nullptr ? 1 : table->shape()[1]); }
+};
+
+/// Stores k and v of a sequence's tokens, at its positions from `starts` on.
 struct KvCacheAppend {
   AttentionShape shape;
   const Tensor& qkv;  ///< (N, (a + 2k)·d), rotated
-  Tensor& keys;       ///< (B, positions, k, d)
-  Tensor& values;     ///< (B, positions, k, d)
-  std::int64_t first_position;
+  const KvBlocks& cache;
+  const Tensor* starts;  ///< (B), int32; null: 0
+  const Tensor* counts;  ///< (B), int32: how many of a sequence's T tokens; null: all
 };
 
-/// One new token a sequence against the first `length` positions of the cache, its own included.
+/// counts[b] += by.
+struct Advance {
+  Tensor& counts;  ///< (B), int32
+  std::int64_t by;
+};
+
+/// One new token a sequence, which is in the cache, against itself and all before it.
 struct AttentionDecode {
   AttentionShape shape;  ///< seq is 1
   const Tensor& qkv;     ///< (B, (a + 2k)·d), rotated
-  const Tensor& keys;    ///< (B, positions, k, d)
-  const Tensor& values;
-  std::int64_t length;
-  Tensor& out;        ///< (B, a·d)
-  Tensor& workspace;  ///< attention_decode_workspace_bytes
+  const KvBlocks& cache;
+  const Tensor& starts;  ///< (B), int32: its position
+  Tensor& out;           ///< (B, a·d)
+  Tensor& workspace;     ///< attention_decode_workspace_bytes
 };
 
 }  // namespace vramfit

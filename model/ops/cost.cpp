@@ -27,6 +27,13 @@ double product(std::int64_t rows, const Tensor& weight) {
   return 2 * static_cast<double>(rows) * static_cast<double>(weight.stored().elements());
 }
 
+/// Of so many heads' keys and values, with their scales.
+std::uint64_t cache_bytes(const KvBlocks& cache, const AttentionShape& s, std::int64_t heads) {
+  const std::uint64_t scales =
+      cache.key_scales == nullptr ? 0 : bytes_of(*cache.key_scales, 2 * heads);
+  return bytes_of(cache.keys, 2 * heads * s.head_dim) + scales;
+}
+
 /// Of one product of (T × d) and (d × T) a head, or of (T × T) and (T × d), its causal half.
 double attention_product(const AttentionShape& s) {
   return static_cast<double>(s.batch * s.heads * s.head_dim) * static_cast<double>(s.seq) *
@@ -145,15 +152,21 @@ OpCost cost(const AttentionBackward& op) {
 }
 
 OpCost cost(const KvCacheAppend& op) {
-  const std::int64_t appended = op.shape.tokens() * 2 * op.shape.kv_width();
-  return {"kv_cache_append", "", 2 * bytes_of(op.qkv, appended)};
+  const std::int64_t appended = op.shape.tokens() * op.shape.kv_heads;
+  return {"kv_cache_append", "",
+          bytes_of(op.qkv, 2 * appended * op.shape.head_dim) +
+              cache_bytes(op.cache, op.shape, appended)};
 }
 
+OpCost cost(const Advance& op) { return {"advance", "", 2 * bytes(op.counts)}; }
+
+// Lengths are the device's to know: a sequence has at most so many positions.
 OpCost cost(const AttentionDecode& op) {
-  const std::int64_t read = op.shape.batch * op.length * 2 * op.shape.kv_width();
+  const std::int64_t length = op.cache.positions();
+  const std::int64_t read = op.shape.batch * length * op.shape.kv_heads;
   const std::uint64_t query = bytes_of(op.qkv, op.shape.batch * op.shape.q_width());
-  const auto scores = static_cast<double>(op.shape.batch * op.shape.heads * op.length);
-  return {"attention_decode", "", bytes_of(op.keys, read) + query + bytes(op.out),
+  const auto scores = static_cast<double>(op.shape.batch * op.shape.heads * length);
+  return {"attention_decode", "", cache_bytes(op.cache, op.shape, read) + query + bytes(op.out),
           2 * 2 * scores * static_cast<double>(op.shape.head_dim)};
 }
 

@@ -28,13 +28,13 @@ struct FillTokens {
   std::uint64_t seed;
 };
 
-/// x[n] = table[tokens[n]] + positions[first_position + n mod T].
+/// x[n] = table[tokens[n]] + positions[starts[n / T] + n mod T].
 struct EmbeddingForward {
   const Tensor& tokens;     ///< (B, T) int32
   const Tensor& table;      ///< (V, h)
   const Tensor* positions;  ///< (P, h); null without learned positions
-  std::int64_t first_position;
-  Tensor& x;  ///< (N, h)
+  const Tensor* starts;     ///< (B), int32: each sequence's first position; null: 0
+  Tensor& x;                ///< (N, h)
 };
 
 /// dtable[v] (+)= sum of dx over the tokens v; dpositions[t] (+)= sum of dx over the batch. Every
@@ -88,7 +88,7 @@ struct RotaryEmbedding {
   std::int64_t rotated_heads;  ///< a + k; v's heads stay as they are
   std::int64_t head_dim;
   const RopeFrequencies& frequencies;
-  std::int64_t first_position;
+  const Tensor* starts;  ///< (B), int32: each sequence's first position; null: 0
   bool backward;
 };
 

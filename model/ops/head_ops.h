@@ -26,11 +26,12 @@ struct HeadLoss {
   Tensor& gemm_workspace;
 };
 
-/// out[b] = x[b, T − 1].
+/// out[b] = x[b, counts[b] − 1].
 struct LastToken {
   const Tensor& x;  ///< (B·T, h)
   std::int64_t seq;
-  Tensor& out;  ///< (B, h)
+  const Tensor* counts;  ///< (B), int32: tokens of each sequence; null: T
+  Tensor& out;           ///< (B, h)
 };
 
 /// tokens[b] = the first index in [0, vocab) of the row's largest logit.

@@ -45,8 +45,15 @@ class OpContext {
   Tensor cache(const Name& name, const Shape& shape) const {
     return {ledger, name, Category::KvCache, precisions.cache, shape};
   }
+  /// Of 8 bits: of each position and head.
+  Tensor cache_scales(const Name& name, const Shape& shape) const {
+    return {ledger, name, Category::KvCache, DType::Fp32, shape};
+  }
   Tensor tokens(const Name& name, const Shape& shape) const {
-    return {ledger, name, Category::Inputs, DType::Int32, shape};
+    return integers(name, Category::Inputs, shape);
+  }
+  Tensor integers(const Name& name, Category category, const Shape& shape) const {
+    return {ledger, name, category, DType::Int32, shape};
   }
   /// Scratch of one op that sums in it.
   Tensor scratch(const Name& name, const Shape& shape) const {

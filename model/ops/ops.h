@@ -37,6 +37,7 @@
   of(AttentionBackward)    \
   of(KvCacheAppend)        \
   of(AttentionDecode)      \
+  of(Advance)              \
   of(HeadLoss)             \
   of(LastToken)            \
   of(Argmax)               \

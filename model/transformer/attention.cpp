@@ -2,15 +2,6 @@
 
 namespace vramfit {
 
-KvCache::KvCache(OpContext& context, const ModelConfig& config, std::int64_t batch,
-                 std::int64_t positions) {
-  const Shape shape = {batch, positions, config.kv_heads, config.head_dim};
-  for (int layer = 0; layer < config.layers; ++layer) {
-    keys_.push_back(context.cache({"keys", layer}, shape));
-    values_.push_back(context.cache({"values", layer}, shape));
-  }
-}
-
 AttentionShape attention_shape(const ModelConfig& config, const Sequence& sequence) {
   return {sequence.batch, sequence.seq, config.heads, config.kv_heads, config.head_dim};
 }
@@ -55,8 +46,8 @@ void rotate(Model& model, Tensor& qkv, const Sequence& sequence, bool backward) 
   const ModelConfig& config = model.config;
   if (!config.rope) return;
   model.context.device.run(RotaryEmbedding{qkv, sequence.seq, config.heads + config.kv_heads,
-                                           config.head_dim, model.frequencies,
-                                           sequence.first_position(), backward});
+                                           config.head_dim, model.frequencies, sequence.starts(),
+                                           backward});
 }
 
 AttentionKept attend(Model& model, int layer, const Sequence& sequence, const Tensor& qkv,
@@ -64,8 +55,8 @@ AttentionKept attend(Model& model, int layer, const Sequence& sequence, const Te
   OpContext& context = model.context;
   const AttentionShape shape = attention_shape(model.config, sequence);
   if (sequence.cache != nullptr) {
-    context.device.run(KvCacheAppend{shape, qkv, sequence.cache->keys(layer),
-                                     sequence.cache->values(layer), sequence.first_position()});
+    context.device.run(
+        KvCacheAppend{shape, qkv, sequence.cache->layer(layer), nullptr, sequence.counts()});
   }
   AttentionKept kept;
   kept.out = context.activation({"attention", layer}, {shape.tokens(), shape.q_width()});
@@ -90,14 +81,12 @@ AttentionKept attend(Model& model, int layer, const Sequence& sequence, const Te
 Tensor attend_to_cache(Model& model, int layer, const Sequence& sequence, const Tensor& qkv) {
   OpContext& context = model.context;
   const AttentionShape shape = attention_shape(model.config, sequence);
-  KvCache& cache = *sequence.cache;
-  context.device.run(
-      KvCacheAppend{shape, qkv, cache.keys(layer), cache.values(layer), cache.length});
+  const KvBlocks cache = sequence.cache->layer(layer);
+  context.device.run(KvCacheAppend{shape, qkv, cache, sequence.starts(), nullptr});
   Tensor out = context.activation({"attention", layer}, {shape.tokens(), shape.q_width()});
   Tensor workspace = context.bytes({"attention_workspace", layer},
                                    attention_decode_workspace_bytes(shape, qkv.format()));
-  context.device.run(AttentionDecode{shape, qkv, cache.keys(layer), cache.values(layer),
-                                     cache.length + 1, out, workspace});
+  context.device.run(AttentionDecode{shape, qkv, cache, *sequence.starts(), out, workspace});
   return out;
 }
 

@@ -1,26 +1,9 @@
 #pragma once
 
-#include <vector>
-
+#include "model/transformer/kv_cache.h"
 #include "model/transformer/model.h"
 
 namespace vramfit {
-
-/// Keys and values of every position so far, for each layer. Allocated whole, for `positions`.
-class KvCache {
- public:
-  KvCache(OpContext& context, const ModelConfig& config, std::int64_t batch,
-          std::int64_t positions);
-
-  Tensor& keys(int layer) { return keys_[static_cast<std::size_t>(layer)]; }
-  Tensor& values(int layer) { return values_[static_cast<std::size_t>(layer)]; }
-
-  std::int64_t length = 0;  ///< positions filled
-
- private:
-  std::vector<Tensor> keys_;    ///< (B, positions, k, d) each
-  std::vector<Tensor> values_;  ///< (B, positions, k, d) each
-};
 
 /// The tokens a block runs over, and what its attention needs to know of them.
 struct Sequence {
@@ -30,7 +13,13 @@ struct Sequence {
   KvCache* cache = nullptr;  ///< null in training
 
   std::int64_t tokens() const { return batch * seq; }
-  std::int64_t first_position() const { return cache == nullptr ? 0 : cache->length; }
+  bool decoding() const { return cache != nullptr && cache->filled(); }
+  /// (B): the position of each sequence's first token; null: 0.
+  const Tensor* starts() const { return decoding() ? &cache->lengths() : nullptr; }
+  /// (B): how many of its tokens are the prompt's; null: all.
+  const Tensor* counts() const {
+    return cache == nullptr || cache->filled() ? nullptr : &cache->lengths();
+  }
 };
 
 AttentionShape attention_shape(const ModelConfig& config, const Sequence& sequence);

@@ -17,9 +17,8 @@ Tensor attention_half(Model& model, int layer, const Sequence& sequence, Tensor 
   normalize_heads(model, layer, sequence, qkv, keep ? &keep->head_norm : nullptr);
   rotate(model, qkv, sequence, false);
 
-  const bool decoding = sequence.cache != nullptr && sequence.cache->length > 0;
   AttentionKept attention;
-  if (decoding) {
+  if (sequence.decoding()) {
     attention.out = attend_to_cache(model, layer, sequence, qkv);
   } else {
     attention = attend(model, layer, sequence, qkv, keep != nullptr);

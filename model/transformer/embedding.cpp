@@ -2,12 +2,12 @@
 
 namespace vramfit {
 
-Tensor embed(Model& model, const Tensor& tokens, std::int64_t first_position) {
+Tensor embed(Model& model, const Tensor& tokens, const Tensor* starts) {
   OpContext& context = model.context;
   Tensor x = context.activation({"x", 0}, {tokens.shape().elements(), model.config.hidden});
   context.device.run(EmbeddingForward{tokens, model.weights.value(Role::TokenEmbedding),
-                                      model.weights.optional_value(Role::PositionEmbedding),
-                                      first_position, x});
+                                      model.weights.optional_value(Role::PositionEmbedding), starts,
+                                      x});
   return x;
 }
 

@@ -4,8 +4,9 @@
 
 namespace vramfit {
 
-/// tokens (B, T) → (B·T, h), with learned positions from `first_position` on where there are any.
-Tensor embed(Model& model, const Tensor& tokens, std::int64_t first_position);
+/// tokens (B, T) → (B·T, h), with learned positions from `starts` on, (B), where there are any;
+/// null: 0.
+Tensor embed(Model& model, const Tensor& tokens, const Tensor* starts);
 
 /// The gradients of the embedding tables; the token table's adds to the head's where it is tied.
 void embed_backward(Model& model, const Tensor& tokens, const Tensor& dx);

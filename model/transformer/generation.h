@@ -2,6 +2,8 @@
 
 #include <functional>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "model/inference_precision.h"
 #include "model/transformer/attention.h"
@@ -13,12 +15,25 @@ struct GenerationOptions {
   bool quantize_head = false;
   AttentionForm attention = AttentionForm::Flash;
   std::int64_t batch = 1;
-  std::int64_t seq = 2048;    ///< tokens of the prompt
-  std::int64_t generate = 1;  ///< new tokens; the first comes out of prefill
+  std::int64_t seq = 2048;     ///< tokens of the prompt, of the longest where they differ
+  std::int64_t generate = 1;   ///< new tokens; the first comes out of prefill
+  std::optional<DType> cache;  ///< 8 bits that keys and values are stored in, where they are
+  std::int64_t block = 0;      ///< positions of the cache's blocks; 0: one for a whole sequence
+  bool spread = false;         ///< prompts of unequal lengths, see prompt_lengths
 
   /// The last new token is never fed back, so it takes no place in the cache.
   std::int64_t positions() const { return seq + generate - 1; }
 };
+
+/// "unquantized", "fp8" or "int8"; throws BadInput.
+std::optional<DType> parse_cache(const std::string& text);
+/// Positions of a block, or "none"; throws BadInput.
+std::int64_t parse_block(const std::string& text);
+/// Whether prompts are "spread" rather than "equal"; throws BadInput.
+bool parse_lengths(const std::string& text);
+
+/// Tokens of each sequence's prompt: `seq`, or where they are spread seq/B, 2·seq/B, …, seq.
+std::vector<std::int64_t> prompt_lengths(const GenerationOptions& options);
 
 /// Throws BadInput where the model cannot be run so.
 void validate(const ModelConfig& config, const GenerationOptions& options);
@@ -41,7 +56,8 @@ class Generator {
   void prefill(const PromptLoader& load, const LogitsReader& read = nullptr);
   /// Yields each sequence's next one. At most `generate` − 1 times after a prefill.
   void decode(const LogitsReader& read = nullptr);
-  /// Forgets all but the first `positions` of the cache, to generate from there again.
+  /// Forgets the last `positions` that each sequence has in the cache, to generate from there
+  /// again.
   void rewind(std::int64_t positions);
 
   /// The last new token of each sequence, (B, 1) int32.

@@ -23,10 +23,11 @@ void head_loss(Model& model, Tensor& hidden, const Tensor& targets, float loss_w
                               context.gemm_workspace});
 }
 
-Tensor last_logits(Model& model, Tensor x, std::int64_t batch, std::int64_t seq) {
+Tensor last_logits(Model& model, Tensor x, std::int64_t batch, std::int64_t seq,
+                   const Tensor* counts) {
   OpContext& context = model.context;
   Tensor last = context.activation("last_token", {batch, model.config.hidden});
-  context.device.run(LastToken{x, seq, last});
+  context.device.run(LastToken{x, seq, counts, last});
   x.release();
   const Tensor normed = normalize(model, final_norm(), "final_norm", last, nullptr);
   last.release();

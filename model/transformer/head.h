@@ -10,7 +10,9 @@ namespace vramfit {
 void head_loss(Model& model, Tensor& hidden, const Tensor& targets, float loss_weight,
                const Tensor* scaler, Tensor& loss);
 
-/// Logits of each sequence's last token: (B, stored V). Frees x, (B·T, h).
-Tensor last_logits(Model& model, Tensor x, std::int64_t batch, std::int64_t seq);
+/// Logits of each sequence's last token: (B, stored V). Frees x, (B·T, h). `counts`: tokens of each
+/// sequence, (B); null: T.
+Tensor last_logits(Model& model, Tensor x, std::int64_t batch, std::int64_t seq,
+                   const Tensor* counts);
 
 }  // namespace vramfit

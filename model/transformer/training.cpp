@@ -84,7 +84,7 @@ void Trainer::update() {
 }
 
 Tensor Trainer::forward(const Sequence& sequence) {
-  Tensor x = embed(model_, tokens_, 0);
+  Tensor x = embed(model_, tokens_, nullptr);
   for (int layer = 0; layer < model_.config.layers; ++layer) {
     x = block_forward(model_, layer, sequence, std::move(x),
                       &kept_[static_cast<std::size_t>(layer)]);

@@ -35,6 +35,11 @@ class VramfitRuntime final : public Runtime {
         {"attention", With::Either, "flash (default) or cublas"},
         {"head", With::Inference,
          "the head's weight: 16-bit (default), or\nquantized as linears are"},
+        {"cache", With::Inference, "keys and values: unquantized (default), fp8 or\nint8"},
+        {"block", With::Inference,
+         "positions of the cache's blocks, a power of two;\nnone (default): one for a whole "
+         "sequence"},
+        {"lengths", With::Inference, "prompts: equal (default), or spread up to seq"},
     };
     return list;
   }
@@ -54,6 +59,9 @@ class VramfitRuntime final : public Runtime {
     read_sizes(flags, options);
     if (const auto form = typed(flags, "attention")) options.attention = parse_attention(*form);
     options.generate = whole(flags, "generate", options.generate);
+    if (const auto cache = typed(flags, "cache")) options.cache = parse_cache(*cache);
+    if (const auto block = typed(flags, "block")) options.block = parse_block(*block);
+    if (const auto lengths = typed(flags, "lengths")) options.spread = parse_lengths(*lengths);
     if (const auto head = typed(flags, "head")) options.quantize_head = quantizes_head(*head);
     return std::make_shared<StepWorkload>(options);
   }
@@ -113,9 +121,14 @@ void note(const ModelConfig&, const GenerationOptions& options, const Extent& ex
 
 std::string generation_types(const GenerationOptions& o) {
   const std::string type = name(o.precision.activations);
-  if (!o.precision.quantized()) return "weights, activations and cache in " + type;
+  const std::string cache = o.cache ? ", the cache in " + std::string(name(*o.cache)) : "";
+  const char* with_cache = o.cache ? "" : " and cache";
+  if (!o.precision.quantized()) {
+    return (o.cache ? "weights and activations" : "weights, activations and cache") +
+           std::string(" in ") + type + cache;
+  }
   return std::string("weights of linears ") + (o.quantize_head ? "and head " : "") + "in " +
-         o.precision.linears.name() + ", the rest and the cache in " + type;
+         o.precision.linears.name() + ", the rest" + with_cache + " in " + type + cache;
 }
 
 }  // namespace
@@ -178,7 +191,10 @@ Json StepWorkload::asked() const {
           {"batch", o.batch},
           {"seq", o.seq},
           {"generate", o.generate},
-          {"head", o.quantize_head ? "quantized" : "16-bit"}};
+          {"head", o.quantize_head ? "quantized" : "16-bit"},
+          {"cache", o.cache ? name(*o.cache) : "unquantized"},
+          {"block", o.block},
+          {"lengths", o.spread ? "spread" : "equal"}};
 }
 
 std::string StepWorkload::text(const std::string& sizes) const {

@@ -31,7 +31,7 @@ TEST_F(DefaultSweep, NamesAreUniqueAndAsManyAsEver) {
   // Names join runs across years: rows may be added here, never renamed.
   EXPECT_EQ(in_family, (std::map<std::string, int>{{"Training", 120 + 48 + 12},
                                                    {"Inference", 24 + 20},
-                                                   {"KvCache", 12},
+                                                   {"KvCache", 12 + 36},
                                                    {"OomCliff", 24},
                                                    {"Ops", 5}}));
   EXPECT_EQ(cases_.size(), rows_.size() - 5);  // of Ops a virtual card has none
@@ -45,6 +45,7 @@ TEST_F(DefaultSweep, NamesAreUniqueAndAsManyAsEver) {
            "Inference/llama2-7b/nf4/batch:8/seq:2048",
            "KvCache/llama2-7b/fp16/batch:8/seq:2048",
            "KvCache/mistral-7b/bf16/batch:1/seq:2048",
+           "KvCache/llama2-7b/bf16/batch:8/seq:2048/generate:32/cache:fp8/block:16/lengths:spread",
            "OomCliff/llama2-7b/fp16/adamw/seq:512/gpu:rtx4090",
            "OomCliff/tinyllama-1.1b/fp16/adamw-master/seq:512/gpu:h100-80gb",
            "Ops/llama2-7b/bf16/adamw-same/batch:4/seq:2048",

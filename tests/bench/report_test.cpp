@@ -31,7 +31,7 @@ Json report_of_row(const std::string& name) {
 }
 
 TEST(Report, EveryRowHasTheCountersOfAMemoryRow) {
-  ASSERT_EQ(whole_sweep().at("benchmarks").size(), 260U);
+  ASSERT_EQ(whole_sweep().at("benchmarks").size(), 296U);
   for (const Json& row : whole_sweep().at("benchmarks")) {
     const std::string name = row.at("name");
     EXPECT_EQ(row.at("run_name"), name);
@@ -160,7 +160,8 @@ TEST(Report, ContextSaysWhereFiguresAreFrom) {
   EXPECT_EQ(context.at("device"), "virtual:h200");
   EXPECT_EQ(context.at("evidence"), "predicted");
   EXPECT_EQ(context.at("axes"),
-            "model precision optimizer batch: seq: attn: accumulate: generate: gpu: head:");
+            "model precision optimizer batch: seq: attn: accumulate: generate: gpu: head: cache: "
+            "block: lengths:");
   EXPECT_EQ(context.at("pytorch_optimizers"),
             "sgd: sgd, sgd-master: sgd under autocast, sgd-momentum: sgd-momentum, adamw: adamw, "
             "adamw-master: adamw-fused under autocast, adamw-same: adamw-fused");

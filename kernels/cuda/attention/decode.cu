@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "kernels/cuda/attention/decode_lanes.cuh"
+#include "kernels/cuda/attention/kv_places.cuh"
 #include "kernels/cuda/base/dispatch.cuh"
 #include "kernels/cuda/base/launch.h"
 #include "model/ops/workspaces.h"
@@ -24,25 +25,28 @@ constexpr std::int64_t kFewestPositions = 32;
 /// Blocks that fill the GPU several times over, so that the last ones do not leave it idle.
 constexpr std::int64_t kWantedBlocks = 132 * 16;
 
-template <typename T>
+/// T: of activations, Stored: of the cache's elements.
+template <typename T, typename Stored>
 struct Decode {
   const T* qkv;
-  const T* keys;
-  const T* values;
+  const Stored* keys;
+  const Stored* values;
+  const float* key_scales;  ///< of each position and head; 8 bits only
+  const float* value_scales;
+  KvPlaces places;
+  const std::int32_t* starts;  ///< each sequence's new position
   T* out;
-  float* partial;        ///< unnormalised outputs, (B, a, splits, d); null where there is one split
-  float2* partial_sums;  ///< largest score and sum of exponentials, (B, a, splits)
-  std::int64_t positions;
-  int length;
-  int split_length;
-  int splits;
-  int heads;
-  int kv_heads;
-  int group_heads;   ///< query heads a key/value head has
-  int group_blocks;  ///< blocks they take
-  int head_dim;
-  int vector_lanes;  ///< that stand along one position's vector; a power of two
-  float scale;       ///< of scores, times log2(e): exponentials are powers of two here
+  float* partial =
+      nullptr;  ///< unnormalised outputs, (B, a, splits, d); null where there is one split
+  float2* partial_sums = nullptr;  ///< largest score and sum of exponentials, (B, a, splits)
+  int splits = 0;
+  int heads = 0;
+  int kv_heads = 0;
+  int group_heads = 0;   ///< query heads a key/value head has
+  int group_blocks = 0;  ///< blocks they take
+  int head_dim = 0;
+  int vector_lanes = 0;  ///< that stand along one position's vector; a power of two
+  float scale = 0;       ///< of scores, times log2(e): exponentials are powers of two here
 };
 
 /// What each warp hands to the block for one head.
@@ -51,8 +55,9 @@ struct WarpStates {
   float sum[kWarps];
 };
 
-template <typename T, int N, int kPacks, int kHeads>
-__global__ void __launch_bounds__(kThreads) decode(const Decode<T> d) {
+template <typename T, typename Stored, int N, int kPacks, int kHeads>
+__global__ void __launch_bounds__(kThreads) decode(const Decode<T, Stored> d) {
+  constexpr bool kScaled = sizeof(Stored) == 1;
   constexpr int kSize = N * kPacks;
   constexpr int kAhead = kHeads > 4 ? 2 : 4;  // positions a lane reads at once
   __shared__ WarpStates states[kHeads];
@@ -70,8 +75,8 @@ __global__ void __launch_bounds__(kThreads) decode(const Decode<T> d) {
   const int lane = static_cast<int>(threadIdx.x) % d.vector_lanes;
   const int vectors = kWarp / d.vector_lanes;  // that a warp reads at once
   const int vector = static_cast<int>(threadIdx.x) % kWarp / d.vector_lanes;
-  const std::int64_t step = std::int64_t{d.kv_heads} * d.head_dim;
-  const std::int64_t cache = b * d.positions * step + std::int64_t{kv_head} * d.head_dim;
+  const int length = d.starts[b] + 1;
+  const int split_length = (length + d.splits - 1) / d.splits;
 
   Floats<kSize> queries[kHeads];
 #pragma unroll
@@ -87,18 +92,23 @@ __global__ void __launch_bounds__(kThreads) decode(const Decode<T> d) {
   }
 
   HeadState<kSize> state[kHeads];
-  const int end = min(d.length, (split + 1) * d.split_length);
+  const int end = min(length, (split + 1) * split_length);
   const int stride = kWarps * vectors;
   // All lanes of a warp loop equally often, since all take part in sums over lanes.
-  for (int base = split * d.split_length + warp * vectors; base < end; base += stride * kAhead) {
-    Part<T, N, kPacks> keys[kAhead];
-    Part<T, N, kPacks> values[kAhead];
+  for (int base = split * split_length + warp * vectors; base < end; base += stride * kAhead) {
+    Part<Stored, N, kPacks> keys[kAhead];
+    Part<Stored, N, kPacks> values[kAhead];
+    float key_scales[kAhead];
+    float value_scales[kAhead];
 #pragma unroll
     for (int u = 0; u < kAhead; ++u) {
       // A lane past the end reads the last position again, and its score is not counted.
       const std::int64_t position = min(base + u * stride + vector, end - 1);
-      keys[u].load(d.keys + cache + position * step, lane, d.vector_lanes, d.head_dim);
-      values[u].load(d.values + cache + position * step, lane, d.vector_lanes, d.head_dim);
+      const std::int64_t place = d.places(b, position, kv_head);
+      keys[u].load(d.keys + place * d.head_dim, lane, d.vector_lanes, d.head_dim);
+      values[u].load(d.values + place * d.head_dim, lane, d.vector_lanes, d.head_dim);
+      key_scales[u] = kScaled ? d.key_scales[place] : 1.0F;
+      value_scales[u] = kScaled ? d.value_scales[place] : 1.0F;
     }
     Floats<kSize> key_floats[kAhead];
 #pragma unroll
@@ -113,7 +123,7 @@ __global__ void __launch_bounds__(kThreads) decode(const Decode<T> d) {
         float score = 0;
 #pragma unroll
         for (int i = 0; i < kSize; ++i) score += queries[h][i] * key_floats[u][i];
-        score = sum_over_lanes(score, d.vector_lanes);
+        score = sum_over_lanes(score, d.vector_lanes) * key_scales[u];
         scores[h][u] = base + u * stride + vector < end ? score : kLowest;
         largest = fmaxf(largest, scores[h][u]);
       }
@@ -128,8 +138,9 @@ __global__ void __launch_bounds__(kThreads) decode(const Decode<T> d) {
         if (h >= heads) continue;
         const float weight = power_of_two(scores[h][u] - state[h].largest);
         state[h].sum += weight;
+        const float scaled = weight * value_scales[u];
 #pragma unroll
-        for (int i = 0; i < kSize; ++i) state[h].out[i] += weight * value[i];
+        for (int i = 0; i < kSize; ++i) state[h].out[i] += scaled * value[i];
       }
     }
   }
@@ -201,16 +212,20 @@ int power_of_two_from(std::int64_t count) {
   return power;
 }
 
-template <typename T>
-Decode<T> arguments(const AttentionDecode& op) {
+template <typename T, typename Stored>
+Decode<T, Stored> arguments(const AttentionDecode& op) {
   const AttentionShape& shape = op.shape;
-  Decode<T> d{};
-  d.qkv = op.qkv.as<T>();
-  d.keys = op.keys.as<T>();
-  d.values = op.values.as<T>();
-  d.out = op.out.as<T>();
-  d.positions = op.keys.shape()[1];
-  d.length = static_cast<int>(op.length);
+  const auto scales = [](const Tensor* tensor) {
+    return tensor == nullptr ? nullptr : tensor->as<const float>();
+  };
+  Decode<T, Stored> d{.qkv = op.qkv.as<T>(),
+                      .keys = op.cache.keys.as<Stored>(),
+                      .values = op.cache.values.as<Stored>(),
+                      .key_scales = scales(op.cache.key_scales),
+                      .value_scales = scales(op.cache.value_scales),
+                      .places = KvPlaces(op.cache),
+                      .starts = starts_of(&op.starts),
+                      .out = op.out.as<T>()};
   d.heads = static_cast<int>(shape.heads);
   d.kv_heads = static_cast<int>(shape.kv_heads);
   d.group_heads = d.heads / d.kv_heads;
@@ -219,29 +234,28 @@ Decode<T> arguments(const AttentionDecode& op) {
   return d;
 }
 
-/// As many splits as fill the GPU, none of them empty.
-template <typename T>
-void split(Decode<T>& d, std::int64_t blocks, std::int64_t rows, const Tensor& workspace) {
-  const std::int64_t worth = (d.length + kFewestPositions - 1) / kFewestPositions;
+/// As many splits as fill the GPU where the cache is full; how long it is only the device knows.
+template <typename T, typename Stored>
+void split(Decode<T, Stored>& d, const AttentionDecode& op, std::int64_t blocks,
+           std::int64_t rows) {
+  const std::int64_t worth = (op.cache.positions() + kFewestPositions - 1) / kFewestPositions;
   const std::int64_t wanted = (kWantedBlocks + blocks - 1) / blocks;
-  const std::int64_t splits = std::min({kDecodeSplits, worth, wanted});
-  d.split_length = ceil_divide(d.length, splits);
-  d.splits = ceil_divide(d.length, d.split_length);
+  d.splits = static_cast<int>(std::min({kDecodeSplits, worth, wanted}));
   if (d.splits == 1) return;
-  d.partial_sums = workspace.as<float2>();
-  d.partial = workspace.as<float>() + 2 * rows * d.splits;
+  d.partial_sums = op.workspace.as<float2>();
+  d.partial = op.workspace.as<float>() + 2 * rows * d.splits;
 }
 
-template <typename T, int N, int kPacks, int kHeads>
-void launch_decode(Decode<T> d, const AttentionDecode& op, cudaStream_t stream) {
+template <int N, int kPacks, int kHeads, typename T, typename Stored>
+void launch_decode(Decode<T, Stored> d, const AttentionDecode& op, cudaStream_t stream) {
   const std::int64_t rows = op.shape.batch * op.shape.heads;
   d.vector_lanes = std::min(kWarp, power_of_two_from(ceil_divide(d.head_dim, N * kPacks)));
   d.group_blocks = ceil_divide(d.group_heads, kHeads);
   const std::int64_t blocks = op.shape.batch * op.shape.kv_heads * d.group_blocks;
-  split(d, blocks, rows, op.workspace);
+  split(d, op, blocks, rows);
   const std::size_t shared = sizeof(float) * static_cast<std::size_t>(kWarps * kHeads * d.head_dim);
   start({"attention_decode", static_cast<unsigned>(blocks * d.splits), kThreads, stream, shared},
-        decode<T, N, kPacks, kHeads>, d);
+        decode<T, Stored, N, kPacks, kHeads>, d);
   if (d.splits == 1) return;
   start({"attention_decode: combine", static_cast<unsigned>(rows), whole_warps(d.head_dim), stream},
         combine_splits<T>, d.partial, d.partial_sums, d.splits, d.head_dim, d.out);
@@ -261,32 +275,42 @@ void with_heads(int group_heads, const Body& body) {
   }
 }
 
+template <typename T, typename Stored>
+void launch_stored(const AttentionDecode& op, cudaStream_t stream) {
+  const AttentionShape& shape = op.shape;
+  // Elements of a pack: 16 bytes of activations, 8 of what is stored in 8 bits.
+  constexpr int kPack = sizeof(Stored) == 1 ? 8 : static_cast<int>(16 / sizeof(T));
+  const Decode<T, Stored> d = arguments<T, Stored>(op);
+  const KvBlocks& cache = op.cache;
+  const bool packed =
+      is_packed<T>(shape.head_dim, {op.qkv.data(), cache.keys.data(), cache.values.data()}) &&
+      shape.head_dim % kPack == 0;
+  if (!packed) {
+    launch_decode<1, static_cast<int>(kMaxHeadDim) / kWarp, 1>(d, op, stream);
+    return;
+  }
+  with_heads(d.group_heads, [&](auto heads) {
+    constexpr int kHeads = decltype(heads)::value;
+    if (shape.head_dim <= std::int64_t{kWarp} * kPack) {
+      launch_decode<kPack, 1, kHeads>(d, op, stream);
+    } else if constexpr (kPack * kWarp < kMaxHeadDim) {
+      launch_decode<kPack, 2, kHeads>(d, op, stream);
+    }
+  });
+}
+
 }  // namespace
 
 void launch(const AttentionDecode& op, cudaStream_t stream) {
   const AttentionShape& shape = op.shape;
   expect(shape.seq == 1 && shape.head_dim <= kMaxHeadDim && shape.heads % shape.kv_heads == 0,
          "attention_decode: one token a sequence, heads in whole groups, at most kMaxHeadDim wide");
-  expect(op.length >= 1 && op.length <= op.keys.shape()[1],
-         "attention_decode: the cache is not that long");
   expect_workspace(op.workspace, attention_decode_workspace_bytes(shape, op.qkv.format()),
                    "attention_decode");
   with_element(op.qkv.format(), [&](auto element) {
     using T = decltype(element);
-    constexpr int kPack = static_cast<int>(16 / sizeof(T));
-    const Decode<T> d = arguments<T>(op);
-    if (!is_packed<T>(shape.head_dim, {op.qkv.data(), op.keys.data(), op.values.data()})) {
-      launch_decode<T, 1, static_cast<int>(kMaxHeadDim) / kWarp, 1>(d, op, stream);
-      return;
-    }
-    with_heads(d.group_heads, [&](auto heads) {
-      constexpr int kHeads = decltype(heads)::value;
-      if (shape.head_dim <= std::int64_t{kWarp} * kPack) {
-        launch_decode<T, kPack, 1, kHeads>(d, op, stream);
-      } else if constexpr (kPack * kWarp < kMaxHeadDim) {
-        launch_decode<T, kPack, 2, kHeads>(d, op, stream);
-      }
-    });
+    with_stored<T>(op.cache.keys.format(),
+                   [&](auto stored) { launch_stored<T, decltype(stored)>(op, stream); });
   });
 }
 

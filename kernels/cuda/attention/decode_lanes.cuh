@@ -41,7 +41,7 @@ struct Part {
 #pragma unroll
     for (int k = 0; k < kPacks; ++k) {
       const int at = (lane + k * lanes) * N;
-      packs[k] = at < head_dim ? Pack<T, N>::load(vector + at) : Pack<T, N>(Floats<N>{});
+      packs[k] = at < head_dim ? Pack<T, N>::load(vector + at) : Pack<T, N>{};
     }
   }
   __device__ Floats<N * kPacks> floats() const {

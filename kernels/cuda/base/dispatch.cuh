@@ -54,6 +54,14 @@ void with_pack(bool packed, const Body& body) {
   }
 }
 
+/// A tensor of int32 on the device, such as each sequence's first position; null stays null.
+inline const std::int32_t* starts_of(const Tensor* starts) {
+  return starts == nullptr ? nullptr : starts->as<const std::int32_t>();
+}
+__device__ inline std::int64_t start_of(const std::int32_t* starts, std::int64_t sequence) {
+  return starts == nullptr ? 0 : starts[sequence];
+}
+
 inline int ceil_divide(std::int64_t a, std::int64_t b) { return static_cast<int>((a + b - 1) / b); }
 
 /// At least `count` threads in whole warps, at most `limit`.

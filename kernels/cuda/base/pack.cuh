@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "kernels/cuda/base/eight_bits.cuh"
+
 // Elements as kernels see them: stored as T, computed with as floats, moved in packs of 16 bytes
 // where rows are whole packs and aligned, else one by one.
 

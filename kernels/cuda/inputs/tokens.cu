@@ -11,11 +11,13 @@ using namespace gpu;
 constexpr int kThreads = 1024;
 
 template <typename T, int N>
-__global__ void last_token(const T* x, std::int64_t seq, int packs, T* out) {
+__global__ void last_token(const T* x, std::int64_t seq, const std::int32_t* counts, int packs,
+                           T* out) {
   const std::int64_t b = blockIdx.x;
+  const std::int64_t last = b * seq + (counts == nullptr ? seq : counts[b]) - 1;
   const std::int64_t width = std::int64_t{packs} * N;
   for (int p = static_cast<int>(threadIdx.x); p < packs; p += static_cast<int>(blockDim.x)) {
-    const T* from = x + ((b + 1) * seq - 1) * width + std::int64_t{p} * N;
+    const T* from = x + last * width + std::int64_t{p} * N;
     Pack<T, N>::load(from).store(out + b * width + std::int64_t{p} * N);
   }
 }
@@ -65,7 +67,18 @@ __global__ void __launch_bounds__(kThreads)
   if (thread == 0) tokens[blockIdx.x] = own.index == INT32_MAX ? 0 : own.index;
 }
 
+__global__ void advance(std::int32_t* counts, int count, int by) {
+  const int b = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  if (b < count) counts[b] += by;
+}
+
 }  // namespace
+
+void launch(const Advance& op, cudaStream_t stream) {
+  const int count = static_cast<int>(op.counts.shape().elements());
+  start({"advance", ceil_divide(count, kThreads), whole_warps(count, kThreads), stream}, advance,
+        op.counts.as<std::int32_t>(), count, static_cast<int>(op.by));
+}
 
 void launch(const LastToken& op, cudaStream_t stream) {
   const std::int64_t width = op.out.shape()[1];
@@ -75,7 +88,8 @@ void launch(const LastToken& op, cudaStream_t stream) {
       constexpr int kSize = decltype(size)::value;
       const int packs = static_cast<int>(width / kSize);
       start({"last_token", static_cast<unsigned>(op.out.shape()[0]), whole_warps(packs), stream},
-            last_token<T, kSize>, op.x.as<T>(), op.seq, packs, op.out.as<T>());
+            last_token<T, kSize>, op.x.as<T>(), op.seq, starts_of(op.counts), packs,
+            op.out.as<T>());
     });
   });
 }

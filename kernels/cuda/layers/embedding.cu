@@ -13,12 +13,12 @@ constexpr int kMostThreads = 256;
 
 template <typename T, int N>
 __global__ void embed(const std::int32_t* tokens, const T* table, const T* positions,
-                      std::int64_t first_position, std::int64_t seq, int packs, T* x) {
+                      const std::int32_t* starts, std::int64_t seq, int packs, T* x) {
   const std::int64_t n = blockIdx.x;
   const std::int64_t width = std::int64_t{packs} * N;
   const T* row = table + tokens[n] * width;
   const T* position =
-      positions == nullptr ? nullptr : positions + (first_position + n % seq) * width;
+      positions == nullptr ? nullptr : positions + (start_of(starts, n / seq) + n % seq) * width;
   for (int p = static_cast<int>(threadIdx.x); p < packs; p += static_cast<int>(blockDim.x)) {
     Pack<T, N> pack = Pack<T, N>::load(row + p * N);
     if (position != nullptr) {
@@ -229,7 +229,7 @@ void launch(const EmbeddingForward& op, cudaStream_t stream) {
       start({"embedding_forward", static_cast<unsigned>(count), whole_warps(packs, kMostThreads),
              stream},
             embed<T, kSize>, op.tokens.as<std::int32_t>(), op.table.as<T>(),
-            static_cast<const T*>(positions), op.first_position, op.tokens.shape()[1], packs,
+            static_cast<const T*>(positions), starts_of(op.starts), op.tokens.shape()[1], packs,
             op.x.as<T>());
     });
   });

@@ -22,7 +22,7 @@ struct Rotation {
   std::int64_t tokens;
   std::int64_t width;  ///< of a row of qkv
   std::int64_t seq;
-  std::int64_t first_position;
+  const std::int32_t* starts;  ///< of each sequence; null: 0
   int heads;
   int pairs;  ///< of a head
   int block_tokens;
@@ -48,7 +48,8 @@ __global__ void __launch_bounds__(kThreads)
       r.tokens - first < r.block_tokens ? static_cast<int>(r.tokens - first) : r.block_tokens;
   const int thread = static_cast<int>(threadIdx.x);
   for (int angle = thread; angle < tokens * r.pairs; angle += kThreads) {
-    const std::int64_t position = r.first_position + (first + angle / r.pairs) % r.seq;
+    const std::int64_t token = first + angle / r.pairs;
+    const std::int64_t position = start_of(r.starts, token / r.seq) + token % r.seq;
     const float2 turn = cosine_and_sine(position, frequencies.inverse[angle % r.pairs]);
     turns[angle] = {turn.x, turn.y * r.direction};
   }
@@ -91,7 +92,7 @@ void launch(const RotaryEmbedding& op, cudaStream_t stream) {
                                   tokens,
                                   width,
                                   op.seq,
-                                  op.first_position,
+                                  starts_of(op.starts),
                                   static_cast<int>(op.rotated_heads),
                                   static_cast<int>(pairs),
                                   block_tokens,

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cuda_fp8.h>
-
 #include <cstdint>
 
 #include "kernels/cuda/base/dispatch.cuh"
@@ -15,7 +13,8 @@ namespace vramfit::gpu {
 /// The byte of `word` that stands `i`th in memory.
 __device__ inline std::uint32_t byte_of(std::uint32_t word, int i) { return word >> 8 * i & 0xFF; }
 
-/// What formats of 8 bits have in common: the row's scale is applied to whole sums.
+/// Elements of 8 bits: the row's scale is applied to whole sums.
+template <typename Element>
 struct EightBits {
   static constexpr int kCodes = 16;
   static constexpr bool kRowScales = true;
@@ -28,47 +27,18 @@ struct EightBits {
     return reinterpret_cast<const uint4*>(codes + element);
   }
   __device__ float scale(std::int64_t) const { return 1.0F; }
-};
-
-struct Int8Codes : EightBits {
-  static constexpr DType kElement = DType::Int8;
-
-  __device__ static void read(std::uint32_t word, float* to) {
-#pragma unroll
-    for (int i = 0; i < 4; ++i)
-      to[i] = static_cast<float>(static_cast<std::int8_t>(byte_of(word, i)));
-  }
-  __device__ Floats<kCodes> values(const uint4& pack, std::int64_t, const Table&) const {
+  __device__ static Floats<kCodes> values(const uint4& pack, std::int64_t, const Table&) {
     Floats<kCodes> result;
-    read(pack.x, result.values);
-    read(pack.y, result.values + 4);
-    read(pack.z, result.values + 8);
-    read(pack.w, result.values + 12);
+    unpack(pack.x, result.values, Element{});
+    unpack(pack.y, result.values + 4, Element{});
+    unpack(pack.z, result.values + 8, Element{});
+    unpack(pack.w, result.values + 12, Element{});
     return result;
   }
 };
 
-struct Fp8Codes : EightBits {
-  static constexpr DType kElement = DType::Fp8;
-
-  __device__ static void read(std::uint32_t word, float* to) {
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      const auto two = static_cast<__nv_fp8x2_storage_t>(word >> 16 * half);
-      const float2 both = __half22float2(__half2(__nv_cvt_fp8x2_to_halfraw2(two, __NV_E4M3)));
-      to[2 * half] = both.x;
-      to[2 * half + 1] = both.y;
-    }
-  }
-  __device__ Floats<kCodes> values(const uint4& pack, std::int64_t, const Table&) const {
-    Floats<kCodes> result;
-    read(pack.x, result.values);
-    read(pack.y, result.values + 4);
-    read(pack.z, result.values + 8);
-    read(pack.w, result.values + 12);
-    return result;
-  }
-};
+using Int8Codes = EightBits<std::int8_t>;
+using Fp8Codes = EightBits<__nv_fp8_e4m3>;
 
 /// What formats of 4 bits have in common: a pack's codes are of one block, whose scale is applied
 /// to sums over the pack.
@@ -139,9 +109,9 @@ void with_codes(const Tensor& weight, const Body& body) {
   const Format format = weight.format();
   const FourBitLayout layout(format, weight.stored().elements());
   if (format == Format(DType::Int8)) {
-    body(Int8Codes{{bytes}});
+    body(Int8Codes{bytes});
   } else if (format == Format(DType::Fp8)) {
-    body(Fp8Codes{{bytes}});
+    body(Fp8Codes{bytes});
   } else if (format == kNf4) {
     body(Nf4Codes{{bytes}, reinterpret_cast<const float*>(bytes + layout.scales)});
   } else {

@@ -13,15 +13,11 @@ constexpr int kThreads = kWarps * kWarp;
 /// kCount neighbouring elements of x; those of 8 bits without their row's scale.
 template <int kCount, typename X>
 __device__ Floats<kCount> inputs(const X* from) {
-  return load_floats<X, kCount>(from);
-}
-template <int kCount>
-__device__ Floats<kCount> inputs(const std::int8_t* from) {
-  return Int8Codes{}.values(*reinterpret_cast<const uint4*>(from), 0, {});
-}
-template <int kCount>
-__device__ Floats<kCount> inputs(const __nv_fp8_e4m3* from) {
-  return Fp8Codes{}.values(*reinterpret_cast<const uint4*>(from), 0, {});
+  if constexpr (sizeof(X) == 1) {
+    return EightBits<X>::values(*reinterpret_cast<const uint4*>(from), 0, {});
+  } else {
+    return load_floats<X, kCount>(from);
+  }
 }
 
 template <typename T>

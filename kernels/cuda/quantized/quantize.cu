@@ -8,13 +8,6 @@ using namespace gpu;
 
 constexpr int kThreads = 256;
 
-__device__ std::uint8_t eight_bits(float x, Int8Codes) {
-  return static_cast<std::uint8_t>(static_cast<std::int8_t>(rintf(x)));
-}
-__device__ std::uint8_t eight_bits(float x, Fp8Codes) {
-  return __nv_cvt_float_to_fp8(x, __NV_SATFINITE, __NV_E4M3);
-}
-
 /// One block per row, which it reads twice: for its largest magnitude, and for its codes.
 template <typename T, int N, typename Codes>
 __global__ void __launch_bounds__(kThreads)
@@ -35,7 +28,7 @@ __global__ void __launch_bounds__(kThreads)
     const Floats<N> values = load_floats<T, N>(source + std::int64_t{p} * N);
 #pragma unroll
     for (int i = 0; i < N; ++i) {
-      target[std::int64_t{p} * N + i] = eight_bits(__fdiv_rn(values[i], scale), Codes{});
+      target[std::int64_t{p} * N + i] = eight_bits(__fdiv_rn(values[i], scale), Element{});
     }
   }
 }
@@ -105,7 +98,7 @@ __global__ void __launch_bounds__(kThreads)
   if (lane == 0) zeros[pair] = both(both_zeros[0], both_zeros[1]);
 }
 
-template <typename T, typename Codes>
+template <typename T, typename Element>
 void launch_rows(const Quantize& op, float most, cudaStream_t stream) {
   const std::int64_t rows = op.from.stored()[0];
   const std::int64_t width = op.to.stored()[1];
@@ -113,7 +106,7 @@ void launch_rows(const Quantize& op, float most, cudaStream_t stream) {
   with_pack<T>(is_packed<T>(width, {op.from.data()}), [&](auto size) {
     constexpr int kSize = decltype(size)::value;
     start({"quantize", static_cast<unsigned>(rows), kThreads, stream},
-          quantize_rows<T, kSize, Codes>, op.from.as<T>(), to,
+          quantize_rows<T, kSize, Element>, op.from.as<T>(), to,
           op.scales->as<float>() + op.first_row, static_cast<int>(width / kSize), most);
   });
 }
@@ -151,8 +144,8 @@ void launch(const Quantize& op, cudaStream_t stream) {
          "quantize: 8 bits have scales beside them");
   with_element(op.from.format(), [&](auto element) {
     using T = decltype(element);
-    if (format == Format(DType::Int8)) return launch_rows<T, Int8Codes>(op, kLargestInt8, stream);
-    if (format == Format(DType::Fp8)) return launch_rows<T, Fp8Codes>(op, kLargestFp8, stream);
+    if (format == Format(DType::Int8)) return launch_rows<T, std::int8_t>(op, kLargestInt8, stream);
+    if (format == Format(DType::Fp8)) return launch_rows<T, __nv_fp8_e4m3>(op, kLargestFp8, stream);
     launch_blocks<T>(op, stream);
   });
 }

@@ -109,34 +109,94 @@ TEST_P(AttentionTest, Cublas) {
   for (const AttentionShape& shape : kOddHeads) check(AttentionForm::Cublas, shape);
 }
 
-/// Prefill into a cache, then tokens one by one, against the whole of it.
+/// A cache on both sides. Blocks of sequences are mixed in it; 0: each has one of its own.
+struct CacheTwin {
+  CacheTwin(Lab& lab, Format format, const AttentionShape& shape, std::int64_t positions,
+            std::int64_t block)
+      : blocks(block == 0 ? 1 : (positions + block - 1) / block),
+        size(block == 0 ? positions : block),
+        keys(lab.stored(format, {shape.batch * blocks, size, shape.kv_heads, shape.head_dim})),
+        values(lab.stored(format, keys.cpu.shape())),
+        key_scales(lab.floats({shape.batch * blocks, size, shape.kv_heads})),
+        value_scales(lab.floats(key_scales.cpu.shape())),
+        table(lab.stored(DType::Int32, {shape.batch, blocks})),
+        paged(block != 0) {
+    for (std::int64_t i = 0; i < shape.batch * blocks; ++i) {
+      // Each sequence's last first.
+      const std::int64_t block_number = (blocks - 1 - i % blocks) * shape.batch + i / blocks;
+      table.cpu.as<std::int32_t>()[i] = static_cast<std::int32_t>(block_number);
+    }
+    lab.equalize(table);
+  }
+
+  KvBlocks view(Side side) {
+    const bool scaled = is_quantized(keys.cpu.format());
+    return {side(keys), side(values), scaled ? side(&key_scales) : nullptr,
+            scaled ? side(&value_scales) : nullptr, paged ? side(&table) : nullptr};
+  }
+
+  std::int64_t blocks;
+  std::int64_t size;
+  Twin keys;
+  Twin values;
+  Twin key_scales;
+  Twin value_scales;
+  Twin table;
+  bool paged;
+};
+
+/// Prefill into a cache, then tokens one by one, against the whole of it. Prompts are of one length
+/// or each a token longer than the one before.
+void check_decoding(DType dtype, Format format, const AttentionShape& prompt, std::int64_t block,
+                    bool unequal) {
+  Lab lab(dtype);
+  AttentionShape one = prompt;
+  one.seq = 1;
+  const std::int64_t positions = prompt.seq + 2;
+  CacheTwin cache(lab, format, prompt, positions, block);
+  const std::int64_t shortest =
+      unequal ? std::max<std::int64_t>(prompt.seq - prompt.batch + 1, 1) : prompt.seq;
+  const std::int32_t step = unequal && prompt.seq >= prompt.batch ? 1 : 0;
+  Twin lengths = lab.integers(prompt.batch, static_cast<std::int32_t>(shortest), step);
+  Twin qkv = lab.random({prompt.tokens(), prompt.qkv_width()});
+  lab.run([&](Device& device, Side side) {
+    device.run(KvCacheAppend{prompt, side(qkv), cache.view(side), nullptr, side(&lengths)});
+  });
+  for (int token = 0; token < 2; ++token) {
+    Twin next = lab.random({one.tokens(), one.qkv_width()});
+    Twin out = lab.empty({one.tokens(), one.q_width()});
+    Twin workspace = lab.bytes(attention_decode_workspace_bytes(one, dtype));
+    lab.run([&](Device& device, Side side) {
+      const KvBlocks view = cache.view(side);
+      device.run(KvCacheAppend{one, side(next), view, side(&lengths), nullptr});
+      device.run(AttentionDecode{one, side(next), view, side(lengths), side(out), side(workspace)});
+      device.run(Advance{side(lengths), 1});
+    });
+    lab.expect_close(out, kForward,
+                     std::string("decode from ") + format.name() + ", blocks of " +
+                         std::to_string(block) + ", " + text(prompt));
+  }
+  lab.expect_equal(lengths, "lengths");
+}
+
 TEST_P(AttentionTest, Decode) {
   for (const AttentionShape& prompt : kShapes) {
-    Lab lab(GetParam());
-    AttentionShape one = prompt;
-    one.seq = 1;
-    const std::int64_t positions = prompt.seq + 2;
-    const Shape cache = {prompt.batch, positions, prompt.kv_heads, prompt.head_dim};
-    Twin keys = lab.empty(cache);
-    Twin values = lab.empty(cache);
-    Twin qkv = lab.random({prompt.tokens(), prompt.qkv_width()});
-    lab.run([&](Device& device, Side side) {
-      device.run(KvCacheAppend{prompt, side(qkv), side(keys), side(values), 0});
-    });
-    for (std::int64_t length = prompt.seq + 1; length <= positions; ++length) {
-      Twin next = lab.random({one.tokens(), one.qkv_width()});
-      Twin out = lab.empty({one.tokens(), one.q_width()});
-      Twin workspace = lab.bytes(attention_decode_workspace_bytes(one, GetParam()));
-      lab.run([&](Device& device, Side side) {
-        device.run(KvCacheAppend{one, side(next), side(keys), side(values), length - 1});
-        device.run(AttentionDecode{one, side(next), side(keys), side(values), length, side(out),
-                                   side(workspace)});
-      });
-      lab.expect_close(out, kForward,
-                       "decode at " + std::to_string(length) + " of " + text(prompt));
+    for (const std::int64_t block : {0, 4, 16}) {
+      for (const bool unequal : {false, true}) {
+        check_decoding(GetParam(), GetParam(), prompt, block, unequal);
+      }
     }
-    lab.expect_equal(keys, "keys of " + text(prompt));
-    lab.expect_equal(values, "values of " + text(prompt));
+  }
+}
+
+TEST_P(AttentionTest, DecodeFromEightBits) {
+  if (!is_16_bit(GetParam())) GTEST_SKIP() << "skipped: 8 bits go with activations in 16";
+  for (const DType format : {DType::Int8, DType::Fp8}) {
+    for (const AttentionShape& prompt : kShapes) {
+      for (const std::int64_t block : {0, 16}) {
+        check_decoding(GetParam(), format, prompt, block, true);
+      }
+    }
   }
 }
 
@@ -151,11 +211,12 @@ TEST_P(AttentionTest, DecodeOfALongCache) {
     Twin qkv = lab.random({one.tokens(), one.qkv_width()});
     for (const std::int64_t length :
          {std::int64_t{1}, std::int64_t{31}, std::int64_t{1025}, positions}) {
+      Twin starts = lab.integers(one.batch, static_cast<std::int32_t>(length - 1));
       Twin out = lab.empty({one.tokens(), one.q_width()});
       Twin workspace = lab.bytes(attention_decode_workspace_bytes(one, GetParam()));
       lab.run([&](Device& device, Side side) {
-        device.run(AttentionDecode{one, side(qkv), side(keys), side(values), length, side(out),
-                                   side(workspace)});
+        device.run(AttentionDecode{
+            one, side(qkv), {side(keys), side(values)}, side(starts), side(out), side(workspace)});
       });
       lab.expect_close(out, kForward, "decode at " + std::to_string(length) + ", " + text(one));
     }

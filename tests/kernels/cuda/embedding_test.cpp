@@ -32,10 +32,11 @@ TEST_P(EmbeddingTest, Forward) {
     Twin table = lab.random({s.vocab, s.hidden}, {s.stored, s.hidden});
     Twin positions = lab.random({s.seq + 3, s.hidden});
     Twin x = lab.empty({s.batch * s.seq, s.hidden});
+    Twin starts = lab.integers(s.batch, 3);
     for (const bool learned : {false, true}) {
       lab.run([&](Device& device, Side side) {
         device.run(EmbeddingForward{side(tokens), side(table), learned ? side(&positions) : nullptr,
-                                    3, side(x)});
+                                    side(&starts), side(x)});
       });
       lab.expect_equal(x, "embedding " + s.text());
     }

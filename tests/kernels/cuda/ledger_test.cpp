@@ -167,6 +167,28 @@ TEST_F(CudaLedgerTest, OfQuantizedGenerationIsTheSame) {
   }
 }
 
+TEST_F(CudaLedgerTest, OfEveryKindOfCacheIsTheSame) {
+  for (const char* cache : {"unquantized", "fp8", "int8"}) {
+    for (const std::int64_t block : {0, 16}) {
+      SCOPED_TRACE(std::string(cache) + ", blocks of " + std::to_string(block));
+      GenerationOptions options;
+      options.cache = parse_cache(cache);
+      options.block = block;
+      options.spread = block > 0;
+      options.batch = 4;
+      options.seq = 700;
+      options.generate = 20;
+      const ModelConfig config = model_named("llama3-8b");
+      const std::uint64_t capacity = free_capacity();
+      const RunReport predicted = dry_run({gpu().arch(), capacity}, config, options);
+      ASSERT_FALSE(predicted.missing);
+      const RunReport real = witnessed(
+          capacity, [&](Ledger& ledger) { return run_generation(gpu(), ledger, config, options); });
+      expect_equal(real, predicted);
+    }
+  }
+}
+
 /// A real run under a smaller card's capacity ends at the same allocation as a virtual one.
 TEST_F(CudaLedgerTest, OfARunThatEndsOutOfMemoryIsTheSame) {
   struct Sizes {

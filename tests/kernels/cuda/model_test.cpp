@@ -139,6 +139,21 @@ std::vector<double> logits(Device& device, Ledger& ledger, const GenerationOptio
   return values;
 }
 
+/// ‖gpu − cpu‖₂ / ‖cpu‖₂ of the logits.
+double logits_apart(const GenerationOptions& options) {
+  Host host(HostSource::kDefaultCapacity, gpu().arch());
+  GpuRun run;
+  const std::vector<double> expected = logits(host.device, host.ledger, options);
+  const std::vector<double> actual = logits(gpu(), run.ledger, options);
+  double apart = 0;
+  double size = 0;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    apart += (actual[i] - expected[i]) * (actual[i] - expected[i]);
+    size += expected[i] * expected[i];
+  }
+  return std::sqrt(apart / size);
+}
+
 class QuantizedModelTest : public testing::TestWithParam<InferencePrecision> {
  protected:
   void SetUp() override { VRAMFIT_NEEDS_GPU(); }
@@ -154,19 +169,32 @@ TEST_P(QuantizedModelTest, HasTheLogitsItHasOnTheCpu) {
     options.batch = 2;
     options.seq = seq;
     options.generate = 2;
-    Host host(HostSource::kDefaultCapacity, gpu().arch());
-    GpuRun run;
-    const std::vector<double> expected = logits(host.device, host.ledger, options);
-    const std::vector<double> actual = logits(gpu(), run.ledger, options);
-    double apart = 0;
-    double size = 0;
-    for (std::size_t i = 0; i < expected.size(); ++i) {
-      apart += (actual[i] - expected[i]) * (actual[i] - expected[i]);
-      size += expected[i] * expected[i];
-    }
-    const double error = std::sqrt(apart / size);
+    const double error = logits_apart(options);
     std::printf("%s, %s: logits apart by %.1e\n", GetParam().name, name(form), error);
     EXPECT_LE(error, 1e-2);
+  }
+}
+
+class CachedModelTest : public testing::Test {
+ protected:
+  void SetUp() override { VRAMFIT_NEEDS_GPU(); }
+};
+
+TEST_F(CachedModelTest, HasTheLogitsItHasOnTheCpu) {
+  for (const char* cache : {"unquantized", "fp8", "int8"}) {
+    for (const std::int64_t block : {0, 16}) {
+      GenerationOptions options;
+      options.cache = parse_cache(cache);
+      options.block = block;
+      options.spread = true;
+      options.batch = 3;
+      options.seq = 40;
+      options.generate = 2;
+      const double error = logits_apart(options);
+      std::printf("cache %s, blocks of %d: logits apart by %.1e\n", cache, static_cast<int>(block),
+                  error);
+      EXPECT_LE(error, 1e-2);
+    }
   }
 }
 

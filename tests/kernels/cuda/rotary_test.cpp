@@ -33,10 +33,12 @@ TEST_P(RotaryTest, ThereAndBack) {
         Lab lab(GetParam());
         const RopeFrequencies frequencies = rope_frequencies(rope, s.head_dim);
         Twin qkv = lab.random({s.batch * s.seq, s.width()});
+        Twin starts = lab.integers(s.batch, static_cast<std::int32_t>(first));
         for (const bool backward : {false, true}) {
           lab.run([&](Device& device, Side side) {
             device.run(RotaryEmbedding{side(qkv), s.seq, s.heads + s.kv_heads, s.head_dim,
-                                       frequencies, first, backward});
+                                       frequencies, first == 0 ? nullptr : side(&starts),
+                                       backward});
           });
           // An angle of thousands of radians has some 1e-4 of its own in fp32.
           lab.expect_close(

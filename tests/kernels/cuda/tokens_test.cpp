@@ -16,7 +16,12 @@ TEST_P(TokensTest, LastToken) {
     Twin x = lab.random({batch * seq, hidden});
     Twin out = lab.empty({batch, hidden});
     lab.run([&, length = seq](Device& device, Side side) {
-      device.run(LastToken{side(x), length, side(out)});
+      device.run(LastToken{side(x), length, nullptr, side(out)});
+    });
+    lab.expect_equal(out, "last token");
+    Twin counts = lab.integers(batch, static_cast<std::int32_t>((seq + 1) / 2));
+    lab.run([&, length = seq](Device& device, Side side) {
+      device.run(LastToken{side(x), length, side(&counts), side(out)});
     });
     lab.expect_equal(out, "last token");
   }

@@ -173,6 +173,26 @@ TEST(QuantizedLedger, IsTheSame) {
   }
 }
 
+TEST(CacheLedger, IsTheSameOfEveryKind) {
+  for (const char* cache : {"unquantized", "fp8", "int8"}) {
+    for (const std::int64_t block : {0, 4}) {
+      for (const bool spread : {false, true}) {
+        SCOPED_TRACE(std::string(cache) + ", blocks of " + std::to_string(block));
+        GenerationOptions options;
+        options.cache = parse_cache(cache);
+        options.block = block;
+        options.spread = spread;
+        options.batch = 3;
+        options.seq = 9;
+        options.generate = 4;
+        Host host(HostSource::kDefaultCapacity, kArch);
+        expect_equal(run_generation(host.device, host.ledger, tiny_llama(), options),
+                     dry_run({kArch}, tiny_llama(), options));
+      }
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Models, ModelLedgerTest,
                          testing::Values("llama", "qwen2", "qwen3", "gpt2"),
                          [](const auto& test) { return test.param; });

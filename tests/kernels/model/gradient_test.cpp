@@ -38,7 +38,7 @@ class WholeModelTest : public testing::TestWithParam<ModelAndForm> {
 /// The mean cross entropy from nothing but the logits: no chunks, no head op.
 double loss_from_logits(Model& model, const Tensor& tokens, const Sequence& sequence,
                         const std::vector<std::int32_t>& targets) {
-  Tensor x = embed(model, tokens, 0);
+  Tensor x = embed(model, tokens, nullptr);
   for (int layer = 0; layer < model.config.layers; ++layer) {
     x = block_forward(model, layer, sequence, std::move(x), nullptr);
   }

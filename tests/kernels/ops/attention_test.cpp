@@ -174,35 +174,96 @@ TEST(Attention, RefusesTooSmallAWorkspace) {
   EXPECT_THROW(attention.backward(), std::logic_error);
 }
 
+/// Two sequences' blocks of four, in a table that mixes them.
+struct PagedCache {
+  PagedCache(Workbench& bench, Format format, const AttentionShape& shape, std::int64_t positions)
+      : blocks((positions + 3) / 4),
+        keys(bench.tensor(format, {shape.batch * blocks, 4, shape.kv_heads, shape.head_dim})),
+        values(bench.tensor(format, keys.shape())),
+        key_scales(bench.floats({shape.batch * blocks, 4, shape.kv_heads})),
+        value_scales(bench.floats(key_scales.shape())),
+        table(bench.integers(mixed(shape.batch, blocks), {shape.batch, blocks})) {}
+
+  static std::vector<std::int32_t> mixed(std::int64_t batch, std::int64_t blocks) {
+    std::vector<std::int32_t> table;
+    for (std::int64_t b = 0; b < batch; ++b) {
+      for (std::int64_t i = 0; i < blocks; ++i) {
+        table.push_back(static_cast<std::int32_t>((blocks - 1 - i) * batch + b));
+      }
+    }
+    return table;
+  }
+
+  KvBlocks view() const {
+    const bool scaled = is_quantized(keys.format());
+    return {keys, values, scaled ? &key_scales : nullptr, scaled ? &value_scales : nullptr, &table};
+  }
+
+  std::int64_t blocks;
+  Tensor keys;
+  Tensor values;
+  Tensor key_scales;
+  Tensor value_scales;
+  Tensor table;
+};
+
+std::vector<std::int32_t> repeated(std::int64_t value, std::int64_t count) {
+  return std::vector<std::int32_t>(static_cast<std::size_t>(count),
+                                   static_cast<std::int32_t>(value));
+}
+
+/// Decodes a sequence token by token, and expects what attention over the whole of it gives.
+void expect_decoded(const AttentionShape& shape, Workbench& bench, const KvBlocks& cache,
+                    double tolerance) {
+  AttentionCase whole(AttentionForm::Flash, shape);
+  whole.forward();
+  const std::vector<double> expected = values_of(whole.out);
+  const AttentionShape one{shape.batch, 1, shape.heads, shape.kv_heads, shape.head_dim};
+  Tensor workspace = bench.bytes(attention_decode_workspace_bytes(one, DType::Fp64));
+  for (std::int64_t t = 0; t < shape.seq; ++t) {
+    Tensor qkv = bench.empty({shape.batch, shape.qkv_width()});
+    for (std::int64_t b = 0; b < shape.batch; ++b) {
+      std::copy_n(whole.qkv.as<double>() + (b * shape.seq + t) * shape.qkv_width(),
+                  shape.qkv_width(), qkv.as<double>() + b * shape.qkv_width());
+    }
+    const Tensor starts = bench.integers(repeated(t, shape.batch), {shape.batch});
+    Tensor out = bench.empty({shape.batch, shape.q_width()});
+    bench.device.run(KvCacheAppend{one, qkv, cache, &starts, nullptr});
+    bench.device.run(AttentionDecode{one, qkv, cache, starts, out, workspace});
+    const std::vector<double> decoded = values_of(out);
+    for (std::int64_t b = 0; b < shape.batch; ++b) {
+      for (std::int64_t c = 0; c < shape.q_width(); ++c) {
+        EXPECT_NEAR(decoded[static_cast<std::size_t>(b * shape.q_width() + c)],
+                    expected[static_cast<std::size_t>((b * shape.seq + t) * shape.q_width() + c)],
+                    tolerance);
+      }
+    }
+  }
+}
+
 TEST(Attention, DecodingTokenByTokenEqualsTheWholeSequence) {
   for (const AttentionShape& shape : kShapes) {
-    AttentionCase whole(AttentionForm::Flash, shape);
-    whole.forward();
-    const std::vector<double> expected = values_of(whole.out);
-
     Workbench bench;
-    const std::int64_t positions = shape.seq + 2;
-    Tensor keys = bench.empty({shape.batch, positions, shape.kv_heads, shape.head_dim});
-    Tensor values = bench.empty(keys.shape());
-    const AttentionShape one{shape.batch, 1, shape.heads, shape.kv_heads, shape.head_dim};
-    Tensor workspace = bench.bytes(attention_decode_workspace_bytes(one, DType::Fp64));
-    for (std::int64_t t = 0; t < shape.seq; ++t) {
-      Tensor qkv = bench.empty({shape.batch, shape.qkv_width()});
-      for (std::int64_t b = 0; b < shape.batch; ++b) {
-        std::copy_n(whole.qkv.as<double>() + (b * shape.seq + t) * shape.qkv_width(),
-                    shape.qkv_width(), qkv.as<double>() + b * shape.qkv_width());
-      }
-      Tensor out = bench.empty({shape.batch, shape.q_width()});
-      bench.device.run(KvCacheAppend{one, qkv, keys, values, t});
-      bench.device.run(AttentionDecode{one, qkv, keys, values, t + 1, out, workspace});
-      const std::vector<double> decoded = values_of(out);
-      for (std::int64_t b = 0; b < shape.batch; ++b) {
-        for (std::int64_t c = 0; c < shape.q_width(); ++c) {
-          EXPECT_NEAR(decoded[static_cast<std::size_t>(b * shape.q_width() + c)],
-                      expected[static_cast<std::size_t>((b * shape.seq + t) * shape.q_width() + c)],
-                      1e-13);
-        }
-      }
+    const Tensor keys = bench.empty({shape.batch, shape.seq + 2, shape.kv_heads, shape.head_dim});
+    const Tensor values = bench.empty(keys.shape());
+    expect_decoded(shape, bench, {keys, values}, 1e-13);
+  }
+}
+
+TEST(Attention, DecodingFromBlocksEqualsTheWholeSequence) {
+  for (const AttentionShape& shape : kShapes) {
+    Workbench bench;
+    expect_decoded(shape, bench, PagedCache(bench, DType::Fp64, shape, shape.seq + 2).view(),
+                   1e-13);
+  }
+}
+
+TEST(Attention, DecodingFromEightBitsIsNearTheWholeSequence) {
+  for (const DType format : {DType::Int8, DType::Fp8}) {
+    for (const AttentionShape& shape : kShapes) {
+      Workbench bench;
+      const PagedCache cache(bench, format, shape, shape.seq);
+      expect_decoded(shape, bench, cache.view(), format == DType::Int8 ? 0.1 : 0.5);
     }
   }
 }
@@ -211,10 +272,12 @@ TEST(Attention, AppendingManyTokensFillsTheSameCache) {
   const AttentionShape shape = kShapes[1];
   Workbench bench;
   const Tensor qkv = bench.random({shape.tokens(), shape.qkv_width()});
-  const Shape cache = {shape.batch, shape.seq + 1, shape.kv_heads, shape.head_dim};
-  Tensor keys = bench.random(cache);
-  Tensor values = bench.random(cache);
-  bench.device.run(KvCacheAppend{shape, qkv, keys, values, 1});
+  const Shape size = {shape.batch, shape.seq + 1, shape.kv_heads, shape.head_dim};
+  const Tensor keys = bench.random(size);
+  const Tensor values = bench.random(size);
+  const KvBlocks cache{keys, values};
+  const Tensor starts = bench.integers(repeated(1, shape.batch), {shape.batch});
+  bench.device.run(KvCacheAppend{shape, qkv, cache, &starts, nullptr});
   for (std::int64_t t = 0; t < shape.seq; ++t) {
     for (std::int64_t c = 0; c < shape.kv_width(); ++c) {
       const auto* row = qkv.as<double>() + t * shape.qkv_width() + shape.q_width();
@@ -222,7 +285,26 @@ TEST(Attention, AppendingManyTokensFillsTheSameCache) {
       EXPECT_EQ(values.as<double>()[(t + 1) * shape.kv_width() + c], row[shape.kv_width() + c]);
     }
   }
-  EXPECT_THROW(bench.device.run(KvCacheAppend{shape, qkv, keys, values, 2}), std::logic_error);
+  const Tensor beyond = bench.integers(repeated(2, shape.batch), {shape.batch});
+  EXPECT_THROW(bench.device.run(KvCacheAppend{shape, qkv, cache, &beyond, nullptr}),
+               std::logic_error);
+}
+
+TEST(Attention, AppendsNoMoreThanASequenceHas) {
+  const AttentionShape shape = kShapes[1];
+  Workbench bench;
+  const Tensor qkv = bench.random({shape.tokens(), shape.qkv_width()});
+  const Shape size = {shape.batch, shape.seq, shape.kv_heads, shape.head_dim};
+  const Tensor keys = bench.random(size);
+  const Tensor values = bench.random(size);
+  const std::vector<double> before = values_of(keys);
+  const Tensor counts = bench.integers(repeated(1, shape.batch), {shape.batch});
+  bench.device.run(KvCacheAppend{shape, qkv, {keys, values}, nullptr, &counts});
+  const std::vector<double> after = values_of(keys);
+  for (std::size_t i = 0; i < after.size(); ++i) {
+    const auto row = static_cast<std::int64_t>(i) / shape.kv_width();
+    EXPECT_EQ(after[i] == before[i], row % shape.seq > 0) << i;
+  }
 }
 
 }  // namespace

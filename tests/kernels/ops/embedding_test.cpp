@@ -14,8 +14,10 @@ constexpr std::int64_t kPositions = 6;
 
 class EmbeddingTest : public testing::Test {
  protected:
-  void forward(const Tensor* with_positions, std::int64_t first_position) {
-    bench.device.run(EmbeddingForward{tokens, table, with_positions, first_position, x});
+  void forward(const Tensor* with_positions, std::int32_t first_position) {
+    const Tensor starts = bench.integers({first_position, first_position}, {2});
+    bench.device.run(EmbeddingForward{tokens, table, with_positions,
+                                      first_position == 0 ? nullptr : &starts, x});
   }
 
   void check_backward(bool learned_positions, bool accumulate_table, bool accumulate_positions) {

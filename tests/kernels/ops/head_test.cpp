@@ -169,8 +169,11 @@ TEST(LastToken, TakesEachSequencesLast) {
   const Tensor x = bench.empty({6, 2});
   set_values(x, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11});
   Tensor out = bench.empty({2, 2});
-  bench.device.run(LastToken{x, 3, out});
+  bench.device.run(LastToken{x, 3, nullptr, out});
   EXPECT_EQ(values_of(out), (std::vector<double>{4, 5, 10, 11}));
+  const Tensor counts = bench.integers({1, 2}, {2});
+  bench.device.run(LastToken{x, 3, &counts, out});
+  EXPECT_EQ(values_of(out), (std::vector<double>{0, 1, 8, 9}));
 }
 
 TEST(Argmax, TakesTheFirstOfEqualsAndNoPadding) {

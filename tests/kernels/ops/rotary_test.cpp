@@ -13,16 +13,18 @@ constexpr std::int64_t kHeadDim = 6;
 constexpr std::int64_t kRotatedHeads = 3;  // two of queries, one of keys
 constexpr std::int64_t kWidth = (kRotatedHeads + 1) * kHeadDim;
 
-class RotaryTest : public testing::TestWithParam<std::int64_t> {
+/// Whether sequences start anywhere but at 0.
+class RotaryTest : public testing::TestWithParam<bool> {
  protected:
   void rotate(Tensor& tensor, bool backward) {
-    bench.device.run(
-        RotaryEmbedding{tensor, kSeq, kRotatedHeads, kHeadDim, frequencies, GetParam(), backward});
+    bench.device.run(RotaryEmbedding{tensor, kSeq, kRotatedHeads, kHeadDim, frequencies,
+                                     GetParam() ? &starts : nullptr, backward});
   }
 
   Workbench bench;
   const RopeFrequencies frequencies = rope_frequencies({}, kHeadDim);
   const Tensor qkv = bench.random({2 * kSeq, kWidth});
+  const Tensor starts = bench.integers({4, 7}, {2});
 };
 
 TEST_P(RotaryTest, BackwardIsTheDerivative) {
@@ -42,6 +44,7 @@ TEST_P(RotaryTest, TurnsByThePositionAndLeavesValues) {
   const std::vector<double> before = values_of(qkv);
   const std::vector<double> after = values_of(rotated);
   for (std::int64_t n = 0; n < 2 * kSeq; ++n) {
+    const std::int64_t start = GetParam() ? (n < kSeq ? 4 : 7) : 0;
     for (std::int64_t c = 0; c < kWidth; ++c) {
       const std::int64_t in_head = c % kHeadDim;
       const bool low = in_head < kHeadDim / 2;
@@ -51,7 +54,7 @@ TEST_P(RotaryTest, TurnsByThePositionAndLeavesValues) {
         return before[static_cast<std::size_t>(n * kWidth + column)];
       };
       const double theta = std::pow(10000.0, -2.0 * static_cast<double>(pair) / kHeadDim);
-      const double angle = static_cast<double>(GetParam() + n % kSeq) * theta;
+      const double angle = static_cast<double>(start + n % kSeq) * theta;
       const double turned = at(c) * std::cos(angle) + (low ? -1 : 1) * at(other) * std::sin(angle);
       const double expected = c < kRotatedHeads * kHeadDim ? turned : at(c);
       // The frequencies are floats.
@@ -60,7 +63,7 @@ TEST_P(RotaryTest, TurnsByThePositionAndLeavesValues) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(FirstPositions, RotaryTest, testing::Values(0, 4));
+INSTANTIATE_TEST_SUITE_P(Starts, RotaryTest, testing::Bool());
 
 }  // namespace
 }  // namespace vramfit

@@ -59,7 +59,7 @@ void FixtureChecks::logits() {
   OpContext context(device_, ledger_, Precisions::plain(DType::Fp32));
   Model model(context, config_);
   load(model.weights);
-  Tensor x = embed(model, tokens("tokens"), 0);
+  Tensor x = embed(model, tokens("tokens"), nullptr);
   for (int layer = 0; layer < config_.layers; ++layer) {
     x = block_forward(model, layer, {form_, batch_, seq_}, std::move(x), nullptr);
   }
@@ -97,17 +97,20 @@ void FixtureChecks::logits_of_generation() {
   load(model.weights);
   const auto count = static_cast<std::size_t>(generate_);
   const auto vocab = static_cast<std::size_t>(config_.vocab);
-  KvCache cache(context, config_, batch_, seq_ + generate_ - 1);
+  const std::vector<std::int64_t> prompts(static_cast<std::size_t>(batch_), seq_);
+  KvCache cache(context, config_, prompts, seq_ + generate_ - 1, 0);
   Tensor input = tokens("tokens");
   for (std::size_t step = 0; step < count; ++step) {
     const std::int64_t new_tokens = input.shape()[1];
-    Tensor x = embed(model, input, cache.length);
+    const Sequence sequence{form_, batch_, new_tokens, &cache};
+    Tensor x = embed(model, input, sequence.starts());
     for (int layer = 0; layer < config_.layers; ++layer) {
-      x = block_forward(model, layer, {form_, batch_, new_tokens, &cache}, std::move(x), nullptr);
+      x = block_forward(model, layer, sequence, std::move(x), nullptr);
     }
-    cache.length += new_tokens;
+    if (cache.filled()) cache.advance(device_, 1);
+    cache.fill();
     Tensor last = context.activation("last", {batch_, config_.hidden});
-    device_.run(LastToken{x, new_tokens, last});
+    device_.run(LastToken{x, new_tokens, nullptr, last});
     const std::vector<double> logits = logits_of(model, std::move(last));
 
     std::vector<double> expected;
@@ -145,7 +148,7 @@ Tensor FixtureChecks::tokens(const char* name) {
 
 std::vector<double> FixtureChecks::logits_of(Model& model, Tensor x) {
   const std::int64_t tokens = x.shape()[0];
-  const Tensor logits = last_logits(model, std::move(x), tokens, 1);
+  const Tensor logits = last_logits(model, std::move(x), tokens, 1, nullptr);
   const std::vector<double> padded = values_of(logits);
   std::vector<double> result;
   for (std::size_t i = 0; i < padded.size(); ++i) {

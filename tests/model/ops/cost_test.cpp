@@ -61,9 +61,9 @@ TEST_F(Cost, OfEmbeddingReadsARowATokenAndAPositionOnce) {
   const Tensor table = tensor("table", {17, 7});
   const Tensor positions = tensor("positions", {64, 7});
   const std::uint64_t rows = kTokens * kWidth * kBf16;
-  expect_cost(cost(EmbeddingForward{words, table, nullptr, 0, x_}), "embedding_forward",
+  expect_cost(cost(EmbeddingForward{words, table, nullptr, nullptr, x_}), "embedding_forward",
               kTokens * 4 + 2 * rows, 0);
-  expect_cost(cost(EmbeddingForward{words, table, &positions, 0, x_}), "embedding_forward",
+  expect_cost(cost(EmbeddingForward{words, table, &positions, nullptr, x_}), "embedding_forward",
               kTokens * 4 + 2 * rows + 5 * kWidth * kBf16, 0);
 }
 
@@ -121,7 +121,7 @@ TEST_F(Cost, OfRotationLeavesTheValuesAlone) {
   Tensor qkv = tensor("qkv", {15, (4 + 2 * 2) * 6});
   const RopeFrequencies frequencies{};
   const auto rotation = [&](bool backward) {
-    return cost(RotaryEmbedding{qkv, 5, 4 + 2, 6, frequencies, 0, backward});
+    return cost(RotaryEmbedding{qkv, 5, 4 + 2, 6, frequencies, nullptr, backward});
   };
   expect_cost(rotation(false), "rotary_forward", 2 * kTokens * (4 + 2) * 6 * kBf16, 0);
   expect_cost(rotation(true), "rotary_backward", 2 * kTokens * (4 + 2) * 6 * kBf16, 0);
@@ -221,15 +221,17 @@ TEST_F(AttentionCost, BackwardIsFourAndTheScoresAgainWhereTheyWereNotKept) {
               2 * kQkv + 2 * kHeads + kSquares, 4 * kProduct);
 }
 
-TEST_F(AttentionCost, OfTheCacheIsOfItsKeysAndValuesInUse) {
-  Tensor keys = tensor("keys", {3, 64, 2, 6});
-  Tensor values = tensor("values", {3, 64, 2, 6});
-  expect_cost(cost(KvCacheAppend{shape_, qkv_, keys, values, 0}), "kv_cache_append",
+TEST_F(AttentionCost, OfTheCacheIsOfAllItsKeysAndValues) {
+  Tensor keys = tensor("keys", {3, 9, 2, 6});
+  Tensor values = tensor("values", {3, 9, 2, 6});
+  const Tensor starts = tensor("starts", {3}, DType::Int32);
+  const KvBlocks cache{keys, values};
+  expect_cost(cost(KvCacheAppend{shape_, qkv_, cache, nullptr, nullptr}), "kv_cache_append",
               2 * kTokens * 2 * 2 * 6 * kBf16, 0);
   const AttentionShape one{3, 1, 4, 2, 6};
   const Tensor qkv = tensor("qkv", {3, 8 * 6});
   Tensor out = tensor("out", {3, 4 * 6});
-  expect_cost(cost(AttentionDecode{one, qkv, keys, values, 9, out, workspace_}), "attention_decode",
+  expect_cost(cost(AttentionDecode{one, qkv, cache, starts, out, workspace_}), "attention_decode",
               (3 * 9 * 2 * 2 * 6 + 2 * 3 * 4 * 6) * kBf16, 2 * 2 * 3 * 4 * 9 * 6);
 }
 
@@ -250,7 +252,7 @@ TEST_F(Cost, OfTheHeadLeavesItsLogitsOnTheChip) {
 
 TEST_F(Cost, OfANewTokenIsARowASequence) {
   Tensor last = tensor("last", {3, 7});
-  expect_cost(cost(LastToken{x_, 5, last}), "last_token", 2 * 3 * kWidth * kBf16, 0);
+  expect_cost(cost(LastToken{x_, 5, nullptr, last}), "last_token", 2 * 3 * kWidth * kBf16, 0);
   const Tensor logits = tensor("logits", {3, 11});
   Tensor token = tensor("token", {3, 1}, DType::Int32);
   expect_cost(cost(Argmax{logits, 9, token}), "argmax", 3 * 9 * kBf16 + 3 * 4, 0);

@@ -100,7 +100,7 @@ void ContractDevice::check(const EmbeddingForward& op) {
   expect(op.x, {tokens[0] * tokens[1], width});
   if (op.positions == nullptr) return;
   expect(*op.positions, {op.positions->shape()[0], width});
-  EXPECT_LE(op.first_position + tokens[1], op.positions->shape()[0]);
+  expect_integers(op.starts, tokens[0]);
 }
 
 void ContractDevice::check(const EmbeddingBackward& op) {
@@ -174,6 +174,7 @@ void ContractDevice::check(const RotaryEmbedding& op) {
   EXPECT_EQ(shape[0] % op.seq, 0);
   EXPECT_LT(op.rotated_heads * op.head_dim, shape[1]) << "v's heads stay as they are";
   EXPECT_EQ(op.frequencies.pairs * 2, op.head_dim);
+  expect_integers(op.starts, shape[0] / op.seq);
 }
 
 void ContractDevice::check(const LinearForward& op) {
@@ -256,24 +257,41 @@ void ContractDevice::check(const AttentionBackward& op) {
   expect_gemm_workspace(op.gemm_workspace);
 }
 
-void ContractDevice::expect_cache(const AttentionShape& s, const Tensor& keys, const Tensor& values,
-                                  std::int64_t length) {
-  const Shape cache = {s.batch, keys.shape()[1], s.kv_heads, s.head_dim};
-  expect(keys, cache);
-  expect(values, cache);
-  EXPECT_LE(length, keys.shape()[1]) << "beyond the cache";
+void ContractDevice::expect_cache(const AttentionShape& s, const KvBlocks& cache) {
+  const std::int64_t blocks = cache.keys.shape()[0];
+  const Shape shape = {blocks, cache.block(), s.kv_heads, s.head_dim};
+  const Shape scales = {blocks, cache.block(), s.kv_heads};
+  const Format format = cache.keys.format();
+  for (const Tensor* tensor : {&cache.keys, &cache.values}) expect_tensor(*tensor, format, shape);
+  for (const Tensor* tensor : {cache.key_scales, cache.value_scales}) {
+    ASSERT_EQ(tensor != nullptr, is_quantized(format));
+    if (tensor != nullptr) expect_tensor(*tensor, DType::Fp32, scales);
+  }
+  if (cache.table == nullptr) {
+    EXPECT_EQ(blocks, s.batch);
+  } else {
+    expect_tensor(*cache.table, DType::Int32, {s.batch, cache.table->shape()[1]});
+  }
+}
+
+void ContractDevice::expect_integers(const Tensor* tensor, std::int64_t count) {
+  if (tensor != nullptr) expect_tensor(*tensor, DType::Int32, {count});
 }
 
 void ContractDevice::check(const KvCacheAppend& op) {
   expect(op.qkv, {op.shape.tokens(), op.shape.qkv_width()});
-  expect_cache(op.shape, op.keys, op.values, op.first_position + op.shape.seq);
+  expect_cache(op.shape, op.cache);
+  expect_integers(op.starts, op.shape.batch);
+  expect_integers(op.counts, op.shape.batch);
 }
+
+void ContractDevice::check(const Advance& op) { expect_integers(&op.counts, op.counts.shape()[0]); }
 
 void ContractDevice::check(const AttentionDecode& op) {
   EXPECT_EQ(op.shape.seq, 1);
-  EXPECT_GE(op.length, 2) << "its own position and at least one before";
   expect(op.qkv, {op.shape.batch, op.shape.qkv_width()});
-  expect_cache(op.shape, op.keys, op.values, op.length);
+  expect_cache(op.shape, op.cache);
+  expect_integers(&op.starts, op.shape.batch);
   expect(op.out, {op.shape.batch, op.shape.q_width()});
   expect_room(op.workspace, attention_decode_workspace_bytes(op.shape, dtype_));
 }
@@ -305,6 +323,7 @@ void ContractDevice::check(const LastToken& op) {
   EXPECT_EQ(x[0] % op.seq, 0);
   expect(op.x, {x[0], x[1]});
   expect(op.out, {x[0] / op.seq, x[1]});
+  expect_integers(op.counts, x[0] / op.seq);
 }
 
 void ContractDevice::check(const Argmax& op) {

@@ -49,8 +49,9 @@ class ContractDevice : public EachOp<ContractDevice> {
   /// What a linear multiplies, and what it has beside that where the weight is quantised.
   void expect_linear(const Tensor& x, const Tensor& weight, const QuantizedOperands& quantized);
   void expect_gemm_workspace(const Tensor& tensor);
-  void expect_cache(const AttentionShape& shape, const Tensor& keys, const Tensor& values,
-                    std::int64_t length);
+  void expect_cache(const AttentionShape& shape, const KvBlocks& cache);
+  /// int32, one of each sequence; or null.
+  void expect_integers(const Tensor* tensor, std::int64_t count);
 
   DType dtype_;
   int optimizer_steps_ = 0;

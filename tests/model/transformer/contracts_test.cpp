@@ -84,6 +84,28 @@ TEST(Contracts, AreKeptByEveryKindOfGeneration) {
   }
 }
 
+TEST(Contracts, AreKeptByEveryKindOfCache) {
+  for (const std::optional<DType> format : {std::optional<DType>(), {DType::Fp8}, {DType::Int8}}) {
+    for (const std::int64_t block : {0, 16}) {
+      for (const bool spread : {false, true}) {
+        GenerationOptions options;
+        options.cache = format;
+        options.block = block;
+        options.spread = spread;
+        options.batch = 3;
+        options.seq = 40;
+        options.generate = 4;
+        auto calls = calls_of(DType::Bf16, [&](Device& device, Ledger& ledger) {
+          run_generation(device, ledger, shallow("llama3-8b"), options);
+        });
+        if (HasFailure()) return;
+        EXPECT_EQ(calls["attention_decode"], 2 * 3);
+        EXPECT_EQ(calls["advance"], 3);
+      }
+    }
+  }
+}
+
 TEST(Contracts, AreKeptWhereLinearsAreQuantized) {
   for (const InferencePrecision& precision : inference_precisions()) {
     for (const std::int64_t seq : {std::int64_t{4}, kFusedRows + 1}) {

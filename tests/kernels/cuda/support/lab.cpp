@@ -81,6 +81,15 @@ Twin Lab::tokens(const Shape& shape, std::int64_t vocab) {
   return twin;
 }
 
+Twin Lab::integers(std::int64_t count, std::int32_t first, std::int32_t step) {
+  Twin twin = make(DType::Int32, {count}, {count});
+  for (std::int64_t i = 0; i < count; ++i) {
+    twin.cpu.as<std::int32_t>()[i] = first + static_cast<std::int32_t>(i) * step;
+  }
+  upload(twin);
+  return twin;
+}
+
 Twin Lab::target(const Shape& shape, const Shape& stored, bool accumulate) {
   return accumulate ? random(shape, stored) : empty(shape, stored);
 }

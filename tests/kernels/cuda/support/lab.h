@@ -70,6 +70,8 @@ class Lab {
   }
   Twin random(const Shape& shape, const Shape& stored, float deviation = 1.0F);
   Twin tokens(const Shape& shape, std::int64_t vocab);
+  /// `count` of int32, the first as given and each next one more by `step`.
+  Twin integers(std::int64_t count, std::int32_t first, std::int32_t step = 0);
   /// Random where an op adds to it, NaN where it writes.
   Twin target(const Shape& shape, const Shape& stored, bool accumulate);
   Twin target(const Shape& shape, bool accumulate) { return target(shape, shape, accumulate); }

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cuda_fp8.h>
+
+#include <cstdint>
+
+// Elements of 8 bits, as pack.cuh has the others. What they are scaled by stands beside them.
+
+namespace vramfit::gpu {
+
+__device__ inline float to_float(std::int8_t x) { return static_cast<float>(x); }
+__device__ inline float to_float(__nv_fp8_e4m3 x) { return static_cast<float>(x); }
+
+/// To nearest, ties to even; fp8 beyond its largest to it.
+__device__ inline std::uint8_t eight_bits(float x, std::int8_t /*type*/) {
+  return static_cast<std::uint8_t>(static_cast<std::int8_t>(rintf(x)));
+}
+__device__ inline std::uint8_t eight_bits(float x, __nv_fp8_e4m3 /*type*/) {
+  return __nv_cvt_float_to_fp8(x, __NV_SATFINITE, __NV_E4M3);
+}
+
+/// The elements of four bytes, lowest address first.
+__device__ inline void unpack(std::uint32_t word, float* to, std::int8_t /*type*/) {
+#pragma unroll
+  for (int i = 0; i < 4; ++i) to[i] = static_cast<float>(static_cast<std::int8_t>(word >> 8 * i));
+}
+__device__ inline void unpack(std::uint32_t word, float* to, __nv_fp8_e4m3 /*type*/) {
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const auto two = static_cast<__nv_fp8x2_storage_t>(word >> 16 * half);
+    const float2 both = __half22float2(__half2(__nv_cvt_fp8x2_to_halfraw2(two, __NV_E4M3)));
+    to[2 * half] = both.x;
+    to[2 * half + 1] = both.y;
+  }
+}
+
+}  // namespace vramfit::gpu

@@ -7,11 +7,6 @@
 namespace vramfit::pytorch {
 namespace {
 
-template <typename Node>
-bool higher(const Node* a, const Node* b) {
-  return a->offset > b->offset;
-}
-
 constexpr std::uint64_t round_up(std::uint64_t bytes, std::uint64_t unit) {
   return (bytes + unit - 1) / unit * unit;
 }
@@ -36,32 +31,52 @@ bool worth_splitting(bool small, std::uint64_t rest) {
 
 }  // namespace
 
-void CachingAllocator::FreeList::insert(Node* node) {
-  std::vector<Node*>& bin = bins_[node->bytes];
-  if (bin.empty() || higher(bin.back(), node)) {  // mostly: what was taken last is given back first
-    bin.push_back(node);
-  } else {
-    bin.insert(std::upper_bound(bin.begin(), bin.end(), node, higher<Node>), node);
-  }
+void CachingAllocator::FreeList::Bin::insert(Node* node) {
+  // Blocks mostly come in order, from one end or the other.
+  Node* above = lowest;
+  if (highest != nullptr && highest->offset < node->offset) above = nullptr;
+  while (above != nullptr && above->offset < node->offset) above = above->higher;
+  Node* below = above == nullptr ? highest : above->lower;
+  node->lower = below;
+  node->higher = above;
+  (below == nullptr ? lowest : below->higher) = node;
+  (above == nullptr ? highest : above->lower) = node;
 }
 
-void CachingAllocator::FreeList::erase(const Node* node) {
-  std::vector<Node*>& bin = bins_.find(node->bytes)->second;
-  bin.erase(std::lower_bound(bin.begin(), bin.end(), node, higher<Node>));
+void CachingAllocator::FreeList::Bin::erase(Node* node) {
+  (node->lower == nullptr ? lowest : node->lower->higher) = node->higher;
+  (node->higher == nullptr ? highest : node->higher->lower) = node->lower;
 }
+
+std::vector<CachingAllocator::FreeList::Bin>::iterator CachingAllocator::FreeList::first_of(
+    std::uint64_t bytes) {
+  return std::lower_bound(bins_.begin(), bins_.end(), bytes,
+                          [](const Bin& bin, std::uint64_t least) { return bin.bytes < least; });
+}
+
+void CachingAllocator::FreeList::insert(Node* node) {
+  auto bin = first_of(node->bytes);
+  if (bin == bins_.end() || bin->bytes != node->bytes) bin = bins_.insert(bin, {node->bytes});
+  bin->insert(node);
+}
+
+void CachingAllocator::FreeList::erase(Node* node) { first_of(node->bytes)->erase(node); }
 
 CachingAllocator::Node* CachingAllocator::FreeList::take(std::uint64_t bytes) {
-  auto fit = bins_.lower_bound(bytes);
-  while (fit != bins_.end() && fit->second.empty()) fit = bins_.erase(fit);
+  const auto first = first_of(bytes);
+  const auto filled = std::find_if(first, bins_.end(), [](const Bin& b) { return b.lowest; });
+  const auto fit = bins_.erase(first, filled);
   if (fit == bins_.end()) return nullptr;
-  Node* node = fit->second.back();
-  fit->second.pop_back();
+  Node* node = fit->lowest;
+  fit->erase(node);
   return node;
 }
 
 std::vector<CachingAllocator::Node*> CachingAllocator::FreeList::nodes() const {
   std::vector<Node*> all;
-  for (const auto& [bytes, bin] : bins_) all.insert(all.end(), bin.rbegin(), bin.rend());
+  for (const Bin& bin : bins_) {
+    for (Node* node = bin.lowest; node != nullptr; node = node->higher) all.push_back(node);
+  }
   return all;
 }
 

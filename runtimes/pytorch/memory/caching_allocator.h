@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <map>
 #include <vector>
 
 #include "model/memory/allocator.h"
@@ -70,21 +69,33 @@ class CachingAllocator final : public Allocator {
     bool small = false;
     Node* previous = nullptr;  ///< neighbours within the segment
     Node* next = nullptr;
+    Node* lower = nullptr;  ///< neighbours among free blocks of its size, by address
+    Node* higher = nullptr;
     std::uint32_t index = 0;
   };
-  /// Free blocks of one pool, by size and then address (BlockComparatorSize). A step leaves many of
-  /// few sizes.
+  /// Free blocks of one pool, by size and then address (BlockComparatorSize). They are of few
+  /// sizes at a time, tens of them: a flat array of those is faster than a tree.
   class FreeList {
    public:
     void insert(Node* node);
-    void erase(const Node* node);
+    void erase(Node* node);
     /// Takes out the smallest of at least `bytes`, the lowest among equals; null: there is none.
     Node* take(std::uint64_t bytes);
     std::vector<Node*> nodes() const;
 
    private:
-    /// All of one size, the lowest last. An empty bin stays until a search comes across it.
-    std::map<std::uint64_t, std::vector<Node*>> bins_;
+    /// All of one size. An empty one stays until a search comes across it: many come back soon.
+    struct Bin {
+      std::uint64_t bytes;
+      Node* lowest = nullptr;
+      Node* highest = nullptr;
+
+      void insert(Node* node);
+      void erase(Node* node);
+    };
+    /// The first bin of at least so many bytes.
+    std::vector<Bin>::iterator first_of(std::uint64_t bytes);
+    std::vector<Bin> bins_;  ///< by size
   };
 
   FreeList& pool(const Node& node) { return node.small ? small_ : large_; }

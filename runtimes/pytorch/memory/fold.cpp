@@ -5,12 +5,12 @@
 namespace vramfit::pytorch {
 namespace {
 
-/// The first layers, where what is made once is made, and the last ones, where backward begins, are
-/// not like the others.
-constexpr std::int64_t kFirst = 2;
-constexpr std::int64_t kLast = 1;
 /// One that is played again, one to compare it with.
 constexpr std::int64_t kTurns = 2;
+
+/// The first layers of each kind are not like the others, for what is made once is made there, and
+/// freed there last; nor are the last ones, where backward begins. So many are left alone.
+std::int64_t edge(std::int64_t turn) { return std::max<std::int64_t>(turn, 2); }
 
 bool repeats_after(std::int64_t turn, const ModelConfig& config) {
   for (std::int64_t i = 0; i + turn < config.layers; ++i) {
@@ -33,10 +33,10 @@ bool same_acts(const Recording& recording, const Visit& a, const Visit& b) {
 Fold Fold::none(const ModelConfig& config) { return {config.layers, 1, 0}; }
 
 Fold Fold::of(const ModelConfig& config) {
-  const std::int64_t middle = config.layers - kFirst - kLast;
-  for (std::int64_t turn = 1; turn * (kTurns + 1) <= middle; ++turn) {
-    if (!repeats_after(turn, config)) continue;
-    return {config.layers, turn, (middle / turn - kTurns) * turn};
+  for (std::int64_t turn = 1; turn < config.layers; ++turn) {
+    const std::int64_t turns = (config.layers - 2 * edge(turn)) / turn;
+    if (turns <= kTurns) break;
+    if (repeats_after(turn, config)) return {config.layers, turn, (turns - kTurns) * turn};
   }
   return none(config);
 }
@@ -52,7 +52,7 @@ ModelConfig Fold::walked(ModelConfig config) const {
 std::vector<Fold::Unfolded> Fold::unfold(const Recording& recording) const {
   const std::vector<Visit>& visits = recording.visits;
   std::vector<Unfolded> all;
-  const std::int64_t behind = kFirst + turn_;  // the first layer that is not played again
+  const std::int64_t behind = edge(turn_) + turn_;  // the first layer that is not played again
   for (const Visit& visit : visits) {
     all.push_back({&visit, visit.layer + (visit.layer >= behind ? left_out_ : 0)});
     const Visit* next = &visit + 1;
@@ -82,10 +82,11 @@ bool Fold::holds_for(const Recording& recording) const {
     const Visit* low = way->layer < (after - 1)->layer ? way : after - 1;
     const Visit* high = low == way ? after - 1 : way;
     const int up = low == way ? 1 : -1;
-    const bool beside = high->layer < kFirst || low->layer >= kFirst + kTurns * turn_;
+    const std::int64_t begin = edge(turn_);
+    const bool beside = high->layer < begin || low->layer >= begin + kTurns * turn_;
     if (!beside) {
-      if (low->layer > kFirst || high->layer < kFirst + kTurns * turn_ - 1) return false;
-      const Visit* first = low + up * (kFirst - low->layer);
+      if (low->layer > begin || high->layer < begin + kTurns * turn_ - 1) return false;
+      const Visit* first = low + up * (begin - low->layer);
       for (std::int64_t i = 0; i < turn_; ++i) {
         if (!same_acts(recording, first[up * i], first[up * (i + turn_)])) return false;
       }

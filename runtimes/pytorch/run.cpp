@@ -34,6 +34,15 @@ Tensor import_torchaudio(Context& context) {
   return empty(context, {1}, ScalarType::Float, Category::Parameters);
 }
 
+/// What a run has at hand.
+struct OnPaper {
+  const CachingAllocator& allocator;
+  const Ledger& ledger;
+  Playback& playback;
+  Context& context;
+  ModelConfig config;  ///< that is walked
+};
+
 /// A part of training that repeats. The first time it makes some things for good, the second is
 /// like all further ones, which are played only.
 class Repeated {
@@ -57,8 +66,8 @@ class Repeated {
   int walks_ = 0;
 };
 
-void train(Context& context, Playback& playback, const ModelConfig& config,
-           const TrainingOptions& options, const Extent& extent) {
+void train(const OnPaper& run, const TrainingOptions& options, const Extent& extent) {
+  const auto& [allocator, ledger, playback, context, config] = run;
   Tape& tape = context.tape;
   ModelSettings settings;
   settings.type = scalar_type(options.precision);
@@ -103,14 +112,20 @@ void train(Context& context, Playback& playback, const ModelConfig& config,
   Repeated end(tape, playback);
   const std::int64_t micro_batches = std::min(options.accumulate, extent.micro_batches);
   for (int step = 1; step <= extent.steps; ++step) {
+    const std::uint64_t changes = allocator.segment_changes();
     first(step, micro_batch);
     for (std::int64_t micro = 1; micro < micro_batches; ++micro) further(step, micro_batch);
     end(step, update);
+    // Between steps only what stays for good is in use. So one that left the segments as they were
+    // left all as it was, and the next would be its copy.
+    const bool repeats = step > 1 && allocator.segment_changes() == changes;
+    if (repeats && !extent.detail.events) break;
+    if (extent.enough && extent.enough(ledger)) break;
   }
 }
 
-void infer(Context& context, Playback& playback, const ModelConfig& config,
-           const GenerationOptions& options, std::int64_t samples) {
+void infer(const OnPaper& run, const GenerationOptions& options, std::int64_t samples) {
+  const auto& [allocator, ledger, playback, context, config] = run;
   ModelSettings settings;
   settings.type = scalar_type(options.precision);
   settings.attention = options.attention;
@@ -140,7 +155,7 @@ RunReport run_on(const Gpu& gpu, const Release& release, const ModelConfig& conf
     Tape tape(fold.layers());
     {
       Context context(tape, release, gpu);
-      work(context, playback, fold.walked(config));
+      work({allocator, ledger, playback, context, fold.walked(config)});
     }
     if (events) playback.play(playback.ready(tape.take()), 0);  // all is given back
   });
@@ -172,18 +187,14 @@ std::int64_t decode_samples(const ModelConfig& config, const Extent& extent) {
 RunReport run(const Gpu& gpu, const Release& release, const ModelConfig& config,
               const TrainingOptions& options, const Extent& extent, std::uint64_t capacity) {
   return run_on(gpu, release, config, capacity, extent.detail.events,
-                [&](Context& context, Playback& playback, const ModelConfig& walked) {
-                  train(context, playback, walked, options, extent);
-                });
+                [&](const OnPaper& run) { train(run, options, extent); });
 }
 
 RunReport run(const Gpu& gpu, const Release& release, const ModelConfig& config,
               const GenerationOptions& options, const Extent& extent, std::uint64_t capacity) {
   const std::int64_t samples = decode_samples(config, extent);
   return run_on(gpu, release, config, capacity, extent.detail.events,
-                [&](Context& context, Playback& playback, const ModelConfig& walked) {
-                  infer(context, playback, walked, options, samples);
-                });
+                [&](const OnPaper& run) { infer(run, options, samples); });
 }
 
 }  // namespace vramfit::pytorch

@@ -104,6 +104,7 @@ CachingAllocator::Node* CachingAllocator::new_segment(std::uint64_t bytes, bool 
   node->small = small;
   reserved_ += bytes;
   peak_reserved_ = std::max(peak_reserved_, reserved_);
+  ++segment_changes_;
   if (observer_) observer_(node->offset, static_cast<std::int64_t>(bytes));
   return node;
 }
@@ -174,6 +175,7 @@ void CachingAllocator::release_cached(FreeList& pool) {
     if (node->previous != nullptr || node->next != nullptr) continue;
     pool.erase(node);
     reserved_ -= node->bytes;
+    ++segment_changes_;
     addresses_.give(node->offset, node->bytes);
     if (observer_) observer_(node->offset, -static_cast<std::int64_t>(node->bytes));
     unused_nodes_.push_back(node);

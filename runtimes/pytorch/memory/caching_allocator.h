@@ -38,6 +38,8 @@ class CachingAllocator final : public Allocator {
   std::uint64_t reserved() const override { return reserved_; }
   std::uint64_t peak_reserved() const { return peak_reserved_; }
   void reset_peak_reserved() { peak_reserved_ = reserved_; }
+  /// How often a segment was taken or given back.
+  std::uint64_t segment_changes() const { return segment_changes_; }
 
   /// torch.cuda.empty_cache(): gives back the segments of which nothing is in use.
   void empty_cache();
@@ -108,6 +110,7 @@ class CachingAllocator final : public Allocator {
   std::uint64_t allocated_ = 0;
   std::uint64_t reserved_ = 0;
   std::uint64_t peak_reserved_ = 0;
+  std::uint64_t segment_changes_ = 0;
   DriverAddresses addresses_;
   FreeList small_;
   FreeList large_;

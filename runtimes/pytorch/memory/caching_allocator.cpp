@@ -1,6 +1,7 @@
 #include "runtimes/pytorch/memory/caching_allocator.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "model/errors.h"
 
@@ -31,51 +32,64 @@ bool worth_splitting(bool small, std::uint64_t rest) {
 
 }  // namespace
 
-void CachingAllocator::FreeList::Bin::insert(Node* node) {
-  // Blocks mostly come in order, from one end or the other.
-  Node* above = lowest;
-  if (highest != nullptr && highest->offset < node->offset) above = nullptr;
-  while (above != nullptr && above->offset < node->offset) above = above->higher;
-  Node* below = above == nullptr ? highest : above->lower;
-  node->lower = below;
-  node->higher = above;
-  (below == nullptr ? lowest : below->higher) = node;
-  (above == nullptr ? highest : above->lower) = node;
+std::size_t CachingAllocator::FreeList::bin_of(std::uint64_t bytes) {
+  constexpr int kEighth = 3;
+  const std::uint64_t units = bytes / kMinBlockSize;
+  const auto width = static_cast<int>(std::bit_width(units));
+  const int dropped = std::max(width - kEighth - 1, 0);
+  return (static_cast<std::size_t>(dropped) << kEighth) + (units >> dropped);
 }
 
-void CachingAllocator::FreeList::Bin::erase(Node* node) {
-  (node->lower == nullptr ? lowest : node->lower->higher) = node->higher;
-  (node->higher == nullptr ? highest : node->higher->lower) = node->lower;
-}
-
-std::vector<CachingAllocator::FreeList::Bin>::iterator CachingAllocator::FreeList::first_of(
-    std::uint64_t bytes) {
-  return std::lower_bound(bins_.begin(), bins_.end(), bytes,
-                          [](const Bin& bin, std::uint64_t least) { return bin.bytes < least; });
+std::size_t CachingAllocator::FreeList::filled_from(std::size_t bin) const {
+  std::size_t word = bin / 64;
+  std::uint64_t bits = filled_[word] >> bin % 64 << bin % 64;
+  while (bits == 0) {
+    if (++word == filled_.size()) return kBins;
+    bits = filled_[word];
+  }
+  return word * 64 + static_cast<std::size_t>(std::countr_zero(bits));
 }
 
 void CachingAllocator::FreeList::insert(Node* node) {
-  auto bin = first_of(node->bytes);
-  if (bin == bins_.end() || bin->bytes != node->bytes) bin = bins_.insert(bin, {node->bytes});
-  bin->insert(node);
+  const std::size_t index = bin_of(node->bytes);
+  Bin& bin = bins_[index];
+  filled_[index / 64] |= std::uint64_t{1} << index % 64;
+  // Blocks of one size mostly come in order, from one end or the other.
+  Node* after = bin.first;
+  if (bin.last != nullptr && *bin.last < *node) after = nullptr;
+  while (after != nullptr && *after < *node) after = after->after;
+  Node* before = after == nullptr ? bin.last : after->before;
+  node->before = before;
+  node->after = after;
+  (before == nullptr ? bin.first : before->after) = node;
+  (after == nullptr ? bin.last : after->before) = node;
 }
 
-void CachingAllocator::FreeList::erase(Node* node) { first_of(node->bytes)->erase(node); }
+void CachingAllocator::FreeList::erase(Node* node) {
+  const std::size_t index = bin_of(node->bytes);
+  Bin& bin = bins_[index];
+  (node->before == nullptr ? bin.first : node->before->after) = node->after;
+  (node->after == nullptr ? bin.last : node->after->before) = node->before;
+  if (bin.first == nullptr) filled_[index / 64] &= ~(std::uint64_t{1} << index % 64);
+}
 
 CachingAllocator::Node* CachingAllocator::FreeList::take(std::uint64_t bytes) {
-  const auto first = first_of(bytes);
-  const auto filled = std::find_if(first, bins_.end(), [](const Bin& b) { return b.lowest; });
-  const auto fit = bins_.erase(first, filled);
-  if (fit == bins_.end()) return nullptr;
-  Node* node = fit->lowest;
-  fit->erase(node);
+  const std::size_t index = bin_of(bytes);
+  Node* node = bins_[index].first;
+  while (node != nullptr && node->bytes < bytes) node = node->after;
+  if (node == nullptr) {
+    const std::size_t larger = filled_from(index + 1);
+    if (larger == kBins) return nullptr;
+    node = bins_[larger].first;
+  }
+  erase(node);
   return node;
 }
 
 std::vector<CachingAllocator::Node*> CachingAllocator::FreeList::nodes() const {
   std::vector<Node*> all;
   for (const Bin& bin : bins_) {
-    for (Node* node = bin.lowest; node != nullptr; node = node->higher) all.push_back(node);
+    for (Node* node = bin.first; node != nullptr; node = node->after) all.push_back(node);
   }
   return all;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -71,12 +72,16 @@ class CachingAllocator final : public Allocator {
     bool small = false;
     Node* previous = nullptr;  ///< neighbours within the segment
     Node* next = nullptr;
-    Node* lower = nullptr;  ///< neighbours among free blocks of its size, by address
-    Node* higher = nullptr;
+    Node* before = nullptr;  ///< neighbours within its bin of free blocks
+    Node* after = nullptr;
     std::uint32_t index = 0;
+
+    bool operator<(const Node& other) const {
+      return bytes != other.bytes ? bytes < other.bytes : offset < other.offset;
+    }
   };
-  /// Free blocks of one pool, by size and then address (BlockComparatorSize). They are of few
-  /// sizes at a time, tens of them: a flat array of those is faster than a tree.
+  /// Free blocks of one pool, by size and then address (BlockComparatorSize). They are tens at a
+  /// time, so that a bin for an eighth of each power of two seldom holds more than a few.
   class FreeList {
    public:
     void insert(Node* node);
@@ -86,18 +91,17 @@ class CachingAllocator final : public Allocator {
     std::vector<Node*> nodes() const;
 
    private:
-    /// All of one size. An empty one stays until a search comes across it: many come back soon.
     struct Bin {
-      std::uint64_t bytes;
-      Node* lowest = nullptr;
-      Node* highest = nullptr;
-
-      void insert(Node* node);
-      void erase(Node* node);
+      Node* first = nullptr;
+      Node* last = nullptr;
     };
-    /// The first bin of at least so many bytes.
-    std::vector<Bin>::iterator first_of(std::uint64_t bytes);
-    std::vector<Bin> bins_;  ///< by size
+    static constexpr std::size_t kBins = 448;
+    static std::size_t bin_of(std::uint64_t bytes);
+    /// The first bin from this one on that holds any; kBins: none.
+    std::size_t filled_from(std::size_t bin) const;
+
+    std::array<Bin, kBins> bins_;
+    std::array<std::uint64_t, kBins / 64> filled_{};  ///< a bit for each bin
   };
 
   FreeList& pool(const Node& node) { return node.small ? small_ : large_; }

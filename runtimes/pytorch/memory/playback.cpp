@@ -21,7 +21,7 @@ Playback::Part Playback::ready(Recording recording) {
     if (place >= numbers_.size()) numbers_.resize(place + 1);
     numbers_[place] = next_number_;
     part.spans_.push_back({visit->first, visit->last, layer, next_number_});
-    next_number_ += visit->allocations;
+    next_number_ += visit->slots;
   }
   blocks_.resize(next_number_);
   part.acts_ = std::move(recording.acts);
@@ -43,15 +43,14 @@ void Playback::play(const Part& part, int step) {
 }
 
 void Playback::play(const Act* act, const Act* end, const Part::Span& span, int step) {
-  Block* next = blocks_.data() + span.block;
   const auto block = [&](const Act& on) -> const Block& {
     const auto place = static_cast<std::size_t>(on.place + (on.of_layer ? span.layer : 0));
-    return blocks_[numbers_[place] + on.ordinal];
+    return blocks_[numbers_[place] + on.slot];
   };
   for (; act != end; ++act) {
     switch (act->kind) {
       case Act::Kind::Allocate:
-        *next++ = ledger_.allocate(kName, act->category, act->bytes);
+        blocks_[span.block + act->slot] = ledger_.allocate(kName, act->category, act->bytes);
         break;
       case Act::Kind::Free:
         ledger_.free(kName, act->category, act->bytes, block(*act));

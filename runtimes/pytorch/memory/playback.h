@@ -29,7 +29,7 @@ class Playback {
       std::uint32_t first;  ///< of its acts
       std::uint32_t last;   ///< behind them
       std::int64_t layer;
-      std::uint32_t block;  ///< the first it allocates
+      std::uint32_t block;  ///< the number of its first slot
     };
     std::vector<Act> acts_;
     std::vector<Span> spans_;
@@ -48,7 +48,7 @@ class Playback {
 
   Ledger& ledger_;
   Fold fold_;
-  std::vector<std::uint32_t> numbers_;  ///< of the first block of each visit, by its place
+  std::vector<std::uint32_t> numbers_;  ///< of the first slot of each visit, by its place
   std::uint32_t next_number_ = 0;
   std::vector<Block> blocks_;  ///< by number
   bool in_stage_ = false;

@@ -17,12 +17,17 @@ void Tape::use_libraries(std::uint64_t bytes) {
 
 Tape::Origin Tape::allocate(Category category, std::uint64_t bytes) {
   Visit& now = visit(layer);
-  add(now, {.kind = Act::Kind::Allocate, .category = category, .bytes = bytes});
-  return {now.layer, now.place, now.allocations++};
+  if (free_slots_.empty()) free_slots_.push_back(now.slots++);
+  const std::uint32_t slot = free_slots_.back();
+  free_slots_.pop_back();
+  add(now, {.kind = Act::Kind::Allocate, .category = category, .slot = slot, .bytes = bytes});
+  return {now.layer, now.place, slot};
 }
 
 void Tape::free(const Origin& block, Category category, std::uint64_t bytes) {
   on(Act::Kind::Free, block, category, bytes);
+  const Visit& now = recording_.visits.back();
+  if (block.place == now.place && block.layer == now.layer) free_slots_.push_back(block.slot);
 }
 
 void Tape::relabel(const Origin& block, Category from, Category to, std::uint64_t bytes) {
@@ -31,7 +36,10 @@ void Tape::relabel(const Origin& block, Category from, Category to, std::uint64_
 
 Recording Tape::take() {
   direction_ = 0;
-  return std::exchange(recording_, {});
+  Recording next;
+  next.acts.reserve(recording_.acts.size());
+  next.visits.reserve(recording_.visits.size());
+  return std::exchange(recording_, std::move(next));
 }
 
 Act& Tape::on(Act::Kind kind, const Origin& block, Category category, std::uint64_t bytes) {
@@ -43,7 +51,7 @@ Act& Tape::on(Act::Kind kind, const Origin& block, Category category, std::uint6
                    .category = category,
                    .of_layer = of_layer,
                    .place = block.place + above,
-                   .ordinal = block.ordinal,
+                   .slot = block.slot,
                    .bytes = bytes});
 }
 
@@ -69,6 +77,7 @@ Visit& Tape::visit(int of) {
     next_place_ += of == kNoLayer ? 1 : layers_;
   }
   visits.push_back({of, place, acts, acts, 0});
+  free_slots_.clear();
   return visits.back();
 }
 

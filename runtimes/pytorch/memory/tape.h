@@ -21,8 +21,8 @@ struct Act {
   /// The visit that allocated the block: its place, and where a layer did, how many layers that is
   /// above this one.
   std::int32_t place = 0;
-  std::uint32_t ordinal = 0;  ///< among what that visit allocated
-  std::uint64_t bytes = 0;    ///< as asked for; of UseLibraries, all that is loaded
+  std::uint32_t slot = 0;   ///< of that visit
+  std::uint64_t bytes = 0;  ///< as asked for; of UseLibraries, all that is loaded
 
   friend bool operator==(const Act&, const Act&) = default;
 };
@@ -35,7 +35,7 @@ struct Visit {
   std::int32_t place = 0;
   std::uint32_t first = 0;  ///< of its acts
   std::uint32_t last = 0;   ///< behind them
-  std::uint32_t allocations = 0;
+  std::uint32_t slots = 0;  ///< for what it allocates; those of what it frees itself are used again
 };
 
 struct Recording {
@@ -53,7 +53,7 @@ class Tape {
   struct Origin {
     int layer;
     std::int32_t place;
-    std::uint32_t ordinal;
+    std::uint32_t slot;
   };
 
   /// `layers`: of the model that it is played for, which may be deeper than the one that is walked.
@@ -79,7 +79,8 @@ class Tape {
 
   std::int32_t layers_;
   std::int32_t next_place_ = 0;
-  int direction_ = 0;  ///< up or down the layers; 0: one visit does not tell
+  std::vector<std::uint32_t> free_slots_;  ///< of the last visit
+  int direction_ = 0;                      ///< up or down the layers; 0: one visit does not tell
   Recording recording_;
 };
 

@@ -2,6 +2,8 @@
 // with the Recorder of scripts/record_ops.py.
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "runtimes/pytorch/modules/layers.h"
 #include "runtimes/pytorch/tensor/context.h"
 #include "tests/runtimes/pytorch/cases.h"
@@ -17,10 +19,12 @@ std::string events_of(Activation activation) {
   tape.take();
   const Tensor y = activate(activation, x);
   std::string events;
+  std::map<std::uint32_t, std::string> numbers;
   int made = 0;
   for (const Act& act : tape.take().acts) {
     const bool allocates = act.kind == Act::Kind::Allocate;
-    events += allocates ? "+" + std::to_string(++made) : "-" + std::to_string(act.ordinal + 1);
+    if (allocates) numbers[act.slot] = std::to_string(++made);
+    events += (allocates ? "+" : "-") + numbers[act.slot];
   }
   return events;
 }

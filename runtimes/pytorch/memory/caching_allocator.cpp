@@ -65,8 +65,9 @@ void CachingAllocator::FreeList::insert(Node* node) {
   (after == nullptr ? bin.last : after->before) = node;
 }
 
-void CachingAllocator::FreeList::erase(Node* node) {
-  const std::size_t index = bin_of(node->bytes);
+void CachingAllocator::FreeList::erase(Node* node) { erase(node, bin_of(node->bytes)); }
+
+void CachingAllocator::FreeList::erase(Node* node, std::size_t index) {
   Bin& bin = bins_[index];
   (node->before == nullptr ? bin.first : node->before->after) = node->after;
   (node->after == nullptr ? bin.last : node->after->before) = node->before;
@@ -74,15 +75,15 @@ void CachingAllocator::FreeList::erase(Node* node) {
 }
 
 CachingAllocator::Node* CachingAllocator::FreeList::take(std::uint64_t bytes) {
-  const std::size_t index = bin_of(bytes);
+  std::size_t index = bin_of(bytes);
   Node* node = bins_[index].first;
   while (node != nullptr && node->bytes < bytes) node = node->after;
   if (node == nullptr) {
-    const std::size_t larger = filled_from(index + 1);
-    if (larger == kBins) return nullptr;
-    node = bins_[larger].first;
+    index = filled_from(index + 1);
+    if (index == kBins) return nullptr;
+    node = bins_[index].first;
   }
-  erase(node);
+  erase(node, index);
   return node;
 }
 

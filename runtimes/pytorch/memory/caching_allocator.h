@@ -97,6 +97,7 @@ class CachingAllocator final : public Allocator {
     };
     static constexpr std::size_t kBins = 448;
     static std::size_t bin_of(std::uint64_t bytes);
+    void erase(Node* node, std::size_t bin);
     /// The first bin from this one on that holds any; kBins: none.
     std::size_t filled_from(std::size_t bin) const;
 

@@ -1,6 +1,8 @@
 #include "runtimes/pytorch/memory/fold.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <span>
 
 namespace vramfit::pytorch {
 namespace {
@@ -19,8 +21,17 @@ bool repeats_after(std::int64_t turn, const ModelConfig& config) {
   return true;
 }
 
-bool same_way(const Visit& a, const Visit& b) {
-  return a.layer != kNoLayer && b.layer != kNoLayer && a.place == b.place;
+/// Visits that share their place: one way up or down the layers.
+using Way = std::span<const Visit>;
+
+Way first_way(Way visits) {
+  const auto end = std::find_if(visits.begin(), visits.end(),
+                                [&](const Visit& v) { return v.place != visits.front().place; });
+  return visits.first(static_cast<std::size_t>(end - visits.begin()));
+}
+
+const Visit& visit_of(std::int64_t layer, Way way) {
+  return way[static_cast<std::size_t>(std::abs(layer - way.front().layer))];
 }
 
 bool same_acts(const Recording& recording, const Visit& a, const Visit& b) {
@@ -50,20 +61,22 @@ ModelConfig Fold::walked(ModelConfig config) const {
 }
 
 std::vector<Fold::Unfolded> Fold::unfold(const Recording& recording) const {
-  const std::vector<Visit>& visits = recording.visits;
   std::vector<Unfolded> all;
   const std::int64_t behind = edge(turn_) + turn_;  // the first layer that is not played again
-  for (const Visit& visit : visits) {
-    all.push_back({&visit, visit.layer + (visit.layer >= behind ? left_out_ : 0)});
-    const Visit* next = &visit + 1;
-    if (next == visits.data() + visits.size() || !same_way(visit, *next)) continue;
-    if (visit.layer == behind - 1 && next->layer == behind) {
-      const Visit* turn = next - turn_;
-      for (std::int64_t i = 0; i < left_out_; ++i) all.push_back({turn + i % turn_, behind + i});
-    } else if (visit.layer == behind && next->layer == behind - 1) {
-      const Visit* turn = next + turn_ - 1;
-      for (std::int64_t i = left_out_; i-- > 0;) all.push_back({turn - i % turn_, behind + i});
+  for (Way rest = recording.visits; !rest.empty();) {
+    const Way way = first_way(rest);
+    for (const Visit& visit : way) {
+      all.push_back({&visit, visit.layer + (visit.layer >= behind ? left_out_ : 0)});
+      if (&visit == &way.back()) break;
+      const std::int64_t next = (&visit)[1].layer;
+      const bool up = visit.layer == behind - 1 && next == behind;
+      const bool down = visit.layer == behind && next == behind - 1;
+      for (std::int64_t i = 0; i < left_out_ && (up || down); ++i) {
+        const std::int64_t layer = behind + (up ? i : left_out_ - 1 - i);
+        all.push_back({&visit_of(edge(turn_) + (layer - behind) % turn_, way), layer});
+      }
     }
+    rest = rest.subspan(way.size());
   }
   return all;
 }
@@ -71,27 +84,18 @@ std::vector<Fold::Unfolded> Fold::unfold(const Recording& recording) const {
 bool Fold::holds_for(const Recording& recording) const {
   if (!folds()) return true;
   if (!recording.local) return false;
-  const Visit* end = recording.visits.data() + recording.visits.size();
-  for (const Visit* way = recording.visits.data(); way != end;) {
-    const Visit* after =
-        std::find_if(way, end, [way](const Visit& v) { return !same_way(*way, v); });
-    if (way->layer == kNoLayer) {
-      ++way;
-      continue;
+  const std::int64_t first = edge(turn_);
+  const std::int64_t behind = first + kTurns * turn_;
+  for (Way rest = recording.visits; !rest.empty();) {
+    const Way way = first_way(rest);
+    const auto [low, high] = std::minmax({way.front().layer, way.back().layer});
+    const bool beside = high < first || low >= behind;
+    if (!beside && (low > first || high < behind - 1)) return false;
+    for (std::int64_t layer = first; layer < first + turn_ && !beside; ++layer) {
+      const Visit& again = visit_of(layer + turn_, way);
+      if (!same_acts(recording, visit_of(layer, way), again)) return false;
     }
-    const Visit* low = way->layer < (after - 1)->layer ? way : after - 1;
-    const Visit* high = low == way ? after - 1 : way;
-    const int up = low == way ? 1 : -1;
-    const std::int64_t begin = edge(turn_);
-    const bool beside = high->layer < begin || low->layer >= begin + kTurns * turn_;
-    if (!beside) {
-      if (low->layer > begin || high->layer < begin + kTurns * turn_ - 1) return false;
-      const Visit* first = low + up * (begin - low->layer);
-      for (std::int64_t i = 0; i < turn_; ++i) {
-        if (!same_acts(recording, first[up * i], first[up * (i + turn_)])) return false;
-      }
-    }
-    way = after;
+    rest = rest.subspan(way.size());
   }
   return true;
 }

@@ -32,6 +32,9 @@ struct Extent {
   std::function<bool(const Ledger&)> enough = {};      ///< asked after each step; none: go on
   std::int64_t micro_batches = std::int64_t{1} << 24;  ///< of each step, at most
   std::int64_t decodes = std::int64_t{1} << 24;        ///< of a generation, at most
+  /// Walk every layer, step and micro-batch by itself, also where one stands for others: what they
+  /// are compared with in tests.
+  bool one_by_one = false;
   Detail detail;
 };
 

@@ -47,11 +47,12 @@ struct OnPaper {
 /// like all further ones, which are played only.
 class Repeated {
  public:
-  Repeated(Tape& tape, Playback& playback) : tape_(tape), playback_(playback) {}
+  Repeated(Tape& tape, Playback& playback, bool plays)
+      : tape_(tape), playback_(playback), plays_(plays) {}
 
   template <typename Walk>
   void operator()(int step, const Walk& walk) {
-    if (walks_ < 2) {
+    if (walks_ < 2 || !plays_) {
       walk();
       part_ = playback_.ready(tape_.take());
       ++walks_;
@@ -62,6 +63,7 @@ class Repeated {
  private:
   Tape& tape_;
   Playback& playback_;
+  const bool plays_;
   Playback::Part part_;
   int walks_ = 0;
 };
@@ -107,9 +109,9 @@ void train(const OnPaper& run, const TrainingOptions& options, const Extent& ext
     optimizer->zero_grad();
     tape.end_stage();
   };
-  Repeated first(tape, playback);
-  Repeated further(tape, playback);
-  Repeated end(tape, playback);
+  Repeated first(tape, playback, !extent.one_by_one);
+  Repeated further(tape, playback, !extent.one_by_one);
+  Repeated end(tape, playback, !extent.one_by_one);
   const std::int64_t micro_batches = std::min(options.accumulate, extent.micro_batches);
   for (int step = 1; step <= extent.steps; ++step) {
     const std::uint64_t changes = allocator.segment_changes();
@@ -169,12 +171,15 @@ RunReport run_on(const Gpu& gpu, const Release& release, const ModelConfig& conf
 /// Layers that are alike are walked once, unless they turn out not to be.
 template <typename Work>
 RunReport run_on(const Gpu& gpu, const Release& release, const ModelConfig& config,
-                 std::uint64_t capacity, bool events, const Work& work) {
-  try {
-    return run_on(gpu, release, config, Fold::of(config), capacity, events, work);
-  } catch (const LayersDiffer&) {
-    return run_on(gpu, release, config, Fold::none(config), capacity, events, work);
+                 const Extent& extent, std::uint64_t capacity, const Work& work) {
+  const bool events = extent.detail.events;
+  if (!extent.one_by_one) {
+    try {
+      return run_on(gpu, release, config, Fold::of(config), capacity, events, work);
+    } catch (const LayersDiffer&) {
+    }
   }
+  return run_on(gpu, release, config, Fold::none(config), capacity, events, work);
 }
 
 }  // namespace
@@ -186,14 +191,14 @@ std::int64_t decode_samples(const ModelConfig& config, const Extent& extent) {
 
 RunReport run(const Gpu& gpu, const Release& release, const ModelConfig& config,
               const TrainingOptions& options, const Extent& extent, std::uint64_t capacity) {
-  return run_on(gpu, release, config, capacity, extent.detail.events,
+  return run_on(gpu, release, config, extent, capacity,
                 [&](const OnPaper& run) { train(run, options, extent); });
 }
 
 RunReport run(const Gpu& gpu, const Release& release, const ModelConfig& config,
               const GenerationOptions& options, const Extent& extent, std::uint64_t capacity) {
   const std::int64_t samples = decode_samples(config, extent);
-  return run_on(gpu, release, config, capacity, extent.detail.events,
+  return run_on(gpu, release, config, extent, capacity,
                 [&](const OnPaper& run) { infer(run, options, samples); });
 }
 

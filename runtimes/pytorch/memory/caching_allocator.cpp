@@ -54,11 +54,18 @@ void CachingAllocator::FreeList::insert(Node* node) {
   const std::size_t index = bin_of(node->bytes);
   Bin& bin = bins_[index];
   filled_[index / 64] |= std::uint64_t{1} << index % 64;
-  // Blocks of one size mostly come in order, from one end or the other.
+  // Where there are many, they mostly come in order, nearly, from one end or the other.
   Node* after = bin.first;
-  if (bin.last != nullptr && *bin.last < *node) after = nullptr;
-  while (after != nullptr && *after < *node) after = after->after;
-  Node* before = after == nullptr ? bin.last : after->before;
+  Node* before = bin.last;
+  while (after != nullptr && *after < *node && *node < *before) {
+    after = after->after;
+    before = before->before;
+  }
+  if (after != nullptr && *after < *node) {
+    after = before->after;
+  } else {
+    before = after == nullptr ? nullptr : after->before;
+  }
   node->before = before;
   node->after = after;
   (before == nullptr ? bin.first : before->after) = node;

@@ -88,14 +88,16 @@ void train(const OnPaper& run, const TrainingOptions& options, const Extent& ext
 
   const Autocast::State amp =
       options.autocast ? Autocast::State(scalar_type(*options.autocast)) : std::nullopt;
-  const auto micro_batch = [&] {
-    CausalLm::Output out;
+  CausalLm::Output out;
+  const auto forward = [&] {
     tape.begin_stage(Stage::Forward);
     {
       const AutocastScope autocast(context.autocast, amp);
       out = model.forward(ids, true);
     }
     tape.end_stage();
+  };
+  const auto back = [&] {
     tape.begin_stage(Stage::Backward);
     backward(out.loss);
     out = {};
@@ -109,14 +111,22 @@ void train(const OnPaper& run, const TrainingOptions& options, const Extent& ext
     optimizer->zero_grad();
     tape.end_stage();
   };
-  Repeated first(tape, playback, !extent.one_by_one);
-  Repeated further(tape, playback, !extent.one_by_one);
-  Repeated end(tape, playback, !extent.one_by_one);
+  // Gradients are made by the first micro-batch, and added to by further ones.
+  const bool plays = !extent.one_by_one;
+  Repeated first_forward(tape, playback, plays);
+  Repeated first_back(tape, playback, plays);
+  Repeated further_forward(tape, playback, plays);
+  Repeated further_back(tape, playback, plays);
+  Repeated end(tape, playback, plays);
   const std::int64_t micro_batches = std::min(options.accumulate, extent.micro_batches);
   for (int step = 1; step <= extent.steps; ++step) {
     const std::uint64_t changes = allocator.segment_changes();
-    first(step, micro_batch);
-    for (std::int64_t micro = 1; micro < micro_batches; ++micro) further(step, micro_batch);
+    first_forward(step, forward);
+    first_back(step, back);
+    for (std::int64_t micro = 1; micro < micro_batches; ++micro) {
+      further_forward(step, forward);
+      further_back(step, back);
+    }
     end(step, update);
     // Between steps only what stays for good is in use. So one that left the segments as they were
     // left all as it was, and the next would be its copy.

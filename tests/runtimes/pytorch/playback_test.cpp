@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+
 #include "estimator/models.h"
 #include "runtimes/pytorch/memory/caching_allocator.h"
 #include "tests/runtimes/pytorch/cases.h"

@@ -14,7 +14,7 @@ namespace {
 /// Decode steps that a trial walks, times layers, and at least. What they find is then tried with
 /// all that are asked for.
 constexpr std::int64_t kTrialLayers = 1024;
-constexpr std::int64_t kTrialSamples = 8;
+constexpr std::int64_t kTrialSamples = 2;
 /// Steps from 1 to an answer that was found so, and to those of its band.
 constexpr std::int64_t kSteps = 64;
 

@@ -29,6 +29,8 @@ constexpr std::int64_t kExact = 1024;
 constexpr std::int64_t kCoarse = 64;
 constexpr std::int64_t kMiddle = 256;
 constexpr std::int64_t kFine = 1024;
+/// Trials between the first half that fits and its double, where no others may be made.
+constexpr int kMoreHalves = 3;
 /// Attention pads sequences to a multiple of this: those that are one take less.
 constexpr std::int64_t kPad = 8;
 constexpr std::int64_t kSlightlyPadded = 64;
@@ -105,18 +107,20 @@ class SizeSearch {
     pass(bound, (bound / kMiddle) | 1, skips);
     pass(bound - bound % kPad, kPad * (bound / kPad / kFine | 1), skips);
     pass(bound, found_.size <= kExact ? 1 : (bound / kFine) | 1, skips);
-    if (found_.size == 0 && trials_.spent()) search_up();
+    if (found_.size == 0 && trials_.spent()) halve(bound);
   }
 
   /// Something is found where there is something, also when no more may be tried.
-  void search_up() {
-    for (std::int64_t size = 1; size <= limit_; size *= 2) {
-      if (trial(size).fits) {
-        found_.size = found_.step = size;
-      } else if (size >= kSameFromHere) {
-        return;
-      }
+  void halve(std::int64_t size) {
+    while (size > 0 && !trial(size).fits) size /= 2;
+    if (size == 0) return;
+    std::int64_t step = size;
+    for (int more = 0; more < kMoreHalves && step > 1; ++more) {
+      step /= 2;
+      if (trial(size + step).fits) size += step;
     }
+    found_.size = size;
+    found_.step = step;
   }
 
   template <typename Skips>

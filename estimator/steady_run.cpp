@@ -10,11 +10,15 @@ namespace {
 /// an allocator at its limit gives back and takes again for ever.
 constexpr std::int64_t kMostRepetitions = 64;
 constexpr int kMostSteps = 24;
+/// Whether steps repeat is looked at after so many, twice as many, and so on.
+constexpr int kFirstLook = 3;
+
+using Stages = std::vector<StageRecord>;
 
 /// What was reserved each time that `stage` of `step` ended.
-std::vector<std::uint64_t> reserved_after(const RunReport& report, Stage stage, int step) {
+std::vector<std::uint64_t> reserved_after(const Stages& stages, Stage stage, int step) {
   std::vector<std::uint64_t> reserved;
-  for (const StageRecord& record : report.stages) {
+  for (const StageRecord& record : stages) {
     if (record.stage == stage && record.step == step) reserved.push_back(record.reserved);
   }
   return reserved;
@@ -26,28 +30,28 @@ bool settled(const std::vector<std::uint64_t>& reserved) {
 }
 
 /// The step in which most was reserved first.
-int most_reserved_step(const RunReport& report) {
+int most_reserved_step(const Stages& stages) {
   const auto most = std::max_element(
-      report.stages.begin(), report.stages.end(),
+      stages.begin(), stages.end(),
       [](const auto& a, const auto& b) { return a.peak_reserved < b.peak_reserved; });
   return most->step;
 }
 
 /// The first step from the third on that took nothing more, and from which on no new peak is
-/// reached; 0: none of `steps`.
-int first_settled_step(const RunReport& report, int steps) {
-  const int after_peaks = std::max(report.peak.step, most_reserved_step(report)) + 1;
-  for (int step = std::max(3, after_peaks); step <= steps; ++step) {
-    const auto before = reserved_after(report, Stage::ZeroGrad, step - 1);
-    const auto after = reserved_after(report, Stage::ZeroGrad, step);
+/// reached; 0: none.
+int first_settled_step(const Stages& stages, const Snapshot& peak) {
+  const int after_peaks = std::max(peak.step, most_reserved_step(stages)) + 1;
+  for (int step = std::max(3, after_peaks); step <= stages.back().step; ++step) {
+    const auto before = reserved_after(stages, Stage::ZeroGrad, step - 1);
+    const auto after = reserved_after(stages, Stage::ZeroGrad, step);
     if (before == after) return step;
   }
   return 0;
 }
 
-bool micro_batches_settled(const RunReport& report, int steps) {
-  for (int step = 1; step <= steps; ++step) {
-    if (!settled(reserved_after(report, Stage::Backward, step))) return false;
+bool micro_batches_settled(const Stages& stages) {
+  for (int step = 1; step <= stages.back().step; ++step) {
+    if (!settled(reserved_after(stages, Stage::Backward, step))) return false;
   }
   return true;
 }
@@ -82,25 +86,33 @@ struct Run {
 
 Outcome steady_training(Run& run, Extent extent) {
   const std::int64_t all = run.workload.micro_batches();
-  extent.micro_batches = std::min<std::int64_t>(all, 3);
-  extent.steps = 3;
-  while (extent.micro_batches <= kMostRepetitions) {
+  int look = kFirstLook;
+  extent.steps = kMostSteps;
+  for (extent.micro_batches = std::min<std::int64_t>(all, 3);
+       extent.micro_batches <= kMostRepetitions;
+       extent.micro_batches = std::min(extent.micro_batches + 2, all)) {
+    const auto too_few_micro_batches = [&](const Stages& stages) {
+      return extent.micro_batches < all && !micro_batches_settled(stages);
+    };
+    extent.enough = [&](const Ledger& ledger) {
+      const Stages& stages = ledger.stages();
+      if (stages.back().step < look) return false;
+      if (too_few_micro_batches(stages)) return true;
+      if (first_settled_step(stages, ledger.peak()) > 0) return true;
+      look *= 2;
+      return false;
+    };
     Outcome outcome = run(extent);
     RunReport& report = outcome.report;
-    // A run with fewer steps than it was asked for has none that repeat.
-    if (report.missing || report.stages.back().step < extent.steps) return outcome;
-    if (extent.micro_batches < all && !micro_batches_settled(report, extent.steps)) {
-      extent.micro_batches = std::min(extent.micro_batches + 2, all);
-    } else if (const int step = first_settled_step(report, extent.steps); step > 0) {
+    if (report.missing) return outcome;
+    if (too_few_micro_batches(report.stages)) continue;
+    if (const int step = first_settled_step(report.stages, report.peak); step > 0) {
       drop_steps_from(report, step);
-      return outcome;
-    } else if (extent.steps == kMostSteps) {
+    } else if (report.stages.back().step == kMostSteps) {
       outcome.notes.push_back("what is reserved changes from step to step: " +
                               std::to_string(kMostSteps) + " steps were walked");
-      return outcome;
-    } else {
-      extent.steps *= 2;
     }
+    return outcome;
   }
   throw std::logic_error("steady_run: micro-batches keep mapping more");
 }
@@ -110,7 +122,7 @@ Outcome steady_generation(Run& run, Extent extent) {
     Outcome outcome = run(extent);
     const RunReport& report = outcome.report;
     if (report.missing || outcome.all_decodes) return outcome;
-    if (settled(reserved_after(report, Stage::Decode, 1))) return outcome;
+    if (settled(reserved_after(report.stages, Stage::Decode, 1))) return outcome;
   }
   throw std::logic_error("steady_run: decode steps keep mapping more");
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -27,9 +28,13 @@ struct Detail {
 
 /// How much of a run is walked. What repeats need not be walked to its end.
 struct Extent {
-  int steps = 2;                                       ///< of training
+  int steps = 2;  ///< of training, at most; without events, copies of the last may be missing
+  std::function<bool(const Ledger&)> enough = {};      ///< asked after each step; none: go on
   std::int64_t micro_batches = std::int64_t{1} << 24;  ///< of each step, at most
   std::int64_t decodes = std::int64_t{1} << 24;        ///< of a generation, at most
+  /// Walk every layer, step and micro-batch by itself, also where one stands for others: what they
+  /// are compared with in tests.
+  bool one_by_one = false;
   Detail detail;
 };
 

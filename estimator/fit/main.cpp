@@ -16,6 +16,10 @@
 #include "model/errors.h"
 #include "model/printable.h"
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 namespace vramfit::fit {
 namespace {
 
@@ -66,6 +70,16 @@ int run(int argc, const char* const* argv) {
   }
 }
 
+/// A search makes and drops the same few megabytes thousands of times, which glibc would give back
+/// to the kernel each time.
+void keep_freed_memory() {
+#ifdef __GLIBC__
+  constexpr int kKept = 1 << 25;  // bytes; the most that its own thresholds grow to
+  mallopt(M_MMAP_THRESHOLD, kKept);
+  mallopt(M_TRIM_THRESHOLD, kKept);
+#endif
+}
+
 void complain(const char* message) {
   std::fprintf(stderr, "fit: error: %s\n", one_line(message, kLongestMessage).c_str());
 }
@@ -75,6 +89,7 @@ void complain(const char* message) {
 
 int main(int argc, char** argv) {
   namespace fit = vramfit::fit;
+  fit::keep_freed_memory();
   try {
     const int status = fit::run(argc, argv);
     if (std::cout.flush()) return status;

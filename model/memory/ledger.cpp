@@ -18,16 +18,19 @@ Placement placement_of(Category category) {
 
 }  // namespace
 
-Block Ledger::allocate(const Name& name, Category category, std::uint64_t bytes) {
-  ++allocations_;
-  Block block;
+Block Ledger::place(const Name& name, Category category, std::uint64_t bytes) {
   try {
-    block = allocator_.allocate(bytes, placement_of(category));
+    return allocator_.allocate(bytes, placement_of(category));
   } catch (const OutOfMemory&) {
     record(Event::Kind::OutOfMemory, name, category, bytes, 0);
     if (!missing_) missing_ = {name, category, last_stage_, current_.step, bytes};
     throw;
   }
+}
+
+Block Ledger::allocate(const Name& name, Category category, std::uint64_t bytes) {
+  ++allocations_;
+  const Block block = place(name, category, bytes);
   const std::uint64_t size = counted(bytes, block);
   record(Event::Kind::Allocate, name, category, size, block.offset, bytes);
   current_.allocated += size;

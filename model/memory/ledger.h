@@ -117,6 +117,7 @@ class Ledger {
   const std::vector<StageRecord>& stages() const { return stages_; }
 
  private:
+  Block place(const Name& name, Category category, std::uint64_t bytes);
   void record(Event::Kind kind, const Name& name, Category category, std::uint64_t bytes,
               std::uint64_t offset, std::uint64_t requested = 0) {
     if (keeps_events_) write_down(kind, name, category, bytes, offset, requested);

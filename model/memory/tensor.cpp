@@ -34,7 +34,8 @@ Tensor::Tensor(Ledger& ledger, const Name& name, Category category, Format forma
 Tensor& Tensor::operator=(Tensor&& other) noexcept {
   if (this != &other) {
     release();
-    swap(other);
+    *this = std::as_const(other);
+    other.forget();
   }
   return *this;
 }
@@ -42,19 +43,7 @@ Tensor& Tensor::operator=(Tensor&& other) noexcept {
 void Tensor::release() noexcept {
   if (ledger_ == nullptr) return;
   ledger_->free(name_, category_, bytes_, block_);
-  ledger_ = nullptr;
-  block_ = {};
-}
-
-void Tensor::swap(Tensor& other) noexcept {
-  std::swap(ledger_, other.ledger_);
-  std::swap(block_, other.block_);
-  std::swap(bytes_, other.bytes_);
-  std::swap(name_, other.name_);
-  std::swap(shape_, other.shape_);
-  std::swap(stored_, other.stored_);
-  std::swap(category_, other.category_);
-  std::swap(format_, other.format_);
+  forget();
 }
 
 }  // namespace vramfit

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <initializer_list>
+#include <utility>
 
 #include "model/format.h"
 #include "model/memory/ledger.h"
@@ -46,10 +47,8 @@ class Tensor {
       : Tensor(ledger, name, category, format, shape, shape) {}
   ~Tensor() { release(); }
 
-  Tensor(Tensor&& other) noexcept { swap(other); }
+  Tensor(Tensor&& other) noexcept : Tensor(std::as_const(other)) { other.forget(); }
   Tensor& operator=(Tensor&& other) noexcept;
-  Tensor(const Tensor&) = delete;
-  Tensor& operator=(const Tensor&) = delete;
 
   /// Frees the memory now.
   void release() noexcept;
@@ -70,7 +69,13 @@ class Tensor {
   }
 
  private:
-  void swap(Tensor& other) noexcept;
+  // What a move copies, before the other one forgets it.
+  Tensor(const Tensor&) = default;
+  Tensor& operator=(const Tensor&) = default;
+  void forget() noexcept {
+    ledger_ = nullptr;
+    block_ = {};
+  }
 
   Ledger* ledger_ = nullptr;
   Block block_;

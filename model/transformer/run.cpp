@@ -10,11 +10,14 @@ constexpr std::uint64_t kSeed = 1;
 }  // namespace
 
 RunReport run_training(Device& device, Ledger& ledger, const ModelConfig& config,
-                       const TrainingOptions& options, int steps) {
+                       const TrainingOptions& options, int steps, const EnoughSteps& enough) {
   return report_on(ledger, [&] {
     Trainer trainer(device, ledger, config, options);
     const BatchLoader batches = random_batches(config.vocab, kSeed);
-    for (int step = 0; step < steps; ++step) trainer.step(batches);
+    for (int step = 0; step < steps; ++step) {
+      trainer.step(batches);
+      if (enough && enough(ledger)) break;
+    }
     device.synchronize();
   });
 }

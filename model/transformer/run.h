@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+
 #include "model/memory/run_report.h"
 #include "model/transformer/generation.h"
 #include "model/transformer/sizes.h"
@@ -10,10 +12,14 @@ namespace vramfit {
 /// Two steps are the fewest that reach a training run's peak.
 inline constexpr int kDefaultSteps = 2;
 
-/// Loads the model and trains it for `steps` steps on random tokens. Running out of memory is a
-/// result. `ledger` is empty at first, and at the end but for its history.
+/// Asked after each step whether it was the last.
+using EnoughSteps = std::function<bool(const Ledger&)>;
+
+/// Loads the model and trains it for `steps` steps at most on random tokens. Running out of memory
+/// is a result. `ledger` is empty at first, and at the end but for its history.
 RunReport run_training(Device& device, Ledger& ledger, const ModelConfig& config,
-                       const TrainingOptions& options, int steps = kDefaultSteps);
+                       const TrainingOptions& options, int steps = kDefaultSteps,
+                       const EnoughSteps& enough = {});
 
 /// Loads the model, fills the cache with random prompts, generates. Likewise. Ends early after
 /// `max_decodes` decode steps, with a cache that has room for all of them.

@@ -74,6 +74,7 @@ void backward(const Tensor& loss) {
   std::vector<Ref<Node>> ready = {root};
   while (!ready.empty()) {
     std::pop_heap(ready.begin(), ready.end(), RunsLater{});
+    const LayerScope layer(context, ready.back()->layer);
     const Ref<Node> node = std::move(ready.back());
     ready.pop_back();
     Gradients grads = call(*node);

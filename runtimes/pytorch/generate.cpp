@@ -91,15 +91,18 @@ class Sampler {
 
 }  // namespace
 
-void generate(Context& context, const CausalLm& model, const ModelConfig& config,
-              const Tensor& prompt, const Generation& generation) {
+void generate(Context& context, Playback& playback, const CausalLm& model,
+              const ModelConfig& config, const Tensor& prompt, const Generation& generation) {
   const Setting no_grad(context.grad_enabled, false);
-  std::optional<StageScope> stage(std::in_place, context.ledger, Stage::Prefill, 1);
+  Tape& tape = context.tape;
+  const auto play = [&] { playback.play(playback.ready(tape.take()), 1); };
+  tape.begin_stage(Stage::Prefill);
   Sampler sampler(context, model, config, prompt, generation.padded);
   sampler.step(prompt.size(1));
-  stage.reset();
+  tape.end_stage();
+  play();
   if (generation.new_tokens < 2) return;
-  stage.emplace(context.ledger, Stage::Decode, 1);
+  tape.begin_stage(Stage::Decode);
   const std::int64_t decodes = generation.new_tokens - 1;
   const std::int64_t steps = std::min(decodes, generation.samples);
   for (std::int64_t step = 0, done = 0; step < steps; ++step) {
@@ -107,8 +110,10 @@ void generate(Context& context, const CausalLm& model, const ModelConfig& config
     if (until - done > 1) sampler.skip(until - done - 1);
     sampler.step(1);
     done = until;
+    play();
   }
-  stage.reset();
+  tape.end_stage();
+  play();
 }
 
 }  // namespace vramfit::pytorch

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "runtimes/pytorch/memory/playback.h"
 #include "runtimes/pytorch/modules/causal_lm.h"
 
 namespace vramfit::pytorch {
@@ -14,8 +15,9 @@ struct Generation {
 };
 
 /// model.generate(ids, max_new_tokens=…, do_sample=False) with a DynamicCache, as the stages
-/// prefill and decode: transformers/generation/utils.py (generate, _sample), 5.17.
-void generate(Context& context, const CausalLm& model, const ModelConfig& config,
-              const Tensor& prompt, const Generation& generation);
+/// prefill and decode, each step played as it is known: transformers/generation/utils.py (generate,
+/// _sample), 5.17.
+void generate(Context& context, Playback& playback, const CausalLm& model,
+              const ModelConfig& config, const Tensor& prompt, const Generation& generation);
 
 }  // namespace vramfit::pytorch

@@ -6,7 +6,7 @@
 #include "runtimes/pytorch/engine.h"
 #include "runtimes/pytorch/generate.h"
 #include "runtimes/pytorch/memory/caching_allocator.h"
-#include "runtimes/pytorch/memory/libraries.h"
+#include "runtimes/pytorch/memory/playback.h"
 #include "runtimes/pytorch/modules/causal_lm.h"
 #include "runtimes/pytorch/modules/families/families.h"
 
@@ -34,99 +34,162 @@ Tensor import_torchaudio(Context& context) {
   return empty(context, {1}, ScalarType::Float, Category::Parameters);
 }
 
-void train(Context& context, const ModelConfig& config, const TrainingOptions& options,
-           const Extent& extent) {
-  Ledger& ledger = context.ledger;
+/// What a run has at hand.
+struct OnPaper {
+  const CachingAllocator& allocator;
+  const Ledger& ledger;
+  Playback& playback;
+  Context& context;
+  ModelConfig config;  ///< that is walked
+};
+
+/// A part of training that repeats. The first time it makes some things for good, the second is
+/// like all further ones, which are played only.
+class Repeated {
+ public:
+  Repeated(Tape& tape, Playback& playback, bool plays)
+      : tape_(tape), playback_(playback), plays_(plays) {}
+
+  template <typename Walk>
+  void operator()(int step, const Walk& walk) {
+    if (walks_ < 2 || !plays_) {
+      walk();
+      part_ = playback_.ready(tape_.take());
+      ++walks_;
+    }
+    playback_.play(part_, step);
+  }
+
+ private:
+  Tape& tape_;
+  Playback& playback_;
+  const bool plays_;
+  Playback::Part part_;
+  int walks_ = 0;
+};
+
+void train(const OnPaper& run, const TrainingOptions& options, const Extent& extent) {
+  const auto& [allocator, ledger, playback, context, config] = run;
+  Tape& tape = context.tape;
   ModelSettings settings;
   settings.type = scalar_type(options.precision);
   settings.attention = options.attention;
   settings.training = true;
   settings.checkpoint = options.checkpoint;
 
-  std::optional<StageScope> loading(std::in_place, ledger, Stage::Loaded, 0);
+  tape.begin_stage(Stage::Loaded);
   const Tensor epsilon = import_torchaudio(context);
   CausalLm model(context, family_of(config), config, settings);
   if (options.lora) model.add_lora(options.lora->rank, options.lora->targets);
-  loading.reset();
+  tape.end_stage();
   const std::unique_ptr<Optimizer> optimizer = make_optimizer(options.optimizer, model.trainable());
   const Tensor ids = random_tokens(context, options.batch, options.seq);
+  playback.play(playback.ready(tape.take()), 0);
+
   const Autocast::State amp =
       options.autocast ? Autocast::State(scalar_type(*options.autocast)) : std::nullopt;
-
+  CausalLm::Output out;
+  const auto forward = [&] {
+    tape.begin_stage(Stage::Forward);
+    {
+      const AutocastScope autocast(context.autocast, amp);
+      out = model.forward(ids, true);
+    }
+    tape.end_stage();
+  };
+  const auto back = [&] {
+    tape.begin_stage(Stage::Backward);
+    backward(out.loss);
+    out = {};
+    tape.end_stage();
+  };
+  const auto update = [&] {
+    tape.begin_stage(Stage::Optimizer);
+    optimizer->step();
+    tape.end_stage();
+    tape.begin_stage(Stage::ZeroGrad);
+    optimizer->zero_grad();
+    tape.end_stage();
+  };
+  // Gradients are made by the first micro-batch, and added to by further ones.
+  const bool plays = !extent.one_by_one;
+  Repeated first_forward(tape, playback, plays);
+  Repeated first_back(tape, playback, plays);
+  Repeated further_forward(tape, playback, plays);
+  Repeated further_back(tape, playback, plays);
+  Repeated end(tape, playback, plays);
   const std::int64_t micro_batches = std::min(options.accumulate, extent.micro_batches);
   for (int step = 1; step <= extent.steps; ++step) {
-    for (std::int64_t micro = 0; micro < micro_batches; ++micro) {
-      CausalLm::Output out;
-      {
-        const StageScope stage(ledger, Stage::Forward, step);
-        const AutocastScope autocast(context.autocast, amp);
-        out = model.forward(ids, true);
-      }
-      const StageScope stage(ledger, Stage::Backward, step);
-      backward(out.loss);
-      out = {};
+    const std::uint64_t changes = allocator.segment_changes();
+    first_forward(step, forward);
+    first_back(step, back);
+    for (std::int64_t micro = 1; micro < micro_batches; ++micro) {
+      further_forward(step, forward);
+      further_back(step, back);
     }
-    {
-      const StageScope stage(ledger, Stage::Optimizer, step);
-      optimizer->step();
-    }
-    const StageScope stage(ledger, Stage::ZeroGrad, step);
-    optimizer->zero_grad();
+    end(step, update);
+    // Between steps only what stays for good is in use. So one that left the segments as they were
+    // left all as it was, and the next would be its copy.
+    const bool repeats = step > 1 && allocator.segment_changes() == changes;
+    if (repeats && !extent.detail.events) break;
+    if (extent.enough && extent.enough(ledger)) break;
   }
 }
 
-void infer(Context& context, const ModelConfig& config, const GenerationOptions& options,
-           std::int64_t samples) {
+void infer(const OnPaper& run, const GenerationOptions& options, std::int64_t samples) {
+  const auto& [allocator, ledger, playback, context, config] = run;
   ModelSettings settings;
   settings.type = scalar_type(options.precision);
   settings.attention = options.attention;
-  std::optional<StageScope> loading(std::in_place, context.ledger, Stage::Loaded, 0);
+  context.tape.begin_stage(Stage::Loaded);
   const Tensor epsilon = import_torchaudio(context);
   const CausalLm model(context, family_of(config), config, settings);
-  loading.reset();
+  context.tape.end_stage();
   const Tensor prompt = random_tokens(context, options.batch, options.seq);
-  generate(context, model, config, prompt,
+  playback.play(playback.ready(context.tape.take()), 0);
+  generate(context, playback, model, config, prompt,
            {options.generate, samples, options.padded.value_or(options.batch > 1)});
 }
 
-/// Notes what libraries have taken as each stage ends.
-class LibraryMarks final : public StageObserver {
- public:
-  explicit LibraryMarks(const Libraries& libraries) : libraries_(libraries) {}
-  void stage_ends(const StageRecord&) override { bytes_.push_back(libraries_.bytes()); }
-
-  void add_to(std::vector<StageRecord>& stages) const {
-    for (std::size_t i = 0; i < stages.size(); ++i) {
-      stages[i].device_used = stages[i].reserved + bytes_[i];
-    }
-  }
-
- private:
-  const Libraries& libraries_;
-  std::vector<std::uint64_t> bytes_;
-};
-
 template <typename Work>
-RunReport run_on(const Gpu& gpu, const Release& release, std::uint64_t capacity, bool events,
-                 const Work& work) {
+RunReport run_on(const Gpu& gpu, const Release& release, const ModelConfig& config,
+                 const Fold& fold, std::uint64_t capacity, bool events, const Work& work) {
   CachingAllocator allocator(capacity);
-  Libraries libraries(gpu.overhead.pytorch.value());
-  LibraryMarks marks(libraries);
   Ledger ledger(allocator, Counts::Blocks, events);
-  ledger.set_observer(&marks);
   std::vector<SegmentChange> segments;
   if (events) {
     allocator.set_segment_observer([&](std::uint64_t offset, std::int64_t bytes) {
       segments.push_back({ledger.events().size(), offset, bytes});
     });
   }
+  Playback playback(ledger, fold);
   RunReport report = report_on(ledger, [&] {
-    Context context(ledger, libraries, release, gpu);
-    work(context);
+    Tape tape(fold.layers());
+    {
+      Context context(tape, release, gpu);
+      work({allocator, ledger, playback, context, fold.walked(config)});
+    }
+    if (events) playback.play(playback.ready(tape.take()), 0);  // all is given back
   });
   report.segments = std::move(segments);
-  marks.add_to(report.stages);
+  for (std::size_t i = 0; i < report.stages.size(); ++i) {
+    report.stages[i].device_used = report.stages[i].reserved + playback.library_bytes()[i];
+  }
   return report;
+}
+
+/// Layers that are alike are walked once, unless they turn out not to be.
+template <typename Work>
+RunReport run_on(const Gpu& gpu, const Release& release, const ModelConfig& config,
+                 const Extent& extent, std::uint64_t capacity, const Work& work) {
+  const bool events = extent.detail.events;
+  if (!extent.one_by_one) {
+    try {
+      return run_on(gpu, release, config, Fold::of(config), capacity, events, work);
+    } catch (const LayersDiffer&) {
+    }
+  }
+  return run_on(gpu, release, config, Fold::none(config), capacity, events, work);
 }
 
 }  // namespace
@@ -138,15 +201,15 @@ std::int64_t decode_samples(const ModelConfig& config, const Extent& extent) {
 
 RunReport run(const Gpu& gpu, const Release& release, const ModelConfig& config,
               const TrainingOptions& options, const Extent& extent, std::uint64_t capacity) {
-  return run_on(gpu, release, capacity, extent.detail.events,
-                [&](Context& context) { train(context, config, options, extent); });
+  return run_on(gpu, release, config, extent, capacity,
+                [&](const OnPaper& run) { train(run, options, extent); });
 }
 
 RunReport run(const Gpu& gpu, const Release& release, const ModelConfig& config,
               const GenerationOptions& options, const Extent& extent, std::uint64_t capacity) {
-  return run_on(gpu, release, capacity, extent.detail.events, [&](Context& context) {
-    infer(context, config, options, decode_samples(config, extent));
-  });
+  const std::int64_t samples = decode_samples(config, extent);
+  return run_on(gpu, release, config, extent, capacity,
+                [&](const OnPaper& run) { infer(run, options, samples); });
 }
 
 }  // namespace vramfit::pytorch

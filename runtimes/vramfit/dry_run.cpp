@@ -17,9 +17,9 @@ RunReport on_virtual_gpu(const VirtualGpu& gpu, bool events, const Run& run) {
 }  // namespace
 
 RunReport dry_run(const VirtualGpu& gpu, const ModelConfig& config, const TrainingOptions& options,
-                  int steps, bool events) {
+                  int steps, bool events, const EnoughSteps& enough) {
   return on_virtual_gpu(gpu, events, [&](Device& device, Ledger& ledger) {
-    return run_training(device, ledger, config, options, steps);
+    return run_training(device, ledger, config, options, steps, enough);
   });
 }
 

@@ -15,7 +15,7 @@ struct VirtualGpu {
 /// Placement does not depend on the capacity, so an unlimited run's `reserved` says whether a
 /// limited one completes. Without `events` the report has none.
 RunReport dry_run(const VirtualGpu& gpu, const ModelConfig& config, const TrainingOptions& options,
-                  int steps = kDefaultSteps, bool events = true);
+                  int steps = kDefaultSteps, bool events = true, const EnoughSteps& enough = {});
 RunReport dry_run(const VirtualGpu& gpu, const ModelConfig& config,
                   const GenerationOptions& options, std::int64_t max_decodes = kMaxSeq,
                   bool events = true);

@@ -97,7 +97,7 @@ class VramfitRuntime final : public Runtime {
 RunReport walk(const VirtualGpu& gpu, const ModelConfig& config, TrainingOptions options,
                const Extent& extent) {
   options.accumulate = std::min(options.accumulate, extent.micro_batches);
-  return dry_run(gpu, config, options, extent.steps, extent.detail.events);
+  return dry_run(gpu, config, options, extent.steps, extent.detail.events, extent.enough);
 }
 
 RunReport walk(const VirtualGpu& gpu, const ModelConfig& config, const GenerationOptions& options,

@@ -90,6 +90,34 @@ TEST(SteadyRun, KeepsTheSegmentsOfTheEventsItKeeps) {
   EXPECT_TRUE(run(false).segments.empty());
 }
 
+TEST(SteadyRun, LooksTheSameWithoutEvents) {
+  // Without them steps that would be copies are left out.
+  const Gpu gpu = gpu_of(budget_of(card_named("h200")));
+  int longer = 0;
+  for (const char* name : {"gpt2-124m", "qwen2-0.5b", "gemma3-1b"}) {
+    for (const std::int64_t seq : {64, 300, 1000}) {
+      for (const auto kind : {pytorch::OptimizerKind::AdamW, pytorch::OptimizerKind::Sgd}) {
+        pytorch::TrainingOptions options;
+        options.optimizer = kind;
+        options.batch = 4;
+        options.seq = seq;
+        const auto run = [&](bool events) {
+          return steady_run(*workload_of(options), gpu, kUnlimitedBytes, model_named(name),
+                            {.events = events})
+              .report;
+        };
+        const RunReport with = run(true);
+        const RunReport without = run(false);
+        expect_same_need(with, without);
+        EXPECT_EQ(with.stages.size(), without.stages.size());
+        EXPECT_LE(without.allocations, with.allocations);
+        longer += without.allocations < with.allocations ? 1 : 0;
+      }
+    }
+  }
+  EXPECT_GT(longer, 0);
+}
+
 TEST(SteadyRun, NeverRunsAllOfAThousandMicroBatches) {
   TrainingOptions options = training("adamw", 1, 128);
   options.accumulate = 1 << 20;

@@ -1,16 +1,12 @@
 #include "runtimes/pytorch/memory/caching_allocator.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "model/errors.h"
 
 namespace vramfit::pytorch {
 namespace {
-
-template <typename Node>
-bool higher(const Node* a, const Node* b) {
-  return a->offset > b->offset;
-}
 
 constexpr std::uint64_t round_up(std::uint64_t bytes, std::uint64_t unit) {
   return (bytes + unit - 1) / unit * unit;
@@ -36,32 +32,73 @@ bool worth_splitting(bool small, std::uint64_t rest) {
 
 }  // namespace
 
-void CachingAllocator::FreeList::insert(Node* node) {
-  std::vector<Node*>& bin = bins_[node->bytes];
-  if (bin.empty() || higher(bin.back(), node)) {  // mostly: what was taken last is given back first
-    bin.push_back(node);
-  } else {
-    bin.insert(std::upper_bound(bin.begin(), bin.end(), node, higher<Node>), node);
-  }
+std::size_t CachingAllocator::FreeList::bin_of(std::uint64_t bytes) {
+  constexpr int kEighth = 3;
+  const std::uint64_t units = bytes / kMinBlockSize;
+  const auto width = static_cast<int>(std::bit_width(units));
+  const int dropped = std::max(width - kEighth - 1, 0);
+  return (static_cast<std::size_t>(dropped) << kEighth) + (units >> dropped);
 }
 
-void CachingAllocator::FreeList::erase(const Node* node) {
-  std::vector<Node*>& bin = bins_.find(node->bytes)->second;
-  bin.erase(std::lower_bound(bin.begin(), bin.end(), node, higher<Node>));
+std::size_t CachingAllocator::FreeList::filled_from(std::size_t bin) const {
+  std::size_t word = bin / 64;
+  std::uint64_t bits = filled_[word] >> bin % 64 << bin % 64;
+  while (bits == 0) {
+    if (++word == filled_.size()) return kBins;
+    bits = filled_[word];
+  }
+  return word * 64 + static_cast<std::size_t>(std::countr_zero(bits));
+}
+
+void CachingAllocator::FreeList::insert(Node* node) {
+  const std::size_t index = bin_of(node->bytes);
+  Bin& bin = bins_[index];
+  filled_[index / 64] |= std::uint64_t{1} << index % 64;
+  // Where there are many, they mostly come in order, nearly, from one end or the other.
+  Node* after = bin.first;
+  Node* before = bin.last;
+  while (after != nullptr && *after < *node && *node < *before) {
+    after = after->after;
+    before = before->before;
+  }
+  if (after != nullptr && *after < *node) {
+    after = before->after;
+  } else {
+    before = after == nullptr ? nullptr : after->before;
+  }
+  node->before = before;
+  node->after = after;
+  (before == nullptr ? bin.first : before->after) = node;
+  (after == nullptr ? bin.last : after->before) = node;
+}
+
+void CachingAllocator::FreeList::erase(Node* node) { erase(node, bin_of(node->bytes)); }
+
+void CachingAllocator::FreeList::erase(Node* node, std::size_t index) {
+  Bin& bin = bins_[index];
+  (node->before == nullptr ? bin.first : node->before->after) = node->after;
+  (node->after == nullptr ? bin.last : node->after->before) = node->before;
+  if (bin.first == nullptr) filled_[index / 64] &= ~(std::uint64_t{1} << index % 64);
 }
 
 CachingAllocator::Node* CachingAllocator::FreeList::take(std::uint64_t bytes) {
-  auto fit = bins_.lower_bound(bytes);
-  while (fit != bins_.end() && fit->second.empty()) fit = bins_.erase(fit);
-  if (fit == bins_.end()) return nullptr;
-  Node* node = fit->second.back();
-  fit->second.pop_back();
+  std::size_t index = bin_of(bytes);
+  Node* node = bins_[index].first;
+  while (node != nullptr && node->bytes < bytes) node = node->after;
+  if (node == nullptr) {
+    index = filled_from(index + 1);
+    if (index == kBins) return nullptr;
+    node = bins_[index].first;
+  }
+  erase(node, index);
   return node;
 }
 
 std::vector<CachingAllocator::Node*> CachingAllocator::FreeList::nodes() const {
   std::vector<Node*> all;
-  for (const auto& [bytes, bin] : bins_) all.insert(all.end(), bin.rbegin(), bin.rend());
+  for (const Bin& bin : bins_) {
+    for (Node* node = bin.first; node != nullptr; node = node->after) all.push_back(node);
+  }
   return all;
 }
 
@@ -89,6 +126,7 @@ CachingAllocator::Node* CachingAllocator::new_segment(std::uint64_t bytes, bool 
   node->small = small;
   reserved_ += bytes;
   peak_reserved_ = std::max(peak_reserved_, reserved_);
+  ++segment_changes_;
   if (observer_) observer_(node->offset, static_cast<std::int64_t>(bytes));
   return node;
 }
@@ -159,6 +197,7 @@ void CachingAllocator::release_cached(FreeList& pool) {
     if (node->previous != nullptr || node->next != nullptr) continue;
     pool.erase(node);
     reserved_ -= node->bytes;
+    ++segment_changes_;
     addresses_.give(node->offset, node->bytes);
     if (observer_) observer_(node->offset, -static_cast<std::int64_t>(node->bytes));
     unused_nodes_.push_back(node);

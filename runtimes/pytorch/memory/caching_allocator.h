@@ -1,10 +1,10 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <map>
 #include <vector>
 
 #include "model/memory/allocator.h"
@@ -39,6 +39,8 @@ class CachingAllocator final : public Allocator {
   std::uint64_t reserved() const override { return reserved_; }
   std::uint64_t peak_reserved() const { return peak_reserved_; }
   void reset_peak_reserved() { peak_reserved_ = reserved_; }
+  /// How often a segment was taken or given back.
+  std::uint64_t segment_changes() const { return segment_changes_; }
 
   /// torch.cuda.empty_cache(): gives back the segments of which nothing is in use.
   void empty_cache();
@@ -70,21 +72,37 @@ class CachingAllocator final : public Allocator {
     bool small = false;
     Node* previous = nullptr;  ///< neighbours within the segment
     Node* next = nullptr;
+    Node* before = nullptr;  ///< neighbours within its bin of free blocks
+    Node* after = nullptr;
     std::uint32_t index = 0;
+
+    bool operator<(const Node& other) const {
+      return bytes != other.bytes ? bytes < other.bytes : offset < other.offset;
+    }
   };
-  /// Free blocks of one pool, by size and then address (BlockComparatorSize). A step leaves many of
-  /// few sizes.
+  /// Free blocks of one pool, by size and then address (BlockComparatorSize). They are tens at a
+  /// time, so that a bin for an eighth of each power of two seldom holds more than a few.
   class FreeList {
    public:
     void insert(Node* node);
-    void erase(const Node* node);
+    void erase(Node* node);
     /// Takes out the smallest of at least `bytes`, the lowest among equals; null: there is none.
     Node* take(std::uint64_t bytes);
     std::vector<Node*> nodes() const;
 
    private:
-    /// All of one size, the lowest last. An empty bin stays until a search comes across it.
-    std::map<std::uint64_t, std::vector<Node*>> bins_;
+    struct Bin {
+      Node* first = nullptr;
+      Node* last = nullptr;
+    };
+    static constexpr std::size_t kBins = 448;
+    static std::size_t bin_of(std::uint64_t bytes);
+    void erase(Node* node, std::size_t bin);
+    /// The first bin from this one on that holds any; kBins: none.
+    std::size_t filled_from(std::size_t bin) const;
+
+    std::array<Bin, kBins> bins_;
+    std::array<std::uint64_t, kBins / 64> filled_{};  ///< a bit for each bin
   };
 
   FreeList& pool(const Node& node) { return node.small ? small_ : large_; }
@@ -97,6 +115,7 @@ class CachingAllocator final : public Allocator {
   std::uint64_t allocated_ = 0;
   std::uint64_t reserved_ = 0;
   std::uint64_t peak_reserved_ = 0;
+  std::uint64_t segment_changes_ = 0;
   DriverAddresses addresses_;
   FreeList small_;
   FreeList large_;

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "runtimes/gpu.h"
+#include "runtimes/pytorch/memory/tape.h"
 
 namespace vramfit::pytorch {
 
@@ -10,7 +11,11 @@ namespace vramfit::pytorch {
 /// loses memory as kernels are first used (CUDA_MODULE_LOADING=LAZY, the default).
 class Libraries {
  public:
-  explicit Libraries(const LibrarySizes& sizes) : sizes_(sizes), bytes_(sizes.context) {}
+  /// `tape` is told of it, and must outlive them.
+  Libraries(const LibrarySizes& sizes, Tape& tape)
+      : tape_(tape), sizes_(sizes), bytes_(sizes.context) {
+    tape_.use_libraries(bytes_);
+  }
 
   void use_blas(bool backward) {
     backward ? load(backward_blas_, sizes_.backward_blas) : load(blas_, sizes_.blas);
@@ -20,14 +25,14 @@ class Libraries {
              : load(attention_, sizes_.attention);
   }
 
-  std::uint64_t bytes() const { return bytes_; }
-
  private:
   void load(bool& loaded, std::uint64_t bytes) {
-    if (!loaded) bytes_ += bytes;
+    if (loaded) return;
     loaded = true;
+    tape_.use_libraries(bytes_ += bytes);
   }
 
+  Tape& tape_;
   LibrarySizes sizes_;
   std::uint64_t bytes_;
   bool blas_ = false;

@@ -33,6 +33,7 @@ CausalLm::CausalLm(Context& context, const Family& family, const ModelConfig& co
     position_embedding_ = parameter(context, {config.max_positions, config.hidden}, type);
   }
   for (std::int64_t i = 0; i < config.layers; ++i) {
+    const LayerScope acts(context, static_cast<int>(i));
     layers_.push_back(family.make_layer(context, family, config, settings));
   }
   norm_ = Norm(context, family.norm, config.hidden, type);
@@ -59,6 +60,7 @@ Tensor CausalLm::embed_tokens(const Tensor& ids) const {
 
 Tensor CausalLm::run_layers(Tensor hidden, LayerInputs inputs, const SharedByKind& shared) const {
   for (const auto& layer : layers_) {
+    const LayerScope acts(context_, static_cast<int>(inputs.index));
     const bool slides = config_.slides(static_cast<std::int64_t>(inputs.index));
     const Shared& own = slides ? shared.sliding : shared.full;
     inputs.mask = own.mask;
@@ -156,7 +158,9 @@ void CausalLm::add_lora(std::int64_t rank, const std::vector<std::string>& targe
   lora_ = true;
   for (const Tensor& parameter : trainable()) parameter.impl()->requires_grad = false;
   std::vector<Lora*> adapters;
+  int index = 0;
   for (const auto& layer : layers_) {
+    const LayerScope acts(context_, index++);
     for (const NamedLinear& projection : layer->projections()) {
       if (std::find(targets.begin(), targets.end(), projection.name) == targets.end()) continue;
       Linear& linear = *projection.linear;
@@ -169,6 +173,7 @@ void CausalLm::add_lora(std::int64_t rank, const std::vector<std::string>& targe
   // cast_adapter_dtype: adapters of 16-bit models are kept in fp32.
   for (Lora* adapter : adapters) {
     for (Tensor* weight : {&adapter->a, &adapter->b}) {
+      const LayerScope acts(*weight);
       *weight = parameter(context_, weight->sizes(), ScalarType::Float);
     }
   }

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "runtimes/pytorch/tensor/context.h"
+
 namespace vramfit::pytorch {
 namespace {
 
@@ -14,7 +16,10 @@ Tensor temporary(const Tensor& parameter) {
 void foreach_step(const std::vector<Tensor>& parameters) {
   std::vector<Tensor> exp_avg_sq_sqrt;
   exp_avg_sq_sqrt.reserve(parameters.size());
-  for (const Tensor& parameter : parameters) exp_avg_sq_sqrt.push_back(temporary(parameter));
+  for (const Tensor& parameter : parameters) {
+    const LayerScope acts(parameter);
+    exp_avg_sq_sqrt.push_back(temporary(parameter));
+  }
 }
 
 /// _single_tensor_adam: denom = (exp_avg_sq.sqrt() / bias_correction2_sqrt).add_(eps), kept until
@@ -22,6 +27,7 @@ void foreach_step(const std::vector<Tensor>& parameters) {
 void loop_step(const std::vector<Tensor>& parameters) {
   Tensor denom;
   for (const Tensor& parameter : parameters) {
+    const LayerScope acts(parameter);
     Tensor root = temporary(parameter);
     Tensor quotient = temporary(parameter);
     root.reset();
@@ -35,6 +41,7 @@ void AdamW::init_group() {
   if (!states_.empty()) return;
   states_.resize(parameters_.size());
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    const LayerScope acts(parameters_[i]);
     State& state = states_[i];
     if (form_ == OptimizerKind::AdamWFused) {
       state.step = empty(parameters_[i].context(), {}, ScalarType::Float, Category::OptimizerState);

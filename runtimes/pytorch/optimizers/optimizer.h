@@ -26,7 +26,7 @@ const char* name(OptimizerKind kind);
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
-  /// optimizer.step()
+  /// optimizer.step(). What it does for a parameter is done by that one's layer (LayerScope).
   virtual void step() = 0;
   /// optimizer.zero_grad(set_to_none=True)
   void zero_grad();

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "runtimes/pytorch/optimizers/optimizer.h"
+#include "runtimes/pytorch/tensor/context.h"
 
 namespace vramfit::pytorch {
 
@@ -12,7 +13,10 @@ class Sgd final : public Optimizer {
 
   void step() override {
     if (!momentum_ || !buffers_.empty()) return;
-    for (const Tensor& parameter : parameters_) buffers_.push_back(state_like(parameter));
+    for (const Tensor& parameter : parameters_) {
+      const LayerScope acts(parameter);
+      buffers_.push_back(state_like(parameter));
+    }
   }
 
  private:

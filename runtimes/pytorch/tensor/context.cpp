@@ -4,9 +4,9 @@
 
 namespace vramfit::pytorch {
 
-Context::Context(Ledger& ledger_, Libraries& libraries_, const Release& release_, const Gpu& gpu)
-    : ledger(ledger_),
-      libraries(libraries_),
+Context::Context(Tape& tape_, const Release& release_, const Gpu& gpu)
+    : tape(tape_),
+      libraries(gpu.overhead.pytorch.value(), tape_),
       release(release_),
       arch(gpu.arch),
       multiprocessors(gpu.multiprocessors) {}

@@ -2,9 +2,9 @@
 
 #include <cstdint>
 
-#include "model/memory/ledger.h"
 #include "runtimes/gpu.h"
 #include "runtimes/pytorch/memory/libraries.h"
+#include "runtimes/pytorch/memory/tape.h"
 #include "runtimes/pytorch/tensor/autocast.h"
 #include "runtimes/pytorch/tensor/cublas.h"
 #include "runtimes/pytorch/tensor/ref.h"
@@ -18,13 +18,13 @@ struct CheckpointFrame;
 class Context {
  public:
   /// All but the GPU must outlive the context.
-  Context(Ledger& ledger_, Libraries& libraries_, const Release& release_, const Gpu& gpu);
+  Context(Tape& tape_, const Release& release_, const Gpu& gpu);
   ~Context();
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
 
-  Ledger& ledger;
-  Libraries& libraries;
+  Tape& tape;
+  Libraries libraries;
   const Release& release;
   Arch arch;
   int multiprocessors;
@@ -51,6 +51,16 @@ class Setting {
  private:
   T& variable_;
   T old_;
+};
+
+/// What follows is done by a layer: this one, or the one that made a tensor.
+class LayerScope {
+ public:
+  LayerScope(Context& context, int layer) : setting_(context.tape.layer, layer) {}
+  explicit LayerScope(const Tensor& tensor) : LayerScope(tensor.context(), tensor.layer()) {}
+
+ private:
+  Setting<int> setting_;
 };
 
 }  // namespace vramfit::pytorch

@@ -10,6 +10,7 @@ class AccumulateGrad final : public Node {
  public:
   explicit AccumulateGrad(const Tensor& leaf) : leaf_(leaf) {
     sequence = std::numeric_limits<std::uint64_t>::max();  // as soon as it is ready
+    layer = leaf.context().tape.layer;
     leaf_.impl()->accumulator = this;
   }
   ~AccumulateGrad() override { leaf_.impl()->accumulator = nullptr; }

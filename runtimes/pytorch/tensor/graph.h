@@ -41,6 +41,7 @@ class Node {
 
   int references = 0;
   std::uint64_t sequence = 0;  ///< later ones run first
+  int layer = kNoLayer;        ///< whose forward made it
   std::array<Edge, kMaxEdges> next;
   // What gradients that are wanted are summed down to, and cast to.
   std::array<Dims, kMaxEdges> input_sizes;
@@ -99,6 +100,7 @@ Ref<Node> make_node(Context& context, const MakeBackward& make_backward, const T
   if (!needs_graph(context, inputs...)) return {};
   Ref<Node> node(new FunctionNode(make_backward()));
   node->sequence = context.next_sequence++;
+  node->layer = context.tape.layer;
   std::size_t i = 0;
   const auto connect = [&](const Tensor& input) {
     if (input.defined() && input.requires_grad()) {

@@ -36,15 +36,12 @@ Dims contiguous_strides(const Dims& sizes) {
   return strides;
 }
 
-/// PyTorch's tensors have no names.
-constexpr Name kName = "a tensor";
-
 Storage::Storage(Context& c, Category k, std::uint64_t size)
-    : category(k), context(c), bytes(size), block(c.ledger.allocate(kName, k, size)) {}
-Storage::~Storage() { context.ledger.free(kName, category, bytes, block); }
+    : category(k), context(c), bytes(size), origin(c.tape.allocate(k, size)) {}
+Storage::~Storage() { context.tape.free(origin, category, bytes); }
 
 void Storage::relabel(Category to) {
-  context.ledger.relabel(kName, category, to, bytes, block);
+  context.tape.relabel(origin, category, to, bytes);
   category = to;
 }
 

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <initializer_list>
 
-#include "model/memory/allocator.h"
 #include "model/memory/category.h"
+#include "runtimes/pytorch/memory/tape.h"
 #include "runtimes/pytorch/tensor/recycled.h"
 #include "runtimes/pytorch/tensor/ref.h"
 #include "runtimes/pytorch/tensor/scalar_type.h"
@@ -61,7 +61,7 @@ struct Storage : Recycled<Storage> {
   Category category;
   Context& context;
   std::uint64_t bytes;  ///< as asked for
-  Block block;
+  Tape::Origin origin;
 };
 
 /// What a tensor is: memory, how it is looked at, and its place in autograd's graph.
@@ -102,6 +102,7 @@ class Tensor {
   std::int64_t numel() const { return impl_->sizes.product(); }
   ScalarType type() const { return impl_->type; }
   Context& context() const { return impl_->storage->context; }
+  int layer() const { return impl_->storage->origin.layer; }  ///< that made it
 
   bool requires_grad() const { return impl_->requires_grad || static_cast<bool>(impl_->grad_fn); }
   bool is_contiguous() const;

@@ -4,7 +4,6 @@
 
 #include <map>
 
-#include "runtimes/pytorch/memory/caching_allocator.h"
 #include "runtimes/pytorch/modules/layers.h"
 #include "runtimes/pytorch/tensor/context.h"
 #include "tests/runtimes/pytorch/cases.h"
@@ -14,21 +13,18 @@ namespace {
 
 /// "+n" as the n-th tensor is made and "-n" as it goes; the input is number 0.
 std::string events_of(Activation activation) {
-  CachingAllocator allocator;
-  Libraries libraries(h200().overhead.pytorch.value());
-  Ledger ledger(allocator, Counts::Blocks);
-  Context context(ledger, libraries, current_release(), h200());
+  Tape tape(1);
+  Context context(tape, current_release(), h200());
   const Tensor x = parameter(context, {1000}, ScalarType::Float);
-  std::string events;
-  std::map<std::uint64_t, std::string> numbers;
-  int made = 0;
-  const std::size_t before = ledger.events().size();
+  tape.take();
   const Tensor y = activate(activation, x);
-  for (std::size_t i = before; i < ledger.events().size(); ++i) {
-    const Event& event = ledger.events()[i];
-    const bool allocated = event.kind == Event::Kind::Allocate;
-    if (allocated) numbers[event.offset] = std::to_string(++made);
-    events += (allocated ? "+" : "-") + numbers[event.offset];
+  std::string events;
+  std::map<std::uint32_t, std::string> numbers;
+  int made = 0;
+  for (const Act& act : tape.take().acts) {
+    const bool allocates = act.kind == Act::Kind::Allocate;
+    if (allocates) numbers[act.slot] = std::to_string(++made);
+    events += (allocates ? "+" : "-") + numbers[act.slot];
   }
   return events;
 }

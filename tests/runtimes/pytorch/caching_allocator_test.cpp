@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <random>
 
 #include "model/errors.h"
@@ -44,6 +45,44 @@ TEST(CachingAllocator, KeepsARestOfUpToOneMebibyteInALargeBlock) {
   EXPECT_EQ(another.allocate(9 * kMiB).bytes, 9 * kMiB);
   EXPECT_EQ(another.allocate(8 * kMiB).bytes, 9 * kMiB);  // the rest, whole
   EXPECT_EQ(another.reserved(), 20 * kMiB);
+}
+
+/// Where a block of that size would be taken from: the smallest free one that holds it, the lowest
+/// among equals.
+std::optional<std::uint64_t> best_fit(const CachingAllocator& allocator, std::uint64_t bytes) {
+  std::optional<std::pair<std::uint64_t, std::uint64_t>> best;
+  for (const CachingAllocator::SegmentView& segment : allocator.segments()) {
+    if (segment.small != (bytes <= kMiB)) continue;
+    for (const CachingAllocator::BlockView& block : segment.blocks) {
+      if (block.in_use || block.bytes < bytes) continue;
+      const std::pair size_and_offset{block.bytes, block.offset};
+      if (!best || size_and_offset < *best) best = size_and_offset;
+    }
+  }
+  return best ? std::optional(best->second) : std::nullopt;
+}
+
+TEST(CachingAllocator, TakesTheBestFitWhateverIsFree) {
+  std::mt19937 random(1);
+  CachingAllocator allocator;
+  std::vector<Block> blocks;
+  int reused = 0;
+  for (int i = 0; i < 4000; ++i) {
+    if (!blocks.empty() && random() % 100 < 48) {
+      std::swap(blocks[random() % blocks.size()], blocks.back());
+      allocator.free(blocks.back());
+      blocks.pop_back();
+      continue;
+    }
+    // Many of few sizes, and a few of any.
+    const std::uint64_t unit = std::uint64_t{512} << random() % 16;
+    const std::uint64_t bytes = random() % 4 == 0 ? unit * (1 + random() % 9) : unit;
+    const auto expected = best_fit(allocator, bytes);
+    blocks.push_back(allocator.allocate(bytes));
+    ASSERT_EQ(blocks.back().offset, expected.value_or(blocks.back().offset)) << i;
+    reused += expected ? 1 : 0;
+  }
+  EXPECT_GT(reused, 1000);
 }
 
 TEST(CachingAllocator, TakesTheSmallestThatFitsAndMergesWhatComesBack) {

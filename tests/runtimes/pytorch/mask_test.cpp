@@ -1,6 +1,5 @@
 #include <gtest/gtest.h>
 
-#include "runtimes/pytorch/memory/caching_allocator.h"
 #include "runtimes/pytorch/ops/attention_kernels.h"
 #include "runtimes/pytorch/ops/view.h"
 #include "runtimes/pytorch/tensor/context.h"
@@ -16,14 +15,16 @@ struct Made {
 
 /// aligned_mask of an fp32 mask of 2 sequences, 64 queries and so many keys.
 Made aligned(std::int64_t keys) {
-  CachingAllocator allocator;
-  Libraries libraries(h200().overhead.pytorch.value());
-  Ledger ledger(allocator, Counts::Blocks);
-  Context context(ledger, libraries, current_release(), h200());
+  Tape tape(1);
+  Context context(tape, current_release(), h200());
   const Tensor mask = empty(context, {2, 1, 64, keys}, ScalarType::Float);
-  const std::uint64_t before = ledger.allocated();
+  tape.take();
   const Tensor result = aligned_mask(mask);
-  return {ledger.allocated() - before, result.size(-1)};
+  std::uint64_t bytes = 0;
+  for (const Act& act : tape.take().acts) {
+    bytes += act.kind == Act::Kind::Allocate ? act.bytes : -act.bytes;
+  }
+  return {bytes, result.size(-1)};
 }
 
 TEST(Mask, RowsOfAMultipleOfEightAreTakenAsTheyAre) {

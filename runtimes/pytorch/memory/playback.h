@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "model/memory/ledger.h"
+#include "runtimes/pytorch/memory/fold.h"
+#include "runtimes/pytorch/memory/tape.h"
+
+namespace vramfit::pytorch {
+
+/// Thrown where layers that should be alike are not: then all of them have to be walked.
+struct LayersDiffer {};
+
+/// Plays tapes on a ledger: as many layers as the model has, and what repeats, as often as it does.
+class Playback {
+ public:
+  /// `ledger` must outlive it.
+  Playback(Ledger& ledger, const Fold& fold) : ledger_(ledger), fold_(fold) {}
+
+  /// A recording, with numbers for its blocks.
+  class Part {
+   public:
+    Part() = default;
+
+   private:
+    friend Playback;
+    struct Span {
+      std::uint32_t first;  ///< of its acts
+      std::uint32_t last;   ///< behind them
+      std::int64_t layer;
+      std::uint32_t block;  ///< the number of its first slot
+    };
+    std::vector<Act> acts_;
+    std::vector<Span> spans_;
+  };
+  /// Parts are made ready in the order in which they were recorded. Throws LayersDiffer.
+  Part ready(Recording recording);
+  /// Throws OutOfMemory, with the stage ended. A part may be played again once all that it
+  /// allocated is freed.
+  void play(const Part& part, int step);
+
+  /// What libraries had taken as each stage ended, bytes.
+  const std::vector<std::uint64_t>& library_bytes() const { return library_bytes_; }
+
+ private:
+  void play(const Act* act, const Act* end, const Part::Span& span, int step);
+
+  Ledger& ledger_;
+  Fold fold_;
+  std::vector<std::uint32_t> numbers_;  ///< of the first slot of each visit, by its place
+  std::uint32_t next_number_ = 0;
+  std::vector<Block> blocks_;  ///< by number
+  bool in_stage_ = false;
+  std::uint64_t libraries_ = 0;
+  std::vector<std::uint64_t> library_bytes_;
+};
+
+}  // namespace vramfit::pytorch

@@ -1,0 +1,87 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "model/memory/category.h"
+
+namespace vramfit::pytorch {
+
+/// Of no layer: embeddings, the head, what all layers share.
+inline constexpr int kNoLayer = -1;
+
+/// One thing that a model asks for.
+struct Act {
+  enum class Kind : std::uint8_t { BeginStage, EndStage, Allocate, Free, Relabel, UseLibraries };
+  Kind kind = Kind::Allocate;
+  Stage stage{};
+  Category category{};  ///< of the block
+  Category to{};        ///< Relabel
+  bool of_layer = false;
+  /// The visit that allocated the block: its place, and where a layer did, how many layers that is
+  /// above this one.
+  std::int32_t place = 0;
+  std::uint32_t slot = 0;   ///< of that visit
+  std::uint64_t bytes = 0;  ///< as asked for; of UseLibraries, all that is loaded
+
+  friend bool operator==(const Act&, const Act&) = default;
+};
+
+/// Acts one after another of one layer, or of none.
+struct Visit {
+  int layer = kNoLayer;
+  /// Visits of one way through the layers, up or down, share it: a number for each layer from here
+  /// on is theirs.
+  std::int32_t place = 0;
+  std::uint32_t first = 0;  ///< of its acts
+  std::uint32_t last = 0;   ///< behind them
+  std::uint32_t slots = 0;  ///< for what it allocates; those of what it frees itself are used again
+};
+
+struct Recording {
+  std::vector<Act> acts;
+  std::vector<Visit> visits;
+  /// Layers touch only blocks of their own, of the layers beside them, and of none.
+  bool local = true;
+};
+
+/// What a model asks of its allocator, in order. Nothing of it depends on what the allocator
+/// answers, so a tape can be played on any, as often as is needed (Playback).
+class Tape {
+ public:
+  /// A block, by who asked for it.
+  struct Origin {
+    int layer;
+    std::int32_t place;
+    std::uint32_t slot;
+  };
+
+  /// `layers`: of the model that it is played for, which may be deeper than the one that is walked.
+  explicit Tape(std::int64_t layers) : layers_(static_cast<std::int32_t>(layers)) {}
+
+  void begin_stage(Stage stage);
+  void end_stage();
+  Origin allocate(Category category, std::uint64_t bytes);
+  void free(const Origin& block, Category category, std::uint64_t bytes);
+  void relabel(const Origin& block, Category from, Category to, std::uint64_t bytes);
+  void use_libraries(std::uint64_t bytes);
+
+  /// What was recorded since the last call.
+  Recording take();
+
+  /// Whose acts follow. What goes while no layer acts is its own layer's.
+  int layer = kNoLayer;
+
+ private:
+  Visit& visit(int of);
+  Act& on(Act::Kind kind, const Origin& block, Category category, std::uint64_t bytes);
+  Act& add(Visit& to, const Act& act);
+
+  std::int32_t layers_;
+  std::int32_t next_place_ = 0;
+  std::vector<std::uint32_t> free_slots_;  ///< of the last visit
+  int direction_ = 0;                      ///< up or down the layers; 0: one visit does not tell
+  Recording recording_;
+};
+
+}  // namespace vramfit::pytorch

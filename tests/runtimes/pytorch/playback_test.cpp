@@ -1,0 +1,172 @@
+// A run of few layers and steps, played as one of many, against a walk of each of them.
+#include "runtimes/pytorch/memory/playback.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+
+#include "estimator/models.h"
+#include "runtimes/pytorch/memory/caching_allocator.h"
+#include "tests/runtimes/pytorch/cases.h"
+
+namespace vramfit::pytorch {
+namespace {
+
+constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
+
+bool same_stage(const StageRecord& a, const StageRecord& b) {
+  return a.stage == b.stage && a.step == b.step && a.before == b.before && a.after == b.after &&
+         a.peak == b.peak && a.reserved == b.reserved && a.peak_reserved == b.peak_reserved &&
+         a.device_used == b.device_used && a.out_of_memory == b.out_of_memory;
+}
+
+template <typename Options>
+void expect_played_as_walked(const ModelConfig& model, const Options& options) {
+  Extent played;
+  played.steps = 4;
+  Extent walked = played;
+  walked.one_by_one = true;
+  for (const std::uint64_t capacity : {kUnlimitedBytes, 12 * kGiB}) {
+    const RunReport a = run(h200(), current_release(), model, options, played, capacity);
+    const RunReport b = run(h200(), current_release(), model, options, walked, capacity);
+    ASSERT_EQ(first_difference(a.events, b.events), std::nullopt);
+    EXPECT_EQ(a.segments, b.segments);
+    EXPECT_EQ(a.missing.has_value(), b.missing.has_value());
+    EXPECT_TRUE(
+        std::equal(a.stages.begin(), a.stages.end(), b.stages.begin(), b.stages.end(), same_stage));
+  }
+}
+
+/// One of the ways to train, by number.
+TrainingOptions training(std::size_t number) {
+  TrainingOptions options;
+  options.seq = 24;
+  options.batch = 3;
+  options.optimizer =
+      std::array{OptimizerKind::AdamW, OptimizerKind::AdamWFused, OptimizerKind::AdamWLoop,
+                 OptimizerKind::SgdMomentum, OptimizerKind::Sgd}[number % 5];
+  options.accumulate = number % 3 == 0 ? 4 : 1;
+  options.checkpoint = number % 2 == 0;
+  if (number % 4 == 1) {
+    options.precision = DType::Fp32;
+    options.autocast = DType::Bf16;
+  }
+  if (number % 4 == 2) options.attention = AttentionKind::Eager;
+  return options;
+}
+
+TEST(Playback, IsTheWalkOfEachLayerStepAndMicroBatch) {
+  std::size_t number = 0;
+  for (const std::string& name : model_names()) {
+    const ModelConfig model = model_named(name);
+    if (model.layers > 48) continue;
+    SCOPED_TRACE(name);
+    expect_played_as_walked(model, training(number));
+    GenerationOptions generation;
+    generation.seq = 40;
+    generation.batch = 1 + static_cast<std::int64_t>(number % 2);
+    generation.generate = 6;
+    expect_played_as_walked(model, generation);
+    ++number;
+  }
+  EXPECT_GE(number, 20U);
+}
+
+TEST(Playback, OfAdaptersToo) {
+  TrainingOptions options = training(0);
+  options.lora = LoraOptions{4, {"q_proj", "v_proj"}};
+  expect_played_as_walked(model_named("llama3.2-1b"), options);
+  options.checkpoint = false;
+  expect_played_as_walked(model_named("gemma2-2b"), options);
+}
+
+/// What `layers` layers do where each keeps something and frees it on the way back.
+void there_and_back(Tape& tape, int layers, int other_layer = kNoLayer) {
+  std::vector<Tape::Origin> kept;
+  for (tape.layer = 0; tape.layer < layers; ++tape.layer) {
+    const std::uint64_t bytes = tape.layer == other_layer ? 2048 : 1024;
+    kept.push_back(tape.allocate(Category::Activations, bytes));
+  }
+  while (tape.layer-- > 0) {
+    const auto layer = static_cast<std::size_t>(tape.layer);
+    const Tape::Origin gradient = tape.allocate(Category::Gradients, 512);
+    tape.free(kept[layer], Category::Activations, 1024);
+    tape.free(gradient, Category::Gradients, 512);
+  }
+}
+
+ModelConfig of_layers(std::int64_t layers) {
+  ModelConfig model = model_named("llama2-7b");
+  model.layers = layers;
+  return model;
+}
+
+TEST(Fold, LeavesOutWholeTurnsInTheMiddle) {
+  EXPECT_EQ(Fold::of(of_layers(32)).walked(of_layers(32)).layers, 6);
+  EXPECT_FALSE(Fold::of(of_layers(6)).folds());
+  ModelConfig alternating = of_layers(31);
+  alternating.sliding_window = 16;
+  for (int i = 0; i < 31; ++i) alternating.sliding_layers.push_back(i % 2 == 0);
+  EXPECT_EQ(Fold::of(alternating).walked(alternating).layers, 9);
+  alternating.sliding_layers[20] = false;
+  EXPECT_FALSE(Fold::of(alternating).folds());
+}
+
+TEST(Fold, UnfoldsUpAndDown) {
+  const Fold fold = Fold::of(of_layers(10));
+  Tape tape(10);
+  there_and_back(tape, 6);
+  const Recording recording = tape.take();
+  ASSERT_TRUE(fold.holds_for(recording));
+  std::vector<std::int64_t> layers;
+  for (const Fold::Unfolded& visit : fold.unfold(recording)) layers.push_back(visit.layer);
+  EXPECT_EQ(layers,
+            (std::vector<std::int64_t>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0}));
+}
+
+TEST(Fold, DoesNotHoldWhereLayersDiffer) {
+  const Fold fold = Fold::of(of_layers(10));
+  const auto holds = [&](const auto& acts) {
+    Tape tape(10);
+    acts(tape);
+    return fold.holds_for(tape.take());
+  };
+  EXPECT_TRUE(holds([](Tape& tape) { there_and_back(tape, 6, 5); }));
+  EXPECT_FALSE(holds([](Tape& tape) { there_and_back(tape, 6, 3); }));
+  EXPECT_FALSE(holds([](Tape& tape) { there_and_back(tape, 3); })) << "not through all of them";
+  EXPECT_FALSE(holds([](Tape& tape) {
+    tape.layer = 0;
+    const Tape::Origin far = tape.allocate(Category::Inputs, 1);
+    tape.layer = 5;
+    tape.free(far, Category::Inputs, 1);
+  })) << "which of the layers between is meant?";
+}
+
+TEST(Playback, RefusesLayersThatDiffer) {
+  CachingAllocator allocator;
+  Ledger ledger(allocator, Counts::Blocks);
+  Playback playback(ledger, Fold::of(of_layers(10)));
+  Tape tape(10);
+  there_and_back(tape, 6, 3);
+  EXPECT_THROW(playback.ready(tape.take()), LayersDiffer);
+}
+
+TEST(Playback, EndsTheStageThatMemoryEndsIn) {
+  CachingAllocator allocator(kGiB);
+  Ledger ledger(allocator, Counts::Blocks);
+  Playback playback(ledger, Fold::none(of_layers(1)));
+  Tape tape(1);
+  tape.begin_stage(Stage::Forward);
+  tape.use_libraries(7);
+  tape.allocate(Category::Activations, 2 * kGiB);
+  tape.use_libraries(9);
+  tape.end_stage();
+  EXPECT_THROW(playback.play(playback.ready(tape.take()), 1), OutOfMemory);
+  ASSERT_EQ(ledger.stages().size(), 1U);
+  EXPECT_TRUE(ledger.stages()[0].out_of_memory);
+  EXPECT_EQ(playback.library_bytes(), std::vector<std::uint64_t>{7}) << "as it was by then";
+}
+
+}  // namespace
+}  // namespace vramfit::pytorch

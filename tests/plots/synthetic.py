@@ -12,7 +12,8 @@ from typing import Any
 from vramfit_plots.__main__ import main
 from vramfit_plots.files import data_dir
 
-BYTES = {"fp32": 4, "fp16": 2, "bf16": 2}
+BYTES = {"fp32": 4, "fp16": 2, "bf16": 2, "fp8": 1, "int8": 1, "int8-wo": 1}
+BYTES |= {"nf4": 0.5625, "int4": 0.53125}
 STATES = {
     "sgd": 0,
     "sgd-master": 4,
@@ -106,7 +107,7 @@ def _training(row: dict[str, str], batch: int) -> dict[str, float]:
 def _generation(row: dict[str, str]) -> dict[str, float]:
     weights = parameters(row["model"]) * BYTES[row["precision"]]
     tokens = int(row["batch"]) * int(row["seq"])
-    cache = 131_072 * BYTES[row["precision"]] * tokens
+    cache = 131_072 * max(BYTES[row["precision"]], 2) * tokens
     return {
         "parameters": weights,
         "kv_cache": cache,

@@ -45,10 +45,11 @@ def cells(inputs: Inputs) -> list[tuple[str, list[Cell]]]:
 
 def all_cells(inputs: Inputs) -> list[tuple[str, list[Cell]]]:
     """And of FP8, which the article does not have, at the same points."""
-    model, points = inputs.article.inference["model"], inputs.article.inference["rows"][0]["points"]
+    article = inputs.article.inference
+    start, points = f"Inference/{article['model']}/fp8", article["rows"][0]["points"]
     own = [
         {
-            "row": f"Inference/{model}/{_FURTHER.lower()}/batch:{point['batch']}/seq:{point['seq']}",
+            "row": f"{start}/batch:{point['batch']}/seq:{point['seq']}",
             "whose": {"vramfit": "vramfit's E4M3 weights and inputs, a scale a row"},
         }
         for point in points

@@ -12,8 +12,6 @@
 namespace vramfit::bench {
 namespace {
 
-constexpr float kLearningRate = 2e-3F;
-
 /// What is trained, on how much text.
 struct Course {
   ModelConfig config;
@@ -21,6 +19,7 @@ struct Course {
   std::int64_t seq;
   int steps;
   int held_out;  ///< batches
+  float learning_rate;
 
   double flops() const {
     const auto tokens = static_cast<double>(batch * seq * steps);
@@ -49,8 +48,8 @@ ModelConfig small_llama(std::int64_t layers, std::int64_t hidden, std::int64_t f
 
 /// As large as the device trains in seconds.
 Course course_for(const RealDevice& device) {
-  const Course usual = {small_llama(4, 256, 768, 256), 64, 64, 500, 32};
-  const Course of_an_oracle = {small_llama(1, 128, 128, 16), 8, 16, 40, 2};
+  const Course usual = {small_llama(4, 256, 768, 256), 64, 64, 500, 32, 1e-3F};
+  const Course of_an_oracle = {small_llama(1, 128, 128, 16), 8, 16, 40, 2, 2e-3F};
   return usual.flops() < device.most_flops() ? usual : of_an_oracle;
 }
 
@@ -81,7 +80,7 @@ Values train(Device& device, Ledger& ledger, const Course& course, const ChainTe
   options.attention = attention;
   options.batch = course.batch;
   options.seq = course.seq;
-  options.settings.learning_rate = kLearningRate;
+  options.settings.learning_rate = course.learning_rate;
   Trainer trainer(device, ledger, course.config, options);
   for (int step = 0; step < course.steps; ++step) {
     trainer.step([&](Device& on, Tensor& tokens, Tensor& targets) {

@@ -54,19 +54,18 @@ TEST(ChainText, OneTokenTellsSomethingAndTwoTellMore) {
 
 TEST(Rounding, WhatWasTrainedIsLearntAndFewerBitsMoveItMore) {
   const auto cpu = make_cpu({});
-  std::map<std::string, TrainedLosses> losses;
-  for (const char* precision : {"fp32", "bf16", "nf4"}) {
+  const auto losses_in = [&](const char* precision) {
     GenerationOptions options;
     options.precision = parse_inference_precision(precision);
-    losses[precision] = trained_losses(*cpu, kUnlimitedBytes, options);
-  }
-  EXPECT_EQ(losses["fp32"].loss, losses["fp32"].in_fp32);
-  EXPECT_EQ(losses["nf4"].in_fp32, losses["fp32"].in_fp32) << "trained alike";
-  EXPECT_LT(losses["fp32"].loss, std::log(16.0) - 0.3);
-  EXPECT_NEAR(losses["bf16"].loss, losses["fp32"].loss, 0.01);
-  EXPECT_NEAR(losses["nf4"].loss, losses["fp32"].loss, 0.1);
-  EXPECT_GT(std::abs(losses["nf4"].loss - losses["fp32"].loss),
-            std::abs(losses["bf16"].loss - losses["fp32"].loss));
+    return trained_losses(*cpu, kUnlimitedBytes, options);
+  };
+  const TrainedLosses bf16 = losses_in("bf16");
+  const TrainedLosses nf4 = losses_in("nf4");
+  EXPECT_EQ(nf4.in_fp32, bf16.in_fp32) << "trained alike";
+  EXPECT_LT(bf16.in_fp32, std::log(16.0) - 0.3);
+  EXPECT_NEAR(bf16.loss, bf16.in_fp32, 0.01);
+  EXPECT_NEAR(nf4.loss, nf4.in_fp32, 0.1);
+  EXPECT_GT(std::abs(nf4.loss - nf4.in_fp32), std::abs(bf16.loss - bf16.in_fp32));
 }
 
 /// A llama of sizes that every format goes with, by its config.json.

@@ -49,10 +49,10 @@ double logits_error(const Case& c, GenerationOptions options) {
 void count_rounding(Counters& counters, const Case& c, const GenerationOptions& options) {
   if (c.device == nullptr || c.device->measuring().speed_seconds <= 0) return;
   if (options.precision == DType::Fp32 || options.precision == DType::Fp64) return;
-  const TrainedLosses losses = trained_losses(*c.device, c.capacity(), options);
-  counters.set("trained_loss", losses.loss);
-  counters.set("trained_loss_fp32", losses.in_fp32);
   try {
+    const TrainedLosses losses = trained_losses(*c.device, c.capacity(), options);
+    counters.set("trained_loss", losses.loss);
+    counters.set("trained_loss_fp32", losses.in_fp32);
     counters.set("logits_error", logits_error(c, options));
   } catch (const OutOfMemory&) {
     return;  // the row fits, fp32 does not

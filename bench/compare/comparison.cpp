@@ -23,10 +23,14 @@ std::size_t rank(const std::string& counter) {
   return static_cast<std::size_t>(level - kLevels.begin());
 }
 
-double tolerance(Kind kind, const Tolerances& tolerances) {
+/// Sums in another order round otherwise; a format's errors stay what they are.
+constexpr double kRoundingPart = 0.02;
+
+/// What a value may differ from `before` by.
+double tolerance(Kind kind, double before, const Tolerances& tolerances) {
   if (kind == Kind::Reserved) return static_cast<double>(tolerances.reserved);
   if (kind == Kind::DeviceUsed) return static_cast<double>(tolerances.device_used);
-  return 0;
+  return kind == Kind::Rounding ? kRoundingPart * std::abs(before) : 0;
 }
 
 /// Times differ from run to run: one is worse where its median is by more than is allowed, and its
@@ -49,8 +53,10 @@ Change change_of(const std::string& counter, const ReportRow& before, const Repo
                   (meaning.kind != Kind::Time || rules.slower);
   if (!change.before) return change;
   if (!change.after) {
-    // What was measured, of a row that is only predicted now, is gone with the measurement.
-    change.counts = change.counts && before.measured == after.measured;
+    // What was measured, of a row that is only predicted now, is gone with the measurement, and
+    // errors are where no time was spent.
+    change.counts =
+        change.counts && before.measured == after.measured && meaning.kind != Kind::Rounding;
     change.differs = change.counts;
     change.worse = change.differs;
     return change;
@@ -62,7 +68,7 @@ Change change_of(const std::string& counter, const ReportRow& before, const Repo
     return change;
   }
   const double difference = *change.after - *change.before;
-  change.differs = std::abs(difference) > tolerance(meaning.kind, rules.tolerances);
+  change.differs = std::abs(difference) > tolerance(meaning.kind, *change.before, rules.tolerances);
   change.worse =
       change.differs && change.counts && (difference > 0) == (meaning.better == Better::Less);
   return change;

@@ -33,6 +33,7 @@ Counter meaning_of(const std::string& name) {
     const bool rate = name.ends_with("_per_second") || name == "of_bound";
     return {Kind::Time, rate ? Better::More : Better::Less};
   }
+  if (name == "logits_error" || name == "trained_loss") return {Kind::Rounding, Better::Less};
   if (name == "median" || is_part(name)) return {Kind::DeviceUsed, Better::Less};
   if (!name.starts_with("mem_") && !is_predicted(name)) return {};
   if (name.ends_with("max_batch")) return {Kind::Fact, Better::More};
@@ -58,5 +59,7 @@ Counter counter_called(const std::string& name) {
 bool is_bytes(Kind kind) {
   return kind == Kind::Ledger || kind == Kind::Reserved || kind == Kind::DeviceUsed;
 }
+
+bool is_whole(Kind kind) { return is_bytes(kind) || kind == Kind::Fact; }
 
 }  // namespace vramfit::bench::compare

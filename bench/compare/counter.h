@@ -12,6 +12,7 @@ enum class Kind : std::uint8_t {
   DeviceUsed,  ///< bytes that the card lost, context and libraries included
   Fact,        ///< a flag or a number of sequences: exact
   Time,        ///< seconds and rates: shown, and held against nothing unless asked
+  Rounding,    ///< relative errors and losses: they may differ by a part of themselves
   Stated,      ///< what others state, or what stands beside a figure: not compared
 };
 
@@ -31,7 +32,11 @@ struct Counter {
 /// such counters do, and Stated otherwise.
 Counter counter_called(const std::string& name);
 
-/// Whether both are of bytes: they are printed as such.
+/// Whether they are bytes: they are printed as such.
 bool is_bytes(Kind kind);
+
+/// Whether they are whole numbers. What is none is printed with four digits, and its change in
+/// percent.
+bool is_whole(Kind kind);
 
 }  // namespace vramfit::bench::compare

@@ -23,14 +23,14 @@ std::string bytes_change(std::int64_t bytes) {
 
 std::string value_text(const Change& change, const std::optional<double>& value) {
   if (!value) return "-";
-  return change.kind == Kind::Time ? fmt::format("{:.4g}", *value) : grouped(std::llround(*value));
+  return is_whole(change.kind) ? grouped(std::llround(*value)) : fmt::format("{:.4g}", *value);
 }
 
 std::string change_text(const Change& change) {
   if (!change.before) return "new";
   if (!change.after) return "gone";
   const double difference = *change.after - *change.before;
-  if (change.kind == Kind::Time) {
+  if (!is_whole(change.kind)) {
     return *change.before == 0 ? "" : fmt::format("{:+.1f} %", 100 * difference / *change.before);
   }
   if (is_bytes(change.kind)) return bytes_change(std::llround(difference));

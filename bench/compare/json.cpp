@@ -11,8 +11,8 @@ using Json = nlohmann::ordered_json;
 Json optional(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
 
 const char* name(Kind kind) {
-  static constexpr const char* kNames[] = {"ledger", "reserved", "device_used",
-                                           "fact",   "time",     "stated"};
+  static constexpr const char* kNames[] = {"ledger", "reserved", "device_used", "fact",
+                                           "time",   "rounding", "stated"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 

@@ -75,20 +75,25 @@ class Cpu final : public RealDevice {
   double most_flops() const override { return kMostFlops; }
 
   Measurement measure(std::uint64_t capacity, const Run& run) override {
+    Measurement measured;
+    compute(capacity,
+            [&](Device& device, Ledger& ledger) { measured.report = run(device, ledger); });
+    return measured;
+  }
+
+  void compute(std::uint64_t capacity, const Work& work) override {
     HostSource source(std::min(capacity, HostSource::kDefaultCapacity));
     Pool pool(source);
     Ledger ledger(pool);
     CpuDevice device(like().arch);
-    return {run(device, ledger), {}};
+    work(device, ledger);
   }
 
   void time(std::uint64_t capacity, const TimedRun& run) override {
-    HostSource source(std::min(capacity, HostSource::kDefaultCapacity));
-    Pool pool(source);
-    Ledger ledger(pool);
-    CpuDevice device(like().arch);
-    WallClock clock;
-    run(device, ledger, clock);
+    compute(capacity, [&run](Device& device, Ledger& ledger) {
+      WallClock clock;
+      run(device, ledger, clock);
+    });
   }
 
   Rates rates(DType dtype, double seconds) override {

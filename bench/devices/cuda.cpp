@@ -169,6 +169,14 @@ class Cuda final : public RealDevice {
     return measured;
   }
 
+  void compute(std::uint64_t capacity, const Work& work) override {
+    CudaDevice device(options(false));
+    CudaSource source(capacity);
+    Pool pool(source);
+    Ledger ledger(pool);
+    work(device, ledger);
+  }
+
   void time(std::uint64_t capacity, const TimedRun& run) override {
     CudaDevice device(options(true));
     CudaSource source(capacity);

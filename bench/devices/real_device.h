@@ -55,6 +55,7 @@ struct MeasuringOptions {
 class RealDevice {
  public:
   using Run = std::function<RunReport(Device&, Ledger&)>;
+  using Work = std::function<void(Device&, Ledger&)>;
   using TimedRun = std::function<void(Device&, Ledger&, Stopwatch&)>;
 
   explicit RealDevice(MeasuringOptions measuring) : measuring_(std::move(measuring)) {}
@@ -83,7 +84,9 @@ class RealDevice {
 
   /// Calls `run` on a pool of its own that maps `capacity` bytes at most.
   virtual Measurement measure(std::uint64_t capacity, const Run& run) = 0;
-  /// Likewise, with nothing between stages that would slow it down.
+  /// Likewise, for what is computed alone; GEMMs are not tuned.
+  virtual void compute(std::uint64_t capacity, const Work& work) = 0;
+  /// Likewise, for time alone, which GEMMs are tuned for.
   virtual void time(std::uint64_t capacity, const TimedRun& run) = 0;
   /// Measured now. `seconds`: how long for each.
   virtual Rates rates(DType dtype, double seconds) = 0;

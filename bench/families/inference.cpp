@@ -1,4 +1,5 @@
 #include "bench/families/memory_row.h"
+#include "bench/families/rounding.h"
 #include "bench/families/throughput.h"
 #include "bench/rows/families.h"
 
@@ -10,6 +11,7 @@ Result run_inference(const Case& c, const RunApart&) {
   Result result = run_memory_row(c, options);
   count_article_formula(result.counters, c);
   count_speed(result.counters, c, options);
+  count_rounding(result.counters, c, options);
   return result;
 }
 

@@ -79,12 +79,12 @@ std::vector<std::int64_t> prompt_lengths(const GenerationOptions& options) {
 }
 
 Generator::Generator(Device& device, Ledger& ledger, const ModelConfig& config,
-                     const GenerationOptions& options)
+                     const GenerationOptions& options, const ParameterSource& source)
     : options_(
           (validate(config, options), require_arch(options.precision, device.arch()), options)),
       loading_(std::in_place, ledger, Stage::Loaded, 0),
       context_(device, ledger, precisions_of(options)),
-      model_(context_, config),
+      model_(context_, config, source),
       prompt_(context_.tokens("prompt", {options.batch, options.seq})),
       next_(context_.tokens("next_tokens", {options.batch, 1})) {
   loading_.reset();

@@ -50,7 +50,7 @@ class Generator {
   /// Allocates and initializes parameters and inputs, as the stage `loaded`. `device` and `ledger`
   /// must outlive the generator.
   Generator(Device& device, Ledger& ledger, const ModelConfig& config,
-            const GenerationOptions& options);
+            const GenerationOptions& options, const ParameterSource& source = draw_parameter);
 
   /// Fills a new cache with the prompts and yields each sequence's first new token.
   void prefill(const PromptLoader& load, const LogitsReader& read = nullptr);

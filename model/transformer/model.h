@@ -6,8 +6,9 @@ namespace vramfit {
 
 /// A transformer on a device.
 struct Model {
-  Model(OpContext& context_, const ModelConfig& config_)
-      : context(context_), config(config_), weights(context_, config_) {
+  Model(OpContext& context_, const ModelConfig& config_,
+        const ParameterSource& source = draw_parameter)
+      : context(context_), config(config_), weights(context_, config_, source) {
     if (config.rope) frequencies = rope_frequencies(*config.rope, config.head_dim);
   }
 

@@ -14,41 +14,46 @@ Format format_of(const Precisions& precisions, Role role) {
   return role == Role::HeadWeight ? precisions.head : precisions.weights;
 }
 
-/// Draws and quantises rows of `to`, a slab at a time.
-void load_quantized(OpContext& context, Parameter& to, std::uint64_t seed) {
+/// Fetches and quantises rows of `to`, a slab at a time.
+void load_quantized(OpContext& context, Parameter& to, std::uint64_t number,
+                    const ParameterSource& source) {
   const Shape& stored = to.value.stored();
   const std::int64_t width = stored[1];
   const std::int64_t rows = load_slab_rows(stored[0], width, context.precisions.weights);
   for (std::int64_t first = 0; first < stored[0]; first += rows) {
     const std::int64_t count = std::min(rows, stored[0] - first);
-    const std::int64_t drawn = std::clamp<std::int64_t>(to.value.shape()[0] - first, 0, count);
+    const std::int64_t filled = std::clamp<std::int64_t>(to.value.shape()[0] - first, 0, count);
     Tensor slab(context.ledger, "load_slab", Category::Workspace, context.precisions.weights,
-                {drawn, width}, {count, width});
-    const Initialization& start = to.spec.start;
-    context.device.run(FillNormal{slab, start.mean, start.deviation, seed, first * width});
+                {filled, width}, {count, width});
+    source(context.device, {to.spec, number, first * width}, slab);
     context.device.run(Quantize{slab, to.value, to.scales ? &to.scales : nullptr, first});
   }
 }
 
-/// `seed` is the parameter's number.
-Parameter load(OpContext& context, const ParameterSpec& spec, std::uint64_t seed) {
+Parameter load(OpContext& context, const ParameterSpec& spec, std::uint64_t number,
+               const ParameterSource& source) {
   const Format format = format_of(context.precisions, spec.role);
   Parameter parameter{spec, context.weight(spec.name, format, spec.shape, spec.stored), {}, {}};
   if (!is_quantized(format)) {
-    context.device.run(FillNormal{parameter.value, spec.start.mean, spec.start.deviation, seed});
+    source(context.device, {spec, number, 0}, parameter.value);
     return parameter;
   }
   if (has_row_scales(format)) {
     const Shape rows = {spec.stored[0]};
     parameter.scales = context.weight(spec.name.part("scales"), DType::Fp32, rows, rows);
   }
-  load_quantized(context, parameter, seed);
+  load_quantized(context, parameter, number, source);
   return parameter;
 }
 
 }  // namespace
 
-Weights::Weights(OpContext& context, const ModelConfig& config) {
+void draw_parameter(Device& device, const ParameterPart& part, Tensor& to) {
+  const Initialization& start = part.spec.start;
+  device.run(FillNormal{to, start.mean, start.deviation, part.number, part.first});
+}
+
+Weights::Weights(OpContext& context, const ModelConfig& config, const ParameterSource& source) {
   std::array<int, kRoles> none{};
   none.fill(kAbsent);
   index_.assign(static_cast<std::size_t>(config.layers) + 1, none);
@@ -58,7 +63,7 @@ Weights::Weights(OpContext& context, const ModelConfig& config) {
     const auto number = parameters_.size();
     index_[static_cast<std::size_t>(spec.layer + 1)][static_cast<std::size_t>(spec.role)] =
         static_cast<int>(number);
-    parameters_.push_back(load(context, spec, number));
+    parameters_.push_back(load(context, spec, number, source));
   }
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <vector>
 
 #include "model/ops/op_context.h"
@@ -16,6 +17,20 @@ struct Parameter {
   Tensor gradient;
 };
 
+/// Rows of a parameter, or all of it.
+struct ParameterPart {
+  const ParameterSpec& spec;
+  std::uint64_t number;  ///< the parameter's, in parameter_specs
+  std::int64_t first;    ///< which of its elements is the part's first
+};
+
+/// What a parameter holds at first: fills `to` with the part, in whatever type of elements it has,
+/// and the padding behind it with zeros.
+using ParameterSource = std::function<void(Device&, const ParameterPart&, Tensor& to)>;
+
+/// As its spec has it, by its number: models of one seed have the same weights in every type.
+void draw_parameter(Device& device, const ParameterPart& part, Tensor& to);
+
 /// Where a gradient goes: `accumulate` says whether it adds to what is there.
 struct GradientTarget {
   Tensor& tensor;
@@ -23,10 +38,12 @@ struct GradientTarget {
 };
 
 /// A model's parameters, allocated and initialized in the order of their specs. What is stored
-/// quantised is drawn and quantised a slab of rows at a time, so that it never exists otherwise.
+/// quantised comes from its source and is quantised a slab of rows at a time, so that it never
+/// exists otherwise.
 class Weights {
  public:
-  Weights(OpContext& context, const ModelConfig& config);
+  Weights(OpContext& context, const ModelConfig& config,
+          const ParameterSource& source = draw_parameter);
 
   const Tensor& value(Role role, int layer = -1) const { return at(role, layer).value; }
   /// Null where the model has no such parameter.

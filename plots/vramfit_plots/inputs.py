@@ -71,10 +71,12 @@ class Inputs:
     ) -> Cell:
         """The article's figure beside every source's `counter` of `row`. `entry` is where the
         article's data has it: a source that has no figure of `row` gives that of the row `near` it,
-        with a note of what is other there; `needs` is what no source can give one without."""
+        with a note of what is other there; `whose` is a note for each side, of what its figures are
+        of; `needs` is what no source can give one without."""
         near, needs = (entry or {}).get("near"), (entry or {}).get("needs")
+        whose = (entry or {}).get("whose", {})
         figures: dict[str, float | str | None] = {ARTICLE.key: article}
-        notes = {}
+        notes = {source.key: whose[source.side] for source in COUNTED if source.side in whose}
         for source in COUNTED:
             figures[source.key] = self.value(row, source.prefix + counter)
             if figures[source.key] is None and near is not None:

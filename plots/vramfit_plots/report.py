@@ -22,6 +22,7 @@ from vramfit_plots.tables import (
     multi_gpu,
     oom_cliff,
     ops,
+    precisions,
     sweep,
     waterfall,
     wrong,
@@ -47,6 +48,8 @@ _ARTICLE = (
 _FURTHER = (
     _Chapter(claims.build),
     _Chapter(accuracy.build, accuracy.draw, "accuracy"),
+    _Chapter(precisions.build, figures.precisions.draw, "precisions"),
+    _Chapter(precisions.build_rounding, figures.rounding.draw, "rounding"),
     _Chapter(levels.build, figures.levels.draw, "levels"),
     _Chapter(comparison.build),
     _Chapter(ops.build, figures.ops.draw, "ops"),

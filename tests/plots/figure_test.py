@@ -28,7 +28,7 @@ def test_inference_bars_are_the_tables_figures(inputs):
     for axes, batch, seq in ((left, 1, 512), (right, 8, 2048)):
         expected = [
             inputs.value(f"Inference/llama2-7b/{p}/batch:{batch}/seq:{seq}", "pred_allocated") / 1e9
-            for p in ("fp32", "fp16", "bf16")
+            for p in ("fp32", "fp16", "bf16", "int8", "nf4", "fp8")
         ]
         assert bars(axes, style.PREDICTED) == pytest.approx(expected)
         assert len(bars(axes, style.ARTICLE)) == 5
@@ -103,8 +103,9 @@ def test_the_inference_title_has_signs_where_some_take_less(inputs, factor, said
     rows = inputs.rows.copy()
     for row in inputs.article.inference["rows"]:
         point = row["points"][-1]
-        name = point["row"] or point["near"]["row"]
-        rows.loc[name, ["pred_allocated", "pytorch_measured_allocated"]] = point["peak"] * 1e9
+        rows.loc[point["row"], ["pred_allocated", "pytorch_measured_allocated"]] = (
+            point["peak"] * 1e9
+        )
     rows.loc["Inference/llama2-7b/fp32/batch:8/seq:2048", "pred_allocated"] = factor * 44.5e9
     title = figures.inference.draw(dataclasses.replace(inputs, rows=rows)).title
     plain = title.replace("\N{NO-BREAK SPACE}", " ")
@@ -114,7 +115,7 @@ def test_the_inference_title_has_signs_where_some_take_less(inputs, factor, said
 @pytest.mark.parametrize(
     ("name", "remark"),
     [
-        ("inference", "PyTorch measured: bitsandbytes' INT8; bitsandbytes' NF4."),
+        ("inference", "PyTorch measured: bitsandbytes' LLM.int8(); bitsandbytes' NF4."),
         ("waterfall", "PyTorch measured: in BF16,"),
         ("multi_gpu", "PyTorch measured: DDP of Llama-2-7B, times 1.93"),
     ],

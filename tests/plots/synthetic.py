@@ -12,7 +12,8 @@ from typing import Any
 from vramfit_plots.__main__ import main
 from vramfit_plots.files import data_dir
 
-BYTES = {"fp32": 4, "fp16": 2, "bf16": 2}
+BYTES = {"fp32": 4, "fp16": 2, "bf16": 2, "fp8": 1, "int8": 1, "int8-wo": 1}
+BYTES |= {"nf4": 0.5625, "int4": 0.53125}
 STATES = {
     "sgd": 0,
     "sgd-master": 4,
@@ -106,7 +107,7 @@ def _training(row: dict[str, str], batch: int) -> dict[str, float]:
 def _generation(row: dict[str, str]) -> dict[str, float]:
     weights = parameters(row["model"]) * BYTES[row["precision"]]
     tokens = int(row["batch"]) * int(row["seq"])
-    cache = 131_072 * BYTES[row["precision"]] * tokens
+    cache = 131_072 * max(BYTES[row["precision"]], 2) * tokens
     return {
         "parameters": weights,
         "kv_cache": cache,
@@ -159,9 +160,11 @@ def benchmark(row: dict[str, str], measured: bool) -> dict[str, Any]:
     }
     result |= dict.fromkeys((f"pred_{part}" for part in CATEGORIES), 0.0)
     result |= {f"pred_{key}": value for key, value in found.items()}
-    result |= {
-        f"pytorch_{key}": value + TORCH_ABOVE * (key != "max_batch") for key, value in found.items()
-    }
+    if BYTES[row["precision"]] >= 2:  # of less bench asks nothing of PyTorch
+        result |= {
+            f"pytorch_{key}": value + TORCH_ABOVE * (key != "max_batch")
+            for key, value in found.items()
+        }
     if row["family"] != "OomCliff":
         result["article_formula"] = _formula(row)
     if measured:
@@ -170,7 +173,20 @@ def benchmark(row: dict[str, str], measured: bool) -> dict[str, Any]:
             for key, value in found.items()
         }
         result["mem_unattributed"] = 0.0
+        result |= _rounding(row)
     return result
+
+
+def _rounding(row: dict[str, str]) -> dict[str, float]:
+    """The fewer bits, the more."""
+    if row["family"] != "Inference" or row["precision"] == "fp32":
+        return {}
+    step = 1 / BYTES[row["precision"]] ** 2
+    return {
+        "logits_error": 0.02 * step,
+        "trained_loss": 3 + 0.004 * step,
+        "trained_loss_fp32": 3.0,
+    }
 
 
 def ops(case: str) -> list[dict[str, Any]]:

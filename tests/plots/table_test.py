@@ -4,7 +4,15 @@ from html.parser import HTMLParser
 
 import pytest
 from vramfit_plots.captions import provenance
-from vramfit_plots.sources import ARTICLE, COUNTED, MEASURED, PREDICTED, SOURCES, TORCH_MEASURED
+from vramfit_plots.sources import (
+    ARTICLE,
+    COUNTED,
+    MEASURED,
+    PREDICTED,
+    SOURCES,
+    TORCH,
+    TORCH_MEASURED,
+)
 from vramfit_plots.tables import inference, multi_gpu, oom_cliff, sweep, waterfall
 from vramfit_plots.tables.footnotes import Footnotes
 from vramfit_plots.tables.table import html_fragment, markdown_fragment
@@ -73,7 +81,8 @@ def test_fragments_have_the_articles_headings_and_row_order(inputs, name):
 def test_the_first_table_has_the_articles_columns_and_one_figure_a_cell(measured, name):
     table = first(measured, name)
     assert table.headings == getattr(measured.article, name)["columns"]
-    assert len(table.rows) == len(getattr(measured.article, name)["rows"])
+    beside = ["FP8"] if name == "inference" else []  # behind the article's own
+    assert heads(table)[len(getattr(measured.article, name)["rows"]) :] == beside
     assert not any("|" in entry for row in table.rows for entry in row)
 
 
@@ -154,19 +163,39 @@ def test_the_articles_table_has_the_figures_of_the_source_that_was_asked_for(mea
     assert {"vramfit": "vramfit", "PyTorch": "PyTorch"}[source.heading.split()[0]] in note
 
 
-def test_who_stands_in_for_a_missing_figure_is_marked_and_named(measured):
-    """INT8 was measured in PyTorch alone."""
+W8A8 = "vramfit's W8A8, a scale a row"
+
+
+def test_int8_and_int4_say_whose_they_are(measured):
     table = first(measured, "inference")
-    row = by_head(table, "INT8")
-    assert signed(table, row["model"]) == ("7.0", "PyTorch measured, bitsandbytes' INT8")
-    four_bits = by_head(table, "INT4")["model"]
-    assert signed(table, four_bits) == ("4.2", "PyTorch measured, bitsandbytes' NF4")
-    own = measured.value("Inference/llama2-7b/fp16/batch:1/seq:512", "mem_parameters")
-    assert by_head(table, "FP16")["model"] == gb(own)
+    assert signed(table, by_head(table, "INT8")["model"])[1] == W8A8
+    assert signed(table, by_head(table, "INT4")["model"])[1] == "vramfit's NF4, weights alone"
     by_source = inference.build(measured)[1]
     row = by_head(by_source, "INT8 model")
-    assert signed(by_source, row[TORCH_MEASURED.heading]) == ("7.0", "bitsandbytes' INT8")
-    assert row[PREDICTED.heading] == MISSING
+    assert signed(by_source, row[MEASURED.heading])[1] == W8A8
+    assert signed(by_source, row[PREDICTED.heading])[1] == W8A8
+    assert signed(by_source, row[TORCH_MEASURED.heading]) == ("7.0", "bitsandbytes' LLM.int8()")
+    row = by_head(by_source, "INT4 peak bs=8, 2048 tokens")
+    assert signed(by_source, row[TORCH_MEASURED.heading]) == ("14.4", "bitsandbytes' NF4")
+
+
+def test_fp8_stands_below_the_articles_rows_with_what_there_is_of_it(measured):
+    by_source = inference.build(measured)[1]
+    row = by_head(by_source, "FP8 peak bs=8, 2048 tokens")
+    assert row[ARTICLE.heading] == row[TORCH_MEASURED.heading] == MISSING
+    figure, whose = signed(by_source, row[MEASURED.heading])
+    assert figure == gb(measured.need("Inference/llama2-7b/fp8/batch:8/seq:2048", "mem_allocated"))
+    assert whose.startswith("vramfit's E4M3")
+    assert not any("FP8" in head for head in heads(inference.build(measured)[2]))
+
+
+def test_who_stands_in_for_a_missing_figure_is_marked_and_named(inputs, measured):
+    """PyTorch's FP8 nobody measured, and its INT8 nobody predicted."""
+    table = first(inputs, "inference")
+    assert signed(table, by_head(table, "INT8")["model"]) == ("7.0", "bitsandbytes' LLM.int8()")
+    assert signed(table, by_head(table, "FP8")["model"])[1].startswith("vramfit predicted, ")
+    asked = first(dataclasses.replace(measured, source=TORCH), "inference")
+    assert signed(asked, by_head(asked, "INT8")["model"])[1] == f"vramfit measured, {W8A8}"
 
 
 def test_what_nobody_knows_is_a_dash_that_says_why(inputs):

@@ -7,7 +7,19 @@ from vramfit_plots.figures import (
     multi_gpu,
     oom_cliff,
     ops,
+    precisions,
+    rounding,
     waterfall,
 )
 
-__all__ = ["article", "inference", "levels", "multi_gpu", "oom_cliff", "ops", "waterfall"]
+__all__ = [
+    "article",
+    "inference",
+    "levels",
+    "multi_gpu",
+    "oom_cliff",
+    "ops",
+    "precisions",
+    "rounding",
+    "waterfall",
+]

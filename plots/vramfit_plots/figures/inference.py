@@ -10,7 +10,7 @@ from vramfit_plots.figures.picture import Picture
 from vramfit_plots.figures.sides import sides
 from vramfit_plots.inputs import Inputs
 from vramfit_plots.sources import ARTICLE, PREDICTED, Source
-from vramfit_plots.tables.inference import cells, rows_pattern
+from vramfit_plots.tables.inference import all_cells, rows_pattern
 from vramfit_plots.units import gb, in_words, number, percent
 
 
@@ -26,8 +26,8 @@ def finding(point: str, by_precision: Mapping[str, Cell], shown: Sequence[Source
         return f"The article alone has figures at {point}"
     every = [ratio for ratios in off.values() for ratio in ratios]
     low, high = min(every), max(every)
-    which = "every precision" if len(known) == len(by_precision) else in_words(known)
-    one = len(known) in {1, len(by_precision)}
+    which = "every precision" if len(known) == len(off) else in_words(known)
+    one = len(known) in {1, len(off)}
     if low >= 0:
         span = f"{number(100 * low)} to {percent(high, 0, signed=False)}"
         return f"At {point} {which} {'takes' if one else 'take'} {span} more than the article says"
@@ -37,7 +37,7 @@ def finding(point: str, by_precision: Mapping[str, Cell], shown: Sequence[Source
 
 def draw(inputs: Inputs) -> Picture:
     article = inputs.article.inference
-    by_precision = cells(inputs)
+    by_precision = all_cells(inputs)
     every = [cell for _, row in by_precision for cell in row[1:]]
     if not has_figures(every, PREDICTED):
         raise AbsentError(f"a row {rows_pattern(inputs)}")

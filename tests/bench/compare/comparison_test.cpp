@@ -34,6 +34,19 @@ TEST(Comparison, EachCounterHasADirection) {
   }
 }
 
+TEST(Comparison, ErrorsMayDifferByAPartOfThemselves) {
+  for (const char* error : {"logits_error", "trained_loss"}) {
+    EXPECT_EQ(status({{error, {0.100}}}, {{error, {0.101}}}), Status::Same) << error;
+    EXPECT_EQ(status({{error, {0.100}}}, {{error, {0.103}}}), Status::More) << error;
+    EXPECT_EQ(status({{error, {0.100}}}, {{error, {0.097}}}), Status::Less) << error;
+    EXPECT_EQ(status({{"oom", {0}}, {error, {0.1}}}, {{"oom", {0}}}), Status::Same)
+        << error << " is not measured where no time is spent";
+  }
+  EXPECT_EQ(status({{"oom", {0}}, {"trained_loss_fp32", {1}}},
+                   {{"oom", {0}}, {"trained_loss_fp32", {2}}}),
+            Status::Same);
+}
+
 TEST(Comparison, SomethingWorseOutweighsWhatIsBetter) {
   EXPECT_EQ(status({{"mem_allocated", {5}}, {"mem_reserved", {6}}},
                    {{"mem_allocated", {4}}, {"mem_reserved", {7}}}),

@@ -4,7 +4,7 @@
 #include <utility>
 #include <variant>
 
-#include "model/inference_precision.h"
+#include "model/transformer/inference_precision.h"
 #include "runtimes/flags.h"
 #include "runtimes/runtime.h"
 

@@ -4,11 +4,11 @@
 
 #include "estimator/cards.h"
 #include "model/errors.h"
-#include "model/inference_precision.h"
 #include "model/ops/attention_ops.h"
 #include "model/optimizer/optimizer_kind.h"
 #include "model/quantity.h"
 #include "model/transformer/generation.h"
+#include "model/transformer/inference_precision.h"
 #include "model/transformer/sizes.h"
 
 namespace vramfit::bench {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "model/inference_precision.h"
 #include "model/transformer/attention.h"
+#include "model/transformer/inference_precision.h"
 
 namespace vramfit {
 

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <tuple>
 
-#include "model/inference_precision.h"
 #include "model/ops/workspaces.h"
+#include "model/transformer/inference_precision.h"
 #include "tests/kernels/cuda/support/lab.h"
 
 namespace vramfit {

@@ -7,9 +7,9 @@
 
 #include "kernels/cpu/e4m3.h"
 #include "kernels/cpu/quantized_weight.h"
-#include "model/inference_precision.h"
 #include "model/ops/quantized_layout.h"
 #include "model/ops/workspaces.h"
+#include "model/transformer/inference_precision.h"
 #include "tests/kernels/support/workbench.h"
 
 namespace vramfit {

@@ -1,4 +1,4 @@
-#include "model/inference_precision.h"
+#include "model/transformer/inference_precision.h"
 
 #include <array>
 

@@ -9,7 +9,7 @@ using namespace gpu;
 constexpr int kThreads = 256;
 
 /// One block per row, which it reads twice: for its largest magnitude, and for its codes.
-template <typename T, int N, typename Codes>
+template <typename T, int N, typename Element>
 __global__ void __launch_bounds__(kThreads)
     quantize_rows(const T* from, std::uint8_t* to, float* scales, int packs, float most) {
   __shared__ float reduced[kMaxWarps];

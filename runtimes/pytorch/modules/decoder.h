@@ -2,6 +2,8 @@
 
 #include <functional>
 #include <memory>
+#include <string_view>
+#include <variant>
 #include <vector>
 
 #include "model/config/model_config.h"
@@ -29,10 +31,10 @@ struct LayerInputs {
   std::size_t index = 0;
 };
 
-/// A projection by the name that LoRA's target_modules have for it.
-struct NamedLinear {
-  const char* name;
-  Linear* linear;
+/// A module of a block, by its dotted name there: "self_attn.q_proj".
+struct Child {
+  const char* path;
+  std::variant<Linear*, Norm*> module;
 };
 
 /// One block of a family: its __init__, forward, and what can be adapted.
@@ -40,11 +42,18 @@ class DecoderLayer {
  public:
   virtual ~DecoderLayer() = default;
   virtual Tensor forward(const Tensor& hidden, const LayerInputs& inputs) const = 0;
-  /// In the order of named_modules().
-  virtual std::vector<NamedLinear> projections() = 0;
-  /// In the order of parameters().
-  virtual std::vector<Tensor> parameters() const = 0;
+  /// In the order of named_modules(), which is that of parameters().
+  virtual std::vector<Child> children() = 0;
 };
+
+/// A projection by the name that LoRA's target_modules have for it.
+struct NamedLinear {
+  std::string_view name;
+  Linear* linear;
+};
+std::vector<NamedLinear> projections(DecoderLayer& layer);
+/// Those that there are, in the order of parameters().
+std::vector<Tensor> parameters(DecoderLayer& layer);
 
 /// x W^T as heads, a view: (batch, tokens, heads, head_dim).
 Tensor view_heads(const Tensor& x, std::int64_t head_dim);

@@ -10,6 +10,18 @@ namespace vramfit::pytorch {
 
 /// An nn.Parameter of the model, trainable until it is frozen.
 Tensor parameter(Context& context, const Dims& sizes, ScalarType type);
+/// What a module keeps beside its parameters, and no checkpoint holds.
+Tensor buffer(Context& context, const Dims& sizes, ScalarType type);
+
+/// nn.Embedding.
+class Embedding {
+ public:
+  Embedding() = default;
+  Embedding(Context& context, std::int64_t rows, std::int64_t width, ScalarType type);
+  Tensor operator()(const Tensor& indices) const;
+
+  Tensor weight;
+};
 
 /// A low-rank adapter beside a frozen projection: peft/tuners/lora/layer.py.
 struct Lora {

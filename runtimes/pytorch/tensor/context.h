@@ -30,6 +30,7 @@ class Context {
   int multiprocessors;
 
   bool grad_enabled = true;
+  bool meta = false;             ///< torch.device("meta"): modules are made without memory
   bool backward_thread = false;  ///< the engine runs backward on a thread of its own
   std::uint64_t next_sequence = 0;
   Autocast autocast;

@@ -41,10 +41,12 @@ constexpr Name kName = "a tensor";
 
 Storage::Storage(Context& c, Category k, std::uint64_t size)
     : category(k), context(c), bytes(size), block(c.ledger.allocate(kName, k, size)) {}
-Storage::~Storage() { context.ledger.free(kName, category, bytes, block); }
+Storage::~Storage() {
+  if (block) context.ledger.free(kName, category, bytes, *block);
+}
 
 void Storage::relabel(Category to) {
-  context.ledger.relabel(kName, category, to, bytes, block);
+  context.ledger.relabel(kName, category, to, bytes, *block);
   category = to;
 }
 
@@ -93,6 +95,12 @@ Tensor empty_strided(Context& context, const Dims& sizes, const Dims& strides, S
 
 Tensor empty(Context& context, const Dims& sizes, ScalarType type, Category category) {
   return empty_strided(context, sizes, contiguous_strides(sizes), type, category);
+}
+
+Tensor empty_meta(Context& context, const Dims& sizes, ScalarType type) {
+  Ref<Storage> storage(new Storage(context));
+  return Tensor(
+      Ref<TensorImpl>(new TensorImpl(std::move(storage), sizes, contiguous_strides(sizes), type)));
 }
 
 Tensor as_strided(const Tensor& base, const Dims& sizes, const Dims& strides) {

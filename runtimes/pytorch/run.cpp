@@ -5,6 +5,7 @@
 #include "model/errors.h"
 #include "runtimes/pytorch/engine.h"
 #include "runtimes/pytorch/generate.h"
+#include "runtimes/pytorch/loading/from_pretrained.h"
 #include "runtimes/pytorch/memory/caching_allocator.h"
 #include "runtimes/pytorch/memory/libraries.h"
 #include "runtimes/pytorch/modules/causal_lm.h"
@@ -34,6 +35,30 @@ Tensor import_torchaudio(Context& context) {
   return empty(context, {1}, ScalarType::Float, Category::Parameters);
 }
 
+/// The model, and what of it stays on the host.
+struct Loaded {
+  Tensor epsilon;
+  std::unique_ptr<CausalLm> model;
+  DeviceMap map;
+};
+
+Loaded load(Context& context, const ModelConfig& config, const ModelSettings& settings,
+            const std::optional<Pretrained>& pretrained) {
+  const Family& family = family_of(config);
+  Loaded loaded;
+  if (!pretrained) {
+    loaded.epsilon = import_torchaudio(context);
+    loaded.model = std::make_unique<CausalLm>(context, family, config, settings);
+    return loaded;
+  }
+  {
+    const Setting meta(context.meta, true);
+    loaded.model = std::make_unique<CausalLm>(context, family, config, settings);
+  }
+  loaded.map = from_pretrained(context, *loaded.model, config, *pretrained);
+  return loaded;
+}
+
 void train(Context& context, const ModelConfig& config, const TrainingOptions& options,
            const Extent& extent) {
   Ledger& ledger = context.ledger;
@@ -44,8 +69,8 @@ void train(Context& context, const ModelConfig& config, const TrainingOptions& o
   settings.checkpoint = options.checkpoint;
 
   std::optional<StageScope> loading(std::in_place, ledger, Stage::Loaded, 0);
-  const Tensor epsilon = import_torchaudio(context);
-  CausalLm model(context, family_of(config), config, settings);
+  const Loaded loaded = load(context, config, settings, options.pretrained);
+  CausalLm& model = *loaded.model;
   if (options.lora) model.add_lora(options.lora->rank, options.lora->targets);
   loading.reset();
   const std::unique_ptr<Optimizer> optimizer = make_optimizer(options.optimizer, model.trainable());
@@ -76,17 +101,21 @@ void train(Context& context, const ModelConfig& config, const TrainingOptions& o
 }
 
 void infer(Context& context, const ModelConfig& config, const GenerationOptions& options,
-           std::int64_t samples) {
+           std::int64_t samples, std::optional<OnHost>* on_host) {
   ModelSettings settings;
   settings.type = scalar_type(options.precision);
   settings.attention = options.attention;
   std::optional<StageScope> loading(std::in_place, context.ledger, Stage::Loaded, 0);
-  const Tensor epsilon = import_torchaudio(context);
-  const CausalLm model(context, family_of(config), config, settings);
+  const Loaded loaded = load(context, config, settings, options.pretrained);
   loading.reset();
+  if (on_host != nullptr && loaded.map.spills()) {
+    *on_host = OnHost{loaded.map.host_layers, loaded.map.host_bytes};
+  }
+  if (loaded.map.spills() && loaded.map.gpu_bytes == 0) return;  // it runs on the host
   const Tensor prompt = random_tokens(context, options.batch, options.seq);
-  generate(context, model, config, prompt,
-           {options.generate, samples, options.padded.value_or(options.batch > 1)});
+  generate(context, *loaded.model, config, prompt,
+           {options.generate, samples, options.padded.value_or(options.batch > 1),
+            options.static_cache});
 }
 
 /// Notes what libraries have taken as each stage ends.
@@ -121,7 +150,7 @@ RunReport run_on(const Gpu& gpu, const Release& release, std::uint64_t capacity,
     });
   }
   RunReport report = report_on(ledger, [&] {
-    Context context(ledger, libraries, release, gpu);
+    Context context(ledger, libraries, release, gpu, capacity);
     work(context);
   });
   report.segments = std::move(segments);
@@ -143,9 +172,10 @@ RunReport run(const Gpu& gpu, const Release& release, const ModelConfig& config,
 }
 
 RunReport run(const Gpu& gpu, const Release& release, const ModelConfig& config,
-              const GenerationOptions& options, const Extent& extent, std::uint64_t capacity) {
+              const GenerationOptions& options, const Extent& extent, std::uint64_t capacity,
+              std::optional<OnHost>* on_host) {
   return run_on(gpu, release, capacity, extent.detail.events, [&](Context& context) {
-    infer(context, config, options, decode_samples(config, extent));
+    infer(context, config, options, decode_samples(config, extent), on_host);
   });
 }
 

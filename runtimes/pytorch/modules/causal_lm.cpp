@@ -60,12 +60,13 @@ std::vector<CausalLm::NamedModule> CausalLm::named_modules() {
     for (const Child& child : layers_[i]->children()) {
       NamedModule named{name(parts.layers) + "." + std::to_string(i) + "." + child.path, {}};
       std::visit([&named](auto* module) { named.module = module; }, child.module);
-      named.layer = static_cast<int>(i);
+      named.layer = static_cast<std::int64_t>(i);
+      named.input = child.input;
       all.push_back(std::move(named));
     }
   }
   all.push_back({name(parts.norm), &norm_});
-  all.push_back({"lm_head", &head_});
+  all.push_back({kHeadName, &head_});
   return all;
 }
 
@@ -112,6 +113,8 @@ void CausalLm::make_masks(const Tensor& embeds, const Step& step, SharedByKind& 
     request.queries = queries;
     request.keys = step.cache != nullptr ? step.cache->keys(queries, window.has_value()) : queries;
     request.cached = step.cache != nullptr;
+    request.empty = request.cached && step.cache->is_empty();
+    request.room = request.cached && step.cache->has_room();
     request.padding = step.attention_mask;
     request.padded = step.padded;
     request.type = embeds.type();

@@ -27,16 +27,18 @@ class CausalLm {
     Tensor attention_mask;  ///< (batch, keys), long
     Tensor positions;       ///< (batch, tokens), long
     bool padded = false;    ///< the mask hides something
-    DynamicCache* cache = nullptr;
+    KvCache* cache = nullptr;
   };
   /// Logits of the last token.
   Tensor forward(const Tensor& ids, const Step& step) const;
 
   /// A module with parameters, by its name in a checkpoint: "model.layers.3.mlp.up_proj".
+  static constexpr const char* kHeadName = "lm_head";
   struct NamedModule {
     std::string name;
     std::variant<Embedding*, Linear*, Norm*> module;
-    int layer = -1;  ///< the block it is in; none: -1
+    std::optional<std::int64_t> layer = {};  ///< the block it is in
+    LinearInput input = LinearInput::Stream;
   };
   std::vector<NamedModule> named_modules();
   /// In the order of named_buffers().

@@ -8,8 +8,10 @@
 
 #include "model/config/model_config.h"
 #include "runtimes/pytorch/modules/attention.h"
+#include "runtimes/pytorch/modules/kv_cache.h"
 #include "runtimes/pytorch/modules/layers.h"
 #include "runtimes/pytorch/modules/masks.h"
+#include "runtimes/pytorch/modules/outliers.h"
 #include "runtimes/pytorch/modules/rotary.h"
 
 namespace vramfit::pytorch {
@@ -27,7 +29,7 @@ struct LayerInputs {
   Tensor mask;
   Tensor position_ids;  ///< unused, but kept by what checkpointing keeps
   PositionEmbeddings positions;
-  DynamicCache* cache = nullptr;
+  KvCache* cache = nullptr;
   std::size_t index = 0;
 };
 
@@ -35,6 +37,7 @@ struct LayerInputs {
 struct Child {
   const char* path;
   std::variant<Linear*, Norm*> module;
+  LinearInput input = LinearInput::Stream;
 };
 
 /// One block of a family: its __init__, forward, and what can be adapted.

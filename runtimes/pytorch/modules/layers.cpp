@@ -51,6 +51,7 @@ std::int64_t Linear::in() const { return weight.size(layout_ == Layout::OutIn ? 
 std::int64_t Linear::out() const { return weight.size(layout_ == Layout::OutIn ? 0 : 1); }
 
 Tensor Linear::base(const Tensor& x) const {
+  if (quantized != nullptr) return quantized->forward(x, bias);
   const Tensor w = onloaded(weight);
   const Tensor b = onloaded(bias);
   if (layout_ == Layout::OutIn) return linear(x, w, b);

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 
+#include "runtimes/pytorch/modules/quantized_weight.h"
 #include "runtimes/pytorch/tensor/context.h"
 #include "runtimes/pytorch/tensor/tensor.h"
 
@@ -40,10 +42,12 @@ class Linear {
 
   std::int64_t in() const;
   std::int64_t out() const;
+  bool is_transposed() const { return layout_ == Layout::InOut; }
 
   Tensor weight;
-  Tensor bias;
+  mutable Tensor bias;  ///< bitsandbytes casts it for good
   std::optional<Lora> lora;
+  std::shared_ptr<const QuantizedWeight> quantized;  ///< in place of a weight, whose shape stays
 
  private:
   Tensor base(const Tensor& x) const;

@@ -4,12 +4,14 @@
 
 namespace vramfit::pytorch {
 
-Context::Context(Ledger& ledger_, Libraries& libraries_, const Release& release_, const Gpu& gpu)
+Context::Context(Ledger& ledger_, Libraries& libraries_, const Release& release_, const Gpu& gpu,
+                 std::uint64_t capacity_)
     : ledger(ledger_),
       libraries(libraries_),
       release(release_),
       arch(gpu.arch),
-      multiprocessors(gpu.multiprocessors) {}
+      multiprocessors(gpu.multiprocessors),
+      capacity(capacity_) {}
 
 Context::~Context() = default;
 

@@ -17,8 +17,9 @@ struct CheckpointFrame;
 /// What PyTorch keeps in globals and thread-local state.
 class Context {
  public:
-  /// All but the GPU must outlive the context.
-  Context(Ledger& ledger_, Libraries& libraries_, const Release& release_, const Gpu& gpu);
+  /// All but the GPU must outlive the context. `capacity`: bytes that the allocator may hold.
+  Context(Ledger& ledger_, Libraries& libraries_, const Release& release_, const Gpu& gpu,
+          std::uint64_t capacity_);
   ~Context();
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
@@ -28,6 +29,7 @@ class Context {
   const Release& release;
   Arch arch;
   int multiprocessors;
+  std::uint64_t capacity;
 
   bool grad_enabled = true;
   bool meta = false;             ///< torch.device("meta"): modules are made without memory
@@ -35,6 +37,7 @@ class Context {
   std::uint64_t next_sequence = 0;
   Autocast autocast;
   Cublas cublas;
+  Tensor bitsandbytes_map;          ///< name2qmap: its codes of 8 bits, once they are needed
   Ref<CheckpointFrame> checkpoint;  ///< saved tensors go there: forward, or being recomputed
 };
 

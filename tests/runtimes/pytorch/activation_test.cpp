@@ -17,7 +17,7 @@ std::string events_of(Activation activation) {
   CachingAllocator allocator;
   Libraries libraries(h200().overhead.pytorch.value());
   Ledger ledger(allocator, Counts::Blocks);
-  Context context(ledger, libraries, current_release(), h200());
+  Context context(ledger, libraries, current_release(), h200(), kUnlimitedBytes);
   const Tensor x = parameter(context, {1000}, ScalarType::Float);
   std::string events;
   std::map<std::uint64_t, std::string> numbers;

@@ -19,7 +19,7 @@ Made aligned(std::int64_t keys) {
   CachingAllocator allocator;
   Libraries libraries(h200().overhead.pytorch.value());
   Ledger ledger(allocator, Counts::Blocks);
-  Context context(ledger, libraries, current_release(), h200());
+  Context context(ledger, libraries, current_release(), h200(), kUnlimitedBytes);
   const Tensor mask = empty(context, {2, 1, 64, keys}, ScalarType::Float);
   const std::uint64_t before = ledger.allocated();
   const Tensor result = aligned_mask(mask);

@@ -33,8 +33,12 @@ class Gpt2Layer final : public DecoderLayer {
   }
 
   std::vector<Child> children() override {
-    return {{"ln_1", &ln_1_}, {"attn.c_attn", &c_attn_}, {"attn.c_proj", &c_proj_},
-            {"ln_2", &ln_2_}, {"mlp.c_fc", &c_fc_},      {"mlp.c_proj", &mlp_c_proj_}};
+    return {{"ln_1", &ln_1_},
+            {"attn.c_attn", &c_attn_},
+            {"attn.c_proj", &c_proj_, LinearInput::Attended},
+            {"ln_2", &ln_2_},
+            {"mlp.c_fc", &c_fc_},
+            {"mlp.c_proj", &mlp_c_proj_, LinearInput::Hidden}};
   }
 
  private:

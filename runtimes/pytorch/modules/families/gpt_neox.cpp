@@ -40,9 +40,9 @@ class GptNeoxLayer final : public DecoderLayer {
     return {{"input_layernorm", &input_layernorm_},
             {"post_attention_layernorm", &post_attention_layernorm_},
             {"attention.query_key_value", &query_key_value_},
-            {"attention.dense", &dense_},
+            {"attention.dense", &dense_, LinearInput::Attended},
             {"mlp.dense_h_to_4h", &dense_h_to_4h_},
-            {"mlp.dense_4h_to_h", &dense_4h_to_h_}};
+            {"mlp.dense_4h_to_h", &dense_4h_to_h_, LinearInput::Hidden}};
   }
 
  private:

@@ -48,12 +48,12 @@ std::vector<Child> LlamaLayer::children() {
   std::vector<Child> all = {{"self_attn.q_proj", &q_proj_},
                             {"self_attn.k_proj", &k_proj_},
                             {"self_attn.v_proj", &v_proj_},
-                            {"self_attn.o_proj", &o_proj_}};
+                            {"self_attn.o_proj", &o_proj_, LinearInput::Attended}};
   if (q_norm_) all.push_back({"self_attn.q_norm", &*q_norm_});
   if (k_norm_) all.push_back({"self_attn.k_norm", &*k_norm_});
   all.push_back({"mlp.gate_proj", &gate_proj_});
   all.push_back({"mlp.up_proj", &up_proj_});
-  all.push_back({"mlp.down_proj", &down_proj_});
+  all.push_back({"mlp.down_proj", &down_proj_, LinearInput::Hidden});
   const auto names = layernorm_names();
   for (std::size_t i = 0; i < names.size(); ++i) all.push_back({names[i], &layernorms_[i]});
   return all;

@@ -42,13 +42,13 @@ class PhiLayer final : public DecoderLayer {
     std::vector<Child> all = {{"self_attn.q_proj", &q_proj_},
                               {"self_attn.k_proj", &k_proj_},
                               {"self_attn.v_proj", &v_proj_},
-                              {"self_attn.dense", &dense_}};
+                              {"self_attn.dense", &dense_, LinearInput::Attended}};
     if (q_layernorm_) {
       all.push_back({"self_attn.q_layernorm", &*q_layernorm_});
       all.push_back({"self_attn.k_layernorm", &*k_layernorm_});
     }
     all.push_back({"mlp.fc1", &fc1_});
-    all.push_back({"mlp.fc2", &fc2_});
+    all.push_back({"mlp.fc2", &fc2_, LinearInput::Hidden});
     all.push_back({"input_layernorm", &input_layernorm_});
     return all;
   }

@@ -37,10 +37,10 @@ class Phi3Layer final : public DecoderLayer {
   }
 
   std::vector<Child> children() override {
-    return {{"self_attn.o_proj", &o_proj_},
+    return {{"self_attn.o_proj", &o_proj_, LinearInput::Attended},
             {"self_attn.qkv_proj", &qkv_proj_},
             {"mlp.gate_up_proj", &gate_up_proj_},
-            {"mlp.down_proj", &down_proj_},
+            {"mlp.down_proj", &down_proj_, LinearInput::Hidden},
             {"input_layernorm", &input_layernorm_},
             {"post_attention_layernorm", &post_attention_layernorm_}};
   }

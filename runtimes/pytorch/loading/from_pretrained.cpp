@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "runtimes/pytorch/loading/checkpoint_order.h"
+#include "runtimes/pytorch/memory/caching_allocator.h"
 #include "runtimes/pytorch/ops/view.h"
 
 namespace vramfit::pytorch {
@@ -29,6 +30,7 @@ class Loader {
         modules_(model.named_modules()) {}
 
   DeviceMap load() {
+    use_gpu_once();
     const DeviceMap map = device_map();
     warm_up(map.gpu_bytes);
     read(map);
@@ -76,7 +78,8 @@ class Loader {
     return all;
   }
 
-  /// What the card has in all, and what of it is free, as cudaMemGetInfo says it now.
+  /// What the card has in all, as cudaMemGetInfo says it, and what of it is free or the
+  /// allocator's.
   double device_bytes() const {
     return static_cast<double>(context_.capacity) + static_cast<double>(context_.libraries.bytes());
   }
@@ -103,9 +106,18 @@ class Loader {
     return map;
   }
 
+  /// Some small tensor is made before, by accelerate's get_max_memory at the latest, and was where
+  /// this was measured. Its segment stays, and counts as memory that need not be taken again.
+  void use_gpu_once() {
+    empty(context_, {1}, ScalarType::Float, Category::Inputs);
+    unused_ = static_cast<double>(CachingAllocator::kSmallBuffer);
+  }
+
   // caching_allocator_warmup: one block for all, given back to the cache at once.
   void warm_up(double bytes) {
     constexpr double kSpared = 1.2 * 1024 * 1024 * 1024;
+    if (bytes - unused_ <= unused_) return;  // a model of a few MiB
+    bytes -= unused_;
     const auto halves = static_cast<std::int64_t>(std::min(bytes, device_bytes() - kSpared)) / 2;
     if (halves > 0) empty(context_, {halves}, ScalarType::Half, Category::Parameters);
   }
@@ -159,6 +171,7 @@ class Loader {
   const ModelConfig& config_;
   const Pretrained& arguments_;
   std::vector<NamedModule> modules_;
+  double unused_ = 0;  ///< bytes reserved, but not allocated, before anything is read
 };
 
 }  // namespace

@@ -103,6 +103,7 @@ void generate(Context& context, const CausalLm& model, const ModelConfig& config
               const Tensor& prompt, const Generation& generation) {
   const Setting no_grad(context.grad_enabled, false);
   std::optional<StageScope> stage(std::in_place, context.ledger, Stage::Prefill, 1);
+  if (generation.again) context.cublas.use(context);
   Sampler sampler(context, model, config, prompt, generation);
   sampler.step(prompt.size(1));
   stage.reset();

@@ -12,6 +12,7 @@ struct Generation {
   std::int64_t samples;
   bool padded;  ///< the prompts hold pad tokens, so that the attention mask hides something
   bool static_cache;
+  bool again;  ///< it was called before: cuBLAS has its workspace from the start
 };
 
 /// model.generate(ids, max_new_tokens=…, do_sample=False), as the stages prefill and decode:

@@ -115,7 +115,7 @@ void infer(Context& context, const ModelConfig& config, const GenerationOptions&
   const Tensor prompt = random_tokens(context, options.batch, options.seq);
   generate(context, *loaded.model, config, prompt,
            {options.generate, samples, options.padded.value_or(options.batch > 1),
-            options.static_cache});
+            options.static_cache, options.again});
 }
 
 /// Notes what libraries have taken as each stage ends.

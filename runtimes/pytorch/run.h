@@ -39,6 +39,7 @@ struct GenerationOptions {
   std::int64_t seq = 2048;
   std::int64_t generate = 1;
   bool static_cache = false;  ///< cache_implementation="static", uncompiled
+  bool again = false;         ///< generate() was called before
   std::optional<Pretrained> pretrained;
   /// Prompts of unequal length: the attention mask hides something. Not said: several ones are.
   std::optional<bool> padded;

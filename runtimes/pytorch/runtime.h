@@ -40,6 +40,7 @@ class TorchWorkload final
 
   const Runtime& runtime() const override { return *runtime_; }
   DType computes_in() const override;
+  bool depends_on_capacity() const override;
   std::int64_t stored_parameters(const ModelConfig& config) const override;
   void validate(const ModelConfig& config) const override;
   std::int64_t seq_limit(const ModelConfig& config) const override;
@@ -50,6 +51,7 @@ class TorchWorkload final
   std::string types() const override;
 
  private:
+  const std::optional<Pretrained>& pretrained() const;
   const PyTorchRuntime* runtime_;
 };
 

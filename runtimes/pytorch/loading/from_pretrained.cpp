@@ -1,6 +1,7 @@
 #include "runtimes/pytorch/loading/from_pretrained.h"
 
 #include <algorithm>
+#include <random>
 #include <string>
 #include <string_view>
 
@@ -162,8 +163,15 @@ class Loader {
         empty(context_, linear.weight.sizes(), linear.weight.type(), Category::Parameters);
     // Conv1D's is transposed first.
     const Tensor weight = linear.is_transposed() ? t(stored) : stored;
-    const double outlier = outlier_chance(config_, module.input, *module.layer);
-    linear.quantized = quantize(*arguments_.quantization, weight, outlier);
+    OutlierStatistics outliers;
+    outliers.chance = outlier_chance(config_, module.input, *module.layer);
+    outliers.quantile = next_quantile();
+    linear.quantized = quantize(*arguments_.quantization, weight, outliers);
+  }
+
+  /// The same in every run.
+  double next_quantile() {
+    return static_cast<double>(draws_()) / (static_cast<double>(std::minstd_rand::max()) + 1);
   }
 
   Context& context_;
@@ -171,6 +179,7 @@ class Loader {
   const ModelConfig& config_;
   const Pretrained& arguments_;
   std::vector<NamedModule> modules_;
+  std::minstd_rand draws_;
   double unused_ = 0;  ///< bytes reserved, but not allocated, before anything is read
 };
 

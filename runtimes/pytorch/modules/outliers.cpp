@@ -1,5 +1,6 @@
 #include "runtimes/pytorch/modules/outliers.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -60,9 +61,14 @@ double outlier_chance(const ModelConfig& config, LinearInput input, std::int64_t
   return hidden_chance(config, deviation);
 }
 
-std::int64_t expected_outliers(double chance, std::int64_t rows, std::int64_t columns) {
-  const double none = std::pow(1 - chance, static_cast<double>(rows));
-  return std::llround(static_cast<double>(columns) * (1 - none));
+std::int64_t outlier_columns(double chance, std::int64_t rows, std::int64_t columns,
+                             double quantile) {
+  const auto count = static_cast<double>(columns);
+  const double any = 1 - std::pow(1 - chance, static_cast<double>(rows));
+  // The logistic distribution stands in for the normal one.
+  const double deviations = std::log(quantile / (1 - quantile)) * std::sqrt(3.0) / std::numbers::pi;
+  const double found = count * any + deviations * std::sqrt(count * any * (1 - any));
+  return std::clamp<std::int64_t>(std::llround(found), 0, columns);
 }
 
 }  // namespace vramfit::pytorch

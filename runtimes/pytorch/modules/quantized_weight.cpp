@@ -14,7 +14,7 @@ Dims flat(const Tensor& x) { return {x.numel() / x.size(-1), x.size(-1)}; }
 /// Linear8bitLt with a threshold of 6.
 class Int8Weight final : public QuantizedWeight {
  public:
-  Int8Weight(const Tensor& weight, double outlier) : outlier_(outlier) {
+  Int8Weight(const Tensor& weight, const OutlierStatistics& outliers) : outliers_(outliers) {
     const Tensor half = empty(weight.context(), weight.sizes(), ScalarType::Half,
                               Category::Parameters);  // by way of the host
     rows_ = int8_vectorwise_quant(half);
@@ -22,7 +22,8 @@ class Int8Weight final : public QuantizedWeight {
 
   Tensor forward(const Tensor& x, Tensor& /*bias*/) const override {
     const Tensor rows = reshape(x, flat(x));
-    const std::int64_t outliers = expected_outliers(outlier_, rows.size(0), rows.size(1));
+    const std::int64_t outliers =
+        outlier_columns(outliers_.chance, rows.size(0), rows.size(1), outliers_.quantile);
     const Int8Input input = int8_quantize_input(rows, outliers);
     outlier_columns_ = input.outlier_columns;
     const Tensor result = int8_mixed_scaled_mm(rows, input, rows_);
@@ -31,7 +32,7 @@ class Int8Weight final : public QuantizedWeight {
 
  private:
   Int8Rows rows_;
-  double outlier_;
+  OutlierStatistics outliers_;
   mutable Tensor outlier_columns_;  ///< MatmulLtState.idx: until the next forward
 };
 
@@ -59,9 +60,10 @@ class FourBitWeight final : public QuantizedWeight {
 }  // namespace
 
 std::shared_ptr<const QuantizedWeight> quantize(const Quantization& quantization,
-                                                const Tensor& weight, double outlier) {
+                                                const Tensor& weight,
+                                                const OutlierStatistics& outliers) {
   if (quantization.format == Quantization::Format::Int8) {
-    return std::make_shared<Int8Weight>(weight, outlier);
+    return std::make_shared<Int8Weight>(weight, outliers);
   }
   return std::make_shared<FourBitWeight>(weight, quantization);
 }

@@ -16,9 +16,15 @@ class QuantizedWeight {
   virtual Tensor forward(const Tensor& x, Tensor& bias) const = 0;
 };
 
-/// Of an (out, in) weight on the GPU, as transformers quantises while it loads. `outlier`: how
-/// likely an element of the linear's input is one to LLM.int8().
+/// Of a linear's input, to LLM.int8().
+struct OutlierStatistics {
+  double chance = 0;      ///< of an element to be one
+  double quantile = 0.5;  ///< of how many columns hold one, among all linears
+};
+
+/// Of an (out, in) weight on the GPU, as transformers quantises while it loads.
 std::shared_ptr<const QuantizedWeight> quantize(const Quantization& quantization,
-                                                const Tensor& weight, double outlier);
+                                                const Tensor& weight,
+                                                const OutlierStatistics& outliers);
 
 }  // namespace vramfit::pytorch

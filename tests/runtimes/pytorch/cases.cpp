@@ -31,12 +31,13 @@ std::optional<Pretrained> pretrained_of(const Json& test_case) {
   if (quant.empty()) return arguments;
   Quantization& quantization = arguments.quantization.emplace();
   using Format = Quantization::Format;
-  quantization.format = quant == "int8" ? Format::Int8 : quant == "fp4" ? Format::Fp4 : Format::Nf4;
+  // "bare4" is load_in_4bit by itself: fp4, with arithmetic in fp32.
+  const bool bare = quant == "bare4";
+  const bool four = quant == "fp4" || bare;
+  quantization.format = quant == "int8" ? Format::Int8 : four ? Format::Fp4 : Format::Nf4;
   quantization.double_quant = quant == "nf4-dq";
-  const bool bare = quant == "fp4";
-  quantization.compute = bare                              ? ScalarType::Float
-                         : test_case.at("dtype") == "fp16" ? ScalarType::Half
-                                                           : ScalarType::BFloat16;
+  const bool half = test_case.at("dtype") == "fp16";
+  quantization.compute = bare ? ScalarType::Float : half ? ScalarType::Half : ScalarType::BFloat16;
   return arguments;
 }
 
@@ -70,6 +71,7 @@ GenerationOptions generation_of(const Json& test_case, const Json& point) {
   options.generate = test_case.value("new_tokens", 1);
   options.pretrained = pretrained_of(test_case);
   options.static_cache = test_case.value("static_cache", false);
+  options.again = test_case.value("again", false);
   // measure_pytorch_more.py's prompts hold no padding.
   if (test_case.contains("padded")) options.padded = test_case.at("padded").get<bool>();
   return options;

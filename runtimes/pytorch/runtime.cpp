@@ -73,8 +73,8 @@ std::optional<Quantization> quantization(const Flags& flags, const std::string& 
   quantization.format = parse_format(*format);
   quantization.double_quant = has(flags, "double-quant");
   const auto compute = typed(flags, "quant-compute");
-  quantization.compute = compute ? compute_type("quant-compute", *compute)
-                                 : compute_type("precision", precision);
+  quantization.compute =
+      compute ? compute_type("quant-compute", *compute) : compute_type("precision", precision);
   return quantization;
 }
 
@@ -121,7 +121,11 @@ GenerationOptions generation_options(const Flags& flags) {
   read_sizes(flags, options);
   if (const auto kind = typed(flags, "attention")) options.attention = parse_attention(*kind);
   options.generate = whole(flags, "generate", options.generate);
+  if (has(flags, "padded") && has(flags, "unpadded")) {
+    throw BadInput("padded and unpadded contradict each other: either prompts hold padding or not");
+  }
   if (has(flags, "padded")) options.padded = true;
+  if (has(flags, "unpadded")) options.padded = false;
   options.again = has(flags, "again");
   options.static_cache = static_cache(flags);
   options.pretrained = pretrained(flags, name(options.precision));
@@ -152,6 +156,8 @@ const std::vector<Flag>& PyTorchRuntime::flags() const {
       {"cache-implementation", With::Inference, "dynamic (default) or static, of generate()"},
       {"again", With::Inference, "generate() has been called before in the process", false},
       {"padded", With::Inference, "a prompt holds padding, as those of a batch do unless it is 1",
+       false},
+      {"unpadded", With::Inference, "prompts of a batch are of one length: none holds padding",
        false},
   };
   return list;
@@ -199,8 +205,8 @@ std::int64_t TorchWorkload::seq_limit(const ModelConfig& config) const {
 }
 
 const std::optional<Pretrained>& TorchWorkload::pretrained() const {
-  return std::visit(
-      [](const auto& o) -> const std::optional<Pretrained>& { return o.pretrained; }, options());
+  return std::visit([](const auto& o) -> const std::optional<Pretrained>& { return o.pretrained; },
+                    options());
 }
 
 bool TorchWorkload::depends_on_capacity() const {
@@ -212,7 +218,8 @@ namespace {
 void note_quantization(const Quantization& quantization, std::vector<std::string>& notes) {
   if (quantization.format != Quantization::Format::Int8) return;
   notes.emplace_back(
-      "LLM.int8() keeps columns of outliers in 16 bits: as many are assumed as random weights have; "
+      "LLM.int8() keeps columns of outliers in 16 bits: as many are assumed as random weights "
+      "have; "
       "trained ones mostly have fewer, and take less");
 }
 

@@ -48,7 +48,7 @@ TEST(EstimateJson, HasEveryKeyAndSumsUp) {
                 "model",          "verdict",        "uncertainty", "gpu",      "vram",
                 "headroom",       "held_by_others", "capacity",    "overhead", "overhead_source",
                 "overhead_parts", "total",          "margin",      "levels",   "components",
-                "peak",           "stages",         "notes"}));
+                "peak",           "on_host",        "stages",      "notes"}));
   EXPECT_EQ(keys(json["components"]),
             (std::vector<std::string>{"parameters", "gradients", "optimizer_state", "activations",
                                       "kv_cache", "workspace", "inputs"}));

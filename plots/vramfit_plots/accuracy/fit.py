@@ -47,7 +47,7 @@ def flags(case: Case) -> list[str]:
         result += ["--accumulate", str(case.micro_batches)] if case.micro_batches > 1 else []
     else:
         result += ["--generate", str(case.new_tokens)]
-        result += ["--padded"] if case.padded else []
+        result += ["--padded" if case.padded else "--unpadded"]
         result += _quantized(setting["quant"], case) if setting.get("quant") else []
     result += ["--device-map", "cuda"] if setting.get("pretrained") else []
     if setting.get("amp"):

@@ -93,6 +93,11 @@ class Case:
         return not {"lora", "ckpt", "amp", "quant"} & self.setting.keys()
 
     @property
+    def packed(self) -> bool:
+        """Whether two weights lie in a byte, which PyTorch counts as one parameter."""
+        return self.setting.get("quant", "int8") != "int8"
+
+    @property
     def micro_batches(self) -> int:
         return self.setting.get("accum", 1)
 
@@ -186,9 +191,7 @@ def _cases(source: str, setting: Mapping[str, Any], result: Mapping[str, Any]) -
             reading = _levels(point)
             stages = {LOADED: loaded, GENERATED: reading}
             batch, seq = point["b"], point["s"]
-            yield Case(
-                source, setting, batch, seq, stages, reading, parameters, again=index > 0
-            )
+            yield Case(source, setting, batch, seq, stages, reading, parameters, again=index > 0)
     elif setting["mode"] == "train":
         stages = {name: _levels(reading) for name, reading in result["stages"].items()}
         peak = _highest(list(stages.values()))

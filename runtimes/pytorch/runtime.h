@@ -50,8 +50,10 @@ class TorchWorkload final
   std::string text(const std::string& sizes) const override;
   std::string types() const override;
 
- private:
+  /// How its model is read, where it is read from a file.
   const std::optional<Pretrained>& pretrained() const;
+
+ private:
   const PyTorchRuntime* runtime_;
 };
 

@@ -59,6 +59,7 @@ TrainingOptions training_of(const Json& test_case) {
   options.batch = test_case.value("b", 1);
   options.seq = test_case.at("s");
   options.accumulate = test_case.value("accum", 1);
+  options.pretrained = pretrained_of(test_case);
   return options;
 }
 

@@ -108,6 +108,11 @@ TEST(PytorchEstimate, WhatACardHasNoRoomForStaysOnTheHost) {
   EXPECT_TRUE(whole.fits);
 }
 
+TEST(PytorchEstimate, ASearchKnowsThatLayersStayOnTheHost) {
+  const Request small = generation_on(std::uint64_t{12} << 30, false);
+  EXPECT_GE(find_largest(small, Size::Batch).size, 1);
+}
+
 TEST(PytorchEstimate, WhatIsQuantisedIsAllOnTheGpuOrNotLoaded) {
   EXPECT_TRUE(estimate(generation_on(std::uint64_t{8} << 30, true)).fits);
   const Estimate refused = estimate(generation_on(std::uint64_t{5} << 30, true));

@@ -19,11 +19,14 @@ class Runs {
       throw BadInput("sizes: more than 2^60 bytes are needed; a smaller batch, seq or model");
     }
     capacity_ = capacity_beside(run_.overhead, request);
-    if (run_.report.reserved <= capacity_) return;
+    const bool looks = request.workload->depends_on_capacity();
+    if (run_.report.reserved <= capacity_ && !looks) return;
     Outcome limited = run_within(capacity_, request);
     missing_ = limited.report.missing;
+    if (missing_ && looks) run_.notes = std::move(limited.notes);
     if (missing_) return;
     run_ = std::move(limited);
+    if (looks) return;
     run_.notes.emplace_back(
         "it fits only because the allocator gives back cached segments on the way, "
         "which costs time");
@@ -103,6 +106,7 @@ Estimate estimate(const Request& request) {
       uncertainty_of(request.workload->runtime(), report.reserved, result.overhead);
   result.verdict = verdict_of(result.fits, result.margin, result.uncertainty);
   result.peak = report.peak;
+  result.on_host = runs.run().on_host;
   result.stages = report.stages;
   result.parameters = parameter_count(request.model);
   result.parameters_stored = request.workload->stored_parameters(request.model);

@@ -43,6 +43,7 @@ struct Estimate {
   Snapshot peak;                         ///< what `allocated` is made of, and when
   std::vector<StageRecord> stages;       ///< as steady_run keeps them
   std::optional<MissingMemory> missing;  ///< where a run on this card ends; absent: it fits
+  std::optional<OnHost> on_host;         ///< what the loader leaves there; absent: nothing
   std::int64_t parameters = 0;           ///< as published
   std::int64_t parameters_stored = 0;    ///< with declared padding
   std::vector<std::string> notes;        ///< what was assumed or left out, a line each

@@ -96,6 +96,11 @@ Json verdict_json(const Request& request, const Estimate& estimate) {
                              {"component", name(missing.category)},
                              {"requested", missing.requested}};
   }
+  if (estimate.on_host) {
+    json["on_host"] = {{"layers", estimate.on_host->layers}, {"bytes", estimate.on_host->bytes}};
+  } else {
+    json["on_host"] = nullptr;
+  }
   json["stages"] = stages_json(estimate.stages);
   json["notes"] = estimate.notes;
   return json;

@@ -140,9 +140,16 @@ class SizedRequest {
     Extent extent;
     extent.micro_batches = extent.decodes = 2;
     extent.detail = {.samples = 2, .events = false};
-    const Outcome run = request_.workload->run(
-        gpu_of(request_.budget), kFarAbove * request_.budget.vram, request_.model, extent);
-    walked_ += run.report.allocations;
+    const auto run_within_bytes = [&](std::uint64_t capacity) {
+      Outcome run =
+          request_.workload->run(gpu_of(request_.budget), capacity, request_.model, extent);
+      walked_ += run.report.allocations;
+      return run;
+    };
+    Outcome run = run_within_bytes(kFarAbove * request_.budget.vram);
+    if (request_.workload->depends_on_capacity()) {
+      run = run_within_bytes(capacity_beside(run.overhead, request_));
+    }
     Least least{std::numeric_limits<double>::infinity(), run.overhead};
     if (!run.report.missing) {
       least.share = share(run.report.peak.allocated, capacity_beside(run.overhead, request_));

@@ -32,14 +32,16 @@ Version read_version(const JsonReader& json, const Json& object, const char* lib
 Release read_release(const Json& object, const std::string& source) {
   if (!object.is_object()) throw BadInput(source + ": not a JSON object");
   const JsonReader json(object, source);
-  allow_only(
-      json, object,
-      {"name", "torch", "transformers", "peft", "cuda", "cudnn", "least_arch", "reserved_error"});
+  allow_only(json, object,
+             {"name", "torch", "transformers", "peft", "accelerate", "bitsandbytes", "cuda",
+              "cudnn", "least_arch", "reserved_error"});
   Release release;
   release.name = json.text("name");
   release.torch = read_version(json, object, "torch");
   release.transformers = read_version(json, object, "transformers");
   release.peft = read_version(json, object, "peft");
+  release.accelerate = read_version(json, object, "accelerate");
+  release.bitsandbytes = read_version(json, object, "bitsandbytes");
   release.cuda = read_version(json, object, "cuda");
   release.cudnn = read_version(json, object, "cudnn");
   release.least_arch = read_arch(sourced(json, object, "least_arch", "value"), "value");

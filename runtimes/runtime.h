@@ -38,6 +38,12 @@ struct Extent {
   Detail detail;
 };
 
+/// What of a model stays in the host's memory, and is copied to the GPU when it is needed.
+struct OnHost {
+  std::int64_t layers = 0;
+  std::uint64_t bytes = 0;
+};
+
 /// What a run took, and what of the card is gone beside it.
 struct Outcome {
   RunReport report;
@@ -46,6 +52,7 @@ struct Outcome {
   /// chose, where the cache grows with each and none is like another.
   bool all_decodes = true;
   bool sampled = false;            ///< decode steps were left out, and each would have been another
+  std::optional<OnHost> on_host;   ///< absent: the whole model is on the GPU
   std::vector<std::string> notes;  ///< what was assumed or left out, a line each
 };
 
@@ -74,6 +81,8 @@ class Workload {
 
   /// Throws BadInput where the model cannot be run so.
   virtual void validate(const ModelConfig& config) const = 0;
+  /// Whether a run looks at what the card has, so that one without limits says nothing about it.
+  virtual bool depends_on_capacity() const { return false; }
   /// The longest sequence the model takes in such a run, batch and memory apart; less than 1 where
   /// what is generated leaves no room.
   virtual std::int64_t seq_limit(const ModelConfig& config) const = 0;

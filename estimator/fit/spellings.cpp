@@ -16,7 +16,7 @@ namespace {
 using Pair = std::pair<std::string_view, std::string_view>;
 
 /// transformers' TrainingArguments and from_pretrained, PEFT's LoraConfig: theirs, and fit's own.
-constexpr std::array<Pair, 12> kFlags = {{
+constexpr std::array<Pair, 15> kFlags = {{
     {"model-name-or-path", "model"},
     {"torch-dtype", "precision"},
     {"dtype", "precision"},
@@ -29,7 +29,12 @@ constexpr std::array<Pair, 12> kFlags = {{
     {"optim", "optimizer"},
     {"lora-r", "lora"},
     {"lora-target-modules", "lora-targets"},
+    {"bnb-4bit-quant-type", "quant"},
+    {"bnb-4bit-compute-dtype", "quant-compute"},
+    {"bnb-4bit-use-double-quant", "double-quant"},
 }};
+constexpr std::string_view kEightBits = "load-in-8bit";
+constexpr std::string_view kFourBits = "load-in-4bit";
 constexpr std::string_view kCheckpointing = "gradient-checkpointing";
 
 constexpr std::array<Pair, 2> kOptimizers = {{
@@ -43,9 +48,9 @@ constexpr std::array<Pair, 4> kPrecisions = {{
     {"float32", "fp32"},
 }};
 
-constexpr std::array<std::string_view, 10> kSwitches = {
-    "train", "max-batch", "max-seq", "beyond-positions", "formulas", "strict", "verbose",
-    "json",  "list",      "padded"};
+constexpr std::array<std::string_view, 13> kSwitches = {
+    "train", "max-batch", "max-seq", "beyond-positions", "formulas", "strict",  "verbose",
+    "json",  "list",      "padded",  "double-quant",     "again",    "unpadded"};
 
 /// Theirs that no byte on the GPU depends on, each with a value: schedules, rates, files, names.
 constexpr std::array<std::string_view, 19> kWithoutMemory = {
@@ -55,12 +60,12 @@ constexpr std::array<std::string_view, 19> kWithoutMemory = {
     "report-to",        "run-name",          "lora-alpha",    "dataset-name"};
 
 /// Flags whose values have other names, too.
-constexpr std::array<std::string_view, 5> kRenamedValues = {"optimizer", "precision", "attention",
-                                                            "seq", "generate"};
+constexpr std::array<std::string_view, 6> kRenamedValues = {
+    "optimizer", "precision", "quant-compute", "attention", "seq", "generate"};
 
 // Switches for what is not there yet.
-constexpr std::array<std::string_view, 6> kQuantized = {
-    "load-in-4bit", "load-in-8bit", "qlora", "bits", "quantization", "quantization-config"};
+constexpr std::array<std::string_view, 4> kQuantized = {"qlora", "bits", "quantization",
+                                                        "quantization-config"};
 constexpr std::array<std::string_view, 6> kSeveralGpus = {
     "fsdp", "deepspeed", "num-gpus", "num-processes", "tensor-parallel-size", "nproc-per-node"};
 
@@ -115,7 +120,7 @@ std::string own_value(const std::string& flag, const std::string& theirs) {
     if (theirs.find("8bit") != std::string::npos) refuse_eight_bit_states(theirs);
     return std::string(own_name(kOptimizers, theirs));
   }
-  if (flag == "precision") {
+  if (flag == "precision" || flag == "quant-compute") {
     constexpr std::string_view kModule = "torch.";
     const bool qualified = theirs.starts_with(kModule);
     return std::string(own_name(kPrecisions, qualified ? theirs.substr(kModule.size()) : theirs));
@@ -141,7 +146,23 @@ class Translation {
         add(argument.flag, argument.value);
       }
     }
+    complete_four_bits();
   }
+  /// BitsAndBytesConfig's defaults for load_in_4bit, where nothing else is said.
+  void complete_four_bits() {
+    if (!four_bits_) return;
+    const auto add_missing = [this](const std::string& own, const char* value) {
+      const bool given = std::any_of(own_.begin(), own_.end(), [&](const std::string& text) {
+        return text == "--" + own || text.starts_with("--" + own + "=");
+      });
+      if (given) return;
+      typed_as_[own] = kFourBits;
+      own_.push_back("--" + own + "=" + value);
+    };
+    add_missing("quant", "fp4");
+    add_missing("quant-compute", "fp32");
+  }
+
   CommandLine own() && { return {std::move(own_), std::move(typed_as_), std::move(passed_over_)}; }
 
  private:
@@ -154,6 +175,15 @@ class Translation {
     if (holds(kWithoutMemory, flag)) return pass_over(flag, value.has_value());
     if (holds(kQuantized, flag)) {
       if (is_on(flag, value)) refuse_quantized_weights(flag);
+      return;
+    }
+    if (flag == kEightBits) {
+      typed_as_["quant"] = flag;
+      if (is_on(flag, value)) own_.emplace_back("--quant=int8");
+      return;
+    }
+    if (flag == kFourBits) {
+      four_bits_ = is_on(flag, value);
       return;
     }
     if (holds(kSeveralGpus, flag)) refuse_several_gpus(flag);
@@ -206,6 +236,7 @@ class Translation {
   std::vector<std::string> own_;
   std::map<std::string, std::string> typed_as_;
   std::vector<std::string> passed_over_;
+  bool four_bits_ = false;
 };
 
 }  // namespace
@@ -231,7 +262,10 @@ std::string other_names() {
             std::string(own) + "\n";
   }
   return text + "  --" + std::string(kCheckpointing) +
-         std::string(32 - kCheckpointing.size(), ' ') + "--checkpoint full\n" +
+         std::string(32 - kCheckpointing.size(), ' ') + "--checkpoint full\n  --" +
+         std::string(kEightBits) + std::string(32 - kEightBits.size(), ' ') + "--quant int8\n  --" +
+         std::string(kFourBits) + std::string(32 - kFourBits.size(), ' ') +
+         "--quant fp4 --quant-compute fp32\n" +
          "and passed over, as memory does not depend on them: --learning-rate, --lora-alpha, ...\n";
 }
 

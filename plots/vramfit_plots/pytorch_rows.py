@@ -78,8 +78,7 @@ def _same_model(case: Case, models: Mapping[str, Model]) -> bool:
     """A case whose parameter count is not the published one is another model than ours. Weights of
     4 bits are packed, and not counted one by one."""
     published = models.get(case.model)
-    packed = case.setting.get("quant", "").startswith("nf4")
-    return published is not None and (packed or case.parameters == published.parameters)
+    return published is not None and (case.packed or case.parameters == published.parameters)
 
 
 def measured_rows(

@@ -1,6 +1,7 @@
 #include "runtimes/pytorch/generate.h"
 
 #include <algorithm>
+#include <memory>
 
 #include "runtimes/pytorch/ops/elementwise.h"
 #include "runtimes/pytorch/tensor/context.h"
@@ -12,16 +13,23 @@ Tensor longs(Context& context, const Dims& sizes) {
   return empty(context, sizes, ScalarType::Long, Category::Inputs);
 }
 
+/// _prepare_cache_for_generation: what the last token makes is not cached.
+std::unique_ptr<KvCache> make_cache(const ModelConfig& config, const Tensor& prompt,
+                                    const Generation& generation) {
+  if (!generation.static_cache) return std::make_unique<DynamicCache>(config);
+  return std::make_unique<StaticCache>(config, prompt.size(1) + generation.new_tokens - 1);
+}
+
 /// The state of _sample's loop.
 class Sampler {
  public:
   Sampler(Context& context, const CausalLm& model, const ModelConfig& config, const Tensor& prompt,
-          bool padded)
+          const Generation& generation)
       : context_(context),
         model_(model),
         batch_(prompt.size(0)),
-        padded_(padded),
-        cache_(config),
+        padded_(generation.padded),
+        cache_(make_cache(config, prompt, generation)),
         special_tokens_{longs(context, {}), longs(context, {}), longs(context, {})},
         ids_(prompt) {
     // _prepare_attention_mask_for_generation, _prepare_position_ids_for_generation: what generate()
@@ -36,7 +44,7 @@ class Sampler {
 
   /// As if so many tokens had been generated.
   void skip(std::int64_t tokens) {
-    cache_.skip(tokens);
+    cache_->skip(tokens);
     extend(mask_, tokens);
     extend(positions_, tokens);
   }
@@ -48,7 +56,7 @@ class Sampler {
       const Tensor ids = longs(context_, {batch_, tokens});  // input_ids.clone()
       const Tensor positions =
           tokens == positions_.size(1) ? positions_ : longs(context_, {batch_, tokens});
-      logits = model_.forward(ids, {mask_, positions, padded_, &cache_});
+      logits = model_.forward(ids, {mask_, positions, padded_, cache_.get()});
     }
     extend(mask_, 1);
     extend(positions_, 1);
@@ -77,7 +85,7 @@ class Sampler {
   const CausalLm& model_;
   std::int64_t batch_;
   bool padded_;
-  DynamicCache cache_;
+  std::unique_ptr<KvCache> cache_;
   std::array<Tensor, 3> special_tokens_;  ///< bos, eos, pad
   Tensor ids_;
   Tensor prompt_mask_;
@@ -97,7 +105,8 @@ void generate(Context& context, Playback& playback, const CausalLm& model,
   Tape& tape = context.tape;
   const auto play = [&] { playback.play(playback.ready(tape.take()), 1); };
   tape.begin_stage(Stage::Prefill);
-  Sampler sampler(context, model, config, prompt, generation.padded);
+  if (generation.again) context.cublas.use(context);
+  Sampler sampler(context, model, config, prompt, generation);
   sampler.step(prompt.size(1));
   tape.end_stage();
   play();

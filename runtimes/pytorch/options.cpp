@@ -63,6 +63,30 @@ AttentionKind parse_attention(const std::string& text) {
 
 const char* name(AttentionKind kind) { return kind == AttentionKind::Sdpa ? "sdpa" : "eager"; }
 
+Quantization::Format parse_format(const std::string& text) {
+  for (const auto format :
+       {Quantization::Format::Int8, Quantization::Format::Nf4, Quantization::Format::Fp4}) {
+    if (text == name(format)) return format;
+  }
+  throw BadInput("quant: unknown '" + text + "'; int8, nf4 or fp4, which are bitsandbytes'");
+}
+
+const char* name(Quantization::Format format) {
+  switch (format) {
+    case Quantization::Format::Int8:
+      return "int8";
+    case Quantization::Format::Nf4:
+      return "nf4";
+    case Quantization::Format::Fp4:
+      break;
+  }
+  return "fp4";
+}
+
+const char* name(ScalarType type) {
+  return type == ScalarType::Half ? "fp16" : type == ScalarType::BFloat16 ? "bf16" : "fp32";
+}
+
 std::vector<std::string> projection_names(const ModelConfig& config) {
   const auto names = family_of(config).projections;
   return {names.begin(), names.end()};

@@ -15,6 +15,12 @@ using Options = std::variant<GenerationOptions, TrainingOptions>;
 AttentionKind parse_attention(const std::string& text);
 const char* name(AttentionKind kind);
 
+/// BitsAndBytesConfig by name: "int8", "nf4", "fp4"; throws BadInput on anything else.
+Quantization::Format parse_format(const std::string& text);
+const char* name(Quantization::Format format);
+/// "bf16"
+const char* name(ScalarType type);
+
 /// What LoRA can adapt in a layer, by the names that target_modules have.
 std::vector<std::string> projection_names(const ModelConfig& config);
 /// What PEFT adapts where none are named. Throws BadInput where it does not say.

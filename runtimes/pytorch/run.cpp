@@ -5,6 +5,7 @@
 #include "model/errors.h"
 #include "runtimes/pytorch/engine.h"
 #include "runtimes/pytorch/generate.h"
+#include "runtimes/pytorch/loading/from_pretrained.h"
 #include "runtimes/pytorch/memory/caching_allocator.h"
 #include "runtimes/pytorch/memory/playback.h"
 #include "runtimes/pytorch/modules/causal_lm.h"
@@ -43,6 +44,30 @@ struct OnPaper {
   ModelConfig config;  ///< that is walked
 };
 
+/// The model, and what of it stays on the host.
+struct Loaded {
+  Tensor epsilon;
+  std::unique_ptr<CausalLm> model;
+  DeviceMap map;
+};
+
+Loaded load(Context& context, const ModelConfig& config, const ModelSettings& settings,
+            const std::optional<Pretrained>& pretrained) {
+  const Family& family = family_of(config);
+  Loaded loaded;
+  if (!pretrained) {
+    loaded.epsilon = import_torchaudio(context);
+    loaded.model = std::make_unique<CausalLm>(context, family, config, settings);
+    return loaded;
+  }
+  {
+    const Setting meta(context.meta, true);
+    loaded.model = std::make_unique<CausalLm>(context, family, config, settings);
+  }
+  loaded.map = from_pretrained(context, *loaded.model, config, *pretrained);
+  return loaded;
+}
+
 /// A part of training that repeats. The first time it makes some things for good, the second is
 /// like all further ones, which are played only.
 class Repeated {
@@ -78,8 +103,8 @@ void train(const OnPaper& run, const TrainingOptions& options, const Extent& ext
   settings.checkpoint = options.checkpoint;
 
   tape.begin_stage(Stage::Loaded);
-  const Tensor epsilon = import_torchaudio(context);
-  CausalLm model(context, family_of(config), config, settings);
+  const Loaded loaded = load(context, config, settings, options.pretrained);
+  CausalLm& model = *loaded.model;
   if (options.lora) model.add_lora(options.lora->rank, options.lora->targets);
   tape.end_stage();
   const std::unique_ptr<Optimizer> optimizer = make_optimizer(options.optimizer, model.trainable());
@@ -136,19 +161,24 @@ void train(const OnPaper& run, const TrainingOptions& options, const Extent& ext
   }
 }
 
-void infer(const OnPaper& run, const GenerationOptions& options, std::int64_t samples) {
+void infer(const OnPaper& run, const GenerationOptions& options, std::int64_t samples,
+           std::optional<OnHost>* on_host) {
   const auto& [allocator, ledger, playback, context, config] = run;
   ModelSettings settings;
   settings.type = scalar_type(options.precision);
   settings.attention = options.attention;
   context.tape.begin_stage(Stage::Loaded);
-  const Tensor epsilon = import_torchaudio(context);
-  const CausalLm model(context, family_of(config), config, settings);
+  const Loaded loaded = load(context, config, settings, options.pretrained);
   context.tape.end_stage();
-  const Tensor prompt = random_tokens(context, options.batch, options.seq);
   playback.play(playback.ready(context.tape.take()), 0);
-  generate(context, playback, model, config, prompt,
-           {options.generate, samples, options.padded.value_or(options.batch > 1)});
+  if (on_host != nullptr && loaded.map.spills()) {
+    *on_host = OnHost{loaded.map.host_layers, loaded.map.host_bytes};
+  }
+  if (loaded.map.spills() && loaded.map.gpu_bytes == 0) return;  // it runs on the host
+  const Tensor prompt = random_tokens(context, options.batch, options.seq);
+  generate(context, playback, *loaded.model, config, prompt,
+           {options.generate, samples, options.padded.value_or(options.batch > 1),
+            options.static_cache, options.again});
 }
 
 template <typename Work>
@@ -166,7 +196,7 @@ RunReport run_on(const Gpu& gpu, const Release& release, const ModelConfig& conf
   RunReport report = report_on(ledger, [&] {
     Tape tape(fold.layers());
     {
-      Context context(tape, release, gpu);
+      Context context(tape, release, gpu, capacity);
       work({allocator, ledger, playback, context, fold.walked(config)});
     }
     if (events) playback.play(playback.ready(tape.take()), 0);  // all is given back
@@ -178,12 +208,15 @@ RunReport run_on(const Gpu& gpu, const Release& release, const ModelConfig& conf
   return report;
 }
 
-/// Layers that are alike are walked once, unless they turn out not to be.
-template <typename Work>
+/// Layers that are alike are walked once, unless they turn out not to be. Those that are read from
+/// a file are not: how large all of them are says where each goes, and each has outliers of its
+/// own.
+template <typename Options, typename Work>
 RunReport run_on(const Gpu& gpu, const Release& release, const ModelConfig& config,
-                 const Extent& extent, std::uint64_t capacity, const Work& work) {
+                 const Options& options, const Extent& extent, std::uint64_t capacity,
+                 const Work& work) {
   const bool events = extent.detail.events;
-  if (!extent.one_by_one) {
+  if (!extent.one_by_one && !options.pretrained) {
     try {
       return run_on(gpu, release, config, Fold::of(config), capacity, events, work);
     } catch (const LayersDiffer&) {
@@ -201,15 +234,16 @@ std::int64_t decode_samples(const ModelConfig& config, const Extent& extent) {
 
 RunReport run(const Gpu& gpu, const Release& release, const ModelConfig& config,
               const TrainingOptions& options, const Extent& extent, std::uint64_t capacity) {
-  return run_on(gpu, release, config, extent, capacity,
+  return run_on(gpu, release, config, options, extent, capacity,
                 [&](const OnPaper& run) { train(run, options, extent); });
 }
 
 RunReport run(const Gpu& gpu, const Release& release, const ModelConfig& config,
-              const GenerationOptions& options, const Extent& extent, std::uint64_t capacity) {
+              const GenerationOptions& options, const Extent& extent, std::uint64_t capacity,
+              std::optional<OnHost>* on_host) {
   const std::int64_t samples = decode_samples(config, extent);
-  return run_on(gpu, release, config, extent, capacity,
-                [&](const OnPaper& run) { infer(run, options, samples); });
+  return run_on(gpu, release, config, options, extent, capacity,
+                [&](const OnPaper& run) { infer(run, options, samples, on_host); });
 }
 
 }  // namespace vramfit::pytorch

@@ -29,6 +29,7 @@ struct TrainingOptions {
   std::int64_t batch = 1;
   std::int64_t seq = 2048;
   std::int64_t accumulate = 1;  ///< micro-batches in a step
+  std::optional<Pretrained> pretrained;
 };
 
 struct GenerationOptions {
@@ -37,18 +38,21 @@ struct GenerationOptions {
   std::int64_t batch = 1;
   std::int64_t seq = 2048;
   std::int64_t generate = 1;
+  bool static_cache = false;  ///< cache_implementation="static", uncompiled
+  bool again = false;         ///< generate() was called before
+  std::optional<Pretrained> pretrained;
   /// Prompts of unequal length: the attention mask hides something. Not said: several ones are.
   std::optional<bool> padded;
 };
 
 /// Loads the model and trains it, or calls generate() once, within `capacity` bytes of the
-/// allocator's. Running out of memory is a result.
+/// allocator's. Running out of memory is a result. `on_host`: what stays there, if anything does.
 RunReport run(const Gpu& gpu, const Release& release, const ModelConfig& config,
               const TrainingOptions& options, const Extent& extent = {},
               std::uint64_t capacity = kUnlimitedBytes);
 RunReport run(const Gpu& gpu, const Release& release, const ModelConfig& config,
               const GenerationOptions& options, const Extent& extent = {},
-              std::uint64_t capacity = kUnlimitedBytes);
+              std::uint64_t capacity = kUnlimitedBytes, std::optional<OnHost>* on_host = nullptr);
 
 /// Decode steps that are walked, at most: fewer of a deep model.
 std::int64_t decode_samples(const ModelConfig& config, const Extent& extent);

@@ -1,99 +1,19 @@
 #include "runtimes/pytorch/runtime.h"
 
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "model/errors.h"
 #include "model/memory/pool.h"
-#include "model/quantity.h"
 #include "model/transformer/parameters.h"
 #include "runtimes/notes.h"
 #include "runtimes/pytorch/generate.h"
+#include "runtimes/pytorch/read_options.h"
 
 namespace vramfit::pytorch {
-namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// PEFT's target_modules: names, or "all-linear".
-std::vector<std::string> lora_targets(const std::string& text, const ModelConfig& model) {
-  if (text == "all-linear") return projection_names(model);
-  std::vector<std::string> names;
-  std::istringstream list(text + ",");
-  for (std::string name; std::getline(list, name, ',');) {
-    if (name.empty()) {
-      throw BadInput("lora-targets: a name is missing; such as q_proj,v_proj, or all-linear");
-    }
-    names.push_back(name);
-  }
-  return names;
-}
-
-std::optional<LoraOptions> lora_options(const Flags& flags, const ModelConfig& model) {
-  const auto rank = typed(flags, "lora");
-  const auto targets = typed(flags, "lora-targets");
-  if (targets && !rank) throw BadInput("lora-targets: only with --lora");
-  if (!rank) return std::nullopt;
-  return LoraOptions{parse_whole("lora", *rank),
-                     targets ? lora_targets(*targets, model) : default_lora_targets(model)};
-}
-
-DType autocast_type(const std::string& text) {
-  if (text != "bf16" && text != "fp16") {
-    throw BadInput("autocast: unknown '" + text + "'; bf16 or fp16");
-  }
-  return parse_precision(text);
-}
-
-bool checkpoints(const Flags& flags) {
-  const auto checkpoint = typed(flags, "checkpoint");
-  if (checkpoint && *checkpoint != "full") {
-    throw BadInput("checkpoint: unknown '" + *checkpoint + "'; full");
-  }
-  return checkpoint.has_value();
-}
-
-TrainingOptions training_options(const Flags& flags, const ModelConfig& model) {
-  TrainingOptions options;
-  read_sizes(flags, options);
-  if (const auto kind = typed(flags, "attention")) options.attention = parse_attention(*kind);
-  // What transformers' Trainer takes where none is named.
-  options.optimizer = parse_optimizer(typed(flags, "optimizer").value_or("adamw-fused"));
-  options.accumulate = whole(flags, "accumulate", options.accumulate);
-  if (const auto type = typed(flags, "autocast")) options.autocast = autocast_type(*type);
-  options.checkpoint = checkpoints(flags);
-  options.lora = lora_options(flags, model);
-  return options;
-}
-
-GenerationOptions generation_options(const Flags& flags) {
-  GenerationOptions options;
-  read_sizes(flags, options);
-  if (const auto kind = typed(flags, "attention")) options.attention = parse_attention(*kind);
-  options.generate = whole(flags, "generate", options.generate);
-  if (has(flags, "padded")) options.padded = true;
-  return options;
-}
-
-}  // namespace
-
-const std::vector<Flag>& PyTorchRuntime::flags() const {
-  using With = Flag::With;
-  static const std::vector<Flag> list = {
-      {"optimizer", With::Training, "adamw-fused (default), adamw, adamw-loop, sgd, sgd-momentum"},
-      {"accumulate", With::Training, "micro-batches in a step (default 1)"},
-      {"generate", With::Inference, "new tokens (default 1)"},
-      {"attention", With::Either, "sdpa (default) or eager"},
-      {"autocast", With::Training, "bf16 or fp16 over weights of --precision fp32"},
-      {"checkpoint", With::Training, "'full' computes every layer's activations again"},
-      {"lora", With::Training, "adapters of this rank (PEFT)"},
-      {"lora-targets", With::Training,
-       "with --lora: names of projections, as q_proj,v_proj, or all-linear (default: PEFT's)"},
-      {"padded", With::Inference, "a prompt holds padding, as those of a batch do unless it is 1",
-       false},
-  };
-  return list;
-}
+const std::vector<Flag>& PyTorchRuntime::flags() const { return option_flags(); }
 
 std::shared_ptr<const Workload> PyTorchRuntime::workload(const Flags& flags, bool training,
                                                          const ModelConfig& model) const {
@@ -106,13 +26,18 @@ Json PyTorchRuntime::release() const {
           {"torch", pytorch::text(versions_.torch)},
           {"transformers", pytorch::text(versions_.transformers)},
           {"peft", pytorch::text(versions_.peft)},
+          {"accelerate", pytorch::text(versions_.accelerate)},
+          {"bitsandbytes", pytorch::text(versions_.bitsandbytes)},
           {"cuda", short_text(versions_.cuda)},
           {"cudnn", pytorch::text(versions_.cudnn)}};
 }
 
-std::string PyTorchRuntime::about(const Workload&) const {
+std::string PyTorchRuntime::about(const Workload& workload) const {
+  const auto& pretrained = dynamic_cast<const TorchWorkload&>(workload).pretrained();
+  const bool quantised = pretrained && pretrained->quantization;
   return "PyTorch " + short_text(versions_.torch) + " and transformers " +
          short_text(versions_.transformers) +
+         (quantised ? " with bitsandbytes " + short_text(versions_.bitsandbytes) : "") +
          ", eager mode. --runtime vramfit is this project's own step, which needs less.";
 }
 
@@ -136,15 +61,51 @@ std::int64_t TorchWorkload::seq_limit(const ModelConfig& config) const {
   return pytorch::seq_limit(config, options());
 }
 
+const std::optional<Pretrained>& TorchWorkload::pretrained() const {
+  return std::visit([](const auto& o) -> const std::optional<Pretrained>& { return o.pretrained; },
+                    options());
+}
+
+bool TorchWorkload::depends_on_capacity() const {
+  return pretrained() && pretrained()->auto_device_map;
+}
+
+namespace {
+
+void note_quantization(const Quantization& quantization, std::vector<std::string>& notes) {
+  if (quantization.format != Quantization::Format::Int8) return;
+  notes.emplace_back(
+      "LLM.int8() keeps columns of outliers in 16 bits: as many are assumed as random weights "
+      "have; "
+      "trained ones mostly have fewer, and take less");
+}
+
+void note_on_host(const OnHost& host, std::int64_t layers, const Pretrained& pretrained,
+                  std::vector<std::string>& notes) {
+  if (pretrained.quantization) {
+    notes.emplace_back(
+        "device_map auto: transformers quantises nothing that it would leave on the host, and "
+        "refuses to load");
+    return;
+  }
+  notes.push_back("device_map auto leaves " + std::to_string(host.layers) + " of " +
+                  std::to_string(layers) + " layers, " + std::to_string(host.bytes / 1'000'000) +
+                  " MB, on the host: each is copied to the GPU in every forward, which is slow");
+}
+
+}  // namespace
+
 Outcome TorchWorkload::run(const Gpu& gpu, std::uint64_t capacity, const ModelConfig& config,
                            const Extent& extent) const {
   Outcome outcome;
-  outcome.report = std::visit(
-      [&](const auto& o) {
-        return pytorch::run(gpu, runtime_->versions(), config, o, extent, capacity);
-      },
-      options());
   const Release& release = runtime_->versions();
+  if (const auto* generation = std::get_if<GenerationOptions>(&options())) {
+    outcome.report =
+        pytorch::run(gpu, release, config, *generation, extent, capacity, &outcome.on_host);
+  } else {
+    const auto& training = std::get<TrainingOptions>(options());
+    outcome.report = pytorch::run(gpu, release, config, training, extent, capacity);
+  }
   if (gpu.arch.sm < release.least_arch.sm) {
     outcome.notes.push_back("PyTorch " + pytorch::text(release.torch) + " as built for CUDA " +
                             short_text(release.cuda) + " begins at sm_" +
@@ -165,7 +126,16 @@ Outcome TorchWorkload::run(const Gpu& gpu, std::uint64_t capacity, const ModelCo
     const StageRecord& last = outcome.report.stages.back();
     outcome.overhead.libraries = last.device_used - last.reserved - outcome.overhead.context;
   }
+  if (const auto& arguments = pretrained()) {
+    if (arguments->quantization) note_quantization(*arguments->quantization, outcome.notes);
+    if (outcome.on_host) note_on_host(*outcome.on_host, config.layers, *arguments, outcome.notes);
+  }
   if (const auto* generation = std::get_if<GenerationOptions>(&options())) {
+    if (generation->static_cache) {
+      outcome.notes.emplace_back(
+          "with a static cache generate() compiles what it decodes with, which takes more, unless "
+          "disable_compile is set: this is without");
+    }
     const std::int64_t samples = decode_samples(config, extent);
     outcome.sampled = generation->generate - 1 > samples;
     if (outcome.sampled) {
@@ -175,62 +145,6 @@ Outcome TorchWorkload::run(const Gpu& gpu, std::uint64_t capacity, const ModelCo
     }
   }
   return outcome;
-}
-
-Json TorchWorkload::asked() const {
-  if (const auto* o = std::get_if<TrainingOptions>(&options())) {
-    Json json = {{"mode", "training"},
-                 {"precision", name(o->precision)},
-                 {"autocast", o->autocast ? Json(name(*o->autocast)) : Json(nullptr)},
-                 {"attention", name(o->attention)},
-                 {"batch", o->batch},
-                 {"seq", o->seq},
-                 {"optimizer", name(o->optimizer)},
-                 {"accumulate", o->accumulate},
-                 {"checkpoint", o->checkpoint ? Json("full") : Json(nullptr)},
-                 {"lora", nullptr}};
-    if (o->lora) json["lora"] = {{"rank", o->lora->rank}, {"targets", o->lora->targets}};
-    return json;
-  }
-  const auto& o = std::get<GenerationOptions>(options());
-  return {{"mode", "inference"},
-          {"precision", name(o.precision)},
-          {"attention", name(o.attention)},
-          {"batch", o.batch},
-          {"seq", o.seq},
-          {"generate", o.generate},
-          {"padded", o.padded.value_or(o.batch > 1)}};
-}
-
-std::string TorchWorkload::text(const std::string& sizes) const {
-  if (const auto* o = std::get_if<GenerationOptions>(&options())) {
-    return std::string("inference in ") + name(o->precision) + ", " + sizes +
-           (o->padded.value_or(o->batch > 1) ? ", padded" : "") + new_tokens_text(o->generate) +
-           ", " + name(o->attention) + " attention";
-  }
-  const auto& o = std::get<TrainingOptions>(options());
-  std::string text = std::string("training in ") + name(o.precision);
-  if (o.autocast) text += std::string(" under ") + name(*o.autocast) + " autocast";
-  text += std::string(" with ") + name(o.optimizer) + ", " + sizes +
-          micro_batches_text(o.accumulate) + ", " + name(o.attention) + " attention";
-  if (o.checkpoint) text += ", activation checkpointing";
-  if (!o.lora) return text;
-  text += ", LoRA of rank " + std::to_string(o.lora->rank) + " on ";
-  for (std::size_t i = 0; i < o.lora->targets.size(); ++i) {
-    text += (i == 0 ? "" : ", ") + o.lora->targets[i];
-  }
-  return text;
-}
-
-std::string TorchWorkload::types() const {
-  if (const auto* o = std::get_if<GenerationOptions>(&options())) {
-    return std::string("weights, activations and cache in ") + name(o->precision);
-  }
-  const auto& o = std::get<TrainingOptions>(options());
-  const std::string weights = name(o.precision);
-  std::string text = "weights, gradients and optimizer states in " + weights;
-  if (o.lora) text = "adapters, their gradients and states in fp32; weights in " + weights;
-  return o.autocast ? text + ", arithmetic in " + name(*o.autocast) : text;
 }
 
 }  // namespace vramfit::pytorch

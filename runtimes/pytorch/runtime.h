@@ -40,6 +40,7 @@ class TorchWorkload final
 
   const Runtime& runtime() const override { return *runtime_; }
   DType computes_in() const override;
+  bool depends_on_capacity() const override;
   std::int64_t stored_parameters(const ModelConfig& config) const override;
   void validate(const ModelConfig& config) const override;
   std::int64_t seq_limit(const ModelConfig& config) const override;
@@ -48,6 +49,9 @@ class TorchWorkload final
   nlohmann::ordered_json asked() const override;
   std::string text(const std::string& sizes) const override;
   std::string types() const override;
+
+  /// How its model is read, where it is read from a file.
+  const std::optional<Pretrained>& pretrained() const;
 
  private:
   const PyTorchRuntime* runtime_;

@@ -43,12 +43,12 @@ TEST(EstimateJson, HasEveryKeyAndSumsUp) {
   const Request request = request_on("h200");
   const Json json = estimate_json(request, estimate(request));
   EXPECT_EQ(keys(json),
-            (std::vector<std::string>{
-                "schema",         "runtime",        "release",     "fits",     "asked",
-                "model",          "verdict",        "uncertainty", "gpu",      "vram",
-                "headroom",       "held_by_others", "capacity",    "overhead", "overhead_source",
-                "overhead_parts", "total",          "margin",      "levels",   "components",
-                "peak",           "stages",         "notes"}));
+            (std::vector<std::string>{"schema",   "runtime",  "release",         "fits",
+                                      "asked",    "model",    "verdict",         "uncertainty",
+                                      "gpu",      "vram",     "headroom",        "held_by_others",
+                                      "capacity", "overhead", "overhead_source", "overhead_parts",
+                                      "total",    "margin",   "levels",          "components",
+                                      "peak",     "on_host",  "stages",          "notes"}));
   EXPECT_EQ(keys(json["components"]),
             (std::vector<std::string>{"parameters", "gradients", "optimizer_state", "activations",
                                       "kv_cache", "workspace", "inputs"}));

@@ -84,6 +84,64 @@ TEST(PytorchEstimate, CheckpointingAndLoraTakeLess) {
   EXPECT_LT(peak(true, true), peak(false, true));
 }
 
+Request generation_on(std::uint64_t vram, bool quantised) {
+  GenerationOptions options;
+  options.seq = 512;
+  options.pretrained.emplace().auto_device_map = true;
+  if (quantised) options.pretrained->quantization = Quantization{Quantization::Format::Nf4};
+  Request request{model_named("llama2-7b"), workload_of(options), budget_of(card_named("h200"))};
+  request.budget.vram = vram;
+  return request;
+}
+
+TEST(PytorchEstimate, WhatACardHasNoRoomForStaysOnTheHost) {
+  const Request small = generation_on(std::uint64_t{14} << 30, false);
+  const Estimate spilled = estimate(small);
+  EXPECT_TRUE(spilled.fits);
+  ASSERT_TRUE(spilled.on_host);
+  EXPECT_GT(spilled.on_host->layers, 0);
+  EXPECT_LT(spilled.on_host->layers, 32);
+  EXPECT_LT(spilled.levels.allocated, 13'000'000'000U);
+  EXPECT_EQ(estimate_json(small, spilled).at("on_host").at("layers"), spilled.on_host->layers);
+  const Estimate whole = estimate(generation_on(std::uint64_t{24} << 30, false));
+  EXPECT_FALSE(whole.on_host);
+  EXPECT_TRUE(whole.fits);
+}
+
+TEST(PytorchEstimate, ASearchKnowsThatLayersStayOnTheHost) {
+  const Request small = generation_on(std::uint64_t{12} << 30, false);
+  EXPECT_GE(find_largest(small, Size::Batch).size, 1);
+}
+
+TEST(PytorchEstimate, WhatIsQuantisedIsAllOnTheGpuOrNotLoaded) {
+  EXPECT_TRUE(estimate(generation_on(std::uint64_t{8} << 30, true)).fits);
+  const Estimate refused = estimate(generation_on(std::uint64_t{5} << 30, true));
+  EXPECT_FALSE(refused.fits);
+  ASSERT_TRUE(refused.missing);
+  EXPECT_EQ(refused.missing->stage, Stage::Loaded);
+}
+
+TEST(PytorchEstimate, EveryFamilyRunsQuantised) {
+  using Format = Quantization::Format;
+  for (const std::string& name : model_names()) {
+    const ModelConfig model = model_named(name);
+    if (model.layers > 40) continue;
+    for (const Format format : {Format::Int8, Format::Nf4}) {
+      GenerationOptions options;
+      options.seq = 64;
+      options.generate = 3;
+      options.static_cache = format == Format::Nf4;
+      options.pretrained.emplace().quantization =
+          Quantization{format, format == Format::Nf4, ScalarType::BFloat16};
+      Request request{model, workload_of(options), budget_of(card_named("h200"))};
+      const std::uint64_t quantised = estimate(request).levels.allocated;
+      options.pretrained->quantization.reset();
+      request.workload = workload_of(options);
+      EXPECT_LT(quantised, estimate(request).levels.allocated) << name;
+    }
+  }
+}
+
 TEST(PytorchEstimate, EveryPublishedModelRunsBothWays) {
   for (const std::string& model : model_names()) {
     SCOPED_TRACE(model);

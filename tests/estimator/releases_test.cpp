@@ -20,6 +20,8 @@ TEST(Releases, TheCurrentOneIsWhatWasMeasured) {
   EXPECT_EQ(text(release.torch), "2.11.0");
   EXPECT_EQ(text(release.transformers), "5.17.0");
   EXPECT_EQ(text(release.peft), "0.21.0");
+  EXPECT_EQ(text(release.accelerate), "1.15.0");
+  EXPECT_EQ(text(release.bitsandbytes), "0.50.2");
   EXPECT_EQ(short_text(release.cuda), "13.0");
   EXPECT_EQ(text(release.cudnn), "9.19.0");
   EXPECT_EQ(release.least_arch.sm, 75);

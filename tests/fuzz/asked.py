@@ -92,6 +92,19 @@ def _precision(random: Random, runtime: str, training: bool) -> list[str]:
     return flags
 
 
+def _generation(random: Random) -> list[str]:
+    """How prompts are, and how the model is stored, read and cached, in PyTorch."""
+    flags = random.choices([[], ["--padded"], ["--unpadded"]], [4, 3, 1])[0]
+    if random.random() < 0.3:
+        flags += ["--quant", random.choice(["int8", "nf4", "fp4"])]
+        flags += random.choice([[], ["--double-quant"], ["--quant-compute", "fp32"]])
+        if "int8" in flags:
+            flags = flags[: flags.index("int8") + 1]
+    flags += random.choices([[], ["--device-map", "cuda"], ["--device-map", "auto"]], [8, 1, 1])[0]
+    flags += random.choices([[], ["--cache-implementation", "static"], ["--again"]], [8, 1, 1])[0]
+    return flags
+
+
 def _card(random: Random) -> list[str]:
     size = f"{_log_uniform(random, 4, 400)}{random.choice(['GB', 'GiB'])}"
     flags = random.choice([["--gpu", random.choice(CARDS)], ["--vram", size]])
@@ -119,8 +132,8 @@ def question(random: Random) -> Question:
     }
     if "--generate" in flags:  # the prompt's tokens and the new ones share the positions
         sizes["seq"] = max(1, min(sizes["seq"], longest - int(flags[-1])))
-    if runtime == "pytorch" and not training and random.random() < 0.3:
-        flags += ["--padded"]
+    if runtime == "pytorch" and not training:
+        flags += _generation(random)
     if runtime != "article" and random.random() < 0.2:
         flags += ["--attention", "eager" if runtime == "pytorch" else "cublas"]
     flags += _card(random)

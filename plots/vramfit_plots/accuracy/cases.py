@@ -34,7 +34,7 @@ GENERATED = "generate"
 _TOKENS = 1000
 # What `fit` cannot be asked yet: values of a case's keys, or any, and why.
 _NOT_MODELLED = (
-    ("quant", None, "bitsandbytes' formats of weights"),
+    ("trained_quant", None, "training beside bitsandbytes' formats of weights"),
     ("compile", None, "a compiler plans memory itself"),
     ("opt", {"adamw8bit", "paged_adamw8bit"}, "bitsandbytes' 8-bit states"),
     ("opt", {"adafactor"}, "factored states"),
@@ -56,6 +56,7 @@ class Case:
     max_batch: int | None = None
     trainable: int | None = None  # parameters
     tokens_per_second: float | None = None  # where it was timed
+    again: bool = False  # a point of a generation after others in its process
 
     @property
     def name(self) -> str:
@@ -89,7 +90,12 @@ class Case:
     @property
     def plain(self) -> bool:
         """Without what the article's calculator has no argument for."""
-        return not {"lora", "ckpt", "amp"} & self.setting.keys()
+        return not {"lora", "ckpt", "amp", "quant"} & self.setting.keys()
+
+    @property
+    def packed(self) -> bool:
+        """Whether two weights lie in a byte, which PyTorch counts as one parameter."""
+        return self.setting.get("quant", "int8") != "int8"
 
     @property
     def micro_batches(self) -> int:
@@ -114,6 +120,7 @@ class Case:
         extras += [case["attn"]] if case.get("attn") else []
         extras += [f"{self.micro_batches} micro-batches"] if self.micro_batches > 1 else []
         extras += ["from_pretrained"] if case.get("pretrained") else []
+        extras += [case["quant"]] if case.get("quant") else []
         extras += ["checkpointing"] if case.get("ckpt") else []
         extras += [f"LoRA {case['lora']['r']}"] if case.get("lora") else []
         extras += [f"within {case['cap_mib']} MiB"] if case.get("cap_mib") else []
@@ -180,10 +187,11 @@ def _cases(source: str, setting: Mapping[str, Any], result: Mapping[str, Any]) -
     adapters_count = "lora" in setting and not result.get("adapted")
     parameters = result["params"] - (result["trainable"] if adapters_count else 0)
     if setting["mode"] == "infer":
-        for point in result["points"]:
+        for index, point in enumerate(result["points"]):
             reading = _levels(point)
             stages = {LOADED: loaded, GENERATED: reading}
-            yield Case(source, setting, point["b"], point["s"], stages, reading, parameters)
+            batch, seq = point["b"], point["s"]
+            yield Case(source, setting, batch, seq, stages, reading, parameters, again=index > 0)
     elif setting["mode"] == "train":
         stages = {name: _levels(reading) for name, reading in result["stages"].items()}
         peak = _highest(list(stages.values()))
@@ -206,7 +214,8 @@ def _cases(source: str, setting: Mapping[str, Any], result: Mapping[str, Any]) -
 
 def why_not_modelled(case: Mapping[str, Any]) -> str | None:
     """What of a case `fit` cannot be asked, if anything."""
-    keys = {**case, "model_type": case["arch"]["model_type"]}
+    trained = case.get("quant") if case["mode"] != "infer" else None
+    keys = {**case, "model_type": case["arch"]["model_type"], "trained_quant": trained}
     for key, values, why in _NOT_MODELLED:
         if keys.get(key) and (values is None or keys[key] in values):
             return why

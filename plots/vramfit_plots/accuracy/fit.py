@@ -30,6 +30,13 @@ class Prediction:
     article: int | None  # the article's total, where its calculator can be asked
 
 
+def _quantized(quant: str, case: Case) -> list[str]:
+    """By the names of measure_pytorch_more.py: int8, nf4, nf4-dq, fp4."""
+    result = ["--quant", quant.removesuffix("-dq")]
+    result += ["--double-quant"] if quant.endswith("-dq") else []
+    return result + (["--again"] if case.again else [])
+
+
 def flags(case: Case) -> list[str]:
     """The case as data/reference/README.md says it is asked, without model and card."""
     setting = case.setting
@@ -40,7 +47,9 @@ def flags(case: Case) -> list[str]:
         result += ["--accumulate", str(case.micro_batches)] if case.micro_batches > 1 else []
     else:
         result += ["--generate", str(case.new_tokens)]
-        result += ["--padded"] if case.padded else []
+        result += ["--padded" if case.padded else "--unpadded"]
+        result += _quantized(setting["quant"], case) if setting.get("quant") else []
+    result += ["--device-map", "cuda"] if setting.get("pretrained") else []
     if setting.get("amp"):
         result += ["--autocast", setting["amp"]]
     if setting.get("attn"):

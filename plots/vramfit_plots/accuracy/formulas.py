@@ -74,7 +74,7 @@ FORMULAS = (
         "accelerate",
         times(4, "model") + "; model",
         "accelerate's documentation, “Model memory estimator”: training with Adam; inference",
-        lambda case: _adam(case) or not case.training,
+        lambda case: _adam(case) or (not case.training and "quant" not in case.setting),
         _accelerate,
     ),
     Formula(

@@ -25,6 +25,14 @@ class Libraries {
              : load(attention_, sizes_.attention);
   }
 
+  /// bitsandbytes multiplies int8 with a handle of cuBLAS of its own, which takes what the autograd
+  /// thread's does.
+  void use_int8() { load(int8_, sizes_.backward_blas); }
+
+  std::uint64_t bytes() const { return bytes_; }
+  /// What a generation has yet to load, and the card still has while a model is being read.
+  std::uint64_t before_forward() const { return blas_ ? 0 : sizes_.blas + sizes_.attention; }
+
  private:
   void load(bool& loaded, std::uint64_t bytes) {
     if (loaded) return;
@@ -37,6 +45,7 @@ class Libraries {
   std::uint64_t bytes_;
   bool blas_ = false;
   bool backward_blas_ = false;
+  bool int8_ = false;
   bool attention_ = false;
   bool backward_attention_ = false;
 };

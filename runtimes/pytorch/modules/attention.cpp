@@ -1,7 +1,5 @@
 #include "runtimes/pytorch/modules/attention.h"
 
-#include <algorithm>
-
 #include "runtimes/pytorch/ops/attention.h"
 #include "runtimes/pytorch/ops/elementwise.h"
 #include "runtimes/pytorch/ops/linear.h"
@@ -57,37 +55,6 @@ Attended eager(const AttentionSettings& settings, const Tensor& query, const Ten
 }
 
 }  // namespace
-
-DynamicCache::DynamicCache(const ModelConfig& config)
-    : layers_(static_cast<std::size_t>(config.layers)) {
-  for (std::size_t i = 0; i < layers_.size(); ++i) {
-    if (config.slides(static_cast<std::int64_t>(i))) layers_[i].window = config.sliding_window;
-  }
-}
-
-std::int64_t DynamicCache::keys(std::int64_t queries, bool sliding) const {
-  const auto found = std::find_if(layers_.begin(), layers_.end(), [sliding](const Layer& layer) {
-    return layer.window.has_value() == sliding;
-  });
-  return kept(found == layers_.end() ? layers_.front() : *found, length_) + queries;
-}
-
-void DynamicCache::update(Tensor& key, Tensor& value, std::size_t index) {
-  Layer& layer = layers_[index];
-  if (index == 0) length_ += key.size(2);
-  if (layer.window && !layer.window_size.defined()) {
-    layer.window_size = empty(key.context(), {}, ScalarType::Long, Category::Inputs);
-  }
-  const std::int64_t length = kept(layer, length_ - key.size(2)) + key.size(2);
-  // torch.cat copies all that is kept, and the old block goes once the new one is there.
-  const auto grown = [&](const Tensor& added) {
-    return empty(added.context(), added.sizes().with(2, length), added.type(), Category::KvCache);
-  };
-  layer.keys = grown(key);
-  layer.values = grown(value);
-  key = layer.keys;
-  value = layer.values;
-}
 
 Attended attend(const AttentionSettings& settings, const Tensor& query, const Tensor& key,
                 const Tensor& value, const Tensor& mask) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "runtimes/pytorch/ops/elementwise.h"
-#include "runtimes/pytorch/ops/embedding.h"
 #include "runtimes/pytorch/ops/linear.h"
 #include "runtimes/pytorch/ops/loss.h"
 #include "runtimes/pytorch/ops/view.h"
@@ -25,12 +24,12 @@ CausalLm::CausalLm(Context& context, const Family& family, const ModelConfig& co
                    const ModelSettings& settings)
     : context_(context), family_(family), config_(config), settings_(settings) {
   const ScalarType type = settings.type;
-  token_embedding_ = parameter(context, {config.vocab, config.hidden}, type);
+  token_embedding_ = Embedding(context, config.vocab, config.hidden, type);
   if (family.embedding_scale == EmbeddingScale::Buffer) {
-    embed_scale_ = empty(context, {}, type, Category::Parameters);
+    embed_scale_ = buffer(context, {}, type);
   }
   if (config.learned_positions()) {
-    position_embedding_ = parameter(context, {config.max_positions, config.hidden}, type);
+    position_embedding_ = Embedding(context, config.max_positions, config.hidden, type);
   }
   for (std::int64_t i = 0; i < config.layers; ++i) {
     const LayerScope acts(context, static_cast<int>(i));
@@ -46,11 +45,43 @@ CausalLm::CausalLm(Context& context, const Family& family, const ModelConfig& co
   if (!config.tied_head || settings.training) {
     head_ = Linear(context, config.hidden, config.vocab, config.head_bias, type);
   }
-  if (config.tied_head) head_.weight = token_embedding_;
+  tie_weights();
+}
+
+void CausalLm::tie_weights() {
+  if (config_.tied_head) head_.weight = token_embedding_.weight;
+}
+
+std::vector<CausalLm::NamedModule> CausalLm::named_modules() {
+  const PartNames& parts = family_.parts;
+  const auto name = [&](const char* part) { return std::string(parts.base) + "." + part; };
+  std::vector<NamedModule> all = {{name(parts.embedding), &token_embedding_}};
+  if (position_embedding_) all.push_back({name(parts.positions), &*position_embedding_});
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    for (const Child& child : layers_[i]->children()) {
+      NamedModule named{name(parts.layers) + "." + std::to_string(i) + "." + child.path, {}};
+      std::visit([&named](auto* module) { named.module = module; }, child.module);
+      named.layer = static_cast<std::int64_t>(i);
+      named.input = child.input;
+      all.push_back(std::move(named));
+    }
+  }
+  all.push_back({name(parts.norm), &norm_});
+  all.push_back({kHeadName, &head_});
+  return all;
+}
+
+std::vector<Tensor*> CausalLm::buffers() {
+  std::vector<Tensor*> all;
+  if (embed_scale_.defined()) all.push_back(&embed_scale_);
+  for (RotaryEmbedding& rotary : rotary_) {
+    for (Tensor* buffer : rotary.buffers()) all.push_back(buffer);
+  }
+  return all;
 }
 
 Tensor CausalLm::embed_tokens(const Tensor& ids) const {
-  Tensor result = embedding(token_embedding_, ids);
+  Tensor result = token_embedding_(ids);
   if (embed_scale_.defined()) result = mul(result, embed_scale_);
   // enable_input_require_grads, which PEFT needs under checkpointing.
   if (lora_ && settings_.checkpoint) result.impl()->requires_grad = true;
@@ -84,6 +115,8 @@ void CausalLm::make_masks(const Tensor& embeds, const Step& step, SharedByKind& 
     request.queries = queries;
     request.keys = step.cache != nullptr ? step.cache->keys(queries, window.has_value()) : queries;
     request.cached = step.cache != nullptr;
+    request.empty = request.cached && step.cache->is_empty();
+    request.room = request.cached && step.cache->has_room();
     request.padding = step.attention_mask;
     request.padded = step.padded;
     request.type = embeds.type();
@@ -119,8 +152,8 @@ Tensor CausalLm::hidden_states(const Tensor& ids, const Step& step) const {
   }
   Tensor hidden = inputs_embeds;
   Tensor position_embeds;
-  if (position_embedding_.defined()) {
-    position_embeds = embedding(position_embedding_, positions);
+  if (position_embedding_) {
+    position_embeds = (*position_embedding_)(positions);
     hidden = add(inputs_embeds, position_embeds);
   }
   SharedByKind shared;
@@ -161,7 +194,7 @@ void CausalLm::add_lora(std::int64_t rank, const std::vector<std::string>& targe
   int index = 0;
   for (const auto& layer : layers_) {
     const LayerScope acts(context_, index++);
-    for (const NamedLinear& projection : layer->projections()) {
+    for (const NamedLinear& projection : projections(*layer)) {
       if (std::find(targets.begin(), targets.end(), projection.name) == targets.end()) continue;
       Linear& linear = *projection.linear;
       linear.lora = Lora{parameter(context_, {rank, linear.in()}, settings_.type),
@@ -180,10 +213,11 @@ void CausalLm::add_lora(std::int64_t rank, const std::vector<std::string>& targe
 }
 
 std::vector<Tensor> CausalLm::trainable() const {
-  std::vector<Tensor> all = {token_embedding_, position_embedding_};
+  std::vector<Tensor> all = {token_embedding_.weight};
+  if (position_embedding_) all.push_back(position_embedding_->weight);
   for (const auto& layer : layers_) {
-    for (const Tensor& parameter : layer->parameters()) all.push_back(parameter);
-    for (const NamedLinear& projection : layer->projections()) {
+    for (const Tensor& parameter : parameters(*layer)) all.push_back(parameter);
+    for (const NamedLinear& projection : projections(*layer)) {
       if (!projection.linear->lora) continue;
       all.push_back(projection.linear->lora->a);
       all.push_back(projection.linear->lora->b);

@@ -2,6 +2,8 @@
 
 #include <optional>
 #include <string>
+#include <variant>
+#include <vector>
 
 #include "runtimes/pytorch/modules/family.h"
 
@@ -25,10 +27,23 @@ class CausalLm {
     Tensor attention_mask;  ///< (batch, keys), long
     Tensor positions;       ///< (batch, tokens), long
     bool padded = false;    ///< the mask hides something
-    DynamicCache* cache = nullptr;
+    KvCache* cache = nullptr;
   };
   /// Logits of the last token.
   Tensor forward(const Tensor& ids, const Step& step) const;
+
+  /// A module with parameters, by its name in a checkpoint: "model.layers.3.mlp.up_proj".
+  static constexpr const char* kHeadName = "lm_head";
+  struct NamedModule {
+    std::string name;
+    std::variant<Embedding*, Linear*, Norm*> module;
+    std::optional<std::int64_t> layer = {};  ///< the block it is in
+    LinearInput input = LinearInput::Stream;
+  };
+  std::vector<NamedModule> named_modules();
+  /// In the order of named_buffers().
+  std::vector<Tensor*> buffers();
+  void tie_weights();
 
   /// Freezes the model and adds adapters of this rank to projections of these names.
   void add_lora(std::int64_t rank, const std::vector<std::string>& targets);
@@ -59,8 +74,8 @@ class CausalLm {
   ModelConfig config_;
   ModelSettings settings_;
   bool lora_ = false;
-  Tensor token_embedding_;
-  Tensor position_embedding_;
+  Embedding token_embedding_;
+  std::optional<Embedding> position_embedding_;
   Tensor embed_scale_;
   std::vector<std::unique_ptr<DecoderLayer>> layers_;
   Norm norm_;

@@ -4,6 +4,30 @@
 
 namespace vramfit::pytorch {
 
+std::vector<NamedLinear> projections(DecoderLayer& layer) {
+  std::vector<NamedLinear> all;
+  for (const Child& child : layer.children()) {
+    Linear* const* linear = std::get_if<Linear*>(&child.module);
+    if (linear == nullptr) continue;
+    const std::string_view path = child.path;
+    all.push_back({path.substr(path.rfind('.') + 1), *linear});
+  }
+  return all;
+}
+
+std::vector<Tensor> parameters(DecoderLayer& layer) {
+  std::vector<Tensor> all;
+  for (const Child& child : layer.children()) {
+    std::visit(
+        [&all](const auto* module) {
+          all.push_back(module->weight);
+          if (module->bias.defined()) all.push_back(module->bias);
+        },
+        child.module);
+  }
+  return all;
+}
+
 Tensor view_heads(const Tensor& x, std::int64_t head_dim) {
   return reshape(x, {x.size(0), x.size(1), x.size(2) / head_dim, head_dim});
 }

@@ -2,12 +2,16 @@
 
 #include <functional>
 #include <memory>
+#include <string_view>
+#include <variant>
 #include <vector>
 
 #include "model/config/model_config.h"
 #include "runtimes/pytorch/modules/attention.h"
+#include "runtimes/pytorch/modules/kv_cache.h"
 #include "runtimes/pytorch/modules/layers.h"
 #include "runtimes/pytorch/modules/masks.h"
+#include "runtimes/pytorch/modules/outliers.h"
 #include "runtimes/pytorch/modules/rotary.h"
 
 namespace vramfit::pytorch {
@@ -25,14 +29,15 @@ struct LayerInputs {
   Tensor mask;
   Tensor position_ids;  ///< unused, but kept by what checkpointing keeps
   PositionEmbeddings positions;
-  DynamicCache* cache = nullptr;
+  KvCache* cache = nullptr;
   std::size_t index = 0;
 };
 
-/// A projection by the name that LoRA's target_modules have for it.
-struct NamedLinear {
-  const char* name;
-  Linear* linear;
+/// A module of a block, by its dotted name there: "self_attn.q_proj".
+struct Child {
+  const char* path;
+  std::variant<Linear*, Norm*> module;
+  LinearInput input = LinearInput::Stream;
 };
 
 /// One block of a family: its __init__, forward, and what can be adapted.
@@ -40,11 +45,18 @@ class DecoderLayer {
  public:
   virtual ~DecoderLayer() = default;
   virtual Tensor forward(const Tensor& hidden, const LayerInputs& inputs) const = 0;
-  /// In the order of named_modules().
-  virtual std::vector<NamedLinear> projections() = 0;
-  /// In the order of parameters().
-  virtual std::vector<Tensor> parameters() const = 0;
+  /// In the order of named_modules(), which is that of parameters().
+  virtual std::vector<Child> children() = 0;
 };
+
+/// A projection by the name that LoRA's target_modules have for it.
+struct NamedLinear {
+  std::string_view name;
+  Linear* linear;
+};
+std::vector<NamedLinear> projections(DecoderLayer& layer);
+/// Those that there are, in the order of parameters().
+std::vector<Tensor> parameters(DecoderLayer& layer);
 
 /// x W^T as heads, a view: (batch, tokens, heads, head_dim).
 Tensor view_heads(const Tensor& x, std::int64_t head_dim);

@@ -13,6 +13,15 @@ enum class EmbeddingScale : std::uint8_t {
   Scalar,
 };
 
+/// How checkpoints of a family call the parts of its ...ForCausalLM.
+struct PartNames {
+  const char* base = "model";
+  const char* embedding = "embed_tokens";
+  const char* positions = nullptr;
+  const char* layers = "layers";
+  const char* norm = "norm";
+};
+
 /// What a family's modeling_<family>.py does otherwise than the others': a row each, beside its
 /// layer in families/.
 struct Family {
@@ -25,6 +34,7 @@ struct Family {
   /// What PEFT adapts where none are named: peft/utils/constants.py, 0.21. Empty: it has no
   /// default.
   std::span<const char* const> lora_targets = {};
+  PartNames parts = {};
   EmbeddingScale embedding_scale = EmbeddingScale::None;
   /// cos and sin stay in fp32.
   bool rotates_in_float = false;

@@ -2,6 +2,7 @@
 
 #include "runtimes/pytorch/ops/cast.h"
 #include "runtimes/pytorch/ops/elementwise.h"
+#include "runtimes/pytorch/ops/embedding.h"
 #include "runtimes/pytorch/ops/linear.h"
 #include "runtimes/pytorch/ops/normalization.h"
 #include "runtimes/pytorch/ops/reduction.h"
@@ -10,11 +11,33 @@
 // In Python an operand dies as soon as the op that consumed it returns, in C++ at the end of the
 // full expression: hence one op a statement.
 namespace vramfit::pytorch {
+namespace {
+
+/// accelerate/hooks.py, AlignDevicesHook: what lies on the host, and here on the meta device, is
+/// copied for as long as its module's forward runs.
+Tensor onloaded(const Tensor& parameter) {
+  if (!parameter.defined() || !parameter.is_meta()) return parameter;
+  return empty(parameter.context(), parameter.sizes(), parameter.type(), Category::Parameters);
+}
+
+}  // namespace
 
 Tensor parameter(Context& context, const Dims& sizes, ScalarType type) {
-  Tensor result = empty(context, sizes, type, Category::Parameters);
+  Tensor result = buffer(context, sizes, type);
   result.impl()->requires_grad = true;
   return result;
+}
+
+Tensor buffer(Context& context, const Dims& sizes, ScalarType type) {
+  return context.meta ? empty_meta(context, sizes, type)
+                      : empty(context, sizes, type, Category::Parameters);
+}
+
+Embedding::Embedding(Context& context, std::int64_t rows, std::int64_t width, ScalarType type)
+    : weight(parameter(context, {rows, width}, type)) {}
+
+Tensor Embedding::operator()(const Tensor& indices) const {
+  return embedding(onloaded(weight), indices);
 }
 
 Linear::Linear(Context& context, std::int64_t in, std::int64_t out, bool has_bias, ScalarType type,
@@ -28,9 +51,12 @@ std::int64_t Linear::in() const { return weight.size(layout_ == Layout::OutIn ? 
 std::int64_t Linear::out() const { return weight.size(layout_ == Layout::OutIn ? 0 : 1); }
 
 Tensor Linear::base(const Tensor& x) const {
-  if (layout_ == Layout::OutIn) return linear(x, weight, bias);
+  if (quantized != nullptr) return quantized->forward(x, bias);
+  const Tensor w = onloaded(weight);
+  const Tensor b = onloaded(bias);
+  if (layout_ == Layout::OutIn) return linear(x, w, b);
   // transformers/pytorch_utils.py, Conv1D.
-  const Tensor rows = addmm(bias, reshape(x, {x.numel() / x.size(-1), x.size(-1)}), weight);
+  const Tensor rows = addmm(b, reshape(x, {x.numel() / x.size(-1), x.size(-1)}), w);
   return reshape(rows, x.sizes().with(-1, out()));
 }
 
@@ -124,17 +150,18 @@ Tensor fast_gelu(const Tensor& x) {
 }  // namespace
 
 Tensor Norm::operator()(const Tensor& x) const {
+  const Tensor w = onloaded(weight);
   switch (kind_) {
     case Kind::LlamaRmsNorm:
-      return llama_rms_norm(x, weight, false);
+      return llama_rms_norm(x, w, false);
     case Kind::Olmo2RmsNorm:
-      return llama_rms_norm(x, weight, true);
+      return llama_rms_norm(x, w, true);
     case Kind::GemmaRmsNorm:
-      return gemma_rms_norm(x, weight);
+      return gemma_rms_norm(x, w);
     case Kind::LayerNorm:
       break;
   }
-  return layer_norm(x, weight, bias);
+  return layer_norm(x, w, onloaded(bias));
 }
 
 Tensor activate(Activation activation, const Tensor& x) {

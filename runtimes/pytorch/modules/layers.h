@@ -1,7 +1,9 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 
+#include "runtimes/pytorch/modules/quantized_weight.h"
 #include "runtimes/pytorch/tensor/context.h"
 #include "runtimes/pytorch/tensor/tensor.h"
 
@@ -10,6 +12,18 @@ namespace vramfit::pytorch {
 
 /// An nn.Parameter of the model, trainable until it is frozen.
 Tensor parameter(Context& context, const Dims& sizes, ScalarType type);
+/// What a module keeps beside its parameters, and no checkpoint holds.
+Tensor buffer(Context& context, const Dims& sizes, ScalarType type);
+
+/// nn.Embedding.
+class Embedding {
+ public:
+  Embedding() = default;
+  Embedding(Context& context, std::int64_t rows, std::int64_t width, ScalarType type);
+  Tensor operator()(const Tensor& indices) const;
+
+  Tensor weight;
+};
 
 /// A low-rank adapter beside a frozen projection: peft/tuners/lora/layer.py.
 struct Lora {
@@ -28,10 +42,12 @@ class Linear {
 
   std::int64_t in() const;
   std::int64_t out() const;
+  bool is_transposed() const { return layout_ == Layout::InOut; }
 
   Tensor weight;
-  Tensor bias;
+  mutable Tensor bias;  ///< bitsandbytes casts it for good
   std::optional<Lora> lora;
+  std::shared_ptr<const QuantizedWeight> quantized;  ///< in place of a weight, whose shape stays
 
  private:
   Tensor base(const Tensor& x) const;

@@ -66,6 +66,7 @@ bool can_skip(Context& context, const MaskRequest& request) {
     const Tensor converted = make(context, request.padding.sizes(), ScalarType::Long);
   }
   if (request.window && request.keys >= *request.window) return false;
+  if (request.room) return !request.padded && request.empty;
   return !request.padded && (request.queries == 1 || request.queries == request.keys);
 }
 
@@ -79,7 +80,8 @@ Tensor create_causal_mask(Context& context, AttentionKind attention, const MaskR
   if (request.padding.defined()) padding = make(context, request.padding.sizes(), ScalarType::Bool);
   if (attention == AttentionKind::Sdpa && can_skip(context, request)) return {};
   const bool eager = attention == AttentionKind::Eager;
-  Tensor allowed = boolean_mask(context, request, request.padded || (eager && padding.defined()));
+  const bool with_padding = request.padded || request.room || (eager && padding.defined());
+  Tensor allowed = boolean_mask(context, request, with_padding);
   if (!eager) return allowed;
   // eager_mask: 0 and the type's lowest number, by torch.where.
   const Tensor zero = make(context, {}, request.type);

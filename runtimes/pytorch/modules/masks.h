@@ -11,6 +11,8 @@ struct MaskRequest {
   std::int64_t queries = 1;
   std::int64_t keys = 1;
   bool cached = false;  ///< there is a KV cache
+  bool empty = false;   ///< which holds nothing yet
+  bool room = false;    ///< and returns keys that no token has filled yet
   Tensor padding;       ///< (batch, keys) of generate's attention_mask; undefined: none given
   bool padded = false;  ///< and it masks something
   ScalarType type = ScalarType::Float;

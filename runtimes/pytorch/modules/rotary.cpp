@@ -1,5 +1,6 @@
 #include "runtimes/pytorch/modules/rotary.h"
 
+#include "runtimes/pytorch/modules/layers.h"
 #include "runtimes/pytorch/ops/elementwise.h"
 #include "runtimes/pytorch/ops/linear.h"
 #include "runtimes/pytorch/ops/view.h"
@@ -8,8 +9,8 @@
 namespace vramfit::pytorch {
 
 RotaryEmbedding::RotaryEmbedding(Context& context, std::int64_t dims)
-    : inverse_frequencies_(empty(context, {dims / 2}, ScalarType::Float, Category::Parameters)),
-      original_(empty(context, {dims / 2}, ScalarType::Float, Category::Parameters)) {}
+    : inverse_frequencies_(buffer(context, {dims / 2}, ScalarType::Float)),
+      original_(buffer(context, {dims / 2}, ScalarType::Float)) {}
 
 PositionEmbeddings RotaryEmbedding::operator()(const Tensor& positions, ScalarType type) const {
   Context& context = positions.context();

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+
 #include "runtimes/pytorch/tensor/tensor.h"
 
 namespace vramfit::pytorch {
@@ -17,6 +19,8 @@ class RotaryEmbedding {
   RotaryEmbedding(Context& context, std::int64_t dims);
   /// `positions` is (1 or batch, tokens).
   PositionEmbeddings operator()(const Tensor& positions, ScalarType type) const;
+
+  std::array<Tensor*, 2> buffers() { return {&inverse_frequencies_, &original_}; }
 
  private:
   Tensor inverse_frequencies_;

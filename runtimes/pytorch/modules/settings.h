@@ -3,9 +3,25 @@
 #include <cstdint>
 #include <optional>
 
+#include "runtimes/pytorch/tensor/scalar_type.h"
+
 namespace vramfit::pytorch {
 
 /// attn_implementation.
 enum class AttentionKind : std::uint8_t { Sdpa, Eager };
+
+/// bitsandbytes' formats of weights, as transformers' BitsAndBytesConfig chooses among them.
+struct Quantization {
+  enum class Format : std::uint8_t { Int8, Nf4, Fp4 };
+  Format format = Format::Int8;
+  bool double_quant = false;               ///< bnb_4bit_use_double_quant
+  ScalarType compute = ScalarType::Float;  ///< bnb_4bit_compute_dtype
+};
+
+/// from_pretrained's arguments; without them a model is built on the GPU from its config.
+struct Pretrained {
+  bool auto_device_map = false;  ///< device_map: "auto", or all of it on the GPU
+  std::optional<Quantization> quantization;
+};
 
 }  // namespace vramfit::pytorch

@@ -105,7 +105,9 @@ Tensor addmm(const Tensor& bias_in, const Tensor& a_in, const Tensor& b_in) {
   };
   const Ref<Node> node = make_node(context, make_backward, bias, a, b);
   Tensor result = empty(context, {a.size(0), b.size(1)}, a.type());
-  context.cublas.use_lt(context);  // the bias is an epilogue of cuBLASLt's
+  // A bias, or what looks like one, is an epilogue of cuBLASLt's.
+  const bool is_bias = bias.rank() == 1 || bias.size(0) == 1;
+  is_bias ? context.cublas.use_lt(context) : context.cublas.use(context);
   set_history(result, node);
   return result;
 }

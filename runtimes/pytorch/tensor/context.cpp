@@ -4,12 +4,13 @@
 
 namespace vramfit::pytorch {
 
-Context::Context(Tape& tape_, const Release& release_, const Gpu& gpu)
+Context::Context(Tape& tape_, const Release& release_, const Gpu& gpu, std::uint64_t capacity_)
     : tape(tape_),
       libraries(gpu.overhead.pytorch.value(), tape_),
       release(release_),
       arch(gpu.arch),
-      multiprocessors(gpu.multiprocessors) {}
+      multiprocessors(gpu.multiprocessors),
+      capacity(capacity_) {}
 
 Context::~Context() = default;
 

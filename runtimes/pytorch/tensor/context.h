@@ -17,8 +17,8 @@ struct CheckpointFrame;
 /// What PyTorch keeps in globals and thread-local state.
 class Context {
  public:
-  /// All but the GPU must outlive the context.
-  Context(Tape& tape_, const Release& release_, const Gpu& gpu);
+  /// All but the GPU must outlive the context. `capacity`: bytes that the allocator may hold.
+  Context(Tape& tape_, const Release& release_, const Gpu& gpu, std::uint64_t capacity_);
   ~Context();
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
@@ -28,12 +28,15 @@ class Context {
   const Release& release;
   Arch arch;
   int multiprocessors;
+  std::uint64_t capacity;
 
   bool grad_enabled = true;
+  bool meta = false;             ///< torch.device("meta"): modules are made without memory
   bool backward_thread = false;  ///< the engine runs backward on a thread of its own
   std::uint64_t next_sequence = 0;
   Autocast autocast;
   Cublas cublas;
+  Tensor bitsandbytes_map;          ///< name2qmap: its codes of 8 bits, once they are needed
   Ref<CheckpointFrame> checkpoint;  ///< saved tensors go there: forward, or being recomputed
 };
 

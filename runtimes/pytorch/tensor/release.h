@@ -28,6 +28,8 @@ struct Release {
   Version torch;
   Version transformers;
   Version peft;
+  Version accelerate;
+  Version bitsandbytes;
   Version cuda;               ///< that torch is built for
   Version cudnn;              ///< that torch brings
   Arch least_arch;            ///< of GPUs that torch's build has code for

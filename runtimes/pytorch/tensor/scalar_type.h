@@ -5,7 +5,7 @@
 namespace vramfit::pytorch {
 
 /// c10::ScalarType, as far as a step needs it.
-enum class ScalarType : std::uint8_t { Float, Half, BFloat16, Long, Int, Bool, Byte };
+enum class ScalarType : std::uint8_t { Float, Half, BFloat16, Long, Int, Bool, Byte, Char };
 
 constexpr std::int64_t element_size(ScalarType type) {
   switch (type) {
@@ -19,6 +19,7 @@ constexpr std::int64_t element_size(ScalarType type) {
       return 2;
     case ScalarType::Bool:
     case ScalarType::Byte:
+    case ScalarType::Char:
       return 1;
   }
   return 0;

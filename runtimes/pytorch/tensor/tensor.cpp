@@ -38,10 +38,12 @@ Dims contiguous_strides(const Dims& sizes) {
 
 Storage::Storage(Context& c, Category k, std::uint64_t size)
     : category(k), context(c), bytes(size), origin(c.tape.allocate(k, size)) {}
-Storage::~Storage() { context.tape.free(origin, category, bytes); }
+Storage::~Storage() {
+  if (origin) context.tape.free(*origin, category, bytes);
+}
 
 void Storage::relabel(Category to) {
-  context.tape.relabel(origin, category, to, bytes);
+  context.tape.relabel(*origin, category, to, bytes);
   category = to;
 }
 
@@ -90,6 +92,12 @@ Tensor empty_strided(Context& context, const Dims& sizes, const Dims& strides, S
 
 Tensor empty(Context& context, const Dims& sizes, ScalarType type, Category category) {
   return empty_strided(context, sizes, contiguous_strides(sizes), type, category);
+}
+
+Tensor empty_meta(Context& context, const Dims& sizes, ScalarType type) {
+  Ref<Storage> storage(new Storage(context));
+  return Tensor(
+      Ref<TensorImpl>(new TensorImpl(std::move(storage), sizes, contiguous_strides(sizes), type)));
 }
 
 Tensor as_strided(const Tensor& base, const Dims& sizes, const Dims& strides) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 
 #include "model/memory/category.h"
 #include "runtimes/pytorch/memory/tape.h"
@@ -47,9 +48,10 @@ class Dims {
 /// Strides of a row-major tensor.
 Dims contiguous_strides(const Dims& sizes);
 
-/// Memory that tensors share; freed with the last of them.
+/// Memory that tensors share; freed with the last of them. On the meta device there is none.
 struct Storage : Recycled<Storage> {
   Storage(Context& c, Category k, std::uint64_t size);
+  explicit Storage(Context& c) : context(c) {}  ///< on the meta device
   ~Storage();
   Storage(const Storage&) = delete;
   Storage& operator=(const Storage&) = delete;
@@ -58,10 +60,10 @@ struct Storage : Recycled<Storage> {
   void relabel(Category to);
 
   int references = 0;
-  Category category;
+  Category category = Category::Parameters;
   Context& context;
-  std::uint64_t bytes;  ///< as asked for
-  Tape::Origin origin;
+  std::uint64_t bytes = 0;             ///< as asked for
+  std::optional<Tape::Origin> origin;  ///< none: on the meta device
 };
 
 /// What a tensor is: memory, how it is looked at, and its place in autograd's graph.
@@ -102,8 +104,10 @@ class Tensor {
   std::int64_t numel() const { return impl_->sizes.product(); }
   ScalarType type() const { return impl_->type; }
   Context& context() const { return impl_->storage->context; }
-  int layer() const { return impl_->storage->origin.layer; }  ///< that made it
+  /// The layer that made it, if one did.
+  int layer() const { return is_meta() ? kNoLayer : impl_->storage->origin->layer; }
 
+  bool is_meta() const { return !impl_->storage->origin; }
   bool requires_grad() const { return impl_->requires_grad || static_cast<bool>(impl_->grad_fn); }
   bool is_contiguous() const;
   bool is_non_overlapping_and_dense() const;
@@ -124,6 +128,9 @@ Tensor empty(Context& context, const Dims& sizes, ScalarType type,
              Category category = Category::Activations);
 Tensor empty_strided(Context& context, const Dims& sizes, const Dims& strides, ScalarType type,
                      Category category = Category::Activations);
+
+/// The same on the meta device: a shape without memory.
+Tensor empty_meta(Context& context, const Dims& sizes, ScalarType type);
 
 /// A view of `base`'s memory, without autograd.
 Tensor as_strided(const Tensor& base, const Dims& sizes, const Dims& strides);

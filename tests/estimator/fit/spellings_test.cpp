@@ -39,6 +39,15 @@ TEST(Spellings, TransformersAndPeftsNames) {
             (Texts{"--model", "x", "--seq", "512"}));
 }
 
+TEST(Spellings, BitsAndBytesConfigs) {
+  EXPECT_EQ(own({"--load_in_8bit", "True"}), Texts{"--quant=int8"});
+  EXPECT_EQ(own({"--load-in-4bit"}), (Texts{"--quant=fp4", "--quant-compute=fp32"}));
+  EXPECT_EQ(own({"--load_in_4bit", "--bnb_4bit_quant_type", "nf4", "--bnb_4bit_compute_dtype",
+                 "bfloat16", "--bnb_4bit_use_double_quant=True"}),
+            (Texts{"--quant", "nf4", "--quant-compute", "bf16", "--double-quant"}));
+  EXPECT_EQ(own({"--load_in_4bit", "False", "--train"}), Texts{"--train"});
+}
+
 TEST(Spellings, ContextLengthsAreCalledInThousands) {
   EXPECT_EQ(own({"--seq", "32k", "--generate=1K"}), (Texts{"--seq", "32768", "--generate=1024"}));
   EXPECT_EQ(own({"--seq=k", "--batch=1k"}), (Texts{"--seq=k", "--batch=1k"}));
@@ -94,10 +103,10 @@ TEST(Spellings, WhatIsNotThereYetIsAnsweredWithWhatIsNearest) {
         },
         {"optimizer", optimizer, "not predicted yet", "--optimizer adamw-fused"});
   }
-  for (const char* flag : {"--load-in-4bit", "--load_in_8bit", "--qlora", "--bits=4"}) {
-    expect_bad_input([&] { own({flag}); }, {"quantized weights are not predicted yet"});
+  for (const char* flag : {"--qlora", "--bits=4", "--quantization"}) {
+    expect_bad_input([&] { own({flag}); },
+                     {"quantized weights are not predicted yet", "nearest: bitsandbytes' --quant"});
   }
-  EXPECT_EQ(own({"--load_in_4bit", "False", "--train"}), Texts{"--train"});
   for (const char* flag : {"--fsdp", "--deepspeed=x.json", "--num_gpus"}) {
     expect_bad_input([&] { own({flag}); }, {"several GPUs are not predicted", "--runtime article"});
   }

@@ -24,6 +24,23 @@ ModelConfig model_of(const Json& test_case) {
   return parse_hugging_face(test_case.at("arch").dump(), test_case.at("model"));
 }
 
+std::optional<Pretrained> pretrained_of(const Json& test_case) {
+  const std::string quant = test_case.value("quant", "");
+  if (quant.empty() && !test_case.value("pretrained", false)) return std::nullopt;
+  Pretrained arguments;
+  if (quant.empty()) return arguments;
+  Quantization& quantization = arguments.quantization.emplace();
+  using Format = Quantization::Format;
+  // "bare4" is load_in_4bit by itself: fp4, with arithmetic in fp32.
+  const bool bare = quant == "bare4";
+  const bool four = quant == "fp4" || bare;
+  quantization.format = quant == "int8" ? Format::Int8 : four ? Format::Fp4 : Format::Nf4;
+  quantization.double_quant = quant == "nf4-dq";
+  const bool half = test_case.at("dtype") == "fp16";
+  quantization.compute = bare ? ScalarType::Float : half ? ScalarType::Half : ScalarType::BFloat16;
+  return arguments;
+}
+
 TrainingOptions training_of(const Json& test_case) {
   std::string optimizer = test_case.value("opt", "adamw");
   if (optimizer == "adamw_fused") optimizer = "adamw-fused";
@@ -42,6 +59,7 @@ TrainingOptions training_of(const Json& test_case) {
   options.batch = test_case.value("b", 1);
   options.seq = test_case.at("s");
   options.accumulate = test_case.value("accum", 1);
+  options.pretrained = pretrained_of(test_case);
   return options;
 }
 
@@ -52,12 +70,18 @@ GenerationOptions generation_of(const Json& test_case, const Json& point) {
   options.batch = point.at(0);
   options.seq = point.at(1);
   options.generate = test_case.value("new_tokens", 1);
+  options.pretrained = pretrained_of(test_case);
+  options.static_cache = test_case.value("static_cache", false);
+  options.again = test_case.value("again", false);
+  // measure_pytorch_more.py's prompts hold no padding.
+  if (test_case.contains("padded")) options.padded = test_case.at("padded").get<bool>();
   return options;
 }
 
 bool is_modelled(const Json& test_case) {
   const std::string optimizer = test_case.value("opt", "");
-  return !test_case.contains("quant") && !test_case.contains("compile") &&
+  const bool trains = test_case.at("mode") == "train";
+  return !(trains && test_case.contains("quant")) && !test_case.contains("compile") &&
          optimizer != "adafactor" && optimizer.find("8bit") == std::string::npos &&
          test_case.at("arch").at("model_type") != "mixtral";
 }

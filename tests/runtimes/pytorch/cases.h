@@ -17,6 +17,8 @@ Gpu h200();
 
 // A case of data/reference/measure_pytorch.py, as a run.
 ModelConfig model_of(const nlohmann::json& test_case);
+/// How its model is read, where it was read from a file.
+std::optional<Pretrained> pretrained_of(const nlohmann::json& test_case);
 TrainingOptions training_of(const nlohmann::json& test_case);
 /// Of one of its points, (batch, seq).
 GenerationOptions generation_of(const nlohmann::json& test_case, const nlohmann::json& point);

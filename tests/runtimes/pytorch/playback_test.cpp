@@ -81,6 +81,35 @@ TEST(Playback, OfAdaptersToo) {
   expect_played_as_walked(model_named("gemma2-2b"), options);
 }
 
+TEST(Playback, OfStaticCachesToo) {
+  GenerationOptions options;
+  options.seq = 40;
+  options.generate = 6;
+  options.static_cache = true;
+  options.again = true;
+  for (const char* name : {"llama3.2-1b", "gemma2-2b", "gpt2-124m"}) {
+    SCOPED_TRACE(name);
+    expect_played_as_walked(model_named(name), options);
+  }
+}
+
+TEST(Playback, OfModelsReadFromFilesToo) {
+  const ModelConfig model = model_named("llama2-7b");
+  TrainingOptions tuning = training(0);
+  tuning.lora = LoraOptions{4, {"q_proj", "v_proj"}};
+  tuning.pretrained = Pretrained{};
+  expect_played_as_walked(model, tuning);
+  GenerationOptions options;
+  options.seq = 40;
+  options.generate = 6;
+  options.pretrained = Pretrained{.auto_device_map = true, .quantization = {}};
+  expect_played_as_walked(model, options);
+  for (const auto format : {Quantization::Format::Int8, Quantization::Format::Nf4}) {
+    options.pretrained->quantization = Quantization{.format = format};
+    expect_played_as_walked(model, options);
+  }
+}
+
 /// What `layers` layers do where each keeps something and frees it on the way back.
 void there_and_back(Tape& tape, int layers, int other_layer = kNoLayer) {
   std::vector<Tape::Origin> kept;

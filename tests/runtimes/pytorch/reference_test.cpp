@@ -105,6 +105,73 @@ TEST(Reference, AndOfMicroBatchesAndModelsFromFiles) {
   expect_training_within_bounds("pytorch_more.jsonl", 13);
 }
 
+/// What a kind of generation was measured to take, and is predicted to.
+struct GenerationErrors {
+  Errors peak, reserved, device_used;
+
+  void add(const Json& test_case, const Json& point, bool again) {
+    GenerationOptions options = generation_of(test_case, {point.at("b"), point.at("s")});
+    options.padded = false;  // measure_pytorch_more.py's prompts hold none
+    options.again = again;
+    const RunReport report = run(h200(), current_release(), model_of(test_case), options);
+    Levels predicted;
+    for (const StageRecord& stage : report.stages) {
+      if (stage.stage == Stage::Loaded) continue;
+      predicted.peak = std::max(predicted.peak, stage.peak);
+      predicted.reserved = std::max(predicted.reserved, stage.peak_reserved);
+      predicted.device_used = std::max(predicted.device_used, stage.device_used);
+    }
+    const std::string title = title_of(test_case) + " at " + point.dump();
+    peak.add(predicted.peak, point.at("peak"), title);
+    reserved.add(predicted.reserved, point.at("peak_reserved"), title);
+    device_used.add(predicted.device_used, point.at("device_used"), title);
+  }
+
+  void expect_within_bounds() const {
+    EXPECT_LE(peak.median(), 0.003);
+    EXPECT_LE(peak.worst(), 0.02) << peak.worst_title();
+    EXPECT_LE(reserved.worst(), 0.06) << reserved.worst_title();
+    EXPECT_LE(device_used.worst(), 0.06) << device_used.worst_title();
+  }
+};
+
+TEST(Reference, GenerationsOfModelsFromFilesAndOfQuantisedOnes) {
+  GenerationErrors quantised;
+  GenerationErrors others;
+  for (const Json& row : read_lines(VRAMFIT_REFERENCE "/pytorch_more.jsonl")) {
+    if (!row.contains("case") || row.at("case").at("mode") != "infer") continue;
+    const Json& test_case = row.at("case");
+    if (!is_modelled(test_case)) continue;
+    const bool quant = test_case.contains("quant");
+    bool again = false;
+    for (const Json& point : row.at("result").at("points")) {
+      (quant ? quantised : others).add(test_case, point, again && quant);
+      again = true;
+    }
+  }
+  EXPECT_EQ(quantised.peak.count(), 12U);
+  EXPECT_EQ(others.peak.count(), 9U);
+  quantised.expect_within_bounds();
+  others.expect_within_bounds();
+}
+
+// What the run took that decoded 64 tokens with a static cache, compiled: torch.compile's graphs
+// take little more than what runs eagerly.
+TEST(Reference, AStaticCacheTakesItsWholeLengthAtOnce) {
+  const Json row = read_lines(VRAMFIT_REFERENCE "/pytorch_more.jsonl").at(17);
+  Json test_case = row.at("case");
+  ASSERT_EQ(test_case.at("gen").at("cache_implementation"), "static");
+  test_case["static_cache"] = true;
+  test_case["new_tokens"] = test_case.at("time_tokens");
+  const Json& point = row.at("result").at("points").at(0);
+  Json timed = point.at("timed");
+  timed["b"] = point.at("b");
+  timed["s"] = point.at("s");
+  GenerationErrors errors;
+  errors.add(test_case, timed, true);
+  errors.expect_within_bounds();
+}
+
 TEST(Reference, TheLargestBatchIsTheMeasuredOne) {
   int cases = 0;
   for (const Json& row : read_lines(VRAMFIT_REFERENCE "/pytorch_max_batch.jsonl")) {

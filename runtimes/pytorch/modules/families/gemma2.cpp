@@ -10,6 +10,13 @@ Gemma2Layer::Gemma2Layer(Context& context, const Family& family, const ModelConf
   attention_.softcap = config.scores_softcap;
 }
 
+std::span<const char* const> Gemma2Layer::layernorm_names() const {
+  static constexpr const char* kNames[] = {"input_layernorm", "post_attention_layernorm",
+                                           "pre_feedforward_layernorm",
+                                           "post_feedforward_layernorm"};
+  return kNames;
+}
+
 Tensor Gemma2Layer::forward(const Tensor& hidden_states, const LayerInputs& inputs) const {
   const Norm& input_layernorm = layernorms_[0];
   const Norm& post_attention_layernorm = layernorms_[1];

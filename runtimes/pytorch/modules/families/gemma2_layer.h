@@ -10,6 +10,9 @@ class Gemma2Layer : public LlamaLayer {
   Gemma2Layer(Context& context, const Family& family, const ModelConfig& config,
               const ModelSettings& settings);
   Tensor forward(const Tensor& hidden_states, const LayerInputs& inputs) const override;
+
+ protected:
+  std::span<const char* const> layernorm_names() const override;
 };
 
 /// Gemma2ForCausalLM.forward: final_logit_softcapping, where the config has it.

@@ -32,14 +32,13 @@ class Gpt2Layer final : public DecoderLayer {
     return add(residual, feed_forward);
   }
 
-  std::vector<NamedLinear> projections() override {
-    return {{"c_attn", &c_attn_}, {"c_proj", &c_proj_}, {"c_fc", &c_fc_}, {"c_proj", &mlp_c_proj_}};
-  }
-
-  std::vector<Tensor> parameters() const override {
-    return {ln_1_.weight,   ln_1_.bias,   c_attn_.weight,     c_attn_.bias,
-            c_proj_.weight, c_proj_.bias, ln_2_.weight,       ln_2_.bias,
-            c_fc_.weight,   c_fc_.bias,   mlp_c_proj_.weight, mlp_c_proj_.bias};
+  std::vector<Child> children() override {
+    return {{"ln_1", &ln_1_},
+            {"attn.c_attn", &c_attn_},
+            {"attn.c_proj", &c_proj_, LinearInput::Attended},
+            {"ln_2", &ln_2_},
+            {"mlp.c_fc", &c_fc_},
+            {"mlp.c_proj", &mlp_c_proj_, LinearInput::Hidden}};
   }
 
  private:
@@ -84,6 +83,11 @@ const Family kGpt2 = {
     .make_layer = make_layer<Gpt2Layer>,
     .projections = kProjections,
     .lora_targets = kLoraTargets,
+    .parts = {.base = "transformer",
+              .embedding = "wte",
+              .positions = "wpe",
+              .layers = "h",
+              .norm = "ln_f"},
 };
 
 }  // namespace vramfit::pytorch

@@ -36,26 +36,13 @@ class GptNeoxLayer final : public DecoderLayer {
     return add(mlp_output, attention_output);
   }
 
-  std::vector<NamedLinear> projections() override {
-    return {{"query_key_value", &query_key_value_},
-            {"dense", &dense_},
-            {"dense_h_to_4h", &dense_h_to_4h_},
-            {"dense_4h_to_h", &dense_4h_to_h_}};
-  }
-
-  std::vector<Tensor> parameters() const override {
-    return {input_layernorm_.weight,
-            input_layernorm_.bias,
-            post_attention_layernorm_.weight,
-            post_attention_layernorm_.bias,
-            query_key_value_.weight,
-            query_key_value_.bias,
-            dense_.weight,
-            dense_.bias,
-            dense_h_to_4h_.weight,
-            dense_h_to_4h_.bias,
-            dense_4h_to_h_.weight,
-            dense_4h_to_h_.bias};
+  std::vector<Child> children() override {
+    return {{"input_layernorm", &input_layernorm_},
+            {"post_attention_layernorm", &post_attention_layernorm_},
+            {"attention.query_key_value", &query_key_value_},
+            {"attention.dense", &dense_, LinearInput::Attended},
+            {"mlp.dense_h_to_4h", &dense_h_to_4h_},
+            {"mlp.dense_4h_to_h", &dense_4h_to_h_, LinearInput::Hidden}};
   }
 
  private:
@@ -117,6 +104,7 @@ const Family kGptNeox = {
     .make_layer = make_layer<GptNeoxLayer>,
     .projections = kProjections,
     .lora_targets = kLoraTargets,
+    .parts = {.base = "gpt_neox", .embedding = "embed_in", .norm = "final_layer_norm"},
 };
 
 }  // namespace vramfit::pytorch

@@ -39,25 +39,23 @@ Tensor LlamaLayer::forward(const Tensor& hidden_states, const LayerInputs& input
   return add(residual, hidden);
 }
 
-std::vector<NamedLinear> LlamaLayer::projections() {
-  return {{"q_proj", &q_proj_},      {"k_proj", &k_proj_},       {"v_proj", &v_proj_},
-          {"o_proj", &o_proj_},      {"gate_proj", &gate_proj_}, {"up_proj", &up_proj_},
-          {"down_proj", &down_proj_}};
+std::span<const char* const> LlamaLayer::layernorm_names() const {
+  static constexpr const char* kNames[] = {"input_layernorm", "post_attention_layernorm"};
+  return kNames;
 }
 
-std::vector<Tensor> LlamaLayer::parameters() const {
-  std::vector<Tensor> all;
-  const auto push = [&all](std::initializer_list<const Linear*> linears) {
-    for (const Linear* linear : linears) {
-      all.push_back(linear->weight);
-      all.push_back(linear->bias);
-    }
-  };
-  push({&q_proj_, &k_proj_, &v_proj_, &o_proj_});
-  if (q_norm_) all.push_back(q_norm_->weight);
-  if (k_norm_) all.push_back(k_norm_->weight);
-  push({&gate_proj_, &up_proj_, &down_proj_});
-  for (const Norm& norm : layernorms_) all.push_back(norm.weight);
+std::vector<Child> LlamaLayer::children() {
+  std::vector<Child> all = {{"self_attn.q_proj", &q_proj_},
+                            {"self_attn.k_proj", &k_proj_},
+                            {"self_attn.v_proj", &v_proj_},
+                            {"self_attn.o_proj", &o_proj_, LinearInput::Attended}};
+  if (q_norm_) all.push_back({"self_attn.q_norm", &*q_norm_});
+  if (k_norm_) all.push_back({"self_attn.k_norm", &*k_norm_});
+  all.push_back({"mlp.gate_proj", &gate_proj_});
+  all.push_back({"mlp.up_proj", &up_proj_});
+  all.push_back({"mlp.down_proj", &down_proj_, LinearInput::Hidden});
+  const auto names = layernorm_names();
+  for (std::size_t i = 0; i < names.size(); ++i) all.push_back({names[i], &layernorms_[i]});
   return all;
 }
 

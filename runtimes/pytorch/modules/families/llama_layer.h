@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <span>
 
 #include "runtimes/pytorch/modules/family.h"
 
@@ -14,8 +15,7 @@ class LlamaLayer : public DecoderLayer {
              const ModelSettings& settings);
 
   Tensor forward(const Tensor& hidden_states, const LayerInputs& inputs) const override;
-  std::vector<NamedLinear> projections() override;
-  std::vector<Tensor> parameters() const override;
+  std::vector<Child> children() override;
 
   static constexpr const char* kProjections[] = {"q_proj",    "k_proj",  "v_proj",   "o_proj",
                                                  "gate_proj", "up_proj", "down_proj"};
@@ -26,6 +26,8 @@ class LlamaLayer : public DecoderLayer {
   struct Heads {
     Tensor query, key, value;  ///< (batch, heads, tokens, head_dim)
   };
+  /// Of the norms of the residual stream, as many as the family has.
+  virtual std::span<const char* const> layernorm_names() const;
   virtual Heads heads(const Tensor& hidden) const;
   virtual void rotate_heads(Tensor& query, Tensor& key, const PositionEmbeddings& positions) const;
 

@@ -25,6 +25,12 @@ class Olmo2Layer final : public LlamaLayer {
   }
 
  private:
+  std::span<const char* const> layernorm_names() const override {
+    static constexpr const char* kNames[] = {"post_attention_layernorm",
+                                             "post_feedforward_layernorm"};
+    return kNames;
+  }
+
   Heads heads(const Tensor& hidden) const override {
     const Tensor query = (*q_norm_)(q_proj_(hidden));
     const Tensor key = (*k_norm_)(k_proj_(hidden));

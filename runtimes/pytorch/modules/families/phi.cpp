@@ -38,23 +38,18 @@ class PhiLayer final : public DecoderLayer {
     return add(sum, residual);
   }
 
-  std::vector<NamedLinear> projections() override {
-    return {{"q_proj", &q_proj_}, {"k_proj", &k_proj_}, {"v_proj", &v_proj_},
-            {"dense", &dense_},   {"fc1", &fc1_},       {"fc2", &fc2_}};
-  }
-
-  std::vector<Tensor> parameters() const override {
-    std::vector<Tensor> all;
-    const auto push = [&](const auto& module) {
-      all.push_back(module.weight);
-      all.push_back(module.bias);
-    };
-    for (const Linear* linear : {&q_proj_, &k_proj_, &v_proj_, &dense_}) push(*linear);
-    if (q_layernorm_) push(*q_layernorm_);
-    if (k_layernorm_) push(*k_layernorm_);
-    push(fc1_);
-    push(fc2_);
-    push(input_layernorm_);
+  std::vector<Child> children() override {
+    std::vector<Child> all = {{"self_attn.q_proj", &q_proj_},
+                              {"self_attn.k_proj", &k_proj_},
+                              {"self_attn.v_proj", &v_proj_},
+                              {"self_attn.dense", &dense_, LinearInput::Attended}};
+    if (q_layernorm_) {
+      all.push_back({"self_attn.q_layernorm", &*q_layernorm_});
+      all.push_back({"self_attn.k_layernorm", &*k_layernorm_});
+    }
+    all.push_back({"mlp.fc1", &fc1_});
+    all.push_back({"mlp.fc2", &fc2_, LinearInput::Hidden});
+    all.push_back({"input_layernorm", &input_layernorm_});
     return all;
   }
 
@@ -109,6 +104,7 @@ const Family kPhi = {
     .make_layer = make_layer<PhiLayer>,
     .projections = kProjections,
     .lora_targets = kLoraTargets,
+    .parts = {.norm = "final_layernorm"},
 };
 
 }  // namespace vramfit::pytorch

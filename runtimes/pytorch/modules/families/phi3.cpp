@@ -36,16 +36,13 @@ class Phi3Layer final : public DecoderLayer {
     return add(residual, dropout(hidden, residual_dropout_, training_));
   }
 
-  std::vector<NamedLinear> projections() override {
-    return {{"o_proj", &o_proj_},
-            {"qkv_proj", &qkv_proj_},
-            {"gate_up_proj", &gate_up_proj_},
-            {"down_proj", &down_proj_}};
-  }
-
-  std::vector<Tensor> parameters() const override {
-    return {o_proj_.weight,    qkv_proj_.weight,        gate_up_proj_.weight,
-            down_proj_.weight, input_layernorm_.weight, post_attention_layernorm_.weight};
+  std::vector<Child> children() override {
+    return {{"self_attn.o_proj", &o_proj_, LinearInput::Attended},
+            {"self_attn.qkv_proj", &qkv_proj_},
+            {"mlp.gate_up_proj", &gate_up_proj_},
+            {"mlp.down_proj", &down_proj_, LinearInput::Hidden},
+            {"input_layernorm", &input_layernorm_},
+            {"post_attention_layernorm", &post_attention_layernorm_}};
   }
 
  private:

@@ -1,0 +1,15 @@
+#pragma once
+
+#include "runtimes/pytorch/loading/device_map.h"
+#include "runtimes/pytorch/modules/causal_lm.h"
+
+namespace vramfit::pytorch {
+
+/// Reads a model that was made on the meta device from safetensors, as transformers 5.17 does:
+/// modeling_utils.py (from_pretrained, caching_allocator_warmup), core_model_loading.py
+/// (convert_and_load_state_dict_in_model), integrations/bitsandbytes.py. What stays on the host
+/// stays on the meta device. Returns where everything went.
+DeviceMap from_pretrained(Context& context, CausalLm& model, const ModelConfig& config,
+                          const Pretrained& arguments);
+
+}  // namespace vramfit::pytorch

@@ -1,0 +1,86 @@
+#include "runtimes/pytorch/ops/four_bits.h"
+
+#include "runtimes/pytorch/ops/gemm_4bit.h"
+#include "runtimes/pytorch/ops/linear.h"
+#include "runtimes/pytorch/ops/view.h"
+#include "runtimes/pytorch/tensor/context.h"
+
+namespace vramfit::pytorch {
+namespace {
+
+constexpr std::int64_t kBlock = 64;
+constexpr std::int64_t kNestedBlock = 256;
+constexpr std::int64_t kCodes = 16;
+constexpr std::int64_t kNestedCodes = 256;
+
+constexpr std::int64_t div_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+Tensor kept(Context& context, std::int64_t count, ScalarType type) {
+  return empty(context, {count}, type, Category::Parameters);
+}
+
+Tensor work(Context& context, const Dims& sizes, ScalarType type) {
+  return empty(context, sizes, type, Category::Workspace);
+}
+
+/// get_4bit_type: the table, scaled to at most 1.
+Tensor code_of(Context& context) {
+  Tensor code = kept(context, kCodes, ScalarType::Float);
+  const Tensor magnitudes = work(context, {kCodes}, ScalarType::Float);
+  const Tensor largest = work(context, {}, ScalarType::Float);
+  return code;
+}
+
+/// The scales less their mean, in 8 bits.
+void quantize_scales(FourBits& weight) {
+  Context& context = weight.scales.context();
+  const std::int64_t count = weight.scales.size(0);
+  weight.offset = kept(context, 1, ScalarType::Float);
+  const Tensor centred = work(context, {count}, ScalarType::Float);
+  if (!context.bitsandbytes_map.defined()) {
+    context.bitsandbytes_map = kept(context, kNestedCodes, ScalarType::Float);
+  }
+  weight.nested_scales = kept(context, div_up(count, kNestedBlock), ScalarType::Float);
+  Tensor values = kept(context, count, ScalarType::Byte);
+  weight.nested_code = kept(context, kNestedCodes, ScalarType::Float);
+  weight.scales = std::move(values);
+}
+
+/// _dequant_linear_fallback: the scales, then the weight, are written out.
+Tensor dequantize_and_multiply(const Tensor& x, const FourBits& weight, const Tensor& bias) {
+  Context& context = x.context();
+  Tensor scales = weight.scales;
+  Tensor dequantized;
+  if (weight.nested_scales.defined()) {
+    dequantized = work(context, scales.sizes(), ScalarType::Float);
+    scales = work(context, scales.sizes(), ScalarType::Float);  // + offset
+  }
+  const Tensor whole = work(context, weight.sizes, x.type());
+  return linear(x, whole, bias);
+}
+
+}  // namespace
+
+FourBits quantize_4bit(const Tensor& weight, bool double_quant) {
+  Context& context = weight.context();
+  const std::int64_t count = weight.numel();
+  FourBits result;
+  result.sizes = weight.sizes();
+  result.scales = kept(context, div_up(count, kBlock), ScalarType::Float);
+  result.values = kept(context, (count + 1) / 2, ScalarType::Byte);
+  result.code = code_of(context);
+  if (double_quant) quantize_scales(result);
+  return result;
+}
+
+Tensor gemm_4bit(const Tensor& x, const FourBits& weight, const Tensor& bias) {
+  Context& context = x.context();
+  const std::int64_t rows = x.numel() / x.size(-1);
+  const bool fused = is_fused(
+      {context.arch, context.multiprocessors, x.type(), rows, weight.sizes[0], weight.sizes[1]});
+  if (!fused) return dequantize_and_multiply(x, weight, bias);
+  const Tensor dense = contiguous(x);
+  return empty(context, x.sizes().with(-1, weight.sizes[0]), x.type());
+}
+
+}  // namespace vramfit::pytorch

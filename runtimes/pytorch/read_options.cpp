@@ -1,0 +1,160 @@
+#include "runtimes/pytorch/read_options.h"
+
+#include <sstream>
+
+#include "model/errors.h"
+#include "model/quantity.h"
+#include "runtimes/options_workload.h"
+
+namespace vramfit::pytorch {
+namespace {
+
+/// PEFT's target_modules: names, or "all-linear".
+std::vector<std::string> lora_targets(const std::string& text, const ModelConfig& model) {
+  if (text == "all-linear") return projection_names(model);
+  std::vector<std::string> names;
+  std::istringstream list(text + ",");
+  for (std::string name; std::getline(list, name, ',');) {
+    if (name.empty()) {
+      throw BadInput("lora-targets: a name is missing; such as q_proj,v_proj, or all-linear");
+    }
+    names.push_back(name);
+  }
+  return names;
+}
+
+std::optional<LoraOptions> lora_options(const Flags& flags, const ModelConfig& model) {
+  const auto rank = typed(flags, "lora");
+  const auto targets = typed(flags, "lora-targets");
+  if (targets && !rank) throw BadInput("lora-targets: only with --lora");
+  if (!rank) return std::nullopt;
+  return LoraOptions{parse_whole("lora", *rank),
+                     targets ? lora_targets(*targets, model) : default_lora_targets(model)};
+}
+
+DType autocast_type(const std::string& text) {
+  if (text != "bf16" && text != "fp16") {
+    throw BadInput("autocast: unknown '" + text + "'; bf16 or fp16");
+  }
+  return parse_precision(text);
+}
+
+bool checkpoints(const Flags& flags) {
+  const auto checkpoint = typed(flags, "checkpoint");
+  if (checkpoint && *checkpoint != "full") {
+    throw BadInput("checkpoint: unknown '" + *checkpoint + "'; full");
+  }
+  return checkpoint.has_value();
+}
+
+ScalarType compute_type(const std::string& flag, const std::string& text) {
+  if (text == "fp32") return ScalarType::Float;
+  if (text == "fp16") return ScalarType::Half;
+  if (text == "bf16") return ScalarType::BFloat16;
+  throw BadInput(flag + ": unknown '" + text + "'; fp32, fp16 or bf16");
+}
+
+/// BitsAndBytesConfig: 4 bits compute in the type of --precision unless another is named.
+std::optional<Quantization> quantization(const Flags& flags, const std::string& precision) {
+  const auto format = typed(flags, "quant");
+  for (const char* flag : {"double-quant", "quant-compute"}) {
+    if (has(flags, flag) && (!format || *format == "int8")) {
+      throw BadInput(std::string(flag) + ": only with --quant nf4 or fp4");
+    }
+  }
+  if (!format) return std::nullopt;
+  Quantization quantization;
+  quantization.format = parse_format(*format);
+  quantization.double_quant = has(flags, "double-quant");
+  const auto compute = typed(flags, "quant-compute");
+  quantization.compute =
+      compute ? compute_type("quant-compute", *compute) : compute_type("precision", precision);
+  return quantization;
+}
+
+/// Quantised models are read by from_pretrained, others where a device_map says so.
+std::optional<Pretrained> pretrained(const Flags& flags, const std::string& precision) {
+  const auto map = typed(flags, "device-map");
+  if (map && *map != "cuda" && *map != "auto") {
+    throw BadInput("device-map: unknown '" + *map + "'; cuda, which is all of the model, or auto");
+  }
+  Pretrained arguments;
+  arguments.auto_device_map = map == "auto";
+  arguments.quantization = quantization(flags, precision);
+  if (!map && !arguments.quantization) return std::nullopt;
+  return arguments;
+}
+
+bool static_cache(const Flags& flags) {
+  const auto kind = typed(flags, "cache-implementation");
+  if (kind && *kind != "dynamic" && *kind != "static") {
+    throw BadInput("cache-implementation: unknown '" + *kind + "'; dynamic or static");
+  }
+  return kind == "static";
+}
+
+}  // namespace
+
+const std::vector<Flag>& option_flags() {
+  using With = Flag::With;
+  static const std::vector<Flag> list = {
+      {"optimizer", With::Training, "adamw-fused (default), adamw, adamw-loop, sgd, sgd-momentum"},
+      {"accumulate", With::Training, "micro-batches in a step (default 1)"},
+      {"generate", With::Inference, "new tokens (default 1)"},
+      {"attention", With::Either, "sdpa (default) or eager"},
+      {"autocast", With::Training, "bf16 or fp16 over weights of --precision fp32"},
+      {"checkpoint", With::Training, "'full' computes every layer's activations again"},
+      {"lora", With::Training, "adapters of this rank (PEFT)"},
+      {"lora-targets", With::Training,
+       "with --lora: names of projections, as q_proj,v_proj, or all-linear (default: PEFT's)"},
+      {"quant", With::Inference,
+       "int8, nf4 or fp4: linears of the blocks in bitsandbytes' format (BitsAndBytesConfig)"},
+      {"double-quant", With::Inference, "with --quant nf4 or fp4: scales are quantised too", false},
+      {"quant-compute", With::Inference,
+       "with --quant nf4 or fp4: fp32, fp16 or bf16 (default: as --precision)"},
+      {"device-map", With::Either,
+       "cuda or auto: read by from_pretrained; auto leaves on the host what does not fit"},
+      {"cache-implementation", With::Inference, "dynamic (default) or static, of generate()"},
+      {"again", With::Inference, "generate() has been called before in the process", false},
+      {"padded", With::Inference, "a prompt holds padding, as those of a batch do unless it is 1",
+       false},
+      {"unpadded", With::Inference, "prompts of a batch are of one length: none holds padding",
+       false},
+  };
+  return list;
+}
+
+TrainingOptions training_options(const Flags& flags, const ModelConfig& model) {
+  TrainingOptions options;
+  read_sizes(flags, options);
+  if (const auto kind = typed(flags, "attention")) options.attention = parse_attention(*kind);
+  // What transformers' Trainer takes where none is named.
+  options.optimizer = parse_optimizer(typed(flags, "optimizer").value_or("adamw-fused"));
+  options.accumulate = whole(flags, "accumulate", options.accumulate);
+  if (const auto type = typed(flags, "autocast")) options.autocast = autocast_type(*type);
+  options.checkpoint = checkpoints(flags);
+  options.lora = lora_options(flags, model);
+  options.pretrained = pretrained(flags, name(options.precision));
+  if (options.pretrained && options.pretrained->auto_device_map) {
+    throw BadInput("device-map: auto is for inference: what lies on the host is not trained; cuda");
+  }
+  return options;
+}
+
+GenerationOptions generation_options(const Flags& flags) {
+  GenerationOptions options;
+  read_sizes(flags, options);
+  if (const auto kind = typed(flags, "attention")) options.attention = parse_attention(*kind);
+  options.generate = whole(flags, "generate", options.generate);
+  if (has(flags, "padded") && has(flags, "unpadded")) {
+    throw BadInput("padded and unpadded contradict each other: either prompts hold padding or not");
+  }
+  if (has(flags, "padded")) options.padded = true;
+  if (has(flags, "unpadded")) options.padded = false;
+  options.again = has(flags, "again");
+  options.static_cache = static_cache(flags);
+  options.pretrained = pretrained(flags, name(options.precision));
+  return options;
+}
+
+}  // namespace vramfit::pytorch

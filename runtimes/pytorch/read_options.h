@@ -1,0 +1,15 @@
+#pragma once
+
+#include "runtimes/pytorch/options.h"
+#include "runtimes/runtime.h"
+
+namespace vramfit::pytorch {
+
+/// The flags that the runtime has beside those all have.
+const std::vector<Flag>& option_flags();
+
+/// Reads flags into options. Throws BadInput on a value that is wrong.
+TrainingOptions training_options(const Flags& flags, const ModelConfig& model);
+GenerationOptions generation_options(const Flags& flags);
+
+}  // namespace vramfit::pytorch

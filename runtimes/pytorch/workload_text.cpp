@@ -1,0 +1,111 @@
+// What a run under PyTorch is, as JSON has it and in words.
+#include <nlohmann/json.hpp>
+
+#include "runtimes/notes.h"
+#include "runtimes/pytorch/runtime.h"
+
+namespace vramfit::pytorch {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json json_of(const std::optional<Pretrained>& pretrained) {
+  if (!pretrained || !pretrained->quantization) return nullptr;
+  const Quantization& quantization = *pretrained->quantization;
+  const bool four_bits = quantization.format != Quantization::Format::Int8;
+  return {{"format", name(quantization.format)},
+          {"double_quant", quantization.double_quant},
+          {"compute", four_bits ? Json(name(quantization.compute)) : Json(nullptr)}};
+}
+
+Json device_map(const std::optional<Pretrained>& pretrained) {
+  if (!pretrained) return nullptr;
+  return pretrained->auto_device_map ? "auto" : "cuda";
+}
+
+/// "nf4 (double quantisation, fp32 arithmetic) by bitsandbytes"
+std::string text_of(const Quantization& quantization, const char* precision) {
+  std::string how = quantization.double_quant ? "double quantisation" : "";
+  const std::string compute = name(quantization.compute);
+  if (quantization.format != Quantization::Format::Int8 && compute != precision) {
+    how += (how.empty() ? "" : ", ") + compute + " arithmetic";
+  }
+  return std::string(name(quantization.format)) + (how.empty() ? "" : " (" + how + ")") +
+         " by bitsandbytes";
+}
+
+}  // namespace
+
+Json TorchWorkload::asked() const {
+  if (const auto* o = std::get_if<TrainingOptions>(&options())) {
+    Json json = {{"mode", "training"},
+                 {"precision", name(o->precision)},
+                 {"autocast", o->autocast ? Json(name(*o->autocast)) : Json(nullptr)},
+                 {"attention", name(o->attention)},
+                 {"batch", o->batch},
+                 {"seq", o->seq},
+                 {"optimizer", name(o->optimizer)},
+                 {"accumulate", o->accumulate},
+                 {"checkpoint", o->checkpoint ? Json("full") : Json(nullptr)},
+                 {"lora", nullptr},
+                 {"device_map", device_map(o->pretrained)}};
+    if (o->lora) json["lora"] = {{"rank", o->lora->rank}, {"targets", o->lora->targets}};
+    return json;
+  }
+  const auto& o = std::get<GenerationOptions>(options());
+  return {{"mode", "inference"},
+          {"precision", name(o.precision)},
+          {"attention", name(o.attention)},
+          {"batch", o.batch},
+          {"seq", o.seq},
+          {"generate", o.generate},
+          {"padded", o.padded.value_or(o.batch > 1)},
+          {"quant", json_of(o.pretrained)},
+          {"device_map", device_map(o.pretrained)},
+          {"cache_implementation", o.static_cache ? "static" : "dynamic"},
+          {"again", o.again}};
+}
+
+std::string TorchWorkload::text(const std::string& sizes) const {
+  if (const auto* o = std::get_if<GenerationOptions>(&options())) {
+    std::string text = std::string("inference in ") + name(o->precision);
+    if (o->pretrained && o->pretrained->quantization) {
+      text += ", linears in " + text_of(*o->pretrained->quantization, name(o->precision));
+    }
+    text += ", " + sizes + (o->padded.value_or(o->batch > 1) ? ", padded" : "") +
+            new_tokens_text(o->generate) + ", " + name(o->attention) + " attention";
+    if (o->static_cache) text += ", static cache";
+    if (o->pretrained && o->pretrained->auto_device_map) text += ", device_map auto";
+    return text;
+  }
+  const auto& o = std::get<TrainingOptions>(options());
+  std::string text = std::string("training in ") + name(o.precision);
+  if (o.autocast) text += std::string(" under ") + name(*o.autocast) + " autocast";
+  text += std::string(" with ") + name(o.optimizer) + ", " + sizes +
+          micro_batches_text(o.accumulate) + ", " + name(o.attention) + " attention";
+  if (o.checkpoint) text += ", activation checkpointing";
+  if (!o.lora) return text;
+  text += ", LoRA of rank " + std::to_string(o.lora->rank) + " on ";
+  for (std::size_t i = 0; i < o.lora->targets.size(); ++i) {
+    text += (i == 0 ? "" : ", ") + o.lora->targets[i];
+  }
+  return text;
+}
+
+std::string TorchWorkload::types() const {
+  if (const auto* o = std::get_if<GenerationOptions>(&options())) {
+    const std::string precision = name(o->precision);
+    if (!o->pretrained || !o->pretrained->quantization) {
+      return "weights, activations and cache in " + precision;
+    }
+    return "linears of the blocks in " + text_of(*o->pretrained->quantization, name(o->precision)) +
+           ", everything else in " + precision;
+  }
+  const auto& o = std::get<TrainingOptions>(options());
+  const std::string weights = name(o.precision);
+  std::string text = "weights, gradients and optimizer states in " + weights;
+  if (o.lora) text = "adapters, their gradients and states in fp32; weights in " + weights;
+  return o.autocast ? text + ", arithmetic in " + name(*o.autocast) : text;
+}
+
+}  // namespace vramfit::pytorch

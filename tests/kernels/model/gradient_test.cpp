@@ -42,7 +42,7 @@ double loss_from_logits(Model& model, const Tensor& tokens, const Sequence& sequ
   for (int layer = 0; layer < model.config.layers; ++layer) {
     x = block_forward(model, layer, sequence, std::move(x), nullptr);
   }
-  const Tensor logits = last_logits(model, std::move(x), sequence.tokens(), 1);
+  const Tensor logits = last_logits(model, std::move(x), sequence.tokens(), 1, nullptr);
   double loss = 0;
   for (std::int64_t n = 0; n < sequence.tokens(); ++n) {
     const auto* row = logits.as<double>() + n * logits.shape()[1];

@@ -61,9 +61,9 @@ def test_the_article_is_asked_with_the_optimizers_that_it_knows(tmp_path):
 def test_each_point_of_an_inference_is_a_case(tmp_path):
     start = ["--precision", "fp16", "--seq", "64", "--batch"]
     assert flags_of(tmp_path, known.inference(new_tokens=8)) == [
-        [*start, batch, "--generate", "8"] for batch in ("1", "8")
+        [*start, batch, "--generate", "8", "--unpadded"] for batch in ("1", "8")
     ]
-    assert flags_of(tmp_path, known.inference())[0][-2:] == ["--generate", "1"]
+    assert flags_of(tmp_path, known.inference())[0][-3:] == ["--generate", "1", "--unpadded"]
 
 
 def test_a_prompt_that_likely_holds_padding_is_asked_so(tmp_path):

@@ -224,7 +224,7 @@ Decode<T, Stored> arguments(const AttentionDecode& op) {
                       .key_scales = scales(op.cache.key_scales),
                       .value_scales = scales(op.cache.value_scales),
                       .places = KvPlaces(op.cache),
-                      .starts = starts_of(&op.starts),
+                      .starts = integers_of(&op.starts),
                       .out = op.out.as<T>()};
   d.heads = static_cast<int>(shape.heads);
   d.kv_heads = static_cast<int>(shape.kv_heads);

@@ -95,8 +95,8 @@ void launch(const KvCacheAppend& op, cudaStream_t stream) {
     using T = decltype(element);
     const Append<T> arguments{op.qkv.as<const T>(),
                               KvPlaces(cache),
-                              starts_of(op.starts),
-                              starts_of(op.counts),
+                              integers_of(op.starts),
+                              integers_of(op.counts),
                               s.tokens(),
                               static_cast<int>(s.seq),
                               static_cast<int>(s.heads),

@@ -16,7 +16,7 @@ struct KvPlaces {
   int kv_heads;
 
   explicit KvPlaces(const KvBlocks& cache)
-      : table(starts_of(cache.table)),
+      : table(integers_of(cache.table)),
         block(cache.block()),
         blocks(cache.table == nullptr ? 1 : static_cast<int>(cache.table->shape()[1])),
         shift(std::countr_zero(static_cast<std::uint64_t>(block))),

@@ -55,7 +55,7 @@ void with_pack(bool packed, const Body& body) {
 }
 
 /// A tensor of int32 on the device, such as each sequence's first position; null stays null.
-inline const std::int32_t* starts_of(const Tensor* starts) {
+inline const std::int32_t* integers_of(const Tensor* starts) {
   return starts == nullptr ? nullptr : starts->as<const std::int32_t>();
 }
 __device__ inline std::int64_t start_of(const std::int32_t* starts, std::int64_t sequence) {

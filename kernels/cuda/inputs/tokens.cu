@@ -88,7 +88,7 @@ void launch(const LastToken& op, cudaStream_t stream) {
       constexpr int kSize = decltype(size)::value;
       const int packs = static_cast<int>(width / kSize);
       start({"last_token", static_cast<unsigned>(op.out.shape()[0]), whole_warps(packs), stream},
-            last_token<T, kSize>, op.x.as<T>(), op.seq, starts_of(op.counts), packs,
+            last_token<T, kSize>, op.x.as<T>(), op.seq, integers_of(op.counts), packs,
             op.out.as<T>());
     });
   });

@@ -229,7 +229,7 @@ void launch(const EmbeddingForward& op, cudaStream_t stream) {
       start({"embedding_forward", static_cast<unsigned>(count), whole_warps(packs, kMostThreads),
              stream},
             embed<T, kSize>, op.tokens.as<std::int32_t>(), op.table.as<T>(),
-            static_cast<const T*>(positions), starts_of(op.starts), op.tokens.shape()[1], packs,
+            static_cast<const T*>(positions), integers_of(op.starts), op.tokens.shape()[1], packs,
             op.x.as<T>());
     });
   });

@@ -92,7 +92,7 @@ void launch(const RotaryEmbedding& op, cudaStream_t stream) {
                                   tokens,
                                   width,
                                   op.seq,
-                                  starts_of(op.starts),
+                                  integers_of(op.starts),
                                   static_cast<int>(op.rotated_heads),
                                   static_cast<int>(pairs),
                                   block_tokens,

@@ -59,7 +59,7 @@ struct FourBits {
 };
 
 struct Nf4Codes : FourBits {
-  static constexpr int kBlock = 64;
+  static constexpr int kBlock = kNf4.row().block;
   struct Table {
     float values[kNf4Codes];
   };
@@ -81,7 +81,7 @@ struct Nf4Codes : FourBits {
 };
 
 struct Int4Codes : FourBits {
-  static constexpr int kBlock = 128;
+  static constexpr int kBlock = kInt4.row().block;
   struct Table {};
 
   const __half* scales;

@@ -115,6 +115,14 @@ void decode(const AttentionDecode& op) {
 
 }  // namespace
 
+void CpuDevice::run(const RotaryAppend& op) {
+  const AttentionShape& s = op.shape;
+  require(s.seq == 1, "rotary_append: one token a sequence");
+  run(RotaryEmbedding{op.qkv, s.seq, s.heads + s.kv_heads, s.head_dim, op.frequencies, &op.starts,
+                      false});
+  run(KvCacheAppend{s, op.qkv, op.cache, &op.starts, nullptr});
+}
+
 void CpuDevice::run(const KvCacheAppend& op) {
   with_element(op.qkv.format(), [&op](auto e) { append<decltype(e)>(op); });
 }

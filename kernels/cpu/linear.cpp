@@ -1,5 +1,5 @@
 #include "kernels/cpu/cpu_device.h"
-#include "kernels/cpu/matrix.h"
+#include "kernels/cpu/linear_rows.h"
 #include "kernels/cpu/quantized_linear.h"
 #include "model/ops/workspaces.h"
 
@@ -11,7 +11,7 @@ void forward(const LinearForward& op) {
   const std::int64_t rows = op.x.shape()[0];
   const std::int64_t in = op.weight.stored()[1];
   const std::int64_t out = op.weight.stored()[0];
-  const auto x = input<Element>(op.x, rows, in);
+  const LinearRows<Element> x(op.x, op.norm, rows, in);
   const auto weight = input<Element>(op.weight, out, in);
   const Element* bias = input<Element>(op.bias, out);
   const Element* residual = input<Element>(op.residual, rows * out);

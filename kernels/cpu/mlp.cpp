@@ -86,7 +86,8 @@ void down_backward(const MlpDownBackward& op) {
 }  // namespace
 
 void CpuDevice::run(const MlpUpForward& op) {
-  run(LinearForward{op.x, op.weight, op.bias, nullptr, op.pre, op.workspace, op.quantized});
+  run(LinearForward{op.x, op.weight, op.bias, nullptr, op.pre, op.workspace, op.quantized,
+                    op.norm});
   with_element(op.act.format(), [&op](auto e) { activate<decltype(e)>(op); });
 }
 

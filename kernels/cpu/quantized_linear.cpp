@@ -2,45 +2,53 @@
 
 #include <vector>
 
-#include "kernels/cpu/matrix.h"
+#include "kernels/cpu/linear_rows.h"
+#include "kernels/cpu/quantize_row.h"
 #include "kernels/cpu/quantized_weight.h"
-#include "model/ops/workspaces.h"
 
 namespace vramfit {
 namespace {
 
-/// The workspace that the contract gives is there, though plain loops write no weights back.
-void require_room(const LinearForward& op) {
-  const bool many = op.x.shape()[0] > kFusedRows && op.quantized.x_scales == nullptr;
-  require(many == (op.quantized.dequantized != nullptr),
+/// Few rows are normalised and quantised here; of more, codes come with their scales, and weights
+/// that are dequantised first have the workspace for it, though plain loops write none back.
+void require_contract(const LinearForward& op) {
+  const QuantizedOperands& quantized = op.quantized;
+  const bool few = op.x.shape()[0] <= kFusedRows;
+  require(few || !quantized.quantizes_x, "linear: many rows are quantised before");
+  require(!few || quantized.x_scales == nullptr, "linear: few rows are quantised by the linear");
+  const bool written = !few && quantized.x_scales == nullptr;
+  require(written == (quantized.dequantized != nullptr),
           "linear: weights of many rows are dequantised first, and those alone");
-  if (!many) return;
+  if (!written) return;
   const Shape& weight = op.weight.stored();
-  require(*op.quantized.dequantized, op.y.format(),
+  require(*quantized.dequantized, op.y.format(),
           dequantized_rows(weight[0], weight[1], op.y.format()) * weight[1]);
 }
 
-template <typename Input, typename Element>
-void linear(const LinearForward& op) {
+/// y from rows as they are multiplied; `scales`: theirs, or null.
+template <typename Element, typename Rows>
+void multiply(const LinearForward& op, const Rows& x, const float* scales) {
   const std::int64_t rows = op.x.shape()[0];
   const std::int64_t in = op.weight.stored()[1];
   const std::int64_t out = op.weight.stored()[0];
-  require_room(op);
-  const auto x = input<Input>(op.x, rows, in);
-  const float* x_scales = input<float>(op.quantized.x_scales, rows);
   const QuantizedWeight weight(op.weight, op.quantized.weight_scales);
+  const bool rounded = op.weight.format() == kNf4 && rows <= kFusedRows;
   const Element* bias = input<Element>(op.bias, out);
   const Element* residual = input<Element>(op.residual, rows * out);
   const auto y = output<Element>(op.y, rows, out);
   std::vector<float> read(static_cast<std::size_t>(in));
   for (std::int64_t o = 0; o < out; ++o) {
-    for (std::int64_t i = 0; i < in; ++i) read[static_cast<std::size_t>(i)] = weight.value(o, i);
+    for (std::int64_t i = 0; i < in; ++i) {
+      const auto [code, scale] = weight.value(o, i);
+      const float value = rounded ? static_cast<float>(static_cast<Element>(code)) : code;
+      read[static_cast<std::size_t>(i)] = value * scale;
+    }
     for (std::int64_t n = 0; n < rows; ++n) {
       double sum = 0;  // sums of int8's products are exact
       for (std::int64_t i = 0; i < in; ++i) {
         sum += static_cast<double>(static_cast<float>(x[n][i])) * read[static_cast<std::size_t>(i)];
       }
-      sum *= static_cast<double>(weight.row_scale(o)) * (x_scales == nullptr ? 1.0F : x_scales[n]);
+      sum *= static_cast<double>(weight.row_scale(o)) * (scales == nullptr ? 1.0F : scales[n]);
       if (bias != nullptr) sum += static_cast<double>(static_cast<float>(bias[o]));
       if (residual != nullptr)
         sum += static_cast<double>(static_cast<float>(residual[n * out + o]));
@@ -49,15 +57,42 @@ void linear(const LinearForward& op) {
   }
 }
 
+/// Few rows, quantised to `Code` first.
+template <typename Code, typename Element>
+void quantize_and_multiply(const LinearForward& op, const LinearRows<Element>& x) {
+  const std::int64_t rows = op.x.shape()[0];
+  const std::int64_t in = op.weight.stored()[1];
+  std::vector<Code> codes(static_cast<std::size_t>(rows * in));
+  std::vector<float> scales;
+  const Matrix<Code> quantized{codes.data(), in};
+  for (std::int64_t n = 0; n < rows; ++n) {
+    scales.push_back(quantize_row(x[n], in, quantized[n]));
+  }
+  multiply<Element>(op, quantized, scales.data());
+}
+
+template <typename Element>
+void linear(const LinearForward& op) {
+  const std::int64_t rows = op.x.shape()[0];
+  const std::int64_t in = op.weight.stored()[1];
+  require_contract(op);
+  if (op.quantized.x_scales != nullptr) {
+    const float* scales = input<float>(op.quantized.x_scales, rows);
+    if (op.x.format() == Format(DType::Int8)) {
+      return multiply<Element>(op, input<std::int8_t>(op.x, rows, in), scales);
+    }
+    return multiply<Element>(op, input<E4m3>(op.x, rows, in), scales);
+  }
+  const LinearRows<Element> x(op.x, op.norm, rows, in);
+  if (!op.quantized.quantizes_x) return multiply<Element>(op, x, nullptr);
+  if (op.weight.format() == Format(DType::Int8)) return quantize_and_multiply<std::int8_t>(op, x);
+  quantize_and_multiply<E4m3>(op, x);
+}
+
 }  // namespace
 
 void quantized_linear(const LinearForward& op) {
-  with_element(op.y.format(), [&op](auto e) {
-    using Element = decltype(e);
-    if (op.x.format() == Format(DType::Int8)) return linear<std::int8_t, Element>(op);
-    if (op.x.format() == Format(DType::Fp8)) return linear<E4m3, Element>(op);
-    linear<Element, Element>(op);
-  });
+  with_element(op.y.format(), [&op](auto e) { linear<decltype(e)>(op); });
 }
 
 }  // namespace vramfit

@@ -18,14 +18,16 @@ QuantizedWeight::QuantizedWeight(const Tensor& weight, const Tensor* scales)
           "rows are whole blocks");
 }
 
-float QuantizedWeight::value(std::int64_t row, std::int64_t column) const {
+QuantizedWeight::Value QuantizedWeight::value(std::int64_t row, std::int64_t column) const {
   const std::int64_t element = row * columns_ + column;
-  if (weight_.format() == Format(DType::Int8)) return weight_.as<const std::int8_t>()[element];
-  if (weight_.format() == Format(DType::Fp8)) return weight_.as<const E4m3>()[element];
+  if (weight_.format() == Format(DType::Int8))
+    return {static_cast<float>(weight_.as<const std::int8_t>()[element]), 1.0F};
+  if (weight_.format() == Format(DType::Fp8))
+    return {static_cast<float>(weight_.as<const E4m3>()[element]), 1.0F};
   return four_bits(element);
 }
 
-float QuantizedWeight::four_bits(std::int64_t element) const {
+QuantizedWeight::Value QuantizedWeight::four_bits(std::int64_t element) const {
   const Format format = weight_.format();
   const FourBitLayout layout(format, weight_.stored().elements());
   const auto* bytes = weight_.as<const std::uint8_t>();
@@ -33,11 +35,11 @@ float QuantizedWeight::four_bits(std::int64_t element) const {
   const std::int64_t block = element / format.row().block;
   if (format == kNf4) {
     const auto* scales = reinterpret_cast<const float*>(bytes + layout.scales);
-    return nf4_value(code) * scales[block];
+    return {nf4_value(code), scales[block]};
   }
   const auto* scales = reinterpret_cast<const Half*>(bytes + layout.scales);
   const int zero = nibble(bytes[layout.zeros + block / 2], block);
-  return static_cast<float>(code - zero) * scales[block];
+  return {static_cast<float>(code - zero), static_cast<float>(scales[block])};
 }
 
 }  // namespace vramfit

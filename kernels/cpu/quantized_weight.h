@@ -12,13 +12,17 @@ class QuantizedWeight {
   /// `scales`: of 8 bits. Throws std::logic_error where they are not what Quantize writes.
   QuantizedWeight(const Tensor& weight, const Tensor* scales);
 
-  /// What a row's codes are multiplied by: 1 for 4 bits, whose scales are in value().
+  /// What a row's codes are multiplied by: 1 for 4 bits, whose blocks have one.
   float row_scale(std::int64_t row) const { return scales_ == nullptr ? 1.0F : scales_[row]; }
-  /// Without its row's scale.
-  float value(std::int64_t row, std::int64_t column) const;
+  /// What a code stands for, and the scale of its block: 1 where its row has one.
+  struct Value {
+    float code;
+    float scale;
+  };
+  Value value(std::int64_t row, std::int64_t column) const;
 
  private:
-  float four_bits(std::int64_t element) const;
+  Value four_bits(std::int64_t element) const;
 
   const Tensor& weight_;
   const float* scales_;

@@ -29,7 +29,7 @@ Block Ledger::place(const Name& name, Category category, std::uint64_t bytes) {
 }
 
 Block Ledger::allocate(const Name& name, Category category, std::uint64_t bytes) {
-  ++allocations_;
+  if (recording_) ++allocations_;
   const Block block = place(name, category, bytes);
   const std::uint64_t size = counted(bytes, block);
   record(Event::Kind::Allocate, name, category, size, block.offset, bytes);

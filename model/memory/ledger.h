@@ -113,14 +113,15 @@ class Ledger {
   /// The first allocation that could not be had, if any.
   const std::optional<MissingMemory>& missing() const { return missing_; }
   const std::vector<Event>& events() const { return events_; }
-  std::uint64_t allocations() const { return allocations_; }  ///< so far, those that failed too
+  /// So far, those that failed too; not those that were not written down.
+  std::uint64_t allocations() const { return allocations_; }
   const std::vector<StageRecord>& stages() const { return stages_; }
 
  private:
   Block place(const Name& name, Category category, std::uint64_t bytes);
   void record(Event::Kind kind, const Name& name, Category category, std::uint64_t bytes,
               std::uint64_t offset, std::uint64_t requested = 0) {
-    if (keeps_events_) write_down(kind, name, category, bytes, offset, requested);
+    if (keeps_events_ && recording_) write_down(kind, name, category, bytes, offset, requested);
   }
   void write_down(Event::Kind kind, const Name& name, Category category, std::uint64_t bytes,
                   std::uint64_t offset, std::uint64_t requested);
@@ -131,6 +132,9 @@ class Ledger {
   Allocator& allocator_;
   const Counts counts_;
   const bool keeps_events_;
+  friend class UnrecordedScope;
+
+  bool recording_ = true;
   StageObserver* observer_ = nullptr;
   std::vector<Event> events_;
   std::vector<StageRecord> stages_;
@@ -142,6 +146,18 @@ class Ledger {
   std::uint64_t stage_peak_reserved_ = 0;
   Stage last_stage_ = Stage::Outside;  ///< the last that began
   std::optional<MissingMemory> missing_;
+};
+
+/// While one lives, what is allocated and freed is not written down: it was before.
+class UnrecordedScope {
+ public:
+  explicit UnrecordedScope(Ledger& ledger) : ledger_(ledger) { ledger_.recording_ = false; }
+  ~UnrecordedScope() { ledger_.recording_ = true; }
+  UnrecordedScope(const UnrecordedScope&) = delete;
+  UnrecordedScope& operator=(const UnrecordedScope&) = delete;
+
+ private:
+  Ledger& ledger_;
 };
 
 /// A stage as a scope, so that it ends also where memory does.

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "model/config/model_config.h"
 #include "model/memory/tensor.h"
 
 namespace vramfit {
@@ -103,6 +104,15 @@ struct KvCacheAppend {
   const KvBlocks& cache;
   const Tensor* starts;  ///< (B), int32; null: 0
   const Tensor* counts;  ///< (B), int32: how many of a sequence's T tokens; null: all
+};
+
+/// RotaryEmbedding and KvCacheAppend of one token a sequence, at its positions from `starts` on.
+struct RotaryAppend {
+  AttentionShape shape;  ///< seq is 1
+  Tensor& qkv;           ///< (B, (a + 2k)·d); q and k are rotated in place
+  const RopeFrequencies& frequencies;
+  const KvBlocks& cache;
+  const Tensor& starts;  ///< (B), int32
 };
 
 /// counts[b] += by.

@@ -8,6 +8,10 @@ namespace {
 std::uint64_t bytes(const Tensor& tensor) { return tensor.bytes(); }
 std::uint64_t bytes(const Tensor* tensor) { return tensor == nullptr ? 0 : tensor->bytes(); }
 
+std::uint64_t bytes(const InputNorm* norm) {
+  return norm == nullptr ? 0 : bytes(norm->weight) + bytes(norm->bias);
+}
+
 /// Of a result that is written, or read and written where it is added to.
 std::uint64_t bytes_to(const Tensor& tensor, bool accumulate) {
   return (accumulate ? 2 : 1) * tensor.bytes();
@@ -107,7 +111,8 @@ OpCost cost(const RotaryEmbedding& op) {
 
 OpCost cost(const LinearForward& op) {
   return {"linear_forward", op.weight.name().base(),
-          bytes(op.x) + bytes(op.weight) + bytes(op.bias) + bytes(op.residual) + bytes(op.y),
+          bytes(op.x) + bytes(op.weight) + bytes(op.bias) + bytes(op.residual) + bytes(op.y) +
+              bytes(op.norm),
           product(op.x.shape()[0], op.weight)};
 }
 
@@ -125,7 +130,8 @@ OpCost cost(const LinearBackwardWeight& op) {
 
 OpCost cost(const MlpUpForward& op) {
   return {"mlp_up_forward", "",
-          bytes(op.x) + bytes(op.weight) + bytes(op.bias) + bytes(op.pre) + bytes(op.act),
+          bytes(op.x) + bytes(op.weight) + bytes(op.bias) + bytes(op.pre) + bytes(op.act) +
+              bytes(op.norm),
           product(op.x.shape()[0], op.weight)};
 }
 
@@ -156,6 +162,15 @@ OpCost cost(const KvCacheAppend& op) {
   return {"kv_cache_append", "",
           bytes_of(op.qkv, 2 * appended * op.shape.head_dim) +
               cache_bytes(op.cache, op.shape, appended)};
+}
+
+OpCost cost(const RotaryAppend& op) {
+  const AttentionShape& s = op.shape;
+  const std::int64_t rotated = s.tokens() * (s.q_width() + s.kv_width());
+  const std::int64_t appended = s.tokens() * s.kv_heads;
+  return {"rotary_append", "",
+          2 * bytes_of(op.qkv, rotated) + bytes_of(op.qkv, s.tokens() * s.kv_width()) +
+              cache_bytes(op.cache, s, appended)};
 }
 
 OpCost cost(const Advance& op) { return {"advance", "", 2 * bytes(op.counts)}; }

@@ -1,11 +1,32 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <memory>
+#include <utility>
 
 #include "model/ops/arch.h"
 #include "model/ops/ops.h"
 
 namespace vramfit {
+
+/// Ops that a device was given once and runs again, on the same memory. Until the last time nothing
+/// else may have the memory of tensors that lived and died among them.
+class Recording {
+ public:
+  virtual ~Recording() = default;
+  virtual void run() = 0;
+};
+
+/// Of a device that has no way of its own: issues them again.
+class Repeated final : public Recording {
+ public:
+  explicit Repeated(std::function<void()> ops) : ops_(std::move(ops)) {}
+  void run() override { ops_(); }
+
+ private:
+  std::function<void()> ops_;
+};
 
 /// How ops run. Each op is a struct that states its contract: inputs, outputs, what it overwrites
 /// and the workspace it is given. A device may split an op or fuse within it, and chooses its own
@@ -22,6 +43,12 @@ class Device {
   virtual void upload(const Tensor& to, const void* from, std::uint64_t bytes) = 0;
   virtual void download(void* to, const Tensor& from, std::uint64_t bytes) = 0;
   virtual void synchronize() = 0;
+
+  /// Runs `ops`, which issues ops and does nothing else, and returns what runs them again.
+  virtual std::unique_ptr<Recording> record(const std::function<void()>& ops) {
+    ops();
+    return std::make_unique<Repeated>(ops);
+  }
 
 #define VRAMFIT_RUN(Op) virtual void run(const Op&) = 0;
   VRAMFIT_OPS(VRAMFIT_RUN)

@@ -7,15 +7,26 @@
 
 namespace vramfit {
 
+/// What is done to the rows of a linear before they are multiplied, where they are kFusedRows at
+/// most: NormForward's, rounded to x's format.
+struct InputNorm {
+  NormKind kind;
+  float eps;
+  const Tensor& weight;  ///< (in)
+  const Tensor* bias;    ///< (in); LayerNorm only
+};
+
 /// What a linear whose weight is quantised has beside one whose is not; nothing otherwise.
 /// Where inputs are in 8 bits as well, sums are of products of codes, in fp32 or int32, and scaled
-/// once. Where the weight alone is, it is read as code · scale: of at most kFusedRows rows by what
-/// multiplies it, of more by way of `dequantized`, rounded to y's format, as many of its rows at a
-/// time as that holds.
+/// once: kFusedRows rows at most are quantised by what multiplies them, more come as `x_scales`
+/// says. Where the weight alone is, it is read as code · scale, nf4's codes rounded to y's format:
+/// of at most kFusedRows rows by what multiplies it, of more by way of `dequantized`, rounded to
+/// y's format, as many of its rows at a time as that holds.
 struct QuantizedOperands {
   const Tensor* x_scales = nullptr;       ///< (N), fp32: x is in 8 bits
   const Tensor* weight_scales = nullptr;  ///< (out), fp32: the weight is in 8 bits
   Tensor* dequantized = nullptr;          ///< (dequantized_rows, in), y's format; more rows only
+  bool quantizes_x = false;               ///< of few rows, as Quantize does, to the weight's format
 };
 
 /// y = x Wᵀ + bias + residual, rounded once.
@@ -27,6 +38,7 @@ struct LinearForward {
   Tensor& y;               ///< (N, out); as many rows as the weight stores, padding included
   Tensor& workspace;
   QuantizedOperands quantized = {};
+  const InputNorm* norm = nullptr;  ///< of few rows; null: none
 };
 
 /// dx = dy W.
@@ -59,6 +71,7 @@ struct MlpUpForward {
   Tensor& act;  ///< (N, f)
   Tensor& workspace;
   QuantizedOperands quantized = {};
+  const InputNorm* norm = nullptr;  ///< of few rows; null: none
 };
 
 /// d act = dy W, then through the activation: overwrites pre with its gradient, and act yields the

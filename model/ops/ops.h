@@ -36,6 +36,7 @@
   of(AttentionForward)     \
   of(AttentionBackward)    \
   of(KvCacheAppend)        \
+  of(RotaryAppend)         \
   of(AttentionDecode)      \
   of(Advance)              \
   of(HeadLoss)             \

@@ -78,11 +78,15 @@ AttentionKept attend(Model& model, int layer, const Sequence& sequence, const Te
   return kept;
 }
 
-Tensor attend_to_cache(Model& model, int layer, const Sequence& sequence, const Tensor& qkv) {
+Tensor attend_to_cache(Model& model, int layer, const Sequence& sequence, Tensor& qkv) {
   OpContext& context = model.context;
   const AttentionShape shape = attention_shape(model.config, sequence);
   const KvBlocks cache = sequence.cache->layer(layer);
-  context.device.run(KvCacheAppend{shape, qkv, cache, sequence.starts(), nullptr});
+  if (model.config.rope) {
+    context.device.run(RotaryAppend{shape, qkv, model.frequencies, cache, *sequence.starts()});
+  } else {
+    context.device.run(KvCacheAppend{shape, qkv, cache, sequence.starts(), nullptr});
+  }
   Tensor out = context.activation({"attention", layer}, {shape.tokens(), shape.q_width()});
   Tensor workspace = context.bytes({"attention_workspace", layer},
                                    attention_decode_workspace_bytes(shape, qkv.format()));

@@ -54,8 +54,9 @@ void rotate(Model& model, Tensor& qkv, const Sequence& sequence, bool backward);
 AttentionKept attend(Model& model, int layer, const Sequence& sequence, const Tensor& qkv,
                      bool keep);
 
-/// Attention of one new token a sequence against the cache, which it joins. Returns (B, a·d).
-Tensor attend_to_cache(Model& model, int layer, const Sequence& sequence, const Tensor& qkv);
+/// Attention of one new token a sequence against the cache, which it joins, its q and k rotated.
+/// Returns (B, a·d).
+Tensor attend_to_cache(Model& model, int layer, const Sequence& sequence, Tensor& qkv);
 
 /// The gradient of qkv before rotation. Frees all it is given.
 Tensor attend_backward(Model& model, int layer, const Sequence& sequence, Tensor qkv,

@@ -10,17 +10,19 @@ namespace {
 /// x + out(attention(norm1 x)); x: (N, h). The part of the block where tokens meet.
 Tensor attention_half(Model& model, int layer, const Sequence& sequence, Tensor x,
                       BlockKept* keep) {
-  Tensor normed =
-      normalize(model, norm1_of(layer), {"norm1", layer}, x, keep ? &keep->norm1 : nullptr);
-  Tensor qkv = project(model, qkv_of(layer), {"qkv", layer}, normed);
-  normed.release();
+  Tensor qkv;
+  {
+    const NormedInput normed(model, norm1_of(layer), {"norm1", layer}, x,
+                             keep ? &keep->norm1 : nullptr);
+    qkv = project(model, qkv_of(layer), {"qkv", layer}, normed.rows(), nullptr, normed.norm());
+  }
   normalize_heads(model, layer, sequence, qkv, keep ? &keep->head_norm : nullptr);
-  rotate(model, qkv, sequence, false);
 
   AttentionKept attention;
   if (sequence.decoding()) {
     attention.out = attend_to_cache(model, layer, sequence, qkv);
   } else {
+    rotate(model, qkv, sequence, false);
     attention = attend(model, layer, sequence, qkv, keep != nullptr);
   }
   if (keep == nullptr) {
@@ -40,19 +42,20 @@ Tensor attention_half(Model& model, int layer, const Sequence& sequence, Tensor 
 Tensor mlp_half(Model& model, int layer, Tensor middle, BlockKept* keep) {
   OpContext& context = model.context;
   const ModelConfig& config = model.config;
-  Tensor normed =
-      normalize(model, norm2_of(layer), {"norm2", layer}, middle, keep ? &keep->norm2 : nullptr);
   const std::int64_t tokens = middle.shape()[0];
-  Tensor pre = context.activation({"pre", layer}, {tokens, config.up_width()});
-  Tensor act = context.activation({"act", layer}, {tokens, config.ffn});
+  Tensor pre;
+  Tensor act;
   {
-    QuantizedInput input(model, up_of(layer), normed);
+    const NormedInput normed(model, norm2_of(layer), {"norm2", layer}, middle,
+                             keep ? &keep->norm2 : nullptr);
+    pre = context.activation({"pre", layer}, {tokens, config.up_width()});
+    act = context.activation({"act", layer}, {tokens, config.ffn});
+    QuantizedInput input(model, up_of(layer), normed.rows());
     context.device.run(MlpUpForward{config.activation, input.rows(),
                                     model.weights.value(Role::UpWeight, layer),
                                     model.weights.optional_value(Role::UpBias, layer), pre, act,
-                                    context.gemm_workspace, input.operands()});
+                                    context.gemm_workspace, input.operands(), normed.norm()});
   }
-  normed.release();
   if (keep == nullptr) pre.release();
   Tensor next = project(model, down_of(layer), {"x", layer + 1}, act, &middle);
   if (keep != nullptr) {

@@ -103,13 +103,28 @@ void Generator::decode(const LogitsReader& read) {
   if (!cache_ || cache_->room() == 0) {
     throw std::logic_error("decode: the cache has no room for another token");
   }
-  const StageScope stage(context_.ledger, Stage::Decode, 1);
+  cache_->count(1);
+  const bool as_before = context_.ledger.allocations() == allocations_;
+  if (read || !as_before) {
+    recording_.reset();
+    const StageScope stage(context_.ledger, Stage::Decode, 1);
+    decode_step(read);
+    allocations_ = context_.ledger.allocations();
+    return;
+  }
+  const UnrecordedScope again(context_.ledger);
+  if (recording_) return recording_->run();
+  recording_ = context_.device.record([this] { decode_step(nullptr); });
+}
+
+void Generator::decode_step(const LogitsReader& read) {
   run(next_, 1, read);
   cache_->advance(context_.device, 1);
 }
 
 void Generator::rewind(std::int64_t positions) {
   if (!cache_ || positions < 0) throw std::logic_error("rewind: there is nothing to forget");
+  cache_->count(-positions);
   cache_->advance(context_.device, -positions);
 }
 

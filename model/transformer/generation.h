@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -54,7 +55,9 @@ class Generator {
 
   /// Fills a new cache with the prompts and yields each sequence's first new token.
   void prefill(const PromptLoader& load, const LogitsReader& read = nullptr);
-  /// Yields each sequence's next one. At most `generate` − 1 times after a prefill.
+  /// Yields each sequence's next one. At most `generate` − 1 times after a prefill. The first step
+  /// is written down, the second recorded by the device, and further ones run from there: all use
+  /// the same memory.
   void decode(const LogitsReader& read = nullptr);
   /// Forgets the last `positions` that each sequence has in the cache, to generate from there
   /// again.
@@ -66,6 +69,7 @@ class Generator {
 
  private:
   void run(const Tensor& tokens, std::int64_t seq, const LogitsReader& read);
+  void decode_step(const LogitsReader& read);
 
   GenerationOptions options_;
   std::optional<StageScope> loading_;  ///< spans the members' construction below
@@ -74,6 +78,10 @@ class Generator {
   Tensor prompt_;  ///< (B, T)
   Tensor next_;    ///< (B, 1)
   std::optional<KvCache> cache_;
+  /// A decode step as it was given to the device, whose memory is still as it was then: nothing was
+  /// allocated since.
+  std::unique_ptr<Recording> recording_;
+  std::uint64_t allocations_ = 0;  ///< when the last step that was written down ended
 };
 
 }  // namespace vramfit

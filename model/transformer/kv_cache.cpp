@@ -60,11 +60,10 @@ KvBlocks KvCache::layer(int layer) const {
           scaled ? &value_scales_[at] : nullptr, table_ ? &table_ : nullptr};
 }
 
-void KvCache::advance(Device& device, std::int64_t by) {
+void KvCache::count(std::int64_t by) {
   if (by > room_ || shortest_ + by < 0) {
     throw std::logic_error("the cache has no room for the tokens, or none to forget");
   }
-  device.run(Advance{lengths_, by});
   shortest_ += by;
   room_ -= by;
 }

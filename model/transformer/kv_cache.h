@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "model/ops/attention_ops.h"
+#include "model/ops/device.h"
 #include "model/ops/op_context.h"
 
 namespace vramfit {
@@ -30,9 +31,10 @@ class KvCache {
 
   /// Positions that each sequence may still fill.
   std::int64_t room() const { return room_; }
-  /// Each sequence has filled so many more positions, or forgets as many. Throws std::logic_error
-  /// beyond either end.
-  void advance(Device& device, std::int64_t by);
+  /// Each sequence has filled so many more positions, or forgets as many: what the host knows of
+  /// it, which throws std::logic_error beyond either end, and what the device does.
+  void count(std::int64_t by);
+  void advance(Device& device, std::int64_t by) { device.run(Advance{lengths_, by}); }
 
  private:
   void fill_table(Device& device, const std::vector<std::int64_t>& blocks);

@@ -20,6 +20,18 @@ Tensor normalize(Model& model, const Norm& norm, const Name& name, const Tensor&
   return y;
 }
 
+NormedInput::NormedInput(Model& model, const Norm& norm, const Name& name, const Tensor& x,
+                         NormStatistics* keep)
+    : x_(x) {
+  if (keep != nullptr || x.shape()[0] > kFusedRows) {
+    normed_ = normalize(model, norm, name, x, keep);
+  } else {
+    norm_.emplace(InputNorm{model.config.norm, model.config.norm_eps,
+                            model.weights.value(norm.weight, norm.layer),
+                            model.weights.optional_value(norm.bias, norm.layer)});
+  }
+}
+
 void normalize_backward(Model& model, const Norm& norm, Tensor x, NormStatistics kept, Tensor& dy,
                         Tensor& dx, bool accumulate) {
   OpContext& context = model.context;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 #include "model/transformer/model.h"
 
 namespace vramfit {
@@ -24,6 +26,24 @@ struct NormStatistics {
 /// norm(x), (N, h) → (N, h). `keep`: where the statistics go; null where none are needed.
 Tensor normalize(Model& model, const Norm& norm, const Name& name, const Tensor& x,
                  NormStatistics* keep);
+
+/// What a linear reads: norm(x), or x itself where the linear normalises it: few rows that nothing
+/// comes back for.
+class NormedInput {
+ public:
+  /// x, (N, h), must outlive it. `keep` as in normalize.
+  NormedInput(Model& model, const Norm& norm, const Name& name, const Tensor& x,
+              NormStatistics* keep);
+
+  const Tensor& rows() const { return normed_ ? normed_ : x_; }
+  /// What is still to be done to them; null: nothing.
+  const InputNorm* norm() const { return norm_ ? &*norm_ : nullptr; }
+
+ private:
+  const Tensor& x_;
+  Tensor normed_;
+  std::optional<InputNorm> norm_;
+};
 
 /// From dy, the gradient of norm(x), to dx: added to it where `accumulate`, else written.
 /// Overwrites dy with norm(x). Frees x and its statistics, which nothing reads after this.

@@ -9,11 +9,14 @@ QuantizedInput::QuantizedInput(Model& model, const Projection& p, const Tensor& 
   const Format format = weight.format();
   if (!is_quantized(format)) return;
   const std::int64_t tokens = x.shape()[0];
-  if (format == context.precisions.linear_inputs) {
+  const bool quantizes = format == context.precisions.linear_inputs;
+  if (tokens <= kFusedRows) {
+    by_linear_ = quantizes;
+  } else if (quantizes) {
     rows_ = context.linear_input({"quantized_input", p.layer}, x.shape());
     scales_ = context.statistics({"input_scales", p.layer}, {tokens});
     context.device.run(Quantize{x, rows_, &scales_, 0});
-  } else if (tokens > kFusedRows) {
+  } else {
     const Shape& stored = weight.stored();
     const std::int64_t rows = dequantized_rows(stored[0], stored[1], x.format());
     dequantized_ = {context.ledger,
@@ -25,18 +28,19 @@ QuantizedInput::QuantizedInput(Model& model, const Projection& p, const Tensor& 
 }
 
 QuantizedOperands QuantizedInput::operands() {
-  return {scales_ ? &scales_ : nullptr, weight_scales_, dequantized_ ? &dequantized_ : nullptr};
+  return {scales_ ? &scales_ : nullptr, weight_scales_, dequantized_ ? &dequantized_ : nullptr,
+          by_linear_};
 }
 
 Tensor project(Model& model, const Projection& p, const Name& name, const Tensor& x,
-               const Tensor* residual) {
+               const Tensor* residual, const InputNorm* norm) {
   OpContext& context = model.context;
   const Tensor& weight = model.weights.value(p.weight, p.layer);
   Tensor y = context.activation(name, {x.shape()[0], weight.stored()[0]});
   QuantizedInput input(model, p, x);
   context.device.run(LinearForward{input.rows(), weight,
                                    model.weights.optional_value(p.bias, p.layer), residual, y,
-                                   context.gemm_workspace, input.operands()});
+                                   context.gemm_workspace, input.operands(), norm});
   return y;
 }
 

@@ -21,7 +21,8 @@ inline Projection head_of(const Weights& weights) { return {weights.head_role(),
 /// What a quantised linear has beside its input and weight. Holds nothing for a plain one.
 class QuantizedInput {
  public:
-  /// Quantises x, (N, in), where linears are told to. `p`'s weight and x must outlive it.
+  /// Quantises x, (N, in), where linears are told to and do not do it themselves. `p`'s weight and
+  /// x must outlive it.
   QuantizedInput(Model& model, const Projection& p, const Tensor& x);
 
   const Tensor& rows() const { return rows_ ? rows_ : x_; }
@@ -33,11 +34,12 @@ class QuantizedInput {
   Tensor rows_;    ///< (N, in), 8 bits
   Tensor scales_;  ///< (N)
   Tensor dequantized_;
+  bool by_linear_ = false;
 };
 
-/// x Wᵀ + bias (+ residual); x: (N, in) → (N, out).
+/// x Wᵀ + bias (+ residual); x: (N, in) → (N, out). `norm`: what is to be done to x before.
 Tensor project(Model& model, const Projection& p, const Name& name, const Tensor& x,
-               const Tensor* residual = nullptr);
+               const Tensor* residual = nullptr, const InputNorm* norm = nullptr);
 
 /// dy W; dy: (N, out) → (N, in).
 Tensor project_backward_input(Model& model, const Projection& p, const Name& name,

@@ -62,6 +62,7 @@ __global__ void __launch_bounds__(kThreads) decode(const Decode<T, Stored> d) {
   constexpr int kAhead = kHeads > 4 ? 2 : 4;  // positions a lane reads at once
   __shared__ WarpStates states[kHeads];
   auto* outputs = dynamic_shared<float>();  // (kWarps, kHeads, d)
+  take_turn();
 
   const int split = static_cast<int>(blockIdx.x) % d.splits;
   const int part = static_cast<int>(blockIdx.x) / d.splits % d.group_blocks;
@@ -189,6 +190,7 @@ __global__ void __launch_bounds__(kThreads) decode(const Decode<T, Stored> d) {
 template <typename T>
 __global__ void combine_splits(const float* partial, const float2* sums, int splits, int head_dim,
                                T* out) {
+  take_turn();
   const std::int64_t row = blockIdx.x;
   float largest = kLowest;
   for (int s = 0; s < splits; ++s) largest = fmaxf(largest, sums[row * splits + s].x);
@@ -254,10 +256,12 @@ void launch_decode(Decode<T, Stored> d, const AttentionDecode& op, cudaStream_t 
   const std::int64_t blocks = op.shape.batch * op.shape.kv_heads * d.group_blocks;
   split(d, op, blocks, rows);
   const std::size_t shared = sizeof(float) * static_cast<std::size_t>(kWarps * kHeads * d.head_dim);
-  start({"attention_decode", static_cast<unsigned>(blocks * d.splits), kThreads, stream, shared},
+  start({"attention_decode", static_cast<unsigned>(blocks * d.splits), kThreads, stream, shared,
+         true},
         decode<T, Stored, N, kPacks, kHeads>, d);
   if (d.splits == 1) return;
-  start({"attention_decode: combine", static_cast<unsigned>(rows), whole_warps(d.head_dim), stream},
+  start({"attention_decode: combine", static_cast<unsigned>(rows), whole_warps(d.head_dim), stream,
+         0, true},
         combine_splits<T>, d.partial, d.partial_sums, d.splits, d.head_dim, d.out);
 }
 

@@ -1,6 +1,7 @@
 #include "kernels/cuda/attention/kv_places.cuh"
+#include "kernels/cuda/attention/kv_store.cuh"
 #include "kernels/cuda/base/launch.h"
-#include "model/ops/quantized_layout.h"
+#include "model/ops/workspaces.h"
 
 namespace vramfit {
 namespace {
@@ -35,6 +36,7 @@ struct Append {
 /// One block per token: k and v lie side by side in its row of qkv.
 template <typename T, int N>
 __global__ void append(const Append<T> a, T* keys, T* values) {
+  take_turn();
   const std::int64_t n = blockIdx.x;
   const std::int64_t place = a.place(n, 0);
   if (place < 0) return;
@@ -50,8 +52,8 @@ __global__ void append(const Append<T> a, T* keys, T* values) {
 /// One warp per token and head of k, and of v.
 template <typename T, typename Stored>
 __global__ void __launch_bounds__(kThreads)
-    append_quantized(const Append<T> a, std::uint8_t* keys, std::uint8_t* values, float* key_scales,
-                     float* value_scales, float most) {
+    append_quantized(const Append<T> a, const KvHeads<Stored> cache) {
+  take_turn();
   const std::int64_t warp = (std::int64_t{blockIdx.x} * kThreads + threadIdx.x) / kWarp;
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
   const int kv_heads = a.places.kv_heads;
@@ -61,14 +63,12 @@ __global__ void __launch_bounds__(kThreads)
   const std::int64_t place = a.place(n, slot % kv_heads);
   if (place < 0) return;
   const T* from = a.qkv + n * a.width() + std::int64_t{a.heads + slot} * a.head_dim;
-  float largest = 0;
-  for (int i = lane; i < a.head_dim; i += kWarp) largest = fmaxf(largest, fabsf(to_float(from[i])));
-  const float scale = fmaxf(__fdiv_rn(warp_max(largest), most), kSmallestScale);
-  std::uint8_t* to = (slot < kv_heads ? keys : values) + place * a.head_dim;
-  for (int i = lane; i < a.head_dim; i += kWarp) {
-    to[i] = eight_bits(__fdiv_rn(to_float(from[i]), scale), Stored{});
-  }
-  if (lane == 0) (slot < kv_heads ? key_scales : value_scales)[place] = scale;
+  const auto column = [lane](int i) { return lane + i * kWarp; };
+  const auto there = [&](int i) { return column(i) < a.head_dim; };
+  Floats<kMaxHeadDim / kWarp> head;
+#pragma unroll
+  for (int i = 0; i < kMaxHeadDim / kWarp; ++i) head[i] = there(i) ? to_float(from[column(i)]) : 0;
+  cache.store(slot < kv_heads, place, a.head_dim, head, column, there);
 }
 
 template <typename T>
@@ -81,8 +81,8 @@ void launch_plain(const KvCacheAppend& op, const Append<T>& arguments, cudaStrea
   with_pack<T>(packed, [&](auto size) {
     constexpr int kSize = decltype(size)::value;
     const int threads = whole_warps(2 * s.kv_width() / kSize, 512);
-    start({"kv_cache_append", static_cast<unsigned>(s.tokens()), threads, stream}, append<T, kSize>,
-          arguments, cache.keys.as<T>(), cache.values.as<T>());
+    start({"kv_cache_append", static_cast<unsigned>(s.tokens()), threads, stream, 0, true},
+          append<T, kSize>, arguments, cache.keys.as<T>(), cache.values.as<T>());
   });
 }
 
@@ -106,12 +106,9 @@ void launch(const KvCacheAppend& op, cudaStream_t stream) {
       if constexpr (std::is_same_v<Stored, T>) {
         launch_plain(op, arguments, stream);
       } else {
-        const float most = std::is_same_v<Stored, std::int8_t> ? kLargestInt8 : kLargestFp8;
         const std::int64_t warps = s.tokens() * 2 * s.kv_heads;
-        start({"kv_cache_append", ceil_divide(warps * kWarp, kThreads), kThreads, stream},
-              append_quantized<T, Stored>, arguments, cache.keys.as<std::uint8_t>(),
-              cache.values.as<std::uint8_t>(), cache.key_scales->as<float>(),
-              cache.value_scales->as<float>(), most);
+        start({"kv_cache_append", ceil_divide(warps * kWarp, kThreads), kThreads, stream, 0, true},
+              append_quantized<T, Stored>, arguments, KvHeads<Stored>(cache));
       }
     });
   });

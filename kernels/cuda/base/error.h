@@ -35,9 +35,6 @@ void check(cudaError_t status, const char* what);
 void check(CUresult status, const char* what);
 void check(cublasStatus_t status, const char* what);
 
-/// To be called right after a kernel launch; `kernel` is its name.
-inline void check_launch(const char* kernel) { check(cudaGetLastError(), kernel); }
-
 /// The same for destructors and other places that must not throw: says so on stderr instead.
 void warn(cudaError_t status, const char* what) noexcept;
 void warn(CUresult status, const char* what) noexcept;

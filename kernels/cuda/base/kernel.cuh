@@ -5,10 +5,11 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/cuda/base/early_starts.h"
 #include "kernels/cuda/base/error.h"
 
 // The few things that C++ has no words for: launches, shared memory sized at launch, named
-// barriers, asynchronous copies.
+// barriers, asynchronous copies, kernels that begin before those that they wait for have ended.
 
 namespace vramfit::gpu {
 
@@ -21,6 +22,7 @@ struct Launch {
   dim3 block;
   cudaStream_t stream;
   std::size_t shared_bytes = 0;
+  bool waits = false;  ///< by itself, in all its threads: wait_for_previous_kernels
 };
 
 /// Starts the kernel; throws where it cannot be.
@@ -31,8 +33,38 @@ void start(const Launch& launch, void (*kernel)(Parameters...), const Arguments&
                                static_cast<int>(launch.shared_bytes)),
           launch.name);
   }
-  kernel<<<launch.grid, launch.block, launch.shared_bytes, launch.stream>>>(arguments...);
-  check_launch(launch.name);
+  cudaLaunchAttribute early{};
+  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  early.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = launch.grid;
+  config.blockDim = launch.block;
+  config.dynamicSmemBytes = launch.shared_bytes;
+  config.stream = launch.stream;
+  config.attrs = &early;
+  config.numAttrs = launch.waits && EarlyStarts::allowed() ? 1 : 0;
+  check(cudaLaunchKernelEx(&config, kernel, Parameters(arguments)...), launch.name);
+}
+
+/// The kernel after this one may start, as far as it need not wait.
+__device__ inline void start_next_kernel() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
+/// What kernels before this one wrote is there. They have waited as well, so that all before them
+/// have ended too.
+__device__ inline void wait_for_previous_kernels() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+/// For kernels that read nothing but what others write.
+__device__ inline void take_turn() {
+  start_next_kernel();
+  wait_for_previous_kernels();
 }
 
 /// The block's shared memory of Launch::shared_bytes, 16-byte aligned.
@@ -47,11 +79,18 @@ __device__ inline void named_barrier(int id, int threads) {
   asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }
 
-/// Copies 16 bytes to shared memory while the thread goes on. It belongs to the thread's group of
-/// copies that the next commit_copies ends.
-__device__ inline void copy_async(void* shared, const void* global) {
+/// Copies 16 bytes to shared memory while the thread goes on, or zeros where there are none. It
+/// belongs to the thread's group of copies that the next commit_copies ends.
+__device__ inline void copy_async(void* shared, const void* global, bool there = true) {
   const auto to = static_cast<unsigned>(__cvta_generic_to_shared(shared));
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(global) : "memory");
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(global),
+               "r"(there ? 16 : 0)
+               : "memory");
+}
+/// The same for 4 bytes that others will read as well.
+__device__ inline void copy_word_async(void* shared, const void* global) {
+  const auto to = static_cast<unsigned>(__cvta_generic_to_shared(shared));
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(to), "l"(global) : "memory");
 }
 __device__ inline void commit_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 

@@ -8,14 +8,20 @@
 #include "kernels/cuda/base/error.h"
 #include "kernels/cuda/base/launch.h"
 #include "kernels/cuda/device/laps.h"
+#include "kernels/cuda/device/recorded_graph.h"
+#include "kernels/cuda/few_rows/few_rows.h"
 #include "kernels/cuda/gemm/gemm.h"
 #include "kernels/cuda/gemm/one_token.h"
 #include "kernels/cuda/gpu/gpu_info.h"
 #include "kernels/cuda/optimizer/optimizer.h"
 #include "kernels/cuda/quantized/quantized_linear.h"
+#include "model/ops/workspaces.h"
 
 namespace vramfit {
 namespace {
+
+/// Up to so many rows a product waits for its weight alone.
+constexpr std::int64_t kMemoryBoundRows = 8;
 
 class Stream {
  public:
@@ -40,6 +46,14 @@ void require_room(const Tensor& tensor, std::uint64_t bytes) {
   if (tensor.data() == nullptr || bytes > tensor.bytes()) {
     throw std::logic_error(tensor.name().text() + ": a copy of more than the tensor holds");
   }
+}
+
+/// Whether a linear is bound by reading its weight, or does more than a GEMM can.
+template <typename Op>
+bool is_of_few_rows(const Op& op) {
+  const std::int64_t rows = op.x.shape()[0];
+  if (is_quantized(op.weight.format())) return rows <= kFusedRows;
+  return op.norm != nullptr || rows <= kMemoryBoundRows;
 }
 
 void* data_or_null(const Tensor* tensor) { return tensor == nullptr ? nullptr : tensor->data(); }
@@ -105,6 +119,10 @@ void CudaDevice::synchronize() {
   check(cudaStreamSynchronize(impl_->stream), "cudaStreamSynchronize");
 }
 
+std::unique_ptr<Recording> CudaDevice::record(const std::function<void()>& ops) {
+  return std::make_unique<RecordedGraph>(impl_->stream, impl_->arch.sm >= 90, ops);
+}
+
 void CudaDevice::lap() { impl_->laps.note(impl_->stream); }
 std::vector<double> CudaDevice::laps() { return impl_->laps.take(); }
 
@@ -114,6 +132,7 @@ VRAMFIT_OPS(VRAMFIT_RUN)
 #undef VRAMFIT_RUN
 
 void CudaDevice::Impl::run(const LinearForward& op) {
+  if (is_of_few_rows(op)) return launch_few_rows(op, stream);
   if (is_quantized(op.weight.format())) return multiply_quantized(op, gemms, stream);
   const std::int64_t rows = op.x.shape()[0];
   const std::int64_t out = op.weight.stored()[0];
@@ -147,6 +166,7 @@ void CudaDevice::Impl::run(const LinearBackwardWeight& op) {
 // cuBLASLt's GELU epilogue computes from what it has not yet rounded, where the contract says that
 // `act` comes from `pre` as stored: backward computes it again from there, and must get the same.
 void CudaDevice::Impl::run(const MlpUpForward& op) {
+  if (is_of_few_rows(op)) return launch_few_rows(op, stream);
   run(LinearForward{op.x, op.weight, op.bias, nullptr, op.pre, op.workspace, op.quantized});
   launch(MlpActivation{op.kind, op.pre, op.act}, stream);
 }

@@ -36,6 +36,8 @@ class CudaDevice : public Device {
   void upload(const Tensor& to, const void* from, std::uint64_t bytes) override;
   void download(void* to, const Tensor& from, std::uint64_t bytes) override;
   void synchronize() override;
+  /// As a CUDA graph. The ops have run before, so that libraries have loaded what they will.
+  std::unique_ptr<Recording> record(const std::function<void()>& ops) override;
 
   /// Copies all of `from` to the start of `to`.
   void copy(const Tensor& to, const Tensor& from);

@@ -13,6 +13,7 @@ constexpr int kThreads = 1024;
 template <typename T, int N>
 __global__ void last_token(const T* x, std::int64_t seq, const std::int32_t* counts, int packs,
                            T* out) {
+  take_turn();
   const std::int64_t b = blockIdx.x;
   const std::int64_t last = b * seq + (counts == nullptr ? seq : counts[b]) - 1;
   const std::int64_t width = std::int64_t{packs} * N;
@@ -46,6 +47,7 @@ template <typename T, int N>
 __global__ void __launch_bounds__(kThreads)
     argmax(const T* logits, int vocab, std::int64_t stored, std::int32_t* tokens) {
   __shared__ Largest warps[kMaxWarps];
+  take_turn();
   const T* row = logits + blockIdx.x * stored;
   const int thread = static_cast<int>(threadIdx.x);
   Largest own;
@@ -68,6 +70,7 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 __global__ void advance(std::int32_t* counts, int count, int by) {
+  take_turn();
   const int b = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
   if (b < count) counts[b] += by;
 }
@@ -76,8 +79,8 @@ __global__ void advance(std::int32_t* counts, int count, int by) {
 
 void launch(const Advance& op, cudaStream_t stream) {
   const int count = static_cast<int>(op.counts.shape().elements());
-  start({"advance", ceil_divide(count, kThreads), whole_warps(count, kThreads), stream}, advance,
-        op.counts.as<std::int32_t>(), count, static_cast<int>(op.by));
+  start({"advance", ceil_divide(count, kThreads), whole_warps(count, kThreads), stream, 0, true},
+        advance, op.counts.as<std::int32_t>(), count, static_cast<int>(op.by));
 }
 
 void launch(const LastToken& op, cudaStream_t stream) {
@@ -87,7 +90,8 @@ void launch(const LastToken& op, cudaStream_t stream) {
     with_pack<T>(is_packed<T>(width, {op.x.data(), op.out.data()}), [&](auto size) {
       constexpr int kSize = decltype(size)::value;
       const int packs = static_cast<int>(width / kSize);
-      start({"last_token", static_cast<unsigned>(op.out.shape()[0]), whole_warps(packs), stream},
+      start({"last_token", static_cast<unsigned>(op.out.shape()[0]), whole_warps(packs), stream, 0,
+             true},
             last_token<T, kSize>, op.x.as<T>(), op.seq, integers_of(op.counts), packs,
             op.out.as<T>());
     });
@@ -100,7 +104,7 @@ void launch(const Argmax& op, cudaStream_t stream) {
   with_element(op.logits.format(), [&](auto element) {
     using T = decltype(element);
     with_pack<T>(is_packed<T>(stored, {op.logits.data()}), [&](auto size) {
-      start({"argmax", static_cast<unsigned>(op.logits.shape()[0]), kThreads, stream},
+      start({"argmax", static_cast<unsigned>(op.logits.shape()[0]), kThreads, stream, 0, true},
             argmax<T, decltype(size)::value>, op.logits.as<T>(), static_cast<int>(op.vocab), stored,
             op.tokens.as<std::int32_t>());
     });

@@ -14,6 +14,7 @@ constexpr int kMostThreads = 256;
 template <typename T, int N>
 __global__ void embed(const std::int32_t* tokens, const T* table, const T* positions,
                       const std::int32_t* starts, std::int64_t seq, int packs, T* x) {
+  take_turn();
   const std::int64_t n = blockIdx.x;
   const std::int64_t width = std::int64_t{packs} * N;
   const T* row = table + tokens[n] * width;
@@ -227,7 +228,7 @@ void launch(const EmbeddingForward& op, cudaStream_t stream) {
       constexpr int kSize = decltype(size)::value;
       const int packs = static_cast<int>(width / kSize);
       start({"embedding_forward", static_cast<unsigned>(count), whole_warps(packs, kMostThreads),
-             stream},
+             stream, 0, true},
             embed<T, kSize>, op.tokens.as<std::int32_t>(), op.table.as<T>(),
             static_cast<const T*>(positions), integers_of(op.starts), op.tokens.shape()[1], packs,
             op.x.as<T>());

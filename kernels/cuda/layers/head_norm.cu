@@ -40,6 +40,7 @@ struct Forward {
 
 template <typename T>
 __global__ void __launch_bounds__(kWarps* kWarp) head_norm_forward(const Forward<T> f) {
+  take_turn();
   const int lane = static_cast<int>(threadIdx.x);
   const std::int64_t number = std::int64_t{blockIdx.x} * kWarps + threadIdx.y;
   if (number >= f.heads.tokens * f.heads.count) return;
@@ -154,7 +155,7 @@ void launch(const HeadNormForward& op, cudaStream_t stream) {
                                 op.rstd == nullptr ? nullptr : op.rstd->as<float>(),
                                 op.eps};
     const auto blocks = static_cast<unsigned>(ceil_divide(heads.tokens * heads.count, kWarps));
-    start({"head_norm_forward", blocks, dim3(kWarp, kWarps), stream}, head_norm_forward<T>,
+    start({"head_norm_forward", blocks, dim3(kWarp, kWarps), stream, 0, true}, head_norm_forward<T>,
           forward);
   });
 }

@@ -1,34 +1,11 @@
-#include "kernels/cuda/base/approximate.cuh"
 #include "kernels/cuda/base/dispatch.cuh"
 #include "kernels/cuda/base/launch.h"
+#include "kernels/cuda/layers/activation.cuh"
 
 namespace vramfit {
 namespace {
 
 using namespace gpu;
-
-/// 0 where exp(-x) overflows.
-__device__ float sigmoid(float x) { return reciprocal(1.0F + exponential(-x)); }
-
-struct Curve {
-  float value;
-  float slope;
-};
-
-/// x · sigmoid(x).
-__device__ Curve silu(float x) {
-  const float s = sigmoid(x);
-  return {x * s, s * (1.0F + x * (1.0F - s))};
-}
-
-/// GELU's tanh approximation (Hendrycks and Gimpel 2016): (1 + tanh u) / 2 is sigmoid(2u).
-__device__ Curve gelu(float x) {
-  constexpr float kTwoRoots = 1.5957691216057308F;  // 2 · sqrt(2/π)
-  constexpr float kCubic = 0.044715F;
-  const float s = sigmoid(kTwoRoots * (x + kCubic * x * x * x));
-  const float inner_slope = kTwoRoots * (1.0F + 3.0F * kCubic * x * x);
-  return {x * s, s + x * s * (1.0F - s) * inner_slope};
-}
 
 /// One thread per pack of a row of act: x counts rows, y the pieces of a row.
 template <int N>

@@ -1,5 +1,5 @@
-#include "kernels/cuda/base/dispatch.cuh"
 #include "kernels/cuda/base/launch.h"
+#include "kernels/cuda/layers/rotary.cuh"
 
 namespace vramfit {
 namespace {
@@ -7,14 +7,9 @@ namespace {
 using namespace gpu;
 
 constexpr int kThreads = 256;
-constexpr int kMostPairs = static_cast<int>(kMaxHeadDim) / 2;
 
 /// Angles a block works out at once: those of as many tokens as this has room for.
 constexpr int kAngles = kThreads;
-
-struct Frequencies {
-  float inverse[kMostPairs];
-};
 
 template <typename T>
 struct Rotation {
@@ -28,16 +23,6 @@ struct Rotation {
   int block_tokens;
   float direction;  ///< -1: backward
 };
-
-/// The angle is rounded to fp32, as the host's is; then it is reduced in fp64, which spares the
-/// slow path that sincosf takes for the large angles of long sequences.
-__device__ float2 cosine_and_sine(std::int64_t position, float frequency) {
-  constexpr double kHalfTurns = 0.31830988618379067;  // 1/π
-  const double turns = double{__fmul_rn(static_cast<float>(position), frequency)} * kHalfTurns;
-  float2 result;
-  sincospif(static_cast<float>(turns - 2.0 * rint(turns * 0.5)), &result.y, &result.x);
-  return result;
-}
 
 template <typename T, int N>
 __global__ void __launch_bounds__(kThreads)
@@ -82,9 +67,8 @@ void launch(const RotaryEmbedding& op, cudaStream_t stream) {
   const std::int64_t tokens = op.qkv.shape()[0];
   const std::int64_t width = op.qkv.shape()[1];
   const std::int64_t pairs = op.frequencies.pairs;
-  expect(2 * pairs == op.head_dim && pairs <= kMostPairs, "rotary: heads are turned whole");
-  Frequencies frequencies{};
-  std::copy_n(op.frequencies.inverse.begin(), pairs, frequencies.inverse);
+  expect(2 * pairs == op.head_dim, "rotary: heads are turned whole");
+  const Frequencies frequencies(op.frequencies);
   const int block_tokens = static_cast<int>(kAngles / pairs);
   with_element(op.qkv.format(), [&](auto element) {
     using T = decltype(element);

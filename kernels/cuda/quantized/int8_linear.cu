@@ -1,3 +1,4 @@
+#include "kernels/cuda/base/tensor_core.cuh"
 #include "kernels/cuda/quantized/codes.cuh"
 #include "kernels/cuda/quantized/quantized_linear.h"
 
@@ -30,14 +31,6 @@ __device__ int place(int row, int chunk) {
   return row * kDepth + (chunk ^ (row % kRowChunks)) * kChunk;
 }
 
-/// Copies 16 bytes, or zeros where there are none.
-__device__ void copy_or_zero(std::uint8_t* shared, const std::int8_t* global, bool there) {
-  const auto to = static_cast<unsigned>(__cvta_generic_to_shared(shared));
-  const int bytes = there ? kChunk : 0;
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(global), "r"(bytes)
-               : "memory");
-}
-
 /// Begins to copy a tile's rows of one stage.
 template <int kRows>
 __device__ void copy_tile(std::uint8_t* shared, const std::int8_t* matrix, std::int64_t first_row,
@@ -50,7 +43,7 @@ __device__ void copy_tile(std::uint8_t* shared, const std::int8_t* matrix, std::
     const std::int64_t byte = first_byte + chunk * kChunk;
     const bool there = first_row + row < rows && byte < depth;
     const std::int8_t* from = there ? matrix + (first_row + row) * depth + byte : matrix;
-    copy_or_zero(shared + place(row, chunk), from, there);
+    copy_async(shared + place(row, chunk), from, there);
   }
 }
 
@@ -60,15 +53,6 @@ __device__ void load_matrices(std::uint32_t (&to)[4], const std::uint8_t* shared
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
                : "r"(from));
-}
-
-__device__ void multiply(int (&sums)[4], const std::uint32_t (&a)[4], std::uint32_t b0,
-                         std::uint32_t b1) {
-  asm volatile(
-      "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
-      "{%8, %9}, {%0, %1, %2, %3};"
-      : "+r"(sums[0]), "+r"(sums[1]), "+r"(sums[2]), "+r"(sums[3])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
 using Sums = int[kBlockRows][kBlockColumns][4];
@@ -95,7 +79,7 @@ __device__ void multiply_stage(Sums& sums, const std::uint8_t* x, const std::uin
     for (int r = 0; r < kBlockRows; ++r) {
 #pragma unroll
       for (int c = 0; c < kBlockColumns; ++c) {
-        multiply(sums[r][c], a[r], b[c / 2][c % 2 * 2], b[c / 2][c % 2 * 2 + 1]);
+        multiply_add(sums[r][c], a[r], b[c / 2][c % 2 * 2], b[c / 2][c % 2 * 2 + 1], std::int8_t{});
       }
     }
   }

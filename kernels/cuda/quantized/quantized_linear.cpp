@@ -49,7 +49,6 @@ void multiply_fp8(const LinearForward& op, GemmRunner& gemms) {
 }  // namespace
 
 void multiply_quantized(const LinearForward& op, GemmRunner& gemms, cudaStream_t stream) {
-  if (op.x.shape()[0] <= kFusedRows) return launch_fused_linear(op, stream);
   if (op.x.format() == Format(DType::Fp8)) return multiply_fp8(op, gemms);
   if (op.x.format() == Format(DType::Int8)) return launch_int8_linear(op, stream);
   if (op.quantized.dequantized == nullptr) {

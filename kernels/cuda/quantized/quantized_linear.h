@@ -7,11 +7,8 @@
 
 namespace vramfit {
 
-/// LinearForward of a weight that is quantised, and of rows that may be.
+/// LinearForward of a weight that is quantised, and of more than kFusedRows rows, which may be.
 void multiply_quantized(const LinearForward& op, GemmRunner& gemms, cudaStream_t stream);
-
-/// Of at most kFusedRows rows: weights go from memory into registers and no further.
-void launch_fused_linear(const LinearForward& op, cudaStream_t stream);
 
 /// Of int8 rows: tensor cores sum in int32, in registers, and what is written is scaled.
 void launch_int8_linear(const LinearForward& op, cudaStream_t stream);

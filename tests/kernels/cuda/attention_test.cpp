@@ -162,19 +162,25 @@ void check_decoding(DType dtype, Format format, const AttentionShape& prompt, st
   lab.run([&](Device& device, Side side) {
     device.run(KvCacheAppend{prompt, side(qkv), cache.view(side), nullptr, side(&lengths)});
   });
-  for (int token = 0; token < 2; ++token) {
+  const RopeFrequencies frequencies = rope_frequencies({}, prompt.head_dim);
+  for (const bool rotated : {false, true}) {
     Twin next = lab.random({one.tokens(), one.qkv_width()});
     Twin out = lab.empty({one.tokens(), one.q_width()});
     Twin workspace = lab.bytes(attention_decode_workspace_bytes(one, dtype));
     lab.run([&](Device& device, Side side) {
       const KvBlocks view = cache.view(side);
-      device.run(KvCacheAppend{one, side(next), view, side(&lengths), nullptr});
+      if (rotated) {
+        device.run(RotaryAppend{one, side(next), frequencies, view, side(lengths)});
+      } else {
+        device.run(KvCacheAppend{one, side(next), view, side(&lengths), nullptr});
+      }
       device.run(AttentionDecode{one, side(next), view, side(lengths), side(out), side(workspace)});
       device.run(Advance{side(lengths), 1});
     });
     lab.expect_close(out, kForward,
                      std::string("decode from ") + format.name() + ", blocks of " +
-                         std::to_string(block) + ", " + text(prompt));
+                         std::to_string(block) + (rotated ? ", rotated, " : ", ") + text(prompt));
+    lab.expect_close(next, kForward, "q, k and v of " + text(prompt));
   }
   lab.expect_equal(lengths, "lengths");
 }

@@ -1,34 +1,15 @@
+#include "tests/kernels/cuda/support/quantized.h"
+
 #include <algorithm>
 #include <tuple>
 
 #include "model/ops/workspaces.h"
 #include "model/transformer/inference_precision.h"
-#include "tests/kernels/cuda/support/lab.h"
 
 namespace vramfit {
 namespace {
 
 constexpr Format kFormats[] = {DType::Fp8, DType::Int8, kNf4, kInt4};
-
-/// A weight in fewer bits, with the scales that stand beside it.
-struct Quantized {
-  Twin value;
-  Twin scales;
-  bool has_scales;
-
-  Twin* scales_or_null() { return has_scales ? &scales : nullptr; }
-};
-
-Quantized quantized(Lab& lab, Format format, Twin& from, std::int64_t first_row = 0,
-                    std::int64_t rows_before = 0) {
-  const std::int64_t rows = from.cpu.shape()[0] + rows_before;
-  Quantized to{lab.stored(format, {rows, from.cpu.shape()[1]}), lab.floats({rows}),
-               has_row_scales(format)};
-  lab.run([&](Device& device, Side side) {
-    device.run(Quantize{side(from), side(to.value), side(to.scales_or_null()), first_row});
-  });
-  return to;
-}
 
 class QuantizedTest : public OpTest {};
 
@@ -78,7 +59,9 @@ TEST_P(QuantizedLinearTest, IsThatOfTheCpu) {
         Sizes{8, 384, 144}, Sizes{16, 512, 128}, Sizes{17, 128, 16}, Sizes{40, 256, 208},
         Sizes{131, 1152, 304}, Sizes{256, 4096, 128}}) {
     Lab lab(type);
-    const bool of_codes = precision.inputs == precision.linears;
+    const bool few = s.rows <= kFusedRows;
+    const bool quantizes = precision.inputs == precision.linears;
+    const bool of_codes = quantizes && !few;
     Twin x = lab.random({s.rows, s.in});
     Twin full = lab.random({s.out, s.in});
     Quantized weight = quantized(lab, precision.linears, full);
@@ -86,14 +69,14 @@ TEST_P(QuantizedLinearTest, IsThatOfTheCpu) {
     Twin bias = lab.random({s.out});
     Twin residual = lab.random({s.rows, s.out});
     Twin workspace = lab.gemm_workspace();
-    const bool written = !of_codes && s.rows > kFusedRows;
+    const bool written = !quantizes && !few;
     Twin slab = lab.empty({written ? dequantized_rows(s.out, s.in, type) : 1, s.in});
     for (const bool more : {false, true}) {
       Twin y = lab.empty({s.rows, s.out});
       lab.run([&](Device& device, Side side) {
         const QuantizedOperands operands{of_codes ? side(&input.scales) : nullptr,
                                          side(weight.scales_or_null()),
-                                         written ? side(&slab) : nullptr};
+                                         written ? side(&slab) : nullptr, quantizes && few};
         device.run(LinearForward{side(of_codes ? input.value : x), side(weight.value),
                                  more ? side(&bias) : nullptr, more ? side(&residual) : nullptr,
                                  side(y), side(workspace), operands});

@@ -42,7 +42,8 @@ class Stored {
     std::vector<double> values;
     for (std::int64_t row = 0; row < value.shape()[0]; ++row) {
       for (std::int64_t column = 0; column < value.shape()[1]; ++column) {
-        values.push_back(static_cast<double>(weight.value(row, column) * weight.row_scale(row)));
+        const auto [code, scale] = weight.value(row, column);
+        values.push_back(static_cast<double>(code * scale * weight.row_scale(row)));
       }
     }
     return values;
@@ -159,13 +160,15 @@ class QuantizedLinearTest : public testing::TestWithParam<const char*> {
     bench.device.run(LinearForward{x, weight, nullptr, nullptr, exact, workspace});
 
     Stored stored(bench, precision.linears, weight);
+    const bool of_codes = precision.inputs == precision.linears;
+    const bool few = rows <= kFusedRows;
     std::optional<Stored> input;
-    if (precision.inputs == precision.linears) input.emplace(bench, precision.inputs, x);
+    if (of_codes && !few) input.emplace(bench, precision.inputs, x);
     Tensor dequantized;
-    if (!input && rows > kFusedRows) dequantized = bench.empty({384, 512});
+    if (!of_codes && !few) dequantized = bench.empty({384, 512});
     Tensor y = bench.empty({rows, 384});
     const QuantizedOperands operands{input ? &input->scales : nullptr, stored.scales_or_null(),
-                                     dequantized ? &dequantized : nullptr};
+                                     dequantized ? &dequantized : nullptr, of_codes && few};
     const Tensor& multiplied = input ? input->value : x;
     bench.device.run(
         LinearForward{multiplied, stored.value, nullptr, nullptr, y, workspace, operands});

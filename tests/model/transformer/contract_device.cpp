@@ -50,7 +50,14 @@ void ContractDevice::download(void* to, const Tensor& from, std::uint64_t bytes)
 }
 
 void ContractDevice::expect_linear(const Tensor& x, const Tensor& weight,
-                                   const QuantizedOperands& quantized) {
+                                   const QuantizedOperands& quantized, const InputNorm* norm) {
+  const bool few = x.shape()[0] <= kFusedRows;
+  if (norm != nullptr) {
+    EXPECT_TRUE(few) << "many rows are normalised before";
+    expect(norm->weight, {weight.shape()[1]});
+    expect_optional(norm->bias, norm->kind == NormKind::LayerNorm, {weight.shape()[1]});
+  }
+  EXPECT_FALSE(quantized.quantizes_x && (!few || quantized.x_scales != nullptr));
   const Shape rows_in = {x.shape()[0], weight.shape()[1]};
   const Format format = weight.format();
   const bool plain = format == Format(dtype_);
@@ -63,7 +70,8 @@ void ContractDevice::expect_linear(const Tensor& x, const Tensor& weight,
   if (has_row_scales(format)) {
     expect_tensor(*quantized.weight_scales, DType::Fp32, {weight.stored()[0]});
   }
-  const bool written = !plain && !of_codes && rows_in[0] > kFusedRows;
+  EXPECT_FALSE(of_codes && few) << "few rows are quantised by the linear";
+  const bool written = !plain && !of_codes && !few;
   ASSERT_EQ(quantized.dequantized != nullptr, written);
   if (!written) return;
   const std::int64_t at_a_time = dequantized_rows(weight.stored()[0], rows_in[1], dtype_);
@@ -180,7 +188,7 @@ void ContractDevice::check(const RotaryEmbedding& op) {
 void ContractDevice::check(const LinearForward& op) {
   const std::int64_t rows = op.x.shape()[0];
   const std::int64_t out = op.weight.stored()[0];
-  expect_linear(op.x, op.weight, op.quantized);
+  expect_linear(op.x, op.weight, op.quantized, op.norm);
   if (op.bias != nullptr) expect(*op.bias, {out});
   if (op.residual != nullptr) expect(*op.residual, {rows, out});
   expect(op.y, {rows, out});
@@ -211,7 +219,7 @@ void ContractDevice::check(const LinearBackwardWeight& op) {
 void ContractDevice::check(const MlpUpForward& op) {
   const std::int64_t rows = op.x.shape()[0];
   const std::int64_t up = op.weight.shape()[0];
-  expect_linear(op.x, op.weight, op.quantized);
+  expect_linear(op.x, op.weight, op.quantized, op.norm);
   if (op.bias != nullptr) expect(*op.bias, {up});
   expect(op.pre, {rows, up});
   expect(op.act, {rows, op.kind == ActivationKind::SwiGlu ? up / 2 : up});
@@ -283,6 +291,15 @@ void ContractDevice::check(const KvCacheAppend& op) {
   expect_cache(op.shape, op.cache);
   expect_integers(op.starts, op.shape.batch);
   expect_integers(op.counts, op.shape.batch);
+}
+
+void ContractDevice::check(const RotaryAppend& op) {
+  const AttentionShape& s = op.shape;
+  EXPECT_EQ(s.seq, 1);
+  EXPECT_EQ(op.frequencies.pairs * 2, s.head_dim);
+  expect(op.qkv, {s.tokens(), s.qkv_width()});
+  expect_cache(s, op.cache);
+  expect_integers(&op.starts, s.batch);
 }
 
 void ContractDevice::check(const Advance& op) { expect_integers(&op.counts, op.counts.shape()[0]); }

@@ -47,7 +47,8 @@ class ContractDevice : public EachOp<ContractDevice> {
   /// In the accumulation dtype.
   void expect_sums(const Tensor& tensor, const Shape& shape);
   /// What a linear multiplies, and what it has beside that where the weight is quantised.
-  void expect_linear(const Tensor& x, const Tensor& weight, const QuantizedOperands& quantized);
+  void expect_linear(const Tensor& x, const Tensor& weight, const QuantizedOperands& quantized,
+                     const InputNorm* norm);
   void expect_gemm_workspace(const Tensor& tensor);
   void expect_cache(const AttentionShape& shape, const KvBlocks& cache);
   /// int32, one of each sequence; or null.

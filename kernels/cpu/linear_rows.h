@@ -15,7 +15,7 @@ class LinearRows {
   LinearRows(const Tensor& x, const InputNorm* norm, std::int64_t rows, std::int64_t in)
       : rows_(input<Element>(x, rows, in)) {
     if (norm == nullptr) return;
-    require(rows <= kFusedRows, "linear: many rows are normalised before");
+    require(rows <= kNormedRows, "linear: many rows are normalised before");
     const Element* weight = input<Element>(norm->weight, in);
     const Element* bias = input<Element>(norm->bias, in);
     for (std::int64_t n = 0; n < rows; ++n) {

@@ -68,6 +68,10 @@ std::int64_t load_slab_rows(std::int64_t rows, std::int64_t width, Format format
 /// At most so many rows multiply a quantised weight without writing it anywhere.
 inline constexpr std::int64_t kFusedRows = 16;
 
+/// At most so many rows are normalised by the linear that multiplies them, each of whose blocks
+/// does it again.
+inline constexpr std::int64_t kNormedRows = 4;
+
 /// Rows of a quantised weight that are dequantised at a time, where more than kFusedRows multiply
 /// it: of 128 MiB at most, in whole tiles of a GEMM.
 std::int64_t dequantized_rows(std::int64_t rows, std::int64_t width, Format format);

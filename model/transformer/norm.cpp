@@ -23,7 +23,7 @@ Tensor normalize(Model& model, const Norm& norm, const Name& name, const Tensor&
 NormedInput::NormedInput(Model& model, const Norm& norm, const Name& name, const Tensor& x,
                          NormStatistics* keep)
     : x_(x) {
-  if (keep != nullptr || x.shape()[0] > kFusedRows) {
+  if (keep != nullptr || x.shape()[0] > kNormedRows) {
     normed_ = normalize(model, norm, name, x, keep);
   } else {
     norm_.emplace(InputNorm{model.config.norm, model.config.norm_eps,

@@ -20,10 +20,11 @@ constexpr int kThreads = 128;
 constexpr int kWarps = kThreads / kWarp;
 
 /// The fewest positions that are worth a split of their own.
-constexpr std::int64_t kFewestPositions = 32;
+constexpr std::int64_t kFewestPositions = 64;
 
-/// Blocks that fill the GPU several times over, so that the last ones do not leave it idle.
-constexpr std::int64_t kWantedBlocks = 132 * 16;
+/// Blocks that keep the memory of a large GPU busy, and leave room beside them for the first blocks
+/// of the linear that comes next.
+constexpr std::int64_t kWantedBlocks = 132 * 4;
 
 /// T: of activations, Stored: of the cache's elements.
 template <typename T, typename Stored>
@@ -186,26 +187,42 @@ __global__ void __launch_bounds__(kThreads) decode(const Decode<T, Stored> d) {
   }
 }
 
-/// One block per query head of a sequence; one thread per column.
+/// One block per query head of a sequence, one thread per column; each warp's lanes have the
+/// splits' factors.
 template <typename T>
 __global__ void combine_splits(const float* partial, const float2* sums, int splits, int head_dim,
                                T* out) {
   take_turn();
   const std::int64_t row = blockIdx.x;
+  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  constexpr int kEach = static_cast<int>(kDecodeSplits) / kWarp;
+  float2 own[kEach];
   float largest = kLowest;
-  for (int s = 0; s < splits; ++s) largest = fmaxf(largest, sums[row * splits + s].x);
-  for (int c = static_cast<int>(threadIdx.x); c < head_dim; c += static_cast<int>(blockDim.x)) {
-    float sum = 0;
-    float total = 0;
-#pragma unroll 8
-    for (int s = 0; s < splits; ++s) {
-      const float2 split = sums[row * splits + s];
-      const float factor = power_of_two(split.x - largest);
-      sum += factor * split.y;
-      total += factor * partial[(row * splits + s) * head_dim + c];
-    }
-    out[row * head_dim + c] = from_float<T>(total / sum);
+#pragma unroll
+  for (int i = 0; i < kEach; ++i) {
+    const int s = lane + i * kWarp;
+    own[i] = s < splits ? sums[row * splits + s] : float2{kLowest, 0};
+    largest = fmaxf(largest, own[i].x);
   }
+  largest = warp_max(largest);
+  float sum = 0;
+#pragma unroll
+  for (int i = 0; i < kEach; ++i) {
+    own[i].x = power_of_two(own[i].x - largest);
+    sum += own[i].x * own[i].y;
+  }
+  sum = warp_sum(sum);
+  const int column = static_cast<int>(threadIdx.x);
+  const float* from = partial + row * splits * head_dim + min(column, head_dim - 1);
+  float total = 0;
+#pragma unroll
+  for (int i = 0; i < kEach; ++i) {
+#pragma unroll 8
+    for (int s = i * kWarp; s < min(splits, (i + 1) * kWarp); ++s) {
+      total += __shfl_sync(kWholeWarp, own[i].x, s % kWarp) * from[s * head_dim];
+    }
+  }
+  if (column < head_dim) out[row * head_dim + column] = from_float<T>(total / sum);
 }
 
 int power_of_two_from(std::int64_t count) {

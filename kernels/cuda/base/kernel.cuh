@@ -79,11 +79,12 @@ __device__ inline void named_barrier(int id, int threads) {
   asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }
 
-/// Copies 16 bytes to shared memory while the thread goes on, or zeros where there are none. It
-/// belongs to the thread's group of copies that the next commit_copies ends.
+/// Copies 16 bytes to shared memory while the thread goes on, or zeros where there are none, and
+/// brings what is around them into L2, as neighbours are wanted soon. It belongs to the thread's
+/// group of copies that the next commit_copies ends.
 __device__ inline void copy_async(void* shared, const void* global, bool there = true) {
   const auto to = static_cast<unsigned>(__cvta_generic_to_shared(shared));
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(global),
+  asm volatile("cp.async.cg.shared.global.L2::256B [%0], [%1], 16, %2;" ::"r"(to), "l"(global),
                "r"(there ? 16 : 0)
                : "memory");
 }
@@ -93,6 +94,11 @@ __device__ inline void copy_word_async(void* shared, const void* global) {
   asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(to), "l"(global) : "memory");
 }
 __device__ inline void commit_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+
+/// Brings the line that holds the address into L2.
+__device__ inline void prefetch(const void* global) {
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(global));
+}
 
 /// Waits for all of the thread's groups but the latest kPending. Its copies are then there for the
 /// thread itself; others need a barrier as well.

@@ -21,7 +21,7 @@ namespace vramfit {
 namespace {
 
 /// Up to so many rows a product waits for its weight alone.
-constexpr std::int64_t kMemoryBoundRows = 8;
+constexpr std::int64_t kMemoryBoundRows = kNormedRows;
 
 class Stream {
  public:

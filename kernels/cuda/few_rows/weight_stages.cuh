@@ -20,23 +20,32 @@ inline constexpr int kRowBytes = 64;
 inline constexpr int kTileBytes = kTileRows * kRowBytes;
 /// Columns of a tensor core's product: rows of x that are multiplied at once.
 inline constexpr int kColumns = 8;
+/// Of a block; more where codes take more instructions to unpack than memory leaves time for.
+inline constexpr int kFewWarps = 8;
+inline constexpr int kManyWarps = 16;
 
 /// A lane's place in a tensor core's product, see tensor_core.cuh.
 struct Place {
   int g = static_cast<int>(threadIdx.x) % kWarp / 4;
   int t = static_cast<int>(threadIdx.x) % 4;
+
+  /// Where the `chunk`th 16 bytes of a stage's row g or g + 8 stand: pairs of rows swap halves, so
+  /// that those of four rows are in different banks.
+  __device__ int chunk(int chunk) const { return g * kRowBytes + 16 * (chunk ^ (g & 2)); }
 };
 
 /// What a stage has in shared memory, and whose it is.
 struct WeightStage {
-  const std::uint8_t* codes;    ///< (16, 64)
+  const std::uint8_t* codes;    ///< (16, 64), see Place::chunk
   const std::uint32_t* scales;  ///< 4 bits: a word of each lane's copying
   int index;                    ///< of the row's stages
-  std::int64_t rows[2];         ///< of the weight: those that are g and g + 8 here
+  unsigned low_block;           ///< of 4 bits: the first of row g's in the weight, its lower bits
+  unsigned high_block;          ///< row g + 8's
 
+  /// From the place of row g's; `high`: of row g + 8.
   template <typename Vector>
-  __device__ Vector read(int row, int byte) const {
-    return *reinterpret_cast<const Vector*>(codes + row * kRowBytes + byte);
+  __device__ Vector read(int place, bool high) const {
+    return *reinterpret_cast<const Vector*>(codes + place + (high ? 8 * kRowBytes : 0));
   }
 };
 
@@ -71,6 +80,7 @@ struct PlainStages : NaturalOrder {
   using Input = T;
   using Sums = TensorCoreSums<float>;
   static constexpr int kElements = kRowBytes / 2;
+  static constexpr int kWarps = kFewWarps;
   static constexpr bool kScaleWords = false;
   static constexpr int kTableBytes = 0;
 
@@ -80,8 +90,8 @@ struct PlainStages : NaturalOrder {
   template <typename Inputs>
   __device__ void multiply(Sums& sums, const WeightStage& stage, const Inputs& x) const {
     const Place at;
-    sums.add(stage.read<uint4>(at.g, 16 * at.t), stage.read<uint4>(at.g + 8, 16 * at.t), x(at.g, 0),
-             T{});
+    const int place = at.chunk(at.t);
+    sums.add(stage.read<uint4>(place, false), stage.read<uint4>(place, true), x.own(0), T{});
   }
 };
 
@@ -103,6 +113,7 @@ struct PlainStages<float> : NaturalOrder {
   };
   using Input = float;
   static constexpr int kElements = kRowBytes / 4;
+  static constexpr int kWarps = kFewWarps;
   static constexpr bool kScaleWords = false;
   static constexpr int kTableBytes = 0;
 
@@ -112,12 +123,12 @@ struct PlainStages<float> : NaturalOrder {
   template <typename Inputs>
   __device__ void multiply(Sums& sums, const WeightStage& stage, const Inputs& x) const {
     const Place at;
-    const auto low = stage.read<float4>(at.g, 16 * at.t);
-    const auto high = stage.read<float4>(at.g + 8, 16 * at.t);
+    const auto low = stage.read<float4>(at.chunk(at.t), false);
+    const auto high = stage.read<float4>(at.chunk(at.t), true);
 #pragma unroll
     for (int n = 0; n < kColumns; ++n) {
       if (n >= x.rows) break;
-      const uint4 words = x(n, 0);
+      const uint4 words = x.of(n);
       const auto row = reinterpret_cast<const float4&>(words);
       sums.values[0][n] += low.x * row.x + low.y * row.y + low.z * row.z + low.w * row.w;
       sums.values[1][n] += high.x * row.x + high.y * row.y + high.z * row.z + high.w * row.w;
@@ -130,6 +141,7 @@ struct Int8Stages : NaturalOrder {
   using Input = std::int8_t;
   using Sums = TensorCoreSums<int>;
   static constexpr int kElements = kRowBytes;
+  static constexpr int kWarps = kFewWarps;
   static constexpr bool kScaleWords = false;
   static constexpr int kTableBytes = 0;
 
@@ -139,7 +151,8 @@ struct Int8Stages : NaturalOrder {
   template <typename Inputs>
   __device__ void multiply(Sums& sums, const WeightStage& stage, const Inputs& x) const {
     const Place at;
-    sums.add(stage.read<uint4>(at.g, 16 * at.t), stage.read<uint4>(at.g + 8, 16 * at.t), x(at.g, 0),
+    const int place = at.chunk(at.t);
+    sums.add(stage.read<uint4>(place, false), stage.read<uint4>(place, true), x.own(0),
              std::int8_t{});
   }
 };
@@ -162,6 +175,14 @@ __device__ inline __nv_bfloat162 two_of(std::uint32_t bits, __nv_bfloat16 /*type
 template <typename T>
 inline constexpr std::uint32_t kOnes = std::is_same_v<T, __half> ? 0x64006400U : 0x43004300U;
 
+/// word & mask | T's kOnes, as one instruction: the compiler takes two.
+template <typename T>
+__device__ std::uint32_t above_ones(std::uint32_t word, std::uint32_t mask) {
+  std::uint32_t result;
+  asm("lop3.b32 %0, %1, %2, %3, 0xEA;" : "=r"(result) : "r"(word), "r"(mask), "r"(kOnes<T>));
+  return result;
+}
+
 /// Two bytes of a word as T's, exactly; `two`: 0 or 1, the lower or the upper.
 template <typename T>
 __device__ std::uint32_t two_elements(std::uint32_t word, int two, std::int8_t /*type*/) {
@@ -171,8 +192,8 @@ __device__ std::uint32_t two_elements(std::uint32_t word, int two, std::int8_t /
     return bits_of(__hsub2(plus, two_of(0x64806480U, T{})));
   } else {
     // The sign stands where 128 becomes 256: 128 + the rest, less 128 or 256.
-    const __nv_bfloat162 rest = two_of((bytes & 0x007F007FU) | kOnes<T>, T{});
-    return bits_of(__hsub2(rest, two_of((bytes & 0x00800080U) | kOnes<T>, T{})));
+    const __nv_bfloat162 rest = two_of(above_ones<T>(bytes, 0x007F007FU), T{});
+    return bits_of(__hsub2(rest, two_of(above_ones<T>(bytes, 0x00800080U), T{})));
   }
 }
 
@@ -189,6 +210,7 @@ struct EightBitStages : NaturalOrder {
   using Input = T;
   using Sums = TensorCoreSums<float>;
   static constexpr int kElements = kRowBytes;
+  static constexpr int kWarps = kFewWarps;
   static constexpr bool kScaleWords = false;
   static constexpr int kTableBytes = 0;
 
@@ -198,16 +220,15 @@ struct EightBitStages : NaturalOrder {
   template <typename Inputs>
   __device__ void multiply(Sums& sums, const WeightStage& stage, const Inputs& x) const {
     const Place at;
-#pragma unroll
-    for (int piece = 0; piece < 2; ++piece) {
-      const auto low = stage.read<uint2>(at.g, 16 * at.t + 8 * piece);
-      const auto high = stage.read<uint2>(at.g + 8, 16 * at.t + 8 * piece);
-      sums.add(expanded(low), expanded(high), x(at.g, piece), T{});
-    }
+    const int place = at.chunk(at.t);
+    const auto low = stage.read<uint4>(place, false);
+    const auto high = stage.read<uint4>(place, true);
+    sums.add(expanded(low.x, low.y), expanded(high.x, high.y), x.own(0), T{});
+    sums.add(expanded(low.z, low.w), expanded(high.z, high.w), x.own(1), T{});
   }
-  __device__ static uint4 expanded(const uint2& words) {
-    return {two_elements<T>(words.x, 0, Element{}), two_elements<T>(words.x, 1, Element{}),
-            two_elements<T>(words.y, 0, Element{}), two_elements<T>(words.y, 1, Element{})};
+  __device__ static uint4 expanded(std::uint32_t first, std::uint32_t second) {
+    return {two_elements<T>(first, 0, Element{}), two_elements<T>(first, 1, Element{}),
+            two_elements<T>(second, 0, Element{}), two_elements<T>(second, 1, Element{})};
   }
 };
 
@@ -216,20 +237,20 @@ struct EightBitStages : NaturalOrder {
 struct FourBitStages {
   using Sums = TensorCoreSums<float>;
   static constexpr int kElements = 2 * kRowBytes;
+  static constexpr int kWarps = kManyWarps;
   static constexpr bool kScaleWords = true;
 
   const std::uint8_t* codes;
   int blocks;  ///< of a row
 
   __device__ static int source(int piece, int t) { return piece / 2 * 64 + 16 * t + piece % 2 * 8; }
-  __device__ static std::uint32_t word_of(const WeightStage& stage, int row, int piece) {
-    return stage.read<std::uint32_t>(
-        row, piece / 2 * 32 + 8 * (static_cast<int>(threadIdx.x) % 4) + piece % 2 * 4);
+  /// Two words of the codes in a half, of row g or of row g + 8.
+  __device__ static uint2 words_of(const WeightStage& stage, int half, bool high) {
+    const Place at;
+    return stage.read<uint2>(at.chunk(2 * half + at.t / 2) + 8 * (at.t % 2), high);
   }
-  /// A row's block in a stage; what is beyond the row is multiplied by zeros.
-  __device__ std::int64_t block_of(std::int64_t row, int block) const {
-    return row * blocks + min(block, blocks - 1);
-  }
+  /// The block of a row; what is beyond the row is multiplied by zeros.
+  __device__ int block(int index) const { return min(index, blocks - 1); }
   __device__ static void add_scaled(Sums& sums, const Sums& more, float low, float high) {
     sums.values[0] += low * more.values[0];
     sums.values[1] += low * more.values[1];
@@ -245,40 +266,43 @@ struct Nf4Stages : FourBitStages, NaturalOrder {
   static constexpr int kTableBytes = 256 * kWarp * 4;
 
   const float* scales;
-  const std::uint32_t* table = nullptr;  ///< (256, 32), in shared memory
+  const std::uint8_t* table = nullptr;  ///< (256, 32) words, in shared memory
 
-  /// The earlier of two has a byte's upper half.
+  /// A byte's two values, the earlier of its upper half, for each lane.
   __device__ static void fill(std::uint32_t* table) {
-    for (int i = static_cast<int>(threadIdx.x); i < 256 * kWarp;
-         i += static_cast<int>(blockDim.x)) {
-      const int byte = i / kWarp;
+    for (int byte = static_cast<int>(threadIdx.x); byte < 256;
+         byte += static_cast<int>(blockDim.x)) {
       const float both[] = {nf4_value(byte >> 4), nf4_value(byte & 0xF)};
-      table[i] = packed(both, T{});
+      const std::uint32_t word = packed(both, T{});
+      // Neighbouring threads write to different banks.
+#pragma unroll
+      for (int i = 0; i < kWarp; ++i) table[byte * kWarp + (byte + i) % kWarp] = word;
     }
   }
-  /// Lane 2r + h copies the scale of half h of row r.
-  __device__ const void* scale_word(std::int64_t row, int stage, int which) const {
-    return scales + block_of(row, 2 * stage + which);
+  /// Lane 2r + h copies the scale of half h of row r, whose first block is given.
+  __device__ const void* scale_word(std::int64_t first_block, int stage, int which) const {
+    return scales + first_block + block(2 * stage + which);
   }
   template <typename Inputs>
   __device__ void multiply(Sums& sums, const WeightStage& stage, const Inputs& x) const {
     const Place at;
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
+      const uint2 low = words_of(stage, half, false);
+      const uint2 high = words_of(stage, half, true);
       Sums block;
-#pragma unroll
-      for (int piece = 2 * half; piece < 2 * half + 2; ++piece) {
-        block.add(expanded(word_of(stage, at.g, piece)), expanded(word_of(stage, at.g + 8, piece)),
-                  x(at.g, piece), T{});
-      }
+      block.add(expanded(low.x), expanded(high.x), x.own(2 * half), T{});
+      block.add(expanded(low.y), expanded(high.y), x.own(2 * half + 1), T{});
       add_scaled(sums, block, __uint_as_float(stage.scales[2 * at.g + half]),
                  __uint_as_float(stage.scales[2 * (at.g + 8) + half]));
     }
   }
   __device__ uint4 expanded(std::uint32_t word) const {
-    const std::uint32_t* own = table + threadIdx.x % kWarp;
-    return {own[(word & 0xFF) * kWarp], own[(word >> 8 & 0xFF) * kWarp],
-            own[(word >> 16 & 0xFF) * kWarp], own[(word >> 24) * kWarp]};
+    const auto look_up = [this](std::uint32_t byte_times_128) {
+      const std::uint32_t at = (byte_times_128 & 0x7F80U) | 4 * (threadIdx.x % kWarp);
+      return *reinterpret_cast<const std::uint32_t*>(table + at);
+    };
+    return {look_up(word << 7), look_up(word >> 1), look_up(word >> 9), look_up(word >> 17)};
   }
 };
 
@@ -293,45 +317,47 @@ struct Int4Stages : FourBitStages {
   const std::uint8_t* zeros;
 
   /// Lane 2r copies the four bytes that row r's scale is in, lane 2r + 1 those of its zero point.
-  __device__ const void* scale_word(std::int64_t row, int stage, int which) const {
-    const std::int64_t block = block_of(row, stage);
-    const auto at = which == 0 ? reinterpret_cast<std::uintptr_t>(scales + block)
-                               : reinterpret_cast<std::uintptr_t>(zeros + block / 2);
-    return reinterpret_cast<const void*>(at / 4 * 4);
+  __device__ const void* scale_word(std::int64_t first_block, int stage, int which) const {
+    const std::int64_t at = first_block + block(stage);
+    const auto address = which == 0 ? reinterpret_cast<std::uintptr_t>(scales + at)
+                                    : reinterpret_cast<std::uintptr_t>(zeros + at / 2);
+    return reinterpret_cast<const void*>(address / 4 * 4);
   }
-  __device__ float scale(const WeightStage& stage, int row, std::int64_t block) const {
-    const auto at = reinterpret_cast<std::uintptr_t>(scales + block);
-    const std::uint32_t word = stage.scales[2 * row] >> 8 * (at % 4);
-    return to_float(__ushort_as_half(static_cast<unsigned short>(word & 0xFFFF)));
+  /// Of a block, from the words that hold them. Tensors begin at whole words.
+  __device__ static float scale(const WeightStage& stage, int row, unsigned block) {
+    const std::uint32_t word = stage.scales[2 * row] >> 16 * (block % 2);
+    return to_float(__ushort_as_half(static_cast<unsigned short>(word)));
   }
   /// The block's zero point as an integer above T's kOnes, twice.
-  __device__ std::uint32_t zero(const WeightStage& stage, int row, std::int64_t block) const {
-    const auto at = reinterpret_cast<std::uintptr_t>(zeros + block / 2);
-    const std::uint32_t byte = stage.scales[2 * row + 1] >> 8 * (at % 4);
-    const std::uint32_t code = byte >> (block % 2 == 0 ? 4 : 0) & 0xF;
+  __device__ std::uint32_t zero(const WeightStage& stage, int row, unsigned block) const {
+    const auto byte =
+        (static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(zeros)) + block / 2) % 4;
+    const std::uint32_t code = stage.scales[2 * row + 1] >> (8 * byte + 4 - block % 2 * 4) & 0xF;
     return kOnes<T> | code << 16 | code;
   }
   template <typename Inputs>
   __device__ void multiply(Sums& sums, const WeightStage& stage, const Inputs& x) const {
     const Place at;
-    const std::int64_t low = block_of(stage.rows[0], stage.index);
-    const std::int64_t high = block_of(stage.rows[1], stage.index);
-    const std::uint32_t low_zero = zero(stage, at.g, low);
-    const std::uint32_t high_zero = zero(stage, at.g + 8, high);
-    Sums block;
+    const auto index = static_cast<unsigned>(block(stage.index));
+    const unsigned low_block = stage.low_block + index;
+    const unsigned high_block = stage.high_block + index;
+    const std::uint32_t low_zero = zero(stage, at.g, low_block);
+    const std::uint32_t high_zero = zero(stage, at.g + 8, high_block);
+    Sums both;
 #pragma unroll
-    for (int piece = 0; piece < 4; ++piece) {
-      block.add(expanded(word_of(stage, at.g, piece), low_zero),
-                expanded(word_of(stage, at.g + 8, piece), high_zero), x(at.g, piece), T{});
+    for (int half = 0; half < 2; ++half) {
+      const uint2 low = words_of(stage, half, false);
+      const uint2 high = words_of(stage, half, true);
+      both.add(expanded(low.x, low_zero), expanded(high.x, high_zero), x.own(2 * half), T{});
+      both.add(expanded(low.y, low_zero), expanded(high.y, high_zero), x.own(2 * half + 1), T{});
     }
-    add_scaled(sums, block, scale(stage, at.g, low), scale(stage, at.g + 8, high));
+    add_scaled(sums, both, scale(stage, at.g, low_block), scale(stage, at.g + 8, high_block));
   }
   __device__ static uint4 expanded(std::uint32_t word, std::uint32_t zero) {
     return {two(word, zero), two(word >> 4, zero), two(word >> 8, zero), two(word >> 12, zero)};
   }
   __device__ static std::uint32_t two(std::uint32_t word, std::uint32_t zero) {
-    const std::uint32_t codes = (word & 0x000F000FU) | kOnes<T>;
-    return bits_of(__hsub2(two_of(codes, T{}), two_of(zero, T{})));
+    return bits_of(__hsub2(two_of(above_ones<T>(word, 0x000F000FU), T{}), two_of(zero, T{})));
   }
 };
 

@@ -22,6 +22,7 @@ struct Rows {
 template <typename T, int N, int kPacks, bool kLayerNorm>
 __global__ void __launch_bounds__(kRowThreads<kPacks>) norm_forward(const Rows<T> rows) {
   __shared__ float shared[2][kMaxWarps];
+  take_turn();
   const std::int64_t row = blockIdx.x;
   const int thread = static_cast<int>(threadIdx.x);
   const int threads = static_cast<int>(blockDim.x);
@@ -105,8 +106,8 @@ void launch(const NormForward& op, cudaStream_t stream) {
         constexpr int kPacks = decltype(packs)::value;
         const auto kernel = layer_norm ? norm_forward<T, kSize, kPacks, true>
                                        : norm_forward<T, kSize, kPacks, false>;
-        start({"norm_forward", static_cast<unsigned>(op.x.shape()[0]), threads, stream}, kernel,
-              rows);
+        start({"norm_forward", static_cast<unsigned>(op.x.shape()[0]), threads, stream, 0, true},
+              kernel, rows);
       });
     });
   });

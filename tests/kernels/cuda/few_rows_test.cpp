@@ -66,7 +66,7 @@ class FewRowsTest : public testing::TestWithParam<Case> {
 
 TEST_P(FewRowsTest, NormaliseThem) {
   for (const NormKind kind : {NormKind::RmsNorm, NormKind::LayerNorm}) {
-    for (const std::int64_t rows : {1, 2, 3, 5, 8, 11, 16}) {
+    for (const std::int64_t rows : {1, 2, 3, 4, 8, 11, 16}) {
       for (const std::int64_t in : {128, 1152, 4096}) {
         constexpr std::int64_t kOut = 56;
         Lab lab(std::get<1>(GetParam()));
@@ -79,7 +79,8 @@ TEST_P(FewRowsTest, NormaliseThem) {
         lab.run([&](Device& device, Side side) {
           const InputNorm norm = before.norm(side);
           device.run(LinearForward{side(x), before.weight_of(side), side(&bias), side(&residual),
-                                   side(y), side(workspace), before.operands(side), &norm});
+                                   side(y), side(workspace), before.operands(side),
+                                   rows <= kNormedRows ? &norm : nullptr});
         });
         lab.expect_close(y, bound_of(precision()), text("linear", rows, in, kOut));
       }
@@ -102,7 +103,8 @@ TEST_P(FewRowsTest, ActivateThem) {
         lab.run([&](Device& device, Side side) {
           const InputNorm norm = before.norm(side);
           device.run(MlpUpForward{kind, side(x), before.weight_of(side), nullptr, side(pre),
-                                  side(act), side(workspace), before.operands(side), &norm});
+                                  side(act), side(workspace), before.operands(side),
+                                  rows <= kNormedRows ? &norm : nullptr});
         });
         lab.expect_close(pre, bound_of(precision()), text("pre", rows, kIn, ffn));
         lab.expect_close(act, bound_of(precision()).times(2), text("act", rows, kIn, ffn));

@@ -30,21 +30,17 @@ std::int64_t trial_samples(const Request& request) {
   return std::min(request.samples, std::max(kTrialLayers / request.model.layers, kTrialSamples));
 }
 
-/// What is left of the card beside a run that has all it likes, where figures are off to the worse
-/// side, and where they are off to the better one. Bytes.
+/// What is left of the card beside a run where figures are off to the worse side, and where they
+/// are off to the better one. Bytes; where there are any, it surely fits, or may.
 struct Slack {
   double surely = 0;
   double possibly = 0;
 };
 
 Slack slack_of(const Request& request) {
-  const Outcome run = run_within(kUnlimitedBytes, request);
-  const auto uncertainty =
-      uncertainty_of(request.workload->runtime(), run.report.reserved, run.overhead);
-  const double margin = static_cast<double>(request.budget.vram) -
-                        static_cast<double>(request.budget.set_aside()) -
-                        static_cast<double>(run.report.reserved + run.overhead.total());
-  const auto off = static_cast<double>(uncertainty->total());
+  const Estimate run = estimate(request);
+  const auto margin = static_cast<double>(run.margin);
+  const auto off = static_cast<double>(run.uncertainty->total());
   // A margin of as much is still within it.
   return {margin - off - 1, margin + off};
 }
@@ -148,6 +144,7 @@ class SizedRequest {
     };
     Outcome run = run_within_bytes(kFarAbove * request_.budget.vram);
     if (request_.workload->depends_on_capacity()) {
+      extent.beyond = kFarAbove * request_.budget.vram;
       run = run_within_bytes(capacity_beside(run.overhead, request_));
     }
     Least least{std::numeric_limits<double>::infinity(), run.overhead};

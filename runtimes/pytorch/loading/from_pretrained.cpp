@@ -1,6 +1,7 @@
 #include "runtimes/pytorch/loading/from_pretrained.h"
 
 #include <algorithm>
+#include <deque>
 #include <random>
 #include <string>
 #include <string_view>
@@ -139,21 +140,23 @@ class Loader {
   /// are taken to keep it.
   void read(const DeviceMap& map) {
     struct Entry {
-      std::string key;
+      CheckpointKey key;
       const NamedModule* module;
       Tensor* tensor;
     };
+    std::deque<std::string> names;
     std::vector<Entry> entries;
     for (std::size_t i = 0; i < modules_.size(); ++i) {
       const NamedModule& module = modules_[i];
       if (!map.on_gpu[i]) continue;
       each_tensor(module, [&](std::string_view suffix, Tensor& tensor) {
         if (is_tied(module) && suffix == "weight") return;
-        entries.push_back({module.name + "." + std::string(suffix), &module, &tensor});
+        const std::string& name = names.emplace_back(module.name).append(".").append(suffix);
+        entries.push_back({CheckpointKey(name), &module, &tensor});
       });
     }
     std::sort(entries.begin(), entries.end(),
-              [](const Entry& a, const Entry& b) { return comes_before(a.key, b.key); });
+              [](const Entry& a, const Entry& b) { return a.key < b.key; });
     for (const Entry& entry : entries) {
       const LayerScope acts(context_, static_cast<int>(entry.module->layer.value_or(kNoLayer)));
       Linear* linear = arguments_.quantization ? quantized_linear(*entry.module) : nullptr;

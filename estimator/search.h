@@ -37,6 +37,9 @@ struct Largest {
   std::optional<std::vector<std::int64_t>> holes;
   /// Sizes were tried in steps of this: 1 means that no larger one fits and no hole is missing.
   std::int64_t step = 1;
+  /// The size that those steps go down from: tensors alone have no room in larger ones. Absent
+  /// where not every step was tried.
+  std::optional<std::int64_t> from = {};
   /// The smallest size above that was tried and does not fit; 0 where the search ended at its
   /// limit.
   std::int64_t next = 0;

@@ -93,9 +93,16 @@ Outcome SizedRuns::run_on_card(std::int64_t size, std::int64_t samples) {
   const std::uint64_t capacity = capacity_beside(overhead_at(size));
   at(size);
   request_.samples = samples;
-  Outcome outcome = run_within(capacity, request_);
-  walked_ += outcome.report.allocations;
-  return outcome;
+  const auto run = [&](std::uint64_t bytes) {
+    Outcome outcome = run_within(bytes, request_);
+    walked_ += outcome.report.allocations;
+    return outcome;
+  };
+  if (request_.workload->adapts_to_capacity()) {
+    Outcome free = run(kUnlimitedBytes);
+    if (free.report.reserved <= capacity) return free;
+  }
+  return run(capacity);
 }
 
 Trial SizedRuns::run(std::int64_t size) {

@@ -86,6 +86,9 @@ class Workload {
   virtual void validate(const ModelConfig& config) const = 0;
   /// Whether a run looks at what the card has, so that one without limits says nothing about it.
   virtual bool depends_on_capacity() const { return false; }
+  /// Whether a run within limits is another than one without also where the card has room for that,
+  /// which is the one that is told of.
+  virtual bool adapts_to_capacity() const { return false; }
   /// The longest sequence the model takes in such a run, batch and memory apart; less than 1 where
   /// what is generated leaves no room.
   virtual std::int64_t seq_limit(const ModelConfig& config) const = 0;

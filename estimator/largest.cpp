@@ -11,8 +11,8 @@ constexpr std::int64_t kSteps = 64;
 
 std::int64_t step_at(std::int64_t size) { return std::max<std::int64_t>(size / kSteps, 1); }
 
-/// Goes on from the answer with all the decode steps that are asked for. Those of a trial left other
-/// gaps, so sizes well above it are tried too, and the answer is as good as its steps.
+/// Goes on from the answer with all the decode steps that are asked for. Those of a trial left
+/// other gaps, so sizes well above it are tried too, and the answer is as good as its steps.
 void confirm(Largest& found, SizedRuns& runs) {
   const std::int64_t limit = runs.limit();
   const std::int64_t step = step_at(found.size);
@@ -84,7 +84,8 @@ class SlackSearch {
   double Slack::*slack_;
 };
 
-/// Where all sizes below the largest were tried until none is a hole any more, those were that tell.
+/// Where all sizes below the largest were tried until none is a hole any more, those were that
+/// tell.
 std::int64_t largest_surely(const Largest& found, SizedRuns& runs) {
   const std::int64_t known = runs.largest_known(&Slack::surely, found.size);
   if (known > 0 && (known == found.size || found.holes)) return known;

@@ -8,23 +8,36 @@ namespace {
 
 /// Steps from 1 to an answer of a long generation, and to those of a band.
 constexpr std::int64_t kSteps = 64;
+/// The same where no run of all of it may be afforded; twice as many for each that may.
+constexpr std::int64_t kFewestSteps = 4;
+constexpr std::uint64_t kEnoughRuns = 4;
+static_assert(kFewestSteps << kEnoughRuns == kSteps);
 
-std::int64_t step_at(std::int64_t size) { return std::max<std::int64_t>(size / kSteps, 1); }
+std::int64_t step_at(std::int64_t size, std::int64_t steps = kSteps) {
+  return std::max<std::int64_t>(size / steps, 1);
+}
 
 /// Goes on from the answer with all the decode steps that are asked for. Those of a trial left
 /// other gaps, so sizes well above it are tried too, and the answer is as good as its steps.
 void confirm(Largest& found, SizedRuns& runs) {
   const std::int64_t limit = runs.limit();
-  const std::int64_t step = step_at(found.size);
+  const bool fits_whole = runs.fits_whole(found.size);
+  const std::uint64_t affordable = std::min(runs.whole_runs(), kEnoughRuns);
+  const std::int64_t step = step_at(found.size, kFewestSteps << affordable);
   const std::int64_t offset = found.size % step;
-  const auto fits = [&](std::int64_t steps) { return runs.fits_whole(offset + steps * step); };
+  const auto fits = [&](std::int64_t steps) {
+    const std::int64_t size = offset + steps * step;
+    return size == found.size ? fits_whole : runs.fits_whole(size);
+  };
   const std::int64_t most = (limit - offset) / step;
   std::int64_t from = found.size / step;
-  for (std::int64_t above = 1; above <= from / 4 && !runs.spent(); above *= 2) {
+  for (std::int64_t above = 1; above <= from / 4 && affordable == kEnoughRuns && !runs.spent();
+       above *= 2) {
     const std::int64_t steps = found.size / step + above;
     if (steps <= most && fits(steps)) from = steps;
   }
-  found.size = offset + largest_near(from, fits, most) * step;
+  const std::int64_t steps = largest_near(from, fits, most);
+  found.size = steps > 0 || (offset > 0 && fits(0)) ? offset + steps * step : 0;
   if (found.size < limit && found.size + step > limit && runs.fits_whole(limit)) {
     found.size = limit;
   }

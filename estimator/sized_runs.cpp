@@ -13,6 +13,8 @@ namespace {
 /// all that are asked for.
 constexpr std::int64_t kTrialLayers = 1024;
 constexpr std::int64_t kTrialSamples = 2;
+/// What a trial may cost, about.
+constexpr std::uint64_t kTrialCost = 150'000;
 /// What so much larger a card does not hold is not near the answer.
 constexpr std::uint64_t kFarAbove = 4;
 
@@ -39,12 +41,13 @@ SizedRuns::SizedRuns(Request request, Size which, std::uint64_t allowance)
       which_(which),
       limit_(size_limit(request_, which)),
       all_samples_(request_.samples),
-      allowance_(allowance) {}
+      allowance_(allowance),
+      samples_(
+          std::min(all_samples_, std::max(kTrialLayers / request_.model.layers, kTrialSamples))) {}
 
 const Request& SizedRuns::at(std::int64_t size) {
   set_size(request_, which_, size);
-  request_.samples =
-      std::min(all_samples_, std::max(kTrialLayers / request_.model.layers, kTrialSamples));
+  request_.samples = samples_;
   return request_;
 }
 
@@ -61,10 +64,10 @@ const SizedRuns::Least& SizedRuns::least_at(std::int64_t size) {
   workload->validate(model);
   Extent extent;
   extent.micro_batches = extent.decodes = 2;
-  extent.detail = {.samples = 2, .events = false};
+  extent.detail = {.samples = kTrialSamples, .events = false};
   const auto run_within_bytes = [&](std::uint64_t capacity) {
     Outcome run = request_.workload->run(gpu_of(request_.budget), capacity, request_.model, extent);
-    walked_ += run.report.allocations;
+    cost_ += run.report.cost;
     return run;
   };
   Outcome run = run_within_bytes(kFarAbove * budget.vram);
@@ -73,6 +76,9 @@ const SizedRuns::Least& SizedRuns::least_at(std::int64_t size) {
     run = run_within_bytes(capacity_beside(run.overhead));
   }
   Least least{std::numeric_limits<double>::infinity(), run.overhead};
+  const std::uint64_t step_cost = run.report.cost / (kTrialSamples + 1) + 1;
+  samples_ = std::min(samples_,
+                      std::max(static_cast<std::int64_t>(kTrialCost / step_cost), kTrialSamples));
   if (!run.report.missing) {
     least.share = share(run.report.peak.allocated, capacity_beside(run.overhead));
   }
@@ -95,7 +101,7 @@ Outcome SizedRuns::run_on_card(std::int64_t size, std::int64_t samples) {
   request_.samples = samples;
   const auto run = [&](std::uint64_t bytes) {
     Outcome outcome = run_within(bytes, request_);
-    walked_ += outcome.report.allocations;
+    cost_ += outcome.report.cost;
     return outcome;
   };
   if (request_.workload->adapts_to_capacity()) {
@@ -115,8 +121,13 @@ Trial SizedRuns::run(std::int64_t size) {
 }
 
 bool SizedRuns::fits_whole(std::int64_t size) {
-  return !run_on_card(size, all_samples_).report.missing;
+  const std::uint64_t before = cost_;
+  const bool fits = !run_on_card(size, all_samples_).report.missing;
+  whole_cost_ = cost_ - before;
+  return fits;
 }
+
+std::uint64_t SizedRuns::whole_runs() const { return allowance_ / whole_cost_; }
 
 bool SizedRuns::has_verdicts() const {
   return request_.workload->runtime().reserved_error().has_value();

@@ -8,8 +8,9 @@
 
 namespace vramfit {
 
-/// Allocations that one search may walk: one or two seconds of one core.
-inline constexpr std::uint64_t kSearchAllowance = 3'000'000;
+/// What trying sizes may cost in one search (RunReport::cost): half a second of one core. What
+/// comes then, to be sure of the answer and to find what is around it, takes about as much again.
+inline constexpr std::uint64_t kSearchAllowance = 6'000'000;
 
 /// What is searched for: the number of sequences, or their length.
 enum class Size : std::uint8_t { Batch, Seq };
@@ -34,7 +35,7 @@ class SizedRuns {
   SizedRuns(Request request, Size which, std::uint64_t allowance = kSearchAllowance);
 
   std::int64_t limit() const { return limit_; }
-  bool spent() const { return walked_ > allowance_; }
+  bool spent() const { return cost_ > allowance_; }
   /// Decode steps were left out, and each would have been another.
   bool sampled() const { return sampled_; }
 
@@ -43,6 +44,8 @@ class SizedRuns {
   Trial run(std::int64_t size);
   /// With all the decode steps that are asked for.
   bool fits_whole(std::int64_t size);
+  /// So many of those cost as much as the search may.
+  std::uint64_t whole_runs() const;
 
   /// How the verdict on a size comes about. Not where no runtime was measured.
   Slack slack(std::int64_t size);
@@ -69,7 +72,9 @@ class SizedRuns {
   const std::int64_t limit_;
   const std::int64_t all_samples_;
   const std::uint64_t allowance_;
-  std::uint64_t walked_ = 0;
+  std::uint64_t cost_ = 0;
+  std::uint64_t whole_cost_ = 1;  ///< of the last run with all decode steps
+  std::int64_t samples_;          ///< decode steps of a trial
   bool sampled_ = false;
   std::map<std::int64_t, Least> least_;
   std::map<std::int64_t, bool> fits_;    ///< as runs on the card came out

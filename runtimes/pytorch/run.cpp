@@ -35,6 +35,9 @@ Tensor import_torchaudio(Context& context) {
   return empty(context, {1}, ScalarType::Float, Category::Parameters);
 }
 
+/// What it takes to find out that an allocation is asked for, to what it takes to play it.
+constexpr std::uint64_t kCostOfTaping = 3;
+
 /// What a run has at hand.
 struct OnPaper {
   const CachingAllocator& allocator;
@@ -197,14 +200,15 @@ RunReport run_on(const Gpu& gpu, const Release& release, const ModelConfig& conf
     });
   }
   Playback playback(ledger, fold);
+  Tape tape(fold.layers());
   RunReport report = report_on(ledger, [&] {
-    Tape tape(fold.layers());
     {
       Context context(tape, release, gpu, capacity);
       work({allocator, ledger, playback, context, fold.walked(config), config.layers});
     }
     if (events) playback.play(playback.ready(tape.take()), 0);  // all is given back
   });
+  report.cost += kCostOfTaping * tape.allocations();
   report.segments = std::move(segments);
   for (std::size_t i = 0; i < report.stages.size(); ++i) {
     report.stages[i].device_used = report.stages[i].reserved + playback.library_bytes()[i];

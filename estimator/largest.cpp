@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <utility>
 
 namespace vramfit {
 namespace {
@@ -12,8 +14,10 @@ constexpr std::int64_t kSteps = 64;
 constexpr std::int64_t kFewestSteps = 4;
 constexpr std::uint64_t kEnoughRuns = 4;
 static_assert(kFewestSteps << kEnoughRuns == kSteps);
+/// Of a search among them, about.
+constexpr std::uint64_t kRunsOfASearch = 4;
 
-std::int64_t step_at(std::int64_t size, std::int64_t steps = kSteps) {
+std::int64_t step_at(std::int64_t size, std::int64_t steps) {
   return std::max<std::int64_t>(size / steps, 1);
 }
 
@@ -22,7 +26,7 @@ std::int64_t step_at(std::int64_t size, std::int64_t steps = kSteps) {
 void confirm(Largest& found, SizedRuns& runs) {
   const std::int64_t limit = runs.limit();
   const bool fits_whole = runs.fits_whole(found.size);
-  const std::uint64_t affordable = std::min(runs.whole_runs(), kEnoughRuns);
+  const std::uint64_t affordable = std::min(runs.affordable(), kEnoughRuns);
   const std::int64_t step = step_at(found.size, kFewestSteps << affordable);
   const std::int64_t offset = found.size % step;
   const auto fits = [&](std::int64_t steps) {
@@ -48,37 +52,39 @@ void confirm(Largest& found, SizedRuns& runs) {
   found.holes.reset();
 }
 
-/// The largest sizes that leave some slack.
+/// The largest size that leaves some slack.
 class SlackSearch {
  public:
-  SlackSearch(SizedRuns& runs, double Slack::*slack) : runs_(runs), slack_(slack) {}
+  using SlackAt = std::function<double(std::int64_t)>;
+  SlackSearch(SizedRuns& runs, SlackAt slack_at) : runs_(runs), at_(std::move(slack_at)) {}
 
   /// Near `from`, in steps of a part of the answer.
   std::int64_t operator()(std::int64_t from) {
     const std::int64_t limit = runs_.limit();
     if (from == limit && leaves(from)) return from;
     std::int64_t size = guess(std::max<std::int64_t>(from, 1));
-    for (std::int64_t step = step_at(size);; step = step_at(size)) {
-      const auto holds = [&](std::int64_t steps) { return leaves(steps * step); };
+    const std::int64_t steps = kFewestSteps
+                               << std::min(runs_.affordable() / kRunsOfASearch, kEnoughRuns);
+    for (std::int64_t step = step_at(size, steps);; step = step_at(size, steps)) {
+      const auto holds = [&](std::int64_t n) { return leaves(n * step); };
       size = largest_near(size / step, holds, limit / step) * step;
       if (size == 0) size = smallest(step);
-      if (step_at(size) >= step) break;
+      if (step_at(size, steps) >= step) break;
     }
     return from > size && leaves(from) ? from : size;
   }
 
  private:
-  double at(std::int64_t size) { return runs_.slack(size).*slack_; }
-  bool leaves(std::int64_t size) { return at(size) >= 0; }
+  bool leaves(std::int64_t size) { return at_(size) >= 0; }
 
   /// What is needed grows with the size in a line, nearly.
   std::int64_t guess(std::int64_t from) {
     const std::int64_t half = std::max<std::int64_t>(from / 2, 1);
     const double each =
-        (at(half) - at(from)) / static_cast<double>(std::max<std::int64_t>(from - half, 1));
+        (at_(half) - at_(from)) / static_cast<double>(std::max<std::int64_t>(from - half, 1));
     if (each <= 0) return from;
     const auto most = static_cast<double>(from);
-    const auto ahead = std::llround(std::clamp(at(from) / each, -most, most));
+    const auto ahead = std::llround(std::clamp(at_(from) / each, -most, most));
     return std::clamp<std::int64_t>(from + ahead, 1, runs_.limit());
   }
 
@@ -94,7 +100,7 @@ class SlackSearch {
   }
 
   SizedRuns& runs_;
-  double Slack::*slack_;
+  SlackAt at_;
 };
 
 /// Where all sizes below the largest were tried until none is a hole any more, those were that
@@ -102,7 +108,14 @@ class SlackSearch {
 std::int64_t largest_surely(const Largest& found, SizedRuns& runs) {
   const std::int64_t known = runs.largest_known(&Slack::surely, found.size);
   if (known > 0 && (known == found.size || found.holes)) return known;
-  return std::max(known, SlackSearch(runs, &Slack::surely)(found.size));
+  const auto slack = [&](std::int64_t size) { return runs.slack(size).surely; };
+  return std::max(known, SlackSearch(runs, slack)(found.size));
+}
+
+/// What does not fit may all the same, if a run without limits takes little more than there is.
+std::int64_t largest_possibly(const Largest& found, SizedRuns& runs) {
+  const auto slack = [&](std::int64_t size) { return runs.slack_unlimited(size).possibly; };
+  return SlackSearch(runs, slack)(found.size);
 }
 
 }  // namespace
@@ -124,8 +137,8 @@ Largest find_largest(Request request, Size which, std::uint64_t allowance) {
 
 Band band_around(const Largest& found, SizedRuns& runs) {
   if (!runs.has_verdicts()) return {found.size, found.size};
-  const std::int64_t possibly = SlackSearch(runs, &Slack::possibly)(found.size);
-  return {std::min(largest_surely(found, runs), found.size), std::max(possibly, found.size)};
+  return {std::min(largest_surely(found, runs), found.size),
+          std::max(largest_possibly(found, runs), found.size)};
 }
 
 }  // namespace vramfit

@@ -99,9 +99,11 @@ Outcome SizedRuns::run_on_card(std::int64_t size, std::int64_t samples) {
   const std::uint64_t capacity = capacity_beside(overhead_at(size));
   at(size);
   request_.samples = samples;
+  last_cost_ = 0;
   const auto run = [&](std::uint64_t bytes) {
     Outcome outcome = run_within(bytes, request_);
     cost_ += outcome.report.cost;
+    last_cost_ += outcome.report.cost + 1;
     return outcome;
   };
   if (request_.workload->adapts_to_capacity()) {
@@ -121,13 +123,8 @@ Trial SizedRuns::run(std::int64_t size) {
 }
 
 bool SizedRuns::fits_whole(std::int64_t size) {
-  const std::uint64_t before = cost_;
-  const bool fits = !run_on_card(size, all_samples_).report.missing;
-  whole_cost_ = cost_ - before;
-  return fits;
+  return !run_on_card(size, all_samples_).report.missing;
 }
-
-std::uint64_t SizedRuns::whole_runs() const { return allowance_ / whole_cost_; }
 
 bool SizedRuns::has_verdicts() const {
   return request_.workload->runtime().reserved_error().has_value();
@@ -144,11 +141,15 @@ Slack SizedRuns::slack_of(const Outcome& run) const {
   return {margin - off - 1, margin + off};
 }
 
-// Of the run on the card where that completes, otherwise of one that has all it likes.
+// Of the run on the card where that completes, otherwise of one without limits.
 Slack SizedRuns::slack(std::int64_t size) {
+  if (fits_.count(size) == 0) run(size);
+  return slack_unlimited(size);
+}
+
+Slack SizedRuns::slack_unlimited(std::int64_t size) {
   const auto known = slack_.find(size);
   if (known != slack_.end()) return known->second;
-  if (fits_.count(size) == 0 && run(size).fits) return slack_.at(size);
   return slack_[size] = slack_of(run_within(kUnlimitedBytes, at(size)));
 }
 

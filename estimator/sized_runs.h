@@ -44,11 +44,13 @@ class SizedRuns {
   Trial run(std::int64_t size);
   /// With all the decode steps that are asked for.
   bool fits_whole(std::int64_t size);
-  /// So many of those cost as much as the search may.
-  std::uint64_t whole_runs() const;
+  /// So many runs like the last cost as much as the search may.
+  std::uint64_t affordable() const { return allowance_ / last_cost_; }
 
   /// How the verdict on a size comes about. Not where no runtime was measured.
   Slack slack(std::int64_t size);
+  /// The same where it was not tried on the card and need not be: of a run that has all it likes.
+  Slack slack_unlimited(std::int64_t size);
   /// The largest size that is known to leave some, up to `most`; 0: none.
   std::int64_t largest_known(double Slack::*slack, std::int64_t most) const;
   bool has_verdicts() const;
@@ -73,8 +75,8 @@ class SizedRuns {
   const std::int64_t all_samples_;
   const std::uint64_t allowance_;
   std::uint64_t cost_ = 0;
-  std::uint64_t whole_cost_ = 1;  ///< of the last run with all decode steps
-  std::int64_t samples_;          ///< decode steps of a trial
+  std::uint64_t last_cost_ = 1;
+  std::int64_t samples_;  ///< decode steps of a trial
   bool sampled_ = false;
   std::map<std::int64_t, Least> least_;
   std::map<std::int64_t, bool> fits_;    ///< as runs on the card came out

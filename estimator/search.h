@@ -51,7 +51,8 @@ struct Largest {
 };
 
 /// Searches 1 to `limit`, down from where tensors alone have no room. Answers up to 1,024 are
-/// exact, larger ones nearly always within 1 %, unless `spent` ends the search. Below the answer
+/// exact, of larger ones sizes are tried in steps of less than 1 %, between which few may fit,
+/// unless `spent` ends the search. Below the answer
 /// the search for holes ends where what is reserved has stayed clear of the card's size for long
 /// enough.
 Largest largest_and_holes(std::int64_t limit, const Trials& trials);

@@ -93,7 +93,8 @@ class Workload {
   /// what is generated leaves no room.
   virtual std::int64_t seq_limit(const ModelConfig& config) const = 0;
 
-  /// The run within `capacity` bytes, and the extent's beyond it. Running out of memory is a result. `config` is valid for it.
+  /// The run within `capacity` bytes, and the extent's beyond it. Running out of memory is a
+  /// result. `config` is valid for it.
   virtual Outcome run(const Gpu& gpu, std::uint64_t capacity, const ModelConfig& config,
                       const Extent& extent) const = 0;
 

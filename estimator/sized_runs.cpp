@@ -76,6 +76,7 @@ const SizedRuns::Least& SizedRuns::least_at(std::int64_t size) {
     run = run_within_bytes(capacity_beside(run.overhead));
   }
   Least least{std::numeric_limits<double>::infinity(), run.overhead};
+  // Of prefill and as many decode steps.
   const std::uint64_t step_cost = run.report.cost / (kTrialSamples + 1) + 1;
   samples_ = std::min(samples_,
                       std::max(static_cast<std::int64_t>(kTrialCost / step_cost), kTrialSamples));
@@ -107,8 +108,8 @@ Outcome SizedRuns::run_on_card(std::int64_t size, std::int64_t samples) {
     return outcome;
   };
   if (request_.workload->adapts_to_capacity()) {
-    Outcome free = run(kUnlimitedBytes);
-    if (free.report.reserved <= capacity) return free;
+    Outcome unlimited = run(kUnlimitedBytes);
+    if (unlimited.report.reserved <= capacity) return unlimited;
   }
   return run(capacity);
 }
@@ -117,7 +118,7 @@ Trial SizedRuns::run(std::int64_t size) {
   const Outcome outcome = run_on_card(size, at(size).samples);
   sampled_ = sampled_ || outcome.sampled;
   const bool fits = !outcome.report.missing;
-  fits_[size] = fits;
+  tried_.insert(size);
   if (fits && has_verdicts()) slack_[size] = slack_of(outcome);
   return {fits, share(outcome.report.reserved, capacity_beside(overhead_at(size)))};
 }
@@ -143,7 +144,7 @@ Slack SizedRuns::slack_of(const Outcome& run) const {
 
 // Of the run on the card where that completes, otherwise of one without limits.
 Slack SizedRuns::slack(std::int64_t size) {
-  if (fits_.count(size) == 0) run(size);
+  if (tried_.count(size) == 0) run(size);
   return slack_unlimited(size);
 }
 

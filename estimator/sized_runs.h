@@ -1,7 +1,7 @@
 #pragma once
 
 #include <map>
-#include <optional>
+#include <set>
 
 #include "estimator/estimate.h"
 #include "estimator/search.h"
@@ -28,8 +28,8 @@ struct Slack {
   double possibly = 0;
 };
 
-/// One request at many sizes, whatever its own is. Of long generations few decode steps are walked,
-/// unless all are asked for. What a run has told is not run for again.
+/// One request at many sizes, whatever its own is, and what running them cost. Of long generations
+/// few decode steps are walked, unless all are asked for.
 class SizedRuns {
  public:
   SizedRuns(Request request, Size which, std::uint64_t allowance = kSearchAllowance);
@@ -75,11 +75,11 @@ class SizedRuns {
   const std::int64_t all_samples_;
   const std::uint64_t allowance_;
   std::uint64_t cost_ = 0;
-  std::uint64_t last_cost_ = 1;
-  std::int64_t samples_;  ///< decode steps of a trial
+  std::uint64_t last_cost_ = 1;  ///< of a run on the card
+  std::int64_t samples_;         ///< decode steps of a trial
   bool sampled_ = false;
   std::map<std::int64_t, Least> least_;
-  std::map<std::int64_t, bool> fits_;    ///< as runs on the card came out
+  std::set<std::int64_t> tried_;         ///< on the card
   std::map<std::int64_t, Slack> slack_;  ///< of the run that a verdict goes by
 };
 

@@ -119,6 +119,20 @@ TEST(Playback, OfModelsReadFromFilesToo) {
   }
 }
 
+TEST(Playback, OfModelsReadFromFilesTapesFewLayersToo) {
+  GenerationOptions options;
+  options.seq = 40;
+  options.pretrained = Pretrained{.auto_device_map = true, .quantization = {}};
+  Extent walked;
+  walked.one_by_one = true;
+  const auto cost = [&](const Extent& extent) {
+    return run(h200(), current_release(), model_named("llama2-7b"), options, extent).cost;
+  };
+  EXPECT_LT(2 * cost({}), cost(walked));
+  options.pretrained->quantization = Quantization{.format = Quantization::Format::Nf4};
+  EXPECT_LT(2 * cost({}), cost(walked));
+}
+
 // What may be had beyond the capacity, nothing is placed by.
 TEST(Playback, GoesOnBeyondTheCapacity) {
   GenerationOptions options;

@@ -121,6 +121,7 @@ class SizeSearch {
     }
     found_.size = size;
     found_.step = step;
+    found_.from.reset();
   }
 
   template <typename Skips>
@@ -129,7 +130,9 @@ class SizeSearch {
       if (trials_.spent()) return;
       if (!skips(size) && trial(size).fits) found_.size = size;
     }
-    found_.step = std::min(found_.step, step);
+    if (step > found_.step) return;
+    found_.step = step;
+    found_.from = bound;
   }
 
   bool hopeless(std::int64_t size) {

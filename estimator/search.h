@@ -37,6 +37,9 @@ struct Largest {
   std::optional<std::vector<std::int64_t>> holes;
   /// Sizes were tried in steps of this: 1 means that no larger one fits and no hole is missing.
   std::int64_t step = 1;
+  /// The size that those steps go down from: tensors alone have no room in larger ones. Absent
+  /// where not every step was tried.
+  std::optional<std::int64_t> from = {};
   /// The smallest size above that was tried and does not fit; 0 where the search ended at its
   /// limit.
   std::int64_t next = 0;
@@ -48,7 +51,8 @@ struct Largest {
 };
 
 /// Searches 1 to `limit`, down from where tensors alone have no room. Answers up to 1,024 are
-/// exact, larger ones nearly always within 1 %, unless `spent` ends the search. Below the answer
+/// exact, of larger ones sizes are tried in steps of less than 1 %, between which few may fit,
+/// unless `spent` ends the search. Below the answer
 /// the search for holes ends where what is reserved has stayed clear of the card's size for long
 /// enough.
 Largest largest_and_holes(std::int64_t limit, const Trials& trials);

@@ -75,11 +75,11 @@ struct Run {
   std::uint64_t capacity;
   const ModelConfig& config;
 
-  std::uint64_t allocations = 0;
+  std::uint64_t cost = 0;
 
   Outcome operator()(const Extent& extent) {
     Outcome outcome = workload.run(gpu, capacity, config, extent);
-    outcome.report.allocations = allocations += outcome.report.allocations;
+    outcome.report.cost = cost += outcome.report.cost;
     return outcome;
   }
 };

@@ -32,6 +32,9 @@ struct Extent {
   std::function<bool(const Ledger&)> enough = {};      ///< asked after each step; none: go on
   std::int64_t micro_batches = std::int64_t{1} << 24;  ///< of each step, at most
   std::int64_t decodes = std::int64_t{1} << 24;        ///< of a generation, at most
+  /// Bytes that may be had beyond the capacity, of which a run that looks at it knows nothing: what
+  /// it would need.
+  std::uint64_t beyond = 0;
   /// Walk every layer, step and micro-batch by itself, also where one stands for others: what they
   /// are compared with in tests.
   bool one_by_one = false;
@@ -83,11 +86,15 @@ class Workload {
   virtual void validate(const ModelConfig& config) const = 0;
   /// Whether a run looks at what the card has, so that one without limits says nothing about it.
   virtual bool depends_on_capacity() const { return false; }
+  /// Whether a run within limits is another than one without also where the card has room for that,
+  /// which is the one that is told of.
+  virtual bool adapts_to_capacity() const { return false; }
   /// The longest sequence the model takes in such a run, batch and memory apart; less than 1 where
   /// what is generated leaves no room.
   virtual std::int64_t seq_limit(const ModelConfig& config) const = 0;
 
-  /// The run within `capacity` bytes. Running out of memory is a result. `config` is valid for it.
+  /// The run within `capacity` bytes, and the extent's beyond it. Running out of memory is a
+  /// result. `config` is valid for it.
   virtual Outcome run(const Gpu& gpu, std::uint64_t capacity, const ModelConfig& config,
                       const Extent& extent) const = 0;
 

@@ -16,8 +16,9 @@ Answer answer_one(Request request, const Question& question, std::uint64_t allow
   Answer answer;
   if (question.search) {
     const Size which = *question.search;
-    answer.largest = find_largest(request, which, allowance);
-    answer.band = band_around(*answer.largest, request, which);
+    SizedRuns runs(request, which, allowance);
+    answer.largest = find_largest(runs);
+    answer.band = band_around(*answer.largest, runs);
     set_size(request, which, std::max<std::int64_t>(answer.largest->size, 1));
   }
   answer.estimate = estimate(request);

@@ -18,7 +18,7 @@ RunReport report_of(const Ledger& ledger) {
   report.stages = ledger.stages();
   report.events = ledger.events();
   report.missing = ledger.missing();
-  report.allocations = ledger.allocations();
+  report.cost = ledger.allocations();
   report.reserved = ledger.reserved();
   for (const StageRecord& stage : report.stages) {
     report.reserved = std::max(report.reserved, stage.peak_reserved);

@@ -27,7 +27,8 @@ struct RunReport {
   std::vector<Event> events;             ///< the whole ledger, where it keeps events
   std::vector<SegmentChange> segments;   ///< in order, beside the ledger; PyTorch's allocator's
   std::optional<MissingMemory> missing;  ///< absent: the run completed
-  std::uint64_t allocations = 0;         ///< how many: what walking the run cost
+  /// What walking the run took, in allocations that are played: those of a tape take longer.
+  std::uint64_t cost = 0;
 
   /// The high-water mark over the stages of one step; 0 is loading.
   std::uint64_t peak_of_step(int step) const;

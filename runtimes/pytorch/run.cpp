@@ -35,13 +35,17 @@ Tensor import_torchaudio(Context& context) {
   return empty(context, {1}, ScalarType::Float, Category::Parameters);
 }
 
+/// What it takes to find out that an allocation is asked for, to what it takes to play it.
+constexpr std::uint64_t kCostOfTaping = 3;
+
 /// What a run has at hand.
 struct OnPaper {
   const CachingAllocator& allocator;
   const Ledger& ledger;
   Playback& playback;
   Context& context;
-  ModelConfig config;  ///< that is walked
+  ModelConfig config;   ///< that is walked
+  std::int64_t layers;  ///< of the model that is played
 };
 
 /// The model, and what of it stays on the host.
@@ -51,8 +55,10 @@ struct Loaded {
   DeviceMap map;
 };
 
-Loaded load(Context& context, const ModelConfig& config, const ModelSettings& settings,
+Loaded load(const OnPaper& run, const ModelSettings& settings,
             const std::optional<Pretrained>& pretrained) {
+  Context& context = run.context;
+  const ModelConfig& config = run.config;
   const Family& family = family_of(config);
   Loaded loaded;
   if (!pretrained) {
@@ -64,7 +70,7 @@ Loaded load(Context& context, const ModelConfig& config, const ModelSettings& se
     const Setting meta(context.meta, true);
     loaded.model = std::make_unique<CausalLm>(context, family, config, settings);
   }
-  loaded.map = from_pretrained(context, *loaded.model, config, *pretrained);
+  loaded.map = from_pretrained(context, *loaded.model, config, *pretrained, run.layers);
   return loaded;
 }
 
@@ -94,7 +100,7 @@ class Repeated {
 };
 
 void train(const OnPaper& run, const TrainingOptions& options, const Extent& extent) {
-  const auto& [allocator, ledger, playback, context, config] = run;
+  const auto& [allocator, ledger, playback, context, config, layers] = run;
   Tape& tape = context.tape;
   ModelSettings settings;
   settings.type = scalar_type(options.precision);
@@ -103,7 +109,7 @@ void train(const OnPaper& run, const TrainingOptions& options, const Extent& ext
   settings.checkpoint = options.checkpoint;
 
   tape.begin_stage(Stage::Loaded);
-  const Loaded loaded = load(context, config, settings, options.pretrained);
+  const Loaded loaded = load(run, settings, options.pretrained);
   CausalLm& model = *loaded.model;
   if (options.lora) model.add_lora(options.lora->rank, options.lora->targets);
   tape.end_stage();
@@ -163,12 +169,12 @@ void train(const OnPaper& run, const TrainingOptions& options, const Extent& ext
 
 void infer(const OnPaper& run, const GenerationOptions& options, std::int64_t samples,
            std::optional<OnHost>* on_host) {
-  const auto& [allocator, ledger, playback, context, config] = run;
+  const auto& [allocator, ledger, playback, context, config, layers] = run;
   ModelSettings settings;
   settings.type = scalar_type(options.precision);
   settings.attention = options.attention;
   context.tape.begin_stage(Stage::Loaded);
-  const Loaded loaded = load(context, config, settings, options.pretrained);
+  const Loaded loaded = load(run, settings, options.pretrained);
   context.tape.end_stage();
   playback.play(playback.ready(context.tape.take()), 0);
   if (on_host != nullptr && loaded.map.spills()) {
@@ -183,8 +189,9 @@ void infer(const OnPaper& run, const GenerationOptions& options, std::int64_t sa
 
 template <typename Work>
 RunReport run_on(const Gpu& gpu, const Release& release, const ModelConfig& config,
-                 const Fold& fold, std::uint64_t capacity, bool events, const Work& work) {
-  CachingAllocator allocator(capacity);
+                 const Fold& fold, const Extent& extent, std::uint64_t capacity, const Work& work) {
+  const bool events = extent.detail.events;
+  CachingAllocator allocator(capacity + extent.beyond);
   Ledger ledger(allocator, Counts::Blocks, events);
   std::vector<SegmentChange> segments;
   if (events) {
@@ -193,14 +200,15 @@ RunReport run_on(const Gpu& gpu, const Release& release, const ModelConfig& conf
     });
   }
   Playback playback(ledger, fold);
+  Tape tape(fold.layers());
   RunReport report = report_on(ledger, [&] {
-    Tape tape(fold.layers());
     {
       Context context(tape, release, gpu, capacity);
-      work({allocator, ledger, playback, context, fold.walked(config)});
+      work({allocator, ledger, playback, context, fold.walked(config), config.layers});
     }
     if (events) playback.play(playback.ready(tape.take()), 0);  // all is given back
   });
+  report.cost += kCostOfTaping * tape.allocations();
   report.segments = std::move(segments);
   for (std::size_t i = 0; i < report.stages.size(); ++i) {
     report.stages[i].device_used = report.stages[i].reserved + playback.library_bytes()[i];
@@ -208,21 +216,24 @@ RunReport run_on(const Gpu& gpu, const Release& release, const ModelConfig& conf
   return report;
 }
 
-/// Layers that are alike are walked once, unless they turn out not to be. Those that are read from
-/// a file are not: how large all of them are says where each goes, and each has outliers of its
-/// own.
+/// In LLM.int8() each has outliers of its own.
+bool layers_are_alike(const std::optional<Pretrained>& pretrained) {
+  return !pretrained || !pretrained->quantization ||
+         pretrained->quantization->format != Quantization::Format::Int8;
+}
+
+/// Layers that are alike are walked once, unless they turn out not to be.
 template <typename Options, typename Work>
 RunReport run_on(const Gpu& gpu, const Release& release, const ModelConfig& config,
                  const Options& options, const Extent& extent, std::uint64_t capacity,
                  const Work& work) {
-  const bool events = extent.detail.events;
-  if (!extent.one_by_one && !options.pretrained) {
+  if (!extent.one_by_one && layers_are_alike(options.pretrained)) {
     try {
-      return run_on(gpu, release, config, Fold::of(config), capacity, events, work);
+      return run_on(gpu, release, config, Fold::of(config), extent, capacity, work);
     } catch (const LayersDiffer&) {
     }
   }
-  return run_on(gpu, release, config, Fold::none(config), capacity, events, work);
+  return run_on(gpu, release, config, Fold::none(config), extent, capacity, work);
 }
 
 }  // namespace

@@ -70,6 +70,11 @@ bool TorchWorkload::depends_on_capacity() const {
   return pretrained() && pretrained()->auto_device_map;
 }
 
+// The warm-up of the loader leaves some of the card alone.
+bool TorchWorkload::adapts_to_capacity() const {
+  return pretrained() && !pretrained()->auto_device_map;
+}
+
 namespace {
 
 void note_quantization(const Quantization& quantization, std::vector<std::string>& notes) {

@@ -159,7 +159,7 @@ std::int64_t StepWorkload::seq_limit(const ModelConfig& config) const {
 
 Outcome StepWorkload::run(const Gpu& gpu, std::uint64_t capacity, const ModelConfig& config,
                           const Extent& extent) const {
-  const VirtualGpu virtual_gpu{gpu.arch, capacity};
+  const VirtualGpu virtual_gpu{gpu.arch, capacity + extent.beyond};
   Outcome outcome;
   outcome.overhead = gpu.overhead;
   std::visit(

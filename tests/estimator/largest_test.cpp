@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "estimator/models.h"
 #include "estimator/runtimes.h"
 #include "tests/support/workloads.h"
@@ -108,6 +110,75 @@ TEST(Largest, ALongGenerationsAnswerHoldsForAllOfIt) {
     EXPECT_LE(found.step, 1 + found.size / 64);
     EXPECT_TRUE(fits_with_batch(request, found.size)) << found.size;
     EXPECT_FALSE(fits_with_batch(request, found.next)) << found.size;
+  }
+}
+
+/// Those up to `most` that fit, by trying all.
+std::vector<std::int64_t> that_fit(Request request, Size which, std::int64_t from,
+                                   std::int64_t most) {
+  std::vector<std::int64_t> sizes;
+  for (std::int64_t size = from; size <= most; ++size) {
+    set_size(request, which, size);
+    if (fits(request)) sizes.push_back(size);
+  }
+  return sizes;
+}
+
+// Which layers stay on the host is up to the card: a run that gaps end there, and that would
+// complete on a larger one, says nothing of larger sizes.
+TEST(Largest, OfAModelThatIsPartlyOnTheHost) {
+  Request request = in_pytorch("llama3-8b", "rtx4070", false,
+                               {{"precision", "fp16"},
+                                {"padded", ""},
+                                {"device-map", "auto"},
+                                {"attention", "eager"},
+                                {"batch", "4"}});
+  request.beyond_positions = true;
+  const Largest found = find_largest(request, Size::Seq);
+  ASSERT_EQ(found.step, 1);
+  EXPECT_EQ(that_fit(request, Size::Seq, found.size, found.size + 100),
+            std::vector<std::int64_t>{found.size});
+}
+
+// A loader that reads into one block as large as the card allows leaves other gaps on a smaller
+// one.
+TEST(Largest, HolesAreThoseOfTheRunThatIsToldOf) {
+  Request request = in_pytorch("qwen2-7b", "rtx3080-10gb", false,
+                               {{"padded", ""}, {"quant", "int8"}, {"batch", "21"}});
+  request.budget.headroom = 3'000'000;
+  const Largest found = find_largest(request, Size::Seq);
+  ASSERT_GT(found.size, 0);
+  ASSERT_TRUE(found.holes.has_value());
+  const auto fit = that_fit(request, Size::Seq, 1, found.size);
+  for (const std::int64_t hole : *found.holes) {
+    EXPECT_EQ(std::count(fit.begin(), fit.end(), hole), 0) << hole;
+  }
+}
+
+// Where memory runs short the allocator gives back what it cached: what such a run leaves of the
+// card is what counts, not what one with all it likes would take.
+TEST(Band, IsOfTheVerdictsThatAnswersHave) {
+  const Flags common = {{"checkpoint", "full"}, {"precision", "fp32"}, {"seq", "984"}};
+  Flags lora = common;
+  lora.insert({{"optimizer", "adamw-loop"}, {"lora", "73"}});
+  for (const Request& request :
+       {in_pytorch("gpt2-1.5b", "a40", true, lora), in_pytorch("gpt2-1.5b", "h200", true, common),
+        in_pytorch("gpt2-124m", "rtx4090", true, common)}) {
+    SizedRuns runs(request, Size::Batch);
+    const Largest found = find_largest(runs);
+    const Band band = band_around(found, runs);
+    const auto verdict_at = [&](std::int64_t batch) {
+      Request sized = request;
+      set_batch(sized, batch);
+      return estimate(sized).verdict;
+    };
+    ASSERT_GT(band.surely, 0);
+    EXPECT_EQ(verdict_at(band.surely), Verdict::Fits);
+    for (std::int64_t batch = band.surely + 1; batch <= found.size; ++batch) {
+      EXPECT_NE(verdict_at(batch), Verdict::Fits) << batch << " of " << found.size;
+    }
+    EXPECT_GE(band.possibly, found.size);
+    EXPECT_NE(verdict_at(band.possibly), Verdict::Oom);
   }
 }
 

@@ -116,6 +116,35 @@ TEST(Search, LargeAnswersAreWithinOnePercent) {
   }
 }
 
+// Islands among sizes that do not fit are missed between steps, never on one.
+TEST(Search, NoneOfTheStepsItNamesFits) {
+  std::mt19937 random(3);
+  std::uniform_real_distribution<double> most(std::log(1e2), std::log(1e5));
+  int stepped = 0;
+  for (int i = 0; i < 200; ++i) {
+    Saw saw;
+    saw.each = (1.0 - saw.base) / std::exp(most(random));
+    const auto seed = random();
+    const auto fits = [&](std::int64_t size) {
+      const bool island = std::minstd_rand(static_cast<unsigned>(size) ^ seed)() % 50 == 0;
+      return saw.fits(size) || (island && saw.tensors(size) <= 1.0);
+    };
+    Trials trials = saw.trials();
+    trials.run = [&](std::int64_t size) {
+      return Trial{fits(size), std::min(saw.reserved(size), 1.0)};
+    };
+    const Largest found = largest_and_holes(1 << 20, trials);
+    ASSERT_TRUE(found.from.has_value());
+    EXPECT_GT(saw.tensors(*found.from + 1), 1.0);
+    EXPECT_LE(found.step, std::max<std::int64_t>(found.size / 100, 1));
+    for (std::int64_t size = *found.from; size > found.size; size -= found.step) {
+      EXPECT_FALSE(fits(size)) << size << " of " << found.size << " in steps of " << found.step;
+    }
+    stepped += found.step > 1 ? 1 : 0;
+  }
+  EXPECT_GT(stepped, 50);
+}
+
 TEST(Search, ASmallestSizeThatTakesAnotherPathDoesNotEndIt) {
   const Saw saw;
   Trials trials = saw.trials();
@@ -152,6 +181,7 @@ TEST(Search, WhatMayNotGoOnStillFindsSomething) {
   const Largest found = largest_and_holes(1 << 20, trials);
   EXPECT_TRUE(saw.fits(found.size));
   EXPECT_GT(found.step, 1);
+  EXPECT_FALSE(found.from.has_value());
   EXPECT_FALSE(found.holes.has_value());
 }
 

@@ -4,7 +4,6 @@ questions.py [COUNT [FIRST_SEED]]
 """
 
 import json
-import math
 import re
 import shlex
 import sys
@@ -139,6 +138,17 @@ def _band(asked: Question, axis: str, answer: Mapping[str, Any]) -> Iterator[str
         yield f"{axis} {possibly} may not fit: {found}"
 
 
+def _said_not_to_fit(random: Random, answer: Mapping[str, Any]) -> list[int]:
+    """Sizes above the largest: every one, or those tried in steps, and where these begin."""
+    largest, step, first = answer["largest"], answer["search_step"], answer["search_from"]
+    if step == 1:
+        return [largest + 1, largest + random.randint(1, 8), 2 * largest + 1]
+    if first is None:  # it ended early, or tried long generations in full only next to the answer
+        return [largest + step]
+    tried = range(first, largest, -step)
+    return [*random.sample(tried, min(3, len(tried))), first + 1, 2 * first]
+
+
 def searched(random: Random, asked: Question, answer: Mapping[str, Any]) -> Iterator[str]:
     """The largest fits, what is above it does not, and below it only the holes do not."""
     axis = SEARCHES[asked.search]
@@ -149,11 +159,9 @@ def searched(random: Random, asked: Question, answer: Mapping[str, Any]) -> Iter
     if largest > 0 and _fits(asked, axis, largest) is not True:
         yield f"{axis} {largest} does not fit"
     yield from _band(asked, axis, answer)
-    # What was tried in wider steps says so.
     # One that ends at the model's own positions says nothing of what is above.
-    if step <= max(1, largest // 100) and (axis == "batch" or asked.beyond):
-        above = largest + 1 if step == 1 else math.ceil(1.01 * largest)
-        further = [above, above + 1, above + random.randint(1, 8), 2 * above]
+    if axis == "batch" or asked.beyond:
+        further = _said_not_to_fit(random, answer)
         yield from (f"{axis} {size} fits" for size in further if _fits(asked, axis, size) is True)
     if holes and answer["largest_without_holes"] != max(min(holes) - step, 0):
         yield f"largest_without_holes {answer['largest_without_holes']}, first hole {min(holes)}"

@@ -1,12 +1,14 @@
 #include "runtimes/pytorch/loading/from_pretrained.h"
 
 #include <algorithm>
+#include <deque>
 #include <random>
 #include <string>
 #include <string_view>
 
 #include "runtimes/pytorch/loading/checkpoint_order.h"
 #include "runtimes/pytorch/memory/caching_allocator.h"
+#include "runtimes/pytorch/memory/playback.h"
 #include "runtimes/pytorch/ops/view.h"
 
 namespace vramfit::pytorch {
@@ -23,16 +25,19 @@ Linear* quantized_linear(const NamedModule& module) {
 
 class Loader {
  public:
-  Loader(Context& context, CausalLm& model, const ModelConfig& config, const Pretrained& arguments)
+  Loader(Context& context, CausalLm& model, const ModelConfig& config, const Pretrained& arguments,
+         std::int64_t layers)
       : context_(context),
         model_(model),
         config_(config),
         arguments_(arguments),
+        left_out_(layers - config.layers),
         modules_(model.named_modules()) {}
 
   DeviceMap load() {
     use_gpu_once();
     const DeviceMap map = device_map();
+    if (map.spills() && left_out_ > 0) throw LayersDiffer{};
     warm_up(map.gpu_bytes);
     read(map);
     for (Tensor* buffer : model_.buffers()) materialize(*buffer);
@@ -74,6 +79,8 @@ class Loader {
         const bool is_weight = suffix == "weight";
         bytes += static_cast<double>(tensor.numel()) * element_bytes(module, tensor, is_weight);
       });
+      // The first layer counts for those left out, too.
+      if (module.layer == 0) bytes *= static_cast<double>(1 + left_out_);
       all.push_back({&module, bytes});
     }
     return all;
@@ -133,22 +140,25 @@ class Loader {
   /// are taken to keep it.
   void read(const DeviceMap& map) {
     struct Entry {
-      std::string key;
+      CheckpointKey key;
       const NamedModule* module;
       Tensor* tensor;
     };
+    std::deque<std::string> names;
     std::vector<Entry> entries;
     for (std::size_t i = 0; i < modules_.size(); ++i) {
       const NamedModule& module = modules_[i];
       if (!map.on_gpu[i]) continue;
       each_tensor(module, [&](std::string_view suffix, Tensor& tensor) {
         if (is_tied(module) && suffix == "weight") return;
-        entries.push_back({module.name + "." + std::string(suffix), &module, &tensor});
+        const std::string& name = names.emplace_back(module.name).append(".").append(suffix);
+        entries.push_back({CheckpointKey(name), &module, &tensor});
       });
     }
     std::sort(entries.begin(), entries.end(),
-              [](const Entry& a, const Entry& b) { return comes_before(a.key, b.key); });
+              [](const Entry& a, const Entry& b) { return a.key < b.key; });
     for (const Entry& entry : entries) {
+      const LayerScope acts(context_, static_cast<int>(entry.module->layer.value_or(kNoLayer)));
       Linear* linear = arguments_.quantization ? quantized_linear(*entry.module) : nullptr;
       if (linear != nullptr && entry.tensor == &linear->weight) {
         quantize_into(*linear, *entry.module);
@@ -178,6 +188,7 @@ class Loader {
   CausalLm& model_;
   const ModelConfig& config_;
   const Pretrained& arguments_;
+  const std::int64_t left_out_;  ///< layers that are not walked
   std::vector<NamedModule> modules_;
   std::minstd_rand draws_;
   double unused_ = 0;  ///< bytes reserved, but not allocated, before anything is read
@@ -186,8 +197,8 @@ class Loader {
 }  // namespace
 
 DeviceMap from_pretrained(Context& context, CausalLm& model, const ModelConfig& config,
-                          const Pretrained& arguments) {
-  return Loader(context, model, config, arguments).load();
+                          const Pretrained& arguments, std::int64_t layers) {
+  return Loader(context, model, config, arguments, layers).load();
 }
 
 }  // namespace vramfit::pytorch

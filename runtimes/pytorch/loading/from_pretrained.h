@@ -9,7 +9,10 @@ namespace vramfit::pytorch {
 /// modeling_utils.py (from_pretrained, caching_allocator_warmup), core_model_loading.py
 /// (convert_and_load_state_dict_in_model), integrations/bitsandbytes.py. What stays on the host
 /// stays on the meta device. Returns where everything went.
+///
+/// The model may stand for one of more `layers`, all alike; throws LayersDiffer where some of them
+/// stay on the host.
 DeviceMap from_pretrained(Context& context, CausalLm& model, const ModelConfig& config,
-                          const Pretrained& arguments);
+                          const Pretrained& arguments, std::int64_t layers);
 
 }  // namespace vramfit::pytorch

@@ -33,11 +33,11 @@ bool worth_splitting(bool small, std::uint64_t rest) {
 }  // namespace
 
 std::size_t CachingAllocator::FreeList::bin_of(std::uint64_t bytes) {
-  constexpr int kEighth = 3;
+  constexpr int kPartBits = 6;
   const std::uint64_t units = bytes / kMinBlockSize;
   const auto width = static_cast<int>(std::bit_width(units));
-  const int dropped = std::max(width - kEighth - 1, 0);
-  return (static_cast<std::size_t>(dropped) << kEighth) + (units >> dropped);
+  const int dropped = std::max(width - kPartBits - 1, 0);
+  return (static_cast<std::size_t>(dropped) << kPartBits) + (units >> dropped);
 }
 
 std::size_t CachingAllocator::FreeList::filled_from(std::size_t bin) const {

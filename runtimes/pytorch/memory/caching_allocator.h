@@ -81,7 +81,8 @@ class CachingAllocator final : public Allocator {
     }
   };
   /// Free blocks of one pool, by size and then address (BlockComparatorSize). They are tens at a
-  /// time, so that a bin for an eighth of each power of two seldom holds more than a few.
+  /// time, and hundreds in deep models, so that a bin for a 64th of each power of two seldom holds
+  /// more than a few.
   class FreeList {
    public:
     void insert(Node* node);
@@ -95,7 +96,7 @@ class CachingAllocator final : public Allocator {
       Node* first = nullptr;
       Node* last = nullptr;
     };
-    static constexpr std::size_t kBins = 448;
+    static constexpr std::size_t kBins = 3264;
     static std::size_t bin_of(std::uint64_t bytes);
     void erase(Node* node, std::size_t bin);
     /// The first bin from this one on that holds any; kBins: none.

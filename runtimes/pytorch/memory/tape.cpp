@@ -16,6 +16,7 @@ void Tape::use_libraries(std::uint64_t bytes) {
 }
 
 Tape::Origin Tape::allocate(Category category, std::uint64_t bytes) {
+  ++allocations_;
   Visit& now = visit(layer);
   if (free_slots_.empty()) free_slots_.push_back(now.slots++);
   const std::uint32_t slot = free_slots_.back();

@@ -66,6 +66,8 @@ class Tape {
   void relabel(const Origin& block, Category from, Category to, std::uint64_t bytes);
   void use_libraries(std::uint64_t bytes);
 
+  std::uint64_t allocations() const { return allocations_; }  ///< so far
+
   /// What was recorded since the last call.
   Recording take();
 
@@ -82,6 +84,7 @@ class Tape {
   std::vector<std::uint32_t> free_slots_;  ///< of the last visit
   int direction_ = 0;                      ///< up or down the layers; 0: one visit does not tell
   Recording recording_;
+  std::uint64_t allocations_ = 0;
 };
 
 }  // namespace vramfit::pytorch

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numbers>
+#include <string>
+#include <tuple>
 
 namespace vramfit::pytorch {
 namespace {
@@ -22,7 +25,7 @@ double activated(const ModelConfig& config, double x) {
 }
 
 /// Of activation(g), or activation(g) · u, with both normal.
-double hidden_chance(const ModelConfig& config, double deviation) {
+double integrated_chance(const ModelConfig& config, double deviation) {
   constexpr int kSteps = 600;
   constexpr double kRange = 8;
   constexpr double kStep = 2 * kRange / kSteps;
@@ -39,6 +42,15 @@ double hidden_chance(const ModelConfig& config, double deviation) {
     }
   }
   return chance;
+}
+
+/// A search asks for the same thousands of times.
+double hidden_chance(const ModelConfig& config, double deviation) {
+  thread_local std::map<std::tuple<std::string, ActivationKind, double>, double> known;
+  const auto [at, fresh] =
+      known.try_emplace({config.hidden_act, config.activation, deviation}, 0.0);
+  if (fresh) at->second = integrated_chance(config, deviation);
+  return at->second;
 }
 
 }  // namespace

@@ -247,11 +247,14 @@ TEST(Outliers, AreNoneOfNormedInputs) {
 }
 
 TEST(CheckpointOrder, IsThatOfNamesAndNumbers) {
-  EXPECT_TRUE(comes_before("model.layers.2.mlp.up_proj.weight", "model.layers.10.input.weight"));
-  EXPECT_TRUE(comes_before("lm_head.weight", "model.embed_tokens.weight"));
-  EXPECT_TRUE(comes_before("model.layers.0.mlp.fc1.bias", "model.layers.0.mlp.fc1.weight"));
-  EXPECT_TRUE(comes_before("transformer.h.0.ln_1.weight", "transformer.h.0.ln_2.bias"));
-  EXPECT_FALSE(comes_before("model.norm.weight", "model.norm.weight"));
+  EXPECT_TRUE(CheckpointKey("model.layers.2.mlp.up_proj.weight") <
+              CheckpointKey("model.layers.10.input.weight"));
+  EXPECT_TRUE(CheckpointKey("lm_head.weight") < CheckpointKey("model.embed_tokens.weight"));
+  EXPECT_TRUE(CheckpointKey("model.layers.0.mlp.fc1.bias") <
+              CheckpointKey("model.layers.0.mlp.fc1.weight"));
+  EXPECT_TRUE(CheckpointKey("transformer.h.0.ln_1.weight") <
+              CheckpointKey("transformer.h.0.ln_2.bias"));
+  EXPECT_FALSE(CheckpointKey("model.norm.weight") < CheckpointKey("model.norm.weight"));
 }
 
 }  // namespace

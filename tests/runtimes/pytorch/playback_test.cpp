@@ -108,6 +108,50 @@ TEST(Playback, OfModelsReadFromFilesToo) {
     options.pretrained->quantization = Quantization{.format = format};
     expect_played_as_walked(model, options);
   }
+  options.pretrained->auto_device_map = false;
+  options.pretrained->quantization->double_quant = true;
+  for (const char* name : {"llama3.2-1b", "gemma2-2b", "gpt2-124m", "gpt2-774m"}) {
+    SCOPED_TRACE(name);
+    expect_played_as_walked(model_named(name), options);
+    GenerationOptions plain = options;
+    plain.pretrained->quantization.reset();
+    expect_played_as_walked(model_named(name), plain);
+  }
+}
+
+TEST(Playback, OfModelsReadFromFilesTapesFewLayersToo) {
+  GenerationOptions options;
+  options.seq = 40;
+  options.pretrained = Pretrained{.auto_device_map = true, .quantization = {}};
+  Extent walked;
+  walked.one_by_one = true;
+  const auto cost = [&](const Extent& extent) {
+    return run(h200(), current_release(), model_named("llama2-7b"), options, extent).cost;
+  };
+  EXPECT_LT(2 * cost({}), cost(walked));
+  options.pretrained->quantization = Quantization{.format = Quantization::Format::Nf4};
+  EXPECT_LT(2 * cost({}), cost(walked));
+}
+
+// What may be had beyond the capacity, nothing is placed by.
+TEST(Playback, GoesOnBeyondTheCapacity) {
+  GenerationOptions options;
+  options.batch = 64;
+  options.pretrained = Pretrained{.auto_device_map = true, .quantization = {}};
+  const auto run_with = [&](std::uint64_t beyond, std::optional<OnHost>& on_host) {
+    Extent extent;
+    extent.beyond = beyond;
+    return run(h200(), current_release(), model_named("llama2-7b"), options, extent, 12 * kGiB,
+               &on_host);
+  };
+  std::optional<OnHost> on_host;
+  std::optional<OnHost> on_host_of_more;
+  EXPECT_TRUE(run_with(0, on_host).missing);
+  const RunReport report = run_with(100 * kGiB, on_host_of_more);
+  EXPECT_FALSE(report.missing);
+  EXPECT_GT(report.peak.allocated, 12 * kGiB);
+  ASSERT_TRUE(on_host && on_host_of_more);
+  EXPECT_EQ(on_host->layers, on_host_of_more->layers);
 }
 
 /// What `layers` layers do where each keeps something and frees it on the way back.

@@ -12,16 +12,16 @@ namespace vramfit {
 
 /// Ops that a device was given once and runs again, on the same memory. Until the last time nothing
 /// else may have the memory of tensors that lived and died among them.
-class Recording {
+class RecordedOps {
  public:
-  virtual ~Recording() = default;
+  virtual ~RecordedOps() = default;
   virtual void run() = 0;
 };
 
 /// Of a device that has no way of its own: issues them again.
-class Repeated final : public Recording {
+class RepeatedOps final : public RecordedOps {
  public:
-  explicit Repeated(std::function<void()> ops) : ops_(std::move(ops)) {}
+  explicit RepeatedOps(std::function<void()> ops) : ops_(std::move(ops)) {}
   void run() override { ops_(); }
 
  private:
@@ -45,9 +45,9 @@ class Device {
   virtual void synchronize() = 0;
 
   /// Runs `ops`, which issues ops and does nothing else, and returns what runs them again.
-  virtual std::unique_ptr<Recording> record(const std::function<void()>& ops) {
+  virtual std::unique_ptr<RecordedOps> record(const std::function<void()>& ops) {
     ops();
-    return std::make_unique<Repeated>(ops);
+    return std::make_unique<RepeatedOps>(ops);
   }
 
 #define VRAMFIT_RUN(Op) virtual void run(const Op&) = 0;

@@ -18,6 +18,9 @@ namespace {
 
 constexpr std::int64_t kLargestBlock = 4096;
 
+/// Decode steps that the ledger shows: two, so that it also shows whether a further one takes more.
+constexpr int kWrittenSteps = 2;
+
 /// A power of two, so that a position's block and its place there are its bits.
 void require_block(std::int64_t block) {
   const bool power = block >= 0 && block <= kLargestBlock && (block & (block - 1)) == 0;
@@ -104,12 +107,15 @@ void Generator::decode(const LogitsReader& read) {
     throw std::logic_error("decode: the cache has no room for another token");
   }
   cache_->count(1);
-  const bool as_before = context_.ledger.allocations() == allocations_;
-  if (read || !as_before) {
+  if (context_.ledger.allocations() != allocations_) {
     recording_.reset();
+    written_ = 0;
+  }
+  if (read || written_ < kWrittenSteps) {
     const StageScope stage(context_.ledger, Stage::Decode, 1);
     decode_step(read);
     allocations_ = context_.ledger.allocations();
+    ++written_;
     return;
   }
   const UnrecordedScope again(context_.ledger);

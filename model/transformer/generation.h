@@ -55,9 +55,9 @@ class Generator {
 
   /// Fills a new cache with the prompts and yields each sequence's first new token.
   void prefill(const PromptLoader& load, const LogitsReader& read = nullptr);
-  /// Yields each sequence's next one. At most `generate` − 1 times after a prefill. The first step
-  /// is written down, the second recorded by the device, and further ones run from there: all use
-  /// the same memory.
+  /// Yields each sequence's next one. At most `generate` − 1 times after a prefill. The first two
+  /// steps are written down, the third is recorded by the device, and further ones run from there:
+  /// all use the same memory.
   void decode(const LogitsReader& read = nullptr);
   /// Forgets the last `positions` that each sequence has in the cache, to generate from there
   /// again.
@@ -80,8 +80,9 @@ class Generator {
   std::optional<KvCache> cache_;
   /// A decode step as it was given to the device, whose memory is still as it was then: nothing was
   /// allocated since.
-  std::unique_ptr<Recording> recording_;
+  std::unique_ptr<RecordedOps> recording_;
   std::uint64_t allocations_ = 0;  ///< when the last step that was written down ended
+  int written_ = 0;                ///< such steps, with nothing allocated between them
 };
 
 }  // namespace vramfit

@@ -30,8 +30,8 @@ class VirtualDevice final : public EachOp<VirtualDevice> {
   void download(void*, const Tensor&, std::uint64_t) override {}
   void synchronize() override {}
   /// Walks no op again: nothing would come of it.
-  std::unique_ptr<Recording> record(const std::function<void()>&) override {
-    return std::make_unique<Repeated>([] {});
+  std::unique_ptr<RecordedOps> record(const std::function<void()>&) override {
+    return std::make_unique<RepeatedOps>([] {});
   }
 
   template <typename Op>

@@ -79,18 +79,24 @@ __device__ inline void named_barrier(int id, int threads) {
   asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }
 
+/// As asynchronous copies and matrix loads want it.
+__device__ inline unsigned shared_address(const void* shared) {
+  return static_cast<unsigned>(__cvta_generic_to_shared(shared));
+}
+
 /// Copies 16 bytes to shared memory while the thread goes on, or zeros where there are none, and
 /// brings what is around them into L2, as neighbours are wanted soon. It belongs to the thread's
 /// group of copies that the next commit_copies ends.
-__device__ inline void copy_async(void* shared, const void* global, bool there = true) {
-  const auto to = static_cast<unsigned>(__cvta_generic_to_shared(shared));
+__device__ inline void copy_async(unsigned to, const void* global, bool there) {
   asm volatile("cp.async.cg.shared.global.L2::256B [%0], [%1], 16, %2;" ::"r"(to), "l"(global),
                "r"(there ? 16 : 0)
                : "memory");
 }
+__device__ inline void copy_async(void* shared, const void* global, bool there = true) {
+  copy_async(shared_address(shared), global, there);
+}
 /// The same for 4 bytes that others will read as well.
-__device__ inline void copy_word_async(void* shared, const void* global) {
-  const auto to = static_cast<unsigned>(__cvta_generic_to_shared(shared));
+__device__ inline void copy_word_async(unsigned to, const void* global) {
   asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(to), "l"(global) : "memory");
 }
 __device__ inline void commit_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }

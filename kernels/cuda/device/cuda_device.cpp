@@ -119,7 +119,7 @@ void CudaDevice::synchronize() {
   check(cudaStreamSynchronize(impl_->stream), "cudaStreamSynchronize");
 }
 
-std::unique_ptr<Recording> CudaDevice::record(const std::function<void()>& ops) {
+std::unique_ptr<RecordedOps> CudaDevice::record(const std::function<void()>& ops) {
   return std::make_unique<RecordedGraph>(impl_->stream, impl_->arch.sm >= 90, ops);
 }
 

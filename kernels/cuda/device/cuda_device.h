@@ -37,7 +37,7 @@ class CudaDevice : public Device {
   void download(void* to, const Tensor& from, std::uint64_t bytes) override;
   void synchronize() override;
   /// As a CUDA graph. The ops have run before, so that libraries have loaded what they will.
-  std::unique_ptr<Recording> record(const std::function<void()>& ops) override;
+  std::unique_ptr<RecordedOps> record(const std::function<void()>& ops) override;
 
   /// Copies all of `from` to the start of `to`.
   void copy(const Tensor& to, const Tensor& from);

@@ -9,7 +9,7 @@
 namespace vramfit {
 
 /// Kernels as one CUDA graph, which starts them without the host.
-class RecordedGraph final : public Recording {
+class RecordedGraph final : public RecordedOps {
  public:
   /// Captures what `ops` launches on the stream, and launches it once. `early`: kernels may start
   /// while those before them still run, see EarlyStarts. The stream must outlive the graph.

@@ -127,17 +127,9 @@ class RowBringer {
   __device__ void copy() const {
     if constexpr (kKeeps) {
       each_slot([&](int slot, int first) {
-        std::uint8_t* place = to_ + slot * 16;
-        if (r_.packed) {
-          const bool whole = first < r_.in;
-          copy_async(place, from_ + (whole ? first : 0), whole);
-        } else {
-          store_floats<T, kCount>(reinterpret_cast<T*>(place),
-                                  elements<kCount>(from_, first, r_.in, false));
-        }
+        store_floats<T, kCount>(reinterpret_cast<T*>(to_ + slot * 16),
+                                elements<kCount>(from_, first, r_.in, r_.packed));
       });
-      commit_copies();
-      wait_for_copies<0>();
     }
   }
   __device__ Floats<kCount> x(int slot, int first) const {

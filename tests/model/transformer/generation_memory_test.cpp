@@ -62,8 +62,8 @@ TEST(GenerationMemory, StagesComeInTheirOrder) {
        generated(shallow("qwen2-0.5b"), options_for(DType::Bf16, 1, 64, 4)).stages) {
     stages.emplace_back(name(record.stage));
   }
-  EXPECT_EQ(stages, (std::vector<std::string>{"loaded", "prefill", "decode"}))
-      << "a decode step is written down once";
+  EXPECT_EQ(stages, (std::vector<std::string>{"loaded", "prefill", "decode", "decode"}))
+      << "the first new token comes out of prefill, and two decode steps are written down";
 }
 
 TEST(GenerationMemory, LeavesNothingBehindButTheCache) {

@@ -47,6 +47,7 @@ class Tensor {
       : Tensor(ledger, name, category, format, shape, shape) {}
   ~Tensor() { release(); }
 
+  // NOLINTNEXTLINE(performance-move-constructor-init): no member is dearer to copy than to move
   Tensor(Tensor&& other) noexcept : Tensor(std::as_const(other)) { other.forget(); }
   Tensor& operator=(Tensor&& other) noexcept;
 

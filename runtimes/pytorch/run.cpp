@@ -227,13 +227,15 @@ template <typename Options, typename Work>
 RunReport run_on(const Gpu& gpu, const Release& release, const ModelConfig& config,
                  const Options& options, const Extent& extent, std::uint64_t capacity,
                  const Work& work) {
-  if (!extent.one_by_one && layers_are_alike(options.pretrained)) {
-    try {
-      return run_on(gpu, release, config, Fold::of(config), extent, capacity, work);
-    } catch (const LayersDiffer&) {
-    }
+  const auto walk = [&](const Fold& fold) {
+    return run_on(gpu, release, config, fold, extent, capacity, work);
+  };
+  if (extent.one_by_one || !layers_are_alike(options.pretrained)) return walk(Fold::none(config));
+  try {
+    return walk(Fold::of(config));
+  } catch (const LayersDiffer&) {
+    return walk(Fold::none(config));
   }
-  return run_on(gpu, release, config, Fold::none(config), extent, capacity, work);
 }
 
 }  // namespace

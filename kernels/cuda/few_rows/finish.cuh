@@ -19,8 +19,8 @@ __device__ void prefetch_of_rows(const FewRows<T>& f) {
   if (f.bias != nullptr) prefetch(f.bias + row);
 }
 
-/// What a thread finishes of a tile: an element of y, or one of each half. What it needs beside the
-/// sums is asked for before they are there.
+/// What a thread finishes of a tile: an element of y, and of the activation. What it needs beside
+/// the sums is asked for before they are there.
 template <int kWarps, typename T>
 class Finish {
  public:

@@ -20,9 +20,6 @@
 namespace vramfit {
 namespace {
 
-/// Up to so many rows a product waits for its weight alone.
-constexpr std::int64_t kMemoryBoundRows = kNormedRows;
-
 class Stream {
  public:
   explicit Stream(int device) {
@@ -51,9 +48,7 @@ void require_room(const Tensor& tensor, std::uint64_t bytes) {
 /// Whether a linear is bound by reading its weight, or does more than a GEMM can.
 template <typename Op>
 bool is_of_few_rows(const Op& op) {
-  const std::int64_t rows = op.x.shape()[0];
-  if (is_quantized(op.weight.format())) return rows <= kFusedRows;
-  return op.norm != nullptr || rows <= kMemoryBoundRows;
+  return op.x.shape()[0] <= (is_quantized(op.weight.format()) ? kFusedRows : kNormedRows);
 }
 
 void* data_or_null(const Tensor* tensor) { return tensor == nullptr ? nullptr : tensor->data(); }

@@ -168,6 +168,7 @@ void launch_stages(FewRows<T> f, const Stages& weight, std::int64_t rows, cudaSt
   }
 }
 
+/// A reader of codes; those of 4 bits are still to be told of their blocks.
 template <typename Stages>
 Stages stages_of(const std::uint8_t* codes) {
   Stages stages;

@@ -57,7 +57,7 @@ struct TensorCoreSums {
     multiply_add(values, {low.x, high.x, low.y, high.y}, x.x, x.y, type);
     multiply_add(values, {low.z, high.z, low.w, high.w}, x.z, x.w, type);
   }
-  /// The product of the tile's row with x's row `column`, where the lane has it.
+  /// The lane's sums to their rows and columns of (16, 8).
   __device__ void store(Sum* to) const {
     const Place at;
     Sum* low = to + at.g * kColumns + 2 * at.t;

@@ -5,15 +5,16 @@
 #include "kernels/cuda/base/dispatch.cuh"
 #include "model/ops/quantized_layout.h"
 
-// Quantised weights as kernels read them: 16 bytes of codes at a time, and what those are to be
-// multiplied by. A reader is made once in a thread block's life, from its `Table` in shared memory.
+// Quantised weights as they are read back element by element: 16 bytes of codes at a time, and what
+// those are to be multiplied by (few_rows/weight_stages.cuh has them for tensor cores). A reader is
+// made once in a thread block's life, from its `Table` in shared memory.
 
 namespace vramfit::gpu {
 
 /// The byte of `word` that stands `i`th in memory.
 __device__ inline std::uint32_t byte_of(std::uint32_t word, int i) { return word >> 8 * i & 0xFF; }
 
-/// Elements of 8 bits: the row's scale is applied to whole sums.
+/// Elements of 8 bits, whose row has a scale beside them.
 template <typename Element>
 struct EightBits {
   static constexpr int kCodes = 16;
@@ -40,8 +41,7 @@ struct EightBits {
 using Int8Codes = EightBits<std::int8_t>;
 using Fp8Codes = EightBits<__nv_fp8_e4m3>;
 
-/// What formats of 4 bits have in common: a pack's codes are of one block, whose scale is applied
-/// to sums over the pack.
+/// What formats of 4 bits have in common: a pack's codes are of one block, whose scale scale() is.
 struct FourBits {
   static constexpr int kCodes = 32;
   static constexpr bool kRowScales = false;

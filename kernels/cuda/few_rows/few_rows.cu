@@ -222,6 +222,7 @@ void launch_format(const FewRows<T>& f, const Tensor& weight, bool quantizes_x, 
 template <typename T, typename Op>
 FewRows<T> arguments(const Op& op, Tensor& y) {
   const std::int64_t in = op.weight.stored()[1];
+  if (op.x.shape()[1] != in) throw std::logic_error("linear: rows of x and weight differ");
   const auto* norm = op.norm;
   FewRows<T> f{};
   f.input.x = op.x.template as<const T>();

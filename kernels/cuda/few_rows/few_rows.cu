@@ -100,14 +100,6 @@ __global__ void __launch_bounds__(Stages::kWarps* kWarp, 1)
   }
 }
 
-int device_attribute(cudaDeviceAttr attribute) {
-  int device = 0;
-  int value = 0;
-  check(cudaGetDevice(&device), "cudaGetDevice");
-  check(cudaDeviceGetAttribute(&value, attribute, device), "cudaDeviceGetAttribute");
-  return value;
-}
-
 template <typename T>
 T* elements_of(const Tensor* tensor) {
   return tensor == nullptr ? nullptr : tensor->as<T>();

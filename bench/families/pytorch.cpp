@@ -19,7 +19,8 @@ pytorch::OptimizerKind optimizer_of(const OptimizerKind& ours) {
   using Kind = pytorch::OptimizerKind;
   const Kind sgd = ours.moments > 0 ? Kind::SgdMomentum : Kind::Sgd;
   if (ours.rule == OptimizerKind::Rule::Sgd) return sgd;
-  return ours.master || ours.moments_as_weights ? Kind::AdamWFused : Kind::AdamW;
+  const bool fused = ours.master || ours.stored == OptimizerKind::Stored::AsWeights;
+  return fused ? Kind::AdamWFused : Kind::AdamW;
 }
 
 void count(Counters& counters, const Estimate& estimate) {
@@ -34,8 +35,9 @@ void count(Counters& counters, const Estimate& estimate) {
 /// Of checkpointing PyTorch's models have all or nothing.
 bool has_counterpart(const TrainingOptions& ours) {
   const Checkpointing& checkpointing = ours.checkpointing;
-  return checkpointing.kind == Checkpoint::None ||
-         (checkpointing.kind == Checkpoint::Full && checkpointing.every == 1);
+  const bool all_or_nothing = checkpointing.kind == Checkpoint::None ||
+                              (checkpointing.kind == Checkpoint::Full && checkpointing.every == 1);
+  return all_or_nothing && bench::has_counterpart(ours.optimizer);
 }
 bool has_counterpart(const GenerationOptions& ours) { return !ours.precision.quantized(); }
 
@@ -57,6 +59,10 @@ std::optional<Request> ask(const Case& c, const StepOptions& options) {
 }
 
 }  // namespace
+
+bool has_counterpart(const OptimizerKind& ours) {
+  return ours.rule != OptimizerKind::Rule::Lion && !ours.has_scales();
+}
 
 pytorch::TrainingOptions in_pytorch(const TrainingOptions& ours) {
   pytorch::TrainingOptions options;

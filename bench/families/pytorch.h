@@ -15,6 +15,9 @@ namespace vramfit::bench {
 pytorch::TrainingOptions in_pytorch(const TrainingOptions& options);
 pytorch::GenerationOptions in_pytorch(const GenerationOptions& options);
 
+/// Whether torch.optim has it: no Lion, and nothing in 8 bits.
+bool has_counterpart(const OptimizerKind& ours);
+
 /// pytorch_*: what PyTorch is predicted to take for it on the row's card. Nothing where there is no
 /// card, or PyTorch has no such weights.
 void count_pytorch(Counters& counters, const Case& row, const StepOptions& options);

@@ -38,6 +38,7 @@ std::string axes_of_names() {
 std::string pytorch_optimizers() {
   std::string text;
   for (const OptimizerKind& ours : optimizer_kinds()) {
+    if (!has_counterpart(ours)) continue;
     TrainingOptions options;
     options.optimizer = ours;
     const pytorch::TrainingOptions theirs = in_pytorch(options);

@@ -1,49 +1,13 @@
 #include <cmath>
 
+#include "kernels/cpu/coded_update.h"
 #include "kernels/cpu/cpu_device.h"
 #include "kernels/cpu/matrix.h"
+#include "kernels/cpu/optimizer_rules.h"
 #include "model/ops/workspaces.h"
 
 namespace vramfit {
 namespace {
-
-/// What all of a step's elements have in common.
-template <typename Sum>
-struct StepFactors {
-  Sum inverse_scale;  ///< of the gradients; 1 without a loss scale
-  Sum correction1;    ///< Adam's 1 − β1^step
-  Sum correction2;    ///< 1 − β2^step
-};
-
-/// One element's weight, states and gradient, in the accumulation dtype.
-template <typename Sum>
-struct ElementUpdate {
-  Sum weight;
-  Sum momentum;
-  Sum variance;
-  Sum gradient;
-};
-
-template <typename Sum>
-void sgd(const OptimizerSettings& s, bool keeps_velocity, ElementUpdate<Sum>& e) {
-  e.momentum = keeps_velocity ? static_cast<Sum>(s.momentum) * e.momentum + e.gradient : e.gradient;
-  e.weight -= static_cast<Sum>(s.learning_rate) * e.momentum;
-}
-
-/// The step is taken from m and v before they are rounded to what they are stored in: a v that
-/// underflows in 16 bits then still bounds the step by the gradient at hand.
-template <typename Sum>
-void adamw(const OptimizerSettings& s, const StepFactors<Sum>& factors, bool decays,
-           ElementUpdate<Sum>& e) {
-  const auto beta1 = static_cast<Sum>(s.beta1);
-  const auto beta2 = static_cast<Sum>(s.beta2);
-  const auto rate = static_cast<Sum>(s.learning_rate);
-  e.momentum = beta1 * e.momentum + (1 - beta1) * e.gradient;
-  e.variance = beta2 * e.variance + (1 - beta2) * e.gradient * e.gradient;
-  if (decays) e.weight -= rate * static_cast<Sum>(s.weight_decay) * e.weight;
-  const Sum deviation = std::sqrt(e.variance / factors.correction2) + static_cast<Sum>(s.eps);
-  e.weight -= rate * (e.momentum / factors.correction1) / deviation;
-}
 
 /// One parameter, padding included: it is zero, has no gradient and stays zero.
 template <typename Element, typename Moment>
@@ -76,12 +40,7 @@ class Update {
   void take_step(const StepFactors<Sum>& factors) const {
     for (std::int64_t i = 0; i < count_; ++i) {
       ElementUpdate<Sum> e = load(i);
-      e.gradient *= factors.inverse_scale;
-      if (op_.kind.rule == OptimizerKind::Rule::Sgd) {
-        sgd(op_.settings, momentum_ != nullptr, e);
-      } else {
-        adamw(op_.settings, factors, decays_, e);
-      }
+      update(op_.kind, op_.settings, factors, decays_, e);
       keep(i, e);
     }
   }
@@ -136,7 +95,7 @@ void adjust(float* scaler, bool finite) {
   }
 }
 
-template <typename Element, typename Moment>
+template <typename Element, typename AnUpdate>
 void step(const OptimizerStep& op) {
   using Sum = Accumulator<Element>;
   require_workspace(op.workspace, optimizer_workspace_bytes(op.updates.size()));
@@ -147,7 +106,7 @@ void step(const OptimizerStep& op) {
       static_cast<Sum>(1 - std::pow(double{op.settings.beta1}, op.step)),
       static_cast<Sum>(1 - std::pow(double{op.settings.beta2}, op.step))};
   for (const ParameterUpdate& parameter : op.updates) {
-    const Update<Element, Moment> update(op, parameter);
+    const AnUpdate update(op, parameter);
     if (op.step == 1) update.initialize();
     if (finite) update.take_step(factors);
   }
@@ -160,10 +119,13 @@ void CpuDevice::run(const OptimizerStep& op) {
   if (op.updates.empty()) return;
   with_element(op.updates.front().parameter->format(), [&op](auto e) {
     using Element = decltype(e);
-    if (op.kind.moments_as_weights) {
-      step<Element, Element>(op);
-    } else {
-      step<Element, Accumulator<Element>>(op);
+    switch (op.kind.stored) {
+      case OptimizerKind::Stored::AsSums:
+        return step<Element, Update<Element, Accumulator<Element>>>(op);
+      case OptimizerKind::Stored::AsWeights:
+        return step<Element, Update<Element, Element>>(op);
+      case OptimizerKind::Stored::Codes:
+        return step<Element, CodedUpdate<Element>>(op);
     }
   });
 }

@@ -208,7 +208,8 @@ OpCost cost(const OptimizerStep& op) {
   for (const ParameterUpdate& update : op.updates) {
     result.bytes += reads * bytes(update.gradient) +
                     bytes_to(*update.parameter, update.master == nullptr) +
-                    2 * (bytes(update.master) + bytes(update.momentum) + bytes(update.variance));
+                    2 * (bytes(update.master) + bytes(update.momentum) + bytes(update.variance) +
+                         bytes(update.scales));
   }
   return result;
 }

@@ -31,6 +31,10 @@ class OpContext {
   Tensor moment(const Name& name, const Shape& shape, const Shape& stored) const {
     return {ledger, name, Category::OptimizerState, precisions.optimizer_states, shape, stored};
   }
+  /// Of moments that are codes.
+  Tensor moment_scales(const Name& name, const Shape& shape) const {
+    return {ledger, name, Category::OptimizerState, DType::Fp32, shape};
+  }
   Tensor activation(const Name& name, const Shape& shape) const {
     return {ledger, name, Category::Activations, precisions.activations, shape};
   }

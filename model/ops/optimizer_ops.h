@@ -16,6 +16,9 @@ struct ParameterUpdate {
   const Tensor* momentum;  ///< SGD's velocity or Adam's m
   const Tensor* variance;  ///< Adam's v
   bool decays;
+  /// Where moments are codes: (moments, blocks of kDynamicBlock elements), fp32; of momentum
+  /// SignedCodes, of variance UnsignedCodes.
+  const Tensor* scales = nullptr;
 };
 
 /// fp16's dynamic loss scale (Micikevicius et al. 2018), kept on the device so that no host
@@ -33,7 +36,7 @@ struct LossScale {
 /// not finite nothing is updated and the scale halves, and after kGrowthInterval good steps it
 /// doubles. Masters, at the first step, start as copies of the parameters; the other states at 0,
 /// and so even where that step's gradients are not finite. The step is taken from moments as they
-/// are computed, before they are rounded to what they are stored in.
+/// are computed, before they are rounded to what they are stored in; codes are the nearest.
 struct OptimizerStep {
   const OptimizerKind& kind;
   const OptimizerSettings& settings;

@@ -6,12 +6,30 @@ namespace vramfit {
 
 const std::vector<OptimizerKind>& optimizer_kinds() {
   using Rule = OptimizerKind::Rule;
+  using Stored = OptimizerKind::Stored;
   static const std::vector<OptimizerKind> kinds = {
-      {"sgd", Rule::Sgd, false, 0, false},           {"sgd-master", Rule::Sgd, true, 0, false},
-      {"sgd-momentum", Rule::Sgd, false, 1, false},  {"adamw", Rule::AdamW, false, 2, false},
-      {"adamw-master", Rule::AdamW, true, 2, false}, {"adamw-same", Rule::AdamW, false, 2, true},
+      {"sgd", Rule::Sgd, false, 0},
+      {"sgd-master", Rule::Sgd, true, 0},
+      {"sgd-momentum", Rule::Sgd, false, 1},
+      {"adamw", Rule::AdamW, false, 2},
+      {"adamw-master", Rule::AdamW, true, 2},
+      {"adamw-same", Rule::AdamW, false, 2, Stored::AsWeights},
+      {"adamw-8bit", Rule::AdamW, false, 2, Stored::Codes},
+      {"lion", Rule::Lion, false, 1},
   };
   return kinds;
+}
+
+Format OptimizerKind::moment_format(Format weights) const {
+  switch (stored) {
+    case Stored::AsSums:
+      return accumulation_dtype(weights);
+    case Stored::AsWeights:
+      return weights;
+    case Stored::Codes:
+      return DType::Int8;
+  }
+  return weights;
 }
 
 const OptimizerKind& optimizer_named(const std::string& name) {

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "model/optimizer/dynamic_codes.h"
+
 namespace vramfit {
 
 void Optimizer::create_states(OpContext& context, const Weights& weights) {
@@ -18,6 +20,10 @@ void Optimizer::create_states(OpContext& context, const Weights& weights) {
     if (kind_.moments >= 2) {
       s.variance = context.moment(spec.name.part("v"), spec.shape, spec.stored);
     }
+    if (kind_.has_scales()) {
+      const std::int64_t blocks = (spec.stored.elements() + kDynamicBlock - 1) / kDynamicBlock;
+      s.scales = context.moment_scales(spec.name.part("scales"), {kind_.moments, blocks});
+    }
     states_.push_back(std::move(s));
   }
 }
@@ -31,7 +37,7 @@ void Optimizer::step(OpContext& context, const Weights& weights, const Tensor* s
     const Parameter& p = weights.all()[i];
     const State& s = states_[i];
     updates.push_back({&p.value, &p.gradient, or_null(s.master), or_null(s.momentum),
-                       or_null(s.variance), p.spec.decays});
+                       or_null(s.variance), p.spec.decays, or_null(s.scales)});
   }
   Tensor table = context.bytes("optimizer_table", optimizer_workspace_bytes(updates.size()));
   context.device.run(OptimizerStep{kind_, settings_, updates, step, scaler, table});

@@ -20,6 +20,7 @@ class Optimizer {
     Tensor master;
     Tensor momentum;
     Tensor variance;
+    Tensor scales;
   };
   void create_states(OpContext& context, const Weights& weights);
 

@@ -29,7 +29,8 @@ class VramfitRuntime final : public Runtime {
     using With = Flag::With;
     static const std::vector<Flag> list = {
         {"optimizer", With::Training,
-         "sgd, sgd-master, sgd-momentum, adamw (default),\nadamw-master, adamw-same"},
+         "sgd, sgd-master, sgd-momentum, adamw (default),\nadamw-master, adamw-same, adamw-8bit, "
+         "lion"},
         {"accumulate", With::Training, "micro-batches in a step (default 1)"},
         {"checkpoint", With::Training,
          "activations computed again: none (default),\nselective (the MLP's first half) or full"},
@@ -232,7 +233,9 @@ std::string StepWorkload::types() const {
   std::string text = "weights and gradients in " + precision;
   if (o->optimizer.master) text += ", a copy of the weights in fp32";
   if (o->optimizer.moments == 0) return text;
-  return text + ", optimizer states in " + o->optimizer.moment_format(o->precision).name();
+  const Format moments = o->optimizer.moment_format(o->precision);
+  return text + ", optimizer states in " + moments.name() +
+         (o->optimizer.has_scales() ? " codes" : "");
 }
 
 }  // namespace vramfit

@@ -59,7 +59,7 @@ TEST(Row, OtherNamesAreRefused) {
         "Training/llama2-7b/fp16/adamw/batch:4", "Training/llama2-7b/fp16/adamw/seq:512/batch:4",
         "Training/llama2-7b/fp16/adamw/batch:4/seq:512/colour:red",
         "Training/llama2-7b/fp16/adamw/batch:x/seq:512",
-        "Training/llama2-7b/fp16/lion/batch:4/seq:2",
+        "Training/llama2-7b/fp16/adam/batch:4/seq:2",
         "Training/llama2-7b/fp16/adamw/batch:4/seq:512/gpu:24QB"}) {
     EXPECT_THROW(parse_row(name), BadInput) << name;
   }

@@ -1,8 +1,7 @@
 #include <cmath>
 
-#include "kernels/cuda/base/approximate.cuh"
-#include "kernels/cuda/base/dispatch.cuh"
-#include "kernels/cuda/optimizer/optimizer.h"
+#include "kernels/cuda/optimizer/coded_step.cuh"
+#include "kernels/cuda/optimizer/step.cuh"
 #include "model/ops/workspaces.h"
 
 namespace vramfit {
@@ -12,20 +11,6 @@ using namespace gpu;
 
 using Entry = OptimizerLauncher::Entry;
 using Rule = OptimizerKind::Rule;
-
-constexpr int kThreads = 256;
-
-/// Elements of one parameter that a block takes: enough to make up for finding it in the table.
-constexpr std::int64_t kChunk = 16384;
-
-/// What all of a step's elements have in common.
-struct Step {
-  OptimizerSettings settings;
-  float rate;           ///< Adam's learning rate over 1 − β1^step
-  float correction;     ///< 1 / (1 − β2^step)
-  const float* scaler;  ///< null: gradients are not scaled
-  bool first;           ///< states are not there yet
-};
 
 /// What an optimizer keeps, as types.
 template <typename T_, typename Moment_, Rule kRule_, bool kMaster_, int kMoments_>
@@ -42,33 +27,12 @@ struct Kept {
   static constexpr int kSize = kWide ? 4 : 8;
 };
 
-/// The elements a block takes.
-struct Chunk {
-  Entry entry;
-  std::int64_t begin;
-  std::int64_t end;
-};
-
-__device__ Chunk own_chunk(const Entry* table, int entries) {
-  const std::int64_t chunk = blockIdx.x;
-  int low = 0;
-  for (int high = entries; high - low > 1;) {
-    const int middle = (low + high) / 2;
-    (table[middle].first_chunk <= chunk ? low : high) = middle;
-  }
-  Chunk own;
-  own.entry = table[low];
-  own.begin = (chunk - own.entry.first_chunk) * kChunk;
-  own.end = min(own.begin + kChunk, own.entry.elements);
-  return own;
-}
-
 /// Calls `body` with (where, how many as a Constant) for all of the block's elements: by packs, and
 /// one by one after the last whole pack.
 template <int kSize, typename Body>
 __device__ void for_each_pack(const Chunk& chunk, const Body& body) {
   for (std::int64_t i = chunk.begin + std::int64_t{threadIdx.x} * kSize; i < chunk.end;
-       i += kThreads * kSize) {
+       i += kStepThreads * kSize) {
     if (i + kSize <= chunk.end) {
       body(i, Constant<kSize>{});
     } else {
@@ -76,29 +40,6 @@ __device__ void for_each_pack(const Chunk& chunk, const Body& body) {
     }
   }
 }
-
-/// One element's weight, states and gradient.
-struct Element {
-  float weight;
-  float momentum;
-  float variance;
-  float gradient;
-
-  __device__ void sgd(const OptimizerSettings& s, bool keeps_velocity) {
-    momentum = keeps_velocity ? s.momentum * momentum + gradient : gradient;
-    weight -= s.learning_rate * momentum;
-  }
-
-  /// The step is taken from m and v before they are rounded to what they are stored in.
-  __device__ void adamw(const Step& step, bool decays) {
-    const OptimizerSettings& s = step.settings;
-    momentum = s.beta1 * momentum + (1.0F - s.beta1) * gradient;
-    variance = s.beta2 * variance + (1.0F - s.beta2) * gradient * gradient;
-    if (decays) weight -= s.learning_rate * s.weight_decay * weight;
-    const float deviation = square_root(variance * step.correction) + s.eps;
-    weight -= step.rate * momentum * reciprocal(deviation);
-  }
-};
 
 /// N elements as loaded from memory; a state that does not exist yet has its initial value.
 template <typename Keeps, int N>
@@ -112,7 +53,7 @@ struct Elements {
 
   __device__ Elements(const Entry& entry, std::int64_t i, bool first) {
     if (Keeps::kMaster && !first) {
-      weight = Pack<float, N>::load_once(entry.master + i).floats();
+      weight = Pack<float, N>::load_once(entry.master_or_scales + i).floats();
     } else {
       weight = Pack<T, N>::load_once(static_cast<const T*>(entry.parameter) + i).floats();
     }
@@ -122,7 +63,7 @@ struct Elements {
   }
 
   __device__ void store_states(const Entry& entry, std::int64_t i) const {
-    if constexpr (Keeps::kMaster) Pack<float, N>(weight).store_once(entry.master + i);
+    if constexpr (Keeps::kMaster) Pack<float, N>(weight).store_once(entry.master_or_scales + i);
     if constexpr (Keeps::kMoments >= 1) store_moment(entry.momentum, i, momentum);
     if constexpr (Keeps::kMoments >= 2) store_moment(entry.variance, i, variance);
   }
@@ -140,7 +81,8 @@ struct Elements {
 };
 
 template <typename Keeps>
-__global__ void __launch_bounds__(kThreads) take_step(const Entry* table, int entries, Step step) {
+__global__ void __launch_bounds__(kStepThreads)
+    take_step(const Entry* table, int entries, Step step) {
   using T = typename Keeps::T;
   const bool skips = step.scaler != nullptr && step.scaler[LossScale::kOverflow] != 0;
   if (skips && !step.first) return;
@@ -159,6 +101,8 @@ __global__ void __launch_bounds__(kThreads) take_step(const Entry* table, int en
                        gradient[k] * inverse_scale};
         if constexpr (Keeps::kRule == Rule::Sgd) {
           one.sgd(step.settings, Keeps::kMoments > 0);
+        } else if constexpr (Keeps::kRule == Rule::Lion) {
+          one.lion(step.settings, entry.decays != 0);
         } else {
           one.adamw(step, entry.decays != 0);
         }
@@ -174,7 +118,7 @@ __global__ void __launch_bounds__(kThreads) take_step(const Entry* table, int en
 
 /// Sets the flag where a gradient is not finite; every thread that finds one writes the same value.
 template <typename T>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kStepThreads)
     find_overflow(const Entry* table, int entries, float* scaler) {
   const Chunk chunk = own_chunk(table, entries);
   bool finite = true;
@@ -208,8 +152,10 @@ void with_kept(const OptimizerKind& kind, const Body& body) {
     if (kind.moments == 0) return body(Kept<T, float, Rule::Sgd, false, 0>{});
     return body(Kept<T, float, Rule::Sgd, false, 1>{});
   }
+  if (kind.rule == Rule::Lion) return body(Kept<T, float, Rule::Lion, false, 1>{});
   if (kind.master) return body(Kept<T, float, Rule::AdamW, true, 2>{});
-  if (kind.moments_as_weights) return body(Kept<T, T, Rule::AdamW, false, 2>{});
+  if (kind.stored == OptimizerKind::Stored::AsWeights)
+    return body(Kept<T, T, Rule::AdamW, false, 2>{});
   return body(Kept<T, float, Rule::AdamW, false, 2>{});
 }
 
@@ -220,7 +166,8 @@ Entry entry_of(const OptimizerKind& kind, const ParameterUpdate& update, Format 
   Entry entry{};
   entry.parameter = update.parameter->data();
   entry.gradient = update.gradient->data();
-  entry.master = static_cast<float*>(data_or_null(update.master));
+  entry.master_or_scales =
+      static_cast<float*>(data_or_null(kind.has_scales() ? update.scales : update.master));
   entry.momentum = data_or_null(update.momentum);
   entry.variance = data_or_null(update.variance);
   entry.elements = update.parameter->stored().elements();
@@ -230,12 +177,13 @@ Entry entry_of(const OptimizerKind& kind, const ParameterUpdate& update, Format 
          "optimizer: parameters and gradients are of one format");
   expect(update.gradient->stored().elements() == entry.elements,
          "optimizer: a gradient has another size than its parameter");
-  expect((entry.master != nullptr) == kind.master &&
+  expect((update.master != nullptr) == kind.master &&
+             (update.scales != nullptr) == kind.has_scales() &&
              (entry.momentum != nullptr) == (kind.moments >= 1) &&
              (entry.variance != nullptr) == (kind.moments >= 2),
          "optimizer: an update has other states than its optimizer keeps");
-  expect(is_packed<float>(
-             4, {entry.parameter, entry.gradient, entry.master, entry.momentum, entry.variance}),
+  expect(is_packed<float>(4, {entry.parameter, entry.gradient, entry.master_or_scales,
+                              entry.momentum, entry.variance}),
          "optimizer: tensors start at multiples of 16 bytes");
   return entry;
 }
@@ -248,16 +196,21 @@ void launch_step(const OptimizerStep& op, std::int64_t chunks, cudaStream_t stre
   float* scaler = op.scaler == nullptr ? nullptr : op.scaler->as<float>();
   if (scaler != nullptr) {
     check(cudaMemsetAsync(scaler + LossScale::kOverflow, 0, sizeof(float), stream), "optimizer");
-    start({"optimizer: overflow", blocks, kThreads, stream}, find_overflow<T>, table, entries,
+    start({"optimizer: overflow", blocks, kStepThreads, stream}, find_overflow<T>, table, entries,
           scaler);
   }
   const double correction1 = 1 - std::pow(double{op.settings.beta1}, op.step);
   const double correction2 = 1 - std::pow(double{op.settings.beta2}, op.step);
   const Step step = {op.settings, static_cast<float>(op.settings.learning_rate / correction1),
                      static_cast<float>(1 / correction2), scaler, op.step == 1};
-  with_kept<T>(op.kind, [&](auto kept) {
-    start({"optimizer", blocks, kThreads, stream}, take_step<decltype(kept)>, table, entries, step);
-  });
+  if (op.kind.has_scales()) {
+    launch_coded_step<T>(table, entries, blocks, step, stream);
+  } else {
+    with_kept<T>(op.kind, [&](auto kept) {
+      start({"optimizer", blocks, kStepThreads, stream}, take_step<decltype(kept)>, table, entries,
+            step);
+    });
+  }
   if (scaler != nullptr) start({"optimizer: scale", 1, 1, stream}, adjust_scale, scaler);
 }
 

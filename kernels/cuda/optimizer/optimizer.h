@@ -19,7 +19,7 @@ class OptimizerLauncher {
   struct Entry {
     void* parameter;
     const void* gradient;
-    float* master;
+    float* master_or_scales;  ///< moments that are codes have no master
     void* momentum;
     void* variance;
     std::int64_t elements;

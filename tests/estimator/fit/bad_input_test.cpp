@@ -102,7 +102,7 @@ TEST(FitRefuses, ValuesThatAreNone) {
       on_7b({"--train", "--optimizer", "lion"},
             "optimizer: unknown 'lion' under --runtime pytorch"),
       on_7b({"--train", "--optimizer", "adamw-master"}, "one of adamw, adamw-fused"),
-      in_vramfit({"--train", "--optimizer", "lion"}, "optimizer: unknown 'lion'; one of sgd"),
+      in_vramfit({"--train", "--optimizer", "adam"}, "optimizer: unknown 'adam'; one of sgd"),
       in_vramfit({"--train", "--optimizer", "adamw-fused"}, "optimizer: unknown 'adamw-fused'"),
       in_vramfit({"--train", "--optimizer", "adamw-master", "--precision", "fp32"}, "optimizer"),
       on_7b({"--train", "--autocast", "bf16"}, "autocast: is for fp32 weights"),

@@ -70,6 +70,8 @@ TEST_P(OverfitTest, LearnsAShortTextByHeart) {
 
 INSTANTIATE_TEST_SUITE_P(Recipes, OverfitTest,
                          testing::Values(Recipe{DType::Fp32, "adamw", 1e-2F},
+                                         Recipe{DType::Fp32, "adamw-8bit", 1e-2F},
+                                         Recipe{DType::Fp32, "lion", 5e-3F},
                                          Recipe{DType::Bf16, "adamw-master", 1e-2F},
                                          Recipe{DType::Fp16, "adamw-master", 1e-2F},
                                          Recipe{DType::Fp16, "adamw", 1e-2F}),
@@ -89,6 +91,9 @@ INSTANTIATE_TEST_SUITE_P(
     Recipes, OptimizerTest,
     testing::Values(Recipe{DType::Fp32, "sgd", 0.5F}, Recipe{DType::Fp32, "sgd-momentum", 0.1F},
                     Recipe{DType::Fp32, "adamw", 1e-2F}, Recipe{DType::Fp32, "adamw-same", 1e-2F},
+                    Recipe{DType::Fp32, "adamw-8bit", 1e-2F}, Recipe{DType::Fp32, "lion", 3e-3F},
+                    Recipe{DType::Bf16, "adamw-8bit", 1e-2F}, Recipe{DType::Bf16, "lion", 3e-3F},
+                    Recipe{DType::Fp16, "adamw-8bit", 1e-2F}, Recipe{DType::Fp16, "lion", 3e-3F},
                     Recipe{DType::Bf16, "sgd", 0.5F}, Recipe{DType::Bf16, "sgd-master", 0.5F},
                     Recipe{DType::Bf16, "sgd-momentum", 0.1F}, Recipe{DType::Bf16, "adamw", 1e-2F},
                     Recipe{DType::Bf16, "adamw-master", 1e-2F},

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "tests/kernels/support/finite_difference.h"
@@ -101,6 +102,68 @@ TEST(Optimizer, AVarianceThatUnderflowsDoesNotBlowUpTheStep) {
   for (int step = 0; step < 5; ++step) update.step({1e-5});
   EXPECT_EQ(values_of(update.variance), std::vector<double>{0});
   EXPECT_NEAR(values_of(update.parameter)[0], 0.9, 0.06);
+}
+
+/// Gradients that differ by a factor of a thousand within a block, as those of rows do.
+std::vector<double> uneven_gradient(std::size_t count, int step) {
+  std::vector<double> gradient;
+  for (std::size_t i = 0; i < count; ++i) {
+    const double size = std::pow(10.0, -3.0 * static_cast<double>(i % 97) / 97);
+    gradient.push_back(size * std::sin(static_cast<double>(i) + 0.3 * step));
+  }
+  return gradient;
+}
+
+// The bound is of the way that a weight can have gone, a learning rate a step: a code is up to half
+// a step of its decade off, and most so where it is small beside its block's largest.
+TEST(Optimizer, EightBitsStayNearFp64) {
+  constexpr std::size_t kCount = 1000;  // the last block is not full
+  constexpr int kSteps = 40;
+  OptimizerSettings settings;
+  settings.learning_rate = 1e-2F;
+  const std::vector<double> start(kCount, 0.5);
+  UpdateCase exact(optimizer_named("adamw"), DType::Fp64, start, settings);
+  UpdateCase coded(optimizer_named("adamw-8bit"), DType::Fp64, start, settings);
+  ASSERT_EQ(coded.scales.shape(), (Shape{2, 4}));
+  for (int step = 1; step <= kSteps; ++step) {
+    exact.step(uneven_gradient(kCount, step));
+    coded.step(uneven_gradient(kCount, step));
+  }
+  const std::vector<double> expected = values_of(exact.parameter);
+  const std::vector<double> found = values_of(coded.parameter);
+  double worst = 0;
+  double sum = 0;
+  for (std::size_t i = 0; i < kCount; ++i) {
+    const double off = std::abs(found[i] - expected[i]) / (kSteps * 1e-2);
+    worst = std::max(worst, off);
+    sum += off;
+  }
+  EXPECT_LT(worst, 0.3);
+  EXPECT_LT(sum / kCount, 0.02);
+}
+
+TEST(Optimizer, EightBitsOfNothingStayNothing) {
+  UpdateCase update(optimizer_named("adamw-8bit"), DType::Fp32, {1, 2}, {}, false);
+  update.step({0, 0});
+  EXPECT_EQ(values_of(update.parameter), (std::vector<double>{1, 2}));
+  EXPECT_EQ(values_of(update.scales), (std::vector<double>{0, 0}));
+}
+
+// Chen et al. 2023, algorithm 2, step by step.
+TEST(Optimizer, LionTakesTheSign) {
+  OptimizerSettings settings;
+  settings.learning_rate = 0.25F;
+  settings.beta1 = 0.5F;
+  settings.beta2 = 0.75F;
+  settings.weight_decay = 0.5F;
+  UpdateCase update(optimizer_named("lion"), DType::Fp64, {1, -2, 4}, settings);
+  update.step({8, -4, 0});
+  EXPECT_EQ(values_of(update.momentum), (std::vector<double>{2, -1, 0}));
+  EXPECT_EQ(values_of(update.parameter),
+            (std::vector<double>{1 - 0.125 - 0.25, -2 + 0.25 + 0.25, 4 - 0.5}));
+  update.step({-1, 3, 0});  // c = 0.5, 1, 0
+  EXPECT_EQ(values_of(update.momentum), (std::vector<double>{1.25, 0, 0}));
+  EXPECT_EQ(values_of(update.parameter)[1], -1.5 + 0.1875 - 0.25);
 }
 
 TEST(Optimizer, RefusesStatesThatItsKindDoesNotKeep) {

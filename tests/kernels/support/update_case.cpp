@@ -1,6 +1,7 @@
 #include "tests/kernels/support/update_case.h"
 
 #include "model/ops/workspaces.h"
+#include "model/optimizer/dynamic_codes.h"
 
 namespace vramfit {
 
@@ -14,10 +15,14 @@ UpdateCase::UpdateCase(const OptimizerKind& kind_, DType dtype, const std::vecto
   if (kind.master) master = bench.floats(shape);
   if (kind.moments >= 1) momentum = moment(shape);
   if (kind.moments >= 2) variance = moment(shape);
+  if (kind.has_scales()) {
+    const std::int64_t blocks = (shape.elements() + kDynamicBlock - 1) / kDynamicBlock;
+    scales = bench.floats({kind.moments, blocks});
+  }
 }
 
 Tensor UpdateCase::moment(const Shape& shape) {
-  return kind.moments_as_weights ? bench.empty(shape) : bench.sums(shape);
+  return bench.tensor(kind.moment_format(parameter.format()), shape);
 }
 
 void UpdateCase::use_scaler(float scale, float good_steps) {
@@ -28,8 +33,9 @@ void UpdateCase::use_scaler(float scale, float good_steps) {
 void UpdateCase::step(const std::vector<double>& gradient) {
   set_values(gradient_, gradient);
   const auto or_null = [](const Tensor& tensor) { return tensor ? &tensor : nullptr; };
-  const std::vector<ParameterUpdate> updates = {
-      {&parameter, &gradient_, or_null(master), or_null(momentum), or_null(variance), decays_}};
+  const std::vector<ParameterUpdate> updates = {{&parameter, &gradient_, or_null(master),
+                                                 or_null(momentum), or_null(variance), decays_,
+                                                 or_null(scales)}};
   Tensor table = bench.bytes(optimizer_workspace_bytes(updates.size()));
   bench.device.run(OptimizerStep{kind, settings_, updates, ++step_, or_null(scaler_), table});
 }

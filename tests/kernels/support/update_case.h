@@ -25,6 +25,7 @@ class UpdateCase {
   Tensor master;    ///< holds nothing where the optimizer does not keep it
   Tensor momentum;  ///< likewise
   Tensor variance;  ///< likewise
+  Tensor scales;    ///< likewise
 
  private:
   Tensor moment(const Shape& shape);

@@ -8,8 +8,8 @@ namespace vramfit {
 namespace {
 
 TEST(OptimizerKind, NamesAreFrozenAndFoundAgain) {
-  const char* const names[] = {"sgd",   "sgd-master",   "sgd-momentum",
-                               "adamw", "adamw-master", "adamw-same"};
+  const char* const names[] = {"sgd",          "sgd-master", "sgd-momentum", "adamw",
+                               "adamw-master", "adamw-same", "adamw-8bit",   "lion"};
   ASSERT_EQ(optimizer_kinds().size(), std::size(names));
   for (std::size_t i = 0; i < std::size(names); ++i) {
     EXPECT_STREQ(optimizer_kinds()[i].name, names[i]);
@@ -26,10 +26,16 @@ TEST(OptimizerKind, KeepsWhatItsNameSays) {
   };
   for (const Expected& e :
        {Expected{"sgd", 0, 0}, Expected{"sgd-master", 4, 4}, Expected{"sgd-momentum", 4, 4},
-        Expected{"adamw", 8, 8}, Expected{"adamw-master", 12, 12}, Expected{"adamw-same", 4, 8}}) {
-    EXPECT_EQ(optimizer_named(e.name).state_bytes(DType::Bf16), e.bf16) << e.name;
-    EXPECT_EQ(optimizer_named(e.name).state_bytes(DType::Fp16), e.bf16) << e.name;
-    EXPECT_EQ(optimizer_named(e.name).state_bytes(DType::Fp32), e.fp32) << e.name;
+        Expected{"adamw", 8, 8}, Expected{"adamw-master", 12, 12}, Expected{"adamw-same", 4, 8},
+        Expected{"adamw-8bit", 2, 2}, Expected{"lion", 4, 4}}) {
+    const OptimizerKind& kind = optimizer_named(e.name);
+    const auto bytes = [&](DType weights) {
+      return (kind.master ? 4U : 0U) +
+             static_cast<std::uint64_t>(kind.moments) * kind.moment_format(weights).bytes(1);
+    };
+    EXPECT_EQ(bytes(DType::Bf16), e.bf16) << e.name;
+    EXPECT_EQ(bytes(DType::Fp16), e.bf16) << e.name;
+    EXPECT_EQ(bytes(DType::Fp32), e.fp32) << e.name;
   }
   EXPECT_EQ(optimizer_named("adamw").moment_format(DType::Fp16), DType::Fp32);
   EXPECT_EQ(optimizer_named("adamw").moment_format(DType::Fp64), DType::Fp64);
@@ -37,14 +43,15 @@ TEST(OptimizerKind, KeepsWhatItsNameSays) {
 }
 
 TEST(OptimizerKind, UnknownOnesAreRefusedWithThoseThereAre) {
-  for (const char* text : {"", "adam", "AdamW", "adamw-8bit"}) {
+  for (const char* text : {"", "adam", "AdamW", "adamw-4bit"}) {
     try {
       optimizer_named(text);
       FAIL() << text;
     } catch (const BadInput& error) {
       EXPECT_EQ(std::string(error.what()),
                 "optimizer: unknown '" + std::string(text) +
-                    "'; one of sgd, sgd-master, sgd-momentum, adamw, adamw-master, adamw-same");
+                    "'; one of sgd, sgd-master, sgd-momentum, adamw, adamw-master, adamw-same, "
+                    "adamw-8bit, lion");
     }
   }
 }

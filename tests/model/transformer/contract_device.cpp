@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "model/ops/workspaces.h"
+#include "model/optimizer/dynamic_codes.h"
 
 namespace vramfit {
 
@@ -367,6 +368,12 @@ void ContractDevice::check(const OptimizerStep& op) {
       if (moment == nullptr) continue;
       expect_tensor(*moment, op.kind.moment_format(dtype_), shape);
       EXPECT_EQ(moment->stored(), update.parameter->stored());
+    }
+    ASSERT_EQ(update.scales != nullptr, op.kind.has_scales());
+    if (update.scales != nullptr) {
+      const std::int64_t blocks =
+          (update.parameter->stored().elements() + kDynamicBlock - 1) / kDynamicBlock;
+      expect_tensor(*update.scales, DType::Fp32, {op.kind.moments, blocks});
     }
     EXPECT_EQ(update.decays, shape.rank() == 2);
   }

@@ -17,10 +17,20 @@ std::uint64_t stored(const ModelConfig& config) {
 
 // The design's table of optimizers, in bytes a parameter.
 const std::map<std::string, std::uint64_t> kStateOf16Bits = {
-    {"sgd", 0},   {"sgd-master", 4},    {"sgd-momentum", 4},
-    {"adamw", 8}, {"adamw-master", 12}, {"adamw-same", 4}};
-const std::map<std::string, std::uint64_t> kStateOf32Bits = {
-    {"sgd", 0}, {"sgd-momentum", 4}, {"adamw", 8}, {"adamw-same", 8}};
+    {"sgd", 0},           {"sgd-master", 4}, {"sgd-momentum", 4}, {"adamw", 8},
+    {"adamw-master", 12}, {"adamw-same", 4}, {"adamw-8bit", 2},   {"lion", 4}};
+const std::map<std::string, std::uint64_t> kStateOf32Bits = {{"sgd", 0},        {"sgd-momentum", 4},
+                                                             {"adamw", 8},      {"adamw-same", 8},
+                                                             {"adamw-8bit", 2}, {"lion", 4}};
+
+/// An fp32 for every 256 elements of a parameter, begun ones included, and each of two moments.
+std::uint64_t scales(const ModelConfig& config) {
+  std::uint64_t bytes = 0;
+  for (const ParameterSpec& spec : parameter_specs(config)) {
+    bytes += 2 * 4 * static_cast<std::uint64_t>((spec.stored.elements() + 255) / 256);
+  }
+  return bytes;
+}
 
 TEST(TrainingMemory, SevenBillionInFp16WithAdamWTakeTwelveBytesAParameter) {
   const ModelConfig config = published("llama2-7b");
@@ -47,11 +57,18 @@ TEST(TrainingMemory, EveryOptimizerKeepsWhatItsNameSays) {
         EXPECT_EQ(after[Category::Parameters], element * stored(config));
         EXPECT_EQ(after[Category::Gradients], element * stored(config));
         EXPECT_EQ(after[Category::OptimizerState],
-                  states.at(options.optimizer.name) * stored(config))
+                  states.at(options.optimizer.name) * stored(config) +
+                      (options.optimizer.has_scales() ? scales(config) : 0))
             << options.optimizer.name;
       }
     }
   }
+}
+
+TEST(TrainingMemory, MomentsOf8BitsTakeLittleMoreThanTwoBytes) {
+  const ModelConfig config = published("llama2-7b");
+  const std::uint64_t bytes = 2 * stored(config) + scales(config);
+  EXPECT_LT(static_cast<double>(bytes), 2.05 * static_cast<double>(stored(config)));
 }
 
 TEST(TrainingMemory, GradientsAreBornInBackwardAndFreedByZeroGrad) {

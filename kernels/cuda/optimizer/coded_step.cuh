@@ -1,0 +1,12 @@
+#pragma once
+
+#include "kernels/cuda/optimizer/step.cuh"
+
+namespace vramfit {
+
+/// AdamW whose moments are codes of 8 bits, on `blocks` chunks of the table's parameters.
+template <typename T>
+void launch_coded_step(const OptimizerLauncher::Entry* table, int entries, unsigned blocks,
+                       const gpu::Step& step, cudaStream_t stream);
+
+}  // namespace vramfit

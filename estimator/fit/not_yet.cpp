@@ -71,11 +71,6 @@ void refuse_quantized_training(const std::string& flag) {
                  "--precision bf16 with --lora, which needs more");
 }
 
-void refuse_eight_bit_states(const std::string& optimizer) {
-  throw BadInput("optimizer: states in 8 bits ('" + optimizer +
-                 "') are not predicted yet; nearest: --optimizer adamw-fused, which needs more");
-}
-
 void refuse_weights(const std::string& flag, const std::string& path) {
   throw BadInput(flag + ": '" + path + "' holds weights, which are not read yet; the model's " +
                  "config.json, or the folder that holds it");

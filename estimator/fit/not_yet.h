@@ -17,7 +17,6 @@ void refuse_what_is_not_there_yet(const Flags& flags, const Runtime& runtime, bo
 /// Weights in a format that is not bitsandbytes'.
 [[noreturn]] void refuse_quantized_weights(const std::string& flag);
 [[noreturn]] void refuse_quantized_training(const std::string& flag);
-[[noreturn]] void refuse_eight_bit_states(const std::string& optimizer);
 /// A file of weights where a model's shape is expected.
 [[noreturn]] void refuse_weights(const std::string& flag, const std::string& path);
 

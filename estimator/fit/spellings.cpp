@@ -37,10 +37,17 @@ constexpr std::string_view kEightBits = "load-in-8bit";
 constexpr std::string_view kFourBits = "load-in-4bit";
 constexpr std::string_view kCheckpointing = "gradient-checkpointing";
 
-constexpr std::array<Pair, 2> kOptimizers = {{
+constexpr std::array<Pair, 6> kOptimizers = {{
     {"adamw_torch", "adamw"},
     {"adamw_torch_fused", "adamw-fused"},
+    {"adamw_bnb_8bit", "adamw-8bit"},
+    {"adamw_8bit", "adamw-8bit"},
+    {"paged_adamw_8bit", "paged-adamw-8bit"},
+    {"paged_adamw_32bit", "paged-adamw-32bit"},
 }};
+/// torch.optim has one of that name, which --optimizer means; --optim means transformers' own.
+constexpr std::string_view kTrainersFlag = "optim";
+constexpr Pair kTrainersAdafactor = {"adafactor", "adafactor-hf"};
 constexpr std::array<Pair, 4> kPrecisions = {{
     {"bfloat16", "bf16"},
     {"float16", "fp16"},
@@ -114,11 +121,12 @@ std::string tokens(const std::string& theirs) {
   return thousands ? std::to_string(1024 * std::stol(theirs.substr(0, digits))) : theirs;
 }
 
-/// What a flag's value is called here.
-std::string own_value(const std::string& flag, const std::string& theirs) {
+/// What the value of a flag, typed as `typed`, is called here.
+std::string own_value(const std::string& flag, const std::string& typed,
+                      const std::string& theirs) {
   if (flag == "optimizer") {
-    if (theirs.find("8bit") != std::string::npos) refuse_eight_bit_states(theirs);
-    return std::string(own_name(kOptimizers, theirs));
+    const bool trainers = typed == kTrainersFlag && theirs == kTrainersAdafactor.first;
+    return std::string(trainers ? kTrainersAdafactor.second : own_name(kOptimizers, theirs));
   }
   if (flag == "precision" || flag == "quant-compute") {
     constexpr std::string_view kModule = "torch.";
@@ -198,10 +206,10 @@ class Translation {
       return;
     }
     if (own == "lora-targets" && !value) return add_list(own);
-    own_.push_back("--" + own + (value ? "=" + own_value(own, *value) : ""));
+    own_.push_back("--" + own + (value ? "=" + own_value(own, flag, *value) : ""));
     const bool takes_one = holds(kRenamedValues, own);
     const bool given = at_ < typed_.size() && !typed_[at_].starts_with("--");
-    if (takes_one && !value && given) own_.push_back(own_value(own, typed_[at_++]));
+    if (takes_one && !value && given) own_.push_back(own_value(own, flag, typed_[at_++]));
   }
 
   void pass_over(const std::string& flag, bool with_value) {
@@ -218,7 +226,7 @@ class Translation {
     own_.push_back("--" + flag);
     std::string list;
     for (; at_ < typed_.size() && !typed_[at_].starts_with("-"); ++at_) {
-      list += (list.empty() ? "" : ",") + own_value(flag, typed_[at_]);
+      list += (list.empty() ? "" : ",") + own_value(flag, flag, typed_[at_]);
     }
     if (!list.empty()) own_.push_back(list);
   }

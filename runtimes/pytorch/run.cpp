@@ -211,7 +211,11 @@ RunReport run_on(const Gpu& gpu, const Release& release, const ModelConfig& conf
   report.cost += kCostOfTaping * tape.allocations();
   report.segments = std::move(segments);
   for (std::size_t i = 0; i < report.stages.size(); ++i) {
-    report.stages[i].device_used = report.stages[i].reserved + playback.library_bytes()[i];
+    const auto& [libraries, managed] = playback.beside()[i];
+    StageRecord& stage = report.stages[i];
+    const std::uint64_t room = capacity - std::min(capacity, stage.reserved);
+    stage.managed = std::min(managed, room);
+    stage.device_used = stage.reserved + libraries + stage.managed;
   }
   return report;
 }

@@ -61,6 +61,15 @@ GlobalReduce reduce_rows(const Context& context, std::int64_t rows, std::int64_t
   return {kAccumulatorBytes * columns * blocks * width * vector, 4 * grid};
 }
 
+/// Allocates that, once the output exists.
+void reduce_rows_globally(Context& context, std::int64_t rows, std::int64_t columns) {
+  const GlobalReduce shared = reduce_rows(context, rows, columns);
+  if (shared.buffer == 0) return;
+  const Tensor buffer = empty(context, {shared.buffer}, ScalarType::Byte, Category::Workspace);
+  const Tensor counters =
+      empty(context, {shared.semaphores}, ScalarType::Byte, Category::Workspace);
+}
+
 }  // namespace
 
 Tensor mean_last(const Tensor& a) {
@@ -82,14 +91,19 @@ Tensor sum_to(Tensor a, const Dims& sizes) {
   // Rows that fill their memory are one dimension to the kernel, in whatever order they lie.
   const bool is_matrix = a.is_non_overlapping_and_dense() && a.strides()[-1] == 1;
   if (sizes.rank() == 1 && a.size(-1) == columns && is_matrix) {
-    const GlobalReduce shared = reduce_rows(context, a.numel() / columns, columns);
-    if (shared.buffer > 0) {
-      const Tensor buffer = empty(context, {shared.buffer}, ScalarType::Byte, Category::Workspace);
-      const Tensor counters =
-          empty(context, {shared.semaphores}, ScalarType::Byte, Category::Workspace);
-    }
+    reduce_rows_globally(context, a.numel() / columns, columns);
   }
   return result;
 }
+
+// Rows that are reduced by themselves, and a matrix as a whole, share partial results of a few KiB,
+// which are left out.
+Tensor reduce_dim(const Tensor& a, int dim) {
+  Tensor result = empty(a.context(), a.sizes().with(dim, 1), a.type(), Category::Workspace);
+  if (dim == 0 && a.size(1) > 1) reduce_rows_globally(a.context(), a.size(0), a.size(1));
+  return result;
+}
+
+Tensor reduce_all(const Tensor& a) { return empty(a.context(), {}, a.type(), Category::Workspace); }
 
 }  // namespace vramfit::pytorch

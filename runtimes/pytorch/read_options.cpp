@@ -97,8 +97,9 @@ bool static_cache(const Flags& flags) {
 
 const std::vector<Flag>& option_flags() {
   using With = Flag::With;
+  static const std::string optimizer_help = "default: adamw-fused; one of " + optimizer_names();
   static const std::vector<Flag> list = {
-      {"optimizer", With::Training, "adamw-fused (default), adamw, adamw-loop, sgd, sgd-momentum"},
+      {"optimizer", With::Training, optimizer_help.c_str()},
       {"accumulate", With::Training, "micro-batches in a step (default 1)"},
       {"generate", With::Inference, "new tokens (default 1)"},
       {"attention", With::Either, "sdpa (default) or eager"},
@@ -107,10 +108,10 @@ const std::vector<Flag>& option_flags() {
       {"lora", With::Training, "adapters of this rank (PEFT)"},
       {"lora-targets", With::Training,
        "with --lora: names of projections, as q_proj,v_proj, or all-linear (default: PEFT's)"},
-      {"quant", With::Inference,
-       "int8, nf4 or fp4: linears of the blocks in bitsandbytes' format (BitsAndBytesConfig)"},
-      {"double-quant", With::Inference, "with --quant nf4 or fp4: scales are quantised too", false},
-      {"quant-compute", With::Inference,
+      {"quant", With::Either,
+       "int8, nf4 or fp4: linears of the blocks in bitsandbytes' format; in training with --lora"},
+      {"double-quant", With::Either, "with --quant nf4 or fp4: scales are quantised too", false},
+      {"quant-compute", With::Either,
        "with --quant nf4 or fp4: fp32, fp16 or bf16 (default: as --precision)"},
       {"device-map", With::Either,
        "cuda or auto: read by from_pretrained; auto leaves on the host what does not fit"},

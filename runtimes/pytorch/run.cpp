@@ -111,6 +111,7 @@ void train(const OnPaper& run, const TrainingOptions& options, const Extent& ext
   tape.begin_stage(Stage::Loaded);
   const Loaded loaded = load(run, settings, options.pretrained);
   CausalLm& model = *loaded.model;
+  if (options.pretrained && options.pretrained->quantization) model.prepare_for_kbit_training();
   if (options.lora) model.add_lora(options.lora->rank, options.lora->targets);
   tape.end_stage();
   const std::unique_ptr<Optimizer> optimizer = make_optimizer(options.optimizer, model.trainable());

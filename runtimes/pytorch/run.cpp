@@ -99,6 +99,12 @@ class Repeated {
   int walks_ = 0;
 };
 
+/// In LLM.int8() each layer has outliers of its own, and keeps those of one forward until the next.
+bool keeps_outliers(const std::optional<Pretrained>& pretrained) {
+  return pretrained && pretrained->quantization &&
+         pretrained->quantization->format == Quantization::Format::Int8;
+}
+
 void train(const OnPaper& run, const TrainingOptions& options, const Extent& extent) {
   const auto& [allocator, ledger, playback, context, config, layers] = run;
   Tape& tape = context.tape;
@@ -144,7 +150,7 @@ void train(const OnPaper& run, const TrainingOptions& options, const Extent& ext
     tape.end_stage();
   };
   // Gradients are made by the first micro-batch, and added to by further ones.
-  const bool plays = !extent.one_by_one;
+  const bool plays = !extent.one_by_one && !keeps_outliers(options.pretrained);
   Repeated first_forward(tape, playback, plays);
   Repeated first_back(tape, playback, plays);
   Repeated further_forward(tape, playback, plays);
@@ -221,12 +227,6 @@ RunReport run_on(const Gpu& gpu, const Release& release, const ModelConfig& conf
   return report;
 }
 
-/// In LLM.int8() each has outliers of its own.
-bool layers_are_alike(const std::optional<Pretrained>& pretrained) {
-  return !pretrained || !pretrained->quantization ||
-         pretrained->quantization->format != Quantization::Format::Int8;
-}
-
 /// Layers that are alike are walked once, unless they turn out not to be.
 template <typename Options, typename Work>
 RunReport run_on(const Gpu& gpu, const Release& release, const ModelConfig& config,
@@ -235,7 +235,7 @@ RunReport run_on(const Gpu& gpu, const Release& release, const ModelConfig& conf
   const auto walk = [&](const Fold& fold) {
     return run_on(gpu, release, config, fold, extent, capacity, work);
   };
-  if (extent.one_by_one || !layers_are_alike(options.pretrained)) return walk(Fold::none(config));
+  if (extent.one_by_one || keeps_outliers(options.pretrained)) return walk(Fold::none(config));
   try {
     return walk(Fold::of(config));
   } catch (const LayersDiffer&) {

@@ -81,7 +81,8 @@ Tensor Linear::adapted(const Tensor& x, Tensor result) const {
   Tensor added = update(cast);
   result = add(result, added);
   added.reset();
-  return to(result, type);
+  result = to(result, type);
+  return result;
 }
 
 // Under autocast nothing is cast here.
@@ -91,7 +92,8 @@ Tensor Linear::adapted_quantized(const Tensor& x, Tensor result) const {
   const Tensor cast = converts ? to(x, lora->a.type()) : x;
   Tensor output = update(cast);
   if (converts) output = to(output, result.type());
-  return add(result, output);
+  result = add(result, output);
+  return result;
 }
 
 Norm::Norm(Context& context, Kind kind, std::int64_t width, ScalarType type) : kind_(kind) {

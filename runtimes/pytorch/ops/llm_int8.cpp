@@ -4,6 +4,7 @@
 
 #include "runtimes/pytorch/ops/elementwise.h"
 #include "runtimes/pytorch/ops/linear.h"
+#include "runtimes/pytorch/ops/reduction.h"
 #include "runtimes/pytorch/ops/view.h"
 #include "runtimes/pytorch/tensor/context.h"
 #include "runtimes/pytorch/tensor/graph.h"
@@ -55,7 +56,7 @@ Int8Input quantize_input(const Tensor& x, std::int64_t outliers) {
   const Tensor is_outlier = work(context, x.sizes(), ScalarType::Bool);
   magnitudes.reset();
   if (outliers > 0) {
-    const Tensor by_column = work(context, {x.size(1)}, ScalarType::Bool);
+    const Tensor by_column = reduce_dim(is_outlier, 0);
     result.outlier_columns = work(context, {outliers}, ScalarType::Long);
   }
   return result;
@@ -123,7 +124,8 @@ Tensor matmul_8bit(const Tensor& x, const Int8Rows& weight, std::int64_t outlier
     backward = {rows, std::move(product.sub_x), input.outlier_columns, weight};
     result = reshape(product.result, x.sizes().with(-1, weight.values.size(0)));
   }
-  set_history(result, make_node(context, [&] { return std::move(backward); }, x));
+  set_history(result, make_node(
+                          context, [&] { return std::move(backward); }, x));
   return result;
 }
 

@@ -238,7 +238,28 @@ TEST(Playback, EndsTheStageThatMemoryEndsIn) {
   EXPECT_THROW(playback.play(playback.ready(tape.take()), 1), OutOfMemory);
   ASSERT_EQ(ledger.stages().size(), 1U);
   EXPECT_TRUE(ledger.stages()[0].out_of_memory);
-  EXPECT_EQ(playback.library_bytes(), std::vector<std::uint64_t>{7}) << "as it was by then";
+  ASSERT_EQ(playback.beside().size(), 1U);
+  EXPECT_EQ(playback.beside()[0].libraries, 7U) << "as it was by then";
+}
+
+TEST(Playback, EmptiesTheCacheAndCountsManagedMemory) {
+  CachingAllocator allocator(kGiB);
+  Ledger ledger(allocator, Counts::Blocks);
+  Playback playback(ledger, Fold::none(of_layers(1)));
+  Tape tape(1);
+  tape.begin_stage(Stage::Loaded);
+  tape.free(tape.allocate(Category::Parameters, kGiB / 2), Category::Parameters, kGiB / 2);
+  tape.use_managed(3);
+  tape.end_stage();
+  tape.begin_stage(Stage::Forward);
+  tape.empty_cache();
+  tape.use_managed(4);
+  tape.end_stage();
+  playback.play(playback.ready(tape.take()), 1);
+  EXPECT_EQ(ledger.stages()[0].reserved, kGiB / 2);
+  EXPECT_EQ(ledger.stages()[1].reserved, 0U);
+  EXPECT_EQ(playback.beside()[0].managed, 3U);
+  EXPECT_EQ(playback.beside()[1].managed, 7U);
 }
 
 }  // namespace

@@ -39,12 +39,12 @@ DType autocast_type(const std::string& text) {
   return parse_precision(text);
 }
 
-bool checkpoints(const Flags& flags) {
+Checkpointing checkpointing(const Flags& flags) {
   const auto checkpoint = typed(flags, "checkpoint");
-  if (checkpoint && *checkpoint != "full") {
-    throw BadInput("checkpoint: unknown '" + *checkpoint + "'; full");
-  }
-  return checkpoint.has_value();
+  if (!checkpoint) return Checkpointing::None;
+  if (*checkpoint == "full") return Checkpointing::Full;
+  if (*checkpoint == "reentrant") return Checkpointing::Reentrant;
+  throw BadInput("checkpoint: unknown '" + *checkpoint + "'; full or reentrant");
 }
 
 ScalarType compute_type(const std::string& flag, const std::string& text) {
@@ -104,7 +104,8 @@ const std::vector<Flag>& option_flags() {
       {"generate", With::Inference, "new tokens (default 1)"},
       {"attention", With::Either, "sdpa (default) or eager"},
       {"autocast", With::Training, "bf16 or fp16 over weights of --precision fp32"},
-      {"checkpoint", With::Training, "'full' computes every layer's activations again"},
+      {"checkpoint", With::Training,
+       "full computes every layer's activations again; reentrant does with use_reentrant=True"},
       {"lora", With::Training, "adapters of this rank (PEFT)"},
       {"lora-targets", With::Training,
        "with --lora: names of projections, as q_proj,v_proj, or all-linear (default: PEFT's)"},
@@ -133,7 +134,7 @@ TrainingOptions training_options(const Flags& flags, const ModelConfig& model) {
   options.optimizer = parse_optimizer(typed(flags, "optimizer").value_or("adamw-fused"));
   options.accumulate = whole(flags, "accumulate", options.accumulate);
   if (const auto type = typed(flags, "autocast")) options.autocast = autocast_type(*type);
-  options.checkpoint = checkpoints(flags);
+  options.checkpoint = checkpointing(flags);
   options.lora = lora_options(flags, model);
   options.pretrained = pretrained(flags, name(options.precision));
   if (options.pretrained && options.pretrained->auto_device_map) {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "model/errors.h"
-#include "runtimes/pytorch/engine.h"
+#include "runtimes/pytorch/autograd/engine.h"
 #include "runtimes/pytorch/generate.h"
 #include "runtimes/pytorch/loading/from_pretrained.h"
 #include "runtimes/pytorch/memory/caching_allocator.h"
@@ -99,12 +99,6 @@ class Repeated {
   int walks_ = 0;
 };
 
-/// In LLM.int8() each layer has outliers of its own, and keeps those of one forward until the next.
-bool keeps_outliers(const std::optional<Pretrained>& pretrained) {
-  return pretrained && pretrained->quantization &&
-         pretrained->quantization->format == Quantization::Format::Int8;
-}
-
 void train(const OnPaper& run, const TrainingOptions& options, const Extent& extent) {
   const auto& [allocator, ledger, playback, context, config, layers] = run;
   Tape& tape = context.tape;
@@ -155,7 +149,7 @@ void train(const OnPaper& run, const TrainingOptions& options, const Extent& ext
   Repeated first_back(tape, playback, plays);
   Repeated further_forward(tape, playback, plays);
   Repeated further_back(tape, playback, plays);
-  Repeated end(tape, playback, plays);
+  Repeated end(tape, playback, plays && optimizer->keeps_its_states());
   const std::int64_t micro_batches = std::min(options.accumulate, extent.micro_batches);
   for (int step = 1; step <= extent.steps; ++step) {
     const std::uint64_t changes = allocator.segment_changes();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "runtimes/pytorch/autograd/reentrant_checkpoint.h"
 #include "runtimes/pytorch/ops/elementwise.h"
 #include "runtimes/pytorch/ops/linear.h"
 #include "runtimes/pytorch/ops/loss.h"
@@ -87,7 +88,7 @@ Tensor CausalLm::embed_tokens(const Tensor& ids) const {
     result = mul(result, to(embed_scale_, token_embedding_.weight.type()));
   }
   // enable_input_require_grads, which PEFT needs under checkpointing.
-  if (lora_ && settings_.checkpoint) result.impl()->requires_grad = true;
+  if (lora_ && settings_.checkpoint != Checkpointing::None) result.impl()->requires_grad = true;
   if (family_.embedding_scale == EmbeddingScale::Scalar) result = mul_scalar(result);
   return result;
 }
@@ -99,11 +100,17 @@ Tensor CausalLm::run_layers(Tensor hidden, LayerInputs inputs, const SharedByKin
     const Shared& own = slides ? shared.sliding : shared.full;
     inputs.mask = own.mask;
     inputs.positions = own.positions;
-    if (settings_.checkpoint && settings_.training) {
-      const auto forward = [&layer, inputs](const Tensor& x) { return layer->forward(x, inputs); };
-      hidden = checkpoint(context_, forward, hidden);
-    } else {
-      hidden = layer->forward(hidden, inputs);
+    const auto forward = [&layer, inputs](const Tensor& x) { return layer->forward(x, inputs); };
+    switch (settings_.checkpoint) {
+      case Checkpointing::None:
+        hidden = layer->forward(hidden, inputs);
+        break;
+      case Checkpointing::Full:
+        hidden = checkpoint(context_, forward, hidden);
+        break;
+      case Checkpointing::Reentrant:
+        hidden = reentrant_checkpoint(context_, forward, hidden);
+        break;
     }
     ++inputs.index;
   }
@@ -229,8 +236,7 @@ void CausalLm::add_lora(std::int64_t rank, const std::vector<std::string>& targe
     for (const NamedLinear& projection : projections(*layer)) {
       if (std::find(targets.begin(), targets.end(), projection.name) == targets.end()) continue;
       Linear& linear = *projection.linear;
-      const ScalarType type =
-          linear.quantized ? linear.quantized->adapted().type : settings_.type;
+      const ScalarType type = linear.quantized ? linear.quantized->adapted().type : settings_.type;
       linear.lora = Lora{parameter(context_, {rank, linear.in()}, type),
                          parameter(context_, {linear.out(), rank}, type)};
       adapters.push_back(&*linear.lora);

@@ -35,6 +35,8 @@ class Optimizer {
   virtual ~Optimizer() = default;
   /// optimizer.step(). What it does for a parameter is done by that one's layer (LayerScope).
   virtual void step() = 0;
+  /// Whether it leaves the states as memory that it found, so that a step can be played again.
+  virtual bool keeps_its_states() const { return true; }
   /// optimizer.zero_grad(set_to_none=True)
   void zero_grad();
 

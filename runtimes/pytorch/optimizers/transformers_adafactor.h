@@ -11,6 +11,7 @@ class TransformersAdafactor final : public Optimizer {
   explicit TransformersAdafactor(std::vector<Tensor> parameters)
       : Optimizer(std::move(parameters)) {}
   void step() override;
+  bool keeps_its_states() const override { return false; }  ///< rms is another tensor each time
 
  private:
   /// In fp32: two factors of a matrix's second moment, or a vector's whole.

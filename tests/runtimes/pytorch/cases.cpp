@@ -53,7 +53,7 @@ TrainingOptions training_of(const Json& test_case) {
   if (test_case.contains("amp")) options.autocast = parse_precision(test_case.at("amp"));
   if (test_case.value("attn", "sdpa") == "eager") options.attention = AttentionKind::Eager;
   options.optimizer = parse_optimizer(optimizer);
-  options.checkpoint = test_case.value("ckpt", false);
+  if (test_case.value("ckpt", false)) options.checkpoint = Checkpointing::Full;
   if (test_case.contains("lora")) {
     const Json& lora = test_case.at("lora");
     options.lora = LoraOptions{lora.at("r"), lora.at("targets").get<std::vector<std::string>>()};

@@ -47,7 +47,7 @@ TrainingOptions training(std::size_t number) {
       std::array{OptimizerKind::AdamW, OptimizerKind::AdamWFused, OptimizerKind::AdamWLoop,
                  OptimizerKind::SgdMomentum, OptimizerKind::Sgd}[number % 5];
   options.accumulate = number % 3 == 0 ? 4 : 1;
-  options.checkpoint = number % 2 == 0;
+  options.checkpoint = static_cast<Checkpointing>(number % 3);
   if (number % 4 == 1) {
     options.precision = DType::Fp32;
     options.autocast = DType::Bf16;
@@ -77,7 +77,7 @@ TEST(Playback, OfAdaptersToo) {
   TrainingOptions options = training(0);
   options.lora = LoraOptions{4, {"q_proj", "v_proj"}};
   expect_played_as_walked(model_named("llama3.2-1b"), options);
-  options.checkpoint = false;
+  options.checkpoint = Checkpointing::None;
   expect_played_as_walked(model_named("gemma2-2b"), options);
 }
 

@@ -144,12 +144,13 @@ void train(const OnPaper& run, const TrainingOptions& options, const Extent& ext
     tape.end_stage();
   };
   // Gradients are made by the first micro-batch, and added to by further ones.
-  const bool plays = !extent.one_by_one && !keeps_outliers(options.pretrained);
+  const bool plays =
+      !extent.one_by_one && !keeps_outliers(options.pretrained) && optimizer->keeps_its_states();
   Repeated first_forward(tape, playback, plays);
   Repeated first_back(tape, playback, plays);
   Repeated further_forward(tape, playback, plays);
   Repeated further_back(tape, playback, plays);
-  Repeated end(tape, playback, plays && optimizer->keeps_its_states());
+  Repeated end(tape, playback, plays);
   const std::int64_t micro_batches = std::min(options.accumulate, extent.micro_batches);
   for (int step = 1; step <= extent.steps; ++step) {
     const std::uint64_t changes = allocator.segment_changes();

@@ -66,8 +66,7 @@ OptimizerKind parse_optimizer(const std::string& text) {
   for (const Row& row : kOptimizers) {
     if (text == row.name) return row.kind;
   }
-  throw BadInput("optimizer: unknown '" + text + "' under --runtime pytorch; one of " +
-                 optimizer_names());
+  throw BadInput("optimizer: unknown '" + text + "' under pytorch; " + optimizer_names());
 }
 
 const char* name(OptimizerKind kind) { return row_of(kind).name; }

@@ -9,6 +9,9 @@
 namespace vramfit::pytorch {
 namespace {
 
+/// What transformers' Trainer takes where none is named.
+constexpr const char* kDefaultOptimizer = "adamw-fused";
+
 /// PEFT's target_modules: names, or "all-linear".
 std::vector<std::string> lora_targets(const std::string& text, const ModelConfig& model) {
   if (text == "all-linear") return projection_names(model);
@@ -97,7 +100,7 @@ bool static_cache(const Flags& flags) {
 
 const std::vector<Flag>& option_flags() {
   using With = Flag::With;
-  static const std::string optimizer_help = "default: adamw-fused; one of " + optimizer_names();
+  static const std::string optimizer_help = optimizer_names() + "; default: " + kDefaultOptimizer;
   static const std::vector<Flag> list = {
       {"optimizer", With::Training, optimizer_help.c_str()},
       {"accumulate", With::Training, "micro-batches in a step (default 1)"},
@@ -130,8 +133,7 @@ TrainingOptions training_options(const Flags& flags, const ModelConfig& model) {
   TrainingOptions options;
   read_sizes(flags, options);
   if (const auto kind = typed(flags, "attention")) options.attention = parse_attention(*kind);
-  // What transformers' Trainer takes where none is named.
-  options.optimizer = parse_optimizer(typed(flags, "optimizer").value_or("adamw-fused"));
+  options.optimizer = parse_optimizer(typed(flags, "optimizer").value_or(kDefaultOptimizer));
   options.accumulate = whole(flags, "accumulate", options.accumulate);
   if (const auto type = typed(flags, "autocast")) options.autocast = autocast_type(*type);
   options.checkpoint = checkpointing(flags);

@@ -30,15 +30,15 @@ class Int8Weight final : public QuantizedWeight {
   Tensor forward(const Tensor& x, Tensor& bias) const override {
     cast_for_good(bias, x.type());
     const std::int64_t columns = x.size(-1);
-    const std::int64_t outliers = outlier_columns(outliers_.chance, x.numel() / columns, columns,
-                                                  outliers_.quantile);
-    return matmul_8bit(x, rows_, outliers, state_);
+    const std::int64_t outliers =
+        outlier_columns(outliers_.chance, x.numel() / columns, columns, outliers_.quantile);
+    return matmul_8bit(x, rows_, outliers, outlier_columns_);
   }
 
  private:
   Int8Rows rows_;
   OutlierStatistics outliers_;
-  mutable Int8State state_;  ///< of the last forward
+  mutable Tensor outlier_columns_;  ///< MatmulLtState.idx: until the next forward
 };
 
 /// Linear4bit.

@@ -71,8 +71,6 @@ Tensor dequantize_4bit(const FourBits& weight) {
   return work(context, weight.sizes, weight.type);
 }
 
-Dims flat(const Tensor& x) { return {x.numel() / x.size(-1), x.size(-1)}; }
-
 /// bitsandbytes::gemm_4bit
 Tensor gemm_4bit(const Tensor& x, const FourBits& weight, const Tensor& bias) {
   Context& context = x.context();

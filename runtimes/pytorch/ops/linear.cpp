@@ -46,8 +46,6 @@ Tensor bmm(const Tensor& a, const Tensor& b) {
   return result;
 }
 
-Dims flat(const Tensor& a) { return {a.numel() / a.size(-1), a.size(-1)}; }
-
 Dims batch_sizes(const Tensor& a) {
   Dims sizes;
   for (int i = 0; i < a.rank() - 2; ++i) sizes.push_back(a.size(i));

@@ -12,8 +12,6 @@
 namespace vramfit::pytorch {
 namespace {
 
-Dims flat(const Tensor& x) { return {x.numel() / x.size(-1), x.size(-1)}; }
-
 Tensor work(Context& context, const Dims& sizes, ScalarType type) {
   return empty(context, sizes, type, Category::Workspace);
 }
@@ -111,7 +109,7 @@ Int8Rows int8_vectorwise_quant(const Tensor& rows) {
 }
 
 Tensor matmul_8bit(const Tensor& x, const Int8Rows& weight, std::int64_t outliers,
-                   Int8State& state) {
+                   Tensor& outlier_columns) {
   Context& context = x.context();
   MatMul8bitLtBackward backward;
   Tensor result;
@@ -119,7 +117,7 @@ Tensor matmul_8bit(const Tensor& x, const Int8Rows& weight, std::int64_t outlier
     const Setting no_grad(context.grad_enabled, false);
     const Tensor rows = reshape(x, flat(x));
     const Int8Input input = quantize_input(rows, outliers);
-    state.outlier_columns = input.outlier_columns;
+    outlier_columns = input.outlier_columns;
     Product product = int8_mixed_scaled_mm(rows, input, weight);
     backward = {rows, std::move(product.sub_x), input.outlier_columns, weight};
     result = reshape(product.result, x.sizes().with(-1, weight.values.size(0)));

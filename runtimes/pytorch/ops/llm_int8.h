@@ -17,14 +17,10 @@ struct Int8Rows {
 /// bitsandbytes::int8_vectorwise_quant of fp16 without a threshold: a weight.
 Int8Rows int8_vectorwise_quant(const Tensor& rows);
 
-/// What MatmulLtState keeps of a linear's last input: which columns held an outlier.
-struct Int8State {
-  Tensor outlier_columns;  ///< undefined: there were none
-};
-
 /// MatMul8bitLt: x W^T of (..., in), where so many columns of x have an outlier and stay as they
-/// are. A bias is added in place. Wants no gradient of the weight.
+/// are; which those were is kept (undefined: none). A bias is added in place. Wants no gradient of
+/// the weight.
 Tensor matmul_8bit(const Tensor& x, const Int8Rows& weight, std::int64_t outliers,
-                   Int8State& state);
+                   Tensor& outlier_columns);
 
 }  // namespace vramfit::pytorch

@@ -36,6 +36,8 @@ constexpr std::array<Pair, 15> kFlags = {{
 constexpr std::string_view kEightBits = "load-in-8bit";
 constexpr std::string_view kFourBits = "load-in-4bit";
 constexpr std::string_view kCheckpointing = "gradient-checkpointing";
+constexpr std::string_view kFullCheckpointing = "--checkpoint=full";
+constexpr std::string_view kCheckpointingArguments = "gradient-checkpointing-kwargs";
 
 constexpr std::array<Pair, 6> kOptimizers = {{
     {"adamw_torch", "adamw"},
@@ -143,6 +145,20 @@ std::string own_value(const std::string& flag, const std::string& typed,
   return theirs;
 }
 
+/// What a dictionary, as JSON or as Python prints it, says of use_reentrant: false where it is not
+/// named, which is transformers' default.
+bool enters_again(const std::string& flag, const std::string& arguments) {
+  constexpr std::string_view kName = "use_reentrant";
+  const std::size_t name = arguments.find(kName);
+  if (name == std::string::npos) return false;
+  const std::size_t from = arguments.find_first_not_of("\"' :=", name + kName.size());
+  const std::size_t end = arguments.find_first_of(" ,}", std::min(from, arguments.size()));
+  const std::optional<bool> on =
+      from == std::string::npos ? std::nullopt : truth(arguments.substr(from, end - from));
+  if (!on) throw BadInput(flag + R"(: is no {"use_reentrant": true}, or false)");
+  return *on;
+}
+
 class Translation {
  public:
   Translation(int argc, const char* const* argv) : typed_(argv + std::min(argc, 1), argv + argc) {
@@ -155,6 +171,10 @@ class Translation {
       }
     }
     complete_four_bits();
+    if (reentrant_) {
+      std::replace(own_.begin(), own_.end(), std::string(kFullCheckpointing),
+                   std::string("--checkpoint=reentrant"));
+    }
   }
   /// BitsAndBytesConfig's defaults for load_in_4bit, where nothing else is said.
   void complete_four_bits() {
@@ -177,7 +197,12 @@ class Translation {
   void add(const std::string& flag, const std::optional<std::string>& value) {
     if (flag == kCheckpointing) {
       typed_as_["checkpoint"] = flag;
-      if (is_on(flag, value)) own_.emplace_back("--checkpoint=full");
+      if (is_on(flag, value)) own_.emplace_back(kFullCheckpointing);
+      return;
+    }
+    if (flag == kCheckpointingArguments) {
+      const bool given = !value && at_ < typed_.size();
+      reentrant_ = enters_again(flag, given ? typed_[at_++] : value.value_or(""));
       return;
     }
     if (holds(kWithoutMemory, flag)) return pass_over(flag, value.has_value());
@@ -245,6 +270,7 @@ class Translation {
   std::map<std::string, std::string> typed_as_;
   std::vector<std::string> passed_over_;
   bool four_bits_ = false;
+  bool reentrant_ = false;
 };
 
 }  // namespace
@@ -270,7 +296,8 @@ std::string other_names() {
             std::string(own) + "\n";
   }
   return text + "  --" + std::string(kCheckpointing) +
-         std::string(32 - kCheckpointing.size(), ' ') + "--checkpoint full\n  --" +
+         std::string(32 - kCheckpointing.size(), ' ') +
+         "--checkpoint full, or reentrant as --gradient-checkpointing-kwargs says\n  --" +
          std::string(kEightBits) + std::string(32 - kEightBits.size(), ' ') + "--quant int8\n  --" +
          std::string(kFourBits) + std::string(32 - kFourBits.size(), ' ') +
          "--quant fp4 --quant-compute fp32\n" +

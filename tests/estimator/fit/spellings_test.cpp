@@ -87,6 +87,22 @@ TEST(Spellings, CheckpointingIsAFlagOrATruthValue) {
   EXPECT_EQ(own({"--gradient_checkpointing", "False"}), Texts{});
   EXPECT_EQ(own({"--gradient_checkpointing", "--train"}), (Texts{"--checkpoint=full", "--train"}));
   expect_bad_input([] { own({"--gradient_checkpointing=yes"}); }, {"gradient-checkpointing"});
+  for (const char* reentrant : {R"({"use_reentrant": true})", "{'use_reentrant': True, 'x': 1}"}) {
+    EXPECT_EQ(own({"--gradient_checkpointing_kwargs", reentrant, "--gradient_checkpointing"}),
+              Texts{"--checkpoint=reentrant"});
+    EXPECT_EQ(own({"--gradient_checkpointing_kwargs", reentrant}), Texts{});
+  }
+  for (const char* other : {"{}", R"({"use_reentrant":false})"}) {
+    EXPECT_EQ(own({"--gradient_checkpointing", "--gradient_checkpointing_kwargs", other}),
+              Texts{"--checkpoint=full"});
+  }
+  for (const char* wrong : {R"({"use_reentrant": maybe})", "use_reentrant", "use_reentrant :"}) {
+    expect_bad_input(
+        [&] {
+          own({"--gradient_checkpointing_kwargs", wrong});
+        },
+        {"gradient-checkpointing-kwargs", "use_reentrant"});
+  }
 }
 
 TEST(Spellings, MessagesNameWhatWasTyped) {

@@ -12,7 +12,8 @@ namespace vramfit {
 namespace {
 
 /// An unlimited run, and where it takes more than the card has, one on the card: there PyTorch's
-/// allocator gives back what it cached before it gives up.
+/// allocator gives back what it cached before it gives up. Where the card's size decides what is
+/// loaded, the run that does not fit is one past its end.
 class Runs {
  public:
   explicit Runs(const Request& request) {
@@ -25,7 +26,7 @@ class Runs {
     if (run_.report.reserved <= capacity_ && !looks) return;
     Outcome limited = run_within(capacity_, request);
     missing_ = limited.report.missing;
-    if (missing_ && looks) run_.notes = std::move(limited.notes);
+    if (missing_ && looks) run_ = run_past(capacity_, request);
     if (missing_) return;
     run_ = std::move(limited);
     if (looks) return;
@@ -34,7 +35,7 @@ class Runs {
         "which costs time");
   }
 
-  /// The one that completes, or the unlimited one.
+  /// The one that completes, or one that goes past the card.
   const Outcome& run() const { return run_; }
   std::uint64_t capacity() const { return capacity_; }
   /// Where a run on the card ends; absent: it fits.
@@ -85,6 +86,11 @@ std::uint64_t capacity_beside(const Overhead& overhead, const Request& request) 
 Outcome run_within(std::uint64_t capacity, const Request& request, bool events) {
   return steady_run(*request.workload, gpu_of(request.budget), capacity, request.model,
                     {.samples = request.samples, .events = events});
+}
+
+Outcome run_past(std::uint64_t capacity, const Request& request) {
+  return steady_run(*request.workload, gpu_of(request.budget), capacity, request.model,
+                    {.samples = request.samples, .events = false}, kUnlimitedBytes - capacity);
 }
 
 void set_batch(Request& request, std::int64_t batch) {

@@ -62,4 +62,8 @@ std::uint64_t capacity_beside(const Overhead& overhead, const Request& request);
 /// The run within `capacity` bytes; with its whole ledger, where `events`.
 Outcome run_within(std::uint64_t capacity, const Request& request, bool events = false);
 
+/// What the request needs where its run on the card ends: on a card of that capacity as a loader
+/// sees it, whose memory goes on.
+Outcome run_past(std::uint64_t capacity, const Request& request);
+
 }  // namespace vramfit

@@ -151,7 +151,11 @@ Slack SizedRuns::slack(std::int64_t size) {
 Slack SizedRuns::slack_unlimited(std::int64_t size) {
   const auto known = slack_.find(size);
   if (known != slack_.end()) return known->second;
-  return slack_[size] = slack_of(run_within(kUnlimitedBytes, at(size)));
+  const bool looks = request_.workload->depends_on_capacity();
+  const std::uint64_t capacity = looks ? capacity_beside(overhead_at(size)) : 0;
+  const Request& request = at(size);
+  return slack_[size] =
+             slack_of(looks ? run_past(capacity, request) : run_within(kUnlimitedBytes, request));
 }
 
 std::int64_t SizedRuns::largest_known(double Slack::*slack, std::int64_t most) const {

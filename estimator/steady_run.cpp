@@ -130,11 +130,12 @@ Outcome steady_generation(Run& run, Extent extent) {
 }  // namespace
 
 Outcome steady_run(const Workload& workload, const Gpu& gpu, std::uint64_t capacity,
-                   const ModelConfig& config, const Detail& detail) {
+                   const ModelConfig& config, const Detail& detail, std::uint64_t beyond) {
   workload.validate(config);
   Run run{workload, gpu, capacity, config};
   Extent extent;
   extent.detail = detail;
+  extent.beyond = beyond;
   return workload.training() ? steady_training(run, extent) : steady_generation(run, extent);
 }
 

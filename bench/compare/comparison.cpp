@@ -12,11 +12,13 @@ namespace vramfit::bench::compare {
 namespace {
 
 /// What a reader asks for first.
-constexpr std::array<const char*, 16> kLevels = {
-    "mem_device_used", "mem_reserved",     "mem_allocated",    "mem_max_batch", "oom",
-    "ledger_equal",    "mem_unattributed", "mem_context",      "mem_cublaslt",  "mem_cudnn",
-    "mem_modules",     "median",           "pred_device_used", "pred_reserved", "pred_allocated",
-    "pred_max_batch"};
+constexpr std::array<const char*, 18> kLevels = {
+    "mem_device_used", "mem_reserved",     "mem_allocated",
+    "mem_max_batch",   "mem_max_seq",      "oom",
+    "ledger_equal",    "mem_unattributed", "mem_context",
+    "mem_cublaslt",    "mem_cudnn",        "mem_modules",
+    "median",          "pred_device_used", "pred_reserved",
+    "pred_allocated",  "pred_max_batch",   "pred_max_seq"};
 
 std::size_t rank(const std::string& counter) {
   const auto level = std::find(kLevels.begin(), kLevels.end(), counter);

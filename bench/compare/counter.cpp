@@ -36,7 +36,7 @@ Counter meaning_of(const std::string& name) {
   if (name == "logits_error" || name == "trained_loss") return {Kind::Rounding, Better::Less};
   if (name == "median" || is_part(name)) return {Kind::DeviceUsed, Better::Less};
   if (!name.starts_with("mem_") && !is_predicted(name)) return {};
-  if (name.ends_with("max_batch")) return {Kind::Fact, Better::More};
+  if (name.ends_with("max_batch") || name.ends_with("max_seq")) return {Kind::Fact, Better::More};
   if (name.ends_with("device_used")) return {Kind::DeviceUsed, Better::Less};
   return {name.ends_with("_reserved") ? Kind::Reserved : Kind::Ledger, Better::Less};
 }

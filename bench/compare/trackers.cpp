@@ -20,7 +20,7 @@ bool is_tracked(const std::string& counter, const ReportRow& row) {
   const Counter meaning = counter_called(counter);
   if (meaning.kind == Kind::Time) return counter.ends_with("tokens_per_second");
   const std::string prefix = row.measured ? "mem_" : "pred_";
-  for (const char* level : {"allocated", "reserved", "device_used", "max_batch"}) {
+  for (const char* level : {"allocated", "reserved", "device_used", "max_batch", "max_seq"}) {
     if (counter == prefix + level) return true;
   }
   return counter == "median";

@@ -26,9 +26,8 @@ StepOptions options_of(const Case& c) {
 
 /// The row's, as messages have them.
 std::string sizes(const Case& c) {
-  const std::string& batch = c.row[Axis::Batch];
-  return "sizes: " + c.config->name + " with " + (batch.empty() ? "" : batch + " x ") +
-         c.row[Axis::Seq] + " tokens";
+  return fmt::format("sizes: {} with {} x {} tokens", c.config->name, c.size(Axis::Batch),
+                     c.size(Axis::Seq));
 }
 
 void check_bytes(const Case& c) {
@@ -50,7 +49,7 @@ void check_repetitions(const Case& c) {
 }
 
 void check_flops(const Case& c) {
-  const auto batch = c.row[Axis::Batch].empty() ? 1.0 : static_cast<double>(c.size(Axis::Batch));
+  const auto batch = static_cast<double>(c.size(Axis::Batch));
   const std::int64_t seq = c.size(Axis::Seq);
   const double tokens = trains(c) ? static_cast<double>(seq * c.size(Axis::Accumulate))
                                   : static_cast<double>(seq + c.size(Axis::Generate)) / 3;

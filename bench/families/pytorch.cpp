@@ -31,15 +31,19 @@ void count(Counters& counters, const Estimate& estimate) {
   counters.set("pytorch_device_used", estimate.levels.device_used);
 }
 
-bool quantizes(const StepOptions& options) {
-  const auto* generation = std::get_if<GenerationOptions>(&options);
-  return generation != nullptr && generation->precision.quantized();
+/// Of checkpointing PyTorch's models have all or nothing.
+bool has_counterpart(const TrainingOptions& ours) {
+  const Checkpointing& checkpointing = ours.checkpointing;
+  return checkpointing.kind == Checkpoint::None ||
+         (checkpointing.kind == Checkpoint::Full && checkpointing.every == 1);
 }
+bool has_counterpart(const GenerationOptions& ours) { return !ours.precision.quantized(); }
 
-/// Nothing where it is not known what PyTorch's libraries take, or PyTorch has no such weights.
+/// Nothing where it is not known what PyTorch's libraries take, or PyTorch runs nothing alike.
 std::optional<Request> ask(const Case& c, const StepOptions& options) {
   if (c.card == nullptr || !c.card->overhead.pytorch) return std::nullopt;
-  if (precision_of(options) == DType::Fp64 || quantizes(options)) return std::nullopt;
+  const auto in_both = [](const auto& o) { return has_counterpart(o); };
+  if (precision_of(options) == DType::Fp64 || !std::visit(in_both, options)) return std::nullopt;
   Request request{*c.config, nullptr, budget_of(*c.card)};
   request.budget.arch = c.arch();
   request.budget.multiprocessors = c.multiprocessors();
@@ -63,6 +67,7 @@ pytorch::TrainingOptions in_pytorch(const TrainingOptions& ours) {
   options.batch = ours.batch;
   options.seq = ours.seq;
   options.accumulate = ours.accumulate;
+  options.checkpoint = ours.checkpointing.kind == Checkpoint::Full;
   return options;
 }
 
@@ -80,12 +85,12 @@ void count_pytorch(Counters& counters, const Case& c, const StepOptions& options
   if (const auto request = ask(c, options)) count(counters, estimate(*request));
 }
 
-void count_pytorch_cliff(Counters& counters, const Case& c, const TrainingOptions& options) {
-  auto request = ask(c, options);
+void count_pytorch_cliff(Counters& counters, const Case& c, const Cliff& cliff) {
+  auto request = ask(c, cliff.options);
   if (!request) return;
-  const std::int64_t largest = find_largest(*request, Size::Batch).size;
-  counters.set("pytorch_max_batch", static_cast<double>(largest));
-  set_batch(*request, std::max(largest, std::int64_t{1}));
+  const std::int64_t largest = find_largest(*request, cliff.which).size;
+  counters.set(std::string("pytorch_") + cliff.counter(), static_cast<double>(largest));
+  set_size(*request, cliff.which, std::max(largest, std::int64_t{1}));
   count(counters, estimate(*request));
 }
 

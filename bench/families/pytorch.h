@@ -1,5 +1,6 @@
 #pragma once
 
+#include "bench/families/cliff.h"
 #include "bench/rows/case.h"
 #include "bench/rows/counters.h"
 #include "runtimes/pytorch/run.h"
@@ -18,7 +19,7 @@ pytorch::GenerationOptions in_pytorch(const GenerationOptions& options);
 /// card, or PyTorch has no such weights.
 void count_pytorch(Counters& counters, const Case& row, const StepOptions& options);
 
-/// pytorch_max_batch, and pytorch_* at it; at batch 1 where none fits.
-void count_pytorch_cliff(Counters& counters, const Case& row, const TrainingOptions& options);
+/// PyTorch's largest size, and pytorch_* at it; at size 1 where none fits.
+void count_pytorch_cliff(Counters& counters, const Case& row, const Cliff& cliff);
 
 }  // namespace vramfit::bench

@@ -71,6 +71,9 @@ std::string outcome(const Run& run) {
   if (const auto batch = first_of(run, {"mem_max_batch", "pred_max_batch", "article_max_batch"})) {
     return fmt::format("batch {:.0f}", *batch);
   }
+  if (const auto seq = first_of(run, {"mem_max_seq", "pred_max_seq"})) {
+    return fmt::format("seq {:.0f}", *seq);
+  }
   if (const auto rate = first_of(run, {"tokens_per_second", "decode_tokens_per_second"})) {
     return fmt::format("{:.0f}", *rate);
   }

@@ -7,6 +7,7 @@
 #include "model/ops/attention_ops.h"
 #include "model/optimizer/optimizer_kind.h"
 #include "model/quantity.h"
+#include "model/transformer/checkpointing.h"
 #include "model/transformer/generation.h"
 #include "model/transformer/inference_precision.h"
 #include "model/transformer/sizes.h"
@@ -39,12 +40,15 @@ const std::array<AxisInfo, kAxes>& axes() {
       {"accumulate", "accumulate", "1", "micro-batches in a training step"},
       {"generate", "generate", "1", "new tokens a sequence"},
       {"gpu", "gpu", "",
-       "cards, or sizes such as 24GB, whose cliff OomCliff looks for, and that a real\n"
+       "cards, or sizes such as 24GB, whose cliffs are looked for, and that a real\n"
        "device is to behave as in the other rows"},
       {"head", "head", "16-bit", "the head's weight: 16-bit, or quantized as linears are"},
       {"cache", "cache", "unquantized", "keys and values: unquantized, fp8, int8"},
       {"block", "block", "none", "positions of the cache's blocks, a power of two, or none"},
       {"lengths", "lengths", "equal", "prompts: equal, or spread up to seq"},
+      {"checkpoint", "checkpoint", "none",
+       "activations that backward computes again: none, selective (the MLP's first half), full"},
+      {"checkpoint-every", "every", "1", "blocks of which one does so"},
   }};
   return kTable;
 }
@@ -89,10 +93,13 @@ std::string canonical(Axis axis, const std::string& value) {
     case Axis::Lengths:
       parse_lengths(value);
       return value;
+    case Axis::Checkpoint:
+      return name(parse_checkpoint(value));
     case Axis::Batch:
     case Axis::Seq:
     case Axis::Accumulate:
     case Axis::Generate:
+    case Axis::CheckpointEvery:
       return std::to_string(size_of(axis, value));
   }
   return value;

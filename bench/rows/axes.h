@@ -23,9 +23,11 @@ enum class Axis : std::uint8_t {
   Cache,
   Block,
   Lengths,
+  Checkpoint,
+  CheckpointEvery,
 };
 
-inline constexpr std::size_t kAxes = 13;
+inline constexpr std::size_t kAxes = 15;
 constexpr std::size_t index(Axis axis) { return static_cast<std::size_t>(axis); }
 
 struct AxisInfo {

@@ -29,9 +29,11 @@ TrainingOptions training_options(const Case& c) {
   options.precision = precision_of(c);
   options.optimizer = optimizer_named(c.row[Axis::Optimizer]);
   options.attention = parse_attention(c.row[Axis::Attention]);
-  options.batch = c.row[Axis::Batch].empty() ? 1 : c.size(Axis::Batch);
+  options.batch = c.size(Axis::Batch);
   options.seq = c.size(Axis::Seq);
   options.accumulate = c.size(Axis::Accumulate);
+  options.checkpointing = {parse_checkpoint(c.row[Axis::Checkpoint]),
+                           c.size(Axis::CheckpointEvery)};
   validate(*c.config, options);
   return options;
 }

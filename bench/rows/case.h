@@ -18,7 +18,8 @@ struct Case {
   RealDevice* device;  ///< null: predictions only
   bool keeps_ledger = false;  ///< whether its result is to have the run's ledger
 
-  std::int64_t size(Axis axis) const { return size_of(axis, row[axis]); }
+  /// 1 where the row has no such axis: a cliff's looks for the largest.
+  std::int64_t size(Axis axis) const { return row[axis].empty() ? 1 : size_of(axis, row[axis]); }
   Arch arch() const { return device != nullptr ? device->arch() : card->arch; }
   int multiprocessors() const {
     return device != nullptr ? device->multiprocessors() : card->multiprocessors;
@@ -29,8 +30,8 @@ struct Case {
   std::uint64_t capacity() const;
 };
 
-/// The run a row names; without an axis of its own `batch` is 1. Throws BadInput where it cannot
-/// be.
+/// The run a row names. Throws BadInput where it
+/// cannot be.
 TrainingOptions training_options(const Case& row);
 GenerationOptions generation_options(const Case& row);
 

@@ -63,6 +63,8 @@ Result run_training(const Case& row, const RunApart& run_apart);
 Result run_inference(const Case& row, const RunApart& run_apart);
 Result run_kv_cache(const Case& row, const RunApart& run_apart);
 Result run_oom_cliff(const Case& row, const RunApart& run_apart);
+Result run_batch_cliff(const Case& row, const RunApart& run_apart);
+Result run_context_cliff(const Case& row, const RunApart& run_apart);
 Result run_ops(const Case& row, const RunApart& run_apart);
 std::vector<std::string> op_parts(const Case& row);
 

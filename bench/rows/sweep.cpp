@@ -97,6 +97,27 @@ void add_product(Row& row, const AxisLists& lists, std::size_t axis, std::vector
   }
 }
 
+/// Whether some axis, of those that are not replaced, is not at its usual value alone.
+bool is_special(const SweepEntry& entry, const AxisLists& instead) {
+  return std::any_of(entry.family->axes.begin(), entry.family->axes.end(), [&](Axis axis) {
+    const std::string usual = info(axis).usual;
+    const auto& values = entry.values[index(axis)];
+    return !usual.empty() && instead[index(axis)].empty() && values != std::vector{usual};
+  });
+}
+
+/// Whoever asks for other sizes asks for plain rows of them.
+bool is_left_out(const SweepEntry& entry, const std::vector<SweepEntry>& entries,
+                 const AxisLists& instead) {
+  const auto& axes = entry.family->axes;
+  const bool replaced = std::any_of(axes.begin(), axes.end(),
+                                    [&](Axis axis) { return !instead[index(axis)].empty(); });
+  return replaced && is_special(entry, instead) &&
+         std::any_of(entries.begin(), entries.end(), [&](const SweepEntry& other) {
+           return other.family == entry.family && !is_special(other, instead);
+         });
+}
+
 }  // namespace
 
 std::vector<SweepEntry> read_sweep(const std::filesystem::path& path) {
@@ -121,6 +142,7 @@ std::vector<SweepEntry> parse_sweep(const std::string& json_text, const std::str
 std::vector<Row> expand(const std::vector<SweepEntry>& entries, const AxisLists& instead) {
   std::vector<Row> all;
   for (const SweepEntry& entry : entries) {
+    if (is_left_out(entry, entries, instead)) continue;
     AxisLists lists = entry.values;
     for (const Axis axis : entry.family->axes) {
       const auto& values = instead[index(axis)];

@@ -22,6 +22,8 @@ std::vector<SweepEntry> parse_sweep(const std::string& json_text, const std::str
 
 /// The union of the entries' products, in order. Where `instead` holds values of an axis, they
 /// replace the entry's own in every family that has the axis; rows that then coincide are one.
+/// Where some are replaced, entries with unusual values on other axes are left out, unless
+/// their family has none but such.
 std::vector<Row> expand(const std::vector<SweepEntry>& entries, const AxisLists& instead = {});
 
 }  // namespace vramfit::bench

@@ -13,6 +13,7 @@ void add_largest(Json& json, const char* key, const Answer& answer) {
   json["largest_surely"] = answer.band.surely;
   json["largest_possibly"] = answer.band.possibly;
   json["search_step"] = largest.step;
+  json["search_next"] = largest.next > 0 ? Json(largest.next) : Json(nullptr);
   json["search_from"] = largest.from ? Json(*largest.from) : Json(nullptr);
   json["largest_without_holes"] = largest.holes ? Json(largest.without_holes()) : Json(nullptr);
   json["holes"] = largest.holes ? Json(*largest.holes) : Json(nullptr);

@@ -65,6 +65,12 @@ Tensor mlp_half(Model& model, int layer, Tensor middle, BlockKept* keep) {
   return next;
 }
 
+/// What the activation is computed from, once more.
+Tensor pre_again(Model& model, int layer, const Tensor& middle, NormStatistics& statistics) {
+  const Tensor normed = normalize(model, norm2_of(layer), {"norm2", layer}, middle, &statistics);
+  return project(model, up_of(layer), {"pre", layer}, normed);
+}
+
 void mlp_half_backward(Model& model, int layer, BlockKept& kept, Tensor& dx) {
   OpContext& context = model.context;
   const ModelConfig& config = model.config;
@@ -100,6 +106,23 @@ void attention_half_backward(Model& model, int layer, const Sequence& sequence, 
 Tensor block_forward(Model& model, int layer, const Sequence& sequence, Tensor x, BlockKept* keep) {
   Tensor middle = attention_half(model, layer, sequence, std::move(x), keep);
   return mlp_half(model, layer, std::move(middle), keep);
+}
+
+void forget(BlockKept& kept, Checkpoint checkpoint) {
+  if (checkpoint == Checkpoint::None) return;
+  kept.pre.release();
+  kept.norm2 = {};
+  if (checkpoint == Checkpoint::Selective) return;
+  Tensor x = std::move(kept.x);
+  kept = {};
+  kept.x = std::move(x);
+}
+
+void recompute(Model& model, int layer, const Sequence& sequence, BlockKept& kept) {
+  if (!kept.middle) {
+    kept.middle = attention_half(model, layer, sequence, std::move(kept.x), &kept);
+  }
+  if (!kept.pre) kept.pre = pre_again(model, layer, kept.middle, kept.norm2);
 }
 
 void block_backward(Model& model, int layer, const Sequence& sequence, BlockKept kept, Tensor& dx) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "model/transformer/attention.h"
+#include "model/transformer/checkpointing.h"
 #include "model/transformer/norm.h"
 
 namespace vramfit {
@@ -23,6 +24,12 @@ struct BlockKept {
 /// One transformer block: x → x + out(attention(norm1 x)) =: m → m + down(act(up(norm2 m))).
 /// `keep`: training; null frees each tensor after its last use.
 Tensor block_forward(Model& model, int layer, const Sequence& sequence, Tensor x, BlockKept* keep);
+
+/// Frees what of a block is to be computed again.
+void forget(BlockKept& kept, Checkpoint checkpoint);
+
+/// Computes again what was forgotten, on the way to backward: the block's output is not among it.
+void recompute(Model& model, int layer, const Sequence& sequence, BlockKept& kept);
 
 /// `dx`: in the gradient of the block's output, out of its input. Frees all that was kept, each
 /// part once nothing more reads it.

@@ -5,6 +5,7 @@
 
 #include "model/checked.h"
 #include "model/config/families.h"
+#include "model/config/limits.h"
 #include "model/errors.h"
 #include "model/transformer/embedding.h"
 #include "model/transformer/head.h"
@@ -17,6 +18,7 @@ void validate(const ModelConfig& config, const TrainingOptions& options) {
   require_own_family(config);
   require_sizes(options.batch, options.seq);
   require_size("accumulate", options.accumulate, kMaxAccumulate);
+  require_size("checkpoint-every", options.checkpointing.every, kMaxLayers);
   require_precision(options.optimizer, options.precision);
   require_positions(config, options.seq);
 }
@@ -88,6 +90,7 @@ Tensor Trainer::forward(const Sequence& sequence) {
   for (int layer = 0; layer < model_.config.layers; ++layer) {
     x = block_forward(model_, layer, sequence, std::move(x),
                       &kept_[static_cast<std::size_t>(layer)]);
+    forget(kept_[static_cast<std::size_t>(layer)], options_.checkpointing.of(layer));
   }
   last_x_ = std::move(x);
   return normalize(model_, final_norm(), "final_norm", last_x_, &final_statistics_);
@@ -102,7 +105,9 @@ void Trainer::backward(const Sequence& sequence, Tensor hidden) {
                      dx, false);
   hidden.release();
   for (int layer = static_cast<int>(model_.config.layers) - 1; layer >= 0; --layer) {
-    block_backward(model_, layer, sequence, std::move(kept_[static_cast<std::size_t>(layer)]), dx);
+    BlockKept kept = std::move(kept_[static_cast<std::size_t>(layer)]);
+    recompute(model_, layer, sequence, kept);
+    block_backward(model_, layer, sequence, std::move(kept), dx);
   }
   embed_backward(model_, tokens_, dx);
 }

@@ -16,6 +16,7 @@ struct TrainingOptions {
   std::int64_t batch = 1;       ///< sequences in a micro-batch
   std::int64_t seq = 2048;      ///< tokens in a sequence
   std::int64_t accumulate = 1;  ///< micro-batches in a step
+  Checkpointing checkpointing;
   OptimizerSettings settings;
 };
 

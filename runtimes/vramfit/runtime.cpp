@@ -31,6 +31,9 @@ class VramfitRuntime final : public Runtime {
         {"optimizer", With::Training,
          "sgd, sgd-master, sgd-momentum, adamw (default),\nadamw-master, adamw-same"},
         {"accumulate", With::Training, "micro-batches in a step (default 1)"},
+        {"checkpoint", With::Training,
+         "activations computed again: none (default),\nselective (the MLP's first half) or full"},
+        {"checkpoint-every", With::Training, "one of so many blocks does (default 1)"},
         {"generate", With::Inference, "new tokens (default 1)"},
         {"attention", With::Either, "flash (default) or cublas"},
         {"head", With::Inference,
@@ -90,6 +93,9 @@ class VramfitRuntime final : public Runtime {
     if (const auto form = typed(flags, "attention")) options.attention = parse_attention(*form);
     if (const auto kind = typed(flags, "optimizer")) options.optimizer = optimizer_named(*kind);
     options.accumulate = whole(flags, "accumulate", options.accumulate);
+    Checkpointing& checkpointing = options.checkpointing;
+    if (const auto kind = typed(flags, "checkpoint")) checkpointing.kind = parse_checkpoint(*kind);
+    checkpointing.every = whole(flags, "checkpoint-every", checkpointing.every);
     return options;
   }
 };
@@ -129,6 +135,13 @@ std::string generation_types(const GenerationOptions& o) {
   }
   return std::string("weights of linears ") + (o.quantize_head ? "and head " : "") + "in " +
          o.precision.linears.name() + ", the rest" + with_cache + " in " + type + cache;
+}
+
+std::string checkpointing_text(const Checkpointing& checkpointing) {
+  if (checkpointing.kind == Checkpoint::None) return "";
+  const std::string text = std::string(", ") + name(checkpointing.kind) + " checkpointing";
+  if (checkpointing.every == 1) return text;
+  return text + " of one block in " + std::to_string(checkpointing.every);
 }
 
 }  // namespace
@@ -176,13 +189,17 @@ Outcome StepWorkload::run(const Gpu& gpu, std::uint64_t capacity, const ModelCon
 
 Json StepWorkload::asked() const {
   if (const auto* o = std::get_if<TrainingOptions>(&options())) {
+    const Checkpoint kind = o->checkpointing.kind;
+    const Json checkpoint = kind == Checkpoint::None ? Json(nullptr) : Json(name(kind));
     return {{"mode", "training"},
             {"precision", name(o->precision)},
             {"attention", name(o->attention)},
             {"batch", o->batch},
             {"seq", o->seq},
             {"optimizer", o->optimizer.name},
-            {"accumulate", o->accumulate}};
+            {"accumulate", o->accumulate},
+            {"checkpoint", checkpoint},
+            {"checkpoint_every", o->checkpointing.every}};
   }
   const auto& o = std::get<GenerationOptions>(options());
   return {{"mode", "inference"},
@@ -200,7 +217,8 @@ Json StepWorkload::asked() const {
 std::string StepWorkload::text(const std::string& sizes) const {
   if (const auto* o = std::get_if<TrainingOptions>(&options())) {
     return std::string("training in ") + name(o->precision) + " with " + o->optimizer.name + ", " +
-           sizes + micro_batches_text(o->accumulate) + ", " + name(o->attention) + " attention";
+           sizes + micro_batches_text(o->accumulate) + ", " + name(o->attention) + " attention" +
+           checkpointing_text(o->checkpointing);
   }
   const auto& o = std::get<GenerationOptions>(options());
   return std::string("inference in ") + o.precision.name + ", " + sizes +

@@ -72,6 +72,39 @@ TEST(OomCliff, FiguresAreThoseOfTheLargestBatchOrOfBatchOne) {
             static_cast<double>(pool_capacity(card.vram, card.overhead)));
 }
 
+bool generates(const Card& card, const char* model, GenerationOptions options) {
+  options.precision = parse_inference_precision("nf4");
+  options.cache = DType::Int8;
+  const VirtualGpu gpu{card.arch, pool_capacity(card.vram, card.overhead)};
+  return !dry_run(gpu, model_named(model), options).missing;
+}
+
+TEST(BatchCliff, TheLargestBatchRunsAndTheNextDoesNot) {
+  const Json report =
+      report_of("--benchmark_filter=BatchCliff --precision=nf4 --gpu=rtx4090 --cache=int8");
+  const Json& row = row_of(report, "BatchCliff/llama2-7b/nf4/seq:2048/gpu:rtx4090/cache:int8");
+  GenerationOptions options;
+  options.seq = 2048;
+  options.batch = static_cast<std::int64_t>(row.at("pred_max_batch").get<double>());
+  EXPECT_TRUE(generates(card_named("rtx4090"), "llama2-7b", options));
+  ++options.batch;
+  EXPECT_FALSE(generates(card_named("rtx4090"), "llama2-7b", options));
+  EXPECT_FALSE(row.contains("pytorch_max_batch")) << "PyTorch stores nothing so";
+}
+
+TEST(ContextCliff, TheLongestPromptsRunAndOneTokenMoreDoesNot) {
+  const Json report =
+      report_of("--benchmark_filter=ContextCliff --precision=nf4 --gpu=rtx4090 --cache=int8");
+  const Json& row = row_of(report, "ContextCliff/llama3-8b/nf4/batch:32/gpu:rtx4090/cache:int8");
+  GenerationOptions options;
+  options.batch = 32;
+  options.seq = static_cast<std::int64_t>(row.at("pred_max_seq").get<double>());
+  const Card& card = card_named("rtx4090");
+  EXPECT_TRUE(generates(card, "llama3-8b", options));
+  ++options.seq;
+  EXPECT_FALSE(generates(card, "llama3-8b", options));
+}
+
 TEST(OomCliff, TheArticlesFormulaIsBesideIt) {
   article::Question question =
       article::question_about(model_named("tinyllama-1.1b"), "fp16", 1, 512);

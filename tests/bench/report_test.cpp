@@ -31,7 +31,7 @@ Json report_of_row(const std::string& name) {
 }
 
 TEST(Report, EveryRowHasTheCountersOfAMemoryRow) {
-  ASSERT_EQ(whole_sweep().at("benchmarks").size(), 296U);
+  ASSERT_EQ(whole_sweep().at("benchmarks").size(), 318U);
   for (const Json& row : whole_sweep().at("benchmarks")) {
     const std::string name = row.at("name");
     EXPECT_EQ(row.at("run_name"), name);
@@ -161,7 +161,7 @@ TEST(Report, ContextSaysWhereFiguresAreFrom) {
   EXPECT_EQ(context.at("evidence"), "predicted");
   EXPECT_EQ(context.at("axes"),
             "model precision optimizer batch: seq: attn: accumulate: generate: gpu: head: cache: "
-            "block: lengths:");
+            "block: lengths: checkpoint: every:");
   EXPECT_EQ(context.at("pytorch_optimizers"),
             "sgd: sgd, sgd-master: sgd under autocast, sgd-momentum: sgd-momentum, adamw: adamw, "
             "adamw-master: adamw-fused under autocast, adamw-same: adamw-fused");

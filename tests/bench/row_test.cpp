@@ -19,6 +19,8 @@ Row training() {
   row[Axis::Seq] = "512";
   row[Axis::Attention] = "flash";
   row[Axis::Accumulate] = "1";
+  row[Axis::Checkpoint] = "none";
+  row[Axis::CheckpointEvery] = "1";
   return row;
 }
 
@@ -34,6 +36,9 @@ TEST(Row, LaterAxesAreNamedWhereUnusual) {
   row[Axis::Gpu] = "rtx4090";
   EXPECT_EQ(row.name(),
             "Training/llama2-7b/fp16/adamw/batch:4/seq:512/attn:cublas/accumulate:16/gpu:rtx4090");
+  row[Axis::Checkpoint] = "full";
+  row[Axis::CheckpointEvery] = "2";
+  EXPECT_NE(row.name().find("/gpu:rtx4090/checkpoint:full/every:2"), std::string::npos);
 }
 
 TEST(Row, EveryNameSaysItsRow) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "estimator/estimate.h"
 #include "estimator/models.h"
 #include "estimator/runtimes.h"
 #include "tests/support/workloads.h"
@@ -179,6 +180,21 @@ TEST(Band, IsOfTheVerdictsThatAnswersHave) {
     }
     EXPECT_GE(band.possibly, found.size);
     EXPECT_NE(verdict_at(band.possibly), Verdict::Oom);
+  }
+}
+
+// Where the card decides what is loaded, one without limits would need less than this one lacks.
+TEST(Verdict, WhatDoesNotFitLacksSomething) {
+  const auto loaded = [](const char* model, const char* format, std::uint64_t vram) {
+    Request request =
+        in_pytorch(model, "h100-80gb", false, {{"device-map", "auto"}, {"quant", format}});
+    request.budget.vram = vram;
+    return estimate(request);
+  };
+  for (const Estimate& result :
+       {loaded("llama3-70b", "int8", 84'000'000'000), loaded("llama3-8b", "fp4", 8'000'000'000)}) {
+    EXPECT_FALSE(result.fits);
+    EXPECT_LT(result.margin, 0);
   }
 }
 

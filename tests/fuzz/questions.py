@@ -144,7 +144,7 @@ def _said_not_to_fit(random: Random, answer: Mapping[str, Any]) -> list[int]:
     if step == 1:
         return [largest + 1, largest + random.randint(1, 8), 2 * largest + 1]
     if first is None:  # it ended early, or tried long generations in full only next to the answer
-        return [largest + step]
+        return [answer["search_next"]] if answer["search_next"] else []
     tried = range(first, largest, -step)
     return [*random.sample(tried, min(3, len(tried))), first + 1, 2 * first]
 

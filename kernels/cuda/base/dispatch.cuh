@@ -64,6 +64,15 @@ __device__ inline std::int64_t start_of(const std::int32_t* starts, std::int64_t
 
 inline int ceil_divide(std::int64_t a, std::int64_t b) { return static_cast<int>((a + b - 1) / b); }
 
+/// Of the current GPU.
+inline int device_attribute(cudaDeviceAttr attribute) {
+  int device = 0;
+  int value = 0;
+  check(cudaGetDevice(&device), "cudaGetDevice");
+  check(cudaDeviceGetAttribute(&value, attribute, device), "cudaDeviceGetAttribute");
+  return value;
+}
+
 /// At least `count` threads in whole warps, at most `limit`.
 inline int whole_warps(std::int64_t count, int limit = 1024) {
   const std::int64_t threads = (count + kWarp - 1) / kWarp * kWarp;

@@ -13,9 +13,6 @@
 
 namespace vramfit::gpu {
 
-/// Bytes of shared memory a block gets without asking for more.
-inline constexpr std::size_t kDefaultSharedBytes = 48 << 10;
-
 struct Launch {
   const char* name;  ///< of the op, for error messages
   dim3 grid;
@@ -28,7 +25,8 @@ struct Launch {
 /// Starts the kernel; throws where it cannot be.
 template <typename... Parameters, typename... Arguments>
 void start(const Launch& launch, void (*kernel)(Parameters...), const Arguments&... arguments) {
-  if (launch.shared_bytes > kDefaultSharedBytes) {
+  // A block gets 48 KiB without asking, of which the kernel's own variables take theirs.
+  if (launch.shared_bytes > 0) {
     check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                static_cast<int>(launch.shared_bytes)),
           launch.name);

@@ -100,14 +100,6 @@ __global__ void __launch_bounds__(Stages::kWarps* kWarp, 1)
   }
 }
 
-int device_attribute(cudaDeviceAttr attribute) {
-  int device = 0;
-  int value = 0;
-  check(cudaGetDevice(&device), "cudaGetDevice");
-  check(cudaDeviceGetAttribute(&value, attribute, device), "cudaDeviceGetAttribute");
-  return value;
-}
-
 template <typename T>
 T* elements_of(const Tensor* tensor) {
   return tensor == nullptr ? nullptr : tensor->as<T>();
@@ -222,6 +214,7 @@ void launch_format(const FewRows<T>& f, const Tensor& weight, bool quantizes_x, 
 template <typename T, typename Op>
 FewRows<T> arguments(const Op& op, Tensor& y) {
   const std::int64_t in = op.weight.stored()[1];
+  if (op.x.shape()[1] != in) throw std::logic_error("linear: rows of x and weight differ");
   const auto* norm = op.norm;
   FewRows<T> f{};
   f.input.x = op.x.template as<const T>();

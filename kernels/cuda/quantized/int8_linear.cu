@@ -1,5 +1,5 @@
 #include "kernels/cuda/base/tensor_core.cuh"
-#include "kernels/cuda/quantized/codes.cuh"
+#include "kernels/cuda/quantized/int8_epilogue.cuh"
 #include "kernels/cuda/quantized/quantized_linear.h"
 
 // A product of int8 rows and columns on tensor cores. cuBLASLt writes such sums as int32 or int8
@@ -89,32 +89,9 @@ template <typename T>
 struct Int8Linear {
   const std::int8_t* x;
   const std::int8_t* weight;
-  const float* x_scales;
-  const float* weight_scales;
-  const T* bias;
-  const T* residual;
-  T* y;
-  std::int64_t rows;
-  std::int64_t columns;
   std::int64_t depth;
+  Int8Epilogue<T> epilogue;
 };
-
-/// The two neighbours of y that a thread has sums of.
-template <typename T>
-__device__ void write(const Int8Linear<T>& l, std::int64_t row, std::int64_t column, int first,
-                      int second) {
-  if (row >= l.rows || column >= l.columns) return;
-  const float x_scale = l.x_scales[row];
-  const int sums[] = {first, second};
-#pragma unroll
-  for (int i = 0; i < 2; ++i) {
-    float y = static_cast<float>(sums[i]) * x_scale * l.weight_scales[column + i];
-    if (l.bias != nullptr) y += to_float(l.bias[column + i]);
-    const std::int64_t at = row * l.columns + column + i;
-    if (l.residual != nullptr) y += to_float(l.residual[at]);
-    l.y[at] = from_float<T>(y);
-  }
-}
 
 template <typename T>
 __global__ void __launch_bounds__(kThreads) int8_linear(const Int8Linear<T> l) {
@@ -126,9 +103,9 @@ __global__ void __launch_bounds__(kThreads) int8_linear(const Int8Linear<T> l) {
     if (stage < stages) {
       std::uint8_t* to = shared + stage % kStages * kStageBytes;
       const std::int64_t byte = std::int64_t{stage} * kDepth;
-      copy_tile<kTileRows>(to, l.x, first_row, l.rows, l.depth, byte);
-      copy_tile<kTileColumns>(to + kTileRows * kDepth, l.weight, first_column, l.columns, l.depth,
-                              byte);
+      copy_tile<kTileRows>(to, l.x, first_row, l.epilogue.rows, l.depth, byte);
+      copy_tile<kTileColumns>(to + kTileRows * kDepth, l.weight, first_column, l.epilogue.columns,
+                              l.depth, byte);
     }
     commit_copies();
   };
@@ -149,12 +126,13 @@ __global__ void __launch_bounds__(kThreads) int8_linear(const Int8Linear<T> l) {
 
 #pragma unroll
   for (int r = 0; r < kBlockRows; ++r) {
+    const int row = static_cast<int>(first_row) + warp_row + r * 16 + lane / 4;
+    const float2 scales = l.epilogue.scales(row);
 #pragma unroll
     for (int c = 0; c < kBlockColumns; ++c) {
-      const std::int64_t row = first_row + warp_row + r * 16 + lane / 4;
-      const std::int64_t column = first_column + warp_column + c * 8 + lane % 4 * 2;
-      write(l, row, column, sums[r][c][0], sums[r][c][1]);
-      write(l, row + 8, column, sums[r][c][2], sums[r][c][3]);
+      const int column = static_cast<int>(first_column) + warp_column + c * 8 + lane % 4 * 2;
+      const int* own = sums[r][c];
+      l.epilogue.write(row, column, scales, own[0], own[1], own[2], own[3]);
     }
   }
 }
@@ -166,21 +144,13 @@ void launch_int8_linear(const LinearForward& op, cudaStream_t stream) {
   const std::int64_t columns = op.weight.stored()[0];
   const std::int64_t depth = op.weight.stored()[1];
   expect(depth % kChunk == 0 && columns % 2 == 0, "linear: int8 sizes are multiples of 16");
+  static const bool of_warpgroups = device_attribute(cudaDevAttrComputeCapabilityMajor) == 9;
+  static const int multiprocessors = device_attribute(cudaDevAttrMultiProcessorCount);
+  if (of_warpgroups) return launch_int8_warpgroups(op, multiprocessors, stream);
   with_element(op.y.format(), [&](auto element) {
     using T = decltype(element);
-    const auto elements = [](const Tensor* tensor) {
-      return tensor == nullptr ? nullptr : tensor->as<const T>();
-    };
-    const Int8Linear<T> linear{op.x.as<const std::int8_t>(),
-                               op.weight.as<const std::int8_t>(),
-                               op.quantized.x_scales->as<const float>(),
-                               op.quantized.weight_scales->as<const float>(),
-                               elements(op.bias),
-                               elements(op.residual),
-                               op.y.as<T>(),
-                               rows,
-                               columns,
-                               depth};
+    const Int8Linear<T> linear{op.x.as<const std::int8_t>(), op.weight.as<const std::int8_t>(),
+                               depth, int8_epilogue<T>(op)};
     const dim3 grid(static_cast<unsigned>(ceil_divide(rows, kTileRows)),
                     static_cast<unsigned>(ceil_divide(columns, kTileColumns)));
     start({"linear", grid, kThreads, stream, std::size_t{kStages} * kStageBytes}, int8_linear<T>,

@@ -18,6 +18,7 @@ struct TrainingCase {
   std::int64_t batch;
   std::int64_t seq;
   std::int64_t accumulate = 1;
+  Checkpointing checkpointing = {};
 };
 
 constexpr AttentionForm kFlash = AttentionForm::Flash;
@@ -40,6 +41,8 @@ const TrainingCase kTraining[] = {
     {"llama2-7b", DType::Bf16, "adamw-same", kFlash, 4, 2048},
     {"llama2-7b", DType::Fp16, "sgd-master", kFlash, 1, 512},
     {"llama2-7b", DType::Bf16, "sgd", kCublas, 4, 512},
+    {"llama2-7b", DType::Bf16, "adamw-same", kFlash, 4, 2048, 1, {Checkpoint::Full}},
+    {"tinyllama-1.1b", DType::Fp16, "adamw", kFlash, 3, 333, 2, {Checkpoint::Selective, 2}},
 };
 
 TrainingOptions options_of(const TrainingCase& c) {
@@ -50,6 +53,7 @@ TrainingOptions options_of(const TrainingCase& c) {
   options.batch = c.batch;
   options.seq = c.seq;
   options.accumulate = c.accumulate;
+  options.checkpointing = c.checkpointing;
   return options;
 }
 
@@ -62,7 +66,8 @@ std::string label(const testing::TestParamInfo<TrainingCase>& test) {
   const TrainingCase& c = test.param;
   return identifier(std::string(c.model) + "_" + name(c.precision) + "_" + c.optimizer + "_" +
                     name(c.attention) + "_" + std::to_string(c.batch) + "x" +
-                    std::to_string(c.seq) + "x" + std::to_string(c.accumulate));
+                    std::to_string(c.seq) + "x" + std::to_string(c.accumulate) + "_" +
+                    name(c.checkpointing.kind));
 }
 
 void expect_equal(const RunReport& real, const RunReport& virtual_run) {

@@ -99,6 +99,30 @@ TEST_P(CudaModelTest, LearnsAsOnTheCpu) {
 
 /// One allocation per tensor: under compute-sanitizer every access past a tensor's end shows, and
 /// every read of what nothing wrote.
+// What kernels sum in an order of their own is attention's gradient alone, and that not of few
+// tokens.
+TEST_P(CudaModelTest, HasTheSameGradientsWithCheckpointing) {
+  const auto gradients = [](Checkpoint kind) {
+    TrainingOptions options;
+    options.attention = form();
+    options.checkpointing.kind = kind;
+    options.batch = 2;
+    options.seq = 24;
+    GpuRun run;
+    Trainer trainer(gpu(), run.ledger, config(), options);
+    trainer.forward_and_backward(random_batches(config().vocab, 1));
+    std::vector<std::vector<std::byte>> all;
+    for (const Parameter& p : trainer.model().weights.all()) {
+      all.emplace_back(p.gradient.bytes());
+      gpu().download(all.back().data(), p.gradient, p.gradient.bytes());
+    }
+    return all;
+  };
+  const auto without = gradients(Checkpoint::None);
+  EXPECT_EQ(gradients(Checkpoint::Selective), without);
+  EXPECT_EQ(gradients(Checkpoint::Full), without);
+}
+
 TEST_P(CudaModelTest, RunsWithoutAPoolAndFreesEverything) {
   TrainingOptions training;
   training.optimizer = optimizer_named("adamw");

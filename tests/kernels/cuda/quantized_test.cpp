@@ -57,7 +57,7 @@ TEST_P(QuantizedLinearTest, IsThatOfTheCpu) {
   for (const Sizes& s :
        {Sizes{1, 128, 16}, Sizes{1, 4096, 48}, Sizes{2, 1152, 80}, Sizes{3, 256, 272},
         Sizes{8, 384, 144}, Sizes{16, 512, 128}, Sizes{17, 128, 16}, Sizes{40, 256, 208},
-        Sizes{131, 1152, 304}, Sizes{256, 4096, 128}}) {
+        Sizes{131, 1152, 304}, Sizes{256, 4096, 128}, Sizes{2200, 128, 2064}}) {
     Lab lab(type);
     const bool few = s.rows <= kFusedRows;
     const bool quantizes = precision.inputs == precision.linears;

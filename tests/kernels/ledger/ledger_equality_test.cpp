@@ -79,6 +79,24 @@ TEST_P(TrainingLedgerTest, IsTheSameOnTheCpuAndOnAVirtualGpu) {
   EXPECT_EQ(runs, options.optimizer.master ? 8 : 12);
 }
 
+TEST(CheckpointingLedger, IsTheSameOnTheCpuAndOnAVirtualGpu) {
+  TrainingOptions options;
+  options.batch = 2;
+  options.seq = 3;
+  options.accumulate = 2;
+  for (const ModelConfig& config : tiny_models()) {
+    for (const Checkpoint kind : {Checkpoint::Selective, Checkpoint::Full}) {
+      for (const std::int64_t every : {1, 2}) {
+        SCOPED_TRACE(config.name + ", " + name(kind) + ", every " + std::to_string(every));
+        options.checkpointing = {kind, every};
+        Host host(HostSource::kDefaultCapacity, kArch);
+        expect_equal(run_training(host.device, host.ledger, config, options, kSteps),
+                     dry_run({kArch}, config, options, kSteps));
+      }
+    }
+  }
+}
+
 std::vector<std::string> optimizer_names() {
   std::vector<std::string> names;
   for (const OptimizerKind& kind : optimizer_kinds()) names.emplace_back(kind.name);

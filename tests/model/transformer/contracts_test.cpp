@@ -47,6 +47,27 @@ TEST(Contracts, AreKeptByEveryKindOfTraining) {
   }
 }
 
+// The MLP's second half is what backward has no use for.
+TEST(Contracts, AreKeptByCheckpointing) {
+  for (const std::string& model : every_kind_of_model()) {
+    TrainingOptions options;
+    options.batch = 2;
+    options.seq = 64;
+    for (const Checkpoint kind : {Checkpoint::Selective, Checkpoint::Full}) {
+      SCOPED_TRACE(model + " " + name(kind));
+      options.checkpointing.kind = kind;
+      auto calls = calls_of(options.precision, [&](Device& device, Ledger& ledger) {
+        run_training(device, ledger, shallow(model, 3), options, 1);
+      });
+      const bool full = kind == Checkpoint::Full;
+      EXPECT_EQ(calls["attention_forward"], full ? 6 : 3);
+      EXPECT_EQ(calls["mlp_up_forward"], 3);
+      EXPECT_EQ(calls["linear_forward"], 3 * (3 + 1 + (full ? 2 : 0)));
+      EXPECT_EQ(calls["norm_forward"], 2 * 3 + 1 + 3 * (full ? 2 : 1));
+    }
+  }
+}
+
 TEST(Contracts, AreKeptWhereTheHeadIsDoneInChunks) {
   for (const DType precision : {DType::Bf16, DType::Fp16, DType::Fp32, DType::Fp64}) {
     TrainingOptions options;

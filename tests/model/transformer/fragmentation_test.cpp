@@ -14,6 +14,11 @@ struct Row {
   TrainingOptions options;
 };
 
+/// An axis's values, or the usual one where the sweep does not say.
+nlohmann::json values_of(const nlohmann::json& family, const char* axis, const char* usual) {
+  return family.contains(axis) ? family[axis] : nlohmann::json::array({usual});
+}
+
 /// The rows of data/sweep.json that train at a batch it gives.
 std::vector<Row> training_rows() {
   const auto sweep = nlohmann::json::parse(text_of(models_folder().parent_path() / "sweep.json"));
@@ -25,15 +30,17 @@ std::vector<Row> training_rows() {
         for (const std::string optimizer : family["optimizer"]) {
           for (const std::int64_t batch : family["batch"]) {
             for (const std::int64_t seq : family["seq"]) {
-              for (const std::string attention : family["attention"]) {
-                rows.push_back({model,
-                                {parse_precision(precision),
-                                 optimizer_named(optimizer),
-                                 parse_attention(attention),
-                                 batch,
-                                 seq,
-                                 1,
-                                 {}}});
+              for (const std::string attention : values_of(family, "attention", "flash")) {
+                for (const std::string checkpoint : values_of(family, "checkpoint", "none")) {
+                  TrainingOptions options;
+                  options.precision = parse_precision(precision);
+                  options.optimizer = optimizer_named(optimizer);
+                  options.attention = parse_attention(attention);
+                  options.batch = batch;
+                  options.seq = seq;
+                  options.checkpointing.kind = parse_checkpoint(checkpoint);
+                  rows.push_back({model, options});
+                }
               }
             }
           }

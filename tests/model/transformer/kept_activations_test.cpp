@@ -81,6 +81,27 @@ TEST(KeptActivations, CublasKeepsProbabilitiesInsteadOfRowStatistics) {
   }
 }
 
+TEST(KeptActivations, OfCheckpointing) {
+  TrainingOptions options = options_for(DType::Bf16, AttentionForm::Flash, 4, 2048);
+  const ModelConfig config = published("llama2-7b");
+  options.checkpointing.kind = Checkpoint::Full;
+  EXPECT_EQ(kept_by_a_layer("llama2-7b", options), 2.0 * static_cast<double>(config.hidden));
+  options.checkpointing.kind = Checkpoint::Selective;
+  // All but what the activation is computed from, and the statistics of the norm before.
+  EXPECT_EQ(kept_by_a_layer("llama2-7b", options),
+            93'320 - 4.0 * static_cast<double>(config.ffn) - 4);
+}
+
+// Of four blocks the first and the third, and all of the other two.
+TEST(KeptActivations, OfCheckpointingEverySecondBlock) {
+  TrainingOptions options = options_for(DType::Bf16, AttentionForm::Flash, 4, 512);
+  const std::uint64_t none = activations_after_forward(shallow("llama2-7b", 4), options);
+  options.checkpointing = {Checkpoint::Full, 1};
+  const std::uint64_t full = activations_after_forward(shallow("llama2-7b", 4), options);
+  options.checkpointing.every = 2;
+  EXPECT_EQ(2 * activations_after_forward(shallow("llama2-7b", 4), options), none + full);
+}
+
 TEST(KeptActivations, AreAllThatForwardLeaves) {
   for (const std::string& name : every_kind_of_model()) {
     for (const TrainingOptions& options : every_kind_of_training()) {

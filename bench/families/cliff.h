@@ -1,0 +1,24 @@
+#pragma once
+
+#include "bench/rows/case.h"
+#include "bench/rows/families.h"
+#include "estimator/sized_runs.h"
+#include "runtimes/vramfit/options.h"
+
+namespace vramfit::bench {
+
+/// The largest size with which a row of another family fits its card.
+struct Cliff {
+  const char* family;
+  StepOptions options;
+  Size which;
+
+  /// "max_batch" or "max_seq".
+  const char* counter() const { return which == Size::Batch ? "max_batch" : "max_seq"; }
+};
+
+/// pred_, mem_ and pytorch_max_…, and what is taken there; what size 1 would take, with oom = 1,
+/// where none fits. On a real device the largest is found by running, from the predicted one on.
+Result run_cliff(const Case& row, Cliff cliff, const RunApart& run_apart);
+
+}  // namespace vramfit::bench

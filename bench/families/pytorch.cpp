@@ -67,7 +67,9 @@ pytorch::TrainingOptions in_pytorch(const TrainingOptions& ours) {
   options.batch = ours.batch;
   options.seq = ours.seq;
   options.accumulate = ours.accumulate;
-  options.checkpoint = ours.checkpointing.kind == Checkpoint::Full;
+  if (ours.checkpointing.kind == Checkpoint::Full) {
+    options.checkpoint = pytorch::Checkpointing::Full;
+  }
   return options;
 }
 

@@ -149,6 +149,10 @@ std::string own_value(const std::string& flag, const std::string& typed,
 /// named, which is transformers' default.
 bool enters_again(const std::string& flag, const std::string& arguments) {
   constexpr std::string_view kName = "use_reentrant";
+  for (const char* other : {"every_n_layers", "offload"}) {
+    if (arguments.find(other) == std::string::npos) continue;
+    throw BadInput(flag + ": " + other + " is not predicted yet; nearest: " + std::string(kName));
+  }
   const std::size_t name = arguments.find(kName);
   if (name == std::string::npos) return false;
   const std::size_t from = arguments.find_first_not_of("\"' :=", name + kName.size());

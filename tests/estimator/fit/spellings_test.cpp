@@ -96,6 +96,14 @@ TEST(Spellings, CheckpointingIsAFlagOrATruthValue) {
     EXPECT_EQ(own({"--gradient_checkpointing", "--gradient_checkpointing_kwargs", other}),
               Texts{"--checkpoint=full"});
   }
+  for (const char* more : {"every_n_layers", "offload"}) {
+    const std::string arguments = std::string("{\"") + more + "\": 2}";
+    expect_bad_input(
+        [&] {
+          own({"--gradient_checkpointing_kwargs", arguments.c_str()});
+        },
+        {more, "not predicted yet; nearest: use_reentrant"});
+  }
   for (const char* wrong : {R"({"use_reentrant": maybe})", "use_reentrant", "use_reentrant :"}) {
     expect_bad_input(
         [&] {

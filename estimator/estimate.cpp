@@ -1,5 +1,7 @@
 #include "estimator/estimate.h"
 
+#include <algorithm>
+
 #include "estimator/lacks.h"
 #include "estimator/steady_run.h"
 #include "model/errors.h"
@@ -54,6 +56,12 @@ void note_positions(const Request& request, std::vector<std::string>& notes) {
                   std::string(positions_key(model)) + ", " + std::to_string(model.max_positions));
 }
 
+/// What lies in managed memory takes what of the card nothing else does.
+std::uint64_t managed_on_card(const RunReport& report, std::uint64_t capacity) {
+  const std::uint64_t managed = report.stages.empty() ? 0 : report.stages.back().managed;
+  return std::min(managed, capacity - std::min(capacity, report.reserved));
+}
+
 std::vector<std::string> notes_on(const Request& request, const Outcome& run) {
   std::vector<std::string> notes = request.model.notes;
   note_positions(request, notes);
@@ -100,8 +108,10 @@ Estimate estimate(const Request& request) {
   result.overhead = runs.run().overhead;
   result.levels.allocated = report.peak.allocated;
   result.levels.reserved = report.reserved;
-  result.levels.device_used = report.reserved + result.overhead.context + result.overhead.libraries;
   result.capacity = runs.capacity();
+  result.levels.managed = managed_on_card(report, result.capacity);
+  result.levels.device_used =
+      report.reserved + result.overhead.context + result.overhead.libraries + result.levels.managed;
   result.total = report.reserved + result.overhead.total();
   // All below 2^61, so differences fit.
   result.margin = static_cast<std::int64_t>(request.budget.vram) -

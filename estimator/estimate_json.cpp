@@ -85,7 +85,8 @@ Json verdict_json(const Request& request, const Estimate& estimate) {
                {"levels",
                 {{"allocated", estimate.levels.allocated},
                  {"reserved", estimate.levels.reserved},
-                 {"device_used", estimate.levels.device_used}}},
+                 {"device_used", estimate.levels.device_used},
+                 {"managed", estimate.levels.managed}}},
                {"components", components_json(estimate.peak)},
                {"peak", {{"stage", name(estimate.peak.stage)}, {"step", estimate.peak.step}}}};
   if (estimate.missing) {

@@ -19,6 +19,7 @@ pytorch::OptimizerKind optimizer_of(const OptimizerKind& ours) {
   using Kind = pytorch::OptimizerKind;
   const Kind sgd = ours.moments > 0 ? Kind::SgdMomentum : Kind::Sgd;
   if (ours.rule == OptimizerKind::Rule::Sgd) return sgd;
+  if (ours.has_scales()) return Kind::AdamW8bit;
   const bool fused = ours.master || ours.stored == OptimizerKind::Stored::AsWeights;
   return fused ? Kind::AdamWFused : Kind::AdamW;
 }
@@ -39,7 +40,21 @@ bool has_counterpart(const TrainingOptions& ours) {
                               (checkpointing.kind == Checkpoint::Full && checkpointing.every == 1);
   return all_or_nothing && bench::has_counterpart(ours.optimizer);
 }
-bool has_counterpart(const GenerationOptions& ours) { return !ours.precision.quantized(); }
+/// bitsandbytes' format of the linears; absent where they are not quantised, or as it has none.
+std::optional<pytorch::Quantization> quantization_of(const GenerationOptions& ours) {
+  using Format = pytorch::Quantization::Format;
+  const InferencePrecision& precision = ours.precision;
+  pytorch::Quantization theirs;
+  theirs.compute = pytorch::ScalarType::BFloat16;  // as ours do
+  const bool is_int8 = precision == parse_inference_precision("int8");
+  if (ours.quantize_head || !(is_int8 || precision.linears == kNf4)) return std::nullopt;
+  theirs.format = is_int8 ? Format::Int8 : Format::Nf4;
+  return theirs;
+}
+
+bool has_counterpart(const GenerationOptions& ours) {
+  return !ours.cache && (!ours.precision.quantized() || quantization_of(ours));
+}
 
 /// Nothing where it is not known what PyTorch's libraries take, or PyTorch runs nothing alike.
 std::optional<Request> ask(const Case& c, const StepOptions& options) {
@@ -60,9 +75,7 @@ std::optional<Request> ask(const Case& c, const StepOptions& options) {
 
 }  // namespace
 
-bool has_counterpart(const OptimizerKind& ours) {
-  return ours.rule != OptimizerKind::Rule::Lion && !ours.has_scales();
-}
+bool has_counterpart(const OptimizerKind& ours) { return ours.rule != OptimizerKind::Rule::Lion; }
 
 pytorch::TrainingOptions in_pytorch(const TrainingOptions& ours) {
   pytorch::TrainingOptions options;
@@ -73,7 +86,9 @@ pytorch::TrainingOptions in_pytorch(const TrainingOptions& ours) {
   options.batch = ours.batch;
   options.seq = ours.seq;
   options.accumulate = ours.accumulate;
-  options.checkpoint = ours.checkpointing.kind == Checkpoint::Full;
+  if (ours.checkpointing.kind == Checkpoint::Full) {
+    options.checkpoint = pytorch::Checkpointing::Full;
+  }
   return options;
 }
 
@@ -84,6 +99,7 @@ pytorch::GenerationOptions in_pytorch(const GenerationOptions& ours) {
   options.batch = ours.batch;
   options.seq = ours.seq;
   options.generate = ours.generate;
+  if (const auto quantization = quantization_of(ours)) options.pretrained = {false, quantization};
   return options;
 }
 

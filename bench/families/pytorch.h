@@ -15,7 +15,7 @@ namespace vramfit::bench {
 pytorch::TrainingOptions in_pytorch(const TrainingOptions& options);
 pytorch::GenerationOptions in_pytorch(const GenerationOptions& options);
 
-/// Whether torch.optim has it: no Lion, and nothing in 8 bits.
+/// Whether PyTorch or bitsandbytes has it as we do: Lion of theirs is not predicted.
 bool has_counterpart(const OptimizerKind& ours);
 
 /// pytorch_*: what PyTorch is predicted to take for it on the row's card. Nothing where there is no

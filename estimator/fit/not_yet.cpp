@@ -26,7 +26,7 @@ bool is_quantized(std::string precision) {
 
 }  // namespace
 
-void refuse_what_is_not_there_yet(const Flags& flags, const Runtime& runtime, bool training) {
+void refuse_what_is_not_there_yet(const Flags& flags, const Runtime& runtime) {
   const bool formulas = find_flag(runtime, "gpus") != nullptr;
   if (formulas) return;
   if (has(flags, "gpus") || has(flags, "strategy")) {
@@ -37,7 +37,6 @@ void refuse_what_is_not_there_yet(const Flags& flags, const Runtime& runtime, bo
   if (!quantizes && is_quantized(precision)) {
     refuse_quantized_weights("precision " + precision);
   }
-  if (has(flags, "quant") && training) refuse_quantized_training("quant");
 }
 
 void refuse_several_gpus(const std::string& flag) {
@@ -61,19 +60,7 @@ void refuse_trainers_precision(const std::string& flag) {
 void refuse_quantized_weights(const std::string& flag) {
   throw BadInput(flag +
                  ": in this form quantized weights are not predicted yet; nearest: bitsandbytes' "
-                 "--quant int8, "
-                 "nf4 or fp4 in inference, or --precision bf16, which needs more");
-}
-
-void refuse_quantized_training(const std::string& flag) {
-  throw BadInput(flag +
-                 ": training beside quantized weights (QLoRA) is not predicted yet; nearest: "
-                 "--precision bf16 with --lora, which needs more");
-}
-
-void refuse_eight_bit_states(const std::string& optimizer) {
-  throw BadInput("optimizer: states in 8 bits ('" + optimizer +
-                 "') are not predicted yet; nearest: --optimizer adamw-fused, which needs more");
+                 "--quant int8, nf4 or fp4 (in training with --lora), or --precision bf16");
 }
 
 void refuse_weights(const std::string& flag, const std::string& path) {

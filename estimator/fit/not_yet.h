@@ -8,7 +8,7 @@
 namespace vramfit::fit {
 
 /// Throws BadInput where the flags, of which `runtime` may lack some, ask for such a thing.
-void refuse_what_is_not_there_yet(const Flags& flags, const Runtime& runtime, bool training);
+void refuse_what_is_not_there_yet(const Flags& flags, const Runtime& runtime);
 
 [[noreturn]] void refuse_several_gpus(const std::string& flag);
 [[noreturn]] void refuse_flash_attention(const std::string& implementation);
@@ -16,8 +16,6 @@ void refuse_what_is_not_there_yet(const Flags& flags, const Runtime& runtime, bo
 [[noreturn]] void refuse_trainers_precision(const std::string& flag);
 /// Weights in a format that is not bitsandbytes'.
 [[noreturn]] void refuse_quantized_weights(const std::string& flag);
-[[noreturn]] void refuse_quantized_training(const std::string& flag);
-[[noreturn]] void refuse_eight_bit_states(const std::string& optimizer);
 /// A file of weights where a model's shape is expected.
 [[noreturn]] void refuse_weights(const std::string& flag, const std::string& path);
 

@@ -217,7 +217,7 @@ Question understand(const Options& o, const std::function<std::optional<Budget>(
   refuse_contradictions(o);
   Question question;
   const Runtime& runtime = o.runtime ? runtime_named(*o.runtime) : *runtimes().front();
-  refuse_what_is_not_there_yet(o.flags, runtime, o.train);
+  refuse_what_is_not_there_yet(o.flags, runtime);
   refuse_strange_flags(o, runtime);
   refuse_strange_answers(o, runtime);
   Request request{model_of(o), nullptr, {}};

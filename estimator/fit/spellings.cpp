@@ -36,11 +36,20 @@ constexpr std::array<Pair, 15> kFlags = {{
 constexpr std::string_view kEightBits = "load-in-8bit";
 constexpr std::string_view kFourBits = "load-in-4bit";
 constexpr std::string_view kCheckpointing = "gradient-checkpointing";
+constexpr std::string_view kFullCheckpointing = "--checkpoint=full";
+constexpr std::string_view kCheckpointingArguments = "gradient-checkpointing-kwargs";
 
-constexpr std::array<Pair, 2> kOptimizers = {{
+constexpr std::array<Pair, 6> kOptimizers = {{
     {"adamw_torch", "adamw"},
     {"adamw_torch_fused", "adamw-fused"},
+    {"adamw_bnb_8bit", "adamw-8bit"},
+    {"adamw_8bit", "adamw-8bit"},
+    {"paged_adamw_8bit", "paged-adamw-8bit"},
+    {"paged_adamw_32bit", "paged-adamw-32bit"},
 }};
+/// torch.optim has one of that name, which --optimizer means; --optim means transformers' own.
+constexpr std::string_view kTrainersFlag = "optim";
+constexpr Pair kTrainersAdafactor = {"adafactor", "adafactor-hf"};
 constexpr std::array<Pair, 4> kPrecisions = {{
     {"bfloat16", "bf16"},
     {"float16", "fp16"},
@@ -114,11 +123,12 @@ std::string tokens(const std::string& theirs) {
   return thousands ? std::to_string(1024 * std::stol(theirs.substr(0, digits))) : theirs;
 }
 
-/// What a flag's value is called here.
-std::string own_value(const std::string& flag, const std::string& theirs) {
+/// What the value of a flag, typed as `typed`, is called here.
+std::string own_value(const std::string& flag, const std::string& typed,
+                      const std::string& theirs) {
   if (flag == "optimizer") {
-    if (theirs.find("8bit") != std::string::npos) refuse_eight_bit_states(theirs);
-    return std::string(own_name(kOptimizers, theirs));
+    const bool trainers = typed == kTrainersFlag && theirs == kTrainersAdafactor.first;
+    return std::string(trainers ? kTrainersAdafactor.second : own_name(kOptimizers, theirs));
   }
   if (flag == "precision" || flag == "quant-compute") {
     constexpr std::string_view kModule = "torch.";
@@ -135,6 +145,24 @@ std::string own_value(const std::string& flag, const std::string& theirs) {
   return theirs;
 }
 
+/// What a dictionary, as JSON or as Python prints it, says of use_reentrant: false where it is not
+/// named, which is transformers' default.
+bool enters_again(const std::string& flag, const std::string& arguments) {
+  constexpr std::string_view kName = "use_reentrant";
+  for (const char* other : {"every_n_layers", "offload"}) {
+    if (arguments.find(other) == std::string::npos) continue;
+    throw BadInput(flag + ": " + other + " is not predicted yet; nearest: " + std::string(kName));
+  }
+  const std::size_t name = arguments.find(kName);
+  if (name == std::string::npos) return false;
+  const std::size_t from = arguments.find_first_not_of("\"' :=", name + kName.size());
+  const std::size_t end = arguments.find_first_of(" ,}", std::min(from, arguments.size()));
+  const std::optional<bool> on =
+      from == std::string::npos ? std::nullopt : truth(arguments.substr(from, end - from));
+  if (!on) throw BadInput(flag + R"(: is no {"use_reentrant": true}, or false)");
+  return *on;
+}
+
 class Translation {
  public:
   Translation(int argc, const char* const* argv) : typed_(argv + std::min(argc, 1), argv + argc) {
@@ -147,6 +175,10 @@ class Translation {
       }
     }
     complete_four_bits();
+    if (reentrant_) {
+      std::replace(own_.begin(), own_.end(), std::string(kFullCheckpointing),
+                   std::string("--checkpoint=reentrant"));
+    }
   }
   /// BitsAndBytesConfig's defaults for load_in_4bit, where nothing else is said.
   void complete_four_bits() {
@@ -169,7 +201,12 @@ class Translation {
   void add(const std::string& flag, const std::optional<std::string>& value) {
     if (flag == kCheckpointing) {
       typed_as_["checkpoint"] = flag;
-      if (is_on(flag, value)) own_.emplace_back("--checkpoint=full");
+      if (is_on(flag, value)) own_.emplace_back(kFullCheckpointing);
+      return;
+    }
+    if (flag == kCheckpointingArguments) {
+      const bool given = !value && at_ < typed_.size();
+      reentrant_ = enters_again(flag, given ? typed_[at_++] : value.value_or(""));
       return;
     }
     if (holds(kWithoutMemory, flag)) return pass_over(flag, value.has_value());
@@ -198,10 +235,10 @@ class Translation {
       return;
     }
     if (own == "lora-targets" && !value) return add_list(own);
-    own_.push_back("--" + own + (value ? "=" + own_value(own, *value) : ""));
+    own_.push_back("--" + own + (value ? "=" + own_value(own, flag, *value) : ""));
     const bool takes_one = holds(kRenamedValues, own);
     const bool given = at_ < typed_.size() && !typed_[at_].starts_with("--");
-    if (takes_one && !value && given) own_.push_back(own_value(own, typed_[at_++]));
+    if (takes_one && !value && given) own_.push_back(own_value(own, flag, typed_[at_++]));
   }
 
   void pass_over(const std::string& flag, bool with_value) {
@@ -218,7 +255,7 @@ class Translation {
     own_.push_back("--" + flag);
     std::string list;
     for (; at_ < typed_.size() && !typed_[at_].starts_with("-"); ++at_) {
-      list += (list.empty() ? "" : ",") + own_value(flag, typed_[at_]);
+      list += (list.empty() ? "" : ",") + own_value(flag, flag, typed_[at_]);
     }
     if (!list.empty()) own_.push_back(list);
   }
@@ -237,6 +274,7 @@ class Translation {
   std::map<std::string, std::string> typed_as_;
   std::vector<std::string> passed_over_;
   bool four_bits_ = false;
+  bool reentrant_ = false;
 };
 
 }  // namespace
@@ -262,7 +300,8 @@ std::string other_names() {
             std::string(own) + "\n";
   }
   return text + "  --" + std::string(kCheckpointing) +
-         std::string(32 - kCheckpointing.size(), ' ') + "--checkpoint full\n  --" +
+         std::string(32 - kCheckpointing.size(), ' ') +
+         "--checkpoint full, or reentrant as --gradient-checkpointing-kwargs says\n  --" +
          std::string(kEightBits) + std::string(32 - kEightBits.size(), ' ') + "--quant int8\n  --" +
          std::string(kFourBits) + std::string(32 - kFourBits.size(), ' ') +
          "--quant fp4 --quant-compute fp32\n" +

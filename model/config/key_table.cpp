@@ -128,7 +128,8 @@ constexpr KeyRow kRows[] = {
 
     // What no family here has.
     {"quantization quantization_config compression_config", "", Use::Refused, "null",
-     "quantized weights are not predicted yet; nearest: without it, in 16 bits, which needs more"},
+     "weights stored quantized are not predicted yet; nearest: without it, in 16 bits or by "
+     "--quant"},
     {"use_mrope", "", Use::Refused, "false", "rotation in several dimensions"},
     {"per_layer_config", "", Use::Refused, "null",
      "layers that differ in shape are not supported; one shape for all"},

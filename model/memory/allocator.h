@@ -28,8 +28,10 @@ class Allocator {
   virtual Block allocate(std::uint64_t bytes, Placement placement = Placement::BestFit) = 0;
   virtual void free(const Block& block) noexcept = 0;
 
-  /// Bytes taken from the source so far. Never shrinks, so it is its own high-water mark.
+  /// Bytes taken from the source so far. Shrinks only where a cache is given back.
   virtual std::uint64_t reserved() const = 0;
+  /// Gives back to the source what nobody uses, where such is kept.
+  virtual void empty_cache() {}
 };
 
 }  // namespace vramfit

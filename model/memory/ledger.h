@@ -53,6 +53,9 @@ struct StageRecord {
   std::uint64_t peak_reserved;  ///< by the allocator, at most
   /// What the card had lost at its end, context and libraries included; 0 until a runtime says.
   std::uint64_t device_used = 0;
+  /// Of that, what lies in managed memory, which the driver moves to the host where others need the
+  /// room.
+  std::uint64_t managed = 0;
 };
 
 /// An allocation that could not be had.
@@ -97,6 +100,9 @@ class Ledger {
   /// What the block holds is known to be something else now: a gradient is one once it is kept.
   void relabel(const Name& name, Category from, Category to, std::uint64_t bytes,
                const Block& block);
+
+  /// The allocator gives back what it keeps and nobody uses.
+  void empty_cache() { allocator_.empty_cache(); }
 
   /// Stages do not nest. A stage that an exception ends is recorded as out of memory.
   void begin_stage(Stage stage, int step);

@@ -109,7 +109,12 @@ void validate(const ModelConfig& config, const Options& options) {
   }
   const auto& training = std::get<TrainingOptions>(options);
   require_size("accumulate", training.accumulate, kMaxAccumulate);
-  if (training.autocast && training.precision != DType::Fp32) {
+  const bool quantized = training.pretrained && training.pretrained->quantization;
+  if (quantized && !training.lora) {
+    throw BadInput("quant: quantised weights are not trained; --lora 16 trains adapters beside them");
+  }
+  // Beside quantised weights all others are cast to fp32.
+  if (training.autocast && training.precision != DType::Fp32 && !quantized) {
     throw BadInput("autocast: is for fp32 weights; --precision fp32, or no --autocast");
   }
   if (training.autocast && !is_16_bit(*training.autocast)) {

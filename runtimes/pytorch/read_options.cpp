@@ -9,6 +9,9 @@
 namespace vramfit::pytorch {
 namespace {
 
+/// What transformers' Trainer takes where none is named.
+constexpr const char* kDefaultOptimizer = "adamw-fused";
+
 /// PEFT's target_modules: names, or "all-linear".
 std::vector<std::string> lora_targets(const std::string& text, const ModelConfig& model) {
   if (text == "all-linear") return projection_names(model);
@@ -39,12 +42,12 @@ DType autocast_type(const std::string& text) {
   return parse_precision(text);
 }
 
-bool checkpoints(const Flags& flags) {
+Checkpointing checkpointing(const Flags& flags) {
   const auto checkpoint = typed(flags, "checkpoint");
-  if (checkpoint && *checkpoint != "full") {
-    throw BadInput("checkpoint: unknown '" + *checkpoint + "'; full");
-  }
-  return checkpoint.has_value();
+  if (!checkpoint) return Checkpointing::None;
+  if (*checkpoint == "full") return Checkpointing::Full;
+  if (*checkpoint == "reentrant") return Checkpointing::Reentrant;
+  throw BadInput("checkpoint: unknown '" + *checkpoint + "'; full or reentrant");
 }
 
 ScalarType compute_type(const std::string& flag, const std::string& text) {
@@ -97,20 +100,22 @@ bool static_cache(const Flags& flags) {
 
 const std::vector<Flag>& option_flags() {
   using With = Flag::With;
+  static const std::string optimizer_help = optimizer_names() + "; default: " + kDefaultOptimizer;
   static const std::vector<Flag> list = {
-      {"optimizer", With::Training, "adamw-fused (default), adamw, adamw-loop, sgd, sgd-momentum"},
+      {"optimizer", With::Training, optimizer_help.c_str()},
       {"accumulate", With::Training, "micro-batches in a step (default 1)"},
       {"generate", With::Inference, "new tokens (default 1)"},
       {"attention", With::Either, "sdpa (default) or eager"},
       {"autocast", With::Training, "bf16 or fp16 over weights of --precision fp32"},
-      {"checkpoint", With::Training, "'full' computes every layer's activations again"},
+      {"checkpoint", With::Training,
+       "full computes every layer's activations again; reentrant does with use_reentrant=True"},
       {"lora", With::Training, "adapters of this rank (PEFT)"},
       {"lora-targets", With::Training,
        "with --lora: names of projections, as q_proj,v_proj, or all-linear (default: PEFT's)"},
-      {"quant", With::Inference,
-       "int8, nf4 or fp4: linears of the blocks in bitsandbytes' format (BitsAndBytesConfig)"},
-      {"double-quant", With::Inference, "with --quant nf4 or fp4: scales are quantised too", false},
-      {"quant-compute", With::Inference,
+      {"quant", With::Either,
+       "int8, nf4 or fp4: linears of the blocks in bitsandbytes' format; in training with --lora"},
+      {"double-quant", With::Either, "with --quant nf4 or fp4: scales are quantised too", false},
+      {"quant-compute", With::Either,
        "with --quant nf4 or fp4: fp32, fp16 or bf16 (default: as --precision)"},
       {"device-map", With::Either,
        "cuda or auto: read by from_pretrained; auto leaves on the host what does not fit"},
@@ -128,11 +133,10 @@ TrainingOptions training_options(const Flags& flags, const ModelConfig& model) {
   TrainingOptions options;
   read_sizes(flags, options);
   if (const auto kind = typed(flags, "attention")) options.attention = parse_attention(*kind);
-  // What transformers' Trainer takes where none is named.
-  options.optimizer = parse_optimizer(typed(flags, "optimizer").value_or("adamw-fused"));
+  options.optimizer = parse_optimizer(typed(flags, "optimizer").value_or(kDefaultOptimizer));
   options.accumulate = whole(flags, "accumulate", options.accumulate);
   if (const auto type = typed(flags, "autocast")) options.autocast = autocast_type(*type);
-  options.checkpoint = checkpoints(flags);
+  options.checkpoint = checkpointing(flags);
   options.lora = lora_options(flags, model);
   options.pretrained = pretrained(flags, name(options.precision));
   if (options.pretrained && options.pretrained->auto_device_map) {

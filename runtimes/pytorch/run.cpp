@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "model/errors.h"
-#include "runtimes/pytorch/engine.h"
+#include "runtimes/pytorch/autograd/engine.h"
 #include "runtimes/pytorch/generate.h"
 #include "runtimes/pytorch/loading/from_pretrained.h"
 #include "runtimes/pytorch/memory/caching_allocator.h"
@@ -111,6 +111,7 @@ void train(const OnPaper& run, const TrainingOptions& options, const Extent& ext
   tape.begin_stage(Stage::Loaded);
   const Loaded loaded = load(run, settings, options.pretrained);
   CausalLm& model = *loaded.model;
+  if (options.pretrained && options.pretrained->quantization) model.prepare_for_kbit_training();
   if (options.lora) model.add_lora(options.lora->rank, options.lora->targets);
   tape.end_stage();
   const std::unique_ptr<Optimizer> optimizer = make_optimizer(options.optimizer, model.trainable());
@@ -143,7 +144,8 @@ void train(const OnPaper& run, const TrainingOptions& options, const Extent& ext
     tape.end_stage();
   };
   // Gradients are made by the first micro-batch, and added to by further ones.
-  const bool plays = !extent.one_by_one;
+  const bool plays =
+      !extent.one_by_one && !keeps_outliers(options.pretrained) && optimizer->keeps_its_states();
   Repeated first_forward(tape, playback, plays);
   Repeated first_back(tape, playback, plays);
   Repeated further_forward(tape, playback, plays);
@@ -211,15 +213,13 @@ RunReport run_on(const Gpu& gpu, const Release& release, const ModelConfig& conf
   report.cost += kCostOfTaping * tape.allocations();
   report.segments = std::move(segments);
   for (std::size_t i = 0; i < report.stages.size(); ++i) {
-    report.stages[i].device_used = report.stages[i].reserved + playback.library_bytes()[i];
+    const auto& [libraries, managed] = playback.beside()[i];
+    StageRecord& stage = report.stages[i];
+    const std::uint64_t room = capacity - std::min(capacity, stage.reserved);
+    stage.managed = std::min(managed, room);
+    stage.device_used = stage.reserved + libraries + stage.managed;
   }
   return report;
-}
-
-/// In LLM.int8() each has outliers of its own.
-bool layers_are_alike(const std::optional<Pretrained>& pretrained) {
-  return !pretrained || !pretrained->quantization ||
-         pretrained->quantization->format != Quantization::Format::Int8;
 }
 
 /// Layers that are alike are walked once, unless they turn out not to be.
@@ -230,7 +230,7 @@ RunReport run_on(const Gpu& gpu, const Release& release, const ModelConfig& conf
   const auto walk = [&](const Fold& fold) {
     return run_on(gpu, release, config, fold, extent, capacity, work);
   };
-  if (extent.one_by_one || !layers_are_alike(options.pretrained)) return walk(Fold::none(config));
+  if (extent.one_by_one || keeps_outliers(options.pretrained)) return walk(Fold::none(config));
   try {
     return walk(Fold::of(config));
   } catch (const LayersDiffer&) {

@@ -24,7 +24,7 @@ struct TrainingOptions {
   std::optional<DType> autocast;  ///< torch.autocast over them
   AttentionKind attention = AttentionKind::Sdpa;
   OptimizerKind optimizer = OptimizerKind::AdamW;
-  bool checkpoint = false;  ///< every layer's activations, use_reentrant=False
+  Checkpointing checkpoint = Checkpointing::None;
   std::optional<LoraOptions> lora;
   std::int64_t batch = 1;
   std::int64_t seq = 2048;

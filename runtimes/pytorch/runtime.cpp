@@ -85,6 +85,23 @@ void note_quantization(const Quantization& quantization, std::vector<std::string
       "trained ones mostly have fewer, and take less");
 }
 
+/// Beside the total, since it gives way.
+void note_managed(const RunReport& report, std::vector<std::string>& notes) {
+  const std::uint64_t bytes = report.stages.empty() ? 0 : report.stages.back().managed;
+  if (bytes == 0) return;
+  notes.push_back(std::to_string(bytes / 1'000'000) +
+                  " MB of paged optimizer states are not in the total: they lie on the card where "
+                  "it has room left, and in the host's memory where not, which is slow");
+}
+
+/// MatMul8bitLt's ctx does.
+void note_kept_inputs(const TrainingOptions& training, std::vector<std::string>& notes) {
+  if (training.checkpoint != Checkpointing::Full || !keeps_outliers(training.pretrained)) return;
+  notes.emplace_back(
+      "LLM.int8() keeps the input of each of its linears, for bitsandbytes holds them beside what "
+      "autograd saves; --checkpoint reentrant (use_reentrant=True), or 4 bits, would not");
+}
+
 void note_on_host(const OnHost& host, std::int64_t layers, const Pretrained& pretrained,
                   std::vector<std::string>& notes) {
   if (pretrained.quantization) {
@@ -110,6 +127,8 @@ Outcome TorchWorkload::run(const Gpu& gpu, std::uint64_t capacity, const ModelCo
   } else {
     const auto& training = std::get<TrainingOptions>(options());
     outcome.report = pytorch::run(gpu, release, config, training, extent, capacity);
+    note_kept_inputs(training, outcome.notes);
+    note_managed(outcome.report, outcome.notes);
   }
   if (gpu.arch.sm < release.least_arch.sm) {
     outcome.notes.push_back("PyTorch " + pytorch::text(release.torch) + " as built for CUDA " +
@@ -129,7 +148,8 @@ Outcome TorchWorkload::run(const Gpu& gpu, std::uint64_t capacity, const ModelCo
   // As they are at its end: the driver loads code as it is first used.
   if (!outcome.report.stages.empty()) {
     const StageRecord& last = outcome.report.stages.back();
-    outcome.overhead.libraries = last.device_used - last.reserved - outcome.overhead.context;
+    outcome.overhead.libraries =
+        last.device_used - last.managed - last.reserved - outcome.overhead.context;
   }
   if (const auto& arguments = pretrained()) {
     if (arguments->quantization) note_quantization(*arguments->quantization, outcome.notes);

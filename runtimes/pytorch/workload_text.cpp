@@ -18,6 +18,11 @@ Json json_of(const std::optional<Pretrained>& pretrained) {
           {"compute", four_bits ? Json(name(quantization.compute)) : Json(nullptr)}};
 }
 
+Json json_of(Checkpointing checkpoint) {
+  if (checkpoint == Checkpointing::None) return nullptr;
+  return checkpoint == Checkpointing::Full ? "full" : "reentrant";
+}
+
 Json device_map(const std::optional<Pretrained>& pretrained) {
   if (!pretrained) return nullptr;
   return pretrained->auto_device_map ? "auto" : "cuda";
@@ -34,6 +39,20 @@ std::string text_of(const Quantization& quantization, const char* precision) {
          " by bitsandbytes";
 }
 
+/// What an optimizer keeps its states in, of parameters of type `trained`.
+std::string states_type(OptimizerKind kind, const std::string& trained) {
+  switch (kind) {
+    case OptimizerKind::AdamW8bit:
+    case OptimizerKind::PagedAdamW8bit:
+      return "8 bits";
+    case OptimizerKind::PagedAdamW32bit:
+    case OptimizerKind::AdafactorTransformers:
+      return "fp32";
+    default:
+      return trained;
+  }
+}
+
 }  // namespace
 
 Json TorchWorkload::asked() const {
@@ -46,8 +65,9 @@ Json TorchWorkload::asked() const {
                  {"seq", o->seq},
                  {"optimizer", name(o->optimizer)},
                  {"accumulate", o->accumulate},
-                 {"checkpoint", o->checkpoint ? Json("full") : Json(nullptr)},
+                 {"checkpoint", json_of(o->checkpoint)},
                  {"lora", nullptr},
+                 {"quant", json_of(o->pretrained)},
                  {"device_map", device_map(o->pretrained)}};
     if (o->lora) json["lora"] = {{"rank", o->lora->rank}, {"targets", o->lora->targets}};
     return json;
@@ -81,9 +101,13 @@ std::string TorchWorkload::text(const std::string& sizes) const {
   const auto& o = std::get<TrainingOptions>(options());
   std::string text = std::string("training in ") + name(o.precision);
   if (o.autocast) text += std::string(" under ") + name(*o.autocast) + " autocast";
+  if (o.pretrained && o.pretrained->quantization) {
+    text += ", linears in " + text_of(*o.pretrained->quantization, name(o.precision)) + ",";
+  }
   text += std::string(" with ") + name(o.optimizer) + ", " + sizes +
           micro_batches_text(o.accumulate) + ", " + name(o.attention) + " attention";
-  if (o.checkpoint) text += ", activation checkpointing";
+  if (o.checkpoint != Checkpointing::None) text += ", activation checkpointing";
+  if (o.checkpoint == Checkpointing::Reentrant) text += " (reentrant)";
   if (!o.lora) return text;
   text += ", LoRA of rank " + std::to_string(o.lora->rank) + " on ";
   for (std::size_t i = 0; i < o.lora->targets.size(); ++i) {
@@ -103,8 +127,24 @@ std::string TorchWorkload::types() const {
   }
   const auto& o = std::get<TrainingOptions>(options());
   const std::string weights = name(o.precision);
-  std::string text = "weights, gradients and optimizer states in " + weights;
-  if (o.lora) text = "adapters, their gradients and states in fp32; weights in " + weights;
+  // Adapters are trained in fp32, whatever the weights are in.
+  const std::string trained = o.lora ? "fp32" : weights;
+  const std::string states = states_type(o.optimizer, trained);
+  const std::string of_states = (o.lora ? "states in " : "optimizer states in ") + states;
+  std::string text;
+  if (states == trained) {
+    text = (o.lora ? "adapters, their gradients and " : "weights, gradients and ") + of_states;
+  } else {
+    text = (o.lora ? "adapters and their gradients in " : "weights and gradients in ") + trained +
+           ", " + of_states;
+  }
+  if (o.pretrained && o.pretrained->quantization) {
+    text += "; linears of the blocks in " +
+            text_of(*o.pretrained->quantization, name(o.precision)) +
+            ", all other weights in fp32 (prepare_model_for_kbit_training)";
+  } else if (o.lora) {
+    text += "; weights in " + weights;
+  }
   return o.autocast ? text + ", arithmetic in " + name(*o.autocast) : text;
 }
 

@@ -44,7 +44,8 @@ TEST(InPytorch, TheRestIsAsked) {
   EXPECT_EQ(options.batch, 3);
   EXPECT_EQ(options.seq, 100);
   EXPECT_EQ(options.accumulate, 2);
-  EXPECT_FALSE(options.checkpoint || options.lora);
+  EXPECT_EQ(options.checkpoint, pytorch::Checkpointing::None);
+  EXPECT_FALSE(options.lora);
   GenerationOptions ours;
   ours.generate = 7;
   EXPECT_EQ(in_pytorch(ours).generate, 7);

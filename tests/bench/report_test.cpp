@@ -162,9 +162,10 @@ TEST(Report, ContextSaysWhereFiguresAreFrom) {
   EXPECT_EQ(context.at("axes"),
             "model precision optimizer batch: seq: attn: accumulate: generate: gpu: head: cache: "
             "block: lengths: checkpoint: every:");
-  EXPECT_EQ(context.at("pytorch_optimizers"),
-            "sgd: sgd, sgd-master: sgd under autocast, sgd-momentum: sgd-momentum, adamw: adamw, "
-            "adamw-master: adamw-fused under autocast, adamw-same: adamw-fused");
+  EXPECT_EQ(
+      context.at("pytorch_optimizers"),
+      "sgd: sgd, sgd-master: sgd under autocast, sgd-momentum: sgd-momentum, adamw: adamw, "
+      "adamw-master: adamw-fused under autocast, adamw-same: adamw-fused, adamw-8bit: adamw-8bit");
   for (const char* key :
        {"gpu", "driver", "cuda", "cublas", "cudnn", "nccl", "cuda_module_loading"}) {
     EXPECT_EQ(context.at(key), "none") << key;

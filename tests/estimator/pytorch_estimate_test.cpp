@@ -73,7 +73,7 @@ TEST(PytorchEstimate, CheckpointingAndLoraTakeLess) {
   const auto peak = [](bool checkpoint, bool lora) {
     Request request = training_on("h200", "tinyllama-1.1b");
     change_options<TrainingOptions>(request, [&](auto& options) {
-      options.checkpoint = checkpoint;
+      if (checkpoint) options.checkpoint = pytorch::Checkpointing::Full;
       options.batch = 8;
       if (lora) options.lora = LoraOptions{8, {"q_proj", "v_proj"}};
     });

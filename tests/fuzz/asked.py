@@ -61,9 +61,19 @@ def _which(random: Random, runtime: str) -> tuple[list[str], int]:
     return ["--model", model], _positions(model)
 
 
+def _quantized(random: Random) -> list[str]:
+    """bitsandbytes' formats."""
+    flags = ["--quant", random.choice(["int8", "nf4", "fp4"])]
+    more = random.choice([[], ["--double-quant"], ["--quant-compute", "fp32"]])
+    return flags if "int8" in flags else flags + more
+
+
 def _training(random: Random, runtime: str) -> list[str]:
     optimizers = {
-        "pytorch": ["adamw", "adamw-fused", "adamw-loop", "sgd", "sgd-momentum"],
+        "pytorch": [
+            *("adamw", "adamw-fused", "adamw-loop", "sgd", "sgd-momentum"),
+            *("adamw-8bit", "paged-adamw-8bit", "paged-adamw-32bit", "adafactor", "adafactor-hf"),
+        ],
         "vramfit": ["sgd", "sgd-master", "sgd-momentum", "adamw", "adamw-master", "adamw-same"],
         "article": ["adam", "sgd"],
     }
@@ -71,10 +81,11 @@ def _training(random: Random, runtime: str) -> list[str]:
     if runtime != "article" and random.random() < 0.2:
         flags += ["--accumulate", str(_log_uniform(random, 2, 64))]
     if runtime == "pytorch" and random.random() < 0.3:
-        flags += ["--checkpoint", "full"]
-    if runtime == "pytorch" and random.random() < 0.2:
+        flags += ["--checkpoint", random.choice(["full", "full", "reentrant"])]
+    if runtime == "pytorch" and random.random() < 0.3:
         flags += ["--lora", str(_log_uniform(random, 1, 256))]
         flags += random.choice([[], ["--lora-targets", "all-linear"]])
+        flags += random.choice([[], _quantized(random)])
     if runtime == "article" and random.random() < 0.3:
         flags += ["--gpus", str(random.choice([2, 4, 8]))]
         flags += ["--strategy", random.choice(["data-parallel", "pipeline", "fsdp"])]
@@ -96,10 +107,7 @@ def _generation(random: Random) -> list[str]:
     """How prompts are, and how the model is stored, read and cached, in PyTorch."""
     flags = random.choices([[], ["--padded"], ["--unpadded"]], [4, 3, 1])[0]
     if random.random() < 0.3:
-        flags += ["--quant", random.choice(["int8", "nf4", "fp4"])]
-        flags += random.choice([[], ["--double-quant"], ["--quant-compute", "fp32"]])
-        if "int8" in flags:
-            flags = flags[: flags.index("int8") + 1]
+        flags += _quantized(random)
     flags += random.choices([[], ["--device-map", "cuda"], ["--device-map", "auto"]], [8, 1, 1])[0]
     flags += random.choices([[], ["--cache-implementation", "static"], ["--again"]], [8, 1, 1])[0]
     return flags

@@ -63,7 +63,7 @@ def sums(answer: Mapping[str, Any]) -> Iterator[str]:
         "overhead_parts": (sum(parts.values()), answer["overhead"]),
         "total": (levels["reserved"] + answer["overhead"], answer["total"]),
         "device_used": (
-            levels["reserved"] + parts["context"] + parts["libraries"],
+            levels["reserved"] + parts["context"] + parts["libraries"] + levels.get("managed", 0),
             levels["device_used"],
         ),
         "margin": (

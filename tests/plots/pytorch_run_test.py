@@ -60,8 +60,8 @@ def test_each_point_of_an_inference_and_a_largest_batch_have_rows(tmp_path):
 
 
 def test_what_is_not_predicted_is_there_as_it_was_measured(tmp_path):
-    rows = rows_of(tmp_path, known.training(), known.training(quant="nf4"))
-    row = rows[f"{TRAINED}/quant:nf4"]
+    rows = rows_of(tmp_path, known.training(), known.training(compile=True))
+    row = rows[f"{TRAINED}/compile:default"]
     assert row["mem_allocated"] == 10e9
     assert "pred_allocated" not in row
 

@@ -26,7 +26,12 @@ FIT_OPTIMIZERS = {
     "adamw_loop": "adamw-loop",
     "sgd": "sgd",
     "sgdm": "sgd-momentum",
+    "adamw8bit": "adamw-8bit",
+    "paged_adamw8bit": "paged-adamw-8bit",
+    "adafactor": "adafactor",
 }
+# Of these, those whose states no formula knows.
+_SMALL_STATES = {"adamw8bit", "paged_adamw8bit", "adafactor"}
 LOADED = "loaded"
 GENERATED = "generate"
 # measure_pytorch.py draws tokens from 0 to 999, and tells generate() that 0 is padding;
@@ -34,10 +39,7 @@ GENERATED = "generate"
 _TOKENS = 1000
 # What `fit` cannot be asked yet: values of a case's keys, or any, and why.
 _NOT_MODELLED = (
-    ("trained_quant", None, "training beside bitsandbytes' formats of weights"),
     ("compile", None, "a compiler plans memory itself"),
-    ("opt", {"adamw8bit", "paged_adamw8bit"}, "bitsandbytes' 8-bit states"),
-    ("opt", {"adafactor"}, "factored states"),
     ("model_type", {"mixtral"}, "mixtures of experts"),
 )
 
@@ -90,7 +92,12 @@ class Case:
     @property
     def plain(self) -> bool:
         """Without what the article's calculator has no argument for."""
-        return not {"lora", "ckpt", "amp", "quant"} & self.setting.keys()
+        return not {"lora", "ckpt", "amp", "quant"} & self.setting.keys() and self.usual_states
+
+    @property
+    def usual_states(self) -> bool:
+        """Whether its optimizer keeps what formulas say it does."""
+        return self.setting.get("opt") not in _SMALL_STATES
 
     @property
     def packed(self) -> bool:
@@ -182,7 +189,8 @@ def _highest(readings: list[dict[str, int]]) -> dict[str, int]:
 
 
 def _cases(source: str, setting: Mapping[str, Any], result: Mapping[str, Any]) -> Iterator[Case]:
-    loaded = _levels(result["load"])
+    # Where loading and adapting are read apart, `fit` says what was taken after both.
+    loaded = _levels(result.get("adapted") or result["load"])
     # Where loading and adapting are read apart, parameters were counted in between.
     adapters_count = "lora" in setting and not result.get("adapted")
     parameters = result["params"] - (result["trainable"] if adapters_count else 0)
@@ -214,8 +222,7 @@ def _cases(source: str, setting: Mapping[str, Any], result: Mapping[str, Any]) -
 
 def why_not_modelled(case: Mapping[str, Any]) -> str | None:
     """What of a case `fit` cannot be asked, if anything."""
-    trained = case.get("quant") if case["mode"] != "infer" else None
-    keys = {**case, "model_type": case["arch"]["model_type"], "trained_quant": trained}
+    keys = {**case, "model_type": case["arch"]["model_type"]}
     for key, values, why in _NOT_MODELLED:
         if keys.get(key) and (values is None or keys[key] in values):
             return why

@@ -48,7 +48,7 @@ def flags(case: Case) -> list[str]:
     else:
         result += ["--generate", str(case.new_tokens)]
         result += ["--padded" if case.padded else "--unpadded"]
-        result += _quantized(setting["quant"], case) if setting.get("quant") else []
+    result += _quantized(setting["quant"], case) if setting.get("quant") else []
     result += ["--device-map", "cuda"] if setting.get("pretrained") else []
     if setting.get("amp"):
         result += ["--autocast", setting["amp"]]

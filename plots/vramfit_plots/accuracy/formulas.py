@@ -25,7 +25,7 @@ def _full_training(case: Case) -> bool:
 
 
 def _adam(case: Case) -> bool:
-    return _full_training(case) and case.setting["opt"].startswith("adamw")
+    return _full_training(case) and case.setting["opt"].startswith("adamw") and case.usual_states
 
 
 def _keeps_activations(case: Case) -> bool:

@@ -43,7 +43,7 @@ class CachingAllocator final : public Allocator {
   std::uint64_t segment_changes() const { return segment_changes_; }
 
   /// torch.cuda.empty_cache(): gives back the segments of which nothing is in use.
-  void empty_cache();
+  void empty_cache() override;
 
   /// A block as a memory snapshot shows it.
   struct BlockView {

@@ -29,6 +29,9 @@ class Libraries {
   /// thread's does.
   void use_int8() { load(int8_, sizes_.backward_blas); }
 
+  /// Memory that the driver moves to the host and back as it sees fit (cudaMallocManaged).
+  void use_managed(std::uint64_t bytes) { tape_.use_managed(bytes); }
+
   std::uint64_t bytes() const { return bytes_; }
   /// What a generation has yet to load, and the card still has while a model is being read.
   std::uint64_t before_forward() const { return blas_ ? 0 : sizes_.blas + sizes_.attention; }

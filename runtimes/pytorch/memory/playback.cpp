@@ -36,7 +36,7 @@ void Playback::play(const Part& part, int step) {
   } catch (const OutOfMemory&) {
     if (in_stage_) {
       ledger_.end_stage(true);
-      library_bytes_.push_back(libraries_);
+      beside_at_ends_.push_back(beside_);
     }
     throw;
   }
@@ -65,10 +65,16 @@ void Playback::play(const Act* act, const Act* end, const Part::Span& span, int 
       case Act::Kind::EndStage:
         ledger_.end_stage();
         in_stage_ = false;
-        library_bytes_.push_back(libraries_);
+        beside_at_ends_.push_back(beside_);
+        break;
+      case Act::Kind::EmptyCache:
+        ledger_.empty_cache();
         break;
       case Act::Kind::UseLibraries:
-        libraries_ = act->bytes;
+        beside_.libraries = act->bytes;
+        break;
+      case Act::Kind::UseManaged:
+        beside_.managed += act->bytes;
         break;
     }
   }

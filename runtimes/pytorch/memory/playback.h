@@ -40,8 +40,13 @@ class Playback {
   /// allocated is freed.
   void play(const Part& part, int step);
 
-  /// What libraries had taken as each stage ended, bytes.
-  const std::vector<std::uint64_t>& library_bytes() const { return library_bytes_; }
+  /// What else was taken beside the allocator as a stage ended, bytes.
+  struct Beside {
+    std::uint64_t libraries = 0;
+    std::uint64_t managed = 0;  ///< the driver may move it to the host
+  };
+  /// Of each stage.
+  const std::vector<Beside>& beside() const { return beside_at_ends_; }
 
  private:
   void play(const Act* act, const Act* end, const Part::Span& span, int step);
@@ -52,8 +57,8 @@ class Playback {
   std::uint32_t next_number_ = 0;
   std::vector<Block> blocks_;  ///< by number
   bool in_stage_ = false;
-  std::uint64_t libraries_ = 0;
-  std::vector<std::uint64_t> library_bytes_;
+  Beside beside_;
+  std::vector<Beside> beside_at_ends_;
 };
 
 }  // namespace vramfit::pytorch

@@ -11,6 +11,12 @@ void Tape::begin_stage(Stage stage) {
 
 void Tape::end_stage() { add(visit(kNoLayer), {.kind = Act::Kind::EndStage}); }
 
+void Tape::empty_cache() { add(visit(kNoLayer), {.kind = Act::Kind::EmptyCache}); }
+
+void Tape::use_managed(std::uint64_t bytes) {
+  add(visit(layer), {.kind = Act::Kind::UseManaged, .bytes = bytes});
+}
+
 void Tape::use_libraries(std::uint64_t bytes) {
   add(visit(layer), {.kind = Act::Kind::UseLibraries, .bytes = bytes});
 }

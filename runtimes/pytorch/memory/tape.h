@@ -12,7 +12,16 @@ inline constexpr int kNoLayer = -1;
 
 /// One thing that a model asks for.
 struct Act {
-  enum class Kind : std::uint8_t { BeginStage, EndStage, Allocate, Free, Relabel, UseLibraries };
+  enum class Kind : std::uint8_t {
+    BeginStage,
+    EndStage,
+    Allocate,
+    Free,
+    Relabel,
+    EmptyCache,
+    UseLibraries,
+    UseManaged,
+  };
   Kind kind = Kind::Allocate;
   Stage stage{};
   Category category{};  ///< of the block
@@ -21,8 +30,9 @@ struct Act {
   /// The visit that allocated the block: its place, and where a layer did, how many layers that is
   /// above this one.
   std::int32_t place = 0;
-  std::uint32_t slot = 0;   ///< of that visit
-  std::uint64_t bytes = 0;  ///< as asked for; of UseLibraries, all that is loaded
+  std::uint32_t slot = 0;  ///< of that visit
+  /// As asked for; of UseLibraries, all that is loaded.
+  std::uint64_t bytes = 0;
 
   friend bool operator==(const Act&, const Act&) = default;
 };
@@ -64,7 +74,10 @@ class Tape {
   Origin allocate(Category category, std::uint64_t bytes);
   void free(const Origin& block, Category category, std::uint64_t bytes);
   void relabel(const Origin& block, Category from, Category to, std::uint64_t bytes);
+  void empty_cache();
   void use_libraries(std::uint64_t bytes);
+  /// So much more lies in managed memory, for good.
+  void use_managed(std::uint64_t bytes);
 
   std::uint64_t allocations() const { return allocations_; }  ///< so far
 

@@ -1,7 +1,9 @@
 #include "runtimes/pytorch/modules/causal_lm.h"
 
 #include <algorithm>
+#include <type_traits>
 
+#include "runtimes/pytorch/autograd/reentrant_checkpoint.h"
 #include "runtimes/pytorch/ops/elementwise.h"
 #include "runtimes/pytorch/ops/linear.h"
 #include "runtimes/pytorch/ops/loss.h"
@@ -82,9 +84,11 @@ std::vector<Tensor*> CausalLm::buffers() {
 
 Tensor CausalLm::embed_tokens(const Tensor& ids) const {
   Tensor result = token_embedding_(ids);
-  if (embed_scale_.defined()) result = mul(result, embed_scale_);
+  if (embed_scale_.defined()) {
+    result = mul(result, to(embed_scale_, token_embedding_.weight.type()));
+  }
   // enable_input_require_grads, which PEFT needs under checkpointing.
-  if (lora_ && settings_.checkpoint) result.impl()->requires_grad = true;
+  if (lora_ && settings_.checkpoint != Checkpointing::None) result.impl()->requires_grad = true;
   if (family_.embedding_scale == EmbeddingScale::Scalar) result = mul_scalar(result);
   return result;
 }
@@ -96,11 +100,17 @@ Tensor CausalLm::run_layers(Tensor hidden, LayerInputs inputs, const SharedByKin
     const Shared& own = slides ? shared.sliding : shared.full;
     inputs.mask = own.mask;
     inputs.positions = own.positions;
-    if (settings_.checkpoint && settings_.training) {
-      const auto forward = [&layer, inputs](const Tensor& x) { return layer->forward(x, inputs); };
-      hidden = checkpoint(context_, forward, hidden);
-    } else {
-      hidden = layer->forward(hidden, inputs);
+    const auto forward = [&layer, inputs](const Tensor& x) { return layer->forward(x, inputs); };
+    switch (settings_.checkpoint) {
+      case Checkpointing::None:
+        hidden = layer->forward(hidden, inputs);
+        break;
+      case Checkpointing::Full:
+        hidden = checkpoint(context_, forward, hidden);
+        break;
+      case Checkpointing::Reentrant:
+        hidden = reentrant_checkpoint(context_, forward, hidden);
+        break;
     }
     ++inputs.index;
   }
@@ -187,9 +197,38 @@ Tensor CausalLm::forward(const Tensor& ids, const Step& step) const {
   return logits(slice(hidden, 1, 1));
 }
 
+void CausalLm::freeze() {
+  for (const Tensor& parameter : trainable()) parameter.impl()->requires_grad = false;
+}
+
+// peft/utils/other.py, 0.21: parameter by parameter, each cast before what it was goes.
+void CausalLm::prepare_for_kbit_training() {
+  freeze();
+  const auto cast = [this](Tensor& tensor) {
+    if (!tensor.defined() || !is_half(tensor.type())) return;
+    tensor = empty(context_, tensor.sizes(), ScalarType::Float, Category::Parameters);
+  };
+  for (const NamedModule& named : named_modules()) {
+    const LayerScope acts(context_, static_cast<int>(named.layer.value_or(kNoLayer)));
+    std::visit(
+        [&](auto* module) {
+          using Module = std::remove_pointer_t<decltype(module)>;
+          bool has_weight = true;
+          if constexpr (std::is_same_v<Module, Linear>) {
+            has_weight = module->quantized == nullptr && !(module == &head_ && config_.tied_head);
+          }
+          if (has_weight) cast(module->weight);
+          if constexpr (requires { module->bias; }) cast(module->bias);
+        },
+        named.module);
+  }
+  tie_weights();
+  context_.tape.empty_cache();
+}
+
 void CausalLm::add_lora(std::int64_t rank, const std::vector<std::string>& targets) {
   lora_ = true;
-  for (const Tensor& parameter : trainable()) parameter.impl()->requires_grad = false;
+  freeze();
   std::vector<Lora*> adapters;
   int index = 0;
   for (const auto& layer : layers_) {
@@ -197,15 +236,16 @@ void CausalLm::add_lora(std::int64_t rank, const std::vector<std::string>& targe
     for (const NamedLinear& projection : projections(*layer)) {
       if (std::find(targets.begin(), targets.end(), projection.name) == targets.end()) continue;
       Linear& linear = *projection.linear;
-      linear.lora = Lora{parameter(context_, {rank, linear.in()}, settings_.type),
-                         parameter(context_, {linear.out(), rank}, settings_.type)};
+      const ScalarType type = linear.quantized ? linear.quantized->adapted().type : settings_.type;
+      linear.lora = Lora{parameter(context_, {rank, linear.in()}, type),
+                         parameter(context_, {linear.out(), rank}, type)};
       adapters.push_back(&*linear.lora);
     }
   }
-  if (!is_half(settings_.type)) return;
-  // cast_adapter_dtype: adapters of 16-bit models are kept in fp32.
+  // cast_adapter_dtype: adapters in 16 bits are kept in fp32.
   for (Lora* adapter : adapters) {
     for (Tensor* weight : {&adapter->a, &adapter->b}) {
+      if (!is_half(weight->type())) continue;
       const LayerScope acts(*weight);
       *weight = parameter(context_, weight->sizes(), ScalarType::Float);
     }

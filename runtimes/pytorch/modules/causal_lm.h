@@ -45,6 +45,9 @@ class CausalLm {
   std::vector<Tensor*> buffers();
   void tie_weights();
 
+  /// peft.prepare_model_for_kbit_training: freezes the model, keeps in fp32 what is not quantised,
+  /// and empties the allocator's cache.
+  void prepare_for_kbit_training();
   /// Freezes the model and adds adapters of this rank to projections of these names.
   void add_lora(std::int64_t rank, const std::vector<std::string>& targets);
 
@@ -52,6 +55,7 @@ class CausalLm {
   std::vector<Tensor> trainable() const;
 
  private:
+  void freeze();
   /// What layers of one kind share: those that slide, or the others.
   struct Shared {
     Tensor mask;

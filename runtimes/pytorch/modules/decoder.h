@@ -20,8 +20,8 @@ namespace vramfit::pytorch {
 struct ModelSettings {
   ScalarType type = ScalarType::BFloat16;
   AttentionKind attention = AttentionKind::Sdpa;
-  bool training = false;    ///< model.train()
-  bool checkpoint = false;  ///< gradient_checkpointing_enable(use_reentrant=False)
+  bool training = false;  ///< model.train()
+  Checkpointing checkpoint = Checkpointing::None;
 };
 
 /// What a layer gets beside the hidden states.

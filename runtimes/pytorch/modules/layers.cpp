@@ -63,15 +63,36 @@ Tensor Linear::base(const Tensor& x) const {
 Tensor Linear::operator()(const Tensor& x) const {
   Tensor result = base(x);
   if (!lora) return result;
-  // result + lora_B(lora_A(dropout(x))) * scaling, in the adapter's type, then back.
+  return quantized != nullptr ? adapted_quantized(x, std::move(result))
+                              : adapted(x, std::move(result));
+}
+
+// lora_B(lora_A(dropout(x))) * scaling
+Tensor Linear::update(const Tensor& cast) const {
+  Tensor result = linear(cast, lora->a, {});
+  result = linear(result, lora->b, {});
+  return mul_scalar(result);
+}
+
+// In the adapter's type, then back.
+Tensor Linear::adapted(const Tensor& x, Tensor result) const {
   const ScalarType type = result.type();
   const Tensor cast = to(x, lora->a.type());
-  Tensor update = linear(cast, lora->a, {});
-  update = linear(update, lora->b, {});
-  update = mul_scalar(update);
-  result = add(result, update);
-  update.reset();
+  Tensor added = update(cast);
+  result = add(result, added);
+  added.reset();
   result = to(result, type);
+  return result;
+}
+
+// Under autocast nothing is cast here.
+Tensor Linear::adapted_quantized(const Tensor& x, Tensor result) const {
+  if (quantized->adapted().clones) result = clone(result);
+  const bool converts = !x.context().autocast.enabled();
+  const Tensor cast = converts ? to(x, lora->a.type()) : x;
+  Tensor output = update(cast);
+  if (converts) output = to(output, result.type());
+  result = add(result, output);
   return result;
 }
 

@@ -25,7 +25,7 @@ class Embedding {
   Tensor weight;
 };
 
-/// A low-rank adapter beside a frozen projection: peft/tuners/lora/layer.py.
+/// A low-rank adapter beside a frozen projection: peft/tuners/lora, layer.py and bnb.py, 0.21.
 struct Lora {
   Tensor a;  ///< (rank, in)
   Tensor b;  ///< (out, rank)
@@ -51,6 +51,9 @@ class Linear {
 
  private:
   Tensor base(const Tensor& x) const;
+  Tensor update(const Tensor& cast) const;
+  Tensor adapted(const Tensor& x, Tensor result) const;
+  Tensor adapted_quantized(const Tensor& x, Tensor result) const;
   Layout layout_ = Layout::OutIn;
 };
 

@@ -9,7 +9,11 @@
 namespace vramfit::pytorch {
 namespace {
 
-Dims flat(const Tensor& x) { return {x.numel() / x.size(-1), x.size(-1)}; }
+/// bias.data = bias.data.to(type)
+void cast_for_good(Tensor& bias, ScalarType type) {
+  if (!bias.defined() || bias.type() == type) return;
+  bias = empty(bias.context(), bias.sizes(), type, Category::Parameters);
+}
 
 /// Linear8bitLt with a threshold of 6.
 class Int8Weight final : public QuantizedWeight {
@@ -20,14 +24,15 @@ class Int8Weight final : public QuantizedWeight {
     rows_ = int8_vectorwise_quant(half);
   }
 
-  Tensor forward(const Tensor& x, Tensor& /*bias*/) const override {
-    const Tensor rows = reshape(x, flat(x));
+  /// Of a weight of integers their type says nothing: they stay as they are made, fp32.
+  Adapted adapted() const override { return {ScalarType::Float, false}; }
+
+  Tensor forward(const Tensor& x, Tensor& bias) const override {
+    cast_for_good(bias, x.type());
+    const std::int64_t columns = x.size(-1);
     const std::int64_t outliers =
-        outlier_columns(outliers_.chance, rows.size(0), rows.size(1), outliers_.quantile);
-    const Int8Input input = int8_quantize_input(rows, outliers);
-    outlier_columns_ = input.outlier_columns;
-    const Tensor result = int8_mixed_scaled_mm(rows, input, rows_);
-    return reshape(result, x.sizes().with(-1, result.size(1)));
+        outlier_columns(outliers_.chance, x.numel() / columns, columns, outliers_.quantile);
+    return matmul_8bit(x, rows_, outliers, outlier_columns_);
   }
 
  private:
@@ -43,12 +48,12 @@ class FourBitWeight final : public QuantizedWeight {
       : weight_(quantize_4bit(contiguous(weight), quantization.double_quant)),
         compute_(quantization.compute) {}
 
+  Adapted adapted() const override { return {compute_, true}; }
+
   Tensor forward(const Tensor& x, Tensor& bias) const override {
     const Tensor cast = to(x, compute_);
-    if (bias.defined() && bias.type() != compute_) {
-      bias = empty(bias.context(), bias.sizes(), compute_, Category::Parameters);
-    }
-    const Tensor result = gemm_4bit(cast, weight_, bias);
+    cast_for_good(bias, compute_);
+    const Tensor result = matmul_4bit(cast, weight_, bias);
     return to(result, x.type());
   }
 

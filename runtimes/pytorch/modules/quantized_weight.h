@@ -11,7 +11,14 @@ namespace vramfit::pytorch {
 /// bitsandbytes/nn/modules.py (Linear8bitLt, Linear4bit), 0.50.2.
 class QuantizedWeight {
  public:
+  /// What PEFT's layer around it does otherwise than around a plain linear.
+  struct Adapted {
+    ScalarType type;  ///< that adapters are made in first
+    bool clones;      ///< the product, before theirs is added
+  };
+
   virtual ~QuantizedWeight() = default;
+  virtual Adapted adapted() const = 0;
   /// x W^T + b of (..., in). A bias of another type than the arithmetic's is cast for good.
   virtual Tensor forward(const Tensor& x, Tensor& bias) const = 0;
 };

@@ -216,8 +216,7 @@ Tensor math_attention(const Tensor& query, const Tensor& key_in, const Tensor& v
   const Tensor mask = options.causal ? causal_mask(context, query, key_in) : options.mask;
   const Tensor key = repeat_heads(key_in, query.size(1));
   const Tensor value = repeat_heads(value_in, query.size(1));
-  const Tensor scaled_key = mul_scalar(transpose(key, 2, 3));
-  Tensor scores = matmul(scaled_query, scaled_key);
+  Tensor scores = matmul(scaled_query, mul_scalar(transpose(key, 2, 3)));
   // The mask is added in place.
   Tensor weights = safe_softmax(scores);
   scores.reset();

@@ -1,9 +1,11 @@
 #include "runtimes/pytorch/ops/four_bits.h"
 
+#include "runtimes/pytorch/ops/elementwise.h"
 #include "runtimes/pytorch/ops/gemm_4bit.h"
 #include "runtimes/pytorch/ops/linear.h"
 #include "runtimes/pytorch/ops/view.h"
 #include "runtimes/pytorch/tensor/context.h"
+#include "runtimes/pytorch/tensor/graph.h"
 
 namespace vramfit::pytorch {
 namespace {
@@ -59,20 +61,17 @@ Tensor dequantize_and_multiply(const Tensor& x, const FourBits& weight, const Te
   return linear(x, whole, bias);
 }
 
-}  // namespace
-
-FourBits quantize_4bit(const Tensor& weight, bool double_quant) {
-  Context& context = weight.context();
-  const std::int64_t count = weight.numel();
-  FourBits result;
-  result.sizes = weight.sizes();
-  result.scales = kept(context, div_up(count, kBlock), ScalarType::Float);
-  result.values = kept(context, (count + 1) / 2, ScalarType::Byte);
-  result.code = code_of(context);
-  if (double_quant) quantize_scales(result);
-  return result;
+/// The whole weight, in the type that it was quantised from.
+Tensor dequantize_4bit(const FourBits& weight) {
+  Context& context = weight.values.context();
+  Tensor scales;
+  if (weight.nested_scales.defined()) {
+    scales = work(context, weight.scales.sizes(), ScalarType::Float);  // += offset
+  }
+  return work(context, weight.sizes, weight.type);
 }
 
+/// bitsandbytes::gemm_4bit
 Tensor gemm_4bit(const Tensor& x, const FourBits& weight, const Tensor& bias) {
   Context& context = x.context();
   const std::int64_t rows = x.numel() / x.size(-1);
@@ -81,6 +80,40 @@ Tensor gemm_4bit(const Tensor& x, const FourBits& weight, const Tensor& bias) {
   if (!fused) return dequantize_and_multiply(x, weight, bias);
   const Tensor dense = contiguous(x);
   return empty(context, x.sizes().with(-1, weight.sizes[0]), x.type());
+}
+
+}  // namespace
+
+FourBits quantize_4bit(const Tensor& weight, bool double_quant) {
+  Context& context = weight.context();
+  const std::int64_t count = weight.numel();
+  FourBits result;
+  result.sizes = weight.sizes();
+  result.type = weight.type();
+  result.scales = kept(context, div_up(count, kBlock), ScalarType::Float);
+  result.values = kept(context, (count + 1) / 2, ScalarType::Byte);
+  result.code = code_of(context);
+  if (double_quant) quantize_scales(result);
+  return result;
+}
+
+Tensor matmul_4bit(const Tensor& x, const FourBits& weight, const Tensor& bias) {
+  Context& context = x.context();
+  Tensor result;
+  {
+    const Setting no_grad(context.grad_enabled, false);
+    result = gemm_4bit(x, weight, bias);
+  }
+  const auto make_backward = [&] {
+    return [weight](Node& self, Gradients& grads) -> Gradients {
+      const Tensor& grad = grads[0];
+      Tensor whole = dequantize_4bit(weight);
+      whole = to(whole, grad.type());
+      return {reshape(mm(reshape(grad, flat(grad)), whole), self.input_sizes[0])};
+    };
+  };
+  set_history(result, make_node(context, make_backward, x));
+  return result;
 }
 
 }  // namespace vramfit::pytorch

@@ -25,25 +25,6 @@ Tensor grad_of_right(const Tensor& grad, const Tensor& left, bool column_major) 
 
 bool is_column_major(const Tensor& a) { return a.strides()[0] == 1 && a.strides()[1] == a.size(0); }
 
-Tensor mm(const Tensor& a, const Tensor& b) {
-  const auto make_backward = [&] {
-    return [left = Saved(b.requires_grad() ? a : Tensor()),
-            right = Saved(a.requires_grad() ? b : Tensor()),
-            column_major = is_column_major(b)](Node& self, Gradients& grads) -> Gradients {
-      const Tensor mat1 = left.unpack();
-      const Tensor mat2 = right.unpack();
-      Gradients result;
-      if (self.wants(1)) result[1] = grad_of_right(grads[0], mat1, column_major);
-      if (self.wants(0)) result[0] = grad_of_left(grads[0], mat2);
-      return result;
-    };
-  };
-  const Ref<Node> node = make_node(a.context(), make_backward, a, b);
-  Tensor result = gemm(a, b);
-  set_history(result, node);
-  return result;
-}
-
 Tensor bmm(const Tensor& a, const Tensor& b) {
   const auto make_backward = [&] {
     return [left = Saved(b.requires_grad() ? a : Tensor()),
@@ -65,8 +46,6 @@ Tensor bmm(const Tensor& a, const Tensor& b) {
   return result;
 }
 
-Dims flat(const Tensor& a) { return {a.numel() / a.size(-1), a.size(-1)}; }
-
 Dims batch_sizes(const Tensor& a) {
   Dims sizes;
   for (int i = 0; i < a.rank() - 2; ++i) sizes.push_back(a.size(i));
@@ -82,6 +61,25 @@ Tensor stack(const Tensor& a, Dims batch) {
 }
 
 }  // namespace
+
+Tensor mm(const Tensor& a, const Tensor& b) {
+  const auto make_backward = [&] {
+    return [left = Saved(b.requires_grad() ? a : Tensor()),
+            right = Saved(a.requires_grad() ? b : Tensor()),
+            column_major = is_column_major(b)](Node& self, Gradients& grads) -> Gradients {
+      const Tensor mat1 = left.unpack();
+      const Tensor mat2 = right.unpack();
+      Gradients result;
+      if (self.wants(1)) result[1] = grad_of_right(grads[0], mat1, column_major);
+      if (self.wants(0)) result[0] = grad_of_left(grads[0], mat2);
+      return result;
+    };
+  };
+  const Ref<Node> node = make_node(a.context(), make_backward, a, b);
+  Tensor result = gemm(a, b);
+  set_history(result, node);
+  return result;
+}
 
 Tensor addmm(const Tensor& bias_in, const Tensor& a_in, const Tensor& b_in) {
   Context& context = a_in.context();

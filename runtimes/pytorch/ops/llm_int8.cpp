@@ -1,9 +1,13 @@
 #include "runtimes/pytorch/ops/llm_int8.h"
 
+#include <utility>
+
 #include "runtimes/pytorch/ops/elementwise.h"
 #include "runtimes/pytorch/ops/linear.h"
+#include "runtimes/pytorch/ops/reduction.h"
 #include "runtimes/pytorch/ops/view.h"
 #include "runtimes/pytorch/tensor/context.h"
+#include "runtimes/pytorch/tensor/graph.h"
 
 namespace vramfit::pytorch {
 namespace {
@@ -33,6 +37,67 @@ Tensor int8_scaled_mm(const Int8Rows& x, const Int8Rows& weight, ScalarType type
   return to(result, type);
 }
 
+/// A linear's input beside what it is quantised to.
+struct Int8Input {
+  Int8Rows rows;
+  Tensor outlier_columns;
+};
+
+/// bitsandbytes::int8_vectorwise_quant with LLM.int8()'s threshold.
+Int8Input quantize_input(const Tensor& x, std::int64_t outliers) {
+  Context& context = x.context();
+  const Tensor half = to(x, ScalarType::Half);
+  Int8Input result;
+  result.rows.scales = work(context, {x.size(0)}, ScalarType::Float);
+  result.rows.values = work(context, x.sizes(), ScalarType::Char);
+  Tensor magnitudes = work(context, x.sizes(), ScalarType::Half);
+  const Tensor is_outlier = work(context, x.sizes(), ScalarType::Bool);
+  magnitudes.reset();
+  if (outliers > 0) {
+    const Tensor by_column = reduce_dim(is_outlier, 0);
+    result.outlier_columns = work(context, {outliers}, ScalarType::Long);
+  }
+  return result;
+}
+
+/// A product, and the columns of x that were not quantised.
+struct Product {
+  Tensor result;
+  Tensor sub_x;
+};
+
+/// bitsandbytes::int8_mixed_scaled_mm: x W^T, both of rows, outlier columns in x's type.
+Product int8_mixed_scaled_mm(const Tensor& x, const Int8Input& input, const Int8Rows& weight) {
+  const ScalarType type = x.type();
+  if (!input.outlier_columns.defined()) return {int8_scaled_mm(input.rows, weight, type), {}};
+  const std::int64_t count = input.outlier_columns.size(0);
+  Tensor sub_x = columns_of(x, count);
+  Tensor sub_weight = columns_of(weight.values, count);
+  Tensor dequantized = int8_vectorwise_dequant(sub_weight);
+  sub_weight = to(dequantized, type);
+  dequantized.reset();
+  const Tensor result = int8_scaled_mm(input.rows, weight, type);
+  return {addmm(result, sub_x, t(sub_weight)), std::move(sub_x)};
+}
+
+/// What ctx holds of a forward, by plain attributes: no hook sees them, so that checkpointing keeps
+/// the input of every such linear, and backward lets go of none.
+struct MatMul8bitLtBackward {
+  static constexpr bool kOutlivesBackward = true;
+  Tensor rows;
+  Tensor sub_rows;
+  Tensor outlier_columns;
+  Int8Rows weight;
+
+  Gradients operator()(Node& self, Gradients& grads) const {
+    const ScalarType type = rows.type();
+    const Tensor grad = contiguous(reshape(grads[0], flat(grads[0])));
+    const Tensor dequantized = work(grad.context(), weight.values.sizes(), type);
+    work(grad.context(), weight.scales.sizes(), ScalarType::Float);  // SCB / 127
+    return {reshape(mm(to(grad, type), dequantized), self.input_sizes[0])};
+  }
+};
+
 }  // namespace
 
 Int8Rows int8_vectorwise_quant(const Tensor& rows) {
@@ -43,33 +108,23 @@ Int8Rows int8_vectorwise_quant(const Tensor& rows) {
   return result;
 }
 
-Int8Input int8_quantize_input(const Tensor& x, std::int64_t outliers) {
+Tensor matmul_8bit(const Tensor& x, const Int8Rows& weight, std::int64_t outliers,
+                   Tensor& outlier_columns) {
   Context& context = x.context();
-  const Tensor half = to(x, ScalarType::Half);
-  Int8Input result;
-  result.rows.scales = work(context, {x.size(0)}, ScalarType::Float);
-  result.rows.values = work(context, x.sizes(), ScalarType::Char);
-  Tensor magnitudes = work(context, x.sizes(), ScalarType::Half);
-  const Tensor is_outlier = work(context, x.sizes(), ScalarType::Bool);
-  magnitudes.reset();
-  if (outliers > 0) {
-    const Tensor by_column = work(context, {x.size(1)}, ScalarType::Bool);
-    result.outlier_columns = work(context, {outliers}, ScalarType::Long);
+  MatMul8bitLtBackward backward;
+  Tensor result;
+  {
+    const Setting no_grad(context.grad_enabled, false);
+    const Tensor rows = reshape(x, flat(x));
+    const Int8Input input = quantize_input(rows, outliers);
+    outlier_columns = input.outlier_columns;
+    Product product = int8_mixed_scaled_mm(rows, input, weight);
+    backward = {rows, std::move(product.sub_x), input.outlier_columns, weight};
+    result = reshape(product.result, x.sizes().with(-1, weight.values.size(0)));
   }
+  set_history(result, make_node(
+                          context, [&] { return std::move(backward); }, x));
   return result;
-}
-
-Tensor int8_mixed_scaled_mm(const Tensor& x, const Int8Input& input, const Int8Rows& weight) {
-  const ScalarType type = x.type();
-  if (!input.outlier_columns.defined()) return int8_scaled_mm(input.rows, weight, type);
-  const std::int64_t count = input.outlier_columns.size(0);
-  const Tensor sub_x = columns_of(x, count);
-  Tensor sub_weight = columns_of(weight.values, count);
-  Tensor dequantized = int8_vectorwise_dequant(sub_weight);
-  sub_weight = to(dequantized, type);
-  dequantized.reset();
-  const Tensor result = int8_scaled_mm(input.rows, weight, type);
-  return addmm(result, sub_x, t(sub_weight));
 }
 
 }  // namespace vramfit::pytorch

@@ -33,12 +33,12 @@ struct GlobalReduce {
   std::int64_t semaphores = 0;
 };
 
-GlobalReduce reduce_rows(const Context& context, std::int64_t rows, std::int64_t columns) {
+GlobalReduce reduce_rows(const Context& context, std::int64_t rows, std::int64_t columns,
+                         std::int64_t accumulator_bytes) {
   constexpr std::int64_t kMaxThreads = 512;
   constexpr std::int64_t kWarp = 32;
   constexpr std::int64_t kMinValuesPerThread = 16;
   constexpr std::int64_t kMaxValuesPerThread = 256;
-  constexpr std::int64_t kAccumulatorBytes = 4;
   const std::int64_t vector = columns % 4 == 0 ? 4 : columns % 2 == 0 ? 2 : 1;
   const std::int64_t threads = kMaxThreads / vector;
   const auto pow2 = [&](std::int64_t n) { return n < threads ? last_pow2(n) : threads; };
@@ -58,7 +58,17 @@ GlobalReduce reduce_rows(const Context& context, std::int64_t rows, std::int64_t
       std::max(std::min(div_up(target, grid), div_up(values_per_thread, kMinValuesPerThread)),
                div_up(values_per_thread, kMaxValuesPerThread));
   if (blocks <= 1) return {};
-  return {kAccumulatorBytes * columns * blocks * width * vector, 4 * grid};
+  return {accumulator_bytes * columns * blocks * width * vector, 4 * grid};
+}
+
+/// Allocates that, once the output exists.
+void reduce_rows_globally(Context& context, std::int64_t rows, std::int64_t columns,
+                          std::int64_t accumulator_bytes) {
+  const GlobalReduce shared = reduce_rows(context, rows, columns, accumulator_bytes);
+  if (shared.buffer == 0) return;
+  const Tensor buffer = empty(context, {shared.buffer}, ScalarType::Byte, Category::Workspace);
+  const Tensor counters =
+      empty(context, {shared.semaphores}, ScalarType::Byte, Category::Workspace);
 }
 
 }  // namespace
@@ -82,14 +92,23 @@ Tensor sum_to(Tensor a, const Dims& sizes) {
   // Rows that fill their memory are one dimension to the kernel, in whatever order they lie.
   const bool is_matrix = a.is_non_overlapping_and_dense() && a.strides()[-1] == 1;
   if (sizes.rank() == 1 && a.size(-1) == columns && is_matrix) {
-    const GlobalReduce shared = reduce_rows(context, a.numel() / columns, columns);
-    if (shared.buffer > 0) {
-      const Tensor buffer = empty(context, {shared.buffer}, ScalarType::Byte, Category::Workspace);
-      const Tensor counters =
-          empty(context, {shared.semaphores}, ScalarType::Byte, Category::Workspace);
-    }
+    reduce_rows_globally(context, a.numel() / columns, columns, element_size(ScalarType::Float));
   }
   return result;
 }
+
+// Rows that are reduced by themselves, and a matrix as a whole, share partial results of a few KiB,
+// which are left out.
+Tensor reduce_dim(const Tensor& a, int dim) {
+  Tensor result = empty(a.context(), a.sizes().with(dim, 1), a.type(), Category::Workspace);
+  if (dim == 0 && a.size(1) > 1) {
+    // Floating-point types are summed in fp32.
+    const ScalarType sums = is_floating(a.type()) ? ScalarType::Float : a.type();
+    reduce_rows_globally(a.context(), a.size(0), a.size(1), element_size(sums));
+  }
+  return result;
+}
+
+Tensor reduce_all(const Tensor& a) { return empty(a.context(), {}, a.type(), Category::Workspace); }
 
 }  // namespace vramfit::pytorch

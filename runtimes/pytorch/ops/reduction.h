@@ -8,5 +8,10 @@ namespace vramfit::pytorch {
 Tensor mean_last(const Tensor& a);
 /// at::sum_to: the sum over what was broadcast.
 Tensor sum_to(Tensor a, const Dims& sizes);
+/// A norm, mean, or any() of a contiguous matrix along `dim`, keepdim=True, where no gradient is
+/// wanted.
+Tensor reduce_dim(const Tensor& a, int dim);
+/// The same of all elements.
+Tensor reduce_all(const Tensor& a);
 
 }  // namespace vramfit::pytorch

@@ -59,6 +59,8 @@ Tensor reshape(const Tensor& a, const Dims& sizes) {
               [from = a.sizes()](const Tensor& grad) { return reshape(grad, from); });
 }
 
+Dims flat(const Tensor& a) { return {a.numel() / a.size(-1), a.size(-1)}; }
+
 Tensor transpose(const Tensor& a, int dim0, int dim1) {
   Dims sizes = a.sizes();
   Dims strides = a.strides();

@@ -10,6 +10,8 @@ namespace vramfit::pytorch {
 
 /// Tensor.view and reshape: a view, or a contiguous copy where strides do not allow one.
 Tensor reshape(const Tensor& a, const Dims& sizes);
+/// The sizes of a matrix of all rows.
+Dims flat(const Tensor& a);
 Tensor transpose(const Tensor& a, int dim0, int dim1);
 Tensor t(const Tensor& a);
 Tensor unsqueeze(const Tensor& a, int dim);

@@ -43,7 +43,7 @@ void AdamW::init_group() {
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     const LayerScope acts(parameters_[i]);
     State& state = states_[i];
-    if (form_ == OptimizerKind::AdamWFused) {
+    if (form_ == Form::Fused) {
       state.step = empty(parameters_[i].context(), {}, ScalarType::Float, Category::OptimizerState);
     }
     state.exp_avg = state_like(parameters_[i]);
@@ -53,8 +53,8 @@ void AdamW::init_group() {
 
 void AdamW::step() {
   init_group();
-  if (form_ == OptimizerKind::AdamW) foreach_step(parameters_);
-  if (form_ == OptimizerKind::AdamWLoop) loop_step(parameters_);
+  if (form_ == Form::Foreach) foreach_step(parameters_);
+  if (form_ == Form::Loop) loop_step(parameters_);
 }
 
 }  // namespace vramfit::pytorch

@@ -7,7 +7,9 @@ namespace vramfit::pytorch {
 /// torch/optim/adam.py with decoupled weight decay, PyTorch 2.11.
 class AdamW final : public Optimizer {
  public:
-  AdamW(OptimizerKind form, std::vector<Tensor> parameters)
+  /// How its step runs: foreach is the default on a GPU.
+  enum class Form : std::uint8_t { Foreach, Fused, Loop };
+  AdamW(Form form, std::vector<Tensor> parameters)
       : Optimizer(std::move(parameters)), form_(form) {}
   void step() override;
 
@@ -18,7 +20,7 @@ class AdamW final : public Optimizer {
     Tensor exp_avg_sq;
   };
   void init_group();
-  OptimizerKind form_;
+  Form form_;
   std::vector<State> states_;
 };
 

@@ -4,57 +4,84 @@
 #include <utility>
 
 #include "model/errors.h"
+#include "runtimes/pytorch/optimizers/adafactor.h"
 #include "runtimes/pytorch/optimizers/adamw.h"
+#include "runtimes/pytorch/optimizers/bitsandbytes_adamw.h"
 #include "runtimes/pytorch/optimizers/sgd.h"
+#include "runtimes/pytorch/optimizers/transformers_adafactor.h"
 
 namespace vramfit::pytorch {
 namespace {
 
-constexpr std::array<std::pair<OptimizerKind, const char*>, 5> kNames = {
-    {{OptimizerKind::AdamW, "adamw"},
-     {OptimizerKind::AdamWFused, "adamw-fused"},
-     {OptimizerKind::AdamWLoop, "adamw-loop"},
-     {OptimizerKind::Sgd, "sgd"},
-     {OptimizerKind::SgdMomentum, "sgd-momentum"}}};
+using Parameters = std::vector<Tensor>;
+
+/// Made as `T(option, parameters)`.
+template <typename T, auto kOption>
+std::unique_ptr<Optimizer> make(Parameters parameters) {
+  return std::make_unique<T>(kOption, std::move(parameters));
+}
+template <typename T>
+std::unique_ptr<Optimizer> make(Parameters parameters) {
+  return std::make_unique<T>(std::move(parameters));
+}
+
+struct Row {
+  OptimizerKind kind;
+  const char* name;
+  std::unique_ptr<Optimizer> (*make)(Parameters);
+};
+
+constexpr std::array<Row, 10> kOptimizers = {{
+    {OptimizerKind::AdamWFused, "adamw-fused", make<AdamW, AdamW::Form::Fused>},
+    {OptimizerKind::AdamW, "adamw", make<AdamW, AdamW::Form::Foreach>},
+    {OptimizerKind::AdamWLoop, "adamw-loop", make<AdamW, AdamW::Form::Loop>},
+    {OptimizerKind::AdamW8bit, "adamw-8bit", make<BitsandbytesAdamW, kEightBits>},
+    {OptimizerKind::PagedAdamW8bit, "paged-adamw-8bit", make<BitsandbytesAdamW, kPagedEightBits>},
+    {OptimizerKind::PagedAdamW32bit, "paged-adamw-32bit", make<BitsandbytesAdamW, kPaged32Bits>},
+    {OptimizerKind::Adafactor, "adafactor", make<Adafactor>},
+    {OptimizerKind::AdafactorTransformers, "adafactor-hf", make<TransformersAdafactor>},
+    {OptimizerKind::Sgd, "sgd", make<Sgd, false>},
+    {OptimizerKind::SgdMomentum, "sgd-momentum", make<Sgd, true>},
+}};
+
+const Row& row_of(OptimizerKind kind) {
+  for (const Row& row : kOptimizers) {
+    if (row.kind == kind) return row;
+  }
+  return kOptimizers.front();
+}
 
 }  // namespace
 
-OptimizerKind parse_optimizer(const std::string& text) {
-  std::string known;
-  for (const auto& [kind, name] : kNames) {
-    if (text == name) return kind;
-    known.append(known.empty() ? "" : ", ").append(name);
-  }
-  throw BadInput("optimizer: unknown '" + text + "' under --runtime pytorch; one of " + known);
+const std::string& optimizer_names() {
+  static const std::string names = [] {
+    std::string list;
+    for (const Row& row : kOptimizers) list.append(list.empty() ? "" : ", ").append(row.name);
+    return list;
+  }();
+  return names;
 }
 
-const char* name(OptimizerKind kind) {
-  for (const auto& [known, name] : kNames) {
-    if (known == kind) return name;
+OptimizerKind parse_optimizer(const std::string& text) {
+  for (const Row& row : kOptimizers) {
+    if (text == row.name) return row.kind;
   }
-  return "";
+  throw BadInput("optimizer: unknown '" + text + "' under pytorch; " + optimizer_names());
 }
+
+const char* name(OptimizerKind kind) { return row_of(kind).name; }
 
 void Optimizer::zero_grad() {
   for (const Tensor& parameter : parameters_) parameter.impl()->grad.reset();
 }
 
-Tensor Optimizer::state_like(const Tensor& parameter) const {
-  return empty_strided(parameter.context(), parameter.sizes(), parameter.strides(),
-                       parameter.type(), Category::OptimizerState);
+Tensor Optimizer::state_like(const Tensor& parameter, ScalarType type) const {
+  return empty_strided(parameter.context(), parameter.sizes(), parameter.strides(), type,
+                       Category::OptimizerState);
 }
 
 std::unique_ptr<Optimizer> make_optimizer(OptimizerKind kind, std::vector<Tensor> parameters) {
-  switch (kind) {
-    case OptimizerKind::AdamW:
-    case OptimizerKind::AdamWFused:
-    case OptimizerKind::AdamWLoop:
-      return std::make_unique<AdamW>(kind, std::move(parameters));
-    case OptimizerKind::Sgd:
-    case OptimizerKind::SgdMomentum:
-      break;
-  }
-  return std::make_unique<Sgd>(kind == OptimizerKind::SgdMomentum, std::move(parameters));
+  return row_of(kind).make(std::move(parameters));
 }
 
 }  // namespace vramfit::pytorch

@@ -74,13 +74,17 @@ class Saved {
 /// Where gradients of `tensor` go: its grad_fn, or the accumulator of a leaf.
 Edge gradient_edge(const Tensor& tensor);
 
-/// A node whose backward is a callable; what it holds by value is what autograd saves.
+/// A node whose backward is a callable; what it holds by value is what autograd saves. Attributes
+/// of a torch.autograd.Function's ctx are not saved that way: such a callable says that it outlives
+/// its run (kOutlivesBackward), and goes with the graph.
 template <typename Backward>
 class FunctionNode final : public Node, public Recycled<FunctionNode<Backward>> {
  public:
   explicit FunctionNode(Backward backward) : backward_(std::move(backward)) {}
   Gradients apply(Gradients& grads) override { return (*backward_)(*this, grads); }
-  void release() override { backward_.reset(); }
+  void release() override {
+    if constexpr (!requires { Backward::kOutlivesBackward; }) backward_.reset();
+  }
 
  private:
   std::optional<Backward> backward_;

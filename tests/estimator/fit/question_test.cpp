@@ -170,7 +170,7 @@ TEST(Question, TrainingInPytorchTakesEveryFlag) {
   EXPECT_EQ(options.seq, 77);
   EXPECT_EQ(options.accumulate, 5);
   EXPECT_EQ(options.attention, pytorch::AttentionKind::Eager);
-  EXPECT_TRUE(options.checkpoint);
+  EXPECT_EQ(options.checkpoint, pytorch::Checkpointing::Full);
   EXPECT_EQ(options.lora->rank, 16);
   EXPECT_EQ(options.lora->targets, (std::vector<std::string>{"q_proj", "o_proj"}));
 }

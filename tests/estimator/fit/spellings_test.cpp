@@ -33,6 +33,13 @@ TEST(Spellings, TransformersAndPeftsNames) {
   EXPECT_EQ(own({"--optim", "adamw_torch_fused"}), (Texts{"--optimizer", "adamw-fused"}));
   EXPECT_EQ(own({"--optim=adamw_torch"}), (Texts{"--optimizer=adamw"}));
   EXPECT_EQ(own({"--optim=sgd"}), (Texts{"--optimizer=sgd"}));
+  EXPECT_EQ(own({"--optim", "adamw_bnb_8bit"}), (Texts{"--optimizer", "adamw-8bit"}));
+  EXPECT_EQ(own({"--optim=adamw_8bit"}), (Texts{"--optimizer=adamw-8bit"}));
+  EXPECT_EQ(own({"--optim", "paged_adamw_8bit"}), (Texts{"--optimizer", "paged-adamw-8bit"}));
+  EXPECT_EQ(own({"--optim", "paged_adamw_32bit"}), (Texts{"--optimizer", "paged-adamw-32bit"}));
+  // The Trainer's is transformers' own; torch.optim has one of that name.
+  EXPECT_EQ(own({"--optim", "adafactor"}), (Texts{"--optimizer", "adafactor-hf"}));
+  EXPECT_EQ(own({"--optimizer", "adafactor"}), (Texts{"--optimizer", "adafactor"}));
   EXPECT_EQ(own({"--torch_dtype", "torch.bfloat16", "--dtype=float32"}),
             (Texts{"--precision", "bf16", "--precision=fp32"}));
   EXPECT_EQ(own({"--model_name_or_path", "x", "--max_seq_length", "512"}),
@@ -80,6 +87,30 @@ TEST(Spellings, CheckpointingIsAFlagOrATruthValue) {
   EXPECT_EQ(own({"--gradient_checkpointing", "False"}), Texts{});
   EXPECT_EQ(own({"--gradient_checkpointing", "--train"}), (Texts{"--checkpoint=full", "--train"}));
   expect_bad_input([] { own({"--gradient_checkpointing=yes"}); }, {"gradient-checkpointing"});
+  for (const char* reentrant : {R"({"use_reentrant": true})", "{'use_reentrant': True, 'x': 1}"}) {
+    EXPECT_EQ(own({"--gradient_checkpointing_kwargs", reentrant, "--gradient_checkpointing"}),
+              Texts{"--checkpoint=reentrant"});
+    EXPECT_EQ(own({"--gradient_checkpointing_kwargs", reentrant}), Texts{});
+  }
+  for (const char* other : {"{}", R"({"use_reentrant":false})"}) {
+    EXPECT_EQ(own({"--gradient_checkpointing", "--gradient_checkpointing_kwargs", other}),
+              Texts{"--checkpoint=full"});
+  }
+  for (const char* more : {"every_n_layers", "offload"}) {
+    const std::string arguments = std::string("{\"") + more + "\": 2}";
+    expect_bad_input(
+        [&] {
+          own({"--gradient_checkpointing_kwargs", arguments.c_str()});
+        },
+        {more, "not predicted yet; nearest: use_reentrant"});
+  }
+  for (const char* wrong : {R"({"use_reentrant": maybe})", "use_reentrant", "use_reentrant :"}) {
+    expect_bad_input(
+        [&] {
+          own({"--gradient_checkpointing_kwargs", wrong});
+        },
+        {"gradient-checkpointing-kwargs", "use_reentrant"});
+  }
 }
 
 TEST(Spellings, MessagesNameWhatWasTyped) {
@@ -96,13 +127,6 @@ TEST(Spellings, ASwitchHasNoOtherValue) {
 }
 
 TEST(Spellings, WhatIsNotThereYetIsAnsweredWithWhatIsNearest) {
-  for (const char* optimizer : {"adamw_bnb_8bit", "paged_adamw_8bit", "adamw_8bit"}) {
-    expect_bad_input(
-        [&] {
-          own({"--optim", optimizer});
-        },
-        {"optimizer", optimizer, "not predicted yet", "--optimizer adamw-fused"});
-  }
   for (const char* flag : {"--qlora", "--bits=4", "--quantization"}) {
     expect_bad_input([&] { own({flag}); },
                      {"quantized weights are not predicted yet", "nearest: bitsandbytes' --quant"});

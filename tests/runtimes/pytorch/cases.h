@@ -22,8 +22,8 @@ std::optional<Pretrained> pretrained_of(const nlohmann::json& test_case);
 TrainingOptions training_of(const nlohmann::json& test_case);
 /// Of one of its points, (batch, seq).
 GenerationOptions generation_of(const nlohmann::json& test_case, const nlohmann::json& point);
-/// Whether there is a rule for all that the case asks for. bitsandbytes' formats and optimizers,
-/// adafactor, compilers and mixtures of experts are none of ours yet.
+/// Whether there is a rule for all that the case asks for. Compilers and mixtures of experts are
+/// none of ours yet.
 bool is_modelled(const nlohmann::json& test_case);
 std::string title_of(const nlohmann::json& test_case);
 

@@ -3,60 +3,32 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <map>
 
 #include "runtimes/pytorch/loading/checkpoint_order.h"
 #include "runtimes/pytorch/modules/outliers.h"
 #include "runtimes/pytorch/ops/gemm_4bit.h"
 #include "tests/runtimes/pytorch/cases.h"
+#include "tests/runtimes/pytorch/events.h"
 
 namespace vramfit::pytorch {
 namespace {
 
 using Json = nlohmann::json;
 
-/// Small ones were left out of the recordings.
-constexpr std::int64_t kLeast = 500'000;
-
 RunReport predicted(const Json& test_case) {
   return run(h200(), current_release(), model_of(test_case),
              generation_of(test_case, test_case.at("points").at(0)));
 }
 
-/// Bytes as they come (+) and go (-); what goes between two that come has no order.
-std::vector<std::int64_t> in_one_order(std::vector<std::int64_t> events) {
-  for (auto at = events.begin(); at != events.end();) {
-    const auto end = std::find_if(at, events.end(), [](std::int64_t e) { return e > 0; });
-    std::sort(at, end);
-    at = end == events.end() ? end : end + 1;
-  }
-  return events;
-}
+/// Small ones were left out of the recordings.
+constexpr std::int64_t kLeast = 500'000;
 
-std::vector<std::int64_t> events_of(const RunReport& report, bool loading) {
-  std::vector<std::int64_t> events;
-  std::map<std::uint64_t, std::int64_t> sizes;
+ByteEvents events_while(bool loading, const RunReport& report) {
   bool loaded = false;
-  for (const Event& event : report.events) {
-    const bool allocated = event.kind == Event::Kind::Allocate;
-    if (!allocated && event.kind != Event::Kind::Free) continue;
-    if (allocated) sizes[event.offset] = static_cast<std::int64_t>(event.requested);
+  return events_of(report, kLeast, [&](const Event& event) {
     loaded = loaded || event.stage != Stage::Loaded;
-    const std::int64_t bytes = sizes[event.offset];
-    if (bytes >= kLeast && loaded != loading) events.push_back(allocated ? bytes : -bytes);
-  }
-  return events;
-}
-
-/// Where two first differ, as words; nothing where `recorded` is how `predicted` begins, but for
-/// what the end of a run gives back.
-std::string first_difference(const Json& recorded, std::vector<std::int64_t> predicted) {
-  const auto left = in_one_order(recorded.get<std::vector<std::int64_t>>());
-  const auto right = in_one_order(std::move(predicted));
-  const auto [a, b] = std::mismatch(left.begin(), left.end(), right.begin(), right.end());
-  if (std::all_of(a, left.end(), [](std::int64_t e) { return e < 0; })) return "";
-  return "event " + std::to_string(a - left.begin()) + ": recorded " + std::to_string(*a) +
-         ", predicted " + (b == right.end() ? "none" : std::to_string(*b));
+    return loaded != loading;
+  });
 }
 
 TEST(Loading, AsksForTheSameBytesInTheSameOrder) {
@@ -79,9 +51,9 @@ TEST(Loading, AsksForTheSameBytesInTheSameOrder) {
     EXPECT_NEAR(static_cast<double>(peak), point.at("peak").get<double>(), 4096);
     // Without quantisation four threads read, and which is first is chance.
     if (!test_case.contains("pretrained")) {
-      EXPECT_EQ(first_difference(load.at("events"), events_of(report, true)), "");
+      EXPECT_EQ(first_difference(load.at("events"), events_while(true, report)), "");
     }
-    std::vector<std::int64_t> generation = events_of(report, false);
+    ByteEvents generation = events_while(false, report);
     if (test_case.contains("again")) generation.erase(generation.begin());  // the workspace
     EXPECT_EQ(first_difference(point.at("events"), std::move(generation)), "");
     ++compared;

@@ -8,6 +8,7 @@
 
 #include "estimator/models.h"
 #include "runtimes/pytorch/memory/caching_allocator.h"
+#include "runtimes/pytorch/options.h"
 #include "tests/runtimes/pytorch/cases.h"
 
 namespace vramfit::pytorch {
@@ -47,7 +48,8 @@ TrainingOptions training(std::size_t number) {
       std::array{OptimizerKind::AdamW, OptimizerKind::AdamWFused, OptimizerKind::AdamWLoop,
                  OptimizerKind::SgdMomentum, OptimizerKind::Sgd}[number % 5];
   options.accumulate = number % 3 == 0 ? 4 : 1;
-  options.checkpoint = number % 2 == 0;
+  options.checkpoint =
+      std::array{Checkpointing::Full, Checkpointing::None, Checkpointing::Reentrant}[number % 3];
   if (number % 4 == 1) {
     options.precision = DType::Fp32;
     options.autocast = DType::Bf16;
@@ -77,8 +79,41 @@ TEST(Playback, OfAdaptersToo) {
   TrainingOptions options = training(0);
   options.lora = LoraOptions{4, {"q_proj", "v_proj"}};
   expect_played_as_walked(model_named("llama3.2-1b"), options);
-  options.checkpoint = false;
+  options.checkpoint = Checkpointing::None;
   expect_played_as_walked(model_named("gemma2-2b"), options);
+}
+
+TEST(Playback, OfOptimizersThatKeepLessToo) {
+  TrainingOptions options = training(0);
+  for (const auto kind :
+       {OptimizerKind::AdamW8bit, OptimizerKind::PagedAdamW8bit, OptimizerKind::PagedAdamW32bit,
+        OptimizerKind::Adafactor, OptimizerKind::AdafactorTransformers}) {
+    SCOPED_TRACE(pytorch::name(kind));
+    options.optimizer = kind;
+    expect_played_as_walked(model_named("llama3.2-1b"), options);
+    expect_played_as_walked(model_named("gpt2-124m"), options);
+  }
+}
+
+TEST(Playback, OfAdaptersBesideQuantisedWeightsToo) {
+  TrainingOptions options = training(0);
+  options.pretrained = Pretrained{};
+  options.optimizer = OptimizerKind::PagedAdamW8bit;
+  std::size_t number = 0;
+  for (const auto format : {Quantization::Format::Int8, Quantization::Format::Nf4}) {
+    for (const char* name : {"llama3.2-1b", "gemma2-2b", "gpt2-124m", "phi-2"}) {
+      SCOPED_TRACE(name);
+      const ModelConfig model = model_named(name);
+      options.checkpoint = training(number++).checkpoint;
+      options.lora = LoraOptions{4, projection_names(model)};
+      options.pretrained->quantization = Quantization{.format = format};
+      options.pretrained->quantization->double_quant = number % 2 == 0;
+      expect_played_as_walked(model, options);
+      options.autocast = DType::Bf16;
+      expect_played_as_walked(model, options);
+      options.autocast.reset();
+    }
+  }
 }
 
 TEST(Playback, OfStaticCachesToo) {
@@ -125,12 +160,26 @@ TEST(Playback, OfModelsReadFromFilesTapesFewLayersToo) {
   options.pretrained = Pretrained{.auto_device_map = true, .quantization = {}};
   Extent walked;
   walked.one_by_one = true;
-  const auto cost = [&](const Extent& extent) {
-    return run(h200(), current_release(), model_named("llama2-7b"), options, extent).cost;
+  const auto expect_few = [&](const auto& asked) {
+    const auto cost = [&](const Extent& extent) {
+      return run(h200(), current_release(), model_named("llama2-7b"), asked, extent).cost;
+    };
+    EXPECT_LT(2 * cost({}), cost(walked));
   };
-  EXPECT_LT(2 * cost({}), cost(walked));
+  expect_few(options);
   options.pretrained->quantization = Quantization{.format = Quantization::Format::Nf4};
-  EXPECT_LT(2 * cost({}), cost(walked));
+  expect_few(options);
+  TrainingOptions tuning;
+  tuning.lora = LoraOptions{16, {"q_proj", "v_proj"}};
+  tuning.pretrained =
+      Pretrained{.auto_device_map = false, .quantization = options.pretrained->quantization};
+  for (const auto checkpoint :
+       {Checkpointing::None, Checkpointing::Full, Checkpointing::Reentrant}) {
+    tuning.checkpoint = checkpoint;
+    expect_few(tuning);
+  }
+  tuning.optimizer = OptimizerKind::AdafactorTransformers;
+  expect_few(tuning);
 }
 
 // What may be had beyond the capacity, nothing is placed by.
@@ -238,7 +287,28 @@ TEST(Playback, EndsTheStageThatMemoryEndsIn) {
   EXPECT_THROW(playback.play(playback.ready(tape.take()), 1), OutOfMemory);
   ASSERT_EQ(ledger.stages().size(), 1U);
   EXPECT_TRUE(ledger.stages()[0].out_of_memory);
-  EXPECT_EQ(playback.library_bytes(), std::vector<std::uint64_t>{7}) << "as it was by then";
+  ASSERT_EQ(playback.beside().size(), 1U);
+  EXPECT_EQ(playback.beside()[0].libraries, 7U) << "as it was by then";
+}
+
+TEST(Playback, EmptiesTheCacheAndCountsManagedMemory) {
+  CachingAllocator allocator(kGiB);
+  Ledger ledger(allocator, Counts::Blocks);
+  Playback playback(ledger, Fold::none(of_layers(1)));
+  Tape tape(1);
+  tape.begin_stage(Stage::Loaded);
+  tape.free(tape.allocate(Category::Parameters, kGiB / 2), Category::Parameters, kGiB / 2);
+  tape.use_managed(3);
+  tape.end_stage();
+  tape.begin_stage(Stage::Forward);
+  tape.empty_cache();
+  tape.use_managed(4);
+  tape.end_stage();
+  playback.play(playback.ready(tape.take()), 1);
+  EXPECT_EQ(ledger.stages()[0].reserved, kGiB / 2);
+  EXPECT_EQ(ledger.stages()[1].reserved, 0U);
+  EXPECT_EQ(playback.beside()[0].managed, 3U);
+  EXPECT_EQ(playback.beside()[1].managed, 7U);
 }
 
 }  // namespace

@@ -101,8 +101,8 @@ TEST(Reference, AndOfOtherShapesAndFamilies) {
 
 TEST(Reference, AndOfNewerFamilies) { expect_training_within_bounds("pytorch_families.jsonl", 29); }
 
-TEST(Reference, AndOfMicroBatchesAndModelsFromFiles) {
-  expect_training_within_bounds("pytorch_more.jsonl", 13);
+TEST(Reference, AndOfMicroBatchesModelsFromFilesAndBitsandbytes) {
+  expect_training_within_bounds("pytorch_more.jsonl", 22);
 }
 
 /// What a kind of generation was measured to take, and is predicted to.

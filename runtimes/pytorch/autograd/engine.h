@@ -9,4 +9,7 @@ namespace vramfit::pytorch {
 /// (engine.cpp, input_buffer.cpp), PyTorch 2.11.
 void backward(const Tensor& loss);
 
+/// torch.autograd.backward(output, grad), within a backward that runs already.
+void backward(const Tensor& output, Tensor grad);
+
 }  // namespace vramfit::pytorch

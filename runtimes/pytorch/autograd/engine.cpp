@@ -1,4 +1,4 @@
-#include "runtimes/pytorch/engine.h"
+#include "runtimes/pytorch/autograd/engine.h"
 
 #include <algorithm>
 #include <vector>
@@ -61,15 +61,18 @@ struct RunsLater {
 }  // namespace
 
 void backward(const Tensor& loss) {
-  Context& context = loss.context();
-  const Setting no_grad(context.grad_enabled, false);
   // Its handles of cuBLAS, and with them its workspace, are its own.
-  const Setting thread(context.backward_thread, true);
+  const Setting thread(loss.context().backward_thread, true);
+  const Tensor one = empty(loss.context(), loss.sizes(), loss.type());  // ones_like
+  backward(loss, one);
+}
 
-  const Tensor one = empty(context, loss.sizes(), loss.type());  // ones_like
-  const Ref<Node>& root = loss.impl()->grad_fn;
+void backward(const Tensor& output, Tensor grad) {
+  Context& context = output.context();
+  const Setting no_grad(context.grad_enabled, false);
+  const Ref<Node>& root = output.impl()->grad_fn;
   count_dependencies(root.get());
-  root->buffer[static_cast<std::size_t>(loss.impl()->output_index)] = one;
+  root->buffer[static_cast<std::size_t>(output.impl()->output_index)] = std::move(grad);
 
   std::vector<Ref<Node>> ready = {root};
   while (!ready.empty()) {

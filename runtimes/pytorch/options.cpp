@@ -111,7 +111,8 @@ void validate(const ModelConfig& config, const Options& options) {
   require_size("accumulate", training.accumulate, kMaxAccumulate);
   const bool quantized = training.pretrained && training.pretrained->quantization;
   if (quantized && !training.lora) {
-    throw BadInput("quant: quantised weights are not trained; --lora 16 trains adapters beside them");
+    throw BadInput(
+        "quant: quantised weights are not trained; --lora 16 trains adapters beside them");
   }
   // Beside quantised weights all others are cast to fp32.
   if (training.autocast && training.precision != DType::Fp32 && !quantized) {

@@ -8,11 +8,11 @@ namespace vramfit::pytorch {
 
 /// QuantState: blocks of 64 share a scale in fp32, which double quantisation keeps in 8 bits.
 struct FourBits {
-  Dims sizes;     ///< (out, in)
+  Dims sizes;         ///< (out, in)
   ScalarType type{};  ///< that it was quantised from
-  Tensor values;  ///< two to a byte
-  Tensor code;    ///< what the 16 codes stand for
-  Tensor scales;  ///< fp32, or 8 bits
+  Tensor values;      ///< two to a byte
+  Tensor code;        ///< what the 16 codes stand for
+  Tensor scales;      ///< fp32, or 8 bits
   // Of double quantisation, with blocks of 256.
   Tensor offset;
   Tensor nested_scales;

@@ -102,6 +102,7 @@ def test_bench(report):
         "Inference",
         "KvCache",
         "OomCliff",
+        "BatchCliff",
         "Estimate",
         "Article",
     }

@@ -21,8 +21,11 @@ STATES = {
     "adamw": 8,
     "adamw-master": 12,
     "adamw-same": 4,
+    "adamw-8bit": 2,
+    "lion": 4,
 }
 PER_TOKEN = 3_000_000
+LESS_KEPT = {"none": 1, "selective": 2, "full": 12}
 MEASURED_ABOVE = 1_000_000
 TORCH_ABOVE = 3_000_000
 CONTEXT = 600_000_000
@@ -63,7 +66,7 @@ def vram(gpu: str) -> int:
 def rows() -> Iterator[dict[str, str]]:
     """The points of the default sweep that are predicted, as axis: value, in the names' order."""
     for entry in json.loads((data_dir() / "sweep.json").read_text())["families"]:
-        if entry["family"] == "Ops":
+        if entry["family"] in {"Ops", "BatchCliff", "ContextCliff"}:
             continue
         axes = {key: values for key, values in entry.items() if key != "family"}
         for point in itertools.product(*axes.values()):
@@ -77,13 +80,17 @@ def name(row: dict[str, str]) -> str:
         parts.append(f"attn:{row['attention']}")
     if "gpu" in row:
         parts.append(f"gpu:{row['gpu']}")
+    if row.get("checkpoint", "none") != "none":
+        parts.append(f"checkpoint:{row['checkpoint']}")
+    if row.get("checkpoint-every", "1") != "1":
+        parts.append(f"every:{row['checkpoint-every']}")
     return "/".join(parts)
 
 
 def _training(row: dict[str, str], batch: int) -> dict[str, float]:
     n = parameters(row["model"])
     weights, states = n * BYTES[row["precision"]], n * STATES[row["optimizer"]]
-    kept = PER_TOKEN * batch * int(row["seq"])
+    kept = PER_TOKEN * batch * int(row["seq"]) // LESS_KEPT[row.get("checkpoint", "none")]
     after = {"loaded": weights, "forward": weights + kept, "backward": 2 * weights}
     after |= {"optimizer": 2 * weights + states, "zero_grad": weights + states}
     later = {**after, "forward": weights + states + kept, "backward": 2 * weights + states}

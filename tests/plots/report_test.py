@@ -6,7 +6,16 @@ import synthetic
 from vramfit_plots.__main__ import main
 from vramfit_plots.files import data_dir
 
-PICTURES = {"article", "inference", "waterfall", "oom_cliff", "multi_gpu", "levels", "precisions"}
+PICTURES = {
+    "article",
+    "inference",
+    "waterfall",
+    "oom_cliff",
+    "multi_gpu",
+    "levels",
+    "precisions",
+    "kv_caches",
+}
 
 
 def test_every_file_is_there(report):
@@ -79,7 +88,7 @@ def test_a_picture_that_cannot_be_drawn_is_not_an_older_one(tmp_path):
     ]
     assert synthetic.report(tmp_path, content) == 0
     figures = {path.stem for path in (tmp_path / "report" / "figures").iterdir()}
-    assert figures == {"article", "inference", "multi_gpu", "precisions", "levels"}
+    assert figures == {"article", "inference", "multi_gpu", "precisions", "kv_caches", "levels"}
     page = (tmp_path / "report" / "tables.html").read_text()
     assert "Not drawn: this run does not hold Training/llama2-7b/fp16/adamw/batch:4" in page
     assert "too few rows to tell about" in page

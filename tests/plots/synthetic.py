@@ -24,6 +24,16 @@ STATES = {
     "adamw-8bit": 2,
     "lion": 4,
 }
+# Axes that names leave out where they are usual, in their order.
+LATER = {
+    "generate": ("generate", "1"),
+    "gpu": ("gpu", ""),
+    "cache": ("cache", "unquantized"),
+    "block": ("block", "none"),
+    "lengths": ("lengths", "equal"),
+    "checkpoint": ("checkpoint", "none"),
+    "checkpoint-every": ("every", "1"),
+}
 PER_TOKEN = 3_000_000
 LESS_KEPT = {"none": 1, "selective": 2, "full": 12}
 MEASURED_ABOVE = 1_000_000
@@ -78,12 +88,9 @@ def name(row: dict[str, str]) -> str:
     parts += [f"{key}:{row[key]}" for key in ("batch", "seq") if key in row]
     if row.get("attention", "flash") != "flash":
         parts.append(f"attn:{row['attention']}")
-    if "gpu" in row:
-        parts.append(f"gpu:{row['gpu']}")
-    if row.get("checkpoint", "none") != "none":
-        parts.append(f"checkpoint:{row['checkpoint']}")
-    if row.get("checkpoint-every", "1") != "1":
-        parts.append(f"every:{row['checkpoint-every']}")
+    for axis, (key, usual) in LATER.items():
+        if row.get(axis, usual) != usual:
+            parts.append(f"{key}:{row[axis]}")
     return "/".join(parts)
 
 
@@ -114,11 +121,14 @@ def _training(row: dict[str, str], batch: int) -> dict[str, float]:
 def _generation(row: dict[str, str]) -> dict[str, float]:
     weights = parameters(row["model"]) * BYTES[row["precision"]]
     tokens = int(row["batch"]) * int(row["seq"])
-    cache = 131_072 * max(BYTES[row["precision"]], 2) * tokens
+    each = 1 if row.get("cache", "unquantized") != "unquantized" else 2
+    cache = 131_072 * max(BYTES[row["precision"]], each) * tokens
+    unfilled = row.get("lengths") == "spread" and row.get("block", "none") == "none"
     return {
         "parameters": weights,
         "kv_cache": cache,
         "kv_bytes_per_token": cache / tokens,
+        "kv_waste": cache // 2 if unfilled else 0,
         "allocated": weights + cache,
     }
 

@@ -3,6 +3,7 @@
 from vramfit_plots.figures import (
     article,
     inference,
+    kv_caches,
     levels,
     multi_gpu,
     oom_cliff,
@@ -15,6 +16,7 @@ from vramfit_plots.figures import (
 __all__ = [
     "article",
     "inference",
+    "kv_caches",
     "levels",
     "multi_gpu",
     "oom_cliff",

@@ -7,6 +7,7 @@
 #include "bench/families/memory_row.h"
 #include "bench/families/pytorch.h"
 #include "bench/rows/counters.h"
+#include "estimator/estimate.h"
 #include "estimator/largest.h"
 #include "estimator/search.h"
 #include "estimator/steady_run.h"
@@ -72,6 +73,18 @@ std::int64_t count_measured(Counters& counters, const Case& c, const Cliff& clif
   return largest;
 }
 
+/// To the last one: from 1,024 on a search leaves out sizes between its steps.
+std::int64_t predicted_largest(Request request, Size which) {
+  const Largest found = find_largest(request, which);
+  if (found.step == 1) return found.size;
+  SizedRuns runs(request, which);
+  const auto fits_at = [&](std::int64_t size) {
+    set_size(request, which, size);
+    return fits(request);
+  };
+  return largest_near(found.size, fits_at, runs.limit());
+}
+
 }  // namespace
 
 Result run_cliff(const Case& c, Cliff cliff, const RunApart& run_apart) {
@@ -82,7 +95,7 @@ Result run_cliff(const Case& c, Cliff cliff, const RunApart& run_apart) {
   Counters& counters = result.counters;
   const auto start = Clock::now();
   const Request request{*c.config, std::make_shared<StepWorkload>(cliff.options), budget};
-  std::int64_t largest = find_largest(request, cliff.which).size;
+  std::int64_t largest = predicted_largest(request, cliff.which);
   counters.set(std::string("pred_") + cliff.counter(), static_cast<double>(largest));
   resize(cliff, std::max(largest, std::int64_t{1}));
   if (c.device != nullptr) largest = count_measured(counters, c, cliff, run_apart, largest);

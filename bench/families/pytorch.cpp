@@ -53,7 +53,7 @@ std::optional<pytorch::Quantization> quantization_of(const GenerationOptions& ou
 }
 
 bool has_counterpart(const GenerationOptions& ours) {
-  return !ours.cache && (!ours.precision.quantized() || quantization_of(ours));
+  return !ours.cache && ours.block == 0 && (!ours.precision.quantized() || quantization_of(ours));
 }
 
 /// Nothing where it is not known what PyTorch's libraries take, or PyTorch runs nothing alike.

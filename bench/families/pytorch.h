@@ -19,7 +19,7 @@ pytorch::GenerationOptions in_pytorch(const GenerationOptions& options);
 bool has_counterpart(const OptimizerKind& ours);
 
 /// pytorch_*: what PyTorch is predicted to take for it on the row's card. Nothing where there is no
-/// card, or PyTorch has no such weights.
+/// card, or PyTorch runs nothing alike.
 void count_pytorch(Counters& counters, const Case& row, const StepOptions& options);
 
 /// PyTorch's largest size, and pytorch_* at it; at size 1 where none fits.

@@ -80,7 +80,7 @@ class CodedUpdate {
       for (const Sum value : values) largest = std::max(largest, std::abs(value));
       const auto scale = static_cast<float>(largest);
       scales[block] = scale;
-      const float inverse = scale > 0 ? 1 / scale : 0;
+      const float inverse = scale >= kLeastScale ? 1 / scale : 0;
       for (std::int64_t i = 0; i < size; ++i) {
         const float x = static_cast<float>(values[static_cast<std::size_t>(i)]) * inverse;
         codes[first + i] = static_cast<std::int8_t>(Codes::code(x));

@@ -13,7 +13,7 @@ struct ParameterUpdate {
   const Tensor* parameter;
   const Tensor* gradient;
   const Tensor* master;    ///< fp32
-  const Tensor* momentum;  ///< SGD's velocity or Adam's m
+  const Tensor* momentum;  ///< SGD's velocity, Adam's m or Lion's
   const Tensor* variance;  ///< Adam's v
   bool decays;
   /// Where moments are codes: (moments, blocks of kDynamicBlock elements), fp32; of momentum

@@ -38,9 +38,9 @@ struct DynamicDecades {
     return 0.5F * (value(first_code(i) - 1) + value(first_code(i)));
   }
 
-  /// The nearest code of a magnitude from 0 to 1.
+  /// The nearest code of a magnitude from 0 to 1; of what is no number: 0.
   static constexpr int code(float x) {
-    if (x < threshold(0)) return 0;
+    if (!(x >= threshold(0))) return 0;
     if (x >= threshold(kDecades)) return kOne;
     int i = 0;
     while (i + 1 < kDecades && x >= threshold(i + 1)) ++i;
@@ -83,5 +83,8 @@ struct UnsignedCodes {
 
 /// Elements of a parameter, one after the other, that share a scale: the largest magnitude.
 inline constexpr std::int64_t kDynamicBlock = 256;
+
+/// Of smaller scales, whose reciprocals are no numbers, all codes are 0.
+inline constexpr float kLeastScale = 1.17549435e-38F;
 
 }  // namespace vramfit

@@ -13,7 +13,7 @@ struct OptimizerKind {
   enum class Stored : std::uint8_t {
     AsSums,     ///< in fp32, of fp64 weights in fp64
     AsWeights,  ///< in what weights are stored in
-    Codes,      ///< in 8 bits: DynamicCodes, a scale a block
+    Codes,      ///< in 8 bits: SignedCodes, UnsignedCodes, a scale a block
   };
   const char* name;
   Rule rule;

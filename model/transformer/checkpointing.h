@@ -6,11 +6,10 @@
 namespace vramfit {
 
 /// Activation checkpointing: what of a block stays from forward to backward. What does not is
-/// computed again, by the same ops, so that gradients are the same.
+/// computed again, from the same values to the same values, so that gradients are the same.
 enum class Checkpoint : std::uint8_t {
   None,       ///< all of BlockKept
   Selective,  ///< all but what the MLP's first half wrote: nearly half of it, for one GEMM
-              ///< (Korthikanti et al. 2022)
   Full,       ///< the block's input (Chen et al. 2016)
 };
 

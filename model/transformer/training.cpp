@@ -19,6 +19,9 @@ void validate(const ModelConfig& config, const TrainingOptions& options) {
   require_sizes(options.batch, options.seq);
   require_size("accumulate", options.accumulate, kMaxAccumulate);
   require_size("checkpoint-every", options.checkpointing.every, kMaxLayers);
+  if (options.checkpointing.every > 1 && options.checkpointing.kind == Checkpoint::None) {
+    throw BadInput("checkpoint-every: only with --checkpoint selective or full");
+  }
   require_precision(options.optimizer, options.precision);
   require_positions(config, options.seq);
 }

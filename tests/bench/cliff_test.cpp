@@ -72,9 +72,7 @@ TEST(OomCliff, FiguresAreThoseOfTheLargestBatchOrOfBatchOne) {
             static_cast<double>(pool_capacity(card.vram, card.overhead)));
 }
 
-bool generates(const Card& card, const char* model, GenerationOptions options) {
-  options.precision = parse_inference_precision("nf4");
-  options.cache = DType::Int8;
+bool generates(const Card& card, const char* model, const GenerationOptions& options) {
   const VirtualGpu gpu{card.arch, pool_capacity(card.vram, card.overhead)};
   return !dry_run(gpu, model_named(model), options).missing;
 }
@@ -84,6 +82,8 @@ TEST(BatchCliff, TheLargestBatchRunsAndTheNextDoesNot) {
       report_of("--benchmark_filter=BatchCliff --precision=nf4 --gpu=rtx4090 --cache=int8");
   const Json& row = row_of(report, "BatchCliff/llama2-7b/nf4/seq:2048/gpu:rtx4090/cache:int8");
   GenerationOptions options;
+  options.precision = parse_inference_precision("nf4");
+  options.cache = DType::Int8;
   options.seq = 2048;
   options.batch = static_cast<std::int64_t>(row.at("pred_max_batch").get<double>());
   EXPECT_TRUE(generates(card_named("rtx4090"), "llama2-7b", options));
@@ -93,16 +93,22 @@ TEST(BatchCliff, TheLargestBatchRunsAndTheNextDoesNot) {
 }
 
 TEST(ContextCliff, TheLongestPromptsRunAndOneTokenMoreDoesNot) {
-  const Json report =
-      report_of("--benchmark_filter=ContextCliff --precision=nf4 --gpu=rtx4090 --cache=int8");
-  const Json& row = row_of(report, "ContextCliff/llama3-8b/nf4/batch:32/gpu:rtx4090/cache:int8");
-  GenerationOptions options;
-  options.batch = 32;
-  options.seq = static_cast<std::int64_t>(row.at("pred_max_seq").get<double>());
-  const Card& card = card_named("rtx4090");
-  EXPECT_TRUE(generates(card, "llama3-8b", options));
-  ++options.seq;
-  EXPECT_FALSE(generates(card, "llama3-8b", options));
+  const Json report = report_of("--benchmark_filter=ContextCliff");
+  for (const char* precision : {"bf16", "nf4"}) {
+    for (const std::string cache : {"", "/cache:int8"}) {
+      const Json& row = row_of(report, "ContextCliff/llama3-8b/" + std::string(precision) +
+                                           "/batch:32/gpu:rtx4090" + cache);
+      GenerationOptions options;
+      options.precision = parse_inference_precision(precision);
+      if (!cache.empty()) options.cache = DType::Int8;
+      options.batch = 32;
+      options.seq = static_cast<std::int64_t>(row.at("pred_max_seq").get<double>());
+      const Card& card = card_named("rtx4090");
+      EXPECT_TRUE(generates(card, "llama3-8b", options)) << row.at("name");
+      ++options.seq;
+      EXPECT_FALSE(generates(card, "llama3-8b", options)) << row.at("name");
+    }
+  }
 }
 
 TEST(OomCliff, TheArticlesFormulaIsBesideIt) {

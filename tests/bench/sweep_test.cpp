@@ -50,6 +50,27 @@ TEST(Sweep, RowsThatCoincideAreOne) {
   EXPECT_EQ(rows.back(), "Inference/llama2-7b/bf16/batch:1/seq:512");
 }
 
+// Special rows of other sizes have to be asked for; a family of nothing else keeps them.
+TEST(Sweep, SpecialRowsAreLeftOutWhereAnAxisIsReplaced) {
+  const auto entries = parse_sweep(
+      R"({"schema": 1, "families": [
+  {"family": "Training", "model": ["llama2-7b"], "precision": ["bf16"], "optimizer": ["adamw"],
+   "batch": [1], "seq": [512]},
+  {"family": "Training", "model": ["llama2-7b"], "precision": ["bf16"], "optimizer": ["adamw"],
+   "batch": [1], "seq": [512], "checkpoint": ["full"]},
+  {"family": "Inference", "model": ["llama2-7b"], "precision": ["bf16"], "batch": [1],
+   "seq": [512], "generate": [32]}]})",
+      "test");
+  EXPECT_EQ(expand(entries).size(), 3U);
+  EXPECT_EQ(names(expand(entries, typed(Axis::Batch, {"2"}))),
+            (std::vector<std::string>{"Training/llama2-7b/bf16/adamw/batch:2/seq:512",
+                                      "Inference/llama2-7b/bf16/batch:2/seq:512/generate:32"}));
+  AxisLists both = typed(Axis::Batch, {"2"});
+  both[index(Axis::Checkpoint)] = {"full"};
+  EXPECT_EQ(names(expand(entries, both)).front(),
+            "Training/llama2-7b/bf16/adamw/batch:2/seq:512/checkpoint:full");
+}
+
 std::string entry(const std::string& keys) {
   return R"({"schema": 1, "families": [{)" + keys + "}]}";
 }

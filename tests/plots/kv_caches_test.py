@@ -2,7 +2,9 @@
 
 import dataclasses
 
+import pytest
 from vramfit_plots import figures
+from vramfit_plots.errors import AbsentError
 from vramfit_plots.kv_caches import PLAIN, load_kv_caches
 from vramfit_plots.sources import MEASURED, PREDICTED
 from vramfit_plots.tables import kv_caches
@@ -33,6 +35,14 @@ def test_the_picture_has_lines_and_bars(measured):
     assert line.get_ydata()[1] == each * line.get_xdata()[1] / 1e9
     assert [text.get_text()[:2] for text in right.texts][:2] == ["50", "0\N{NO-BREAK SPACE}"]
     assert "524,288" not in picture.title, "what the run has, not what is known"
+
+
+def test_one_kind_alone_is_not_drawn(measured):
+    kept = measured.run.rows[measured.run.rows.index.str.endswith("/cache:int8")]
+    some = dataclasses.replace(measured, run=dataclasses.replace(measured.run, rows=kept))
+    assert kv_caches.build(some)
+    with pytest.raises(AbsentError, match="unequal"):
+        figures.kv_caches.draw(some)
 
 
 def test_without_such_rows_there_is_no_table(measured):

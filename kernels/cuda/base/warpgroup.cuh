@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "kernels/cuda/base/error.h"
+#include "kernels/cuda/base/kernel.cuh"
 
 // What only sm_90a has words for: the copy engine (TMA), which brings boxes of a matrix into shared
 // memory, and products of a warpgroup, 4 warps, on tensor cores that read from there (wgmma).
@@ -38,18 +38,14 @@ inline CUtensorMap boxes_of(const void* matrix, int rows, int row_bytes, int box
   return map;
 }
 
-__device__ inline unsigned shared_address_of(const void* shared) {
-  return static_cast<unsigned>(__cvta_generic_to_shared(shared));
-}
-
 /// The first place in shared memory where a box may begin; kSwizzleAlignment bytes are to spare.
 __device__ inline std::uint8_t* swizzle_aligned(std::uint8_t* shared) {
-  const unsigned past = shared_address_of(shared) % kSwizzleAlignment;
+  const unsigned past = shared_address(shared) % kSwizzleAlignment;
   return shared + (past == 0 ? 0 : kSwizzleAlignment - past);
 }
 
 __device__ inline void make_barrier(std::uint64_t& barrier, int arrivals) {
-  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address_of(&barrier)),
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(&barrier)),
                "r"(arrivals));
 }
 /// Barriers that were made are seen by the copy engine, too.
@@ -58,13 +54,13 @@ __device__ inline void fence_barriers() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 __device__ inline void arrive(std::uint64_t& barrier) {
-  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address_of(&barrier))
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(&barrier))
                : "memory");
 }
 /// Arrives, and has the barrier wait for as many copied bytes.
 __device__ inline void expect_bytes(std::uint64_t& barrier, int bytes) {
   asm volatile(
-      "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address_of(&barrier)),
+      "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(&barrier)),
       "r"(bytes)
       : "memory");
 }
@@ -78,7 +74,7 @@ __device__ inline void wait(std::uint64_t& barrier, unsigned parity) {
       "@ended bra done;\n"
       "bra again;\n"
       "done:\n"
-      "}\n" ::"r"(shared_address_of(&barrier)),
+      "}\n" ::"r"(shared_address(&barrier)),
       "r"(parity)
       : "memory");
 }
@@ -88,9 +84,9 @@ __device__ inline void copy_box(std::uint8_t* to, const CUtensorMap& from, int b
                                 std::uint64_t& barrier) {
   asm volatile(
       "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], "
-      "[%1, {%2, %3}], [%4];" ::"r"(shared_address_of(to)),
+      "[%1, {%2, %3}], [%4];" ::"r"(shared_address(to)),
       "l"(reinterpret_cast<std::uint64_t>(&from)), "r"(byte), "r"(row),
-      "r"(shared_address_of(&barrier))
+      "r"(shared_address(&barrier))
       : "memory");
 }
 
@@ -99,7 +95,7 @@ __device__ inline std::uint64_t swizzled_matrix(const std::uint8_t* rows) {
   constexpr std::uint64_t kSwizzle128 = std::uint64_t{1} << 62;
   constexpr std::uint64_t kEightRows = std::uint64_t{kSwizzleAlignment >> 4} << 32;
   constexpr std::uint64_t kUnused = std::uint64_t{1} << 16;  // rows are one swizzle wide
-  return kSwizzle128 | kEightRows | kUnused | (shared_address_of(rows) & 0x3FFFF) >> 4;
+  return kSwizzle128 | kEightRows | kUnused | (shared_address(rows) & 0x3FFFF) >> 4;
 }
 __device__ inline std::uint64_t advanced(std::uint64_t matrix, int bytes) {
   return matrix + static_cast<std::uint64_t>(bytes >> 4);

@@ -137,7 +137,7 @@ __device__ float encode(const Floats<kOwn>& values, uint2& codes, const CodeOf& 
 #pragma unroll
   for (int i = 0; i < kOwn; ++i) largest = fmaxf(largest, fabsf(values[i]));
   largest = warp_max(largest);
-  const float inverse = largest > 0 ? 1.0F / largest : 0.0F;
+  const float inverse = largest >= kLeastScale ? 1.0F / largest : 0.0F;
   codes = {};
 #pragma unroll
   for (int i = 0; i < kOwn; ++i) {

@@ -182,6 +182,8 @@ Entry entry_of(const OptimizerKind& kind, const ParameterUpdate& update, Format 
              (entry.momentum != nullptr) == (kind.moments >= 1) &&
              (entry.variance != nullptr) == (kind.moments >= 2),
          "optimizer: an update has other states than its optimizer keeps");
+  expect(!kind.has_scales() || kind.rule == Rule::AdamW,
+         "optimizer: only AdamW's moments are codes");
   expect(is_packed<float>(4, {entry.parameter, entry.gradient, entry.master_or_scales,
                               entry.momentum, entry.variance}),
          "optimizer: tensors start at multiples of 16 bytes");

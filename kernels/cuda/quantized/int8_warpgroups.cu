@@ -24,9 +24,10 @@ constexpr int kXBytes = kTileRows * kRowBytes;
 constexpr int kStageBytes = kXBytes + kTileColumns * kRowBytes;
 /// Tiles that blocks multiply at a time stand this high, so that they share rows of both sides.
 constexpr int kTilesHigh = 16;
-/// Registers that the copying warpgroup leaves to the others, of 65,536 / kThreads each.
+/// Registers that a thread of the copying warpgroup keeps, and of the others takes.
 constexpr int kCopyingRegisters = 40;
 constexpr int kMultiplyingRegisters = 232;
+static_assert((kCopyingRegisters + kMultiplying * kMultiplyingRegisters) * kWarpgroup <= 65536);
 
 struct Barriers {
   std::uint64_t full[kStages];

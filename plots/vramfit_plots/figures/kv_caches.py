@@ -3,6 +3,7 @@
 from matplotlib.axes import Axes
 
 from vramfit_plots.captions import caption, signature
+from vramfit_plots.errors import AbsentError
 from vramfit_plots.figures import style
 from vramfit_plots.figures.picture import Picture
 from vramfit_plots.inputs import Inputs
@@ -77,7 +78,9 @@ def _bars(axes: Axes, caches: list[KvCache]) -> None:
 def draw(inputs: Inputs) -> Picture:
     found = load_kv_caches(inputs)
     unequal = [cache for cache in found.of_shortest() if cache.spread and cache.stored_in in _LOOKS]
-    plain = next(cache for cache in found.every if cache.stored_in == PLAIN)
+    plain = next((cache for cache in found.every if cache.stored_in == PLAIN), None)
+    if plain is None or not unequal or not _points(found, PLAIN):
+        raise AbsentError(f"rows {found.pattern} of unequal prompts and in 16 bits")
     most = max(unequal, key=lambda cache: cache.waste)
     title = (
         f"A token takes {number(plain.bytes_per_token, 0)} B of cache in 16 bits; of prompts of "

@@ -46,7 +46,7 @@ def build(inputs: Inputs) -> list[Table]:
                 found.pattern,
                 f"Of {found.model}, {times(first.batch, f'{first.positions:,}').strip()} positions "
                 f"at most, {said(inputs, found.source)}. Unfilled are positions of the cache that "
-                "no sequence comes to. Unequal prompts have 1/8, 2/8, … of the longest's tokens; "
+                "no sequence comes to. Unequal prompts have 1/batch, 2/batch, … of the longest's; "
                 "one block a sequence has room for the longest, blocks of a few positions are "
                 "found through a table and end with the sequence. 8 bits have an fp32 scale a "
                 "position and head.",

@@ -97,8 +97,6 @@ TEST_P(CudaModelTest, LearnsAsOnTheCpu) {
   }
 }
 
-/// One allocation per tensor: under compute-sanitizer every access past a tensor's end shows, and
-/// every read of what nothing wrote.
 // What kernels sum in an order of their own is attention's gradient alone, and that not of few
 // tokens.
 TEST_P(CudaModelTest, HasTheSameGradientsWithCheckpointing) {
@@ -123,6 +121,8 @@ TEST_P(CudaModelTest, HasTheSameGradientsWithCheckpointing) {
   EXPECT_EQ(gradients(Checkpoint::Full), without);
 }
 
+/// One allocation per tensor: under compute-sanitizer every access past a tensor's end shows, and
+/// every read of what nothing wrote.
 TEST_P(CudaModelTest, RunsWithoutAPoolAndFreesEverything) {
   TrainingOptions training;
   training.optimizer = optimizer_named("adamw");

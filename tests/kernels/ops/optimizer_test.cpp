@@ -149,6 +149,15 @@ TEST(Optimizer, EightBitsOfNothingStayNothing) {
   EXPECT_EQ(values_of(update.scales), (std::vector<double>{0, 0}));
 }
 
+// As of rows that no token has met for long.
+TEST(Optimizer, EightBitsOfNextToNothingStayNumbers) {
+  UpdateCase update(optimizer_named("adamw-8bit"), DType::Fp32, {1, 2}, {}, false);
+  update.step({1e-38, 0});
+  for (int step = 0; step < 3; ++step) update.step({0, 0});
+  EXPECT_EQ(values_of(update.parameter)[1], 2);
+  EXPECT_TRUE(std::isfinite(values_of(update.parameter)[0]));
+}
+
 // Chen et al. 2023, algorithm 2, step by step.
 TEST(Optimizer, LionTakesTheSign) {
   OptimizerSettings settings;

@@ -178,12 +178,12 @@ double logits_apart(const GenerationOptions& options) {
   return std::sqrt(apart / size);
 }
 
-class QuantizedModelTest : public testing::TestWithParam<InferencePrecision> {
+class QuantizedModelTest : public testing::TestWithParam<ModelPrecision> {
  protected:
   void SetUp() override { VRAMFIT_NEEDS_GPU(); }
 };
 
-GenerationOptions options_of(const InferencePrecision& precision) {
+GenerationOptions options_of(const ModelPrecision& precision) {
   GenerationOptions options;
   options.precision = precision;
   options.quantize_head = precision.quantized();
@@ -266,8 +266,8 @@ TEST_F(CachedModelTest, HasTheLogitsItHasOnTheCpu) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Precisions, QuantizedModelTest,
-                         testing::ValuesIn(inference_precisions().begin(),
-                                           inference_precisions().end() - 1),
+                         testing::ValuesIn(model_precisions().begin(),
+                                           model_precisions().end() - 1),
                          [](const auto& test) {
                            std::string name = test.param.name;
                            std::replace(name.begin(), name.end(), '-', '_');

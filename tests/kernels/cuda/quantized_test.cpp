@@ -4,7 +4,7 @@
 #include <tuple>
 
 #include "model/ops/workspaces.h"
-#include "model/transformer/inference_precision.h"
+#include "model/transformer/model_precision.h"
 
 namespace vramfit {
 namespace {
@@ -53,7 +53,7 @@ class QuantizedLinearTest : public testing::TestWithParam<std::tuple<const char*
 
 TEST_P(QuantizedLinearTest, IsThatOfTheCpu) {
   const auto& [name, type] = GetParam();
-  const InferencePrecision precision = parse_inference_precision(name);
+  const ModelPrecision precision = parse_model_precision(name);
   for (const Sizes& s :
        {Sizes{1, 128, 16}, Sizes{1, 4096, 48}, Sizes{2, 1152, 80}, Sizes{3, 256, 272},
         Sizes{8, 384, 144}, Sizes{16, 512, 128}, Sizes{17, 128, 16}, Sizes{40, 256, 208},
@@ -89,6 +89,33 @@ TEST_P(QuantizedLinearTest, IsThatOfTheCpu) {
                        std::string(name) + " linear " + std::to_string(s.rows) + " x " +
                            std::to_string(s.in) + " to " + std::to_string(s.out) +
                            (more ? " + bias + residual" : ""));
+    }
+  }
+}
+
+// Weights of which a slab holds all columns, and ones of which it does not.
+TEST_P(QuantizedLinearTest, BackwardIsThatOfTheCpu) {
+  const auto& [name, type] = GetParam();
+  const ModelPrecision precision = parse_model_precision(name);
+  for (const Sizes& s : {Sizes{1, 128, 16}, Sizes{9, 1152, 80}, Sizes{40, 256, 208},
+                         Sizes{131, 4096, 304}, Sizes{3, 384, 300'000}}) {
+    Lab lab(type);
+    Twin dy = lab.random({s.rows, s.out});
+    Twin full = lab.random({s.out, s.in});
+    Quantized weight = quantized(lab, precision.linears, full);
+    Twin slab = lab.empty({s.out, dequantized_columns(s.out, s.in, type)});
+    Twin workspace = lab.gemm_workspace();
+    for (const bool accumulate : {false, true}) {
+      Twin dx = lab.target({s.rows, s.in}, accumulate);
+      lab.run([&](Device& device, Side side) {
+        device.run(LinearBackwardInput{side(dy), side(weight.value), side(dx), accumulate,
+                                       side(workspace), side(weight.scales_or_null()),
+                                       side(&slab)});
+      });
+      lab.expect_close(dx, Bound::once.times(2),
+                       std::string(name) + " backward " + std::to_string(s.rows) + " x " +
+                           std::to_string(s.out) + " to " + std::to_string(s.in) +
+                           (accumulate ? ", added" : ""));
     }
   }
 }

@@ -1,8 +1,13 @@
 #include "tests/kernels/cuda/support/quantized.h"
 
+#include <cuda_runtime_api.h>
+
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
+#include "kernels/cuda/base/error.h"
+#include "kernels/cuda/quantized/quantized_linear.h"
 #include "model/ops/workspaces.h"
 #include "model/transformer/inference_precision.h"
 
@@ -93,6 +98,46 @@ TEST_P(QuantizedLinearTest, IsThatOfTheCpu) {
   }
 }
 
+class Int8LinearTest : public OpTest {};
+
+// By the kernel that the GPU takes and, where that is the one of warpgroups, by the other as well.
+// Those make 132 tiles of 128 x 256 at a time, from rings of four or three stages of 128 bytes.
+TEST_P(Int8LinearTest, IsThatOfTheCpuByEveryKernel) {
+  for (const Sizes& s : {Sizes{1100, 640, 4112}, Sizes{1100, 208, 4112}, Sizes{2200, 16, 2064},
+                         Sizes{129, 272, 258}, Sizes{300, 400, 130}, Sizes{17, 2064, 1026}}) {
+    Lab lab(GetParam());
+    Twin full_x = lab.random({s.rows, s.in});
+    Twin full_weight = lab.random({s.out, s.in});
+    Quantized x = quantized(lab, DType::Int8, full_x);
+    Quantized weight = quantized(lab, DType::Int8, full_weight);
+    Twin bias = lab.random({s.out});
+    Twin residual = lab.random({s.rows, s.out});
+    Twin workspace = lab.gemm_workspace();
+    Twin y = lab.empty({s.rows, s.out});
+    Twin by_warps = lab.empty({s.rows, s.out});
+    const auto linear = [&](Side side, Twin& to) {
+      return LinearForward{side(x.value),
+                           side(weight.value),
+                           side(&bias),
+                           side(&residual),
+                           side(to),
+                           side(workspace),
+                           {side(&x.scales), side(&weight.scales)}};
+    };
+    lab.run([&](Device& device, Side side) {
+      device.run(linear(side, y));
+      if (&device != &gpu()) return;
+      launch_int8_warps(linear(side, by_warps), nullptr);
+      check(cudaDeviceSynchronize(), "launch_int8_warps");
+    });
+    const std::string what = "int8 linear " + std::to_string(s.rows) + " x " +
+                             std::to_string(s.in) + " to " + std::to_string(s.out);
+    lab.expect_close(y, Bound::once, what);
+    by_warps.cpu = std::move(y.cpu);
+    lab.expect_close(by_warps, Bound::once, what + " by warps");
+  }
+}
+
 std::string label(const testing::TestParamInfo<std::tuple<const char*, DType>>& test) {
   std::string text = std::get<0>(test.param) + std::string("_") + name(std::get<1>(test.param));
   std::replace(text.begin(), text.end(), '-', '_');
@@ -100,6 +145,7 @@ std::string label(const testing::TestParamInfo<std::tuple<const char*, DType>>& 
 }
 
 VRAMFIT_FOR_EACH_DTYPE(QuantizedTest);
+VRAMFIT_FOR_EACH_DTYPE(Int8LinearTest);
 INSTANTIATE_TEST_SUITE_P(Cuda, QuantizedLinearTest,
                          testing::Combine(testing::Values("fp8", "int8", "int8-wo", "nf4", "int4"),
                                           testing::Values(DType::Fp16, DType::Bf16)),

@@ -16,7 +16,8 @@ void multiply_quantized(const LinearBackwardInput& op, GemmRunner& gemms, cudaSt
 /// Of int8 rows: tensor cores sum in int32, in registers, and what is written is scaled.
 void launch_int8_linear(const LinearForward& op, cudaStream_t stream);
 
-/// The same on GPUs of sm_90, and on no others.
+/// The two that it chooses from: on any GPU, and on those of sm_90, which take it, and no others.
+void launch_int8_warps(const LinearForward& op, cudaStream_t stream);
 void launch_int8_warpgroups(const LinearForward& op, int multiprocessors, cudaStream_t stream);
 
 /// A part of the weight, read into the start of `to`, (rows, columns).

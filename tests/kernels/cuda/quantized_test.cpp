@@ -1,8 +1,13 @@
 #include "tests/kernels/cuda/support/quantized.h"
 
+#include <cuda_runtime_api.h>
+
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
+#include "kernels/cuda/base/error.h"
+#include "kernels/cuda/quantized/quantized_linear.h"
 #include "model/ops/workspaces.h"
 #include "model/transformer/model_precision.h"
 
@@ -93,16 +98,17 @@ TEST_P(QuantizedLinearTest, IsThatOfTheCpu) {
   }
 }
 
-// Weights of which a slab holds all columns, and ones of which it does not.
-TEST_P(QuantizedLinearTest, BackwardIsThatOfTheCpu) {
-  const auto& [name, type] = GetParam();
-  const ModelPrecision precision = parse_model_precision(name);
-  for (const Sizes& s : {Sizes{1, 128, 16}, Sizes{9, 1152, 80}, Sizes{40, 256, 208},
-                         Sizes{131, 4096, 304}, Sizes{3, 384, 300'000}}) {
+class QuantizedSlabTest : public testing::Test {
+ protected:
+  void SetUp() override { VRAMFIT_NEEDS_GPU(); }
+};
+
+void check_backward(Format format, DType type, std::initializer_list<Sizes> sizes) {
+  for (const Sizes& s : sizes) {
     Lab lab(type);
     Twin dy = lab.random({s.rows, s.out});
     Twin full = lab.random({s.out, s.in});
-    Quantized weight = quantized(lab, precision.linears, full);
+    Quantized weight = quantized(lab, format, full);
     Twin slab = lab.empty({s.out, dequantized_columns(s.out, s.in, type)});
     Twin workspace = lab.gemm_workspace();
     for (const bool accumulate : {false, true}) {
@@ -113,10 +119,61 @@ TEST_P(QuantizedLinearTest, BackwardIsThatOfTheCpu) {
                                        side(&slab)});
       });
       lab.expect_close(dx, Bound::once.times(2),
-                       std::string(name) + " backward " + std::to_string(s.rows) + " x " +
+                       std::string(format.name()) + " backward " + std::to_string(s.rows) + " x " +
                            std::to_string(s.out) + " to " + std::to_string(s.in) +
                            (accumulate ? ", added" : ""));
     }
+  }
+}
+
+TEST_P(QuantizedLinearTest, BackwardIsThatOfTheCpu) {
+  const auto& [name, type] = GetParam();
+  check_backward(parse_model_precision(name).linears, type,
+                 {{1, 128, 16}, {9, 1152, 80}, {40, 256, 208}, {131, 4096, 304}});
+}
+
+// A slab holds 128 of 256 columns.
+TEST_F(QuantizedSlabTest, BackwardGoesFromSlabToSlab) {
+  check_backward(kNf4, DType::Bf16, {{3, 256, 270'000}});
+}
+
+class Int8LinearTest : public OpTest {};
+
+// By the kernel that the GPU takes and, where that is the one of warpgroups, by the other as well.
+// Those make 132 tiles of 128 x 256 at a time, from rings of four or three stages of 128 bytes.
+TEST_P(Int8LinearTest, IsThatOfTheCpuByEveryKernel) {
+  for (const Sizes& s : {Sizes{1100, 640, 4112}, Sizes{1100, 208, 4112}, Sizes{2200, 16, 2064},
+                         Sizes{129, 272, 258}, Sizes{300, 400, 130}, Sizes{17, 2064, 1026}}) {
+    Lab lab(GetParam());
+    Twin full_x = lab.random({s.rows, s.in});
+    Twin full_weight = lab.random({s.out, s.in});
+    Quantized x = quantized(lab, DType::Int8, full_x);
+    Quantized weight = quantized(lab, DType::Int8, full_weight);
+    Twin bias = lab.random({s.out});
+    Twin residual = lab.random({s.rows, s.out});
+    Twin workspace = lab.gemm_workspace();
+    Twin y = lab.empty({s.rows, s.out});
+    Twin by_warps = lab.empty({s.rows, s.out});
+    const auto linear = [&](Side side, Twin& to) {
+      return LinearForward{side(x.value),
+                           side(weight.value),
+                           side(&bias),
+                           side(&residual),
+                           side(to),
+                           side(workspace),
+                           {side(&x.scales), side(&weight.scales)}};
+    };
+    lab.run([&](Device& device, Side side) {
+      device.run(linear(side, y));
+      if (&device != &gpu()) return;
+      launch_int8_warps(linear(side, by_warps), nullptr);
+      check(cudaDeviceSynchronize(), "launch_int8_warps");
+    });
+    const std::string what = "int8 linear " + std::to_string(s.rows) + " x " +
+                             std::to_string(s.in) + " to " + std::to_string(s.out);
+    lab.expect_close(y, Bound::once, what);
+    by_warps.cpu = std::move(y.cpu);
+    lab.expect_close(by_warps, Bound::once, what + " by warps");
   }
 }
 
@@ -127,6 +184,7 @@ std::string label(const testing::TestParamInfo<std::tuple<const char*, DType>>& 
 }
 
 VRAMFIT_FOR_EACH_DTYPE(QuantizedTest);
+VRAMFIT_FOR_EACH_DTYPE(Int8LinearTest);
 INSTANTIATE_TEST_SUITE_P(Cuda, QuantizedLinearTest,
                          testing::Combine(testing::Values("fp8", "int8", "int8-wo", "nf4", "int4"),
                                           testing::Values(DType::Fp16, DType::Bf16)),

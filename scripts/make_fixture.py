@@ -25,6 +25,13 @@ writes <name>/reference.safetensors:
 
 All that is not a parameter is computed in fp64 from the fp32 parameters and then rounded to fp32.
 
+Of tiny-llama and tiny-gpt2 it also writes <name>/adapters.safetensors: PEFT's LoRA of rank 3 and
+alpha 5 beside every linear of the blocks, for the same parameters, tokens and targets:
+
+    param/<name>, grad/<name>   of adapters, under vramfit's names: those of q, k and v joined, and
+                                of gate and up
+    loss                        (1)
+
 optimizers.safetensors holds torch.optim's own fp32 arithmetic: param0 (N), grads (3, N) and, as
 adamw, sgd and sgd-momentum (3, N), the parameter after each of three steps.
 """
@@ -33,7 +40,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import torch
-from safetensors.torch import save_file
+from peft import LoraConfig, get_peft_model
+from safetensors.torch import load_file, save_file
 from torch.nn.functional import cross_entropy
 from torch.overrides import TorchFunctionMode
 from transformers import AutoConfig, AutoModelForCausalLM
@@ -43,7 +51,14 @@ BATCH, SEQ, GENERATE = 2, 12, 6
 # A gap of the two best tokens far above fp32 rounding: no right fp32 program picks another.
 MIN_GREEDY_MARGIN = 1e-2
 
-SEEDS = {"tiny-llama": 1, "tiny-gpt2": 2, "tiny-qwen2": 3, "optimizers": 4, "tiny-qwen3": 5}
+SEEDS = {
+    "tiny-llama": 1,
+    "tiny-gpt2": 2,
+    "tiny-qwen2": 3,
+    "optimizers": 4,
+    "tiny-qwen3": 5,
+    "adapters": 6,
+}
 
 
 class Fp64Throughout(TorchFunctionMode):
@@ -201,6 +216,63 @@ def make_model(folder: Path) -> None:
     save_file(tensors, folder / "reference.safetensors")
 
 
+def adapter_layout(model_type: str, get: Lookup, layers: int) -> dict[str, torch.Tensor]:
+    """vramfit's names from PEFT's; `get` takes a module's name and "A" or "B"."""
+    if model_type == "gpt2":
+        block = "transformer.h"
+        parts = {"qkv": ["attn.c_attn"], "out": ["attn.c_proj"]}
+        parts |= {"up": ["mlp.c_fc"], "down": ["mlp.c_proj"]}
+    else:
+        block = "model.layers"
+        parts = {"qkv": [f"self_attn.{p}_proj" for p in "qkv"], "out": ["self_attn.o_proj"]}
+        parts |= {"up": ["mlp.gate_proj", "mlp.up_proj"], "down": ["mlp.down_proj"]}
+    return {
+        f"layers.{n}.{name}.lora_{half.lower()}": torch.cat(
+            [get(f"{block}.{n}.{source}", half) for source in sources]
+        )
+        for n in range(layers)
+        for name, sources in parts.items()
+        for half in "AB"
+    }
+
+
+def make_adapters(folder: Path) -> None:
+    config = AutoConfig.from_pretrained(folder, local_files_only=True)
+    reference = load_file(folder / "reference.safetensors")
+    with Fp64Throughout():
+        model = AutoModelForCausalLM.from_config(
+            config, dtype=torch.float64, attn_implementation="eager"
+        ).eval()
+    fill_parameters(model, torch.Generator().manual_seed(SEEDS[folder.name]))
+    adapters = LoraConfig(
+        r=3, lora_alpha=5, target_modules="all-linear", fan_in_fan_out=config.model_type == "gpt2"
+    )
+    peft = get_peft_model(model, adapters, autocast_adapter_dtype=False)
+    generator = torch.Generator().manual_seed(SEEDS["adapters"])
+    trained = {name: p for name, p in peft.named_parameters() if p.requires_grad}
+    with torch.no_grad():
+        for _, param in sorted(trained.items()):
+            noise = torch.randn(param.shape, generator=generator, dtype=torch.float64)
+            param.copy_((0.2 * noise).to(torch.float32).to(torch.float64))
+    with Fp64Throughout():
+        logits = peft(input_ids=reference["tokens"].long(), use_cache=False).logits
+        loss = cross_entropy(logits.flatten(0, 1), reference["targets"].long().flatten())
+        loss.backward()
+
+    def of(module: str, half: str) -> torch.Tensor:
+        return trained[f"base_model.model.{module}.lora_{half}.default.weight"]
+
+    layers = config.num_hidden_layers
+    params = adapter_layout(config.model_type, of, layers)
+    grads = adapter_layout(config.model_type, lambda module, half: of(module, half).grad, layers)
+    if sum(p.numel() for p in params.values()) != sum(p.numel() for p in trained.values()):
+        raise SystemExit(f"{folder.name}: an adapter is missing from the layout")
+    tensors = {f"param/{name}": stored(value) for name, value in params.items()}
+    tensors |= {f"grad/{name}": stored_gradient(value) for name, value in grads.items()}
+    tensors["loss"] = stored(loss.reshape(1))
+    save_file(tensors, folder / "adapters.safetensors")
+
+
 def make_optimizers(path: Path, count: int = 97, steps: int = 3) -> None:
     generator = torch.Generator().manual_seed(SEEDS[path.stem])
     param0 = torch.randn(count, generator=generator)
@@ -233,6 +305,8 @@ def main() -> None:
     torch.use_deterministic_algorithms(True)
     for config in sorted(fixtures.glob("*/config.json")):
         make_model(config.parent)
+    for name in ("tiny-llama", "tiny-gpt2"):
+        make_adapters(fixtures / name)
     make_optimizers(fixtures / "optimizers.safetensors")
     for path in sorted(fixtures.rglob("*.safetensors")):
         print(f"{path.relative_to(fixtures)}: {path.stat().st_size:,} bytes")

@@ -85,7 +85,26 @@ std::int64_t predicted_largest(Request request, Size which) {
   return largest_near(found.size, fits_at, runs.limit());
 }
 
+/// What a run of that size takes that has all it likes.
+RunReport unlimited(const Case& c, Cliff cliff, std::int64_t size) {
+  resize(cliff, size);
+  return steady_run(StepWorkload(cliff.options), c.gpu(), kUnlimitedBytes, *c.config,
+                    {.events = false})
+      .report;
+}
+
 }  // namespace
+
+void count_curve(Counters& counters, const std::string& source, std::int64_t largest,
+                 const std::function<std::uint64_t(std::int64_t)>& allocated) {
+  const std::int64_t far = std::max<std::int64_t>(largest, 2);
+  const std::int64_t near = far / 2;
+  const auto at_near = static_cast<double>(allocated(near));
+  const double slope =
+      (static_cast<double>(allocated(far)) - at_near) / static_cast<double>(far - near);
+  counters.set(source + "_cliff_base", at_near - slope * static_cast<double>(near));
+  counters.set(source + "_cliff_slope", slope);
+}
 
 Result run_cliff(const Case& c, Cliff cliff, const RunApart& run_apart) {
   using Clock = std::chrono::steady_clock;
@@ -97,13 +116,13 @@ Result run_cliff(const Case& c, Cliff cliff, const RunApart& run_apart) {
   const Request request{*c.config, std::make_shared<StepWorkload>(cliff.options), budget};
   std::int64_t largest = predicted_largest(request, cliff.which);
   counters.set(std::string("pred_") + cliff.counter(), static_cast<double>(largest));
+  count_curve(counters, "pred", largest,
+              [&](std::int64_t size) { return unlimited(c, cliff, size).peak.allocated; });
   resize(cliff, std::max(largest, std::int64_t{1}));
   if (c.device != nullptr) largest = count_measured(counters, c, cliff, run_apart, largest);
   result.seconds = std::chrono::duration<double>(Clock::now() - start).count();
 
-  const RunReport report = steady_run(StepWorkload(cliff.options), c.gpu(), kUnlimitedBytes,
-                                      *c.config, {.events = false})
-                               .report;
+  const RunReport report = unlimited(c, cliff, std::max(largest, std::int64_t{1}));
   counters.set("oom", largest == 0 ? 1.0 : 0.0);
   count_run(counters, "pred", report);
   count_card(counters, c, report.reserved);

@@ -1,6 +1,10 @@
 #pragma once
 
+#include <functional>
+#include <string>
+
 #include "bench/rows/case.h"
+#include "bench/rows/counters.h"
 #include "bench/rows/families.h"
 #include "estimator/sized_runs.h"
 #include "runtimes/vramfit/options.h"
@@ -20,5 +24,10 @@ struct Cliff {
 /// pred_, mem_ and pytorch_max_…, and what is taken there; what size 1 would take, with oom = 1,
 /// where none fits. On a real device the largest is found by running, from the predicted one on.
 Result run_cliff(const Case& row, Cliff cliff, const RunApart& run_apart);
+
+/// <source>_cliff_base and <source>_cliff_slope: the line through what tensors take at the largest
+/// size, 2 at least, and at half of it.
+void count_curve(Counters& counters, const std::string& source, std::int64_t largest,
+                 const std::function<std::uint64_t(std::int64_t)>& allocated);
 
 }  // namespace vramfit::bench

@@ -125,8 +125,14 @@ void count_pytorch_cliff(Counters& counters, const Case& c, const Cliff& cliff) 
   if (!request) return;
   const std::int64_t largest = find_largest(*request, cliff.which).size;
   counters.set(std::string("pytorch_") + cliff.counter(), static_cast<double>(largest));
-  set_size(*request, cliff.which, std::max(largest, std::int64_t{1}));
-  count(counters, estimate(*request));
+  const auto at = [&](std::int64_t size) {
+    set_size(*request, cliff.which, size);
+    return estimate(*request);
+  };
+  count(counters, at(std::max(largest, std::int64_t{1})));
+  if (largest < 2) return;
+  count_curve(counters, "pytorch", largest,
+              [&](std::int64_t size) { return at(size).peak.allocated; });
 }
 
 }  // namespace vramfit::bench

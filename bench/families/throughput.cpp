@@ -30,12 +30,12 @@ void on_device(const Counters& counters, const Case& c,
 
 }  // namespace
 
-double training_flops_per_token(const ModelConfig& config, std::int64_t seq) {
+double training_flops_per_token(const ModelConfig& config, std::int64_t seq, bool frozen) {
   const std::int64_t embedding = config.tied_head ? 0 : config.vocab * config.hidden;
   const std::int64_t weights = parameter_count(config) - embedding;
   const auto attention =
       static_cast<double>(config.layers * config.hidden) * static_cast<double>(seq);
-  return 6 * static_cast<double>(weights) + 6 * attention;
+  return (frozen ? 4 : 6) * static_cast<double>(weights) + 6 * attention;
 }
 
 void count_speed(Counters& counters, const Case& c, const TrainingOptions& options) {
@@ -45,7 +45,8 @@ void count_speed(Counters& counters, const Case& c, const TrainingOptions& optio
     const auto tokens = static_cast<double>(options.batch * options.seq * options.accumulate);
     const double rate = tokens / time([&] { trainer.step(batches); });
     counters.set("tokens_per_second", rate);
-    counters.set("flops_per_second", rate * training_flops_per_token(*c.config, options.seq));
+    const double flops = training_flops_per_token(*c.config, options.seq, options.lora.has_value());
+    counters.set("flops_per_second", rate * flops);
   });
 }
 

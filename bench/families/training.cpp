@@ -9,7 +9,8 @@ namespace vramfit::bench {
 Result run_training(const Case& c, const RunApart&) {
   const TrainingOptions options = training_options(c);
   Result result = run_memory_row(c, options);
-  count_article_formula(result.counters, c);
+  if (!options.lora) count_article_formula(result.counters, c);
+  count_trained(result.counters, *c.config, options);
   count_speed(result.counters, c, options);
   return result;
 }

@@ -73,6 +73,13 @@ void count_model(Counters& counters, const ModelConfig& config) {
   counters.set("params_stored", static_cast<double>(stored_parameter_count(config)));
 }
 
+void count_trained(Counters& counters, const ModelConfig& config, const TrainingOptions& options) {
+  const Adapters adapters(config, options.lora);
+  std::int64_t trained = adapters.none() ? parameter_count(config) : 0;
+  for (const ParameterSpec& spec : adapters.parameters(config)) trained += spec.shape.elements();
+  counters.set("params_trained", static_cast<double>(trained));
+}
+
 void count_card(Counters& counters, const Case& c, std::uint64_t reserved) {
   if (c.card == nullptr) return;
   counters.set("pred_device_used",

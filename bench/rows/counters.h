@@ -35,6 +35,9 @@ void count_device_use(Counters& counters, const Case& row, const Measurement& me
 /// params and params_stored.
 void count_model(Counters& counters, const ModelConfig& config);
 
+/// params_trained: those of adapters, where there are any.
+void count_trained(Counters& counters, const ModelConfig& config, const TrainingOptions& options);
+
 /// pred_device_used on the row's card: `reserved` and what context and libraries take. Nothing
 /// where there is no card.
 void count_card(Counters& counters, const Case& row, std::uint64_t reserved);

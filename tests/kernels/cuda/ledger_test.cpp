@@ -12,19 +12,23 @@ namespace {
 
 struct TrainingCase {
   const char* model;
-  DType precision;
+  ModelPrecision precision;
   const char* optimizer;
   AttentionForm attention;
   std::int64_t batch;
   std::int64_t seq;
   std::int64_t accumulate = 1;
   Checkpointing checkpointing = {};
+  std::int64_t lora = 0;  ///< rank of adapters; 0: none
 };
 
 constexpr AttentionForm kFlash = AttentionForm::Flash;
 constexpr AttentionForm kCublas = AttentionForm::Cublas;
 
-/// Every family, precision and optimizer; odd sizes; the issue's own figures.
+ModelPrecision of(const char* name) { return parse_model_precision(name); }
+
+/// Every family, precision and optimizer; odd sizes; the figures that docs have; adapters, of usual
+/// targets where ranks are even, beside every linear where they are not.
 const TrainingCase kTraining[] = {
     {"gpt2-124m", DType::Fp32, "adamw", kFlash, 3, 77},
     {"gpt2-124m", DType::Bf16, "adamw-master", kFlash, 5, 1023},
@@ -45,6 +49,12 @@ const TrainingCase kTraining[] = {
     {"llama2-7b", DType::Bf16, "sgd", kCublas, 4, 512},
     {"llama2-7b", DType::Bf16, "adamw-same", kFlash, 4, 2048, 1, {Checkpoint::Full}},
     {"tinyllama-1.1b", DType::Fp16, "adamw", kFlash, 3, 333, 2, {Checkpoint::Selective, 2}},
+    {"llama2-7b", DType::Bf16, "adamw", kFlash, 4, 512, 1, {}, 16},
+    {"llama2-7b", of("nf4"), "adamw", kFlash, 4, 512, 1, {}, 16},
+    {"llama2-7b", of("int8"), "adamw", kFlash, 16, 512, 1, {Checkpoint::Full}, 16},
+    {"llama2-7b", of("fp8"), "adamw-8bit", kFlash, 2, 777, 2, {Checkpoint::Selective}, 8},
+    {"mistral-7b", of("int4"), "lion", kCublas, 1, 12, 1, {}, 64},
+    {"qwen2-1.5b", DType::Fp16, "adamw-master", kFlash, 3, 333, 1, {Checkpoint::Full, 2}, 5},
 };
 
 TrainingOptions options_of(const TrainingCase& c) {
@@ -56,6 +66,12 @@ TrainingOptions options_of(const TrainingCase& c) {
   options.seq = c.seq;
   options.accumulate = c.accumulate;
   options.checkpointing = c.checkpointing;
+  if (c.lora > 0) {
+    const ModelConfig config = model_named(c.model);
+    options.lora.emplace();
+    options.lora->rank = c.lora;
+    options.lora->targets = c.lora % 2 == 0 ? usual_lora_targets(config) : lora_targets(config);
+  }
   return options;
 }
 
@@ -66,10 +82,10 @@ std::string identifier(std::string text) {
 
 std::string label(const testing::TestParamInfo<TrainingCase>& test) {
   const TrainingCase& c = test.param;
-  return identifier(std::string(c.model) + "_" + name(c.precision) + "_" + c.optimizer + "_" +
+  return identifier(std::string(c.model) + "_" + c.precision.name + "_" + c.optimizer + "_" +
                     name(c.attention) + "_" + std::to_string(c.batch) + "x" +
                     std::to_string(c.seq) + "x" + std::to_string(c.accumulate) + "_" +
-                    name(c.checkpointing.kind));
+                    name(c.checkpointing.kind) + "_" + std::to_string(c.lora));
 }
 
 void expect_equal(const RunReport& real, const RunReport& virtual_run) {

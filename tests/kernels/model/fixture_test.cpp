@@ -24,6 +24,16 @@ TEST_P(FixtureTest, Logits) { checks.logits(); }
 TEST_P(FixtureTest, GreedyGeneration) { checks.greedy_generation(); }
 TEST_P(FixtureTest, LogitsOfGeneration) { checks.logits_of_generation(); }
 
+class LoraFixtureTest : public FixtureTest {};
+
+TEST_P(LoraFixtureTest, LossAndEveryGradientOfAdapters) { checks.adapters(); }
+
+INSTANTIATE_TEST_SUITE_P(
+    Models, LoraFixtureTest,
+    testing::Combine(testing::Values("llama", "gpt2"),
+                     testing::Values(AttentionForm::Flash, AttentionForm::Cublas)),
+    [](const auto& test) { return std::get<0>(test.param) + "_" + name(std::get<1>(test.param)); });
+
 INSTANTIATE_TEST_SUITE_P(
     Models, FixtureTest,
     testing::Combine(testing::Values("llama", "qwen2", "qwen3", "gpt2"),

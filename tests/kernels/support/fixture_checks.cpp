@@ -38,27 +38,47 @@ void FixtureChecks::loss_and_every_gradient() {
   options.batch = batch_;
   options.seq = seq_;
   Trainer trainer(device_, ledger_, config_, options);
-  load(trainer.model().weights);
+  load(reference_, trainer.model().weights);
   trainer.forward_and_backward(
       fixed_batch(reference_.integers("tokens"), reference_.integers("targets")));
 
-  EXPECT_LT(relative_error({trainer.loss()}, reference_.values("loss")), bound_);
-  for (const Parameter& parameter : trainer.model().weights.all()) {
-    const std::string name = parameter.spec.name.text();
-    std::vector<double> gradient = values_of(parameter.gradient);
-    const std::vector<double>& expected = reference_.values("grad/" + name);
-    for (std::size_t i = expected.size(); i < gradient.size(); ++i) {
+  compare_gradients(trainer, reference_);
+}
+
+void FixtureChecks::adapters() {
+  const Safetensors adapters = fixture(folder_ + "/adapters.safetensors");
+  TrainingOptions options;
+  options.precision = DType::Fp32;
+  options.attention = form_;
+  options.batch = batch_;
+  options.seq = seq_;
+  options.lora = LoraOptions{3, 5.0F, lora_targets(config_)};
+  Trainer trainer(device_, ledger_, config_, options);
+  load(reference_, trainer.model().weights);
+  load(adapters, trainer.model().weights);
+  trainer.forward_and_backward(
+      fixed_batch(reference_.integers("tokens"), reference_.integers("targets")));
+  compare_gradients(trainer, adapters);
+}
+
+void FixtureChecks::compare_gradients(Trainer& trainer, const Safetensors& expected) {
+  EXPECT_LT(relative_error({trainer.loss()}, expected.values("loss")), bound_);
+  for (const Parameter* parameter : trainer.model().weights.trained()) {
+    const std::string name = parameter->spec.name.text();
+    std::vector<double> gradient = values_of(parameter->gradient);
+    const std::vector<double>& theirs = expected.values("grad/" + name);
+    for (std::size_t i = theirs.size(); i < gradient.size(); ++i) {
       ASSERT_EQ(gradient[i], 0) << name << "'s padding";
     }
-    gradient.resize(expected.size());
-    EXPECT_LT(relative_error(gradient, expected), bound_) << name;
+    gradient.resize(theirs.size());
+    EXPECT_LT(relative_error(gradient, theirs), bound_) << name;
   }
 }
 
 void FixtureChecks::logits() {
   OpContext context(device_, ledger_, Precisions::plain(DType::Fp32));
   Model model(context, config_);
-  load(model.weights);
+  load(reference_, model.weights);
   Tensor x = embed(model, tokens("tokens"), nullptr);
   for (int layer = 0; layer < config_.layers; ++layer) {
     x = block_forward(model, layer, {form_, batch_, seq_}, std::move(x), nullptr);
@@ -74,7 +94,7 @@ void FixtureChecks::greedy_generation() {
   options.seq = seq_;
   options.generate = generate_;
   Generator generator(device_, ledger_, config_, options);
-  load(generator.model().weights);
+  load(reference_, generator.model().weights);
   generator.prefill([this](Device& device, Tensor& prompt) {
     device.upload(prompt, reference_.integers("tokens").data(), prompt.bytes());
   });
@@ -94,7 +114,7 @@ void FixtureChecks::greedy_generation() {
 void FixtureChecks::logits_of_generation() {
   OpContext context(device_, ledger_, Precisions::plain(DType::Fp32));
   Model model(context, config_);
-  load(model.weights);
+  load(reference_, model.weights);
   const auto count = static_cast<std::size_t>(generate_);
   const auto vocab = static_cast<std::size_t>(config_.vocab);
   const std::vector<std::int64_t> prompts(static_cast<std::size_t>(batch_), seq_);
@@ -131,9 +151,11 @@ std::vector<double> FixtureChecks::values_of(const Tensor& tensor) {
   return downloaded_values(device_, tensor);
 }
 
-void FixtureChecks::load(Weights& weights) {
+void FixtureChecks::load(const Safetensors& from, Weights& weights) {
   for (Parameter& parameter : weights.all()) {
-    const std::vector<double>& values = reference_.values("param/" + parameter.spec.name.text());
+    const std::string name = "param/" + parameter.spec.name.text();
+    if (from.all().count(name) == 0) continue;
+    const std::vector<double>& values = from.values(name);
     ASSERT_EQ(values.size(), static_cast<std::size_t>(parameter.spec.shape.elements()));
     const std::vector<float> floats(values.begin(), values.end());
     device_.upload(parameter.value, floats.data(), floats.size() * sizeof(float));

@@ -17,6 +17,8 @@ class FixtureChecks {
 
   void has_every_parameter_once() const;
   void loss_and_every_gradient();
+  /// The same with PEFT's adapters beside every linear, whose gradients alone there are.
+  void adapters();
   void logits();
   void greedy_generation();
   /// The logits of each generated token, which a Generator does not show.
@@ -24,7 +26,10 @@ class FixtureChecks {
 
  private:
   std::vector<double> values_of(const Tensor& tensor);
-  void load(Weights& weights);
+  /// Parameters that `from` has.
+  void load(const Safetensors& from, Weights& weights);
+  /// Expects every trained parameter's gradient to be as in `expected`.
+  void compare_gradients(Trainer& trainer, const Safetensors& expected);
   Tensor tokens(const char* name);
   /// The logits of every token that `x` holds, without padding.
   std::vector<double> logits_of(Model& model, Tensor x);

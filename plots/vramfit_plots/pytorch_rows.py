@@ -21,11 +21,15 @@ _LEVELS = {"peak": "allocated", "reserved": "reserved", "device_used": "device_u
 Rows = dict[str, dict[str, float]]
 
 
-def ours_by_theirs(pytorch_optimizers: str) -> dict[str, str]:
-    """Our optimizers by PyTorch's, of "adamw-same: adamw-fused, …": bench's list of the optimizer
+def theirs_by_ours(pytorch_optimizers: str) -> dict[str, str]:
+    """PyTorch's optimizers by ours, of "adamw-same: adamw-fused, …": bench's list of the optimizer
     that each row's PyTorch columns are predicted for."""
     pairs = (pair.partition(": ") for pair in pytorch_optimizers.split(", "))
-    return {theirs: ours for ours, _, theirs in pairs}
+    return {ours: theirs for ours, _, theirs in pairs}
+
+
+def ours_by_theirs(pytorch_optimizers: str) -> dict[str, str]:
+    return {theirs: ours for ours, theirs in theirs_by_ours(pytorch_optimizers).items()}
 
 
 def _appended(case: Case) -> str:

@@ -73,7 +73,7 @@ def _of(inputs: Inputs, row: str, strategy: Strategy, source: Source) -> Forward
         source=source,
         kept=after - loaded,
         peak=peak,
-        at_peak=None if activations is None or workspace is None else activations + workspace,
+        at_peak=None if activations is None else activations + (workspace or 0.0),
         at_peak_by=parts,
         tokens_per_second=speeds(inputs, row).get(source),
     )

@@ -25,14 +25,14 @@ def kin(rows: Iterable[str]) -> list[str]:
     for row in rows:
         own = parse(row, _AXES).text("precision")
         of_each = [row.replace(f"/{own}/", f"/{stored}/") for stored in _STORED]
-        found += of_each + [name.replace("/lora:", "/checkpoint:full/lora:") for name in of_each]
+        found += of_each + [f"{name}/checkpoint:full" for name in of_each]
     return found
 
 
 def _largest(program: Path, row: str) -> dict[str, float]:
     name = parse(row, _AXES)
     typed = ["--runtime", "pytorch", "--train", "--max-batch", *_STORED[name.text("precision")]]
-    for axis in ("optimizer", "model", "seq", "gpu", "checkpoint", "lora"):
+    for axis in ("optimizer", "model", "seq", "lora", "gpu", "checkpoint"):
         if axis in name.axes:
             typed += [f"--{axis}", name.text(axis)]
     answer = ask(program, [*typed, "--lora-targets", ",".join(LORA_TARGETS)], row)
@@ -41,7 +41,7 @@ def _largest(program: Path, row: str) -> dict[str, float]:
 
 
 def largest_lora_batches(program: Path, rows: Iterable[str]) -> pd.DataFrame:
-    """By row name: "OomCliff/llama2-7b/int8/adamw/seq:512/gpu:rtx4090/lora:16"."""
+    """By row name: "OomCliff/llama2-7b/int8/adamw/seq:512/lora:16/gpu:rtx4090"."""
     found = {
         row: {f"{TORCH.prefix}{key}": value for key, value in _largest(program, row).items()}
         for row in rows

@@ -1,4 +1,4 @@
-"""The article's waterfall with every optimizer that there are rows of."""
+"""The article's waterfall with every optimizer of vramfit's that there are rows of."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -87,7 +87,7 @@ def load_optimizers(inputs: Inputs) -> Optimizers:
         precision: [
             waterfalls
             for optimizer, row in _rows(inputs, precision).items()
-            if (waterfalls := list(_of(inputs, optimizer, row)))
+            if (waterfalls := list(_of(inputs, optimizer, row))) and waterfalls[0].source in OURS
         ]
         for precision in _SIXTEEN_BITS
     }

@@ -36,9 +36,9 @@ def _appended(case: Case) -> str:
     setting = case.setting
     parts = ["attn:cublas"] if setting.get("attn") == "eager" else []
     parts += [f"accumulate:{case.micro_batches}"] if case.micro_batches > 1 else []
+    parts += [f"lora:{setting['lora']['r']}"] if "lora" in setting else []
     parts += [f"generate:{case.new_tokens}"] if case.new_tokens > 1 else []
     parts += ["checkpoint:full"] if setting.get("ckpt") else []
-    parts += [f"lora:{setting['lora']['r']}"] if "lora" in setting else []
     return "".join(f"/{part}" for part in parts)
 
 

@@ -14,6 +14,7 @@ _WORDS = {
     "attn": "attention by {}",
     "accumulate": "{} micro-batches",
     "lora": "LoRA {}",
+    "targets": "on {}",
 }
 
 

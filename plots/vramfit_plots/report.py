@@ -73,6 +73,11 @@ class Section:
     svg: str = ""
 
     @property
+    def large(self) -> bool:
+        """Whether its picture is as wide as the page."""
+        return self.picture is not None and self.picture.large
+
+    @property
     def anchor(self) -> str:
         return self.tables[0].key
 

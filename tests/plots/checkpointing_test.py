@@ -13,6 +13,7 @@ from vramfit_plots.tables import checkpointing
 from vramfit_plots.units import MISSING
 
 CASE = "Training/llama2-7b/bf16/adamw-same/batch:4/seq:2048"
+WORDS = "llama2-7b bf16 adamw-same\n4 \N{MULTIPLICATION SIGN} 2,048 tokens"
 WAYS = {"none", "selective", "full"} | {
     f"{kind}, 1 block of {k}" for kind in ("selective", "full") for k in (2, 4)
 }
@@ -69,12 +70,12 @@ def test_with_and_without_are_of_one_source(measured):
 def test_the_table_says_what_is_saved_and_paid(measured):
     (table,) = checkpointing.build(measured)
     by_head = {tuple(row[:3]): row[3:] for row in table.rows}
-    kept, less, _, _, peak, time = by_head[CASE, "full", MEASURED.heading]
+    kept, less, _, _, peak, time = by_head[WORDS, "full", MEASURED.heading]
     assert (kept, less, time) == ("2.05", "12.0", "+25\N{NO-BREAK SPACE}%")
     assert peak.startswith("\N{MINUS SIGN}")
-    assert by_head[CASE, "none", MEASURED.heading][1] == MISSING
+    assert by_head[WORDS, "none", MEASURED.heading][1] == MISSING
     # Of what PyTorch's peak is made of only predictions tell.
-    at_peak = by_head[CASE, "full", TORCH_MEASURED.heading][2]
+    at_peak = by_head[WORDS, "full", TORCH_MEASURED.heading][2]
     assert at_peak.endswith("†")
     assert "† PyTorch predicted." in table.caption.note
     assert {len(row) for row in table.rows} == {len(table.headings)}

@@ -5,6 +5,7 @@ import dataclasses
 
 import pytest
 from vramfit_plots.claims import answer
+from vramfit_plots.formula_errors import errors_in_run
 from vramfit_plots.sources import MEASURED, PREDICTED, TORCH, TORCH_MEASURED
 from vramfit_plots.tables import claims
 from vramfit_plots.units import MISSING, gb
@@ -161,3 +162,14 @@ def test_accumulated_memory_is_a_range_where_sides_differ(measured):
     assert (
         " to 13.2\N{NO-BREAK SPACE}GB more than one alone" in of(measured, "accumulation").verdict
     )
+
+
+def test_the_formula_is_not_judged_by_what_it_has_no_argument_for(own):
+    """It knows neither checkpointing nor adapters."""
+    before = errors_in_run(own)
+    checkpointed = own.rows.index.str.contains("/checkpoint:")
+    assert checkpointed.any()
+    own.rows.loc[checkpointed, "article_formula"] *= 100
+    assert errors_in_run(own).equals(before)
+    own.rows.loc["Training/llama2-7b/bf16/sgd/batch:1/seq:512", "article_formula"] *= 100
+    assert not errors_in_run(own).equals(before)

@@ -204,4 +204,5 @@ def draw(inputs: Inputs) -> Picture:
         ),
         figure=figure,
         signature=signature(inputs),
+        large=True,
     )

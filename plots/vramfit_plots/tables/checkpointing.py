@@ -4,9 +4,10 @@ from vramfit_plots.captions import caption
 from vramfit_plots.checkpointing import NONE, Forward, Pair, load_pairs
 from vramfit_plots.errors import AbsentError
 from vramfit_plots.inputs import Inputs
+from vramfit_plots.strategies import strategy_of
 from vramfit_plots.tables.footnotes import Footnotes
 from vramfit_plots.tables.table import Table
-from vramfit_plots.units import MISSING, gb, number, percent
+from vramfit_plots.units import MISSING, gb, number, percent, times
 
 
 def _at_peak(forward: Forward, footnotes: Footnotes) -> str:
@@ -16,11 +17,17 @@ def _at_peak(forward: Forward, footnotes: Footnotes) -> str:
     return figure if by is forward.source else footnotes.signed(figure, by.heading)
 
 
-def _row(pair: Pair, footnotes: Footnotes) -> list[str]:
+def _case(inputs: Inputs, row: str) -> str:
+    name = inputs.run.parse(row)
+    size = times(name.number("batch"), f"{name.number('seq'):,}").strip()
+    return f"{strategy_of(name).words('seq')}\n{size} tokens"
+
+
+def _row(inputs: Inputs, pair: Pair, footnotes: Footnotes) -> list[str]:
     forward = pair.forward
     plain = forward.way == NONE
     return [
-        forward.case,
+        _case(inputs, forward.case),
         forward.way,
         forward.source.heading,
         gb(forward.kept, 2),
@@ -38,7 +45,7 @@ def build(inputs: Inputs) -> list[Table]:
     except AbsentError:
         return []
     footnotes = Footnotes()
-    rows = [_row(pair, footnotes) for pairs in cases.values() for pair in pairs]
+    rows = [_row(inputs, pair, footnotes) for pairs in cases.values() for pair in pairs]
     return [
         Table(
             key="checkpointing",
@@ -49,10 +56,10 @@ def build(inputs: Inputs) -> list[Table]:
                 "whose",
                 "kept by forward\nGB",
                 "times less",
-                "activations and workspace at the peak, GB",
-                "peak of all steps, GB",
-                "peak",
-                "time of a step",
+                "activations and workspace at the peak\nGB",
+                "peak of all steps\nGB",
+                "peak against none",
+                "time against none",
             ],
             rows=rows,
             caption=caption(
@@ -60,7 +67,7 @@ def build(inputs: Inputs) -> list[Table]:
                 "^Training/.*/checkpoint:",
                 f"{footnotes.text} The article says 5 to 10 times less activation memory for "
                 "about 30 % more time. Kept by forward is what stands after the first forward pass "
-                "beyond the model. Where every block computes all again, the peak of all steps "
+                "beyond the model. Where every block computes all again, full training's peak "
                 "moves to the end of backward: gradients are there, and few activations. Selective "
                 "computes again what the MLP's first half wrote.".strip(),
             ),

@@ -7,7 +7,7 @@ from vramfit_plots.cards import Card
 from vramfit_plots.cells import Cell
 from vramfit_plots.inputs import Inputs
 from vramfit_plots.row_name import family
-from vramfit_plots.sources import PREDICTED, STAND_INS, Source
+from vramfit_plots.sources import MEASURED, PREDICTED, Source
 from vramfit_plots.strategies import Strategy, strategy_of
 from vramfit_plots.units import batch
 
@@ -17,7 +17,8 @@ _FAMILY = "OomCliff"
 
 @dataclass(frozen=True)
 class Cliffs:
-    """The largest first: models by their parameters, strategies by what they leave no room for."""
+    """The largest models first, of each what trains all of it before adapters, and of these what
+    leaves least room."""
 
     inputs: Inputs
     strategies: list[Strategy]
@@ -76,15 +77,12 @@ def load_cliffs(inputs: Inputs) -> Cliffs:
     return Cliffs(inputs, strategies, unsorted.cards, rows)
 
 
-def _rank(cliffs: Cliffs, strategy: Strategy) -> tuple[float, float, str]:
+def _rank(cliffs: Cliffs, strategy: Strategy) -> tuple[float, bool, float, str]:
     parameters = cliffs.inputs.models[strategy.model].parameters
-    return -parameters, _fits(cliffs, strategy), strategy.words()
+    return -parameters, strategy.adapts, _fits(cliffs, strategy), strategy.words()
 
 
 def _fits(cliffs: Cliffs, strategy: Strategy) -> float:
-    """Of all cards together, as who stands in for a source says."""
+    """Of all cards together, by the best figure there is."""
     cells = [cliffs.cell(strategy, card) for card in cliffs.cards]
-    best = (
-        next((cell.figure(source) for source in STAND_INS if cell.has(source)), 0) for cell in cells
-    )
-    return sum(figure or 0 for figure in best)
+    return sum(cell.figure(best) or 0 for cell in cells if (best := cell.best(MEASURED)))

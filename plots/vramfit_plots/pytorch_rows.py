@@ -1,6 +1,6 @@
 """PyTorch's figures by row name, as `bench` names rows, so that they join its own.
 
-Of what bench has no row for, the axes `checkpoint:`, `lora:` and `gpus:` are appended."""
+Of what bench has no row for, the axes `lora:`, `checkpoint:` and `gpus:` are appended."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any

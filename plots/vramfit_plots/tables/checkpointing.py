@@ -71,6 +71,6 @@ def build(inputs: Inputs) -> list[Table]:
                 "moves to the end of backward: gradients are there, and few activations. Selective "
                 "computes again what the MLP's first half wrote.".strip(),
             ),
-            text_columns=frozenset({0, 1, 2}),
+            text_columns=frozenset({1, 2}),
         )
     ]

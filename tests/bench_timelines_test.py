@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 from built import ROOT, program
-from timelines_test import replay
+from timelines import replay
 
 TINY = f"--config={ROOT / 'tests/fixtures/tiny-llama/config.json'}"
 MEASURED = ("--device=cpu", TINY, "--precision=fp32", "--optimizer=sgd", "--batch=2", "--seq=16")

@@ -5,6 +5,7 @@ import pandas as pd
 from vramfit_plots.accuracy.comparison import Accuracy
 from vramfit_plots.inputs import Inputs
 from vramfit_plots.row_name import family
+from vramfit_plots.strategies import strategy_of
 from vramfit_plots.units import percent
 
 
@@ -20,12 +21,18 @@ def errors_in_pytorch(accuracy: Accuracy) -> pd.Series:
     )
 
 
+def _plain(inputs: Inputs, row: str) -> bool:
+    """Without what the article's calculator has no argument for."""
+    strategy = strategy_of(inputs.run.parse(row))
+    return strategy == strategy.stored and not strategy.adapts
+
+
 def errors_in_run(inputs: Inputs) -> pd.Series:
-    """Of what vramfit is predicted to allocate."""
+    """Of what vramfit is predicted to allocate, for every training row the formula speaks of."""
     totals = {
         name: inputs.value(name, "article_formula")
         for name in inputs.run.rows.index
-        if family(name) == "Training" and not inputs.value(name, "oom")
+        if family(name) == "Training" and not inputs.value(name, "oom") and _plain(inputs, name)
     }
     return pd.Series(
         {

@@ -14,7 +14,7 @@ from vramfit_plots.cells import Cell
 from vramfit_plots.comparison import Comparison, load_comparison
 from vramfit_plots.errors import AbsentError, BadInputError
 from vramfit_plots.history.runs import History, load_history
-from vramfit_plots.lora_batches import largest_lora_batches
+from vramfit_plots.lora_batches import kin, largest_lora_batches
 from vramfit_plots.models import Model, load_models
 from vramfit_plots.pytorch_rows import ours_by_theirs, predicted_rows
 from vramfit_plots.reference import Reference, load_reference
@@ -94,7 +94,8 @@ def _rows(
     if accuracy is None:
         return rows
     ours = ours_by_theirs(run.fact("pytorch_optimizers"))
-    lora = largest_lora_batches(accuracy.program, article.lora_rows())
+    asked = [row for row in kin(article.lora_rows()) if row not in run.rows.index]
+    lora = largest_lora_batches(accuracy.program, asked)
     return rows.combine_first(predicted_rows(accuracy, ours)).combine_first(lora)
 
 

@@ -1,6 +1,6 @@
 """PyTorch's figures by row name, as `bench` names rows, so that they join its own.
 
-Of what bench has no row for, the axes `checkpoint:`, `lora:` and `gpus:` are appended."""
+Of what bench has no row for, the axes `lora:`, `checkpoint:` and `gpus:` are appended."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -21,20 +21,24 @@ _LEVELS = {"peak": "allocated", "reserved": "reserved", "device_used": "device_u
 Rows = dict[str, dict[str, float]]
 
 
-def ours_by_theirs(pytorch_optimizers: str) -> dict[str, str]:
-    """Our optimizers by PyTorch's, of "adamw-same: adamw-fused, …": bench's list of the optimizer
+def theirs_by_ours(pytorch_optimizers: str) -> dict[str, str]:
+    """PyTorch's optimizers by ours, of "adamw-same: adamw-fused, …": bench's list of the optimizer
     that each row's PyTorch columns are predicted for."""
     pairs = (pair.partition(": ") for pair in pytorch_optimizers.split(", "))
-    return {theirs: ours for ours, _, theirs in pairs}
+    return {ours: theirs for ours, _, theirs in pairs}
+
+
+def ours_by_theirs(pytorch_optimizers: str) -> dict[str, str]:
+    return {theirs: ours for ours, theirs in theirs_by_ours(pytorch_optimizers).items()}
 
 
 def _appended(case: Case) -> str:
     setting = case.setting
     parts = ["attn:cublas"] if setting.get("attn") == "eager" else []
     parts += [f"accumulate:{case.micro_batches}"] if case.micro_batches > 1 else []
+    parts += [f"lora:{setting['lora']['r']}"] if "lora" in setting else []
     parts += [f"generate:{case.new_tokens}"] if case.new_tokens > 1 else []
     parts += ["checkpoint:full"] if setting.get("ckpt") else []
-    parts += [f"lora:{setting['lora']['r']}"] if "lora" in setting else []
     return "".join(f"/{part}" for part in parts)
 
 

@@ -14,6 +14,7 @@ from vramfit_plots.files import writing
 from vramfit_plots.history.page import write_history
 from vramfit_plots.inputs import Inputs
 from vramfit_plots.tables import (
+    checkpointing,
     claims,
     comparison,
     inference,
@@ -26,6 +27,7 @@ from vramfit_plots.tables import (
     precisions,
     sweep,
     waterfall,
+    waterfall_optimizers,
     wrong,
 )
 from vramfit_plots.tables.table import Table
@@ -48,6 +50,8 @@ _ARTICLE = (
 )
 _FURTHER = (
     _Chapter(claims.build),
+    _Chapter(waterfall_optimizers.build, figures.waterfall_optimizers.draw, "waterfall_optimizers"),
+    _Chapter(checkpointing.build, figures.checkpointing.draw, "checkpointing"),
     _Chapter(accuracy.build, accuracy.draw, "accuracy"),
     _Chapter(precisions.build, figures.precisions.draw, "precisions"),
     _Chapter(precisions.build_rounding, figures.rounding.draw, "rounding"),
@@ -67,6 +71,11 @@ class Section:
     picture: Picture | None
     not_drawn: str  # why there is no picture; "" where none is meant
     svg: str = ""
+
+    @property
+    def large(self) -> bool:
+        """Whether its picture is as wide as the page."""
+        return self.picture is not None and self.picture.large
 
     @property
     def anchor(self) -> str:

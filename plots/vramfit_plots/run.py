@@ -20,6 +20,7 @@ _HOW_IT_RAN = re.compile(r"(/(iterations|repeats|min_time|threads):[^/]+|/(real|
 _MILLISECONDS = {"ns": 1e-6, "us": 1e-3, "ms": 1.0, "s": 1e3}
 _COMPARISON = "-compare.json"  # ends the name of what is no run of bench
 _CARDS_OWN = "pred_device_used"
+_OF_PREDICTIONS = ("pytorch_optimizers", "axes")  # lines of the context
 _PEAK = re.compile(r"peak in ([^;]+)")
 
 _MAKE_ONE = "make one with `build/bench --benchmark_out=FILE --benchmark_out_format=json`"
@@ -90,6 +91,7 @@ def beside(measured: Run, predicted: Run) -> Run:
     names = [*own.index, *measured.rows.index.difference(own.index, sort=False)]
     predicted_by = predicted.context.get("commit", "unknown")
     context = {**predicted.context, **measured.context, "predicted_by": predicted_by}
+    context |= {key: predicted.context[key] for key in _OF_PREDICTIONS if key in predicted.context}
     return Run(measured.path, context, own.combine_first(measured.rows).reindex(names))
 
 

@@ -27,4 +27,6 @@ SOURCES = (ARTICLE, PREDICTED, MEASURED, TORCH, TORCH_MEASURED)
 COUNTED = tuple(source for source in SOURCES if source.prefix)
 # Who stands in where a source has no figure: what was measured goes before what is predicted.
 STAND_INS = (MEASURED, TORCH_MEASURED, PREDICTED, TORCH)
+# Whose figures stand for a side: what was measured, where it was.
+OURS, THEIRS = (MEASURED, PREDICTED), (TORCH_MEASURED, TORCH)
 BY_KEY = {source.key: source for source in SOURCES}

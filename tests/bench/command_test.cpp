@@ -32,7 +32,7 @@ TEST(Command, SaysItsVersionInOneLine) {
 TEST(Command, ListsFrozenNames) {
   const Ended ended = run_bench("--device=virtual:h200 --benchmark_list_tests");
   EXPECT_EQ(ended.exit, 0);
-  EXPECT_EQ(count_of(ended.out, "\n"), 326 + 12 + 8);
+  EXPECT_EQ(count_of(ended.out, "\n"), 344 + 12 + 8);
   EXPECT_EQ(count_of(ended.out, "Training/llama2-7b/fp16/adamw/batch:4/seq:512\n"), 1);
   EXPECT_EQ(count_of(ended.out, "Estimate/training/llama2-7b\n"), 1);
   EXPECT_EQ(ended.out.find("iterations:"), std::string::npos);
@@ -60,7 +60,10 @@ TEST(Command, ConsoleLinesFitAScreen) {
       "--benchmark_filter='llama2-7b|gpt2-1.5b|Article|Estimate'");
   EXPECT_EQ(ended.exit, 0) << ended.err;
   std::istringstream lines(ended.out);
-  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 120U) << line;
+  for (std::string line; std::getline(lines, line);) {
+    const int columns = static_cast<int>(line.size()) - 2 * count_of(line, "…");  // of three bytes
+    EXPECT_LE(columns, 120) << line;
+  }
   EXPECT_GT(count_of(ended.out, "batch "), 0) << "of OomCliff";
   EXPECT_GT(count_of(ended.out, " ms\n") + count_of(ended.out, " us\n"), 0) << "of Estimate";
 }

@@ -5,7 +5,8 @@ import dataclasses
 
 import pytest
 from vramfit_plots.claims import answer
-from vramfit_plots.sources import PREDICTED, TORCH, TORCH_MEASURED
+from vramfit_plots.formula_errors import errors_in_run
+from vramfit_plots.sources import MEASURED, PREDICTED, TORCH, TORCH_MEASURED
 from vramfit_plots.tables import claims
 from vramfit_plots.units import MISSING, gb
 
@@ -125,3 +126,50 @@ def test_data_parallel_is_judged_where_it_holds_its_buckets_too(measured):
 
 def test_a_pipelines_bubble_is_no_measurement(measured):
     assert "nobody measured" in of(measured, "fsdp_no_bubble").verdict
+
+
+def accumulated(inputs, **speeds):
+    """The claim's answer where the rows of one micro-batch, of four and of 16 sequences at once
+    were measured this fast."""
+    start = "Training/llama2-7b/bf16/adamw-same/batch:"
+    rows = inputs.rows.copy().drop(columns=["pytorch_measured_tokens_per_second"])
+    ends = {"micro": "4/seq:512", "four": "4/seq:512/accumulate:4", "whole": "16/seq:512"}
+    for name, end in ends.items():
+        rows.loc[f"{start}{end}", "tokens_per_second"] = speeds.get(name, float("nan"))
+    return of(dataclasses.replace(inputs, rows=rows), "accumulation_time")
+
+
+def test_accumulation_takes_as_many_times_the_time(inputs):
+    found = accumulated(inputs, micro=10_000, four=10_400, whole=11_000)
+    assert found.figures == {
+        MEASURED: "3.8 times one of 4\n\N{MINUS SIGN}5\N{NO-BREAK SPACE}% for 16 at once"
+    }
+    assert found.verdict.startswith("Holds within 10")
+    assert "at once save at most 5" in found.verdict
+
+
+def test_accumulation_that_is_slower_does_not_hold(inputs):
+    assert accumulated(inputs, micro=10_000, four=5_000).verdict.startswith("Does not hold")
+
+
+def test_without_one_micro_batchs_time_nothing_is_judged(inputs):
+    found = accumulated(inputs, four=10_000, whole=11_000)
+    assert found.verdict.startswith("Nobody timed one micro-batch alone")
+    assert "cannot tell" in accumulated(inputs).verdict
+
+
+def test_accumulated_memory_is_a_range_where_sides_differ(measured):
+    assert (
+        " to 13.2\N{NO-BREAK SPACE}GB more than one alone" in of(measured, "accumulation").verdict
+    )
+
+
+def test_the_formula_is_not_judged_by_what_it_has_no_argument_for(own):
+    """It knows neither checkpointing nor adapters."""
+    before = errors_in_run(own)
+    checkpointed = own.rows.index.str.contains("/checkpoint:")
+    assert checkpointed.any()
+    own.rows.loc[checkpointed, "article_formula"] *= 100
+    assert errors_in_run(own).equals(before)
+    own.rows.loc["Training/llama2-7b/bf16/sgd/batch:1/seq:512", "article_formula"] *= 100
+    assert not errors_in_run(own).equals(before)

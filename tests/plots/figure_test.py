@@ -137,45 +137,6 @@ def test_the_waterfalls_peaks_are_the_sums_of_their_parts(inputs):
     assert peak.get_ylim()[0] == 0
 
 
-def curve(name: str):
-    return next(one for one in figures.oom_cliff.CURVES if one.name == name)
-
-
-def test_the_cliff_marks_the_largest_batch_of_each_card(inputs):
-    cards = [inputs.cards[row["gpu"]] for row in inputs.article.oom_cliff["rows"]]
-    points = figures.oom_cliff.points(inputs, curve("vramfit, SGD"), cards)
-    assert [p.batch for p in points] == sorted(p.batch for p in points)
-    assert {1, 2, 4, 8, 16} <= {p.batch for p in points if p.card is None}
-    marked = {p.card.name: p for p in points if p.card}
-    assert marked
-    for name, point in marked.items():
-        row = f"OomCliff/llama2-7b/fp16/sgd/seq:512/gpu:{name}"
-        assert point.batch == inputs.value(row, "pred_max_batch")
-        used = inputs.value(row, "pred_device_used")
-        assert point.total == used + inputs.cards[name].driver_reserved
-        assert point.total <= inputs.cards[name].vram
-    assert "rtx4090" not in marked  # 4 B/param are more than it has
-    picture = figures.oom_cliff.draw(inputs)
-    assert picture.figure.axes[0].get_ylim()[0] == 0
-    assert {f"{point.batch:.0f}" for point in marked.values()} <= set(texts(picture))
-
-
-def test_the_cliff_has_pytorch_too(inputs):
-    picture = figures.oom_cliff.draw(inputs)
-    names = {text.get_text() for text in picture.figure.axes[0].get_legend().get_texts()}
-    assert any(name.startswith("PyTorch") for name in names)
-    assert any(name.startswith("vramfit") for name in names)
-
-
-def test_the_cliffs_line_ends_where_memory_does(inputs):
-    rows = inputs.rows.copy()
-    rows.loc["Training/llama2-7b/fp16/adamw/batch:16/seq:512", "oom"] = 1.0
-    out_of_memory = dataclasses.replace(inputs, rows=rows)
-    adam = curve("vramfit, Adam, FP32 m and v")
-    points = figures.oom_cliff.points(out_of_memory, adam, [inputs.cards["h100-80gb"]])
-    assert {p.batch for p in points if p.card is None} == {1, 2, 4, 8}
-
-
 def test_a_headline_is_computed(inputs):
     """It says what the figures say, also when they change."""
     rows = inputs.rows.copy()

@@ -15,6 +15,8 @@ PICTURES = {
     "levels",
     "precisions",
     "kv_caches",
+    "waterfall_optimizers",
+    "checkpointing",
 }
 
 
@@ -88,7 +90,7 @@ def test_a_picture_that_cannot_be_drawn_is_not_an_older_one(tmp_path):
     ]
     assert synthetic.report(tmp_path, content) == 0
     figures = {path.stem for path in (tmp_path / "report" / "figures").iterdir()}
-    assert figures == {"article", "inference", "multi_gpu", "precisions", "levels"}
+    assert figures == {"article", "inference", "multi_gpu", "precisions", "levels", "checkpointing"}
     page = (tmp_path / "report" / "tables.html").read_text()
     assert "Not drawn: this run does not hold Training/llama2-7b/fp16/adamw/batch:4" in page
     assert "too few rows to tell about" in page
@@ -126,3 +128,12 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path, capsys):
     (tmp_path / "report").write_text("in the way")
     assert synthetic.report(tmp_path) == 2
     assert str(tmp_path / "report") in capsys.readouterr().err
+
+
+def test_a_picture_with_much_in_it_is_as_wide_as_the_page(report):
+    page = (report / "tables.html").read_text()
+    large = re.findall(r'<figure class="picture large">\s*<div[^>]*><img [^>]*alt="([^"]*)"', page)
+    assert [alt.split(":")[0] for alt in large][1:] == ["7B FP16+Adam on 80 GB"]
+    assert "Largest batch: vramfit, 16-bit adamw" in large[1]
+    pairs = page[page.index('<div class="pair"') :]
+    assert pairs.count("Largest batch: vramfit") == 1

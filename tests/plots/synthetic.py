@@ -26,6 +26,7 @@ STATES = {
 }
 # Axes that names leave out where they are usual, in their order.
 LATER = {
+    "accumulate": ("accumulate", "1"),
     "generate": ("generate", "1"),
     "gpu": ("gpu", ""),
     "cache": ("cache", "unquantized"),
@@ -35,6 +36,7 @@ LATER = {
     "checkpoint-every": ("every", "1"),
 }
 PER_TOKEN = 3_000_000
+TOKENS_PER_SECOND = {"none": 12_000.0, "selective": 11_000.0, "full": 9_600.0}
 LESS_KEPT = {"none": 1, "selective": 2, "full": 12}
 MEASURED_ABOVE = 1_000_000
 TORCH_ABOVE = 3_000_000
@@ -190,6 +192,8 @@ def benchmark(row: dict[str, str], measured: bool) -> dict[str, Any]:
             for key, value in found.items()
         }
         result["mem_unattributed"] = 0.0
+        if row["family"] == "Training":
+            result["tokens_per_second"] = TOKENS_PER_SECOND[row.get("checkpoint", "none")]
         result |= _rounding(row)
     return result
 

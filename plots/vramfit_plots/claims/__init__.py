@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from vramfit_plots.claims import fitting, inference, several_gpus, training
+from vramfit_plots.claims import budget, fitting, inference, several_gpus, training
 from vramfit_plots.claims.answer import Answer
 from vramfit_plots.errors import AbsentError
 from vramfit_plots.inputs import Inputs
@@ -22,11 +22,12 @@ _ANSWERS: Mapping[str, Callable[[Inputs, Mapping[str, Any]], Answer]] = {
     "adam_7b_does_not_fit": fitting.nothing_fits,
     "over_80_at_any_batch": fitting.at_least,
     "activations_linear": training.activations_linear,
-    "lora_parameters": training.lora_parameters,
-    "lora_optimizer": training.lora_optimizer,
-    "checkpointing_memory": training.checkpointing_memory,
-    "checkpointing_time": training.checkpointing_time,
-    "accumulation": training.accumulation,
+    "lora_parameters": budget.lora_parameters,
+    "lora_optimizer": budget.lora_optimizer,
+    "checkpointing_memory": budget.checkpointing_memory,
+    "checkpointing_time": budget.checkpointing_time,
+    "accumulation": budget.accumulation,
+    "accumulation_time": budget.accumulation_time,
     "rules_of_thumb": fitting.rules_of_thumb,
     "data_parallel_saves_nothing": several_gpus.data_parallel_saves_nothing,
     "data_parallel_throughput": several_gpus.throughput,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from vramfit_plots.errors import AbsentError
 from vramfit_plots.inputs import Inputs
-from vramfit_plots.sources import COUNTED, Source
+from vramfit_plots.sources import COUNTED, OURS, THEIRS, Source
 
 Figures = Mapping[Source, float]
 
@@ -29,6 +29,12 @@ def each(figures: Figures, change: Callable[[float], float]) -> dict[Source, flo
 def of_both(one: Figures, other: Figures, join: Callable[[float, float], float]) -> Figures:
     """Of the sources that have both; a denominator that is 0 has none."""
     return {source: join(one[source], other[source]) for source in one if other.get(source)}
+
+
+def best_of_each(figures: Figures) -> dict[Source, float]:
+    """Of each side what was measured, else what is predicted."""
+    best = (next((s for s in sources if s in figures), None) for sources in (OURS, THEIRS))
+    return {source: figures[source] for source in best if source}
 
 
 def judge(figures: Figures, holds: Callable[[float], bool]) -> str:

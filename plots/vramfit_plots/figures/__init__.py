@@ -2,6 +2,7 @@
 
 from vramfit_plots.figures import (
     article,
+    checkpointing,
     inference,
     kv_caches,
     levels,
@@ -11,10 +12,12 @@ from vramfit_plots.figures import (
     precisions,
     rounding,
     waterfall,
+    waterfall_optimizers,
 )
 
 __all__ = [
     "article",
+    "checkpointing",
     "inference",
     "kv_caches",
     "levels",
@@ -24,4 +27,5 @@ __all__ = [
     "precisions",
     "rounding",
     "waterfall",
+    "waterfall_optimizers",
 ]

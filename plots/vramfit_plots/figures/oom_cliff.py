@@ -1,105 +1,139 @@
-"""The OOM cliff: memory against batch, the cards' sizes, and the largest batch on each, of vramfit
-and of PyTorch."""
+"""The OOM cliff: memory against batch for every strategy, the cards' sizes, and the largest batch
+on each, of vramfit and of PyTorch."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
 
-from vramfit_plots.captions import caption, predicted_signature
+from vramfit_plots.captions import caption, signature
 from vramfit_plots.cards import Card
+from vramfit_plots.cliff_curves import HIGHEST, Curves, Point, curves
+from vramfit_plots.cliffs import short_title
 from vramfit_plots.errors import AbsentError
 from vramfit_plots.figures import style
 from vramfit_plots.figures.picture import Picture
 from vramfit_plots.inputs import Inputs
-from vramfit_plots.sources import ARTICLE, PREDICTED, TORCH, Source
-from vramfit_plots.tables.oom_cliff import answers, short_title, taken
+from vramfit_plots.sources import ARTICLE, OURS, PREDICTED, THEIRS, TORCH
+from vramfit_plots.strategies import Strategy
+from vramfit_plots.tables.oom_cliff import answers
 from vramfit_plots.units import GB, batch, gb, number
 
-PRECISION = "fp16"
-_ROOM = 1.04  # right of the last point
-_HIGHEST = 1.08  # of the largest card: what is beyond fits none
+_PANEL_INCHES, _AROUND_INCHES = 2.5, 1.5
+_COLUMNS = 3  # of the key
+_LINES = {"none": "-", "full": "--"}  # by checkpointing; others are dotted
+_APART = 0.036  # of the panel's width: what a figure takes
 
 
 @dataclass(frozen=True)
-class Curve:
-    """What a side takes with one optimizer."""
-
-    name: str
-    source: Source
-    optimizer: str
-    look: str  # matplotlib's for the line
+class Look:
+    color: str
     marker: str
+    line: str  # matplotlib's style
 
-    @property
-    def color(self) -> str:
-        return style.BY_SOURCE[self.source.key].color
-
-
-CURVES = (
-    Curve("vramfit, Adam, FP32 m and v", PREDICTED, "adamw", "-", "o"),
-    Curve("vramfit, Adam, FP16 m and v", PREDICTED, "adamw-same", "--", "s"),
-    Curve("vramfit, SGD", PREDICTED, "sgd", ":", "^"),
-    Curve("PyTorch, Adam, FP16 m and v", TORCH, "adamw", "--", "s"),
-    Curve("PyTorch, SGD", TORCH, "sgd", ":", "^"),
-)
+    def artist(self) -> Line2D:
+        """For a legend."""
+        return Line2D(
+            [], [], linestyle=self.line, marker=self.marker, color=self.color, linewidth=1.6
+        )
 
 
-@dataclass(frozen=True)
-class Point:
-    batch: float
-    total: float  # bytes the card has lost, driver included
-    card: Card | None  # on which this is the largest batch
+def _looks(strategies: Sequence[Strategy]) -> Mapping[Strategy, Look]:
+    """With and without checkpointing differ in the line alone."""
+    stored = dict.fromkeys(strategy.stored for strategy in strategies)
+    looks = dict(zip(stored, style.curves(len(stored)), strict=True))
+    return {
+        strategy: Look(*looks[strategy.stored], _LINES.get(strategy.checkpointing, ":"))
+        for strategy in strategies
+    }
 
 
-def points(inputs: Inputs, curve: Curve, cards: list[Card]) -> list[Point]:
-    """By batch: the sweep's training rows, and the largest batch of each card."""
-    model, seq = inputs.article.inference["model"], inputs.article.oom_cliff["seq"]
-    start, end = f"Training/{model}/{PRECISION}/{curve.optimizer}/batch:", f"/seq:{seq}"
-    prefix = curve.source.prefix
-    # A training row runs on the run's own card; what the driver takes is assumed equal on all.
-    driver = cards[0].driver_reserved
-    found = []
-    for name in inputs.run.rows.index:
-        used = inputs.value(name, f"{prefix}device_used")
-        if name.startswith(start) and name.endswith(end) and used and not inputs.value(name, "oom"):
-            size = name.removeprefix(start).removesuffix(end)
-            if "/" not in size:
-                found.append(Point(inputs.run.parse(name).number("batch"), used + driver, None))
-    for card in cards:
-        row = f"OomCliff/{model}/{PRECISION}/{curve.optimizer}{end}/gpu:{card.name}"
-        largest, total = inputs.value(row, f"{prefix}max_batch"), taken(inputs, row, prefix)
-        if largest and total:
-            found.append(Point(largest, total, card))
-    return sorted(found, key=lambda point: (point.batch, point.card is not None))
+def _words(strategy: Strategy) -> str:
+    return strategy.words("model", "seq")
 
 
-def _draw_curve(axes: Axes, curve: Curve, found: list[Point]) -> None:
-    batches, totals = [p.batch for p in found], [p.total / GB for p in found]
-    axes.plot(batches, totals, curve.look, color=curve.color, linewidth=2)
-    axes.plot([], [], curve.look, marker=curve.marker, color=curve.color, label=curve.name)
-    for point in found:
-        if point.card is None:
-            continue
-        at = (point.batch, point.total / GB)
+def _key(looks: Mapping[Strategy, Look]) -> list[tuple[str, Artist]]:
+    """The strategies without checkpointing, then what lines and marks mean."""
+    stored = {strategy.stored: look for strategy, look in looks.items()}
+    found: list[tuple[str, Artist]] = [
+        (_words(strategy), Look(look.color, look.marker, "-").artist())
+        for strategy, look in stored.items()
+    ]
+    kinds = dict.fromkeys(s.checkpointing for s in looks if s.checkpointing != "none")
+    for kind in kinds:
+        look = Look(style.FAINT, "", _LINES.get(kind, ":"))
+        found.append((f"{kind} checkpointing", look.artist()))
+    whole = {"linestyle": "", "marker": "o", "color": style.FAINT}
+    return [
+        *found,
+        ("measured", Line2D([], [], **whole)),
+        ("predicted", Line2D([], [], fillstyle="none", **whole)),
+    ]
+
+
+def _shown(points: Sequence[Point]) -> list[Point]:
+    """What was measured, and the largest batches; those once, as measured where they were."""
+    known = {(point.batch, point.card) for point in points if point.measured}
+    return [p for p in points if p.measured or (p.card and (p.batch, p.card) not in known)]
+
+
+def _draw_curve(axes: Axes, points: Sequence[Point], look: Look) -> None:
+    predicted = [point for point in points if not point.measured]
+    if predicted:
+        batches, totals = zip(*((p.batch, p.total / GB) for p in predicted), strict=True)
+        every = np.geomspace(batches[0], batches[-1], 200)  # straight in the batch, not in its log
+        heights = np.interp(every, batches, totals)
+        axes.plot(every, heights, look.line, color=look.color, linewidth=1.6)
+    for point in _shown(points):
         axes.plot(
-            *at,
-            curve.marker,
-            color=curve.color,
-            markersize=7,
-            markeredgecolor="white",
-            markeredgewidth=1,
+            point.batch,
+            point.total / GB,
+            look.marker,
+            color=look.color,
+            markersize=7 if point.card else 5,
+            markerfacecolor=look.color if point.measured else "white",
+            markeredgecolor="white" if point.measured else look.color,
+            markeredgewidth=1 if point.card else 0.5,
             zorder=3,
         )
-        # PyTorch's curves are the steeper ones: their figures go to the right.
-        beside, ha = ((4, -13), "left") if curve.source is TORCH else ((-4, -13), "right")
-        style.say(axes, number(point.batch), at, beside, strong=True, ha=ha)
 
 
-def _draw_cards(axes: Axes, cards: list[Card], right: float) -> None:
+def _apart(places: Sequence[float]) -> list[float]:
+    """Sorted ones, moved right as far as left."""
+    left = [1 - place for place in style.apart([1 - place for place in reversed(places)], _APART)]
+    right = style.apart(places, _APART)
+    return [(a + b) / 2 for a, b in zip(reversed(left), right, strict=True)]
+
+
+def _say_largest(axes: Axes, found: Curves, looks: Mapping[Strategy, Look]) -> None:
+    """Above each card's line the largest batches in their curves' colours, moved as far apart as
+    figures need; once the axes' limits stand."""
+    by_card: dict[Card, list[tuple[float, str]]] = {}
+    for strategy, points in found.items():
+        for point in _shown(points):
+            if point.card:
+                by_card.setdefault(point.card, []).append((point.batch, looks[strategy].color))
+    to_axes = axes.transData + axes.transAxes.inverted()
+    for card, marks in by_card.items():
+        marks.sort()
+        places = [float(to_axes.transform((largest, 1))[0]) for largest, _ in marks]
+        for (largest, color), place in zip(marks, _apart(places), strict=True):
+            at = (place, card.vram / GB)
+            beside = {"xycoords": axes.get_yaxis_transform(), "ha": "center"}
+            look = {"strong": True, "size": 7.5, "color": color, "over_lines": True}
+            style.say(axes, number(largest), at, (0, 3), **look, **beside)
+
+
+def _draw_cards(axes: Axes, cards: Sequence[Card]) -> None:
+    """Their names stand right of the panel."""
     for card in cards:
         axes.axhline(card.vram / GB, color=style.INK, linewidth=1)
+        at, beside = (1, card.vram / GB), {"xycoords": axes.get_yaxis_transform()}
         text = f"{short_title(card)}, {gb(card.vram)}"
-        style.say(axes, text, (right, card.vram / GB), (0, 2), ha="right")
+        style.say(axes, text, at, (5, 0), size=8, va="center", **beside)
 
 
 def finding(inputs: Inputs) -> str:
@@ -114,39 +148,46 @@ def finding(inputs: Inputs) -> str:
     return f"{answer.heading} on {answer.vram}: {', '.join(said)}"
 
 
+def _panel(axes: Axes, side: str, cards: Sequence[Card]) -> None:
+    _draw_cards(axes, cards)
+    axes.set_title(side)
+    axes.set_xscale("log", base=2)
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    axes.set_ylim(0, HIGHEST * max(card.vram for card in cards) / GB)
+    axes.set_ylabel("taken from the card, GB")
+    style.level_grid(axes)
+
+
 def draw(inputs: Inputs) -> Picture:
     article, model = inputs.article.oom_cliff, inputs.article.inference["model"]
     cards = [inputs.cards[row["gpu"]] for row in article["rows"]]
-    curves = {curve: points(inputs, curve, cards) for curve in CURVES}
-    highest = _HIGHEST * max(card.vram for card in cards)
-    curves = {
-        curve: shown
-        for curve, found in curves.items()
-        if (shown := [point for point in found if point.total <= highest])
+    by_side = {sources[0].side: curves(inputs, cards, sources) for sources in (OURS, THEIRS)}
+    shown = {
+        side: {strategy: points for strategy, points in found.items() if points}
+        for side, found in by_side.items()
     }
-    if not curves:
-        raise AbsentError(f"a row Training/{model}/{PRECISION}/*/batch:*/seq:{article['seq']}")
-    every = [point for found in curves.values() for point in found]
-
+    shown = {side: found for side, found in shown.items() if found}
+    strategies = list(dict.fromkeys(strategy for found in shown.values() for strategy in found))
+    if not strategies:
+        raise AbsentError(f"a row OomCliff/{model}/…/seq:{article['seq']}/gpu:… that fits")
+    looks = _looks(strategies)
     title = finding(inputs)
-    figure = style.new_figure(4.3, title)
-    axes = figure.subplots()
-    right = _ROOM * max(point.batch for point in every)
-    axes.set_xlim(0, right)
-    _draw_cards(axes, cards, right)
-    for curve, found in curves.items():
-        _draw_curve(axes, curve, found)
-    axes.set_ylim(0, highest / GB)
-    axes.set_xlabel(f"micro-batch, sequences of {article['seq']} tokens")
-    axes.set_ylabel("taken from the card, GB")
-    axes.set_title(f"Training {model} in {PRECISION.upper()}, predicted")
-    axes.legend(loc="lower right", ncols=2, fontsize=8.5)
-    style.level_grid(axes)
+    figure = style.new_figure(_AROUND_INCHES + _PANEL_INCHES * len(shown), title)
+    panels = figure.subplots(len(shown), 1, sharex=True, squeeze=False)[:, 0]
+    for axes, (side, found) in zip(panels, shown.items(), strict=True):
+        _panel(axes, side, cards)
+        for strategy, points in found.items():
+            _draw_curve(axes, points, looks[strategy])
+    for axes, found in zip(panels, shown.values(), strict=True):
+        _say_largest(axes, found, looks)
+    panels[-1].set_xlabel(f"micro-batch, sequences of {article['seq']} tokens")
+    style.key(figure, _key(looks), _COLUMNS)
     marks = [
-        f"{curve.name}, {short_title(point.card)}: {number(point.batch)}"
-        for curve, found in curves.items()
-        for point in found
-        if point.card
+        f"{side}, {_words(strategy)}, {short_title(point.card)}: {number(point.batch)}"
+        for side, found in shown.items()
+        for strategy, points in found.items()
+        for point in points
+        if point.card and not point.measured
     ]
     return Picture(
         key="oom_cliff",
@@ -154,11 +195,14 @@ def draw(inputs: Inputs) -> Picture:
         alt="Largest batch: " + "; ".join(marks),
         caption=caption(
             inputs,
-            f"^(Training|OomCliff)/{model}/{PRECISION}/",
-            "What is taken is the pool's peak with driver, context and libraries, in GB (1e9 "
-            "bytes). A numbered mark is the largest batch that fits the card whose line is the "
-            "next above it; where a curve has no mark for a card, no batch fits it.",
+            f"^(Training|OomCliff)/{model}/",
+            f"Training {model}. What is taken is the pool's peak with driver, context and "
+            "libraries, in GB (1e9 bytes). A numbered mark is the largest batch that fits the card "
+            "whose line is the next above it; where a curve has no mark for a card, no batch fits "
+            "it. Filled marks were measured, lines and hollow marks are predicted. PyTorch's Adam "
+            "keeps m and v in the weights' type.",
         ),
         figure=figure,
-        signature=predicted_signature(inputs),
+        signature=signature(inputs),
+        large=True,
     )

@@ -15,3 +15,4 @@ class Picture:
     caption: Caption
     figure: Figure
     signature: str  # for a copy without its caption
+    large: bool = False  # has more in it than half a page's width shows

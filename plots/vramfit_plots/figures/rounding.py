@@ -40,16 +40,6 @@ def _costs(found: Precisions) -> list[Cost]:
     return costs
 
 
-def _apart(places: Sequence[float]) -> list[float]:
-    """The same, from the bottom up, each moved up as far as it has to be."""
-    moved: dict[int, float] = {}
-    least = 0.0
-    for i in sorted(range(len(places)), key=places.__getitem__):
-        moved[i] = max(places[i], least)
-        least = moved[i] + _APART
-    return [moved[i] for i in range(len(places))]
-
-
 def _columns(costs: Sequence[Cost]) -> list[list[Cost]]:
     """Those whose names would stand beside each other."""
     columns: list[list[Cost]] = []
@@ -67,7 +57,7 @@ def _points(axes: Axes, costs: Sequence[Cost], value: Callable[[Cost], float]) -
     for column in _columns(costs):
         at = max(cost.weights for cost in column) / GB
         places = [float(to_axes.transform((at, value(cost)))[1]) for cost in column]
-        for cost, place in zip(column, _apart(places), strict=True):
+        for cost, place in zip(column, style.apart(places, _APART), strict=True):
             axes.plot(cost.weights / GB, value(cost), "o", color=style.MEASURED.color)
             beside = {"xycoords": axes.get_xaxis_transform(), "va": "center"}
             axes.annotate(

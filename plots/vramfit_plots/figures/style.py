@@ -13,6 +13,7 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
+from matplotlib.patheffects import withStroke
 
 WIDTH = 7.0  # inches; 700 px at the 100 dpi that the fonts are sized for
 _HIGHEST = 100  # inches: files of bitmaps end at 65,536 pixels
@@ -94,6 +95,15 @@ BY_CATEGORY = {
 }
 
 
+_CURVES = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#7f7f7f", "#000000")
+_MARKERS = "os^DvpX<>"
+
+
+def curves(count: int) -> list[tuple[str, str]]:
+    """A colour and a marker for each of so many curves."""
+    return [(_CURVES[i % len(_CURVES)], _MARKERS[i % len(_MARKERS)]) for i in range(count)]
+
+
 @contextmanager
 def styled() -> Iterator[None]:
     """What matplotlib advises those who draw by hand (fonts, room for labels) is not for users."""
@@ -146,19 +156,33 @@ def say(
     strong: bool = False,
     faint: bool = False,
     size: float = 9,
+    color: str = INK,
+    over_lines: bool = False,
     **how: Any,
 ) -> None:
     """A label at a point of the data, `offset` points away."""
-    axes.annotate(
+    label = axes.annotate(
         text,
         at,
         offset,
         textcoords="offset points",
         fontsize=size,
         weight="bold" if strong and not faint else "normal",
-        color=FAINT if faint else INK,
+        color=FAINT if faint else color,
         **how,
     )
+    if over_lines:
+        label.set_path_effects([withStroke(linewidth=2, foreground="white")])
+
+
+def apart(places: Sequence[float], least: float) -> list[float]:
+    """The same, from the lowest up, each moved up as far as it has to be."""
+    moved: dict[int, float] = {}
+    free = 0.0
+    for i in sorted(range(len(places)), key=places.__getitem__):
+        moved[i] = max(places[i], free)
+        free = moved[i] + least
+    return [moved[i] for i in range(len(places))]
 
 
 def level_grid(axes: Axes) -> None:

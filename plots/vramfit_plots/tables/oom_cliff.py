@@ -1,18 +1,17 @@
 """Table 3: the largest batch that fits a card."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from vramfit_plots.captions import caption
 from vramfit_plots.cards import Card
 from vramfit_plots.cells import Cell
+from vramfit_plots.cliffs import ROWS_PATTERN, Cliffs, load_cliffs, short_title
 from vramfit_plots.inputs import Inputs
-from vramfit_plots.sources import PREDICTED
+from vramfit_plots.sources import ARTICLE, PREDICTED, SOURCES
+from vramfit_plots.strategies import Strategy
 from vramfit_plots.tables.article_table import Line, Spoken, by_source, own_table
 from vramfit_plots.tables.table import Table
 from vramfit_plots.units import MIB, MISSING, batch, gb, gigabytes, mib
-
-ROWS_PATTERN = "^OomCliff/"
 
 
 @dataclass(frozen=True)
@@ -21,62 +20,105 @@ class Answer:
 
     heading: str
     vram: str  # as the article has it
-    card: Card
-    row: str | None
     cell: Cell
 
 
-def _answers(inputs: Inputs, part: str, headings: list[str]) -> Iterator[list[Answer]]:
-    """By card."""
-    for row in inputs.article.oom_cliff["rows"]:
-        card = inputs.cards[row["gpu"]]
-        yield [
+def answers(inputs: Inputs) -> list[list[Answer]]:
+    """To the article's columns, by card."""
+    headings = inputs.article.oom_cliff["columns"][1:]
+    return [
+        [
             Answer(
                 heading,
                 row["vram"],
-                card,
-                entry["row"],
-                inputs.cell(entry["row"], "max_batch", entry.get("max_batch"), batch, entry),
+                inputs.cell(entry["row"], "max_batch", entry["max_batch"], batch, entry),
             )
-            for heading, entry in zip(headings, row[part], strict=True)
+            for heading, entry in zip(headings, row["cells"], strict=True)
         ]
-
-
-def answers(inputs: Inputs) -> list[list[Answer]]:
-    """To the article's columns."""
-    return list(_answers(inputs, "cells", inputs.article.oom_cliff["columns"][1:]))
-
-
-def further_answers(inputs: Inputs) -> list[list[Answer]]:
-    """To columns of ours."""
-    headings = [extra["heading"] for extra in inputs.article.oom_cliff["extra_columns"]]
-    return list(_answers(inputs, "extra_cells", headings))
-
-
-def short_title(card: Card) -> str:
-    title = card.title.removeprefix("NVIDIA ").removeprefix("GeForce ")
-    return title.removesuffix(" Generation").removesuffix(" HBM3")
-
-
-def taken(inputs: Inputs, row: str, source_prefix: str = PREDICTED.prefix) -> float | None:
-    """What a card has lost to the run in all, driver included."""
-    used = inputs.value(row, f"{source_prefix}device_used")
-    card = inputs.cards.get(inputs.run.parse(row).axes.get("gpu", ""))
-    return None if used is None or card is None else used + card.driver_reserved
-
-
-def _detail(inputs: Inputs, answer: Answer) -> list[str]:
-    predicted = answer.cell.figure(PREDICTED)
-    formula = inputs.value(answer.row, "article_max_batch")
-    used = taken(inputs, answer.row) if answer.row and predicted else None
-    return [
-        answer.heading,
-        short_title(answer.card),
-        answer.cell.text(PREDICTED),
-        MISSING if formula is None else batch(formula),
-        MISSING if used is None else gb(used, 2),
-        MISSING if used is None else gb(answer.card.vram - used, 2),
+        for row in inputs.article.oom_cliff["rows"]
     ]
+
+
+def _words(inputs: Inputs, strategy: Strategy) -> str:
+    """The article's table states no length: all of ours have the same."""
+    usual = strategy.axes.get("seq") == str(inputs.article.oom_cliff["seq"])
+    return strategy.words("seq") if usual else strategy.words()
+
+
+def _by_code(cliffs: Cliffs, strategy: Strategy, card: Card) -> str:
+    formula = cliffs.inputs.value(cliffs.rows.get((strategy, card.name)), "article_max_batch")
+    return MISSING if formula is None else batch(formula)
+
+
+def _strategy_rows(cliffs: Cliffs, strategy: Strategy) -> list[list[str]]:
+    """A row for each who has figures."""
+    cells = [cliffs.cell(strategy, card) for card in cliffs.cards]
+    by_whom = {source.heading: [cell.text(source) for cell in cells] for source in SOURCES}
+    code = [_by_code(cliffs, strategy, card) for card in cliffs.cards]
+    article = {ARTICLE.heading: by_whom.pop(ARTICLE.heading), f"{ARTICLE.heading}'s code": code}
+    return [
+        [_words(cliffs.inputs, strategy), whose, *texts]
+        for whose, texts in {**article, **by_whom}.items()
+        if set(texts) != {MISSING}
+    ]
+
+
+def _strategies(inputs: Inputs, cliffs: Cliffs, unit: str) -> Table:
+    return Table(
+        key="table3_optimizers",
+        title="Table 3 for every strategy",
+        headings=["strategy", "whose", *map(cliffs.vram, cliffs.cards)],
+        rows=[row for strategy in cliffs.strategies for row in _strategy_rows(cliffs, strategy)],
+        caption=caption(
+            inputs,
+            ROWS_PATTERN,
+            f"{unit} Optimizers are named after what they keep; LoRA adapts q_proj and v_proj, "
+            "INT8 and NF4 weights are bitsandbytes' in PyTorch. The article's code is its "
+            "find_max_batch_size with the model's true shape: it knows neither LoRA nor "
+            f"checkpointing. {_sizes(inputs)} {_lora_under_a_cap(inputs)}".strip(),
+        ),
+        text_columns=frozenset({1}),
+    )
+
+
+def _left_over(cliffs: Cliffs, strategy: Strategy, card: Card) -> list[str]:
+    cell, used = cliffs.cell(strategy, card), cliffs.taken(strategy, card)
+    fits = used is not None and (cell.figure(PREDICTED) or 0) > 0
+    return [
+        _words(cliffs.inputs, strategy),
+        short_title(card),
+        cell.text(PREDICTED),
+        gb(used, 2) if used is not None and fits else MISSING,
+        gb(card.vram - used, 2) if used is not None and fits else MISSING,
+    ]
+
+
+def _answers(inputs: Inputs, cliffs: Cliffs) -> Table:
+    return Table(
+        key="table3_answers",
+        title="Table 3: what is left over",
+        headings=[
+            "strategy",
+            "card",
+            "largest batch\nvramfit predicted",
+            "taken at it\nGB",
+            "left over\nGB",
+        ],
+        rows=[
+            _left_over(cliffs, strategy, card)
+            for strategy in cliffs.strategies
+            for card in cliffs.cards
+            if cliffs.cell(strategy, card).has(PREDICTED)
+        ],
+        caption=caption(
+            inputs,
+            ROWS_PATTERN,
+            "What is taken is all that the card has lost, driver and context included. "
+            f"{_overheads(inputs)}",
+        ),
+        text_columns=frozenset({1}),
+        long=True,
+    )
 
 
 def _overheads(inputs: Inputs) -> str:
@@ -135,7 +177,7 @@ def _lines(by_card: list[list[Answer]]) -> list[Line]:
 
 def build(inputs: Inputs) -> list[Table]:
     article = inputs.article.oom_cliff
-    own, further = answers(inputs), further_answers(inputs)
+    own, cliffs = answers(inputs), load_cliffs(inputs)
     unit = (
         f"Sequences of {article['seq']} tokens (the article states no length); "
         "OOM: not even one fits."
@@ -154,40 +196,6 @@ def build(inputs: Inputs) -> list[Table]:
             article["columns"][0],
             _lines(own),
         ),
-        by_source(
-            inputs,
-            Spoken(
-                "table3_optimizers",
-                "Table 3 for other optimizers and models",
-                f"{unit} None of this is in the article.",
-                _sizes(inputs),
-                ROWS_PATTERN,
-            ),
-            article["columns"][0],
-            _lines(further),
-        ),
-        Table(
-            key="table3_answers",
-            title="Table 3: what is left over",
-            headings=[
-                "case",
-                "card",
-                "largest batch\nvramfit predicted",
-                "by the article's code",
-                "taken at it\nGB",
-                "left over\nGB",
-            ],
-            rows=[
-                _detail(inputs, answer) for row in (*own, *further) for answer in row if answer.row
-            ],
-            caption=caption(
-                inputs,
-                ROWS_PATTERN,
-                "The article's code is its find_max_batch_size with the model's true shape. "
-                "What is taken is all that the card has lost, driver and context included. "
-                f"{_overheads(inputs)}",
-            ),
-            text_columns=frozenset({1}),
-            long=True,
-        ),
+        _strategies(inputs, cliffs, unit),
+        _answers(inputs, cliffs),
     ]

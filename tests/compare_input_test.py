@@ -1,0 +1,59 @@
+"""`build/compare`: what it refuses, in one line."""
+
+import random
+
+import pytest
+from compared import compare
+
+BAD = {
+    "nothing": "",
+    "text": "hello",
+    "array": "[]",
+    "empty": "{}",
+    "foreign": '{"context": {}, "benchmarks": []}',
+    "schema": '{"context": {"schema_version": "9"}, "benchmarks": []}',
+    "rows": '{"context": {"schema_version": "1"}, "benchmarks": [7]}',
+    "nameless": '{"context": {"schema_version": "1"}, "benchmarks": [{}]}',
+    "deep": "[" * 100_000,
+}
+
+
+@pytest.mark.parametrize("content", BAD.values(), ids=BAD)
+def test_what_is_no_report_is_bad_input(old, tmp_path, content):
+    bad = tmp_path / "bad.json"
+    bad.write_text(content)
+    for pair in ((old, bad), (bad, old)):
+        outcome = compare(*pair)
+        assert outcome.returncode == 2
+        assert outcome.stdout == ""
+        assert outcome.stderr.count("\n") == 1
+        assert outcome.stderr.startswith("compare: error: ")
+        assert len(outcome.stderr) <= 220
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [(), ("one.json",), ("a", "b", "c"), ("--against", "newest", "a", "b"), ("--format", "xml")],
+)
+def test_a_wrong_command_line_is_bad_input(old, arguments):
+    outcome = compare(
+        *arguments, *(() if len(arguments) != 2 or arguments[0][0] != "-" else (old, old))
+    )
+    assert outcome.returncode == 2
+    assert outcome.stderr.count("\n") == 1
+
+
+def test_damaged_reports_end_in_a_verdict_or_a_line(old, tmp_path):
+    whole = bytearray(old.read_bytes())
+    damaged = tmp_path / "damaged.json"
+    random.seed(13)
+    for _ in range(150):
+        bytes_ = bytearray(whole)
+        for _ in range(random.randint(1, 4)):
+            bytes_[random.randrange(len(bytes_))] = random.randrange(256)
+        damaged.write_bytes(
+            bytes_[: random.randint(1, len(bytes_))] if random.random() < 0.3 else bytes_
+        )
+        outcome = compare(old, damaged)
+        assert outcome.returncode in (0, 1, 2), damaged.read_bytes()
+        assert (outcome.returncode == 2) == bool(outcome.stderr)

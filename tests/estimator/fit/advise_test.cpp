@@ -41,7 +41,7 @@ std::vector<std::string> labels(const Advice& advice) {
 
 using Texts = std::vector<std::string>;
 
-std::vector<Options> questions() {
+std::vector<Options> oom_questions() {
   Options vramfit = training("llama2-7b", "a100-40gb", {{"batch", "4"}, {"seq", "1024"}});
   vramfit.runtime = "vramfit";
   Options generation =
@@ -58,10 +58,31 @@ std::vector<Options> questions() {
   };
 }
 
+struct Asked {
+  Options options;
+  Question question;
+  Answer answer;
+  std::string where;
+};
+
+/// Several that do not fit, with their answers.
+const std::vector<Asked>& asked() {
+  static const std::vector<Asked> list = [] {
+    std::vector<Asked> all;
+    for (const Options& options : oom_questions()) {
+      Question question = understand(options, [] { return std::optional<Budget>(); });
+      Answer first = answer(question).front();
+      all.push_back(
+          {options, std::move(question), std::move(first), *options.model + " on " + *options.gpu});
+    }
+    return all;
+  }();
+  return list;
+}
+
 TEST(Advise, AllThatIsAdvisedFits) {
-  for (const Options& options : questions()) {
-    SCOPED_TRACE(*options.model + " on " + *options.gpu);
-    const Answer answer = ask(options);
+  for (const auto& [options, question, answer, where] : asked()) {
+    SCOPED_TRACE(where);
     ASSERT_EQ(answer.estimate.verdict, Verdict::Oom);
     ASSERT_FALSE(answer.advised->list.empty());
     for (const Advice& advice : answer.advised->list) {
@@ -74,9 +95,8 @@ TEST(Advise, AllThatIsAdvisedFits) {
 }
 
 TEST(Advise, TheCheapestIsFirstAndWhatNobodyMeasuredLast) {
-  for (const Options& options : questions()) {
-    SCOPED_TRACE(*options.model + " on " + *options.gpu);
-    const Answer answer = ask(options);
+  for (const auto& [options, question, answer, where] : asked()) {
+    SCOPED_TRACE(where);
     double last = 0;
     for (const Advice& advice : answer.advised->list) {
       const double time = advice.slowdown().value_or(1e6);
@@ -87,9 +107,8 @@ TEST(Advise, TheCheapestIsFirstAndWhatNobodyMeasuredLast) {
 }
 
 TEST(Advise, NoneHasAllTheChangesOfAnotherAndMore) {
-  for (const Options& options : questions()) {
-    SCOPED_TRACE(*options.model + " on " + *options.gpu);
-    const Answer answer = ask(options);
+  for (const auto& [options, question, answer, where] : asked()) {
+    SCOPED_TRACE(where);
     std::vector<std::pair<Texts, Verdict>> kinds;
     for (const Advice& advice : answer.advised->list) {
       Texts kind;
@@ -127,12 +146,10 @@ Verdict verdict_with(const Question& question, const std::vector<Choice>& choice
 TEST(Advise, EachChoiceIsTheMildestThatSurelyFits) {
   std::size_t sizes = 0;
   std::size_t others = 0;
-  for (const Options& options : questions()) {
-    const Question question = understand(options, [] { return std::optional<Budget>(); });
+  for (const auto& [options, question, answer, where] : asked()) {
     const Request& request = question.requests.front();
     const std::vector<Lever> levers = request.workload->levers(request.model);
-    const Answer one = answer(question).front();
-    for (const Advice& advice : one.advised->list) {
+    for (const Advice& advice : answer.advised->list) {
       if (advice.estimate.verdict != Verdict::Fits) continue;
       EXPECT_EQ(verdict_with(question, advice.choices), Verdict::Fits);
       for (std::size_t i = 0; i < advice.choices.size(); ++i) {
@@ -144,7 +161,7 @@ TEST(Advise, EachChoiceIsTheMildestThatSurelyFits) {
           std::vector<Choice> milder = advice.choices;
           milder[i] = *std::prev(choice);
           EXPECT_NE(verdict_with(question, milder), Verdict::Fits)
-              << *options.model << ", " << i << " of " << testing::PrintToString(labels(advice));
+              << where << ", " << i << " of " << testing::PrintToString(labels(advice));
           ++(lever.of_sizes ? sizes : others);
         }
       }
@@ -246,17 +263,15 @@ TEST(Advise, HeadroomIsLeftFree) {
 }
 
 TEST(Advise, ThePictureKeepsItsColumnsAndSaysWhatItLeavesOut) {
-  for (const Options& options : questions()) {
-    const Question question = understand(options, [] { return std::optional<Budget>(); });
-    const Answer one = answer(question).front();
-    const std::string text = picture(question, one, {});
+  for (const auto& [options, question, answer, where] : asked()) {
+    const std::string text = picture(question, answer, {});
     std::istringstream lines(text);
     for (std::string line; std::getline(lines, line);) {
       EXPECT_LE(line.size(), kColumns) << line;
       EXPECT_TRUE(line.empty() || line.back() != ' ') << line;
     }
     EXPECT_NE(text.find("On several GPUs: not predicted yet.\n"), std::string::npos);
-    const bool more = one.advised->list.size() > 8;
+    const bool more = answer.advised->list.size() > 8;
     EXPECT_EQ(text.find(" more: --json\n") != std::string::npos, more);
   }
 }

@@ -57,9 +57,8 @@ void note_positions(const Request& request, std::vector<std::string>& notes) {
 }
 
 /// What lies in managed memory takes what of the card nothing else does.
-std::uint64_t managed_on_card(const RunReport& report, std::uint64_t capacity) {
-  const std::uint64_t managed = report.stages.empty() ? 0 : report.stages.back().managed;
-  return std::min(managed, capacity - std::min(capacity, report.reserved));
+std::uint64_t on_card(std::uint64_t managed, std::uint64_t reserved, std::uint64_t capacity) {
+  return std::min(managed, capacity - std::min(capacity, reserved));
 }
 
 std::vector<std::string> notes_on(const Request& request, const Outcome& run) {
@@ -109,7 +108,8 @@ Estimate estimate(const Request& request) {
   result.levels.allocated = report.peak.allocated;
   result.levels.reserved = report.reserved;
   result.capacity = runs.capacity();
-  result.levels.managed = managed_on_card(report, result.capacity);
+  const std::uint64_t managed = report.stages.empty() ? 0 : report.stages.back().managed;
+  result.levels.managed = on_card(managed, report.reserved, result.capacity);
   result.levels.device_used =
       report.reserved + result.overhead.context + result.overhead.libraries + result.levels.managed;
   result.total = report.reserved + result.overhead.total();
@@ -124,6 +124,9 @@ Estimate estimate(const Request& request) {
   result.peak = report.peak;
   result.on_host = runs.run().on_host;
   result.stages = report.stages;
+  for (StageRecord& stage : result.stages) {
+    stage.device_used += on_card(stage.managed, stage.reserved, result.capacity);
+  }
   result.parameters = parameter_count(request.model);
   result.parameters_stored = request.workload->stored_parameters(request.model);
   result.notes = notes_on(request, runs.run());

@@ -15,6 +15,13 @@ constexpr std::int64_t kTimedTokens = 2048;
 
 }  // namespace
 
+Choice lora_choice(bool all_linear) {
+  const std::string rank = kUsualRank;
+  Choice choice{"LoRA of rank " + rank, {{"lora", "none", rank}}, {{"lora", rank}}, {}, {}};
+  if (all_linear) choice.flags["lora-targets"] = "all-linear";
+  return choice;
+}
+
 Lever lever_of(const char* part, Choice choice) {
   return {.parts = {part}, .choices = {std::move(choice)}};
 }

@@ -41,6 +41,11 @@ struct Lever {
   bool of_sizes = false;  ///< choices are one size after the other
 };
 
+/// LoRA of the usual rank, on what PEFT adapts by itself, or where it does not say, every
+/// projection.
+Choice lora_choice(bool all_linear);
+inline constexpr const char* kUsualRank = "16";
+
 /// Of one choice.
 Lever lever_of(const char* part, Choice choice);
 

@@ -4,7 +4,7 @@
 #include <utility>
 #include <variant>
 
-#include "model/transformer/inference_precision.h"
+#include "model/transformer/model_precision.h"
 #include "runtimes/flags.h"
 #include "runtimes/runtime.h"
 
@@ -62,7 +62,7 @@ void read_sizes(const Flags& flags, Options& options) {
     if constexpr (std::is_same_v<decltype(options.precision), DType>) {
       options.precision = parse_precision(*precision);
     } else {
-      options.precision = parse_inference_precision(*precision);
+      options.precision = parse_model_precision(*precision);
     }
   }
   options.batch = whole(flags, "batch", options.batch);

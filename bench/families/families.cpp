@@ -10,14 +10,16 @@ const std::vector<Family>& families() {
   using enum Axis;
   static const std::vector<Axis> generation = {Model,    Precision, Batch, Seq,   Attention,
                                                Generate, Head,      Cache, Block, Lengths};
-  static const std::vector<Axis> training = {Model,     Precision,  Optimizer,  Batch,          Seq,
-                                             Attention, Accumulate, Checkpoint, CheckpointEvery};
+  static const std::vector<Axis> training = {Model,       Precision,  Optimizer,      Batch,
+                                             Seq,         Attention,  Accumulate,     Lora,
+                                             LoraTargets, Checkpoint, CheckpointEvery};
   static const std::vector<Family> list = {
       {"Training", training, true, check_training, run_training},
       {"Inference", generation, true, check_generation, run_inference},
       {"KvCache", generation, true, check_generation, run_kv_cache},
       {"OomCliff",
-       {Model, Precision, Optimizer, Seq, Attention, Accumulate, Gpu, Checkpoint, CheckpointEvery},
+       {Model, Precision, Optimizer, Seq, Attention, Accumulate, Lora, LoraTargets, Gpu, Checkpoint,
+        CheckpointEvery},
        false,
        check_training,
        run_oom_cliff},

@@ -64,7 +64,7 @@ Result run_ops(const Case& c, const RunApart&) {
   const TrainingOptions options = training_options(c);
   const double budget = c.device->measuring().speed_seconds;
   if (budget <= 0) throw std::runtime_error("nothing is timed with --speed-seconds=0");
-  const Rates rates = c.device->rates(options.precision, budget / 4);
+  const Rates rates = c.device->rates(options.precision.activations, budget / 4);
   Result result;
   c.device->time(c.capacity(), [&](Device& device, Ledger& ledger, Stopwatch& clock) {
     const StepTimes times = time_ops(device, ledger, clock, *c.config, options, rates, budget);

@@ -33,27 +33,33 @@ void count(Counters& counters, const Estimate& estimate) {
   counters.set("pytorch_device_used", estimate.levels.device_used);
 }
 
-/// Of checkpointing PyTorch's models have all or nothing.
-bool has_counterpart(const TrainingOptions& ours) {
-  const Checkpointing& checkpointing = ours.checkpointing;
-  const bool all_or_nothing = checkpointing.kind == Checkpoint::None ||
-                              (checkpointing.kind == Checkpoint::Full && checkpointing.every == 1);
-  return all_or_nothing && bench::has_counterpart(ours.optimizer);
-}
 /// bitsandbytes' format of the linears; absent where they are not quantised, or as it has none.
-std::optional<pytorch::Quantization> quantization_of(const GenerationOptions& ours) {
+std::optional<pytorch::Quantization> quantization_of(const ModelPrecision& precision) {
   using Format = pytorch::Quantization::Format;
-  const InferencePrecision& precision = ours.precision;
   pytorch::Quantization theirs;
   theirs.compute = pytorch::ScalarType::BFloat16;  // as ours do
-  const bool is_int8 = precision == parse_inference_precision("int8");
-  if (ours.quantize_head || !(is_int8 || precision.linears == kNf4)) return std::nullopt;
+  const bool is_int8 = precision == parse_model_precision("int8");
+  if (!(is_int8 || precision.linears == kNf4)) return std::nullopt;
   theirs.format = is_int8 ? Format::Int8 : Format::Nf4;
   return theirs;
 }
 
+bool has_counterpart(const ModelPrecision& precision) {
+  return !precision.quantized() || quantization_of(precision);
+}
+
+/// Of checkpointing PyTorch's models have all or nothing. Adapters are in fp32 and have no masters.
+bool has_counterpart(const TrainingOptions& ours) {
+  const Checkpointing& checkpointing = ours.checkpointing;
+  const bool all_or_nothing = checkpointing.kind == Checkpoint::None ||
+                              (checkpointing.kind == Checkpoint::Full && checkpointing.every == 1);
+  const bool adapts = !ours.lora || !ours.optimizer.master;
+  return all_or_nothing && adapts && has_counterpart(ours.precision) &&
+         bench::has_counterpart(ours.optimizer);
+}
+
 bool has_counterpart(const GenerationOptions& ours) {
-  return !ours.cache && ours.block == 0 && (!ours.precision.quantized() || quantization_of(ours));
+  return !ours.cache && ours.block == 0 && !ours.quantize_head && has_counterpart(ours.precision);
 }
 
 /// Nothing where it is not known what PyTorch's libraries take, or PyTorch runs nothing alike.
@@ -79,13 +85,18 @@ bool has_counterpart(const OptimizerKind& ours) { return ours.rule != OptimizerK
 
 pytorch::TrainingOptions in_pytorch(const TrainingOptions& ours) {
   pytorch::TrainingOptions options;
-  options.precision = ours.optimizer.master ? DType::Fp32 : ours.precision;
-  if (ours.optimizer.master) options.autocast = ours.precision;
+  const DType type = ours.precision.activations;
+  options.precision = ours.optimizer.master ? DType::Fp32 : type;
+  if (ours.optimizer.master) options.autocast = type;
   options.attention = attention_of(ours.attention);
   options.optimizer = optimizer_of(ours.optimizer);
   options.batch = ours.batch;
   options.seq = ours.seq;
   options.accumulate = ours.accumulate;
+  if (ours.lora) options.lora = pytorch::LoraOptions{ours.lora->rank, ours.lora->targets};
+  if (const auto quantization = quantization_of(ours.precision)) {
+    options.pretrained = {false, quantization};
+  }
   if (ours.checkpointing.kind == Checkpoint::Full) {
     options.checkpoint = pytorch::Checkpointing::Full;
   }
@@ -99,7 +110,9 @@ pytorch::GenerationOptions in_pytorch(const GenerationOptions& ours) {
   options.batch = ours.batch;
   options.seq = ours.seq;
   options.generate = ours.generate;
-  if (const auto quantization = quantization_of(ours)) options.pretrained = {false, quantization};
+  if (const auto quantization = quantization_of(ours.precision)) {
+    options.pretrained = {false, quantization};
+  }
   return options;
 }
 

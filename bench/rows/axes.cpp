@@ -9,7 +9,8 @@
 #include "model/quantity.h"
 #include "model/transformer/checkpointing.h"
 #include "model/transformer/generation.h"
-#include "model/transformer/inference_precision.h"
+#include "model/transformer/lora.h"
+#include "model/transformer/model_precision.h"
 #include "model/transformer/sizes.h"
 
 namespace vramfit::bench {
@@ -31,14 +32,17 @@ const std::array<AxisInfo, kAxes>& axes() {
   static constexpr std::array<AxisInfo, kAxes> kTable = {{
       {"model", "", "", "models, by their folders in data/models"},
       {"precision", "", "",
-       "what weights and activations are stored in: fp32, fp16, bf16; without training also\n"
-       "fp8, int8, int8-wo, nf4, int4, of the weights of linears"},
+       "what weights and activations are stored in: fp32, fp16, bf16; without training, and with\n"
+       "adapters, also fp8, int8, int8-wo, nf4, int4, of the weights of linears"},
       {"optimizer", "", "",
        "sgd, sgd-master, sgd-momentum, adamw, adamw-master, adamw-same, adamw-8bit, lion"},
       {"batch", "batch", "", "sequences in a micro-batch"},
       {"seq", "seq", "", "tokens in a sequence, or in a prompt"},
       {"attention", "attn", "flash", "flash, cublas"},
       {"accumulate", "accumulate", "1", "micro-batches in a training step"},
+      {"lora", "lora", "none", "adapters' rank, beside weights that are frozen then, or none"},
+      {"lora-targets", "targets", "usual",
+       "what they stand beside: PEFT's usual, all-linear, or names such as q_proj+o_proj"},
       {"generate", "generate", "1", "new tokens a sequence"},
       {"gpu", "gpu", "",
        "cards, or sizes such as 24GB, whose cliffs are looked for, and that a real\n"
@@ -62,7 +66,8 @@ bool is_size(const std::string& gpu) {
 
 std::int64_t size_of(Axis axis, const std::string& value) {
   const bool of_sequences = axis == Axis::Batch || axis == Axis::Accumulate;
-  return parse_whole(info(axis).flag, value, 1, of_sequences ? kMaxBatch : kMaxSeq);
+  const std::int64_t most = of_sequences ? kMaxBatch : axis == Axis::Lora ? kMaxRank : kMaxSeq;
+  return parse_whole(info(axis).flag, value, 1, most);
 }
 
 std::string canonical_size(const std::string& flag, const std::string& value) {
@@ -77,7 +82,7 @@ std::string canonical(Axis axis, const std::string& value) {
     case Axis::Model:
       return value;
     case Axis::Precision:
-      return parse_inference_precision(value).name;
+      return parse_model_precision(value).name;
     case Axis::Optimizer:
       return optimizer_named(value).name;
     case Axis::Attention:
@@ -93,6 +98,10 @@ std::string canonical(Axis axis, const std::string& value) {
       return parse_block(value) == 0 ? value : std::to_string(parse_block(value));
     case Axis::Lengths:
       parse_lengths(value);
+      return value;
+    case Axis::Lora:
+      return value == info(axis).usual ? value : std::to_string(size_of(axis, value));
+    case Axis::LoraTargets:
       return value;
     case Axis::Checkpoint:
       return name(parse_checkpoint(value));

@@ -17,6 +17,8 @@ enum class Axis : std::uint8_t {
   Seq,
   Attention,
   Accumulate,
+  Lora,
+  LoraTargets,
   Generate,
   Gpu,
   Head,
@@ -27,7 +29,7 @@ enum class Axis : std::uint8_t {
   CheckpointEvery,
 };
 
-inline constexpr std::size_t kAxes = 15;
+inline constexpr std::size_t kAxes = 17;
 constexpr std::size_t index(Axis axis) { return static_cast<std::size_t>(axis); }
 
 struct AxisInfo {

@@ -1,17 +1,32 @@
 #include "bench/rows/case.h"
 
+#include <algorithm>
+
 #include "model/errors.h"
+#include "runtimes/lora_flags.h"
 #include "runtimes/vramfit/virtual_device.h"
 
 namespace vramfit::bench {
 namespace {
 
-DType precision_of(const Case& c) {
-  const DType precision = parse_precision(c.row[Axis::Precision]);
+ModelPrecision precision_of(const Case& c) {
+  const ModelPrecision precision = parse_model_precision(c.row[Axis::Precision]);
   if (precision == DType::Fp64 && c.device == nullptr) {
     throw BadInput("precision: fp64 is for --device=cpu; one of fp32, fp16, bf16");
   }
   return precision;
+}
+
+std::optional<LoraOptions> lora_of(const Case& c) {
+  if (c.row[Axis::Lora] == info(Axis::Lora).usual) return std::nullopt;
+  LoraOptions lora;
+  lora.rank = c.size(Axis::Lora);
+  std::string targets = c.row[Axis::LoraTargets];
+  std::replace(targets.begin(), targets.end(), '+', ',');
+  lora.targets = targets == info(Axis::LoraTargets).usual
+                     ? usual_lora_targets(*c.config)
+                     : parse_lora_targets(targets, lora_targets(*c.config));
+  return lora;
 }
 
 }  // namespace
@@ -32,6 +47,7 @@ TrainingOptions training_options(const Case& c) {
   options.batch = c.size(Axis::Batch);
   options.seq = c.size(Axis::Seq);
   options.accumulate = c.size(Axis::Accumulate);
+  options.lora = lora_of(c);
   options.checkpointing = {parse_checkpoint(c.row[Axis::Checkpoint]),
                            c.size(Axis::CheckpointEvery)};
   validate(*c.config, options);
@@ -40,7 +56,7 @@ TrainingOptions training_options(const Case& c) {
 
 GenerationOptions generation_options(const Case& c) {
   GenerationOptions options;
-  options.precision = parse_inference_precision(c.row[Axis::Precision]);
+  options.precision = parse_model_precision(c.row[Axis::Precision]);
   options.quantize_head = c.row[Axis::Head] == kQuantizedHead;
   options.cache = parse_cache(c.row[Axis::Cache]);
   options.block = parse_block(c.row[Axis::Block]);

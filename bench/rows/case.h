@@ -30,8 +30,7 @@ struct Case {
   std::uint64_t capacity() const;
 };
 
-/// The run a row names. Throws BadInput where it
-/// cannot be.
+/// The run a row names. Throws BadInput where it cannot be.
 TrainingOptions training_options(const Case& row);
 GenerationOptions generation_options(const Case& row);
 

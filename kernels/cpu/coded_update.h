@@ -7,7 +7,7 @@
 #include "kernels/cpu/matrix.h"
 #include "kernels/cpu/optimizer_rules.h"
 #include "model/ops/optimizer_ops.h"
-#include "model/optimizer/dynamic_codes.h"
+#include "model/optimizer/code_table.h"
 
 namespace vramfit {
 
@@ -71,7 +71,8 @@ class CodedUpdate {
 
     template <typename Codes>
     Sum read(std::int64_t block, std::int64_t i) const {
-      return static_cast<Sum>(scales[block] * Codes::value(static_cast<std::uint8_t>(codes[i])));
+      return static_cast<Sum>(scales[block] *
+                              kCodeTable<Codes>.values[static_cast<std::uint8_t>(codes[i])]);
     }
     template <typename Codes>
     void store(std::int64_t block, std::int64_t first, std::int64_t size,
@@ -80,10 +81,10 @@ class CodedUpdate {
       for (const Sum value : values) largest = std::max(largest, std::abs(value));
       const auto scale = static_cast<float>(largest);
       scales[block] = scale;
-      const float inverse = scale >= kLeastScale ? 1 / scale : 0;
+      const float inverse = scale >= kLeastScale && scale <= kLargestScale ? 1 / scale : 0;
       for (std::int64_t i = 0; i < size; ++i) {
         const float x = static_cast<float>(values[static_cast<std::size_t>(i)]) * inverse;
-        codes[first + i] = static_cast<std::int8_t>(Codes::code(x));
+        codes[first + i] = static_cast<std::int8_t>(kCodeTable<Codes>.code(x));
       }
     }
   };

@@ -21,12 +21,13 @@ class ChunkedLoss {
         hidden_(output<Element>(op.hidden, tokens_, width_)),
         weight_(input<Element>(op.weight, stored_, width_)),
         targets_(input<std::int32_t>(op.targets, tokens_)),
-        dweight_(output<Element>(op.dweight, stored_, width_)),
+        dweight_(output<Element>(op.dweight, stored_ * width_)),
         logits_(output<Element>(op.logits, op.chunk, stored_)),
         dweight_sum_(output<float>(op.dweight_sum, stored_ * width_)),
         dlogits_scale_(static_cast<Sum>(op.loss_weight) *
                        (op.scaler == nullptr ? Sum{1} : static_cast<Sum>(loss_scale(*op.scaler)))) {
-    require(dweight_sum_ != nullptr || !is_16_bit(op.weight.format()) || op.chunk >= tokens_,
+    require(dweight_ == nullptr || dweight_sum_ != nullptr || !is_16_bit(op.weight.format()) ||
+                op.chunk >= tokens_,
             "the head's gradient over several chunks is summed in fp32");
   }
 
@@ -36,7 +37,7 @@ class ChunkedLoss {
       const std::int64_t count = std::min(op_.chunk, tokens_ - first);
       fill_logits(first, count);
       for (std::int64_t n = 0; n < count; ++n) loss += differentiate(logits_[n], first + n);
-      add_to_dweight(first, count);
+      if (dweight_ != nullptr) add_to_dweight(first, count);
       fill_dhidden(first, count);
     }
     if (dweight_sum_ != nullptr) round_dweight();
@@ -82,7 +83,7 @@ class ChunkedLoss {
         if (dweight_sum_ != nullptr) {
           store(dweight_sum_[v * width_ + c], static_cast<float>(sum), first > 0);
         } else {
-          store(dweight_[v][c], sum, first > 0 || op_.accumulate_dweight);
+          store(dweight_[v * width_ + c], sum, first > 0 || op_.accumulate_dweight);
         }
       }
     }
@@ -99,7 +100,7 @@ class ChunkedLoss {
 
   void round_dweight() const {
     for (std::int64_t i = 0; i < stored_ * width_; ++i) {
-      store(dweight_[0][i], static_cast<Sum>(dweight_sum_[i]), op_.accumulate_dweight);
+      store(dweight_[i], static_cast<Sum>(dweight_sum_[i]), op_.accumulate_dweight);
     }
   }
 
@@ -111,7 +112,7 @@ class ChunkedLoss {
   const Matrix<Element> hidden_;
   const Matrix<const Element> weight_;
   const std::int32_t* targets_;
-  const Matrix<Element> dweight_;
+  Element* dweight_;  ///< (V, h); null: frozen
   const Matrix<Element> logits_;
   float* dweight_sum_;
   const Sum dlogits_scale_;

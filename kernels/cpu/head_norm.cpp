@@ -56,14 +56,17 @@ class Backward {
         x_(input<Element>(op.x, heads_.tokens * heads_.count, heads_.dim)),
         rstd_(input<Sum>(op.rstd, heads_.tokens * heads_.count)),
         dqkv_(output<Element>(op.dqkv, heads_.tokens, op.shape.qkv_width())) {
-    require(op.partials.shape() == head_norm_partials_shape(heads_.tokens, heads_.dim),
+    require(op.dq_weight == nullptr ||
+                op.partials->shape() == head_norm_partials_shape(heads_.tokens, heads_.dim),
             "head norm partials are not head_norm_partials_shape");
   }
 
   void run() {
     // Weights first: each head's gradient is overwritten after that.
-    sum_weight(op_.dq_weight, op_.accumulate_dq_weight, 0, heads_.queries);
-    sum_weight(op_.dk_weight, op_.accumulate_dk_weight, heads_.queries, heads_.count);
+    if (op_.dq_weight != nullptr) {
+      sum_weight(*op_.dq_weight, op_.accumulate_dq_weight, 0, heads_.queries);
+      sum_weight(*op_.dk_weight, op_.accumulate_dk_weight, heads_.queries, heads_.count);
+    }
     const Element* q_weight = input<Element>(op_.q_weight, heads_.dim);
     const Element* k_weight = input<Element>(op_.k_weight, heads_.dim);
     for (std::int64_t n = 0; n < heads_.tokens; ++n) {

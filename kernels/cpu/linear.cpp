@@ -1,6 +1,9 @@
+#include <vector>
+
 #include "kernels/cpu/cpu_device.h"
 #include "kernels/cpu/linear_rows.h"
 #include "kernels/cpu/quantized_linear.h"
+#include "kernels/cpu/quantized_weight.h"
 #include "model/ops/workspaces.h"
 
 namespace vramfit {
@@ -26,17 +29,39 @@ void forward(const LinearForward& op) {
   }
 }
 
+/// A weight as a gradient is multiplied by it: one that is quantised is read into `read`, rather
+/// than into the op's slab.
+template <typename Element>
+Matrix<const Element> multiplied(const LinearBackwardInput& op, std::vector<Element>& read) {
+  const std::int64_t out = op.weight.stored()[0];
+  const std::int64_t in = op.weight.stored()[1];
+  const bool quantized = is_quantized(op.weight.format());
+  require(quantized == (op.dequantized != nullptr),
+          "linear: quantised weights are dequantised for backward, and those alone");
+  if (!quantized) return input<Element>(op.weight, out, in);
+  require(*op.dequantized, op.dy.format(), out * dequantized_columns(out, in, op.dy.format()));
+  const QuantizedWeight weight(op.weight, op.weight_scales);
+  for (std::int64_t o = 0; o < out; ++o) {
+    for (std::int64_t i = 0; i < in; ++i) {
+      const auto [code, scale] = weight.value(o, i);
+      read.push_back(static_cast<Element>(code * scale * weight.row_scale(o)));
+    }
+  }
+  return {read.data(), in};
+}
+
 template <typename Element>
 void backward_input(const LinearBackwardInput& op) {
   const std::int64_t rows = op.dy.shape()[0];
   const std::int64_t in = op.weight.stored()[1];
   const std::int64_t out = op.weight.stored()[0];
   const auto dy = input<Element>(op.dy, rows, out);
-  const auto weight = input<Element>(op.weight, out, in);
+  std::vector<Element> read;
+  const auto weight = multiplied(op, read);
   const auto dx = output<Element>(op.dx, rows, in);
   for (std::int64_t n = 0; n < rows; ++n) {
     for (std::int64_t i = 0; i < in; ++i) {
-      dx[n][i] = static_cast<Element>(dot(dy[n], 1, weight[0] + i, in, out));
+      store(dx[n][i], dot(dy[n], 1, weight[0] + i, in, out), op.accumulate);
     }
   }
 }

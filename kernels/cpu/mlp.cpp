@@ -56,7 +56,7 @@ std::int64_t up_width(ActivationKind kind, std::int64_t ffn) {
 }
 
 template <typename Element>
-void activate(const MlpUpForward& op) {
+void activate(const Activate& op) {
   const std::int64_t rows = op.act.shape()[0];
   const std::int64_t ffn = op.act.shape()[1];
   const auto pre = input<Element>(op.pre, rows, up_width(op.kind, ffn));
@@ -67,18 +67,16 @@ void activate(const MlpUpForward& op) {
 }
 
 template <typename Element>
-void down_backward(const MlpDownBackward& op) {
+void backward(const ActivateBackward& op) {
   const std::int64_t rows = op.act.shape()[0];
   const std::int64_t ffn = op.act.shape()[1];
-  const std::int64_t hidden = op.dy.shape()[1];
-  const auto dy = input<Element>(op.dy, rows, hidden);
-  const auto weight = input<Element>(op.weight, hidden, ffn);
   const auto pre = output<Element>(op.pre, rows, up_width(op.kind, ffn));
   const auto act = output<Element>(op.act, rows, ffn);
   for (std::int64_t n = 0; n < rows; ++n) {
     for (std::int64_t j = 0; j < ffn; ++j) {
+      const auto dact = static_cast<Accumulator<Element>>(act[n][j]);
       act[n][j] = activated(op.kind, pre[n], ffn, j);
-      differentiate(op.kind, pre[n], ffn, j, dot(dy[n], 1, weight[0] + j, ffn, hidden));
+      differentiate(op.kind, pre[n], ffn, j, dact);
     }
   }
 }
@@ -88,11 +86,15 @@ void down_backward(const MlpDownBackward& op) {
 void CpuDevice::run(const MlpUpForward& op) {
   run(LinearForward{op.x, op.weight, op.bias, nullptr, op.pre, op.workspace, op.quantized,
                     op.norm});
+  run(Activate{op.kind, op.pre, op.act});
+}
+
+void CpuDevice::run(const Activate& op) {
   with_element(op.act.format(), [&op](auto e) { activate<decltype(e)>(op); });
 }
 
-void CpuDevice::run(const MlpDownBackward& op) {
-  with_element(op.dy.format(), [&op](auto e) { down_backward<decltype(e)>(op); });
+void CpuDevice::run(const ActivateBackward& op) {
+  with_element(op.act.format(), [&op](auto e) { backward<decltype(e)>(op); });
 }
 
 }  // namespace vramfit

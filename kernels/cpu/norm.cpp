@@ -52,15 +52,16 @@ class Backward {
         dy_(output<Element>(op.dy, rows_, width_)),
         dx_(output<Element>(op.dx, rows_, width_)) {
     require_kind(op.kind, op.bias != nullptr, op.mean != nullptr, true);
+    if (op.dweight == nullptr) return;
     require((op.bias == nullptr) == (op.dbias == nullptr),
             "a norm's bias and gradient go together");
-    require(op.partials.shape() == norm_partials_shape(op.kind, rows_, width_),
+    require(op.partials->shape() == norm_partials_shape(op.kind, rows_, width_),
             "norm partials are not norm_partials_shape");
   }
 
   void run() {
     // Columns first: each row's gradient is overwritten once its dx is known.
-    for (std::int64_t c = 0; c < width_; ++c) sum_column(c);
+    for (std::int64_t c = 0; op_.dweight != nullptr && c < width_; ++c) sum_column(c);
     for (std::int64_t n = 0; n < rows_; ++n) finish_row(n);
   }
 
@@ -76,7 +77,7 @@ class Backward {
       dweight += dy_[n][c] * statistics(n).normalized(x_[n][c]);
       dbias += dy_[n][c];
     }
-    store(output<Element>(op_.dweight, width_)[c], dweight, op_.accumulate_dweight);
+    store(output<Element>(*op_.dweight, width_)[c], dweight, op_.accumulate_dweight);
     if (op_.dbias != nullptr) {
       store(output<Element>(*op_.dbias, width_)[c], dbias, op_.accumulate_dbias);
     }

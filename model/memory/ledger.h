@@ -53,8 +53,8 @@ struct StageRecord {
   std::uint64_t peak_reserved;  ///< by the allocator, at most
   /// What the card had lost at its end, context and libraries included; 0 until a runtime says.
   std::uint64_t device_used = 0;
-  /// Of that, what lies in managed memory, which the driver moves to the host where others need the
-  /// room.
+  /// What lies in managed memory, which the driver moves to the host where others need the room:
+  /// the estimate, which knows the card, adds to device_used what there is room for.
   std::uint64_t managed = 0;
 };
 

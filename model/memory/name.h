@@ -23,6 +23,13 @@ class Name {
     return result;
   }
 
+  /// This name in a block.
+  constexpr Name of(int layer) const {
+    Name result = *this;
+    result.layer_ = layer;
+    return result;
+  }
+
   /// Without layer and part: what the tensor is called in every layer.
   const char* base() const { return base_; }
 

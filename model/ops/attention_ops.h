@@ -50,11 +50,12 @@ struct HeadNormBackward {
   const Tensor& q_weight;  ///< (d)
   const Tensor& k_weight;  ///< (d)
   Tensor& dqkv;            ///< (N, (a + 2k)·d); in: gradient of what forward put there, out: of x
-  Tensor& dq_weight;       ///< (d)
-  bool accumulate_dq_weight;
-  Tensor& dk_weight;  ///< (d)
-  bool accumulate_dk_weight;
-  Tensor& partials;  ///< head_norm_partials_shape, accumulation dtype
+  // Nothing where the norms are frozen.
+  Tensor* dq_weight = nullptr;  ///< (d)
+  bool accumulate_dq_weight = false;
+  Tensor* dk_weight = nullptr;  ///< (d)
+  bool accumulate_dk_weight = false;
+  Tensor* partials = nullptr;  ///< head_norm_partials_shape, accumulation dtype
 };
 
 struct AttentionForward {

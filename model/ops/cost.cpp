@@ -118,7 +118,8 @@ OpCost cost(const LinearForward& op) {
 
 OpCost cost(const LinearBackwardInput& op) {
   return {"linear_backward_input", op.weight.name().base(),
-          bytes(op.dy) + bytes(op.weight) + bytes(op.dx), product(op.dy.shape()[0], op.weight)};
+          bytes(op.dy) + bytes(op.weight) + bytes_to(op.dx, op.accumulate),
+          product(op.dy.shape()[0], op.weight)};
 }
 
 OpCost cost(const LinearBackwardWeight& op) {
@@ -128,6 +129,26 @@ OpCost cost(const LinearBackwardWeight& op) {
           product(op.x.shape()[0], op.dweight)};
 }
 
+// Of dy and y only the columns that adapters stand behind.
+OpCost cost(const LoraForward& op) {
+  const std::int64_t added = op.u.shape()[0] * op.adapters.width();
+  return {"lora_forward", op.b.name().base(), bytes(op.u) + bytes(op.b) + 2 * bytes_of(op.y, added),
+          product(op.u.shape()[0], op.b)};
+}
+
+OpCost cost(const LoraBackwardInput& op) {
+  const std::int64_t read = op.dy.shape()[0] * op.adapters.width();
+  return {"lora_backward_input", op.b.name().base(),
+          bytes_of(op.dy, read) + bytes(op.b) + bytes(op.du), product(op.dy.shape()[0], op.b)};
+}
+
+OpCost cost(const LoraBackwardWeight& op) {
+  const std::int64_t read = op.dy.shape()[0] * op.adapters.width();
+  return {"lora_backward_weight", op.db.name().base(),
+          bytes(op.u) + bytes_of(op.dy, read) + bytes_to(op.db, op.accumulate),
+          product(op.dy.shape()[0], op.db)};
+}
+
 OpCost cost(const MlpUpForward& op) {
   return {"mlp_up_forward", "",
           bytes(op.x) + bytes(op.weight) + bytes(op.bias) + bytes(op.pre) + bytes(op.act) +
@@ -135,10 +156,10 @@ OpCost cost(const MlpUpForward& op) {
           product(op.x.shape()[0], op.weight)};
 }
 
-OpCost cost(const MlpDownBackward& op) {
-  return {"mlp_down_backward", "",
-          bytes(op.dy) + bytes(op.weight) + 2 * bytes(op.pre) + bytes(op.act),
-          product(op.dy.shape()[0], op.weight)};
+OpCost cost(const Activate& op) { return {"activate", "", bytes(op.pre) + bytes(op.act)}; }
+
+OpCost cost(const ActivateBackward& op) {
+  return {"activate_backward", "", 2 * bytes(op.pre) + 2 * bytes(op.act)};
 }
 
 // Scores, and their product with V.
@@ -190,7 +211,7 @@ OpCost cost(const HeadLoss& op) {
   return {"head_loss", "",
           2 * bytes(op.hidden) + bytes(op.weight) + bytes(op.targets) +
               bytes_to(op.dweight, op.accumulate_dweight),
-          3 * product(op.hidden.shape()[0], op.weight)};
+          (op.dweight == nullptr ? 2 : 3) * product(op.hidden.shape()[0], op.weight)};
 }
 
 OpCost cost(const LastToken& op) { return {"last_token", "", 2 * bytes(op.out)}; }

@@ -74,11 +74,13 @@ struct NormBackward {
   Tensor& dy;            ///< (N, h); in: gradient of y, out: y itself
   Tensor& dx;            ///< (N, h)
   bool accumulate_dx;    ///< dx += rather than =: the residual branch's gradient is there already
-  Tensor& dweight;       ///< (h)
-  bool accumulate_dweight;
-  Tensor* dbias;  ///< (h); LayerNorm only
-  bool accumulate_dbias;
-  Tensor& partials;  ///< norm_partials_shape, accumulation dtype: column sums by groups of rows
+  // Nothing where the norm is frozen.
+  Tensor* dweight = nullptr;  ///< (h)
+  bool accumulate_dweight = false;
+  Tensor* dbias = nullptr;  ///< (h); LayerNorm only
+  bool accumulate_dbias = false;
+  /// norm_partials_shape, accumulation dtype: column sums by groups of rows
+  Tensor* partials = nullptr;
 };
 
 /// Rotates q and k of `qkv` in place, by the position's angle, or back by it.

@@ -19,7 +19,7 @@ struct HeadLoss {
   float loss_weight;      ///< 1 / (tokens · micro-batches)
   const Tensor* scaler;   ///< fp16: the loss scale, see LossScale; null: 1
   Tensor& loss;           ///< (1), accumulation dtype; added to
-  Tensor& dweight;        ///< as weight
+  Tensor* dweight;        ///< as weight; null: the head is frozen
   bool accumulate_dweight;
   Tensor& logits;       ///< (chunk, stored V)
   Tensor* dweight_sum;  ///< as weight in fp32: 16 bits and more than one chunk; null otherwise

@@ -41,12 +41,17 @@ struct LinearForward {
   const InputNorm* norm = nullptr;  ///< of few rows; null: none
 };
 
-/// dx = dy W.
+/// dx (+)= dy W. A weight that is quantised is read as code · scale, rounded to dy's format, as
+/// many of its columns at a time as `dequantized` holds, so that no sum is split.
 struct LinearBackwardInput {
   const Tensor& dy;      ///< (N, out)
   const Tensor& weight;  ///< (out, in)
   Tensor& dx;            ///< (N, in)
+  bool accumulate;
   Tensor& workspace;
+  const Tensor* weight_scales = nullptr;  ///< (out), fp32: the weight is in 8 bits
+  Tensor* dequantized =
+      nullptr;  ///< (out, dequantized_columns), dy's format; quantised weights only
 };
 
 /// dW (+)= dyᵀ x; dbias (+)= column sums of dy.
@@ -74,15 +79,19 @@ struct MlpUpForward {
   const InputNorm* norm = nullptr;  ///< of few rows; null: none
 };
 
-/// d act = dy W, then through the activation: overwrites pre with its gradient, and act yields the
-/// activation again, which down's weight gradient wants and nobody kept.
-struct MlpDownBackward {
+/// act = silu(gate) · up, or gelu(pre).
+struct Activate {
   ActivationKind kind;
-  const Tensor& dy;      ///< (N, h)
-  const Tensor& weight;  ///< down's, (h, f)
-  Tensor& pre;           ///< in: pre-activation, out: its gradient
-  Tensor& act;           ///< (N, f); out: activation(pre)
-  Tensor& workspace;
+  const Tensor& pre;  ///< (N, 2f) or (N, f)
+  Tensor& act;        ///< (N, f)
+};
+
+/// Overwrites pre with its gradient and the activation's gradient with the activation, which down's
+/// weight gradient wants and nobody kept.
+struct ActivateBackward {
+  ActivationKind kind;
+  Tensor& pre;  ///< (N, 2f) or (N, f); in: pre-activation, out: its gradient
+  Tensor& act;  ///< (N, f); in: the gradient of activation(pre), out: activation(pre)
 };
 
 }  // namespace vramfit

@@ -4,6 +4,7 @@
 #include "model/ops/elementary_ops.h"
 #include "model/ops/head_ops.h"
 #include "model/ops/linear_ops.h"
+#include "model/ops/lora_ops.h"
 #include "model/ops/optimizer_ops.h"
 #include "model/ops/quantize_ops.h"
 
@@ -31,8 +32,12 @@
   of(LinearForward)        \
   of(LinearBackwardInput)  \
   of(LinearBackwardWeight) \
+  of(LoraForward)          \
+  of(LoraBackwardInput)    \
+  of(LoraBackwardWeight)   \
   of(MlpUpForward)         \
-  of(MlpDownBackward)      \
+  of(Activate)             \
+  of(ActivateBackward)     \
   of(AttentionForward)     \
   of(AttentionBackward)    \
   of(KvCacheAppend)        \

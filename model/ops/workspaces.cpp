@@ -13,6 +13,14 @@ std::uint64_t bytes_of(Format format, std::int64_t a, std::int64_t b) {
   return format.bytes(checked_multiply(a, b));
 }
 
+/// Of `lines` of a matrix those that a slab holds: of 128 MiB at most, in whole tiles of a GEMM.
+std::int64_t slab_lines(std::int64_t lines, std::uint64_t line_bytes) {
+  constexpr std::uint64_t kBytes = std::uint64_t{128} << 20;
+  constexpr std::int64_t kTile = 128;
+  const auto most = static_cast<std::int64_t>(kBytes / line_bytes);
+  return std::min(lines, std::max(most / kTile * kTile, kTile));
+}
+
 }  // namespace
 
 std::uint64_t gemm_workspace_bytes(Arch arch) {
@@ -72,10 +80,11 @@ std::int64_t load_slab_rows(std::int64_t rows, std::int64_t width, Format format
 }
 
 std::int64_t dequantized_rows(std::int64_t rows, std::int64_t width, Format format) {
-  constexpr std::uint64_t kBytes = std::uint64_t{128} << 20;
-  constexpr std::int64_t kTile = 128;
-  const auto most = static_cast<std::int64_t>(kBytes / format.bytes(width));
-  return std::min(rows, std::max(most / kTile * kTile, kTile));
+  return slab_lines(rows, format.bytes(width));
+}
+
+std::int64_t dequantized_columns(std::int64_t rows, std::int64_t width, Format format) {
+  return slab_lines(width, format.bytes(rows));
 }
 
 std::uint64_t optimizer_workspace_bytes(std::size_t parameters) {

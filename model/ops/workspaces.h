@@ -76,6 +76,10 @@ inline constexpr std::int64_t kNormedRows = 4;
 /// it: of 128 MiB at most, in whole tiles of a GEMM.
 std::int64_t dequantized_rows(std::int64_t rows, std::int64_t width, Format format);
 
+/// Columns of a quantised weight that are dequantised at a time, where a gradient is multiplied by
+/// it: likewise.
+std::int64_t dequantized_columns(std::int64_t rows, std::int64_t width, Format format);
+
 /// The device's table of parameters, 64 B each.
 std::uint64_t optimizer_workspace_bytes(std::size_t parameters);
 

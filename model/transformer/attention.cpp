@@ -31,14 +31,25 @@ void normalize_heads_backward(Model& model, int layer, const Sequence& sequence,
   OpContext& context = model.context;
   Weights& weights = model.weights;
   const AttentionShape shape = attention_shape(config, sequence);
-  const GradientTarget dq = weights.gradient(context, Role::QNormWeight, layer);
-  const GradientTarget dk = weights.gradient(context, Role::KNormWeight, layer);
-  Tensor partials = context.scratch({"head_norm_partials", layer},
-                                    head_norm_partials_shape(shape.tokens(), shape.head_dim));
-  context.device.run(HeadNormBackward{shape, kept.x, kept.rstd,
-                                      weights.value(Role::QNormWeight, layer),
-                                      weights.value(Role::KNormWeight, layer), dqkv, dq.tensor,
-                                      dq.accumulate, dk.tensor, dk.accumulate, partials});
+  HeadNormBackward op{shape,
+                      kept.x,
+                      kept.rstd,
+                      weights.value(Role::QNormWeight, layer),
+                      weights.value(Role::KNormWeight, layer),
+                      dqkv};
+  Tensor partials;
+  if (weights.trains(Role::QNormWeight, layer)) {
+    const GradientTarget dq = weights.gradient(context, Role::QNormWeight, layer);
+    const GradientTarget dk = weights.gradient(context, Role::KNormWeight, layer);
+    op.dq_weight = &dq.tensor;
+    op.accumulate_dq_weight = dq.accumulate;
+    op.dk_weight = &dk.tensor;
+    op.accumulate_dk_weight = dk.accumulate;
+    partials = context.scratch({"head_norm_partials", layer},
+                               head_norm_partials_shape(shape.tokens(), shape.head_dim));
+    op.partials = &partials;
+  }
+  context.device.run(op);
   kept = {};
 }
 

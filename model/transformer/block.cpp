@@ -38,24 +38,41 @@ Tensor attention_half(Model& model, int layer, const Sequence& sequence, Tensor 
   return middle;
 }
 
-/// m + down(act(up(norm2 m))); m: (N, h). The part of the block that sees one token at a time.
-Tensor mlp_half(Model& model, int layer, Tensor middle, BlockKept* keep) {
+/// What an MLP's first half writes.
+struct Activated {
+  Tensor pre;  ///< (N, 2f) or (N, f)
+  Tensor act;  ///< (N, f)
+};
+
+/// act(up(norm2 m)): one op, unless adapters come between up and act.
+Activated activate(Model& model, int layer, const Tensor& middle, BlockKept* keep) {
   OpContext& context = model.context;
   const ModelConfig& config = model.config;
   const std::int64_t tokens = middle.shape()[0];
-  Tensor pre;
-  Tensor act;
+  Activated result;
   {
     const NormedInput normed(model, norm2_of(layer), {"norm2", layer}, middle,
                              keep ? &keep->norm2 : nullptr);
-    pre = context.activation({"pre", layer}, {tokens, config.up_width()});
-    act = context.activation({"act", layer}, {tokens, config.ffn});
-    QuantizedInput input(model, up_of(layer), normed.rows());
-    context.device.run(MlpUpForward{config.activation, input.rows(),
-                                    model.weights.value(Role::UpWeight, layer),
-                                    model.weights.optional_value(Role::UpBias, layer), pre, act,
-                                    context.gemm_workspace, input.operands(), normed.norm()});
+    if (model.adapters.beside(Role::UpWeight) == nullptr) {
+      result.pre = context.activation({"pre", layer}, {tokens, config.up_width()});
+      result.act = context.activation({"act", layer}, {tokens, config.ffn});
+      QuantizedInput input(model, up_of(layer), normed.rows());
+      context.device.run(
+          MlpUpForward{config.activation, input.rows(), model.weights.value(Role::UpWeight, layer),
+                       model.weights.optional_value(Role::UpBias, layer), result.pre, result.act,
+                       context.gemm_workspace, input.operands(), normed.norm()});
+      return result;
+    }
+    result.pre = project(model, up_of(layer), {"pre", layer}, normed.rows());
   }
+  result.act = context.activation({"act", layer}, {tokens, config.ffn});
+  context.device.run(Activate{config.activation, result.pre, result.act});
+  return result;
+}
+
+/// m + down(act(up(norm2 m))); m: (N, h). The part of the block that sees one token at a time.
+Tensor mlp_half(Model& model, int layer, Tensor middle, BlockKept* keep) {
+  auto [pre, act] = activate(model, layer, middle, keep);
   if (keep == nullptr) pre.release();
   Tensor next = project(model, down_of(layer), {"x", layer + 1}, act, &middle);
   if (keep != nullptr) {
@@ -75,30 +92,31 @@ void mlp_half_backward(Model& model, int layer, BlockKept& kept, Tensor& dx) {
   OpContext& context = model.context;
   const ModelConfig& config = model.config;
   {
-    Tensor act = context.activation({"act", layer}, {dx.shape()[0], config.ffn});
-    context.device.run(MlpDownBackward{config.activation, dx,
-                                       model.weights.value(Role::DownWeight, layer), kept.pre, act,
-                                       context.gemm_workspace});
-    project_backward_weight(model, down_of(layer), act, dx);
+    auto [act, du] = project_backward_input(model, down_of(layer), {"act", layer}, dx);
+    context.device.run(ActivateBackward{config.activation, kept.pre, act});
+    project_backward_weight(model, down_of(layer), act, dx, du);
   }
   const Tensor dpre = std::move(kept.pre);
-  Tensor normed = project_backward_input(model, up_of(layer), {"norm2", layer}, dpre);
+  auto [normed, du] = project_backward_input(model, up_of(layer), {"norm2", layer}, dpre);
   normalize_backward(model, norm2_of(layer), std::move(kept.middle), std::move(kept.norm2), normed,
                      dx, true);
-  project_backward_weight(model, up_of(layer), normed, dpre);
+  project_backward_weight(model, up_of(layer), normed, dpre, du);
 }
 
 void attention_half_backward(Model& model, int layer, const Sequence& sequence, BlockKept& kept,
                              Tensor& dx) {
-  Tensor dout = project_backward_input(model, out_of(layer), {"d_attention", layer}, dx);
-  project_backward_weight(model, out_of(layer), kept.attention.out, dx);
+  auto [dout, du_of_out] = project_backward_input(model, out_of(layer), {"d_attention", layer}, dx);
+  project_backward_weight(model, out_of(layer), kept.attention.out, dx, du_of_out);
+  du_of_out.release();
   Tensor dqkv = attend_backward(model, layer, sequence, std::move(kept.qkv),
                                 std::move(kept.attention), std::move(dout));
   normalize_heads_backward(model, layer, sequence, std::move(kept.head_norm), dqkv);
-  Tensor normed = project_backward_input(model, qkv_of(layer), {"norm1", layer}, dqkv);
+  auto [normed, du] = project_backward_input(model, qkv_of(layer), {"norm1", layer}, dqkv);
   normalize_backward(model, norm1_of(layer), std::move(kept.x), std::move(kept.norm1), normed, dx,
                      true);
-  project_backward_weight(model, qkv_of(layer), normed, dqkv);
+  // The first block's input comes from the embedding alone.
+  if (layer == 0 && !model.weights.trains(Role::TokenEmbedding)) dx.release();
+  project_backward_weight(model, qkv_of(layer), normed, dqkv, du);
 }
 
 }  // namespace

@@ -31,8 +31,8 @@ void forget(BlockKept& kept, Checkpoint checkpoint);
 /// Computes again what was forgotten, on the way to backward: the block's output is not among it.
 void recompute(Model& model, int layer, const Sequence& sequence, BlockKept& kept);
 
-/// `dx`: in the gradient of the block's output, out of its input. Frees all that was kept, each
-/// part once nothing more reads it.
+/// `dx`: in the gradient of the block's output, out of its input; freed where nothing below is
+/// trained. Frees all that was kept, each part once nothing more reads it.
 void block_backward(Model& model, int layer, const Sequence& sequence, BlockKept kept, Tensor& dx);
 
 }  // namespace vramfit

@@ -13,6 +13,7 @@ Tensor embed(Model& model, const Tensor& tokens, const Tensor* starts) {
 
 void embed_backward(Model& model, const Tensor& tokens, const Tensor& dx) {
   OpContext& context = model.context;
+  if (!model.weights.trains(Role::TokenEmbedding)) return;
   const GradientTarget dtable = model.weights.gradient(context, Role::TokenEmbedding);
   Tensor* dpositions = nullptr;
   bool accumulate_positions = false;

@@ -9,6 +9,7 @@ namespace vramfit {
 Tensor embed(Model& model, const Tensor& tokens, const Tensor* starts);
 
 /// The gradients of the embedding tables; the token table's adds to the head's where it is tied.
+/// Nothing where they are frozen.
 void embed_backward(Model& model, const Tensor& tokens, const Tensor& dx);
 
 }  // namespace vramfit

@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "model/transformer/attention.h"
-#include "model/transformer/inference_precision.h"
+#include "model/transformer/model_precision.h"
 
 namespace vramfit {
 
 struct GenerationOptions {
-  InferencePrecision precision = DType::Bf16;
+  ModelPrecision precision = DType::Bf16;
   bool quantize_head = false;
   AttentionForm attention = AttentionForm::Flash;
   std::int64_t batch = 1;

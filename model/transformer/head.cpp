@@ -12,15 +12,20 @@ void head_loss(Model& model, Tensor& hidden, const Tensor& targets, float loss_w
   const Tensor& weight = model.weights.value(role);
   const std::int64_t tokens = hidden.shape()[0];
   const std::int64_t chunk = head_chunk_tokens(tokens, weight.stored()[0], hidden.format());
-  const GradientTarget dweight = model.weights.gradient(context, role);
+  Tensor* dweight = nullptr;
+  bool accumulate = false;
+  if (model.weights.trains(role)) {
+    const GradientTarget target = model.weights.gradient(context, role);
+    dweight = &target.tensor;
+    accumulate = target.accumulate;
+  }
   Tensor logits = Tensor(context.ledger, "logits", Category::Workspace, hidden.format(),
                          {chunk, weight.stored()[0]});
   Tensor sum;
-  if (is_16_bit(dweight.tensor.format()) && chunk < tokens)
+  if (dweight != nullptr && is_16_bit(dweight->format()) && chunk < tokens)
     sum = context.scratch("head_gradient", weight.stored());
-  context.device.run(HeadLoss{hidden, weight, targets, chunk, loss_weight, scaler, loss,
-                              dweight.tensor, dweight.accumulate, logits, sum ? &sum : nullptr,
-                              context.gemm_workspace});
+  context.device.run(HeadLoss{hidden, weight, targets, chunk, loss_weight, scaler, loss, dweight,
+                              accumulate, logits, sum ? &sum : nullptr, context.gemm_workspace});
 }
 
 Tensor last_logits(Model& model, Tensor x, std::int64_t batch, std::int64_t seq,

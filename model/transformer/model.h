@@ -4,16 +4,20 @@
 
 namespace vramfit {
 
-/// A transformer on a device.
+/// A transformer on a device, with adapters where `lora` asks for them.
 struct Model {
   Model(OpContext& context_, const ModelConfig& config_,
-        const ParameterSource& source = draw_parameter)
-      : context(context_), config(config_), weights(context_, config_, source) {
+        const ParameterSource& source = draw_parameter, const std::optional<LoraOptions>& lora = {})
+      : context(context_),
+        config(config_),
+        adapters(config_, lora),
+        weights(context_, config_, source, adapters) {
     if (config.rope) frequencies = rope_frequencies(*config.rope, config.head_dim);
   }
 
   OpContext& context;
   const ModelConfig config;
+  const Adapters adapters;
   Weights weights;
   RopeFrequencies frequencies;
 };

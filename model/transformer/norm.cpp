@@ -38,20 +38,30 @@ void normalize_backward(Model& model, const Norm& norm, Tensor x, NormStatistics
   Weights& weights = model.weights;
   const NormKind kind = model.config.norm;
   const bool has_bias = kind == NormKind::LayerNorm;
-  const GradientTarget dweight = weights.gradient(context, norm.weight, norm.layer);
-  Tensor* dbias = nullptr;
-  bool accumulate_dbias = false;
-  if (has_bias) {
-    const GradientTarget target = weights.gradient(context, norm.bias, norm.layer);
-    dbias = &target.tensor;
-    accumulate_dbias = target.accumulate;
+  NormBackward op{kind,
+                  x,
+                  kept.rstd,
+                  has_bias ? &kept.mean : nullptr,
+                  weights.value(norm.weight, norm.layer),
+                  weights.optional_value(norm.bias, norm.layer),
+                  dy,
+                  dx,
+                  accumulate};
+  Tensor partials;
+  if (weights.trains(norm.weight, norm.layer)) {
+    const GradientTarget dweight = weights.gradient(context, norm.weight, norm.layer);
+    op.dweight = &dweight.tensor;
+    op.accumulate_dweight = dweight.accumulate;
+    if (has_bias) {
+      const GradientTarget dbias = weights.gradient(context, norm.bias, norm.layer);
+      op.dbias = &dbias.tensor;
+      op.accumulate_dbias = dbias.accumulate;
+    }
+    partials = context.scratch({"norm_partials", norm.layer},
+                               norm_partials_shape(kind, x.shape()[0], x.shape()[1]));
+    op.partials = &partials;
   }
-  Tensor partials = context.scratch({"norm_partials", norm.layer},
-                                    norm_partials_shape(kind, x.shape()[0], x.shape()[1]));
-  context.device.run(NormBackward{
-      kind, x, kept.rstd, has_bias ? &kept.mean : nullptr, weights.value(norm.weight, norm.layer),
-      weights.optional_value(norm.bias, norm.layer), dy, dx, accumulate, dweight.tensor,
-      dweight.accumulate, dbias, accumulate_dbias, partials});
+  context.device.run(op);
   x.release();
   kept = {};
 }

@@ -7,9 +7,8 @@
 namespace vramfit {
 
 void Optimizer::create_states(OpContext& context, const Weights& weights) {
-  states_.reserve(weights.all().size());
-  for (const Parameter& p : weights.all()) {
-    const ParameterSpec& spec = p.spec;
+  for (const Parameter* p : weights.trained()) {
+    const ParameterSpec& spec = p->spec;
     State s;
     if (kind_.master) {
       s.master = context.master_weight(spec.name.part("master"), spec.shape, spec.stored);
@@ -31,10 +30,11 @@ void Optimizer::create_states(OpContext& context, const Weights& weights) {
 void Optimizer::step(OpContext& context, const Weights& weights, const Tensor* scaler, int step) {
   if (states_.empty()) create_states(context, weights);
   const auto or_null = [](const Tensor& tensor) { return tensor ? &tensor : nullptr; };
+  const std::vector<const Parameter*> trained = weights.trained();
   std::vector<ParameterUpdate> updates;
-  updates.reserve(weights.all().size());
-  for (std::size_t i = 0; i < weights.all().size(); ++i) {
-    const Parameter& p = weights.all()[i];
+  updates.reserve(trained.size());
+  for (std::size_t i = 0; i < trained.size(); ++i) {
+    const Parameter& p = *trained[i];
     const State& s = states_[i];
     updates.push_back({&p.value, &p.gradient, or_null(s.master), or_null(s.momentum),
                        or_null(s.variance), p.spec.decays, or_null(s.scales)});

@@ -12,7 +12,7 @@ class Optimizer {
   Optimizer(const OptimizerKind& kind, const OptimizerSettings& settings)
       : kind_(kind), settings_(settings) {}
 
-  /// Updates every parameter from its gradient. `step` counts from 1.
+  /// Updates every trained parameter from its gradient. `step` counts from 1.
   void step(OpContext& context, const Weights& weights, const Tensor* scaler, int step);
 
  private:
@@ -26,7 +26,7 @@ class Optimizer {
 
   const OptimizerKind kind_;
   const OptimizerSettings settings_;
-  std::vector<State> states_;  ///< one a parameter, from the first step on
+  std::vector<State> states_;  ///< one a trained parameter, from the first step on
 };
 
 }  // namespace vramfit

@@ -35,9 +35,18 @@ enum class Role : std::uint8_t {
   FinalNormBias,
   HeadWeight,  ///< (V, h); absent where it is tied to the token embedding
   HeadBias,    ///< (V)
+  // Of adapters beside a projection, model/transformer/lora.h.
+  QkvLoraA,  ///< (adapters · rank, h)
+  QkvLoraB,  ///< (columns that are added to, rank)
+  OutLoraA,
+  OutLoraB,
+  UpLoraA,
+  UpLoraB,
+  DownLoraA,
+  DownLoraB,
 };
 
-inline constexpr std::size_t kRoles = 24;
+inline constexpr std::size_t kRoles = 32;
 
 /// Whether it is the weight of a block's projection, which formats of fewer bits are for.
 constexpr bool is_linear(Role role) {

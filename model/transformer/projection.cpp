@@ -1,5 +1,7 @@
 #include "model/transformer/projection.h"
 
+#include "model/transformer/adapted.h"
+
 namespace vramfit {
 
 QuantizedInput::QuantizedInput(Model& model, const Projection& p, const Tensor& x)
@@ -37,24 +39,45 @@ Tensor project(Model& model, const Projection& p, const Name& name, const Tensor
   OpContext& context = model.context;
   const Tensor& weight = model.weights.value(p.weight, p.layer);
   Tensor y = context.activation(name, {x.shape()[0], weight.stored()[0]});
-  QuantizedInput input(model, p, x);
-  context.device.run(LinearForward{input.rows(), weight,
-                                   model.weights.optional_value(p.bias, p.layer), residual, y,
-                                   context.gemm_workspace, input.operands(), norm});
+  {
+    QuantizedInput input(model, p, x);
+    context.device.run(LinearForward{input.rows(), weight,
+                                     model.weights.optional_value(p.bias, p.layer), residual, y,
+                                     context.gemm_workspace, input.operands(), norm});
+  }
+  add_adapters(model, p, x, y);
   return y;
 }
 
-Tensor project_backward_input(Model& model, const Projection& p, const Name& name,
-                              const Tensor& dy) {
+InputGradient project_backward_input(Model& model, const Projection& p, const Name& name,
+                                     const Tensor& dy) {
   OpContext& context = model.context;
   const Tensor& weight = model.weights.value(p.weight, p.layer);
-  Tensor dx = context.activation(name, {dy.shape()[0], weight.shape()[1]});
-  context.device.run(LinearBackwardInput{dy, weight, dx, context.gemm_workspace});
-  return dx;
+  const Shape& stored = weight.stored();
+  Tensor dx = context.activation(name, {dy.shape()[0], stored[1]});
+  {
+    Tensor slab;
+    if (is_quantized(weight.format())) {
+      const std::int64_t columns = dequantized_columns(stored[0], stored[1], dy.format());
+      slab = {context.ledger,
+              {"dequantized", p.layer},
+              Category::Workspace,
+              dy.format(),
+              {stored[0], columns}};
+    }
+    context.device.run(LinearBackwardInput{dy, weight, dx, false, context.gemm_workspace,
+                                           model.weights.scales(p.weight, p.layer),
+                                           slab ? &slab : nullptr});
+  }
+  Tensor du = adapters_backward_input(model, p, dy, dx);
+  return {std::move(dx), std::move(du)};
 }
 
-void project_backward_weight(Model& model, const Projection& p, const Tensor& x, const Tensor& dy) {
+void project_backward_weight(Model& model, const Projection& p, const Tensor& x, const Tensor& dy,
+                             const Tensor& du) {
   OpContext& context = model.context;
+  adapters_backward_weight(model, p, x, dy, du);
+  if (!model.weights.trains(p.weight, p.layer)) return;
   const GradientTarget dweight = model.weights.gradient(context, p.weight, p.layer);
   if (model.weights.optional_value(p.bias, p.layer) == nullptr) {
     context.device.run(LinearBackwardWeight{x, dy, dweight.tensor, dweight.accumulate, nullptr,

@@ -37,15 +37,24 @@ class QuantizedInput {
   bool by_linear_ = false;
 };
 
-/// x Wᵀ + bias (+ residual); x: (N, in) → (N, out). `norm`: what is to be done to x before.
+/// x Wᵀ + bias (+ residual), and what adapters add; x: (N, in) → (N, out). `norm`: what is to be
+/// done to x before; there are no adapters then.
 Tensor project(Model& model, const Projection& p, const Name& name, const Tensor& x,
                const Tensor* residual = nullptr, const InputNorm* norm = nullptr);
 
-/// dy W; dy: (N, out) → (N, in).
-Tensor project_backward_input(Model& model, const Projection& p, const Name& name,
-                              const Tensor& dy);
+/// What backward gets of a projection on the way to its input.
+struct InputGradient {
+  Tensor dx;  ///< (N, in)
+  Tensor du;  ///< (N, adapters · rank): of the first halves of adapters; nothing without them
+};
 
-/// The gradients of weight and bias; they are born here where they were not there.
-void project_backward_weight(Model& model, const Projection& p, const Tensor& x, const Tensor& dy);
+/// dy W, and what comes through adapters; dy: (N, out).
+InputGradient project_backward_input(Model& model, const Projection& p, const Name& name,
+                                     const Tensor& dy);
+
+/// The gradients of weight and bias, or of their adapters where they are frozen; they are born here
+/// where they were not there.
+void project_backward_weight(Model& model, const Projection& p, const Tensor& x, const Tensor& dy,
+                             const Tensor& du);
 
 }  // namespace vramfit

@@ -22,12 +22,19 @@ void validate(const ModelConfig& config, const TrainingOptions& options) {
   if (options.checkpointing.every > 1 && options.checkpointing.kind == Checkpoint::None) {
     throw BadInput("checkpoint-every: only with --checkpoint selective or full");
   }
-  require_precision(options.optimizer, options.precision);
+  require_precision(options.optimizer, options.precision.activations);
+  if (options.lora) {
+    require_lora(config.family, options.lora->rank, options.lora->targets, lora_targets(config));
+  } else if (options.precision.quantized()) {
+    throw BadInput(std::string("precision: ") + options.precision.name +
+                   " weights are not trained; --lora 16 trains adapters beside them");
+  }
+  require_linears(config, options.precision, false);
   require_positions(config, options.seq);
 }
 
 Precisions precisions_of(const TrainingOptions& options) {
-  Precisions precisions = Precisions::plain(options.precision);
+  Precisions precisions = options.precision.precisions(false);
   precisions.optimizer_states = options.optimizer.moment_format(precisions.weights);
   return precisions;
 }
@@ -41,10 +48,11 @@ BatchLoader random_batches(std::int64_t vocab, std::uint64_t seed) {
 
 Trainer::Trainer(Device& device, Ledger& ledger, const ModelConfig& config,
                  const TrainingOptions& options)
-    : options_((validate(config, options), options)),
+    : options_(
+          (validate(config, options), require_arch(options.precision, device.arch()), options)),
       loading_(std::in_place, ledger, Stage::Loaded, 0),
       context_(device, ledger, precisions_of(options)),
-      model_(context_, config),
+      model_(context_, config, draw_parameter, options.lora),
       optimizer_(options.optimizer, options.settings),
       tokens_(context_.tokens("tokens", {options.batch, options.seq})),
       targets_(context_.tokens("targets", {options.batch, options.seq})),

@@ -5,12 +5,15 @@
 #include <vector>
 
 #include "model/transformer/block.h"
+#include "model/transformer/model_precision.h"
 #include "model/transformer/optimizer.h"
 
 namespace vramfit {
 
 struct TrainingOptions {
-  DType precision = DType::Bf16;
+  /// Quantised weights are frozen: there are adapters then.
+  ModelPrecision precision = DType::Bf16;
+  std::optional<LoraOptions> lora;  ///< absent: all parameters are trained
   OptimizerKind optimizer = optimizer_named("adamw");
   AttentionForm attention = AttentionForm::Flash;
   std::int64_t batch = 1;       ///< sequences in a micro-batch
@@ -23,7 +26,8 @@ struct TrainingOptions {
 /// Throws BadInput where the model cannot be trained so.
 void validate(const ModelConfig& config, const TrainingOptions& options);
 
-/// All in options.precision but for what sums are kept in, and moments as the optimizer has them.
+/// As options.precision has it, what is trained and its gradients as activations are, moments as
+/// the optimizer has them.
 Precisions precisions_of(const TrainingOptions& options);
 
 /// Fills tokens and targets, both (B, T) int32, for the next micro-batch.

@@ -30,10 +30,11 @@ void load_quantized(OpContext& context, Parameter& to, std::uint64_t number,
   }
 }
 
-Parameter load(OpContext& context, const ParameterSpec& spec, std::uint64_t number,
+Parameter load(OpContext& context, const ParameterSpec& spec, bool trained, std::uint64_t number,
                const ParameterSource& source) {
   const Format format = format_of(context.precisions, spec.role);
-  Parameter parameter{spec, context.weight(spec.name, format, spec.shape, spec.stored), {}, {}};
+  Parameter parameter{
+      spec, trained, context.weight(spec.name, format, spec.shape, spec.stored), {}, {}};
   if (!is_quantized(format)) {
     source(context.device, {spec, number, 0}, parameter.value);
     return parameter;
@@ -53,17 +54,22 @@ void draw_parameter(Device& device, const ParameterPart& part, Tensor& to) {
   device.run(FillNormal{to, start.mean, start.deviation, part.number, part.first});
 }
 
-Weights::Weights(OpContext& context, const ModelConfig& config, const ParameterSource& source) {
+Weights::Weights(OpContext& context, const ModelConfig& config, const ParameterSource& source,
+                 const Adapters& adapters) {
   std::array<int, kRoles> none{};
   none.fill(kAbsent);
   index_.assign(static_cast<std::size_t>(config.layers) + 1, none);
-  const std::vector<ParameterSpec> specs = parameter_specs(config);
+  std::vector<ParameterSpec> specs = parameter_specs(config);
+  const std::size_t in_model = specs.size();
+  const std::vector<ParameterSpec> more = adapters.parameters(config);
+  specs.insert(specs.end(), more.begin(), more.end());
   parameters_.reserve(specs.size());
   for (const ParameterSpec& spec : specs) {
     const auto number = parameters_.size();
+    const bool trained = adapters.none() || number >= in_model;
     index_[static_cast<std::size_t>(spec.layer + 1)][static_cast<std::size_t>(spec.role)] =
         static_cast<int>(number);
-    parameters_.push_back(load(context, spec, number, source));
+    parameters_.push_back(load(context, spec, trained, number, source));
   }
 }
 
@@ -86,6 +92,15 @@ GradientTarget Weights::gradient(OpContext& context, Role role, int layer) {
         context.gradient(parameter.spec.name, parameter.spec.shape, parameter.spec.stored);
   }
   return {parameter.gradient, there};
+}
+
+std::vector<const Parameter*> Weights::trained() const {
+  std::vector<const Parameter*> list;
+  list.reserve(parameters_.size());
+  for (const Parameter& parameter : parameters_) {
+    if (parameter.trained) list.push_back(&parameter);
+  }
+  return list;
 }
 
 void Weights::free_gradients() {

@@ -2,9 +2,11 @@
 
 #include <array>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "model/ops/op_context.h"
+#include "model/transformer/lora.h"
 #include "model/transformer/parameters.h"
 
 namespace vramfit {
@@ -12,6 +14,7 @@ namespace vramfit {
 /// A parameter on a device, and its gradient from the moment backward first produces it.
 struct Parameter {
   ParameterSpec spec;
+  bool trained;  ///< else it is frozen, and has no gradient
   Tensor value;
   Tensor scales;  ///< (rows), fp32: of 8-bit weights
   Tensor gradient;
@@ -39,11 +42,11 @@ struct GradientTarget {
 
 /// A model's parameters, allocated and initialized in the order of their specs. What is stored
 /// quantised comes from its source and is quantised a slab of rows at a time, so that it never
-/// exists otherwise.
+/// exists otherwise. Adapters come last; where there are some, they alone are trained.
 class Weights {
  public:
-  Weights(OpContext& context, const ModelConfig& config,
-          const ParameterSource& source = draw_parameter);
+  Weights(OpContext& context, const ModelConfig& config, const ParameterSource& source,
+          const Adapters& adapters);
 
   const Tensor& value(Role role, int layer = -1) const { return at(role, layer).value; }
   /// Null where the model has no such parameter.
@@ -51,13 +54,15 @@ class Weights {
   /// Of its rows; null where it is not in 8 bits.
   const Tensor* scales(Role role, int layer = -1) const;
 
-  /// Born here where it was not there yet.
+  bool trains(Role role, int layer = -1) const { return at(role, layer).trained; }
+  /// Born here where it was not there yet. Of a parameter that is trained.
   GradientTarget gradient(OpContext& context, Role role, int layer = -1);
   void free_gradients();
 
   /// The head's weight: its own, or the token embedding.
   Role head_role() const;
 
+  std::vector<const Parameter*> trained() const;
   std::vector<Parameter>& all() { return parameters_; }
   const std::vector<Parameter>& all() const { return parameters_; }
 

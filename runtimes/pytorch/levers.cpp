@@ -16,9 +16,6 @@ constexpr const char* kQuantizer = "BitsAndBytesConfig";
 constexpr const char* kAdapter = "LoraConfig";
 constexpr const char* kTokenizer = "tokenizer";
 
-/// LoRA's usual rank; others change little of what it takes.
-constexpr const char* kRank = "16";
-
 struct OptimizerChoice {
   OptimizerKind kind;
   const char* label;
@@ -157,18 +154,15 @@ class Levers {
     add("checkpointing", std::move(choice));
   }
 
-  /// PEFT's LoRA where PEFT adapts by itself, and where it does not, in every projection.
   Choice lora() const {
     const auto targets = family_of(model_).lora_targets;
-    Choice choice{
-        "LoRA of rank " + std::string(kRank), {{"lora", "none", kRank}}, {{"lora", kRank}}, {}, {}};
+    Choice choice = lora_choice(targets.empty());
     std::string list;
     for (const char* target : targets) {
       list += (list.empty() ? "\"" : ", \"") + std::string(target) + "\"";
     }
-    if (targets.empty()) choice.flags["lora-targets"] = "all-linear";
     choice.script = {
-        {kAdapter, "r=" + std::string(kRank)},
+        {kAdapter, "r=" + std::string(kUsualRank)},
         {kAdapter, "target_modules=" + (targets.empty() ? "\"all-linear\"" : "[" + list + "]")}};
     return choice;
   }

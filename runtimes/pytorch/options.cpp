@@ -4,13 +4,12 @@
 
 #include "model/errors.h"
 #include "model/format.h"
+#include "model/transformer/lora.h"
 #include "model/transformer/sizes.h"
 #include "runtimes/pytorch/modules/families/families.h"
 
 namespace vramfit::pytorch {
 namespace {
-
-constexpr std::int64_t kMaxRank = 4096;
 
 std::int64_t positions_of(const ModelConfig& config) {
   return config.learned_positions() ? std::min(config.max_positions, kMaxSeq) : kMaxSeq;
@@ -41,16 +40,6 @@ std::string list_of(const std::vector<std::string>& names) {
   std::string list;
   for (const std::string& name : names) list.append(list.empty() ? "" : ", ").append(name);
   return list;
-}
-
-void require_lora(const ModelConfig& config, const LoraOptions& lora) {
-  require_size("lora", lora.rank, kMaxRank);
-  const std::vector<std::string> known = projection_names(config);
-  for (const std::string& target : lora.targets) {
-    if (std::find(known.begin(), known.end(), target) != known.end()) continue;
-    throw BadInput("lora-targets: " + config.family + " has no '" + target + "'; of " +
-                   list_of(known));
-  }
 }
 
 }  // namespace
@@ -121,7 +110,10 @@ void validate(const ModelConfig& config, const Options& options) {
   if (training.autocast && !is_16_bit(*training.autocast)) {
     throw BadInput("autocast: bf16 or fp16");
   }
-  if (training.lora) require_lora(config, *training.lora);
+  if (training.lora) {
+    require_lora(config.family, training.lora->rank, training.lora->targets,
+                 projection_names(config));
+  }
 }
 
 std::int64_t seq_limit(const ModelConfig& config, const Options& options) {

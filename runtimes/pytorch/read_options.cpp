@@ -1,9 +1,7 @@
 #include "runtimes/pytorch/read_options.h"
 
-#include <sstream>
-
 #include "model/errors.h"
-#include "model/quantity.h"
+#include "runtimes/lora_flags.h"
 #include "runtimes/options_workload.h"
 
 namespace vramfit::pytorch {
@@ -12,27 +10,12 @@ namespace {
 /// What transformers' Trainer takes where none is named.
 constexpr const char* kDefaultOptimizer = "adamw-fused";
 
-/// PEFT's target_modules: names, or "all-linear".
-std::vector<std::string> lora_targets(const std::string& text, const ModelConfig& model) {
-  if (text == "all-linear") return projection_names(model);
-  std::vector<std::string> names;
-  std::istringstream list(text + ",");
-  for (std::string name; std::getline(list, name, ',');) {
-    if (name.empty()) {
-      throw BadInput("lora-targets: a name is missing; such as q_proj,v_proj, or all-linear");
-    }
-    names.push_back(name);
-  }
-  return names;
-}
-
 std::optional<LoraOptions> lora_options(const Flags& flags, const ModelConfig& model) {
-  const auto rank = typed(flags, "lora");
-  const auto targets = typed(flags, "lora-targets");
-  if (targets && !rank) throw BadInput("lora-targets: only with --lora");
+  const auto rank = lora_rank(flags);
   if (!rank) return std::nullopt;
-  return LoraOptions{parse_whole("lora", *rank),
-                     targets ? lora_targets(*targets, model) : default_lora_targets(model)};
+  const auto targets = typed(flags, "lora-targets");
+  return LoraOptions{*rank, targets ? parse_lora_targets(*targets, projection_names(model))
+                                    : default_lora_targets(model)};
 }
 
 DType autocast_type(const std::string& text) {

@@ -215,9 +215,8 @@ RunReport run_on(const Gpu& gpu, const Release& release, const ModelConfig& conf
   for (std::size_t i = 0; i < report.stages.size(); ++i) {
     const auto& [libraries, managed] = playback.beside()[i];
     StageRecord& stage = report.stages[i];
-    const std::uint64_t room = capacity - std::min(capacity, stage.reserved);
-    stage.managed = std::min(managed, room);
-    stage.device_used = stage.reserved + libraries + stage.managed;
+    stage.managed = managed;
+    stage.device_used = stage.reserved + libraries;
   }
   return report;
 }

@@ -148,8 +148,7 @@ Outcome TorchWorkload::run(const Gpu& gpu, std::uint64_t capacity, const ModelCo
   // As they are at its end: the driver loads code as it is first used.
   if (!outcome.report.stages.empty()) {
     const StageRecord& last = outcome.report.stages.back();
-    outcome.overhead.libraries =
-        last.device_used - last.managed - last.reserved - outcome.overhead.context;
+    outcome.overhead.libraries = last.device_used - last.reserved - outcome.overhead.context;
   }
   if (const auto& arguments = pretrained()) {
     if (arguments->quantization) note_quantization(*arguments->quantization, outcome.notes);

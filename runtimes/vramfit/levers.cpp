@@ -47,6 +47,7 @@ class Levers {
     if (precision_of(o) == DType::Fp32) add("precision", precision_choice("bf16", "fp32", "bf16"));
     optimizer(o.optimizer);
     checkpointing(o.checkpointing);
+    adapters(o);
     if (o.batch > 1) list_.push_back(micro_batch_lever(o.batch, o.seq, o.accumulate));
     sequence(o.seq);
     return std::move(list_);
@@ -102,6 +103,24 @@ class Levers {
       lever.choices.push_back(std::move(choice));
     }
     if (!lever.choices.empty()) list_.push_back(std::move(lever));
+  }
+
+  void adapters(const TrainingOptions& o) {
+    if (!o.lora) add("LoRA", lora_choice(false));
+    const std::string now = o.precision.name;
+    if (!o.precision.quantized()) quantized_base(o, "8-bit base", "int8-wo");
+    if (now != "nf4" && now != "int4") quantized_base(o, "4-bit base", "nf4");
+  }
+
+  /// Under adapters, which there must be.
+  void quantized_base(const TrainingOptions& o, const std::string& part, const char* format) {
+    Lever lever{.parts = {part}, .choices = {o.lora ? Choice{} : lora_choice(false)}};
+    Choice& choice = lever.choices.front();
+    choice.label = part + (o.lora ? "" : ", " + choice.label);
+    choice.steps.push_back({"base", o.precision.name, format});
+    choice.flags["precision"] = format;
+    if (!o.lora) lever.parts.emplace_back("LoRA");
+    list_.push_back(std::move(lever));
   }
 
   /// 8 bits, then 4: each is a way of its own, since they cost accuracy.

@@ -26,7 +26,7 @@ void require_room(const ModelConfig& config, const GenerationOptions& options) {
 DType precision_of(const StepOptions& options) {
   const auto* generation = std::get_if<GenerationOptions>(&options);
   return generation != nullptr ? generation->precision.activations
-                               : std::get<TrainingOptions>(options).precision;
+                               : std::get<TrainingOptions>(options).precision.activations;
 }
 
 AttentionForm attention_of(const StepOptions& options) {

@@ -8,6 +8,7 @@
 #include "model/memory/pool.h"
 #include "model/printable.h"
 #include "model/transformer/parameters.h"
+#include "runtimes/lora_flags.h"
 #include "runtimes/notes.h"
 #include "runtimes/vramfit/dry_run.h"
 
@@ -32,6 +33,9 @@ class VramfitRuntime final : public Runtime {
          "sgd, sgd-master, sgd-momentum, adamw (default),\nadamw-master, adamw-same, adamw-8bit, "
          "lion"},
         {"accumulate", With::Training, "micro-batches in a step (default 1)"},
+        {"lora", With::Training, "adapters of this rank; all else is frozen"},
+        {"lora-targets", With::Training,
+         "with --lora: names of projections, as\nq_proj,v_proj, or all-linear (default: PEFT's)"},
         {"checkpoint", With::Training,
          "activations computed again: none (default),\nselective (the MLP's first half) or full"},
         {"checkpoint-every", With::Training, "one of so many blocks does (default 1)"},
@@ -51,14 +55,15 @@ class VramfitRuntime final : public Runtime {
   bool runs(const FamilyReader& family) const override { return family.in_step_program; }
 
   const char* precisions() const override {
-    return "fp32, fp16 or bf16 (default: the config's, bf16 if it\nsays none); inference also fp8, "
-           "int8, int8-wo, nf4, int4";
+    return "fp32, fp16 or bf16 (default: the config's, bf16 if it\nsays none); inference, and "
+           "training "
+           "with --lora, also\nfp8, int8, int8-wo, nf4, int4";
   }
   bool runs_as_stored() const override { return true; }
 
   std::shared_ptr<const Workload> workload(const Flags& flags, bool training,
-                                           const ModelConfig&) const override {
-    if (training) return std::make_shared<StepWorkload>(training_options(flags));
+                                           const ModelConfig& model) const override {
+    if (training) return std::make_shared<StepWorkload>(training_options(flags, model));
     GenerationOptions options;
     read_sizes(flags, options);
     if (const auto form = typed(flags, "attention")) options.attention = parse_attention(*form);
@@ -88,12 +93,19 @@ class VramfitRuntime final : public Runtime {
   std::uint64_t granularity() const override { return Pool::kGranularity; }
 
  private:
-  static TrainingOptions training_options(const Flags& flags) {
+  static TrainingOptions training_options(const Flags& flags, const ModelConfig& model) {
     TrainingOptions options;
     read_sizes(flags, options);
     if (const auto form = typed(flags, "attention")) options.attention = parse_attention(*form);
     if (const auto kind = typed(flags, "optimizer")) options.optimizer = optimizer_named(*kind);
     options.accumulate = whole(flags, "accumulate", options.accumulate);
+    if (const auto rank = lora_rank(flags)) {
+      const auto targets = typed(flags, "lora-targets");
+      options.lora.emplace();
+      options.lora->rank = *rank;
+      options.lora->targets =
+          targets ? parse_lora_targets(*targets, lora_targets(model)) : usual_lora_targets(model);
+    }
     Checkpointing& checkpointing = options.checkpointing;
     if (const auto kind = typed(flags, "checkpoint")) checkpointing.kind = parse_checkpoint(*kind);
     checkpointing.every = whole(flags, "checkpoint-every", checkpointing.every);
@@ -145,6 +157,28 @@ std::string checkpointing_text(const Checkpointing& checkpointing) {
   return text + " of one block in " + std::to_string(checkpointing.every);
 }
 
+Json lora_json(const std::optional<LoraOptions>& lora) {
+  if (!lora) return nullptr;
+  return {{"rank", lora->rank}, {"targets", lora->targets}};
+}
+
+std::string lora_text(const std::optional<LoraOptions>& lora) {
+  if (!lora) return "";
+  std::string text = ", LoRA of rank " + std::to_string(lora->rank) + " on ";
+  for (std::size_t i = 0; i < lora->targets.size(); ++i) {
+    text += (i == 0 ? "" : ", ") + lora->targets[i];
+  }
+  return text;
+}
+
+/// What has gradients, and before it what does not.
+std::string frozen_text(const TrainingOptions& o) {
+  if (!o.lora) return "weights ";
+  if (!o.precision.quantized()) return "frozen weights, adapters ";
+  return std::string("frozen weights of linears in ") + o.precision.linears.name() +
+         ", the rest, adapters ";
+}
+
 }  // namespace
 
 const Runtime& vramfit_runtime() {
@@ -155,8 +189,7 @@ const Runtime& vramfit_runtime() {
 const Runtime& StepWorkload::runtime() const { return vramfit_runtime(); }
 
 int StepWorkload::oldest_sm() const {
-  const auto* generation = std::get_if<GenerationOptions>(&options());
-  return generation == nullptr ? 0 : generation->precision.sm;
+  return std::visit([](const auto& o) { return o.precision.sm; }, options());
 }
 
 std::int64_t StepWorkload::stored_parameters(const ModelConfig& config) const {
@@ -193,12 +226,13 @@ Json StepWorkload::asked() const {
     const Checkpoint kind = o->checkpointing.kind;
     const Json checkpoint = kind == Checkpoint::None ? Json(nullptr) : Json(name(kind));
     return {{"mode", "training"},
-            {"precision", name(o->precision)},
+            {"precision", o->precision.name},
             {"attention", name(o->attention)},
             {"batch", o->batch},
             {"seq", o->seq},
             {"optimizer", o->optimizer.name},
             {"accumulate", o->accumulate},
+            {"lora", lora_json(o->lora)},
             {"checkpoint", checkpoint},
             {"checkpoint_every", o->checkpointing.every}};
   }
@@ -217,9 +251,9 @@ Json StepWorkload::asked() const {
 
 std::string StepWorkload::text(const std::string& sizes) const {
   if (const auto* o = std::get_if<TrainingOptions>(&options())) {
-    return std::string("training in ") + name(o->precision) + " with " + o->optimizer.name + ", " +
-           sizes + micro_batches_text(o->accumulate) + ", " + name(o->attention) + " attention" +
-           checkpointing_text(o->checkpointing);
+    return std::string("training in ") + o->precision.name + " with " + o->optimizer.name + ", " +
+           sizes + micro_batches_text(o->accumulate) + lora_text(o->lora) + ", " +
+           name(o->attention) + " attention" + checkpointing_text(o->checkpointing);
   }
   const auto& o = std::get<GenerationOptions>(options());
   return std::string("inference in ") + o.precision.name + ", " + sizes +
@@ -228,12 +262,13 @@ std::string StepWorkload::text(const std::string& sizes) const {
 
 std::string StepWorkload::types() const {
   const auto* o = std::get_if<TrainingOptions>(&options());
-  const std::string precision = name(precision_of(options()));
   if (o == nullptr) return generation_types(std::get<GenerationOptions>(options()));
-  std::string text = "weights and gradients in " + precision;
-  if (o->optimizer.master) text += ", a copy of the weights in fp32";
+  const std::string precision = name(o->precision.activations);
+  std::string text = frozen_text(*o) + "and gradients in " + precision;
+  const char* trained = o->lora ? "adapters" : "weights";
+  if (o->optimizer.master) text += std::string(", a copy of the ") + trained + " in fp32";
   if (o->optimizer.moments == 0) return text;
-  const Format moments = o->optimizer.moment_format(o->precision);
+  const Format moments = o->optimizer.moment_format(o->precision.activations);
   return text + ", optimizer states in " + moments.name() +
          (o->optimizer.has_scales() ? " codes" : "");
 }

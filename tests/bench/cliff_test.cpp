@@ -82,7 +82,7 @@ TEST(BatchCliff, TheLargestBatchRunsAndTheNextDoesNot) {
       report_of("--benchmark_filter=BatchCliff --precision=nf4 --gpu=rtx4090 --cache=int8");
   const Json& row = row_of(report, "BatchCliff/llama2-7b/nf4/seq:2048/gpu:rtx4090/cache:int8");
   GenerationOptions options;
-  options.precision = parse_inference_precision("nf4");
+  options.precision = parse_model_precision("nf4");
   options.cache = DType::Int8;
   options.seq = 2048;
   options.batch = static_cast<std::int64_t>(row.at("pred_max_batch").get<double>());
@@ -99,7 +99,7 @@ TEST(ContextCliff, TheLongestPromptsRunAndOneTokenMoreDoesNot) {
       const Json& row = row_of(report, "ContextCliff/llama3-8b/" + std::string(precision) +
                                            "/batch:32/gpu:rtx4090" + cache);
       GenerationOptions options;
-      options.precision = parse_inference_precision(precision);
+      options.precision = parse_model_precision(precision);
       if (!cache.empty()) options.cache = DType::Int8;
       options.batch = 32;
       options.seq = static_cast<std::int64_t>(row.at("pred_max_seq").get<double>());

@@ -160,7 +160,8 @@ TEST(Report, ContextSaysWhereFiguresAreFrom) {
   EXPECT_EQ(context.at("device"), "virtual:h200");
   EXPECT_EQ(context.at("evidence"), "predicted");
   EXPECT_EQ(context.at("axes"),
-            "model precision optimizer batch: seq: attn: accumulate: generate: gpu: head: cache: "
+            "model precision optimizer batch: seq: attn: accumulate: lora: targets: generate: gpu: "
+            "head: cache: "
             "block: lengths: checkpoint: every:");
   EXPECT_EQ(
       context.at("pytorch_optimizers"),

@@ -56,7 +56,7 @@ TEST(Rounding, WhatWasTrainedIsLearntAndFewerBitsMoveItMore) {
   const auto cpu = make_cpu({});
   const auto losses_in = [&](const char* precision) {
     GenerationOptions options;
-    options.precision = parse_inference_precision(precision);
+    options.precision = parse_model_precision(precision);
     return trained_losses(*cpu, kUnlimitedBytes, options);
   };
   const TrainedLosses bf16 = losses_in("bf16");

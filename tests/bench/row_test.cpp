@@ -19,6 +19,8 @@ Row training() {
   row[Axis::Seq] = "512";
   row[Axis::Attention] = "flash";
   row[Axis::Accumulate] = "1";
+  row[Axis::Lora] = "none";
+  row[Axis::LoraTargets] = "usual";
   row[Axis::Checkpoint] = "none";
   row[Axis::CheckpointEvery] = "1";
   return row;
@@ -39,6 +41,9 @@ TEST(Row, LaterAxesAreNamedWhereUnusual) {
   row[Axis::Checkpoint] = "full";
   row[Axis::CheckpointEvery] = "2";
   EXPECT_NE(row.name().find("/gpu:rtx4090/checkpoint:full/every:2"), std::string::npos);
+  row[Axis::Lora] = "16";
+  row[Axis::LoraTargets] = "q_proj+o_proj";
+  EXPECT_NE(row.name().find("/lora:16/targets:q_proj+o_proj/"), std::string::npos);
 }
 
 TEST(Row, EveryNameSaysItsRow) {

@@ -58,7 +58,7 @@ TEST(EstimateJson, HasEveryKeyAndSumsUp) {
   EXPECT_EQ(json["fits"], true);
   EXPECT_EQ(json["asked"], Json::parse(R"({"model": "llama2-7b", "mode": "training",
     "precision": "fp16", "attention": "flash", "batch": 4, "seq": 512, "optimizer": "adamw",
-    "accumulate": 1, "checkpoint": null, "checkpoint_every": 1})"));
+    "accumulate": 1, "lora": null, "checkpoint": null, "checkpoint_every": 1})"));
   EXPECT_EQ(json["model"]["parameters"], 6'738'415'616);
   EXPECT_EQ(json["gpu"]["name"], "h200");
   EXPECT_EQ(json["vram"], 150'754'820'096);

@@ -59,6 +59,39 @@ TEST(PytorchEstimate, ItMayFitWhereTheAllocatorGivesBackWhatItCached) {
   EXPECT_TRUE(gave_back);
 }
 
+/// How a note about them begins.
+std::string managed_note(const Estimate& result) {
+  for (const std::string& note : result.notes) {
+    if (note.find("paged optimizer states") != std::string::npos) return note;
+  }
+  return "";
+}
+
+TEST(PytorchEstimate, WhatIsPagedTakesTheRoomThereIs) {
+  Request request = training_on("h200", "tinyllama-1.1b");
+  const Estimate without = estimate(request);
+  change_options<TrainingOptions>(
+      request, [](auto& options) { options.optimizer = OptimizerKind::PagedAdamW32bit; });
+  const Estimate roomy = estimate(request);
+  const StageRecord& last = roomy.stages.back();
+  EXPECT_EQ(without.levels.managed, 0U);
+  EXPECT_EQ(roomy.levels.managed, last.managed);
+  EXPECT_GT(last.managed, std::uint64_t{8} << 30);
+  EXPECT_EQ(last.device_used, roomy.levels.device_used);
+  EXPECT_EQ(roomy.stages.front().managed, 0U) << "before the first step";
+
+  constexpr std::uint64_t kRoom = std::uint64_t{1} << 30;
+  request.budget.vram = roomy.total + kRoom;
+  const Estimate tight = estimate(request);
+  EXPECT_TRUE(tight.fits);
+  EXPECT_EQ(tight.levels.managed, tight.capacity - tight.levels.reserved);
+  EXPECT_EQ(tight.total, roomy.total);
+  EXPECT_EQ(tight.stages.back().device_used,
+            last.device_used - roomy.levels.managed + tight.levels.managed);
+  EXPECT_EQ(managed_note(tight), managed_note(roomy)) << "it says how much there is of them";
+  EXPECT_NE(managed_note(tight), "");
+}
+
 TEST(PytorchEstimate, TheLargestBatchIsTheLastThatFits) {
   Request request = training_on("rtx4090", "gpt2-355m");
   const std::int64_t batch = find_largest(request, Size::Batch).size;

@@ -72,6 +72,8 @@ const std::vector<Asked>& asked() {
        true,
        {{"optimizer", "adamw-master"}, {"attention", "cublas"}, {"precision", "bf16"}}},
       {"vramfit", true, {{"precision", "fp32"}, {"checkpoint", "full"}, {"checkpoint-every", "3"}}},
+      {"vramfit", true, {{"precision", "bf16"}, {"lora", "8"}}},
+      {"vramfit", true, {{"precision", "int8"}, {"lora", "8"}}},
       {"vramfit", false, {{"precision", "bf16"}}},
       {"vramfit", false, {{"precision", "int8"}, {"cache", "fp8"}}},
   };

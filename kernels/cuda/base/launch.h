@@ -10,20 +10,6 @@
 
 namespace vramfit {
 
-/// The second half of MlpUpForward.
-struct MlpActivation {
-  ActivationKind kind;
-  const Tensor& pre;  ///< (N, 2f) or (N, f)
-  Tensor& act;        ///< (N, f)
-};
-
-/// The second half of MlpDownBackward.
-struct MlpActivationBackward {
-  ActivationKind kind;
-  Tensor& pre;  ///< in: pre-activation, out: its gradient
-  Tensor& act;  ///< (N, f); in: gradient of the activation, out: the activation
-};
-
 /// LinearBackwardWeight's bias: to (+)= column sums of dy.
 struct ColumnSum {
   const Tensor& dy;  ///< (N, width)
@@ -74,8 +60,6 @@ struct FlashBackwardFp32 {
 VRAMFIT_OPS(VRAMFIT_LAUNCH)
 #undef VRAMFIT_LAUNCH
 
-void launch(const MlpActivation&, cudaStream_t);
-void launch(const MlpActivationBackward&, cudaStream_t);
 void launch(const ColumnSum&, cudaStream_t);
 void launch(const HeadLossChunk&, cudaStream_t);
 void launch(const HeadGradientRounding&, cudaStream_t);

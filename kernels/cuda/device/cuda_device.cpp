@@ -10,6 +10,7 @@
 #include "kernels/cuda/device/laps.h"
 #include "kernels/cuda/device/recorded_graph.h"
 #include "kernels/cuda/few_rows/few_rows.h"
+#include "kernels/cuda/gemm/adapters.h"
 #include "kernels/cuda/gemm/gemm.h"
 #include "kernels/cuda/gemm/one_token.h"
 #include "kernels/cuda/gpu/gpu_info.h"
@@ -70,8 +71,10 @@ struct CudaDevice::Impl {
   void run(const LinearForward& op);
   void run(const LinearBackwardInput& op);
   void run(const LinearBackwardWeight& op);
+  void run(const LoraForward& op) { add_adapters(op, gemms); }
+  void run(const LoraBackwardInput& op) { multiply_adapters(op, gemms); }
+  void run(const LoraBackwardWeight& op) { multiply_adapters(op, gemms); }
   void run(const MlpUpForward& op);
-  void run(const MlpDownBackward& op);
   void run(const AttentionForward& op);
   void run(const AttentionBackward& op);
   void run(const HeadLoss& op);
@@ -141,8 +144,9 @@ void CudaDevice::Impl::run(const LinearBackwardInput& op) {
   const std::int64_t rows = op.dy.shape()[0];
   const std::int64_t out = op.weight.stored()[0];
   const std::int64_t in = op.weight.stored()[1];
+  if (is_quantized(op.weight.format())) return multiply_quantized(op, gemms, stream);
   gemms.run({GemmMatrix::of(op.dy, rows, out), GemmMatrix::of(op.weight, out, in),
-             GemmMatrix::of(op.dx, rows, in)},
+             GemmMatrix::of(op.dx, rows, in), op.accumulate ? op.dx.data() : nullptr},
             op.workspace);
 }
 
@@ -163,12 +167,7 @@ void CudaDevice::Impl::run(const LinearBackwardWeight& op) {
 void CudaDevice::Impl::run(const MlpUpForward& op) {
   if (is_of_few_rows(op)) return launch_few_rows(op, stream);
   run(LinearForward{op.x, op.weight, op.bias, nullptr, op.pre, op.workspace, op.quantized});
-  launch(MlpActivation{op.kind, op.pre, op.act}, stream);
-}
-
-void CudaDevice::Impl::run(const MlpDownBackward& op) {
-  run(LinearBackwardInput{op.dy, op.weight, op.act, op.workspace});
-  launch(MlpActivationBackward{op.kind, op.pre, op.act}, stream);
+  launch(Activate{op.kind, op.pre, op.act}, stream);
 }
 
 void CudaDevice::Impl::run(const AttentionForward& op) {
@@ -186,7 +185,8 @@ void CudaDevice::Impl::run(const AttentionBackward& op) {
 
 void CudaDevice::Impl::run(const HeadLoss& op) {
   const std::int64_t tokens = op.hidden.shape()[0];
-  if (is_16_bit(op.hidden.format()) && op.chunk < tokens && op.dweight_sum == nullptr) {
+  if (op.dweight != nullptr && is_16_bit(op.hidden.format()) && op.chunk < tokens &&
+      op.dweight_sum == nullptr) {
     throw std::logic_error("the head's gradient over several chunks is summed in fp32");
   }
   for (std::int64_t first = 0; first < tokens; first += op.chunk) {
@@ -204,11 +204,13 @@ void CudaDevice::Impl::head_chunk(const HeadLoss& op, std::int64_t first, std::i
   gemms.run({hidden, weight.transpose(), logits}, op.gemm_workspace);
   launch(HeadLossChunk{op, first, count}, stream);
 
-  const bool summed = op.dweight_sum != nullptr;
-  const GemmMatrix dweight = GemmMatrix::of(summed ? *op.dweight_sum : op.dweight, vocab, width);
-  const bool accumulate = first > 0 || (op.accumulate_dweight && !summed);
-  gemms.run({logits.transpose(), hidden, dweight, accumulate ? dweight.data : nullptr},
-            op.gemm_workspace);
+  if (op.dweight != nullptr) {
+    const bool summed = op.dweight_sum != nullptr;
+    const GemmMatrix dweight = GemmMatrix::of(summed ? *op.dweight_sum : *op.dweight, vocab, width);
+    const bool accumulate = first > 0 || (op.accumulate_dweight && !summed);
+    gemms.run({logits.transpose(), hidden, dweight, accumulate ? dweight.data : nullptr},
+              op.gemm_workspace);
+  }
   gemms.run({logits, weight, hidden}, op.gemm_workspace);
 }
 

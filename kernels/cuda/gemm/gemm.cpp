@@ -123,6 +123,15 @@ GemmMatrix GemmMatrix::of(const Tensor& tensor, std::int64_t rows, std::int64_t 
   return {data, tensor.format(), rows, columns, columns};
 }
 
+GemmMatrix GemmMatrix::columns_of(const Tensor& matrix, std::int64_t first, std::int64_t count) {
+  const Shape& stored = matrix.stored();
+  if (first + count > stored[1]) {
+    throw std::logic_error(matrix.name().text() + ": a GEMM wants columns that there are not");
+  }
+  auto* data = matrix.as<std::byte>() + matrix.format().bytes(first);
+  return {data, matrix.format(), stored[0], count, stored[1]};
+}
+
 GemmMatrix GemmMatrix::transpose() const {
   GemmMatrix result = *this;
   result.transposed = !transposed;

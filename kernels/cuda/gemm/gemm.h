@@ -25,6 +25,8 @@ struct GemmMatrix {
   /// `rows` · `columns` elements of a tensor without gaps, from element `first` on.
   static GemmMatrix of(const Tensor& tensor, std::int64_t rows, std::int64_t columns,
                        std::int64_t first = 0);
+  /// `count` columns of a matrix without gaps from column `first` on.
+  static GemmMatrix columns_of(const Tensor& matrix, std::int64_t first, std::int64_t count);
   GemmMatrix transpose() const;
 };
 

@@ -138,15 +138,15 @@ void launch(const HeadLossChunk& chunk, cudaStream_t stream) {
 
 void launch(const HeadGradientRounding& rounding, cudaStream_t stream) {
   const HeadLoss& op = rounding.op;
-  const std::int64_t count = op.dweight.stored().elements();
-  with_element(op.dweight.format(), [&](auto element) {
+  const std::int64_t count = op.dweight->stored().elements();
+  with_element(op.dweight->format(), [&](auto element) {
     using T = decltype(element);
-    const bool packed = is_packed<T>(count, {op.dweight.data(), op.dweight_sum->data()});
+    const bool packed = is_packed<T>(count, {op.dweight->data(), op.dweight_sum->data()});
     with_pack<T>(packed, [&](auto size) {
       constexpr int kSize = decltype(size)::value;
       const std::int64_t packs = count / kSize;
       start({"head_gradient_rounding", ceil_divide(packs, 256), 256, stream}, round_sums<T, kSize>,
-            op.dweight_sum->as<float>(), op.dweight.as<T>(), packs, op.accumulate_dweight);
+            op.dweight_sum->as<float>(), op.dweight->as<T>(), packs, op.accumulate_dweight);
     });
   });
 }

@@ -136,6 +136,7 @@ __global__ void __launch_bounds__(kWarps* kWarp) head_norm_backward(const Backwa
       store_floats<T, 1>(d + c, Floats<1>{rstd * (dz[k] - z[k] * along_z)});
     }
   }
+  if (b.partials == nullptr) return;
   float* to = b.partials + group * b.heads.dim;
   write_group(dq_weight, b.heads.dim, shared, to);
   write_group(dk_weight, b.heads.dim, shared, to + groups * b.heads.dim);
@@ -162,7 +163,8 @@ void launch(const HeadNormForward& op, cudaStream_t stream) {
 
 void launch(const HeadNormBackward& op, cudaStream_t stream) {
   const Heads heads = heads_of(op.shape);
-  expect(op.partials.shape() == head_norm_partials_shape(heads.tokens, heads.dim),
+  expect(op.dq_weight == nullptr ||
+             op.partials->shape() == head_norm_partials_shape(heads.tokens, heads.dim),
          "head_norm_backward: partials are not head_norm_partials_shape");
   const std::int64_t groups = column_sum_groups(heads.tokens);
   with_element(op.x.format(), [&](auto element) {
@@ -173,12 +175,13 @@ void launch(const HeadNormBackward& op, cudaStream_t stream) {
                                   op.q_weight.as<T>(),
                                   op.k_weight.as<T>(),
                                   op.dqkv.as<T>(),
-                                  op.partials.as<float>()};
+                                  op.partials == nullptr ? nullptr : op.partials->as<float>()};
     start({"head_norm_backward", static_cast<unsigned>(groups), dim3(kWarp, kWarps), stream},
           head_norm_backward<T>, backward);
   });
-  sum_partials(op.partials.as<float>(), groups, {&op.dq_weight, op.accumulate_dq_weight},
-               {&op.dk_weight, op.accumulate_dk_weight}, stream);
+  if (op.dq_weight == nullptr) return;
+  sum_partials(op.partials->as<float>(), groups, {op.dq_weight, op.accumulate_dq_weight},
+               {op.dk_weight, op.accumulate_dk_weight}, stream);
 }
 
 }  // namespace vramfit

@@ -81,26 +81,25 @@ void with_rows(const Tensor& pre, const Tensor& act, ActivationKind kind, const 
 
 }  // namespace
 
-void launch(const MlpActivation& op, cudaStream_t stream) {
+void launch(const Activate& op, cudaStream_t stream) {
   with_rows(op.pre, op.act, op.kind, [&](auto element, auto size, int packs, const RowPieces& on) {
     using T = decltype(element);
     constexpr int kSize = decltype(size)::value;
     const auto kernel = op.kind == ActivationKind::SwiGlu
                             ? activate<T, kSize, ActivationKind::SwiGlu>
                             : activate<T, kSize, ActivationKind::Gelu>;
-    start({"mlp_activation", on.grid, on.threads, stream}, kernel, op.pre.as<T>(), op.act.as<T>(),
-          packs);
+    start({"activate", on.grid, on.threads, stream}, kernel, op.pre.as<T>(), op.act.as<T>(), packs);
   });
 }
 
-void launch(const MlpActivationBackward& op, cudaStream_t stream) {
+void launch(const ActivateBackward& op, cudaStream_t stream) {
   with_rows(op.pre, op.act, op.kind, [&](auto element, auto size, int packs, const RowPieces& on) {
     using T = decltype(element);
     constexpr int kSize = decltype(size)::value;
     const auto kernel = op.kind == ActivationKind::SwiGlu
                             ? differentiate<T, kSize, ActivationKind::SwiGlu>
                             : differentiate<T, kSize, ActivationKind::Gelu>;
-    start({"mlp_activation_backward", on.grid, on.threads, stream}, kernel, op.pre.as<T>(),
+    start({"activate_backward", on.grid, on.threads, stream}, kernel, op.pre.as<T>(),
           op.act.as<T>(), packs);
   });
 }

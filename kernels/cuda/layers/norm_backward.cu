@@ -27,7 +27,7 @@ struct Rows {
   const T* bias;
   T* dy;
   T* dx;
-  float* partials;  ///< dweight's sums, (groups, h), then dbias's
+  float* partials;  ///< dweight's sums, (groups, h), then dbias's; null: nobody wants them
   std::int64_t rows;
   int packs;
   bool accumulate_dx;
@@ -247,6 +247,7 @@ __global__ void __launch_bounds__(kBlockThreads, kPacks == 1 ? 2 : 1)
     fetching = Rowset::after(fetching);
   }
 
+  if (rows.partials == nullptr) return;
   auto* shared = dynamic_shared<float>();
   float* to = rows.partials + blockIdx.x * width;
   write_group(dweight, rows.packs, shared, to);
@@ -286,7 +287,7 @@ void launch_rows(const NormBackward& op, cudaStream_t stream) {
                         data_or_null<T>(op.bias),
                         op.dy.as<T>(),
                         op.dx.as<T>(),
-                        op.partials.as<float>(),
+                        data_or_null<float>(op.partials),
                         count,
                         static_cast<int>(op.x.shape()[1] / N),
                         op.accumulate_dx};
@@ -313,18 +314,20 @@ void launch(const NormBackward& op, cudaStream_t stream) {
   const std::int64_t width = op.x.shape()[1];
   const bool layer_norm = op.kind == NormKind::LayerNorm;
   expect((op.bias != nullptr) == layer_norm && (op.mean != nullptr) == layer_norm &&
-             (op.dbias != nullptr) == layer_norm,
+             (op.dbias != nullptr) == (layer_norm && op.dweight != nullptr),
          "norm_backward: LayerNorm, and it alone, has bias and mean");
-  expect(op.partials.shape() == norm_partials_shape(op.kind, count, width),
-         "norm_backward: partials are not norm_partials_shape");
+  expect(
+      op.dweight == nullptr || op.partials->shape() == norm_partials_shape(op.kind, count, width),
+      "norm_backward: partials are not norm_partials_shape");
   with_element(op.x.format(), [&](auto element) {
     using T = decltype(element);
     const bool packed = is_packed<T>(width, {op.x.data(), op.weight.data(),
                                              data_or_null<T>(op.bias), op.dy.data(), op.dx.data()});
     with_pack<T>(packed, [&](auto size) { launch_rows<T, decltype(size)::value>(op, stream); });
   });
-  sum_partials(op.partials.as<float>(), column_sum_groups(count),
-               {&op.dweight, op.accumulate_dweight}, {op.dbias, op.accumulate_dbias}, stream);
+  if (op.dweight == nullptr) return;
+  sum_partials(op.partials->as<float>(), column_sum_groups(count),
+               {op.dweight, op.accumulate_dweight}, {op.dbias, op.accumulate_dbias}, stream);
 }
 
 }  // namespace vramfit

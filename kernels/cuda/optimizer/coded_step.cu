@@ -1,9 +1,9 @@
-#include <utility>
+#include <type_traits>
 
 #include "kernels/cuda/optimizer/coded_step.cuh"
-#include "model/optimizer/dynamic_codes.h"
+#include "model/optimizer/code_table.h"
 
-// A warp takes a block of codes at a time, eight neighbours a lane: their values stay in registers
+// A warp takes a block of codes at a time, eight elements a lane: their values stay in registers
 // until the block's largest, which scales all of them, is known.
 
 namespace vramfit {
@@ -16,190 +16,220 @@ using Entry = OptimizerLauncher::Entry;
 constexpr int kOwn = 8;
 static_assert(kOwn * kWarp == kDynamicBlock && kChunk % kDynamicBlock == 0);
 
-/// What codes of a kind are read with: every code's value, and of every decade what its codes are
-/// computed from.
-template <typename Codes>
-struct Table {
-  using Decades = typename Codes::Decades;
+/// Chunks that a block takes one after the other, as it copies the tables first.
+constexpr int kChunksOfABlock = 8;
 
-  struct Decade {
-    float lowest;
-    float steps_per_one;
-    int first;
-    int steps;
-  };
-
-  float values[256];
-  Decade decades[Decades::kDecades];
-
-  /// The nearest code of a magnitude from 0 to 1.
-  __device__ int code(float x) const {
-    const int i = decade_of(x, std::make_integer_sequence<int, Decades::kDecades>{});
-    if (i < 0) return 0;
-    if (x >= kThreshold<Decades::kDecades>) return Decades::kOne;
-    const Decade& d = decades[i];
-    return Decades::in_decade(x, d.lowest, d.steps_per_one, d.first, d.steps);
-  }
-
- private:
-  template <int kDecade>
-  static constexpr float kThreshold = Decades::threshold(kDecade);
-
-  template <int... kDecade>
-  __device__ static int decade_of(float x, std::integer_sequence<int, kDecade...>) {
-    return (... + (x >= kThreshold<kDecade> ? 1 : 0)) - 1;
-  }
+struct alignas(16) Tables {
+  CodeTable<SignedCodes> momentum;
+  CodeTable<UnsignedCodes> variance;
 };
 
-template <typename Codes>
-constexpr Table<Codes> table_of() {
-  Table<Codes> table{};
-  for (int i = 0; i < 256; ++i) table.values[i] = Codes::value(static_cast<std::uint8_t>(i));
-  using Decades = typename Codes::Decades;
-  for (int i = 0; i < Decades::kDecades; ++i) {
-    table.decades[i] = {Decades::lowest(i), 1.0F / Decades::width(i), Decades::first_code(i),
-                        Decades::steps(i)};
-  }
-  return table;
-}
-
-struct Tables {
-  Table<SignedCodes> momentum;
-  Table<UnsignedCodes> variance;
-
-  __device__ std::uint32_t momentum_code(float x) const {
-    return SignedCodes::with_sign(momentum.code(fabsf(x)), x < 0);
-  }
-  __device__ std::uint32_t variance_code(float x) const {
-    return static_cast<std::uint32_t>(variance.code(x));
-  }
-};
-
-__device__ const Tables kTables = {table_of<SignedCodes>(), table_of<UnsignedCodes>()};
+__device__ const Tables kTables{};
 
 /// A block's own copy, as what lanes look up are different places.
 __device__ void copy_tables(Tables& to) {
-  constexpr int kWords = sizeof(Tables) / 4;
-  for (int i = static_cast<int>(threadIdx.x); i < kWords; i += kStepThreads) {
-    reinterpret_cast<float*>(&to)[i] = reinterpret_cast<const float*>(&kTables)[i];
+  for (int i = static_cast<int>(threadIdx.x); i < static_cast<int>(sizeof(Tables) / sizeof(uint4));
+       i += kStepThreads) {
+    reinterpret_cast<uint4*>(&to)[i] = reinterpret_cast<const uint4*>(&kTables)[i];
   }
 }
 
-__device__ float warp_max(float x) {
-#pragma unroll
-  for (int lanes = kWarp / 2; lanes > 0; lanes /= 2) {
-    x = fmaxf(x, __shfl_xor_sync(0xFFFFFFFFU, x, lanes));
-  }
-  return x;
-}
+/// A lane's eight codes, four in a word.
+struct Codes {
+  std::uint32_t words[kOwn / 4] = {};
 
-/// A lane's elements of a block, of which `count` are the parameter's.
-template <typename T>
-struct Lane {
-  std::int64_t first;
-  int count;
-
-  __device__ Floats<kOwn> load(const void* from) const {
-    const T* elements = static_cast<const T*>(from) + first;
-    if (count == kOwn) return Pack<T, kOwn>::load_once(elements).floats();
-    Floats<kOwn> result{};
-    for (int i = 0; i < count; ++i) result[i] = to_float(elements[i]);
-    return result;
+  __device__ std::uint32_t operator[](int i) const {
+    return __byte_perm(words[i / 4], 0, 0x4440 + i % 4);
   }
-  __device__ void store(void* to, const Floats<kOwn>& values) const {
-    T* elements = static_cast<T*>(to) + first;
-    if (count == kOwn) return Pack<T, kOwn>(values).store_once(elements);
-    for (int i = 0; i < count; ++i) elements[i] = from_float<T>(values[i]);
-  }
-  __device__ uint2 load_codes(const void* from) const {
-    const auto* codes = static_cast<const std::uint8_t*>(from) + first;
-    if (count == kOwn) return __ldcs(reinterpret_cast<const uint2*>(codes));
-    uint2 result{};
-    for (int i = 0; i < count; ++i) word(result, i) |= std::uint32_t{codes[i]} << 8 * (i % 4);
-    return result;
-  }
-  __device__ void store_codes(void* to, const uint2& words) const {
-    auto* codes = static_cast<std::uint8_t*>(to) + first;
-    if (count == kOwn) return __stcs(reinterpret_cast<uint2*>(codes), words);
-    for (int i = 0; i < count; ++i) codes[i] = static_cast<std::uint8_t>(code(words, i));
-  }
-
-  __device__ static std::uint32_t& word(uint2& words, int i) { return i < 4 ? words.x : words.y; }
-  __device__ static std::uint32_t code(const uint2& words, int i) {
-    return (i < 4 ? words.x : words.y) >> 8 * (i % 4) & 0xFF;
+  /// Four from their third bytes on.
+  __device__ void set_word(int word, const std::uint32_t* third) {
+    const std::uint32_t low = __byte_perm(third[0], third[1], 0x0062);
+    const std::uint32_t high = __byte_perm(third[2], third[3], 0x0062);
+    words[word] = __byte_perm(low, high, 0x5410);
   }
 };
 
-/// The block's scale, and its codes by `code_of`, as they are stored.
-template <typename CodeOf>
-__device__ float encode(const Floats<kOwn>& values, uint2& codes, const CodeOf& code_of) {
+/// A lane's elements of a block of codes: packs of 16 bytes of T, those of a warp side by side.
+/// Where the block is not whole, what is past its end is 0, and not written.
+template <typename T, bool kWhole>
+struct Lane {
+  static constexpr int kPack = 16 / sizeof(T);
+
+  std::int64_t first;  ///< of the lane's first pack
+  std::int64_t end;    ///< of the parameter's elements
+
+  __device__ Floats<kOwn> load(const void* from) const {
+    const T* elements = static_cast<const T*>(from) + first;
+    Floats<kOwn> result{};
+    if constexpr (kWhole) {
+#pragma unroll
+      for (int i = 0; i < kOwn; i += kPack) {
+        const Floats<kPack> pack = Pack<T, kPack>::load_once(elements + place(i)).floats();
+#pragma unroll
+        for (int j = 0; j < kPack; ++j) result[i + j] = pack[j];
+      }
+    } else {
+      for_each_there([&](int i) { result[i] = to_float(elements[place(i)]); });
+    }
+    return result;
+  }
+
+  __device__ void store(void* to, const Floats<kOwn>& values) const {
+    T* elements = static_cast<T*>(to) + first;
+    if constexpr (kWhole) {
+#pragma unroll
+      for (int i = 0; i < kOwn; i += kPack) {
+        Floats<kPack> pack;
+#pragma unroll
+        for (int j = 0; j < kPack; ++j) pack[j] = values[i + j];
+        Pack<T, kPack>(pack).store_once(elements + place(i));
+      }
+    } else {
+      for_each_there([&](int i) { elements[place(i)] = from_float<T>(values[i]); });
+    }
+  }
+
+  __device__ Codes load_codes(const void* from) const {
+    const auto* codes = static_cast<const std::uint8_t*>(from) + first;
+    Codes result;
+    if constexpr (kWhole) {
+#pragma unroll
+      for (int i = 0; i < kOwn; i += kPack) {
+        words_of(result, i) = __ldcs(reinterpret_cast<const Words*>(codes + place(i)));
+      }
+    } else {
+      for_each_there(
+          [&](int i) { result.words[i / 4] |= std::uint32_t{codes[place(i)]} << 8 * (i % 4); });
+    }
+    return result;
+  }
+
+  __device__ void store_codes(void* to, Codes& values) const {
+    auto* codes = static_cast<std::uint8_t*>(to) + first;
+    if constexpr (kWhole) {
+#pragma unroll
+      for (int i = 0; i < kOwn; i += kPack) {
+        __stcs(reinterpret_cast<Words*>(codes + place(i)), words_of(values, i));
+      }
+    } else {
+      for_each_there([&](int i) { codes[place(i)] = static_cast<std::uint8_t>(values[i]); });
+    }
+  }
+
+ private:
+  /// A pack's codes.
+  using Words = std::conditional_t<kPack == 8, uint2, std::uint32_t>;
+
+  __device__ static Words& words_of(Codes& codes, int i) {
+    return reinterpret_cast<Words*>(codes.words)[i / kPack];
+  }
+  /// Of the lane's element i, from its first on.
+  __device__ static int place(int i) { return i / kPack * kPack * kWarp + i % kPack; }
+
+  template <typename Body>
+  __device__ void for_each_there(const Body& body) const {
+#pragma unroll
+    for (int i = 0; i < kOwn; ++i) {
+      if (first + place(i) < end) body(i);
+    }
+  }
+};
+
+/// The largest magnitude of a warp's values, but for those that are no numbers: bits of floats
+/// that are not negative are in the floats' order.
+__device__ float largest_of_block(const Floats<kOwn>& values) {
   float largest = 0;
 #pragma unroll
   for (int i = 0; i < kOwn; ++i) largest = fmaxf(largest, fabsf(values[i]));
-  largest = warp_max(largest);
-  const float inverse = largest >= kLeastScale ? 1.0F / largest : 0.0F;
-  codes = {};
+  return __uint_as_float(__reduce_max_sync(kWholeWarp, __float_as_uint(largest)));
+}
+
+/// The nearest codes of the values, which are replaced; returns the block's scale.
+template <typename Numbers>
+__device__ float encode(const Floats<kOwn>& values, const CodeTable<Numbers>& table, Codes& codes) {
+  using Table = CodeTable<Numbers>;
+  const float scale = largest_of_block(values);
+  // Of scales beyond kLargestScale, the reciprocal's instruction leaves 0.
+  const float inverse = scale >= kLeastScale ? reciprocal(scale) : 0.0F;
 #pragma unroll
-  for (int i = 0; i < kOwn; ++i) {
-    Lane<float>::word(codes, i) |= code_of(values[i] * inverse) << 8 * (i % 4);
+  for (int word = 0; word < kOwn / 4; ++word) {
+    std::uint32_t third[4];
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const float x = values[4 * word + i] * inverse;
+      const float magnitude = fmaxf(fabsf(x), Table::kLeast);
+      const auto sign = static_cast<std::uint32_t>(__float_as_int(x) >> 31);
+      third[i] = table.find(__float_as_uint(magnitude), Table::kSigned ? sign : 0U);
+    }
+    codes.set_word(word, third);
   }
-  return largest;
+  return scale;
+}
+
+template <typename T, bool kWhole>
+__device__ void take_block(const Entry& entry, std::int64_t first, const Step& step, bool skips,
+                           float inverse_scale, const Tables& tables) {
+  const int lane_in_warp = static_cast<int>(threadIdx.x) % kWarp;
+  using Lane = Lane<T, kWhole>;
+  const Lane lane{first + lane_in_warp * Lane::kPack, entry.elements};
+  const std::int64_t blocks = (entry.elements + kDynamicBlock - 1) / kDynamicBlock;
+  float* const scales = entry.master_or_scales + first / kDynamicBlock;
+  Codes m_codes;
+  Codes v_codes;
+  float m_scale = 0;
+  float v_scale = 0;
+  if (!step.first) {
+    m_codes = lane.load_codes(entry.momentum);
+    v_codes = lane.load_codes(entry.variance);
+    m_scale = scales[0];
+    v_scale = scales[blocks];
+  }
+  if (!skips) {
+    Floats<kOwn> weight = lane.load(entry.parameter);
+    const Floats<kOwn> gradient = lane.load(entry.gradient);
+    Floats<kOwn> momentum;
+    Floats<kOwn> variance;
+#pragma unroll
+    for (int i = 0; i < kOwn; ++i) {
+      Element one = {weight[i], m_scale * tables.momentum.values[m_codes[i]],
+                     v_scale * tables.variance.values[v_codes[i]], gradient[i] * inverse_scale};
+      one.adamw(step, entry.decays != 0);
+      weight[i] = one.weight;
+      momentum[i] = one.momentum;
+      variance[i] = one.variance;
+    }
+    lane.store(entry.parameter, weight);
+    m_scale = encode(momentum, tables.momentum, m_codes);
+    v_scale = encode(variance, tables.variance, v_codes);
+  }
+  lane.store_codes(entry.momentum, m_codes);
+  lane.store_codes(entry.variance, v_codes);
+  if (lane_in_warp == 0) {
+    scales[0] = m_scale;
+    scales[blocks] = v_scale;
+  }
 }
 
 template <typename T>
-__global__ void __launch_bounds__(kStepThreads)
-    take_coded_step(const Entry* table, int entries, Step step) {
+__global__ void __launch_bounds__(kStepThreads, 4)
+    take_coded_step(const Entry* table, int entries, int chunks, Step step) {
   __shared__ Tables tables;
   const bool skips = step.scaler != nullptr && step.scaler[LossScale::kOverflow] != 0;
   if (skips && !step.first) return;
   copy_tables(tables);
   __syncthreads();
   const float inverse_scale = step.scaler == nullptr ? 1.0F : 1.0F / step.scaler[LossScale::kScale];
-  const Chunk chunk = own_chunk(table, entries);
-  const Entry& entry = chunk.entry;
-  const std::int64_t blocks = (entry.elements + kDynamicBlock - 1) / kDynamicBlock;
   const int warp = static_cast<int>(threadIdx.x) / kWarp;
-  const int own = static_cast<int>(threadIdx.x) % kWarp * kOwn;
-  for (std::int64_t first = chunk.begin + warp * kDynamicBlock; first < chunk.end;
-       first += kStepThreads / kWarp * kDynamicBlock) {
-    const Lane<T> lane{
-        first + own,
-        static_cast<int>(min(max(chunk.end - first - own, std::int64_t{0}), std::int64_t{kOwn}))};
-    float* const scales = entry.master_or_scales + first / kDynamicBlock;
-    Floats<kOwn> momentum{};
-    Floats<kOwn> variance{};
-    uint2 m_codes{};
-    uint2 v_codes{};
-    float m_scale = 0;
-    float v_scale = 0;
-    if (!step.first) {
-      m_codes = lane.load_codes(entry.momentum);
-      v_codes = lane.load_codes(entry.variance);
-      m_scale = scales[0];
-      v_scale = scales[blocks];
-    }
-    if (!skips) {
-      Floats<kOwn> weight = lane.load(entry.parameter);
-      const Floats<kOwn> gradient = lane.load(entry.gradient);
-#pragma unroll
-      for (int i = 0; i < kOwn; ++i) {
-        Element one = {weight[i], m_scale * tables.momentum.values[Lane<T>::code(m_codes, i)],
-                       v_scale * tables.variance.values[Lane<T>::code(v_codes, i)],
-                       gradient[i] * inverse_scale};
-        one.adamw(step, entry.decays != 0);
-        weight[i] = one.weight;
-        momentum[i] = one.momentum;
-        variance[i] = one.variance;
+  for (int i = static_cast<int>(blockIdx.x); i < chunks; i += static_cast<int>(gridDim.x)) {
+    const Chunk chunk = own_chunk(table, entries, i);
+    for (std::int64_t first = chunk.begin + warp * kDynamicBlock; first < chunk.end;
+         first += kStepThreads / kWarp * kDynamicBlock) {
+      const bool whole = first + kDynamicBlock <= chunk.end;
+      if (whole) {
+        take_block<T, true>(chunk.entry, first, step, skips, inverse_scale, tables);
+      } else {
+        take_block<T, false>(chunk.entry, first, step, skips, inverse_scale, tables);
       }
-      lane.store(entry.parameter, weight);
-      m_scale = encode(momentum, m_codes, [&](float x) { return tables.momentum_code(x); });
-      v_scale = encode(variance, v_codes, [&](float x) { return tables.variance_code(x); });
-    }
-    lane.store_codes(entry.momentum, m_codes);
-    lane.store_codes(entry.variance, v_codes);
-    if (own == 0) {
-      scales[0] = m_scale;
-      scales[blocks] = v_scale;
     }
   }
 }
@@ -207,14 +237,15 @@ __global__ void __launch_bounds__(kStepThreads)
 }  // namespace
 
 template <typename T>
-void launch_coded_step(const Entry* table, int entries, unsigned blocks, const Step& step,
+void launch_coded_step(const Entry* table, int entries, int chunks, const Step& step,
                        cudaStream_t stream) {
-  start({"optimizer", blocks, kStepThreads, stream}, take_coded_step<T>, table, entries, step);
+  const auto blocks = static_cast<unsigned>(ceil_divide(chunks, kChunksOfABlock));
+  start({"optimizer", blocks, kStepThreads, stream}, take_coded_step<T>, table, entries, chunks,
+        step);
 }
 
-template void launch_coded_step<float>(const Entry*, int, unsigned, const Step&, cudaStream_t);
-template void launch_coded_step<__half>(const Entry*, int, unsigned, const Step&, cudaStream_t);
-template void launch_coded_step<__nv_bfloat16>(const Entry*, int, unsigned, const Step&,
-                                               cudaStream_t);
+template void launch_coded_step<float>(const Entry*, int, int, const Step&, cudaStream_t);
+template void launch_coded_step<__half>(const Entry*, int, int, const Step&, cudaStream_t);
+template void launch_coded_step<__nv_bfloat16>(const Entry*, int, int, const Step&, cudaStream_t);
 
 }  // namespace vramfit

@@ -87,7 +87,7 @@ __global__ void __launch_bounds__(kStepThreads)
   const bool skips = step.scaler != nullptr && step.scaler[LossScale::kOverflow] != 0;
   if (skips && !step.first) return;
   const float inverse_scale = step.scaler == nullptr ? 1.0F : 1.0F / step.scaler[LossScale::kScale];
-  const Chunk chunk = own_chunk(table, entries);
+  const Chunk chunk = own_chunk(table, entries, blockIdx.x);
   const Entry& entry = chunk.entry;
   for_each_pack<Keeps::kSize>(chunk, [&](std::int64_t i, auto size) {
     constexpr int kSize = decltype(size)::value;
@@ -120,7 +120,7 @@ __global__ void __launch_bounds__(kStepThreads)
 template <typename T>
 __global__ void __launch_bounds__(kStepThreads)
     find_overflow(const Entry* table, int entries, float* scaler) {
-  const Chunk chunk = own_chunk(table, entries);
+  const Chunk chunk = own_chunk(table, entries, blockIdx.x);
   bool finite = true;
   for_each_pack<16 / sizeof(T)>(chunk, [&](std::int64_t i, auto size) {
     constexpr int kSize = decltype(size)::value;
@@ -206,7 +206,7 @@ void launch_step(const OptimizerStep& op, std::int64_t chunks, cudaStream_t stre
   const Step step = {op.settings, static_cast<float>(op.settings.learning_rate / correction1),
                      static_cast<float>(1 / correction2), scaler, op.step == 1};
   if (op.kind.has_scales()) {
-    launch_coded_step<T>(table, entries, blocks, step, stream);
+    launch_coded_step<T>(table, entries, static_cast<int>(chunks), step, stream);
   } else {
     with_kept<T>(op.kind, [&](auto kept) {
       start({"optimizer", blocks, kStepThreads, stream}, take_step<decltype(kept)>, table, entries,

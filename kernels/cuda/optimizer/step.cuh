@@ -11,7 +11,8 @@ namespace vramfit::gpu {
 
 inline constexpr int kStepThreads = 256;
 
-/// Elements of one parameter that a block takes: enough to make up for finding it in the table.
+/// Elements of one parameter that a block takes at a time: enough to make up for finding it in the
+/// table.
 inline constexpr std::int64_t kChunk = 16384;
 
 /// What all of a step's elements have in common.
@@ -30,8 +31,9 @@ struct Chunk {
   std::int64_t end;
 };
 
-__device__ inline Chunk own_chunk(const OptimizerLauncher::Entry* table, int entries) {
-  const std::int64_t chunk = blockIdx.x;
+/// `chunk`: its number among those of all parameters.
+__device__ inline Chunk own_chunk(const OptimizerLauncher::Entry* table, int entries,
+                                  std::int64_t chunk) {
   int low = 0;
   for (int high = entries; high - low > 1;) {
     const int middle = (low + high) / 2;

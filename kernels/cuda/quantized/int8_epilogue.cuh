@@ -55,6 +55,8 @@ struct Int8Epilogue {
 
 template <typename T>
 Int8Epilogue<T> int8_epilogue(const LinearForward& op) {
+  expect(op.weight.stored()[1] % 16 == 0 && op.weight.stored()[0] % 2 == 0,
+         "linear: int8 rows are multiples of 16 bytes, and their number is even");
   const auto elements = [](const Tensor* tensor) {
     return tensor == nullptr ? nullptr : tensor->as<const T>();
   };

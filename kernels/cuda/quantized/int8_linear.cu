@@ -140,19 +140,19 @@ __global__ void __launch_bounds__(kThreads) int8_linear(const Int8Linear<T> l) {
 }  // namespace
 
 void launch_int8_linear(const LinearForward& op, cudaStream_t stream) {
-  const std::int64_t rows = op.x.shape()[0];
-  const std::int64_t columns = op.weight.stored()[0];
-  const std::int64_t depth = op.weight.stored()[1];
-  expect(depth % kChunk == 0 && columns % 2 == 0, "linear: int8 sizes are multiples of 16");
   static const bool of_warpgroups = device_attribute(cudaDevAttrComputeCapabilityMajor) == 9;
   static const int multiprocessors = device_attribute(cudaDevAttrMultiProcessorCount);
   if (of_warpgroups) return launch_int8_warpgroups(op, multiprocessors, stream);
+  launch_int8_warps(op, stream);
+}
+
+void launch_int8_warps(const LinearForward& op, cudaStream_t stream) {
   with_element(op.y.format(), [&](auto element) {
     using T = decltype(element);
     const Int8Linear<T> linear{op.x.as<const std::int8_t>(), op.weight.as<const std::int8_t>(),
-                               depth, int8_epilogue<T>(op)};
-    const dim3 grid(static_cast<unsigned>(ceil_divide(rows, kTileRows)),
-                    static_cast<unsigned>(ceil_divide(columns, kTileColumns)));
+                               op.weight.stored()[1], int8_epilogue<T>(op)};
+    const dim3 grid(static_cast<unsigned>(ceil_divide(linear.epilogue.rows, kTileRows)),
+                    static_cast<unsigned>(ceil_divide(linear.epilogue.columns, kTileColumns)));
     start({"linear", grid, kThreads, stream, std::size_t{kStages} * kStageBytes}, int8_linear<T>,
           linear);
   });

@@ -23,12 +23,10 @@ void multiply_dequantized(const LinearForward& op, GemmRunner& gemms, cudaStream
   const std::int64_t chunk = dequantized_rows(out, in, slab.format());
   for (std::int64_t first = 0; first < out; first += chunk) {
     const std::int64_t count = std::min(chunk, out - first);
-    launch(Dequantize{op.weight, op.quantized.weight_scales, first, count, slab}, stream);
-    GemmMatrix to = GemmMatrix::of(op.y, rows, out);
-    to.data = static_cast<std::byte*>(to.data) + to.format.bytes(first);
-    to.columns = count;
-    gemms.run({GemmMatrix::of(op.x, rows, in), GemmMatrix::of(slab, count, in).transpose(), to,
-               columns_from(op.residual, first), columns_from(op.bias, first)},
+    launch(Dequantize{op.weight, op.quantized.weight_scales, first, count, 0, in, slab}, stream);
+    gemms.run({GemmMatrix::of(op.x, rows, in), GemmMatrix::of(slab, count, in).transpose(),
+               GemmMatrix::columns_of(op.y, first, count), columns_from(op.residual, first),
+               columns_from(op.bias, first)},
               op.workspace);
   }
 }
@@ -55,6 +53,25 @@ void multiply_quantized(const LinearForward& op, GemmRunner& gemms, cudaStream_t
     throw std::logic_error("linear: weights of many rows are dequantised first");
   }
   multiply_dequantized(op, gemms, stream);
+}
+
+void multiply_quantized(const LinearBackwardInput& op, GemmRunner& gemms, cudaStream_t stream) {
+  const std::int64_t rows = op.dy.shape()[0];
+  const std::int64_t out = op.weight.stored()[0];
+  const std::int64_t in = op.weight.stored()[1];
+  if (op.dequantized == nullptr) {
+    throw std::logic_error("linear: quantised weights are dequantised for backward");
+  }
+  Tensor& slab = *op.dequantized;
+  const std::int64_t chunk = dequantized_columns(out, in, slab.format());
+  for (std::int64_t first = 0; first < in; first += chunk) {
+    const std::int64_t count = std::min(chunk, in - first);
+    launch(Dequantize{op.weight, op.weight_scales, 0, out, first, count, slab}, stream);
+    Gemm gemm{GemmMatrix::of(op.dy, rows, out), GemmMatrix::of(slab, out, count),
+              GemmMatrix::columns_of(op.dx, first, count)};
+    if (op.accumulate) gemm.plus = gemm.to.data;
+    gemms.run(gemm, op.workspace);
+  }
 }
 
 }  // namespace vramfit

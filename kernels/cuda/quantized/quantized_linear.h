@@ -10,18 +10,24 @@ namespace vramfit {
 /// LinearForward of a weight that is quantised, and of more than kFusedRows rows, which may be.
 void multiply_quantized(const LinearForward& op, GemmRunner& gemms, cudaStream_t stream);
 
+/// LinearBackwardInput of a weight that is quantised.
+void multiply_quantized(const LinearBackwardInput& op, GemmRunner& gemms, cudaStream_t stream);
+
 /// Of int8 rows: tensor cores sum in int32, in registers, and what is written is scaled.
 void launch_int8_linear(const LinearForward& op, cudaStream_t stream);
 
-/// The same on GPUs of sm_90, and on no others.
+/// The two that it chooses from: on any GPU, and on those of sm_90, which take it, and no others.
+void launch_int8_warps(const LinearForward& op, cudaStream_t stream);
 void launch_int8_warpgroups(const LinearForward& op, int multiprocessors, cudaStream_t stream);
 
-/// `rows` of the weight from `first_row` on, read into `to`, (rows, in).
+/// A part of the weight, read into the start of `to`, (rows, columns).
 struct Dequantize {
   const Tensor& weight;
   const Tensor* scales;
   std::int64_t first_row;
   std::int64_t rows;
+  std::int64_t first_column;
+  std::int64_t columns;
   Tensor& to;
 };
 void launch(const Dequantize& op, cudaStream_t stream);

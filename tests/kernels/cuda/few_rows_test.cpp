@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "model/transformer/inference_precision.h"
+#include "model/transformer/model_precision.h"
 #include "tests/kernels/cuda/support/quantized.h"
 
 // Linears of few rows, which normalise and quantise them as well.
@@ -11,7 +11,7 @@ namespace {
 
 /// The weight and what comes before the product, for every precision of linears.
 struct Before {
-  Before(Lab& lab, const InferencePrecision& precision, std::int64_t out, std::int64_t in,
+  Before(Lab& lab, const ModelPrecision& precision, std::int64_t out, std::int64_t in,
          NormKind norm_kind)
       : kind(norm_kind),
         full(lab.random({out, in}, 0.3F)),
@@ -41,7 +41,7 @@ struct Before {
 
 /// What is normalised and quantised is rounded before it is multiplied: a code that falls to the
 /// other side is a whole one off.
-Bound bound_of(const InferencePrecision& precision) {
+Bound bound_of(const ModelPrecision& precision) {
   if (precision.linears == Format(DType::Fp8)) return {0, 8e-3, 8e-3};
   if (precision.quantized()) return {0, 3e-3, 5e-3};
   return Bound::once.times(2);
@@ -53,10 +53,9 @@ class FewRowsTest : public testing::TestWithParam<Case> {
  protected:
   void SetUp() override { VRAMFIT_NEEDS_GPU(); }
 
-  InferencePrecision precision() const {
+  ModelPrecision precision() const {
     const auto& [name, type] = GetParam();
-    return std::string(name) == "plain" ? InferencePrecision(type)
-                                        : parse_inference_precision(name);
+    return std::string(name) == "plain" ? ModelPrecision(type) : parse_model_precision(name);
   }
   std::string text(const char* what, std::int64_t rows, std::int64_t in, std::int64_t out) const {
     return std::string(what) + " of " + std::get<0>(GetParam()) + ", " + std::to_string(rows) +

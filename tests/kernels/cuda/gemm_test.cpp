@@ -160,7 +160,7 @@ TEST_F(GemmTest, TakesAnyAlignment) {
       Twin workspace = lab.gemm_workspace();
       lab.run([&](Device& device, Side side) {
         device.run(HeadLoss{side(hidden), side(weight), side(targets), 5, 1.0F, nullptr, side(loss),
-                            side(dweight), false, side(logits),
+                            side(&dweight), false, side(logits),
                             is_16_bit(dtype) ? side(&sum) : nullptr, side(workspace)});
       });
       lab.expect_close(hidden, Bound::once.times(4), "odd rows of " + std::to_string(width));

@@ -39,8 +39,8 @@ void there_and_back(DType dtype, const AttentionShape& s, bool accumulate) {
   lab.equalize(rstd);
   lab.run([&](Device& device, Side side) {
     device.run(HeadNormBackward{s, side(x), side(rstd), side(q_weight), side(k_weight), side(dqkv),
-                                side(dq_weight), accumulate, side(dk_weight), !accumulate,
-                                side(partials)});
+                                side(&dq_weight), accumulate, side(&dk_weight), !accumulate,
+                                side(&partials)});
   });
   // Differences of sums over the head: in fp32 they lose digits.
   lab.expect_close(dqkv, {2e-5, Bound::once.fp16, Bound::once.bf16}, "dqkv of " + what);

@@ -39,7 +39,7 @@ void check(DType dtype, const Sizes& s, bool accumulate) {
   const float loss_weight = 1.0F / static_cast<float>(s.tokens);
   lab.run([&](Device& device, Side side) {
     device.run(HeadLoss{side(hidden), side(weight), side(targets), s.chunk, loss_weight,
-                        dtype == DType::Fp16 ? side(&scaler) : nullptr, side(loss), side(dweight),
+                        dtype == DType::Fp16 ? side(&scaler) : nullptr, side(loss), side(&dweight),
                         accumulate, side(logits), summed ? side(&sum) : nullptr, side(workspace)});
   });
   const std::string what = s.text() + (accumulate ? ", added" : ", written");

@@ -153,7 +153,7 @@ TEST_F(CudaLedgerTest, OfGenerationIsTheSame) {
 }
 
 TEST_F(CudaLedgerTest, OfQuantizedGenerationIsTheSame) {
-  for (const InferencePrecision& precision : inference_precisions()) {
+  for (const ModelPrecision& precision : model_precisions()) {
     if (!precision.quantized()) continue;
     for (const bool head : {false, true}) {
       SCOPED_TRACE(precision.name);

@@ -61,9 +61,15 @@ TEST_P(LinearTest, BackwardInput) {
     Twin dx = lab.empty({s.rows, s.in});
     Twin workspace = lab.gemm_workspace();
     lab.run([&](Device& device, Side side) {
-      device.run(LinearBackwardInput{side(dy), side(weight), side(dx), side(workspace)});
+      device.run(LinearBackwardInput{side(dy), side(weight), side(dx), false, side(workspace)});
     });
     lab.expect_close(dx, Bound::once, "linear backward input " + s.text());
+
+    Twin sum = lab.target({s.rows, s.in}, true);
+    lab.run([&](Device& device, Side side) {
+      device.run(LinearBackwardInput{side(dy), side(weight), side(sum), true, side(workspace)});
+    });
+    lab.expect_close(sum, Bound::once, "linear backward input, added, " + s.text());
   }
 }
 

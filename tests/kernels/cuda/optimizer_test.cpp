@@ -1,18 +1,31 @@
 #include <array>
+#include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "model/ops/workspaces.h"
-#include "model/optimizer/dynamic_codes.h"
 #include "tests/kernels/cuda/support/lab.h"
+#include "tests/kernels/support/coded_moments.h"
 #include "tests/kernels/support/workbench.h"
 
 namespace vramfit {
 namespace {
 
-/// Parameters of several sizes with their states, and steps over all of them.
+using Rule = OptimizerKind::Rule;
+
+/// The most that a stored value is off its neighbour by, relative to itself.
+double last_place(Format format) {
+  if (format == DType::Fp16) return 0x1p-10;
+  return format == DType::Bf16 ? 0x1p-7 : 0x1p-22;  // of fp32: two, as it is rounded on the way
+}
+
+/// Parameters of several sizes with their states, and steps over all of them, each of which is
+/// judged: both devices start it from the same.
 class Parameters {
  public:
   Parameters(Lab& lab, const OptimizerKind& kind) : lab_(lab), kind_(kind) {
+    // A sign shows in a weight of 4 in bf16.
+    settings_.learning_rate = kind.rule == Rule::Lion ? 0.25F : 1e-2F;
     const Format moments = kind.moment_format(lab.dtype());
     for (const auto& [rows, width] : std::vector<std::array<std::int64_t, 2>>{
              {1, 1}, {1, 7}, {129, 65}, {64, 64}, {1, 4096}, {1000, 33}}) {
@@ -29,43 +42,23 @@ class Parameters {
 
   void step(int number, Twin* scaler, float gradient_scale) {
     std::vector<Twin> gradients;
-    for (const Set& set : sets_) {
+    const double loss_scale = scaler == nullptr ? 1 : values_of(scaler->cpu)[LossScale::kScale];
+    for (Set& set : sets_) {
       gradients.push_back(lab_.random(set.parameter.cpu.shape(), gradient_scale));
+      expect_moments(set, number == 1, gradients.back(), loss_scale);
     }
-    Twin table = lab_.bytes(optimizer_workspace_bytes(sets_.size()));
-    lab_.run([&](Device& device, Side side) {
-      std::vector<ParameterUpdate> updates;
-      for (std::size_t i = 0; i < sets_.size(); ++i) {
-        Set& set = sets_[i];
-        updates.push_back({&side(set.parameter), &side(gradients[i]), or_null(side(set.master)),
-                           or_null(side(set.momentum)), or_null(side(set.variance)), set.decays,
-                           or_null(side(set.scales))});
-      }
-      OptimizerSettings settings;
-      settings.learning_rate = 1e-2F;
-      device.run(OptimizerStep{kind_, settings, updates, number, side(scaler), side(table)});
-    });
-  }
-
-  void expect_close(const std::string& what) {
+    run(number, scaler, gradients);
     for (std::size_t i = 0; i < sets_.size(); ++i) {
-      const std::string which = " " + std::to_string(i) + " of " + kind_.name + ", " + what;
-      // Rounding decides the sign of a step whose direction is all but nothing.
-      const bool signs = kind_.rule == OptimizerKind::Rule::Lion;
-      lab_.expect_close(sets_[i].parameter, signs ? Bound::once.times(100) : Bound::once,
-                        "parameter" + which);
-      for (const auto& [state, name] : {std::pair{&sets_[i].master, "master"},
-                                        {&sets_[i].momentum, "momentum"},
-                                        {&sets_[i].variance, "variance"},
-                                        {&sets_[i].scales, "scales"}}) {
-        if (!state->cpu) continue;
-        if (is_quantized(state->cpu.format())) {
-          expect_same_codes(*state, name + which);
-        } else {
-          lab_.expect_close(*state, Bound::once, name + which);
-        }
+      const std::string what =
+          " " + std::to_string(i) + " of " + kind_.name + ", step " + std::to_string(number);
+      if (std::isfinite(gradient_scale)) {
+        expect_updated(sets_[i], what);
+      } else {
+        for_each_tensor(sets_[i], [&](Twin& twin, const std::string& name) {
+          lab_.expect_same_bytes(twin, name + what + ", which overflows");
+        });
       }
-      if (kind_.has_scales()) equalize(sets_[i]);
+      for_each_tensor(sets_[i], [&](Twin& twin, const std::string&) { lab_.equalize(twin); });
     }
   }
 
@@ -77,22 +70,102 @@ class Parameters {
     Twin variance;
     Twin scales;
     bool decays;
+    // What the step makes of them, where they are codes; of Lion's momentum the step's direction.
+    ExactMoment exact_momentum = {};
+    ExactMoment exact_variance = {};
   };
 
-  /// But for values that stand so near to halfway between two that rounding decides.
-  static void expect_same_codes(const Twin& codes, const std::string& what) {
-    std::vector<std::uint8_t> found(codes.gpu.bytes());
-    gpu().download(found.data(), codes.gpu, found.size());
-    const auto* expected = codes.cpu.as<std::uint8_t>();
-    std::size_t different = 0;
-    for (std::size_t i = 0; i < found.size(); ++i) different += found[i] == expected[i] ? 0U : 1U;
-    EXPECT_LE(different, 1 + found.size() / 100) << what;
+  void run(int number, Twin* scaler, std::vector<Twin>& gradients) {
+    Twin table = lab_.bytes(optimizer_workspace_bytes(sets_.size()));
+    lab_.run([&](Device& device, Side side) {
+      std::vector<ParameterUpdate> updates;
+      for (std::size_t i = 0; i < sets_.size(); ++i) {
+        Set& set = sets_[i];
+        updates.push_back({&side(set.parameter), &side(gradients[i]), or_null(side(set.master)),
+                           or_null(side(set.momentum)), or_null(side(set.variance)), set.decays,
+                           or_null(side(set.scales))});
+      }
+      device.run(OptimizerStep{kind_, settings_, updates, number, side(scaler), side(table)});
+    });
   }
 
-  /// Of codes that differ all that follows does.
-  void equalize(Set& set) {
-    for (Twin* twin : {&set.parameter, &set.momentum, &set.variance, &set.scales}) {
-      lab_.equalize(*twin);
+  void expect_moments(Set& set, bool first, const Twin& gradient, double loss_scale) {
+    std::vector<double> g = values_of(gradient.cpu);
+    for (double& value : g) value /= loss_scale;
+    const std::vector<double> nothing(g.size(), 0);
+    if (kind_.rule == Rule::Lion) {
+      set.exact_momentum = moved(first ? nothing : values_of(set.momentum.cpu), settings_.beta1, g);
+    }
+    if (!kind_.has_scales()) return;
+    const auto [m, v] = coded_moments(set, [](const Twin& twin) { return bytes_of(twin.cpu); });
+    set.exact_momentum = moved(first ? nothing : m.values<SignedCodes>(), settings_.beta1, g);
+    for (double& value : g) value *= value;
+    set.exact_variance = moved(first ? nothing : v.values<UnsignedCodes>(), settings_.beta2, g);
+  }
+
+  void expect_updated(Set& set, const std::string& what) {
+    if (kind_.has_scales()) {
+      const auto [m, v] = coded_moments(set, [](const Twin& twin) {
+        std::vector<std::uint8_t> bytes(twin.gpu.bytes());
+        gpu().download(bytes.data(), twin.gpu, bytes.size());
+        return bytes;
+      });
+      expect_nearest<SignedCodes>(m, set.exact_momentum, "momentum" + what);
+      expect_nearest<UnsignedCodes>(v, set.exact_variance, "variance" + what);
+    }
+    for_each_tensor(set, [&](Twin& twin, const std::string& name) {
+      if (is_quantized(twin.cpu.format())) return;
+      if (kind_.rule == Rule::Lion && &twin == &set.parameter) {
+        expect_signs(set, what);
+      } else {
+        lab_.expect_close(twin, Bound::once, name + what);
+      }
+    });
+  }
+
+  /// That every weight has gone the way its direction says. Where that is nothing but what rounding
+  /// leaves, it may have gone either way.
+  void expect_signs(const Set& set, const std::string& what) const {
+    const std::vector<double> expected = values_of(set.parameter.cpu);
+    const std::vector<double> found = downloaded_values(gpu(), set.parameter.gpu);
+    const ExactMoment& direction = set.exact_momentum;
+    std::size_t undecided = 0;
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      const auto rate = static_cast<double>(settings_.learning_rate);
+      double off = last_place(set.parameter.cpu.format()) * (std::abs(expected[i]) + rate);
+      if (std::abs(direction.values[i]) <= 0x1p-22 * direction.terms[i]) {
+        ++undecided;
+        off += 2 * rate;
+      }
+      EXPECT_NEAR(found[i], expected[i], off) << "parameter" << what << ", element " << i;
+    }
+    EXPECT_LE(undecided, expected.size() < 256 ? 0 : 1 + expected.size() / 2000) << what;
+  }
+
+  static std::vector<std::uint8_t> bytes_of(const Tensor& tensor) {
+    const auto* bytes = tensor.as<std::uint8_t>();
+    return {bytes, bytes + tensor.bytes()};
+  }
+
+  /// The two moments, of the side whose bytes `read` reads.
+  template <typename Read>
+  static std::array<CodedMoment, 2> coded_moments(const Set& set, const Read& read) {
+    const std::vector<std::uint8_t> bytes = read(set.scales);
+    std::vector<float> scales(bytes.size() / sizeof(float));
+    std::memcpy(scales.data(), bytes.data(), bytes.size());
+    const auto second = scales.begin() + static_cast<std::ptrdiff_t>(scales.size() / 2);
+    return {CodedMoment{read(set.momentum), {scales.begin(), second}},
+            CodedMoment{read(set.variance), {second, scales.end()}}};
+  }
+
+  template <typename Body>
+  static void for_each_tensor(Set& set, const Body& body) {
+    for (const auto& [twin, name] : {std::pair{&set.parameter, "parameter"},
+                                     {&set.master, "master"},
+                                     {&set.momentum, "momentum"},
+                                     {&set.variance, "variance"},
+                                     {&set.scales, "scales"}}) {
+      if (twin->cpu) body(*twin, name);
     }
   }
 
@@ -100,28 +173,32 @@ class Parameters {
 
   Lab& lab_;
   const OptimizerKind& kind_;
+  OptimizerSettings settings_;
   std::vector<Set> sets_;
 };
 
-class OptimizerTest : public OpTest {};
-
-TEST_P(OptimizerTest, ThreeStepsOfEveryKind) {
-  for (const OptimizerKind& kind : optimizer_kinds()) {
-    if (kind.master && !is_16_bit(GetParam())) continue;
-    Lab lab(GetParam());
-    Parameters parameters(lab, kind);
-    for (int step = 1; step <= 3; ++step) {
-      parameters.step(step, nullptr, 1.0F);
-      parameters.expect_close("step " + std::to_string(step));
+class OptimizerTest : public OpTest {
+ protected:
+  /// Calls `body` with a lab and the parameters in it, for every kind that goes with the dtype.
+  template <typename Body>
+  static void for_each_kind(const Body& body) {
+    for (const OptimizerKind& kind : optimizer_kinds()) {
+      if (kind.master && !is_16_bit(GetParam())) continue;
+      Lab lab(GetParam());
+      Parameters parameters(lab, kind);
+      body(lab, parameters);
     }
   }
+};
+
+TEST_P(OptimizerTest, ThreeStepsOfEveryKind) {
+  for_each_kind([](Lab&, Parameters& parameters) {
+    for (int step = 1; step <= 3; ++step) parameters.step(step, nullptr, 1.0F);
+  });
 }
 
 TEST_P(OptimizerTest, LossScaleFollowsOverflow) {
-  for (const OptimizerKind& kind : optimizer_kinds()) {
-    if (kind.master && !is_16_bit(GetParam())) continue;
-    Lab lab(GetParam());
-    Parameters parameters(lab, kind);
+  for_each_kind([](Lab& lab, Parameters& parameters) {
     Twin scaler = lab.values(DType::Fp32, {LossScale::kValues},
                              {1024.0F, LossScale::kGrowthInterval - 2, 0.0F});
     parameters.step(1, &scaler, 512.0F);
@@ -132,8 +209,17 @@ TEST_P(OptimizerTest, LossScaleFollowsOverflow) {
     lab.expect_equal(scaler, "scaler after overflow");
     EXPECT_EQ(downloaded_values(gpu(), scaler.gpu)[LossScale::kScale], 1024);
     parameters.step(4, &scaler, 512.0F);
-    parameters.expect_close("after an overflow");
-  }
+  });
+}
+
+// States are there from the first step on, and are not what was in memory before.
+TEST_P(OptimizerTest, AnOverflowAtTheFirstStepInitializesAllTheSame) {
+  for_each_kind([](Lab& lab, Parameters& parameters) {
+    Twin scaler = lab.values(DType::Fp32, {LossScale::kValues}, {1024.0F, 0.0F, 0.0F});
+    parameters.step(1, &scaler, std::numeric_limits<float>::infinity());
+    lab.expect_equal(scaler, "scaler after overflow");
+    parameters.step(2, &scaler, 512.0F);
+  });
 }
 
 VRAMFIT_FOR_EACH_DTYPE(OptimizerTest);

@@ -1,10 +1,15 @@
 #include "tests/kernels/cuda/support/quantized.h"
 
+#include <cuda_runtime_api.h>
+
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
+#include "kernels/cuda/base/error.h"
+#include "kernels/cuda/quantized/quantized_linear.h"
 #include "model/ops/workspaces.h"
-#include "model/transformer/inference_precision.h"
+#include "model/transformer/model_precision.h"
 
 namespace vramfit {
 namespace {
@@ -53,7 +58,7 @@ class QuantizedLinearTest : public testing::TestWithParam<std::tuple<const char*
 
 TEST_P(QuantizedLinearTest, IsThatOfTheCpu) {
   const auto& [name, type] = GetParam();
-  const InferencePrecision precision = parse_inference_precision(name);
+  const ModelPrecision precision = parse_model_precision(name);
   for (const Sizes& s :
        {Sizes{1, 128, 16}, Sizes{1, 4096, 48}, Sizes{2, 1152, 80}, Sizes{3, 256, 272},
         Sizes{8, 384, 144}, Sizes{16, 512, 128}, Sizes{17, 128, 16}, Sizes{40, 256, 208},
@@ -93,6 +98,85 @@ TEST_P(QuantizedLinearTest, IsThatOfTheCpu) {
   }
 }
 
+class QuantizedSlabTest : public testing::Test {
+ protected:
+  void SetUp() override { VRAMFIT_NEEDS_GPU(); }
+};
+
+void check_backward(Format format, DType type, std::initializer_list<Sizes> sizes) {
+  for (const Sizes& s : sizes) {
+    Lab lab(type);
+    Twin dy = lab.random({s.rows, s.out});
+    Twin full = lab.random({s.out, s.in});
+    Quantized weight = quantized(lab, format, full);
+    Twin slab = lab.empty({s.out, dequantized_columns(s.out, s.in, type)});
+    Twin workspace = lab.gemm_workspace();
+    for (const bool accumulate : {false, true}) {
+      Twin dx = lab.target({s.rows, s.in}, accumulate);
+      lab.run([&](Device& device, Side side) {
+        device.run(LinearBackwardInput{side(dy), side(weight.value), side(dx), accumulate,
+                                       side(workspace), side(weight.scales_or_null()),
+                                       side(&slab)});
+      });
+      lab.expect_close(dx, Bound::once.times(2),
+                       std::string(format.name()) + " backward " + std::to_string(s.rows) + " x " +
+                           std::to_string(s.out) + " to " + std::to_string(s.in) +
+                           (accumulate ? ", added" : ""));
+    }
+  }
+}
+
+TEST_P(QuantizedLinearTest, BackwardIsThatOfTheCpu) {
+  const auto& [name, type] = GetParam();
+  check_backward(parse_model_precision(name).linears, type,
+                 {{1, 128, 16}, {9, 1152, 80}, {40, 256, 208}, {131, 4096, 304}});
+}
+
+// A slab holds 128 of 256 columns.
+TEST_F(QuantizedSlabTest, BackwardGoesFromSlabToSlab) {
+  check_backward(kNf4, DType::Bf16, {{3, 256, 270'000}});
+}
+
+class Int8LinearTest : public OpTest {};
+
+// By the kernel that the GPU takes and, where that is the one of warpgroups, by the other as well.
+// Those make 132 tiles of 128 x 256 at a time, from rings of four or three stages of 128 bytes.
+TEST_P(Int8LinearTest, IsThatOfTheCpuByEveryKernel) {
+  for (const Sizes& s : {Sizes{1100, 640, 4112}, Sizes{1100, 208, 4112}, Sizes{2200, 16, 2064},
+                         Sizes{129, 272, 258}, Sizes{300, 400, 130}, Sizes{17, 2064, 1026}}) {
+    Lab lab(GetParam());
+    Twin full_x = lab.random({s.rows, s.in});
+    Twin full_weight = lab.random({s.out, s.in});
+    Quantized x = quantized(lab, DType::Int8, full_x);
+    Quantized weight = quantized(lab, DType::Int8, full_weight);
+    Twin bias = lab.random({s.out});
+    Twin residual = lab.random({s.rows, s.out});
+    Twin workspace = lab.gemm_workspace();
+    Twin y = lab.empty({s.rows, s.out});
+    Twin by_warps = lab.empty({s.rows, s.out});
+    const auto linear = [&](Side side, Twin& to) {
+      return LinearForward{side(x.value),
+                           side(weight.value),
+                           side(&bias),
+                           side(&residual),
+                           side(to),
+                           side(workspace),
+                           {side(&x.scales), side(&weight.scales)}};
+    };
+    lab.run([&](Device& device, Side side) {
+      device.run(linear(side, y));
+      if (&device != &gpu()) return;
+      launch_int8_warps(linear(side, by_warps), nullptr);
+      check(cudaDeviceSynchronize(), "launch_int8_warps");
+    });
+    const std::string what = "int8 linear " + std::to_string(s.rows) + " x " +
+                             std::to_string(s.in) + " to " + std::to_string(s.out);
+    lab.expect_close(y, Bound::once, what);
+    by_warps.cpu = std::move(y.cpu);
+    lab.expect_close(by_warps, Bound::once, what + " by warps");
+  }
+}
+
 std::string label(const testing::TestParamInfo<std::tuple<const char*, DType>>& test) {
   std::string text = std::get<0>(test.param) + std::string("_") + name(std::get<1>(test.param));
   std::replace(text.begin(), text.end(), '-', '_');
@@ -100,6 +184,7 @@ std::string label(const testing::TestParamInfo<std::tuple<const char*, DType>>& 
 }
 
 VRAMFIT_FOR_EACH_DTYPE(QuantizedTest);
+VRAMFIT_FOR_EACH_DTYPE(Int8LinearTest);
 INSTANTIATE_TEST_SUITE_P(Cuda, QuantizedLinearTest,
                          testing::Combine(testing::Values("fp8", "int8", "int8-wo", "nf4", "int4"),
                                           testing::Values(DType::Fp16, DType::Bf16)),

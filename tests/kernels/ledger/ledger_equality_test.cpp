@@ -97,6 +97,25 @@ TEST(CheckpointingLedger, IsTheSameOnTheCpuAndOnAVirtualGpu) {
   }
 }
 
+TEST(LoraLedger, IsTheSameOnTheCpuAndOnAVirtualGpu) {
+  const ModelConfig config = small_llama();
+  for (const ModelPrecision& precision : model_precisions()) {
+    for (const Checkpoint kind : {Checkpoint::None, Checkpoint::Full}) {
+      SCOPED_TRACE(precision.name + std::string(", ") + name(kind));
+      TrainingOptions options;
+      options.precision = precision;
+      options.lora = LoraOptions{4, 8.0F, lora_targets(config)};
+      options.checkpointing.kind = kind;
+      options.seq = 20;
+      options.accumulate = 2;
+      constexpr Arch kHopper{90};  // which fp8 is for
+      Host host(HostSource::kDefaultCapacity, kHopper);
+      expect_equal(run_training(host.device, host.ledger, config, options, kSteps),
+                   dry_run({kHopper}, config, options, kSteps));
+    }
+  }
+}
+
 std::vector<std::string> optimizer_names() {
   std::vector<std::string> names;
   for (const OptimizerKind& kind : optimizer_kinds()) names.emplace_back(kind.name);
@@ -174,7 +193,7 @@ TEST_P(ModelLedgerTest, RunsWithoutAPoolAndFreesEverything) {
 }
 
 TEST(QuantizedLedger, IsTheSame) {
-  for (const InferencePrecision& precision : inference_precisions()) {
+  for (const ModelPrecision& precision : model_precisions()) {
     for (const std::int64_t seq : {std::int64_t{3}, kFusedRows}) {
       SCOPED_TRACE(precision.name);
       GenerationOptions options;

@@ -20,7 +20,7 @@ struct Generated {
   std::vector<Event> events;
 };
 
-Generated generate(const InferencePrecision& precision, bool quantize_head,
+Generated generate(const ModelPrecision& precision, bool quantize_head,
                    const ParameterSource& source) {
   Host host(HostSource::kDefaultCapacity, Arch{90});  // fp8 needs one
   GenerationOptions options;
@@ -63,7 +63,7 @@ TEST(GivenWeights, AreLoadedAsTheSameDrawnOnesInEveryPrecision) {
     const auto first = values[part.number].begin() + part.first;
     set_values(to, {first, first + to.stored().elements()});
   };
-  for (const InferencePrecision& precision : inference_precisions()) {
+  for (const ModelPrecision& precision : model_precisions()) {
     if (precision.activations == DType::Fp64) continue;  // drawn in fp64
     for (const bool quantize_head : {false, true}) {
       if (quantize_head && !precision.quantized()) continue;

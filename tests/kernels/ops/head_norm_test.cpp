@@ -38,8 +38,8 @@ void check_backward(bool accumulate) {
   Gradient dq = c.bench.gradient_of(c.q_weight, accumulate);
   Gradient dk = c.bench.gradient_of(c.k_weight, accumulate);
   c.bench.device.run(HeadNormBackward{HeadNormCase::kShape, c.x, c.rstd, c.q_weight, c.k_weight,
-                                      gradient, dq.tensor, dq.accumulate, dk.tensor, dk.accumulate,
-                                      c.partials});
+                                      gradient, &dq.tensor, dq.accumulate, &dk.tensor,
+                                      dk.accumulate, &c.partials});
   const auto objective = [&] { return inner_product(c.forward(nullptr, nullptr), cotangent); };
   expect_gradient(c.qkv, values_of(gradient), objective);
   expect_gradient(c.q_weight, dq.added(), objective);

@@ -29,7 +29,7 @@ class HeadCase {
     Tensor logits = bench.empty({chunk_, kStored});
     Tensor workspace = bench.bytes(0);
     bench.device.run(HeadLoss{dhidden, weight, targets, chunk_, kLossWeight,
-                              scaled ? &scaler : nullptr, loss, dweight.tensor, dweight.accumulate,
+                              scaled ? &scaler : nullptr, loss, &dweight.tensor, dweight.accumulate,
                               logits, dweight_sum ? &dweight_sum : nullptr, workspace});
   }
 

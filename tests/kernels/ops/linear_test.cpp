@@ -54,8 +54,13 @@ class LinearTest : public testing::TestWithParam<LinearSizes> {
 
 TEST_P(LinearTest, BackwardInputIsTheDerivative) {
   Tensor dx = bench.empty(x.shape());
-  bench.device.run(LinearBackwardInput{cotangent, weight, dx, workspace});
+  bench.device.run(LinearBackwardInput{cotangent, weight, dx, false, workspace});
   expect_gradient(x, values_of(dx), [this] { return objective(); });
+
+  const std::vector<double> once = values_of(dx);
+  bench.device.run(LinearBackwardInput{cotangent, weight, dx, true, workspace});
+  const std::vector<double> twice = values_of(dx);
+  for (std::size_t i = 0; i < once.size(); ++i) EXPECT_DOUBLE_EQ(twice[i], 2 * once[i]);
 }
 
 TEST_P(LinearTest, BackwardWeightIsTheDerivative) {

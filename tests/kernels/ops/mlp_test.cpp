@@ -46,12 +46,13 @@ TEST_P(MlpTest, BackwardIsTheDerivative) {
   forward();
   Tensor dpre = bench.copy(pre);
   Tensor act_again = bench.empty(act.shape());
-  bench.device.run(MlpDownBackward{kind, cotangent, down, dpre, act_again, workspace});
+  bench.device.run(LinearBackwardInput{cotangent, down, act_again, false, workspace});
+  bench.device.run(ActivateBackward{kind, dpre, act_again});
   EXPECT_EQ(values_of(act_again), values_of(act)) << "the activation is to come back";
 
   // The gradient of `pre` shows in those of everything it is computed from.
   Tensor dx = bench.empty(x.shape());
-  bench.device.run(LinearBackwardInput{dpre, up, dx, workspace});
+  bench.device.run(LinearBackwardInput{dpre, up, dx, false, workspace});
   Gradient dup = bench.gradient_of(up, false);
   Gradient dbias = bench.gradient_of(bias, false);
   Tensor partials = bench.sums(bias_partials_shape(rows, up_width()));

@@ -37,9 +37,9 @@ class NormCase {
     Tensor dy = bench.copy(cotangent);
     Tensor partials = bench.sums(norm_partials_shape(kind_, x.shape()[0], x.shape()[1]));
     bench.device.run(NormBackward{kind_, x, rstd, or_null(mean), weight, or_null(bias), dy,
-                                  dx.tensor, dx.accumulate, dweight.tensor, dweight.accumulate,
+                                  dx.tensor, dx.accumulate, &dweight.tensor, dweight.accumulate,
                                   dbias == nullptr ? nullptr : &dbias->tensor,
-                                  dbias != nullptr && dbias->accumulate, partials});
+                                  dbias != nullptr && dbias->accumulate, &partials});
     return values_of(dy);
   }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tests/kernels/support/coded_moments.h"
 #include "tests/kernels/support/finite_difference.h"
 #include "tests/kernels/support/safetensors.h"
 #include "tests/kernels/support/update_case.h"
@@ -140,6 +141,38 @@ TEST(Optimizer, EightBitsStayNearFp64) {
   }
   EXPECT_LT(worst, 0.3);
   EXPECT_LT(sum / kCount, 0.02);
+}
+
+/// One of the two that `update` keeps: 0 for m, 1 for v.
+CodedMoment moment_of(const UpdateCase& update, int which) {
+  const Tensor& codes = which == 0 ? update.momentum : update.variance;
+  const auto* first = codes.as<std::uint8_t>();
+  const std::int64_t blocks = update.scales.shape()[1];
+  const auto* scales = update.scales.as<float>() + which * blocks;
+  return {{first, first + codes.stored().elements()}, {scales, scales + blocks}};
+}
+
+TEST(Optimizer, EightBitsAreTheNearestOfWhatMomentsBecome) {
+  for (const std::size_t count : {std::size_t{200}, std::size_t{5000}}) {
+    const OptimizerSettings settings;
+    UpdateCase update(optimizer_named("adamw-8bit"), DType::Fp32, std::vector<double>(count, 0.5),
+                      settings);
+    std::vector<double> m(count, 0);
+    std::vector<double> v(count, 0);
+    for (int step = 1; step <= 5; ++step) {
+      const std::string what = "step " + std::to_string(step);
+      const std::vector<double> gradient = uneven_gradient(count, step);
+      std::vector<double> squares;
+      for (const double g : gradient) squares.push_back(g * g);
+      update.step(gradient);
+      const CodedMoment momentum = moment_of(update, 0);
+      const CodedMoment variance = moment_of(update, 1);
+      expect_nearest<SignedCodes>(momentum, moved(m, settings.beta1, gradient), "m, " + what);
+      expect_nearest<UnsignedCodes>(variance, moved(v, settings.beta2, squares), "v, " + what);
+      m = momentum.values<SignedCodes>();
+      v = variance.values<UnsignedCodes>();
+    }
+  }
 }
 
 TEST(Optimizer, EightBitsOfNothingStayNothing) {

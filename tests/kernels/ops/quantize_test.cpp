@@ -9,7 +9,7 @@
 #include "kernels/cpu/quantized_weight.h"
 #include "model/ops/quantized_layout.h"
 #include "model/ops/workspaces.h"
-#include "model/transformer/inference_precision.h"
+#include "model/transformer/model_precision.h"
 #include "tests/kernels/support/workbench.h"
 
 namespace vramfit {
@@ -150,7 +150,7 @@ class QuantizedLinearTest : public testing::TestWithParam<const char*> {
  protected:
   /// Throws what the op throws.
   double error_of(std::int64_t rows) {
-    const InferencePrecision precision = parse_inference_precision(GetParam());
+    const ModelPrecision precision = parse_model_precision(GetParam());
     const Tensor x = bench.random({rows, 512});
     const Tensor weight = bench.random({384, 512});
     const Tensor bias = bench.random({384});

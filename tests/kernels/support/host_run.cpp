@@ -35,7 +35,11 @@ std::vector<std::int32_t> random_tokens(std::int64_t count, std::int64_t vocab,
 std::vector<std::vector<double>> gradients_of(const Weights& weights) {
   std::vector<std::vector<double>> gradients;
   for (const Parameter& parameter : weights.all()) {
-    gradients.push_back(values_of(parameter.gradient));
+    if (parameter.trained) {
+      gradients.push_back(values_of(parameter.gradient));
+    } else {
+      gradients.emplace_back();
+    }
   }
   return gradients;
 }

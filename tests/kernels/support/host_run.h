@@ -31,7 +31,7 @@ BatchLoader micro_batches(std::vector<std::int32_t> tokens, std::vector<std::int
 /// Uniform over [0, vocab).
 std::vector<std::int32_t> random_tokens(std::int64_t count, std::int64_t vocab, std::uint64_t seed);
 
-/// Every gradient, in the order of the parameters.
+/// Every gradient, in the order of the parameters; empty where one is frozen.
 std::vector<std::vector<double>> gradients_of(const Weights& weights);
 
 /// Replaces every parameter by normal numbers large enough that attention is not flat, biases are

@@ -1,6 +1,7 @@
 #include "tests/kernels/support/workbench.h"
 
 #include "kernels/cpu/matrix.h"
+#include "kernels/cpu/quantized_weight.h"
 
 namespace vramfit {
 
@@ -16,6 +17,18 @@ std::vector<double> values_of(const Tensor& tensor) {
     const auto* from = input<decltype(e)>(tensor, count);
     for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>(from[i]);
   });
+  return values;
+}
+
+std::vector<double> dequantized_values(const Tensor& weight, const Tensor* scales) {
+  const QuantizedWeight rows(weight, scales);
+  std::vector<double> values;
+  for (std::int64_t o = 0; o < weight.stored()[0]; ++o) {
+    for (std::int64_t i = 0; i < weight.stored()[1]; ++i) {
+      const auto [code, scale] = rows.value(o, i);
+      values.push_back(static_cast<double>(code * scale * rows.row_scale(o)));
+    }
+  }
   return values;
 }
 

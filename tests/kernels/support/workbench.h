@@ -14,6 +14,9 @@ std::vector<double> values_of(const Tensor& tensor);
 /// The same for a tensor on any device.
 std::vector<double> downloaded_values(Device& device, const Tensor& tensor);
 
+/// Of a quantised weight what is read back, in fp32. `scales`: of 8 bits.
+std::vector<double> dequantized_values(const Tensor& weight, const Tensor* scales);
+
 /// Rounds `values`, one for each stored element, to the tensor's dtype.
 void set_values(const Tensor& tensor, const std::vector<double>& values);
 

@@ -104,7 +104,7 @@ TEST_F(Cost, OfNormsGradientReadsWhatItAddsTo) {
   const auto backward = [&](bool add_dx, bool add_weight, Tensor* bias, bool add_bias) {
     return cost(NormBackward{NormKind::LayerNorm, x_, rstd_, bias != nullptr ? &mean_ : nullptr,
                              norm_, bias != nullptr ? &norm_bias_ : nullptr, dy, dx_, add_dx,
-                             dweight, add_weight, bias, add_bias, workspace_});
+                             &dweight, add_weight, bias, add_bias, &workspace_});
   };
   // x, dy and y in its place, dx; weight and its gradient; row statistics.
   const std::uint64_t plain = 4 * rows + 2 * kWidth * kBf16 + kTokens * kFp32;
@@ -136,8 +136,10 @@ TEST_F(Cost, OfProductsIsTwoFlopsAMultiplyAdd) {
               "linear_forward:qkv", operands, flops);
   expect_cost(cost(LinearForward{x_, weight_, &bias_, &residual, y_, workspace_}),
               "linear_forward:qkv", operands + extra, flops);
-  expect_cost(cost(LinearBackwardInput{y_, weight_, dx_, workspace_}), "linear_backward_input:qkv",
-              operands, flops);
+  expect_cost(cost(LinearBackwardInput{y_, weight_, dx_, false, workspace_}),
+              "linear_backward_input:qkv", operands, flops);
+  expect_cost(cost(LinearBackwardInput{y_, weight_, dx_, true, workspace_}),
+              "linear_backward_input:qkv", operands + kTokens * kWidth * kBf16, flops);
 }
 
 TEST_F(Cost, OfAWeightsGradientReadsWhatItAddsTo) {
@@ -176,8 +178,9 @@ TEST_F(Cost, OfTheMlpHoldsWhatItKeepsAndWhatItYieldsAgain) {
               2 * 15 * 7 * 26);
   expect_cost(forward(&up_bias), "mlp_up_forward", of_x + 26 * (7 + 1) * kBf16 + of_pre + of_act,
               2 * 15 * 7 * 26);
-  expect_cost(cost(MlpDownBackward{ActivationKind::SwiGlu, x_, down, pre, act_, workspace_}),
-              "mlp_down_backward", of_x + 7 * 13 * kBf16 + 2 * of_pre + of_act, 2 * 15 * 7 * 13);
+  expect_cost(cost(Activate{ActivationKind::SwiGlu, pre, act_}), "activate", of_pre + of_act, 0);
+  expect_cost(cost(ActivateBackward{ActivationKind::SwiGlu, pre, act_}), "activate_backward",
+              2 * of_pre + 2 * of_act, 0);
 }
 
 class AttentionCost : public Cost {
@@ -241,7 +244,7 @@ TEST_F(Cost, OfTheHeadLeavesItsLogitsOnTheChip) {
   Tensor logits = tensor("logits", {4, 11});
   Tensor dweight = tensor("dweight", {11, 7});
   const auto head = [&](bool add) {
-    return cost(HeadLoss{x_, weight_, targets, 4, 1, nullptr, loss, dweight, add, logits, nullptr,
+    return cost(HeadLoss{x_, weight_, targets, 4, 1, nullptr, loss, &dweight, add, logits, nullptr,
                          workspace_});
   };
   // hidden and its gradient, weight and its gradient

@@ -149,9 +149,12 @@ void ContractDevice::check(const NormBackward& op) {
   expect_optional(op.bias, layer_norm, {width});
   expect(op.dy, {rows, width});
   expect(op.dx, {rows, width});
-  expect(op.dweight, {width});
-  expect_optional(op.dbias, layer_norm, {width});
-  expect_sums(op.partials, norm_partials_shape(op.kind, rows, width));
+  const bool trained = op.dweight != nullptr;
+  ASSERT_EQ(op.partials != nullptr, trained);
+  expect_optional(op.dbias, layer_norm && trained, {width});
+  if (!trained) return;
+  expect(*op.dweight, {width});
+  expect_sums(*op.partials, norm_partials_shape(op.kind, rows, width));
 }
 
 void ContractDevice::check(const HeadNormForward& op) {
@@ -172,9 +175,12 @@ void ContractDevice::check(const HeadNormBackward& op) {
   expect(op.q_weight, {s.head_dim});
   expect(op.k_weight, {s.head_dim});
   expect(op.dqkv, {s.tokens(), s.qkv_width()});
-  expect(op.dq_weight, {s.head_dim});
-  expect(op.dk_weight, {s.head_dim});
-  expect_sums(op.partials, head_norm_partials_shape(s.tokens(), s.head_dim));
+  const bool trained = op.dq_weight != nullptr;
+  ASSERT_EQ(op.partials != nullptr, trained);
+  expect_optional(op.dk_weight, trained, {s.head_dim});
+  if (!trained) return;
+  expect(*op.dq_weight, {s.head_dim});
+  expect_sums(*op.partials, head_norm_partials_shape(s.tokens(), s.head_dim));
 }
 
 void ContractDevice::check(const RotaryEmbedding& op) {
@@ -198,10 +204,17 @@ void ContractDevice::check(const LinearForward& op) {
 
 void ContractDevice::check(const LinearBackwardInput& op) {
   const std::int64_t rows = op.dy.shape()[0];
-  expect(op.dy, {rows, op.weight.shape()[0]});
-  expect(op.weight, {op.weight.shape()[0], op.weight.shape()[1]});
-  expect(op.dx, {rows, op.weight.shape()[1]});
+  const Shape& weight = op.weight.shape();
+  const Format format = op.weight.format();
+  expect(op.dy, {rows, weight[0]});
+  expect_tensor(op.weight, format, weight);
+  expect(op.dx, {rows, weight[1]});
   expect_gemm_workspace(op.workspace);
+  ASSERT_EQ(op.weight_scales != nullptr, has_row_scales(format));
+  if (has_row_scales(format)) expect_tensor(*op.weight_scales, DType::Fp32, {weight[0]});
+  ASSERT_EQ(op.dequantized != nullptr, is_quantized(format));
+  if (op.dequantized == nullptr) return;
+  expect(*op.dequantized, {weight[0], dequantized_columns(weight[0], weight[1], dtype_)});
 }
 
 void ContractDevice::check(const LinearBackwardWeight& op) {
@@ -227,14 +240,46 @@ void ContractDevice::check(const MlpUpForward& op) {
   expect_gemm_workspace(op.workspace);
 }
 
-void ContractDevice::check(const MlpDownBackward& op) {
-  const std::int64_t rows = op.dy.shape()[0];
-  const std::int64_t inner = op.weight.shape()[1];
-  expect(op.dy, {rows, op.weight.shape()[0]});
-  expect(op.weight, {op.weight.shape()[0], inner});
-  expect(op.pre, {rows, op.kind == ActivationKind::SwiGlu ? 2 * inner : inner});
-  expect(op.act, {rows, inner});
+void ContractDevice::expect_adapters(const AdaptersOfLinear& adapters, const Tensor& u,
+                                     const Tensor& b, const Tensor& y) {
+  const std::int64_t rows = y.shape()[0];
+  const std::int64_t rank = b.shape()[1];
+  expect(u, {rows, adapters.count() * rank});
+  expect(b, {adapters.width(), rank});
+  expect(y, {rows, y.shape()[1]});
+  std::int64_t end = 0;
+  for (const AdaptedColumns& part : adapters.columns) {
+    EXPECT_GE(part.first, end) << "columns overlap";
+    end = part.first + part.width;
+  }
+  EXPECT_LE(end, y.shape()[1]);
+}
+
+void ContractDevice::check(const LoraForward& op) {
+  expect_adapters(op.adapters, op.u, op.b, op.y);
   expect_gemm_workspace(op.workspace);
+}
+
+void ContractDevice::check(const LoraBackwardInput& op) {
+  expect_adapters(op.adapters, op.du, op.b, op.dy);
+  expect_gemm_workspace(op.workspace);
+}
+
+void ContractDevice::check(const LoraBackwardWeight& op) {
+  expect_adapters(op.adapters, op.u, op.db, op.dy);
+  expect_gemm_workspace(op.workspace);
+}
+
+void ContractDevice::check(const Activate& op) {
+  const Shape& act = op.act.shape();
+  expect(op.pre, {act[0], (op.kind == ActivationKind::SwiGlu ? 2 : 1) * act[1]});
+  expect(op.act, {act[0], act[1]});
+}
+
+void ContractDevice::check(const ActivateBackward& op) {
+  const Shape& act = op.act.shape();
+  expect(op.pre, {act[0], (op.kind == ActivationKind::SwiGlu ? 2 : 1) * act[1]});
+  expect(op.act, {act[0], act[1]});
 }
 
 void ContractDevice::check(const AttentionForward& op) {
@@ -328,10 +373,13 @@ void ContractDevice::check(const HeadLoss& op) {
   EXPECT_EQ(op.scaler != nullptr, dtype_ == DType::Fp16);
   if (op.scaler != nullptr) expect_tensor(*op.scaler, DType::Fp32, {LossScale::kValues});
   expect_sums(op.loss, {1});
-  expect(op.dweight, {vocab, width});
-  EXPECT_EQ(op.dweight.stored(), op.weight.stored());
+  const bool trained = op.dweight != nullptr;
+  expect_optional(op.dweight, trained, {vocab, width});
+  if (trained) {
+    EXPECT_EQ(op.dweight->stored(), op.weight.stored());
+  }
   expect(op.logits, {op.chunk, op.weight.stored()[0]});
-  ASSERT_EQ(op.dweight_sum != nullptr, is_16_bit(dtype_) && op.chunk < tokens);
+  ASSERT_EQ(op.dweight_sum != nullptr, trained && is_16_bit(dtype_) && op.chunk < tokens);
   if (op.dweight_sum != nullptr) expect_sums(*op.dweight_sum, op.weight.stored());
   expect_gemm_workspace(op.gemm_workspace);
 }

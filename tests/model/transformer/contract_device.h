@@ -49,6 +49,9 @@ class ContractDevice : public EachOp<ContractDevice> {
   /// What a linear multiplies, and what it has beside that where the weight is quantised.
   void expect_linear(const Tensor& x, const Tensor& weight, const QuantizedOperands& quantized,
                      const InputNorm* norm);
+  /// What the second halves of adapters have in common.
+  void expect_adapters(const AdaptersOfLinear& adapters, const Tensor& u, const Tensor& b,
+                       const Tensor& y);
   void expect_gemm_workspace(const Tensor& tensor);
   void expect_cache(const AttentionShape& shape, const KvBlocks& cache);
   /// int32, one of each sequence; or null.

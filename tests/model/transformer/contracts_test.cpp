@@ -24,9 +24,9 @@ TEST(Contracts, AreKeptByEveryKindOfTraining) {
   for (const std::string& model : every_kind_of_model()) {
     const ModelConfig config = shallow(model, 3);
     for (const TrainingOptions& options : every_kind_of_training()) {
-      SCOPED_TRACE(model + " " + options.optimizer.name + " " + name(options.precision) + " " +
+      SCOPED_TRACE(model + " " + options.optimizer.name + " " + options.precision.name + " " +
                    name(options.attention));
-      auto calls = calls_of(options.precision, [&](Device& device, Ledger& ledger) {
+      auto calls = calls_of(options.precision.activations, [&](Device& device, Ledger& ledger) {
         run_training(device, ledger, config, options, 2);
       });
       if (HasFailure()) return;
@@ -35,7 +35,7 @@ TEST(Contracts, AreKeptByEveryKindOfTraining) {
       EXPECT_EQ(calls["attention_backward"], 3 * passes);
       EXPECT_EQ(calls["linear_forward"], 3 * 3 * passes) << "qkv, out and down";
       EXPECT_EQ(calls["linear_backward_weight"], 3 * 4 * passes);
-      EXPECT_EQ(calls["linear_backward_input"], 3 * 3 * passes);
+      EXPECT_EQ(calls["linear_backward_input"], 3 * 4 * passes);
       EXPECT_EQ(calls["norm_forward"], (2 * 3 + 1) * passes);
       EXPECT_EQ(calls["norm_backward"], (2 * 3 + 1) * passes);
       EXPECT_EQ(calls["rotary_forward"], config.rope ? 3 * passes : 0);
@@ -56,7 +56,7 @@ TEST(Contracts, AreKeptByCheckpointing) {
     for (const Checkpoint kind : {Checkpoint::Selective, Checkpoint::Full}) {
       SCOPED_TRACE(model + " " + name(kind));
       options.checkpointing.kind = kind;
-      auto calls = calls_of(options.precision, [&](Device& device, Ledger& ledger) {
+      auto calls = calls_of(options.precision.activations, [&](Device& device, Ledger& ledger) {
         run_training(device, ledger, shallow(model, 3), options, 1);
       });
       const bool full = kind == Checkpoint::Full;
@@ -64,6 +64,30 @@ TEST(Contracts, AreKeptByCheckpointing) {
       EXPECT_EQ(calls["mlp_up_forward"], 3);
       EXPECT_EQ(calls["linear_forward"], 3 * (3 + 1 + (full ? 2 : 0)));
       EXPECT_EQ(calls["norm_forward"], 2 * 3 + 1 + 3 * (full ? 2 : 1));
+    }
+  }
+}
+
+TEST(Contracts, AreKeptByAdapters) {
+  for (const std::string& model : every_kind_of_model()) {
+    const ModelConfig config = shallow(model, 3);
+    for (const TrainingOptions& options : every_kind_of_adapters(config)) {
+      SCOPED_TRACE(model + " " + options.precision.name + " " + std::to_string(options.seq) + " " +
+                   std::to_string(options.lora->targets.size()));
+      auto calls = calls_of(options.precision.activations, [&](Device& device, Ledger& ledger) {
+        run_training(device, ledger, config, options, 1);
+      });
+      if (HasFailure()) return;
+      const bool all = options.lora->targets.size() > 2;
+      const int adapted = all ? 4 : 1;  // of a block's four projections
+      EXPECT_EQ(calls["lora_backward_input"], 3 * adapted);
+      EXPECT_EQ(calls["lora_backward_weight"], 3 * adapted);
+      EXPECT_EQ(calls["linear_backward_weight"], 3 * adapted) << "of first halves alone";
+      EXPECT_EQ(calls["linear_backward_input"], 3 * (4 + adapted));
+      EXPECT_EQ(calls["mlp_up_forward"], all ? 0 : 3);
+      EXPECT_EQ(calls["activate"], all ? 3 : 0);
+      EXPECT_EQ(calls["embedding_backward"], 0);
+      EXPECT_EQ(calls["optimizer_step"], 1);
     }
   }
 }
@@ -130,7 +154,7 @@ TEST(Contracts, AreKeptByEveryKindOfCache) {
 }
 
 TEST(Contracts, AreKeptWhereLinearsAreQuantized) {
-  for (const InferencePrecision& precision : inference_precisions()) {
+  for (const ModelPrecision& precision : model_precisions()) {
     for (const std::int64_t seq : {std::int64_t{4}, kFusedRows + 1}) {
       SCOPED_TRACE(precision.name + std::string(" ") + std::to_string(seq));
       GenerationOptions options;

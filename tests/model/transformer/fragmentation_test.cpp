@@ -60,7 +60,7 @@ TEST(Fragmentation, StaysWithinTheDesignsBounds) {
     const auto reserved = static_cast<double>(report.reserved);
     EXPECT_GE(reserved, peak);
     EXPECT_LE(reserved, 1.03 * peak + 4 * kMiB)
-        << row.model << " " << row.options.optimizer.name << " " << name(row.options.precision)
+        << row.model << " " << row.options.optimizer.name << " " << row.options.precision.name
         << " batch " << row.options.batch << " seq " << row.options.seq;
     ratios.push_back(reserved / peak);
   }

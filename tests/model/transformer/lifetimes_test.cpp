@@ -71,10 +71,23 @@ void expect_short_lives(DType precision, const Body& body) {
 TEST(Lifetimes, EndWithTheLastUseInTraining) {
   for (const std::string& model : every_kind_of_model()) {
     for (const TrainingOptions& options : every_kind_of_training()) {
-      SCOPED_TRACE(model + " " + options.optimizer.name + " " + name(options.precision) + " " +
+      SCOPED_TRACE(model + " " + options.optimizer.name + " " + options.precision.name + " " +
                    name(options.attention));
-      expect_short_lives(options.precision, [&](Device& device, Ledger& ledger) {
+      expect_short_lives(options.precision.activations, [&](Device& device, Ledger& ledger) {
         run_training(device, ledger, shallow(model), options, 2);
+      });
+      if (HasFailure()) return;
+    }
+  }
+}
+
+TEST(Lifetimes, EndWithTheLastUseWithAdapters) {
+  for (const std::string& model : every_kind_of_model()) {
+    const ModelConfig config = shallow(model);
+    for (const TrainingOptions& options : every_kind_of_adapters(config)) {
+      SCOPED_TRACE(model + " " + options.precision.name + " " + std::to_string(options.seq));
+      expect_short_lives(options.precision.activations, [&](Device& device, Ledger& ledger) {
+        run_training(device, ledger, config, options, 2);
       });
       if (HasFailure()) return;
     }
@@ -98,7 +111,7 @@ TEST(Lifetimes, EndWithTheLastUseInGeneration) {
 }
 
 TEST(Lifetimes, EndWithTheLastUseWhereLinearsAreQuantized) {
-  for (const InferencePrecision& precision : inference_precisions()) {
+  for (const ModelPrecision& precision : model_precisions()) {
     for (const std::int64_t seq : {std::int64_t{4}, kFusedRows + 1}) {
       SCOPED_TRACE(precision.name + std::string(" ") + std::to_string(seq));
       GenerationOptions options;

@@ -70,4 +70,25 @@ std::vector<TrainingOptions> every_kind_of_training() {
   return all;
 }
 
+std::vector<TrainingOptions> every_kind_of_adapters(const ModelConfig& config) {
+  std::vector<TrainingOptions> all;
+  for (const ModelPrecision& precision : model_precisions()) {
+    try {
+      require_linears(config, precision, false);
+    } catch (const BadInput&) {
+      continue;
+    }
+    for (const auto& targets : {usual_lora_targets(config), lora_targets(config)}) {
+      for (const std::int64_t seq : {std::int64_t{4}, std::int64_t{64}}) {
+        TrainingOptions options;
+        options.precision = precision;
+        options.lora = LoraOptions{8, 16.0F, targets};
+        options.seq = seq;
+        all.push_back(options);
+      }
+    }
+  }
+  return all;
+}
+
 }  // namespace vramfit

@@ -28,4 +28,8 @@ const std::vector<std::string>& every_kind_of_model();
 /// micro-batches: every way a training run can differ, at 2 × 64 tokens.
 std::vector<TrainingOptions> every_kind_of_training();
 
+/// Adapters where PEFT has them and beside every linear, over every format of frozen weights that
+/// goes with the model; few tokens and more.
+std::vector<TrainingOptions> every_kind_of_adapters(const ModelConfig& config);
+
 }  // namespace vramfit

@@ -50,7 +50,7 @@ TEST(TrainingMemory, EveryOptimizerKeepsWhatItsNameSays) {
     const ModelConfig config = shallow(name);
     for (const TrainingOptions& options : every_kind_of_training()) {
       const RunReport report = trained(config, options, 2);
-      const std::uint64_t element = is_16_bit(options.precision) ? 2 : 4;
+      const std::uint64_t element = is_16_bit(options.precision.activations) ? 2 : 4;
       const auto& states = element == 2 ? kStateOf16Bits : kStateOf32Bits;
       for (const int step : {1, 2}) {
         const CategoryBytes after = stage_of(report, Stage::Optimizer, step).at_end;

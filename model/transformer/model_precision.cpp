@@ -1,4 +1,4 @@
-#include "model/transformer/inference_precision.h"
+#include "model/transformer/model_precision.h"
 
 #include <array>
 
@@ -11,16 +11,16 @@ namespace {
 constexpr DType kBase = DType::Bf16;
 
 constexpr std::array kRows = {
-    InferencePrecision(DType::Fp32),
-    InferencePrecision(DType::Fp16),
-    InferencePrecision(DType::Bf16),
+    ModelPrecision(DType::Fp32),
+    ModelPrecision(DType::Fp16),
+    ModelPrecision(DType::Bf16),
     // cuBLASLt scales rows and columns of fp8 products from Hopper on.
-    InferencePrecision("fp8", kBase, DType::Fp8, DType::Fp8, 90),
-    InferencePrecision("int8", kBase, DType::Int8, DType::Int8, 80),
-    InferencePrecision("int8-wo", kBase, DType::Int8, kBase, 80),
-    InferencePrecision("nf4", kBase, kNf4, kBase, 80),
-    InferencePrecision("int4", kBase, kInt4, kBase, 80),
-    InferencePrecision(DType::Fp64),
+    ModelPrecision("fp8", kBase, DType::Fp8, DType::Fp8, 90),
+    ModelPrecision("int8", kBase, DType::Int8, DType::Int8, 80),
+    ModelPrecision("int8-wo", kBase, DType::Int8, kBase, 80),
+    ModelPrecision("nf4", kBase, kNf4, kBase, 80),
+    ModelPrecision("int4", kBase, kInt4, kBase, 80),
+    ModelPrecision(DType::Fp64),
 };
 
 /// What the sizes of a matrix of such elements are multiples of: a block, or 16 bytes, which tensor
@@ -32,7 +32,7 @@ std::int64_t multiple_of(Format format) {
 /// "fp32, fp16, bf16, fp8, ...".
 std::string names_on_gpus() {
   std::string list;
-  for (const InferencePrecision& row : kRows) {
+  for (const ModelPrecision& row : kRows) {
     if (row.activations == DType::Fp64) continue;
     if (!list.empty()) list += ", ";
     list += row.name;
@@ -42,9 +42,9 @@ std::string names_on_gpus() {
 
 }  // namespace
 
-std::span<const InferencePrecision> inference_precisions() { return kRows; }
+std::span<const ModelPrecision> model_precisions() { return kRows; }
 
-Precisions InferencePrecision::precisions(bool quantize_head) const {
+Precisions ModelPrecision::precisions(bool quantize_head) const {
   Precisions result = Precisions::plain(activations);
   result.linears = linears;
   result.linear_inputs = inputs;
@@ -52,15 +52,15 @@ Precisions InferencePrecision::precisions(bool quantize_head) const {
   return result;
 }
 
-InferencePrecision parse_inference_precision(const std::string& text) {
-  for (const InferencePrecision& row : kRows) {
+ModelPrecision parse_model_precision(const std::string& text) {
+  for (const ModelPrecision& row : kRows) {
     if (text == row.name) return row;
   }
   throw BadInput("precision: unknown '" + text + "'; one of " + names_on_gpus() +
                  " (fp64 on the CPU)");
 }
 
-void require_arch(const InferencePrecision& precision, Arch arch) {
+void require_arch(const ModelPrecision& precision, Arch arch) {
   if (arch.sm >= precision.sm) return;
   throw BadInput(std::string("precision: ") + precision.name + " needs sm_" +
                  std::to_string(precision.sm) + " or newer, and this GPU is sm_" +
@@ -68,7 +68,7 @@ void require_arch(const InferencePrecision& precision, Arch arch) {
                  "; int8, int8-wo, nf4 or int4 where it is sm_80, or bf16");
 }
 
-void require_linears(const ModelConfig& config, const InferencePrecision& precision,
+void require_linears(const ModelConfig& config, const ModelPrecision& precision,
                      bool quantize_head) {
   if (!precision.quantized()) {
     if (!quantize_head) return;

@@ -15,38 +15,38 @@ struct ModelConfig;
 /// What a model that only generates is stored and computed in: plainly in one type, or with the
 /// weights of its linears quantised. Embeddings, norms and, unless it is asked for, the head stay
 /// in the type of the activations, as practice has it.
-struct InferencePrecision {
+struct ModelPrecision {
   const char* name;   ///< as --precision spells it
   DType activations;  ///< and all that is not said below
   Format linears;     ///< weights of the blocks' projections
   Format inputs;      ///< what multiplies them: of 8 bits, or as the activations are
   int sm;             ///< the oldest compute capability that multiplies so, 10 · major + minor
 
-  constexpr InferencePrecision(DType plain)
-      : InferencePrecision(Format(plain).name(), plain, plain, plain, 0) {}
-  constexpr InferencePrecision(const char* name_, DType activations_, Format linears_,
-                               Format inputs_, int sm_)
+  constexpr ModelPrecision(DType plain)
+      : ModelPrecision(Format(plain).name(), plain, plain, plain, 0) {}
+  constexpr ModelPrecision(const char* name_, DType activations_, Format linears_, Format inputs_,
+                           int sm_)
       : name(name_), activations(activations_), linears(linears_), inputs(inputs_), sm(sm_) {}
 
   bool quantized() const { return linears != Format(activations); }
   Precisions precisions(bool quantize_head) const;
 
-  friend bool operator==(const InferencePrecision& a, const InferencePrecision& b) {
+  friend bool operator==(const ModelPrecision& a, const ModelPrecision& b) {
     return std::string_view(a.name) == b.name;
   }
 };
 
 /// Every one, fp64 last, which only CPUs run.
-std::span<const InferencePrecision> inference_precisions();
+std::span<const ModelPrecision> model_precisions();
 
 /// Throws BadInput with those there are.
-InferencePrecision parse_inference_precision(const std::string& text);
+ModelPrecision parse_model_precision(const std::string& text);
 
 /// Throws BadInput where such a GPU does not multiply so.
-void require_arch(const InferencePrecision& precision, Arch arch);
+void require_arch(const ModelPrecision& precision, Arch arch);
 
 /// Throws BadInput where some linear's sizes do not go with the formats.
-void require_linears(const ModelConfig& config, const InferencePrecision& precision,
+void require_linears(const ModelConfig& config, const ModelPrecision& precision,
                      bool quantize_head);
 
 }  // namespace vramfit

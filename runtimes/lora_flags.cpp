@@ -1,0 +1,31 @@
+#include "runtimes/lora_flags.h"
+
+#include <sstream>
+
+#include "model/errors.h"
+#include "model/quantity.h"
+
+namespace vramfit {
+
+std::optional<std::int64_t> lora_rank(const Flags& flags) {
+  const auto rank = typed(flags, "lora");
+  if (has(flags, "lora-targets") && !rank) throw BadInput("lora-targets: only with --lora");
+  if (!rank) return std::nullopt;
+  return parse_whole("lora", *rank);
+}
+
+std::vector<std::string> parse_lora_targets(const std::string& text,
+                                            const std::vector<std::string>& every) {
+  if (text == "all-linear") return every;
+  std::vector<std::string> names;
+  std::istringstream list(text + ",");
+  for (std::string name; std::getline(list, name, ',');) {
+    if (name.empty()) {
+      throw BadInput("lora-targets: a name is missing; such as q_proj,v_proj, or all-linear");
+    }
+    names.push_back(name);
+  }
+  return names;
+}
+
+}  // namespace vramfit

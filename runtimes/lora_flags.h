@@ -1,0 +1,19 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtimes/flags.h"
+
+namespace vramfit {
+
+/// --lora's rank; absent where it was not typed. Throws BadInput where it is no number, or
+/// --lora-targets stands alone.
+std::optional<std::int64_t> lora_rank(const Flags& flags);
+
+/// PEFT's target_modules: names with commas between, or "all-linear", which is `every`.
+std::vector<std::string> parse_lora_targets(const std::string& text,
+                                            const std::vector<std::string>& every);
+
+}  // namespace vramfit

@@ -14,6 +14,7 @@
 #include "model/memory/run_report.h"
 #include "runtimes/flags.h"
 #include "runtimes/gpu.h"
+#include "runtimes/levers.h"
 
 // The door to every runtime: whose step it is that a question is about. A runtime reads its flags
 // into a workload, and runs that on paper, on a GPU of so many bytes.
@@ -97,6 +98,9 @@ class Workload {
   /// result. `config` is valid for it.
   virtual Outcome run(const Gpu& gpu, std::uint64_t capacity, const ModelConfig& config,
                       const Extent& extent) const = 0;
+
+  /// What could be changed about it so that it takes less, the gentlest first.
+  virtual std::vector<Lever> levers(const ModelConfig&) const { return {}; }
 
   /// What was asked, as JSON has it.
   virtual nlohmann::ordered_json asked() const = 0;

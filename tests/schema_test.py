@@ -80,6 +80,9 @@ def test_each_is_a_schema(name):
         "--params 7B --runtime vramfit --vram 24GB --max-seq",
         "--model llama3-70b --vram 24GB --max-batch",
         "--model tinyllama-1.1b --vram 8GB --generate 16",
+        "--model llama2-7b --train --autocast bf16 --precision fp32 --gpu h100-80gb --advise",
+        "--model llama2-7b --gpu rtx3060 --runtime vramfit --advise",
+        "--model llama3-70b --train --gpu rtx3060 --advise",
         "--model llama2-7b --runtime article --precision int4 --vram 24GB",
         "--model llama2-7b --runtime article --train --optimizer sgd --vram 24GB --max-batch",
         "--model llama2-7b --runtime article --train --gpus 4 --strategy fsdp --gpu h100-80gb",
@@ -121,6 +124,7 @@ def test_committed_runs(path):
 
 DATA = {
     "gpus.json": "gpus.schema.json",
+    "slowdowns.json": "slowdowns.schema.json",
     "models/parameters.json": "models.schema.json",
     "article/table1_inference.json": "article.schema.json#/$defs/inference",
     "article/table2_training_waterfall.json": "article.schema.json#/$defs/waterfall",

@@ -10,7 +10,7 @@ namespace {
 
 /// 16-bit weights by themselves, or fp32 ones under autocast: both are what people call mixed
 /// precision, and half of them have the other in mind.
-void add_other_precision(const Flags& flags, const Request& request,
+void add_other_precision(const Options& options, const Flags& flags, const Request& request,
                          std::vector<Alternative>& list) {
   const Runtime& runtime = request.workload->runtime();
   const bool can = request.workload->training() && find_flag(runtime, "autocast") != nullptr;
@@ -19,6 +19,7 @@ void add_other_precision(const Flags& flags, const Request& request,
   Flags other = flags;
   std::string choice;
   if (const auto autocast = typed(flags, "autocast")) {
+    if (options.advise) return;  // which tries it, too
     other.erase("autocast");
     other["precision"] = *autocast;
     choice = "--precision " + *autocast + " without autocast";
@@ -40,7 +41,7 @@ void add_other_precision(const Flags& flags, const Request& request,
 std::vector<Alternative> alternatives(const Options& options, const Flags& flags,
                                       const Request& request) {
   std::vector<Alternative> list;
-  add_other_precision(flags, request, list);
+  add_other_precision(options, flags, request, list);
   if (options.vram && is_bare(*options.vram)) {
     Alternative alternative{"--vram " + *options.vram + "GiB", request};
     alternative.request.budget.vram = vram_of(*options.vram + "GiB");

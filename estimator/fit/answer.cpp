@@ -45,6 +45,13 @@ std::vector<Change> changes(const Question& question, Verdict verdict) {
   return list;
 }
 
+/// What is TIGHT is made to fit surely.
+Advised advised(const Question& question, const Answer& answer) {
+  const Verdict verdict = answer.estimate.verdict;
+  if (verdict == Verdict::Fits) return {};
+  return advise(answer.request, question.flags, question.strict || verdict == Verdict::Tight);
+}
+
 }  // namespace
 
 bool Answer::yes(bool strict) const {
@@ -63,6 +70,7 @@ std::vector<Answer> answer(const Question& question) {
                             table_of_searches ? kTableAllowance : kSearchAllowance);
     if (question.formulas) answers[i].formulas = formula_answers(answers[i].request);
   });
+  if (question.advise) answers.front().advised = advised(question, answers.front());
   answers.front().changes = changes(question, answers.front().estimate.verdict);
   return answers;
 }

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "estimator/fit/advise.h"
 #include "estimator/fit/question.h"
 #include "estimator/formulas.h"
 
@@ -24,6 +25,7 @@ struct Answer {
   Band band;  ///< around the largest
   std::vector<Change> changes;
   std::vector<FormulaAnswer> formulas;  ///< where they were asked for
+  std::optional<Advised> advised;       ///< the same; of what fits, none
 
   /// Whether it fits, or a size that is searched for may; where `strict`, beyond doubt.
   bool yes(bool strict) const;

@@ -1,6 +1,7 @@
 #include "estimator/fit/answer_json.h"
 
 #include "estimator/estimate_json.h"
+#include "estimator/fit/advice_text.h"
 
 namespace vramfit::fit {
 namespace {
@@ -39,6 +40,41 @@ void add_changes(Json& json, const Answer& answer) {
   }
 }
 
+Json step_json(const Step& step, const std::optional<double>& slowdown) {
+  return {{"kind", step.kind},
+          {"from", step.from},
+          {"to", step.to},
+          {"slowdown", slowdown ? Json(*slowdown) : Json(nullptr)}};
+}
+
+Json advice_json(const Advice& advice) {
+  Json json = {{"changes", Json::array()},
+               {"verdict", name(advice.estimate.verdict)},
+               {"total", advice.estimate.total},
+               {"margin", advice.estimate.margin},
+               {"slowdown", nullptr},
+               {"steps", Json::array()},
+               {"flags", flags_text(advice)},
+               {"without", without(advice)},
+               {"script", Json::object()}};
+  if (const auto slowdown = advice.slowdown()) json["slowdown"] = *slowdown;
+  const std::vector<Step> steps = advice.steps();
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    json["steps"].push_back(step_json(steps[i], advice.slowdowns[i]));
+  }
+  for (const Choice& choice : advice.choices) {
+    json["changes"].push_back(choice.label);
+    for (const auto& [call, argument] : choice.script) json["script"][call].push_back(argument);
+  }
+  return json;
+}
+
+void add_advice(Json& json, const Advised& advised) {
+  json["advice"] = Json::array();
+  for (const Advice& advice : advised.list) json["advice"].push_back(advice_json(advice));
+  json["fits_on"] = advised.cards;
+}
+
 }  // namespace
 
 std::string json_text(const Question& question, const std::vector<Answer>& answers) {
@@ -56,6 +92,7 @@ std::string json_text(const Question& question, const std::vector<Answer>& answe
   // What is searched for was not asked for, but is the answer, which may be another on each card.
   if (question.search) json["asked"][batch ? "batch" : "seq"] = nullptr;
   if (!question.every_card) add_changes(json, answers.front());
+  if (question.advise) add_advice(json, *answers.front().advised);
   for (std::size_t i = 0; i < answers.size(); ++i) {
     Json& card = question.every_card ? json["cards"][i] : json;
     if (question.search) add_largest(card, batch ? "max_batch" : "max_seq", answers[i]);

@@ -157,6 +157,8 @@ void add_answer_options(CLI::App& app, Options& options) {
       ->group(group);
   app.add_flag("--formulas", options.formulas, "Beside it, what formulas that people use would say")
       ->group(group);
+  app.add_flag("--advise", options.advise, "Of what does not fit, every change that makes it fit")
+      ->group(group);
   app.add_flag("--strict", options.strict, "TIGHT counts as OOM in the exit status")->group(group);
   app.add_flag("--verbose", options.verbose, "Also stages, steps and sources")->group(group);
   app.add_flag("--json", options.json, "One JSON object; sizes in bytes")->group(group);

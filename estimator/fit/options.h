@@ -29,6 +29,7 @@ struct Options {
   bool max_seq = false;
   bool beyond_positions = false;
   bool formulas = false;
+  bool advise = false;
   bool strict = false;
   bool verbose = false;
   bool json = false;

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "estimator/fit/advice_text.h"
 #include "estimator/fit/colour.h"
 #include "estimator/fit/formula_table.h"
 #include "estimator/fit/search_text.h"
@@ -91,6 +92,7 @@ std::string picture(const Question& question, const Answer& answer, const Style&
   text += sums(estimate, answer.request.budget) + "\n";
   text += wrapped(verdict_text(estimate, answer.request.budget, style.colours), 2) + "\n";
   if (style.verbose) text += waterfall(estimate) + "\n";
+  if (answer.advised) text += advice_text(answer, style.colours) + "\n";
   if (!answer.formulas.empty()) text += formula_table(answer, style.verbose) + "\n";
   return text + grounds(question, answer, style);
 }

@@ -119,6 +119,12 @@ void refuse_strange_answers(const Options& o, const Runtime& runtime) {
   if (o.formulas && &runtime == &runtime_named("article")) {
     throw BadInput("formulas: --runtime article is one of them; without either");
   }
+  if (o.advise && &runtime == &runtime_named("article")) {
+    throw BadInput("advise: formulas are not to be relied on; without --runtime article");
+  }
+  if (o.advise && (o.max_batch || o.max_seq)) {
+    throw BadInput("advise: of a run of one size; without --max-batch and --max-seq");
+  }
   if (o.formulas && (o.max_batch || o.max_seq)) {
     throw BadInput("formulas: what they say is of one size; without --max-batch and --max-seq");
   }
@@ -136,10 +142,10 @@ void refuse_strange_timelines(const Options& o, const Question& question, const 
   if (&runtime == &runtime_named("article")) {
     throw BadInput(flag + ": formulas allocate nothing; without --runtime article");
   }
-  const bool another = o.snapshot || o.trace || o.formulas || o.strict || o.verbose;
+  const bool another = o.snapshot || o.trace || o.formulas || o.advise || o.strict || o.verbose;
   if (o.verify && another) {
     throw BadInput(
-        "verify: is an answer of its own; without --snapshot, --trace, --formulas, "
+        "verify: is an answer of its own; without --snapshot, --trace, --formulas, --advise, "
         "--strict and --verbose");
   }
   if (o.snapshot && o.trace && *o.snapshot == *o.trace) {
@@ -239,6 +245,9 @@ Question understand(const Options& o, const std::function<std::optional<Budget>(
     question.requests.push_back(request);
   }
   question.every_card = question.requests.size() > 1;
+  if (o.advise && question.every_card) {
+    throw BadInput("advise: of a run on one card; --gpu or --vram names it");
+  }
   if (question.every_card) leave_out_older_cards(question.requests, *request.workload);
   if (o.max_batch) question.search = Size::Batch;
   if (o.max_seq) {
@@ -250,6 +259,9 @@ Question understand(const Options& o, const std::function<std::optional<Budget>(
     question.alternatives = alternatives(o, flags, question.requests.front());
   }
   question.formulas = o.formulas;
+  question.advise = o.advise;
+  question.strict = o.strict;
+  question.flags = std::move(flags);
   question.assumed = assumed_flags(o, runtime);
   question.runs_with = runs_with(question, runtime, request.model, *request.workload);
   return question;

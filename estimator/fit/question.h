@@ -22,6 +22,9 @@ struct Question {
   bool every_card = false;  ///< no card was named, and this machine has none
   std::optional<Size> search;
   bool formulas = false;                  ///< to be set beside it
+  bool advise = false;                    ///< what to do where it does not fit
+  bool strict = false;                    ///< only what surely fits counts
+  Flags flags;                            ///< of the run, its precision among them
   std::vector<Alternative> alternatives;  ///< where one card is asked about, at one size
   std::vector<std::string> assumed;       ///< flags that were not given, of those that matter
   std::string runs_with;                  ///< types and optimizer, and which of them were assumed

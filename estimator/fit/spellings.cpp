@@ -57,9 +57,9 @@ constexpr std::array<Pair, 4> kPrecisions = {{
     {"float32", "fp32"},
 }};
 
-constexpr std::array<std::string_view, 13> kSwitches = {
-    "train", "max-batch", "max-seq", "beyond-positions", "formulas", "strict",  "verbose",
-    "json",  "list",      "padded",  "double-quant",     "again",    "unpadded"};
+constexpr std::array<std::string_view, 14> kSwitches = {
+    "train",  "max-batch", "max-seq", "beyond-positions", "formulas", "strict", "verbose",
+    "advise", "json",      "list",    "padded",           "unpadded", "again",  "double-quant"};
 
 /// Theirs that no byte on the GPU depends on, each with a value: schedules, rates, files, names.
 constexpr std::array<std::string_view, 19> kWithoutMemory = {
@@ -227,10 +227,12 @@ class Translation {
     if (flag == "bf16" || flag == "fp16") refuse_trainers_precision(flag);
     const std::string own = std::string(own_name(kFlags, flag));
     if (own != flag) typed_as_[own] = flag;
-    if (holds(kSwitches, own) && value) {
-      const std::optional<bool> on = truth(*value);
+    const bool is_switch = holds(kSwitches, own);
+    if (const auto truth_value = is_switch ? given_truth(value) : std::nullopt) {
+      const std::optional<bool> on = truth(*truth_value);
       if (!on)
-        throw BadInput(own + ": is a switch, and '" + *value + "' no value of it; without it");
+        throw BadInput(own + ": is a switch, and '" + *truth_value +
+                       "' no value of it; without it");
       if (*on) own_.push_back("--" + own);
       return;
     }
@@ -260,9 +262,15 @@ class Translation {
     if (!list.empty()) own_.push_back(list);
   }
 
+  /// What stands after a switch's "=", or as the next word where that is a truth value.
+  std::optional<std::string> given_truth(const std::optional<std::string>& value) {
+    if (value || at_ == typed_.size() || !truth(typed_[at_])) return value;
+    return typed_[at_++];
+  }
+
   /// Of a switch: by itself, or with a truth value. What is none is taken for its setting.
-  bool is_on(const std::string& flag, std::optional<std::string> value) {
-    if (!value && at_ < typed_.size() && truth(typed_[at_])) value = typed_[at_++];
+  bool is_on(const std::string& flag, const std::optional<std::string>& given) {
+    const std::optional<std::string> value = given_truth(given);
     const std::optional<bool> on = value ? truth(*value) : true;
     if (on || flag != kCheckpointing) return on.value_or(true);
     throw BadInput(flag + ": is '" + *value + "'; true, false or nothing");

@@ -19,6 +19,7 @@ class StepWorkload final
   std::int64_t seq_limit(const ModelConfig& config) const override;
   Outcome run(const Gpu& gpu, std::uint64_t capacity, const ModelConfig& config,
               const Extent& extent) const override;
+  std::vector<Lever> levers(const ModelConfig& config) const override;
   nlohmann::ordered_json asked() const override;
   std::string text(const std::string& sizes) const override;
   std::string types() const override;

@@ -45,6 +45,20 @@ Case in_vramfit(std::vector<std::string> arguments, std::string part) {
   return on_7b(std::move(arguments), std::move(part));
 }
 
+TEST(FitRefuses, AdviceOnWhatIsNotOneRunOnOneCard) {
+  const std::vector<Case> cases = {
+      on_7b({"--advise"}, "advise: of a run on one card; --gpu or --vram names it"),
+      on_7b({"--advise", "--gpu", "rtx4090", "--max-batch"}, "advise: of a run of one size"),
+      on_7b({"--advise", "--gpu", "rtx4090", "--max-seq"}, "advise: of a run of one size"),
+      on_7b({"--advise", "--gpu", "rtx4090", "--runtime", "article"},
+            "advise: formulas are not to be relied on; without --runtime article"),
+      on_7b({"--advise", "--gpu", "rtx4090", "--verify", "x"}, "verify: is an answer of its own"),
+      on_7b({"--advise=maybe", "--gpu", "rtx4090"}, "advise: is a switch"),
+      on_7b({"--advise", "please", "--gpu", "rtx4090"}, "'please' belongs to no flag"),
+  };
+  for (const Case& c : cases) expect_refused(c);
+}
+
 TEST(FitRefuses, ModelsItDoesNotKnow) {
   const std::vector<Case> cases = {
       {{}, "model: missing"},

@@ -53,6 +53,8 @@ TEST(Spellings, BitsAndBytesConfigs) {
                  "bfloat16", "--bnb_4bit_use_double_quant=True"}),
             (Texts{"--quant", "nf4", "--quant-compute", "bf16", "--double-quant"}));
   EXPECT_EQ(own({"--load_in_4bit", "False", "--train"}), Texts{"--train"});
+  EXPECT_EQ(own({"--bnb_4bit_use_double_quant", "True"}), Texts{"--double-quant"});
+  EXPECT_EQ(own({"--bnb_4bit_use_double_quant", "False", "--train"}), Texts{"--train"});
 }
 
 TEST(Spellings, ContextLengthsAreCalledInThousands) {

@@ -1,0 +1,52 @@
+"""The article's decision tree, computed: what `fit --advise` says first, by model and card."""
+
+from pathlib import Path
+from typing import Any
+
+from vramfit_plots.accuracy.fit import ask
+from vramfit_plots.captions import Caption
+from vramfit_plots.tables.table import Table
+from vramfit_plots.units import TIMES, number
+
+CARDS = {"24 GB": "rtx4090", "40 GB": "a100-40gb", "48 GB": "rtx6000-ada", "80 GB": "h100-80gb"}
+_TRAINING = ["--train", "--precision", "bf16", "--batch", "4", "--seq", "512"]
+_GENERATION = ["--precision", "bf16", "--batch", "1", "--seq", "2048"]
+QUESTIONS = {
+    **{f"generate, {model}": ["--model", model, *_GENERATION]
+       for model in ("llama2-7b", "llama2-13b", "llama3-70b")},
+    **{f"train, {model}": ["--model", model, *_TRAINING]
+       for model in ("tinyllama-1.1b", "llama2-7b", "llama2-13b", "llama3-70b")},
+}  # fmt: skip
+
+
+def decision(answer: dict[str, Any]) -> str:
+    if answer["verdict"] != "OOM":
+        return "as it is" + (", TIGHT" if answer["verdict"] == "TIGHT" else "")
+    if not answer["advice"]:
+        return "not on one"
+    first = answer["advice"][0]
+    slowdown = first["slowdown"]
+    time = f"{number(slowdown, 2)} {TIMES}" if slowdown else "not measured"
+    tight = ", TIGHT" if first["verdict"] == "TIGHT" else ""
+    return f"{', '.join(first['changes'])}\n{time}{tight}"
+
+
+def table(program: Path) -> Table:
+    rows = [
+        [name]
+        + [
+            decision(ask(program, [*typed, "--gpu", card, "--advise"], name))
+            for card in CARDS.values()
+        ]
+        for name, typed in QUESTIONS.items()
+    ]
+    return Table(
+        key="decisions",
+        title="The decision tree, computed",
+        headings=["", *(f"{size}\n{card}" for size, card in CARDS.items())],
+        rows=rows,
+        caption=Caption(
+            "The cheapest change that makes it fit, and the time for a token, of what it would be."
+        ),
+        text_columns=frozenset(range(1, len(CARDS) + 1)),
+    )

@@ -1,0 +1,74 @@
+#include "runtimes/levers.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace vramfit {
+namespace {
+
+/// Sizes that a lever offers, about.
+constexpr std::int64_t kSizes = 64;
+constexpr std::int64_t kLeastTokens = 16;
+constexpr std::int64_t kShortest = 8;  ///< of a sequence, an eighth
+/// A micro-batch of so many tokens was timed: data/slowdowns.json.
+constexpr std::int64_t kTimedTokens = 2048;
+
+}  // namespace
+
+Choice lora_choice(bool all_linear) {
+  const std::string rank = kUsualRank;
+  Choice choice{"LoRA of rank " + rank, {{"lora", "none", rank}}, {{"lora", rank}}, {}, {}};
+  if (all_linear) choice.flags["lora-targets"] = "all-linear";
+  return choice;
+}
+
+Lever lever_of(const char* part, Choice choice) {
+  return {.parts = {part}, .choices = {std::move(choice)}};
+}
+
+Lever micro_batch_lever(std::int64_t batch, std::int64_t seq, std::int64_t accumulate) {
+  Lever lever{.parts = {"micro-batch"}, .choices = {}, .of_sizes = true};
+  for (std::int64_t size = batch / 2; size >= 1; --size) {
+    if (batch % size != 0) continue;
+    const std::int64_t micro_batches = accumulate * (batch / size);
+    const bool timed = size * seq >= kTimedTokens;
+    lever.choices.push_back(
+        {.label = "micro-batches of " + std::to_string(size),
+         .steps = {{"micro-batch", "whole", timed ? "2048 tokens or more" : "fewer tokens"}},
+         .flags = {{"batch", std::to_string(size)}, {"accumulate", std::to_string(micro_batches)}},
+         .without = {},
+         .script = {}});
+  }
+  return lever;
+}
+
+Lever batch_lever(std::int64_t batch) {
+  Lever lever{.parts = {"batch"}, .choices = {}, .of_sizes = true};
+  const std::int64_t step = std::max<std::int64_t>(batch / kSizes, 1);
+  for (std::int64_t size = batch - step; size > 0; size -= step) {
+    // The last is 1, whatever the step.
+    const std::int64_t sequences = size <= step ? 1 : size;
+    lever.choices.push_back({.label = "batch " + std::to_string(sequences),
+                             .steps = {{"batch", "whole", "smaller"}},
+                             .flags = {{"batch", std::to_string(sequences)}},
+                             .without = {},
+                             .script = {}});
+  }
+  return lever;
+}
+
+Lever sequence_lever(std::int64_t seq) {
+  Lever lever{.parts = {"sequence"}, .choices = {}, .of_sizes = true};
+  const std::int64_t step = (seq / kSizes / kLeastTokens + 1) * kLeastTokens;
+  for (std::int64_t size = (seq - 1) / step * step; size >= std::max(seq / kShortest, step);
+       size -= step) {
+    lever.choices.push_back({.label = "sequences of " + std::to_string(size) + " tokens",
+                             .steps = {{"sequence", "whole", "shorter"}},
+                             .flags = {{"seq", std::to_string(size)}},
+                             .without = {},
+                             .script = {}});
+  }
+  return lever;
+}
+
+}  // namespace vramfit

@@ -1,0 +1,265 @@
+// What of a run under PyTorch could be changed, in the words of transformers' Trainer, of
+// from_pretrained, PEFT and bitsandbytes.
+#include <algorithm>
+#include <array>
+#include <span>
+
+#include "runtimes/pytorch/modules/families/families.h"
+#include "runtimes/pytorch/runtime.h"
+
+namespace vramfit::pytorch {
+namespace {
+
+constexpr const char* kTrainer = "TrainingArguments";
+constexpr const char* kLoader = "from_pretrained";
+constexpr const char* kQuantizer = "BitsAndBytesConfig";
+constexpr const char* kAdapter = "LoraConfig";
+constexpr const char* kTokenizer = "tokenizer";
+
+struct OptimizerChoice {
+  OptimizerKind kind;
+  const char* label;
+  const char* optim;  ///< the Trainer's
+};
+
+/// AdamW, from what keeps most to what keeps least on the card: paged states lie in the host's
+/// memory where the card has no room, which takes time. SGD would keep no less.
+constexpr std::array<OptimizerChoice, 3> kAdamW = {{
+    {OptimizerKind::AdamWFused, "fused AdamW", "adamw_torch_fused"},
+    {OptimizerKind::AdamW8bit, "8-bit AdamW", "adamw_bnb_8bit"},
+    {OptimizerKind::PagedAdamW8bit, "paged 8-bit AdamW", "paged_adamw_8bit"},
+}};
+constexpr std::array<OptimizerChoice, 1> kAdafactor = {{
+    {OptimizerKind::AdafactorTransformers, "Adafactor", "adafactor"},
+}};
+
+/// Forms of AdamW that keep less than `kind`; none of what is no AdamW.
+std::span<const OptimizerChoice> smaller_adamw(OptimizerKind kind) {
+  const std::span<const OptimizerChoice> all = kAdamW;
+  switch (kind) {
+    case OptimizerKind::AdamW:
+    case OptimizerKind::AdamWLoop:
+      return all;
+    case OptimizerKind::AdamWFused:
+      return all.subspan(1);
+    case OptimizerKind::AdamW8bit:
+      return all.subspan(2);
+    default:
+      return {};
+  }
+}
+
+/// "torch.bfloat16"
+std::string torch_type(const std::string& type) {
+  return "torch." + std::string(type == "bf16"   ? "bfloat16"
+                                : type == "fp16" ? "float16"
+                                                 : "float32");
+}
+
+class Levers {
+ public:
+  explicit Levers(const ModelConfig& model) : model_(model) {}
+
+  std::vector<Lever> of(const TrainingOptions& o) && {
+    attention(o.attention);
+    precision(o);
+    optimizer(o.optimizer);
+    checkpointing(o);
+    adapters(o);
+    quantized_base(o);
+    micro_batch(o);
+    sequence(o.seq);
+    return std::move(list_);
+  }
+
+  std::vector<Lever> of(const GenerationOptions& o) && {
+    attention(o.attention);
+    if (o.precision == DType::Fp32) {
+      add("precision", {"weights in bf16",
+                        {{"precision", "fp32", "bf16"}},
+                        {{"precision", "bf16"}},
+                        {},
+                        {{kLoader, "dtype=" + torch_type("bf16")}}});
+    }
+    quantized_model(o);
+    if (o.batch > 1) list_.push_back(batch_lever(o.batch));
+    sequence(o.seq);
+    if (!o.pretrained || !o.pretrained->quantization) offload(o);
+    return std::move(list_);
+  }
+
+ private:
+  void add(const char* part, Choice choice) { list_.push_back(lever_of(part, std::move(choice))); }
+
+  void attention(AttentionKind kind) {
+    if (kind == AttentionKind::Sdpa) return;
+    add("attention", {"sdpa attention",
+                      {{"attention", "eager", "sdpa"}},
+                      {{"attention", "sdpa"}},
+                      {},
+                      {{kLoader, "attn_implementation=\"sdpa\""}}});
+  }
+
+  /// 16-bit weights. Beside quantised ones all others are in fp32, whatever they were.
+  void precision(const TrainingOptions& o) {
+    const bool quantized = o.pretrained && o.pretrained->quantization;
+    if (o.precision != DType::Fp32 || quantized) return;
+    const std::string type = name(o.autocast.value_or(DType::Bf16));
+    Choice choice{"weights in " + type, {}, {{"precision", type}}, {}, {}};
+    choice.script.push_back({kLoader, "dtype=" + torch_type(type)});
+    if (o.autocast) {
+      choice.without.emplace_back("autocast");
+      choice.script.push_back({kTrainer, type + "=False"});
+    }
+    choice.steps = {{"precision", o.autocast ? "fp32 under autocast" : "fp32", type}};
+    add("precision", std::move(choice));
+  }
+
+  void optimizer(OptimizerKind now) {
+    const std::span<const OptimizerChoice> smaller = smaller_adamw(now);
+    if (smaller.empty()) return;
+    list_.push_back(lever("optimizer", now, smaller));
+    list_.push_back(lever("Adafactor", now, kAdafactor));
+  }
+
+  static Lever lever(const char* part, OptimizerKind now,
+                     std::span<const OptimizerChoice> choices) {
+    Lever lever{.parts = {part}, .choices = {}};
+    for (const OptimizerChoice& to : choices) {
+      lever.choices.push_back({to.label,
+                               {{"optimizer", name(now), name(to.kind)}},
+                               {{"optimizer", name(to.kind)}},
+                               {},
+                               {{kTrainer, "optim=\"" + std::string(to.optim) + "\""}}});
+    }
+    return lever;
+  }
+
+  /// LLM.int8() keeps its inputs unless the reentrant form lets go of them.
+  void checkpointing(const TrainingOptions& o) {
+    const bool reentrant = keeps_outliers(o.pretrained);
+    const Checkpointing best = reentrant ? Checkpointing::Reentrant : Checkpointing::Full;
+    if (o.checkpoint == best || o.checkpoint == Checkpointing::Reentrant) return;
+    const std::string from = o.checkpoint == Checkpointing::None ? "none" : "full";
+    Choice choice{"activation checkpointing",
+                  {{"checkpointing", from, reentrant ? "reentrant" : "full"}},
+                  {{"checkpoint", reentrant ? "reentrant" : "full"}},
+                  {},
+                  {{kTrainer, "gradient_checkpointing=True"}}};
+    if (reentrant) {
+      choice.label += " (reentrant)";
+      choice.script.push_back(
+          {kTrainer, "gradient_checkpointing_kwargs={\"use_reentrant\": True}"});
+    }
+    add("checkpointing", std::move(choice));
+  }
+
+  Choice lora() const {
+    const auto targets = family_of(model_).lora_targets;
+    Choice choice = lora_choice(targets.empty());
+    std::string list;
+    for (const char* target : targets) {
+      list += (list.empty() ? "\"" : ", \"") + std::string(target) + "\"";
+    }
+    choice.script = {
+        {kAdapter, "r=" + std::string(kUsualRank)},
+        {kAdapter, "target_modules=" + (targets.empty() ? "\"all-linear\"" : "[" + list + "]")}};
+    return choice;
+  }
+
+  void adapters(const TrainingOptions& o) {
+    if (!o.lora) add("LoRA", lora());
+  }
+
+  /// `precision` is what --quant-compute is unless said.
+  static void quantize(Choice& choice, const char* format, const std::string& compute,
+                       const std::string& precision) {
+    choice.flags["quant"] = format;
+    const bool four_bits = std::string(format) != name(Quantization::Format::Int8);
+    if (!four_bits) {
+      choice.script.push_back({kQuantizer, "load_in_8bit=True"});
+      return;
+    }
+    if (compute != precision) choice.flags["quant-compute"] = compute;
+    for (const std::string& argument :
+         {std::string("load_in_4bit=True"), "bnb_4bit_quant_type=\"" + std::string(format) + "\"",
+          "bnb_4bit_compute_dtype=" + torch_type(compute)}) {
+      choice.script.push_back({kQuantizer, argument});
+    }
+  }
+
+  static std::string format_of(const std::optional<Pretrained>& pretrained) {
+    if (!pretrained || !pretrained->quantization) return "none";
+    const Quantization& quantization = *pretrained->quantization;
+    return name(quantization.format) + std::string(quantization.double_quant ? "-dq" : "");
+  }
+
+  /// QLoRA: the model in 4 bits under adapters, with the scales quantised too, as in its paper.
+  void quantized_base(const TrainingOptions& o) {
+    const std::string now = format_of(o.pretrained);
+    if (now.ends_with("-dq")) return;
+    Choice choice = o.lora ? Choice{} : lora();
+    choice.label = o.lora ? "4-bit base" : "4-bit base, " + choice.label;
+    choice.steps.push_back({"base", now, "nf4-dq"});
+    quantize(choice, "nf4", name(o.autocast.value_or(o.precision)), name(o.precision));
+    choice.flags["double-quant"] = "";
+    choice.script.push_back({kQuantizer, "bnb_4bit_use_double_quant=True"});
+    Lever lever{.parts = {"4-bit base"}, .choices = {std::move(choice)}};
+    if (!o.lora) lever.parts.emplace_back("LoRA");
+    list_.push_back(std::move(lever));
+  }
+
+  void quantized_model(const GenerationOptions& o) {
+    const std::string now = format_of(o.pretrained);
+    const std::string compute = o.precision == DType::Fp32 ? "bf16" : name(o.precision);
+    if (now == "none") {
+      Choice choice{"8-bit weights", {{"weights", now, "int8"}}, {}, {}, {}};
+      quantize(choice, "int8", compute, name(o.precision));
+      add("8-bit weights", std::move(choice));
+    }
+    if (now != "none" && now != "int8") return;
+    Choice choice{"4-bit weights", {{"weights", now, "nf4"}}, {}, {}, {}};
+    quantize(choice, "nf4", compute, name(o.precision));
+    add("4-bit weights", std::move(choice));
+  }
+
+  void micro_batch(const TrainingOptions& o) {
+    if (o.batch == 1) return;
+    Lever lever = micro_batch_lever(o.batch, o.seq, o.accumulate);
+    for (Choice& choice : lever.choices) {
+      choice.script = {{kTrainer, "per_device_train_batch_size=" + choice.flags.at("batch")},
+                       {kTrainer, "gradient_accumulation_steps=" + choice.flags.at("accumulate")}};
+    }
+    list_.push_back(std::move(lever));
+  }
+
+  void sequence(std::int64_t seq) {
+    Lever lever = sequence_lever(seq);
+    for (Choice& choice : lever.choices) {
+      choice.script = {{kTokenizer, "truncation=True"},
+                       {kTokenizer, "max_length=" + choice.flags.at("seq")}};
+    }
+    if (!lever.choices.empty()) list_.push_back(std::move(lever));
+  }
+
+  /// What does not fit stays on the host, unquantised: transformers quantises nothing there.
+  void offload(const GenerationOptions& o) {
+    if (o.pretrained && o.pretrained->auto_device_map) return;
+    add("offload", {"layers left on the host",
+                    {{"device map", "cuda", "auto"}},
+                    {{"device-map", "auto"}},
+                    {"quant", "quant-compute"},
+                    {{kLoader, "device_map=\"auto\""}}});
+  }
+
+  const ModelConfig& model_;
+  std::vector<Lever> list_;
+};
+
+}  // namespace
+
+std::vector<Lever> TorchWorkload::levers(const ModelConfig& config) const {
+  return std::visit([&](const auto& o) { return Levers(config).of(o); }, options());
+}
+
+}  // namespace vramfit::pytorch

@@ -1,0 +1,151 @@
+// What of a run of the step program could be changed.
+#include <array>
+
+#include "runtimes/vramfit/runtime.h"
+
+namespace vramfit {
+namespace {
+
+/// AdamW with its states in fewer bits.
+std::vector<std::string> smaller_adamw(const OptimizerKind& now) {
+  const std::string name = now.name;
+  if (name == "adamw-master") return {"adamw", "adamw-same", "adamw-8bit"};
+  if (name == "adamw") return {"adamw-same", "adamw-8bit"};
+  if (name == "adamw-same") return {"adamw-8bit"};
+  return {};
+}
+
+struct CheckpointChoice {
+  Checkpointing checkpointing;
+  const char* label;
+};
+
+/// By the time that they took when they were measured.
+constexpr std::array<CheckpointChoice, 6> kCheckpointing = {{
+    {{Checkpoint::Selective, 4}, "selective checkpointing of one block in 4"},
+    {{Checkpoint::Full, 4}, "checkpointing of one block in 4"},
+    {{Checkpoint::Selective, 2}, "selective checkpointing of one block in 2"},
+    {{Checkpoint::Full, 2}, "checkpointing of one block in 2"},
+    {{Checkpoint::Selective, 1}, "selective checkpointing"},
+    {{Checkpoint::Full, 1}, "activation checkpointing"},
+}};
+
+/// "full", "selective every 4".
+std::string text_of(const Checkpointing& checkpointing) {
+  const std::string every = " every " + std::to_string(checkpointing.every);
+  return name(checkpointing.kind) + (checkpointing.every > 1 ? every : "");
+}
+
+Choice precision_choice(const std::string& label, const std::string& from, const char* to) {
+  return {label, {{"precision", from, to}}, {{"precision", to}}, {}, {}};
+}
+
+class Levers {
+ public:
+  std::vector<Lever> of(const TrainingOptions& o) && {
+    attention(o.attention);
+    if (precision_of(o) == DType::Fp32) add("precision", precision_choice("bf16", "fp32", "bf16"));
+    optimizer(o.optimizer);
+    checkpointing(o.checkpointing);
+    adapters(o);
+    if (o.batch > 1) list_.push_back(micro_batch_lever(o.batch, o.seq, o.accumulate));
+    sequence(o.seq);
+    return std::move(list_);
+  }
+
+  std::vector<Lever> of(const GenerationOptions& o) && {
+    attention(o.attention);
+    weights(o);
+    if (!o.cache) {
+      add("cache",
+          {"8-bit cache", {{"cache", "unquantized", "int8"}}, {{"cache", "int8"}}, {}, {}});
+    }
+    if (o.batch > 1) list_.push_back(batch_lever(o.batch));
+    sequence(o.seq);
+    return std::move(list_);
+  }
+
+ private:
+  void add(const char* part, Choice choice) { list_.push_back(lever_of(part, std::move(choice))); }
+
+  void attention(AttentionForm form) {
+    if (form == AttentionForm::Flash) return;
+    add("attention",
+        {"flash attention", {{"attention", "cublas", "flash"}}, {{"attention", "flash"}}, {}, {}});
+  }
+
+  void optimizer(const OptimizerKind& now) {
+    const std::string from = now.name;
+    Lever lever{.parts = {"optimizer"}, .choices = {}};
+    for (const std::string& to : smaller_adamw(now)) {
+      lever.choices.push_back({to, {{"optimizer", from, to}}, {{"optimizer", to}}, {}, {}});
+    }
+    if (!lever.choices.empty()) list_.push_back(std::move(lever));
+    if (from != "sgd") {
+      add("SGD", {"sgd", {{"optimizer", from, "sgd"}}, {{"optimizer", "sgd"}}, {}, {}});
+    }
+  }
+
+  void checkpointing(const Checkpointing& now) {
+    Lever lever{.parts = {"checkpointing"}, .choices = {}};
+    const bool full = now.kind == Checkpoint::Full && now.every == 1;
+    for (const auto& [to, label] : kCheckpointing) {
+      // Where some is done already, only all of it is sure to take less.
+      const bool all = to.kind == Checkpoint::Full && to.every == 1;
+      if (full || (now.kind != Checkpoint::None && !all)) continue;
+      Choice choice{label,
+                    {{"checkpointing", text_of(now), text_of(to)}},
+                    {{"checkpoint", name(to.kind)}},
+                    {},
+                    {}};
+      if (to.every > 1) choice.flags["checkpoint-every"] = std::to_string(to.every);
+      if (to.every == 1 && now.every > 1) choice.without.emplace_back("checkpoint-every");
+      lever.choices.push_back(std::move(choice));
+    }
+    if (!lever.choices.empty()) list_.push_back(std::move(lever));
+  }
+
+  void adapters(const TrainingOptions& o) {
+    if (!o.lora) add("LoRA", lora_choice(false));
+    const std::string now = o.precision.name;
+    if (!o.precision.quantized()) quantized_base(o, "8-bit base", "int8-wo");
+    if (now != "nf4" && now != "int4") quantized_base(o, "4-bit base", "nf4");
+  }
+
+  /// Under adapters, which there must be.
+  void quantized_base(const TrainingOptions& o, const std::string& part, const char* format) {
+    Lever lever{.parts = {part}, .choices = {o.lora ? Choice{} : lora_choice(false)}};
+    Choice& choice = lever.choices.front();
+    choice.label = part + (o.lora ? "" : ", " + choice.label);
+    choice.steps.push_back({"base", o.precision.name, format});
+    choice.flags["precision"] = format;
+    if (!o.lora) lever.parts.emplace_back("LoRA");
+    list_.push_back(std::move(lever));
+  }
+
+  /// 8 bits, then 4: each is a way of its own, since they cost accuracy.
+  void weights(const GenerationOptions& o) {
+    const std::string now = o.precision.name;
+    if (now == "fp32") add("precision", precision_choice("bf16", now, "bf16"));
+    if (!o.precision.quantized()) {
+      add("8-bit weights", precision_choice("8-bit weights", now, "int8-wo"));
+    }
+    if (now == "nf4" || now == "int4") return;
+    add("4-bit weights", precision_choice("4-bit weights", now, "int4"));
+  }
+
+  void sequence(std::int64_t seq) {
+    Lever lever = sequence_lever(seq);
+    if (!lever.choices.empty()) list_.push_back(std::move(lever));
+  }
+
+  std::vector<Lever> list_;
+};
+
+}  // namespace
+
+std::vector<Lever> StepWorkload::levers(const ModelConfig&) const {
+  return std::visit([](const auto& o) { return Levers().of(o); }, options());
+}
+
+}  // namespace vramfit

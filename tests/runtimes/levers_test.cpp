@@ -1,0 +1,150 @@
+#include "runtimes/levers.h"
+
+#include <gtest/gtest.h>
+
+#include "estimator/estimate.h"
+#include "estimator/models.h"
+#include "estimator/runtimes.h"
+
+namespace vramfit {
+namespace {
+
+std::vector<std::string> values(const Lever& lever, const char* flag) {
+  std::vector<std::string> list;
+  for (const Choice& choice : lever.choices) list.push_back(choice.flags.at(flag));
+  return list;
+}
+
+using Texts = std::vector<std::string>;
+
+TEST(Levers, MicroBatchesDivideTheBatch) {
+  const Lever lever = micro_batch_lever(12, 1024, 3);
+  EXPECT_EQ(values(lever, "batch"), (Texts{"6", "4", "3", "2", "1"}));
+  EXPECT_EQ(values(lever, "accumulate"), (Texts{"6", "9", "12", "18", "36"}));
+  Texts timed;
+  for (const Choice& choice : lever.choices) timed.push_back(choice.steps.front().to);
+  const std::string enough = "2048 tokens or more";
+  EXPECT_EQ(timed, (Texts{enough, enough, enough, enough, "fewer tokens"}));
+  EXPECT_EQ(values(micro_batch_lever(7, 1, 1), "batch"), Texts{"1"});
+  EXPECT_TRUE(micro_batch_lever(1, 2048, 4).choices.empty());
+}
+
+TEST(Levers, BatchesGoDownToOne) {
+  EXPECT_EQ(values(batch_lever(4), "batch"), (Texts{"3", "2", "1"}));
+  EXPECT_TRUE(batch_lever(1).choices.empty());
+  for (const std::int64_t batch : {100, 1000, 1'000'000}) {
+    const Texts sizes = values(batch_lever(batch), "batch");
+    EXPECT_LE(sizes.size(), 130U);
+    EXPECT_EQ(sizes.back(), "1");
+    EXPECT_EQ(std::count(sizes.begin(), sizes.end(), "1"), 1);
+  }
+}
+
+TEST(Levers, SequencesGoDownToAnEighth) {
+  EXPECT_EQ(values(sequence_lever(128), "seq"), (Texts{"112", "96", "80", "64", "48", "32", "16"}));
+  for (const std::int64_t seq : {17, 500, 2048, 131072, 1'000'000}) {
+    const Texts sizes = values(sequence_lever(seq), "seq");
+    ASSERT_FALSE(sizes.empty()) << seq;
+    EXPECT_LT(std::stoll(sizes.front()), seq);
+    EXPECT_GE(std::stoll(sizes.back()) * 8, seq);
+    EXPECT_LE(sizes.size(), 64U);
+    for (const std::string& size : sizes) EXPECT_EQ(std::stoll(size) % 16, 0);
+  }
+  EXPECT_TRUE(sequence_lever(16).choices.empty());
+}
+
+struct Asked {
+  const char* runtime;
+  bool training;
+  Flags flags;
+};
+
+const std::vector<Asked>& asked() {
+  static const std::vector<Asked> list = {
+      {"pytorch", true, {{"optimizer", "adamw"}, {"precision", "fp32"}}},
+      {"pytorch", true, {{"precision", "fp32"}, {"autocast", "bf16"}}},
+      {"pytorch", true, {{"attention", "eager"}, {"precision", "bf16"}}},
+      {"pytorch", true, {{"lora", "8"}, {"quant", "int8"}, {"precision", "bf16"}}},
+      {"pytorch", true, {{"lora", "8"}, {"quant", "nf4"}, {"precision", "fp16"}}},
+      {"pytorch", false, {{"precision", "fp32"}, {"attention", "eager"}}},
+      {"pytorch", false, {{"precision", "bf16"}, {"quant", "int8"}}},
+      {"vramfit",
+       true,
+       {{"optimizer", "adamw-master"}, {"attention", "cublas"}, {"precision", "bf16"}}},
+      {"vramfit", true, {{"precision", "fp32"}, {"checkpoint", "full"}, {"checkpoint-every", "3"}}},
+      {"vramfit", true, {{"precision", "bf16"}, {"lora", "8"}}},
+      {"vramfit", true, {{"precision", "int8"}, {"lora", "8"}}},
+      {"vramfit", false, {{"precision", "bf16"}}},
+      {"vramfit", false, {{"precision", "int8"}, {"cache", "fp8"}}},
+  };
+  return list;
+}
+
+Estimate estimate_of(const Asked& each, const Choice& choice, const ModelConfig& model) {
+  Flags flags = each.flags;
+  for (const std::string& name : choice.without) flags.erase(name);
+  for (const auto& [name, value] : choice.flags) flags[name] = value;
+  EXPECT_NE(flags, each.flags);
+  const Runtime& runtime = runtime_named(each.runtime);
+  return estimate(
+      {model, runtime.workload(flags, each.training, model), budget_of(card_named("h200"))});
+}
+
+TEST(Levers, ChoicesTakeNoMoreThanNowAndNoLessThanTheLast) {
+  const ModelConfig model = model_named("tinyllama-1.1b");
+  std::size_t tried = 0;
+  for (Asked each : asked()) {
+    each.flags["batch"] = "4";
+    each.flags["seq"] = "1024";
+    const auto workload = runtime_named(each.runtime).workload(each.flags, each.training, model);
+    const std::uint64_t now = estimate({model, workload, budget_of(card_named("h200"))}).total;
+    for (const Lever& lever : workload->levers(model)) {
+      ASSERT_FALSE(lever.choices.empty());
+      ASSERT_FALSE(lever.parts.empty());
+      // With micro-batches gradients stay, which may take more than what they save.
+      if (lever.of_sizes) continue;
+      const Estimate least = estimate_of(each, lever.choices.back(), model);
+      for (const Choice& choice : lever.choices) {
+        SCOPED_TRACE(std::string(each.runtime) + ": " + choice.label);
+        const Estimate estimate = estimate_of(each, choice, model);
+        EXPECT_LE(estimate.total, now);
+        // An allocator's gaps may be another matter.
+        EXPECT_GE(estimate.levels.allocated, least.levels.allocated);
+        ++tried;
+      }
+    }
+  }
+  EXPECT_GT(tried, 40U);
+}
+
+TEST(Levers, ARunThatHasItAllOffersSizesAlone) {
+  const ModelConfig model = model_named("llama2-7b");
+  const Flags flags = {{"precision", "bf16"},  {"optimizer", "paged-adamw-8bit"},
+                       {"checkpoint", "full"}, {"lora", "16"},
+                       {"quant", "nf4"},       {"double-quant", ""},
+                       {"batch", "1"}};
+  const auto levers = runtime_named("pytorch").workload(flags, true, model)->levers(model);
+  ASSERT_EQ(levers.size(), 1U);
+  EXPECT_EQ(levers.front().parts, Texts{"sequence"});
+}
+
+TEST(Levers, PeftSaysWhatLoraAdapts) {
+  const auto script_of = [](const char* name) {
+    const ModelConfig model = model_named(name);
+    for (const Lever& lever : runtime_named("pytorch").workload({}, true, model)->levers(model)) {
+      if (lever.parts == Texts{"LoRA"}) return lever.choices.front().script.back().argument;
+    }
+    return std::string();
+  };
+  EXPECT_EQ(script_of("llama2-7b"), R"(target_modules=["q_proj", "v_proj"])");
+  EXPECT_EQ(script_of("gpt2-124m"), R"(target_modules=["c_attn"])");
+  EXPECT_EQ(script_of("olmo2-1b"), R"(target_modules="all-linear")");
+}
+
+TEST(Levers, FormulasOfferNone) {
+  const ModelConfig model = model_named("llama2-7b");
+  EXPECT_TRUE(runtime_named("article").workload({}, true, model)->levers(model).empty());
+}
+
+}  // namespace
+}  // namespace vramfit

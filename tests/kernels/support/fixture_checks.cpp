@@ -46,7 +46,7 @@ void FixtureChecks::loss_and_every_gradient() {
 }
 
 void FixtureChecks::adapters() {
-  const Safetensors adapters = fixture(folder_ + "/adapters.safetensors");
+  const Safetensors adapters(fixture(folder_ + "/adapters.safetensors"));
   TrainingOptions options;
   options.precision = DType::Fp32;
   options.attention = form_;

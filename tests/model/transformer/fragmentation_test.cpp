@@ -19,6 +19,16 @@ nlohmann::json values_of(const nlohmann::json& family, const char* axis, const c
   return family.contains(axis) ? family[axis] : nlohmann::json::array({usual});
 }
 
+/// One rank, beside PEFT's usual targets or every linear; none where the family says nothing.
+std::optional<LoraOptions> adapters_of(const nlohmann::json& family, const ModelConfig& config) {
+  if (!family.contains("lora")) return std::nullopt;
+  LoraOptions lora;
+  lora.rank = family["lora"].at(0);
+  lora.targets =
+      family.contains("lora-targets") ? lora_targets(config) : usual_lora_targets(config);
+  return lora;
+}
+
 /// The rows of data/sweep.json that train at a batch it gives.
 std::vector<Row> training_rows() {
   const auto sweep = nlohmann::json::parse(text_of(models_folder().parent_path() / "sweep.json"));
@@ -33,12 +43,13 @@ std::vector<Row> training_rows() {
               for (const std::string attention : values_of(family, "attention", "flash")) {
                 for (const std::string checkpoint : values_of(family, "checkpoint", "none")) {
                   TrainingOptions options;
-                  options.precision = parse_precision(precision);
+                  options.precision = parse_model_precision(precision);
                   options.optimizer = optimizer_named(optimizer);
                   options.attention = parse_attention(attention);
                   options.batch = batch;
                   options.seq = seq;
                   options.checkpointing.kind = parse_checkpoint(checkpoint);
+                  options.lora = adapters_of(family, published(model));
                   rows.push_back({model, options});
                 }
               }

@@ -30,7 +30,7 @@ class VramfitRuntime final : public Runtime {
     static const std::vector<Flag> list = {
         {"optimizer", With::Training,
          "sgd, sgd-master, sgd-momentum, adamw (default),\nadamw-master, adamw-same, adamw-8bit, "
-         "lion"},
+         "lion, adafactor"},
         {"accumulate", With::Training, "micro-batches in a step (default 1)"},
         {"checkpoint", With::Training,
          "activations computed again: none (default),\nselective (the MLP's first half) or full"},

@@ -191,11 +191,12 @@ def check_adafactor(path):
 
     for name in names:
         value, v, rows, columns = file[f"start/{name}"], 0.0, 0.0, 0.0
+        rate = file[f"rate/{name}"][0]
         for t, grad in enumerate(file[f"grads/{name}"], start=1):
             share, square = t**-0.75, grad**2
-            alpha = max(2**-10, rms(value)) * min(2**-7, t**-0.5)
+            alpha = max(2**-10, rms(value)) * min(rate, t**-0.5)
             if grad.ndim > 1:
-                value = value * (1 - 2**-7 * 0.125)
+                value = value * (1 - rate * 0.125)
                 rows = (1 - share) * rows + share * square.mean(-1, keepdims=True)
                 columns = (1 - share) * columns + share * square.mean(-2, keepdims=True)
                 estimate = rows * columns / max(rows.mean(), eps)

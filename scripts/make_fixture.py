@@ -29,9 +29,9 @@ optimizers.safetensors holds torch.optim's own fp32 arithmetic: param0 (N), grad
 adamw, sgd and sgd-momentum (3, N), the parameter after each of three steps.
 
 adafactor.safetensors holds torch.optim.Adafactor's in fp64, of parameters on each side of what it
-clips and of what it takes for too small: start/<name>, grads/<name> (4, ...), after/<name>
-(4, ...), and its states after the last step, row_var/<name>, col_var/<name> or variance/<name>.
-Its settings are powers of two, as ours are fp32.
+clips and of what it takes for too small: start/<name>, grads/<name> (4, ...), rate/<name> (1),
+after/<name> (4, ...), and its states after the last step, row_var/<name>, col_var/<name> or
+variance/<name>. Its settings are powers of two, as ours are fp32.
 """
 
 from collections.abc import Callable
@@ -248,13 +248,14 @@ def make_adafactor(path: Path, steps: int = 4) -> None:
     # Rows and columns differ by orders; the third gradient is the largest, and clipped.
     growth = torch.tensor([1.0, 0.5, 30.0, 2.0], dtype=torch.float64)
     cases = {
-        "matrix": (random(5, 7), 1.0),
-        "vector": (random(9), 1.0),
-        "small": (1e-5 * random(4, 6), 1.0),  # its RMS counts as eps[1]
-        "faint": (random(3, 4), 1e-17),  # gradients below eps[0]
+        "matrix": (random(5, 7), 1.0, 2**-7),
+        "vector": (random(9), 1.0, 1.0),  # its steps are of 1 / sqrt(t)
+        "small": (1e-5 * random(4, 6), 1.0, 2**-7),  # its RMS counts as eps[1]
+        "faint": (random(3, 4), 1e-9, 2**-7),  # squares of gradients below eps[0]
+        "fainter": (random(3, 4), 1e-17, 2**-7),  # gradients themselves
     }
     tensors = {}
-    for name, (start, size) in cases.items():
+    for name, (start, size, rate) in cases.items():
         uneven = torch.logspace(-3, 0, start.shape[0], dtype=torch.float64)
         if start.dim() > 1:
             uneven = uneven[:, None] * torch.logspace(0, -2, start.shape[1], dtype=torch.float64)
@@ -265,7 +266,7 @@ def make_adafactor(path: Path, steps: int = 4) -> None:
         decay = 0.125 if start.dim() > 1 else 0.0
         optimizer = torch.optim.Adafactor(
             [param],
-            lr=2**-7,
+            lr=rate,
             beta2_decay=-0.75,
             eps=(None, 2**-10),
             weight_decay=decay,
@@ -277,6 +278,7 @@ def make_adafactor(path: Path, steps: int = 4) -> None:
             optimizer.step()
             history.append(param.detach().clone())
         tensors |= {f"start/{name}": start, f"grads/{name}": grads}
+        tensors[f"rate/{name}"] = torch.tensor([rate], dtype=torch.float64)
         tensors[f"after/{name}"] = torch.stack(history)
         for state, value in optimizer.state[param].items():
             if state != "step":

@@ -24,15 +24,21 @@ double last_place(Format format) {
 class Parameters {
  public:
   Parameters(Lab& lab, const OptimizerKind& kind) : lab_(lab), kind_(kind) {
+    settings_.learning_rate = 1e-2F;
     // A sign shows in a weight of 4 in bf16.
-    settings_.learning_rate = kind.rule == Rule::Lion ? 0.25F : 1e-2F;
+    if (kind.rule == Rule::Lion) settings_.learning_rate = 0.25F;
+    // From the second step on a step is of 1 / √step.
+    if (kind.rule == Rule::Adafactor) settings_.learning_rate = 0.9F;
     const Format moments = kind.moment_format(lab.dtype());
-    // Vectors, matrices of one block and of many by rows and by columns, and one with padding rows.
-    for (const Shape& shape : {Shape{1}, Shape{7}, Shape{4096}, Shape{129, 65}, Shape{64, 64},
-                               Shape{1000, 33}, Shape{5, 2056}, Shape{5000, 8}, Shape{300, 130}}) {
+    // Vectors, matrices of one block and of many by rows and by columns, one of weights next to
+    // nothing and one with padding rows.
+    for (const Shape& shape :
+         {Shape{1}, Shape{7}, Shape{4096}, Shape{129, 65}, Shape{64, 64}, Shape{1000, 33},
+          Shape{5, 2056}, Shape{5000, 8}, Shape{40, 9}, Shape{300, 130}}) {
       const Shape stored = shape == Shape{300, 130} ? Shape{304, 130} : shape;
       const std::int64_t blocks = (stored.elements() + kDynamicBlock - 1) / kDynamicBlock;
-      Set set{lab.random(shape, stored), {}, {}, {}, {}, shape.rank() == 2};
+      const float deviation = shape == Shape{40, 9} ? 1e-5F : 1.0F;
+      Set set{lab.random(shape, stored, deviation), {}, {}, {}, {}, shape.rank() == 2};
       if (kind.master) set.master = lab.make(DType::Fp32, shape, stored);
       if (kind.keeps_momentum()) set.momentum = lab.make(moments, shape, stored);
       if (kind.keeps_variance()) {
@@ -204,6 +210,15 @@ TEST_P(OptimizerTest, ThreeStepsOfEveryKind) {
   for_each_kind([](Lab&, Parameters& parameters) {
     for (int step = 1; step <= 3; ++step) parameters.step(step, nullptr, 1.0F);
   });
+}
+
+// What it divides by is bounded, first the mean of all squares, then each.
+TEST_P(OptimizerTest, AdafactorOfFaintGradients) {
+  for (const float size : {1e-4F, 1e-8F}) {
+    Lab lab(GetParam());
+    Parameters parameters(lab, optimizer_named("adafactor"));
+    for (int step = 1; step <= 2; ++step) parameters.step(step, nullptr, size);
+  }
 }
 
 TEST_P(OptimizerTest, LossScaleFollowsOverflow) {

@@ -53,7 +53,7 @@ TEST_P(AdafactorFixtureTest, StepsAsTorchDoes) {
   const std::vector<double>& gradients = reference.values("grads/" + name);
   const std::vector<double>& after = reference.values("after/" + name);
   OptimizerSettings settings;
-  settings.learning_rate = 0x1p-7F;
+  settings.learning_rate = static_cast<float>(reference.values("rate/" + name)[0]);
   settings.beta2_decay = -0.75F;
   settings.least_rms = 0x1p-10F;
   settings.weight_decay = 0.125F;
@@ -75,7 +75,7 @@ TEST_P(AdafactorFixtureTest, StepsAsTorchDoes) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Torch, AdafactorFixtureTest,
-                         testing::Values("matrix", "vector", "small", "faint"),
+                         testing::Values("matrix", "vector", "small", "faint", "fainter"),
                          [](const auto& test) { return std::string(test.param); });
 
 TEST(Optimizer, AdamwDecaysOnlyWhatDecays) {

@@ -180,6 +180,35 @@ def check_optimizers(path):
     print(f"{path.name}: adamw, sgd, sgd-momentum agree with their formulas")
 
 
+def check_adafactor(path):
+    """Shazeer and Stern 2018, algorithms 4 and 5, with torch's clamps in the place of epsilon 1."""
+    file = load_file(path)
+    eps = np.finfo(np.float64).eps
+    names = sorted(key.removeprefix("start/") for key in file if key.startswith("start/"))
+
+    def rms(x):
+        return np.sqrt((x**2).mean())
+
+    for name in names:
+        value, v, rows, columns = file[f"start/{name}"], 0.0, 0.0, 0.0
+        rate = file[f"rate/{name}"][0]
+        for t, grad in enumerate(file[f"grads/{name}"], start=1):
+            share, square = t**-0.75, grad**2
+            alpha = max(2**-10, rms(value)) * min(rate, t**-0.5)
+            if grad.ndim > 1:
+                value = value * (1 - rate * 0.125)
+                rows = (1 - share) * rows + share * square.mean(-1, keepdims=True)
+                columns = (1 - share) * columns + share * square.mean(-2, keepdims=True)
+                estimate = rows * columns / max(rows.mean(), eps)
+            else:
+                estimate = v = (1 - share) * v + share * square
+            update = grad / np.sqrt(np.maximum(estimate, eps**2))
+            value = value - alpha * update / max(1.0, rms(update))
+            error = rms(value - file[f"after/{name}"][t - 1]) / rms(value)
+            assert error < 1e-13, f"adafactor, {name}, is off by {error:.1e} after step {t}"
+    print(f"{path.name}: {', '.join(names)} agree with its formulas")
+
+
 def main() -> None:
     fixtures = Path(__file__).resolve().parent.parent / "tests" / "fixtures"
     rng = np.random.default_rng(0)
@@ -188,6 +217,7 @@ def main() -> None:
     for folder in folders:
         check_model(folder, rng)
     check_optimizers(fixtures / "optimizers.safetensors")
+    check_adafactor(fixtures / "adafactor.safetensors")
 
 
 if __name__ == "__main__":

@@ -34,6 +34,11 @@ alpha 5 beside every linear of the blocks, for the same parameters, tokens and t
 
 optimizers.safetensors holds torch.optim's own fp32 arithmetic: param0 (N), grads (3, N) and, as
 adamw, sgd and sgd-momentum (3, N), the parameter after each of three steps.
+
+adafactor.safetensors holds torch.optim.Adafactor's in fp64, of parameters on each side of what it
+clips and of what it takes for too small: start/<name>, grads/<name> (4, ...), rate/<name> (1),
+after/<name> (4, ...), and its states after the last step, row_var/<name>, col_var/<name> or
+variance/<name>. Its settings are powers of two, as ours are fp32.
 """
 
 from collections.abc import Callable
@@ -57,7 +62,8 @@ SEEDS = {
     "tiny-qwen2": 3,
     "optimizers": 4,
     "tiny-qwen3": 5,
-    "adapters": 6,
+    "adafactor": 6,
+    "adapters": 7,
 }
 
 
@@ -299,6 +305,53 @@ def make_optimizers(path: Path, count: int = 97, steps: int = 3) -> None:
     save_file(tensors, path)
 
 
+def make_adafactor(path: Path, steps: int = 4) -> None:
+    generator = torch.Generator().manual_seed(SEEDS[path.stem])
+
+    def random(*shape: int) -> torch.Tensor:
+        return torch.randn(*shape, generator=generator, dtype=torch.float64)
+
+    # Rows and columns differ by orders; the third gradient is the largest, and clipped.
+    growth = torch.tensor([1.0, 0.5, 30.0, 2.0], dtype=torch.float64)
+    cases = {
+        "matrix": (random(5, 7), 1.0, 2**-7),
+        "vector": (random(9), 1.0, 1.0),  # its steps are of 1 / sqrt(t)
+        "small": (1e-5 * random(4, 6), 1.0, 2**-7),  # its RMS counts as eps[1]
+        "faint": (random(3, 4), 1e-9, 2**-7),  # squares of gradients below eps[0]
+        "fainter": (random(3, 4), 1e-17, 2**-7),  # gradients themselves
+    }
+    tensors = {}
+    for name, (start, size, rate) in cases.items():
+        uneven = torch.logspace(-3, 0, start.shape[0], dtype=torch.float64)
+        if start.dim() > 1:
+            uneven = uneven[:, None] * torch.logspace(0, -2, start.shape[1], dtype=torch.float64)
+        grads = torch.stack(
+            [size * growth[i] * random(*start.shape) * uneven for i in range(steps)]
+        )
+        param = torch.nn.Parameter(start.clone())
+        decay = 0.125 if start.dim() > 1 else 0.0
+        optimizer = torch.optim.Adafactor(
+            [param],
+            lr=rate,
+            beta2_decay=-0.75,
+            eps=(None, 2**-10),
+            weight_decay=decay,
+            foreach=False,
+        )
+        history = []
+        for grad in grads:
+            param.grad = grad.clone()
+            optimizer.step()
+            history.append(param.detach().clone())
+        tensors |= {f"start/{name}": start, f"grads/{name}": grads}
+        tensors[f"rate/{name}"] = torch.tensor([rate], dtype=torch.float64)
+        tensors[f"after/{name}"] = torch.stack(history)
+        for state, value in optimizer.state[param].items():
+            if state != "step":
+                tensors[f"{state}/{name}"] = value
+    save_file(tensors, path)
+
+
 def main() -> None:
     fixtures = Path(__file__).resolve().parent.parent / "tests" / "fixtures"
     torch.set_num_threads(1)  # the order of sums, hence the last bits, must not vary
@@ -308,6 +361,7 @@ def main() -> None:
     for name in ("tiny-llama", "tiny-gpt2"):
         make_adapters(fixtures / name)
     make_optimizers(fixtures / "optimizers.safetensors")
+    make_adafactor(fixtures / "adafactor.safetensors")
     for path in sorted(fixtures.rglob("*.safetensors")):
         print(f"{path.relative_to(fixtures)}: {path.stat().st_size:,} bytes")
 

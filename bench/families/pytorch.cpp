@@ -19,6 +19,7 @@ pytorch::OptimizerKind optimizer_of(const OptimizerKind& ours) {
   using Kind = pytorch::OptimizerKind;
   const Kind sgd = ours.moments > 0 ? Kind::SgdMomentum : Kind::Sgd;
   if (ours.rule == OptimizerKind::Rule::Sgd) return sgd;
+  if (ours.rule == OptimizerKind::Rule::Adafactor) return Kind::Adafactor;
   if (ours.has_scales()) return Kind::AdamW8bit;
   const bool fused = ours.master || ours.stored == OptimizerKind::Stored::AsWeights;
   return fused ? Kind::AdamWFused : Kind::AdamW;

@@ -35,7 +35,8 @@ const std::array<AxisInfo, kAxes>& axes() {
        "what weights and activations are stored in: fp32, fp16, bf16; without training, and with\n"
        "adapters, also fp8, int8, int8-wo, nf4, int4, of the weights of linears"},
       {"optimizer", "", "",
-       "sgd, sgd-master, sgd-momentum, adamw, adamw-master, adamw-same, adamw-8bit, lion"},
+       "sgd, sgd-master, sgd-momentum, adamw, adamw-master, adamw-same, adamw-8bit, lion,\n"
+       "adafactor"},
       {"batch", "batch", "", "sequences in a micro-batch"},
       {"seq", "seq", "", "tokens in a sequence, or in a prompt"},
       {"attention", "attn", "flash", "flash, cublas"},

@@ -2,6 +2,7 @@
 
 #include "kernels/cpu/coded_update.h"
 #include "kernels/cpu/cpu_device.h"
+#include "kernels/cpu/factored_update.h"
 #include "kernels/cpu/matrix.h"
 #include "kernels/cpu/optimizer_rules.h"
 #include "model/ops/workspaces.h"
@@ -24,8 +25,9 @@ class Update {
         master_(output<float>(update.master, count_)),
         momentum_(output<Moment>(update.momentum, count_)),
         variance_(output<Moment>(update.variance, count_)) {
-    require((master_ != nullptr) == op.kind.master && (momentum_ != nullptr) == has_moments(1) &&
-                (variance_ != nullptr) == has_moments(2),
+    require((master_ != nullptr) == op.kind.master &&
+                (momentum_ != nullptr) == op.kind.keeps_momentum() &&
+                (variance_ != nullptr) == op.kind.keeps_variance(),
             "an update has other states than its optimizer keeps");
   }
 
@@ -46,8 +48,6 @@ class Update {
   }
 
  private:
-  bool has_moments(int at_least) const { return op_.kind.moments >= at_least; }
-
   ElementUpdate<Sum> load(std::int64_t i) const {
     return {master_ != nullptr ? static_cast<Sum>(master_[i]) : static_cast<Sum>(parameter_[i]),
             momentum_ != nullptr ? static_cast<Sum>(momentum_[i]) : Sum{0},
@@ -98,7 +98,7 @@ void adjust(float* scaler, bool finite) {
 template <typename Element, typename AnUpdate>
 void step(const OptimizerStep& op) {
   using Sum = Accumulator<Element>;
-  require_workspace(op.workspace, optimizer_workspace_bytes(op.updates.size()));
+  require_workspace(op.workspace, optimizer_workspace_bytes(op.kind, op.updates));
   float* scaler = output<float>(op.scaler, LossScale::kValues);
   const bool finite = scaler == nullptr || all_finite<Element>(op.updates);
   const StepFactors<Sum> factors = {
@@ -126,6 +126,8 @@ void CpuDevice::run(const OptimizerStep& op) {
         return step<Element, Update<Element, Element>>(op);
       case OptimizerKind::Stored::Codes:
         return step<Element, CodedUpdate<Element>>(op);
+      case OptimizerKind::Stored::Factors:
+        return step<Element, FactoredUpdate<Element>>(op);
     }
   });
 }

@@ -67,6 +67,8 @@ void update(const OptimizerKind& kind, const OptimizerSettings& settings,
       return adamw(settings, factors, decays, e);
     case OptimizerKind::Rule::Lion:
       return lion(settings, decays, e);
+    case OptimizerKind::Rule::Adafactor:
+      break;  // of whole parameters: FactoredUpdate
   }
 }
 

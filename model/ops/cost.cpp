@@ -222,11 +222,15 @@ OpCost cost(const Argmax& op) {
 
 // With a loss scale gradients are read twice: none may be used before all are known to be finite.
 // Where there is a master, a parameter is but its rounded copy. The first step, which makes states
-// rather than reads them, counts as any other.
+// rather than reads them, counts as any other. Adafactor needs its rows' and columns' means before
+// it knows an update, and the RMS of all of it and of the parameter before it takes one: it reads
+// the gradient three times, the first of which tells whether it is finite, and the parameter twice.
 OpCost cost(const OptimizerStep& op) {
   OpCost result{"optimizer_step", ""};
-  const std::uint64_t reads = op.scaler == nullptr ? 1 : 2;
+  const bool relative = op.kind.rule == OptimizerKind::Rule::Adafactor;
+  const std::uint64_t reads = relative ? 3 : op.scaler == nullptr ? 1 : 2;
   for (const ParameterUpdate& update : op.updates) {
+    if (relative) result.bytes += bytes(update.parameter);
     result.bytes += reads * bytes(update.gradient) +
                     bytes_to(*update.parameter, update.master == nullptr) +
                     2 * (bytes(update.master) + bytes(update.momentum) + bytes(update.variance) +

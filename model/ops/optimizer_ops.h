@@ -14,12 +14,19 @@ struct ParameterUpdate {
   const Tensor* gradient;
   const Tensor* master;    ///< fp32
   const Tensor* momentum;  ///< SGD's velocity, Adam's m or Lion's
-  const Tensor* variance;  ///< Adam's v
+  const Tensor* variance;  ///< Adam's v or Adafactor's, of variance_shape
   bool decays;
   /// Where moments are codes: (moments, blocks of kDynamicBlock elements), fp32; of momentum
   /// SignedCodes, of variance UnsignedCodes.
   const Tensor* scales = nullptr;
 };
+
+/// Of the tensor that holds a parameter's v. Adafactor keeps of a matrix the means of its columns,
+/// then those of its rows, with the padding rows' behind them.
+inline Shape variance_shape(const OptimizerKind& kind, const Shape& parameter) {
+  const bool factored = kind.stored == OptimizerKind::Stored::Factors && parameter.rank() == 2;
+  return factored ? Shape{parameter[1] + parameter[0]} : parameter;
+}
 
 /// fp16's dynamic loss scale (Micikevicius et al. 2018), kept on the device so that no host
 /// decision depends on data: three fp32 values in one tensor.
@@ -36,14 +43,15 @@ struct LossScale {
 /// not finite nothing is updated and the scale halves, and after kGrowthInterval good steps it
 /// doubles. Masters, at the first step, start as copies of the parameters; the other states at 0,
 /// and so even where that step's gradients are not finite. The step is taken from moments as they
-/// are computed, before they are rounded to what they are stored in; codes are the nearest.
+/// are computed, before they are rounded to what they are stored in; codes are the nearest. What
+/// Adafactor divides by is at least the epsilon of what v is stored in.
 struct OptimizerStep {
   const OptimizerKind& kind;
   const OptimizerSettings& settings;
   const std::vector<ParameterUpdate>& updates;
   int step;              ///< from 1; the first initializes the states
   const Tensor* scaler;  ///< null: gradients are not scaled
-  Tensor& workspace;     ///< optimizer_workspace_bytes: the device's table of `updates`
+  Tensor& workspace;     ///< optimizer_workspace_bytes
 };
 
 }  // namespace vramfit

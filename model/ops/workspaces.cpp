@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "model/checked.h"
+#include "model/ops/factor_sums.h"
 
 namespace vramfit {
 namespace {
@@ -87,8 +88,15 @@ std::int64_t dequantized_columns(std::int64_t rows, std::int64_t width, Format f
   return slab_lines(width, format.bytes(rows));
 }
 
-std::uint64_t optimizer_workspace_bytes(std::size_t parameters) {
-  return 64 * static_cast<std::uint64_t>(parameters);
+std::uint64_t optimizer_workspace_bytes(const OptimizerKind& kind,
+                                        const std::vector<ParameterUpdate>& updates) {
+  std::int64_t sums = 0;
+  for (const ParameterUpdate& update : updates) {
+    const Shape& shape = update.parameter->shape();
+    const bool factored = kind.stored == OptimizerKind::Stored::Factors && shape.rank() == 2;
+    if (factored) sums = std::max(sums, FactorSums{shape[0], shape[1]}.elements());
+  }
+  return 64 * static_cast<std::uint64_t>(updates.size()) + Format(DType::Fp32).bytes(sums);
 }
 
 }  // namespace vramfit

@@ -2,12 +2,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "model/config/model_config.h"
 #include "model/format.h"
 #include "model/memory/tensor.h"
 #include "model/ops/arch.h"
 #include "model/ops/attention_ops.h"
+#include "model/ops/optimizer_ops.h"
 
 // What ops are given to work in, beside their inputs and outputs: pure functions of shapes,
 // formats and architecture, so that a dry run allocates what a real one does. Devices choose
@@ -80,7 +82,9 @@ std::int64_t dequantized_rows(std::int64_t rows, std::int64_t width, Format form
 /// it: likewise.
 std::int64_t dequantized_columns(std::int64_t rows, std::int64_t width, Format format);
 
-/// The device's table of parameters, 64 B each.
-std::uint64_t optimizer_workspace_bytes(std::size_t parameters);
+/// The device's table of parameters, 64 B each; Adafactor has FactorSums of its largest matrix
+/// behind it.
+std::uint64_t optimizer_workspace_bytes(const OptimizerKind& kind,
+                                        const std::vector<ParameterUpdate>& updates);
 
 }  // namespace vramfit

@@ -16,6 +16,7 @@ const std::vector<OptimizerKind>& optimizer_kinds() {
       {"adamw-same", Rule::AdamW, false, 2, Stored::AsWeights},
       {"adamw-8bit", Rule::AdamW, false, 2, Stored::Codes},
       {"lion", Rule::Lion, false, 1},
+      {"adafactor", Rule::Adafactor, false, 1, Stored::Factors},
   };
   return kinds;
 }
@@ -23,6 +24,7 @@ const std::vector<OptimizerKind>& optimizer_kinds() {
 Format OptimizerKind::moment_format(Format weights) const {
   switch (stored) {
     case Stored::AsSums:
+    case Stored::Factors:
       return accumulation_dtype(weights);
     case Stored::AsWeights:
       return weights;

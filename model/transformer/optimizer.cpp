@@ -13,11 +13,12 @@ void Optimizer::create_states(OpContext& context, const Weights& weights) {
     if (kind_.master) {
       s.master = context.master_weight(spec.name.part("master"), spec.shape, spec.stored);
     }
-    if (kind_.moments >= 1) {
+    if (kind_.keeps_momentum()) {
       s.momentum = context.moment(spec.name.part("m"), spec.shape, spec.stored);
     }
-    if (kind_.moments >= 2) {
-      s.variance = context.moment(spec.name.part("v"), spec.shape, spec.stored);
+    if (kind_.keeps_variance()) {
+      s.variance = context.moment(spec.name.part("v"), variance_shape(kind_, spec.shape),
+                                  variance_shape(kind_, spec.stored));
     }
     if (kind_.has_scales()) {
       const std::int64_t blocks = (spec.stored.elements() + kDynamicBlock - 1) / kDynamicBlock;
@@ -39,7 +40,7 @@ void Optimizer::step(OpContext& context, const Weights& weights, const Tensor* s
     updates.push_back({&p.value, &p.gradient, or_null(s.master), or_null(s.momentum),
                        or_null(s.variance), p.spec.decays, or_null(s.scales)});
   }
-  Tensor table = context.bytes("optimizer_table", optimizer_workspace_bytes(updates.size()));
+  Tensor table = context.bytes("optimizer_table", optimizer_workspace_bytes(kind_, updates));
   context.device.run(OptimizerStep{kind_, settings_, updates, step, scaler, table});
 }
 

@@ -31,7 +31,7 @@ class VramfitRuntime final : public Runtime {
     static const std::vector<Flag> list = {
         {"optimizer", With::Training,
          "sgd, sgd-master, sgd-momentum, adamw (default),\nadamw-master, adamw-same, adamw-8bit, "
-         "lion"},
+         "lion, adafactor"},
         {"accumulate", With::Training, "micro-batches in a step (default 1)"},
         {"lora", With::Training, "adapters of this rank; all else is frozen"},
         {"lora-targets", With::Training,

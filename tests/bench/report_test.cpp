@@ -31,7 +31,7 @@ Json report_of_row(const std::string& name) {
 }
 
 TEST(Report, EveryRowHasTheCountersOfAMemoryRow) {
-  ASSERT_EQ(whole_sweep().at("benchmarks").size(), 380U);
+  ASSERT_EQ(whole_sweep().at("benchmarks").size(), 382U);
   for (const Json& row : whole_sweep().at("benchmarks")) {
     const std::string name = row.at("name");
     EXPECT_EQ(row.at("run_name"), name);
@@ -166,7 +166,8 @@ TEST(Report, ContextSaysWhereFiguresAreFrom) {
   EXPECT_EQ(
       context.at("pytorch_optimizers"),
       "sgd: sgd, sgd-master: sgd under autocast, sgd-momentum: sgd-momentum, adamw: adamw, "
-      "adamw-master: adamw-fused under autocast, adamw-same: adamw-fused, adamw-8bit: adamw-8bit");
+      "adamw-master: adamw-fused under autocast, adamw-same: adamw-fused, adamw-8bit: adamw-8bit, "
+      "adafactor: adafactor");
   for (const char* key :
        {"gpu", "driver", "cuda", "cublas", "cudnn", "nccl", "cuda_module_loading"}) {
     EXPECT_EQ(context.at(key), "none") << key;

@@ -23,6 +23,7 @@ STATES = {
     "adamw-same": 4,
     "adamw-8bit": 2,
     "lion": 4,
+    "adafactor": 0,
 }
 # Axes that names leave out where they are usual, in their order.
 LATER = {

@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "kernels/cuda/optimizer/coded_step.cuh"
+#include "kernels/cuda/optimizer/factored_step.cuh"
 #include "kernels/cuda/optimizer/step.cuh"
 #include "model/ops/workspaces.h"
 
@@ -179,8 +180,8 @@ Entry entry_of(const OptimizerKind& kind, const ParameterUpdate& update, Format 
          "optimizer: a gradient has another size than its parameter");
   expect((update.master != nullptr) == kind.master &&
              (update.scales != nullptr) == kind.has_scales() &&
-             (entry.momentum != nullptr) == (kind.moments >= 1) &&
-             (entry.variance != nullptr) == (kind.moments >= 2),
+             (entry.momentum != nullptr) == kind.keeps_momentum() &&
+             (entry.variance != nullptr) == kind.keeps_variance(),
          "optimizer: an update has other states than its optimizer keeps");
   expect(!kind.has_scales() || kind.rule == Rule::AdamW,
          "optimizer: only AdamW's moments are codes");
@@ -205,7 +206,9 @@ void launch_step(const OptimizerStep& op, std::int64_t chunks, cudaStream_t stre
   const double correction2 = 1 - std::pow(double{op.settings.beta2}, op.step);
   const Step step = {op.settings, static_cast<float>(op.settings.learning_rate / correction1),
                      static_cast<float>(1 / correction2), scaler, op.step == 1};
-  if (op.kind.has_scales()) {
+  if (op.kind.rule == Rule::Adafactor) {
+    launch_factored_step<T>(op, table, stream);
+  } else if (op.kind.has_scales()) {
     launch_coded_step<T>(table, entries, static_cast<int>(chunks), step, stream);
   } else {
     with_kept<T>(op.kind, [&](auto kept) {
@@ -220,14 +223,17 @@ void launch_step(const OptimizerStep& op, std::int64_t chunks, cudaStream_t stre
 
 void OptimizerLauncher::launch(const OptimizerStep& op, cudaStream_t stream) {
   if (op.updates.empty()) return;
-  expect_workspace(op.workspace, optimizer_workspace_bytes(op.updates.size()), "optimizer");
+  expect_workspace(op.workspace, optimizer_workspace_bytes(op.kind, op.updates), "optimizer");
   const Format format = op.updates.front().parameter->format();
   std::int64_t chunks = 0;
   std::vector<Entry> entries;
   entries.reserve(op.updates.size());
-  for (const ParameterUpdate& update : op.updates) {
-    entries.push_back(entry_of(op.kind, update, format, chunks));
-    chunks += ceil_divide(entries.back().elements, kChunk);
+  for (const bool vectors : {true, false}) {
+    for (const ParameterUpdate& update : op.updates) {
+      if ((update.parameter->shape().rank() == 1) != vectors) continue;
+      entries.push_back(entry_of(op.kind, update, format, chunks));
+      chunks += ceil_divide(entries.back().elements, kChunk);
+    }
   }
   upload(op, entries, stream);
   with_element(format, [&](auto element) { launch_step<decltype(element)>(op, chunks, stream); });

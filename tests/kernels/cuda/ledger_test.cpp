@@ -43,6 +43,7 @@ const TrainingCase kTraining[] = {
     {"tinyllama-1.1b", DType::Fp32, "sgd", kCublas, 1, 511},
     {"tinyllama-1.1b", DType::Bf16, "adamw-8bit", kFlash, 2, 257},
     {"qwen2-0.5b", DType::Fp16, "lion", kFlash, 2, 129},
+    {"qwen2-0.5b", DType::Bf16, "adafactor", kFlash, 2, 129},
     {"mistral-7b", DType::Bf16, "adamw-same", kFlash, 1, 333},
     {"llama2-7b", DType::Bf16, "adamw-same", kFlash, 4, 2048},
     {"llama2-7b", DType::Fp16, "sgd-master", kFlash, 1, 512},

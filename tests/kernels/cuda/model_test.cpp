@@ -73,7 +73,8 @@ TEST_P(CudaModelTest, LearnsAsOnTheCpu) {
   };
   for (const Recipe& recipe :
        {Recipe{DType::Fp32, "adamw", 1e-3}, Recipe{DType::Fp32, "sgd-momentum", 1e-3},
-        Recipe{DType::Bf16, "adamw-master", 5e-2}, Recipe{DType::Fp16, "adamw-master", 2e-2}}) {
+        Recipe{DType::Fp32, "adafactor", 5e-3}, Recipe{DType::Bf16, "adamw-master", 5e-2},
+        Recipe{DType::Fp16, "adamw-master", 2e-2}}) {
     TrainingOptions options;
     options.precision = recipe.precision;
     options.optimizer = optimizer_named(recipe.optimizer);

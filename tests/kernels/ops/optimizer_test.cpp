@@ -43,6 +43,41 @@ INSTANTIATE_TEST_SUITE_P(Torch, OptimizerFixtureTest,
                            return kind == "sgd-momentum" ? "sgd_momentum" : kind;
                          });
 
+class AdafactorFixtureTest : public testing::TestWithParam<const char*> {};
+
+TEST_P(AdafactorFixtureTest, StepsAsTorchDoes) {
+  const std::string name = GetParam();
+  const Safetensors reference(fixture("adafactor.safetensors"));
+  const auto& [shape, start] = reference.at("start/" + name);
+  const bool matrix = shape.size() == 2;
+  const std::vector<double>& gradients = reference.values("grads/" + name);
+  const std::vector<double>& after = reference.values("after/" + name);
+  OptimizerSettings settings;
+  settings.learning_rate = static_cast<float>(reference.values("rate/" + name)[0]);
+  settings.beta2_decay = -0.75F;
+  settings.least_rms = 0x1p-10F;
+  settings.weight_decay = 0.125F;
+  UpdateCase update(optimizer_named("adafactor"), DType::Fp64, start, settings, matrix,
+                    matrix ? shape[0] : 0);
+  const auto count = static_cast<std::ptrdiff_t>(start.size());
+  for (std::ptrdiff_t at = 0; at < std::ssize(gradients); at += count) {
+    update.step({gradients.begin() + at, gradients.begin() + at + count});
+    const std::vector<double> expected(after.begin() + at, after.begin() + at + count);
+    EXPECT_LT(relative_error(values_of(update.parameter), expected), 1e-13)
+        << "step " << 1 + at / count;
+  }
+  std::vector<double> states = reference.values((matrix ? "col_var/" : "variance/") + name);
+  if (matrix) {
+    const std::vector<double>& rows = reference.values("row_var/" + name);
+    states.insert(states.end(), rows.begin(), rows.end());
+  }
+  EXPECT_LT(relative_error(values_of(update.variance), states), 1e-13);
+}
+
+INSTANTIATE_TEST_SUITE_P(Torch, AdafactorFixtureTest,
+                         testing::Values("matrix", "vector", "small", "faint", "fainter"),
+                         [](const auto& test) { return std::string(test.param); });
+
 TEST(Optimizer, AdamwDecaysOnlyWhatDecays) {
   OptimizerSettings settings;
   settings.learning_rate = 0.5F;

@@ -80,7 +80,8 @@ void expect_nearest(const CodedMoment& found, const ExactMoment& exact, const st
           << int{found.codes[i]};
     }
   }
-  EXPECT_LE(neighbours, count < kBlock ? 0 : 1 + count / 2000) << what;
+  // Gradients of 8 bits of mantissa make some quotients that are the middle itself.
+  EXPECT_LE(neighbours, count < kBlock ? 0 : 1 + count / 500) << what;
 }
 
 template std::vector<double> CodedMoment::values<SignedCodes>() const;

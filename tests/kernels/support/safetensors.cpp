@@ -18,6 +18,7 @@ std::vector<double> decode(const std::string& data) {
 }
 
 std::vector<double> decode(const std::string& dtype, const std::string& data) {
+  if (dtype == "F64") return decode<double>(data);
   if (dtype == "F32") return decode<float>(data);
   if (dtype == "I32") return decode<std::int32_t>(data);
   throw std::runtime_error("safetensors: dtype " + dtype);

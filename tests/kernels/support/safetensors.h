@@ -9,7 +9,7 @@
 namespace vramfit {
 
 /// The tensors of a .safetensors file: 8 bytes of header length, a JSON header, the data. Values
-/// are doubles, which hold every F32 and I32 exactly.
+/// are doubles, which hold every F64, F32 and I32 exactly.
 class Safetensors {
  public:
   struct Entry {

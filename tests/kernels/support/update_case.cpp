@@ -6,23 +6,21 @@
 namespace vramfit {
 
 UpdateCase::UpdateCase(const OptimizerKind& kind_, DType dtype, const std::vector<double>& start,
-                       const OptimizerSettings& settings, bool decays)
+                       const OptimizerSettings& settings, bool decays, std::int64_t rows)
     : bench(dtype), kind(kind_), settings_(settings), decays_(decays) {
-  const Shape shape = {static_cast<std::int64_t>(start.size())};
+  const auto count = static_cast<std::int64_t>(start.size());
+  const Shape shape = rows == 0 ? Shape{count} : Shape{rows, count / rows};
   parameter = bench.empty(shape);
   gradient_ = bench.empty(shape);
   set_values(parameter, start);
   if (kind.master) master = bench.floats(shape);
-  if (kind.moments >= 1) momentum = moment(shape);
-  if (kind.moments >= 2) variance = moment(shape);
+  const Format moments = kind.moment_format(dtype);
+  if (kind.keeps_momentum()) momentum = bench.tensor(moments, shape);
+  if (kind.keeps_variance()) variance = bench.tensor(moments, variance_shape(kind, shape));
   if (kind.has_scales()) {
     const std::int64_t blocks = (shape.elements() + kDynamicBlock - 1) / kDynamicBlock;
     scales = bench.floats({kind.moments, blocks});
   }
-}
-
-Tensor UpdateCase::moment(const Shape& shape) {
-  return bench.tensor(kind.moment_format(parameter.format()), shape);
 }
 
 void UpdateCase::use_scaler(float scale, float good_steps) {
@@ -36,7 +34,7 @@ void UpdateCase::step(const std::vector<double>& gradient) {
   const std::vector<ParameterUpdate> updates = {{&parameter, &gradient_, or_null(master),
                                                  or_null(momentum), or_null(variance), decays_,
                                                  or_null(scales)}};
-  Tensor table = bench.bytes(optimizer_workspace_bytes(updates.size()));
+  Tensor table = bench.bytes(optimizer_workspace_bytes(kind, updates));
   bench.device.run(OptimizerStep{kind, settings_, updates, ++step_, or_null(scaler_), table});
 }
 

@@ -9,8 +9,9 @@ namespace vramfit {
 /// One parameter, its gradient and the states that an optimizer keeps of it, on a workbench.
 class UpdateCase {
  public:
+  /// A vector, or a matrix of `rows` rows.
   UpdateCase(const OptimizerKind& kind, DType dtype, const std::vector<double>& start,
-             const OptimizerSettings& settings, bool decays = true);
+             const OptimizerSettings& settings, bool decays = true, std::int64_t rows = 0);
 
   /// One step with the given gradient; its number counts on from the last one's.
   void step(const std::vector<double>& gradient);
@@ -28,8 +29,6 @@ class UpdateCase {
   Tensor scales;    ///< likewise
 
  private:
-  Tensor moment(const Shape& shape);
-
   OptimizerSettings settings_;
   bool decays_;
   Tensor gradient_;

@@ -283,6 +283,13 @@ TEST_F(Cost, OfTheOptimizerIsOnePassOverWhatItKeeps) {
   // The parameter is only written; the step reads its master.
   expect_cost(step("adamw-master", {&weight_, &gradient, &master, &m, &v, true}, nullptr), label,
               both * (2 + 2 + 2 * 4 + 2 * 4 + 2 * 4), 0);
+  // Means of it all, the RMS of it all and the step: each needs the one before.
+  const Tensor factored = tensor("v", {11 + 7}, DType::Fp32);
+  const ParameterUpdate relative{&weight_, &gradient, nullptr, nullptr, &factored, true};
+  for (const Tensor* scaler : {&scale, static_cast<const Tensor*>(nullptr)}) {
+    expect_cost(step("adafactor", relative, scaler), label,
+                both * (3 * 2 + 3 * 2) + 2 * 2 * (11 + 7) * 4, 0);
+  }
   // Gradients are first asked whether they are finite.
   expect_cost(step("adamw", {&weight_, &gradient, nullptr, &m, &v, true}, &scale), label,
               both * (2 * 2 + 2 * 2 + 2 * 4 + 2 * 4), 0);

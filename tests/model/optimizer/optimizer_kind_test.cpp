@@ -3,13 +3,15 @@
 #include <gtest/gtest.h>
 
 #include "model/errors.h"
+#include "model/ops/optimizer_ops.h"
 
 namespace vramfit {
 namespace {
 
 TEST(OptimizerKind, NamesAreFrozenAndFoundAgain) {
-  const char* const names[] = {"sgd",          "sgd-master", "sgd-momentum", "adamw",
-                               "adamw-master", "adamw-same", "adamw-8bit",   "lion"};
+  const char* const names[] = {"sgd",        "sgd-master",   "sgd-momentum",
+                               "adamw",      "adamw-master", "adamw-same",
+                               "adamw-8bit", "lion",         "adafactor"};
   ASSERT_EQ(optimizer_kinds().size(), std::size(names));
   for (std::size_t i = 0; i < std::size(names); ++i) {
     EXPECT_STREQ(optimizer_kinds()[i].name, names[i]);
@@ -17,7 +19,7 @@ TEST(OptimizerKind, NamesAreFrozenAndFoundAgain) {
   }
 }
 
-// The design's bytes a parameter.
+// The design's bytes a parameter; Adafactor's, of vectors.
 TEST(OptimizerKind, KeepsWhatItsNameSays) {
   struct Expected {
     const char* name;
@@ -27,7 +29,7 @@ TEST(OptimizerKind, KeepsWhatItsNameSays) {
   for (const Expected& e :
        {Expected{"sgd", 0, 0}, Expected{"sgd-master", 4, 4}, Expected{"sgd-momentum", 4, 4},
         Expected{"adamw", 8, 8}, Expected{"adamw-master", 12, 12}, Expected{"adamw-same", 4, 8},
-        Expected{"adamw-8bit", 2, 2}, Expected{"lion", 4, 4}}) {
+        Expected{"adamw-8bit", 2, 2}, Expected{"lion", 4, 4}, Expected{"adafactor", 4, 4}}) {
     const OptimizerKind& kind = optimizer_named(e.name);
     const auto bytes = [&](DType weights) {
       return (kind.master ? 4U : 0U) +
@@ -51,9 +53,18 @@ TEST(OptimizerKind, UnknownOnesAreRefusedWithThoseThereAre) {
       EXPECT_EQ(std::string(error.what()),
                 "optimizer: unknown '" + std::string(text) +
                     "'; one of sgd, sgd-master, sgd-momentum, adamw, adamw-master, adamw-same, "
-                    "adamw-8bit, lion");
+                    "adamw-8bit, lion, adafactor");
     }
   }
+}
+
+TEST(OptimizerKind, AdafactorFactorsMatricesAlone) {
+  const OptimizerKind& adafactor = optimizer_named("adafactor");
+  EXPECT_FALSE(adafactor.keeps_momentum());
+  EXPECT_TRUE(adafactor.keeps_variance());
+  EXPECT_EQ(variance_shape(adafactor, {300, 20}), (Shape{320}));
+  EXPECT_EQ(variance_shape(adafactor, {300}), (Shape{300}));
+  EXPECT_EQ(variance_shape(optimizer_named("adamw"), {300, 20}), (Shape{300, 20}));
 }
 
 TEST(OptimizerKind, MastersAreFor16BitWeights) {

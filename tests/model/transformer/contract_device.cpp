@@ -402,20 +402,25 @@ void ContractDevice::check(const Argmax& op) {
 void ContractDevice::check(const OptimizerStep& op) {
   EXPECT_EQ(op.step, ++optimizer_steps_) << "the first step initializes the states";
   EXPECT_EQ(op.scaler != nullptr, dtype_ == DType::Fp16);
-  expect_room(op.workspace, optimizer_workspace_bytes(op.updates.size()));
+  expect_room(op.workspace, optimizer_workspace_bytes(op.kind, op.updates));
   for (const ParameterUpdate& update : op.updates) {
     const Shape& shape = update.parameter->shape();
     expect(*update.parameter, shape);
     expect(*update.gradient, shape);
     EXPECT_EQ(update.gradient->stored(), update.parameter->stored());
     ASSERT_EQ(update.master != nullptr, op.kind.master);
-    ASSERT_EQ(update.momentum != nullptr, op.kind.moments >= 1);
-    ASSERT_EQ(update.variance != nullptr, op.kind.moments >= 2);
+    ASSERT_EQ(update.momentum != nullptr, op.kind.keeps_momentum());
+    ASSERT_EQ(update.variance != nullptr, op.kind.keeps_variance());
     if (update.master != nullptr) expect_tensor(*update.master, DType::Fp32, shape);
-    for (const Tensor* moment : {update.momentum, update.variance}) {
-      if (moment == nullptr) continue;
-      expect_tensor(*moment, op.kind.moment_format(dtype_), shape);
-      EXPECT_EQ(moment->stored(), update.parameter->stored());
+    const Format moments = op.kind.moment_format(dtype_);
+    const Shape& stored = update.parameter->stored();
+    if (update.momentum != nullptr) {
+      expect_tensor(*update.momentum, moments, shape);
+      EXPECT_EQ(update.momentum->stored(), stored);
+    }
+    if (update.variance != nullptr) {
+      expect_tensor(*update.variance, moments, variance_shape(op.kind, shape));
+      EXPECT_EQ(update.variance->stored(), variance_shape(op.kind, stored));
     }
     ASSERT_EQ(update.scales != nullptr, op.kind.has_scales());
     if (update.scales != nullptr) {

@@ -27,13 +27,10 @@ Curves = Mapping[Strategy, list[Point]]
 
 
 def alike(strategy: Strategy) -> Strategy:
-    """The one that stands for all that take the same. States of adapters, which are in FP32, are as
-    wide as they."""
+    """The one that stands for all that take the same."""
     axes = dict(strategy.axes)
     if axes.get("precision") in {"fp16", "bf16"}:
         axes["precision"] = _HALF
-    if strategy.adapts and axes.get("optimizer") == "adamw-same":
-        axes["optimizer"] = "adamw"
     return Strategy(frozenset(axes.items()))
 
 

@@ -72,7 +72,7 @@ class Inputs:
         """The article's figure beside every source's `counter` of `row`. `entry` is where the
         article's data has it: a source that has no figure of `row` gives that of the row `near` it,
         with a note of what is other there; `whose` is a note for each side, of what its figures are
-        of; `needs` is what no source can give one without."""
+        of, which goes before; `needs` is what no source can give one without."""
         near, needs = (entry or {}).get("near"), (entry or {}).get("needs")
         whose = (entry or {}).get("whose", {})
         figures: dict[str, float | str | None] = {ARTICLE.key: article}
@@ -81,7 +81,7 @@ class Inputs:
             figures[source.key] = self.value(row, source.prefix + counter)
             if figures[source.key] is None and near is not None:
                 figures[source.key] = self.value(near["row"], source.prefix + counter)
-                notes[source.key] = near["as"]
+                notes.setdefault(source.key, near["as"])
         missing = f"Neither measured nor predicted: {needs}" if needs else ""
         return Cell(figures, form, notes, missing)
 

@@ -55,6 +55,8 @@ def row_name(case: Case, ours: Mapping[str, str]) -> str | None:
         optimizer = ours.get(theirs + (" under autocast" if "amp" in setting else ""))
         if optimizer is None:
             return None
+        if lora and optimizer == "adamw-same":
+            optimizer = "adamw"  # the states of adapters, which are in FP32, are as wide as they
         start = f"Training/{case.model}/{precision}/{optimizer}"
     return f"{start}/batch:{case.batch}/seq:{case.seq}{_appended(case)}"
 

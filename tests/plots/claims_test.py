@@ -173,3 +173,11 @@ def test_the_formula_is_not_judged_by_what_it_has_no_argument_for(own):
     assert errors_in_run(own).equals(before)
     own.rows.loc["Training/llama2-7b/bf16/sgd/batch:1/seq:512", "article_formula"] *= 100
     assert not errors_in_run(own).equals(before)
+
+
+def test_loras_parameters_are_counted_on_both_sides_where_both_are(own):
+    row = own.article.claim("lora_parameters")["near"]["row"]
+    own.rows.loc[row, "params_trained"] = own.models["llama2-7b"].parameters / 50
+    found = of(own, "lora_parameters")
+    assert found.figures == {PREDICTED: "50 times fewer", TORCH_MEASURED: "803 times fewer"}
+    assert found.verdict.startswith("Holds for PyTorch, not for vramfit")

@@ -10,7 +10,7 @@ from vramfit_plots.claims.training import kept, true_parameters
 from vramfit_plots.contradictions.common import differ
 from vramfit_plots.errors import AbsentError
 from vramfit_plots.inputs import Inputs
-from vramfit_plots.sources import Source
+from vramfit_plots.sources import PREDICTED, Source
 from vramfit_plots.speeds import speeds
 from vramfit_plots.units import GB, gb, gigabytes, number, percent, times
 
@@ -19,9 +19,11 @@ _NEAR_TIME = 0.1  # of a step's time: "about"
 
 def lora_parameters(inputs: Inputs, claim: Mapping[str, Any]) -> Answer:
     row = claim["near"]["row"]
-    figures = each(counted(inputs, row, "trainable"), lambda n: true_parameters(inputs) / n)
+    trained = counted(inputs, row, "trainable")
+    if own := inputs.value(row, "params_trained"):
+        trained[PREDICTED] = own
     return judged(
-        figures,
+        each(trained, lambda n: true_parameters(inputs) / n),
         lambda ratio: f"{number(ratio)} times fewer",
         lambda ratio: claim["low"] <= ratio <= claim["high"],
         claim["near"]["as"],

@@ -49,7 +49,7 @@ def _on_int8(inputs: Inputs, article: Mapping[str, Any]) -> str:
     row = next(row for row in article["rows"] if isinstance(row["cells"][-1]["max_batch"], int))
     card, printed = inputs.cards[row["gpu"]], row["cells"][-1]["max_batch"]
     model = inputs.article.inference["model"]
-    start, end = f"Training/{model}/int8/adamw-same/batch:", f"/seq:{article['seq']}/lora:16"
+    start, end = f"Training/{model}/int8/adamw/batch:", f"/seq:{article['seq']}/lora:16"
     for name in inputs.rows.index:
         if not (name.startswith(start) and name.endswith(end)):
             continue

@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
+from matplotlib.ticker import LogLocator
 
 from vramfit_plots.captions import caption, signature
 from vramfit_plots.cards import Card
@@ -25,6 +26,7 @@ from vramfit_plots.units import GB, batch, gb, number
 _PANEL_INCHES, _AROUND_INCHES = 2.5, 1.5
 _COLUMNS = 3  # of the key
 _LINES = {"none": "-", "full": "--"}  # by checkpointing; others are dotted
+_MOST_TICKS = 14
 _APART = 0.036  # of the panel's width: what a figure takes
 
 
@@ -152,6 +154,7 @@ def _panel(axes: Axes, side: str, cards: Sequence[Card]) -> None:
     _draw_cards(axes, cards)
     axes.set_title(side)
     axes.set_xscale("log", base=2)
+    axes.xaxis.set_major_locator(LogLocator(base=2, numticks=_MOST_TICKS))
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
     axes.set_ylim(0, HIGHEST * max(card.vram for card in cards) / GB)
     axes.set_ylabel("taken from the card, GB")

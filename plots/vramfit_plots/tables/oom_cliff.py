@@ -13,6 +13,15 @@ from vramfit_plots.tables.article_table import Line, Spoken, by_source, own_tabl
 from vramfit_plots.tables.table import Table
 from vramfit_plots.units import MIB, MISSING, batch, gb, gigabytes, mib
 
+_LINE = {
+    "pred_cliff_base": "without a sequence\nGB",
+    "pred_cliff_slope": "each adds\nGB",
+}
+_OF_LINE = (
+    "Of tensors alone are what stands without a sequence and what each adds: the line through the "
+    "largest batch and half of it. "
+)
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -93,7 +102,27 @@ def _left_over(cliffs: Cliffs, strategy: Strategy, card: Card) -> list[str]:
     ]
 
 
+def _line(cliffs: Cliffs) -> dict[str, str]:
+    """Headings by counter of what tensors take without a sequence, and of what each adds, where
+    the run has them."""
+    rows, value = cliffs.rows.values(), cliffs.inputs.value
+    return {c: said for c, said in _LINE.items() if any(value(row, c) is not None for row in rows)}
+
+
 def _answers(inputs: Inputs, cliffs: Cliffs) -> Table:
+    line = _line(cliffs)
+
+    def of_line(strategy: Strategy, card: Card) -> list[str]:
+        row = cliffs.rows[strategy, card.name]
+        found = (inputs.value(row, counter) for counter in line)
+        return [MISSING if value is None else gb(value, 2) for value in found]
+
+    rows = [
+        [*_left_over(cliffs, strategy, card), *of_line(strategy, card)]
+        for strategy in cliffs.strategies
+        for card in cliffs.cards
+        if cliffs.cell(strategy, card).has(PREDICTED)
+    ]
     return Table(
         key="table3_answers",
         title="Table 3: what is left over",
@@ -103,18 +132,14 @@ def _answers(inputs: Inputs, cliffs: Cliffs) -> Table:
             "largest batch\nvramfit predicted",
             "taken at it\nGB",
             "left over\nGB",
+            *line.values(),
         ],
-        rows=[
-            _left_over(cliffs, strategy, card)
-            for strategy in cliffs.strategies
-            for card in cliffs.cards
-            if cliffs.cell(strategy, card).has(PREDICTED)
-        ],
+        rows=rows,
         caption=caption(
             inputs,
             ROWS_PATTERN,
             "What is taken is all that the card has lost, driver and context included. "
-            f"{_overheads(inputs)}",
+            f"{_OF_LINE if line else ''}{_overheads(inputs)}",
         ),
         text_columns=frozenset({1}),
         long=True,

@@ -54,11 +54,6 @@ class Article:
         kind = "leaves each GPU the whole model" if whole else "divides the model"
         raise BadInputError(f"data/article/{_FILES['multi_gpu']}: no strategy that {kind}")
 
-    def lora_rows(self) -> list[str]:
-        """Table 3's rows that stand near its column of LoRA."""
-        cells = [cell for row in self.oom_cliff["rows"] for cell in row["cells"]]
-        return [cell["near"]["row"] for cell in cells if "near" in cell]
-
     def stage_memory(self, stage: str) -> float:
         """Table 2, in bytes."""
         for row in self.waterfall["rows"]:

@@ -18,6 +18,8 @@ class Cell:
     # By source key: in what its figure is of another case than the article's.
     notes: Mapping[str, str] = field(default_factory=dict)
     missing: str = ""  # why no source has a figure, where none does
+    # By source key: what is said below a figure, in small type.
+    below: Mapping[str, str] = field(default_factory=dict)
 
     def figure(self, source: Source) -> float | None:
         """The figure as a number, absent where it is none."""

@@ -33,7 +33,7 @@ class Cliffs:
     @property
     def _printed(self) -> Mapping[str | None, float | str]:
         cells = [cell for row in self.inputs.article.oom_cliff["rows"] for cell in row["cells"]]
-        return {cell["row"] or cell.get("near", {}).get("row"): cell["max_batch"] for cell in cells}
+        return {cell["row"]: cell["max_batch"] for cell in cells}
 
     def vram(self, card: Card) -> str:
         """As the article has it, else the card's own."""

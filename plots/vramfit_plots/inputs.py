@@ -14,7 +14,6 @@ from vramfit_plots.cells import Cell
 from vramfit_plots.comparison import Comparison, load_comparison
 from vramfit_plots.errors import AbsentError, BadInputError
 from vramfit_plots.history.runs import History, load_history
-from vramfit_plots.lora_batches import kin, largest_lora_batches
 from vramfit_plots.models import Model, load_models
 from vramfit_plots.pytorch_rows import ours_by_theirs, predicted_rows
 from vramfit_plots.reference import Reference, load_reference
@@ -86,17 +85,13 @@ class Inputs:
         return Cell(figures, form, notes, missing)
 
 
-def _rows(
-    run: Run, reference: Reference, article: Article, accuracy: Accuracy | None
-) -> pd.DataFrame:
+def _rows(run: Run, reference: Reference, accuracy: Accuracy | None) -> pd.DataFrame:
     """The run's own counters win over others."""
     rows = run.rows.combine_first(reference.rows)
     if accuracy is None:
         return rows
     ours = ours_by_theirs(run.fact("pytorch_optimizers"))
-    asked = [row for row in kin(article.lora_rows()) if row not in run.rows.index]
-    lora = largest_lora_batches(accuracy.program, asked)
-    return rows.combine_first(predicted_rows(accuracy, ours)).combine_first(lora)
+    return rows.combine_first(predicted_rows(accuracy, ours))
 
 
 def load_inputs(
@@ -118,15 +113,14 @@ def load_inputs(
     compared = load_comparison(comparison) if comparison else None
     models = load_models(data / "models")
     reference = load_reference(data / "reference", models, run.fact("pytorch_optimizers"))
-    article = load_article(data / "article")
     accuracy = compare(fit, data) if fit else None
     return Inputs(
         run=run,
-        article=article,
+        article=load_article(data / "article"),
         models=models,
         cards=load_cards(data / "gpus.json"),
         reference=reference,
-        rows=_rows(run, reference, article, accuracy),
+        rows=_rows(run, reference, accuracy),
         comparison=compared,
         accuracy=accuracy,
         history=load_history(kept) if kept else None,

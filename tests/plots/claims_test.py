@@ -176,8 +176,20 @@ def test_the_formula_is_not_judged_by_what_it_has_no_argument_for(own):
 
 
 def test_loras_parameters_are_counted_on_both_sides_where_both_are(own):
-    row = own.article.claim("lora_parameters")["near"]["row"]
+    row = own.article.claim("lora_parameters")["row"]
+    assert of(own, "lora_parameters").figures[PREDICTED] == "800 times fewer"
     own.rows.loc[row, "params_trained"] = own.models["llama2-7b"].parameters / 50
     found = of(own, "lora_parameters")
     assert found.figures == {PREDICTED: "50 times fewer", TORCH_MEASURED: "803 times fewer"}
-    assert found.verdict.startswith("Holds for PyTorch, not for vramfit")
+    assert found.verdict == (
+        "Holds for PyTorch, not for vramfit: rank 16 on q_proj and v_proj; on every linear 150 "
+        "times fewer."
+    )
+
+
+def test_what_more_adapters_come_to_is_told_from_the_articles_range(own):
+    every = own.article.claim("lora_parameters")["near"]["row"]
+    own.rows.loc[every, "params_trained"] = own.models["llama2-7b"].parameters / 40
+    found = of(own, "lora_parameters").verdict
+    assert found.startswith("Holds: ")
+    assert found.endswith("on every linear 40 times fewer, which is out of its range.")

@@ -1,6 +1,7 @@
 """The OOM cliff by strategy: the table of all there are, and memory against batch."""
 
 import dataclasses
+from itertools import pairwise
 
 import pandas as pd
 import pytest
@@ -8,6 +9,7 @@ from vramfit_plots import figures
 from vramfit_plots.cliff_curves import alike, curves
 from vramfit_plots.cliffs import load_cliffs
 from vramfit_plots.figures import style
+from vramfit_plots.figures.oom_cliff import _apart
 from vramfit_plots.row_name import parse
 from vramfit_plots.sources import OURS, PREDICTED, THEIRS
 from vramfit_plots.strategies import strategy_of
@@ -30,12 +32,13 @@ def with_rows(inputs, more: dict[str, dict[str, float]]):
 @pytest.fixture
 def adapted(inputs):
     """With LoRA on INT8 weights on two of the cards, as whoever runs it would have it."""
+    rows = inputs.rows[~inputs.rows.index.str.startswith(LORA)]
     more = {
         f"{LORA}rtx4090": {"pred_max_batch": 5.0, "pred_device_used": 24e9},
         f"{LORA}h100-80gb": {"pred_max_batch": 40.0, "pred_device_used": 84e9},
         f"{LORA}h100-80gb/checkpoint:full": {"pred_max_batch": 300.0, "pred_device_used": 84.5e9},
     }
-    return with_rows(inputs, more)
+    return with_rows(dataclasses.replace(inputs, rows=rows), more)
 
 
 @pytest.mark.parametrize(
@@ -202,3 +205,14 @@ def test_the_line_in_the_batch_stands_beside_what_is_left_over(inputs):
     assert by_case["llama2-7b fp16 sgd", "H100 80GB"] == ["14.50", "1.25"]
     assert by_case["llama2-7b fp16 sgd", "A100 40GB"] == [MISSING, MISSING]
     assert "each adds" not in " ".join(table(inputs, "table3_answers").headings)
+
+
+@pytest.mark.parametrize(
+    ("places", "widths"),
+    [([0.1, 0.5], [0.1, 0.1]), ([0.5, 0.5, 0.52, 0.9], [0.02, 0.06, 0.04, 0.1])],
+)
+def test_figures_stand_as_far_apart_as_they_are_wide(places, widths):
+    moved = _apart(places, widths)
+    edges = [(m - w / 2, m + w / 2) for m, w in zip(moved, widths, strict=True)]
+    assert all(b[0] >= a[1] - 1e-9 for a, b in pairwise(edges))
+    assert moved[-1] == pytest.approx(places[-1]), "what overlaps nothing stays"

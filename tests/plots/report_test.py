@@ -17,6 +17,7 @@ PICTURES = {
     "kv_caches",
     "waterfall_optimizers",
     "checkpointing",
+    "lora",
 }
 
 
@@ -90,7 +91,8 @@ def test_a_picture_that_cannot_be_drawn_is_not_an_older_one(tmp_path):
     ]
     assert synthetic.report(tmp_path, content) == 0
     figures = {path.stem for path in (tmp_path / "report" / "figures").iterdir()}
-    assert figures == {"article", "inference", "multi_gpu", "precisions", "levels", "checkpointing"}
+    of_pytorch = {"checkpointing", "lora"}  # which data/reference has
+    assert figures == {"article", "inference", "multi_gpu", "precisions", "levels", *of_pytorch}
     page = (tmp_path / "report" / "tables.html").read_text()
     assert "Not drawn: this run does not hold Training/llama2-7b/fp16/adamw/batch:4" in page
     assert "too few rows to tell about" in page

@@ -28,6 +28,8 @@ STATES = {
 # Axes that names leave out where they are usual, in their order.
 LATER = {
     "accumulate": ("accumulate", "1"),
+    "lora": ("lora", ""),
+    "lora-targets": ("targets", ""),
     "generate": ("generate", "1"),
     "gpu": ("gpu", ""),
     "cache": ("cache", "unquantized"),
@@ -41,6 +43,7 @@ TOKENS_PER_SECOND = {"none": 12_000.0, "selective": 11_000.0, "full": 9_600.0}
 LESS_KEPT = {"none": 1, "selective": 2, "full": 12}
 MEASURED_ABOVE = 1_000_000
 TORCH_ABOVE = 3_000_000
+FEWER_TRAINED = {"": 800, "all-linear": 150}  # of adapters, by their targets
 CONTEXT = 600_000_000
 DRIVER = 645_922_816
 CATEGORIES = (
@@ -97,13 +100,23 @@ def name(row: dict[str, str]) -> str:
     return "/".join(parts)
 
 
+def trained(row: dict[str, str]) -> int:
+    """Parameters that get gradients."""
+    n = parameters(row["model"])
+    return n // FEWER_TRAINED[row.get("lora-targets", "")] if "lora" in row else n
+
+
 def _training(row: dict[str, str], batch: int) -> dict[str, float]:
     n = parameters(row["model"])
-    weights, states = n * BYTES[row["precision"]], n * STATES[row["optimizer"]]
+    weights = n * BYTES[row["precision"]]
+    gradients, states = weights, n * STATES[row["optimizer"]]
+    if "lora" in row:
+        gradients, states = 2 * trained(row), STATES[row["optimizer"]] * trained(row)
     kept = PER_TOKEN * batch * int(row["seq"]) // LESS_KEPT[row.get("checkpoint", "none")]
-    after = {"loaded": weights, "forward": weights + kept, "backward": 2 * weights}
-    after |= {"optimizer": 2 * weights + states, "zero_grad": weights + states}
-    later = {**after, "forward": weights + states + kept, "backward": 2 * weights + states}
+    held = weights + gradients
+    after = {"loaded": weights, "forward": weights + kept, "backward": held}
+    after |= {"optimizer": held + states, "zero_grad": weights + states}
+    later = {**after, "forward": weights + states + kept, "backward": held + states}
     del later["loaded"]
     counters: dict[str, float] = {}
     for step, stages in ((1, after), (2, later)):
@@ -114,9 +127,9 @@ def _training(row: dict[str, str], batch: int) -> dict[str, float]:
     return {
         **counters,
         "parameters": weights,
-        "gradients": min(weights, peak - weights - states),
+        "gradients": min(gradients, peak - weights - states),
         "optimizer_state": states,
-        "activations": max(0, peak - 2 * weights - states),
+        "activations": max(0, peak - held - states),
         "allocated": peak,
     }
 
@@ -175,12 +188,14 @@ def benchmark(row: dict[str, str], measured: bool) -> dict[str, Any]:
         **_as_google_benchmark_writes(name(row)),
         "params": parameters(row["model"]),
         "params_stored": parameters(row["model"]),
+        "params_trained": trained(row),
         "oom": 0.0,
         "label": "predicted, virtual:h200; peak in backward of step 2",
     }
     result |= dict.fromkeys((f"pred_{part}" for part in CATEGORIES), 0.0)
     result |= {f"pred_{key}": value for key, value in found.items()}
-    if BYTES[row["precision"]] >= 2:  # of less bench asks nothing of PyTorch
+    bitsandbytes = "lora" in row and row["precision"] in {"int8", "nf4"}
+    if BYTES[row["precision"]] >= 2 or bitsandbytes:  # of others bench asks nothing of PyTorch
         result |= {
             f"pytorch_{key}": value + TORCH_ABOVE * (key != "max_batch")
             for key, value in found.items()
@@ -275,7 +290,8 @@ def document(measured: bool = False) -> dict[str, Any]:
         "device": "cuda:0 NVIDIA H200" if measured else "virtual:h200",
         "evidence": "measured" if measured else "predicted",
         "overhead": "h200: measured",
-        "axes": "model precision optimizer batch: seq: attn: accumulate: generate: gpu:",
+        "axes": "model precision optimizer batch: seq: attn: accumulate: lora: targets: generate: "
+        "gpu:",
         "pytorch_optimizers": "sgd: sgd, sgd-master: sgd under autocast, "
         "sgd-momentum: sgd-momentum, adamw: adamw, adamw-master: adamw-fused under autocast, "
         "adamw-same: adamw-fused",

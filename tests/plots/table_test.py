@@ -1,9 +1,11 @@
 import dataclasses
+import math
 import re
 from html.parser import HTMLParser
 
 import pytest
 from vramfit_plots.captions import provenance
+from vramfit_plots.printed_batches import attempt, least_printed
 from vramfit_plots.sources import (
     ARTICLE,
     COUNTED,
@@ -205,16 +207,42 @@ def test_what_nobody_knows_is_a_dash_that_says_why(inputs):
     assert signed(table, row["2 GPUs"]) == (MISSING, said)
 
 
-def test_a_largest_batch_with_lora_stands_in_for_int8(inputs):
-    """As `fit` predicts it, which is asked where there is one."""
-    row = "OomCliff/llama2-7b/int8/adamw/seq:512/lora:16/gpu:rtx4090"
+INT8_LORA = "OomCliff/llama2-7b/int8/adamw/seq:512/lora:16/gpu:rtx4090"
+
+
+@pytest.mark.parametrize(
+    ("none", "selective", "full", "said"),
+    [
+        (8.0, 20.0, 90.0, "8 †\nmet without checkpointing"),
+        (7.0, 20.0, 90.0, "7 †\nmet with selective checkpointing: 20"),
+        (0.0, 7.0, 8.0, "OOM †\nmet with full checkpointing: 8"),
+        (3.0, 4.0, 7.0, "3 †\nnot met even with full checkpointing: 7"),
+        (3.0, math.nan, math.nan, "3 †\nnot met without checkpointing"),
+    ],
+)
+def test_a_cell_says_what_it_takes_to_meet_the_articles_batch(inputs, none, selective, full, said):
+    """Of 8 sequences within 24 GB."""
     rows = inputs.rows.copy()
-    rows.loc[row, "pytorch_max_batch"] = 3.0
+    for end, largest in (
+        ("", none),
+        ("/checkpoint:selective", selective),
+        ("/checkpoint:full", full),
+    ):
+        rows.loc[INT8_LORA + end, "pred_max_batch"] = largest
     table = first(dataclasses.replace(inputs, rows=rows), "oom_cliff")
-    assert signed(table, by_head(table, "24 GB")["7B INT8+LoRA"]) == (
-        "3",
-        "PyTorch predicted, LoRA of rank 16 on bitsandbytes' LLM.int8()",
-    )
+    own = by_head(table, "24 GB")
+    assert own["7B INT8+LoRA"].replace("\N{NARROW NO-BREAK SPACE}", " ") == said
+    assert "\n" not in own["7B FP16+Adam"], "OOM asks for no batch"
+    assert "LoRA of rank 16, in bf16, on vramfit's W8A8" in table.caption.note
+
+
+def test_at_least_is_met_by_no_less(inputs):
+    row = INT8_LORA.replace("rtx4090", "h100-80gb")
+    rows = inputs.rows.copy()
+    for largest, met in ((95.0, False), (96.0, True)):
+        rows.loc[row, "pred_max_batch"] = largest
+        assert attempt(dataclasses.replace(inputs, rows=rows), row, PREDICTED, "96+").plain is met
+    assert least_printed("OOM") is None
 
 
 def test_several_gpus_of_another_model_are_scaled_by_its_parameters(inputs):

@@ -10,28 +10,44 @@ from vramfit_plots.claims.training import kept, true_parameters
 from vramfit_plots.contradictions.common import differ
 from vramfit_plots.errors import AbsentError
 from vramfit_plots.inputs import Inputs
+from vramfit_plots.lora import adapters
 from vramfit_plots.sources import PREDICTED, Source
 from vramfit_plots.speeds import speeds
-from vramfit_plots.units import GB, gb, gigabytes, number, percent, times
+from vramfit_plots.units import GB, gb, gigabytes, in_words, number, percent, times
 
 _NEAR_TIME = 0.1  # of a step's time: "about"
 
 
-def lora_parameters(inputs: Inputs, claim: Mapping[str, Any]) -> Answer:
-    row = claim["near"]["row"]
+def _fewer(inputs: Inputs, row: str) -> dict[Source, float]:
+    """How many times fewer parameters are trained than the model has. Of vramfit the row counts
+    them; PyTorch's are those that were measured."""
     trained = counted(inputs, row, "trainable")
     if own := inputs.value(row, "params_trained"):
         trained[PREDICTED] = own
+    return each(trained, lambda n: true_parameters(inputs) / n)
+
+
+def lora_parameters(inputs: Inputs, claim: Mapping[str, Any]) -> Answer:
+    """Of the usual targets; the verdict says what more of them come to."""
+    row, near = claim["row"], claim["near"]
+
+    def holds(ratio: float) -> bool:
+        return claim["low"] <= ratio <= claim["high"]
+
+    wider = _fewer(inputs, near["row"])
+    said = in_words(dict.fromkeys(number(ratio) for ratio in wider.values()))
+    beside = f"; {near['as']} {said} times fewer" if wider else ""
+    out = "" if all(map(holds, wider.values())) else ", which is out of its range"
     return judged(
-        each(trained, lambda n: true_parameters(inputs) / n),
+        _fewer(inputs, row),
         lambda ratio: f"{number(ratio)} times fewer",
-        lambda ratio: claim["low"] <= ratio <= claim["high"],
-        claim["near"]["as"],
+        holds,
+        f"{adapters(inputs, row)}{beside}{out}",
     )
 
 
 def lora_optimizer(inputs: Inputs, claim: Mapping[str, Any]) -> Answer:
-    row = claim["near"]["row"]
+    row = claim["row"]
     after, before = (
         counted(inputs, row, f"step1_{stage}_after") for stage in ("optimizer", "backward")
     )
@@ -39,7 +55,7 @@ def lora_optimizer(inputs: Inputs, claim: Mapping[str, Any]) -> Answer:
         of_both(after, before, lambda a, b: a - b),
         lambda value: gigabytes(value, 2),
         lambda value: value < claim["high"] * GB,
-        claim["near"]["as"],
+        adapters(inputs, row),
     )
 
 

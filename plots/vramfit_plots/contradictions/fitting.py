@@ -1,15 +1,16 @@
 """Items about Tables 3 and 4: what fits a card, and several."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import Any
 
 from vramfit_plots import article_code
 from vramfit_plots.contradictions.common import differ, how, ours, pytorch, sharded, table_2_case
 from vramfit_plots.inputs import Inputs
-from vramfit_plots.sources import TORCH_MEASURED
+from vramfit_plots.printed_batches import attempt
+from vramfit_plots.sources import OURS, THEIRS, TORCH_MEASURED, Source
 from vramfit_plots.tables import multi_gpu
-from vramfit_plots.units import GB, MIB, OOM, gb, gigabytes, in_words, mib, number
+from vramfit_plots.units import GB, MIB, OOM, batch, gb, gigabytes, in_words, mib, number
 
 _STATES = {"adamw": "FP32", "adamw-same": "FP16"}  # of optimizers: what m and v are kept in
 
@@ -83,8 +84,34 @@ def lora_column(inputs: Inputs) -> str | None:
         f"The column {column} ({', '.join(str(n) for n in printed.values())}) states no sequence "
         f"length{line}, and the article's find_max_batch_size gives 0 in every row. PyTorch with "
         f"LoRA on BF16 weights was measured to fit batches of {article['seq']} tokens: {measured} "
-        f"for its allocator.{_on_int8(inputs, article)}"
+        f"for its allocator.{_on_int8(inputs, article)}{_largest_batches(inputs, article)}"
     )
+
+
+def _largest_batches(inputs: Inputs, article: Mapping[str, Any]) -> str:
+    """What each side fits where the column's figures stand, and what it takes to meet them."""
+    entries = [row["cells"][-1] for row in article["rows"]]
+    said = ""
+    for sources in (OURS, THEIRS):
+        source = next((s for s in sources if _fits(inputs, entries, s)), None)
+        if source is not None:
+            whose = entries[0]["whose"][source.side]
+            found = in_words(_fits(inputs, entries, source))
+            said += f" {source.heading}, {whose}: {found}."
+    return said
+
+
+def _fits(inputs: Inputs, entries: Iterable[Mapping[str, Any]], source: Source) -> list[str]:
+    """Every cell's largest batch in words; nothing where one is not known."""
+    found = []
+    for entry in entries:
+        row, printed = entry["row"], entry["max_batch"]
+        largest = inputs.value(row, f"{source.prefix}max_batch")
+        if largest is None:
+            return []
+        tried = attempt(inputs, row, source, printed)
+        found.append(batch(largest) + (f" ({printed} is {tried.words})" if tried else ""))
+    return found
 
 
 def table_4_and_code(inputs: Inputs) -> str | None:

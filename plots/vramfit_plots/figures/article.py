@@ -17,11 +17,12 @@ from vramfit_plots.tables import inference, oom_cliff
 from vramfit_plots.tables import multi_gpu as tables_multi_gpu
 from vramfit_plots.tables import waterfall as tables_waterfall
 from vramfit_plots.tables.article_table import main_source
-from vramfit_plots.units import MISSING, percent
+from vramfit_plots.units import MISSING, batch, percent
 
 _WIDTH, _HEIGHT = 9.0, 7.2  # inches: 900 px wide, as code hosts show it
 _TOP, _ROW, _COLUMN = 0.07, 0.19, 0.29  # of the panel, of Table 3 as text
-_NAME_WIDTH = 10  # characters
+_BELOW = 0.06  # what is said below a figure of it
+_NAME_WIDTH, _NOTE_WIDTH = 10, 58  # characters
 _RIGHT, _WRONG = "#00704f", "#a83c00"
 
 
@@ -52,20 +53,33 @@ def _waterfall(axes: Axes, inputs: Inputs) -> None:
     bars.draw_panels([axes], [label.replace(" ", "\n", 1) for label in labels], [panel])
 
 
-def _found(inputs: Inputs, cell: Cell, source: Source) -> tuple[str, str]:
-    """The best figure there is, marked where it is not the source's, and its colour."""
+def _found(answer: oom_cliff.Answer, source: Source) -> tuple[str, str]:
+    """The best figure there is, marked where it is not the source's, and its colour: whether the
+    article's is met."""
+    cell = answer.cell
     best = cell.best(source)
     if best is None:
         return MISSING, style.FAINT
-    text = cell.text(best)
-    color = _RIGHT if text == cell.text(ARTICLE) else _WRONG
-    return (text if best is source else f"{text}*"), color
+    text, tried = cell.text(best), answer.attempts.get(best.key)
+    met = tried.plain and tried.met if tried else text == cell.text(ARTICLE)
+    return (text if best is source else f"{text}*"), _RIGHT if met else _WRONG
+
+
+def _say_checkpointed(axes: Axes, answer: oom_cliff.Answer, source: Source, y: float) -> None:
+    """Below the figure, the one with checkpointing where that meets the article's, or more."""
+    best = answer.cell.best(source)
+    tried = answer.attempts.get(best.key) if best else None
+    if tried and not tried.plain:
+        color = _RIGHT if tried.met else _WRONG
+        text = f"{tried.way}: {batch(tried.largest)}"
+        axes.text(1, y + _BELOW, text, ha="right", va="center", size=7.5, color=color)
 
 
 def _oom_cliff(axes: Axes, inputs: Inputs) -> None:
     """As text: the article's figure and the one found."""
     by_card = oom_cliff.answers(inputs)
-    every = [answer.cell for row in by_card for answer in row]
+    answers = [answer for row in by_card for answer in row]
+    every = [answer.cell for answer in answers]
     source = main_source(inputs, every)
     axes.set_title("Table 3. Largest batch that fits: article → found")
     axes.set_axis_off()
@@ -79,16 +93,20 @@ def _oom_cliff(axes: Axes, inputs: Inputs) -> None:
         axes.axhline(y - _ROW / 2, color=style.GRID, linewidth=0.8)
         axes.text(0, y, row[0].vram, va="center", weight="bold", size=10)
         for j, answer in enumerate(row):
-            found, color = _found(inputs, answer.cell, source)
+            found, color = _found(answer, source)
             x, printed = _COLUMN * (j + 1), answer.cell.text(ARTICLE)
             axes.text(x, y, f"{printed} → ", ha="right", va="center", size=10)
             axes.text(x, y, found, va="center", weight="bold", size=11, color=color)
+            _say_checkpointed(axes, answer, source, y)
     notes = {
         f"* {best.heading}: {cell.notes.get(best.key, '')}".removesuffix(": ")
         for cell in every
         if (best := cell.best(source)) not in {None, source}
     }
-    axes.text(0, 1, "; ".join(sorted(notes)), va="bottom", size=8, color=style.FAINT)
+    checkpointed = any(not one.plain for answer in answers for one in answer.attempts.values())
+    small = ["small: with activation checkpointing"] if checkpointed else []
+    said = textwrap.fill("; ".join([*sorted(notes), *small]), _NOTE_WIDTH)
+    axes.text(0, 1, said, va="bottom", size=8, color=style.FAINT)
 
 
 def _multi_gpu(axes: Axes, inputs: Inputs) -> list[Source]:

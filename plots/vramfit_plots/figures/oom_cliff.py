@@ -3,6 +3,7 @@ on each, of vramfit and of PyTorch."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 import numpy as np
 from matplotlib.artist import Artist
@@ -27,7 +28,7 @@ _PANEL_INCHES, _AROUND_INCHES = 2.5, 1.5
 _COLUMNS = 3  # of the key
 _LINES = {"none": "-", "full": "--"}  # by checkpointing; others are dotted
 _MOST_TICKS = 14
-_APART = 0.036  # of the panel's width: what a figure takes
+_DIGIT = 0.0165  # of the panel's width: what one of a figure takes
 
 
 @dataclass(frozen=True)
@@ -103,11 +104,15 @@ def _draw_curve(axes: Axes, points: Sequence[Point], look: Look) -> None:
         )
 
 
-def _apart(places: Sequence[float]) -> list[float]:
-    """Sorted ones, moved right as far as left."""
-    left = [1 - place for place in style.apart([1 - place for place in reversed(places)], _APART)]
-    right = style.apart(places, _APART)
-    return [(a + b) / 2 for a, b in zip(reversed(left), right, strict=True)]
+def _apart(places: Sequence[float], widths: Sequence[float]) -> list[float]:
+    """The middles of texts so wide, sorted: those that overlap are moved right as far as left."""
+    starts = [0.0, *accumulate(widths[:-1])]  # of texts that follow one another without a gap
+    texts = list(zip(places, widths, starts, strict=True))
+    level = [place - width / 2 - start for place, width, start in texts]
+    right = accumulate(level, max)
+    left = reversed(list(accumulate(reversed(level), min)))
+    moved = ((a + b) / 2 for a, b in zip(left, right, strict=True))
+    return [at + width / 2 + start for at, (_, width, start) in zip(moved, texts, strict=True)]
 
 
 def _say_largest(axes: Axes, found: Curves, looks: Mapping[Strategy, Look]) -> None:
@@ -122,7 +127,8 @@ def _say_largest(axes: Axes, found: Curves, looks: Mapping[Strategy, Look]) -> N
     for card, marks in by_card.items():
         marks.sort()
         places = [float(to_axes.transform((largest, 1))[0]) for largest, _ in marks]
-        for (largest, color), place in zip(marks, _apart(places), strict=True):
+        widths = [_DIGIT * len(number(largest)) for largest, _ in marks]
+        for (largest, color), place in zip(marks, _apart(places, widths), strict=True):
             at = (place, card.vram / GB)
             beside = {"xycoords": axes.get_yaxis_transform(), "ha": "center"}
             look = {"strong": True, "size": 7.5, "color": color, "over_lines": True}

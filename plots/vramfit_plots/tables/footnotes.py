@@ -19,11 +19,11 @@ class Footnotes:
         return f"{figure}\N{NARROW NO-BREAK SPACE}{sign}"
 
     def of(self, cell: Cell, source: Source) -> str:
-        """The source's figure, or that there is none."""
-        note = cell.notes.get(source.key)
-        return (
-            self.signed(cell.text(source), note) if note and cell.has(source) else cell.text(source)
-        )
+        """The source's figure with what is said below it, or that there is none."""
+        note, text = cell.notes.get(source.key), cell.text(source)
+        if note and cell.has(source):
+            text = self.signed(text, note)
+        return _with_below(text, cell, source)
 
     def best(self, cell: Cell, source: Source) -> str:
         """The source's figure, or the next best with a remark that says whose it is."""
@@ -34,9 +34,14 @@ class Footnotes:
             return self.of(cell, source)
         note = cell.notes.get(other.key)
         remark = f"{other.heading}, {note}" if note else other.heading
-        return self.signed(cell.text(other), remark)
+        return _with_below(self.signed(cell.text(other), remark), cell, other)
 
     @property
     def text(self) -> str:
         """A sentence for each sign."""
         return " ".join(f"{sign} {remark}." for remark, sign in self._signs.items())
+
+
+def _with_below(text: str, cell: Cell, source: Source) -> str:
+    said = cell.below.get(source.key)
+    return f"{text}\n{said}" if said else text

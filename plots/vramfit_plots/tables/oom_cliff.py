@@ -1,13 +1,16 @@
 """Table 3: the largest batch that fits a card."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
 from vramfit_plots.captions import caption
 from vramfit_plots.cards import Card
 from vramfit_plots.cells import Cell
 from vramfit_plots.cliffs import ROWS_PATTERN, Cliffs, load_cliffs, short_title
 from vramfit_plots.inputs import Inputs
-from vramfit_plots.sources import ARTICLE, PREDICTED, SOURCES
+from vramfit_plots.printed_batches import Attempt, attempt
+from vramfit_plots.sources import ARTICLE, COUNTED, PREDICTED, SOURCES
 from vramfit_plots.strategies import Strategy
 from vramfit_plots.tables.article_table import Line, Spoken, by_source, own_table
 from vramfit_plots.tables.table import Table
@@ -30,6 +33,16 @@ class Answer:
     heading: str
     vram: str  # as the article has it
     cell: Cell
+    attempts: Mapping[str, Attempt]  # by source key, where the article prints a batch
+
+
+def _answer(inputs: Inputs, heading: str, vram: str, entry: Mapping[str, Any]) -> Answer:
+    row, printed = entry["row"], entry["max_batch"]
+    cell = inputs.cell(row, "max_batch", printed, batch, entry)
+    tried = {source.key: attempt(inputs, row, source, printed) for source in COUNTED}
+    attempts = {key: one for key, one in tried.items() if one}
+    below = {key: one.words for key, one in attempts.items()}
+    return Answer(heading, vram, replace(cell, below=below), attempts)
 
 
 def answers(inputs: Inputs) -> list[list[Answer]]:
@@ -37,11 +50,7 @@ def answers(inputs: Inputs) -> list[list[Answer]]:
     headings = inputs.article.oom_cliff["columns"][1:]
     return [
         [
-            Answer(
-                heading,
-                row["vram"],
-                inputs.cell(entry["row"], "max_batch", entry["max_batch"], batch, entry),
-            )
+            _answer(inputs, heading, row["vram"], entry)
             for heading, entry in zip(headings, row["cells"], strict=True)
         ]
         for row in inputs.article.oom_cliff["rows"]
@@ -207,11 +216,21 @@ def build(inputs: Inputs) -> list[Table]:
         f"Sequences of {article['seq']} tokens (the article states no length); "
         "OOM: not even one fits."
     )
-    beyond = f"{_overheads(inputs)} {_lora_under_a_cap(inputs)}".strip()
+    met = (
+        "Met: the article's batch fits, as it is or with the least activation checkpointing that "
+        "makes it fit."
+    )
+    beyond = f"{met} {_overheads(inputs)} {_lora_under_a_cap(inputs)}".strip()
     return [
         own_table(
             inputs,
-            Spoken("table3", f"Table 3: {article['caption']}", unit, _sizes(inputs), ROWS_PATTERN),
+            Spoken(
+                "table3",
+                f"Table 3: {article['caption']}",
+                unit,
+                f"{met} {_sizes(inputs)}",
+                ROWS_PATTERN,
+            ),
             article["columns"],
             [[row[0].vram, *(answer.cell for answer in row)] for row in own],
         ),

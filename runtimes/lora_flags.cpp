@@ -16,10 +16,12 @@ std::optional<std::int64_t> lora_rank(const Flags& flags) {
 
 std::vector<std::string> parse_lora_targets(const std::string& text,
                                             const std::vector<std::string>& every) {
-  if (text == "all-linear") return every;
+  if (text == kEveryLinear) return every;
   std::vector<std::string> names;
   std::istringstream list(text + ",");
   for (std::string name; std::getline(list, name, ',');) {
+    name.erase(0, name.find_first_not_of(' '));
+    name.erase(name.find_last_not_of(' ') + 1);
     if (name.empty()) {
       throw BadInput("lora-targets: a name is missing; such as q_proj,v_proj, or all-linear");
     }

@@ -12,7 +12,10 @@ namespace vramfit {
 /// --lora-targets stands alone.
 std::optional<std::int64_t> lora_rank(const Flags& flags);
 
-/// PEFT's target_modules: names with commas between, or "all-linear", which is `every`.
+/// PEFT's word for all of them.
+inline constexpr const char* kEveryLinear = "all-linear";
+
+/// PEFT's target_modules: names with commas between, or kEveryLinear, which is `every`.
 std::vector<std::string> parse_lora_targets(const std::string& text,
                                             const std::vector<std::string>& every);
 

@@ -97,13 +97,10 @@ RunReport unlimited(const Case& c, Cliff cliff, std::int64_t size) {
 
 void count_curve(Counters& counters, const std::string& source, std::int64_t largest,
                  const std::function<std::uint64_t(std::int64_t)>& allocated) {
-  const std::int64_t far = std::max<std::int64_t>(largest, 2);
-  const std::int64_t near = far / 2;
-  const auto at_near = static_cast<double>(allocated(near));
-  const double slope =
-      (static_cast<double>(allocated(far)) - at_near) / static_cast<double>(far - near);
-  counters.set(source + "_cliff_base", at_near - slope * static_cast<double>(near));
-  counters.set(source + "_cliff_slope", slope);
+  const std::int64_t last = std::max<std::int64_t>(largest, 2);
+  counters.set(source + "_cliff_base", allocated(1));
+  counters.set(source + "_cliff_slope",
+               static_cast<double>(allocated(last)) - static_cast<double>(allocated(last - 1)));
 }
 
 Result run_cliff(const Case& c, Cliff cliff, const RunApart& run_apart) {

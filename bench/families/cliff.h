@@ -25,8 +25,8 @@ struct Cliff {
 /// where none fits. On a real device the largest is found by running, from the predicted one on.
 Result run_cliff(const Case& row, Cliff cliff, const RunApart& run_apart);
 
-/// <source>_cliff_base and <source>_cliff_slope: the line through what tensors take at the largest
-/// size, 2 at least, and at half of it.
+/// <source>_cliff_base, what tensors take at size 1, and <source>_cliff_slope, what the last of the
+/// largest size adds, or of 2 where that is smaller.
 void count_curve(Counters& counters, const std::string& source, std::int64_t largest,
                  const std::function<std::uint64_t(std::int64_t)>& allocated);
 

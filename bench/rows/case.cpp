@@ -11,21 +11,45 @@ namespace {
 
 ModelPrecision precision_of(const Case& c) {
   const ModelPrecision precision = parse_model_precision(c.row[Axis::Precision]);
-  if (precision == DType::Fp64 && c.device == nullptr) {
-    throw BadInput("precision: fp64 is for --device=cpu; one of fp32, fp16, bf16");
+  if (precision == DType::Fp64) {
+    throw BadInput("precision: fp64 is for tests; one of fp32, fp16, bf16");
   }
   return precision;
 }
 
+/// Names are join keys: throws BadInput where `targets` have a shorter name, or another order.
+void require_one_name(const std::string& targets, const std::vector<std::string>& named,
+                      const ModelConfig& config) {
+  const std::vector<std::string> every = lora_targets(config);
+  if (targets == kEveryLinear) return;
+  std::string in_order;
+  for (const std::string& name : every) {
+    if (std::find(named.begin(), named.end(), name) == named.end()) continue;
+    in_order += (in_order.empty() ? "" : "+") + name;
+  }
+  if (named == usual_lora_targets(config)) in_order = info(Axis::LoraTargets).usual;
+  if (named.size() == every.size()) in_order = kEveryLinear;
+  if (targets == in_order) return;
+  throw BadInput("lora-targets: " + targets + " is called " + in_order);
+}
+
 std::optional<LoraOptions> lora_of(const Case& c) {
-  if (c.row[Axis::Lora] == info(Axis::Lora).usual) return std::nullopt;
+  const std::string& targets = c.row[Axis::LoraTargets];
+  const bool usual = targets == info(Axis::LoraTargets).usual;
+  if (c.row[Axis::Lora] == info(Axis::Lora).usual) {
+    if (!usual) throw BadInput("lora-targets: only with lora");
+    return std::nullopt;
+  }
   LoraOptions lora;
   lora.rank = c.size(Axis::Lora);
-  std::string targets = c.row[Axis::LoraTargets];
-  std::replace(targets.begin(), targets.end(), '+', ',');
-  lora.targets = targets == info(Axis::LoraTargets).usual
-                     ? usual_lora_targets(*c.config)
-                     : parse_lora_targets(targets, lora_targets(*c.config));
+  lora.targets = usual_lora_targets(*c.config);
+  if (usual) return lora;
+  std::string list = targets;
+  std::replace(list.begin(), list.end(), '+', ',');
+  const std::vector<std::string> every = lora_targets(*c.config);
+  lora.targets = parse_lora_targets(list, every);
+  require_lora(c.config->family, lora.rank, lora.targets, every);
+  require_one_name(targets, lora.targets, *c.config);
   return lora;
 }
 

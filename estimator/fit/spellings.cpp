@@ -136,8 +136,8 @@ std::string own_value(const std::string& flag, const std::string& typed,
     return std::string(own_name(kPrecisions, qualified ? theirs.substr(kModule.size()) : theirs));
   }
   if (flag == "lora-targets") {
-    std::string list = theirs;
-    std::replace(list.begin(), list.end(), ' ', ',');
+    std::string list = theirs;  // "q_proj v_proj", as a list is typed; "q_proj, v_proj" stays
+    if (list.find(',') == std::string::npos) std::replace(list.begin(), list.end(), ' ', ',');
     return list;
   }
   if (flag == "attention" && theirs.starts_with("flash_attention")) refuse_flash_attention(theirs);

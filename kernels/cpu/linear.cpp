@@ -41,6 +41,7 @@ Matrix<const Element> multiplied(const LinearBackwardInput& op, std::vector<Elem
   if (!quantized) return input<Element>(op.weight, out, in);
   require(*op.dequantized, op.dy.format(), out * dequantized_columns(out, in, op.dy.format()));
   const QuantizedWeight weight(op.weight, op.weight_scales);
+  read.reserve(static_cast<std::size_t>(out * in));
   for (std::int64_t o = 0; o < out; ++o) {
     for (std::int64_t i = 0; i < in; ++i) {
       const auto [code, scale] = weight.value(o, i);

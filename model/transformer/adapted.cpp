@@ -18,8 +18,9 @@ void add_adapters(Model& model, const Projection& p, const Tensor& x, Tensor& y)
   const ProjectionAdapters* adapters = model.adapters.beside(p.weight);
   if (adapters == nullptr) return;
   OpContext& context = model.context;
-  const Tensor u = first_half(model, adapters->a, p.layer, x);
-  context.device.run(LoraForward{adapters->columns, u, model.weights.value(adapters->b, p.layer), y,
+  const Tensor u = first_half(model, adapters->roles.a, p.layer, x);
+  context.device.run(LoraForward{adapters->columns, u,
+                                 model.weights.value(adapters->roles.b, p.layer), y,
                                  context.gemm_workspace});
 }
 
@@ -27,10 +28,10 @@ Tensor adapters_backward_input(Model& model, const Projection& p, const Tensor& 
   const ProjectionAdapters* adapters = model.adapters.beside(p.weight);
   if (adapters == nullptr) return {};
   OpContext& context = model.context;
-  const Tensor& a = model.weights.value(adapters->a, p.layer);
+  const Tensor& a = model.weights.value(adapters->roles.a, p.layer);
   Tensor du = context.activation({"lora_du", p.layer}, {dy.shape()[0], a.shape()[0]});
   context.device.run(LoraBackwardInput{adapters->columns, dy,
-                                       model.weights.value(adapters->b, p.layer), du,
+                                       model.weights.value(adapters->roles.b, p.layer), du,
                                        context.gemm_workspace});
   context.device.run(LinearBackwardInput{du, a, dx, true, context.gemm_workspace});
   return du;
@@ -41,9 +42,9 @@ void adapters_backward_weight(Model& model, const Projection& p, const Tensor& x
   const ProjectionAdapters* adapters = model.adapters.beside(p.weight);
   if (adapters == nullptr) return;
   OpContext& context = model.context;
-  const GradientTarget da = model.weights.gradient(context, adapters->a, p.layer);
-  const GradientTarget db = model.weights.gradient(context, adapters->b, p.layer);
-  const Tensor u = first_half(model, adapters->a, p.layer, x);
+  const GradientTarget da = model.weights.gradient(context, adapters->roles.a, p.layer);
+  const GradientTarget db = model.weights.gradient(context, adapters->roles.b, p.layer);
+  const Tensor u = first_half(model, adapters->roles.a, p.layer, x);
   context.device.run(LoraBackwardWeight{adapters->columns, u, dy, db.tensor, db.accumulate,
                                         context.gemm_workspace});
   context.device.run(LinearBackwardWeight{x, du, da.tensor, da.accumulate, nullptr, false, nullptr,

@@ -37,15 +37,7 @@ std::vector<Target> targets_of(const ModelConfig& c) {
           {"down_proj", Role::DownWeight, {0, c.hidden}}};
 }
 
-struct Beside {
-  Role weight;
-  Role a;
-  Role b;
-  Name a_name;
-  Name b_name;
-};
-
-constexpr std::array<Beside, 4> kBeside = {{
+constexpr std::array<AdapterRoles, 4> kRolesOf = {{
     {Role::QkvWeight, Role::QkvLoraA, Role::QkvLoraB, "qkv.lora_a", "qkv.lora_b"},
     {Role::OutWeight, Role::OutLoraA, Role::OutLoraB, "out.lora_a", "out.lora_b"},
     {Role::UpWeight, Role::UpLoraA, Role::UpLoraB, "up.lora_a", "up.lora_b"},
@@ -85,10 +77,15 @@ std::vector<std::string> usual_lora_targets(const ModelConfig& config) {
 void require_lora(const std::string& family, std::int64_t rank,
                   const std::vector<std::string>& targets, const std::vector<std::string>& known) {
   require_size("lora", rank, kMaxRank);
-  for (const std::string& target : targets) {
-    if (contains(known, target)) continue;
-    throw BadInput("lora-targets: " + family + " has no '" + shortened(target, 40) + "'; of " +
-                   list_of(known));
+  if (targets.empty()) throw BadInput("lora-targets: none; of " + list_of(known));
+  for (auto target = targets.begin(); target != targets.end(); ++target) {
+    if (!contains(known, *target)) {
+      throw BadInput("lora-targets: " + family + " has no '" + shortened(*target, 40) + "'; of " +
+                     list_of(known));
+    }
+    if (std::find(targets.begin(), target, *target) != target) {
+      throw BadInput("lora-targets: " + *target + " is there twice");
+    }
   }
 }
 
@@ -96,10 +93,10 @@ Adapters::Adapters(const ModelConfig& config, const std::optional<LoraOptions>& 
   if (!lora) return;
   rank_ = lora->rank;
   const float scale = lora->alpha / static_cast<float>(lora->rank);
-  for (const Beside& beside : kBeside) {
-    ProjectionAdapters adapters{beside.weight, beside.a, beside.b, {{}, scale}};
+  for (const AdapterRoles& roles : kRolesOf) {
+    ProjectionAdapters adapters{roles, {{}, scale}};
     for (const Target& target : targets_of(config)) {
-      if (target.projection == beside.weight && contains(lora->targets, target.name)) {
+      if (target.projection == roles.beside && contains(lora->targets, target.name)) {
         adapters.columns.columns.push_back(target.columns);
       }
     }
@@ -109,7 +106,7 @@ Adapters::Adapters(const ModelConfig& config, const std::optional<LoraOptions>& 
 
 const ProjectionAdapters* Adapters::beside(Role weight) const {
   for (const ProjectionAdapters& adapters : projections_) {
-    if (adapters.beside == weight) return &adapters;
+    if (adapters.roles.beside == weight) return &adapters;
   }
   return nullptr;
 }
@@ -117,16 +114,15 @@ const ProjectionAdapters* Adapters::beside(Role weight) const {
 std::vector<ParameterSpec> Adapters::parameters(const ModelConfig& config) const {
   std::vector<ParameterSpec> specs;
   for (int layer = 0; layer < config.layers; ++layer) {
-    for (const Beside& place : kBeside) {
-      const ProjectionAdapters* adapters = beside(place.weight);
-      if (adapters == nullptr) continue;
-      const std::int64_t in = input_width(config, place.weight);
-      const Shape a = {adapters->columns.count() * rank_, in};
-      const Shape b = {adapters->columns.width(), rank_};
+    for (const ProjectionAdapters& adapters : projections_) {
+      const AdapterRoles& roles = adapters.roles;
+      const std::int64_t in = input_width(config, roles.beside);
+      const Shape a = {adapters.columns.count() * rank_, in};
+      const Shape b = {adapters.columns.width(), rank_};
       // The deviation of PEFT's kaiming_uniform_(a = √5), which is uniform within 1/√in.
       const float deviation = 1.0F / std::sqrt(3.0F * static_cast<float>(in));
-      specs.push_back({place.a, layer, place.a_name.of(layer), a, a, true, {0.0F, deviation}});
-      specs.push_back({place.b, layer, place.b_name.of(layer), b, b, true, {0.0F, 0.0F}});
+      specs.push_back({roles.a, layer, roles.a_name.of(layer), a, a, true, {0.0F, deviation}});
+      specs.push_back({roles.b, layer, roles.b_name.of(layer), b, b, true, {0.0F, 0.0F}});
     }
   }
   return specs;

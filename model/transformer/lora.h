@@ -28,11 +28,18 @@ std::vector<std::string> usual_lora_targets(const ModelConfig& config);
 void require_lora(const std::string& family, std::int64_t rank,
                   const std::vector<std::string>& targets, const std::vector<std::string>& known);
 
-/// The adapters beside one projection of every block.
-struct ProjectionAdapters {
-  Role beside;  ///< the projection's weight
+/// Which parameters stand beside a projection's weight.
+struct AdapterRoles {
+  Role beside;
   Role a;
   Role b;
+  Name a_name;
+  Name b_name;
+};
+
+/// The adapters beside one projection of every block.
+struct ProjectionAdapters {
+  AdapterRoles roles;
   AdaptersOfLinear columns;
 };
 

@@ -56,8 +56,7 @@ ModelPrecision parse_model_precision(const std::string& text) {
   for (const ModelPrecision& row : kRows) {
     if (text == row.name) return row;
   }
-  throw BadInput("precision: unknown '" + text + "'; one of " + names_on_gpus() +
-                 " (fp64 on the CPU)");
+  throw BadInput("precision: unknown '" + text + "'; one of " + names_on_gpus());
 }
 
 void require_arch(const ModelPrecision& precision, Arch arch) {

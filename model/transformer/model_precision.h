@@ -12,9 +12,9 @@ namespace vramfit {
 
 struct ModelConfig;
 
-/// What a model that only generates is stored and computed in: plainly in one type, or with the
-/// weights of its linears quantised. Embeddings, norms and, unless it is asked for, the head stay
-/// in the type of the activations, as practice has it.
+/// What a model is stored and computed in: plainly in one type, or, where it generates or is frozen
+/// beside adapters, with the weights of its linears quantised. Embeddings, norms and, unless it is
+/// asked for, the head stay in the type of the activations, as practice has it.
 struct ModelPrecision {
   const char* name;   ///< as --precision spells it
   DType activations;  ///< and all that is not said below
@@ -36,7 +36,7 @@ struct ModelPrecision {
   }
 };
 
-/// Every one, fp64 last, which only CPUs run.
+/// Every one, fp64 last, which is for tests.
 std::span<const ModelPrecision> model_precisions();
 
 /// Throws BadInput with those there are.

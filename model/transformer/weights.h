@@ -23,7 +23,7 @@ struct Parameter {
 /// Rows of a parameter, or all of it.
 struct ParameterPart {
   const ParameterSpec& spec;
-  std::uint64_t number;  ///< the parameter's, in parameter_specs
+  std::uint64_t number;  ///< the parameter's, in parameter_specs; adapters' come behind
   std::int64_t first;    ///< which of its elements is the part's first
 };
 

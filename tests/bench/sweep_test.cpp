@@ -133,6 +133,7 @@ TEST_F(Selecting, RefusesATypedValueThatNoRowCanHave) {
   values[index(Axis::Optimizer)] = {"adamw-master"};
   EXPECT_THROW(select(values), BadInput);
   EXPECT_THROW(select(typed(Axis::Precision, {"fp64"})), BadInput);
+  EXPECT_THROW(select(typed(Axis::LoraTargets, {"all-linear"})), BadInput) << "without adapters";
 }
 
 TEST_F(Selecting, RefusesATypedAxisThatNoSelectedRowHas) {

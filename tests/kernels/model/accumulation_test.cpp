@@ -16,8 +16,9 @@ struct StepResult {
 };
 
 StepResult gradients_with(const ModelConfig& config, DType precision, AttentionForm form,
-                          std::int64_t accumulate) {
+                          std::int64_t accumulate, const std::optional<LoraOptions>& lora = {}) {
   TrainingOptions options;
+  options.lora = lora;
   options.precision = precision;
   options.attention = form;
   options.batch = kSequences / accumulate;
@@ -42,6 +43,20 @@ void expect_accumulation(DType precision, double bound) {
         for (std::size_t i = 0; i < whole.gradients.size(); ++i) {
           EXPECT_LT(relative_error(parts.gradients[i], whole.gradients[i]), bound) << i;
         }
+      }
+    }
+  }
+}
+
+TEST(Accumulation, OfAdaptersEqualsOneBatch) {
+  for (const ModelConfig& config : tiny_models()) {
+    SCOPED_TRACE(config.name);
+    const LoraOptions lora{3, 2.0F, lora_targets(config)};
+    const StepResult whole = gradients_with(config, DType::Fp64, AttentionForm::Flash, 1, lora);
+    const StepResult parts = gradients_with(config, DType::Fp64, AttentionForm::Flash, 3, lora);
+    for (std::size_t i = 0; i < whole.gradients.size(); ++i) {
+      if (!whole.gradients[i].empty()) {
+        EXPECT_LT(relative_error(parts.gradients[i], whole.gradients[i]), 1e-12) << i;
       }
     }
   }

@@ -71,6 +71,24 @@ TEST_P(HeadChunkTest, BackwardIsTheDerivative) {
   }
 }
 
+TEST_P(HeadChunkTest, OfAFrozenHeadIsForItsInputAlone) {
+  for (const DType dtype : {DType::Fp64, DType::Bf16}) {
+    HeadCase head(GetParam(), dtype);
+    Gradient dweight = head.bench.gradient_of(head.weight, false);
+    Tensor trained = head.bench.copy(head.hidden);
+    Tensor frozen = head.bench.copy(head.hidden);
+    Tensor losses[] = {head.bench.sums({1}), head.bench.sums({1})};
+    for (Tensor& loss : losses) set_values(loss, {0});
+    head.run(trained, dweight, losses[0], false);
+    Tensor logits = head.bench.empty({GetParam(), kStored});
+    Tensor workspace = head.bench.bytes(0);
+    head.bench.device.run(HeadLoss{frozen, head.weight, head.targets, GetParam(), kLossWeight,
+                                   nullptr, losses[1], nullptr, false, logits, nullptr, workspace});
+    EXPECT_EQ(values_of(frozen), values_of(trained));
+    EXPECT_EQ(values_of(losses[1]), values_of(losses[0]));
+  }
+}
+
 TEST_P(HeadChunkTest, ScalesGradientsAndNotTheLoss) {
   HeadCase head(GetParam());
   Tensor loss = head.bench.sums({1});

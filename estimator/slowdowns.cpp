@@ -30,7 +30,7 @@ SpeedComparison read_comparison(const Json& object, const std::string& source) {
              {"runtime", "mode", "kind", "beside", "run", "file", "figure", "speeds"});
   SpeedComparison comparison;
   comparison.runtime = json.text("runtime");
-  comparison.training = json.one_of("mode", {"training", "inference"}) == "training";
+  comparison.mode = json.one_of("mode", {"training", "decoding"});
   comparison.kind = json.text("kind");
   comparison.beside = json.is_null("beside") ? "" : json.text("beside");
   comparison.run = json.text("run");
@@ -57,11 +57,11 @@ double median(std::vector<double> values) {
 
 }  // namespace
 
-std::optional<double> Slowdowns::of(const std::string& runtime, bool training, const Step& step,
-                                    const std::string& beside) const {
+std::optional<double> Slowdowns::of(const std::string& runtime, const std::string& mode,
+                                    const Step& step, const std::string& beside) const {
   std::vector<double> times;
   for (const SpeedComparison& comparison : comparisons) {
-    const bool alike = comparison.runtime == runtime && comparison.training == training &&
+    const bool alike = comparison.runtime == runtime && comparison.mode == mode &&
                        comparison.kind == step.kind && comparison.beside == beside;
     if (!alike) continue;
     const auto from = comparison.speeds.find(step.from);

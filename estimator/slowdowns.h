@@ -13,7 +13,7 @@ namespace vramfit {
 /// Runs that are alike but for one setting, and the tokens a second of each.
 struct SpeedComparison {
   std::string runtime;
-  bool training = false;
+  std::string mode;    ///< what was timed: "training", "decoding"
   std::string kind;    ///< of the setting: Step::kind
   std::string beside;  ///< another change that all of the runs have; empty: none
   std::string run;     ///< what they are, in words: "llama2-7b, bf16, 4 x 2048 tokens"
@@ -26,7 +26,7 @@ struct Slowdowns {
 
   /// Time for a token after the step, of that before it: above 1 it is slower. The median over all
   /// comparisons that have both settings beside what is named; absent where none has.
-  std::optional<double> of(const std::string& runtime, bool training, const Step& step,
+  std::optional<double> of(const std::string& runtime, const std::string& mode, const Step& step,
                            const std::string& beside) const;
 };
 

@@ -23,6 +23,7 @@ QUESTIONS = [
     "--model llama2-7b --train --optimizer adamw-master --attention cublas --gpu h100-80gb "
     "--precision bf16 --batch 8 --runtime vramfit --checkpoint selective --checkpoint-every 2",
     "--model llama2-7b --train --batch 4 --seq 1024 --gpu rtx4090 --runtime vramfit",
+    "--model llama2-7b --train --precision bf16 --seq 512 --vram 32GB --runtime vramfit",
     "--model llama2-7b --train --batch 4 --precision fp32 --lora 8 --gpu rtx3060 --runtime vramfit",
     "--model llama3-8b --batch 32 --seq 4096 --generate 40 --gpu rtx4090 --runtime vramfit",
     "--model llama3-8b --precision fp32 --gpu rtx3060 --runtime vramfit",

@@ -66,19 +66,66 @@ def test_all_is_of_one_gpu(file):
     assert gpu_of(file) == SLOWDOWNS["gpu"]
 
 
-def alike(name: str) -> set[str]:
-    """The parts of a row's name that say what was run."""
-    return set(name.split("/"))
+PLACES = ("mode", "model", "precision", "optimizer")
+
+
+def keys_of(row: str) -> dict[str, str]:
+    """What a row's name says was run: the keys it spells, and those that go by their place."""
+    parts = row.removeprefix("PyTorch/").split("/")
+    placed = zip(PLACES, [part for part in parts if ":" not in part], strict=False)
+    return dict(placed) | dict(part.split(":", 1) for part in parts if ":" in part)
+
+
+# The keys by which runs of a kind of setting may differ.
+CHANGED = {
+    ("pytorch", "checkpointing"): {"checkpoint"},
+    # Without adapters it was timed in more micro-batches.
+    ("pytorch", "lora"): {"lora", "accumulate"},
+    ("pytorch", "base"): {"quant"},
+    ("pytorch", "weights"): {"quant"},
+    ("pytorch", "micro-batch"): {"batch", "accumulate"},
+    # A row beside PyTorch names vramfit's optimizer: masters stand for fp32 under autocast.
+    ("pytorch", "precision"): {"optimizer"},
+    ("vramfit", "checkpointing"): {"checkpoint", "every"},
+    ("vramfit", "optimizer"): {"optimizer"},
+    ("vramfit", "attention"): {"attn"},
+    ("vramfit", "lora"): {"lora"},
+    ("vramfit", "base"): {"precision"},
+    ("vramfit", "precision"): {"precision"},
+    ("vramfit", "micro-batch"): {"batch", "accumulate"},
+}
 
 
 @pytest.mark.parametrize("comparison", COMPARISONS, ids=title)
 def test_runs_differ_by_the_setting_alone(comparison):
-    names = [alike(speed["row"]) for speed in comparison["speeds"].values()]
-    for name in names[1:]:
-        differ = name ^ names[0]
-        assert differ, "the same row twice"
-        # `lora` beside accumulation, and a batch beside its micro-batches, differ in two parts.
-        assert len(differ) <= 3, differ
+    rows = [speed["row"] for speed in comparison["speeds"].values()]
+    assert len(set(rows)) == len(rows), "the same row twice"
+    first, *others = map(keys_of, rows)
+    for other in others:
+        differ = {key for key, _ in first.items() ^ other.items()}
+        assert differ <= CHANGED[comparison["runtime"], comparison["kind"]], differ
+
+
+# PyTorch's precisions, by the optimizer of the row beside it.
+OPTIMIZERS = {"fp32 under autocast": "adamw-master", "bf16": "adamw-same"}
+
+
+@pytest.mark.parametrize("comparison", COMPARISONS, ids=title)
+def test_a_setting_is_what_its_row_says(comparison):
+    changed = CHANGED[comparison["runtime"], comparison["kind"]]
+    for setting, speed in comparison["speeds"].items():
+        keys = keys_of(speed["row"])
+        if comparison["kind"] == "checkpointing":
+            every = f" every {keys['every']}" if "every" in keys else ""
+            assert keys.get("checkpoint", "none") + every == setting
+        elif comparison["kind"] == "lora":
+            assert keys.get("lora", "none") == setting
+        elif comparison["kind"] == "attention":
+            assert keys.get("attn", "flash") == setting
+        elif changed in ({"optimizer"}, {"precision"}, {"quant"}):
+            by_optimizer = comparison["kind"] == "precision" and changed == {"optimizer"}
+            said = OPTIMIZERS[setting] if by_optimizer else setting
+            assert keys.get(*changed, "none") == said
 
 
 @pytest.mark.parametrize("comparison", COMPARISONS, ids=title)

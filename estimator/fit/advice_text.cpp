@@ -101,9 +101,9 @@ std::string advice_text(const Answer& answer, bool colours) {
     text = least_text(advised);
   } else {
     const bool tight = answer.estimate.verdict == Verdict::Tight;
-    text = wrapped(fmt::format("What makes it {}, the cheapest first; time: of a token, against "
-                               "now, on an {}",
-                               tight ? "surely fit" : "fit", slowdowns().gpu),
+    text = wrapped(fmt::format("What makes it {}, the cheapest first; time: of a token in {}, "
+                               "against now, on an {}",
+                               tight ? "surely fit" : "fit", advised.timed, slowdowns().gpu),
                    2);
     text += fmt::format(kRow, "total, GB", "", "time", "change") + "\n";
     const std::size_t shown = std::min(advised.list.size(), kRows);

@@ -62,9 +62,15 @@ std::vector<Levers> selections(const std::vector<Lever>& levers, std::size_t cou
   return list;
 }
 
-/// What a step is timed beside, as data/slowdowns.json names it: 16-bit weights without adapters
-/// are
-/// "", as is what the step itself is about.
+/// What a token's time is of, as data/slowdowns.json names it. A run that generates one token
+/// decodes nothing: prefill yields it.
+std::string timed(const Workload& workload, const Flags& flags) {
+  if (workload.training()) return "training";
+  return whole(flags, "generate", 1) > 1 ? "decoding" : "prefill";
+}
+
+/// What a step is timed beside, as data/slowdowns.json names it: nothing where weights are of 16
+/// bits without adapters, and nothing that the step itself is about.
 std::string beside(const Step& step, const Flags& flags) {
   if (step.kind == "precision") return "";
   std::string text = step.kind != "lora" && has(flags, "lora") ? "lora" : "";
@@ -196,7 +202,7 @@ class Adviser {
                     [&](const std::string& name) { return flags_.count(name) == 0; });
     }
     for (const Step& step : advice.steps()) {
-      advice.slowdowns.push_back(slowdowns().of(workload.runtime().name(), workload.training(),
+      advice.slowdowns.push_back(slowdowns().of(workload.runtime().name(), timed(workload, flags),
                                                 step, beside(step, flags)));
     }
     return advice;
@@ -249,6 +255,7 @@ Advised advise(const Request& request, const Flags& flags, bool surely) {
   const Adviser adviser(request, flags, surely);
   const std::vector<Lever> levers = request.workload->levers(request.model);
   Advised advised;
+  advised.timed = timed(*request.workload, flags);
   advised.list = adviser.all(levers);
   std::stable_sort(advised.list.begin(), advised.list.end(), [](const Advice& a, const Advice& b) {
     const auto time_of = [](const Advice& advice) {

@@ -18,12 +18,15 @@ struct Advice {
   std::vector<std::optional<double>> slowdowns;
 
   std::vector<Step> steps() const;
-  /// Time for a token, of what it is now: the product; absent where a step was not measured.
+  /// Time for a token, as `Advised::timed` says, of what it is now: the product; absent where a
+  /// step was not measured.
   std::optional<double> slowdown() const;
 };
 
 /// What to do about a run that does not fit.
 struct Advised {
+  /// What times are of: "training", "prefill", "decoding". Of prefill the file has none.
+  std::string timed;
   /// Each makes it fit with as little change as it can: of a size the largest that surely does, of
   /// optimizers the one that keeps most. None has all the changes of another, and more, for the
   /// same verdict. The cheapest first, those that nobody measured last.

@@ -1,19 +1,34 @@
 // What of a run of the step program could be changed.
 #include <array>
+#include <string_view>
 
 #include "runtimes/vramfit/runtime.h"
 
 namespace vramfit {
 namespace {
 
-/// AdamW with its states in fewer bits.
-std::vector<std::string> smaller_adamw(const OptimizerKind& now) {
-  const std::string name = now.name;
-  if (name == "adamw-master") return {"adamw", "adamw-same", "adamw-8bit"};
-  if (name == "adamw") return {"adamw-same", "adamw-8bit"};
-  if (name == "adamw-same") return {"adamw-8bit"};
-  return {};
-}
+/// Forms of AdamW are one lever, another rule is one of its own.
+constexpr std::string_view kAdamW = "optimizer";
+constexpr std::string_view kNone;
+constexpr std::array<std::string_view, 4> kOptimizerParts = {kAdamW, "Lion", "Adafactor", "SGD"};
+
+struct OptimizerChoice {
+  const char* name;
+  std::string_view part;  ///< of the lever that offers it
+};
+
+/// From what keeps most beside weights to what keeps least.
+constexpr std::array<OptimizerChoice, 9> kOptimizers = {{
+    {"adamw-master", kAdamW},
+    {"adamw", kAdamW},
+    {"adamw-same", kAdamW},
+    {"lion", "Lion"},
+    {"sgd-momentum", kNone},
+    {"sgd-master", kNone},
+    {"adamw-8bit", kAdamW},
+    {"adafactor", "Adafactor"},
+    {"sgd", "SGD"},
+}};
 
 struct CheckpointChoice {
   Checkpointing checkpointing;
@@ -76,13 +91,17 @@ class Levers {
 
   void optimizer(const OptimizerKind& now) {
     const std::string from = now.name;
-    Lever lever{.parts = {"optimizer"}, .choices = {}};
-    for (const std::string& to : smaller_adamw(now)) {
-      lever.choices.push_back({to, {{"optimizer", from, to}}, {{"optimizer", to}}, {}, {}});
-    }
-    if (!lever.choices.empty()) list_.push_back(std::move(lever));
-    if (from != "sgd") {
-      add("SGD", {"sgd", {{"optimizer", from, "sgd"}}, {{"optimizer", "sgd"}}, {}, {}});
+    for (const std::string_view part : kOptimizerParts) {
+      if (part == kAdamW && now.rule != OptimizerKind::Rule::AdamW) continue;
+      Lever lever{.parts = {std::string(part)}, .choices = {}};
+      bool smaller = false;
+      for (const auto& [to, of] : kOptimizers) {
+        if (smaller && of == part) {
+          lever.choices.push_back({to, {{"optimizer", from, to}}, {{"optimizer", to}}, {}, {}});
+        }
+        smaller = smaller || from == to;
+      }
+      if (!lever.choices.empty()) list_.push_back(std::move(lever));
     }
   }
 

@@ -23,26 +23,26 @@ constexpr const char* kTwice = R"({"schema": 1, "gpu": "G", "comparisons": [
   {"runtime": "r", "mode": "training", "kind": "k", "beside": null, "run": "b", "file": "f",
    "figure": "t", "speeds": {"none": {"row": "x", "tokens_per_second": 100},
                              "half": {"row": "y", "tokens_per_second": 25}}},
-  {"runtime": "r", "mode": "inference", "kind": "k", "beside": "lora", "run": "c", "file": "f",
+  {"runtime": "r", "mode": "decoding", "kind": "k", "beside": "lora", "run": "c", "file": "f",
    "figure": "t", "speeds": {"none": {"row": "x", "tokens_per_second": 100},
                              "half": {"row": "y", "tokens_per_second": 10}}}]})";
 
 TEST(Slowdowns, AreMediansOfTimes) {
   const Slowdowns all = parse_slowdowns(kTwice, "text");
   EXPECT_EQ(all.gpu, "G");
-  EXPECT_EQ(all.of("r", true, {"k", "none", "half"}, ""), 3.0) << "of 2 and 4";
-  EXPECT_EQ(all.of("r", true, {"k", "half", "none"}, ""), 0.375);
-  EXPECT_EQ(all.of("r", true, {"k", "none", "fast"}, ""), 0.5) << "one has both";
-  EXPECT_EQ(all.of("r", false, {"k", "none", "half"}, "lora"), 10.0);
+  EXPECT_EQ(all.of("r", "training", {"k", "none", "half"}, ""), 3.0) << "of 2 and 4";
+  EXPECT_EQ(all.of("r", "training", {"k", "half", "none"}, ""), 0.375);
+  EXPECT_EQ(all.of("r", "training", {"k", "none", "fast"}, ""), 0.5) << "one has both";
+  EXPECT_EQ(all.of("r", "decoding", {"k", "none", "half"}, "lora"), 10.0);
 }
 
 TEST(Slowdowns, WhatNobodyMeasuredHasNone) {
   const Slowdowns all = parse_slowdowns(kTwice, "text");
-  EXPECT_FALSE(all.of("r", true, {"k", "none", "other"}, ""));
-  EXPECT_FALSE(all.of("r", true, {"other", "none", "half"}, ""));
-  EXPECT_FALSE(all.of("s", true, {"k", "none", "half"}, ""));
-  EXPECT_FALSE(all.of("r", true, {"k", "none", "half"}, "lora"));
-  EXPECT_FALSE(all.of("r", false, {"k", "none", "half"}, ""));
+  EXPECT_FALSE(all.of("r", "training", {"k", "none", "other"}, ""));
+  EXPECT_FALSE(all.of("r", "training", {"other", "none", "half"}, ""));
+  EXPECT_FALSE(all.of("s", "training", {"k", "none", "half"}, ""));
+  EXPECT_FALSE(all.of("r", "training", {"k", "none", "half"}, "lora"));
+  EXPECT_FALSE(all.of("r", "decoding", {"k", "none", "half"}, ""));
 }
 
 TEST(Slowdowns, AreReadStrictly) {
@@ -106,7 +106,7 @@ TEST(Slowdowns, OfTheFileAreOfStepsThatAreOffered) {
   ASSERT_GE(slowdowns().comparisons.size(), 10U);
   for (const SpeedComparison& comparison : slowdowns().comparisons) {
     SCOPED_TRACE(comparison.runtime + ", " + comparison.kind + ", " + comparison.run);
-    const std::vector<Step> steps = steps_of(comparison.runtime, comparison.training);
+    const std::vector<Step> steps = steps_of(comparison.runtime, comparison.mode == "training");
     EXPECT_TRUE(std::any_of(steps.begin(), steps.end(), [&](const Step& step) {
       return step.kind == comparison.kind && comparison.speeds.count(step.from) > 0 &&
              comparison.speeds.count(step.to) > 0;

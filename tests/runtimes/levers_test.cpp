@@ -72,6 +72,8 @@ const std::vector<Asked>& asked() {
        true,
        {{"optimizer", "adamw-master"}, {"attention", "cublas"}, {"precision", "bf16"}}},
       {"vramfit", true, {{"precision", "fp32"}, {"checkpoint", "full"}, {"checkpoint-every", "3"}}},
+      {"vramfit", true, {{"precision", "bf16"}, {"optimizer", "adamw-8bit"}}},
+      {"vramfit", true, {{"precision", "bf16"}, {"optimizer", "sgd-momentum"}}},
       {"vramfit", true, {{"precision", "bf16"}, {"lora", "8"}}},
       {"vramfit", true, {{"precision", "int8"}, {"lora", "8"}}},
       {"vramfit", false, {{"precision", "bf16"}}},
@@ -115,6 +117,30 @@ TEST(Levers, ChoicesTakeNoMoreThanNowAndNoLessThanTheLast) {
     }
   }
   EXPECT_GT(tried, 40U);
+}
+
+TEST(Levers, OptimizersOfTheStepAreThoseThatKeepLess) {
+  const std::vector<std::pair<const char*, Texts>> cases = {
+      {"adamw-master", {"adamw", "adamw-same", "adamw-8bit", "lion", "adafactor", "sgd"}},
+      {"adamw-same", {"adamw-8bit", "lion", "adafactor", "sgd"}},
+      {"adamw-8bit", {"adafactor", "sgd"}},
+      {"lion", {"adafactor", "sgd"}},
+      {"sgd-momentum", {"adafactor", "sgd"}},
+      {"adafactor", {"sgd"}},
+      {"sgd", {}},
+  };
+  const ModelConfig model = model_named("tinyllama-1.1b");
+  for (const auto& [now, expected] : cases) {
+    const Flags flags = {{"precision", "bf16"}, {"optimizer", now}};
+    Texts offered;
+    for (const Lever& lever :
+         runtime_named("vramfit").workload(flags, true, model)->levers(model)) {
+      for (const Choice& choice : lever.choices) {
+        if (choice.flags.count("optimizer") > 0) offered.push_back(choice.flags.at("optimizer"));
+      }
+    }
+    EXPECT_EQ(offered, expected) << now;
+  }
 }
 
 TEST(Levers, ARunThatHasItAllOffersSizesAlone) {

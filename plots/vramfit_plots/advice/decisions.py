@@ -10,7 +10,7 @@ from vramfit_plots.units import TIMES, number
 
 CARDS = {"24 GB": "rtx4090", "40 GB": "a100-40gb", "48 GB": "rtx6000-ada", "80 GB": "h100-80gb"}
 _TRAINING = ["--train", "--precision", "bf16", "--batch", "4", "--seq", "512"]
-_GENERATION = ["--precision", "bf16", "--batch", "1", "--seq", "2048"]
+_GENERATION = ["--precision", "bf16", "--batch", "1", "--seq", "2048", "--generate", "128"]
 QUESTIONS = {
     **{f"generate, {model}": ["--model", model, *_GENERATION]
        for model in ("llama2-7b", "llama2-13b", "llama3-70b")},

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "estimator/fit/advice_text.h"
 #include "estimator/fit/answer.h"
 #include "estimator/fit/picture.h"
 #include "estimator/fit/text.h"
@@ -227,6 +228,41 @@ TEST(Advise, WhatWasMeasuredInOneTypeIsNotSaidOfAnother) {
     ++unmeasured;
   }
   EXPECT_GT(unmeasured, 0U);
+}
+
+/// 4-bit weights decode faster and prefill slower: a time of the one is not said of the other.
+TEST(Advise, TimesOfDecodingAreSaidOfWhatDecodes) {
+  for (const char* runtime : {"pytorch", "vramfit"}) {
+    for (const char* generate : {"1", "2"}) {
+      SCOPED_TRACE(std::string(runtime) + ", generate " + generate);
+      Options options =
+          inference("llama3-8b", "rtx3060-12gb", {{"batch", "2"}, {"generate", generate}});
+      options.runtime = runtime;
+      const Answer answer = ask(options);
+      const bool decodes = std::string(generate) == "2";
+      EXPECT_EQ(answer.advised->timed, decodes ? "decoding" : "prefill");
+      const auto& list = answer.advised->list;
+      EXPECT_EQ(std::any_of(list.begin(), list.end(),
+                            [](const Advice& advice) { return advice.slowdown().has_value(); }),
+                decodes);
+      EXPECT_NE(advice_text(answer, false).find("of a token in " + answer.advised->timed),
+                std::string::npos);
+    }
+  }
+  Options unsaid = inference("llama3-8b", "rtx3060-12gb", {{"batch", "2"}});
+  EXPECT_EQ(ask(unsaid).advised->timed, "prefill");
+}
+
+TEST(Advise, OtherOptimizersOfTheStepAreTimed) {
+  Options options = training("llama2-7b", "v100-32gb", {{"precision", "fp16"}, {"seq", "512"}});
+  options.runtime = "vramfit";
+  const Answer answer = ask(options);
+  const auto& list = answer.advised->list;
+  const auto adafactor = std::find_if(list.begin(), list.end(), [](const Advice& advice) {
+    return labels(advice) == Texts{"adafactor"};
+  });
+  ASSERT_NE(adafactor, list.end());
+  EXPECT_NEAR(adafactor->slowdown().value_or(0), 12225.1 / 12773.1, 1e-6);
 }
 
 TEST(Advise, WhereNothingHelpsItSaysHowFarThatGoes) {

@@ -22,7 +22,7 @@ from vramfit_plots.units import MISSING, batch, percent
 _WIDTH, _HEIGHT = 9.0, 7.2  # inches: 900 px wide, as code hosts show it
 _TOP, _ROW, _COLUMN = 0.07, 0.19, 0.29  # of the panel, of Table 3 as text
 _BELOW = 0.06  # what is said below a figure of it
-_NAME_WIDTH, _NOTE_WIDTH = 10, 58  # characters
+_NAME_WIDTH, _NOTE_WIDTH = 10, 66  # characters
 _RIGHT, _WRONG = "#00704f", "#a83c00"
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
 
 from vramfit_plots.captions import caption, signature
 from vramfit_plots.figures import style
@@ -16,6 +17,7 @@ _BAR_INCHES, _AROUND_INCHES = 0.17, 1.2
 _THICKNESS = 0.86  # of a bar's place
 _BETWEEN = 0.6  # of a bar's place, between two rows
 _ROOM = 1.22  # for the figures at the bars' ends
+_TICKS = 4  # at most: figures of five digits stand below
 _BESIDE_WEIGHTS = 0.45  # how strong what is no weight is drawn
 
 
@@ -90,6 +92,7 @@ def draw(inputs: Inputs) -> Picture:
         axes.set_title(heading)
         axes.set_xlabel(unit)
         axes.set_xlim(0, _ROOM * axes.dataLim.x1)
+        axes.xaxis.set_major_locator(MaxNLocator(_TICKS))
         axes.xaxis.set_major_formatter(lambda value, _: number(value))
         axes.tick_params(length=0)
     middles = [start + len(own) / 2 for start, own in zip(starts, cases, strict=True)]

@@ -55,7 +55,7 @@ def test_nothing_that_moved_is_said_as_such(tmp_path):
     assert change[0].startswith("1 \N{RIGHTWARDS ARROW} 2\n2026-11-21")
     assert change[1] == f"none of {count} rows moved"
     titles = {picture.key: picture.title for picture in pictures(history, steps(history))}
-    assert titles["history_training"] == "Training: none of 14 rows moved in 2 runs"
+    assert titles["history_training"] == "Training: none of 15 rows moved in 2 runs"
 
 
 def test_a_row_that_moved_is_named_with_both_figures(tmp_path):
@@ -75,7 +75,7 @@ def test_a_row_that_moved_is_named_with_both_figures(tmp_path):
     assert newest[10] == "a: driver 590.1, cuDNN 9.20.0"
     titles = {picture.key: picture.title for picture in pictures(history, steps(history))}
     assert re.search(
-        r"1 of 14 rows moved in 2 runs; the most, device used of llama2-7b",
+        r"1 of 15 rows moved in 2 runs; the most, device used of llama2-7b",
         titles["history_training"],
     )
 

@@ -8,9 +8,8 @@ from schema_test import objections, validator, without_strangers
 from vramfit_plots.accuracy import run, tables
 from vramfit_plots.accuracy.bounds import BOUNDS
 from vramfit_plots.accuracy.comparison import Accuracy, compare
-from vramfit_plots.article import load_article
+from vramfit_plots.accuracy.fit import ask
 from vramfit_plots.files import data_dir
-from vramfit_plots.lora_batches import largest_lora_batches
 from vramfit_plots.tables.table import markdown_fragment
 
 
@@ -52,14 +51,17 @@ def test_the_run_of_every_case_is_one_of_benchs(comparison):
 
 
 def test_the_largest_batches_with_lora_grow_with_the_card():
-    """The report's own questions to `fit`, beside what was measured within caps of 24 and 48 GiB on
-    the allocator alone."""
-    rows = load_article(data_dir() / "article").lora_rows()
-    found = largest_lora_batches(program("fit"), rows)["pytorch_max_batch"]
-    assert list(found.index) == rows
-    assert found.is_monotonic_increasing
-    assert 1 <= found.iloc[0] <= 3
-    assert 3 < found.iloc[2] <= 12
+    """Beside what was measured within caps of 24 and 48 GiB on the allocator alone."""
+    question = ["--runtime", "pytorch", "--train", "--max-batch", "--model", "llama2-7b"]
+    question += ["--precision", "bf16", "--quant", "int8", "--optimizer", "adamw"]
+    question += ["--seq", "512", "--lora", "16"]
+    cards = ("rtx4090", "a100-40gb", "l40s", "h100-80gb")
+    rtx4090, a100, l40s, h100 = (
+        ask(program("fit"), [*question, "--gpu", card], card)["max_batch"] for card in cards
+    )
+    assert 1 <= rtx4090 <= 3
+    assert rtx4090 < a100 < l40s < h100
+    assert 3 < l40s <= 12
 
 
 def test_models_have_the_parameters_that_were_counted(comparison):

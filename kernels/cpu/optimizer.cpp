@@ -100,7 +100,8 @@ void step(const OptimizerStep& op) {
   using Sum = Accumulator<Element>;
   require_workspace(op.workspace, optimizer_workspace_bytes(op.kind, op.updates));
   float* scaler = output<float>(op.scaler, LossScale::kValues);
-  const bool finite = scaler == nullptr || all_finite<Element>(op.updates);
+  const bool finite = scaler == nullptr || (op.overflow_found ? scaler[LossScale::kOverflow] == 0
+                                                              : all_finite<Element>(op.updates));
   const StepFactors<Sum> factors = {
       scaler == nullptr ? Sum{1} : 1 / static_cast<Sum>(scaler[LossScale::kScale]),
       static_cast<Sum>(1 - std::pow(double{op.settings.beta1}, op.step)),
@@ -114,6 +115,17 @@ void step(const OptimizerStep& op) {
 }
 
 }  // namespace
+
+void CpuDevice::run(const FindOverflow& op) {
+  require_workspace(op.workspace, optimizer_workspace_bytes(op.kind, op.updates));
+  auto* scaler = output<float>(op.scaler, LossScale::kValues);
+  bool finite = true;
+  if (!op.updates.empty()) {
+    with_element(op.updates.front().gradient->format(),
+                 [&](auto e) { finite = all_finite<decltype(e)>(op.updates); });
+  }
+  scaler[LossScale::kOverflow] = finite ? 0.0F : 1.0F;
+}
 
 void CpuDevice::run(const OptimizerStep& op) {
   if (op.updates.empty()) return;

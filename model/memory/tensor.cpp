@@ -29,6 +29,27 @@ Tensor::Tensor(Ledger& ledger, const Name& name, Category category, Format forma
       format_(format) {
   block_ = ledger.allocate(name, category, bytes_);
   ledger_ = &ledger;
+  holds_ = true;
+}
+
+Tensor Tensor::view(const Tensor& whole, std::uint64_t offset, const Name& name, Category category,
+                    Format format, const Shape& shape, const Shape& stored) {
+  Tensor part;
+  part.bytes_ = format.bytes(stored.elements());
+  if (!whole || offset + part.bytes_ > whole.bytes_) {
+    throw std::logic_error(name.text() + ": a view of more than " + whole.name_.text() + " holds");
+  }
+  part.block_ = whole.block_;
+  part.block_.offset += offset;
+  part.block_.bytes = part.bytes_;
+  if (part.block_.data != nullptr) part.block_.data += offset;
+  part.name_ = name;
+  part.shape_ = shape;
+  part.stored_ = stored;
+  part.category_ = category;
+  part.format_ = format;
+  part.holds_ = true;
+  return part;
 }
 
 Tensor& Tensor::operator=(Tensor&& other) noexcept {
@@ -41,8 +62,7 @@ Tensor& Tensor::operator=(Tensor&& other) noexcept {
 }
 
 void Tensor::release() noexcept {
-  if (ledger_ == nullptr) return;
-  ledger_->free(name_, category_, bytes_, block_);
+  if (ledger_ != nullptr) ledger_->free(name_, category_, bytes_, block_);
   forget();
 }
 

@@ -33,7 +33,8 @@ class Shape {
   std::size_t rank_ = 0;
 };
 
-/// Memory with a meaning. Move-only: it is born in the ledger and freed by leaving scope.
+/// Memory with a meaning. Move-only: it is born in the ledger and freed by leaving scope. A view is
+/// a tensor within another one's memory, which must outlive it; the ledger knows nothing of it.
 class Tensor {
  public:
   /// Holds nothing.
@@ -47,13 +48,17 @@ class Tensor {
       : Tensor(ledger, name, category, format, shape, shape) {}
   ~Tensor() { release(); }
 
+  /// What lies so many bytes into `whole`; throws std::logic_error where it does not hold as much.
+  static Tensor view(const Tensor& whole, std::uint64_t offset, const Name& name, Category category,
+                     Format format, const Shape& shape, const Shape& stored);
+
   // NOLINTNEXTLINE(performance-move-constructor-init): no member is dearer to copy than to move
   Tensor(Tensor&& other) noexcept : Tensor(std::as_const(other)) { other.forget(); }
   Tensor& operator=(Tensor&& other) noexcept;
 
-  /// Frees the memory now.
+  /// Frees the memory now, where it is its own; holds nothing from here on.
   void release() noexcept;
-  explicit operator bool() const { return ledger_ != nullptr; }
+  explicit operator bool() const { return holds_; }
 
   const Name& name() const { return name_; }
   Category category() const { return category_; }
@@ -76,9 +81,10 @@ class Tensor {
   void forget() noexcept {
     ledger_ = nullptr;
     block_ = {};
+    holds_ = false;
   }
 
-  Ledger* ledger_ = nullptr;
+  Ledger* ledger_ = nullptr;  ///< null in a view
   Block block_;
   std::uint64_t bytes_ = 0;
   Name name_;
@@ -86,6 +92,7 @@ class Tensor {
   Shape stored_;
   Category category_ = Category::Parameters;
   Format format_ = DType::Fp32;
+  bool holds_ = false;
 };
 
 }  // namespace vramfit

@@ -239,4 +239,32 @@ OpCost cost(const OptimizerStep& op) {
   return result;
 }
 
+OpCost cost(const FindOverflow& op) {
+  OpCost result{"find_overflow", ""};
+  for (const ParameterUpdate& update : op.updates) result.bytes += bytes(update.gradient);
+  return result;
+}
+
+OpCost cost(const AllReduce& op) {
+  OpCost result{"all_reduce", ""};
+  for (const Tensor* tensor : op.tensors) result.bytes += 2 * bytes(tensor);
+  return result;
+}
+
+OpCost cost(const ReduceScatter& op) {
+  OpCost result{"reduce_scatter", ""};
+  for (const PartOfSum& one : op.parts) {
+    result.bytes += bytes(one.whole) + bytes_to(one.part, one.accumulate);
+  }
+  return result;
+}
+
+OpCost cost(const AllGather& op) {
+  OpCost result{"all_gather", ""};
+  for (const PartOfWhole& one : op.parts) result.bytes += bytes(one.part) + bytes(one.whole);
+  return result;
+}
+
+OpCost cost(const Await&) { return {"await", ""}; }
+
 }  // namespace vramfit

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "model/ops/attention_ops.h"
+#include "model/ops/collective_ops.h"
 #include "model/ops/elementary_ops.h"
 #include "model/ops/head_ops.h"
 #include "model/ops/linear_ops.h"
@@ -47,5 +48,10 @@
   of(HeadLoss)             \
   of(LastToken)            \
   of(Argmax)               \
-  of(OptimizerStep)
+  of(FindOverflow)         \
+  of(OptimizerStep)        \
+  of(AllReduce)            \
+  of(ReduceScatter)        \
+  of(AllGather)            \
+  of(Await)
 // clang-format on

@@ -39,6 +39,15 @@ struct LossScale {
   static constexpr float kGrowthInterval = 2000.0F;  ///< good steps before it doubles
 };
 
+/// Sets the scaler's kOverflow to 1 where an element of some update's gradient is not finite, else
+/// to 0: what every rank finds out of its own part before any takes a step.
+struct FindOverflow {
+  const OptimizerKind& kind;
+  const std::vector<ParameterUpdate>& updates;
+  const Tensor& scaler;
+  Tensor& workspace;  ///< optimizer_workspace_bytes
+};
+
 /// All parameters at once. With a scaler: gradients are divided by the scale; where one of them is
 /// not finite nothing is updated and the scale halves, and after kGrowthInterval good steps it
 /// doubles. Masters, at the first step, start as copies of the parameters; the other states at 0,
@@ -52,6 +61,8 @@ struct OptimizerStep {
   int step;              ///< from 1; the first initializes the states
   const Tensor* scaler;  ///< null: gradients are not scaled
   Tensor& workspace;     ///< optimizer_workspace_bytes
+  /// Whether the scaler's kOverflow says already that gradients are not finite, here or elsewhere.
+  bool overflow_found = false;
 };
 
 }  // namespace vramfit

@@ -4,14 +4,15 @@
 
 namespace vramfit {
 
-/// A transformer on a device, with adapters where `lora` asks for them.
+/// A transformer on a device, with adapters where `lora` asks for them, cut as the mesh has it.
 struct Model {
   Model(OpContext& context_, const ModelConfig& config_,
-        const ParameterSource& source = draw_parameter, const std::optional<LoraOptions>& lora = {})
+        const ParameterSource& source = draw_parameter, const std::optional<LoraOptions>& lora = {},
+        const Mesh& mesh = {})
       : context(context_),
         config(config_),
         adapters(config_, lora),
-        weights(context_, config_, source, adapters) {
+        weights(context_, config_, source, adapters, mesh) {
     if (config.rope) frequencies = rope_frequencies(*config.rope, config.head_dim);
   }
 

@@ -5,43 +5,65 @@
 #include "model/optimizer/dynamic_codes.h"
 
 namespace vramfit {
+namespace {
 
-void Optimizer::create_states(OpContext& context, const Weights& weights) {
-  for (const Parameter* p : weights.trained()) {
-    const ParameterSpec& spec = p->spec;
-    State s;
-    if (kind_.master) {
-      s.master = context.master_weight(spec.name.part("master"), spec.shape, spec.stored);
-    }
-    if (kind_.keeps_momentum()) {
-      s.momentum = context.moment(spec.name.part("m"), spec.shape, spec.stored);
-    }
-    if (kind_.keeps_variance()) {
-      s.variance = context.moment(spec.name.part("v"), variance_shape(kind_, spec.shape),
-                                  variance_shape(kind_, spec.stored));
-    }
-    if (kind_.has_scales()) {
-      const std::int64_t blocks = (spec.stored.elements() + kDynamicBlock - 1) / kDynamicBlock;
-      s.scales = context.moment_scales(spec.name.part("scales"), {kind_.moments, blocks});
-    }
-    states_.push_back(std::move(s));
+/// What of a parameter this rank updates.
+struct Own {
+  Tensor value;
+  Tensor gradient;
+};
+
+}  // namespace
+
+Optimizer::State Optimizer::state_of(OpContext& context, const Parameter& parameter) const {
+  const Name& name = parameter.spec.name;
+  const Shape& shape = parameter.kept ? parameter.kept->shard.part : parameter.spec.shape;
+  const Shape& stored = parameter.kept ? parameter.kept->shard.part : parameter.spec.stored;
+  State s;
+  if (kind_.master) s.master = context.master_weight(name.part("master"), shape, stored);
+  if (kind_.keeps_momentum()) s.momentum = context.moment(name.part("m"), shape, stored);
+  if (kind_.keeps_variance()) {
+    s.variance =
+        context.moment(name.part("v"), variance_shape(kind_, shape), variance_shape(kind_, stored));
   }
+  if (kind_.has_scales()) {
+    const std::int64_t blocks = (stored.elements() + kDynamicBlock - 1) / kDynamicBlock;
+    s.scales = context.moment_scales(name.part("scales"), {kind_.moments, blocks});
+  }
+  return s;
 }
 
-void Optimizer::step(OpContext& context, const Weights& weights, const Tensor* scaler, int step) {
-  if (states_.empty()) create_states(context, weights);
-  const auto or_null = [](const Tensor& tensor) { return tensor ? &tensor : nullptr; };
+void Optimizer::step(OpContext& context, const Weights& weights, const Mesh& mesh,
+                     const Tensor* scaler, int step) {
   const std::vector<const Parameter*> trained = weights.trained();
+  if (states_.empty()) {
+    for (const Parameter* p : trained) states_.push_back(state_of(context, *p));
+  }
+  const auto or_null = [](const Tensor& tensor) { return tensor ? &tensor : nullptr; };
+  std::vector<Own> own;
   std::vector<ParameterUpdate> updates;
+  own.reserve(trained.size());
   updates.reserve(trained.size());
   for (std::size_t i = 0; i < trained.size(); ++i) {
     const Parameter& p = *trained[i];
     const State& s = states_[i];
-    updates.push_back({&p.value, &p.gradient, or_null(s.master), or_null(s.momentum),
+    own.push_back({p.own_value(), p.own_gradient()});
+    updates.push_back({&own[i].value, &own[i].gradient, or_null(s.master), or_null(s.momentum),
                        or_null(s.variance), p.spec.decays, or_null(s.scales)});
   }
   Tensor table = context.bytes("optimizer_table", optimizer_workspace_bytes(kind_, updates));
-  context.device.run(OptimizerStep{kind_, settings_, updates, step, scaler, table});
+  // A rank that sees but its part of the gradients asks the others whether theirs are finite.
+  const bool asks = scaler != nullptr && mesh.shards_states();
+  if (asks) {
+    const Shape one = {1};
+    const Tensor overflow = Tensor::view(*scaler, LossScale::kOverflow * sizeof(float), "overflow",
+                                         scaler->category(), scaler->format(), one, one);
+    Ticket ticket;
+    context.device.run(FindOverflow{kind_, updates, *scaler, table});
+    context.device.run(AllReduce{{&overflow}, mesh.ranks, ticket});
+    context.device.run(Await{ticket});
+  }
+  context.device.run(OptimizerStep{kind_, settings_, updates, step, scaler, table, asks});
 }
 
 }  // namespace vramfit

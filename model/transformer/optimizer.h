@@ -12,8 +12,10 @@ class Optimizer {
   Optimizer(const OptimizerKind& kind, const OptimizerSettings& settings)
       : kind_(kind), settings_(settings) {}
 
-  /// Updates every trained parameter from its gradient. `step` counts from 1.
-  void step(OpContext& context, const Weights& weights, const Tensor* scaler, int step);
+  /// Updates every trained parameter from its gradient, of those that ranks cut this rank's part.
+  /// `scaler`: fp16's loss scale or null. `step` counts from 1.
+  void step(OpContext& context, const Weights& weights, const Mesh& mesh, const Tensor* scaler,
+            int step);
 
  private:
   struct State {
@@ -22,7 +24,7 @@ class Optimizer {
     Tensor variance;
     Tensor scales;
   };
-  void create_states(OpContext& context, const Weights& weights);
+  State state_of(OpContext& context, const Parameter& parameter) const;
 
   const OptimizerKind kind_;
   const OptimizerSettings settings_;

@@ -7,13 +7,18 @@ namespace {
 
 constexpr std::uint64_t kSeed = 1;
 
+/// Ranks train on batches of their own: no run draws as many as lie between two ranks' first.
+std::uint64_t seed_of(const Mesh& mesh) {
+  return kSeed + (static_cast<std::uint64_t>(mesh.rank) << 40);
+}
+
 }  // namespace
 
 RunReport run_training(Device& device, Ledger& ledger, const ModelConfig& config,
                        const TrainingOptions& options, int steps, const EnoughSteps& enough) {
   return report_on(ledger, [&] {
     Trainer trainer(device, ledger, config, options);
-    const BatchLoader batches = random_batches(config.vocab, kSeed);
+    const BatchLoader batches = random_batches(config.vocab, seed_of(options.mesh));
     for (int step = 0; step < steps; ++step) {
       trainer.step(batches);
       if (enough && enough(ledger)) break;

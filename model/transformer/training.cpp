@@ -31,6 +31,12 @@ void validate(const ModelConfig& config, const TrainingOptions& options) {
   }
   require_linears(config, options.precision, false);
   require_positions(config, options.seq);
+  validate(options.mesh);
+  if (options.mesh.shards_states() && options.optimizer.stored == OptimizerKind::Stored::Factors) {
+    throw BadInput(std::string("optimizer: ") + options.optimizer.name +
+                   " needs the means of whole matrices, which --strategy " +
+                   name(options.mesh.strategy) + " cuts; ddp, or adamw-8bit");
+  }
 }
 
 Precisions precisions_of(const TrainingOptions& options) {
@@ -52,7 +58,8 @@ Trainer::Trainer(Device& device, Ledger& ledger, const ModelConfig& config,
           (validate(config, options), require_arch(options.precision, device.arch()), options)),
       loading_(std::in_place, ledger, Stage::Loaded, 0),
       context_(device, ledger, precisions_of(options)),
-      model_(context_, config, draw_parameter, options.lora),
+      model_(context_, config, draw_parameter, options.lora, options.mesh),
+      ranks_(model_, options.mesh),
       optimizer_(options.optimizer, options.settings),
       tokens_(context_.tokens("tokens", {options.batch, options.seq})),
       targets_(context_.tokens("targets", {options.batch, options.seq})),
@@ -83,44 +90,59 @@ void Trainer::forward_and_backward(const BatchLoader& load) {
       hidden = forward(sequence);
     }
     const StageScope stage(context_.ledger, Stage::Backward, step_);
-    backward(sequence, std::move(hidden));
+    backward(sequence, std::move(hidden), micro_batch + 1 == options_.accumulate);
   }
 }
 
 void Trainer::update() {
   {
     const StageScope stage(context_.ledger, Stage::Optimizer, step_);
-    optimizer_.step(context_, model_.weights, scaler_ ? &scaler_ : nullptr, step_);
+    ranks_.await_sums();
+    optimizer_.step(context_, model_.weights, options_.mesh, scaler_ ? &scaler_ : nullptr, step_);
+    ranks_.parameters_updated();
   }
   const StageScope stage(context_.ledger, Stage::ZeroGrad, step_);
   model_.weights.free_gradients();
 }
 
 Tensor Trainer::forward(const Sequence& sequence) {
+  ranks_.forward_enters(Units::kEmbeddings);
   Tensor x = embed(model_, tokens_, nullptr);
   for (int layer = 0; layer < model_.config.layers; ++layer) {
+    ranks_.forward_enters(Units::of_block(layer));
     x = block_forward(model_, layer, sequence, std::move(x),
                       &kept_[static_cast<std::size_t>(layer)]);
     forget(kept_[static_cast<std::size_t>(layer)], options_.checkpointing.of(layer));
   }
   last_x_ = std::move(x);
+  ranks_.forward_enters(ranks_.units().head());
   return normalize(model_, final_norm(), "final_norm", last_x_, &final_statistics_);
 }
 
-void Trainer::backward(const Sequence& sequence, Tensor hidden) {
-  const std::int64_t targets = checked_multiply(sequence.tokens(), options_.accumulate);
+void Trainer::backward(const Sequence& sequence, Tensor hidden, bool last_micro_batch) {
+  const std::int64_t targets = checked_multiply(
+      checked_multiply(sequence.tokens(), options_.accumulate), options_.mesh.ranks);
+  const int head = ranks_.units().head();
+  ranks_.backward_enters(head);
   head_loss(model_, hidden, targets_, 1.0F / static_cast<float>(targets),
             scaler_ ? &scaler_ : nullptr, loss_);
   Tensor dx = context_.activation("dx", last_x_.shape());
   normalize_backward(model_, final_norm(), std::move(last_x_), std::move(final_statistics_), hidden,
                      dx, false);
   hidden.release();
+  ranks_.backward_leaves(head, last_micro_batch);
   for (int layer = static_cast<int>(model_.config.layers) - 1; layer >= 0; --layer) {
+    const int unit = Units::of_block(layer);
+    ranks_.backward_enters(unit);
     BlockKept kept = std::move(kept_[static_cast<std::size_t>(layer)]);
     recompute(model_, layer, sequence, kept);
     block_backward(model_, layer, sequence, std::move(kept), dx);
+    ranks_.backward_leaves(unit, last_micro_batch);
   }
+  ranks_.backward_enters(Units::kEmbeddings);
   embed_backward(model_, tokens_, dx);
+  ranks_.backward_leaves(Units::kEmbeddings, last_micro_batch);
+  ranks_.backward_ends(last_micro_batch, loss_);
 }
 
 double Trainer::loss() {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "model/transformer/block.h"
+#include "model/transformer/data_parallel.h"
 #include "model/transformer/model_precision.h"
 #include "model/transformer/optimizer.h"
 
@@ -21,6 +22,7 @@ struct TrainingOptions {
   std::int64_t accumulate = 1;  ///< micro-batches in a step
   Checkpointing checkpointing;
   OptimizerSettings settings;
+  Mesh mesh;  ///< batch and accumulate are of each rank
 };
 
 /// Throws BadInput where the model cannot be trained so.
@@ -50,7 +52,7 @@ class Trainer {
   /// wait for the device.
   void step(const BatchLoader& load);
 
-  /// The last step's mean loss; waits for the device.
+  /// The last step's mean loss, over all ranks once it has updated; waits for the device.
   double loss();
 
   /// The first half of a step, for those who look at gradients before the second.
@@ -62,12 +64,13 @@ class Trainer {
 
  private:
   Tensor forward(const Sequence& sequence);
-  void backward(const Sequence& sequence, Tensor hidden);
+  void backward(const Sequence& sequence, Tensor hidden, bool last_micro_batch);
 
   TrainingOptions options_;
   std::optional<StageScope> loading_;  ///< spans the members' construction below
   OpContext context_;
   Model model_;
+  DataParallel ranks_;
   Optimizer optimizer_;
   Tensor tokens_;                ///< (B, T)
   Tensor targets_;               ///< (B, T)

@@ -14,40 +14,99 @@ Format format_of(const Precisions& precisions, Role role) {
   return role == Role::HeadWeight ? precisions.head : precisions.weights;
 }
 
-/// Fetches and quantises rows of `to`, a slab at a time.
-void load_quantized(OpContext& context, Parameter& to, std::uint64_t number,
-                    const ParameterSource& source) {
+/// Some rows of a parameter, and where they go.
+struct Rows {
+  const ParameterSpec& spec;
+  std::uint64_t number;
+  std::int64_t first;  ///< row of the parameter
+  Tensor& value;       ///< as many rows as it stores
+  Tensor* scales;      ///< null where the format has none of its own
+};
+
+/// Fetches and quantises them, a slab at a time.
+void load_quantized(OpContext& context, const Rows& to, const ParameterSource& source) {
   const Shape& stored = to.value.stored();
   const std::int64_t width = stored[1];
   const std::int64_t rows = load_slab_rows(stored[0], width, context.precisions.weights);
   for (std::int64_t first = 0; first < stored[0]; first += rows) {
     const std::int64_t count = std::min(rows, stored[0] - first);
-    const std::int64_t filled = std::clamp<std::int64_t>(to.value.shape()[0] - first, 0, count);
+    const std::int64_t filled = filled_rows(to.spec.shape, to.first + first, count);
     Tensor slab(context.ledger, "load_slab", Category::Workspace, context.precisions.weights,
                 {filled, width}, {count, width});
-    source(context.device, {to.spec, number, first * width}, slab);
-    context.device.run(Quantize{slab, to.value, to.scales ? &to.scales : nullptr, first});
+    source(context.device, {to.spec, to.number, (to.first + first) * width}, slab);
+    context.device.run(Quantize{slab, to.value, to.scales, first});
   }
 }
 
-Parameter load(OpContext& context, const ParameterSpec& spec, bool trained, std::uint64_t number,
-               const ParameterSource& source) {
-  const Format format = format_of(context.precisions, spec.role);
-  Parameter parameter{
-      spec, trained, context.weight(spec.name, format, spec.shape, spec.stored), {}, {}};
-  if (!is_quantized(format)) {
-    source(context.device, {spec, number, 0}, parameter.value);
-    return parameter;
-  }
+void load(OpContext& context, const Rows& to, const ParameterSource& source) {
+  if (is_quantized(to.value.format())) return load_quantized(context, to, source);
+  source(context.device, {to.spec, to.number, to.first * row_elements(to.value.stored())},
+         to.value);
+}
+
+Name scales_name(const ParameterSpec& spec) { return spec.name.part("scales"); }
+
+/// One that every rank has alone, or all have alike.
+Parameter whole(OpContext& context, const ParameterSpec& spec, bool trained, Format format) {
+  Parameter parameter{spec, trained, context.weight(spec.name, format, spec.shape, spec.stored),
+                      {},   {},      {}};
   if (has_row_scales(format)) {
     const Shape rows = {spec.stored[0]};
-    parameter.scales = context.weight(spec.name.part("scales"), DType::Fp32, rows, rows);
+    parameter.scales = context.weight(scales_name(spec), DType::Fp32, rows, rows);
   }
-  load_quantized(context, parameter, number, source);
   return parameter;
 }
 
+/// One whose states ranks cut, and perhaps the rest of it.
+Parameter cut(OpContext& context, const ParameterSpec& spec, bool trained, Format format,
+              const Mesh& mesh) {
+  Parameter parameter{spec, trained, {}, {}, {}, Kept{shard_of(spec.stored, mesh), {}, {}, {}}};
+  Kept& kept = *parameter.kept;
+  if (mesh.shards_parameters()) {
+    const std::int64_t rows = kept.shard.part[0];
+    const std::int64_t filled = filled_rows(spec.shape, kept.shard.first, rows);
+    kept.value = context.weight(spec.name, format, with_rows(spec.shape, filled), kept.shard.part);
+    if (has_row_scales(format)) {
+      kept.scales = context.weight(scales_name(spec), DType::Fp32, {rows}, {rows});
+    }
+    return parameter;
+  }
+  kept.value = context.weight(spec.name, format, spec.shape, kept.shard.whole);
+  parameter.value =
+      Tensor::view(kept.value, 0, spec.name, Category::Parameters, format, spec.shape, spec.stored);
+  return parameter;
+}
+
+Parameter load(OpContext& context, const ParameterSpec& spec, bool trained, std::uint64_t number,
+               const ParameterSource& source, const Mesh& mesh) {
+  const Format format = format_of(context.precisions, spec.role);
+  // What is frozen has no states to cut.
+  const bool is_cut = trained ? mesh.shards_states() : mesh.shards_parameters();
+  Parameter parameter =
+      is_cut ? cut(context, spec, trained, format, mesh) : whole(context, spec, trained, format);
+  Tensor& value = is_cut ? parameter.kept->value : parameter.value;
+  Tensor& scales = is_cut ? parameter.kept->scales : parameter.scales;
+  const bool part = is_cut && mesh.shards_parameters();
+  load(context,
+       {spec, number, part ? parameter.kept->shard.first : 0, value, scales ? &scales : nullptr},
+       source);
+  return parameter;
+}
+
+Tensor all_of(const Tensor& tensor) {
+  return Tensor::view(tensor, 0, tensor.name(), tensor.category(), tensor.format(), tensor.shape(),
+                      tensor.stored());
+}
+
 }  // namespace
+
+Tensor Parameter::own_value() const {
+  return kept ? own_part(kept->value, kept->shard) : all_of(value);
+}
+
+Tensor Parameter::own_gradient() const {
+  return kept ? own_part(kept->gradient, kept->shard) : all_of(gradient);
+}
 
 void draw_parameter(Device& device, const ParameterPart& part, Tensor& to) {
   const Initialization& start = part.spec.start;
@@ -55,7 +114,7 @@ void draw_parameter(Device& device, const ParameterPart& part, Tensor& to) {
 }
 
 Weights::Weights(OpContext& context, const ModelConfig& config, const ParameterSource& source,
-                 const Adapters& adapters) {
+                 const Adapters& adapters, const Mesh& mesh) {
   std::array<int, kRoles> none{};
   none.fill(kAbsent);
   index_.assign(static_cast<std::size_t>(config.layers) + 1, none);
@@ -69,7 +128,7 @@ Weights::Weights(OpContext& context, const ModelConfig& config, const ParameterS
     const bool trained = adapters.none() || number >= in_model;
     index_[static_cast<std::size_t>(spec.layer + 1)][static_cast<std::size_t>(spec.role)] =
         static_cast<int>(number);
-    parameters_.push_back(load(context, spec, trained, number, source));
+    parameters_.push_back(load(context, spec, trained, number, source, mesh));
   }
 }
 
@@ -89,7 +148,9 @@ GradientTarget Weights::gradient(OpContext& context, Role role, int layer) {
   const bool there = static_cast<bool>(parameter.gradient);
   if (!there) {
     parameter.gradient =
-        context.gradient(parameter.spec.name, parameter.spec.shape, parameter.spec.stored);
+        gradient_source_
+            ? gradient_source_(parameter)
+            : context.gradient(parameter.spec.name, parameter.spec.shape, parameter.spec.stored);
   }
   return {parameter.gradient, there};
 }
@@ -104,7 +165,10 @@ std::vector<const Parameter*> Weights::trained() const {
 }
 
 void Weights::free_gradients() {
-  for (Parameter& parameter : parameters_) parameter.gradient.release();
+  for (Parameter& parameter : parameters_) {
+    parameter.gradient.release();
+    if (parameter.kept) parameter.kept->gradient.release();
+  }
 }
 
 const Tensor* Weights::scales(Role role, int layer) const {

@@ -3,21 +3,39 @@
 #include <array>
 #include <functional>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "model/ops/op_context.h"
+#include "model/parallel/shard.h"
 #include "model/transformer/lora.h"
 #include "model/transformer/parameters.h"
 
 namespace vramfit {
 
-/// A parameter on a device, and its gradient from the moment backward first produces it.
+/// What a rank keeps of a parameter that ranks cut: of each tensor its part or, where the strategy
+/// leaves it whole, all of it with the padding that the cut needs.
+struct Kept {
+  Shard shard;
+  Tensor value;
+  Tensor scales;  ///< (rows): cut as the value's rows are
+  Tensor gradient;
+};
+
+/// A parameter on a device, and its gradient from the moment backward first produces it. Where
+/// ranks cut it, value, scales and gradient are views: of what is kept, or of where the whole is
+/// for as long as it is there.
 struct Parameter {
   ParameterSpec spec;
   bool trained;  ///< else it is frozen, and has no gradient
   Tensor value;
   Tensor scales;  ///< (rows), fp32: of 8-bit weights
   Tensor gradient;
+  std::optional<Kept> kept;
+
+  /// What this rank updates: all of it on one that shares nothing.
+  Tensor own_value() const;
+  Tensor own_gradient() const;
 };
 
 /// Rows of a parameter, or all of it.
@@ -34,6 +52,9 @@ using ParameterSource = std::function<void(Device&, const ParameterPart&, Tensor
 /// As its spec has it, by its number: models of one seed have the same weights in every type.
 void draw_parameter(Device& device, const ParameterPart& part, Tensor& to);
 
+/// Where a parameter's gradient is born: the tensor that backward writes.
+using GradientSource = std::function<Tensor(Parameter&)>;
+
 /// Where a gradient goes: `accumulate` says whether it adds to what is there.
 struct GradientTarget {
   Tensor& tensor;
@@ -42,11 +63,12 @@ struct GradientTarget {
 
 /// A model's parameters, allocated and initialized in the order of their specs. What is stored
 /// quantised comes from its source and is quantised a slab of rows at a time, so that it never
-/// exists otherwise. Adapters come last; where there are some, they alone are trained.
+/// exists otherwise. Adapters come last; where there are some, they alone are trained. Of what
+/// ranks cut each draws its own part.
 class Weights {
  public:
   Weights(OpContext& context, const ModelConfig& config, const ParameterSource& source,
-          const Adapters& adapters);
+          const Adapters& adapters, const Mesh& mesh);
 
   const Tensor& value(Role role, int layer = -1) const { return at(role, layer).value; }
   /// Null where the model has no such parameter.
@@ -58,6 +80,8 @@ class Weights {
   /// Born here where it was not there yet. Of a parameter that is trained.
   GradientTarget gradient(OpContext& context, Role role, int layer = -1);
   void free_gradients();
+  /// Instead of tensors of their own, which each has otherwise.
+  void set_gradient_source(GradientSource source) { gradient_source_ = std::move(source); }
 
   /// The head's weight: its own, or the token embedding.
   Role head_role() const;
@@ -70,6 +94,7 @@ class Weights {
   const Parameter& at(Role role, int layer) const;
 
   static constexpr int kAbsent = -1;
+  GradientSource gradient_source_;
   std::vector<Parameter> parameters_;
   /// Index into parameters_ by layer (0: outside the blocks) and role.
   std::vector<std::array<int, kRoles>> index_;

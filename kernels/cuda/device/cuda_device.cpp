@@ -7,6 +7,7 @@
 #include "kernels/cuda/attention/attention_cudnn.h"
 #include "kernels/cuda/base/error.h"
 #include "kernels/cuda/base/launch.h"
+#include "kernels/cuda/collectives/collectives.h"
 #include "kernels/cuda/device/laps.h"
 #include "kernels/cuda/device/recorded_graph.h"
 #include "kernels/cuda/few_rows/few_rows.h"
@@ -61,7 +62,9 @@ struct CudaDevice::Impl {
       : stream(options.device),
         arch(gpu_arch(options.device)),
         gemms(stream, {options.tf32, options.tune, options.gemm_algorithms}),
-        attention(static_cast<cudaStream_t>(stream)) {}
+        attention(static_cast<cudaStream_t>(stream)) {
+    if (options.rank) collectives.emplace(*options.rank, stream);
+  }
 
   /// An op that is one kernel.
   template <typename Op>
@@ -78,7 +81,16 @@ struct CudaDevice::Impl {
   void run(const AttentionForward& op);
   void run(const AttentionBackward& op);
   void run(const HeadLoss& op);
+  void run(const FindOverflow& op) { optimizer.launch(op, stream); }
   void run(const OptimizerStep& op) { optimizer.launch(op, stream); }
+  void run(const AllReduce& op) { together().run(op); }
+  void run(const ReduceScatter& op) { together().run(op); }
+  void run(const AllGather& op) { together().run(op); }
+  void run(const Await& op) { together().run(op); }
+  Collectives& together() {
+    if (!collectives) throw std::logic_error("a collective on a GPU that is alone");
+    return *collectives;
+  }
   void head_chunk(const HeadLoss& op, std::int64_t first, std::int64_t count);
 
   Stream stream;
@@ -86,6 +98,7 @@ struct CudaDevice::Impl {
   GemmRunner gemms;
   CudnnAttention attention;
   OptimizerLauncher optimizer;
+  std::optional<Collectives> collectives;
   Laps laps;
 };
 
@@ -115,6 +128,7 @@ void CudaDevice::copy(const Tensor& to, const Tensor& from) {
 
 void CudaDevice::synchronize() {
   check(cudaStreamSynchronize(impl_->stream), "cudaStreamSynchronize");
+  if (impl_->collectives) impl_->collectives->synchronize();
 }
 
 std::unique_ptr<RecordedOps> CudaDevice::record(const std::function<void()>& ops) {

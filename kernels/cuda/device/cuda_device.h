@@ -1,9 +1,11 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "kernels/cuda/collectives/rank.h"
 #include "model/ops/device.h"
 
 namespace vramfit {
@@ -17,6 +19,7 @@ struct CudaOptions {
   bool tune = false;
   /// File that keeps what tuning chose for the next process on the same GPU; empty: none.
   std::string gemm_algorithms;
+  std::optional<CudaRank> rank;  ///< absent: it is alone
 };
 
 /// Runs ops on a GPU, on a stream of its own, in fp32, fp16 and bf16: GEMMs through cuBLASLt,

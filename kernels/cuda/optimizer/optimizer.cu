@@ -191,16 +191,47 @@ Entry entry_of(const OptimizerKind& kind, const ParameterUpdate& update, Format 
   return entry;
 }
 
+/// Parameters in the order of the table, and the chunks they are done in.
+struct Table {
+  std::vector<Entry> entries;
+  std::int64_t chunks = 0;
+};
+
+/// Of an optimizer's step or of what comes before it.
+template <typename Op>
+Table table_of(const Op& op) {
+  expect_workspace(op.workspace, optimizer_workspace_bytes(op.kind, op.updates), "optimizer");
+  const Format format = op.updates.front().parameter->format();
+  Table table;
+  table.entries.reserve(op.updates.size());
+  for (const bool vectors : {true, false}) {
+    for (const ParameterUpdate& update : op.updates) {
+      if ((update.parameter->shape().rank() == 1) != vectors) continue;
+      table.entries.push_back(entry_of(op.kind, update, format, table.chunks));
+      table.chunks += ceil_divide(table.entries.back().elements, kChunk);
+    }
+  }
+  return table;
+}
+
+template <typename T, typename Op>
+void launch_find_overflow(const Op& op, const Tensor& scaler, std::int64_t chunks,
+                          cudaStream_t stream) {
+  auto* values = scaler.as<float>();
+  check(cudaMemsetAsync(values + LossScale::kOverflow, 0, sizeof(float), stream), "optimizer");
+  start({"optimizer: overflow", static_cast<unsigned>(chunks), kStepThreads, stream},
+        find_overflow<T>, op.workspace.template as<Entry>(), static_cast<int>(op.updates.size()),
+        values);
+}
+
 template <typename T>
 void launch_step(const OptimizerStep& op, std::int64_t chunks, cudaStream_t stream) {
   const auto* table = op.workspace.as<Entry>();
   const int entries = static_cast<int>(op.updates.size());
   const auto blocks = static_cast<unsigned>(chunks);
   float* scaler = op.scaler == nullptr ? nullptr : op.scaler->as<float>();
-  if (scaler != nullptr) {
-    check(cudaMemsetAsync(scaler + LossScale::kOverflow, 0, sizeof(float), stream), "optimizer");
-    start({"optimizer: overflow", blocks, kStepThreads, stream}, find_overflow<T>, table, entries,
-          scaler);
+  if (scaler != nullptr && !op.overflow_found) {
+    launch_find_overflow<T>(op, *op.scaler, chunks, stream);
   }
   const double correction1 = 1 - std::pow(double{op.settings.beta1}, op.step);
   const double correction2 = 1 - std::pow(double{op.settings.beta2}, op.step);
@@ -221,22 +252,21 @@ void launch_step(const OptimizerStep& op, std::int64_t chunks, cudaStream_t stre
 
 }  // namespace
 
+void OptimizerLauncher::launch(const FindOverflow& op, cudaStream_t stream) {
+  if (op.updates.empty()) return;
+  const Table table = table_of(op);
+  upload(op.workspace, table.entries, stream);
+  with_element(op.updates.front().parameter->format(), [&](auto element) {
+    launch_find_overflow<decltype(element)>(op, op.scaler, table.chunks, stream);
+  });
+}
+
 void OptimizerLauncher::launch(const OptimizerStep& op, cudaStream_t stream) {
   if (op.updates.empty()) return;
-  expect_workspace(op.workspace, optimizer_workspace_bytes(op.kind, op.updates), "optimizer");
-  const Format format = op.updates.front().parameter->format();
-  std::int64_t chunks = 0;
-  std::vector<Entry> entries;
-  entries.reserve(op.updates.size());
-  for (const bool vectors : {true, false}) {
-    for (const ParameterUpdate& update : op.updates) {
-      if ((update.parameter->shape().rank() == 1) != vectors) continue;
-      entries.push_back(entry_of(op.kind, update, format, chunks));
-      chunks += ceil_divide(entries.back().elements, kChunk);
-    }
-  }
-  upload(op, entries, stream);
-  with_element(format, [&](auto element) { launch_step<decltype(element)>(op, chunks, stream); });
+  const Table table = table_of(op);
+  upload(op.workspace, table.entries, stream);
+  with_element(op.updates.front().parameter->format(),
+               [&](auto element) { launch_step<decltype(element)>(op, table.chunks, stream); });
 }
 
 }  // namespace vramfit

@@ -34,13 +34,14 @@ class OptimizerLauncher {
   OptimizerLauncher(const OptimizerLauncher&) = delete;
   OptimizerLauncher& operator=(const OptimizerLauncher&) = delete;
 
+  void launch(const FindOverflow& op, cudaStream_t stream);
   void launch(const OptimizerStep& op, cudaStream_t stream);
 
  private:
   void reserve(std::size_t entries);
   void release() noexcept;
-  /// Waits for the last copy only where this step's table is another one than the last step's.
-  void upload(const OptimizerStep& op, const std::vector<Entry>& entries, cudaStream_t stream);
+  /// Waits for the last copy only where this table is another one than the last.
+  void upload(const Tensor& to, const std::vector<Entry>& entries, cudaStream_t stream);
 
   Entry* table_ = nullptr;  ///< page-locked
   std::size_t capacity_ = 0;

@@ -41,7 +41,7 @@ void OptimizerLauncher::reserve(std::size_t entries) {
   used_ = 0;
 }
 
-void OptimizerLauncher::upload(const OptimizerStep& op, const std::vector<Entry>& entries,
+void OptimizerLauncher::upload(const Tensor& to, const std::vector<Entry>& entries,
                                cudaStream_t stream) {
   const std::size_t bytes = entries.size() * sizeof(Entry);
   if (used_ != entries.size() || std::memcmp(table_, entries.data(), bytes) != 0) {
@@ -50,7 +50,7 @@ void OptimizerLauncher::upload(const OptimizerStep& op, const std::vector<Entry>
     std::memcpy(table_, entries.data(), bytes);
     used_ = entries.size();
   }
-  check(cudaMemcpyAsync(op.workspace.data(), table_, bytes, cudaMemcpyHostToDevice, stream),
+  check(cudaMemcpyAsync(to.data(), table_, bytes, cudaMemcpyHostToDevice, stream),
         "cudaMemcpyAsync");
   check(cudaEventRecord(copied_, stream), "cudaEventRecord");
 }

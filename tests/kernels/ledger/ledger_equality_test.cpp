@@ -7,6 +7,7 @@
 #include "model/transformer/run.h"
 #include "runtimes/vramfit/dry_run.h"
 #include "tests/kernels/support/host_run.h"
+#include "tests/kernels/support/rank_threads.h"
 #include "tests/kernels/support/tiny_models.h"
 
 // The central test: a run on the CPU and the same run on a virtual GPU write the same ledger, event
@@ -112,6 +113,32 @@ TEST(LoraLedger, IsTheSameOnTheCpuAndOnAVirtualGpu) {
       Host host(HostSource::kDefaultCapacity, kHopper);
       expect_equal(run_training(host.device, host.ledger, config, options, kSteps),
                    dry_run({kHopper}, config, options, kSteps));
+    }
+  }
+}
+
+TEST(RanksLedger, IsTheSameOnTheCpuAndOnAVirtualGpu) {
+  for (const ModelConfig& config : tiny_models()) {
+    for (const Strategy strategy :
+         {Strategy::Ddp, Strategy::Zero1, Strategy::Zero2, Strategy::Fsdp}) {
+      for (const std::int64_t ranks : {2, 3}) {
+        TrainingOptions options;
+        options.precision = DType::Fp16;
+        options.optimizer = optimizer_named("adamw-8bit");
+        options.seq = 4;
+        options.accumulate = 2;
+        options.checkpointing.kind = Checkpoint::Selective;
+        on_ranks(
+            ranks,
+            [&](std::int64_t rank, RankHost& host) {
+              TrainingOptions own = options;
+              own.mesh = {strategy, ranks, rank};
+              SCOPED_TRACE(config.name + " " + name(strategy) + ", rank " + std::to_string(rank));
+              expect_equal(run_training(host.device, host.ledger, config, own, kSteps),
+                           dry_run({kArch}, config, own, kSteps));
+            },
+            kArch);
+      }
     }
   }
 }

@@ -7,18 +7,37 @@
 
 namespace vramfit {
 
+void ContractDevice::touched(const Tensor& tensor) {
+  const auto* first = tensor.as<std::byte>();
+  for (const InFlight& one : in_flight_) {
+    EXPECT_FALSE(first < one.last && one.first < first + tensor.bytes())
+        << tensor.name().text() << " is used while a collective is, which nobody has awaited";
+  }
+  used(tensor);
+}
+
+void ContractDevice::starts(Ticket& ticket) { ticket.number = ++collectives_; }
+
+void ContractDevice::takes_part(const Tensor& tensor) {
+  ASSERT_TRUE(tensor) << "nothing behind it any more";
+  used(tensor);
+  if (tensor.data() == nullptr) return;
+  const auto* first = tensor.as<std::byte>();
+  in_flight_.push_back({collectives_, first, first + tensor.bytes()});
+}
+
 void ContractDevice::expect_tensor(const Tensor& tensor, Format format, const Shape& shape) {
   ASSERT_TRUE(tensor) << "nothing behind it any more";
   EXPECT_EQ(tensor.shape(), shape) << tensor.name().text();
   EXPECT_STREQ(tensor.format().name(), format.name()) << tensor.name().text();
-  used(tensor);
+  touched(tensor);
 }
 
 void ContractDevice::expect_room(const Tensor& workspace, std::uint64_t bytes) {
   ASSERT_TRUE(workspace);
   EXPECT_GE(workspace.bytes(), bytes) << workspace.name().text();
   EXPECT_LT(workspace.bytes(), bytes + 4) << workspace.name().text() << " is larger than it says";
-  used(workspace);
+  touched(workspace);
 }
 
 void ContractDevice::expect(const Tensor& tensor, const Shape& shape) {
@@ -91,7 +110,7 @@ void ContractDevice::check(const Quantize& op) {
 
 void ContractDevice::check(const FillNormal& op) {
   ASSERT_TRUE(op.tensor);
-  used(op.tensor);
+  touched(op.tensor);
   EXPECT_GE(op.deviation, 0.0F);
 }
 
@@ -397,6 +416,48 @@ void ContractDevice::check(const Argmax& op) {
   expect(op.logits, {logits[0], logits[1]});
   EXPECT_LE(op.vocab, logits[1]);
   expect_tensor(op.tokens, DType::Int32, {logits[0], 1});
+}
+
+void ContractDevice::check(const AllReduce& op) {
+  starts(op.ticket);
+  EXPECT_GT(op.ranks, 1);
+  EXPECT_FALSE(op.tensors.empty());
+  for (const Tensor* tensor : op.tensors) takes_part(*tensor);
+}
+
+void ContractDevice::check(const ReduceScatter& op) {
+  starts(op.ticket);
+  EXPECT_FALSE(op.parts.empty());
+  for (const PartOfSum& one : op.parts) {
+    EXPECT_EQ(one.whole.format(), one.part.format());
+    EXPECT_GT(one.whole.bytes(), one.part.bytes());
+    EXPECT_EQ(one.whole.bytes() % one.part.bytes(), 0U) << one.whole.name().text();
+    takes_part(one.whole);
+    takes_part(one.part);
+  }
+}
+
+void ContractDevice::check(const AllGather& op) {
+  starts(op.ticket);
+  EXPECT_FALSE(op.parts.empty());
+  for (const PartOfWhole& one : op.parts) {
+    EXPECT_GT(one.whole.bytes(), one.part.bytes());
+    EXPECT_EQ(one.whole.bytes() % one.part.bytes(), 0U) << one.whole.name().text();
+    takes_part(one.part);
+    takes_part(one.whole);
+  }
+}
+
+void ContractDevice::check(const Await& op) {
+  std::erase_if(in_flight_, [&](const InFlight& one) { return one.number <= op.ticket.number; });
+  op.ticket = {};
+}
+
+void ContractDevice::check(const FindOverflow& op) {
+  EXPECT_EQ(dtype_, DType::Fp16);
+  expect_room(op.workspace, optimizer_workspace_bytes(op.kind, op.updates));
+  touched(op.scaler);
+  for (const ParameterUpdate& update : op.updates) touched(*update.gradient);
 }
 
 void ContractDevice::check(const OptimizerStep& op) {

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "model/ops/cost.h"
 #include "model/ops/each_op.h"
@@ -35,6 +36,17 @@ class ContractDevice : public EachOp<ContractDevice> {
   virtual void used(const Tensor& /*tensor*/) {}
 
  private:
+  /// What a collective reads or writes that nobody has awaited yet.
+  struct InFlight {
+    std::uint64_t number;
+    const std::byte* first;
+    const std::byte* last;  ///< behind it
+  };
+  /// Of an op that is no collective: what it uses no collective may.
+  void touched(const Tensor& tensor);
+  void starts(Ticket& ticket);
+  void takes_part(const Tensor& tensor);
+
 #define VRAMFIT_CHECK(Op) void check(const Op& op);
   VRAMFIT_OPS(VRAMFIT_CHECK)
 #undef VRAMFIT_CHECK
@@ -59,6 +71,8 @@ class ContractDevice : public EachOp<ContractDevice> {
 
   DType dtype_;
   int optimizer_steps_ = 0;
+  std::uint64_t collectives_ = 0;
+  std::vector<InFlight> in_flight_;
   std::map<std::string, int> calls_;
 };
 

@@ -1,0 +1,222 @@
+#include "kernels/cuda/collectives/collectives.h"
+
+#include <nccl.h>
+
+#include <array>
+#include <cstdlib>
+
+#include "kernels/cuda/base/error.h"
+#include "kernels/cuda/collectives/add_part.h"
+
+namespace vramfit {
+namespace {
+
+void check(ncclResult_t status, const char* what) {
+  if (status == ncclSuccess) return;
+  throw CudaError(std::string(what) + ": " + ncclGetErrorString(status) + "; " +
+                  ncclGetLastError(nullptr));
+}
+
+ncclDataType_t nccl_type(Format format) {
+  if (format == Format(DType::Fp32)) return ncclFloat32;
+  if (format == Format(DType::Fp16)) return ncclFloat16;
+  if (format == Format(DType::Bf16)) return ncclBfloat16;
+  throw BadInput(std::string("precision: is ") + format.name() +
+                 "; gradients of several GPUs are summed in fp32, fp16 or bf16");
+}
+
+std::size_t elements_of(const Tensor& tensor) {
+  return static_cast<std::size_t>(tensor.stored().elements());
+}
+
+/// What is said between the two is one exchange.
+class Group {
+ public:
+  Group() { check(ncclGroupStart(), "ncclGroupStart"); }
+  void end() { check(ncclGroupEnd(), "ncclGroupEnd"); }
+};
+
+class Moment {
+ public:
+  Moment() { vramfit::check(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), "event"); }
+  ~Moment() { warn(cudaEventDestroy(event_), "cudaEventDestroy"); }
+  Moment(const Moment&) = delete;
+  Moment& operator=(const Moment&) = delete;
+  operator cudaEvent_t() const { return event_; }
+
+ private:
+  cudaEvent_t event_ = nullptr;
+};
+
+constexpr char kLetters[] = "0123456789abcdef";
+
+ncclUniqueId id_of(const std::string& meeting) {
+  ncclUniqueId id{};
+  if (meeting.size() != 2 * sizeof id.internal) throw BadInput("meeting: is not one of NCCL's");
+  const auto value = [](char letter) { return letter >= 'a' ? letter - 'a' + 10 : letter - '0'; };
+  for (std::size_t i = 0; i < sizeof id.internal; ++i) {
+    id.internal[i] = static_cast<char>(value(meeting[2 * i]) << 4 | value(meeting[2 * i + 1]));
+  }
+  return id;
+}
+
+/// Before NCCL reads its environment. All connections are made as ranks meet, so that no collective
+/// takes memory later; NVLink's multicast takes memory of another kind, and is left alone.
+void set_environment() {
+  setenv("NCCL_RUNTIME_CONNECT", "0", 1);
+  setenv("NCCL_NVLS_ENABLE", "0", 1);
+}
+
+}  // namespace
+
+struct Collectives::Impl {
+  Impl(const CudaRank& rank, cudaStream_t ops_) : ops(ops_), ranks(rank.ranks), own(rank.rank) {
+    set_environment();
+    int lowest = 0;
+    int highest = 0;
+    vramfit::check(cudaDeviceGetStreamPriorityRange(&lowest, &highest), "stream priorities");
+    vramfit::check(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, highest), "stream");
+    ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+    config.blocking = 1;
+    check(ncclCommInitRankConfig(&communicator, static_cast<int>(rank.ranks), id_of(rank.meeting),
+                                 static_cast<int>(rank.rank), &config),
+          "ncclCommInitRank");
+    warm_up();
+  }
+  ~Impl() {
+    warn(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+    ncclCommDestroy(communicator);
+    warn(cudaStreamDestroy(stream), "cudaStreamDestroy");
+  }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+
+  /// Each kind of sum and of size once, on memory that is given back: libraries load what they
+  /// will.
+  void warm_up();
+
+  /// What follows waits for the ops that were given before.
+  void begin() {
+    vramfit::check(cudaEventRecord(given, ops), "cudaEventRecord");
+    vramfit::check(cudaStreamWaitEvent(stream, given, 0), "cudaStreamWaitEvent");
+  }
+  void end(Ticket& ticket) {
+    ticket.number = ++started;
+    vramfit::check(cudaEventRecord(done[started % done.size()], stream), "cudaEventRecord");
+  }
+
+  cudaStream_t ops;
+  const std::int64_t ranks;
+  const std::int64_t own;
+  cudaStream_t stream = nullptr;
+  ncclComm_t communicator = nullptr;
+  Moment given;
+  /// Of the latest collectives, by their number. An older one's ticket waits for the oldest here.
+  std::array<Moment, 64> done;
+  std::uint64_t started = 0;
+};
+
+void Collectives::Impl::warm_up() {
+  constexpr std::size_t kMost = std::size_t{64} << 20;
+  void* memory = nullptr;
+  vramfit::check(cudaMalloc(&memory, kMost), "cudaMalloc");
+  const auto parts = static_cast<std::size_t>(ranks);
+  for (const ncclDataType_t type : {ncclFloat32, ncclFloat16, ncclBfloat16}) {
+    for (std::size_t bytes = 4 * parts; bytes <= kMost; bytes *= 16) {
+      const std::size_t of_part = bytes / 4 / parts;
+      auto* own_part =
+          static_cast<std::byte*>(memory) + 4 * of_part * static_cast<std::size_t>(own);
+      check(ncclAllReduce(memory, memory, of_part * parts, type, ncclSum, communicator, stream),
+            "ncclAllReduce");
+      check(ncclReduceScatter(memory, own_part, of_part, type, ncclSum, communicator, stream),
+            "ncclReduceScatter");
+      check(ncclAllGather(own_part, memory, 4 * of_part, ncclUint8, communicator, stream),
+            "ncclAllGather");
+    }
+  }
+  vramfit::check(cudaStreamSynchronize(stream), "warm-up of NCCL");
+  vramfit::check(cudaFree(memory), "cudaFree");
+}
+
+Collectives::Collectives(const CudaRank& rank, cudaStream_t ops)
+    : impl_(std::make_unique<Impl>(rank, ops)) {}
+Collectives::~Collectives() = default;
+
+void Collectives::run(const AllReduce& op) {
+  impl_->begin();
+  Group group;
+  for (const Tensor* tensor : op.tensors) {
+    check(ncclAllReduce(tensor->data(), tensor->data(), elements_of(*tensor),
+                        nccl_type(tensor->format()), ncclSum, impl_->communicator, impl_->stream),
+          "ncclAllReduce");
+  }
+  group.end();
+  impl_->end(op.ticket);
+}
+
+void Collectives::run(const ReduceScatter& op) {
+  impl_->begin();
+  const auto own_rows = [&](const PartOfSum& one) {
+    return one.whole.as<std::byte>() + one.part.bytes() * static_cast<std::uint64_t>(impl_->own);
+  };
+  Group group;
+  for (const PartOfSum& one : op.parts) {
+    void* to = one.accumulate ? own_rows(one) : one.part.data();
+    check(ncclReduceScatter(one.whole.data(), to, elements_of(one.part),
+                            nccl_type(one.whole.format()), ncclSum, impl_->communicator,
+                            impl_->stream),
+          "ncclReduceScatter");
+  }
+  group.end();
+  for (const PartOfSum& one : op.parts) {
+    if (one.accumulate) add_part(one.part, own_rows(one), impl_->stream);
+  }
+  impl_->end(op.ticket);
+}
+
+void Collectives::run(const AllGather& op) {
+  impl_->begin();
+  Group group;
+  for (const PartOfWhole& one : op.parts) {
+    check(ncclAllGather(one.part.data(), one.whole.data(), one.part.bytes(), ncclUint8,
+                        impl_->communicator, impl_->stream),
+          "ncclAllGather");
+  }
+  group.end();
+  impl_->end(op.ticket);
+}
+
+void Collectives::run(const Await& op) {
+  const std::uint64_t number = op.ticket.number;
+  op.ticket = {};
+  if (number == 0) return;
+  const std::uint64_t kept = impl_->done.size();
+  const std::uint64_t oldest = impl_->started < kept ? 1 : impl_->started - kept + 1;
+  vramfit::check(cudaStreamWaitEvent(impl_->ops, impl_->done[std::max(number, oldest) % kept], 0),
+                 "cudaStreamWaitEvent");
+}
+
+void Collectives::synchronize() {
+  vramfit::check(cudaStreamSynchronize(impl_->stream), "collectives");
+}
+
+std::string nccl_meeting() {
+  set_environment();
+  ncclUniqueId id{};
+  check(ncclGetUniqueId(&id), "ncclGetUniqueId");
+  std::string text;
+  for (const char byte : id.internal) {
+    text += kLetters[(static_cast<unsigned char>(byte) >> 4) & 15];
+    text += kLetters[static_cast<unsigned char>(byte) & 15];
+  }
+  return text;
+}
+
+std::string nccl_version() {
+  int version = 0;
+  check(ncclGetVersion(&version), "ncclGetVersion");
+  return std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) + "." +
+         std::to_string(version % 100);
+}
+
+}  // namespace vramfit

@@ -41,6 +41,22 @@ std::string too_large(const Placed& placed, const RealDevice* device) {
   return "gpu: " + placed.card->name + " has more memory than " + device->name() + " can lend";
 }
 
+/// Why the row's GPUs are not to be had, or "".
+std::string too_few_gpus(const Row& row, const Target& target) {
+  if (target.device() == nullptr || row[Axis::Gpus].empty()) return "";
+  const std::int64_t wanted = size_of(Axis::Gpus, row[Axis::Gpus]);
+  if (wanted == 1) return "";
+  if (!target.is_gpu()) return "gpus: ranks run on GPUs; --device=virtual:h200 predicts them";
+  if (const std::optional<Launched> own = launched()) {
+    if (own->ranks == wanted) return "";
+    return "gpus: " + std::to_string(own->ranks) + " processes were started, and a row has " +
+           row[Axis::Gpus];
+  }
+  if (cuda_devices() >= wanted) return "";
+  return "gpus: a row has " + row[Axis::Gpus] + ", and this machine " +
+         std::to_string(cuda_devices());
+}
+
 /// Why this row cannot run, or "".
 std::string objection(const Case& c) {
   try {
@@ -131,6 +147,10 @@ Selection select(const std::vector<Row>& rows, const AxisLists& typed, const Fil
         continue;
       }
       if (const std::string why = too_large(placed, target.device()); !why.empty()) {
+        ++selection.left_out[why];
+        continue;
+      }
+      if (const std::string why = too_few_gpus(placed.row, target); !why.empty()) {
         ++selection.left_out[why];
         continue;
       }

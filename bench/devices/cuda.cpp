@@ -136,6 +136,7 @@ class Cuda final : public RealDevice {
             {"cuda", gpu_.cuda},
             {"cublas", gpu_.cublas},
             {"cudnn", gpu_.cudnn},
+            {"nccl", nccl_version()},
             {"cuda_module_loading", module_loading()},
             {"tf32", measuring().tf32 ? "on" : "off"}};
   }
@@ -158,7 +159,9 @@ class Cuda final : public RealDevice {
     measured.beside["context"] = device_memory().used();
     measured.beside["cublaslt"] = cublaslt_bytes();
     measured.beside["cudnn"] = cudnn_bytes();
+    const std::uint64_t alone = device_memory().used();
     CudaDevice device(options(false));
+    if (measuring().rank) measured.beside["nccl"] = device_memory().used() - alone;
     CudaSource source(capacity);
     Pool pool(source);
     Ledger ledger(pool);
@@ -220,6 +223,9 @@ class Cuda final : public RealDevice {
     options.tf32 = measuring().tf32;
     options.tune = tune;
     if (tune) options.gemm_algorithms = measuring().gemm_algorithms;
+    if (const auto& rank = measuring().rank) {
+      options.rank = CudaRank{rank->ranks, rank->rank, rank->address};
+    }
     return options;
   }
 

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "bench/process/launch.h"
 #include "estimator/cards.h"
 #include "model/ops/device.h"
 #include "model/transformer/run.h"
@@ -49,6 +50,7 @@ struct MeasuringOptions {
   bool shared_gpu = false;      ///< measure beside other processes on the GPU
   bool tf32 = false;            ///< fp32 GEMMs through tensor cores
   std::string gemm_algorithms;  ///< a file that keeps tuned GEMMs for the next process; "" for none
+  std::optional<Launched> rank = {};  ///< of several GPUs that run a row together
 };
 
 /// A device that runs ops, and so has something to measure. Opening it takes none of its memory.

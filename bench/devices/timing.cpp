@@ -21,6 +21,18 @@ int repetitions(double once, double budget) {
   return static_cast<int>(std::clamp(budget / once, kFewest, kMost));
 }
 
+double seconds_of_steps(const std::function<void()>& work, Device& device, Stopwatch& clock,
+                        int warm_ups, int times) {
+  for (int i = 0; i < warm_ups; ++i) work();
+  device.synchronize();
+  clock.lap();
+  for (int i = 0; i < times; ++i) {
+    work();
+    clock.lap();
+  }
+  return median(clock.laps());
+}
+
 double seconds_of(const std::function<void()>& work, Device& device, Stopwatch& clock,
                   double budget) {
   work();
@@ -29,13 +41,7 @@ double seconds_of(const std::function<void()>& work, Device& device, Stopwatch& 
   work();
   device.synchronize();
   const std::chrono::duration<double> once = std::chrono::steady_clock::now() - start;
-  const int times = repetitions(once.count(), budget);
-  clock.lap();
-  for (int i = 0; i < times; ++i) {
-    work();
-    clock.lap();
-  }
-  return median(clock.laps());
+  return seconds_of_steps(work, device, clock, 0, repetitions(once.count(), budget));
 }
 
 }  // namespace vramfit::bench

@@ -14,6 +14,10 @@ double median(std::vector<double> values);
 /// and not hundreds.
 int repetitions(double once, double budget);
 
+/// Median seconds of `work`, done so often to warm up and then so many times.
+double seconds_of_steps(const std::function<void()>& work, Device& device, Stopwatch& clock,
+                        int warm_ups, int times);
+
 /// Median seconds of `work`, done twice to warm up and to see how long it takes, then repeated so.
 double seconds_of(const std::function<void()>& work, Device& device, Stopwatch& clock,
                   double budget);

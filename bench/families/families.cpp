@@ -13,8 +13,12 @@ const std::vector<Family>& families() {
   static const std::vector<Axis> training = {Model,       Precision,  Optimizer,      Batch,
                                              Seq,         Attention,  Accumulate,     Lora,
                                              LoraTargets, Checkpoint, CheckpointEvery};
+  static const std::vector<Axis> of_several_gpus = {
+      Model,      Precision, Optimizer,   Strategy,   Batch,          Seq, Gpus, Attention,
+      Accumulate, Lora,      LoraTargets, Checkpoint, CheckpointEvery};
   static const std::vector<Family> list = {
       {"Training", training, true, check_training, run_training},
+      {"MultiGpu", of_several_gpus, true, check_training, run_multi_gpu},
       {"Inference", generation, true, check_generation, run_inference},
       {"KvCache", generation, true, check_generation, run_kv_cache},
       {"OomCliff",

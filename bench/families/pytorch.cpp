@@ -55,7 +55,7 @@ bool has_counterpart(const TrainingOptions& ours) {
   const bool all_or_nothing = checkpointing.kind == Checkpoint::None ||
                               (checkpointing.kind == Checkpoint::Full && checkpointing.every == 1);
   const bool adapts = !ours.lora || !ours.optimizer.master;
-  return all_or_nothing && adapts && has_counterpart(ours.precision) &&
+  return ours.mesh.alone() && all_or_nothing && adapts && has_counterpart(ours.precision) &&
          bench::has_counterpart(ours.optimizer);
 }
 

@@ -11,6 +11,10 @@ constexpr std::uint64_t kSeed = 1;
 
 using Time = std::function<double(const std::function<void()>&)>;
 
+/// Times the training of several GPUs, each of which has to do as many steps as the others.
+constexpr int kSteps = 12;
+constexpr int kWarmUps = 3;
+
 /// Calls `run` with something that times work on the row's device.
 void on_device(const Counters& counters, const Case& c,
                const std::function<void(Device&, Ledger&, const Time&)>& run) {
@@ -20,6 +24,7 @@ void on_device(const Counters& counters, const Case& c,
   try {
     c.device->time(c.capacity(), [&](Device& device, Ledger& ledger, Stopwatch& clock) {
       run(device, ledger, [&](const std::function<void()>& work) {
+        if (c.ranks() > 1) return seconds_of_steps(work, device, clock, kWarmUps, kSteps);
         return seconds_of(work, device, clock, budget);
       });
     });
@@ -42,7 +47,8 @@ void count_speed(Counters& counters, const Case& c, const TrainingOptions& optio
   on_device(counters, c, [&](Device& device, Ledger& ledger, const Time& time) {
     Trainer trainer(device, ledger, *c.config, options);
     const BatchLoader batches = random_batches(c.config->vocab, kSeed);
-    const auto tokens = static_cast<double>(options.batch * options.seq * options.accumulate);
+    const auto tokens =
+        static_cast<double>(options.batch * options.seq * options.accumulate * options.mesh.ranks);
     const double rate = tokens / time([&] { trainer.step(batches); });
     counters.set("tokens_per_second", rate);
     const double flops = training_flops_per_token(*c.config, options.seq, options.lora.has_value());

@@ -12,6 +12,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <stdexcept>
 
 #include "model/errors.h"
@@ -82,18 +83,6 @@ pid_t start(const Command& command, int answer) {
   throw std::runtime_error(command.program + " could not be started: " + std::strerror(error));
 }
 
-std::string read_all(int from) {
-  std::string text;
-  std::array<char, 1 << 14> part{};
-  for (;;) {
-    const ssize_t bytes = read(from, part.data(), part.size());
-    if (bytes < 0 && errno == EINTR) continue;
-    if (bytes < 0) fail("read");
-    if (bytes == 0) return text;
-    text.append(part.data(), static_cast<std::size_t>(bytes));
-  }
-}
-
 /// How a process ended, where that was not as it should be.
 std::string abnormal_end(int status) {
   if (WIFSIGNALED(status)) {
@@ -103,32 +92,104 @@ std::string abnormal_end(int status) {
   return "ended with exit code " + std::to_string(WEXITSTATUS(status));
 }
 
+/// A process that was asked something.
+class Asked {
+ public:
+  explicit Asked(const Command& command) {
+    std::array<int, 2> ends{};
+    if (pipe2(ends.data(), O_CLOEXEC) != 0) fail("pipe2");
+    from_ = std::make_unique<Descriptor>(ends[0]);
+    // The child's copy becomes the last one, and closing it ends the text.
+    const Descriptor to(ends[1]);
+    child_ = start(command, to.number());
+  }
+  ~Asked() {
+    kill();
+    if (child_ > 0) end();
+  }
+  Asked(const Asked&) = delete;
+  Asked& operator=(const Asked&) = delete;
+
+  /// -1 once it has said all.
+  int descriptor() const { return done_ ? -1 : from_->number(); }
+  /// Takes what there is of its answer.
+  void read_some() {
+    std::array<char, 1 << 14> part{};
+    const ssize_t bytes = read(from_->number(), part.data(), part.size());
+    if (bytes < 0 && errno == EINTR) return;
+    if (bytes < 0) fail("read");
+    done_ = bytes == 0;
+    text_.append(part.data(), static_cast<std::size_t>(bytes));
+  }
+  bool done() const { return done_; }
+
+  /// Waits for its end.
+  Result result() {
+    const int status = end();
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+      return failure("the row's process " + abnormal_end(status));
+    }
+    try {
+      return from_line(text_);
+    } catch (const BadInput& error) {
+      return failure("the row's process answered with " + std::string(error.what()));
+    }
+  }
+  void kill() const {
+    if (child_ > 0) ::kill(child_, SIGKILL);
+  }
+
+ private:
+  int end() {
+    int status = 0;
+    while (waitpid(child_, &status, 0) < 0 && errno == EINTR) {
+    }
+    child_ = 0;
+    return status;
+  }
+
+  std::unique_ptr<Descriptor> from_;
+  pid_t child_ = 0;
+  std::string text_;
+  bool done_ = false;
+};
+
+/// Waits until one of them that had not has said all.
+std::size_t next_done(const std::vector<std::unique_ptr<Asked>>& asked) {
+  for (;;) {
+    std::vector<pollfd> waiting;
+    for (const auto& one : asked) waiting.push_back({one->descriptor(), POLLIN, 0});
+    if (poll(waiting.data(), waiting.size(), -1) < 0 && errno != EINTR) fail("poll");
+    for (std::size_t i = 0; i < asked.size(); ++i) {
+      if (waiting[i].fd < 0 || waiting[i].revents == 0) continue;
+      asked[i]->read_some();
+      if (asked[i]->done()) return i;
+    }
+  }
+}
+
 }  // namespace
 
 Command this_program(std::vector<std::string> arguments) {
   return {"/proc/self/exe", std::move(arguments), {}};
 }
 
-Result ask(const Command& command) {
-  std::array<int, 2> ends{};
-  if (pipe2(ends.data(), O_CLOEXEC) != 0) fail("pipe2");
-  const Descriptor from(ends[0]);
-  Descriptor to(ends[1]);
-  const pid_t child = start(command, to.number());
-  to.close();  // so that the child's copy is the last one, and closing it ends the text
-  const std::string text = read_all(from.number());
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0) {
-    if (errno != EINTR) fail("waitpid");
+Result ask(const Command& command) { return ask_together({command}).front(); }
+
+std::vector<Result> ask_together(const std::vector<Command>& commands) {
+  std::vector<std::unique_ptr<Asked>> asked;
+  for (const Command& command : commands) asked.push_back(std::make_unique<Asked>(command));
+  std::vector<Result> results(commands.size());
+  for (std::size_t left = commands.size(); left > 0; --left) {
+    const std::size_t i = next_done(asked);
+    results[i] = asked[i]->result();
+    if (results[i].error.empty()) continue;
+    // The others would wait for it for ever.
+    for (const auto& other : asked) other->kill();
+    const std::string who = commands.size() == 1 ? "" : "rank " + std::to_string(i) + ": ";
+    return std::vector<Result>(commands.size(), failure(who + results[i].error));
   }
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-    return failure("the row's process " + abnormal_end(status));
-  }
-  try {
-    return from_line(text);
-  } catch (const BadInput& error) {
-    return failure("the row's process answered with " + std::string(error.what()));
-  }
+  return results;
 }
 
 void answer(const Result& result) {

@@ -5,8 +5,25 @@
 #include <stdexcept>
 
 #include "bench/process/child.h"
+#include "bench/process/launch.h"
+#include "bench/rows/ranks.h"
 
 namespace vramfit::bench {
+
+namespace {
+
+/// The same command for each rank.
+std::vector<Command> ranks_of(const Command& command, std::int64_t ranks) {
+  const int port = free_port();
+  std::vector<Command> commands;
+  for (std::int64_t rank = 0; rank < ranks; ++rank) {
+    commands.push_back(command);
+    commands.back().environment = environment_of_rank(rank, ranks, port);
+  }
+  return commands;
+}
+
+}  // namespace
 
 Result RowRunner::run(const Case& c, const Conditions& conditions) {
   if (c.device == nullptr) return c.row.family->run(c, {});
@@ -37,7 +54,10 @@ Result RowRunner::measure(const Case& c) const {
     std::vector<std::string> arguments = arguments_;
     if (!apart) arguments.emplace_back("--speed-seconds=0");  // a search asks whether it fits
     arguments.push_back("--row=" + row.name());
-    return ask(this_program(arguments));
+    const Command command = this_program(arguments);
+    // Who was started as one of several is to be that one; otherwise all are started here.
+    const bool starts_ranks = c.ranks() > 1 && !launched();
+    return starts_ranks ? of_ranks(ask_together(ranks_of(command, c.ranks()))) : ask(command);
   };
   try {
     return apart ? run_apart(c.row) : c.row.family->run(c, run_apart);

@@ -6,6 +6,7 @@
 #include "model/errors.h"
 #include "model/ops/attention_ops.h"
 #include "model/optimizer/optimizer_kind.h"
+#include "model/parallel/mesh.h"
 #include "model/quantity.h"
 #include "model/transformer/checkpointing.h"
 #include "model/transformer/generation.h"
@@ -37,8 +38,10 @@ const std::array<AxisInfo, kAxes>& axes() {
       {"optimizer", "", "",
        "sgd, sgd-master, sgd-momentum, adamw, adamw-master, adamw-same, adamw-8bit, lion,\n"
        "adafactor"},
-      {"batch", "batch", "", "sequences in a micro-batch"},
+      {"strategy", "", "", "how GPUs share the training of a model: ddp, zero1, zero2, fsdp"},
+      {"batch", "batch", "", "sequences in a micro-batch, of each GPU"},
       {"seq", "seq", "", "tokens in a sequence, or in a prompt"},
+      {"gpus", "gpus", "", "that train a model together"},
       {"attention", "attn", "flash", "flash, cublas"},
       {"accumulate", "accumulate", "1", "micro-batches in a training step"},
       {"lora", "lora", "none", "adapters' rank, beside weights that are frozen then, or none"},
@@ -66,6 +69,7 @@ bool is_size(const std::string& gpu) {
 }
 
 std::int64_t size_of(Axis axis, const std::string& value) {
+  if (axis == Axis::Gpus) return parse_whole(info(axis).flag, value, 1, kMaxRanks);
   const bool of_sequences = axis == Axis::Batch || axis == Axis::Accumulate;
   const std::int64_t most = of_sequences ? kMaxBatch : axis == Axis::Lora ? kMaxRank : kMaxSeq;
   return parse_whole(info(axis).flag, value, 1, most);
@@ -86,6 +90,8 @@ std::string canonical(Axis axis, const std::string& value) {
       return parse_model_precision(value).name;
     case Axis::Optimizer:
       return optimizer_named(value).name;
+    case Axis::Strategy:
+      return name(parse_strategy(value));
     case Axis::Attention:
       return name(parse_attention(value));
     case Axis::Gpu:
@@ -108,6 +114,7 @@ std::string canonical(Axis axis, const std::string& value) {
       return name(parse_checkpoint(value));
     case Axis::Batch:
     case Axis::Seq:
+    case Axis::Gpus:
     case Axis::Accumulate:
     case Axis::Generate:
     case Axis::CheckpointEvery:

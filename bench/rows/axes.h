@@ -13,8 +13,10 @@ enum class Axis : std::uint8_t {
   Model,
   Precision,
   Optimizer,
+  Strategy,
   Batch,
   Seq,
+  Gpus,
   Attention,
   Accumulate,
   Lora,
@@ -29,7 +31,7 @@ enum class Axis : std::uint8_t {
   CheckpointEvery,
 };
 
-inline constexpr std::size_t kAxes = 17;
+inline constexpr std::size_t kAxes = 19;
 constexpr std::size_t index(Axis axis) { return static_cast<std::size_t>(axis); }
 
 struct AxisInfo {

@@ -74,6 +74,9 @@ TrainingOptions training_options(const Case& c) {
   options.lora = lora_of(c);
   options.checkpointing = {parse_checkpoint(c.row[Axis::Checkpoint]),
                            c.size(Axis::CheckpointEvery)};
+  if (!c.row[Axis::Strategy].empty()) {
+    options.mesh = {parse_strategy(c.row[Axis::Strategy]), c.ranks(), c.rank};
+  }
   validate(*c.config, options);
   return options;
 }

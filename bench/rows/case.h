@@ -14,12 +14,15 @@ namespace vramfit::bench {
 struct Case {
   Row row;
   const ModelConfig* config;
-  const Card* card;    ///< that it runs on, or that the device is to behave as; null for none
-  RealDevice* device;  ///< null: predictions only
+  const Card* card;       ///< that it runs on, or that the device is to behave as; null for none
+  RealDevice* device;     ///< null: predictions only
+  std::int64_t rank = 0;  ///< of the GPUs that run it, which this process has
   bool keeps_ledger = false;  ///< whether its result is to have the run's ledger
 
   /// 1 where the row has no such axis: a cliff's looks for the largest.
   std::int64_t size(Axis axis) const { return row[axis].empty() ? 1 : size_of(axis, row[axis]); }
+  /// GPUs that run it together.
+  std::int64_t ranks() const { return size(Axis::Gpus); }
   Arch arch() const { return device != nullptr ? device->arch() : card->arch; }
   int multiprocessors() const {
     return device != nullptr ? device->multiprocessors() : card->multiprocessors;

@@ -60,6 +60,7 @@ std::vector<LatencyBenchmark> latency_benchmarks();
 
 // What families run; each is described where it is defined.
 Result run_training(const Case& row, const RunApart& run_apart);
+Result run_multi_gpu(const Case& row, const RunApart& run_apart);
 Result run_inference(const Case& row, const RunApart& run_apart);
 Result run_kv_cache(const Case& row, const RunApart& run_apart);
 Result run_oom_cliff(const Case& row, const RunApart& run_apart);

@@ -143,8 +143,10 @@ void recompute(Model& model, int layer, const Sequence& sequence, BlockKept& kep
   if (!kept.pre) kept.pre = pre_again(model, layer, kept.middle, kept.norm2);
 }
 
-void block_backward(Model& model, int layer, const Sequence& sequence, BlockKept kept, Tensor& dx) {
+void block_backward(Model& model, int layer, const Sequence& sequence, BlockKept kept, Tensor& dx,
+                    const std::function<void()>& mlp_passed) {
   mlp_half_backward(model, layer, kept, dx);
+  mlp_passed();
   attention_half_backward(model, layer, sequence, kept, dx);
 }
 

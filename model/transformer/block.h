@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+
 #include "model/transformer/attention.h"
 #include "model/transformer/checkpointing.h"
 #include "model/transformer/norm.h"
@@ -32,7 +34,9 @@ void forget(BlockKept& kept, Checkpoint checkpoint);
 void recompute(Model& model, int layer, const Sequence& sequence, BlockKept& kept);
 
 /// `dx`: in the gradient of the block's output, out of its input; freed where nothing below is
-/// trained. Frees all that was kept, each part once nothing more reads it.
-void block_backward(Model& model, int layer, const Sequence& sequence, BlockKept kept, Tensor& dx);
+/// trained. Frees all that was kept, each part once nothing more reads it. `mlp_passed`: called
+/// between the halves, the MLP's gradients written.
+void block_backward(Model& model, int layer, const Sequence& sequence, BlockKept kept, Tensor& dx,
+                    const std::function<void()>& mlp_passed);
 
 }  // namespace vramfit

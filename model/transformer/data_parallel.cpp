@@ -3,12 +3,15 @@
 namespace vramfit {
 
 DataParallel::DataParallel(Model& model, const Mesh& mesh)
-    : model_(model), mesh_(mesh), units_(model.weights, model.config.layers) {
+    : model_(model),
+      mesh_(mesh),
+      units_(Units::of_blocks(model.weights, model.config.layers)),
+      parts_(Units::of_halves(model.weights, model.config.layers)) {
   if (mesh_.alone()) return;
   Weights& weights = model.weights;
   if (mesh.shards_parameters()) parameters_.emplace(model.context, weights, units_, mesh);
   if (mesh.shards_gradients()) {
-    gradients_.emplace(model.context, weights, units_, mesh);
+    gradients_.emplace(model.context, weights, parts_, mesh);
     weights.set_gradient_source([this](Parameter& p) { return gradients_->place(p); });
   } else if (mesh.shards_states()) {
     weights.set_gradient_source([this](Parameter& p) { return whole_gradient(p); });
@@ -32,35 +35,56 @@ void DataParallel::forward_enters(int unit) {
   model_.context.device.run(Await{updated_[static_cast<std::size_t>(unit)]});
 }
 
-void DataParallel::backward_enters(int unit) {
-  if (gradients_) gradients_->enter(unit);
-  // Nothing of the embeddings is needed but their gradients' place.
-  if (parameters_ && unit != units_.head() && unit != Units::kEmbeddings) {
-    parameters_->acquire(unit, unit == Units::of_block(0) ? -1 : unit - 1);
-  }
+void DataParallel::backward_enters_head() {
+  if (gradients_) gradients_->enter(parts_.head());
 }
 
-void DataParallel::backward_leaves(int unit, bool last_micro_batch) {
+void DataParallel::backward_leaves_head(bool last_micro_batch) {
+  pass(parts_.head(), last_micro_batch);
+}
+
+void DataParallel::backward_enters_block(int layer) {
+  const int unit = Units::of_block(layer);
+  if (parameters_) parameters_->acquire(unit, layer == 0 ? -1 : unit - 1);
+  if (gradients_) gradients_->enter(Units::of_mlp(layer));
+}
+
+void DataParallel::backward_passes_mlp(int layer, bool last_micro_batch) {
+  pass(Units::of_mlp(layer), last_micro_batch);
+  if (gradients_) gradients_->enter(Units::of_attention(layer));
+}
+
+void DataParallel::backward_leaves_block(int layer, bool last_micro_batch) {
+  pass(Units::of_attention(layer), last_micro_batch);
+}
+
+void DataParallel::backward_enters_embeddings() {
+  // Of them nothing is needed but where their gradients go.
+  if (parameters_) parameters_->release();
+  if (gradients_) gradients_->enter(Units::kEmbeddings);
+}
+
+void DataParallel::pass(int part, bool last_micro_batch) {
   if (mesh_.alone()) return;
   if (gradients_) return gradients_->reduce();
   if (!last_micro_batch) return;
-  mesh_.shards_states() ? scatter_sums(unit) : reduce_all(unit);
+  mesh_.shards_states() ? scatter_sums(part) : reduce_all(part);
 }
 
-void DataParallel::reduce_all(int unit) {
+void DataParallel::reduce_all(int part) {
   AllReduce sum{{}, mesh_.ranks, sums_};
-  for (const std::size_t i : units_.completed(unit)) {
+  for (const std::size_t i : parts_.own(part)) {
     const Parameter& p = model_.weights.all()[i];
     if (p.trained) sum.tensors.push_back(&p.gradient);
   }
   if (!sum.tensors.empty()) model_.context.device.run(sum);
 }
 
-void DataParallel::scatter_sums(int unit) {
+void DataParallel::scatter_sums(int part) {
   std::vector<Tensor> own;
   ReduceScatter sum{{}, mesh_.rank, sums_};
-  own.reserve(units_.completed(unit).size());
-  for (const std::size_t i : units_.completed(unit)) {
+  own.reserve(parts_.own(part).size());
+  for (const std::size_t i : parts_.own(part)) {
     const Parameter& p = model_.weights.all()[i];
     if (!p.trained) continue;
     own.push_back(p.own_gradient());
@@ -70,7 +94,7 @@ void DataParallel::scatter_sums(int unit) {
 }
 
 void DataParallel::backward_ends(bool last_micro_batch, const Tensor& loss) {
-  if (parameters_) parameters_->release();
+  pass(Units::kEmbeddings, last_micro_batch);
   if (gradients_) gradients_->release();
   if (last_micro_batch && !mesh_.alone()) {
     model_.context.device.run(AllReduce{{&loss}, mesh_.ranks, sums_});
@@ -86,8 +110,8 @@ void DataParallel::parameters_updated() {
   for (int unit = 0; unit < units_.count(); ++unit) {
     std::vector<Tensor> own;
     AllGather values{{}, updated_[static_cast<std::size_t>(unit)]};
-    own.reserve(units_.completed(unit).size());
-    for (const std::size_t i : units_.completed(unit)) {
+    own.reserve(units_.own(unit).size());
+    for (const std::size_t i : units_.own(unit)) {
       const Parameter& p = model_.weights.all()[i];
       if (!p.trained) continue;
       own.push_back(p.own_value());

@@ -21,14 +21,18 @@ class DataParallel {
 
   const Units& units() const { return units_; }
 
-  /// The ops that follow are a unit's, of the forward pass or of backward. The head's forward
-  /// serves its backward as well.
+  /// The ops that follow are this unit's, one of units().
   void forward_enters(int unit);
-  void backward_enters(int unit);
-  /// Backward has passed the unit.
-  void backward_leaves(int unit, bool last_micro_batch);
-  /// And all units.
+
+  /// Likewise in backward, which starts with the head where forward ended; and what it has passed.
+  void backward_enters_head();
+  void backward_leaves_head(bool last_micro_batch);
+  void backward_enters_block(int layer);
+  void backward_passes_mlp(int layer, bool last_micro_batch);
+  void backward_leaves_block(int layer, bool last_micro_batch);
+  void backward_enters_embeddings();
   void backward_ends(bool last_micro_batch, const Tensor& loss);
+
   /// Gradients, and the loss, are sums over the ranks for the ops that follow.
   void await_sums();
   /// Parameters are updated, each rank's own part.
@@ -36,12 +40,15 @@ class DataParallel {
 
  private:
   Tensor whole_gradient(Parameter& parameter);
-  void reduce_all(int unit);
-  void scatter_sums(int unit);
+  /// Backward has passed one of parts_.
+  void pass(int part, bool last_micro_batch);
+  void reduce_all(int part);
+  void scatter_sums(int part);
 
   Model& model_;
   const Mesh mesh_;
-  const Units units_;
+  const Units units_;  ///< what parameters are gathered by
+  const Units parts_;  ///< and gradients are summed by: less at a time, as they are larger
   std::optional<ParameterSlots> parameters_;  ///< where parameters are cut
   std::optional<GradientSlots> gradients_;    ///< where gradients are
   Ticket sums_;

@@ -25,7 +25,7 @@ GradientSlots::GradientSlots(OpContext& context, Weights& weights, const Units& 
     : context_(context), weights_(weights), units_(units), rank_(mesh.rank) {
   for (int unit = 0; unit < units.count(); ++unit) {
     std::uint64_t bytes = 0;
-    for (const std::size_t i : units.members(unit)) bytes += room(weights.all()[i]);
+    for (const std::size_t i : units.used(unit)) bytes += room(weights.all()[i]);
     bytes_ = std::max(bytes_, bytes);
   }
 }
@@ -38,7 +38,7 @@ std::uint64_t GradientSlots::room(const Parameter& parameter) const {
 
 Tensor GradientSlots::whole(const Parameter& parameter) {
   std::uint64_t offset = 0;
-  for (const std::size_t i : units_.members(unit_)) {
+  for (const std::size_t i : units_.used(unit_)) {
     const Parameter& member = weights_.all()[i];
     if (&member == &parameter) break;
     offset += room(member);
@@ -65,7 +65,7 @@ Tensor GradientSlots::place(Parameter& parameter) {
 void GradientSlots::reduce() {
   std::vector<PartAndWhole> sums;
   std::vector<bool> accumulate;
-  for (const std::size_t i : units_.members(unit_)) {
+  for (const std::size_t i : units_.used(unit_)) {
     Parameter& parameter = weights_.all()[i];
     if (!parameter.gradient) continue;
     Kept& kept = *parameter.kept;

@@ -46,7 +46,7 @@ ParameterSlots::ParameterSlots(OpContext& context, Weights& weights, const Units
     : context_(context), weights_(weights), units_(units), ranks_(mesh.ranks) {
   for (int unit = 0; unit < units.count(); ++unit) {
     std::uint64_t bytes = 0;
-    for (const std::size_t i : units.members(unit)) {
+    for (const std::size_t i : units.used(unit)) {
       for_each_tensor(weights.all()[i], [&](const Gathered& one) { bytes += one.room(); });
     }
     bytes_ = std::max(bytes_, bytes);
@@ -76,8 +76,7 @@ void ParameterSlots::gather(int unit) {
                    DType::Int8,
                    {static_cast<std::int64_t>(bytes_)}};
   }
-  for (const std::size_t i :
-       slot.unit < 0 ? std::vector<std::size_t>{} : units_.members(slot.unit)) {
+  for (const std::size_t i : slot.unit < 0 ? std::vector<std::size_t>{} : units_.used(slot.unit)) {
     weights_.all()[i].value.release();
     weights_.all()[i].scales.release();
   }
@@ -85,7 +84,7 @@ void ParameterSlots::gather(int unit) {
   // What stands behind each other in a whole comes in this order: see runs_of.
   std::array<std::vector<PartAndWhole>, 3> exchanges;
   std::uint64_t offset = 0;
-  for (const std::size_t i : units_.members(unit)) {
+  for (const std::size_t i : units_.used(unit)) {
     for_each_tensor(weights_.all()[i], [&](const Gathered& one) {
       const auto room = static_cast<std::int64_t>(one.room());
       const Tensor memory = Tensor::view(slot.memory, offset, one.part.name(),
@@ -111,7 +110,7 @@ void ParameterSlots::empty(Slot& slot) {
   // Nothing is on its way to what is freed.
   context_.device.run(Await{slot.arrives});
   if (slot.unit >= 0) {
-    for (const std::size_t i : units_.members(slot.unit)) {
+    for (const std::size_t i : units_.used(slot.unit)) {
       weights_.all()[i].value.release();
       weights_.all()[i].scales.release();
     }

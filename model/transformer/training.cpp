@@ -122,26 +122,24 @@ Tensor Trainer::forward(const Sequence& sequence) {
 void Trainer::backward(const Sequence& sequence, Tensor hidden, bool last_micro_batch) {
   const std::int64_t targets = checked_multiply(
       checked_multiply(sequence.tokens(), options_.accumulate), options_.mesh.ranks);
-  const int head = ranks_.units().head();
-  ranks_.backward_enters(head);
+  ranks_.backward_enters_head();
   head_loss(model_, hidden, targets_, 1.0F / static_cast<float>(targets),
             scaler_ ? &scaler_ : nullptr, loss_);
   Tensor dx = context_.activation("dx", last_x_.shape());
   normalize_backward(model_, final_norm(), std::move(last_x_), std::move(final_statistics_), hidden,
                      dx, false);
   hidden.release();
-  ranks_.backward_leaves(head, last_micro_batch);
+  ranks_.backward_leaves_head(last_micro_batch);
   for (int layer = static_cast<int>(model_.config.layers) - 1; layer >= 0; --layer) {
-    const int unit = Units::of_block(layer);
-    ranks_.backward_enters(unit);
+    ranks_.backward_enters_block(layer);
     BlockKept kept = std::move(kept_[static_cast<std::size_t>(layer)]);
     recompute(model_, layer, sequence, kept);
-    block_backward(model_, layer, sequence, std::move(kept), dx);
-    ranks_.backward_leaves(unit, last_micro_batch);
+    block_backward(model_, layer, sequence, std::move(kept), dx,
+                   [&] { ranks_.backward_passes_mlp(layer, last_micro_batch); });
+    ranks_.backward_leaves_block(layer, last_micro_batch);
   }
-  ranks_.backward_enters(Units::kEmbeddings);
+  ranks_.backward_enters_embeddings();
   embed_backward(model_, tokens_, dx);
-  ranks_.backward_leaves(Units::kEmbeddings, last_micro_batch);
   ranks_.backward_ends(last_micro_batch, loss_);
 }
 

@@ -3,26 +3,53 @@
 namespace vramfit {
 namespace {
 
-int home_of(const ParameterSpec& spec, int head) {
-  if (spec.layer >= 0) return Units::of_block(spec.layer);
-  const bool embeds = spec.role == Role::TokenEmbedding || spec.role == Role::PositionEmbedding;
-  return embeds ? Units::kEmbeddings : head;
+bool is_of_mlp(Role role) {
+  switch (role) {
+    case Role::Norm2Weight:
+    case Role::Norm2Bias:
+    case Role::UpWeight:
+    case Role::UpBias:
+    case Role::DownWeight:
+    case Role::DownBias:
+    case Role::Norm2BehindWeight:
+    case Role::UpLoraA:
+    case Role::UpLoraB:
+    case Role::DownLoraA:
+    case Role::DownLoraB:
+      return true;
+    default:
+      return false;
+  }
 }
 
 }  // namespace
 
-Units::Units(const Weights& weights, std::int64_t layers) {
-  completed_.resize(static_cast<std::size_t>(layers) + 2);
-  const int last = static_cast<int>(completed_.size()) - 1;
+Units Units::of_blocks(const Weights& weights, std::int64_t layers) {
+  return {weights, static_cast<int>(layers) + 2,
+          [](const ParameterSpec& spec) { return of_block(spec.layer); }};
+}
+
+Units Units::of_halves(const Weights& weights, std::int64_t layers) {
+  return {weights, 2 * static_cast<int>(layers) + 2, [](const ParameterSpec& spec) {
+            return is_of_mlp(spec.role) ? of_mlp(spec.layer) : of_attention(spec.layer);
+          }};
+}
+
+Units::Units(const Weights& weights, int count,
+             const std::function<int(const ParameterSpec&)>& unit_of)
+    : own_(static_cast<std::size_t>(count)) {
   const std::vector<Parameter>& all = weights.all();
+  const auto unit = [&](const ParameterSpec& spec) {
+    if (spec.layer >= 0) return unit_of(spec);
+    const bool embeds = spec.role == Role::TokenEmbedding || spec.role == Role::PositionEmbedding;
+    return embeds ? kEmbeddings : count - 1;
+  };
   for (std::size_t i = 0; i < all.size(); ++i) {
-    completed_[static_cast<std::size_t>(home_of(all[i].spec, last))].push_back(i);
+    own_[static_cast<std::size_t>(unit(all[i].spec))].push_back(i);
   }
-  members_ = completed_;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    if (all[i].spec.role == Role::TokenEmbedding && weights.head_role() == Role::TokenEmbedding) {
-      members_.back().push_back(i);
-    }
+  used_ = own_;
+  for (const std::size_t i : own_.front()) {
+    if (all[i].spec.role == weights.head_role()) used_.back().push_back(i);
   }
 }
 

@@ -48,21 +48,10 @@ class Moment {
   cudaEvent_t event_ = nullptr;
 };
 
-constexpr char kLetters[] = "0123456789abcdef";
-
-ncclUniqueId id_of(const std::string& meeting) {
-  ncclUniqueId id{};
-  if (meeting.size() != 2 * sizeof id.internal) throw BadInput("meeting: is not one of NCCL's");
-  const auto value = [](char letter) { return letter >= 'a' ? letter - 'a' + 10 : letter - '0'; };
-  for (std::size_t i = 0; i < sizeof id.internal; ++i) {
-    id.internal[i] = static_cast<char>(value(meeting[2 * i]) << 4 | value(meeting[2 * i + 1]));
-  }
-  return id;
-}
-
 /// Before NCCL reads its environment. All connections are made as ranks meet, so that no collective
 /// takes memory later; NVLink's multicast takes memory of another kind, and is left alone.
-void set_environment() {
+void set_environment(const CudaRank& rank) {
+  setenv("NCCL_COMM_ID", rank.address.c_str(), 1);
   setenv("NCCL_RUNTIME_CONNECT", "0", 1);
   setenv("NCCL_NVLS_ENABLE", "0", 1);
 }
@@ -71,14 +60,16 @@ void set_environment() {
 
 struct Collectives::Impl {
   Impl(const CudaRank& rank, cudaStream_t ops_) : ops(ops_), ranks(rank.ranks), own(rank.rank) {
-    set_environment();
+    set_environment(rank);
+    ncclUniqueId id{};
+    check(ncclGetUniqueId(&id), "ncclGetUniqueId");
     int lowest = 0;
     int highest = 0;
     vramfit::check(cudaDeviceGetStreamPriorityRange(&lowest, &highest), "stream priorities");
     vramfit::check(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, highest), "stream");
     ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
     config.blocking = 1;
-    check(ncclCommInitRankConfig(&communicator, static_cast<int>(rank.ranks), id_of(rank.meeting),
+    check(ncclCommInitRankConfig(&communicator, static_cast<int>(rank.ranks), id,
                                  static_cast<int>(rank.rank), &config),
           "ncclCommInitRank");
     warm_up();
@@ -198,18 +189,6 @@ void Collectives::run(const Await& op) {
 
 void Collectives::synchronize() {
   vramfit::check(cudaStreamSynchronize(impl_->stream), "collectives");
-}
-
-std::string nccl_meeting() {
-  set_environment();
-  ncclUniqueId id{};
-  check(ncclGetUniqueId(&id), "ncclGetUniqueId");
-  std::string text;
-  for (const char byte : id.internal) {
-    text += kLetters[(static_cast<unsigned char>(byte) >> 4) & 15];
-    text += kLetters[static_cast<unsigned char>(byte) & 15];
-  }
-  return text;
 }
 
 std::string nccl_version() {

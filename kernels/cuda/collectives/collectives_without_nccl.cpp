@@ -22,7 +22,6 @@ void Collectives::run(const AllGather&) { refuse(); }
 void Collectives::run(const Await&) { refuse(); }
 void Collectives::synchronize() { refuse(); }
 
-std::string nccl_meeting() { refuse(); }
 std::string nccl_version() { return "none"; }
 
 }  // namespace vramfit

@@ -5,16 +5,12 @@
 
 namespace vramfit {
 
-/// One of several GPUs that work together, each in a process of its own.
+/// One of several GPUs that work together, each in a process or thread of its own.
 struct CudaRank {
   std::int64_t ranks = 1;
   std::int64_t rank = 0;
-  std::string meeting;  ///< what nccl_meeting returned in one of the processes
+  std::string address;  ///< "host:port", where rank 0 waits for the others; the same in all
 };
-
-/// Where ranks meet: for one process to make and the others to be told. Letters and digits. Throws
-/// BadInput in a build without NCCL.
-std::string nccl_meeting();
 
 /// "2.28.3"; "none" in a build without NCCL.
 std::string nccl_version();

@@ -1,0 +1,56 @@
+#include "bench/families/communication.h"
+
+#include "model/memory/pool.h"
+#include "model/ops/each_op.h"
+#include "runtimes/vramfit/virtual_device.h"
+
+namespace vramfit::bench {
+namespace {
+
+/// Runs nothing and adds up what collectives send.
+class SendingDevice final : public EachOp<SendingDevice> {
+ public:
+  SendingDevice(Arch arch, std::int64_t ranks)
+      : arch_(arch), share_(static_cast<double>(ranks - 1) / static_cast<double>(ranks)) {}
+
+  Arch arch() const override { return arch_; }
+  void upload(const Tensor&, const void*, std::uint64_t) override {}
+  void download(void*, const Tensor&, std::uint64_t) override {}
+  void synchronize() override {}
+
+  template <typename Op>
+  void each(const Op&) {}
+  void each(const AllReduce& op) {
+    for (const Tensor* tensor : op.tensors) sent_ += 2 * share_ * bytes(*tensor);
+  }
+  void each(const ReduceScatter& op) {
+    for (const PartOfSum& one : op.parts) sent_ += share_ * bytes(one.whole);
+  }
+  void each(const AllGather& op) {
+    for (const PartOfWhole& one : op.parts) sent_ += share_ * bytes(one.whole);
+  }
+
+  double sent() const { return sent_; }
+
+ private:
+  static double bytes(const Tensor& tensor) { return static_cast<double>(tensor.bytes()); }
+
+  Arch arch_;
+  double share_;
+  double sent_ = 0;
+};
+
+}  // namespace
+
+void count_communication(Counters& counters, const ModelConfig& config, Arch arch,
+                         const TrainingOptions& options) {
+  VirtualSource source;
+  Pool pool(source);
+  Ledger ledger(pool, Counts::Requested, false);
+  SendingDevice device(arch, options.mesh.ranks);
+  Trainer trainer(device, ledger, config, options);
+  trainer.step(random_batches(config.vocab, 1));
+  counters.set("pred_sent", device.sent());
+}
+
+}  // namespace vramfit::bench

@@ -13,7 +13,8 @@ namespace {
 /// activations need room. Kept at the top, they leave one gap below instead of many between: over
 /// the default sweep the worst row's reserved is 1.014 of its peak rather than 1.05.
 Placement placement_of(Category category) {
-  return category == Category::Gradients ? Placement::Highest : Placement::BestFit;
+  const bool high = category == Category::Gradients || category == Category::Communication;
+  return high ? Placement::Highest : Placement::BestFit;
 }
 
 }  // namespace

@@ -30,6 +30,7 @@ TEST_F(DefaultSweep, NamesAreUniqueAndAsManyAsEver) {
   }
   // Names join runs across years: rows may be added here, never renamed.
   EXPECT_EQ(in_family, (std::map<std::string, int>{{"Training", 120 + 48 + 12 + 6 + 6 + 10 + 12},
+                                                   {"MultiGpu", 24 + 24},
                                                    {"Inference", 24 + 20},
                                                    {"KvCache", 12 + 36},
                                                    {"OomCliff", 28 + 8 + 24},

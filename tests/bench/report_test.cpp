@@ -31,7 +31,7 @@ Json report_of_row(const std::string& name) {
 }
 
 TEST(Report, EveryRowHasTheCountersOfAMemoryRow) {
-  ASSERT_EQ(whole_sweep().at("benchmarks").size(), 382U);
+  ASSERT_EQ(whole_sweep().at("benchmarks").size(), 430U);
   for (const Json& row : whole_sweep().at("benchmarks")) {
     const std::string name = row.at("name");
     EXPECT_EQ(row.at("run_name"), name);
@@ -160,9 +160,8 @@ TEST(Report, ContextSaysWhereFiguresAreFrom) {
   EXPECT_EQ(context.at("device"), "virtual:h200");
   EXPECT_EQ(context.at("evidence"), "predicted");
   EXPECT_EQ(context.at("axes"),
-            "model precision optimizer batch: seq: attn: accumulate: lora: targets: generate: gpu: "
-            "head: cache: "
-            "block: lengths: checkpoint: every:");
+            "model precision optimizer strategy batch: seq: gpus: attn: accumulate: lora: targets: "
+            "generate: gpu: head: cache: block: lengths: checkpoint: every:");
   EXPECT_EQ(
       context.at("pytorch_optimizers"),
       "sgd: sgd, sgd-master: sgd under autocast, sgd-momentum: sgd-momentum, adamw: adamw, "

@@ -21,11 +21,15 @@ struct ParameterUpdate {
   const Tensor* scales = nullptr;
 };
 
-/// Of the tensor that holds a parameter's v. Adafactor keeps of a matrix the means of its columns,
-/// then those of its rows, with the padding rows' behind them.
+/// Whether the optimizer keeps of a parameter's v but the means of its columns and rows.
+inline bool is_factored(const OptimizerKind& kind, const Shape& parameter) {
+  return kind.stored == OptimizerKind::Stored::Factors && parameter.rank() == 2;
+}
+
+/// Of the tensor that holds a parameter's v. Where it is factored: the means of its columns, then
+/// those of its rows, with the padding rows' behind them.
 inline Shape variance_shape(const OptimizerKind& kind, const Shape& parameter) {
-  const bool factored = kind.stored == OptimizerKind::Stored::Factors && parameter.rank() == 2;
-  return factored ? Shape{parameter[1] + parameter[0]} : parameter;
+  return is_factored(kind, parameter) ? Shape{parameter[1] + parameter[0]} : parameter;
 }
 
 /// fp16's dynamic loss scale (Micikevicius et al. 2018), kept on the device so that no host
@@ -45,7 +49,7 @@ struct FindOverflow {
   const OptimizerKind& kind;
   const std::vector<ParameterUpdate>& updates;
   const Tensor& scaler;
-  Tensor& workspace;  ///< optimizer_workspace_bytes
+  Tensor& table;  ///< optimizer_table_bytes
 };
 
 /// All parameters at once. With a scaler: gradients are divided by the scale; where one of them is
@@ -58,9 +62,10 @@ struct OptimizerStep {
   const OptimizerKind& kind;
   const OptimizerSettings& settings;
   const std::vector<ParameterUpdate>& updates;
-  int step;              ///< from 1; the first initializes the states
-  const Tensor* scaler;  ///< null: gradients are not scaled
-  Tensor& workspace;     ///< optimizer_workspace_bytes
+  int step;                      ///< from 1; the first initializes the states
+  const Tensor* scaler;          ///< null: gradients are not scaled
+  Tensor& table;                 ///< optimizer_table_bytes
+  const Tensor* sums = nullptr;  ///< factor_sums_bytes; null where those are 0
   /// Whether the scaler's kOverflow says already that gradients are not finite, here or elsewhere.
   bool overflow_found = false;
 };

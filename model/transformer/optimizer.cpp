@@ -51,7 +51,10 @@ void Optimizer::step(OpContext& context, const Weights& weights, const Mesh& mes
     updates.push_back({&own[i].value, &own[i].gradient, or_null(s.master), or_null(s.momentum),
                        or_null(s.variance), p.spec.decays, or_null(s.scales)});
   }
-  Tensor table = context.bytes("optimizer_table", optimizer_workspace_bytes(kind_, updates));
+  Tensor table = context.bytes("optimizer_table", optimizer_table_bytes(updates));
+  Tensor sums;
+  const std::uint64_t sums_bytes = factor_sums_bytes(kind_, updates);
+  if (sums_bytes > 0) sums = context.bytes("factor_sums", sums_bytes);
   // A rank that sees but its part of the gradients asks the others whether theirs are finite.
   const bool asks = scaler != nullptr && mesh.shards_states();
   if (asks) {
@@ -63,7 +66,8 @@ void Optimizer::step(OpContext& context, const Weights& weights, const Mesh& mes
     context.device.run(AllReduce{{&overflow}, mesh.ranks, ticket});
     context.device.run(Await{ticket});
   }
-  context.device.run(OptimizerStep{kind_, settings_, updates, step, scaler, table, asks});
+  context.device.run(
+      OptimizerStep{kind_, settings_, updates, step, scaler, table, or_null(sums), asks});
 }
 
 }  // namespace vramfit

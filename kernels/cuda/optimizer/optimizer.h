@@ -11,7 +11,7 @@
 namespace vramfit {
 
 /// Takes optimizer steps, one launch for all parameters. They are listed in a table that is copied
-/// to the op's workspace from page-locked memory, which this owns, so that the copy is ordered by
+/// to the op's own from page-locked memory, which this owns, so that the copy is ordered by
 /// the stream and the host does not wait for it.
 class OptimizerLauncher {
  public:
@@ -26,7 +26,7 @@ class OptimizerLauncher {
     std::int64_t first_chunk;  ///< chunks of the parameters before it
     std::int64_t decays;
   };
-  static_assert(sizeof(Entry) == 64, "optimizer_workspace_bytes counts on it");
+  static_assert(sizeof(Entry) == 64, "optimizer_table_bytes counts on it");
 
   /// Has room for as many parameters as any known model has.
   OptimizerLauncher();

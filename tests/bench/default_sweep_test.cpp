@@ -32,7 +32,7 @@ TEST_F(DefaultSweep, NamesAreUniqueAndAsManyAsEver) {
   EXPECT_EQ(in_family, (std::map<std::string, int>{{"Training", 120 + 48 + 12 + 6 + 6 + 10 + 12},
                                                    {"Inference", 24 + 20},
                                                    {"KvCache", 12 + 36},
-                                                   {"OomCliff", 28 + 8 + 24},
+                                                   {"OomCliff", 28 + 8 + 36},
                                                    {"BatchCliff", 12},
                                                    {"ContextCliff", 4},
                                                    {"Ops", 5}}));

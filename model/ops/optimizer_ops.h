@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "model/memory/tensor.h"
+#include "model/ops/host_slots.h"
 #include "model/optimizer/optimizer_kind.h"
 
 namespace vramfit {
@@ -31,6 +32,9 @@ inline bool is_factored(const OptimizerKind& kind, const Shape& parameter) {
 inline Shape variance_shape(const OptimizerKind& kind, const Shape& parameter) {
   return is_factored(kind, parameter) ? Shape{parameter[1] + parameter[0]} : parameter;
 }
+
+/// The slots through which such updates pass where the host makes them.
+HostSlots host_slots(const std::vector<ParameterUpdate>& updates);
 
 /// fp16's dynamic loss scale (Micikevicius et al. 2018), kept on the device so that no host
 /// decision depends on data: three fp32 values in one tensor.
@@ -66,6 +70,8 @@ struct OptimizerStep {
   const Tensor* scaler;          ///< null: gradients are not scaled
   Tensor& table;                 ///< optimizer_table_bytes
   const Tensor* sums = nullptr;  ///< factor_sums_bytes; null where those are 0
+  /// host_slots_bytes, in the host's memory as the states are; null where those are 0.
+  const Tensor* slots = nullptr;
   /// Whether the scaler's kOverflow says already that gradients are not finite, here or elsewhere.
   bool overflow_found = false;
 };

@@ -102,4 +102,15 @@ std::uint64_t factor_sums_bytes(const OptimizerKind& kind,
   return Format(DType::Fp32).bytes(sums);
 }
 
+HostSlots host_slots(const std::vector<ParameterUpdate>& updates) {
+  std::int64_t trained = 0;
+  for (const ParameterUpdate& update : updates) trained += update.parameter->stored().elements();
+  return {updates.front().parameter->format(), trained};
+}
+
+std::uint64_t host_slots_bytes(const OptimizerKind& kind,
+                               const std::vector<ParameterUpdate>& updates) {
+  return kind.on_host ? host_slots(updates).bytes() : 0;
+}
+
 }  // namespace vramfit

@@ -89,4 +89,8 @@ std::uint64_t optimizer_table_bytes(const std::vector<ParameterUpdate>& updates)
 std::uint64_t factor_sums_bytes(const OptimizerKind& kind,
                                 const std::vector<ParameterUpdate>& updates);
 
+/// In the host's memory, where the host takes the updates.
+std::uint64_t host_slots_bytes(const OptimizerKind& kind,
+                               const std::vector<ParameterUpdate>& updates);
+
 }  // namespace vramfit

@@ -224,8 +224,16 @@ void launch_find_overflow(const Op& op, const Tensor& scaler, std::int64_t chunk
         values);
 }
 
+}  // namespace
+
+HostUpdates& OptimizerLauncher::host_updates() {
+  if (!host_updates_) host_updates_ = std::make_unique<HostUpdates>();
+  return *host_updates_;
+}
+
 template <typename T>
-void launch_step(const OptimizerStep& op, std::int64_t chunks, cudaStream_t stream) {
+void OptimizerLauncher::launch_step(const OptimizerStep& op, std::int64_t chunks,
+                                    cudaStream_t stream) {
   const auto* table = op.table.as<Entry>();
   const int entries = static_cast<int>(op.updates.size());
   const auto blocks = static_cast<unsigned>(chunks);
@@ -237,7 +245,9 @@ void launch_step(const OptimizerStep& op, std::int64_t chunks, cudaStream_t stre
   const double correction2 = 1 - std::pow(double{op.settings.beta2}, op.step);
   const Step step = {op.settings, static_cast<float>(op.settings.learning_rate / correction1),
                      static_cast<float>(1 / correction2), scaler, op.step == 1};
-  if (op.kind.rule == Rule::Adafactor) {
+  if (op.kind.on_host) {
+    host_updates().launch(op, stream);
+  } else if (op.kind.rule == Rule::Adafactor) {
     launch_factored_step<T>(op, table, stream);
   } else if (op.kind.has_scales()) {
     launch_coded_step<T>(table, entries, static_cast<int>(chunks), step, stream);
@@ -249,8 +259,6 @@ void launch_step(const OptimizerStep& op, std::int64_t chunks, cudaStream_t stre
   }
   if (scaler != nullptr) start({"optimizer: scale", 1, 1, stream}, adjust_scale, scaler);
 }
-
-}  // namespace
 
 void OptimizerLauncher::launch(const FindOverflow& op, cudaStream_t stream) {
   if (op.updates.empty()) return;

@@ -4,8 +4,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
+#include "kernels/cuda/optimizer/host_updates.h"
 #include "model/ops/optimizer_ops.h"
 
 namespace vramfit {
@@ -38,6 +40,10 @@ class OptimizerLauncher {
   void launch(const OptimizerStep& op, cudaStream_t stream);
 
  private:
+  template <typename T>
+  void launch_step(const OptimizerStep& op, std::int64_t chunks, cudaStream_t stream);
+  /// From the first that asks for them on.
+  HostUpdates& host_updates();
   void reserve(std::size_t entries);
   void release() noexcept;
   /// Waits for the last copy only where this table is another one than the last.
@@ -47,6 +53,7 @@ class OptimizerLauncher {
   std::size_t capacity_ = 0;
   std::size_t used_ = 0;
   cudaEvent_t copied_ = nullptr;
+  std::unique_ptr<HostUpdates> host_updates_;
 };
 
 }  // namespace vramfit

@@ -202,6 +202,7 @@ class OptimizerTest : public OpTest {
   static void for_each_kind(const Body& body) {
     for (const OptimizerKind& kind : optimizer_kinds()) {
       if (kind.master && !is_16_bit(GetParam())) continue;
+      if (kind.on_host) continue;  // host_updates_test.cpp
       Lab lab(GetParam());
       Parameters parameters(lab, kind);
       body(lab, parameters);

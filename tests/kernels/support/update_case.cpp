@@ -38,8 +38,11 @@ void UpdateCase::step(const std::vector<double>& gradient) {
   Tensor sums;
   const std::uint64_t sums_bytes = factor_sums_bytes(kind, updates);
   if (sums_bytes > 0) sums = bench.bytes(sums_bytes);
-  bench.device.run(
-      OptimizerStep{kind, settings_, updates, ++step_, or_null(scaler_), table, or_null(sums)});
+  Tensor slots;
+  const std::uint64_t slots_bytes = host_slots_bytes(kind, updates);
+  if (slots_bytes > 0) slots = bench.bytes(slots_bytes);
+  bench.device.run(OptimizerStep{kind, settings_, updates, ++step_, or_null(scaler_), table,
+                                 or_null(sums), or_null(slots)});
 }
 
 }  // namespace vramfit

@@ -467,6 +467,9 @@ void ContractDevice::check(const OptimizerStep& op) {
   const std::uint64_t sums = factor_sums_bytes(op.kind, op.updates);
   ASSERT_EQ(op.sums != nullptr, sums > 0);
   if (op.sums != nullptr) expect_room(*op.sums, sums);
+  const std::uint64_t slots = host_slots_bytes(op.kind, op.updates);
+  ASSERT_EQ(op.slots != nullptr, slots > 0);
+  if (op.slots != nullptr) expect_room(*op.slots, slots);
   for (const ParameterUpdate& update : op.updates) {
     const Shape& shape = update.parameter->shape();
     expect(*update.parameter, shape);

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "model/memory/pool.h"
+#include "model/memory/host_memory.h"
 #include "model/transformer/run.h"
 #include "runtimes/vramfit/virtual_device.h"
 #include "tests/model/transformer/contract_device.h"
@@ -15,6 +15,8 @@ std::map<std::string, int> calls_of(DType precision, const Body& body) {
   VirtualSource source;
   Pool pool(source);
   Ledger ledger(pool);
+  VirtualSource host_source;
+  const HostMemory host(host_source, ledger);
   ContractDevice device(precision);
   body(device, ledger);
   return device.calls();

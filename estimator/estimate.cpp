@@ -107,6 +107,7 @@ Estimate estimate(const Request& request) {
   result.overhead = runs.run().overhead;
   result.levels.allocated = report.peak.allocated;
   result.levels.reserved = report.reserved;
+  result.levels.host = report.host.reserved;
   result.capacity = runs.capacity();
   const std::uint64_t managed = report.stages.empty() ? 0 : report.stages.back().managed;
   result.levels.managed = on_card(managed, report.reserved, result.capacity);

@@ -29,6 +29,7 @@ struct Levels {
   std::uint64_t reserved = 0;     ///< by the allocator
   std::uint64_t device_used = 0;  ///< by the process, its context and libraries included
   std::uint64_t managed = 0;      ///< of that, what gives way: the driver moves it to the host
+  std::uint64_t host = 0;         ///< in the host's memory, beside all that
 };
 
 struct Estimate {

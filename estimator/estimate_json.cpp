@@ -86,7 +86,8 @@ Json verdict_json(const Request& request, const Estimate& estimate) {
                 {{"allocated", estimate.levels.allocated},
                  {"reserved", estimate.levels.reserved},
                  {"device_used", estimate.levels.device_used},
-                 {"managed", estimate.levels.managed}}},
+                 {"managed", estimate.levels.managed},
+                 {"host", estimate.levels.host}}},
                {"components", components_json(estimate.peak)},
                {"peak", {{"stage", name(estimate.peak.stage)}, {"step", estimate.peak.step}}}};
   if (estimate.missing) {

@@ -63,6 +63,7 @@ void drop_steps_from(RunReport& report, int step) {
   stages.erase(std::remove_if(stages.begin(), stages.end(), in_step), stages.end());
   auto& events = report.events;
   events.erase(std::remove_if(events.begin(), events.end(), in_step), events.end());
+  std::erase_if(report.host.events, in_step);
   auto& segments = report.segments;
   const auto beyond = [&](const SegmentChange& change) { return change.event >= events.size(); };
   segments.erase(std::find_if(segments.begin(), segments.end(), beyond), segments.end());

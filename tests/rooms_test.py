@@ -11,11 +11,20 @@ ROOT = Path(__file__).resolve().parent.parent
 
 # room: the rooms whose headers it may include
 MAY_INCLUDE = {
-    "kernels/cuda": {"model", "kernels/cuda"},
-    "kernels/cpu": {"model", "kernels/cpu"},
+    "kernels/cuda": {"model", "kernels/host", "kernels/cuda"},
+    "kernels/cpu": {"model", "kernels/host", "kernels/cpu"},
+    "kernels/host": {"model", "kernels/host"},
     "runtimes": {"model", "runtimes"},
     "estimator": {"model", "runtimes", "estimator"},
-    "bench": {"model", "kernels/cpu", "kernels/cuda", "runtimes", "estimator", "bench"},
+    "bench": {
+        "model",
+        "kernels/host",
+        "kernels/cpu",
+        "kernels/cuda",
+        "runtimes",
+        "estimator",
+        "bench",
+    },
     "model": {"model"},
 }
 SUFFIXES = {".h", ".cpp", ".cu", ".cuh"}

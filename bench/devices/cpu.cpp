@@ -8,7 +8,7 @@
 #include "kernels/cpu/cpu_device.h"
 #include "kernels/cpu/host_source.h"
 #include "model/errors.h"
-#include "model/memory/pool.h"
+#include "model/memory/host_memory.h"
 
 namespace vramfit::bench {
 namespace {
@@ -85,6 +85,8 @@ class Cpu final : public RealDevice {
     HostSource source(std::min(capacity, HostSource::kDefaultCapacity));
     Pool pool(source);
     Ledger ledger(pool);
+    HostSource host_source;
+    const HostMemory host(host_source, ledger);
     CpuDevice device(like().arch);
     work(device, ledger);
   }

@@ -14,9 +14,11 @@
 #include "kernels/cuda/gpu/gpu_info.h"
 #include "kernels/cuda/gpu/handle_bytes.h"
 #include "kernels/cuda/gpu/stage_marks.h"
+#include "kernels/cuda/memory/pinned_memory.h"
 #include "kernels/cuda/memory/virtual_memory.h"
+#include "kernels/host/host_memory.h"
 #include "model/errors.h"
-#include "model/memory/pool.h"
+#include "model/memory/host_memory.h"
 
 namespace vramfit::bench {
 namespace {
@@ -103,6 +105,26 @@ ModelConfig one_layer() {
   return config;
 }
 
+/// The memory of a run: the card's, and what of it is in the host's.
+class RunMemory {
+ public:
+  explicit RunMemory(std::uint64_t capacity)
+      : source_(capacity),
+        pool_(source_),
+        ledger_(pool_),
+        host_source_(available_host_memory()),
+        host_(host_source_, ledger_) {}
+
+  Ledger& ledger() { return ledger_; }
+
+ private:
+  CudaSource source_;
+  Pool pool_;
+  Ledger ledger_;
+  PinnedSource host_source_;
+  HostMemory host_;
+};
+
 class Cuda final : public RealDevice {
  public:
   Cuda(int device, const MeasuringOptions& measuring)
@@ -162,41 +184,33 @@ class Cuda final : public RealDevice {
     const std::uint64_t alone = device_memory().used();
     CudaDevice device(options(false));
     if (measuring().rank) measured.beside["nccl"] = device_memory().used() - alone;
-    CudaSource source(capacity);
-    Pool pool(source);
-    Ledger ledger(pool);
+    RunMemory memory(capacity);
     StageMarks marks(device);
-    ledger.set_observer(&marks);
-    measured.report = run(device, ledger);
+    memory.ledger().set_observer(&marks);
+    measured.report = run(device, memory.ledger());
     measured.device_used = marks.device_used();
     return measured;
   }
 
   void compute(std::uint64_t capacity, const Work& work) override {
     CudaDevice device(options(false));
-    CudaSource source(capacity);
-    Pool pool(source);
-    Ledger ledger(pool);
-    work(device, ledger);
+    RunMemory memory(capacity);
+    work(device, memory.ledger());
   }
 
   void time(std::uint64_t capacity, const TimedRun& run) override {
     CudaDevice device(options(true));
-    CudaSource source(capacity);
-    Pool pool(source);
-    Ledger ledger(pool);
+    RunMemory memory(capacity);
     GpuClock clock(device);
-    run(device, ledger, clock);
+    run(device, memory.ledger(), clock);
   }
 
   Rates rates(DType dtype, double seconds) override {
     CudaDevice device(options(true));
-    CudaSource source(device_memory().free);
-    Pool pool(source);
-    Ledger ledger(pool);
+    RunMemory memory(device_memory().free);
     GpuClock clock(device);
     const auto copy = [&](const Tensor& from, Tensor& to) { device.copy(to, from); };
-    return measure_rates(device, ledger, clock, dtype, kSizes, copy, seconds);
+    return measure_rates(device, memory.ledger(), clock, dtype, kSizes, copy, seconds);
   }
 
   std::map<std::string, double> overhead() override {

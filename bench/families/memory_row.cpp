@@ -59,7 +59,7 @@ Measurement count_measured(Counters& counters, const Case& c, const StepOptions&
   Measurement measured = measure(c, options, steps);
   count_run(counters, "mem", measured.report);
   count_device_use(counters, c, measured);
-  const bool equal = !first_difference(measured.report.events, rehearse(c, options, steps).events);
+  const bool equal = !first_difference(measured.report, rehearse(c, options, steps));
   counters.set("ledger_equal", equal ? 1.0 : 0.0);
   return measured;
 }

@@ -82,7 +82,9 @@ std::optional<Request> ask(const Case& c, const StepOptions& options) {
 
 }  // namespace
 
-bool has_counterpart(const OptimizerKind& ours) { return ours.rule != OptimizerKind::Rule::Lion; }
+bool has_counterpart(const OptimizerKind& ours) {
+  return ours.rule != OptimizerKind::Rule::Lion && !ours.on_host;
+}
 
 pytorch::TrainingOptions in_pytorch(const TrainingOptions& ours) {
   pytorch::TrainingOptions options;

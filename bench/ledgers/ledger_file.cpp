@@ -172,11 +172,12 @@ std::string packed(const LedgerFile& file) {
   for (const SegmentChange& s : file.ledger.segments) {
     segments.push_back({s.event, s.offset, s.bytes});
   }
-  const Json json = {{"schema", 1},
-                     {"row", file.row},
-                     {"evidence", file.measured ? "measured" : "predicted"},
-                     {"events", columns(file.ledger.events)},
-                     {"segments", segments}};
+  Json json = {{"schema", 1},
+               {"row", file.row},
+               {"evidence", file.measured ? "measured" : "predicted"},
+               {"events", columns(file.ledger.events)},
+               {"segments", segments}};
+  if (!file.ledger.host.empty()) json["host"] = columns(file.ledger.host);
   return gzip(json.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
@@ -189,6 +190,7 @@ LedgerFile unpacked(const std::string& bytes, const std::string& source) {
   file.measured = json.one_of("evidence", {"measured", "predicted"}) == "measured";
   if (!json.object("events")) json.fail("events", "missing; " + std::string(kExpected));
   file.ledger.events = Columns(object.at("events"), source).events();
+  if (json.object("host")) file.ledger.host = Columns(object.at("host"), source).events();
   for (const Json& change : object.value("segments", Json::array())) {
     if (!change.is_array() || change.size() != 3 || !change[0].is_number_unsigned() ||
         !change[1].is_number_unsigned() || !change[2].is_number_integer()) {

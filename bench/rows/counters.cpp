@@ -29,6 +29,7 @@ void count_run(Counters& counters, const std::string& prefix, const RunReport& r
     counters.set(prefix + "_" + kCategoryNames[i],
                  report.peak.by_category[static_cast<Category>(i)]);
   }
+  if (report.host.reserved > 0) counters.set(prefix + "_host", report.host.reserved);
   // With accumulation a stage comes once a micro-batch: the last one's `after`, the highest peak.
   std::map<std::string, StageRecord> stages;
   for (const StageRecord& record : report.stages) {

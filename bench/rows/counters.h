@@ -21,7 +21,8 @@ class Counters {
   std::map<std::string, double> values_;
 };
 
-/// `prefix`_allocated, _reserved and _<category> at the peak, _step<n>_<stage>_{after,peak}.
+/// `prefix`_allocated, _reserved and _<category> at the peak, _step<n>_<stage>_{after,peak}; _host,
+/// what was taken of the host's memory, where that is anything.
 /// `prefix` is "pred" or "mem". Loading counts to step 1; of steps only the first two, as what
 /// tensors take is the same in all later ones.
 void count_run(Counters& counters, const std::string& prefix, const RunReport& report);

@@ -33,6 +33,8 @@ class Table {
     if (budget_.headroom > 0) row("+ headroom", gb(budget_.headroom, decimals_), "", "");
     if (budget_.held > 0) row("+ held by others", gb(budget_.held, decimals_), "", "");
     row("VRAM", gb(budget_.vram, decimals_), "", bars_.bar(budget_.vram, '='));
+    const std::uint64_t host = estimate_.levels.host;
+    if (host > 0) sum("in host memory", host);
     return lines_;
   }
 

@@ -6,7 +6,7 @@
 #include <type_traits>
 
 #include "kernels/cpu/e4m3.h"
-#include "kernels/cpu/half.h"
+#include "kernels/host/half.h"
 #include "model/format.h"
 
 namespace vramfit {

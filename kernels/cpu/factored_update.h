@@ -19,7 +19,7 @@ class FactoredUpdate {
  public:
   FactoredUpdate(const OptimizerStep& op, const ParameterUpdate& update)
       : op_(op),
-        matrix_(update.parameter->shape().rank() == 2),
+        matrix_(is_factored(op.kind, update.parameter->shape())),
         columns_(matrix_ ? update.parameter->shape()[1] : 1),
         count_(update.parameter->shape().elements()),
         stored_(variance_shape(op.kind, update.parameter->stored()).elements()),

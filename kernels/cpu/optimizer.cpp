@@ -98,7 +98,12 @@ void adjust(float* scaler, bool finite) {
 template <typename Element, typename AnUpdate>
 void step(const OptimizerStep& op) {
   using Sum = Accumulator<Element>;
-  require_workspace(op.workspace, optimizer_workspace_bytes(op.kind, op.updates));
+  require_workspace(op.table, optimizer_table_bytes(op.updates));
+  const std::uint64_t sums = factor_sums_bytes(op.kind, op.updates);
+  require((op.sums != nullptr) == (sums > 0), "sums are a factored step's");
+  if (op.sums != nullptr) require_workspace(*op.sums, sums);
+  require((op.slots != nullptr) == op.kind.on_host, "slots are of updates that the host takes");
+  if (op.slots != nullptr) require_workspace(*op.slots, host_slots_bytes(op.kind, op.updates));
   float* scaler = output<float>(op.scaler, LossScale::kValues);
   const bool finite = scaler == nullptr || (op.overflow_found ? scaler[LossScale::kOverflow] == 0
                                                               : all_finite<Element>(op.updates));
@@ -117,7 +122,7 @@ void step(const OptimizerStep& op) {
 }  // namespace
 
 void CpuDevice::run(const FindOverflow& op) {
-  require_workspace(op.workspace, optimizer_workspace_bytes(op.kind, op.updates));
+  require_workspace(op.table, optimizer_table_bytes(op.updates));
   auto* scaler = output<float>(op.scaler, LossScale::kValues);
   bool finite = true;
   if (!op.updates.empty()) {

@@ -27,6 +27,7 @@ struct KeptEvent {
 struct KeptLedger {
   std::vector<KeptEvent> events;
   std::vector<SegmentChange> segments;  ///< by event; empty under an allocator that has none
+  std::vector<KeptEvent> host = {};     ///< of the host's memory; empty where nothing is there
 };
 
 KeptLedger keep(const RunReport& report);

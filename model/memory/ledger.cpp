@@ -59,7 +59,14 @@ void Ledger::relabel(const Name& name, Category from, Category to, std::uint64_t
   current_.by_category[to] += size;
 }
 
+Ledger& Ledger::of(MemorySpace space) {
+  if (space == MemorySpace::Device) return *this;
+  if (host_ == nullptr) throw std::logic_error("a run without host memory keeps something there");
+  return *host_;
+}
+
 void Ledger::begin_stage(Stage stage, int step) {
+  if (host_ != nullptr) host_->begin_stage(stage, step);
   if (current_.stage != Stage::Outside) throw std::logic_error("a stage began within another");
   if (observer_ != nullptr) observer_->stage_begins(stage, step);
   current_.stage = last_stage_ = stage;
@@ -70,6 +77,7 @@ void Ledger::begin_stage(Stage stage, int step) {
 }
 
 void Ledger::end_stage(bool out_of_memory) {
+  if (host_ != nullptr) host_->end_stage(out_of_memory);
   record(Event::Kind::StageEnd, {}, Category::Parameters, 0, 0);
   stages_.push_back({current_.stage, current_.step, stage_before_, current_.allocated, stage_peak_,
                      reserved(), current_.by_category, out_of_memory, stage_peak_reserved_});

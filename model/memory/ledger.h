@@ -81,7 +81,8 @@ enum class Counts : std::uint8_t {
   Blocks,     ///< what the allocator gave, rounded up: torch.cuda.memory_allocated()
 };
 
-/// Writes down every allocation and free with its category and stage, and passes it on.
+/// Writes down every allocation and free with its category and stage, and passes it on. What a run
+/// keeps in the host's memory is in a ledger of its own beside it, with the same stages.
 class Ledger {
  public:
   /// `allocator` must outlive the ledger. Without events it keeps stages, peaks and what is
@@ -103,6 +104,14 @@ class Ledger {
 
   /// The allocator gives back what it keeps and nobody uses.
   void empty_cache() { allocator_.empty_cache(); }
+
+  /// The ledger of the host's memory. Must outlive this one or be taken away with null.
+  void set_host(Ledger* host) { host_ = host; }
+  const Ledger* host() const { return host_; }
+  /// This one or the host's, which must be there.
+  Ledger& of(MemorySpace space);
+  /// Bytes that there can be at most.
+  std::uint64_t capacity() const { return allocator_.capacity(); }
 
   /// Stages do not nest. A stage that an exception ends is recorded as out of memory.
   void begin_stage(Stage stage, int step);
@@ -142,6 +151,7 @@ class Ledger {
 
   bool recording_ = true;
   StageObserver* observer_ = nullptr;
+  Ledger* host_ = nullptr;
   std::vector<Event> events_;
   std::vector<StageRecord> stages_;
   std::uint64_t allocations_ = 0;

@@ -3,10 +3,9 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace vramfit {
+#include "model/memory/allocator.h"
 
-/// More than any machine has, and far enough from 2^64 that sums of sizes cannot wrap.
-inline constexpr std::uint64_t kUnlimitedBytes = std::uint64_t{1} << 60;
+namespace vramfit {
 
 /// Where a pool's bytes come from: one range of addresses, backed from its start as it grows.
 /// A source decides nothing but whether bytes exist, so every device places blocks alike.

@@ -29,6 +29,7 @@ class Pool final : public Allocator {
 
   Block allocate(std::uint64_t bytes, Placement placement = Placement::BestFit) override;
   void free(const Block& block) noexcept override;
+  std::uint64_t capacity() const override { return source_.capacity(); }
   std::uint64_t reserved() const override { return reserved_; }
 
   /// Free ranges within what is reserved: by offset, no two touching.

@@ -225,16 +225,18 @@ OpCost cost(const Argmax& op) {
 // rather than reads them, counts as any other. Adafactor needs its rows' and columns' means before
 // it knows an update, and the RMS of all of it and of the parameter before it takes one: it reads
 // the gradient three times, the first of which tells whether it is finite, and the parameter twice.
+// States in the host's memory are nothing to the card's: weights and gradients go there and back.
 OpCost cost(const OptimizerStep& op) {
   OpCost result{"optimizer_step", ""};
   const bool relative = op.kind.rule == OptimizerKind::Rule::Adafactor;
   const std::uint64_t reads = relative ? 3 : op.scaler == nullptr ? 1 : 2;
   for (const ParameterUpdate& update : op.updates) {
     if (relative) result.bytes += bytes(update.parameter);
+    const std::uint64_t states = bytes(update.master) + bytes(update.momentum) +
+                                 bytes(update.variance) + bytes(update.scales);
     result.bytes += reads * bytes(update.gradient) +
                     bytes_to(*update.parameter, update.master == nullptr) +
-                    2 * (bytes(update.master) + bytes(update.momentum) + bytes(update.variance) +
-                         bytes(update.scales));
+                    (op.kind.on_host ? 0 : 2 * states);
   }
   return result;
 }

@@ -28,8 +28,14 @@ class OpContext {
   Tensor master_weight(const Name& name, const Shape& shape, const Shape& stored) const {
     return {ledger, name, Category::OptimizerState, precisions.accumulation, shape, stored};
   }
-  Tensor moment(const Name& name, const Shape& shape, const Shape& stored) const {
-    return {ledger, name, Category::OptimizerState, precisions.optimizer_states, shape, stored};
+  Tensor moment(const Name& name, const Shape& shape, const Shape& stored,
+                MemorySpace space = MemorySpace::Device) const {
+    return {ledger.of(space),
+            name,
+            Category::OptimizerState,
+            precisions.optimizer_states,
+            shape,
+            stored};
   }
   /// Of moments that are codes.
   Tensor moment_scales(const Name& name, const Shape& shape) const {
@@ -64,9 +70,10 @@ class OpContext {
     return {ledger, name, Category::Workspace, precisions.accumulation, shape};
   }
   /// Scratch whose layout is the device's own.
-  Tensor bytes(const Name& name, std::uint64_t size) const {
+  Tensor bytes(const Name& name, std::uint64_t size,
+               MemorySpace space = MemorySpace::Device) const {
     const auto words = static_cast<std::int64_t>((size + 3) / 4);
-    return {ledger, name, Category::Workspace, DType::Int32, {words}};
+    return {ledger.of(space), name, Category::Workspace, DType::Int32, {words}};
   }
 
   Device& device;

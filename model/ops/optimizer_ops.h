@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "model/memory/tensor.h"
+#include "model/ops/host_slots.h"
 #include "model/optimizer/optimizer_kind.h"
 
 namespace vramfit {
@@ -21,12 +22,19 @@ struct ParameterUpdate {
   const Tensor* scales = nullptr;
 };
 
-/// Of the tensor that holds a parameter's v. Adafactor keeps of a matrix the means of its columns,
-/// then those of its rows, with the padding rows' behind them.
-inline Shape variance_shape(const OptimizerKind& kind, const Shape& parameter) {
-  const bool factored = kind.stored == OptimizerKind::Stored::Factors && parameter.rank() == 2;
-  return factored ? Shape{parameter[1] + parameter[0]} : parameter;
+/// Whether the optimizer keeps of a parameter's v but the means of its columns and rows.
+inline bool is_factored(const OptimizerKind& kind, const Shape& parameter) {
+  return kind.stored == OptimizerKind::Stored::Factors && parameter.rank() == 2;
 }
+
+/// Of the tensor that holds a parameter's v. Where it is factored: the means of its columns, then
+/// those of its rows, with the padding rows' behind them.
+inline Shape variance_shape(const OptimizerKind& kind, const Shape& parameter) {
+  return is_factored(kind, parameter) ? Shape{parameter[1] + parameter[0]} : parameter;
+}
+
+/// The slots through which such updates pass where the host makes them.
+HostSlots host_slots(const std::vector<ParameterUpdate>& updates);
 
 /// fp16's dynamic loss scale (Micikevicius et al. 2018), kept on the device so that no host
 /// decision depends on data: three fp32 values in one tensor.
@@ -45,7 +53,7 @@ struct FindOverflow {
   const OptimizerKind& kind;
   const std::vector<ParameterUpdate>& updates;
   const Tensor& scaler;
-  Tensor& workspace;  ///< optimizer_workspace_bytes
+  Tensor& table;  ///< optimizer_table_bytes
 };
 
 /// All parameters at once. With a scaler: gradients are divided by the scale; where one of them is
@@ -58,9 +66,12 @@ struct OptimizerStep {
   const OptimizerKind& kind;
   const OptimizerSettings& settings;
   const std::vector<ParameterUpdate>& updates;
-  int step;              ///< from 1; the first initializes the states
-  const Tensor* scaler;  ///< null: gradients are not scaled
-  Tensor& workspace;     ///< optimizer_workspace_bytes
+  int step;                      ///< from 1; the first initializes the states
+  const Tensor* scaler;          ///< null: gradients are not scaled
+  Tensor& table;                 ///< optimizer_table_bytes
+  const Tensor* sums = nullptr;  ///< factor_sums_bytes; null where those are 0
+  /// host_slots_bytes, in the host's memory as the states are; null where those are 0.
+  const Tensor* slots = nullptr;
   /// Whether the scaler's kOverflow says already that gradients are not finite, here or elsewhere.
   bool overflow_found = false;
 };

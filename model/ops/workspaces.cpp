@@ -88,15 +88,29 @@ std::int64_t dequantized_columns(std::int64_t rows, std::int64_t width, Format f
   return slab_lines(width, format.bytes(rows));
 }
 
-std::uint64_t optimizer_workspace_bytes(const OptimizerKind& kind,
-                                        const std::vector<ParameterUpdate>& updates) {
+std::uint64_t optimizer_table_bytes(const std::vector<ParameterUpdate>& updates) {
+  return 64 * static_cast<std::uint64_t>(updates.size());
+}
+
+std::uint64_t factor_sums_bytes(const OptimizerKind& kind,
+                                const std::vector<ParameterUpdate>& updates) {
   std::int64_t sums = 0;
   for (const ParameterUpdate& update : updates) {
     const Shape& shape = update.parameter->shape();
-    const bool factored = kind.stored == OptimizerKind::Stored::Factors && shape.rank() == 2;
-    if (factored) sums = std::max(sums, FactorSums{shape[0], shape[1]}.elements());
+    if (is_factored(kind, shape)) sums = std::max(sums, FactorSums{shape[0], shape[1]}.elements());
   }
-  return 64 * static_cast<std::uint64_t>(updates.size()) + Format(DType::Fp32).bytes(sums);
+  return Format(DType::Fp32).bytes(sums);
+}
+
+HostSlots host_slots(const std::vector<ParameterUpdate>& updates) {
+  std::int64_t trained = 0;
+  for (const ParameterUpdate& update : updates) trained += update.parameter->stored().elements();
+  return {updates.front().parameter->format(), trained};
+}
+
+std::uint64_t host_slots_bytes(const OptimizerKind& kind,
+                               const std::vector<ParameterUpdate>& updates) {
+  return kind.on_host ? host_slots(updates).bytes() : 0;
 }
 
 }  // namespace vramfit

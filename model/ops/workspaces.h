@@ -82,9 +82,15 @@ std::int64_t dequantized_rows(std::int64_t rows, std::int64_t width, Format form
 /// it: likewise.
 std::int64_t dequantized_columns(std::int64_t rows, std::int64_t width, Format format);
 
-/// The device's table of parameters, 64 B each; Adafactor has FactorSums of its largest matrix
-/// behind it.
-std::uint64_t optimizer_workspace_bytes(const OptimizerKind& kind,
-                                        const std::vector<ParameterUpdate>& updates);
+/// The device's table of parameters, 64 B each.
+std::uint64_t optimizer_table_bytes(const std::vector<ParameterUpdate>& updates);
+
+/// FactorSums of the largest matrix whose v is factored, in fp32.
+std::uint64_t factor_sums_bytes(const OptimizerKind& kind,
+                                const std::vector<ParameterUpdate>& updates);
+
+/// In the host's memory, where the host takes the updates.
+std::uint64_t host_slots_bytes(const OptimizerKind& kind,
+                               const std::vector<ParameterUpdate>& updates);
 
 }  // namespace vramfit

@@ -15,6 +15,7 @@ const std::vector<OptimizerKind>& optimizer_kinds() {
       {"adamw-master", Rule::AdamW, true, 2},
       {"adamw-same", Rule::AdamW, false, 2, Stored::AsWeights},
       {"adamw-8bit", Rule::AdamW, false, 2, Stored::Codes},
+      {"adamw-cpu", Rule::AdamW, false, 2, Stored::AsSums, true},
       {"lion", Rule::Lion, false, 1},
       {"adafactor", Rule::Adafactor, false, 1, Stored::Factors},
   };

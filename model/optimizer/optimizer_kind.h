@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "model/format.h"
+#include "model/memory/allocator.h"
 
 namespace vramfit {
 
@@ -21,12 +22,15 @@ struct OptimizerKind {
   bool master;  ///< an fp32 copy of the weights, which takes the updates
   int moments;  ///< how many: SGD's momentum, Lion's and Adafactor's v are 1, Adam's m and v 2
   Stored stored = Stored::AsSums;
+  /// States are in the host's memory, and the host updates them (Ren et al. 2021, "ZeRO-Offload").
+  bool on_host = false;
 
   Format moment_format(Format weights) const;
   bool keeps_momentum() const { return rule != Rule::Adafactor && moments >= 1; }
   bool keeps_variance() const { return rule == Rule::Adafactor || moments >= 2; }
   /// Whether moments are codes, with scales in a tensor beside them.
   bool has_scales() const { return stored == Stored::Codes; }
+  MemorySpace space() const { return on_host ? MemorySpace::Host : MemorySpace::Device; }
 };
 
 /// In the order tables show them.

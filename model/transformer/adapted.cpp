@@ -24,7 +24,7 @@ void add_adapters(Model& model, const Projection& p, const Tensor& x, Tensor& y)
                                  context.gemm_workspace});
 }
 
-Tensor adapters_backward_input(Model& model, const Projection& p, const Tensor& dy, Tensor& dx) {
+Tensor adapters_backward_input(Model& model, const Projection& p, const Tensor& dy, Tensor* dx) {
   const ProjectionAdapters* adapters = model.adapters.beside(p.weight);
   if (adapters == nullptr) return {};
   OpContext& context = model.context;
@@ -33,7 +33,9 @@ Tensor adapters_backward_input(Model& model, const Projection& p, const Tensor& 
   context.device.run(LoraBackwardInput{adapters->columns, dy,
                                        model.weights.value(adapters->roles.b, p.layer), du,
                                        context.gemm_workspace});
-  context.device.run(LinearBackwardInput{du, a, dx, true, context.gemm_workspace});
+  if (dx != nullptr) {
+    context.device.run(LinearBackwardInput{du, a, *dx, true, context.gemm_workspace});
+  }
   return du;
 }
 

@@ -2,18 +2,25 @@
 
 #include <utility>
 
+#include "model/transformer/adapted.h"
 #include "model/transformer/projection.h"
 
 namespace vramfit {
 namespace {
+
+/// Whether backward ends at the projection: nothing is trained before its adapters.
+bool ends_at(const Model& model, const Projection& p) {
+  return p.layer == 0 && model.adapters.start_at(p.weight);
+}
 
 /// x + out(attention(norm1 x)); x: (N, h). The part of the block where tokens meet.
 Tensor attention_half(Model& model, int layer, const Sequence& sequence, Tensor x,
                       BlockKept* keep) {
   Tensor qkv;
   {
+    const bool keeps_statistics = keep != nullptr && !ends_at(model, qkv_of(layer));
     const NormedInput normed(model, norm1_of(layer), {"norm1", layer}, x,
-                             keep ? &keep->norm1 : nullptr);
+                             keeps_statistics ? &keep->norm1 : nullptr);
     qkv = project(model, qkv_of(layer), {"qkv", layer}, normed.rows(), nullptr, normed.norm());
   }
   normalize_heads(model, layer, sequence, qkv, keep ? &keep->head_norm : nullptr);
@@ -88,34 +95,63 @@ Tensor pre_again(Model& model, int layer, const Tensor& middle, NormStatistics& 
   return project(model, up_of(layer), {"pre", layer}, normed);
 }
 
-void mlp_half_backward(Model& model, int layer, BlockKept& kept, Tensor& dx) {
+/// The last of backward. x: (N, in), dy: (N, out).
+void end_backward(Model& model, const Projection& p, const Tensor& x, const Tensor& dy) {
+  const Tensor du = adapters_backward_input(model, p, dy, nullptr);
+  adapters_backward_weight(model, p, x, dy, du);
+}
+
+/// Returns whether backward goes on.
+bool mlp_half_backward(Model& model, int layer, BlockKept& kept, Tensor& dx) {
   OpContext& context = model.context;
   const ModelConfig& config = model.config;
+  if (ends_at(model, down_of(layer))) {
+    Tensor act = context.activation({"act", layer}, {dx.shape()[0], config.ffn});
+    context.device.run(Activate{config.activation, kept.pre, act});
+    end_backward(model, down_of(layer), act, dx);
+    return false;
+  }
   {
     auto [act, du] = project_backward_input(model, down_of(layer), {"act", layer}, dx);
     context.device.run(ActivateBackward{config.activation, kept.pre, act});
     project_backward_weight(model, down_of(layer), act, dx, du);
   }
   const Tensor dpre = std::move(kept.pre);
+  if (ends_at(model, up_of(layer))) {
+    dx.release();
+    const Tensor normed = normalize(model, norm2_of(layer), {"norm2", layer}, kept.middle, nullptr);
+    kept.middle.release();
+    end_backward(model, up_of(layer), normed, dpre);
+    return false;
+  }
   auto [normed, du] = project_backward_input(model, up_of(layer), {"norm2", layer}, dpre);
   normalize_backward(model, norm2_of(layer), std::move(kept.middle), std::move(kept.norm2), normed,
                      dx, true);
   project_backward_weight(model, up_of(layer), normed, dpre, du);
+  return true;
 }
 
 void attention_half_backward(Model& model, int layer, const Sequence& sequence, BlockKept& kept,
                              Tensor& dx) {
+  if (ends_at(model, out_of(layer))) {
+    return end_backward(model, out_of(layer), kept.attention.out, dx);
+  }
   auto [dout, du_of_out] = project_backward_input(model, out_of(layer), {"d_attention", layer}, dx);
   project_backward_weight(model, out_of(layer), kept.attention.out, dx, du_of_out);
   du_of_out.release();
+  const bool last = ends_at(model, qkv_of(layer));
+  if (last) dx.release();
   Tensor dqkv = attend_backward(model, layer, sequence, std::move(kept.qkv),
                                 std::move(kept.attention), std::move(dout));
   normalize_heads_backward(model, layer, sequence, std::move(kept.head_norm), dqkv);
+  if (last) {
+    const Tensor normed = normalize(model, norm1_of(layer), {"norm1", layer}, kept.x, nullptr);
+    kept.x.release();
+    return end_backward(model, qkv_of(layer), normed, dqkv);
+  }
   auto [normed, du] = project_backward_input(model, qkv_of(layer), {"norm1", layer}, dqkv);
   normalize_backward(model, norm1_of(layer), std::move(kept.x), std::move(kept.norm1), normed, dx,
                      true);
-  // The first block's input comes from the embedding alone.
-  if (layer == 0 && !model.weights.trains(Role::TokenEmbedding)) dx.release();
   project_backward_weight(model, qkv_of(layer), normed, dqkv, du);
 }
 
@@ -145,8 +181,9 @@ void recompute(Model& model, int layer, const Sequence& sequence, BlockKept& kep
 
 void block_backward(Model& model, int layer, const Sequence& sequence, BlockKept kept, Tensor& dx,
                     const std::function<void()>& mlp_passed) {
-  mlp_half_backward(model, layer, kept, dx);
+  const bool goes_on = mlp_half_backward(model, layer, kept, dx);
   mlp_passed();
+  if (!goes_on) return;
   attention_half_backward(model, layer, sequence, kept, dx);
 }
 

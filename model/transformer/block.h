@@ -33,9 +33,10 @@ void forget(BlockKept& kept, Checkpoint checkpoint);
 /// Computes again what was forgotten, on the way to backward: the block's output is not among it.
 void recompute(Model& model, int layer, const Sequence& sequence, BlockKept& kept);
 
-/// `dx`: in the gradient of the block's output, out of its input; freed where nothing below is
-/// trained. Frees all that was kept, each part once nothing more reads it. `mlp_passed`: called
-/// between the halves, the MLP's gradients written.
+/// `dx`: in the gradient of the block's output, out of its input. Frees all that was kept, each
+/// part once nothing more reads it. Where nothing before it is trained, backward ends at the first
+/// adapters of the first block, and dx is none. `mlp_passed`: called between the halves, the MLP's
+/// gradients written.
 void block_backward(Model& model, int layer, const Sequence& sequence, BlockKept kept, Tensor& dx,
                     const std::function<void()>& mlp_passed);
 

@@ -51,6 +51,10 @@ class Adapters {
   bool none() const { return projections_.empty(); }
   /// Null where the projection has none.
   const ProjectionAdapters* beside(Role weight) const;
+  /// Whether they stand beside the projection and beside none before it in its block.
+  bool start_at(Role weight) const {
+    return !none() && projections_.front().roles.beside == weight;
+  }
   /// Of every block's adapters: a's, then b's, which start at 0, so that training starts from the
   /// model as it is.
   std::vector<ParameterSpec> parameters(const ModelConfig& config) const;

@@ -23,7 +23,8 @@ Tensor normalize(Model& model, const Norm& norm, const Name& name, const Tensor&
 NormedInput::NormedInput(Model& model, const Norm& norm, const Name& name, const Tensor& x,
                          NormStatistics* keep)
     : x_(x) {
-  if (keep != nullptr || x.shape()[0] > kNormedRows) {
+  const bool by_linear = keep == nullptr && model.adapters.none() && x.shape()[0] <= kNormedRows;
+  if (!by_linear) {
     normed_ = normalize(model, norm, name, x, keep);
   } else {
     norm_.emplace(InputNorm{model.config.norm, model.config.norm_eps,

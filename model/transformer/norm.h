@@ -27,8 +27,8 @@ struct NormStatistics {
 Tensor normalize(Model& model, const Norm& norm, const Name& name, const Tensor& x,
                  NormStatistics* keep);
 
-/// What a linear reads: norm(x), or x itself where the linear normalises it: few rows that nothing
-/// comes back for.
+/// What a linear reads: norm(x), or x itself where the linear normalises it: few rows that neither
+/// backward nor adapters come back for.
 class NormedInput {
  public:
   /// x, (N, h), must outlive it. `keep` as in normalize.

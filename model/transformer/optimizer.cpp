@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "model/errors.h"
 #include "model/optimizer/dynamic_codes.h"
 
 namespace vramfit {
@@ -15,16 +16,33 @@ struct Own {
 
 }  // namespace
 
+void Optimizer::create_slots(OpContext& context, const std::vector<const Parameter*>& trained) {
+  std::int64_t elements = 0;
+  for (const Parameter* p : trained) elements += p->spec.stored.elements();
+  const HostSlots slots(trained.front()->value.format(), elements);
+  const std::uint64_t bytes =
+      slots.bytes() + static_cast<std::uint64_t>(kind_.moments) *
+                          context.precisions.optimizer_states.bytes(elements);
+  const std::uint64_t room = context.ledger.of(MemorySpace::Host).capacity();
+  if (bytes > room) {
+    throw BadInput(std::string("optimizer: ") + kind_.name + " keeps " + std::to_string(bytes) +
+                   " bytes in the host's memory; this machine has " + std::to_string(room) +
+                   " to spare: adamw-8bit, or --lora 16");
+  }
+  slots_ = context.bytes("host_slots", slots.bytes(), MemorySpace::Host);
+}
+
 Optimizer::State Optimizer::state_of(OpContext& context, const Parameter& parameter) const {
   const Name& name = parameter.spec.name;
   const Shape& shape = parameter.kept ? parameter.kept->shard.part : parameter.spec.shape;
   const Shape& stored = parameter.kept ? parameter.kept->shard.part : parameter.spec.stored;
   State s;
   if (kind_.master) s.master = context.master_weight(name.part("master"), shape, stored);
-  if (kind_.keeps_momentum()) s.momentum = context.moment(name.part("m"), shape, stored);
+  if (kind_.keeps_momentum())
+    s.momentum = context.moment(name.part("m"), shape, stored, kind_.space());
   if (kind_.keeps_variance()) {
-    s.variance =
-        context.moment(name.part("v"), variance_shape(kind_, shape), variance_shape(kind_, stored));
+    s.variance = context.moment(name.part("v"), variance_shape(kind_, shape),
+                                variance_shape(kind_, stored), kind_.space());
   }
   if (kind_.has_scales()) {
     const std::int64_t blocks = (stored.elements() + kDynamicBlock - 1) / kDynamicBlock;
@@ -37,6 +55,7 @@ void Optimizer::step(OpContext& context, const Weights& weights, const Mesh& mes
                      const Tensor* scaler, int step) {
   const std::vector<const Parameter*> trained = weights.trained();
   if (states_.empty()) {
+    if (kind_.on_host) create_slots(context, trained);
     for (const Parameter* p : trained) states_.push_back(state_of(context, *p));
   }
   const auto or_null = [](const Tensor& tensor) { return tensor ? &tensor : nullptr; };
@@ -51,7 +70,10 @@ void Optimizer::step(OpContext& context, const Weights& weights, const Mesh& mes
     updates.push_back({&own[i].value, &own[i].gradient, or_null(s.master), or_null(s.momentum),
                        or_null(s.variance), p.spec.decays, or_null(s.scales)});
   }
-  Tensor table = context.bytes("optimizer_table", optimizer_workspace_bytes(kind_, updates));
+  Tensor table = context.bytes("optimizer_table", optimizer_table_bytes(updates));
+  Tensor sums;
+  const std::uint64_t sums_bytes = factor_sums_bytes(kind_, updates);
+  if (sums_bytes > 0) sums = context.bytes("factor_sums", sums_bytes);
   // A rank that sees but its part of the gradients asks the others whether theirs are finite.
   const bool asks = scaler != nullptr && mesh.shards_states();
   if (asks) {
@@ -63,7 +85,8 @@ void Optimizer::step(OpContext& context, const Weights& weights, const Mesh& mes
     context.device.run(AllReduce{{&overflow}, mesh.ranks, ticket});
     context.device.run(Await{ticket});
   }
-  context.device.run(OptimizerStep{kind_, settings_, updates, step, scaler, table, asks});
+  context.device.run(OptimizerStep{kind_, settings_, updates, step, scaler, table, or_null(sums),
+                                   or_null(slots_), asks});
 }
 
 }  // namespace vramfit

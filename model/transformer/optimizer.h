@@ -24,10 +24,13 @@ class Optimizer {
     Tensor variance;
     Tensor scales;
   };
+  /// In the host's memory, ahead of the states. Throws BadInput where it has no room for all.
+  void create_slots(OpContext& context, const std::vector<const Parameter*>& trained);
   State state_of(OpContext& context, const Parameter& parameter) const;
 
   const OptimizerKind kind_;
   const OptimizerSettings settings_;
+  Tensor slots_;               ///< from the first step on, where the host takes the updates
   std::vector<State> states_;  ///< one a trained parameter, from the first step on
 };
 

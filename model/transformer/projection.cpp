@@ -69,7 +69,7 @@ InputGradient project_backward_input(Model& model, const Projection& p, const Na
                                            model.weights.scales(p.weight, p.layer),
                                            slab ? &slab : nullptr});
   }
-  Tensor du = adapters_backward_input(model, p, dy, dx);
+  Tensor du = adapters_backward_input(model, p, dy, &dx);
   return {std::move(dx), std::move(du)};
 }
 

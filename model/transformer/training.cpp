@@ -32,6 +32,10 @@ void validate(const ModelConfig& config, const TrainingOptions& options) {
   require_linears(config, options.precision, false);
   require_positions(config, options.seq);
   validate(options.mesh);
+  if (!options.mesh.alone() && options.optimizer.on_host) {
+    throw BadInput(std::string("optimizer: ") + options.optimizer.name +
+                   " is of one GPU, which has the host's memory to itself; adamw, or adamw-8bit");
+  }
   if (options.mesh.shards_states() && options.optimizer.stored == OptimizerKind::Stored::Factors) {
     throw BadInput(std::string("optimizer: ") + options.optimizer.name +
                    " needs the means of whole matrices, which --strategy " +

@@ -16,13 +16,14 @@ PEAK = "allocated"
 
 @dataclass(frozen=True)
 class Waterfall:
-    """What one side allocates with an optimizer. Bytes."""
+    """What one side allocates with an optimizer, on the card but for `host`. Bytes."""
 
     optimizer: str
     source: Source
     row: str
     after: Mapping[str, float]  # by stage of step 1
     peak: float  # of all steps
+    host: float  # taken of the host's memory
     params: int
     tokens_per_second: float | None
 
@@ -41,6 +42,11 @@ class Optimizers:
     @property
     def model(self) -> str:
         return self.inputs.article.waterfall["model"]
+
+    @property
+    def on_host(self) -> bool:
+        """Whether any keeps something in the host's memory."""
+        return any(waterfall.host for own in self.every for waterfall in own)
 
     @property
     def pattern(self) -> str:
@@ -78,7 +84,8 @@ def _of(inputs: Inputs, optimizer: str, row: str) -> Iterator[Waterfall]:
             known = {stage: value for stage, value in after.items() if value is not None}
             if peak is not None and len(known) == len(stages):
                 speed = speeds(inputs, row).get(source)
-                yield Waterfall(optimizer, source, row, known, peak, params, speed)
+                host = inputs.value(row, f"{source.prefix}host") or 0
+                yield Waterfall(optimizer, source, row, known, peak, host, params, speed)
                 break
 
 

@@ -1,6 +1,6 @@
 #include "runtimes/vramfit/dry_run.h"
 
-#include "model/memory/pool.h"
+#include "model/memory/host_memory.h"
 
 namespace vramfit {
 namespace {
@@ -10,6 +10,8 @@ RunReport on_virtual_gpu(const VirtualGpu& gpu, bool events, const Run& run) {
   VirtualSource source(gpu.pool_capacity);
   Pool pool(source);
   Ledger ledger(pool, Counts::Requested, events);
+  VirtualSource host_source;
+  const HostMemory host(host_source, ledger, events);
   VirtualDevice device(gpu.arch);
   return run(device, ledger);
 }

@@ -7,18 +7,21 @@
 namespace vramfit {
 namespace {
 
-/// Forms of AdamW are one lever, another rule is one of its own.
+/// Forms of AdamW on the card are one lever, that on the host is one of its own, and so is another
+/// rule.
 constexpr std::string_view kAdamW = "optimizer";
+constexpr std::string_view kOnHost = "states in host memory";
 constexpr std::string_view kNone;
-constexpr std::array<std::string_view, 4> kOptimizerParts = {kAdamW, "Lion", "Adafactor", "SGD"};
+constexpr std::array<std::string_view, 5> kOptimizerParts = {kAdamW, kOnHost, "Lion", "Adafactor",
+                                                             "SGD"};
 
 struct OptimizerChoice {
   const char* name;
   std::string_view part;  ///< of the lever that offers it
 };
 
-/// From what keeps most beside weights to what keeps least.
-constexpr std::array<OptimizerChoice, 9> kOptimizers = {{
+/// From what keeps most on the card beside weights to what keeps least.
+constexpr std::array<OptimizerChoice, 10> kOptimizers = {{
     {"adamw-master", kAdamW},
     {"adamw", kAdamW},
     {"adamw-same", kAdamW},
@@ -27,6 +30,7 @@ constexpr std::array<OptimizerChoice, 9> kOptimizers = {{
     {"sgd-master", kNone},
     {"adamw-8bit", kAdamW},
     {"adafactor", "Adafactor"},
+    {"adamw-cpu", kOnHost},
     {"sgd", "SGD"},
 }};
 
@@ -92,7 +96,7 @@ class Levers {
   void optimizer(const OptimizerKind& now) {
     const std::string from = now.name;
     for (const std::string_view part : kOptimizerParts) {
-      if (part == kAdamW && now.rule != OptimizerKind::Rule::AdamW) continue;
+      if ((part == kAdamW || part == kOnHost) && now.rule != OptimizerKind::Rule::AdamW) continue;
       Lever lever{.parts = {std::string(part)}, .choices = {}};
       bool smaller = false;
       for (const auto& [to, of] : kOptimizers) {

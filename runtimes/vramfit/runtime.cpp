@@ -31,7 +31,7 @@ class VramfitRuntime final : public Runtime {
     static const std::vector<Flag> list = {
         {"optimizer", With::Training,
          "sgd, sgd-master, sgd-momentum, adamw (default),\nadamw-master, adamw-same, adamw-8bit, "
-         "lion, adafactor"},
+         "adamw-cpu,\nlion, adafactor"},
         {"accumulate", With::Training, "micro-batches in a step (default 1)"},
         {"lora", With::Training, "adapters of this rank; all else is frozen"},
         {"lora-targets", With::Training,
@@ -270,7 +270,8 @@ std::string StepWorkload::types() const {
   if (o->optimizer.moments == 0) return text;
   const Format moments = o->optimizer.moment_format(o->precision.activations);
   return text + ", optimizer states in " + moments.name() +
-         (o->optimizer.has_scales() ? " codes" : "");
+         (o->optimizer.has_scales() ? " codes" : "") +
+         (o->optimizer.on_host ? " in the host's memory" : "");
 }
 
 }  // namespace vramfit

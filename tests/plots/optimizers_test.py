@@ -42,6 +42,22 @@ def test_one_that_bench_gains_is_in_table_and_picture(inputs):
     assert "adafactor, vramfit predicted: peak" in figures.waterfall_optimizers.draw(more).alt
 
 
+def test_what_is_in_the_hosts_memory_has_a_column_where_there_is_some(inputs):
+    (table,) = waterfall_optimizers.build(inputs)
+    place = table.headings.index("in host\nmemory")
+    own = {row[0]: row[place] for row in table.rows if row[1].startswith("vramfit")}
+    host = inputs.need(ROW.format("adamw-cpu"), "pred_host")
+    assert own.pop("adamw-cpu") == gb(host)
+    assert set(own.values()) == {MISSING}
+    with style.styled():
+        picture = figures.waterfall_optimizers.draw(inputs)
+    titles = [axes.get_title(loc="left") for axes in picture.figure.axes]
+    assert f"adamw-cpu, 0 B/param, {gb(host)} GB of the host's" in titles
+    rows = inputs.rows.drop(ROW.format("adamw-cpu"))
+    (table,) = waterfall_optimizers.build(dataclasses.replace(inputs, rows=rows))
+    assert "in host\nmemory" not in table.headings
+
+
 def test_each_side_is_what_was_measured_where_it_was(inputs, measured):
     ours, theirs = by_optimizer(inputs)["adamw"]
     assert (ours.source, theirs.source) == (PREDICTED, TORCH_MEASURED)
@@ -56,7 +72,8 @@ def test_the_table_says_whose_optimizer_stands_beside_and_how_fast_it_is(measure
     assert theirs[-1] == MISSING
     ours = by_head["adamw-same", "vramfit measured"]
     assert ours[-1] == f"{synthetic.TOKENS_PER_SECOND['none']:,.0f}"
-    assert ours[-3] == gb(measured.need(ROW.format("adamw-same"), "mem_allocated"))
+    peak = ours[table.headings.index("peak of all steps")]
+    assert peak == gb(measured.need(ROW.format("adamw-same"), "mem_allocated"))
     assert {len(row) for row in table.rows} == {len(table.headings)}
 
 

@@ -22,9 +22,11 @@ STATES = {
     "adamw-master": 12,
     "adamw-same": 4,
     "adamw-8bit": 2,
+    "adamw-cpu": 0,
     "lion": 4,
     "adafactor": 0,
 }
+ON_HOST = {"adamw-cpu": 8}  # of the host's memory
 # Axes that names leave out where they are usual, in their order.
 LATER = {
     "accumulate": ("accumulate", "1"),
@@ -194,6 +196,8 @@ def benchmark(row: dict[str, str], measured: bool) -> dict[str, Any]:
     }
     result |= dict.fromkeys((f"pred_{part}" for part in CATEGORIES), 0.0)
     result |= {f"pred_{key}": value for key, value in found.items()}
+    if on_host := ON_HOST.get(row.get("optimizer", ""), 0) * trained(row):
+        result |= {f"{who}_host": on_host for who in ("pred", "mem")[: 1 + measured]}
     bitsandbytes = "lora" in row and row["precision"] in {"int8", "nf4"}
     if BYTES[row["precision"]] >= 2 or bitsandbytes:  # of others bench asks nothing of PyTorch
         result |= {

@@ -121,9 +121,11 @@ TEST(Levers, ChoicesTakeNoMoreThanNowAndNoLessThanTheLast) {
 
 TEST(Levers, OptimizersOfTheStepAreThoseThatKeepLess) {
   const std::vector<std::pair<const char*, Texts>> cases = {
-      {"adamw-master", {"adamw", "adamw-same", "adamw-8bit", "lion", "adafactor", "sgd"}},
-      {"adamw-same", {"adamw-8bit", "lion", "adafactor", "sgd"}},
-      {"adamw-8bit", {"adafactor", "sgd"}},
+      {"adamw-master",
+       {"adamw", "adamw-same", "adamw-8bit", "adamw-cpu", "lion", "adafactor", "sgd"}},
+      {"adamw-same", {"adamw-8bit", "adamw-cpu", "lion", "adafactor", "sgd"}},
+      {"adamw-8bit", {"adamw-cpu", "adafactor", "sgd"}},
+      {"adamw-cpu", {"sgd"}},
       {"lion", {"adafactor", "sgd"}},
       {"sgd-momentum", {"adafactor", "sgd"}},
       {"adafactor", {"sgd"}},

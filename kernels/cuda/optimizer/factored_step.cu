@@ -55,7 +55,7 @@ struct FactoredMatrix {
   const T* gradient;
   float* column_means;
   float* row_means;
-  float* sums;  ///< the workspace's
+  float* sums;  ///< OptimizerStep::sums
   FactorSums where;
   std::int64_t stored_rows;  ///< padding included
   bool decays;
@@ -347,10 +347,10 @@ void launch_factored_step(const OptimizerStep& op, const Entry* table, cudaStrea
       op.settings, static_cast<float>(std::pow(number, double{op.settings.beta2_decay})),
       static_cast<float>(std::min(double{op.settings.learning_rate}, 1 / std::sqrt(number))),
       op.scaler == nullptr ? nullptr : op.scaler->as<float>(), op.step == 1};
-  auto* const sums = reinterpret_cast<float*>(op.workspace.as<Entry>() + op.updates.size());
+  auto* const sums = op.sums == nullptr ? nullptr : op.sums->as<float>();
   unsigned vectors = 0;
   for (const ParameterUpdate& update : op.updates) {
-    if (update.parameter->shape().rank() == 2) {
+    if (is_factored(op.kind, update.parameter->shape())) {
       launch_matrix<T>(update, sums, step, stream);
     } else {
       ++vectors;

@@ -200,13 +200,13 @@ struct Table {
 /// Of an optimizer's step or of what comes before it.
 template <typename Op>
 Table table_of(const Op& op) {
-  expect_workspace(op.workspace, optimizer_workspace_bytes(op.kind, op.updates), "optimizer");
+  expect_workspace(op.table, optimizer_table_bytes(op.updates), "optimizer");
   const Format format = op.updates.front().parameter->format();
   Table table;
   table.entries.reserve(op.updates.size());
-  for (const bool vectors : {true, false}) {
+  for (const bool factored : {false, true}) {  // the first are take_vector_step's blocks
     for (const ParameterUpdate& update : op.updates) {
-      if ((update.parameter->shape().rank() == 1) != vectors) continue;
+      if (is_factored(op.kind, update.parameter->shape()) != factored) continue;
       table.entries.push_back(entry_of(op.kind, update, format, table.chunks));
       table.chunks += ceil_divide(table.entries.back().elements, kChunk);
     }
@@ -220,13 +220,21 @@ void launch_find_overflow(const Op& op, const Tensor& scaler, std::int64_t chunk
   auto* values = scaler.as<float>();
   check(cudaMemsetAsync(values + LossScale::kOverflow, 0, sizeof(float), stream), "optimizer");
   start({"optimizer: overflow", static_cast<unsigned>(chunks), kStepThreads, stream},
-        find_overflow<T>, op.workspace.template as<Entry>(), static_cast<int>(op.updates.size()),
+        find_overflow<T>, op.table.template as<Entry>(), static_cast<int>(op.updates.size()),
         values);
 }
 
+}  // namespace
+
+HostUpdates& OptimizerLauncher::host_updates() {
+  if (!host_updates_) host_updates_ = std::make_unique<HostUpdates>();
+  return *host_updates_;
+}
+
 template <typename T>
-void launch_step(const OptimizerStep& op, std::int64_t chunks, cudaStream_t stream) {
-  const auto* table = op.workspace.as<Entry>();
+void OptimizerLauncher::launch_step(const OptimizerStep& op, std::int64_t chunks,
+                                    cudaStream_t stream) {
+  const auto* table = op.table.as<Entry>();
   const int entries = static_cast<int>(op.updates.size());
   const auto blocks = static_cast<unsigned>(chunks);
   float* scaler = op.scaler == nullptr ? nullptr : op.scaler->as<float>();
@@ -237,7 +245,9 @@ void launch_step(const OptimizerStep& op, std::int64_t chunks, cudaStream_t stre
   const double correction2 = 1 - std::pow(double{op.settings.beta2}, op.step);
   const Step step = {op.settings, static_cast<float>(op.settings.learning_rate / correction1),
                      static_cast<float>(1 / correction2), scaler, op.step == 1};
-  if (op.kind.rule == Rule::Adafactor) {
+  if (op.kind.on_host) {
+    host_updates().launch(op, stream);
+  } else if (op.kind.rule == Rule::Adafactor) {
     launch_factored_step<T>(op, table, stream);
   } else if (op.kind.has_scales()) {
     launch_coded_step<T>(table, entries, static_cast<int>(chunks), step, stream);
@@ -250,12 +260,10 @@ void launch_step(const OptimizerStep& op, std::int64_t chunks, cudaStream_t stre
   if (scaler != nullptr) start({"optimizer: scale", 1, 1, stream}, adjust_scale, scaler);
 }
 
-}  // namespace
-
 void OptimizerLauncher::launch(const FindOverflow& op, cudaStream_t stream) {
   if (op.updates.empty()) return;
   const Table table = table_of(op);
-  upload(op.workspace, table.entries, stream);
+  upload(op.table, table.entries, stream);
   with_element(op.updates.front().parameter->format(), [&](auto element) {
     launch_find_overflow<decltype(element)>(op, op.scaler, table.chunks, stream);
   });
@@ -263,8 +271,11 @@ void OptimizerLauncher::launch(const FindOverflow& op, cudaStream_t stream) {
 
 void OptimizerLauncher::launch(const OptimizerStep& op, cudaStream_t stream) {
   if (op.updates.empty()) return;
+  const std::uint64_t sums = factor_sums_bytes(op.kind, op.updates);
+  expect((op.sums != nullptr) == (sums > 0), "optimizer: sums are a factored step's");
+  if (op.sums != nullptr) expect_workspace(*op.sums, sums, "optimizer");
   const Table table = table_of(op);
-  upload(op.workspace, table.entries, stream);
+  upload(op.table, table.entries, stream);
   with_element(op.updates.front().parameter->format(),
                [&](auto element) { launch_step<decltype(element)>(op, table.chunks, stream); });
 }

@@ -4,14 +4,16 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
+#include "kernels/cuda/optimizer/host_updates.h"
 #include "model/ops/optimizer_ops.h"
 
 namespace vramfit {
 
 /// Takes optimizer steps, one launch for all parameters. They are listed in a table that is copied
-/// to the op's workspace from page-locked memory, which this owns, so that the copy is ordered by
+/// to the op's own from page-locked memory, which this owns, so that the copy is ordered by
 /// the stream and the host does not wait for it.
 class OptimizerLauncher {
  public:
@@ -26,7 +28,7 @@ class OptimizerLauncher {
     std::int64_t first_chunk;  ///< chunks of the parameters before it
     std::int64_t decays;
   };
-  static_assert(sizeof(Entry) == 64, "optimizer_workspace_bytes counts on it");
+  static_assert(sizeof(Entry) == 64, "optimizer_table_bytes counts on it");
 
   /// Has room for as many parameters as any known model has.
   OptimizerLauncher();
@@ -38,6 +40,10 @@ class OptimizerLauncher {
   void launch(const OptimizerStep& op, cudaStream_t stream);
 
  private:
+  template <typename T>
+  void launch_step(const OptimizerStep& op, std::int64_t chunks, cudaStream_t stream);
+  /// From the first that asks for them on.
+  HostUpdates& host_updates();
   void reserve(std::size_t entries);
   void release() noexcept;
   /// Waits for the last copy only where this table is another one than the last.
@@ -47,6 +53,7 @@ class OptimizerLauncher {
   std::size_t capacity_ = 0;
   std::size_t used_ = 0;
   cudaEvent_t copied_ = nullptr;
+  std::unique_ptr<HostUpdates> host_updates_;
 };
 
 }  // namespace vramfit

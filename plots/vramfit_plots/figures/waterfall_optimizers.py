@@ -35,7 +35,8 @@ def _panel(axes: Axes, own: list[Waterfall], highest: float) -> None:
     for waterfall in own:
         _bars(axes, waterfall, highest)
     states = round(own[0].states_per_parameter, 1)
-    axes.set_title(f"{own[0].optimizer}, {states:g} B/param", fontsize=9)
+    host = f", {gb(own[0].host)} GB of the host's" if own[0].host else ""
+    axes.set_title(f"{own[0].optimizer}, {states:g} B/param{host}", fontsize=9)
     style.level_grid(axes)
 
 

@@ -23,6 +23,7 @@ def _row(found: Optimizers, waterfall: Waterfall) -> list[str]:
         _whose(found, waterfall),
         *(gb(value) for value in waterfall.after.values()),
         gb(waterfall.peak),
+        *([gb(waterfall.host) if waterfall.host else MISSING] if found.on_host else []),
         number(waterfall.states_per_parameter, 2),
         MISSING if speed is None else number(speed),
     ]
@@ -44,6 +45,7 @@ def build(inputs: Inputs) -> list[Table]:
                 "whose",
                 *stages,
                 "peak of all steps",
+                *(["in host\nmemory"] if found.on_host else []),
                 "states\nB/param",
                 "tokens/s",
             ],

@@ -60,6 +60,16 @@ TEST(LedgerFile, IsReadAsItWasWritten) {
   EXPECT_EQ(packed(read), packed(file)) << "equal ledgers are equal files";
 }
 
+TEST(LedgerFile, HasTheHostsMemoryWhereThereIsSome) {
+  const ModelConfig model = model_named("tinyllama-1.1b");
+  TrainingOptions options;
+  options.optimizer = optimizer_named("adamw-cpu");
+  const LedgerFile file = {"Training/tiny", false, keep(dry_run({Arch{90}}, model, options, 2))};
+  ASSERT_GT(file.ledger.host.size(), 100U);
+  EXPECT_EQ(unpacked(packed(file), "test").ledger.host, file.ledger.host);
+  EXPECT_TRUE(unpacked(packed(some_file()), "test").ledger.host.empty());
+}
+
 TEST(LedgerFile, DamageIsBadInput) {
   const std::string bytes = packed(some_file());
   for (std::size_t end = 0; end < bytes.size(); end += 101) {

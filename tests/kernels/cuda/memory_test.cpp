@@ -1,9 +1,11 @@
 #include <cuda_runtime_api.h>
 
+#include <cstring>
 #include <limits>
 
 #include "kernels/cuda/base/error.h"
 #include "kernels/cuda/memory/pass_through.h"
+#include "kernels/cuda/memory/pinned_memory.h"
 #include "kernels/cuda/memory/virtual_memory.h"
 #include "model/memory/pool.h"
 #include "tests/kernels/cuda/support/gpu.h"
@@ -54,6 +56,43 @@ TEST_F(CudaMemoryTest, GrowsFromWhereItEndsWithinItsCapacity) {
   EXPECT_THROW(source.grow(4 * kMiB, 6 * kMiB), std::logic_error);
   EXPECT_THROW(source.grow(2 * kMiB, 66 * kMiB), std::logic_error);
   EXPECT_THROW(source.grow(2 * kMiB, 3 * kMiB), std::logic_error);
+  source.grow(2 * kMiB, 64 * kMiB);
+}
+
+TEST_F(CudaMemoryTest, PageLockedMemoryOfTheHostTakesNothingOfTheCard) {
+  {
+    PinnedSource warm(64 * kMiB);
+    warm.grow(0, 64 * kMiB);
+  }
+  const std::uint64_t before = device_memory().used();
+  PinnedSource source(2048 * kMiB);
+  source.grow(0, 2 * kMiB);
+  source.grow(2 * kMiB, 2048 * kMiB);
+  EXPECT_EQ(device_memory().used(), before);
+}
+
+TEST_F(CudaMemoryTest, PageLockedMemoryIsCopiedFromAndTo) {
+  PinnedSource source(64 * kMiB);
+  source.grow(0, 32 * kMiB);
+  source.grow(32 * kMiB, 64 * kMiB);
+  CudaSource card(64 * kMiB);
+  card.grow(0, 2 * kMiB);
+  for (std::byte* const at : {source.base(), source.base() + 62 * kMiB}) {
+    std::memset(at, 5, 2 * kMiB);
+    check(cudaMemcpy(card.base(), at, 2 * kMiB, cudaMemcpyHostToDevice), "cudaMemcpy");
+    std::memset(at, 0, 2 * kMiB);
+    check(cudaMemcpy(at, card.base(), 2 * kMiB, cudaMemcpyDeviceToHost), "cudaMemcpy");
+    EXPECT_EQ(std::to_integer<int>(at[2 * kMiB - 1]), 5);
+  }
+}
+
+TEST_F(CudaMemoryTest, PageLockedMemoryGrowsFromWhereItEndsWithinItsCapacity) {
+  PinnedSource source(64 * kMiB + 1);
+  EXPECT_EQ(source.capacity(), 64 * kMiB) << "whole granules";
+  source.grow(0, 2 * kMiB);
+  EXPECT_THROW(source.grow(0, 4 * kMiB), std::logic_error);
+  EXPECT_THROW(source.grow(4 * kMiB, 6 * kMiB), std::logic_error);
+  EXPECT_THROW(source.grow(2 * kMiB, 66 * kMiB), std::logic_error);
   source.grow(2 * kMiB, 64 * kMiB);
 }
 

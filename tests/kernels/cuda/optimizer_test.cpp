@@ -96,10 +96,13 @@ class Parameters {
       }
       return all;
     };
-    Twin workspace = lab_.bytes(optimizer_workspace_bytes(kind_, updates(Side(false))));
+    Twin table = lab_.bytes(optimizer_table_bytes(updates(Side(false))));
+    Twin sums;
+    const std::uint64_t sums_bytes = factor_sums_bytes(kind_, updates(Side(false)));
+    if (sums_bytes > 0) sums = lab_.bytes(sums_bytes);
     lab_.run([&](Device& device, Side side) {
-      device.run(
-          OptimizerStep{kind_, settings_, updates(side), number, side(scaler), side(workspace)});
+      device.run(OptimizerStep{kind_, settings_, updates(side), number, side(scaler), side(table),
+                               or_null(side(sums))});
     });
   }
 
@@ -199,6 +202,7 @@ class OptimizerTest : public OpTest {
   static void for_each_kind(const Body& body) {
     for (const OptimizerKind& kind : optimizer_kinds()) {
       if (kind.master && !is_16_bit(GetParam())) continue;
+      if (kind.on_host) continue;  // host_updates_test.cpp
       Lab lab(GetParam());
       Parameters parameters(lab, kind);
       body(lab, parameters);

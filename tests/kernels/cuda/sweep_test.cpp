@@ -50,7 +50,7 @@ TEST(SweepLedgerTest, OfEveryRowIsTheSame) {
     const auto begin = std::chrono::steady_clock::now();
     const auto [real, predicted] = both(row, capacity);
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
-    EXPECT_EQ(first_difference(real.events, predicted.events), std::nullopt);
+    EXPECT_EQ(first_difference(real, predicted), std::nullopt);
     EXPECT_EQ(real.reserved, predicted.reserved);
     std::printf("%s: %zu events, %.2f GB reserved%s, %.1f s\n", name.c_str(), real.events.size(),
                 static_cast<double>(real.reserved) / 1e9, real.missing ? ", out of memory" : "",

@@ -1,4 +1,4 @@
-#include "kernels/cpu/half.h"
+#include "kernels/host/half.h"
 
 #include <gtest/gtest.h>
 

@@ -24,7 +24,9 @@ constexpr AttentionForm kForms[] = {AttentionForm::Flash, AttentionForm::Cublas}
 void expect_equal(const RunReport& real, const RunReport& virtual_run) {
   ASSERT_FALSE(real.missing.has_value());
   ASSERT_GT(real.events.size(), 50U);
-  EXPECT_EQ(first_difference(real.events, virtual_run.events), std::nullopt);
+  EXPECT_EQ(first_difference(real, virtual_run), std::nullopt);
+  EXPECT_EQ(real.host.reserved, virtual_run.host.reserved);
+  EXPECT_EQ(real.host.peak.allocated, virtual_run.host.peak.allocated);
   EXPECT_EQ(real.reserved, virtual_run.reserved);
   EXPECT_EQ(real.peak.allocated, virtual_run.peak.allocated);
   ASSERT_EQ(real.stages.size(), virtual_run.stages.size());
@@ -73,6 +75,8 @@ TEST_P(TrainingLedgerTest, IsTheSameOnTheCpuAndOnAVirtualGpu) {
         expect_equal(run_training(host.device, host.ledger, config, options, kSteps),
                      dry_run({kArch}, config, options, kSteps));
         EXPECT_EQ(host.ledger.allocated(), 0U);
+        EXPECT_EQ(host.beside.ledger().allocated(), 0U);
+        EXPECT_EQ(host.beside.ledger().peak().allocated > 0, options.optimizer.on_host);
         ++runs;
       }
     }

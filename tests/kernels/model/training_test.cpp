@@ -2,6 +2,7 @@
 
 #include "tests/kernels/support/host_run.h"
 #include "tests/kernels/support/tiny_models.h"
+#include "tests/kernels/support/workbench.h"
 
 namespace vramfit {
 namespace {
@@ -68,15 +69,14 @@ TEST_P(OverfitTest, LearnsAShortTextByHeart) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Recipes, OverfitTest,
-                         testing::Values(Recipe{DType::Fp32, "adamw", 1e-2F},
-                                         Recipe{DType::Fp32, "adamw-8bit", 1e-2F},
-                                         Recipe{DType::Fp32, "lion", 5e-3F},
-                                         Recipe{DType::Fp32, "adafactor", 0.1F},
-                                         Recipe{DType::Bf16, "adamw-master", 1e-2F},
-                                         Recipe{DType::Fp16, "adamw-master", 1e-2F},
-                                         Recipe{DType::Fp16, "adamw", 1e-2F}),
-                         [](const auto& test) { return label(test.param); });
+INSTANTIATE_TEST_SUITE_P(
+    Recipes, OverfitTest,
+    testing::Values(Recipe{DType::Fp32, "adamw", 1e-2F}, Recipe{DType::Fp32, "adamw-8bit", 1e-2F},
+                    Recipe{DType::Fp32, "lion", 5e-3F}, Recipe{DType::Fp32, "adafactor", 0.1F},
+                    Recipe{DType::Bf16, "adamw-master", 1e-2F},
+                    Recipe{DType::Fp16, "adamw-master", 1e-2F}, Recipe{DType::Fp16, "adamw", 1e-2F},
+                    Recipe{DType::Bf16, "adamw-cpu", 1e-2F}),
+    [](const auto& test) { return label(test.param); });
 
 class OptimizerTest : public testing::TestWithParam<Recipe> {};
 
@@ -105,6 +105,36 @@ INSTANTIATE_TEST_SUITE_P(
         Recipe{DType::Fp16, "adamw", 1e-2F}, Recipe{DType::Fp16, "adamw-master", 1e-2F},
         Recipe{DType::Fp16, "adamw-same", 1e-2F}),
     [](const auto& test) { return label(test.param); });
+
+// The host's memory is another place, not other arithmetic.
+TEST(HostStates, TrainToTheBitAsOnTheDevice) {
+  for (const DType precision : {DType::Fp32, DType::Fp16, DType::Bf16}) {
+    TrainingOptions options;
+    options.precision = precision;
+    options.settings.learning_rate = 1e-2F;
+    options.batch = 2;
+    options.seq = 5;
+    options.accumulate = 2;
+    options.checkpointing.kind = Checkpoint::Full;
+    for (const bool adapts : {false, true}) {
+      const ModelConfig config = small_llama();
+      if (adapts) options.lora = LoraOptions{4, 8.0F, usual_lora_targets(config)};
+      std::vector<std::vector<double>> weights[2];
+      for (const bool on_host : {false, true}) {
+        options.optimizer = optimizer_named(on_host ? "adamw-cpu" : "adamw");
+        Host host;
+        Trainer trainer(host.device, host.ledger, config, options);
+        randomize(host.device, trainer.model().weights);
+        const BatchLoader batches = random_batches(config.vocab, 5);
+        for (int step = 0; step < 3; ++step) trainer.step(batches);
+        for (const Parameter* p : trainer.model().weights.trained()) {
+          weights[on_host].push_back(values_of(p->value));
+        }
+      }
+      EXPECT_EQ(weights[0], weights[1]) << name(precision) << ", " << adapts;
+    }
+  }
+}
 
 }  // namespace
 }  // namespace vramfit

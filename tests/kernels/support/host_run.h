@@ -6,7 +6,7 @@
 
 #include "kernels/cpu/cpu_device.h"
 #include "kernels/cpu/host_source.h"
-#include "model/memory/pool.h"
+#include "model/memory/host_memory.h"
 #include "model/transformer/training.h"
 
 namespace vramfit {
@@ -14,11 +14,13 @@ namespace vramfit {
 /// Everything that a model on the CPU needs, set up as a program would.
 struct Host {
   explicit Host(std::uint64_t capacity = HostSource::kDefaultCapacity, Arch arch = Arch{80})
-      : source(capacity), pool(source), ledger(pool), device(arch) {}
+      : source(capacity), pool(source), ledger(pool), beside(beside_source, ledger), device(arch) {}
 
   HostSource source;
   Pool pool;
   Ledger ledger;
+  HostSource beside_source;
+  HostMemory beside;  ///< what runs keep in host memory rather than on the device
   CpuDevice device;
 };
 

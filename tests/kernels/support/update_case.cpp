@@ -34,8 +34,15 @@ void UpdateCase::step(const std::vector<double>& gradient) {
   const std::vector<ParameterUpdate> updates = {{&parameter, &gradient_, or_null(master),
                                                  or_null(momentum), or_null(variance), decays_,
                                                  or_null(scales)}};
-  Tensor table = bench.bytes(optimizer_workspace_bytes(kind, updates));
-  bench.device.run(OptimizerStep{kind, settings_, updates, ++step_, or_null(scaler_), table});
+  Tensor table = bench.bytes(optimizer_table_bytes(updates));
+  Tensor sums;
+  const std::uint64_t sums_bytes = factor_sums_bytes(kind, updates);
+  if (sums_bytes > 0) sums = bench.bytes(sums_bytes);
+  Tensor slots;
+  const std::uint64_t slots_bytes = host_slots_bytes(kind, updates);
+  if (slots_bytes > 0) slots = bench.bytes(slots_bytes);
+  bench.device.run(OptimizerStep{kind, settings_, updates, ++step_, or_null(scaler_), table,
+                                 or_null(sums), or_null(slots)});
 }
 
 }  // namespace vramfit

@@ -280,6 +280,9 @@ TEST_F(Cost, OfTheOptimizerIsOnePassOverWhatItKeeps) {
               label, both * (2 + 2 * 2 + 2 * 4), 0);
   expect_cost(step("adamw", {&weight_, &gradient, nullptr, &m, &v, true}, nullptr), label,
               both * (2 + 2 * 2 + 2 * 4 + 2 * 4), 0);
+  // States that are not on the card.
+  expect_cost(step("adamw-cpu", {&weight_, &gradient, nullptr, &m, &v, true}, nullptr), label,
+              both * (2 + 2 * 2), 0);
   // The parameter is only written; the step reads its master.
   expect_cost(step("adamw-master", {&weight_, &gradient, &master, &m, &v, true}, nullptr), label,
               both * (2 + 2 + 2 * 4 + 2 * 4 + 2 * 4), 0);

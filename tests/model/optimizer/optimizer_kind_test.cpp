@@ -9,9 +9,8 @@ namespace vramfit {
 namespace {
 
 TEST(OptimizerKind, NamesAreFrozenAndFoundAgain) {
-  const char* const names[] = {"sgd",        "sgd-master",   "sgd-momentum",
-                               "adamw",      "adamw-master", "adamw-same",
-                               "adamw-8bit", "lion",         "adafactor"};
+  const char* const names[] = {"sgd",        "sgd-master", "sgd-momentum", "adamw", "adamw-master",
+                               "adamw-same", "adamw-8bit", "adamw-cpu",    "lion",  "adafactor"};
   ASSERT_EQ(optimizer_kinds().size(), std::size(names));
   for (std::size_t i = 0; i < std::size(names); ++i) {
     EXPECT_STREQ(optimizer_kinds()[i].name, names[i]);
@@ -29,7 +28,8 @@ TEST(OptimizerKind, KeepsWhatItsNameSays) {
   for (const Expected& e :
        {Expected{"sgd", 0, 0}, Expected{"sgd-master", 4, 4}, Expected{"sgd-momentum", 4, 4},
         Expected{"adamw", 8, 8}, Expected{"adamw-master", 12, 12}, Expected{"adamw-same", 4, 8},
-        Expected{"adamw-8bit", 2, 2}, Expected{"lion", 4, 4}, Expected{"adafactor", 4, 4}}) {
+        Expected{"adamw-8bit", 2, 2}, Expected{"adamw-cpu", 8, 8}, Expected{"lion", 4, 4},
+        Expected{"adafactor", 4, 4}}) {
     const OptimizerKind& kind = optimizer_named(e.name);
     const auto bytes = [&](DType weights) {
       return (kind.master ? 4U : 0U) +
@@ -53,7 +53,7 @@ TEST(OptimizerKind, UnknownOnesAreRefusedWithThoseThereAre) {
       EXPECT_EQ(std::string(error.what()),
                 "optimizer: unknown '" + std::string(text) +
                     "'; one of sgd, sgd-master, sgd-momentum, adamw, adamw-master, adamw-same, "
-                    "adamw-8bit, lion, adafactor");
+                    "adamw-8bit, adamw-cpu, lion, adafactor");
     }
   }
 }

@@ -455,7 +455,7 @@ void ContractDevice::check(const Await& op) {
 
 void ContractDevice::check(const FindOverflow& op) {
   EXPECT_EQ(dtype_, DType::Fp16);
-  expect_room(op.workspace, optimizer_workspace_bytes(op.kind, op.updates));
+  expect_room(op.table, optimizer_table_bytes(op.updates));
   touched(op.scaler);
   for (const ParameterUpdate& update : op.updates) touched(*update.gradient);
 }
@@ -463,7 +463,13 @@ void ContractDevice::check(const FindOverflow& op) {
 void ContractDevice::check(const OptimizerStep& op) {
   EXPECT_EQ(op.step, ++optimizer_steps_) << "the first step initializes the states";
   EXPECT_EQ(op.scaler != nullptr, dtype_ == DType::Fp16);
-  expect_room(op.workspace, optimizer_workspace_bytes(op.kind, op.updates));
+  expect_room(op.table, optimizer_table_bytes(op.updates));
+  const std::uint64_t sums = factor_sums_bytes(op.kind, op.updates);
+  ASSERT_EQ(op.sums != nullptr, sums > 0);
+  if (op.sums != nullptr) expect_room(*op.sums, sums);
+  const std::uint64_t slots = host_slots_bytes(op.kind, op.updates);
+  ASSERT_EQ(op.slots != nullptr, slots > 0);
+  if (op.slots != nullptr) expect_room(*op.slots, slots);
   for (const ParameterUpdate& update : op.updates) {
     const Shape& shape = update.parameter->shape();
     expect(*update.parameter, shape);

@@ -2,8 +2,9 @@
 
 #include <map>
 
-#include "model/memory/pool.h"
+#include "model/memory/host_memory.h"
 #include "model/transformer/run.h"
+#include "runtimes/vramfit/virtual_device.h"
 #include "tests/model/memory/recording_source.h"
 #include "tests/model/transformer/contract_device.h"
 #include "tests/model/transformer/runs.h"
@@ -63,6 +64,8 @@ void expect_short_lives(DType precision, const Body& body) {
   RecordingSource source(std::uint64_t{1} << 40, base);
   Pool pool(source);
   Ledger ledger(pool);
+  VirtualSource host_source;
+  const HostMemory host(host_source, ledger);
   LifetimeDevice device(precision, ledger, base);
   body(device, ledger);
   expect_no_tensor_outstays(ledger.events(), device);

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "kernels/cuda/memory/pinned_memory.h"
 #include "kernels/cuda/memory/virtual_memory.h"
-#include "model/memory/pool.h"
+#include "kernels/host/host_memory.h"
+#include "model/memory/host_memory.h"
 #include "tests/kernels/cuda/support/gpu.h"
 
 namespace vramfit {
@@ -19,11 +21,17 @@ inline std::uint64_t free_capacity() {
 /// Everything that a model on the GPU needs beside the device, set up as a program would.
 struct GpuRun {
   explicit GpuRun(std::uint64_t capacity = free_capacity())
-      : source(capacity), pool(source), ledger(pool) {}
+      : source(capacity),
+        pool(source),
+        ledger(pool),
+        host_source(available_host_memory()),
+        host(host_source, ledger) {}
 
   CudaSource source;
   Pool pool;
   Ledger ledger;
+  PinnedSource host_source;
+  HostMemory host;
 };
 
 }  // namespace vramfit

@@ -5,6 +5,7 @@
 
 // The 16-bit formats as plain integer arithmetic, so that they round alike on every CPU: to
 // nearest, ties to even, beyond the range to infinity. A NaN stays one, and loses its payload.
+// Choices rather than branches, of which loops over many can be made vectors.
 
 namespace vramfit {
 
@@ -13,20 +14,19 @@ constexpr std::uint16_t half_bits(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   const std::uint32_t sign = (bits >> 16) & 0x8000U;
   const std::uint32_t magnitude = bits & 0x7FFF'FFFFU;
-  if (magnitude > 0x7F80'0000U) return static_cast<std::uint16_t>(sign | 0x7E00U);
-  // 65520, halfway between the largest half and the power of two above it.
-  if (magnitude >= 0x477F'F000U) return static_cast<std::uint16_t>(sign | 0x7C00U);
-  if (magnitude < 0x3880'0000U) {
-    // Below 2^-14 halves are multiples of 2^-24, and so are the floats in [0.5, 1): the addition
-    // rounds as wanted.
-    const float shifted = std::bit_cast<float>(magnitude) + 0.5F;
-    const std::uint32_t multiple =
-        std::bit_cast<std::uint32_t>(shifted) - std::bit_cast<std::uint32_t>(0.5F);
-    return static_cast<std::uint16_t>(sign | multiple);
-  }
+  // Below 2^-14 halves are multiples of 2^-24, and so are the floats in [0.5, 1): the addition
+  // rounds as wanted.
+  constexpr std::uint32_t kSmall = 0x3880'0000U;
+  const float shifted = std::bit_cast<float>(magnitude < kSmall ? magnitude : 0U) + 0.5F;
+  const std::uint32_t multiple =
+      std::bit_cast<std::uint32_t>(shifted) - std::bit_cast<std::uint32_t>(0.5F);
   const std::uint32_t rebiased = magnitude - ((127U - 15U) << 23);
   const std::uint32_t odd = (rebiased >> 13) & 1U;
-  return static_cast<std::uint16_t>(sign | ((rebiased + 0x0FFFU + odd) >> 13));
+  std::uint32_t half = magnitude < kSmall ? multiple : (rebiased + 0x0FFFU + odd) >> 13;
+  // 65520, halfway between the largest half and the power of two above it.
+  half = magnitude >= 0x477F'F000U ? 0x7C00U : half;
+  half = magnitude > 0x7F80'0000U ? 0x7E00U : half;
+  return static_cast<std::uint16_t>(sign | half);
 }
 
 constexpr float half_value(std::uint16_t bits) {
@@ -44,9 +44,9 @@ constexpr float half_value(std::uint16_t bits) {
 /// bfloat16: the upper half of a binary32.
 constexpr std::uint16_t bfloat_bits(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
+  const std::uint32_t rounded = (bits + 0x7FFFU + ((bits >> 16) & 1U)) >> 16;
   const bool is_nan = (bits & 0x7FFF'FFFFU) > 0x7F80'0000U;
-  if (is_nan) return static_cast<std::uint16_t>((bits >> 16) | 0x40U);
-  return static_cast<std::uint16_t>((bits + 0x7FFFU + ((bits >> 16) & 1U)) >> 16);
+  return static_cast<std::uint16_t>(is_nan ? (bits >> 16) | 0x40U : rounded);
 }
 
 constexpr float bfloat_value(std::uint16_t bits) {

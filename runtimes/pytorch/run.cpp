@@ -4,6 +4,9 @@
 
 #include "model/errors.h"
 #include "runtimes/pytorch/autograd/engine.h"
+#include "runtimes/pytorch/distributed/ddp.h"
+#include "runtimes/pytorch/distributed/fully_shard.h"
+#include "runtimes/pytorch/distributed/zero_redundancy.h"
 #include "runtimes/pytorch/generate.h"
 #include "runtimes/pytorch/loading/from_pretrained.h"
 #include "runtimes/pytorch/memory/caching_allocator.h"
@@ -55,13 +58,14 @@ struct Loaded {
   DeviceMap map;
 };
 
+/// `on_meta`: what it is wrapped in gives it memory.
 Loaded load(const OnPaper& run, const ModelSettings& settings,
-            const std::optional<Pretrained>& pretrained) {
+            const std::optional<Pretrained>& pretrained, bool on_meta = false) {
   Context& context = run.context;
   const ModelConfig& config = run.config;
   const Family& family = family_of(config);
   Loaded loaded;
-  if (!pretrained) {
+  if (!pretrained && !on_meta) {
     loaded.epsilon = import_torchaudio(context);
     loaded.model = std::make_unique<CausalLm>(context, family, config, settings);
     return loaded;
@@ -70,8 +74,31 @@ Loaded load(const OnPaper& run, const ModelSettings& settings,
     const Setting meta(context.meta, true);
     loaded.model = std::make_unique<CausalLm>(context, family, config, settings);
   }
-  loaded.map = from_pretrained(context, *loaded.model, config, *pretrained, run.layers);
+  if (pretrained)
+    loaded.map = from_pretrained(context, *loaded.model, config, *pretrained, run.layers);
   return loaded;
+}
+
+bool shards(const std::optional<Distributed>& distributed) {
+  return distributed && distributed->strategy == Strategy::Fsdp;
+}
+
+/// The model as it is wrapped for several GPUs; null: there is one.
+std::unique_ptr<DataParallel> wrap(Context& context, CausalLm& model,
+                                   const std::optional<Distributed>& distributed) {
+  if (!distributed) return nullptr;
+  if (shards(distributed)) return std::make_unique<FullyShard>(context, model, *distributed);
+  return std::make_unique<DistributedDataParallel>(context, model, *distributed);
+}
+
+std::unique_ptr<Optimizer> optimizer_of(const TrainingOptions& options,
+                                        std::vector<Tensor> parameters) {
+  const auto& distributed = options.distributed;
+  if (!distributed || distributed->strategy != Strategy::Zero1) {
+    return make_optimizer(options.optimizer, std::move(parameters));
+  }
+  return std::make_unique<ZeroRedundancyOptimizer>(options.optimizer, std::move(parameters),
+                                                   distributed->gpus);
 }
 
 /// A part of training that repeats. The first time it makes some things for good, the second is
@@ -107,14 +134,21 @@ void train(const OnPaper& run, const TrainingOptions& options, const Extent& ext
   settings.attention = options.attention;
   settings.training = true;
   settings.checkpoint = options.checkpoint;
+  const auto& distributed = options.distributed;
+  if (distributed && distributed->mixed_precision) {
+    settings.type = distributed->mixed_precision->param;
+  }
 
   tape.begin_stage(Stage::Loaded);
-  const Loaded loaded = load(run, settings, options.pretrained);
+  if (distributed) context.libraries.init_process_group();
+  const Loaded loaded = load(run, settings, options.pretrained, shards(distributed));
   CausalLm& model = *loaded.model;
   if (options.pretrained && options.pretrained->quantization) model.prepare_for_kbit_training();
   if (options.lora) model.add_lora(options.lora->rank, options.lora->targets);
+  const std::unique_ptr<DataParallel> parallel = wrap(context, model, distributed);
   tape.end_stage();
-  const std::unique_ptr<Optimizer> optimizer = make_optimizer(options.optimizer, model.trainable());
+  const std::unique_ptr<Optimizer> optimizer =
+      optimizer_of(options, parallel ? parallel->trainable() : model.trainable());
   const Tensor ids = random_tokens(context, options.batch, options.seq);
   playback.play(playback.ready(tape.take()), 0);
 
@@ -125,13 +159,19 @@ void train(const OnPaper& run, const TrainingOptions& options, const Extent& ext
     tape.begin_stage(Stage::Forward);
     {
       const AutocastScope autocast(context.autocast, amp);
+      if (parallel) parallel->before_forward();
       out = model.forward(ids, true);
+      if (parallel) {
+        parallel->after_forward(out);
+        out.logits.reset();  // a Trainer keeps the loss alone
+      }
     }
     tape.end_stage();
   };
   const auto back = [&] {
     tape.begin_stage(Stage::Backward);
     backward(out.loss);
+    if (parallel) parallel->after_backward();
     out = {};
     tape.end_stage();
   };
@@ -154,6 +194,10 @@ void train(const OnPaper& run, const TrainingOptions& options, const Extent& ext
   const std::int64_t micro_batches = std::min(options.accumulate, extent.micro_batches);
   for (int step = 1; step <= extent.steps; ++step) {
     const std::uint64_t changes = allocator.segment_changes();
+    if (step == 2 && parallel) {
+      parallel->before_second_step();
+      playback.play(playback.ready(tape.take()), step);
+    }
     first_forward(step, forward);
     first_back(step, back);
     for (std::int64_t micro = 1; micro < micro_batches; ++micro) {
@@ -201,7 +245,7 @@ RunReport run_on(const Gpu& gpu, const Release& release, const ModelConfig& conf
       segments.push_back({ledger.events().size(), offset, bytes});
     });
   }
-  Playback playback(ledger, fold);
+  Playback playback(ledger, fold, &allocator);
   Tape tape(fold.layers());
   RunReport report = report_on(ledger, [&] {
     {
@@ -221,6 +265,12 @@ RunReport run_on(const Gpu& gpu, const Release& release, const ModelConfig& conf
   return report;
 }
 
+/// Whether there is memory that holds some of several layers: buckets of gradients.
+bool spans_layers(const TrainingOptions& options) {
+  return options.distributed && !shards(options.distributed);
+}
+bool spans_layers(const GenerationOptions&) { return false; }
+
 /// Layers that are alike are walked once, unless they turn out not to be.
 template <typename Options, typename Work>
 RunReport run_on(const Gpu& gpu, const Release& release, const ModelConfig& config,
@@ -229,7 +279,9 @@ RunReport run_on(const Gpu& gpu, const Release& release, const ModelConfig& conf
   const auto walk = [&](const Fold& fold) {
     return run_on(gpu, release, config, fold, extent, capacity, work);
   };
-  if (extent.one_by_one || keeps_outliers(options.pretrained)) return walk(Fold::none(config));
+  if (extent.one_by_one || keeps_outliers(options.pretrained) || spans_layers(options)) {
+    return walk(Fold::none(config));
+  }
   try {
     return walk(Fold::of(config));
   } catch (const LayersDiffer&) {

@@ -1,0 +1,23 @@
+#pragma once
+
+#include "runtimes/pytorch/distributed/data_parallel.h"
+#include "runtimes/pytorch/distributed/reducer.h"
+
+namespace vramfit::pytorch {
+
+/// torch/nn/parallel/distributed.py, PyTorch 2.11: every GPU has the whole model.
+class DistributedDataParallel final : public DataParallel {
+ public:
+  /// The model must outlive it.
+  DistributedDataParallel(Context& context, CausalLm& model, const Distributed& options);
+
+  std::vector<Tensor> trainable() const override { return model_.trainable(); }
+  void before_second_step() override { reducer_.rebuild_buckets(); }
+  void before_forward() override;
+
+ private:
+  CausalLm& model_;
+  Reducer reducer_;
+};
+
+}  // namespace vramfit::pytorch

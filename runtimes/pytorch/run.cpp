@@ -101,16 +101,16 @@ std::unique_ptr<Optimizer> optimizer_of(const TrainingOptions& options,
                                                    distributed->gpus);
 }
 
-/// A part of training that repeats. The first time it makes some things for good, the second is
-/// like all further ones, which are played only.
+/// A part of training that repeats. At first it makes some things for good; the last of its
+/// distinct runs is like all further ones, which are played only.
 class Repeated {
  public:
-  Repeated(Tape& tape, Playback& playback, bool plays)
-      : tape_(tape), playback_(playback), plays_(plays) {}
+  Repeated(Tape& tape, Playback& playback, bool plays, int distinct)
+      : tape_(tape), playback_(playback), plays_(plays), distinct_(distinct) {}
 
   template <typename Walk>
   void operator()(int step, const Walk& walk) {
-    if (walks_ < 2 || !plays_) {
+    if (walks_ < distinct_ || !plays_) {
       walk();
       part_ = playback_.ready(tape_.take());
       ++walks_;
@@ -122,6 +122,7 @@ class Repeated {
   Tape& tape_;
   Playback& playback_;
   const bool plays_;
+  const int distinct_;
   Playback::Part part_;
   int walks_ = 0;
 };
@@ -186,18 +187,15 @@ void train(const OnPaper& run, const TrainingOptions& options, const Extent& ext
   // Gradients are made by the first micro-batch, and added to by further ones.
   const bool plays =
       !extent.one_by_one && !keeps_outliers(options.pretrained) && optimizer->keeps_its_states();
-  Repeated first_forward(tape, playback, plays);
-  Repeated first_back(tape, playback, plays);
-  Repeated further_forward(tape, playback, plays);
-  Repeated further_back(tape, playback, plays);
-  Repeated end(tape, playback, plays);
+  const int distinct = parallel ? parallel->distinct_steps() : 2;
+  Repeated first_forward(tape, playback, plays, distinct);
+  Repeated first_back(tape, playback, plays, distinct);
+  Repeated further_forward(tape, playback, plays, distinct);
+  Repeated further_back(tape, playback, plays, distinct);
+  Repeated end(tape, playback, plays, distinct);
   const std::int64_t micro_batches = std::min(options.accumulate, extent.micro_batches);
   for (int step = 1; step <= extent.steps; ++step) {
     const std::uint64_t changes = allocator.segment_changes();
-    if (step == 2 && parallel) {
-      parallel->before_second_step();
-      playback.play(playback.ready(tape.take()), step);
-    }
     first_forward(step, forward);
     first_back(step, back);
     for (std::int64_t micro = 1; micro < micro_batches; ++micro) {
@@ -207,7 +205,7 @@ void train(const OnPaper& run, const TrainingOptions& options, const Extent& ext
     end(step, update);
     // Between steps only what stays for good is in use. So one that left the segments as they were
     // left all as it was, and the next would be its copy.
-    const bool repeats = step > 1 && allocator.segment_changes() == changes;
+    const bool repeats = step >= distinct && allocator.segment_changes() == changes;
     if (repeats && !extent.detail.events) break;
     if (extent.enough && extent.enough(ledger)) break;
   }

@@ -13,8 +13,8 @@ class DataParallel {
 
   /// model.parameters() once it is wrapped, those that want a gradient.
   virtual std::vector<Tensor> trainable() const = 0;
-  /// What the second step's forward begins with, and no other does.
-  virtual void before_second_step() {}
+  /// Steps of which none is like the one before it; later ones are like the last.
+  virtual int distinct_steps() const { return 2; }
   virtual void before_forward() {}
   virtual void after_forward(const CausalLm::Output& /*output*/) {}
   virtual void after_backward() {}

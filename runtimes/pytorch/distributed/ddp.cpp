@@ -52,8 +52,9 @@ DistributedDataParallel::DistributedDataParallel(Context& context, CausalLm& mod
                                                  const Distributed& options)
     : model_(synced(context, model)), reducer_(context, model.trainable(), options) {}
 
-// _sync_buffers
+// _pre_forward, _sync_buffers
 void DistributedDataParallel::before_forward() {
+  reducer_.rebuild_buckets();
   const std::vector<Tensor> buffers = buffers_of(model_);
   if (!buffers.empty()) broadcast_coalesced(buffers.front().context(), buffers);
 }

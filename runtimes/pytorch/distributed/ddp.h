@@ -12,7 +12,8 @@ class DistributedDataParallel final : public DataParallel {
   DistributedDataParallel(Context& context, CausalLm& model, const Distributed& options);
 
   std::vector<Tensor> trainable() const override { return model_.trainable(); }
-  void before_second_step() override { reducer_.rebuild_buckets(); }
+  /// The second rebuilds the buckets.
+  int distinct_steps() const override { return 3; }
   void before_forward() override;
 
  private:

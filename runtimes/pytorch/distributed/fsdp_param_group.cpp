@@ -45,7 +45,8 @@ void FsdpParamGroup::unshard() {
 void FsdpParamGroup::wait_for_unshard() {
   if (!all_gather_result_.defined()) return;
   const bool prefetches = state_ == State::Forward;
-  if (prefetches) comm_.all_gather_state.reset();
+  Tensor previous;  // a local variable there, too: it goes when the function returns
+  if (prefetches) previous = std::exchange(comm_.all_gather_state, {});
   for (const FsdpParam& parameter : parameters_) {
     const std::int64_t bytes =
         parameter.sharded.numel() * options_.gpus * element_size(parameter.unsharded.type());

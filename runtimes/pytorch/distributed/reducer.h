@@ -13,6 +13,10 @@ namespace vramfit::pytorch {
 /// from the second on as they become ready. A gradient is copied there and back, or becomes a view
 /// of it (gradient_as_bucket_view).
 ///
+/// What is being reduced stays with ProcessGroupNCCL until its watchdog, which looks every 100 ms,
+/// has seen it complete and something else is communicated. Whether the first step's bucket has
+/// gone by the time it is rebuilt is a race.
+///
 /// torch/csrc/distributed/c10d/reducer.cpp, PyTorch 2.11. Buckets are the caching allocator's: with
 /// NVLink multicast they come from a pool of NCCL's instead (supportsTensorAlloc).
 class Reducer {
@@ -23,7 +27,7 @@ class Reducer {
   Reducer(const Reducer&) = delete;
   Reducer& operator=(const Reducer&) = delete;
 
-  /// Once, after the first backward.
+  /// Before each forward; does so once, after the first backward.
   void rebuild_buckets();
 
  private:
@@ -32,9 +36,11 @@ class Reducer {
 
   Context& context_;
   const Distributed options_;
-  const std::size_t parameters_;   ///< how many there are
-  std::vector<Tensor> ready_;      ///< in the order in which the first step's gradients came
+  const std::size_t parameters_;  ///< how many there are
+  std::vector<Tensor> ready_;     ///< in the order in which the first step's gradients came
+  bool rebuilt_ = false;
   std::vector<Tensor> gradients_;  ///< the buckets' memory
+  std::vector<Tensor> stashed_;    ///< the first step's, while NCCL's watchdog keeps it
   /// Of each parameter, where it lies in the buckets; with gradient_as_bucket_view.
   std::unordered_map<const TensorImpl*, Tensor> views_;
 };

@@ -1,8 +1,5 @@
 #include "runtimes/pytorch/read_distributed.h"
 
-#include <array>
-#include <string_view>
-
 #include "model/errors.h"
 #include "model/quantity.h"
 #include "runtimes/parallel_flags.h"
@@ -11,32 +8,22 @@
 namespace vramfit::pytorch {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Strategy>, 8> kStrategies = {{
-    {"ddp", Strategy::Ddp},
-    {"zero1", Strategy::Zero1},
-    {"fsdp", Strategy::Fsdp},
-    {"data-parallel", Strategy::Ddp},
-    {"fsdp2", Strategy::Fsdp},
-    {"fsdp-zero3", Strategy::Fsdp},
-    {"zero3", Strategy::Fsdp},
-    {"full-shard", Strategy::Fsdp},
-}};
-
 Strategy parse_strategy(const std::string& text) {
-  for (const auto& [name, strategy] : kStrategies) {
-    if (text == name) return strategy;
+  if (text == "data-parallel") return Strategy::Ddp;
+  for (const Strategy strategy : {Strategy::Ddp, Strategy::Zero1, Strategy::Fsdp}) {
+    if (text == name(strategy)) return strategy;
   }
-  if (text == "pipeline" || text == "pipeline-parallel") {
+  if (text == "pipeline") {
     throw BadInput(
-        "strategy: PyTorch trains in a pipeline only as a script cuts the model; nearest: fsdp; "
-        "in inference, --device-map auto");
+        "strategy: PyTorch trains in a pipeline only as a script cuts the model; nearest: fsdp, or "
+        "in inference --device-map auto");
   }
-  if (text == "tensor" || text == "tensor-parallel") {
+  if (text.starts_with("tensor")) {
     throw BadInput("strategy: tensor parallelism is not predicted yet; nearest: fsdp");
   }
-  if (text == "zero2" || text == "deepspeed") {
+  if (text == "zero2" || text == "zero3" || text == "deepspeed") {
     throw BadInput("strategy: " + text +
-                   " is DeepSpeed's, not predicted yet; nearest: zero1 or fsdp");
+                   " is DeepSpeed's, not predicted yet; nearest: fsdp, or zero1, PyTorch's own");
   }
   throw BadInput("strategy: unknown '" + text + "' under pytorch; ddp, zero1 or fsdp");
 }
@@ -84,6 +71,11 @@ void refuse_beside_fsdp(const TrainingOptions& options) {
                    " with fsdp is not predicted yet; --strategy ddp, or without");
   };
   if (options.lora) refuse("lora:");
+  using Kind = OptimizerKind;
+  const bool known = options.optimizer == Kind::AdamW || options.optimizer == Kind::AdamWFused ||
+                     options.optimizer == Kind::AdamWLoop || options.optimizer == Kind::Sgd ||
+                     options.optimizer == Kind::SgdMomentum;
+  if (!known) refuse(("optimizer: " + std::string(name(options.optimizer))).c_str());
   if (options.pretrained) refuse("device-map:");
   if (options.checkpoint == Checkpointing::Reentrant) {
     throw BadInput("checkpoint: fsdp needs full, which is use_reentrant=False");
@@ -95,7 +87,7 @@ void refuse_beside_fsdp(const TrainingOptions& options) {
 std::vector<Flag> distributed_flags() {
   using With = Flag::With;
   return {
-      {"gpus", With::Either, kGpusHelp},
+      {"gpus", With::Either, "so many GPUs, a batch on each (default 1)"},
       {"strategy", With::Training, "with --gpus: ddp (default), zero1 or fsdp"},
       {"bucket-view", With::Training, "with ddp or zero1: gradient_as_bucket_view", false},
       {"bucket-cap-mb", With::Training, "with ddp or zero1: of a bucket (default 25)"},
@@ -107,14 +99,15 @@ std::vector<Flag> distributed_flags() {
 }
 
 const char* name(Strategy strategy) {
-  for (const auto& [name, row] : kStrategies) {
-    if (row == strategy) return name.data();
-  }
-  return "";
+  return strategy == Strategy::Ddp ? "ddp" : strategy == Strategy::Zero1 ? "zero1" : "fsdp";
 }
 
 void read_distributed(const Flags& flags, TrainingOptions& options) {
-  const auto several = several_gpus(flags);
+  auto several = several_gpus(flags);
+  if (several && several->gpus == 1) {
+    if (several->strategy) throw BadInput("strategy: only with --gpus 2 or more");
+    several.reset();
+  }
   Distributed distributed;
   if (several) distributed.strategy = parse_strategy(several->strategy.value_or("ddp"));
   const bool shards = several && distributed.strategy == Strategy::Fsdp;

@@ -49,6 +49,12 @@ LibrarySizes read_libraries(const JsonReader& json, const Json& object) {
   return sizes;
 }
 
+NcclSizes read_nccl(const JsonReader& json, const Json& object) {
+  allow_only(json, object, {"process_group", "collectives"});
+  return {sourced_bytes(json, object, "process_group", "bytes", 0),
+          sourced_bytes(json, object, "collectives", "bytes", 0)};
+}
+
 /// Of a folded title what people say.
 std::string without_brand(std::string key) {
   for (const std::string_view brand : {"nvidia", "geforce"}) {
@@ -91,6 +97,7 @@ Card read_card(const Json& object, const std::string& source) {
   if (!card.overhead_assumed) {
     card.overhead = read_overhead(*overhead, object.at("overhead"));
     if (!card.overhead.pytorch) overhead->fail("pytorch", "missing; what it was measured to take");
+    if (!card.overhead.nccl) overhead->fail("nccl", "missing; what it was measured to take");
   }
   return card;
 }
@@ -161,9 +168,9 @@ Arch read_arch(const JsonReader& json, const char* key) {
 }
 
 Overhead read_overhead(const JsonReader& json, const Json& object) {
-  allow_only(
-      json, object,
-      {"source", "range", "driver_reserved", "context", "cublaslt", "cudnn", "modules", "pytorch"});
+  allow_only(json, object,
+             {"source", "range", "driver_reserved", "context", "cublaslt", "cudnn", "modules",
+              "pytorch", "nccl"});
   Overhead overhead;
   overhead.source = json.text("source");
   if (json.has("range")) overhead.range = sourced_bytes(json, object, "range", "bytes", 0);
@@ -175,6 +182,7 @@ Overhead read_overhead(const JsonReader& json, const Json& object) {
   if (const auto torch = json.object("pytorch")) {
     overhead.pytorch = read_libraries(*torch, object.at("pytorch"));
   }
+  if (const auto nccl = json.object("nccl")) overhead.nccl = read_nccl(*nccl, object.at("nccl"));
   return overhead;
 }
 

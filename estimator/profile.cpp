@@ -36,6 +36,7 @@ Overhead overhead_of(const Card& card, const Profile& profile) {
       card.title == profile.gpu ? profile.overhead : assumed(profile.overhead, profile.gpu);
   // What a profile does not hold.
   if (!overhead.pytorch) overhead.pytorch = card.overhead.pytorch;
+  if (!overhead.nccl) overhead.nccl = card.overhead.nccl;
   overhead.range = std::max(overhead.range, card.overhead.range);
   return overhead;
 }

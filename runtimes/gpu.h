@@ -18,6 +18,12 @@ struct LibrarySizes {
   std::uint64_t backward_attention = 0;
 };
 
+/// What NCCL takes of each of several GPUs under PyTorch. Bytes.
+struct NcclSizes {
+  std::uint64_t process_group = 0;  ///< as it is made
+  std::uint64_t collectives = 0;    ///< channels and buffers, as something is first communicated
+};
+
 /// What driver and libraries take of a card beside what a run reserves. Bytes.
 struct Overhead {
   std::uint64_t driver_reserved = 0;  ///< nvidia-smi's total less cudaMemGetInfo's
@@ -26,6 +32,7 @@ struct Overhead {
   std::string source;  ///< "measured …", or "assumed: …" where it is another card's
   /// Context and libraries where a process runs PyTorch; absent where nobody measured them.
   std::optional<LibrarySizes> pytorch = {};
+  std::optional<NcclSizes> nccl = {};
   std::uint64_t range = 0;        ///< what it may be off by, either way, where it was measured
   std::string assumed_from = {};  ///< the card it was measured on, "NVIDIA H200"; empty: this one
 

@@ -28,9 +28,27 @@ def test_predictions_are_within_what_is_asked(comparison, bound):
     )
 
 
-@pytest.mark.parametrize("key", ["accuracy", "accuracy_formulas"])
-def test_the_docs_show_these_figures(comparison, key):
-    table = next(table for table in tables.build(comparison) if table.key == key)
+@pytest.fixture(scope="module")
+def several() -> Accuracy:
+    return compare(program("fit"), data_dir(), several_gpus=True)
+
+
+def test_on_several_gpus_they_are_nearer(several):
+    """Of each of them, every level at its peak, and what is allocated by stage."""
+    assert len(several.cases) == 9
+    for kind, most in {
+        "peak allocated": 1e-4,
+        "allocated by stage": 1e-3,
+        "peak reserved": 2e-3,
+        "peak device used": 2e-3,
+    }.items():
+        assert several.errors(kind).abs().max() <= most, kind
+
+
+@pytest.mark.parametrize("key", ["accuracy", "accuracy_formulas", "accuracy_gpus"])
+def test_the_docs_show_these_figures(comparison, several, key):
+    built = [*tables.build(comparison), tables.of_several_gpus(several)]
+    table = next(table for table in built if table.key == key)
     shown = (ROOT / "docs" / "accuracy.md").read_text()
     rows = [line for line in markdown_fragment(table).splitlines() if line.startswith("|")]
     for row in rows:

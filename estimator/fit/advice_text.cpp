@@ -115,7 +115,7 @@ std::string advice_text(const Answer& answer, bool colours) {
   if (!advised.cards.empty()) {
     text += wrapped(fmt::format("As it is it fits on {}", fmt::join(advised.cards, ", ")), 2);
   }
-  return text + "On several GPUs: not predicted yet.\n";
+  return text + "On several GPUs: --gpus N --strategy fsdp.\n";
 }
 
 }  // namespace vramfit::fit

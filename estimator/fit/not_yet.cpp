@@ -27,10 +27,9 @@ bool is_quantized(std::string precision) {
 }  // namespace
 
 void refuse_what_is_not_there_yet(const Flags& flags, const Runtime& runtime) {
-  const bool formulas = find_flag(runtime, "gpus") != nullptr;
-  if (formulas) return;
-  if (has(flags, "gpus") || has(flags, "strategy")) {
-    refuse_several_gpus("gpus");
+  if (has(flags, "gpus") && find_flag(runtime, "gpus") == nullptr) {
+    throw BadInput(std::string("gpus: ") + runtime.name() +
+                   "'s step is predicted on one GPU yet; without it, or --runtime pytorch");
   }
   const bool quantizes = find_flag(runtime, "head") != nullptr;
   const std::string precision = typed(flags, "precision").value_or("");
@@ -41,8 +40,8 @@ void refuse_what_is_not_there_yet(const Flags& flags, const Runtime& runtime) {
 
 void refuse_several_gpus(const std::string& flag) {
   throw BadInput(flag +
-                 ": several GPUs are not predicted step by step yet; without it for one GPU, or "
-                 "--runtime article --gpus N for its formula");
+                 ": not predicted yet; nearest: --gpus N --strategy fsdp, which shares weights, "
+                 "gradients and states as ZeRO-3 does, or zero1");
 }
 
 void refuse_flash_attention(const std::string& implementation) {

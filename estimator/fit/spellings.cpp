@@ -15,8 +15,9 @@ namespace {
 
 using Pair = std::pair<std::string_view, std::string_view>;
 
-/// transformers' TrainingArguments and from_pretrained, PEFT's LoraConfig: theirs, and fit's own.
-constexpr std::array<Pair, 15> kFlags = {{
+/// transformers' TrainingArguments and from_pretrained, PEFT's LoraConfig, what torchrun and
+/// accelerate launch take: theirs, and fit's own.
+constexpr std::array<Pair, 22> kFlags = {{
     {"model-name-or-path", "model"},
     {"torch-dtype", "precision"},
     {"dtype", "precision"},
@@ -32,6 +33,13 @@ constexpr std::array<Pair, 15> kFlags = {{
     {"bnb-4bit-quant-type", "quant"},
     {"bnb-4bit-compute-dtype", "quant-compute"},
     {"bnb-4bit-use-double-quant", "double-quant"},
+    {"nproc-per-node", "gpus"},
+    {"num-processes", "gpus"},
+    {"num-gpus", "gpus"},
+    {"ddp-bucket-cap-mb", "bucket-cap-mb"},
+    {"gradient-as-bucket-view", "bucket-view"},
+    {"ddp-gradient-as-bucket-view", "bucket-view"},
+    {"fsdp-reshard-after-forward", "reshard-after-forward"},
 }};
 constexpr std::string_view kEightBits = "load-in-8bit";
 constexpr std::string_view kFourBits = "load-in-4bit";
@@ -57,8 +65,8 @@ constexpr std::array<Pair, 4> kPrecisions = {{
     {"float32", "fp32"},
 }};
 
-constexpr std::array<std::string_view, 14> kSwitches = {
-    "train",  "max-batch", "max-seq", "beyond-positions", "formulas", "strict", "verbose",
+constexpr std::array<std::string_view, 15> kSwitches = {
+    "bucket-view", "train",  "max-batch", "max-seq", "beyond-positions", "formulas", "strict", "verbose",
     "advise", "json",      "list",    "padded",           "unpadded", "again",  "double-quant"};
 
 /// Theirs that no byte on the GPU depends on, each with a value: schedules, rates, files, names.
@@ -75,8 +83,11 @@ constexpr std::array<std::string_view, 6> kRenamedValues = {
 // Switches for what is not there yet.
 constexpr std::array<std::string_view, 4> kQuantized = {"qlora", "bits", "quantization",
                                                         "quantization-config"};
-constexpr std::array<std::string_view, 6> kSeveralGpus = {
-    "fsdp", "deepspeed", "num-gpus", "num-processes", "tensor-parallel-size", "nproc-per-node"};
+constexpr std::array<std::string_view, 3> kSeveralGpus = {"deepspeed", "use-deepspeed",
+                                                         "tensor-parallel-size"};
+// The Trainer's --fsdp "full_shard auto_wrap", and what it says of each layer's wrapping.
+constexpr std::string_view kTrainersFsdp = "fsdp";
+constexpr std::string_view kUseFsdp = "use-fsdp";
 
 struct Argument {
   std::string flag;  ///< without dashes, '_' as '-'; empty where it is none
@@ -224,6 +235,7 @@ class Translation {
       return;
     }
     if (holds(kSeveralGpus, flag)) refuse_several_gpus(flag);
+    if (flag == kTrainersFsdp || flag == kUseFsdp) return shard(flag, value);
     if (flag == "bf16" || flag == "fp16") refuse_trainers_precision(flag);
     const std::string own = std::string(own_name(kFlags, flag));
     if (own != flag) typed_as_[own] = flag;
@@ -250,6 +262,24 @@ class Translation {
       throw BadInput(flag + ": no value after it; memory does not depend on it: without it");
     }
     ++at_;
+  }
+
+  /// What is sharded: all (full_shard), or gradients and states (shard_grad_op), which leaves a layer
+  /// gathered after forward.
+  void shard(const std::string& flag, const std::optional<std::string>& value) {
+    typed_as_["strategy"] = flag;
+    if (flag == kUseFsdp) {
+      if (is_on(flag, value)) own_.emplace_back("--strategy=fsdp");
+      return;
+    }
+    const bool given = !value && at_ < typed_.size() && !typed_[at_].starts_with("--");
+    const std::string what = given ? typed_[at_++] : value.value_or("full_shard");
+    const bool states = what.starts_with("shard_grad_op");
+    if (!states && !what.starts_with("full_shard")) {
+      throw BadInput(flag + ": '" + what + "' is not predicted yet; full_shard or shard_grad_op");
+    }
+    own_.emplace_back("--strategy=fsdp");
+    if (states) own_.emplace_back("--reshard-after-forward=false");
   }
 
   /// "q_proj v_proj", as argparse takes a list, is "q_proj,v_proj".

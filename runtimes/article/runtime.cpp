@@ -7,6 +7,7 @@
 #include "model/transformer/parameters.h"
 #include "model/transformer/sizes.h"
 #include "runtimes/notes.h"
+#include "runtimes/parallel_flags.h"
 
 namespace vramfit::article {
 namespace {
@@ -183,10 +184,8 @@ class ArticleRuntime final : public Runtime {
 
  private:
   static std::shared_ptr<const Workload> workload_of(const Flags& flags, Question question) {
-    if (!has(flags, "gpus")) {
-      if (has(flags, "strategy")) throw BadInput("strategy: only with --gpus");
-      return std::make_shared<ArticleWorkload>(std::move(question));
-    }
+    auto several = several_gpus(flags);
+    if (!several) return std::make_shared<ArticleWorkload>(std::move(question));
     if (question.precision != "fp16" || question.optimizer != "adam") {
       throw BadInput(
           "gpus: the article's estimate for several is of fp16 with adam; --precision fp16 "
@@ -196,10 +195,9 @@ class ArticleRuntime final : public Runtime {
       throw BadInput(
           "gpus: the article's estimate for several knows no batch and no seq; without them");
     }
-    const std::int64_t gpus = whole(flags, "gpus", 1);
-    if (gpus < 1) throw BadInput("gpus: " + std::to_string(gpus) + "; 1 or more");
-    return std::make_shared<ArticleWorkload>(std::move(question), gpus,
-                                             typed(flags, "strategy").value_or("data-parallel"));
+    return std::make_shared<ArticleWorkload>(
+        std::move(question), several->gpus,
+        std::move(several->strategy).value_or("data-parallel"));
   }
 };
 

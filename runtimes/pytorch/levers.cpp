@@ -62,11 +62,12 @@ class Levers {
 
   std::vector<Lever> of(const TrainingOptions& o) && {
     attention(o.attention);
-    precision(o);
-    optimizer(o.optimizer);
+    const bool shards = o.distributed && o.distributed->strategy == Strategy::Fsdp;
+    if (!o.distributed || !o.distributed->mixed_precision) precision(o);
+    if (!shards) optimizer(o.optimizer);
     checkpointing(o);
-    adapters(o);
-    quantized_base(o);
+    if (!shards) adapters(o);
+    if (!o.distributed) quantized_base(o);
     micro_batch(o);
     sequence(o.seq);
     return std::move(list_);

@@ -3,6 +3,7 @@
 #include "model/errors.h"
 #include "runtimes/lora_flags.h"
 #include "runtimes/options_workload.h"
+#include "runtimes/pytorch/read_distributed.h"
 
 namespace vramfit::pytorch {
 namespace {
@@ -84,7 +85,7 @@ bool static_cache(const Flags& flags) {
 const std::vector<Flag>& option_flags() {
   using With = Flag::With;
   static const std::string optimizer_help = optimizer_names() + "; default: " + kDefaultOptimizer;
-  static const std::vector<Flag> list = {
+  static const std::vector<Flag> of_one = {
       {"optimizer", With::Training, optimizer_help.c_str()},
       {"accumulate", With::Training, "micro-batches in a step (default 1)"},
       {"generate", With::Inference, "new tokens (default 1)"},
@@ -109,6 +110,11 @@ const std::vector<Flag>& option_flags() {
       {"unpadded", With::Inference, "prompts of a batch are of one length: none holds padding",
        false},
   };
+  static const std::vector<Flag> list = [] {
+    std::vector<Flag> all = of_one;
+    for (const Flag& flag : distributed_flags()) all.push_back(flag);
+    return all;
+  }();
   return list;
 }
 
@@ -125,6 +131,7 @@ TrainingOptions training_options(const Flags& flags, const ModelConfig& model) {
   if (options.pretrained && options.pretrained->auto_device_map) {
     throw BadInput("device-map: auto is for inference: what lies on the host is not trained; cuda");
   }
+  read_distributed(flags, options);
   return options;
 }
 

@@ -4,6 +4,9 @@
 
 #include "model/errors.h"
 #include "runtimes/pytorch/autograd/engine.h"
+#include "runtimes/pytorch/distributed/ddp.h"
+#include "runtimes/pytorch/distributed/fully_shard.h"
+#include "runtimes/pytorch/distributed/zero_redundancy.h"
 #include "runtimes/pytorch/generate.h"
 #include "runtimes/pytorch/loading/from_pretrained.h"
 #include "runtimes/pytorch/memory/caching_allocator.h"
@@ -55,13 +58,14 @@ struct Loaded {
   DeviceMap map;
 };
 
+/// `on_meta`: what it is wrapped in gives it memory.
 Loaded load(const OnPaper& run, const ModelSettings& settings,
-            const std::optional<Pretrained>& pretrained) {
+            const std::optional<Pretrained>& pretrained, bool on_meta = false) {
   Context& context = run.context;
   const ModelConfig& config = run.config;
   const Family& family = family_of(config);
   Loaded loaded;
-  if (!pretrained) {
+  if (!pretrained && !on_meta) {
     loaded.epsilon = import_torchaudio(context);
     loaded.model = std::make_unique<CausalLm>(context, family, config, settings);
     return loaded;
@@ -70,20 +74,43 @@ Loaded load(const OnPaper& run, const ModelSettings& settings,
     const Setting meta(context.meta, true);
     loaded.model = std::make_unique<CausalLm>(context, family, config, settings);
   }
-  loaded.map = from_pretrained(context, *loaded.model, config, *pretrained, run.layers);
+  if (pretrained)
+    loaded.map = from_pretrained(context, *loaded.model, config, *pretrained, run.layers);
   return loaded;
 }
 
-/// A part of training that repeats. The first time it makes some things for good, the second is
-/// like all further ones, which are played only.
+bool shards(const std::optional<Distributed>& distributed) {
+  return distributed && distributed->strategy == Strategy::Fsdp;
+}
+
+/// The model as it is wrapped for several GPUs; null: there is one.
+std::unique_ptr<DataParallel> wrap(Context& context, CausalLm& model,
+                                   const std::optional<Distributed>& distributed) {
+  if (!distributed) return nullptr;
+  if (shards(distributed)) return std::make_unique<FullyShard>(context, model, *distributed);
+  return std::make_unique<DistributedDataParallel>(context, model, *distributed);
+}
+
+std::unique_ptr<Optimizer> optimizer_of(const TrainingOptions& options,
+                                        std::vector<Tensor> parameters) {
+  const auto& distributed = options.distributed;
+  if (!distributed || distributed->strategy != Strategy::Zero1) {
+    return make_optimizer(options.optimizer, std::move(parameters));
+  }
+  return std::make_unique<ZeroRedundancyOptimizer>(options.optimizer, std::move(parameters),
+                                                   distributed->gpus);
+}
+
+/// A part of training that repeats. At first it makes some things for good; the last of its
+/// distinct runs is like all further ones, which are played only.
 class Repeated {
  public:
-  Repeated(Tape& tape, Playback& playback, bool plays)
-      : tape_(tape), playback_(playback), plays_(plays) {}
+  Repeated(Tape& tape, Playback& playback, bool plays, int distinct)
+      : tape_(tape), playback_(playback), plays_(plays), distinct_(distinct) {}
 
   template <typename Walk>
   void operator()(int step, const Walk& walk) {
-    if (walks_ < 2 || !plays_) {
+    if (walks_ < distinct_ || !plays_) {
       walk();
       part_ = playback_.ready(tape_.take());
       ++walks_;
@@ -95,6 +122,7 @@ class Repeated {
   Tape& tape_;
   Playback& playback_;
   const bool plays_;
+  const int distinct_;
   Playback::Part part_;
   int walks_ = 0;
 };
@@ -107,14 +135,21 @@ void train(const OnPaper& run, const TrainingOptions& options, const Extent& ext
   settings.attention = options.attention;
   settings.training = true;
   settings.checkpoint = options.checkpoint;
+  const auto& distributed = options.distributed;
+  if (distributed && distributed->mixed_precision) {
+    settings.type = distributed->mixed_precision->param;
+  }
 
   tape.begin_stage(Stage::Loaded);
-  const Loaded loaded = load(run, settings, options.pretrained);
+  if (distributed) context.libraries.init_process_group();
+  const Loaded loaded = load(run, settings, options.pretrained, shards(distributed));
   CausalLm& model = *loaded.model;
   if (options.pretrained && options.pretrained->quantization) model.prepare_for_kbit_training();
   if (options.lora) model.add_lora(options.lora->rank, options.lora->targets);
+  const std::unique_ptr<DataParallel> parallel = wrap(context, model, distributed);
   tape.end_stage();
-  const std::unique_ptr<Optimizer> optimizer = make_optimizer(options.optimizer, model.trainable());
+  const std::unique_ptr<Optimizer> optimizer =
+      optimizer_of(options, parallel ? parallel->trainable() : model.trainable());
   const Tensor ids = random_tokens(context, options.batch, options.seq);
   playback.play(playback.ready(tape.take()), 0);
 
@@ -125,13 +160,19 @@ void train(const OnPaper& run, const TrainingOptions& options, const Extent& ext
     tape.begin_stage(Stage::Forward);
     {
       const AutocastScope autocast(context.autocast, amp);
+      if (parallel) parallel->before_forward();
       out = model.forward(ids, true);
+      if (parallel) {
+        parallel->after_forward(out);
+        out.logits.reset();  // a Trainer keeps the loss alone
+      }
     }
     tape.end_stage();
   };
   const auto back = [&] {
     tape.begin_stage(Stage::Backward);
     backward(out.loss);
+    if (parallel) parallel->after_backward();
     out = {};
     tape.end_stage();
   };
@@ -146,11 +187,12 @@ void train(const OnPaper& run, const TrainingOptions& options, const Extent& ext
   // Gradients are made by the first micro-batch, and added to by further ones.
   const bool plays =
       !extent.one_by_one && !keeps_outliers(options.pretrained) && optimizer->keeps_its_states();
-  Repeated first_forward(tape, playback, plays);
-  Repeated first_back(tape, playback, plays);
-  Repeated further_forward(tape, playback, plays);
-  Repeated further_back(tape, playback, plays);
-  Repeated end(tape, playback, plays);
+  const int distinct = parallel ? parallel->distinct_steps() : 2;
+  Repeated first_forward(tape, playback, plays, distinct);
+  Repeated first_back(tape, playback, plays, distinct);
+  Repeated further_forward(tape, playback, plays, distinct);
+  Repeated further_back(tape, playback, plays, distinct);
+  Repeated end(tape, playback, plays, distinct);
   const std::int64_t micro_batches = std::min(options.accumulate, extent.micro_batches);
   for (int step = 1; step <= extent.steps; ++step) {
     const std::uint64_t changes = allocator.segment_changes();
@@ -163,7 +205,7 @@ void train(const OnPaper& run, const TrainingOptions& options, const Extent& ext
     end(step, update);
     // Between steps only what stays for good is in use. So one that left the segments as they were
     // left all as it was, and the next would be its copy.
-    const bool repeats = step > 1 && allocator.segment_changes() == changes;
+    const bool repeats = step >= distinct && allocator.segment_changes() == changes;
     if (repeats && !extent.detail.events) break;
     if (extent.enough && extent.enough(ledger)) break;
   }
@@ -201,7 +243,7 @@ RunReport run_on(const Gpu& gpu, const Release& release, const ModelConfig& conf
       segments.push_back({ledger.events().size(), offset, bytes});
     });
   }
-  Playback playback(ledger, fold);
+  Playback playback(ledger, fold, &allocator);
   Tape tape(fold.layers());
   RunReport report = report_on(ledger, [&] {
     {
@@ -221,6 +263,12 @@ RunReport run_on(const Gpu& gpu, const Release& release, const ModelConfig& conf
   return report;
 }
 
+/// Whether there is memory that holds some of several layers: buckets of gradients.
+bool spans_layers(const TrainingOptions& options) {
+  return options.distributed && !shards(options.distributed);
+}
+bool spans_layers(const GenerationOptions&) { return false; }
+
 /// Layers that are alike are walked once, unless they turn out not to be.
 template <typename Options, typename Work>
 RunReport run_on(const Gpu& gpu, const Release& release, const ModelConfig& config,
@@ -229,7 +277,9 @@ RunReport run_on(const Gpu& gpu, const Release& release, const ModelConfig& conf
   const auto walk = [&](const Fold& fold) {
     return run_on(gpu, release, config, fold, extent, capacity, work);
   };
-  if (extent.one_by_one || keeps_outliers(options.pretrained)) return walk(Fold::none(config));
+  if (extent.one_by_one || keeps_outliers(options.pretrained) || spans_layers(options)) {
+    return walk(Fold::none(config));
+  }
   try {
     return walk(Fold::of(config));
   } catch (const LayersDiffer&) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "model/dtype.h"
+#include "runtimes/pytorch/distributed/strategy.h"
 #include "runtimes/pytorch/modules/settings.h"
 #include "runtimes/pytorch/optimizers/optimizer.h"
 #include "runtimes/pytorch/tensor/release.h"
@@ -30,6 +31,7 @@ struct TrainingOptions {
   std::int64_t seq = 2048;
   std::int64_t accumulate = 1;  ///< micro-batches in a step
   std::optional<Pretrained> pretrained;
+  std::optional<Distributed> distributed;  ///< absent: one GPU
 };
 
 struct GenerationOptions {

@@ -102,6 +102,25 @@ void note_kept_inputs(const TrainingOptions& training, std::vector<std::string>&
       "autograd saves; --checkpoint reentrant (use_reentrant=True), or 4 bits, would not");
 }
 
+/// Whose figures they are, and what all have to have.
+void note_gpus(const Distributed& distributed, std::uint64_t total,
+               std::vector<std::string>& notes) {
+  const std::uint64_t all = total / 1'000'000 * static_cast<std::uint64_t>(distributed.gpus);
+  const bool alike = distributed.strategy == Strategy::Ddp;
+  notes.push_back("figures are of one of " + std::to_string(distributed.gpus) + " GPUs, " +
+                  (alike ? "all alike" : "the one that takes most (rank 0)") + ": together " +
+                  std::to_string(all / 1000) + "." + std::to_string(all % 1000 / 100) +
+                  " GB at most");
+}
+
+/// See Reducer.
+void note_first_bucket(const Distributed& distributed, std::vector<std::string>& notes) {
+  if (distributed.strategy == Strategy::Fsdp) return;
+  notes.emplace_back(
+      "in step 2 DDP's first bucket, as large as all gradients, may live until backward: that is a "
+      "race with NCCL's watchdog, taken to be lost by zero1 below 8 GB of gradients alone");
+}
+
 void note_on_host(const OnHost& host, std::int64_t layers, const Pretrained& pretrained,
                   std::vector<std::string>& notes) {
   if (pretrained.quantization) {
@@ -125,9 +144,9 @@ Outcome TorchWorkload::run(const Gpu& gpu, std::uint64_t capacity, const ModelCo
     outcome.report =
         pytorch::run(gpu, release, config, *generation, extent, capacity, &outcome.on_host);
   } else {
-    const auto& training = std::get<TrainingOptions>(options());
-    outcome.report = pytorch::run(gpu, release, config, training, extent, capacity);
-    note_kept_inputs(training, outcome.notes);
+    const auto& trained = std::get<TrainingOptions>(options());
+    outcome.report = pytorch::run(gpu, release, config, trained, extent, capacity);
+    note_kept_inputs(trained, outcome.notes);
     note_managed(outcome.report, outcome.notes);
   }
   if (gpu.arch.sm < release.least_arch.sm) {
@@ -149,6 +168,12 @@ Outcome TorchWorkload::run(const Gpu& gpu, std::uint64_t capacity, const ModelCo
   if (!outcome.report.stages.empty()) {
     const StageRecord& last = outcome.report.stages.back();
     outcome.overhead.libraries = last.device_used - last.reserved - outcome.overhead.context;
+  }
+  const auto* training = std::get_if<TrainingOptions>(&options());
+  if (training != nullptr && training->distributed) {
+    note_gpus(*training->distributed, outcome.report.reserved + outcome.overhead.total(),
+              outcome.notes);
+    note_first_bucket(*training->distributed, outcome.notes);
   }
   if (const auto& arguments = pretrained()) {
     if (arguments->quantization) note_quantization(*arguments->quantization, outcome.notes);

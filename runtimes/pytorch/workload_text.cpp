@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtimes/notes.h"
+#include "runtimes/pytorch/read_distributed.h"
 #include "runtimes/pytorch/runtime.h"
 
 namespace vramfit::pytorch {
@@ -26,6 +27,29 @@ Json json_of(Checkpointing checkpoint) {
 Json device_map(const std::optional<Pretrained>& pretrained) {
   if (!pretrained) return nullptr;
   return pretrained->auto_device_map ? "auto" : "cuda";
+}
+
+void add_to(Json& json, const Distributed& distributed) {
+  json["gpus"] = distributed.gpus;
+  json["strategy"] = name(distributed.strategy);
+  if (distributed.strategy != Strategy::Fsdp) {
+    json["bucket_view"] = distributed.bucket_view;
+    return;
+  }
+  json["reshard_after_forward"] = distributed.reshard_after_forward;
+  json["mixed_precision"] = nullptr;
+  if (const auto& mixed = distributed.mixed_precision) {
+    json["mixed_precision"] = {{"param", name(mixed->param)}, {"reduce", name(mixed->reduce)}};
+  }
+}
+
+/// ", on each of 2 GPUs under fsdp"
+std::string text_of(const Distributed& distributed) {
+  std::string text =
+      ", on each of " + std::to_string(distributed.gpus) + " GPUs under " + name(distributed.strategy);
+  if (distributed.bucket_view) text += " with gradients as views of buckets";
+  if (!distributed.reshard_after_forward) text += " without resharding after forward";
+  return text;
 }
 
 /// "nf4 (double quantisation, fp32 arithmetic) by bitsandbytes"
@@ -69,6 +93,7 @@ Json TorchWorkload::asked() const {
                  {"lora", nullptr},
                  {"quant", json_of(o->pretrained)},
                  {"device_map", device_map(o->pretrained)}};
+    if (o->distributed) add_to(json, *o->distributed);
     if (o->lora) json["lora"] = {{"rank", o->lora->rank}, {"targets", o->lora->targets}};
     return json;
   }
@@ -108,6 +133,7 @@ std::string TorchWorkload::text(const std::string& sizes) const {
           micro_batches_text(o.accumulate) + ", " + name(o.attention) + " attention";
   if (o.checkpoint != Checkpointing::None) text += ", activation checkpointing";
   if (o.checkpoint == Checkpointing::Reentrant) text += " (reentrant)";
+  if (o.distributed) text += text_of(*o.distributed);
   if (!o.lora) return text;
   text += ", LoRA of rank " + std::to_string(o.lora->rank) + " on ";
   for (std::size_t i = 0; i < o.lora->targets.size(); ++i) {
@@ -144,6 +170,11 @@ std::string TorchWorkload::types() const {
             ", all other weights in fp32 (prepare_model_for_kbit_training)";
   } else if (o.lora) {
     text += "; weights in " + weights;
+  }
+  if (o.distributed && o.distributed->mixed_precision) {
+    text += std::string(", layers and their gradients in ") +
+            name(o.distributed->mixed_precision->param) + ", summed in " +
+            name(o.distributed->mixed_precision->reduce);
   }
   return o.autocast ? text + ", arithmetic in " + name(*o.autocast) : text;
 }

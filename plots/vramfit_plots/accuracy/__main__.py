@@ -7,6 +7,7 @@ from pathlib import Path
 
 from vramfit_plots import publish
 from vramfit_plots.accuracy import figure, run, tables
+from vramfit_plots.accuracy.cases import recorded
 from vramfit_plots.accuracy.comparison import compare
 from vramfit_plots.command_line import Arguments, file_or_folder, program, say
 from vramfit_plots.figures import style
@@ -44,6 +45,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     reference, out = arguments.reference, arguments.out
     comparison = compare(arguments.fit, arguments.data, reference)
     built = tables.build(comparison)
+    if reference is None and recorded(arguments.data / "reference", several_gpus=True).cases:
+        several = compare(arguments.fit, arguments.data, several_gpus=True)
+        built.append(tables.of_several_gpus(several))
     kept = run.document(
         comparison, "make accuracy" + (f" REFERENCE={reference}" if reference else "")
     )

@@ -58,6 +58,7 @@ class Case:
     max_batch: int | None = None
     trainable: int | None = None  # parameters
     tokens_per_second: float | None = None  # where it was timed
+    gpus: int = 1  # readings are of the first
     again: bool = False  # a point of a generation after others in its process
 
     @property
@@ -131,6 +132,8 @@ class Case:
         extras += ["checkpointing"] if case.get("ckpt") else []
         extras += [f"LoRA {case['lora']['r']}"] if case.get("lora") else []
         extras += [f"within {case['cap_mib']} MiB"] if case.get("cap_mib") else []
+        extras += [f"{case['strategy']} on {self.gpus} GPUs"] if self.gpus > 1 else []
+        extras += [f"mixed precision {case['mixed']}"] if case.get("mixed") else []
         return ", ".join([" ".join(map(str, words)), *extras])
 
 
@@ -214,6 +217,7 @@ def _cases(source: str, setting: Mapping[str, Any], result: Mapping[str, Any]) -
             parameters,
             trainable=result.get("trainable"),
             tokens_per_second=result.get("tokens_per_s"),
+            gpus=setting.get("gpus", 1),
         )
     else:
         largest = result["max_batch"]
@@ -229,8 +233,20 @@ def why_not_modelled(case: Mapping[str, Any]) -> str | None:
     return None
 
 
-def recorded(path: Path) -> Recorded:
-    """Every case of a file, or of each file of a folder."""
+def _of_several_gpus(line: Mapping[str, Any]) -> dict[str, Any]:
+    """A line of measure_pytorch_multi_gpu.py in the form that the other scripts write."""
+    case, stages = dict(line["case"]), line["result"]["stages"]
+    precision = case.pop("precision")
+    mixed = {"mixed": "bf16"} if precision == "mixed" else {}
+    steps = {name: reading for name, reading in stages.items() if name.startswith("step")}
+    return {
+        "case": {**case, "mode": "train", "dtype": "fp32" if mixed else precision, **mixed},
+        "result": {**line["result"], "params": 0, "load": stages["load"], "stages": steps},
+    }
+
+
+def recorded(path: Path, *, several_gpus: bool = False) -> Recorded:
+    """Every case of a file, or of each file of a folder: those of one GPU, or of several."""
     files = sorted(path.glob("*.jsonl")) if path.is_dir() else [path]
     cases: list[Case] = []
     failures: list[Failure] = []
@@ -239,16 +255,21 @@ def recorded(path: Path) -> Recorded:
         for line in read_jsonl(file, "reference"):
             if "env" in line:
                 environments[file.stem] = Environment(file, line["env"])
-            elif completed(line) and "arch" in line["case"]:
-                cases += _cases(file.stem, line["case"], line["result"])
-            elif isinstance(line.get("case"), dict) and "arch" in line["case"]:
-                failures.append(Failure(file.stem, line["case"], line["result"]))
+                continue
+            sharded = isinstance(line.get("case"), dict) and "gpus" in line["case"]
+            if sharded != several_gpus:
+                continue
+            of_one = _of_several_gpus(line) if sharded else line
+            if completed(of_one) and "arch" in of_one["case"]:
+                cases += _cases(file.stem, of_one["case"], of_one["result"])
+            elif isinstance(of_one.get("case"), dict) and "arch" in of_one["case"]:
+                failures.append(Failure(file.stem, of_one["case"], of_one["result"]))
     return Recorded(path, cases, failures, environments)
 
 
-def load_cases(path: Path) -> Recorded:
+def load_cases(path: Path, *, several_gpus: bool = False) -> Recorded:
     """The same, and there is something to ask `fit`."""
-    found = recorded(path)
+    found = recorded(path, several_gpus=several_gpus)
     if not any(case.peak for case in found.askable):
         files = f"{path}: *.jsonl hold" if path.is_dir() else f"{path}: holds"
         raise BadInputError(f"{files} no case that fit can be asked")

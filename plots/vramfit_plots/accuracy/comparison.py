@@ -84,10 +84,12 @@ def _figures(case: Case, prediction: Prediction) -> Iterator[dict[str, Any]]:
             }
 
 
-def compare(program: Path, data: Path, reference: Path | None = None) -> Accuracy:
+def compare(
+    program: Path, data: Path, reference: Path | None = None, *, several_gpus: bool = False
+) -> Accuracy:
     """`program` is build/fit, `data` the project's data folder, `reference` the file or folder of
     cases: data/reference unless given. Throws BadInputError."""
-    recorded = load_cases(reference or data / "reference")
+    recorded = load_cases(reference or data / "reference", several_gpus=several_gpus)
     cards = load_cards(data / "gpus.json")
     cases = recorded.askable
     names = {source: env.card(cards) for source, env in recorded.environments.items()}

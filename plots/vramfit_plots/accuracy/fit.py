@@ -37,6 +37,16 @@ def _quantized(quant: str, case: Case) -> list[str]:
     return result + (["--again"] if case.again else [])
 
 
+def _spread(setting: Mapping[str, Any]) -> list[str]:
+    """By the names of measure_pytorch_multi_gpu.py: ddp, ddp-view, zero1, fsdp, fsdp-keep."""
+    strategy, _, form = setting["strategy"].partition("-")
+    result = ["--gpus", str(setting["gpus"]), "--strategy", strategy]
+    result += {"view": ["--bucket-view"], "keep": ["--reshard-after-forward", "false"]}.get(
+        form, []
+    )
+    return result + (["--mixed-precision", setting["mixed"]] if setting.get("mixed") else [])
+
+
 def flags(case: Case) -> list[str]:
     """The case as data/reference/README.md says it is asked, without model and card."""
     setting = case.setting
@@ -56,6 +66,7 @@ def flags(case: Case) -> list[str]:
         result += ["--attention", setting["attn"]]
     if setting.get("ckpt"):
         result += ["--checkpoint", "full"]
+    result += _spread(setting) if case.gpus > 1 else []
     if lora := setting.get("lora"):
         result += ["--lora", str(lora["r"]), "--lora-targets", ",".join(lora["targets"])]
     return result

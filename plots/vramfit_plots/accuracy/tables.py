@@ -120,25 +120,41 @@ _LEVELS = {
 }
 
 
-def _by_case(comparison: Accuracy) -> Table:
+def _rows_by_case(comparison: Accuracy) -> list[list[str]]:
     figures = comparison.figures
     peaks = figures[figures["kind"].isin(PEAK_KINDS.values())]
     found = {(one.case, one.level): one for one in peaks.itertuples()}
-    rows = [
+    return [
         [
             comparison.cases[i].title,
             *(part for level in PEAK_KINDS for part in _three(found.get((i, level)))),
         ]
         for i in with_peak(comparison)
     ]
-    headings = [part for level in PEAK_KINDS for part in _three_headings(_LEVELS[level])]
+
+
+def _case_headings() -> list[str]:
+    return ["case", *(part for level in PEAK_KINDS for part in _three_headings(_LEVELS[level]))]
+
+
+def _by_case(comparison: Accuracy) -> Table:
     return Table(
         key="accuracy_cases",
         title="Every measured case",
-        headings=["case", *headings],
-        rows=rows,
+        headings=_case_headings(),
+        rows=_rows_by_case(comparison),
         caption=caption("Peaks over all steps."),
         long=True,
+    )
+
+
+def of_several_gpus(comparison: Accuracy) -> Table:
+    return Table(
+        key="accuracy_gpus",
+        title="On several GPUs: what each takes",
+        headings=_case_headings(),
+        rows=_rows_by_case(comparison),
+        caption=caption("Peaks over all steps, of the first GPU. Batch and tokens are each GPU's."),
     )
 
 

@@ -47,6 +47,7 @@ void fit_to_inputs(const Node& node, Gradients& grads) {
 /// call_function: the incoming gradients live until it returns.
 Gradients call(Node& node) {
   Gradients incoming = std::move(node.buffer);
+  if (node.hook != nullptr) (*node.hook)();
   Gradients outgoing = node.apply(incoming);
   fit_to_inputs(node, outgoing);
   return outgoing;

@@ -116,6 +116,13 @@ CachingAllocator::Node* CachingAllocator::new_node() {
   return &nodes_.back();
 }
 
+CachingAllocator::Pools& CachingAllocator::pools(Stream stream) {
+  if (stream == Stream::Default) return default_;
+  std::unique_ptr<Pools>& other = others_[static_cast<std::size_t>(stream)];
+  if (other == nullptr) other = std::make_unique<Pools>();
+  return *other;
+}
+
 // alloc_block: null where the driver, or the limit that set_per_process_memory_fraction set, does
 // not allow it.
 CachingAllocator::Node* CachingAllocator::new_segment(std::uint64_t bytes, bool small) {
@@ -124,6 +131,7 @@ CachingAllocator::Node* CachingAllocator::new_segment(std::uint64_t bytes, bool 
   node->offset = addresses_.take(bytes);
   node->bytes = bytes;
   node->small = small;
+  node->stream = stream_;
   reserved_ += bytes;
   peak_reserved_ = std::max(peak_reserved_, reserved_);
   ++segment_changes_;
@@ -135,7 +143,8 @@ CachingAllocator::Node* CachingAllocator::new_segment(std::uint64_t bytes, bool 
 Block CachingAllocator::allocate(std::uint64_t requested, Placement /*placement*/) {
   const std::uint64_t bytes = block_bytes(requested);
   const bool small = bytes <= kSmallSize;
-  FreeList& free_blocks = small ? small_ : large_;
+  Pools& own = pools(stream_);
+  FreeList& free_blocks = small ? own.small : own.large;
   Node* node = free_blocks.take(bytes);
   if (node == nullptr) node = new_segment(segment_bytes(bytes), small);
   if (node == nullptr) {
@@ -149,6 +158,7 @@ Block CachingAllocator::allocate(std::uint64_t requested, Placement /*placement*
     rest->offset = node->offset + bytes;
     rest->bytes = node->bytes - bytes;
     rest->small = small;
+    rest->stream = stream_;
     rest->previous = node;
     rest->next = node->next;
     if (rest->next != nullptr) rest->next->previous = rest;
@@ -205,8 +215,14 @@ void CachingAllocator::release_cached(FreeList& pool) {
 }
 
 void CachingAllocator::empty_cache() {
-  release_cached(large_);
-  release_cached(small_);
+  const auto release = [this](Pools& of) {
+    release_cached(of.large);
+    release_cached(of.small);
+  };
+  release(default_);
+  for (const auto& other : others_) {
+    if (other != nullptr) release(*other);
+  }
 }
 
 std::vector<CachingAllocator::SegmentView> CachingAllocator::segments() const {

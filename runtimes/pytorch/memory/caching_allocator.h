@@ -5,16 +5,19 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "model/memory/allocator.h"
 #include "runtimes/pytorch/memory/driver_addresses.h"
+#include "runtimes/pytorch/memory/tape.h"
 
 namespace vramfit::pytorch {
 
-/// PyTorch's CUDA caching allocator on one stream, with its default settings (no expandable
+/// PyTorch's CUDA caching allocator, with its default settings (no expandable
 /// segments, no limit on splitting, no garbage collection): segments from the driver are split into
-/// blocks, which are reused and merged but not given back before memory runs out.
+/// blocks, which are reused and merged but not given back before memory runs out. A segment belongs
+/// to the stream it was taken on, and so do its blocks.
 ///
 /// Follows c10/cuda/CUDACachingAllocator.cpp (DeviceCachingAllocator), PyTorch 2.11.
 class CachingAllocator final : public Allocator {
@@ -34,6 +37,9 @@ class CachingAllocator final : public Allocator {
   /// found: rounded up, and with a rest too small to be split off. Throws OutOfMemory.
   Block allocate(std::uint64_t bytes, Placement placement = Placement::BestFit) override;
   void free(const Block& block) noexcept override;
+
+  /// What is allocated from now on is on this stream.
+  void use(Stream stream) { stream_ = stream; }
 
   std::uint64_t allocated() const { return allocated_; }
   std::uint64_t reserved() const override { return reserved_; }
@@ -70,6 +76,7 @@ class CachingAllocator final : public Allocator {
     std::uint64_t bytes = 0;
     bool in_use = false;
     bool small = false;
+    Stream stream = Stream::Default;
     Node* previous = nullptr;  ///< neighbours within the segment
     Node* next = nullptr;
     Node* before = nullptr;  ///< neighbours within its bin of free blocks
@@ -106,7 +113,17 @@ class CachingAllocator final : public Allocator {
     std::array<std::uint64_t, kBins / 64> filled_{};  ///< a bit for each bin
   };
 
-  FreeList& pool(const Node& node) { return node.small ? small_ : large_; }
+  struct Pools {
+    FreeList small;
+    FreeList large;
+  };
+
+  /// A stream's, made when it is first used.
+  Pools& pools(Stream stream);
+  FreeList& pool(const Node& node) {
+    Pools& own = pools(node.stream);
+    return node.small ? own.small : own.large;
+  }
   Node* new_node();
   Node* new_segment(std::uint64_t bytes, bool small);
   void release_cached(FreeList& pool);
@@ -118,8 +135,9 @@ class CachingAllocator final : public Allocator {
   std::uint64_t peak_reserved_ = 0;
   std::uint64_t segment_changes_ = 0;
   DriverAddresses addresses_;
-  FreeList small_;
-  FreeList large_;
+  Stream stream_ = Stream::Default;
+  Pools default_;
+  std::array<std::unique_ptr<Pools>, kStreams> others_;  ///< by stream; none: unused so far
   std::deque<Node> nodes_;
   std::vector<Node*> unused_nodes_;
   SegmentObserver observer_;

@@ -12,8 +12,8 @@ namespace vramfit::pytorch {
 class Libraries {
  public:
   /// `tape` is told of it, and must outlive them.
-  Libraries(const LibrarySizes& sizes, Tape& tape)
-      : tape_(tape), sizes_(sizes), bytes_(sizes.context) {
+  Libraries(const LibrarySizes& sizes, const NcclSizes& nccl, Tape& tape)
+      : tape_(tape), sizes_(sizes), nccl_(nccl), bytes_(sizes.context) {
     tape_.use_libraries(bytes_);
   }
 
@@ -28,6 +28,10 @@ class Libraries {
   /// bitsandbytes multiplies int8 with a handle of cuBLAS of its own, which takes what the autograd
   /// thread's does.
   void use_int8() { load(int8_, sizes_.backward_blas); }
+
+  /// init_process_group("nccl", device_id=…), and what the first collective maps.
+  void init_process_group() { load(process_group_, nccl_.process_group); }
+  void use_collectives() { load(collectives_, nccl_.collectives); }
 
   /// Memory that the driver moves to the host and back as it sees fit (cudaMallocManaged).
   void use_managed(std::uint64_t bytes) { tape_.use_managed(bytes); }
@@ -45,10 +49,13 @@ class Libraries {
 
   Tape& tape_;
   LibrarySizes sizes_;
+  NcclSizes nccl_;
   std::uint64_t bytes_;
   bool blas_ = false;
   bool backward_blas_ = false;
   bool int8_ = false;
+  bool process_group_ = false;
+  bool collectives_ = false;
   bool attention_ = false;
   bool backward_attention_ = false;
 };

@@ -50,6 +50,7 @@ void Playback::play(const Act* act, const Act* end, const Part::Span& span, int 
   for (; act != end; ++act) {
     switch (act->kind) {
       case Act::Kind::Allocate:
+        if (allocator_ != nullptr) allocator_->use(act->stream);
         blocks_[span.block + act->slot] = ledger_.allocate(kName, act->category, act->bytes);
         break;
       case Act::Kind::Free:

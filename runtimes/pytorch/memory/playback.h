@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "model/memory/ledger.h"
+#include "runtimes/pytorch/memory/caching_allocator.h"
 #include "runtimes/pytorch/memory/fold.h"
 #include "runtimes/pytorch/memory/tape.h"
 
@@ -15,8 +16,10 @@ struct LayersDiffer {};
 /// Plays tapes on a ledger: as many layers as the model has, and what repeats, as often as it does.
 class Playback {
  public:
-  /// `ledger` must outlive it.
-  Playback(Ledger& ledger, const Fold& fold) : ledger_(ledger), fold_(fold) {}
+  /// All but the fold must outlive it. `allocator`: what the ledger stands on, where that keeps
+  /// streams apart.
+  Playback(Ledger& ledger, const Fold& fold, CachingAllocator* allocator = nullptr)
+      : ledger_(ledger), fold_(fold), allocator_(allocator) {}
 
   /// A recording, with numbers for its blocks.
   class Part {
@@ -53,6 +56,7 @@ class Playback {
 
   Ledger& ledger_;
   Fold fold_;
+  CachingAllocator* allocator_;
   std::vector<std::uint32_t> numbers_;  ///< of the first slot of each visit, by its place
   std::uint32_t next_number_ = 0;
   std::vector<Block> blocks_;  ///< by number

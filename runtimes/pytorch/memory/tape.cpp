@@ -27,7 +27,11 @@ Tape::Origin Tape::allocate(Category category, std::uint64_t bytes) {
   if (free_slots_.empty()) free_slots_.push_back(now.slots++);
   const std::uint32_t slot = free_slots_.back();
   free_slots_.pop_back();
-  add(now, {.kind = Act::Kind::Allocate, .category = category, .slot = slot, .bytes = bytes});
+  add(now, {.kind = Act::Kind::Allocate,
+            .category = category,
+            .stream = stream,
+            .slot = slot,
+            .bytes = bytes});
   return {now.layer, now.place, slot};
 }
 

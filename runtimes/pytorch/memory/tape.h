@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -9,6 +10,14 @@ namespace vramfit::pytorch {
 
 /// Of no layer: embeddings, the head, what all layers share.
 inline constexpr int kNoLayer = -1;
+
+/// The CUDA stream that a block is allocated on, whose blocks alone are reused there.
+enum class Stream : std::uint8_t {
+  Default,
+  AllGatherCopyIn,  ///< FSDP2's
+  ReduceScatter,    ///< FSDP2's
+};
+inline constexpr std::size_t kStreams = 3;
 
 /// One thing that a model asks for.
 struct Act {
@@ -27,6 +36,7 @@ struct Act {
   Category category{};  ///< of the block
   Category to{};        ///< Relabel
   bool of_layer = false;
+  Stream stream{};  ///< Allocate
   /// The visit that allocated the block: its place, and where a layer did, how many layers that is
   /// above this one.
   std::int32_t place = 0;
@@ -86,6 +96,8 @@ class Tape {
 
   /// Whose acts follow. What goes while no layer acts is its own layer's.
   int layer = kNoLayer;
+  /// torch.cuda.current_stream()
+  Stream stream = Stream::Default;
 
  private:
   Visit& visit(int of);

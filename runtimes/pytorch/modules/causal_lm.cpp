@@ -100,10 +100,15 @@ Tensor CausalLm::run_layers(Tensor hidden, LayerInputs inputs, const SharedByKin
     const Shared& own = slides ? shared.sliding : shared.full;
     inputs.mask = own.mask;
     inputs.positions = own.positions;
-    const auto forward = [&layer, inputs](const Tensor& x) { return layer->forward(x, inputs); };
+    const auto forward = [&layer, inputs, hooks = hooks_](const Tensor& x) {
+      if (hooks == nullptr) return layer->forward(x, inputs);
+      Tensor output = layer->forward(hooks->before_layer(inputs.index, x), inputs);
+      hooks->after_layer(inputs.index, output);
+      return output;
+    };
     switch (settings_.checkpoint) {
       case Checkpointing::None:
-        hidden = layer->forward(hidden, inputs);
+        hidden = forward(hidden);
         break;
       case Checkpointing::Full:
         hidden = checkpoint(context_, forward, hidden);
@@ -252,11 +257,11 @@ void CausalLm::add_lora(std::int64_t rank, const std::vector<std::string>& targe
   }
 }
 
-std::vector<Tensor> CausalLm::trainable() const {
+std::vector<Tensor> CausalLm::parameters() const {
   std::vector<Tensor> all = {token_embedding_.weight};
   if (position_embedding_) all.push_back(position_embedding_->weight);
   for (const auto& layer : layers_) {
-    for (const Tensor& parameter : parameters(*layer)) all.push_back(parameter);
+    for (const Tensor& parameter : pytorch::parameters(*layer)) all.push_back(parameter);
     for (const NamedLinear& projection : projections(*layer)) {
       if (!projection.linear->lora) continue;
       all.push_back(projection.linear->lora->a);
@@ -267,10 +272,13 @@ std::vector<Tensor> CausalLm::trainable() const {
   all.push_back(norm_.bias);
   if (!config_.tied_head) all.push_back(head_.weight);
   all.push_back(head_.bias);
-  all.erase(
-      std::remove_if(all.begin(), all.end(),
-                     [](const Tensor& t) { return !t.defined() || !t.impl()->requires_grad; }),
-      all.end());
+  std::erase_if(all, [](const Tensor& t) { return !t.defined(); });
+  return all;
+}
+
+std::vector<Tensor> CausalLm::trainable() const {
+  std::vector<Tensor> all = parameters();
+  std::erase_if(all, [](const Tensor& t) { return !t.impl()->requires_grad; });
   return all;
 }
 

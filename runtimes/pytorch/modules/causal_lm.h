@@ -9,6 +9,15 @@
 
 namespace vramfit::pytorch {
 
+/// What is registered on layers: nn.Module's register_forward_pre_hook and register_forward_hook.
+class LayerHooks {
+ public:
+  virtual ~LayerHooks() = default;
+  /// What the layer gets in place of `hidden`.
+  virtual Tensor before_layer(std::size_t layer, const Tensor& hidden) = 0;
+  virtual void after_layer(std::size_t layer, const Tensor& hidden) = 0;
+};
+
 /// A family's ...ForCausalLM: embeddings, layers, head.
 class CausalLm {
  public:
@@ -51,8 +60,12 @@ class CausalLm {
   /// Freezes the model and adds adapters of this rank to projections of these names.
   void add_lora(std::int64_t rank, const std::vector<std::string>& targets);
 
-  /// model.parameters(), those that want a gradient.
+  std::vector<Tensor> parameters() const;
+  /// Those that want a gradient.
   std::vector<Tensor> trainable() const;
+
+  /// Must outlive the model or be taken away with null.
+  void set_hooks(LayerHooks* hooks) { hooks_ = hooks; }
 
  private:
   void freeze();
@@ -77,6 +90,7 @@ class CausalLm {
   const Family& family_;
   ModelConfig config_;
   ModelSettings settings_;
+  LayerHooks* hooks_ = nullptr;
   bool lora_ = false;
   Embedding token_embedding_;
   std::optional<Embedding> position_embedding_;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 #include "runtimes/gpu.h"
 #include "runtimes/pytorch/memory/libraries.h"
@@ -36,6 +37,8 @@ class Context {
   std::uint64_t next_sequence = 0;
   Autocast autocast;
   Cublas cublas;
+  /// Tensor.register_post_accumulate_grad_hook, and DDP's, of every leaf; none: nobody asks.
+  std::function<void(TensorImpl& leaf)> after_accumulate;
   Tensor bitsandbytes_map;          ///< name2qmap: its codes of 8 bits, once they are needed
   Ref<CheckpointFrame> checkpoint;  ///< saved tensors go there: forward, or being recomputed
 };

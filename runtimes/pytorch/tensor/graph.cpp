@@ -16,12 +16,20 @@ class AccumulateGrad final : public Node {
   ~AccumulateGrad() override { leaf_.impl()->accumulator = nullptr; }
 
   Gradients apply(Gradients& grads) override {
-    Tensor& grad = grads[0];
+    accumulate(grads[0]);
+    const auto& then = leaf_.context().after_accumulate;
+    if (then) then(*leaf_.impl());
+    return {};
+  }
+  void release() override {}
+
+ private:
+  void accumulate(Tensor& grad) {
     TensorImpl* leaf = leaf_.impl();
     if (leaf->grad) {
       // Gradients are added in place while no graph of gradients is wanted.
       grad.reset();
-      return {};
+      return;
     }
     // accumulateGrad steals what no one else holds and has the leaf's layout, or else copies it.
     const bool steal = grad.impl()->references == 1 && grad.strides() == leaf->strides;
@@ -31,11 +39,7 @@ class AccumulateGrad final : public Node {
       storage.relabel(Category::Gradients);
     }
     leaf->grad = own.ref();
-    return {};
   }
-  void release() override {}
-
- private:
   static Tensor clone_with_layout(const Tensor& grad, const Tensor& leaf) {
     return empty_strided(grad.context(), grad.sizes(), leaf.strides(), grad.type());
   }

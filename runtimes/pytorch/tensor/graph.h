@@ -2,6 +2,8 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -34,6 +36,9 @@ class Node {
   virtual Gradients apply(Gradients& grads) = 0;
   /// Drops what was saved; runs once apply() is through.
   virtual void release() = 0;
+
+  /// Tensor.register_hook of what it made: runs before apply(), its gradients at hand.
+  std::unique_ptr<std::function<void()>> hook;
 
   bool wants(int input) const {
     return static_cast<bool>(next[static_cast<std::size_t>(input)].node);

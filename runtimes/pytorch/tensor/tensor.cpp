@@ -47,6 +47,16 @@ void Storage::relabel(Category to) {
   category = to;
 }
 
+void Storage::free_memory() {
+  context.tape.free(*origin, category, bytes);
+  origin.reset();
+}
+
+void Storage::allocate_memory(std::uint64_t size) {
+  bytes = size;
+  origin = context.tape.allocate(category, size);
+}
+
 TensorImpl::TensorImpl(Ref<Storage> memory, const Dims& size, const Dims& stride, ScalarType t)
     : type(t), storage(std::move(memory)), sizes(size), strides(stride) {}
 TensorImpl::~TensorImpl() = default;

@@ -48,7 +48,8 @@ class Dims {
 /// Strides of a row-major tensor.
 Dims contiguous_strides(const Dims& sizes);
 
-/// Memory that tensors share; freed with the last of them. On the meta device there is none.
+/// Memory that tensors share; freed with the last of them. On the meta device there is none, nor
+/// while it is resized to none.
 struct Storage : Recycled<Storage> {
   Storage(Context& c, Category k, std::uint64_t size);
   explicit Storage(Context& c) : context(c) {}  ///< on the meta device
@@ -58,6 +59,10 @@ struct Storage : Recycled<Storage> {
 
   /// What it holds is known to be something else now.
   void relabel(Category to);
+
+  /// UntypedStorage.resize_: without memory, while every view of it stays, and with it again.
+  void free_memory();
+  void allocate_memory(std::uint64_t size);
 
   int references = 0;
   Category category = Category::Parameters;

@@ -1,0 +1,49 @@
+#include "runtimes/parallel_flags.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include "model/errors.h"
+
+namespace vramfit {
+namespace {
+
+constexpr std::array<std::pair<std::string_view, const char*>, 8> kOtherNames = {{
+    {"dp", "data-parallel"},
+    {"pp", "pipeline"},
+    {"pipeline-parallel", "pipeline"},
+    {"fsdp2", "fsdp"},
+    {"fsdp-zero3", "fsdp"},
+    {"full-shard", "fsdp"},
+    {"zero-1", "zero1"},
+    {"zero-2", "zero2"},
+}};
+
+std::string own_name(std::string theirs) {
+  std::replace(theirs.begin(), theirs.end(), '_', '-');
+  for (const auto& [other, own] : kOtherNames) {
+    if (theirs == other) return own;
+  }
+  return theirs;
+}
+
+}  // namespace
+
+std::optional<SeveralGpus> several_gpus(const Flags& flags) {
+  constexpr std::int64_t kMaxGpus = 65536;
+  const auto strategy = typed(flags, "strategy");
+  if (!has(flags, "gpus")) {
+    if (strategy) throw BadInput("strategy: only with --gpus");
+    return std::nullopt;
+  }
+  SeveralGpus several{whole(flags, "gpus", 1), {}};
+  if (several.gpus < 1 || several.gpus > kMaxGpus) {
+    throw BadInput("gpus: " + std::to_string(several.gpus) + "; 1 to " + std::to_string(kMaxGpus));
+  }
+  if (strategy) several.strategy = own_name(*strategy);
+  return several;
+}
+
+}  // namespace vramfit

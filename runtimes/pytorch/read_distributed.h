@@ -1,0 +1,18 @@
+#pragma once
+
+#include "runtimes/flags.h"
+#include "runtimes/pytorch/run.h"
+#include "runtimes/runtime.h"
+
+namespace vramfit::pytorch {
+
+/// The flags that say how a run is spread over GPUs, --gpus and --strategy apart.
+std::vector<Flag> distributed_flags();
+
+/// Sets how training is spread over GPUs. Throws BadInput on what is wrong or contradicts the rest
+/// of the options.
+void read_distributed(const Flags& flags, TrainingOptions& options);
+
+const char* name(Strategy strategy);
+
+}  // namespace vramfit::pytorch

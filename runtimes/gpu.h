@@ -18,10 +18,11 @@ struct LibrarySizes {
   std::uint64_t backward_attention = 0;
 };
 
-/// What NCCL takes of each of several GPUs under PyTorch. Bytes.
+/// What NCCL takes of each of several GPUs. Bytes.
 struct NcclSizes {
-  std::uint64_t process_group = 0;  ///< as it is made
+  std::uint64_t process_group = 0;  ///< under PyTorch, as it is made
   std::uint64_t collectives = 0;    ///< channels and buffers, as something is first communicated
+  std::uint64_t connected = 0;  ///< of a communicator that makes all connections at once, as ours
 };
 
 /// What driver and libraries take of a card beside what a run reserves. Bytes.
@@ -35,6 +36,14 @@ struct Overhead {
   std::optional<NcclSizes> nccl = {};
   std::uint64_t range = 0;        ///< what it may be off by, either way, where it was measured
   std::string assumed_from = {};  ///< the card it was measured on, "NVIDIA H200"; empty: this one
+
+  /// The same where the process is one of several GPUs' that train by this project's own step.
+  /// What NCCL takes has been measured wherever libraries have.
+  Overhead of_rank() const {
+    Overhead overhead = *this;
+    overhead.libraries += nccl.value_or(NcclSizes{}).connected;
+    return overhead;
+  }
 
   std::uint64_t total() const { return driver_reserved + context + libraries; }
 };

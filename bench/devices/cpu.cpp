@@ -91,7 +91,7 @@ class Cpu final : public RealDevice {
     work(device, ledger);
   }
 
-  void time(std::uint64_t capacity, const TimedRun& run) override {
+  void time(std::uint64_t capacity, const TimedRun& run, Together) override {
     compute(capacity, [&run](Device& device, Ledger& ledger) {
       WallClock clock;
       run(device, ledger, clock);

@@ -61,6 +61,8 @@ class Driver {
   std::string version() const { return nvml_->driver_version(); }
   std::uint64_t vram() const { return gpu_->vram; }
 
+  std::optional<std::uint64_t> sent() const { return nvml_->nvlink_sent(*gpu_); }
+
   /// Asked before this process has a context, all of them are others even where a container hides
   /// which process this is.
   std::vector<GpuProcess> other_processes() const {
@@ -198,8 +200,12 @@ class Cuda final : public RealDevice {
     work(device, memory.ledger());
   }
 
-  void time(std::uint64_t capacity, const TimedRun& run) override {
-    CudaDevice device(options(true));
+  std::optional<std::uint64_t> sent() const override { return driver_.sent(); }
+
+  void time(std::uint64_t capacity, const TimedRun& run, Together together) override {
+    CudaOptions timed = options(true);
+    if (timed.rank) timed.rank->withholds = together == Together::Withheld;
+    CudaDevice device(timed);
     RunMemory memory(capacity);
     GpuClock clock(device);
     run(device, memory.ledger(), clock);

@@ -88,13 +88,18 @@ class RealDevice {
   virtual Measurement measure(std::uint64_t capacity, const Run& run) = 0;
   /// Likewise, for what is computed alone; GEMMs are not tuned.
   virtual void compute(std::uint64_t capacity, const Work& work) = 0;
-  /// Likewise, for time alone, which GEMMs are tuned for.
-  virtual void time(std::uint64_t capacity, const TimedRun& run) = 0;
+  /// Likewise, for time alone, which GEMMs are tuned for. Of several GPUs' work either all, or each
+  /// one's own, with collectives withheld.
+  enum class Together : std::uint8_t { Yes, Withheld };
+  virtual void time(std::uint64_t capacity, const TimedRun& run,
+                    Together together = Together::Yes) = 0;
   /// Measured now. `seconds`: how long for each.
   virtual Rates rates(DType dtype, double seconds) = 0;
   /// Bytes that driver and libraries take of the card in this process, by part, if it is a fresh
   /// one.
   virtual std::map<std::string, double> overhead() { return {}; }
+  /// Bytes that it has sent to other GPUs so far, whoever made it; absent where nobody counts.
+  virtual std::optional<std::uint64_t> sent() const { return std::nullopt; }
 
  private:
   MeasuringOptions measuring_;

@@ -1,5 +1,7 @@
 #include "bench/families/throughput.h"
 
+#include <optional>
+
 #include "bench/devices/timing.h"
 #include "model/errors.h"
 #include "model/transformer/parameters.h"
@@ -43,17 +45,42 @@ double training_flops_per_token(const ModelConfig& config, std::int64_t seq, boo
   return (frozen ? 4 : 6) * static_cast<double>(weights) + 6 * attention;
 }
 
+/// Of several GPUs: what of the time goes to collectives that nothing hides, and what they send. On
+/// its own each GPU computes with what happens to be where the others' parameters were to be.
+void count_collectives(Counters& counters, const Case& c, const TrainingOptions& options,
+                       double seconds) {
+  const BatchLoader batches = random_batches(c.config->vocab, kSeed);
+  c.device->time(
+      c.capacity(),
+      [&](Device& device, Ledger& ledger, Stopwatch& clock) {
+        Trainer trainer(device, ledger, *c.config, options);
+        const auto step = [&] { trainer.step(batches); };
+        const double alone = seconds_of_steps(step, device, clock, kWarmUps, kSteps);
+        counters.set("exposed_seconds", seconds - alone);
+      },
+      RealDevice::Together::Withheld);
+}
+
 void count_speed(Counters& counters, const Case& c, const TrainingOptions& options) {
+  const auto sent = [&] { return c.ranks() > 1 ? c.device->sent() : std::nullopt; };
+  double seconds = 0;
   on_device(counters, c, [&](Device& device, Ledger& ledger, const Time& time) {
     Trainer trainer(device, ledger, *c.config, options);
     const BatchLoader batches = random_batches(c.config->vocab, kSeed);
     const auto tokens =
         static_cast<double>(options.batch * options.seq * options.accumulate * options.mesh.ranks);
-    const double rate = tokens / time([&] { trainer.step(batches); });
+    const std::optional<std::uint64_t> before = sent();
+    seconds = time([&] { trainer.step(batches); });
+    const std::optional<std::uint64_t> after = sent();
+    if (before && after) {
+      counters.set("mem_sent", static_cast<double>(*after - *before) / (kWarmUps + kSteps));
+    }
+    const double rate = tokens / seconds;
     counters.set("tokens_per_second", rate);
     const double flops = training_flops_per_token(*c.config, options.seq, options.lora.has_value());
     counters.set("flops_per_second", rate * flops);
   });
+  if (c.ranks() > 1 && seconds > 0) count_collectives(counters, c, options, seconds);
 }
 
 void count_speed(Counters& counters, const Case& c, const GenerationOptions& options) {

@@ -60,7 +60,7 @@ Gpu Case::gpu() const {
 }
 
 std::uint64_t Case::capacity() const {
-  return card == nullptr ? kUnlimitedBytes : pool_capacity(card->vram, card->overhead);
+  return card == nullptr ? kUnlimitedBytes : pool_capacity(card->vram, overhead());
 }
 
 TrainingOptions training_options(const Case& c) {

@@ -27,6 +27,10 @@ struct Case {
   int multiprocessors() const {
     return device != nullptr ? device->multiprocessors() : card->multiprocessors;
   }
+  /// Of the card, beside what the run reserves.
+  Overhead overhead() const {
+    return card == nullptr ? Overhead{} : ranks() > 1 ? card->overhead.of_rank() : card->overhead;
+  }
   /// What it runs on as a runtime's rules see it.
   Gpu gpu() const;
   /// Bytes a pool may map on the card; without one there is no limit.

@@ -52,7 +52,7 @@ void count_device_use(Counters& counters, const Case& c, const Measurement& meas
   counters.set("mem_device_used", *highest);
   const StageRecord& there =
       measured.report.stages.at(static_cast<std::size_t>(highest - used.begin()));
-  const Overhead& overhead = c.card->overhead;
+  const Overhead overhead = c.overhead();
   counters.set("mem_unattributed",
                static_cast<double>(*highest) -
                    static_cast<double>(there.reserved + overhead.context + overhead.libraries));
@@ -83,8 +83,8 @@ void count_trained(Counters& counters, const ModelConfig& config, const Training
 
 void count_card(Counters& counters, const Case& c, std::uint64_t reserved) {
   if (c.card == nullptr) return;
-  counters.set("pred_device_used",
-               reserved + c.card->overhead.context + c.card->overhead.libraries);
+  const Overhead overhead = c.overhead();
+  counters.set("pred_device_used", reserved + overhead.context + overhead.libraries);
 }
 
 void count_article(Counters& counters, const Row& row) {

@@ -35,6 +35,20 @@ struct ProcessInfo {
   unsigned compute_instance;
 };
 
+/// nvmlFieldValue_t.
+struct FieldValue {
+  unsigned field;
+  unsigned scope;
+  long long timestamp;
+  long long latency;
+  int type;
+  int status;
+  unsigned long long value;
+};
+
+constexpr unsigned kNvlinkSentKib = 138;  // NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_TX, of a link
+constexpr unsigned kMostNvlinks = 18;
+
 }  // namespace
 
 template <typename... Arguments>
@@ -106,6 +120,22 @@ std::vector<GpuProcess> Nvml::processes(const MachineGpu& gpu) const {
   add_processes("nvmlDeviceGetComputeRunningProcesses_v3", gpu.handle, processes);
   add_processes("nvmlDeviceGetGraphicsRunningProcesses_v3", gpu.handle, processes);
   return processes;
+}
+
+std::optional<std::uint64_t> Nvml::nvlink_sent(const MachineGpu& gpu) const {
+  std::array<FieldValue, kMostNvlinks> links{};
+  for (unsigned link = 0; link < kMostNvlinks; ++link) {
+    links[link].field = kNvlinkSentKib;
+    links[link].scope = link;
+  }
+  if (!call("nvmlDeviceGetFieldValues", gpu.handle, static_cast<int>(links.size()), links.data())) {
+    return std::nullopt;
+  }
+  std::optional<std::uint64_t> sent;
+  for (const FieldValue& link : links) {
+    if (link.status == kSuccess) sent = sent.value_or(0) + link.value * 1024;
+  }
+  return sent;
 }
 
 void Nvml::add_processes(const char* list, void* handle, std::vector<GpuProcess>& to) const {

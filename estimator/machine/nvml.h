@@ -49,6 +49,10 @@ class Nvml {
   /// All that have memory of the GPU, this process included.
   std::vector<GpuProcess> processes(const MachineGpu& gpu) const;
 
+  /// Bytes of data that the GPU has sent over all its NVLinks so far, of any process; absent where
+  /// it has none or the driver does not count.
+  std::optional<std::uint64_t> nvlink_sent(const MachineGpu& gpu) const;
+
  private:
   explicit Nvml(void* library) : library_(library) {}
 

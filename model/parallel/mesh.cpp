@@ -18,8 +18,8 @@ struct Spelling {
 constexpr std::array kSpellings = {
     Spelling{"none", Strategy::None},   Spelling{"ddp", Strategy::Ddp},
     Spelling{"zero1", Strategy::Zero1}, Spelling{"zero2", Strategy::Zero2},
-    Spelling{"fsdp", Strategy::Fsdp},   Spelling{"data_parallel", Strategy::Ddp},
-    Spelling{"zero3", Strategy::Fsdp},  Spelling{"fsdp_zero3", Strategy::Fsdp},
+    Spelling{"fsdp", Strategy::Fsdp},   Spelling{"data-parallel", Strategy::Ddp},
+    Spelling{"zero3", Strategy::Fsdp},
 };
 
 }  // namespace
@@ -36,7 +36,7 @@ Strategy parse_strategy(std::string_view text) {
     if (text == spelling.text) return spelling.strategy;
   }
   throw BadInput("strategy: is '" + shortened(std::string(text), 40) +
-                 "'; none, ddp, zero1, zero2 or fsdp");
+                 "'; ddp, zero1, zero2 or fsdp");
 }
 
 void validate(const Mesh& mesh) {

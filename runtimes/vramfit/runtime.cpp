@@ -10,6 +10,7 @@
 #include "model/transformer/parameters.h"
 #include "runtimes/lora_flags.h"
 #include "runtimes/notes.h"
+#include "runtimes/parallel_flags.h"
 #include "runtimes/vramfit/dry_run.h"
 
 namespace vramfit {
@@ -36,6 +37,9 @@ class VramfitRuntime final : public Runtime {
         {"lora", With::Training, "adapters of this rank; all else is frozen"},
         {"lora-targets", With::Training,
          "with --lora: names of projections, as\nq_proj,v_proj, or all-linear (default: PEFT's)"},
+        {"gpus", With::Training, "so many GPUs, a batch on each (default 1)"},
+        {"strategy", With::Training,
+         "with --gpus: ddp (default), zero1, zero2, or fsdp,\nwhich is ZeRO-3"},
         {"checkpoint", With::Training,
          "activations computed again: none (default),\nselective (the MLP's first half) or full"},
         {"checkpoint-every", With::Training, "one of so many blocks does (default 1)"},
@@ -109,6 +113,9 @@ class VramfitRuntime final : public Runtime {
     Checkpointing& checkpointing = options.checkpointing;
     if (const auto kind = typed(flags, "checkpoint")) checkpointing.kind = parse_checkpoint(*kind);
     checkpointing.every = whole(flags, "checkpoint-every", checkpointing.every);
+    if (const auto several = several_gpus(flags)) {
+      options.mesh = {parse_strategy(several->strategy.value_or("ddp")), several->gpus, 0};
+    }
     return options;
   }
 };
@@ -124,7 +131,12 @@ RunReport walk(const VirtualGpu& gpu, const ModelConfig& config, const Generatio
   return dry_run(gpu, config, options, extent.decodes, extent.detail.events);
 }
 
-void note(const ModelConfig& config, const TrainingOptions&, const Extent&, Outcome& outcome) {
+void note(const ModelConfig& config, const TrainingOptions& options, const Extent&,
+          Outcome& outcome) {
+  if (!options.mesh.alone()) {
+    outcome.notes.push_back("figures are of each of " + std::to_string(options.mesh.ranks) +
+                            " GPUs, all alike; what NCCL takes of them was measured on two");
+  }
   // Nobody benchmarks with it.
   if (config.dropout.any()) {
     outcome.notes.emplace_back("dropout is left out (its masks would add memory)");
@@ -155,6 +167,11 @@ std::string checkpointing_text(const Checkpointing& checkpointing) {
   const std::string text = std::string(", ") + name(checkpointing.kind) + " checkpointing";
   if (checkpointing.every == 1) return text;
   return text + " of one block in " + std::to_string(checkpointing.every);
+}
+
+std::string mesh_text(const Mesh& mesh) {
+  if (mesh.alone()) return "";
+  return ", on each of " + std::to_string(mesh.ranks) + " GPUs under " + name(mesh.strategy);
 }
 
 Json lora_json(const std::optional<LoraOptions>& lora) {
@@ -208,7 +225,9 @@ Outcome StepWorkload::run(const Gpu& gpu, std::uint64_t capacity, const ModelCon
                           const Extent& extent) const {
   const VirtualGpu virtual_gpu{gpu.arch, capacity + extent.beyond};
   Outcome outcome;
-  outcome.overhead = gpu.overhead;
+  const auto* training = std::get_if<TrainingOptions>(&options());
+  const bool alone = training == nullptr || training->mesh.alone();
+  outcome.overhead = alone ? gpu.overhead : gpu.overhead.of_rank();
   std::visit(
       [&](const auto& o) {
         outcome.report = walk(virtual_gpu, config, o, extent);
@@ -216,7 +235,7 @@ Outcome StepWorkload::run(const Gpu& gpu, std::uint64_t capacity, const ModelCon
       },
       options());
   for (StageRecord& stage : outcome.report.stages) {
-    stage.device_used = stage.reserved + gpu.overhead.context + gpu.overhead.libraries;
+    stage.device_used = stage.reserved + outcome.overhead.context + outcome.overhead.libraries;
   }
   return outcome;
 }
@@ -234,7 +253,9 @@ Json StepWorkload::asked() const {
             {"accumulate", o->accumulate},
             {"lora", lora_json(o->lora)},
             {"checkpoint", checkpoint},
-            {"checkpoint_every", o->checkpointing.every}};
+            {"checkpoint_every", o->checkpointing.every},
+            {"gpus", o->mesh.ranks},
+            {"strategy", o->mesh.alone() ? Json(nullptr) : Json(name(o->mesh.strategy))}};
   }
   const auto& o = std::get<GenerationOptions>(options());
   return {{"mode", "inference"},
@@ -253,7 +274,8 @@ std::string StepWorkload::text(const std::string& sizes) const {
   if (const auto* o = std::get_if<TrainingOptions>(&options())) {
     return std::string("training in ") + o->precision.name + " with " + o->optimizer.name + ", " +
            sizes + micro_batches_text(o->accumulate) + lora_text(o->lora) + ", " +
-           name(o->attention) + " attention" + checkpointing_text(o->checkpointing);
+           name(o->attention) + " attention" + checkpointing_text(o->checkpointing) +
+           mesh_text(o->mesh);
   }
   const auto& o = std::get<GenerationOptions>(options());
   return std::string("inference in ") + o.precision.name + ", " + sizes +

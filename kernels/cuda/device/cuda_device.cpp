@@ -63,7 +63,8 @@ struct CudaDevice::Impl {
         arch(gpu_arch(options.device)),
         gemms(stream, {options.tf32, options.tune, options.gemm_algorithms}),
         attention(static_cast<cudaStream_t>(stream)) {
-    if (options.rank) collectives.emplace(*options.rank, stream);
+    if (options.rank && !options.rank->withholds) collectives.emplace(*options.rank, stream);
+    withholds = options.rank && options.rank->withholds;
   }
 
   /// An op that is one kernel.
@@ -83,13 +84,15 @@ struct CudaDevice::Impl {
   void run(const HeadLoss& op);
   void run(const FindOverflow& op) { optimizer.launch(op, stream); }
   void run(const OptimizerStep& op) { optimizer.launch(op, stream); }
-  void run(const AllReduce& op) { together().run(op); }
-  void run(const ReduceScatter& op) { together().run(op); }
-  void run(const AllGather& op) { together().run(op); }
-  void run(const Await& op) { together().run(op); }
-  Collectives& together() {
+  void run(const AllReduce& op) { run_together(op); }
+  void run(const ReduceScatter& op) { run_together(op); }
+  void run(const AllGather& op) { run_together(op); }
+  void run(const Await& op) { run_together(op); }
+  template <typename Op>
+  void run_together(const Op& op) {
+    if (withholds) return;
     if (!collectives) throw std::logic_error("a collective on a GPU that is alone");
-    return *collectives;
+    collectives->run(op);
   }
   void head_chunk(const HeadLoss& op, std::int64_t first, std::int64_t count);
 
@@ -99,6 +102,7 @@ struct CudaDevice::Impl {
   CudnnAttention attention;
   OptimizerLauncher optimizer;
   std::optional<Collectives> collectives;
+  bool withholds = false;  ///< collectives, of which it has none then
   Laps laps;
 };
 

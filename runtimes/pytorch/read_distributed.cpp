@@ -88,7 +88,8 @@ std::vector<Flag> distributed_flags() {
   using With = Flag::With;
   return {
       {"gpus", With::Either, "so many GPUs, a batch on each (default 1)"},
-      {"strategy", With::Training, "with --gpus: ddp (default), zero1 or fsdp"},
+      {"strategy", With::Either,
+       "with --gpus: ddp (default), zero1 or fsdp; in inference pipeline, device_map=\"auto\""},
       {"bucket-view", With::Training, "with ddp or zero1: gradient_as_bucket_view", false},
       {"bucket-cap-mb", With::Training, "with ddp or zero1: of a bucket (default 25)"},
       {"reshard-after-forward", With::Training, "with fsdp: true (default) or false"},
@@ -137,6 +138,26 @@ void read_distributed(const Flags& flags, TrainingOptions& options) {
     throw BadInput("autocast and mixed-precision: one of them casts; without --autocast");
   }
   options.distributed = distributed;
+}
+
+void read_gpus(const Flags& flags, GenerationOptions& options) {
+  constexpr std::int64_t kMostOfAHost = 16;
+  const auto several = several_gpus(flags);
+  if (!several || several->gpus == 1) return;
+  if (several->strategy.value_or("pipeline") != "pipeline") {
+    throw BadInput("strategy: '" + *several->strategy +
+                   "' in inference is not predicted; pipeline, which is device_map=\"auto\"");
+  }
+  if (several->gpus > kMostOfAHost) {
+    throw BadInput("gpus: " + std::to_string(several->gpus) + " in inference; at most " +
+                   std::to_string(kMostOfAHost) + ", a host's");
+  }
+  if (options.pretrained && !options.pretrained->auto_device_map && has(flags, "device-map")) {
+    throw BadInput("device-map: cuda is one GPU; auto with --gpus");
+  }
+  if (!options.pretrained) options.pretrained.emplace();
+  options.pretrained->auto_device_map = true;
+  options.pretrained->gpus = static_cast<int>(several->gpus);
 }
 
 }  // namespace vramfit::pytorch

@@ -5,6 +5,7 @@
 #include <variant>
 #include <vector>
 
+#include "runtimes/pytorch/modules/dispatch.h"
 #include "runtimes/pytorch/modules/family.h"
 
 namespace vramfit::pytorch {
@@ -64,6 +65,10 @@ class CausalLm {
   /// Those that want a gradient.
   std::vector<Tensor> trainable() const;
 
+  /// Where its parts are, if not all on one GPU.
+  void place(Dispatch parts) { dispatch_ = std::move(parts); }
+  const Dispatch* dispatch() const { return dispatch_ ? &*dispatch_ : nullptr; }
+
   /// Must outlive the model or be taken away with null.
   void set_hooks(LayerHooks* hooks) { hooks_ = hooks; }
 
@@ -83,6 +88,7 @@ class CausalLm {
   void make_masks(const Tensor& embeds, const Step& step, SharedByKind& shared) const;
   void rotate_positions(const Tensor& hidden, const Tensor& positions, SharedByKind& shared) const;
   Tensor hidden_states(const Tensor& ids, const Step& step) const;
+  int gpu_of_layer(std::size_t layer) const;
   Tensor run_layers(Tensor hidden, LayerInputs inputs, const SharedByKind& shared) const;
   Tensor logits(const Tensor& hidden) const;
 
@@ -91,6 +97,7 @@ class CausalLm {
   ModelConfig config_;
   ModelSettings settings_;
   LayerHooks* hooks_ = nullptr;
+  std::optional<Dispatch> dispatch_;
   bool lora_ = false;
   Embedding token_embedding_;
   std::optional<Embedding> position_embedding_;

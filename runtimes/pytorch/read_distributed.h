@@ -17,5 +17,7 @@ void read_distributed(const Flags& flags, TrainingOptions& options);
 void read_gpus(const Flags& flags, GenerationOptions& options);
 
 const char* name(Strategy strategy);
+/// As --strategy spells it.
+const char* name(const Distributed& distributed);
 
 }  // namespace vramfit::pytorch

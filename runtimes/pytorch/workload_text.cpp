@@ -31,7 +31,7 @@ Json device_map(const std::optional<Pretrained>& pretrained) {
 
 void add_to(Json& json, const Distributed& distributed) {
   json["gpus"] = distributed.gpus;
-  json["strategy"] = name(distributed.strategy);
+  json["strategy"] = name(distributed);
   if (distributed.strategy != Strategy::Fsdp) {
     json["bucket_view"] = distributed.bucket_view;
     return;
@@ -46,7 +46,7 @@ void add_to(Json& json, const Distributed& distributed) {
 /// ", on each of 2 GPUs under fsdp"
 std::string text_of(const Distributed& distributed) {
   std::string text = ", on each of " + std::to_string(distributed.gpus) + " GPUs under " +
-                     name(distributed.strategy);
+                     name(distributed);
   if (distributed.bucket_view) text += " with gradients as views of buckets";
   if (!distributed.reshard_after_forward) text += " without resharding after forward";
   return text;

@@ -84,7 +84,9 @@ std::vector<Tensor*> CausalLm::buffers() {
 
 Tensor CausalLm::embed_tokens(const Tensor& ids) const {
   const OnGpu gpu(context_, dispatch(), dispatch_ ? dispatch_->embedding : 0);
+  if (hooks_ != nullptr) hooks_->before_embedding();
   Tensor result = token_embedding_(ids);
+  if (hooks_ != nullptr) hooks_->after_embedding(result);
   if (embed_scale_.defined()) {
     result = mul(result, to(embed_scale_, token_embedding_.weight.type()));
   }
@@ -192,12 +194,14 @@ Tensor CausalLm::hidden_states(const Tensor& ids, const Step& step) const {
   rotate_positions(hidden, positions, shared);
   hidden = run_layers(std::move(hidden), inputs, shared);
   const OnGpu gpu(context_, dispatch(), dispatch_ ? dispatch_->norm : 0);
-  return norm_(moved(hidden));
+  hidden = moved(hidden);
+  return norm_(hooks_ == nullptr ? hidden : hooks_->before_head(hidden));
 }
 
 Tensor CausalLm::logits(const Tensor& hidden) const {
   const OnGpu gpu(context_, dispatch(), dispatch_ ? dispatch_->head : 0);
   Tensor result = head_(moved(hidden));
+  if (hooks_ != nullptr) hooks_->after_head(result);
   return family_.finish_logits != nullptr ? family_.finish_logits(config_, std::move(result))
                                           : result;
 }

@@ -45,8 +45,8 @@ void add_to(Json& json, const Distributed& distributed) {
 
 /// ", on each of 2 GPUs under fsdp"
 std::string text_of(const Distributed& distributed) {
-  std::string text = ", on each of " + std::to_string(distributed.gpus) + " GPUs under " +
-                     name(distributed);
+  std::string text =
+      ", on each of " + std::to_string(distributed.gpus) + " GPUs under " + name(distributed);
   if (distributed.bucket_view) text += " with gradients as views of buckets";
   if (!distributed.reshard_after_forward) text += " without resharding after forward";
   return text;

@@ -83,6 +83,10 @@ def test_each_is_a_schema(name):
         "--model llama2-7b --train --autocast bf16 --precision fp32 --gpu h100-80gb --advise",
         "--model llama2-7b --gpu rtx3060 --runtime vramfit --advise",
         "--model llama3-70b --train --gpu rtx3060 --advise",
+        "--model llama2-7b --train --gpus 2 --bucket-view --gpu h100-80gb",
+        "--model llama2-7b --train --gpus 8 --strategy fsdp --precision fp32 --mixed-precision bf16"
+        " --gpu h100-80gb --max-batch",
+        "--model llama3-70b --gpus 4 --gpu h100-80gb",
         "--model llama2-7b --runtime article --precision int4 --vram 24GB",
         "--model llama2-7b --runtime article --train --optimizer sgd --vram 24GB --max-batch",
         "--model llama2-7b --runtime article --train --gpus 4 --strategy fsdp --gpu h100-80gb",

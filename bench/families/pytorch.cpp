@@ -49,14 +49,20 @@ bool has_counterpart(const ModelPrecision& precision) {
   return !precision.quantized() || quantization_of(precision);
 }
 
+/// fully_shard takes no adapters here, and nothing of PyTorch's own is ZeRO-2.
+bool has_counterpart(const Mesh& mesh, bool adapts) {
+  return mesh.alone() || mesh.strategy == Strategy::Ddp || mesh.strategy == Strategy::Zero1 ||
+         (mesh.strategy == Strategy::Fsdp && !adapts);
+}
+
 /// Of checkpointing PyTorch's models have all or nothing. Adapters are in fp32 and have no masters.
 bool has_counterpart(const TrainingOptions& ours) {
   const Checkpointing& checkpointing = ours.checkpointing;
   const bool all_or_nothing = checkpointing.kind == Checkpoint::None ||
                               (checkpointing.kind == Checkpoint::Full && checkpointing.every == 1);
   const bool adapts = !ours.lora || !ours.optimizer.master;
-  return ours.mesh.alone() && all_or_nothing && adapts && has_counterpart(ours.precision) &&
-         bench::has_counterpart(ours.optimizer);
+  return has_counterpart(ours.mesh, ours.lora.has_value()) && all_or_nothing && adapts &&
+         has_counterpart(ours.precision) && bench::has_counterpart(ours.optimizer);
 }
 
 bool has_counterpart(const GenerationOptions& ours) {
@@ -78,6 +84,28 @@ std::optional<Request> ask(const Case& c, const StepOptions& options) {
       },
       options);
   return request;
+}
+
+pytorch::ScalarType scalar_type(DType type) {
+  return type == DType::Fp16   ? pytorch::ScalarType::Half
+         : type == DType::Bf16 ? pytorch::ScalarType::BFloat16
+                               : pytorch::ScalarType::Float;
+}
+
+/// Where ours keeps masters, fully_shard's parameters are those, and layers compute in 16 bits.
+pytorch::Distributed distributed_of(const TrainingOptions& ours) {
+  pytorch::Distributed theirs;
+  const bool shards = ours.mesh.strategy == Strategy::Fsdp;
+  theirs.gpus = ours.mesh.ranks;
+  theirs.strategy = shards                                  ? pytorch::Strategy::Fsdp
+                    : ours.mesh.strategy == Strategy::Zero1 ? pytorch::Strategy::Zero1
+                                                            : pytorch::Strategy::Ddp;
+  const pytorch::ScalarType type = scalar_type(ours.precision.activations);
+  theirs.stored = ours.optimizer.master ? pytorch::ScalarType::Float : type;
+  if (shards && ours.optimizer.master) {
+    theirs.mixed_precision = pytorch::MixedPrecision{type, pytorch::ScalarType::Float};
+  }
+  return theirs;
 }
 
 }  // namespace
@@ -103,6 +131,8 @@ pytorch::TrainingOptions in_pytorch(const TrainingOptions& ours) {
   if (ours.checkpointing.kind == Checkpoint::Full) {
     options.checkpoint = pytorch::Checkpointing::Full;
   }
+  if (!ours.mesh.alone()) options.distributed = distributed_of(ours);
+  if (options.distributed && options.distributed->mixed_precision) options.autocast.reset();
   return options;
 }
 

@@ -31,7 +31,8 @@ void refuse_what_is_not_there_yet(const Flags& flags, const Runtime& runtime) {
     throw BadInput(std::string("gpus: ") + runtime.name() +
                    "'s step is predicted on one GPU yet; without it, or --runtime pytorch");
   }
-  const bool quantizes = find_flag(runtime, "head") != nullptr;
+  const bool formulas = find_flag(runtime, "attention") == nullptr;  // they know formats by name
+  const bool quantizes = formulas || find_flag(runtime, "head") != nullptr;
   const std::string precision = typed(flags, "precision").value_or("");
   if (!quantizes && is_quantized(precision)) {
     refuse_quantized_weights("precision " + precision);

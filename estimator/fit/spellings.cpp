@@ -66,8 +66,9 @@ constexpr std::array<Pair, 4> kPrecisions = {{
 }};
 
 constexpr std::array<std::string_view, 15> kSwitches = {
-    "bucket-view", "train",  "max-batch", "max-seq", "beyond-positions", "formulas", "strict", "verbose",
-    "advise", "json",      "list",    "padded",           "unpadded", "again",  "double-quant"};
+    "bucket-view", "train",  "max-batch", "max-seq", "beyond-positions",
+    "formulas",    "strict", "verbose",   "advise",  "json",
+    "list",        "padded", "unpadded",  "again",   "double-quant"};
 
 /// Theirs that no byte on the GPU depends on, each with a value: schedules, rates, files, names.
 constexpr std::array<std::string_view, 19> kWithoutMemory = {
@@ -84,10 +85,11 @@ constexpr std::array<std::string_view, 6> kRenamedValues = {
 constexpr std::array<std::string_view, 4> kQuantized = {"qlora", "bits", "quantization",
                                                         "quantization-config"};
 constexpr std::array<std::string_view, 3> kSeveralGpus = {"deepspeed", "use-deepspeed",
-                                                         "tensor-parallel-size"};
+                                                          "tensor-parallel-size"};
 // The Trainer's --fsdp "full_shard auto_wrap", and what it says of each layer's wrapping.
 constexpr std::string_view kTrainersFsdp = "fsdp";
 constexpr std::string_view kUseFsdp = "use-fsdp";
+constexpr const char* kByAccelerate = "--strategy=fsdp-accelerate";
 
 struct Argument {
   std::string flag;  ///< without dashes, '_' as '-'; empty where it is none
@@ -264,12 +266,12 @@ class Translation {
     ++at_;
   }
 
-  /// What is sharded: all (full_shard), or gradients and states (shard_grad_op), which leaves a layer
-  /// gathered after forward.
+  /// What is sharded: all (full_shard), or gradients and states (shard_grad_op), which leaves a
+  /// layer gathered after forward.
   void shard(const std::string& flag, const std::optional<std::string>& value) {
     typed_as_["strategy"] = flag;
     if (flag == kUseFsdp) {
-      if (is_on(flag, value)) own_.emplace_back("--strategy=fsdp");
+      if (is_on(flag, value)) own_.emplace_back(kByAccelerate);
       return;
     }
     const bool given = !value && at_ < typed_.size() && !typed_[at_].starts_with("--");
@@ -278,7 +280,7 @@ class Translation {
     if (!states && !what.starts_with("full_shard")) {
       throw BadInput(flag + ": '" + what + "' is not predicted yet; full_shard or shard_grad_op");
     }
-    own_.emplace_back("--strategy=fsdp");
+    own_.emplace_back(kByAccelerate);
     if (states) own_.emplace_back("--reshard-after-forward=false");
   }
 

@@ -8,6 +8,9 @@
 namespace vramfit::pytorch {
 namespace {
 
+/// The Trainer's and accelerate launch's FSDP.
+constexpr const char* kByAccelerate = "fsdp-accelerate";
+
 Strategy parse_strategy(const std::string& text) {
   if (text == "data-parallel") return Strategy::Ddp;
   for (const Strategy strategy : {Strategy::Ddp, Strategy::Zero1, Strategy::Fsdp}) {
@@ -25,7 +28,8 @@ Strategy parse_strategy(const std::string& text) {
     throw BadInput("strategy: " + text +
                    " is DeepSpeed's, not predicted yet; nearest: fsdp, or zero1, PyTorch's own");
   }
-  throw BadInput("strategy: unknown '" + text + "' under pytorch; ddp, zero1 or fsdp");
+  throw BadInput("strategy: unknown '" + text +
+                 "' under pytorch; ddp, zero1, fsdp or fsdp-accelerate");
 }
 
 bool parse_truth(const char* flag, const std::string& text) {
@@ -45,15 +49,17 @@ ScalarType scalar_type(DType precision) {
   return half_or_float("precision", vramfit::name(precision));
 }
 
-std::optional<MixedPrecision> mixed_precision(const Flags& flags) {
+/// FullyShardedDataParallelPlugin.set_mixed_precision reduces in what it computes in.
+std::optional<MixedPrecision> mixed_precision(const Flags& flags, bool by_accelerate) {
   const auto param = typed(flags, "mixed-precision");
   const auto reduce = typed(flags, "reduce-dtype");
   if (!param) {
     if (reduce) throw BadInput("reduce-dtype: only with --mixed-precision");
     return std::nullopt;
   }
-  return MixedPrecision{half_or_float("mixed-precision", *param),
-                        half_or_float("reduce-dtype", reduce.value_or("fp32"))};
+  return MixedPrecision{
+      half_or_float("mixed-precision", *param),
+      half_or_float("reduce-dtype", reduce.value_or(by_accelerate ? *param : "fp32"))};
 }
 
 void only_under(const Flags& flags, std::initializer_list<const char*> names, bool condition,
@@ -88,7 +94,8 @@ std::vector<Flag> distributed_flags() {
   using With = Flag::With;
   return {
       {"gpus", With::Either, "so many GPUs, a batch on each (default 1)"},
-      {"strategy", With::Training, "with --gpus: ddp (default), zero1 or fsdp"},
+      {"strategy", With::Either,
+       "with --gpus: ddp (default), zero1, fsdp or fsdp-accelerate; in inference pipeline"},
       {"bucket-view", With::Training, "with ddp or zero1: gradient_as_bucket_view", false},
       {"bucket-cap-mb", With::Training, "with ddp or zero1: of a bucket (default 25)"},
       {"reshard-after-forward", With::Training, "with fsdp: true (default) or false"},
@@ -96,6 +103,10 @@ std::vector<Flag> distributed_flags() {
        "with fsdp: MixedPrecisionPolicy's param_dtype, bf16 or fp16, over --precision fp32"},
       {"reduce-dtype", With::Training, "with --mixed-precision: fp32 (default), bf16 or fp16"},
   };
+}
+
+const char* name(const Distributed& distributed) {
+  return distributed.by_accelerate ? kByAccelerate : name(distributed.strategy);
 }
 
 const char* name(Strategy strategy) {
@@ -109,7 +120,11 @@ void read_distributed(const Flags& flags, TrainingOptions& options) {
     several.reset();
   }
   Distributed distributed;
-  if (several) distributed.strategy = parse_strategy(several->strategy.value_or("ddp"));
+  if (several) {
+    const std::string named = several->strategy.value_or("ddp");
+    distributed.by_accelerate = named == kByAccelerate;
+    distributed.strategy = distributed.by_accelerate ? Strategy::Fsdp : parse_strategy(named);
+  }
   const bool shards = several && distributed.strategy == Strategy::Fsdp;
   only_under(flags, {"bucket-view", "bucket-cap-mb"}, several && !shards, "ddp or zero1");
   only_under(flags, {"reshard-after-forward", "mixed-precision", "reduce-dtype"}, shards, "fsdp");
@@ -127,7 +142,11 @@ void read_distributed(const Flags& flags, TrainingOptions& options) {
     distributed.reshard_after_forward = parse_truth("reshard-after-forward", *reshards);
   }
   distributed.stored = scalar_type(options.precision);
-  distributed.mixed_precision = mixed_precision(flags);
+  distributed.mixed_precision = mixed_precision(flags, distributed.by_accelerate);
+  if (distributed.by_accelerate && distributed.mixed_precision) {
+    distributed.stored = ScalarType::Float;  // trainable parameters are upcast
+    options.precision = DType::Fp32;
+  }
   if (shards) refuse_beside_fsdp(options);
   if (options.pretrained && options.pretrained->quantization) {
     throw BadInput(
@@ -137,6 +156,26 @@ void read_distributed(const Flags& flags, TrainingOptions& options) {
     throw BadInput("autocast and mixed-precision: one of them casts; without --autocast");
   }
   options.distributed = distributed;
+}
+
+void read_gpus(const Flags& flags, GenerationOptions& options) {
+  constexpr std::int64_t kMostOfAHost = 16;
+  const auto several = several_gpus(flags);
+  if (!several || several->gpus == 1) return;
+  if (several->strategy.value_or("pipeline") != "pipeline") {
+    throw BadInput("strategy: '" + *several->strategy +
+                   "' in inference is not predicted; pipeline, which is device_map=\"auto\"");
+  }
+  if (several->gpus > kMostOfAHost) {
+    throw BadInput("gpus: " + std::to_string(several->gpus) + " in inference; at most " +
+                   std::to_string(kMostOfAHost) + ", a host's");
+  }
+  if (options.pretrained && !options.pretrained->auto_device_map && has(flags, "device-map")) {
+    throw BadInput("device-map: cuda is one GPU; auto with --gpus");
+  }
+  if (!options.pretrained) options.pretrained.emplace();
+  options.pretrained->auto_device_map = true;
+  options.pretrained->gpus = static_cast<int>(several->gpus);
 }
 
 }  // namespace vramfit::pytorch

@@ -13,6 +13,11 @@ std::vector<Flag> distributed_flags();
 /// of the options.
 void read_distributed(const Flags& flags, TrainingOptions& options);
 
+/// Of a generation: device_map="auto" spreads the model over GPUs, which run one after the other.
+void read_gpus(const Flags& flags, GenerationOptions& options);
+
 const char* name(Strategy strategy);
+/// As --strategy spells it.
+const char* name(const Distributed& distributed);
 
 }  // namespace vramfit::pytorch

@@ -148,6 +148,7 @@ GenerationOptions generation_options(const Flags& flags) {
   options.again = has(flags, "again");
   options.static_cache = static_cache(flags);
   options.pretrained = pretrained(flags, name(options.precision));
+  read_gpus(flags, options);
   return options;
 }
 

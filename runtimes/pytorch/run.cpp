@@ -224,7 +224,11 @@ void infer(const OnPaper& run, const GenerationOptions& options, std::int64_t sa
   if (on_host != nullptr && loaded.map.spills()) {
     *on_host = OnHost{loaded.map.host_layers, loaded.map.host_bytes};
   }
-  if (loaded.map.spills() && loaded.map.gpu_bytes == 0) return;  // it runs on the host
+  const std::vector<double>& gpu_bytes = loaded.map.gpu_bytes;
+  const bool on_host_only = loaded.map.spills() && gpu_bytes.front() == 0;
+  if (on_host_only) return;
+  // Tokens are on the first GPU.
+  const OnGpu first(context, loaded.model->dispatch(), 0);
   const Tensor prompt = random_tokens(context, options.batch, options.seq);
   generate(context, playback, *loaded.model, config, prompt,
            {options.generate, samples, options.padded.value_or(options.batch > 1),
@@ -267,7 +271,10 @@ RunReport run_on(const Gpu& gpu, const Release& release, const ModelConfig& conf
 bool spans_layers(const TrainingOptions& options) {
   return options.distributed && !shards(options.distributed);
 }
-bool spans_layers(const GenerationOptions&) { return false; }
+/// Or layers that lie on different GPUs.
+bool spans_layers(const GenerationOptions& options) {
+  return options.pretrained && options.pretrained->gpus > 1;
+}
 
 /// Layers that are alike are walked once, unless they turn out not to be.
 template <typename Options, typename Work>

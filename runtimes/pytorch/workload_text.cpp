@@ -31,7 +31,7 @@ Json device_map(const std::optional<Pretrained>& pretrained) {
 
 void add_to(Json& json, const Distributed& distributed) {
   json["gpus"] = distributed.gpus;
-  json["strategy"] = name(distributed.strategy);
+  json["strategy"] = name(distributed);
   if (distributed.strategy != Strategy::Fsdp) {
     json["bucket_view"] = distributed.bucket_view;
     return;
@@ -46,7 +46,7 @@ void add_to(Json& json, const Distributed& distributed) {
 /// ", on each of 2 GPUs under fsdp"
 std::string text_of(const Distributed& distributed) {
   std::string text =
-      ", on each of " + std::to_string(distributed.gpus) + " GPUs under " + name(distributed.strategy);
+      ", on each of " + std::to_string(distributed.gpus) + " GPUs under " + name(distributed);
   if (distributed.bucket_view) text += " with gradients as views of buckets";
   if (!distributed.reshard_after_forward) text += " without resharding after forward";
   return text;
@@ -107,6 +107,7 @@ Json TorchWorkload::asked() const {
           {"padded", o.padded.value_or(o.batch > 1)},
           {"quant", json_of(o.pretrained)},
           {"device_map", device_map(o.pretrained)},
+          {"gpus", o.pretrained ? o.pretrained->gpus : 1},
           {"cache_implementation", o.static_cache ? "static" : "dynamic"},
           {"again", o.again}};
 }
@@ -121,6 +122,9 @@ std::string TorchWorkload::text(const std::string& sizes) const {
             new_tokens_text(o->generate) + ", " + name(o->attention) + " attention";
     if (o->static_cache) text += ", static cache";
     if (o->pretrained && o->pretrained->auto_device_map) text += ", device_map auto";
+    if (o->pretrained && o->pretrained->gpus > 1) {
+      text += " over " + std::to_string(o->pretrained->gpus) + " GPUs";
+    }
     return text;
   }
   const auto& o = std::get<TrainingOptions>(options());

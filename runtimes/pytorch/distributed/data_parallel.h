@@ -12,7 +12,7 @@ class DataParallel {
   virtual ~DataParallel() = default;
 
   /// model.parameters() once it is wrapped, those that want a gradient.
-  virtual std::vector<Tensor> trainable() const = 0;
+  virtual std::vector<Tensor> trainable() = 0;
   /// Steps of which none is like the one before it; later ones are like the last.
   virtual int distinct_steps() const { return 2; }
   virtual void before_forward() {}

@@ -11,7 +11,7 @@ class DistributedDataParallel final : public DataParallel {
   /// The model must outlive it.
   DistributedDataParallel(Context& context, CausalLm& model, const Distributed& options);
 
-  std::vector<Tensor> trainable() const override { return model_.trainable(); }
+  std::vector<Tensor> trainable() override { return model_.trainable(); }
   /// The second rebuilds the buckets.
   int distinct_steps() const override { return 3; }
   void before_forward() override;

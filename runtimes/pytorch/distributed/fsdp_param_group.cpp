@@ -20,12 +20,15 @@ Tensor flat(Context& context, std::int64_t elements, ScalarType type,
 
 }  // namespace
 
-// FSDPParam; to_empty gives its shard memory.
-void FsdpParamGroup::add(const Tensor& parameter) {
+Tensor FsdpParamGroup::shard_of(const Tensor& parameter) const {
   const Dims sizes = shard_sizes(parameter.sizes(), options_.gpus);
-  Tensor sharded = empty(context_, sizes, options_.stored, Category::Parameters);
+  Tensor sharded = pytorch::empty(context_, sizes, options_.stored, Category::Parameters);
   sharded.impl()->requires_grad = parameter.impl()->requires_grad;
-  parameters_.push_back({parameter, std::move(sharded)});
+  return sharded;
+}
+
+void FsdpParamGroup::add(const Tensor& parameter) {
+  parameters_.push_back({parameter, shard_of(parameter)});
 }
 
 // foreach_all_gather

@@ -39,6 +39,8 @@ class FsdpParamGroup {
         reshard_after_forward_(reshard_after_forward) {}
 
   void add(const Tensor& parameter);
+  Tensor shard_of(const Tensor& parameter) const;
+  bool empty() const { return parameters_.empty(); }
   const std::vector<FsdpParam>& parameters() const { return parameters_; }
 
   void pre_forward();

@@ -1,6 +1,7 @@
 #include "runtimes/pytorch/distributed/fully_shard.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "runtimes/pytorch/tensor/graph.h"
 
@@ -27,35 +28,34 @@ Tensor register_post_backward(Context& context, FsdpParamGroup& group, const Ten
   return output;
 }
 
+std::vector<Tensor> parameters_of(const CausalLm::NamedModule& named) {
+  std::vector<Tensor> all;
+  std::visit(
+      [&all](const auto* module) {
+        all.push_back(module->weight);
+        if constexpr (requires { module->bias; }) all.push_back(module->bias);
+      },
+      named.module);
+  std::erase_if(all, [](const Tensor& tensor) { return !tensor.defined(); });
+  return all;
+}
+
+int layer_of(const CausalLm::NamedModule& named) {
+  return static_cast<int>(named.layer.value_or(kNoLayer));
+}
+
 }  // namespace
 
 FullyShard::FullyShard(Context& context, CausalLm& model, const Distributed& options)
-    : context_(context), model_(model), root_(context, comm_, options, false) {
+    : context_(context),
+      model_(model),
+      options_(options),
+      root_(context, comm_, options, false),
+      embedding_(context, comm_, options, options.reshard_after_forward),
+      head_(context, comm_, options, false) {
   context.libraries.use_collectives();  // DTensor's random numbers are seeded alike
-  std::vector<const TensorImpl*> seen;
-  for (const CausalLm::NamedModule& named : model.named_modules()) {
-    const LayerScope acts(context, static_cast<int>(named.layer.value_or(kNoLayer)));
-    const auto layer = static_cast<std::size_t>(named.layer.value_or(0));
-    if (named.layer && layer == layers_.size()) {
-      layers_.push_back(
-          std::make_unique<FsdpParamGroup>(context, comm_, options, options.reshard_after_forward));
-    }
-    FsdpParamGroup& group = named.layer ? *layers_[layer] : root_;
-    std::visit(
-        [&](auto* module) {
-          const auto add = [&](const Tensor& parameter) {
-            if (!parameter.defined()) return;
-            const bool tied = std::find(seen.begin(), seen.end(), parameter.impl()) != seen.end();
-            seen.push_back(parameter.impl());
-            if (!tied) return group.add(parameter);
-            untied_head_ = empty(context, root_.parameters().front().sharded.sizes(),
-                                 options.stored, Category::Parameters);
-          };
-          add(module->weight);
-          if constexpr (requires { module->bias; }) add(module->bias);
-        },
-        named.module);
-  }
+  const Modules modules = model.named_modules();
+  options.by_accelerate ? take_from_host(modules) : to_empty(modules);
   for (Tensor* buffer : model.buffers()) {
     *buffer = empty(context, buffer->sizes(), buffer->type(), Category::Parameters);
   }
@@ -64,24 +64,105 @@ FullyShard::FullyShard(Context& context, CausalLm& model, const Distributed& opt
 
 FullyShard::~FullyShard() { model_.set_hooks(nullptr); }
 
-// In the order of the model's parameters, where the root's surround the layers'.
-std::vector<Tensor> FullyShard::trainable() const {
-  std::vector<Tensor> all;
-  for (const Tensor& parameter : model_.trainable()) {
-    const auto add_from = [&](const FsdpParamGroup& group) {
-      for (const FsdpParam& own : group.parameters()) {
-        if (own.unsharded.impl() == parameter.impl()) all.push_back(own.sharded);
-      }
-    };
-    add_from(root_);
-    for (const auto& layer : layers_) add_from(*layer);
+FsdpParamGroup& FullyShard::group_of(const CausalLm::NamedModule& named) {
+  if (named.layer) {
+    const auto layer = static_cast<std::size_t>(*named.layer);
+    if (layer == layers_.size()) {
+      layers_.push_back(
+          std::make_unique<Group>(context_, comm_, options_, options_.reshard_after_forward));
+    }
+    return *layers_[layer];
   }
+  if (!options_.by_accelerate) return root_;
+  if (std::holds_alternative<Norm*>(named.module)) return head_;
+  if (std::holds_alternative<Linear*>(named.module)) return head_;
+  const bool of_tokens = parameters_of(named).front().impl() == model_.parameters().front().impl();
+  return !of_tokens ? root_ : model_.is_tied() ? head_ : embedding_;
+}
+
+void FullyShard::add(Group& group, const Tensor& parameter) {
+  for (const Group* other : groups()) {
+    const auto& known = other->parameters();
+    const bool tied = std::any_of(known.begin(), known.end(), [&](const FsdpParam& one) {
+      return one.unsharded.impl() == parameter.impl();
+    });
+    if (!tied) continue;
+    if (!options_.by_accelerate) untied_head_ = group.shard_of(parameter);
+    return;
+  }
+  group.add(parameter);
+}
+
+// Module by module.
+void FullyShard::to_empty(const Modules& modules) {
+  for (const CausalLm::NamedModule& named : modules) {
+    const LayerScope acts(context_, layer_of(named));
+    Group& group = group_of(named);
+    for (const Tensor& parameter : parameters_of(named)) add(group, parameter);
+  }
+}
+
+// Group by group, from the bottom up: a group is on the GPU as a whole until it is sharded
+// (_move_states_to_device).
+void FullyShard::take_from_host(const Modules& modules) {
+  std::vector<std::pair<Group*, std::vector<const CausalLm::NamedModule*>>> by_group;
+  for (const CausalLm::NamedModule& named : modules) {
+    Group* group = &group_of(named);
+    auto found = std::find_if(by_group.begin(), by_group.end(),
+                              [group](const auto& one) { return one.first == group; });
+    if (found == by_group.end()) found = by_group.insert(by_group.end(), {group, {}});
+    found->second.push_back(&named);
+  }
+  std::stable_partition(by_group.begin(), by_group.end(),
+                        [](const auto& one) { return one.second.front()->layer.has_value(); });
+  for (const auto& [group, members] : by_group) {
+    const LayerScope acts(context_, layer_of(*members.front()));
+    std::vector<Tensor> whole;
+    for (const CausalLm::NamedModule* named : members) {
+      for (const Tensor& parameter : parameters_of(*named)) {
+        whole.push_back(empty(context_, parameter.sizes(), options_.stored, Category::Parameters));
+      }
+    }
+    for (const CausalLm::NamedModule* named : members) {
+      for (const Tensor& parameter : parameters_of(*named)) add(*group, parameter);
+    }
+  }
+}
+
+std::vector<FsdpParamGroup*> FullyShard::groups() {
+  std::vector<Group*> all = {&root_, &embedding_};
+  for (const auto& layer : layers_) all.push_back(layer.get());
+  all.push_back(&head_);
   return all;
 }
 
+std::vector<Tensor> FullyShard::trainable() {
+  std::unordered_map<const TensorImpl*, Tensor> shards;
+  for (const Group* group : groups()) {
+    for (const FsdpParam& own : group->parameters()) {
+      shards.emplace(own.unsharded.impl(), own.sharded);
+    }
+  }
+  std::vector<Tensor> all;
+  for (const Tensor& parameter : model_.trainable()) all.push_back(shards.at(parameter.impl()));
+  return all;
+}
+
+// Under activation checkpointing a layer's hooks run again, and find it gathered.
+void FullyShard::pre_forward(Group& group) {
+  if (!group.empty() && !group.in_backward()) group.pre_forward();
+}
+
+void FullyShard::post_forward(Group& group, const Tensor& output) {
+  if (group.empty() || group.in_backward()) return;
+  group.post_forward();
+  register_hook(output, [&group] { group.pre_backward(); });
+}
+
 void FullyShard::after_forward(const CausalLm::Output& output) {
-  root_.post_forward();
+  if (!root_.empty()) root_.post_forward();
   comm_.all_gather_state.reset();
+  if (root_.empty()) return;
   for (const Tensor& tensor : {output.loss, output.logits}) {
     register_hook(tensor, [this] { root_.pre_backward(); });
   }
@@ -89,25 +170,28 @@ void FullyShard::after_forward(const CausalLm::Output& output) {
 
 // _root_post_backward_final_callback
 void FullyShard::after_backward() {
-  root_.finalize_backward();
-  for (const auto& layer : layers_) layer->finalize_backward();
+  for (Group* group : groups()) {
+    if (!group->empty()) group->finalize_backward();
+  }
   comm_.post_forward_order.clear();
   comm_.reduce_scatter_state.reset();
 }
 
-// Under activation checkpointing a layer's hooks run again, and find it gathered.
 Tensor FullyShard::before_layer(std::size_t layer, const Tensor& hidden) {
-  FsdpParamGroup& group = *layers_[layer];
+  Group& group = *layers_[layer];
   if (group.in_backward()) return hidden;
   group.pre_forward();
   return register_post_backward(context_, group, hidden);
 }
 
 void FullyShard::after_layer(std::size_t layer, const Tensor& hidden) {
-  FsdpParamGroup& group = *layers_[layer];
-  if (group.in_backward()) return;
-  group.post_forward();
-  register_hook(hidden, [&group] { group.pre_backward(); });
+  post_forward(*layers_[layer], hidden);
+}
+
+Tensor FullyShard::before_head(const Tensor& hidden) {
+  if (head_.empty()) return hidden;
+  pre_forward(head_);
+  return register_post_backward(context_, head_, hidden);
 }
 
 }  // namespace vramfit::pytorch

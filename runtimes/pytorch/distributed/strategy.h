@@ -31,6 +31,9 @@ struct Distributed {
   ScalarType stored = ScalarType::BFloat16;  ///< what the shards are in
   bool reshard_after_forward = true;         ///< of layers; the root's stay until backward
   std::optional<MixedPrecision> mixed_precision;
+  /// By Accelerate, the Trainer's --fsdp: the model comes from the host, and the embedding and the
+  /// head with its norm are groups of their own.
+  bool by_accelerate = false;
 };
 
 }  // namespace vramfit::pytorch

@@ -1,6 +1,7 @@
 #include "runtimes/pytorch/loading/device_map.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace vramfit::pytorch {
 namespace {
@@ -53,17 +54,19 @@ class LargestLeft {
   int left_ = 0;
 };
 
+/// `gpu`: of each unit.
 DeviceMap place(const std::vector<SizedModule>& modules, const std::vector<Unit>& units,
-                std::size_t on_gpu) {
+                const std::vector<int>& gpu, std::size_t gpus) {
   DeviceMap map;
-  map.on_gpu.assign(modules.size(), false);
+  map.gpu.assign(modules.size(), kHost);
+  map.gpu_bytes.assign(gpus, 0);
   for (std::size_t u = 0; u < units.size(); ++u) {
     const Unit& unit = units[u];
     // A head tied to the embedding counts nothing, and goes where that is.
-    const bool gpu = u < on_gpu || (unit.bytes == 0 && on_gpu > 0);
-    std::fill_n(map.on_gpu.begin() + static_cast<std::ptrdiff_t>(unit.first), unit.count, gpu);
-    if (gpu) {
-      map.gpu_bytes += unit.bytes;
+    const int at = unit.bytes == 0 ? gpu.front() : gpu[u];
+    std::fill_n(map.gpu.begin() + static_cast<std::ptrdiff_t>(unit.first), unit.count, at);
+    if (at != kHost) {
+      map.gpu_bytes[static_cast<std::size_t>(at)] += unit.bytes;
       continue;
     }
     map.host_bytes += static_cast<std::uint64_t>(unit.bytes);
@@ -72,28 +75,60 @@ DeviceMap place(const std::vector<SizedModule>& modules, const std::vector<Unit>
   return map;
 }
 
+DeviceMap place_all(const std::vector<SizedModule>& modules, const std::vector<Unit>& units,
+                    std::size_t gpus) {
+  return place(modules, units, std::vector<int>(units.size(), 0), gpus);
+}
+
+double bytes_of(const std::vector<Unit>& units) {
+  double whole = 0;
+  for (const Unit& unit : units) whole += unit.bytes;
+  return whole;
+}
+
 }  // namespace
 
 DeviceMap all_on_gpu(const std::vector<SizedModule>& modules) {
-  const std::vector<Unit> units = units_of(modules);
-  return place(modules, units, units.size());
+  return place_all(modules, units_of(modules), 1);
 }
 
-DeviceMap infer_auto_device_map(const std::vector<SizedModule>& modules, double budget) {
+std::vector<double> balanced_memory(const std::vector<SizedModule>& modules, int gpus,
+                                    double free) {
+  constexpr double kShareOfOne = 0.9;
+  if (gpus == 1) return {kShareOfOne * free};
+  double block = 0;
+  const std::vector<Unit> units = units_of(modules);
+  for (const Unit& unit : units) {
+    if (modules[unit.first].module->layer) block = std::max(block, unit.bytes);
+  }
+  constexpr double kBlocksOfRoom = 1.25;
+  const double even = std::floor(bytes_of(units) / gpus) + std::floor(kBlocksOfRoom * block);
+  std::vector<double> budgets(static_cast<std::size_t>(gpus), std::min(even, free));
+  budgets.back() = free;
+  return budgets;
+}
+
+DeviceMap infer_auto_device_map(const std::vector<SizedModule>& modules,
+                                const std::vector<double>& budgets) {
   const std::vector<Unit> units = units_of(modules);
   // All is tried at once, then unit by unit.
-  double whole = 0;
-  for (const Unit& unit : units) whole += unit.bytes;
-  if (whole <= budget) return place(modules, units, units.size());
+  if (bytes_of(units) <= budgets.front()) return place_all(modules, units, budgets.size());
   LargestLeft largest(units);
+  std::vector<int> gpu(units.size(), kHost);
+  std::size_t at = 0;
   double used = 0;
-  std::size_t placed = 0;
-  for (; placed < units.size(); ++placed) {
-    largest.take(placed);
-    if (used + units[placed].bytes > budget - largest.bytes()) break;
-    used += units[placed].bytes;
+  for (std::size_t u = 0; u < units.size() && at < budgets.size(); ++u) {
+    largest.take(u);
+    const auto room = [&] { return budgets[at] - (at == 0 ? largest.bytes() : 0) - used; };
+    while (units[u].bytes > room()) {
+      used = 0;
+      if (++at == budgets.size()) break;
+    }
+    if (at == budgets.size()) break;
+    used += units[u].bytes;
+    gpu[u] = static_cast<int>(at);
   }
-  return place(modules, units, placed);
+  return place(modules, units, gpu, budgets.size());
 }
 
 }  // namespace vramfit::pytorch

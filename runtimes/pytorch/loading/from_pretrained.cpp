@@ -38,9 +38,10 @@ class Loader {
     use_gpu_once();
     const DeviceMap map = device_map();
     if (map.spills() && left_out_ > 0) throw LayersDiffer{};
-    warm_up(map.gpu_bytes);
+    warm_up(map.gpu_bytes[static_cast<std::size_t>(arguments_.gpu)]);
     read(map);
-    for (Tensor* buffer : model_.buffers()) materialize(*buffer);
+    if (arguments_.gpus > 1) model_.place(dispatch(map));
+    materialize_buffers();
     model_.tie_weights();
     return map;
   }
@@ -96,22 +97,55 @@ class Loader {
            static_cast<double>(context_.libraries.before_forward());
   }
 
-  // get_balanced_memory keeps a tenth back, adjust_max_memory another where it quantises.
+  // adjust_max_memory keeps a tenth back where it quantises.
   DeviceMap device_map() const {
     constexpr double kShare = 0.9;
     const std::vector<SizedModule> modules = sized();
     if (!arguments_.auto_device_map) return all_on_gpu(modules);
-    double share = kShare;
-    if (arguments_.quantization) share *= kShare;
-    DeviceMap map = infer_auto_device_map(modules, share * free_bytes());
+    std::vector<double> budgets = balanced_memory(modules, arguments_.gpus, free_bytes());
+    if (arguments_.quantization) {
+      for (double& budget : budgets) budget *= kShare;
+    }
+    DeviceMap map = infer_auto_device_map(modules, budgets);
     // What is quantised is not spilled: validate_environment raises. Here the loader asks for what
     // would have let it place everything.
     if (arguments_.quantization && map.spills()) {
-      const double all = all_on_gpu(modules).gpu_bytes;
-      empty(context_, {static_cast<std::int64_t>(all / share)}, ScalarType::Byte,
+      const double all = all_on_gpu(modules).gpu_bytes.front() / arguments_.gpus;
+      empty(context_, {static_cast<std::int64_t>(all / (kShare * kShare))}, ScalarType::Byte,
             Category::Parameters);
     }
     return map;
+  }
+
+  /// What lies on the host runs on the first GPU.
+  Dispatch dispatch(const DeviceMap& map) const {
+    Dispatch parts;
+    parts.here = arguments_.gpu;
+    parts.layers.assign(static_cast<std::size_t>(config_.layers), 0);
+    const auto embedding = std::size_t{0};
+    const auto head = modules_.size() - 1;
+    const auto gpu = [&map](std::size_t module) { return std::max(map.gpu[module], 0); };
+    for (std::size_t i = 0; i < modules_.size(); ++i) {
+      if (const auto layer = modules_[i].layer) {
+        parts.layers[static_cast<std::size_t>(*layer)] = gpu(i);
+      }
+    }
+    parts.embedding = gpu(embedding);
+    parts.norm = gpu(head - 1);
+    parts.head = gpu(head);
+    return parts;
+  }
+
+  /// Those of the rotary embeddings are beside the last norm.
+  void materialize_buffers() {
+    const std::vector<Tensor*> all = model_.buffers();
+    for (Tensor* buffer : all) {
+      const Dispatch* dispatch = model_.dispatch();
+      const bool of_embedding = buffer->rank() == 0;
+      const int at = dispatch == nullptr ? 0 : of_embedding ? dispatch->embedding : dispatch->norm;
+      const OnGpu gpu(context_, dispatch, at);
+      materialize(*buffer);
+    }
   }
 
   /// Some small tensor is made before, by accelerate's get_max_memory at the latest, and was where
@@ -148,7 +182,7 @@ class Loader {
     std::vector<Entry> entries;
     for (std::size_t i = 0; i < modules_.size(); ++i) {
       const NamedModule& module = modules_[i];
-      if (!map.on_gpu[i]) continue;
+      if (map.gpu[i] != arguments_.gpu) continue;
       each_tensor(module, [&](std::string_view suffix, Tensor& tensor) {
         if (is_tied(module) && suffix == "weight") return;
         const std::string& name = names.emplace_back(module.name).append(".").append(suffix);

@@ -83,7 +83,10 @@ std::vector<Tensor*> CausalLm::buffers() {
 }
 
 Tensor CausalLm::embed_tokens(const Tensor& ids) const {
+  const OnGpu gpu(context_, dispatch(), dispatch_ ? dispatch_->embedding : 0);
+  if (hooks_ != nullptr) hooks_->before_embedding();
   Tensor result = token_embedding_(ids);
+  if (hooks_ != nullptr) hooks_->after_embedding(result);
   if (embed_scale_.defined()) {
     result = mul(result, to(embed_scale_, token_embedding_.weight.type()));
   }
@@ -93,13 +96,21 @@ Tensor CausalLm::embed_tokens(const Tensor& ids) const {
   return result;
 }
 
-Tensor CausalLm::run_layers(Tensor hidden, LayerInputs inputs, const SharedByKind& shared) const {
+int CausalLm::gpu_of_layer(std::size_t layer) const {
+  return dispatch_ ? dispatch_->layers[layer] : 0;
+}
+
+Tensor CausalLm::run_layers(Tensor hidden, LayerInputs of_all, const SharedByKind& shared) const {
   for (const auto& layer : layers_) {
+    LayerInputs inputs = of_all;
     const LayerScope acts(context_, static_cast<int>(inputs.index));
+    const OnGpu gpu(context_, dispatch(), gpu_of_layer(inputs.index));
     const bool slides = config_.slides(static_cast<std::int64_t>(inputs.index));
     const Shared& own = slides ? shared.sliding : shared.full;
-    inputs.mask = own.mask;
-    inputs.positions = own.positions;
+    hidden = moved(hidden);
+    inputs.mask = moved(own.mask);
+    inputs.positions = {moved(own.positions.cos), moved(own.positions.sin)};
+    inputs.position_ids = moved(inputs.position_ids);
     const auto forward = [&layer, inputs, hooks = hooks_](const Tensor& x) {
       if (hooks == nullptr) return layer->forward(x, inputs);
       Tensor output = layer->forward(hooks->before_layer(inputs.index, x), inputs);
@@ -117,7 +128,7 @@ Tensor CausalLm::run_layers(Tensor hidden, LayerInputs inputs, const SharedByKin
         hidden = reentrant_checkpoint(context_, forward, hidden);
         break;
     }
-    ++inputs.index;
+    ++of_all.index;
   }
   return hidden;
 }
@@ -150,9 +161,12 @@ void CausalLm::make_masks(const Tensor& embeds, const Step& step, SharedByKind& 
 void CausalLm::rotate_positions(const Tensor& hidden, const Tensor& positions,
                                 SharedByKind& shared) const {
   if (rotary_.empty()) return;
+  const OnGpu gpu(context_, dispatch(), dispatch_ ? dispatch_->norm : 0);
+  const Tensor arrived = moved(hidden);  // the module's forward takes it, for its type
+  const Tensor arrived_positions = moved(positions);
   const ScalarType type = family_.rotates_in_float ? ScalarType::Float : hidden.type();
-  shared.full.positions = shared.sliding.positions = rotary_.front()(positions, type);
-  if (rotary_.size() > 1) shared.sliding.positions = rotary_.back()(positions, type);
+  shared.full.positions = shared.sliding.positions = rotary_.front()(arrived_positions, type);
+  if (rotary_.size() > 1) shared.sliding.positions = rotary_.back()(arrived_positions, type);
 }
 
 // LlamaModel.forward, GPT2Model.forward and their like; what those keep in local variables until
@@ -179,11 +193,15 @@ Tensor CausalLm::hidden_states(const Tensor& ids, const Step& step) const {
   hidden = dropout(hidden, config_.dropout.embedding, settings_.training);
   rotate_positions(hidden, positions, shared);
   hidden = run_layers(std::move(hidden), inputs, shared);
-  return norm_(hidden);
+  const OnGpu gpu(context_, dispatch(), dispatch_ ? dispatch_->norm : 0);
+  hidden = moved(hidden);
+  return norm_(hooks_ == nullptr ? hidden : hooks_->before_head(hidden));
 }
 
 Tensor CausalLm::logits(const Tensor& hidden) const {
-  Tensor result = head_(hidden);
+  const OnGpu gpu(context_, dispatch(), dispatch_ ? dispatch_->head : 0);
+  Tensor result = head_(moved(hidden));
+  if (hooks_ != nullptr) hooks_->after_head(result);
   return family_.finish_logits != nullptr ? family_.finish_logits(config_, std::move(result))
                                           : result;
 }
@@ -199,7 +217,7 @@ CausalLm::Output CausalLm::forward(const Tensor& ids, bool with_labels) const {
 Tensor CausalLm::forward(const Tensor& ids, const Step& step) const {
   const Tensor hidden = hidden_states(ids, step);
   // logits_to_keep = 1: hidden_states[:, -1:, :]
-  return logits(slice(hidden, 1, 1));
+  return moved(logits(slice(hidden, 1, 1)));  // back to where the tokens are
 }
 
 void CausalLm::freeze() {

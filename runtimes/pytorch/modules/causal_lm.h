@@ -5,14 +5,21 @@
 #include <variant>
 #include <vector>
 
+#include "runtimes/pytorch/modules/dispatch.h"
 #include "runtimes/pytorch/modules/family.h"
 
 namespace vramfit::pytorch {
 
-/// What is registered on layers: nn.Module's register_forward_pre_hook and register_forward_hook.
-class LayerHooks {
+/// What is registered on parts of a model: nn.Module's register_forward_pre_hook and
+/// register_forward_hook.
+class ModuleHooks {
  public:
-  virtual ~LayerHooks() = default;
+  virtual ~ModuleHooks() = default;
+  virtual void before_embedding() {}
+  virtual void after_embedding(const Tensor& /*embeds*/) {}
+  /// The last norm and the head, taken as one: what the norm gets in place of `hidden`.
+  virtual Tensor before_head(const Tensor& hidden) { return hidden; }
+  virtual void after_head(const Tensor& /*logits*/) {}
   /// What the layer gets in place of `hidden`.
   virtual Tensor before_layer(std::size_t layer, const Tensor& hidden) = 0;
   virtual void after_layer(std::size_t layer, const Tensor& hidden) = 0;
@@ -53,6 +60,7 @@ class CausalLm {
   /// In the order of named_buffers().
   std::vector<Tensor*> buffers();
   void tie_weights();
+  bool is_tied() const { return config_.tied_head; }
 
   /// peft.prepare_model_for_kbit_training: freezes the model, keeps in fp32 what is not quantised,
   /// and empties the allocator's cache.
@@ -64,8 +72,12 @@ class CausalLm {
   /// Those that want a gradient.
   std::vector<Tensor> trainable() const;
 
+  /// Where its parts are, if not all on one GPU.
+  void place(Dispatch parts) { dispatch_ = std::move(parts); }
+  const Dispatch* dispatch() const { return dispatch_ ? &*dispatch_ : nullptr; }
+
   /// Must outlive the model or be taken away with null.
-  void set_hooks(LayerHooks* hooks) { hooks_ = hooks; }
+  void set_hooks(ModuleHooks* hooks) { hooks_ = hooks; }
 
  private:
   void freeze();
@@ -83,6 +95,7 @@ class CausalLm {
   void make_masks(const Tensor& embeds, const Step& step, SharedByKind& shared) const;
   void rotate_positions(const Tensor& hidden, const Tensor& positions, SharedByKind& shared) const;
   Tensor hidden_states(const Tensor& ids, const Step& step) const;
+  int gpu_of_layer(std::size_t layer) const;
   Tensor run_layers(Tensor hidden, LayerInputs inputs, const SharedByKind& shared) const;
   Tensor logits(const Tensor& hidden) const;
 
@@ -90,7 +103,8 @@ class CausalLm {
   const Family& family_;
   ModelConfig config_;
   ModelSettings settings_;
-  LayerHooks* hooks_ = nullptr;
+  ModuleHooks* hooks_ = nullptr;
+  std::optional<Dispatch> dispatch_;
   bool lora_ = false;
   Embedding token_embedding_;
   std::optional<Embedding> position_embedding_;

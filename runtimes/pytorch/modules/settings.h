@@ -29,6 +29,9 @@ struct Quantization {
 struct Pretrained {
   bool auto_device_map = false;  ///< device_map: "auto", or all of it on the GPU
   std::optional<Quantization> quantization;
+  // With device_map="auto":
+  int gpus = 1;
+  int gpu = 0;  ///< which of them is looked at
 };
 
 /// In LLM.int8() each layer has outliers of its own, and keeps those of one forward until the next.

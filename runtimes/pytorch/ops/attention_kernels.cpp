@@ -61,7 +61,7 @@ Tensor cudnn_attention(const Tensor& query, const Tensor& key, const Tensor& val
                        const SdpaOptions& options) {
   Context& context = query.context();
   const bool training = needs_graph(context, query, key, value);
-  context.libraries.use_attention(false);
+  if (!context.elsewhere) context.libraries.use_attention(false);
   const Tensor seed = empty(context, {}, ScalarType::Long);
   const Tensor offset = empty(context, {}, ScalarType::Long);
   const Tensor result = output_like(query);
@@ -94,7 +94,7 @@ Tensor cudnn_attention(const Tensor& query, const Tensor& key, const Tensor& val
 Tensor flash_attention(const Tensor& query, const Tensor& key, const Tensor& value,
                        const SdpaOptions&) {
   Context& context = query.context();
-  context.libraries.use_attention(false);
+  if (!context.elsewhere) context.libraries.use_attention(false);
   const Tensor result = output_like(query);
   const Tensor statistics =
       empty(context, {query.size(0), query.size(1), query.size(2)}, ScalarType::Float);

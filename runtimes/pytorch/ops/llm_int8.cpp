@@ -32,7 +32,7 @@ Tensor int8_scaled_mm(const Int8Rows& x, const Int8Rows& weight, ScalarType type
   Context& context = x.values.context();
   const Dims sizes = {x.values.size(0), weight.values.size(0)};
   const Tensor sums = work(context, sizes, ScalarType::Int);
-  context.libraries.use_int8();
+  if (!context.elsewhere) context.libraries.use_int8();
   const Tensor result = empty(context, sizes, ScalarType::Half);
   return to(result, type);
 }

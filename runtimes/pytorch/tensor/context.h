@@ -33,6 +33,7 @@ class Context {
 
   bool grad_enabled = true;
   bool meta = false;             ///< torch.device("meta"): modules are made without memory
+  bool elsewhere = false;        ///< another GPU runs: what it makes takes no memory here
   bool backward_thread = false;  ///< the engine runs backward on a thread of its own
   std::uint64_t next_sequence = 0;
   Autocast autocast;

@@ -16,6 +16,7 @@ constexpr std::int64_t kLtWorkspaceBytes = 1 << 20;
 }  // namespace
 
 void Cublas::use(Context& context) {
+  if (context.elsewhere) return;  // each GPU has handles of its own
   Tensor& workspace = (context.backward_thread ? backward_ : main_).workspace;
   if (workspace.defined()) return;
   context.libraries.use_blas(context.backward_thread);
@@ -24,6 +25,7 @@ void Cublas::use(Context& context) {
 }
 
 void Cublas::use_lt(Context& context) {
+  if (context.elsewhere) return;
   use(context);
   Tensor& workspace = (context.backward_thread ? backward_ : main_).lt_workspace;
   if (workspace.defined()) return;

@@ -94,6 +94,10 @@ Tensor Tensor::detach() const { return as_strided(*this, sizes(), strides()); }
 
 Tensor empty_strided(Context& context, const Dims& sizes, const Dims& strides, ScalarType type,
                      Category category) {
+  if (context.elsewhere) {
+    Ref<Storage> storage(new Storage(context));
+    return Tensor(Ref<TensorImpl>(new TensorImpl(std::move(storage), sizes, strides, type)));
+  }
   const auto bytes =
       static_cast<std::uint64_t>(checked_multiply(sizes.product(), element_size(type)));
   Ref<Storage> storage(new Storage(context, category, bytes));

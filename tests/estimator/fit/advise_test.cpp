@@ -306,7 +306,7 @@ TEST(Advise, ThePictureKeepsItsColumnsAndSaysWhatItLeavesOut) {
       EXPECT_LE(line.size(), kColumns) << line;
       EXPECT_TRUE(line.empty() || line.back() != ' ') << line;
     }
-    EXPECT_NE(text.find("On several GPUs: not predicted yet.\n"), std::string::npos);
+    EXPECT_NE(text.find("On several GPUs: --gpus N --strategy fsdp.\n"), std::string::npos);
     const bool more = answer.advised->list.size() > 8;
     EXPECT_EQ(text.find(" more: --json\n") != std::string::npos, more);
   }

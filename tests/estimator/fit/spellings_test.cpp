@@ -128,14 +128,31 @@ TEST(Spellings, ASwitchHasNoOtherValue) {
   EXPECT_EQ(own({"--optim", "--train"}), (Texts{"--optimizer", "--train"}));
 }
 
+TEST(Spellings, SeveralGpusAreAsLaunchersAndTheTrainerCallThem) {
+  for (const char* flag : {"--nproc_per_node", "--num_processes", "--num-gpus"}) {
+    EXPECT_EQ(own({flag, "4"}), (Texts{"--gpus", "4"})) << flag;
+  }
+  const Texts sharded = {"--strategy=fsdp-accelerate"};
+  EXPECT_EQ(own({"--fsdp", "full_shard auto_wrap"}), sharded);
+  EXPECT_EQ(own({"--fsdp"}), sharded);
+  EXPECT_EQ(own({"--use_fsdp"}), sharded);
+  EXPECT_EQ(own({"--use_fsdp=False"}), Texts{});
+  EXPECT_EQ(own({"--fsdp=shard_grad_op"}),
+            (Texts{"--strategy=fsdp-accelerate", "--reshard-after-forward=false"}));
+  EXPECT_EQ(own({"--ddp_bucket_cap_mb", "50", "--gradient_as_bucket_view"}),
+            (Texts{"--bucket-cap-mb", "50", "--bucket-view"}));
+}
+
 TEST(Spellings, WhatIsNotThereYetIsAnsweredWithWhatIsNearest) {
   for (const char* flag : {"--qlora", "--bits=4", "--quantization"}) {
     expect_bad_input([&] { own({flag}); },
                      {"quantized weights are not predicted yet", "nearest: bitsandbytes' --quant"});
   }
-  for (const char* flag : {"--fsdp", "--deepspeed=x.json", "--num_gpus"}) {
-    expect_bad_input([&] { own({flag}); }, {"several GPUs are not predicted", "--runtime article"});
+  for (const char* flag : {"--deepspeed=x.json", "--use_deepspeed", "--tensor_parallel_size"}) {
+    expect_bad_input([&] { own({flag}); },
+                     {"not predicted yet; nearest: --gpus N --strategy fsdp"});
   }
+  expect_bad_input([] { own({"--fsdp", "hybrid_shard"}); }, {"fsdp: 'hybrid_shard' is not"});
   expect_bad_input([] { own({"--attn_implementation", "flash_attention_2"}); }, {"nearest: sdpa"});
   expect_bad_input([] { own({"--bf16"}); }, {"--precision fp32 --autocast bf16"});
 }

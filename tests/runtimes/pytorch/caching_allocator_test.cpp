@@ -47,6 +47,29 @@ TEST(CachingAllocator, KeepsARestOfUpToOneMebibyteInALargeBlock) {
   EXPECT_EQ(another.reserved(), 20 * kMiB);
 }
 
+TEST(CachingAllocator, AStreamReusesItsOwnBlocksAlone) {
+  CachingAllocator allocator;
+  const Block first = allocator.allocate(30 * kMiB);
+  allocator.free(first);
+  allocator.use(Stream::ReduceScatter);
+  const Block second = allocator.allocate(30 * kMiB);
+  EXPECT_EQ(allocator.reserved(), 60 * kMiB);
+  allocator.free(second);
+  EXPECT_EQ(allocator.allocate(20 * kMiB).offset, second.offset);
+  allocator.use(Stream::Default);
+  EXPECT_EQ(allocator.allocate(30 * kMiB).offset, first.offset);
+  EXPECT_EQ(allocator.reserved(), 60 * kMiB);
+}
+
+TEST(CachingAllocator, MemoryThatRunsOutComesFromEveryStream) {
+  CachingAllocator allocator(64 * kMiB);
+  allocator.use(Stream::AllGatherCopyIn);
+  allocator.free(allocator.allocate(40 * kMiB));
+  allocator.use(Stream::Default);
+  allocator.allocate(40 * kMiB);
+  EXPECT_EQ(allocator.reserved(), 40 * kMiB);
+}
+
 /// Where a block of that size would be taken from: the smallest free one that holds it, the lowest
 /// among equals.
 std::optional<std::uint64_t> best_fit(const CachingAllocator& allocator, std::uint64_t bytes) {

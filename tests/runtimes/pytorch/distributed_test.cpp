@@ -1,0 +1,230 @@
+// What several GPUs share under PyTorch; against measurements: tests/pytorch_accuracy_test.py.
+#include <gtest/gtest.h>
+
+#include "model/config/model_config.h"
+#include "runtimes/pytorch/distributed/bucket_assignment.h"
+#include "runtimes/pytorch/distributed/zero_redundancy.h"
+#include "runtimes/pytorch/loading/device_map.h"
+#include "tests/runtimes/pytorch/cases.h"
+
+namespace vramfit::pytorch {
+namespace {
+
+constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
+/// A large block may be left with up to 1 MiB that nobody asked for.
+constexpr double kRounding = 2.0 * (1 << 20);
+
+/// A context whose tape is thrown away.
+struct OnTape {
+  Tape tape{1};
+  Gpu gpu = h200();
+  Context context{tape, current_release(), gpu, ~std::uint64_t{0}};
+
+  Tensor of(std::int64_t elements, ScalarType type = ScalarType::Float) {
+    return empty(context, {elements}, type, Category::Parameters);
+  }
+};
+
+std::vector<std::int64_t> sizes_of(const std::vector<Bucket>& buckets) {
+  std::vector<std::int64_t> sizes;
+  for (const Bucket& bucket : buckets) sizes.push_back(numel(bucket));
+  return sizes;
+}
+
+using Sizes = std::vector<std::int64_t>;
+
+TEST(BucketAssignment, ABucketIsFullOnceItsLimitIsReached) {
+  OnTape on;
+  const std::vector<Tensor> tensors = {on.of(1), on.of(2), on.of(3), on.of(1), on.of(1)};
+  EXPECT_EQ(sizes_of(assign_buckets(tensors, {12})), (Sizes{3, 3, 2}));
+  EXPECT_EQ(sizes_of(assign_buckets(tensors, {4, 20})), (Sizes{1, 5, 2}));
+  EXPECT_EQ(sizes_of(assign_buckets(tensors, {1000})), (Sizes{8}));
+}
+
+TEST(BucketAssignment, TypesDoNotMix) {
+  OnTape on;
+  const std::vector<Tensor> tensors = {on.of(1), on.of(2, ScalarType::BFloat16), on.of(4),
+                                       on.of(8, ScalarType::BFloat16)};
+  const std::vector<Bucket> buckets = assign_buckets(tensors, {1000});
+  EXPECT_EQ(sizes_of(buckets), (Sizes{5, 10}));
+  EXPECT_EQ(buckets.at(1).front().type(), ScalarType::BFloat16);
+}
+
+/// Bytes of optimizer states that one step of ZeRO-1 makes.
+std::uint64_t states(const std::vector<std::int64_t>& sizes, std::int64_t gpus) {
+  OnTape on;
+  std::vector<Tensor> parameters;
+  for (const std::int64_t size : sizes) parameters.push_back(on.of(size));
+  ZeroRedundancyOptimizer optimizer(OptimizerKind::AdamW, parameters, gpus);
+  on.tape.take();
+  optimizer.step();
+  std::uint64_t bytes = 0;
+  for (const Act& act : on.tape.take().acts) {
+    const bool state = act.category == Category::OptimizerState;
+    if (act.kind == Act::Kind::Allocate && state) bytes += act.bytes;
+  }
+  return bytes;
+}
+
+TEST(ZeroRedundancy, TheLargestGoFirstAndThisIsWhoHasMost) {
+  constexpr std::uint64_t kTwoStates = 2 * sizeof(float);
+  EXPECT_EQ(states({3, 5, 4}, 2), 7 * kTwoStates);  // 5 and 4 + 3
+  EXPECT_EQ(states({3, 5, 4}, 3), 5 * kTwoStates);
+  EXPECT_EQ(states({3, 5, 4}, 8), 5 * kTwoStates);
+}
+
+ModelConfig llama(std::int64_t hidden = 1024) {
+  return model_of({{"model", "small"},
+                   {"arch",
+                    {{"model_type", "llama"},
+                     {"hidden_size", hidden},
+                     {"intermediate_size", 4 * hidden},
+                     {"num_hidden_layers", 12},
+                     {"num_attention_heads", 8},
+                     {"num_key_value_heads", 8},
+                     {"vocab_size", 32000},
+                     {"max_position_embeddings", 4096}}}});
+}
+
+TrainingOptions spread(Strategy strategy, std::int64_t gpus) {
+  TrainingOptions options;
+  options.optimizer = OptimizerKind::AdamWFused;
+  options.seq = 512;
+  options.distributed.emplace();
+  options.distributed->strategy = strategy;
+  options.distributed->gpus = gpus;
+  return options;
+}
+
+RunReport run_of(const TrainingOptions& options, const Extent& extent = {},
+                 std::uint64_t capacity = kUnlimitedBytes) {
+  return run(h200(), current_release(), llama(), options, extent, capacity);
+}
+
+std::uint64_t at_end_of(const RunReport& report, Stage stage, int step, Category category) {
+  for (const StageRecord& record : report.stages) {
+    if (record.stage == stage && record.step == step) return record.at_end[category];
+  }
+  ADD_FAILURE() << "no such stage";
+  return 0;
+}
+
+TEST(FullyShard, EachGpuKeepsItsPart) {
+  const auto parameters = [](std::int64_t gpus) {
+    const RunReport report = run_of(spread(Strategy::Fsdp, gpus));
+    return static_cast<double>(at_end_of(report, Stage::Loaded, 0, Category::Parameters));
+  };
+  EXPECT_NEAR(parameters(2) / parameters(4), 2, 0.05);
+  EXPECT_NEAR(parameters(2) / parameters(8), 4, 0.1);
+  // 32,000 rows in sevenths are padded, to one row more.
+  EXPECT_NEAR(parameters(2) / parameters(7), 3.5, 0.15);
+}
+
+TEST(FullyShard, LayersAreGatheredOneByOneUnlessTheyStay) {
+  TrainingOptions options = spread(Strategy::Fsdp, 2);
+  const std::uint64_t one_by_one = run_of(options).peak.by_category[Category::Parameters];
+  options.distributed->reshard_after_forward = false;
+  EXPECT_GT(run_of(options).peak.by_category[Category::Parameters], one_by_one + 64 * kMiB);
+}
+
+TEST(FullyShard, LayersLeftOutAreWalkedAlike) {
+  for (const bool checkpointed : {false, true}) {
+    TrainingOptions options = spread(Strategy::Fsdp, 2);
+    if (checkpointed) options.checkpoint = Checkpointing::Full;
+    Extent all;
+    all.one_by_one = true;
+    EXPECT_EQ(first_difference(run_of(options).events, run_of(options, all).events), std::nullopt);
+  }
+}
+
+TEST(FullyShard, AccelerateReducesInWhatItComputesInAndKeepsFp32) {
+  TrainingOptions options = spread(Strategy::Fsdp, 2);
+  options.precision = DType::Fp32;
+  options.distributed->stored = ScalarType::Float;
+  options.distributed->mixed_precision = {ScalarType::BFloat16, ScalarType::BFloat16};
+  const RunReport plain = run_of(options);
+  options.distributed->by_accelerate = true;
+  const RunReport accelerate = run_of(options);
+  const auto gradients = [](const RunReport& report) {
+    return static_cast<double>(at_end_of(report, Stage::Backward, 2, Category::Gradients));
+  };
+  EXPECT_NEAR(gradients(plain), gradients(accelerate), kRounding);
+  // The embedding is freed after forward, where the root's stays.
+  EXPECT_LT(at_end_of(accelerate, Stage::Forward, 2, Category::Parameters) + 32 * kMiB,
+            at_end_of(plain, Stage::Forward, 2, Category::Parameters));
+}
+
+TEST(Ddp, GradientsAreThereTwiceUnlessTheyAreViews) {
+  TrainingOptions options = spread(Strategy::Ddp, 2);
+  const auto after_backward = [](const RunReport& report, Category category) {
+    return static_cast<double>(at_end_of(report, Stage::Backward, 2, category));
+  };
+  const RunReport copies = run_of(options);
+  const double parameters = after_backward(copies, Category::Parameters);
+  EXPECT_NEAR(after_backward(copies, Category::Gradients) / parameters, 1, 0.02);
+  EXPECT_NEAR(after_backward(copies, Category::Communication) / parameters, 1, 0.02);
+  options.distributed->bucket_view = true;
+  const RunReport views = run_of(options);
+  EXPECT_NEAR(after_backward(views, Category::Gradients) / parameters, 1, 0.02);
+  EXPECT_EQ(after_backward(views, Category::Communication), 0);
+}
+
+TEST(Ddp, LaterStepsAreLikeTheThird) {
+  for (const Strategy strategy : {Strategy::Ddp, Strategy::Zero1, Strategy::Fsdp}) {
+    Extent played;
+    played.steps = 5;
+    Extent walked = played;
+    walked.one_by_one = true;
+    const TrainingOptions options = spread(strategy, 2);
+    EXPECT_EQ(first_difference(run_of(options, played).events, run_of(options, walked).events),
+              std::nullopt);
+  }
+}
+
+TEST(SeveralGpus, RunningOutOfMemoryIsAResult) {
+  for (const Strategy strategy : {Strategy::Ddp, Strategy::Zero1, Strategy::Fsdp}) {
+    const RunReport report = run_of(spread(strategy, 2), {}, 700 * kMiB);
+    EXPECT_TRUE(report.missing.has_value());
+  }
+}
+
+GenerationOptions over(int gpus, int gpu) {
+  GenerationOptions options;
+  options.seq = 512;
+  options.generate = 3;
+  options.pretrained.emplace();
+  options.pretrained->auto_device_map = true;
+  options.pretrained->gpus = gpus;
+  options.pretrained->gpu = gpu;
+  return options;
+}
+
+std::uint64_t loaded(int gpus, int gpu) {
+  const RunReport report =
+      run(h200(), current_release(), llama(), over(gpus, gpu), {}, 64'000'000'000);
+  return at_end_of(report, Stage::Loaded, 0, Category::Parameters);
+}
+
+TEST(DeviceMap, SeveralGpusShareTheModelAndNothingIsThereTwice) {
+  const std::uint64_t whole = loaded(1, 0);
+  for (const int gpus : {2, 3}) {
+    std::uint64_t sum = 0;
+    for (int gpu = 0; gpu < gpus; ++gpu) sum += loaded(gpus, gpu);
+    EXPECT_NEAR(static_cast<double>(sum), static_cast<double>(whole), kRounding);
+    EXPECT_LT(static_cast<double>(loaded(gpus, 0)), 1.3 * static_cast<double>(whole) / gpus);
+  }
+}
+
+TEST(DeviceMap, EachGpuCachesItsOwnLayers) {
+  const auto cache = [](int gpus, int gpu) {
+    const RunReport report =
+        run(h200(), current_release(), llama(), over(gpus, gpu), {}, 64'000'000'000);
+    return at_end_of(report, Stage::Prefill, 1, Category::KvCache) +
+           at_end_of(report, Stage::Prefill, 1, Category::Activations);
+  };
+  EXPECT_LT(cache(2, 0), cache(1, 0));
+  EXPECT_GT(cache(2, 1), 0U);
+}
+
+}  // namespace
+}  // namespace vramfit::pytorch

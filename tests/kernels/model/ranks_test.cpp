@@ -161,7 +161,7 @@ void expect_cuts_as_ddp(const ModelConfig& config, TrainingOptions options, std:
 
 TEST(Ranks, TrainAlikeWithEveryOptimizer) {
   for (const OptimizerKind& kind : optimizer_kinds()) {
-    if (kind.stored == OptimizerKind::Stored::Factors) continue;
+    if (kind.stored == OptimizerKind::Stored::Factors || kind.on_host) continue;
     for (const DType precision : {DType::Fp32, DType::Fp16, DType::Bf16}) {
       if (kind.master && precision == DType::Fp32) continue;
       SCOPED_TRACE(std::string(kind.name) + " " + name(precision));
@@ -173,6 +173,16 @@ TEST(Ranks, TrainAlikeWithEveryOptimizer) {
       options.checkpointing.kind = Checkpoint::Full;
       expect_cuts_as_ddp(tiny_qwen3(), options, 3);
     }
+  }
+}
+
+TEST(Ranks, HaveNoHostsMemoryToThemselves) {
+  TrainingOptions options;
+  options.optimizer = optimizer_named("adamw-cpu");
+  validate(tiny_llama(), options);
+  for (const Strategy strategy : {Strategy::Ddp, Strategy::Fsdp}) {
+    options.mesh = {strategy, 2, 0};
+    EXPECT_THROW(validate(tiny_llama(), options), BadInput);
   }
 }
 

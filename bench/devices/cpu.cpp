@@ -100,12 +100,13 @@ class Cpu final : public RealDevice {
 
   Rates rates(DType dtype, double seconds) override {
     Rates rates;
-    time(HostSource::kDefaultCapacity, [&](Device& device, Ledger& ledger, Stopwatch& clock) {
+    const auto run = [&](Device& device, Ledger& ledger, Stopwatch& clock) {
       const auto copy = [](const Tensor& from, Tensor& to) {
         std::memcpy(to.data(), from.data(), from.bytes());
       };
       rates = measure_rates(device, ledger, clock, dtype, kSizes, copy, seconds);
-    });
+    };
+    time(HostSource::kDefaultCapacity, run, Together::Yes);
     return rates;
   }
 };

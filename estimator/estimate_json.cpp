@@ -10,7 +10,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::array kComponents = {
     Category::Parameters, Category::Gradients, Category::OptimizerState, Category::Activations,
-    Category::KvCache,    Category::Workspace, Category::Inputs};
+    Category::KvCache,    Category::Workspace, Category::Inputs,         Category::Communication};
 
 Json asked_json(const Request& request) {
   Json json = {{"model", request.model.name}};

@@ -14,7 +14,7 @@ void add_other_precision(const Options& options, const Flags& flags, const Reque
                          std::vector<Alternative>& list) {
   const Runtime& runtime = request.workload->runtime();
   const bool can = request.workload->training() && find_flag(runtime, "autocast") != nullptr;
-  if (!can || has(flags, "lora")) return;
+  if (!can || has(flags, "lora") || has(flags, "mixed-precision")) return;
   const std::string precision = request.workload->asked().at("precision");
   Flags other = flags;
   std::string choice;

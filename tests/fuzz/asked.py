@@ -68,6 +68,24 @@ def _quantized(random: Random) -> list[str]:
     return flags if "int8" in flags else flags + more
 
 
+def _several_gpus(random: Random, beside: list[str]) -> list[str]:
+    """With what `beside` has already. FSDP2 shards no adapters, and knows torch.optim's AdamW and
+    SGD; quantised weights stay on one GPU."""
+    if "--quant" in beside:
+        return []
+    flags = ["--gpus", str(_log_uniform(random, 2, 64))]
+    optimizer = beside[beside.index("--optimizer") + 1]
+    shards = "--lora" not in beside and "reentrant" not in beside
+    shards = shards and not {"8bit", "32bit", "hf", "adafactor"} & set(optimizer.split("-"))
+    if shards and random.random() < 0.6:
+        flags += ["--strategy", random.choice(["fsdp", "fsdp-accelerate"])]
+        flags += random.choice([[], ["--reshard-after-forward", "false"]])
+        mixed = random.random() < 0.5 and "--autocast" not in beside
+        return flags + (["--mixed-precision", "bf16"] if mixed else [])
+    flags += random.choice([[], ["--strategy", "ddp"], ["--strategy", "zero1"]])
+    return flags + random.choice([[], ["--bucket-view"], ["--bucket-cap-mb", "1"]])
+
+
 def _training(random: Random, runtime: str) -> list[str]:
     optimizers = {
         "pytorch": [
@@ -109,6 +127,8 @@ def _generation(random: Random) -> list[str]:
     if random.random() < 0.3:
         flags += _quantized(random)
     flags += random.choices([[], ["--device-map", "cuda"], ["--device-map", "auto"]], [8, 1, 1])[0]
+    if "cuda" not in flags and random.random() < 0.2:
+        flags += ["--gpus", str(random.randint(2, 8))]
     flags += random.choices([[], ["--cache-implementation", "static"], ["--again"]], [8, 1, 1])[0]
     return flags
 
@@ -132,6 +152,8 @@ def question(random: Random) -> Question:
     flags += _precision(random, runtime, training)
     if training:
         flags += _training(random, runtime)
+        if runtime == "pytorch" and random.random() < 0.3:
+            flags += _several_gpus(random, flags)
     elif runtime != "article" and random.random() < 0.4:
         flags += ["--generate", str(_log_uniform(random, 1, 256))]
     sizes = {

@@ -34,9 +34,10 @@ Tensor view_of(const Tensor& bucket, const Tensor& parameter) {
 
 Reducer::Reducer(Context& context, const std::vector<Tensor>& parameters,
                  const Distributed& options)
-    : context_(context), options_(options), parameters_(parameters.size()) {
+    : context_(context), options_(options) {
   // Without find_unused_parameters nothing is known about the order before the first backward.
   initialize_buckets(assign_buckets(parameters, {std::numeric_limits<std::uint64_t>::max()}));
+  for (const Tensor& parameter : parameters) waited_for_.insert(parameter.impl());
   context_.after_accumulate = [this](TensorImpl& leaf) { gradient_is_ready(leaf); };
 }
 
@@ -67,8 +68,9 @@ void Reducer::rebuild_buckets() {
 // autograd_hook, mark_variable_ready_dense.
 void Reducer::gradient_is_ready(TensorImpl& leaf) {
   if (rebuilt_) stashed_.clear();
-  if (ready_.size() < parameters_) ready_.emplace_back(Ref<TensorImpl>(&leaf));
-  if (options_.bucket_view) leaf.grad = views_.at(&leaf).ref();
+  // Leaves that are no parameters, as a checkpoint's input, have no place here.
+  if (waited_for_.erase(&leaf) > 0) ready_.emplace_back(Ref<TensorImpl>(&leaf));
+  if (const auto view = views_.find(&leaf); view != views_.end()) leaf.grad = view->second.ref();
 }
 
 }  // namespace vramfit::pytorch

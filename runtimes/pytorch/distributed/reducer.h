@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "runtimes/pytorch/distributed/bucket_assignment.h"
@@ -36,8 +37,8 @@ class Reducer {
 
   Context& context_;
   const Distributed options_;
-  const std::size_t parameters_;  ///< how many there are
-  std::vector<Tensor> ready_;     ///< in the order in which the first step's gradients came
+  std::unordered_set<const TensorImpl*> waited_for_;  ///< in the first step
+  std::vector<Tensor> ready_;  ///< in the order in which the first step's gradients came
   bool rebuilt_ = false;
   std::vector<Tensor> gradients_;  ///< the buckets' memory
   std::vector<Tensor> stashed_;    ///< the first step's, while NCCL's watchdog keeps it

@@ -169,6 +169,13 @@ TEST(Ddp, GradientsAreThereTwiceUnlessTheyAreViews) {
   EXPECT_EQ(after_backward(views, Category::Communication), 0);
 }
 
+TEST(Ddp, ALeafThatIsNoParameterIsInNoBucket) {
+  TrainingOptions options = spread(Strategy::Ddp, 2);
+  options.distributed->bucket_view = true;
+  options.checkpoint = Checkpointing::Reentrant;  // each layer's input is a leaf
+  EXPECT_FALSE(run_of(options).missing.has_value());
+}
+
 TEST(Ddp, LaterStepsAreLikeTheThird) {
   for (const Strategy strategy : {Strategy::Ddp, Strategy::Zero1, Strategy::Fsdp}) {
     Extent played;

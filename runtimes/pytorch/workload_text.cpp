@@ -92,7 +92,9 @@ Json TorchWorkload::asked() const {
                  {"checkpoint", json_of(o->checkpoint)},
                  {"lora", nullptr},
                  {"quant", json_of(o->pretrained)},
-                 {"device_map", device_map(o->pretrained)}};
+                 {"device_map", device_map(o->pretrained)},
+                 {"gpus", 1},
+                 {"strategy", nullptr}};
     if (o->distributed) add_to(json, *o->distributed);
     if (o->lora) json["lora"] = {{"rank", o->lora->rank}, {"targets", o->lora->targets}};
     return json;

@@ -51,14 +51,15 @@ TEST(EstimateJson, HasEveryKeyAndSumsUp) {
                                       "peak",     "on_host",  "stages",          "notes"}));
   EXPECT_EQ(keys(json["components"]),
             (std::vector<std::string>{"parameters", "gradients", "optimizer_state", "activations",
-                                      "kv_cache", "workspace", "inputs"}));
+                                      "kv_cache", "workspace", "inputs", "communication"}));
   EXPECT_EQ(json["schema"], kEstimateSchema);
   EXPECT_EQ(json["runtime"], "vramfit");
   EXPECT_TRUE(json["release"].is_null());
   EXPECT_EQ(json["fits"], true);
   EXPECT_EQ(json["asked"], Json::parse(R"({"model": "llama2-7b", "mode": "training",
     "precision": "fp16", "attention": "flash", "batch": 4, "seq": 512, "optimizer": "adamw",
-    "accumulate": 1, "lora": null, "checkpoint": null, "checkpoint_every": 1})"));
+    "accumulate": 1, "lora": null, "checkpoint": null, "checkpoint_every": 1,
+    "gpus": 1, "strategy": null})"));
   EXPECT_EQ(json["model"]["parameters"], 6'738'415'616);
   EXPECT_EQ(json["gpu"]["name"], "h200");
   EXPECT_EQ(json["vram"], 150'754'820'096);

@@ -196,8 +196,7 @@ class ArticleRuntime final : public Runtime {
           "gpus: the article's estimate for several knows no batch and no seq; without them");
     }
     return std::make_shared<ArticleWorkload>(
-        std::move(question), several->gpus,
-        std::move(several->strategy).value_or("data-parallel"));
+        std::move(question), several->gpus, std::move(several->strategy).value_or("data-parallel"));
   }
 };
 

@@ -108,6 +108,7 @@ def test_bench(report):
         "Training",
         "Inference",
         "KvCache",
+        "MultiGpu",
         "OomCliff",
         "BatchCliff",
         "Estimate",

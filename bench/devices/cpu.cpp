@@ -91,7 +91,7 @@ class Cpu final : public RealDevice {
     work(device, ledger);
   }
 
-  void time(std::uint64_t capacity, const TimedRun& run, Together) override {
+  void time(std::uint64_t capacity, const TimedRun& run) override {
     compute(capacity, [&run](Device& device, Ledger& ledger) {
       WallClock clock;
       run(device, ledger, clock);
@@ -106,7 +106,7 @@ class Cpu final : public RealDevice {
       };
       rates = measure_rates(device, ledger, clock, dtype, kSizes, copy, seconds);
     };
-    time(HostSource::kDefaultCapacity, run, Together::Yes);
+    time(HostSource::kDefaultCapacity, run);
     return rates;
   }
 };

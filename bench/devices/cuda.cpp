@@ -28,6 +28,7 @@ class GpuClock final : public Stopwatch {
   explicit GpuClock(CudaDevice& device) : device_(device) {}
   void lap() override { device_.lap(); }
   std::vector<double> laps() override { return device_.laps(); }
+  void withhold_collectives() override { device_.withhold_collectives(); }
 
  private:
   CudaDevice& device_;
@@ -202,10 +203,8 @@ class Cuda final : public RealDevice {
 
   std::optional<std::uint64_t> sent() const override { return driver_.sent(); }
 
-  void time(std::uint64_t capacity, const TimedRun& run, Together together) override {
-    CudaOptions timed = options(true);
-    if (timed.rank) timed.rank->withholds = together == Together::Withheld;
-    CudaDevice device(timed);
+  void time(std::uint64_t capacity, const TimedRun& run) override {
+    CudaDevice device(options(true));
     RunMemory memory(capacity);
     GpuClock clock(device);
     run(device, memory.ledger(), clock);

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "bench/process/launch.h"
+#include "bench/devices/launch.h"
 #include "estimator/cards.h"
 #include "model/ops/device.h"
 #include "model/transformer/run.h"
@@ -36,6 +36,9 @@ class Stopwatch {
   virtual void lap() = 0;
   /// Seconds between one lap and the next, since this was last asked. Waits for the last.
   virtual std::vector<double> laps() = 0;
+  /// From here on the device leaves out what it would do together with others, so that its own
+  /// share of the time is seen. It computes with what the last of it left behind.
+  virtual void withhold_collectives() {}
 };
 
 /// What a device can do at most: what the time of its ops is held against.
@@ -88,11 +91,8 @@ class RealDevice {
   virtual Measurement measure(std::uint64_t capacity, const Run& run) = 0;
   /// Likewise, for what is computed alone; GEMMs are not tuned.
   virtual void compute(std::uint64_t capacity, const Work& work) = 0;
-  /// Likewise, for time alone, which GEMMs are tuned for. Of several GPUs' work either all, or each
-  /// one's own, with collectives withheld.
-  enum class Together : std::uint8_t { Yes, Withheld };
-  virtual void time(std::uint64_t capacity, const TimedRun& run,
-                    Together together = Together::Yes) = 0;
+  /// Likewise, for time alone, which GEMMs are tuned for.
+  virtual void time(std::uint64_t capacity, const TimedRun& run) = 0;
   /// Measured now. `seconds`: how long for each.
   virtual Rates rates(DType dtype, double seconds) = 0;
   /// Bytes that driver and libraries take of the card in this process, by part, if it is a fresh

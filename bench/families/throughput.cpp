@@ -19,13 +19,13 @@ constexpr int kWarmUps = 3;
 
 /// Calls `run` with something that times work on the row's device.
 void on_device(const Counters& counters, const Case& c,
-               const std::function<void(Device&, Ledger&, const Time&)>& run) {
+               const std::function<void(Device&, Ledger&, Stopwatch&, const Time&)>& run) {
   if (c.device == nullptr || c.device->measuring().speed_seconds <= 0) return;
   if (counters.values().at("oom") != 0) return;
   const double budget = c.device->measuring().speed_seconds;
   try {
     c.device->time(c.capacity(), [&](Device& device, Ledger& ledger, Stopwatch& clock) {
-      run(device, ledger, [&](const std::function<void()>& work) {
+      run(device, ledger, clock, [&](const std::function<void()>& work) {
         if (c.ranks() > 1) return seconds_of_steps(work, device, clock, kWarmUps, kSteps);
         return seconds_of(work, device, clock, budget);
       });
@@ -45,32 +45,16 @@ double training_flops_per_token(const ModelConfig& config, std::int64_t seq, boo
   return (frozen ? 4 : 6) * static_cast<double>(weights) + 6 * attention;
 }
 
-/// Of several GPUs: what of the time goes to collectives that nothing hides, and what they send. On
-/// its own each GPU computes with what happens to be where the others' parameters were to be.
-void count_collectives(Counters& counters, const Case& c, const TrainingOptions& options,
-                       double seconds) {
-  const BatchLoader batches = random_batches(c.config->vocab, kSeed);
-  c.device->time(
-      c.capacity(),
-      [&](Device& device, Ledger& ledger, Stopwatch& clock) {
-        Trainer trainer(device, ledger, *c.config, options);
-        const auto step = [&] { trainer.step(batches); };
-        const double alone = seconds_of_steps(step, device, clock, kWarmUps, kSteps);
-        counters.set("exposed_seconds", seconds - alone);
-      },
-      RealDevice::Together::Withheld);
-}
-
 void count_speed(Counters& counters, const Case& c, const TrainingOptions& options) {
   const auto sent = [&] { return c.ranks() > 1 ? c.device->sent() : std::nullopt; };
-  double seconds = 0;
-  on_device(counters, c, [&](Device& device, Ledger& ledger, const Time& time) {
+  on_device(counters, c, [&](Device& device, Ledger& ledger, Stopwatch& clock, const Time& time) {
     Trainer trainer(device, ledger, *c.config, options);
     const BatchLoader batches = random_batches(c.config->vocab, kSeed);
     const auto tokens =
         static_cast<double>(options.batch * options.seq * options.accumulate * options.mesh.ranks);
     const std::optional<std::uint64_t> before = sent();
-    seconds = time([&] { trainer.step(batches); });
+    const auto step = [&] { trainer.step(batches); };
+    const double seconds = time(step);
     const std::optional<std::uint64_t> after = sent();
     if (before && after) {
       counters.set("mem_sent", static_cast<double>(*after - *before) / (kWarmUps + kSteps));
@@ -79,12 +63,14 @@ void count_speed(Counters& counters, const Case& c, const TrainingOptions& optio
     counters.set("tokens_per_second", rate);
     const double flops = training_flops_per_token(*c.config, options.seq, options.lora.has_value());
     counters.set("flops_per_second", rate * flops);
+    if (c.ranks() == 1) return;
+    clock.withhold_collectives();
+    counters.set("exposed_seconds", seconds - time(step));
   });
-  if (c.ranks() > 1 && seconds > 0) count_collectives(counters, c, options, seconds);
 }
 
 void count_speed(Counters& counters, const Case& c, const GenerationOptions& options) {
-  on_device(counters, c, [&](Device& device, Ledger& ledger, const Time& time) {
+  on_device(counters, c, [&](Device& device, Ledger& ledger, Stopwatch&, const Time& time) {
     Generator generator(device, ledger, *c.config, options);
     const PromptLoader prompts = [&](Device& on, Tensor& tokens) {
       on.run(FillTokens{tokens, c.config->vocab, kSeed});

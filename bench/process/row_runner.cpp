@@ -4,8 +4,8 @@
 #include <iostream>
 #include <stdexcept>
 
+#include "bench/devices/launch.h"
 #include "bench/process/child.h"
-#include "bench/process/launch.h"
 #include "bench/rows/ranks.h"
 
 namespace vramfit::bench {

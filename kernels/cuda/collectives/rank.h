@@ -9,8 +9,7 @@ namespace vramfit {
 struct CudaRank {
   std::int64_t ranks = 1;
   std::int64_t rank = 0;
-  std::string address;     ///< "host:port", where rank 0 waits for the others; the same in all
-  bool withholds = false;  ///< runs no collective: how long a step takes without any is to be seen
+  std::string address;  ///< "host:port", where rank 0 waits for the others; the same in all
 };
 
 /// "2.28.3"; "none" in a build without NCCL.

@@ -63,8 +63,7 @@ struct CudaDevice::Impl {
         arch(gpu_arch(options.device)),
         gemms(stream, {options.tf32, options.tune, options.gemm_algorithms}),
         attention(static_cast<cudaStream_t>(stream)) {
-    if (options.rank && !options.rank->withholds) collectives.emplace(*options.rank, stream);
-    withholds = options.rank && options.rank->withholds;
+    if (options.rank) collectives.emplace(*options.rank, stream);
   }
 
   /// An op that is one kernel.
@@ -102,7 +101,7 @@ struct CudaDevice::Impl {
   CudnnAttention attention;
   OptimizerLauncher optimizer;
   std::optional<Collectives> collectives;
-  bool withholds = false;  ///< collectives, of which it has none then
+  bool withholds = false;  ///< collectives
   Laps laps;
 };
 
@@ -122,6 +121,8 @@ void CudaDevice::download(void* to, const Tensor& from, std::uint64_t bytes) {
   check(cudaMemcpyAsync(to, from.data(), bytes, cudaMemcpyDeviceToHost, impl_->stream), "download");
   check(cudaStreamSynchronize(impl_->stream), "download");
 }
+
+void CudaDevice::withhold_collectives() { impl_->withholds = true; }
 
 void CudaDevice::copy(const Tensor& to, const Tensor& from) {
   require_room(to, from.bytes());

@@ -42,6 +42,9 @@ class CudaDevice : public Device {
   /// As a CUDA graph. The ops have run before, so that libraries have loaded what they will.
   std::unique_ptr<RecordedOps> record(const std::function<void()>& ops) override;
 
+  /// Runs no collective from here on: what a step takes without any is to be seen.
+  void withhold_collectives();
+
   /// Copies all of `from` to the start of `to`.
   void copy(const Tensor& to, const Tensor& from);
 

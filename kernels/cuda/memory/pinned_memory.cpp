@@ -35,27 +35,26 @@ PinnedSource::PinnedSource(std::uint64_t capacity)
       base_(reserve_addresses(capacity_)) {}
 
 PinnedSource::~PinnedSource() {
-  if (!ends_.empty()) warn(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
-  std::uint64_t from = 0;
-  for (const std::uint64_t end : ends_) {
-    warn(cudaHostUnregister(base_ + from), "cudaHostUnregister");
-    from = end;
+  if (end_ > 0) {
+    warn(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+    warn(cudaHostUnregister(base_), "cudaHostUnregister");
   }
   munmap(base_, capacity_);
 }
 
 void PinnedSource::grow(std::uint64_t from, std::uint64_t to) {
-  const std::uint64_t end = ends_.empty() ? 0 : ends_.back();
-  if (from != end || to < from || to > capacity_) {
+  if (from != end_ || to < from || to > capacity_) {
     throw std::logic_error("the host's memory grows from where it ends, within its capacity");
   }
-  const cudaError_t status = cudaHostRegister(base_ + from, to - from, cudaHostRegisterDefault);
-  if (status == cudaErrorMemoryAllocation) {
-    cudaGetLastError();
-    throw OutOfMemory(to - from, end, capacity_);
+  if (from == 0) {
+    const cudaError_t status = cudaHostRegister(base_, to, cudaHostRegisterDefault);
+    if (status == cudaErrorMemoryAllocation) {
+      cudaGetLastError();
+      throw OutOfMemory(to, 0, capacity_);
+    }
+    check(status, "cudaHostRegister");
   }
-  check(status, "cudaHostRegister");
-  ends_.push_back(to);
+  end_ = to;
 }
 
 }  // namespace vramfit

@@ -2,7 +2,7 @@
 #include <mutex>
 #include <thread>
 
-#include "bench/process/launch.h"
+#include "bench/devices/launch.h"
 #include "estimator/models.h"
 #include "runtimes/vramfit/dry_run.h"
 #include "tests/kernels/cuda/support/gpu_run.h"

@@ -1,4 +1,4 @@
-#include "bench/process/launch.h"
+#include "bench/devices/launch.h"
 
 #include <netinet/in.h>
 #include <sys/socket.h>

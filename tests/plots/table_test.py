@@ -248,7 +248,7 @@ def test_at_least_is_met_by_no_less(inputs):
 def test_several_gpus_of_another_model_are_scaled_by_its_parameters(inputs):
     rows = inputs.rows
     held = rows.loc[
-        "MultiGpu/llama2-7b/bf16/adamw-same/batch:1/seq:2048/fsdp/gpus:4",
+        "MultiGpu/llama2-7b/bf16/adamw-same/fsdp/batch:1/seq:2048/gpus:4",
         "pytorch_measured_step1_optimizer_after",
     ]
     sizes = [inputs.models[name].parameters for name in ("llama2-13b", "llama2-7b")]

@@ -27,6 +27,9 @@ def _extras(case: Mapping[str, Any], more: bool) -> Iterator[str]:
             yield f"{name}:{case[key]}"
     if case.get("ckpt"):
         yield "checkpoint:full"
+    for key, name in (("strategy", "strategy"), ("gpus", "gpus"), ("mixed", "mixed-precision")):
+        if case.get(key):
+            yield f"{name}:{case[key]}"
     if lora := case.get("lora"):
         yield f"lora:{lora['r']}"
         if lora["targets"] != _USUAL_TARGETS:

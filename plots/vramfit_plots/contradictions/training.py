@@ -109,7 +109,7 @@ def first_step_only(inputs: Inputs) -> str | None:
     case = inputs.run.parse(worst)
     if not differ(first, later):
         return None
-    ddp = sharded(inputs, "ddp", 2)
+    ddp = sharded(inputs, "ddp", 2).row
     measured = [
         max(
             inputs.need(ddp, f"{TORCH_MEASURED.prefix}step{step}_{stage}_peak")

@@ -3,7 +3,6 @@
 Of what bench has no row for, the axes `lora:` and `checkpoint:` are appended."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
 
 import pandas as pd
 

@@ -1,4 +1,4 @@
-"""Rows of several GPUs, as `bench` names them: MultiGpu/llama2-13b/bf16/adamw-same/fsdp/batch:1/…"""
+"""Rows of several GPUs as `bench` names them: MultiGpu/llama2-13b/bf16/adamw/fsdp/batch:1/…"""
 
 from dataclasses import dataclass, replace
 
@@ -11,6 +11,8 @@ NAMES = {
     "fsdp": "FSDP / ZeRO-3",
     "pipeline": "pipeline",
 }
+# Bytes a parameter that weights, gradients and states come to, in 16 bits.
+PER_PARAMETER = {"adamw-same": 8, "adamw": 12, "adamw-master": 16}
 _POSITIONAL = ("model", "precision", "optimizer", "strategy")
 
 
@@ -44,6 +46,11 @@ class Spread:
         """The same on one GPU, as rows of that family are named."""
         parts = [part for part in self.alone.row.split("/") if part not in {"ddp", "gpus:1"}]
         return "/".join(["Training", *parts[1:]])
+
+    @property
+    def form(self) -> tuple[str, ...]:
+        """What is other than usual beside the number of micro-batches."""
+        return tuple(one for one in self.more if not one.startswith("accumulate:"))
 
     @property
     def micro_batches(self) -> int:

@@ -27,9 +27,6 @@ def _extras(case: Mapping[str, Any], more: bool) -> Iterator[str]:
             yield f"{name}:{case[key]}"
     if case.get("ckpt"):
         yield "checkpoint:full"
-    for key, name in (("strategy", "strategy"), ("gpus", "gpus"), ("mixed", "mixed-precision")):
-        if case.get(key):
-            yield f"{name}:{case[key]}"
     if lora := case.get("lora"):
         yield f"lora:{lora['r']}"
         if lora["targets"] != _USUAL_TARGETS:
@@ -40,10 +37,17 @@ def _extras(case: Mapping[str, Any], more: bool) -> Iterator[str]:
         yield "compile:default"
     for key, value in sorted(case.get("gen", {}).items()):
         yield f"{key}:{value}"
+    yield from _of_several_gpus(case)
     if case.get("cap_mib"):
         yield f"cap_mib:{case['cap_mib']}"
     if more:
         yield "by:more"
+
+
+def _of_several_gpus(case: Mapping[str, Any]) -> Iterator[str]:
+    for key, name in (("strategy", "strategy"), ("gpus", "gpus"), ("mixed", "mixed-precision")):
+        if case.get(key):
+            yield f"{name}:{case[key]}"
 
 
 def row_name(case: Mapping[str, Any], batch: int | None, seq: int, *, more: bool) -> str:

@@ -22,7 +22,7 @@ _PACKAGES = ("peft", "bitsandbytes", "accelerate")
 # The parts of a name after its family, in their order.
 _AXES = (
     "mode model precision optimizer batch: seq: attn: autocast: quant: accumulate: generate: "
-    "checkpoint: strategy: gpus: mixed-precision: lora: targets: from: compile: cap_mib: by:"
+    "checkpoint: lora: targets: from: compile: strategy: gpus: mixed-precision: cap_mib: by:"
 )
 _LEVELS = {"peak": "allocated", "reserved": "reserved", "device_used": "device_used"}
 _OF_A_STAGE = ("after", "peak", "device_used")

@@ -15,7 +15,7 @@ from vramfit_plots.sources import (
     TORCH,
     TORCH_MEASURED,
 )
-from vramfit_plots.tables import inference, multi_gpu, oom_cliff, sweep, waterfall
+from vramfit_plots.tables import inference, multi_gpu, oom_cliff, sharded, sweep, waterfall
 from vramfit_plots.tables.footnotes import Footnotes
 from vramfit_plots.tables.table import html_fragment, markdown_fragment
 from vramfit_plots.units import MISSING, gb
@@ -260,14 +260,11 @@ def test_several_gpus_of_another_model_are_scaled_by_its_parameters(inputs):
 
 
 def test_several_gpus_are_also_there_as_measured(inputs):
-    table = next(t for t in multi_gpu.build(inputs) if t.key == "table4_measured")
-    assert [row[0].split("\n")[0] for row in table.rows] == [
-        "DDP on 2 GPUs",
-        "FSDP2 on 2 GPUs",
-        "FSDP2 on 4 GPUs",
-    ]
-    assert table.rows[0][1:4] == ["54.0", "16.0", "67.2"]
-    assert table.rows[2][1:4] == ["13.6", "8.1", "24.6"]
+    table = next(t for t in sharded.build(inputs) if t.key == "table4_measured")
+    rows = {row[0].replace("\n", ", "): row[1:4] for row in table.rows}
+    size = "llama2-7b bf16 adamw-same, 1 \N{MULTIPLICATION SIGN} 2048"
+    assert rows[f"DDP on 2 GPUs, {size}"] == ["67.5", "20.0", "67.5"]
+    assert rows[f"FSDP / ZeRO-3 on 4 GPUs, {size}"] == ["13.6", "8.1", "24.6"]
 
 
 @pytest.mark.parametrize("name", ["inference", "waterfall", "oom_cliff"])
@@ -361,7 +358,7 @@ def test_provenance_has_every_environment_of_the_reference(inputs):
         assert file in said
         assert environment in said
     assert "bitsandbytes 0.50.2" in said
-    assert said.endswith("no environment is named in pytorch_multi_gpu")
+    assert "pytorch_multi_gpu_levels" in said
     assert "NVLink" not in said, "no file says so"
 
 

@@ -37,7 +37,8 @@ def _panels(found: Sequence[Scaling]) -> dict[str, _Groups]:
     return panels
 
 
-def _panel(axes: Axes, title: str, groups: _Groups) -> None:
+def _panel(axes: Axes, title: str, groups: _Groups, height: float) -> None:
+    """`height` in bars, of the panel that has most of them."""
     names, middles, at, gpus = [], [], 0.0, 1
     for strategy, own in groups.items():
         for j, one in enumerate(own):
@@ -54,7 +55,7 @@ def _panel(axes: Axes, title: str, groups: _Groups) -> None:
         at += len(own) + _BETWEEN
     axes.axvline(gpus, color=style.INK, linewidth=0.9, linestyle="--")
     axes.set_yticks(middles, names)
-    axes.set_ylim(at - _BETWEEN / 2, -_BETWEEN / 2)
+    axes.set_ylim(height - _BETWEEN / 2, -_BETWEEN / 2)
     axes.set_xlim(0, _ROOM * gpus)
     axes.set_title(title, fontsize=9)
     axes.tick_params(length=0)
@@ -80,11 +81,11 @@ def draw(inputs: Inputs) -> Picture:
     most = max(sum(len(own) + _BETWEEN for own in groups.values()) for groups in panels.values())
     height = _AROUND_INCHES + lines * (0.4 + _BAR_INCHES * most)
     figure = style.new_figure(height, title)
-    every = figure.subplots(lines, min(_COLUMNS, len(panels)), squeeze=False).flat
+    every = list(figure.subplots(lines, min(_COLUMNS, len(panels)), squeeze=False).flat)
     for axes, (what, groups) in zip(every, panels.items(), strict=False):
-        _panel(axes, what, groups)
+        _panel(axes, what, groups, most)
         axes.set_xlabel("times one GPU's tokens a second")
-    for axes in list(every)[len(panels) :]:
+    for axes in every[len(panels) :]:
         axes.set_visible(False)
     sources = [source for source in TIMED if any(one.source is source for one in shown)]
     looks = [(source.heading, style.BY_SOURCE[source.key].patch()) for source in sources]

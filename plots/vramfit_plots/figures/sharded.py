@@ -78,7 +78,7 @@ def _draw_bar(axes: Axes, bar: _Bar, y: float) -> None:
     axes.barh(y, beyond / GB, _THICKNESS, left / GB, **_BEYOND.bar())
     side = "vramfit" if bar.source is not TORCH else "PyTorch"
     end = (max(left, bar.taken) / GB, y)
-    style.say(axes, f"{gb(bar.taken)}  {side}", end, (3, 0), va="center", size=8)
+    style.say(axes, f"{gb(bar.taken)}  {side}", end, (3, 0), va="center", size=8, over_lines=True)
 
 
 def _panel(axes: Axes, groups: Sequence[Sequence[_Bar]], gpus: int) -> None:
@@ -103,7 +103,7 @@ def _cards(axes: Axes, inputs: Inputs, end: float) -> None:
         if vram < end:
             axes.axvline(vram, color=style.INK, linewidth=0.9, linestyle="--", zorder=0.5)
             size = inputs.cards[name].vram / 2**30
-            label = f"{size:.0f} GiB"
+            label = f"{size:.0f}" + (" GiB" if name == _CARDS[0] else "")
             where = {"xycoords": axes.get_xaxis_transform(), "ha": "center", "va": "bottom"}
             style.say(axes, label, (vram, 1), (0, 2), size=7.5, faint=True, **where)
 
@@ -116,10 +116,9 @@ def _finding(cases: dict[int, list[list[_Bar]]], model: str) -> str:
     ]
     own.sort(key=lambda bar: bar.taken)
     ends = in_words(
-        f"{gigabytes(bar.taken)} of each with {NAMES[bar.spread.strategy]}"
-        for bar in (own[-1], own[0])
+        f"{gigabytes(bar.taken)} with {NAMES[bar.spread.strategy]}" for bar in (own[-1], own[0])
     )
-    return f"On {gpus} GPUs training {model} takes {ends}"
+    return f"On {gpus} GPUs training {model} takes, of each, {ends}"
 
 
 def draw(inputs: Inputs) -> Picture:
@@ -144,7 +143,7 @@ def draw(inputs: Inputs) -> Picture:
         for name, look in style.BY_CATEGORY.items()
         if name in seen
     ]
-    looks.append(("pool, context, libraries, NCCL", _BEYOND.patch()))
+    looks.append(("beyond tensors", _BEYOND.patch()))
     style.key(figure, looks, 4)
     one = every[0].spread
     said = [
@@ -163,7 +162,7 @@ def draw(inputs: Inputs) -> Picture:
             f"{PER_PARAMETER[one.optimizer]} bytes a parameter, batch {one.batch} of {one.seq} "
             "tokens on each GPU: what its peak is made of, GB (1e9 bytes), and what the card loses "
             f"beyond it. PyTorch's are predicted; vramfit's are {_whose(every)}. "
-            "Dashed lines are cards.",
+            "Beyond tensors are pool, context, libraries and NCCL. Dashed lines are cards' sizes.",
         ),
         figure=figure,
         signature=signature(inputs),

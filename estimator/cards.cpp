@@ -50,10 +50,11 @@ LibrarySizes read_libraries(const JsonReader& json, const Json& object) {
 }
 
 NcclSizes read_nccl(const JsonReader& json, const Json& object) {
-  allow_only(json, object, {"process_group", "collectives", "connected"});
+  allow_only(json, object, {"process_group", "collectives", "connected", "staged"});
   return {sourced_bytes(json, object, "process_group", "bytes", 0),
           sourced_bytes(json, object, "collectives", "bytes", 0),
-          sourced_bytes(json, object, "connected", "bytes", 0)};
+          sourced_bytes(json, object, "connected", "bytes", 0),
+          sourced_bytes(json, object, "staged", "bytes", 0)};
 }
 
 /// Of a folded title what people say.

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "model/ops/arch.h"
+#include "model/parallel/mesh.h"
 
 namespace vramfit {
 
@@ -23,6 +24,7 @@ struct NcclSizes {
   std::uint64_t process_group = 0;  ///< under PyTorch, as it is made
   std::uint64_t collectives = 0;    ///< channels and buffers, as something is first communicated
   std::uint64_t connected = 0;  ///< of a communicator that makes all connections at once, as ours
+  std::uint64_t staged = 0;     ///< likewise a pipeline's, of few channels
 };
 
 /// What driver and libraries take of a card beside what a run reserves. Bytes.
@@ -37,11 +39,12 @@ struct Overhead {
   std::uint64_t range = 0;        ///< what it may be off by, either way, where it was measured
   std::string assumed_from = {};  ///< the card it was measured on, "NVIDIA H200"; empty: this one
 
-  /// The same where the process is one of several GPUs' that train by this project's own step.
-  /// What NCCL takes has been measured wherever libraries have.
-  Overhead of_rank() const {
+  /// The same where the process is one of these that train by this project's own step. What NCCL
+  /// takes has been measured wherever libraries have.
+  Overhead of_rank(const Mesh& mesh) const {
     Overhead overhead = *this;
-    overhead.libraries += nccl.value_or(NcclSizes{}).connected;
+    const NcclSizes sizes = nccl.value_or(NcclSizes{});
+    if (!mesh.alone()) overhead.libraries += mesh.pipelined() ? sizes.staged : sizes.connected;
     return overhead;
   }
 

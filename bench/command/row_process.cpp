@@ -10,6 +10,7 @@
 #include "bench/process/child.h"
 #include "bench/rows/families.h"
 #include "model/errors.h"
+#include "model/parallel/pipeline.h"
 
 namespace vramfit::bench {
 namespace {
@@ -27,6 +28,12 @@ std::optional<Launched> own_rank(const std::string& row) {
                  " processes were started");
 }
 
+std::vector<std::int64_t> correspondents_of(const std::string& row,
+                                            const std::optional<Launched>& rank) {
+  if (!rank) return {};
+  return correspondents({parse_strategy(parse_row(row)[Axis::Strategy]), rank->ranks, rank->rank});
+}
+
 /// A launcher may have left each process but its own GPU to see.
 std::string device_of(const Options& options, const std::optional<Launched>& rank) {
   if (!rank) return options.device;
@@ -36,6 +43,7 @@ std::string device_of(const Options& options, const std::optional<Launched>& ran
 Result run_row(const Options& options) {
   MeasuringOptions measuring = options.measuring;
   measuring.rank = own_rank(options.row);
+  measuring.correspondents = correspondents_of(options.row, measuring.rank);
   Target target(device_of(options, measuring.rank), measuring, options.profile);
   if (target.device() == nullptr) throw BadInput("device: a row's own process is for real ones");
   const std::string neighbours = target.device()->neighbours();

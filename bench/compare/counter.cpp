@@ -9,8 +9,8 @@ namespace vramfit::bench::compare {
 namespace {
 
 /// What a process has beside its pool.
-constexpr const char* kBeside[] = {"mem_context", "mem_cublaslt", "mem_cudnn", "mem_modules",
-                                   "mem_unattributed"};
+constexpr const char* kBeside[] = {"mem_context", "mem_cublaslt", "mem_cudnn",
+                                   "mem_nccl",    "mem_modules",  "mem_unattributed"};
 
 bool is_part(const std::string& name) {
   return std::find(std::begin(kBeside), std::end(kBeside), name) != std::end(kBeside);
@@ -18,7 +18,7 @@ bool is_part(const std::string& name) {
 
 bool is_time(const std::string& name) {
   return name.ends_with("seconds") || name.ends_with("_per_second") || name == "real_time" ||
-         name == "of_bound";
+         name == "of_bound" || name.ends_with("bubble");
 }
 
 /// For our own step, or for PyTorch.
@@ -34,7 +34,8 @@ Counter meaning_of(const std::string& name) {
     return {Kind::Time, rate ? Better::More : Better::Less};
   }
   if (name == "logits_error" || name == "trained_loss") return {Kind::Rounding, Better::Less};
-  if (name == "median" || is_part(name)) return {Kind::DeviceUsed, Better::Less};
+  if (name == "median" || name == "mem_sent" || is_part(name))
+    return {Kind::DeviceUsed, Better::Less};
   if (!name.starts_with("mem_") && !is_predicted(name)) return {};
   if (name.ends_with("max_batch") || name.ends_with("max_seq")) return {Kind::Fact, Better::More};
   if (name.ends_with("device_used")) return {Kind::DeviceUsed, Better::Less};

@@ -243,7 +243,7 @@ class Cuda final : public RealDevice {
     options.tune = tune;
     if (tune) options.gemm_algorithms = measuring().gemm_algorithms;
     if (const auto& rank = measuring().rank) {
-      options.rank = CudaRank{rank->ranks, rank->rank, rank->address};
+      options.rank = CudaRank{rank->ranks, rank->rank, rank->address, measuring().correspondents};
     }
     return options;
   }

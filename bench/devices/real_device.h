@@ -53,7 +53,8 @@ struct MeasuringOptions {
   bool shared_gpu = false;      ///< measure beside other processes on the GPU
   bool tf32 = false;            ///< fp32 GEMMs through tensor cores
   std::string gemm_algorithms;  ///< a file that keeps tuned GEMMs for the next process; "" for none
-  std::optional<Launched> rank = {};  ///< of several GPUs that run a row together
+  std::optional<Launched> rank = {};              ///< of several GPUs that run a row together
+  std::vector<std::int64_t> correspondents = {};  ///< of its ranks: see model/parallel/pipeline.h
 };
 
 /// A device that runs ops, and so has something to measure. Opening it takes none of its memory.

@@ -29,6 +29,10 @@ class SendingDevice final : public EachOp<SendingDevice> {
   void each(const AllGather& op) {
     for (const PartOfWhole& one : op.parts) sent_ += share_ * bytes(one.whole);
   }
+  void each(const Exchange& op) {
+    for (const Message& one : op.sends) sent_ += bytes(one.tensor);
+  }
+  void each(const SumWith& op) { sent_ += bytes(op.tensor); }
 
   double sent() const { return sent_; }
 
@@ -51,6 +55,10 @@ void count_communication(Counters& counters, const ModelConfig& config, Arch arc
   Trainer trainer(device, ledger, config, options);
   trainer.step(random_batches(config.vocab, 1));
   counters.set("pred_sent", device.sent());
+  if (options.mesh.pipelined()) {
+    const auto filling = static_cast<double>(options.mesh.ranks - 1);
+    counters.set("pred_bubble", filling / (static_cast<double>(options.accumulate) + filling));
+  }
 }
 
 }  // namespace vramfit::bench

@@ -50,8 +50,8 @@ void count_speed(Counters& counters, const Case& c, const TrainingOptions& optio
   on_device(counters, c, [&](Device& device, Ledger& ledger, Stopwatch& clock, const Time& time) {
     Trainer trainer(device, ledger, *c.config, options);
     const BatchLoader batches = random_batches(c.config->vocab, kSeed);
-    const auto tokens =
-        static_cast<double>(options.batch * options.seq * options.accumulate * options.mesh.ranks);
+    const auto tokens = static_cast<double>(options.batch * options.seq * options.accumulate *
+                                            options.mesh.batches());
     const std::optional<std::uint64_t> before = sent();
     const auto step = [&] { trainer.step(batches); };
     const double seconds = time(step);
@@ -65,7 +65,9 @@ void count_speed(Counters& counters, const Case& c, const TrainingOptions& optio
     counters.set("flops_per_second", rate * flops);
     if (c.ranks() == 1) return;
     clock.withhold_collectives();
-    counters.set("exposed_seconds", seconds - time(step));
+    const double exposed = seconds - time(step);
+    counters.set("exposed_seconds", exposed);
+    if (options.mesh.pipelined()) counters.set("bubble", exposed / seconds);
   });
 }
 

@@ -38,7 +38,8 @@ const std::array<AxisInfo, kAxes>& axes() {
       {"optimizer", "", "",
        "sgd, sgd-master, sgd-momentum, adamw, adamw-master, adamw-same, adamw-8bit, lion,\n"
        "adafactor"},
-      {"strategy", "", "", "how GPUs share the training of a model: ddp, zero1, zero2, fsdp"},
+      {"strategy", "", "",
+       "how GPUs share the training of a model: ddp, zero1, zero2, fsdp, pipeline"},
       {"batch", "batch", "", "sequences in a micro-batch, of each GPU"},
       {"seq", "seq", "", "tokens in a sequence, or in a prompt"},
       {"gpus", "gpus", "", "that train a model together"},

@@ -4,6 +4,7 @@
 
 #include "model/errors.h"
 #include "runtimes/lora_flags.h"
+#include "runtimes/vramfit/pipeline_split.h"
 #include "runtimes/vramfit/virtual_device.h"
 
 namespace vramfit::bench {
@@ -59,6 +60,11 @@ Gpu Case::gpu() const {
   return {arch(), multiprocessors(), card == nullptr ? Overhead{} : card->overhead};
 }
 
+Mesh Case::mesh() const {
+  if (row[Axis::Strategy].empty()) return {};
+  return {parse_strategy(row[Axis::Strategy]), ranks(), rank};
+}
+
 std::uint64_t Case::capacity() const {
   return card == nullptr ? kUnlimitedBytes : pool_capacity(card->vram, overhead());
 }
@@ -74,11 +80,9 @@ TrainingOptions training_options(const Case& c) {
   options.lora = lora_of(c);
   options.checkpointing = {parse_checkpoint(c.row[Axis::Checkpoint]),
                            c.size(Axis::CheckpointEvery)};
-  if (!c.row[Axis::Strategy].empty()) {
-    options.mesh = {parse_strategy(c.row[Axis::Strategy]), c.ranks(), c.rank};
-  }
+  options.mesh = c.mesh();
   validate(*c.config, options);
-  return options;
+  return with_split(c.arch(), *c.config, options);
 }
 
 GenerationOptions generation_options(const Case& c) {

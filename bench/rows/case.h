@@ -23,13 +23,15 @@ struct Case {
   std::int64_t size(Axis axis) const { return row[axis].empty() ? 1 : size_of(axis, row[axis]); }
   /// GPUs that run it together.
   std::int64_t ranks() const { return size(Axis::Gpus); }
+  /// They and this process's among them; how a pipeline's blocks are split is not said.
+  Mesh mesh() const;
   Arch arch() const { return device != nullptr ? device->arch() : card->arch; }
   int multiprocessors() const {
     return device != nullptr ? device->multiprocessors() : card->multiprocessors;
   }
   /// Of the card, beside what the run reserves.
   Overhead overhead() const {
-    return card == nullptr ? Overhead{} : ranks() > 1 ? card->overhead.of_rank() : card->overhead;
+    return card == nullptr ? Overhead{} : card->overhead.of_rank(mesh());
   }
   /// What it runs on as a runtime's rules see it.
   Gpu gpu() const;

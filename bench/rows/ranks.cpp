@@ -6,22 +6,45 @@
 namespace vramfit::bench {
 namespace {
 
-bool takes_least(const std::string& counter) {
-  return counter == "ledger_equal" || counter.ends_with("_per_second");
+double value_of(const Result& result, const char* counter) {
+  const auto& values = result.counters.values();
+  const auto found = values.find(counter);
+  return found == values.end() ? 0 : found->second;
+}
+
+/// Which takes most of its card.
+bool takes_less(const Result& a, const Result& b) {
+  for (const char* counter : {"mem_device_used", "mem_reserved", "pred_device_used"}) {
+    if (value_of(a, counter) != value_of(b, counter)) {
+      return value_of(a, counter) < value_of(b, counter);
+    }
+  }
+  return false;
+}
+
+bool counts_least(const std::string& counter) {
+  return counter == "ledger_equal" || counter == "bubble" || counter.ends_with("_per_second");
+}
+
+bool counts_most(const std::string& counter) {
+  return counter == "oom" || counter == "pred_oom" || counter == "exposed_seconds" ||
+         counter.ends_with("_sent");
 }
 
 }  // namespace
 
 Result of_ranks(std::vector<Result> ranks) {
-  Result all = std::move(ranks.front());
-  for (std::size_t rank = 1; rank < ranks.size(); ++rank) {
-    for (const auto& [counter, value] : ranks[rank].counters.values()) {
+  const auto fullest = std::ranges::max_element(ranks, takes_less);
+  Result all = *fullest;
+  all.ledger = std::move(ranks.front().ledger);
+  for (const Result& rank : ranks) {
+    for (const auto& [counter, value] : rank.counters.values()) {
       const auto known = all.counters.values().find(counter);
       const double so_far = known == all.counters.values().end() ? value : known->second;
-      all.counters.set(counter,
-                       takes_least(counter) ? std::min(so_far, value) : std::max(so_far, value));
+      if (counts_least(counter)) all.counters.set(counter, std::min(so_far, value));
+      if (counts_most(counter)) all.counters.set(counter, std::max(so_far, value));
     }
-    all.seconds = std::max(all.seconds, ranks[rank].seconds);
+    all.seconds = std::max(all.seconds, rank.seconds);
   }
   return all;
 }

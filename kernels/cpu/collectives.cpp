@@ -82,6 +82,34 @@ void CpuDevice::run(const AllGather& op) {
   }
 }
 
+void CpuDevice::run(const Exchange& op) {
+  std::vector<HostRanks::Sent> sent;
+  std::vector<HostRanks::Received> received;
+  for (const Message& one : op.sends) sent.push_back({one.rank, one.tensor.data()});
+  for (const Message& one : op.receives) {
+    received.push_back({one.rank, [&tensor = one.tensor](const void* offer) {
+                          std::memcpy(tensor.data(), offer, tensor.bytes());
+                        }});
+  }
+  ranks().exchange(rank_, sent, received);
+}
+
+void CpuDevice::run(const SumWith& op) {
+  with_element(op.tensor.format(), [&](auto e) {
+    using Element = decltype(e);
+    const std::int64_t count = op.tensor.stored().elements();
+    auto* values = output<Element>(op.tensor, count);
+    std::vector<Element> other(static_cast<std::size_t>(count));
+    ranks().exchange(rank_, {{op.rank, values}}, {{op.rank, [&](const void* offer) {
+                                                     std::memcpy(other.data(), offer,
+                                                                 op.tensor.bytes());
+                                                   }}});
+    for (std::int64_t i = 0; i < count; ++i) {
+      store(values[i], static_cast<Accumulator<Element>>(other[static_cast<std::size_t>(i)]), true);
+    }
+  });
+}
+
 // Collectives are done when they return.
 void CpuDevice::run(const Await& op) { op.ticket = {}; }
 

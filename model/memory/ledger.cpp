@@ -12,7 +12,7 @@ namespace {
 /// Gradients are born one by one while activations die, and die together before states and the next
 /// activations need room. Kept at the top, they leave one gap below instead of many between: over
 /// the default sweep's rows of one GPU the worst reserved is 1.014 of its peak rather than 1.05. So
-/// do the slots of several GPUs, which live as long: 1.030 rather than 1.034.
+/// do the slots of several GPUs, which live as long.
 Placement placement_of(Category category) {
   const bool high = category == Category::Gradients || category == Category::Communication;
   return high ? Placement::Highest : Placement::BestFit;

@@ -5,10 +5,10 @@
 
 #include "model/memory/tensor.h"
 
-// What the ranks of a mesh do together. Each calls the same collectives in the same order. One
-// starts when all ops before it are done, and the ops behind it do not wait for it: until they have
-// awaited its ticket they must neither read what it writes nor write what it reads or writes.
-// Collectives run one after another. A list is one exchange.
+// What the ranks of a mesh do together. Those that take part in a collective call it in the same
+// order. One starts when all ops before it are done, and the ops behind it do not wait for it:
+// until they have awaited its ticket they must neither read what it writes nor write what it reads
+// or writes. Collectives run one after another. A list is one exchange.
 
 namespace vramfit {
 
@@ -45,6 +45,28 @@ struct PartOfWhole {
 };
 struct AllGather {
   std::vector<PartOfWhole> parts;
+  Ticket& ticket;
+};
+
+/// A tensor that goes to another rank, or comes from it.
+struct Message {
+  const Tensor& tensor;
+  std::int64_t rank;
+};
+/// Sends and receives all at once. What two ranks send each other comes in the order in which it is
+/// sent, as many bytes. Only the two ranks of a message take part in it.
+struct Exchange {
+  std::vector<Message> sends;
+  std::vector<Message> receives;
+  Ticket& ticket;
+};
+
+/// The tensor becomes its sum with the other rank's, the same on both: of as many bytes at a time
+/// as `slot` has room for, where they arrive. Only the two take part.
+struct SumWith {
+  const Tensor& tensor;
+  std::int64_t rank;
+  const Tensor& slot;
   Ticket& ticket;
 };
 

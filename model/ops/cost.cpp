@@ -267,6 +267,15 @@ OpCost cost(const AllGather& op) {
   return result;
 }
 
+OpCost cost(const Exchange& op) {
+  OpCost result{"exchange", ""};
+  for (const Message& one : op.sends) result.bytes += bytes(one.tensor);
+  for (const Message& one : op.receives) result.bytes += bytes(one.tensor);
+  return result;
+}
+
+OpCost cost(const SumWith& op) { return {"sum_with", "", 3 * bytes(op.tensor)}; }
+
 OpCost cost(const Await&) { return {"await", ""}; }
 
 }  // namespace vramfit

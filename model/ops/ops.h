@@ -53,5 +53,7 @@
   of(AllReduce)            \
   of(ReduceScatter)        \
   of(AllGather)            \
+  of(Exchange)             \
+  of(SumWith)              \
   of(Await)
 // clang-format on

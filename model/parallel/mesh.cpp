@@ -18,8 +18,8 @@ struct Spelling {
 constexpr std::array kSpellings = {
     Spelling{"none", Strategy::None},   Spelling{"ddp", Strategy::Ddp},
     Spelling{"zero1", Strategy::Zero1}, Spelling{"zero2", Strategy::Zero2},
-    Spelling{"fsdp", Strategy::Fsdp},   Spelling{"data-parallel", Strategy::Ddp},
-    Spelling{"zero3", Strategy::Fsdp},
+    Spelling{"fsdp", Strategy::Fsdp},   Spelling{"pipeline", Strategy::Pipeline},
+    Spelling{"zero3", Strategy::Fsdp},  Spelling{"data-parallel", Strategy::Ddp},
 };
 
 }  // namespace
@@ -36,7 +36,7 @@ Strategy parse_strategy(std::string_view text) {
     if (text == spelling.text) return spelling.strategy;
   }
   throw BadInput("strategy: is '" + shortened(std::string(text), 40) +
-                 "'; ddp, zero1, zero2 or fsdp");
+                 "'; ddp, zero1, zero2, fsdp or pipeline");
 }
 
 void validate(const Mesh& mesh) {
@@ -50,7 +50,7 @@ void validate(const Mesh& mesh) {
   }
   if (mesh.ranks > 1 && mesh.strategy == Strategy::None) {
     throw BadInput("gpus: " + std::to_string(mesh.ranks) +
-                   " share a model by --strategy ddp, zero1, zero2 or fsdp");
+                   " share a model by --strategy ddp, zero1, zero2, fsdp or pipeline");
   }
 }
 

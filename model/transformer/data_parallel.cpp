@@ -7,7 +7,7 @@ DataParallel::DataParallel(Model& model, const Mesh& mesh)
       mesh_(mesh),
       units_(Units::of_blocks(model.weights, model.config.layers)),
       parts_(Units::of_halves(model.weights, model.config.layers)) {
-  if (mesh_.alone()) return;
+  if (!mesh_.data_parallel()) return;
   Weights& weights = model.weights;
   if (mesh.shards_parameters()) parameters_.emplace(model.context, weights, units_, mesh);
   if (mesh.shards_gradients()) {
@@ -27,7 +27,7 @@ Tensor DataParallel::whole_gradient(Parameter& parameter) {
 }
 
 void DataParallel::forward_enters(int unit) {
-  if (mesh_.alone()) return;
+  if (!mesh_.data_parallel()) return;
   if (parameters_) {
     // Backward starts with the head, and the last block is still there for it.
     return parameters_->acquire(unit, unit == units_.head() ? unit - 1 : unit + 1);
@@ -65,7 +65,7 @@ void DataParallel::backward_enters_embeddings() {
 }
 
 void DataParallel::pass(int part, bool last_micro_batch) {
-  if (mesh_.alone()) return;
+  if (!mesh_.data_parallel()) return;
   if (gradients_) return gradients_->reduce();
   if (!last_micro_batch) return;
   mesh_.shards_states() ? scatter_sums(part) : reduce_all(part);
@@ -96,17 +96,17 @@ void DataParallel::scatter_sums(int part) {
 void DataParallel::backward_ends(bool last_micro_batch, const Tensor& loss) {
   pass(Units::kEmbeddings, last_micro_batch);
   if (gradients_) gradients_->release();
-  if (last_micro_batch && !mesh_.alone()) {
+  if (last_micro_batch && mesh_.data_parallel()) {
     model_.context.device.run(AllReduce{{&loss}, mesh_.ranks, sums_});
   }
 }
 
 void DataParallel::await_sums() {
-  if (!mesh_.alone()) model_.context.device.run(Await{sums_});
+  if (mesh_.data_parallel()) model_.context.device.run(Await{sums_});
 }
 
 void DataParallel::parameters_updated() {
-  if (mesh_.alone() || !mesh_.shards_states() || mesh_.shards_parameters()) return;
+  if (!mesh_.shards_states() || mesh_.shards_parameters()) return;
   for (int unit = 0; unit < units_.count(); ++unit) {
     std::vector<Tensor> own;
     AllGather values{{}, updated_[static_cast<std::size_t>(unit)]};

@@ -10,8 +10,9 @@
 namespace vramfit {
 
 /// What ranks that each train on batches of their own tell each other in a step, as their strategy
-/// has it. The training step calls it at each unit's start and end; on a mesh of one it does
-/// nothing. Sums over ranks overlap the rest of backward, gathered parameters the unit before.
+/// has it. The training step calls it at each unit's start and end; without such
+/// ranks it does nothing. Sums over ranks overlap the rest of backward, gathered parameters the
+/// unit before.
 class DataParallel {
  public:
   /// `model`, which is cut for the same mesh, must outlive it.

@@ -26,7 +26,8 @@ GradientSlots::GradientSlots(OpContext& context, Weights& weights, const Units& 
   for (int unit = 0; unit < units.count(); ++unit) {
     std::uint64_t bytes = 0;
     for (const std::size_t i : units.used(unit)) bytes += room(weights.all()[i]);
-    bytes_ = std::max(bytes_, bytes);
+    Slot& slot = slot_of(unit);
+    slot.bytes = std::max(slot.bytes, bytes);
   }
 }
 
@@ -44,18 +45,18 @@ Tensor GradientSlots::whole(const Parameter& parameter) {
     offset += room(member);
   }
   const Shape& shape = parameter.kept->shard.whole;
-  return Tensor::view(slot().memory, offset, parameter.spec.name, Category::Gradients,
+  return Tensor::view(slot_of(unit_).memory, offset, parameter.spec.name, Category::Gradients,
                       context_.precisions.gradients, shape, shape);
 }
 
 Tensor GradientSlots::place(Parameter& parameter) {
-  Slot& to = slot();
+  Slot& to = slot_of(unit_);
   if (!to.memory) {
     to.memory = {context_.ledger,
                  "whole_gradients",
                  Category::Communication,
                  DType::Int8,
-                 {static_cast<std::int64_t>(bytes_)}};
+                 {static_cast<std::int64_t>(to.bytes)}};
   }
   // The unit that had the slot before is still being summed, perhaps.
   context_.device.run(Await{to.reduced});
@@ -81,13 +82,13 @@ void GradientSlots::reduce() {
   for (std::size_t i = 0; i < sums.size(); ++i) {
     parts.push_back({sums[i].whole, sums[i].part, accumulate[i]});
   }
-  context_.device.run(ReduceScatter{std::move(parts), rank_, slot().reduced});
+  context_.device.run(ReduceScatter{std::move(parts), rank_, slot_of(unit_).reduced});
 }
 
 void GradientSlots::release() {
   for (Slot& slot : slots_) {
     context_.device.run(Await{slot.reduced});
-    slot = {};
+    slot.memory.release();
   }
 }
 

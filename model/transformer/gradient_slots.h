@@ -11,9 +11,9 @@ namespace vramfit {
 Tensor gradient_in(OpContext& context, const Tensor& whole, const ParameterSpec& spec);
 
 /// Where a rank that keeps but its part of each gradient has those of one unit whole while backward
-/// writes them, and those of the unit before while they are summed over the ranks: two slots of the
-/// largest unit's size, which units take in turn. They are there from a backward pass's first
-/// gradient on.
+/// writes them, and those of the unit before while they are summed over the ranks: two slots, one
+/// for attention's halves of blocks, one for MLPs' and the rest, each as large as its largest. They
+/// are there from a backward pass's first gradient on.
 class GradientSlots {
  public:
   /// All must outlive it.
@@ -30,10 +30,14 @@ class GradientSlots {
 
  private:
   struct Slot {
+    std::uint64_t bytes = 0;
     Tensor memory;
     Ticket reduced;
   };
-  Slot& slot() { return slots_[static_cast<std::size_t>(unit_ % 2)]; }
+  /// Embeddings and MLPs have even numbers; the head, whose is odd, is with them.
+  Slot& slot_of(int unit) {
+    return slots_[unit == units_.head() ? 0U : static_cast<std::size_t>(unit % 2)];
+  }
   std::uint64_t room(const Parameter& parameter) const;
   Tensor whole(const Parameter& parameter);
 
@@ -41,7 +45,6 @@ class GradientSlots {
   Weights& weights_;
   const Units& units_;
   const std::int64_t rank_;
-  std::uint64_t bytes_ = 0;  ///< of the largest unit's
   int unit_ = -1;
   std::array<Slot, 2> slots_;
 };

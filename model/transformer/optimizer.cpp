@@ -75,7 +75,7 @@ void Optimizer::step(OpContext& context, const Weights& weights, const Mesh& mes
   const std::uint64_t sums_bytes = factor_sums_bytes(kind_, updates);
   if (sums_bytes > 0) sums = context.bytes("factor_sums", sums_bytes);
   // A rank that sees but its part of the gradients asks the others whether theirs are finite.
-  const bool asks = scaler != nullptr && mesh.shards_states();
+  const bool asks = scaler != nullptr && (mesh.shards_states() || mesh.pipelined());
   if (asks) {
     const Shape one = {1};
     const Tensor overflow = Tensor::view(*scaler, LossScale::kOverflow * sizeof(float), "overflow",

@@ -32,6 +32,11 @@ void validate(const ModelConfig& config, const TrainingOptions& options) {
   require_linears(config, options.precision, false);
   require_positions(config, options.seq);
   validate(options.mesh);
+  if (options.mesh.pipelined() && options.mesh.ranks > config.layers) {
+    throw BadInput("gpus: " + std::to_string(options.mesh.ranks) +
+                   " of a pipeline need as many blocks; " + config.name + " has " +
+                   std::to_string(config.layers));
+  }
   if (!options.mesh.alone() && options.optimizer.on_host) {
     throw BadInput(std::string("optimizer: ") + options.optimizer.name +
                    " is of one GPU, which has the host's memory to itself; adamw, or adamw-8bit");
@@ -60,15 +65,16 @@ Trainer::Trainer(Device& device, Ledger& ledger, const ModelConfig& config,
                  const TrainingOptions& options)
     : options_(
           (validate(config, options), require_arch(options.precision, device.arch()), options)),
+      sequence_{options.attention, options.batch, options.seq},
+      passes_(passes_of(options.mesh, options.accumulate)),
       loading_(std::in_place, ledger, Stage::Loaded, 0),
       context_(device, ledger, precisions_of(options)),
       model_(context_, config, draw_parameter, options.lora, options.mesh),
       ranks_(model_, options.mesh),
+      pipeline_(model_, options.mesh),
       optimizer_(options.optimizer, options.settings),
-      tokens_(context_.tokens("tokens", {options.batch, options.seq})),
-      targets_(context_.tokens("targets", {options.batch, options.seq})),
-      loss_(context_.scratch("loss", {1})),
-      kept_(static_cast<std::size_t>(config.layers)) {
+      in_flight_(micro_batches()),
+      loss_(context_.scratch("loss", {1})) {
   if (options.precision == DType::Fp16) {
     scaler_ = context_.scratch("loss_scale", {LossScale::kValues});
     const std::array<float, LossScale::kValues> start = {LossScale::kInitial, 0.0F, 0.0F};
@@ -82,19 +88,36 @@ void Trainer::step(const BatchLoader& load) {
   update();
 }
 
+std::vector<MicroBatch> Trainer::micro_batches() {
+  std::vector<MicroBatch> list;
+  for (std::int64_t i = 0; i < most_in_flight(options_.mesh, options_.accumulate); ++i) {
+    const Shape shape = {options_.batch, options_.seq};
+    list.push_back(
+        {context_.tokens("tokens", shape), context_.tokens("targets", shape), {}, {}, {}});
+    list.back().blocks.resize(static_cast<std::size_t>(model_.config.layers));
+  }
+  return list;
+}
+
 void Trainer::forward_and_backward(const BatchLoader& load) {
   ++step_;
   context_.device.run(FillNormal{loss_, 0.0F, 0.0F, 0});
-  const Sequence sequence{options_.attention, options_.batch, options_.seq};
-  for (std::int64_t micro_batch = 0; micro_batch < options_.accumulate; ++micro_batch) {
-    load(context_.device, tokens_, targets_);
-    Tensor hidden;
-    {
-      const StageScope stage(context_.ledger, Stage::Forward, step_);
-      hidden = forward(sequence);
+  Tensor made;
+  for (std::size_t i = 0; i < passes_.size(); ++i) {
+    const Pass& pass = passes_[i];
+    MicroBatch& micro_batch =
+        in_flight_[static_cast<std::size_t>(pass.micro_batch) % in_flight_.size()];
+    if (!pass.backward) load(context_.device, micro_batch.tokens, micro_batch.targets);
+    const StageScope stage(context_.ledger, pass.backward ? Stage::Backward : Stage::Forward,
+                           step_);
+    made = pipeline_.exchange(i == 0 ? nullptr : &passes_[i - 1], std::move(made), &pass,
+                              {sequence_.tokens(), model_.config.hidden});
+    if (!pass.backward) {
+      made = forward(micro_batch, std::move(made));
+      continue;
     }
-    const StageScope stage(context_.ledger, Stage::Backward, step_);
-    backward(sequence, std::move(hidden), micro_batch + 1 == options_.accumulate);
+    made = backward(micro_batch, std::move(made), pass.micro_batch + 1 == options_.accumulate);
+    if (i + 1 == passes_.size()) pipeline_.end(pass, std::move(made), loss_);
   }
 }
 
@@ -109,42 +132,57 @@ void Trainer::update() {
   model_.weights.free_gradients();
 }
 
-Tensor Trainer::forward(const Sequence& sequence) {
-  ranks_.forward_enters(Units::kEmbeddings);
-  Tensor x = embed(model_, tokens_, nullptr);
-  for (int layer = 0; layer < model_.config.layers; ++layer) {
-    ranks_.forward_enters(Units::of_block(layer));
-    x = block_forward(model_, layer, sequence, std::move(x),
-                      &kept_[static_cast<std::size_t>(layer)]);
-    forget(kept_[static_cast<std::size_t>(layer)], options_.checkpointing.of(layer));
+Tensor Trainer::forward(MicroBatch& micro_batch, Tensor x) {
+  const PipelineStage& stage = model_.stage;
+  if (stage.embeds) {
+    ranks_.forward_enters(Units::kEmbeddings);
+    x = embed(model_, micro_batch.tokens, nullptr);
   }
-  last_x_ = std::move(x);
+  for (int layer = stage.first; layer < stage.end; ++layer) {
+    ranks_.forward_enters(Units::of_block(layer));
+    BlockKept& kept = micro_batch.blocks[static_cast<std::size_t>(layer)];
+    x = block_forward(model_, layer, sequence_, std::move(x), &kept);
+    forget(kept, options_.checkpointing.of(layer));
+  }
+  if (!stage.has_head) return x;
+  micro_batch.last_x = std::move(x);
   ranks_.forward_enters(ranks_.units().head());
-  return normalize(model_, final_norm(), "final_norm", last_x_, &final_statistics_);
+  return normalize(model_, final_norm(), "final_norm", micro_batch.last_x,
+                   &micro_batch.final_statistics);
 }
 
-void Trainer::backward(const Sequence& sequence, Tensor hidden, bool last_micro_batch) {
+Tensor Trainer::head_backward(MicroBatch& micro_batch, Tensor hidden) {
   const std::int64_t targets = checked_multiply(
-      checked_multiply(sequence.tokens(), options_.accumulate), options_.mesh.ranks);
-  ranks_.backward_enters_head();
-  head_loss(model_, hidden, targets_, 1.0F / static_cast<float>(targets),
+      checked_multiply(sequence_.tokens(), options_.accumulate), options_.mesh.batches());
+  head_loss(model_, hidden, micro_batch.targets, 1.0F / static_cast<float>(targets),
             scaler_ ? &scaler_ : nullptr, loss_);
-  Tensor dx = context_.activation("dx", last_x_.shape());
-  normalize_backward(model_, final_norm(), std::move(last_x_), std::move(final_statistics_), hidden,
-                     dx, false);
-  hidden.release();
-  ranks_.backward_leaves_head(last_micro_batch);
-  for (int layer = static_cast<int>(model_.config.layers) - 1; layer >= 0; --layer) {
+  Tensor dx = context_.activation("dx", micro_batch.last_x.shape());
+  normalize_backward(model_, final_norm(), std::move(micro_batch.last_x),
+                     std::move(micro_batch.final_statistics), hidden, dx, false);
+  return dx;
+}
+
+Tensor Trainer::backward(MicroBatch& micro_batch, Tensor made, bool last_micro_batch) {
+  const PipelineStage& stage = model_.stage;
+  Tensor dx = std::move(made);
+  if (stage.has_head) {
+    ranks_.backward_enters_head();
+    dx = head_backward(micro_batch, std::move(dx));
+    ranks_.backward_leaves_head(last_micro_batch);
+  }
+  for (int layer = stage.end - 1; layer >= stage.first; --layer) {
     ranks_.backward_enters_block(layer);
-    BlockKept kept = std::move(kept_[static_cast<std::size_t>(layer)]);
-    recompute(model_, layer, sequence, kept);
-    block_backward(model_, layer, sequence, std::move(kept), dx,
+    BlockKept kept = std::move(micro_batch.blocks[static_cast<std::size_t>(layer)]);
+    recompute(model_, layer, sequence_, kept);
+    block_backward(model_, layer, sequence_, std::move(kept), dx,
                    [&] { ranks_.backward_passes_mlp(layer, last_micro_batch); });
     ranks_.backward_leaves_block(layer, last_micro_batch);
   }
+  if (!stage.embeds) return dx;
   ranks_.backward_enters_embeddings();
-  embed_backward(model_, tokens_, dx);
+  embed_backward(model_, micro_batch.tokens, dx);
   ranks_.backward_ends(last_micro_batch, loss_);
+  return {};
 }
 
 double Trainer::loss() {

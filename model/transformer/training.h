@@ -8,6 +8,7 @@
 #include "model/transformer/data_parallel.h"
 #include "model/transformer/model_precision.h"
 #include "model/transformer/optimizer.h"
+#include "model/transformer/pipeline.h"
 
 namespace vramfit {
 
@@ -38,9 +39,18 @@ using BatchLoader = std::function<void(Device&, Tensor& tokens, Tensor& targets)
 /// Tokens at random, other ones every time: what a benchmark trains on.
 BatchLoader random_batches(std::int64_t vocab, std::uint64_t seed);
 
-/// Trains a model, step by step. Every allocation and every op of a training run is here and in
-/// what it calls; which device they happen on is the device's business. A step's peak is not
-/// reached before the second, where activations meet the optimizer's states.
+/// What of a micro-batch stays from its forward to its backward pass.
+struct MicroBatch {
+  Tensor tokens;                  ///< (B, T)
+  Tensor targets;                 ///< (B, T)
+  std::vector<BlockKept> blocks;  ///< of each block
+  Tensor last_x;                  ///< (N, h), the last block's output
+  NormStatistics final_statistics;
+};
+
+/// Trains a model, or a stage of it, step by step. Every allocation and every op of a training run
+/// is here and in what it calls; which device they happen on is the device's business. A step's
+/// peak is not reached before the second, where activations meet the optimizer's states.
 class Trainer {
  public:
   /// Allocates and initializes parameters, inputs and the loss, as the stage `loaded`. `device` and
@@ -63,22 +73,24 @@ class Trainer {
   Model& model() { return model_; }
 
  private:
-  Tensor forward(const Sequence& sequence);
-  void backward(const Sequence& sequence, Tensor hidden, bool last_micro_batch);
+  /// What the next pass starts with, of what the one before made.
+  Tensor forward(MicroBatch& micro_batch, Tensor x);
+  Tensor backward(MicroBatch& micro_batch, Tensor made, bool last_micro_batch);
+  Tensor head_backward(MicroBatch& micro_batch, Tensor hidden);
+  std::vector<MicroBatch> micro_batches();
 
   TrainingOptions options_;
+  const Sequence sequence_;
+  const std::vector<Pass> passes_;     ///< of a step
   std::optional<StageScope> loading_;  ///< spans the members' construction below
   OpContext context_;
   Model model_;
   DataParallel ranks_;
+  Pipeline pipeline_;
   Optimizer optimizer_;
-  Tensor tokens_;                ///< (B, T)
-  Tensor targets_;               ///< (B, T)
-  Tensor loss_;                  ///< (1)
-  Tensor scaler_;                ///< fp16 only: see LossScale
-  std::vector<BlockKept> kept_;  ///< of each block, between forward and backward
-  Tensor last_x_;                ///< (N, h), the last block's output, likewise
-  NormStatistics final_statistics_;
+  std::vector<MicroBatch> in_flight_;  ///< as many as there are at a time, which they take in turn
+  Tensor loss_;                        ///< (1)
+  Tensor scaler_;                      ///< fp16 only: see LossScale
   int step_ = 0;
 };
 

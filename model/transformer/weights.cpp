@@ -5,6 +5,7 @@
 
 #include "model/ops/elementary_ops.h"
 #include "model/ops/quantize_ops.h"
+#include "model/parallel/pipeline.h"
 
 namespace vramfit {
 namespace {
@@ -93,6 +94,13 @@ Parameter load(OpContext& context, const ParameterSpec& spec, bool trained, std:
   return parameter;
 }
 
+/// A tied head's weight is the first stage's and the last one's.
+bool has(const PipelineStage& stage, const ParameterSpec& spec, bool tied_head) {
+  if (spec.layer >= 0) return spec.layer >= stage.first && spec.layer < stage.end;
+  if (spec.role == Role::TokenEmbedding) return stage.embeds || (stage.has_head && tied_head);
+  return spec.role == Role::PositionEmbedding ? stage.embeds : stage.has_head;
+}
+
 Tensor all_of(const Tensor& tensor) {
   return Tensor::view(tensor, 0, tensor.name(), tensor.category(), tensor.format(), tensor.shape(),
                       tensor.stored());
@@ -122,12 +130,14 @@ Weights::Weights(OpContext& context, const ModelConfig& config, const ParameterS
   const std::size_t in_model = specs.size();
   const std::vector<ParameterSpec> more = adapters.parameters(config);
   specs.insert(specs.end(), more.begin(), more.end());
+  const PipelineStage stage = stage_of(mesh, config.layers);
   parameters_.reserve(specs.size());
-  for (const ParameterSpec& spec : specs) {
-    const auto number = parameters_.size();
+  for (std::size_t number = 0; number < specs.size(); ++number) {
+    const ParameterSpec& spec = specs[number];
+    if (!has(stage, spec, config.tied_head)) continue;
     const bool trained = adapters.none() || number >= in_model;
     index_[static_cast<std::size_t>(spec.layer + 1)][static_cast<std::size_t>(spec.role)] =
-        static_cast<int>(number);
+        static_cast<int>(parameters_.size());
     parameters_.push_back(load(context, spec, trained, number, source, mesh));
   }
 }

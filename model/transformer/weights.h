@@ -64,7 +64,7 @@ struct GradientTarget {
 /// A model's parameters, allocated and initialized in the order of their specs. What is stored
 /// quantised comes from its source and is quantised a slab of rows at a time, so that it never
 /// exists otherwise. Adapters come last; where there are some, they alone are trained. Of what
-/// ranks cut each draws its own part.
+/// ranks cut each draws its own part; of a pipeline's stage there is what the stage has.
 class Weights {
  public:
   Weights(OpContext& context, const ModelConfig& config, const ParameterSource& source,

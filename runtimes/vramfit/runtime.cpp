@@ -12,6 +12,7 @@
 #include "runtimes/notes.h"
 #include "runtimes/parallel_flags.h"
 #include "runtimes/vramfit/dry_run.h"
+#include "runtimes/vramfit/pipeline_split.h"
 
 namespace vramfit {
 namespace {
@@ -39,7 +40,7 @@ class VramfitRuntime final : public Runtime {
          "with --lora: names of projections, as\nq_proj,v_proj, or all-linear (default: PEFT's)"},
         {"gpus", With::Training, "so many GPUs, a batch on each (default 1)"},
         {"strategy", With::Training,
-         "with --gpus: ddp (default), zero1, zero2, or fsdp,\nwhich is ZeRO-3"},
+         "with --gpus: ddp (default), zero1, zero2, fsdp,\nwhich is ZeRO-3, or pipeline"},
         {"checkpoint", With::Training,
          "activations computed again: none (default),\nselective (the MLP's first half) or full"},
         {"checkpoint-every", With::Training, "one of so many blocks does (default 1)"},
@@ -122,7 +123,13 @@ class VramfitRuntime final : public Runtime {
 
 RunReport walk(const VirtualGpu& gpu, const ModelConfig& config, TrainingOptions options,
                const Extent& extent) {
-  options.accumulate = std::min(options.accumulate, extent.micro_batches);
+  // In a pipeline micro-batches overlap, and what they leave in pieces changes from one to the
+  // next: all are walked, but of more than anybody has.
+  constexpr std::int64_t kMostOfAPipeline = 256;
+  const std::int64_t walked = options.mesh.pipelined()
+                                  ? std::max(kMostOfAPipeline, 2 * options.mesh.ranks)
+                                  : extent.micro_batches;
+  options.accumulate = std::min(options.accumulate, walked);
   return dry_run(gpu, config, options, extent.steps, extent.detail.events, extent.enough);
 }
 
@@ -131,9 +138,24 @@ RunReport walk(const VirtualGpu& gpu, const ModelConfig& config, const Generatio
   return dry_run(gpu, config, options, extent.decodes, extent.detail.events);
 }
 
+/// "blocks of the 3 GPUs: 9, 8, 7; figures are of number 1, which takes most".
+std::string pipeline_note(const Mesh& mesh) {
+  std::string text = "blocks of the " + std::to_string(mesh.ranks) + " GPUs: ";
+  constexpr std::size_t kMost = 16;
+  const std::size_t told = std::min(kMost, mesh.stage_blocks.size());
+  for (std::size_t rank = 0; rank < told; ++rank) {
+    text += (rank == 0 ? "" : ", ") + std::to_string(mesh.stage_blocks[rank]);
+  }
+  return text + (told < mesh.stage_blocks.size() ? ", …" : "") + "; figures are of number " +
+         std::to_string(mesh.rank + 1) +
+         ", which takes most; what NCCL takes of them was measured on two";
+}
+
 void note(const ModelConfig& config, const TrainingOptions& options, const Extent&,
           Outcome& outcome) {
-  if (!options.mesh.alone()) {
+  if (options.mesh.pipelined()) {
+    outcome.notes.push_back(pipeline_note(options.mesh));
+  } else if (!options.mesh.alone()) {
     outcome.notes.push_back("figures are of each of " + std::to_string(options.mesh.ranks) +
                             " GPUs, all alike; what NCCL takes of them was measured on two");
   }
@@ -148,6 +170,19 @@ void note(const ModelConfig&, const GenerationOptions& options, const Extent& ex
   const std::int64_t decodes = options.generate - 1;
   outcome.all_decodes = decodes <= extent.decodes;
   note_left_out(outcome.report.stages, Stage::Decode, decodes, "decode steps", outcome.notes);
+}
+
+/// A rank's options: of a pipeline that nobody has split yet those of the rank that takes most.
+TrainingOptions of_one_gpu(Arch arch, const ModelConfig& config, TrainingOptions options) {
+  if (!options.mesh.pipelined() || !options.mesh.stage_blocks.empty()) return options;
+  const PipelineSplit split = split_by_memory(arch, config, options);
+  options.mesh.stage_blocks = split.blocks;
+  options.mesh.rank = split.fullest;
+  return options;
+}
+
+const GenerationOptions& of_one_gpu(Arch, const ModelConfig&, const GenerationOptions& options) {
+  return options;
 }
 
 std::string generation_types(const GenerationOptions& o) {
@@ -226,12 +261,12 @@ Outcome StepWorkload::run(const Gpu& gpu, std::uint64_t capacity, const ModelCon
   const VirtualGpu virtual_gpu{gpu.arch, capacity + extent.beyond};
   Outcome outcome;
   const auto* training = std::get_if<TrainingOptions>(&options());
-  const bool alone = training == nullptr || training->mesh.alone();
-  outcome.overhead = alone ? gpu.overhead : gpu.overhead.of_rank();
+  outcome.overhead = gpu.overhead.of_rank(training == nullptr ? Mesh{} : training->mesh);
   std::visit(
       [&](const auto& o) {
-        outcome.report = walk(virtual_gpu, config, o, extent);
-        note(config, o, extent, outcome);
+        const auto own = of_one_gpu(gpu.arch, config, o);
+        outcome.report = walk(virtual_gpu, config, own, extent);
+        note(config, own, extent, outcome);
       },
       options());
   for (StageRecord& stage : outcome.report.stages) {

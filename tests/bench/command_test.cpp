@@ -32,7 +32,7 @@ TEST(Command, SaysItsVersionInOneLine) {
 TEST(Command, ListsFrozenNames) {
   const Ended ended = run_bench("--device=virtual:h200 --benchmark_list_tests");
   EXPECT_EQ(ended.exit, 0);
-  EXPECT_EQ(count_of(ended.out, "\n"), 451 + 12 + 8);
+  EXPECT_EQ(count_of(ended.out, "\n"), 467 + 12 + 8);
   EXPECT_EQ(count_of(ended.out, "Training/llama2-7b/fp16/adamw/batch:4/seq:512\n"), 1);
   EXPECT_EQ(count_of(ended.out, "Estimate/training/llama2-7b\n"), 1);
   EXPECT_EQ(ended.out.find("iterations:"), std::string::npos);

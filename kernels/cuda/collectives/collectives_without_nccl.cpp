@@ -19,6 +19,8 @@ Collectives::~Collectives() = default;
 void Collectives::run(const AllReduce&) { refuse(); }
 void Collectives::run(const ReduceScatter&) { refuse(); }
 void Collectives::run(const AllGather&) { refuse(); }
+void Collectives::run(const Exchange&) { refuse(); }
+void Collectives::run(const SumWith&) { refuse(); }
 void Collectives::run(const Await&) { refuse(); }
 void Collectives::synchronize() { refuse(); }
 

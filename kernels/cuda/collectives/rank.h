@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace vramfit {
 
@@ -10,6 +11,7 @@ struct CudaRank {
   std::int64_t ranks = 1;
   std::int64_t rank = 0;
   std::string address;  ///< "host:port", where rank 0 waits for the others; the same in all
+  std::vector<std::int64_t> correspondents = {};  ///< that it exchanges messages with
 };
 
 /// "2.28.3"; "none" in a build without NCCL.

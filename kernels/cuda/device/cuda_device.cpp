@@ -86,6 +86,8 @@ struct CudaDevice::Impl {
   void run(const AllReduce& op) { run_together(op); }
   void run(const ReduceScatter& op) { run_together(op); }
   void run(const AllGather& op) { run_together(op); }
+  void run(const Exchange& op) { run_together(op); }
+  void run(const SumWith& op) { run_together(op); }
   void run(const Await& op) { run_together(op); }
   template <typename Op>
   void run_together(const Op& op) {

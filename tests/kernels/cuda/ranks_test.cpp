@@ -1,10 +1,13 @@
 #include <exception>
+#include <map>
 #include <mutex>
 #include <thread>
 
 #include "bench/devices/launch.h"
 #include "estimator/models.h"
+#include "model/parallel/pipeline.h"
 #include "runtimes/vramfit/dry_run.h"
+#include "runtimes/vramfit/pipeline_split.h"
 #include "tests/kernels/cuda/support/gpu_run.h"
 #include "tests/kernels/cuda/support/witness.h"
 #include "tests/kernels/support/finite_difference.h"
@@ -25,20 +28,24 @@ constexpr Strategy kStrategies[] = {Strategy::Ddp, Strategy::Zero1, Strategy::Ze
   if (gpu_count() < kRanks) GTEST_SKIP() << "skipped: " << gpu_count() << " GPUs"; \
   static_assert(true, "a semicolon follows")
 
-/// Runs `body` as each rank, or alone as the only one. Throws what one of them threw.
-void on_gpus(std::int64_t ranks, const std::function<void(std::int64_t, CudaDevice&)>& body) {
+/// Runs `body` as each rank of the mesh, or alone as the only one. Throws what one of them threw.
+void on_gpus(const Mesh& mesh, const std::function<void(const Mesh&, CudaDevice&)>& body) {
   const std::string address = "127.0.0.1:" + std::to_string(bench::free_port());
   std::mutex mutex;
   std::exception_ptr failed;
   std::vector<std::thread> threads;
-  for (std::int64_t rank = 0; rank < ranks; ++rank) {
+  for (std::int64_t rank = 0; rank < mesh.ranks; ++rank) {
     threads.emplace_back([&, rank] {
       try {
         CudaOptions options;
         options.device = static_cast<int>(rank);
-        if (ranks > 1) options.rank = CudaRank{ranks, rank, address};
+        Mesh own = mesh;
+        own.rank = rank;
+        if (!mesh.alone()) {
+          options.rank = CudaRank{mesh.ranks, rank, address, correspondents(own)};
+        }
         CudaDevice device(options);
-        body(rank, device);
+        body(own, device);
       } catch (...) {
         const std::lock_guard lock(mutex);
         failed = std::current_exception();
@@ -49,7 +56,8 @@ void on_gpus(std::int64_t ranks, const std::function<void(std::int64_t, CudaDevi
   if (failed) std::rethrow_exception(failed);
 }
 
-using Values = std::vector<std::vector<double>>;
+/// By the parameters' names.
+using Values = std::map<std::string, std::vector<double>>;
 
 std::vector<double> values_on(Device& device, const Tensor& tensor) {
   std::vector<float> values(static_cast<std::size_t>(tensor.stored().elements()));
@@ -63,82 +71,117 @@ struct Trained {
   Values parameters;
 };
 
-/// In fp32, three steps; each rank has its share of every batch, one GPU all of it.
+/// What a rank has of a parameter or of its gradient.
+struct Piece {
+  std::string name;
+  bool part;  ///< of a whole that ranks cut
+  std::size_t stored;
+  std::vector<double> values;
+};
+
+Piece piece_of(Device& device, const Parameter& p, const Tensor& own) {
+  return {p.spec.name.text(), p.kept.has_value(),
+          static_cast<std::size_t>(p.spec.stored.elements()), values_on(device, own)};
+}
+
+/// Rank by rank: adds a part, or keeps the whole that every rank has which has one.
+Values put_together(const std::vector<std::vector<Piece>>& ranks) {
+  Values all;
+  for (const std::vector<Piece>& pieces : ranks) {
+    for (const Piece& piece : pieces) {
+      std::vector<double>& to = all[piece.name];
+      if (!piece.part) to.clear();
+      to.insert(to.end(), piece.values.begin(), piece.values.end());
+      if (to.size() > piece.stored) to.resize(piece.stored);
+    }
+  }
+  return all;
+}
+
+/// In fp32, three steps; each rank has its share of every batch, one GPU all of it, and so has each
+/// stage of a pipeline.
 Trained train(const ModelConfig& config, TrainingOptions options) {
   constexpr int kSteps = 3;
-  const std::int64_t ranks = options.mesh.ranks;
+  const std::int64_t at_once = options.mesh.batches();
   const std::int64_t of_rank = options.accumulate * options.batch * options.seq;
-  std::vector<Trained> parts(static_cast<std::size_t>(ranks));
-  std::vector<std::vector<std::size_t>> stored(1);
-  on_gpus(ranks, [&](std::int64_t rank, CudaDevice& device) {
+  const auto ranks = static_cast<std::size_t>(options.mesh.ranks);
+  std::vector<std::vector<double>> losses(ranks);
+  std::vector<std::vector<Piece>> gradients(ranks);
+  std::vector<std::vector<Piece>> parameters(ranks);
+  on_gpus(options.mesh, [&](const Mesh& mesh, CudaDevice& device) {
     GpuRun run;
     TrainingOptions own = options;
-    own.mesh.rank = rank;
+    own.mesh = mesh;
     Trainer trainer(device, run.ledger, config, own);
     const auto share = [&](std::uint64_t seed) {
-      const auto all = random_tokens(ranks * of_rank, config.vocab, seed);
-      return std::vector<std::int32_t>(all.begin() + rank * of_rank,
-                                       all.begin() + (rank + 1) * of_rank);
+      const auto all = random_tokens(at_once * of_rank, config.vocab, seed);
+      const std::int64_t first = mesh.rank % at_once * of_rank;
+      return std::vector<std::int32_t>(all.begin() + first, all.begin() + first + of_rank);
     };
     const BatchLoader batches = micro_batches(share(1), share(2));
-    Trained& part = parts[static_cast<std::size_t>(rank)];
+    const auto rank = static_cast<std::size_t>(mesh.rank);
     for (int step = 0; step < kSteps; ++step) {
       trainer.forward_and_backward(batches);
       device.synchronize();
       for (const Parameter* p : trainer.model().weights.trained()) {
-        if (step == 0) part.gradients.push_back(values_on(device, p->own_gradient()));
-        if (step == 0 && rank == 0) {
-          stored.front().push_back(static_cast<std::size_t>(p->spec.stored.elements()));
-        }
+        if (step == 0) gradients[rank].push_back(piece_of(device, *p, p->own_gradient()));
       }
       trainer.update();
       device.synchronize();
-      part.losses.push_back(trainer.loss());
+      losses[rank].push_back(trainer.loss());
     }
     for (const Parameter* p : trainer.model().weights.trained()) {
-      part.parameters.push_back(values_on(device, p->own_value()));
+      parameters[rank].push_back(piece_of(device, *p, p->own_value()));
     }
   });
-  Trained all = parts.front();
-  const bool cut = options.mesh.shards_states();
-  for (std::size_t rank = 1; cut && rank < parts.size(); ++rank) {
-    for (std::size_t i = 0; i < all.gradients.size(); ++i) {
-      const auto append = [](auto& to, const auto& more) {
-        to.insert(to.end(), more.begin(), more.end());
-      };
-      append(all.gradients[i], parts[rank].gradients[i]);
-      append(all.parameters[i], parts[rank].parameters[i]);
-    }
+  for (const std::vector<double>& told : losses) EXPECT_EQ(told, losses.front());
+  return {losses.front(), put_together(gradients), put_together(parameters)};
+}
+
+void expect_equal(const Trained& ranks, const Trained& one) {
+  EXPECT_LT(relative_error(ranks.losses, one.losses), 1e-5);
+  ASSERT_EQ(ranks.gradients.size(), one.gradients.size());
+  for (const auto& [name, gradient] : one.gradients) {
+    EXPECT_LT(relative_error(ranks.gradients.at(name), gradient), 1e-4) << name;
+    EXPECT_LT(relative_error(ranks.parameters.at(name), one.parameters.at(name)), 1e-5) << name;
   }
-  for (std::size_t i = 0; i < all.gradients.size(); ++i) {
-    all.gradients[i].resize(stored.front()[i]);
-    all.parameters[i].resize(stored.front()[i]);
-  }
-  return all;
+}
+
+TrainingOptions in_fp32(std::int64_t accumulate) {
+  TrainingOptions options;
+  options.precision = DType::Fp32;
+  options.optimizer = optimizer_named("sgd-momentum");
+  options.settings.learning_rate = 0.1F;
+  options.seq = 32;
+  options.accumulate = accumulate;
+  return options;
 }
 
 TEST(RanksOnGpus, TrainAsOneGpuDoes) {
   VRAMFIT_NEEDS_GPUS();
   for (const std::int64_t accumulate : {1, 2}) {
-    TrainingOptions options;
-    options.precision = DType::Fp32;
-    options.optimizer = optimizer_named("sgd-momentum");
-    options.settings.learning_rate = 0.1F;
-    options.seq = 32;
-    options.accumulate = accumulate * kRanks;
-    const ModelConfig config = small_llama();
-    const Trained one = train(config, options);
-    options.accumulate = accumulate;
+    const Trained one = train(small_llama(), in_fp32(accumulate * kRanks));
     for (const Strategy strategy : kStrategies) {
       SCOPED_TRACE(std::string(name(strategy)) + ", accumulate " + std::to_string(accumulate));
+      TrainingOptions options = in_fp32(accumulate);
       options.mesh = {strategy, kRanks, 0};
-      const Trained ranks = train(config, options);
-      EXPECT_LT(relative_error(ranks.losses, one.losses), 1e-5);
-      ASSERT_EQ(ranks.gradients.size(), one.gradients.size());
-      for (std::size_t i = 0; i < one.gradients.size(); ++i) {
-        EXPECT_LT(relative_error(ranks.gradients[i], one.gradients[i]), 1e-4) << i;
-        EXPECT_LT(relative_error(ranks.parameters[i], one.parameters[i]), 1e-5) << i;
-      }
+      expect_equal(train(small_llama(), options), one);
+    }
+  }
+}
+
+TEST(RanksOnGpus, TrainInStagesAsOneGpuDoes) {
+  VRAMFIT_NEEDS_GPUS();
+  ModelConfig tied = small_llama();
+  tied.tied_head = true;
+  for (const ModelConfig& config : {small_llama(), tied}) {
+    for (const std::int64_t accumulate : {1, 5}) {
+      SCOPED_TRACE(std::string(config.tied_head ? "tied" : "") + ", micro-batches " +
+                   std::to_string(accumulate));
+      TrainingOptions options = in_fp32(accumulate);
+      const Trained one = train(config, options);
+      options.mesh = {Strategy::Pipeline, kRanks, 0, {1, config.layers - 1}};
+      expect_equal(train(config, options), one);
     }
   }
 }
@@ -164,7 +207,10 @@ TEST(RanksOnGpus, HaveTheLedgersOfVirtualOnes) {
         Shared{"tinyllama-1.1b", "fp32", "lion", Fsdp, 3, Checkpoint::Full, 0},
         Shared{"gpt2-124m", "bf16", "adafactor", Ddp, 1, Checkpoint::None, 0},
         Shared{"tinyllama-1.1b", "nf4", "adamw", Fsdp, 1, Checkpoint::None, 16},
-        Shared{"llama2-7b", "int8", "adamw", Fsdp, 2, Checkpoint::Full, 16}}) {
+        Shared{"llama2-7b", "int8", "adamw", Fsdp, 2, Checkpoint::Full, 16},
+        Shared{"llama2-7b", "bf16", "adamw-same", Pipeline, 4, Checkpoint::None, 0},
+        Shared{"gpt2-124m", "fp16", "adafactor", Pipeline, 3, Checkpoint::Selective, 0},
+        Shared{"tinyllama-1.1b", "nf4", "adamw", Pipeline, 1, Checkpoint::Full, 16}}) {
     TrainingOptions options;
     options.precision = parse_model_precision(s.precision);
     options.optimizer = optimizer_named(s.optimizer);
@@ -173,11 +219,13 @@ TEST(RanksOnGpus, HaveTheLedgersOfVirtualOnes) {
     options.seq = 500;
     const ModelConfig config = model_named(s.model);
     if (s.lora > 0) options.lora = LoraOptions{s.lora, 16.0F, usual_lora_targets(config)};
-    on_gpus(kRanks, [&](std::int64_t rank, CudaDevice& device) {
+    options.mesh = {s.strategy, kRanks, 0};
+    options = with_split(gpu_arch(0), config, options);
+    on_gpus(options.mesh, [&](const Mesh& mesh, CudaDevice& device) {
       SCOPED_TRACE(std::string(s.model) + " " + s.precision + " " + name(s.strategy) + ", rank " +
-                   std::to_string(rank));
+                   std::to_string(mesh.rank));
       TrainingOptions own = options;
-      own.mesh = {s.strategy, kRanks, rank};
+      own.mesh = mesh;
       const std::uint64_t capacity = std::uint64_t{64} << 30;
       {
         GpuRun unobserved(capacity);

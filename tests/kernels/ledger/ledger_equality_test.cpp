@@ -147,6 +147,28 @@ TEST(RanksLedger, IsTheSameOnTheCpuAndOnAVirtualGpu) {
   }
 }
 
+TEST(RanksLedger, OfAPipelineIsTheSameOnTheCpuAndOnAVirtualGpu) {
+  for (ModelConfig config : tiny_models()) {
+    config.layers = 4;
+    TrainingOptions options;
+    options.precision = DType::Fp16;
+    options.seq = 4;
+    options.accumulate = 4;
+    options.checkpointing.kind = Checkpoint::Selective;
+    options.mesh = {Strategy::Pipeline, 3, 0, {1, 2, 1}};
+    on_ranks(
+        options.mesh.ranks,
+        [&](std::int64_t rank, RankHost& host) {
+          TrainingOptions own = options;
+          own.mesh.rank = rank;
+          SCOPED_TRACE(config.name + ", rank " + std::to_string(rank));
+          expect_equal(run_training(host.device, host.ledger, config, own, kSteps),
+                       dry_run({kArch}, config, own, kSteps));
+        },
+        kArch);
+  }
+}
+
 std::vector<std::string> optimizer_names() {
   std::vector<std::string> names;
   for (const OptimizerKind& kind : optimizer_kinds()) names.emplace_back(kind.name);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "model/errors.h"
 #include "tests/kernels/support/finite_difference.h"
@@ -18,7 +19,7 @@ constexpr int kSteps = 3;
 constexpr Strategy kStrategies[] = {Strategy::Ddp, Strategy::Zero1, Strategy::Zero2,
                                     Strategy::Fsdp};
 
-using Values = std::vector<std::vector<double>>;
+using Values = std::map<std::string, std::vector<double>>;
 
 /// Each trained parameter's, put together of what ranks have.
 struct Trained {
@@ -27,12 +28,21 @@ struct Trained {
   Values parameters;
 };
 
-/// Adds a rank's part, or keeps the whole that every rank has.
-void put_together(Values& all, std::size_t number, const Parameter& p, const Tensor& own) {
-  all.resize(std::max(all.size(), number + 1));
+bool same(const std::vector<double>& a, const std::vector<double>& b) {
+  const auto same_value = [](double x, double y) {
+    return x == y || (std::isnan(x) && std::isnan(y));
+  };
+  return std::ranges::equal(a, b, same_value);
+}
+
+/// Adds a rank's part, or the whole, which is the same on every rank that has it.
+void put_together(Values& all, const Parameter& p, const Tensor& own) {
   const std::vector<double> values = values_of(own);
-  std::vector<double>& to = all[number];
-  if (!p.kept) to.clear();
+  std::vector<double>& to = all[p.spec.name.text()];
+  if (!p.kept && !to.empty()) {
+    EXPECT_TRUE(same(values, to)) << p.spec.name.text() << ": ranks differ";
+    return;
+  }
   to.insert(to.end(), values.begin(), values.end());
   const auto stored = static_cast<std::size_t>(p.spec.stored.elements());
   if (to.size() > stored) to.resize(stored);
@@ -43,18 +53,16 @@ template <typename Each>
 Values collected(const std::vector<const Weights*>& ranks, const Each& each) {
   Values all;
   for (const Weights* weights : ranks) {
-    const std::vector<const Parameter*> trained = weights->trained();
-    for (std::size_t i = 0; i < trained.size(); ++i) {
-      put_together(all, i, *trained[i], each(*trained[i]));
-    }
+    for (const Parameter* p : weights->trained()) put_together(all, *p, each(*p));
   }
   return all;
 }
 
-/// The same batch in every step; each rank has its share of it.
+/// The same batch in every step; each rank has its share of it, and a pipeline's all of it.
 Trained train(const ModelConfig& config, TrainingOptions options) {
   const std::int64_t ranks = options.mesh.ranks;
   const std::int64_t of_rank = options.accumulate * options.batch * options.seq;
+  const std::int64_t batches_at_once = options.mesh.batches();
   std::vector<std::unique_ptr<Trainer>> trainers(static_cast<std::size_t>(ranks));
   HostRanks meeting(ranks);
   Trained result;
@@ -70,9 +78,9 @@ Trained train(const ModelConfig& config, TrainingOptions options) {
     auto& trainer = trainers[static_cast<std::size_t>(rank)];
     trainer = std::make_unique<Trainer>(host.device, host.ledger, config, own);
     const auto part = [&](std::uint64_t seed) {
-      const auto all = random_tokens(ranks * of_rank, config.vocab, seed);
-      return std::vector<std::int32_t>(all.begin() + rank * of_rank,
-                                       all.begin() + (rank + 1) * of_rank);
+      const auto all = random_tokens(batches_at_once * of_rank, config.vocab, seed);
+      const std::int64_t first = rank % batches_at_once * of_rank;
+      return std::vector<std::int32_t>(all.begin() + first, all.begin() + first + of_rank);
     };
     const BatchLoader batches = micro_batches(part(1), part(2));
     const auto together = [&](const auto& body) {
@@ -100,9 +108,9 @@ Trained train(const ModelConfig& config, TrainingOptions options) {
 void expect_equal(const Trained& ranks, const Trained& one, double bound) {
   EXPECT_LT(relative_error(ranks.losses, one.losses), bound);
   ASSERT_EQ(ranks.gradients.size(), one.gradients.size());
-  for (std::size_t i = 0; i < one.gradients.size(); ++i) {
-    EXPECT_LT(relative_error(ranks.gradients[i], one.gradients[i]), bound) << i;
-    EXPECT_LT(relative_error(ranks.parameters[i], one.parameters[i]), bound) << i;
+  for (const auto& [name, gradient] : one.gradients) {
+    EXPECT_LT(relative_error(ranks.gradients.at(name), gradient), bound) << name;
+    EXPECT_LT(relative_error(ranks.parameters.at(name), one.parameters.at(name)), bound) << name;
   }
 }
 
@@ -137,11 +145,9 @@ TEST(Ranks, HaveTheGradientsAndLossesOfOneGpu) {
 }
 
 bool same(const Values& a, const Values& b) {
-  const auto same_value = [](double x, double y) {
-    return x == y || (std::isnan(x) && std::isnan(y));
-  };
-  return std::ranges::equal(
-      a, b, [&](const auto& x, const auto& y) { return std::ranges::equal(x, y, same_value); });
+  return std::ranges::equal(a, b, [](const auto& x, const auto& y) {
+    return x.first == y.first && same(x.second, y.second);
+  });
 }
 
 /// Sums over ranks are the same, and so is all that comes of them, bit for bit. A tied head's are
@@ -176,11 +182,81 @@ TEST(Ranks, TrainAlikeWithEveryOptimizer) {
   }
 }
 
+/// A model of so many blocks, split unevenly.
+TrainingOptions in_stages(TrainingOptions options, std::vector<std::int64_t> blocks) {
+  options.mesh = {Strategy::Pipeline, static_cast<std::int64_t>(blocks.size()), 0, blocks};
+  return options;
+}
+
+/// Micro-batches go through the same ops in the same order, but for a tied head's gradients, whose
+/// two parts are sums of their own.
+TEST(Ranks, OfAPipelineTrainAsOneGpuDoes) {
+  TrainingOptions options;
+  options.seq = 5;
+  options.optimizer = optimizer_named("sgd-momentum");
+  options.settings.learning_rate = 0.1F;
+  for (ModelConfig config : tiny_models()) {
+    config.layers = 4;
+    for (const DType precision : {DType::Fp64, DType::Fp16}) {
+      if (precision != DType::Fp64 && config.tied_head) continue;
+      options.precision = precision;
+      // Fewer than there are stages, and more.
+      for (const std::int64_t accumulate : {1, 2, 5}) {
+        options.accumulate = accumulate;
+        const Trained one = train(config, options);
+        for (const auto& blocks : {std::vector<std::int64_t>{3, 1}, {1, 2, 1}, {1, 1, 1, 1}}) {
+          SCOPED_TRACE(config.name + ", " + name(precision) + ", " + std::to_string(blocks.size()) +
+                       " stages, " + std::to_string(accumulate) + " micro-batches");
+          const Trained staged = train(config, in_stages(options, blocks));
+          if (config.tied_head) {
+            expect_equal(staged, one, 1e-11);
+          } else {
+            EXPECT_EQ(staged.losses, one.losses);
+            EXPECT_TRUE(same(staged.gradients, one.gradients));
+            EXPECT_TRUE(same(staged.parameters, one.parameters));
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(Ranks, OfAPipelineTrainAdaptersAndWithCheckpointing) {
+  ModelConfig config = small_llama();
+  config.layers = 4;
+  TrainingOptions options;
+  options.seq = 9;
+  options.accumulate = 3;
+  options.precision = parse_model_precision("int8");
+  options.lora = LoraOptions{4, 8.0F, lora_targets(config)};
+  options.checkpointing = {Checkpoint::Full, 2};
+  const Trained one = train(config, options);
+  const Trained staged = train(config, in_stages(options, {1, 3}));
+  EXPECT_EQ(staged.losses, one.losses);
+  EXPECT_TRUE(same(staged.parameters, one.parameters));
+}
+
+TEST(Ranks, OfAPipelineTrainWithEveryOptimizer) {
+  ModelConfig config = tiny_llama();
+  config.layers = 3;
+  for (const OptimizerKind& kind : optimizer_kinds()) {
+    if (kind.on_host) continue;
+    SCOPED_TRACE(kind.name);
+    TrainingOptions options;
+    options.seq = 5;
+    options.optimizer = kind;
+    options.precision = DType::Bf16;
+    options.accumulate = 2;
+    const Trained one = train(config, options);
+    EXPECT_TRUE(same(train(config, in_stages(options, {2, 1})).parameters, one.parameters));
+  }
+}
+
 TEST(Ranks, HaveNoHostsMemoryToThemselves) {
   TrainingOptions options;
   options.optimizer = optimizer_named("adamw-cpu");
   validate(tiny_llama(), options);
-  for (const Strategy strategy : {Strategy::Ddp, Strategy::Fsdp}) {
+  for (const Strategy strategy : {Strategy::Ddp, Strategy::Fsdp, Strategy::Pipeline}) {
     options.mesh = {strategy, 2, 0};
     EXPECT_THROW(validate(tiny_llama(), options), BadInput);
   }

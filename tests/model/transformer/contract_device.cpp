@@ -448,6 +448,21 @@ void ContractDevice::check(const AllGather& op) {
   }
 }
 
+void ContractDevice::check(const Exchange& op) {
+  starts(op.ticket);
+  EXPECT_FALSE(op.sends.empty() && op.receives.empty());
+  for (const Message& one : op.sends) takes_part(one.tensor);
+  for (const Message& one : op.receives) takes_part(one.tensor);
+}
+
+void ContractDevice::check(const SumWith& op) {
+  starts(op.ticket);
+  EXPECT_GT(op.slot.bytes(), 0U);
+  EXPECT_EQ(op.slot.bytes() % op.tensor.format().bytes(1), 0U);
+  takes_part(op.tensor);
+  takes_part(op.slot);
+}
+
 void ContractDevice::check(const Await& op) {
   std::erase_if(in_flight_, [&](const InFlight& one) { return one.number <= op.ticket.number; });
   op.ticket = {};

@@ -28,6 +28,10 @@ void expect_contracts(const ModelConfig& config, const TrainingOptions& options)
   EXPECT_EQ(ledger.allocated(), 0U);
 }
 
+std::uint64_t bytes_of(const RunReport& report, Stage stage, int step, Category category) {
+  return stage_of(report, stage, step).at_end[category];
+}
+
 TEST(RanksMemory, NothingIsUsedThatACollectiveHas) {
   for (const std::string& model : every_kind_of_model()) {
     const ModelConfig config = shallow(model, 3);
@@ -62,8 +66,63 @@ TEST(RanksMemory, NothingIsUsedThatACollectiveHasWithAdapters) {
   }
 }
 
-std::uint64_t bytes_of(const RunReport& report, Stage stage, int step, Category category) {
-  return stage_of(report, stage, step).at_end[category];
+TEST(RanksMemory, NothingIsUsedThatANeighbourHas) {
+  for (const std::string& model : every_kind_of_model()) {
+    const ModelConfig config = shallow(model, 4);
+    for (TrainingOptions options : every_kind_of_training()) {
+      if (options.optimizer.on_host) continue;  // of one GPU
+      options.accumulate = 4;
+      for (const std::int64_t rank : {0, 1, 2}) {
+        SCOPED_TRACE(model + " " + options.optimizer.name + " " + options.precision.name +
+                     ", stage " + std::to_string(rank));
+        options.mesh = {Strategy::Pipeline, 3, rank, {1, 2, 1}};
+        expect_contracts(config, options);
+        if (HasFailure()) return;
+      }
+    }
+  }
+}
+
+/// What the stages of a pipeline have is one GPU's, but for a tied head's weight.
+TEST(RanksMemory, OfStagesIsThatOfAllTogether) {
+  for (const char* model : {"llama2-7b", "gpt2-124m"}) {
+    const ModelConfig config = shallow(model, 8);
+    TrainingOptions options;
+    options.seq = 64;
+    const auto parameters = [&] {
+      return bytes_of(trained(config, options), Stage::Loaded, 0, Category::Parameters);
+    };
+    const std::uint64_t one = parameters();
+    std::uint64_t all = 0;
+    for (const std::int64_t rank : {0, 1, 2}) {
+      options.mesh = {Strategy::Pipeline, 3, rank, {1, 2, 5}};
+      all += parameters();
+    }
+    const auto table = static_cast<std::uint64_t>(2 * stored_vocab(config) * config.hidden);
+    EXPECT_EQ(all, one + (config.tied_head ? table : 0)) << model;
+  }
+}
+
+/// The first stage keeps a micro-batch for each stage, the last one but one; and no more where
+/// there are no more.
+TEST(RanksMemory, OfAStageHasTheMicroBatchesInFlight) {
+  const ModelConfig config = shallow("llama2-7b", 8);
+  TrainingOptions options;
+  const auto activations = [&](std::int64_t rank, std::int64_t accumulate) {
+    options.accumulate = accumulate;
+    options.mesh = {Strategy::Pipeline, 4, rank, {2, 2, 2, 2}};
+    std::uint64_t most = 0;
+    for (const StageRecord& record : trained(config, options).stages) {
+      if (record.stage != Stage::Forward) continue;
+      most = std::max(most, record.at_end[Category::Activations]);
+    }
+    return most;
+  };
+  const std::uint64_t kept = activations(2, 8) - activations(2, 1);
+  EXPECT_GT(kept, activations(2, 1) / 2);
+  EXPECT_EQ(activations(1, 8), activations(2, 1) + 2 * kept);
+  EXPECT_EQ(activations(0, 8), activations(2, 1) + 3 * kept);
+  EXPECT_EQ(activations(0, 2), activations(2, 8));
 }
 
 TEST(RanksMemory, IsCutAsTheStrategySays) {
@@ -131,6 +190,7 @@ TEST(RanksMemory, IsRefusedWhereItCannotBe) {
   refused({Strategy::Ddp, 2, 2});
   refused({Strategy::Ddp, kMaxRanks + 1, 0});
   refused({Strategy::Fsdp, 2, 0}, "adafactor");
+  refused({Strategy::Pipeline, 64, 0});
   EXPECT_THROW(parse_strategy("megatron"), BadInput);
 }
 

@@ -14,15 +14,14 @@ constexpr std::int64_t kShortest = 8;  ///< of a sequence, an eighth
 constexpr std::int64_t kTimedTokens = 2048;
 constexpr std::int64_t kMostGpus = 64;  ///< that are advised
 
-Choice on_gpus(const std::string& label, const char* strategy, std::int64_t gpus,
-               const std::string& launch) {
+Choice on_gpus(const std::string& label, const char* strategy, std::int64_t gpus, Launch launch) {
   const std::string count = std::to_string(gpus);
   Choice choice{label + " over " + count + " GPUs",
                 {{"gpus", "1", std::string(strategy) + " " + count}},
                 {{"gpus", count}, {"strategy", strategy}},
                 {},
                 {}};
-  if (!launch.empty()) choice.launch = launch + " " + count + " train.py";
+  if (launch != nullptr) choice.launch = launch(gpus);
   return choice;
 }
 
@@ -39,7 +38,7 @@ Lever lever_of(const char* part, Choice choice) {
   return {.parts = {part}, .choices = {std::move(choice)}};
 }
 
-Lever gpus_lever(const char* label, const char* strategy, const std::string& launch,
+Lever gpus_lever(const char* label, const char* strategy, Launch launch,
                  const std::vector<CallArgument>& script) {
   Lever lever{.parts = {label}, .choices = {}};
   for (std::int64_t gpus = 2; gpus <= kMostGpus; gpus *= 2) {
@@ -49,7 +48,7 @@ Lever gpus_lever(const char* label, const char* strategy, const std::string& lau
   return lever;
 }
 
-Lever shared_batch_lever(std::int64_t batch, const std::string& launch) {
+Lever shared_batch_lever(std::int64_t batch, Launch launch) {
   Lever lever{.parts = {"DDP"}, .choices = {}};
   for (std::int64_t gpus = 2; gpus <= std::min(batch, kMostGpus); ++gpus) {
     if (batch % gpus != 0) continue;

@@ -50,12 +50,14 @@ inline constexpr const char* kUsualRank = "16";
 /// Of one choice.
 Lever lever_of(const char* part, Choice choice);
 
-/// Over GPUs of the card's kind by a strategy, twice as many each time. Each has a batch of its
-/// own. `launch` goes before the count and the script: "torchrun --nproc-per-node"; empty: none.
-Lever gpus_lever(const char* label, const char* strategy, const std::string& launch,
+/// How a script is started on so many GPUs.
+using Launch = std::string (*)(std::int64_t gpus);
+/// Over GPUs of the card's kind by a strategy, twice as many each time, each with a batch of its
+/// own. No `launch`: there is nothing to say.
+Lever gpus_lever(const char* label, const char* strategy, Launch launch,
                  const std::vector<CallArgument>& script);
 /// The same by --strategy ddp, where GPUs share the batch that one has.
-Lever shared_batch_lever(std::int64_t batch, const std::string& launch);
+Lever shared_batch_lever(std::int64_t batch, Launch launch);
 
 /// The same sequences in smaller micro-batches, and as many more of these in a step.
 Lever micro_batch_lever(std::int64_t batch, std::int64_t seq, std::int64_t accumulate);

@@ -266,26 +266,39 @@ std::vector<Lever> TorchWorkload::levers(const ModelConfig& config) const {
 
 namespace {
 
-constexpr const char* kTorchrun = "torchrun --nproc-per-node";
-constexpr const char* kAccelerate = "accelerate launch --use_fsdp --fsdp_version 2 --num_processes";
+constexpr std::int64_t kUsualHost = 8;  ///< GPUs of a host, where there are more than that
+
+std::string by_torchrun(std::int64_t gpus) {
+  const bool one_host = gpus <= kUsualHost || gpus % kUsualHost != 0;
+  const std::string hosts = one_host ? "" : "--nnodes " + std::to_string(gpus / kUsualHost) + " ";
+  return "torchrun " + hosts + "--nproc-per-node " + std::to_string(one_host ? gpus : kUsualHost) +
+         " train.py";
+}
+
+std::string by_accelerate(std::int64_t gpus) {
+  const std::string hosts =
+      gpus > kUsualHost ? " --num_machines " + std::to_string(gpus / kUsualHost) : "";
+  return "accelerate launch --use_fsdp --fsdp_version 2 --num_processes " + std::to_string(gpus) +
+         hosts + " train.py";
+}
 
 std::vector<Lever> gpus_of(const TrainingOptions& o) {
   std::vector<Lever> list;
   if (o.distributed) return list;
-  if (o.batch > 1) list.push_back(shared_batch_lever(o.batch, kTorchrun));
-  list.push_back(gpus_lever("ZeRO-1", "zero1", kTorchrun,
+  if (o.batch > 1) list.push_back(shared_batch_lever(o.batch, by_torchrun));
+  list.push_back(gpus_lever("ZeRO-1", "zero1", by_torchrun,
                             {{"ZeroRedundancyOptimizer", "model.parameters()"},
                              {"ZeroRedundancyOptimizer", "optimizer_class=torch.optim.AdamW"}}));
   list.push_back(
-      gpus_lever("FSDP2", "fsdp", kTorchrun, {{"fully_shard", "each layer, then model"}}));
-  list.push_back(gpus_lever("Accelerate's FSDP2", "fsdp-accelerate", kAccelerate, {}));
+      gpus_lever("FSDP2", "fsdp", by_torchrun, {{"fully_shard", "each layer, then model"}}));
+  list.push_back(gpus_lever("Accelerate's FSDP2", "fsdp-accelerate", by_accelerate, {}));
   return list;
 }
 
 /// device_map="auto" over the GPUs of a host.
 std::vector<Lever> gpus_of(const GenerationOptions& o) {
   if (o.pretrained && (o.pretrained->auto_device_map || o.pretrained->quantization)) return {};
-  Lever lever = gpus_lever("layers", "pipeline", "", {{kLoader, "device_map=\"auto\""}});
+  Lever lever = gpus_lever("layers", "pipeline", nullptr, {{kLoader, "device_map=\"auto\""}});
   std::erase_if(lever.choices, [](const Choice& choice) {
     return std::stoll(choice.flags.at("gpus")) > kMostGpusOfAHost;
   });

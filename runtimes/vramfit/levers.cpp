@@ -175,10 +175,10 @@ std::vector<Lever> StepWorkload::gpu_levers() const {
   const auto* training = std::get_if<TrainingOptions>(&options());
   if (training == nullptr || training->mesh.ranks > 1) return {};
   std::vector<Lever> list;
-  if (training->batch > 1) list.push_back(shared_batch_lever(training->batch, ""));
-  list.push_back(gpus_lever("ZeRO-1", "zero1", "", {}));
-  list.push_back(gpus_lever("ZeRO-2", "zero2", "", {}));
-  list.push_back(gpus_lever("FSDP", "fsdp", "", {}));
+  if (training->batch > 1) list.push_back(shared_batch_lever(training->batch, nullptr));
+  list.push_back(gpus_lever("ZeRO-1", "zero1", nullptr, {}));
+  list.push_back(gpus_lever("ZeRO-2", "zero2", nullptr, {}));
+  list.push_back(gpus_lever("FSDP", "fsdp", nullptr, {}));
   return list;
 }
 

@@ -129,27 +129,32 @@ def timed(inputs, row, **figures):
     return dataclasses.replace(inputs, rows=rows)
 
 
+def untimed(inputs):
+    rows = inputs.rows.copy()
+    rows["tokens_per_second"] = float("nan")
+    return dataclasses.replace(inputs, rows=rows)
+
+
 def test_scaling_is_judged_by_one_gpu_on_the_same_work(measured):
-    whole = "MultiGpu/llama2-7b/bf16/adamw-same/{}/batch:1/seq:2048/gpus:{}"
-    slow = timed(measured, whole.format("ddp", 1), tokens_per_second=100.0)
-    fast = timed(slow, whole.format("ddp", 2), tokens_per_second=190.0)
-    found = of(fast, "data_parallel_throughput")
+    whole = "MultiGpu/llama2-7b/bf16/adamw-same/ddp/batch:1/seq:2048/gpus:{}"
+    slow = timed(untimed(measured), whole.format(1), tokens_per_second=100.0)
+    found = of(timed(slow, whole.format(2), tokens_per_second=190.0), "data_parallel_throughput")
     assert found.figures[MEASURED] == "1.90 times on 2 GPUs, 1 \N{MULTIPLICATION SIGN} 2048"
     assert "vramfit: holds, 95" in found.verdict
-    worse = timed(slow, whole.format("ddp", 2), tokens_per_second=140.0)
+    worse = timed(slow, whole.format(2), tokens_per_second=140.0)
     assert "vramfit: in part, 70" in of(worse, "data_parallel_throughput").verdict
 
 
 def test_a_pipelines_bubble_is_set_beside_its_formula(measured):
     row = measured.article.claim("pipeline_throughput")["near"]["row"]
     alone = row.replace("/pipeline/", "/ddp/").replace("gpus:2", "gpus:1")
-    both = timed(timed(measured, alone, tokens_per_second=100.0), row, tokens_per_second=170.0)
-    found = of(timed(both, row, bubble=0.15, pred_bubble=1 / 9), "pipeline_throughput")
+    slow = timed(untimed(measured), alone, tokens_per_second=100.0)
+    both = timed(slow, row, tokens_per_second=170.0, bubble=0.15, pred_bubble=1 / 9)
+    found = of(both, "pipeline_throughput")
     assert found.verdict.startswith("Holds. The bubble on 2 GPUs")
     assert "15" in found.verdict and "11" in found.verdict
-    assert of(timed(both, row, tokens_per_second=201.0), "pipeline_throughput").verdict == (
-        "Does not hold."
-    )
+    faster = timed(both, row, tokens_per_second=201.0)
+    assert of(faster, "pipeline_throughput").verdict.startswith("Does not hold.")
 
 
 def accumulated(inputs, **speeds):

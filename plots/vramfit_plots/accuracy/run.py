@@ -101,7 +101,7 @@ def _predicted(case: Case, prediction: Prediction) -> Row:
     if case.max_batch is not None:
         return {"pred_max_batch": prediction.max_batch}
     stages = {
-        name: {level: prediction.stages[name][level] for level in reading}
+        name: {level: said for level, said in prediction.stages[name].items() if level in reading}
         for name, reading in case.stages.items()
     }
     return {f"pred_{name}": value for name, value in _counters(stages, prediction.peak)}

@@ -1,6 +1,7 @@
 """Claims about several GPUs."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from vramfit_plots.claims.answer import Answer
@@ -97,13 +98,18 @@ def throughput(inputs: Inputs, claim: Mapping[str, Any]) -> Answer:
     return Answer(_ratios(timed), said)
 
 
+def _whole(inputs: Inputs, asked: Spread, source: Source) -> float | None:
+    """What is held where nothing is shared, by however many."""
+    every = (replace(asked, strategy="ddp", gpus=gpus, more=()) for gpus in (1, asked.gpus))
+    found = (inputs.value(one.row, source.prefix + _STEPPED) for one in every)
+    return next((value for value in found if value is not None), None)
+
+
 def capacity(inputs: Inputs, claim: Mapping[str, Any]) -> Answer:
     """How much less each of N GPUs holds than one would."""
     asked, figures, shares = _asked(claim), {}, []
     for source in (PREDICTED, MEASURED):
-        whole = _on_one(inputs, asked, source, _STEPPED) or inputs.value(
-            asked.row.replace(f"/{asked.strategy}/", "/ddp/"), source.prefix + _STEPPED
-        )
+        whole = _whole(inputs, asked, source)
         held, peak = (inputs.value(asked.row, source.prefix + c) for c in (_STEPPED, _PEAK))
         if whole is None or held is None or peak is None:
             continue

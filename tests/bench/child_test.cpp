@@ -102,7 +102,7 @@ TEST(Child, ARankThatFailsEndsTheOthersWithItsMessage) {
 
 TEST(Child, ARankThatIsOutOfMemoryEndsTheOthersWithHowFarItCame) {
   Result out = example();
-  out.counters.set("oom", 1);
+  out.counters.set("oom", 1.0);
   const std::vector<Result> results = where_one_ends(answering(out));
   ASSERT_EQ(results.size(), 3U);
   for (const Result& result : results) {

@@ -237,7 +237,7 @@ def why_not_modelled(case: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _of_several_gpus(line: Mapping[str, Any]) -> dict[str, Any]:
+def of_several_gpus(line: Mapping[str, Any]) -> dict[str, Any]:
     """A line of measure_pytorch_multi_gpu.py in the form that the other scripts write."""
     case, stages = dict(line["case"]), line["result"].get("stages", {})
     precision = case.pop("precision")
@@ -264,7 +264,7 @@ def recorded(path: Path, *, several_gpus: bool = False) -> Recorded:
             sharded = isinstance(line.get("case"), dict) and "gpus" in line["case"]
             if sharded != several_gpus:
                 continue
-            of_one = _of_several_gpus(line) if sharded else line
+            of_one = of_several_gpus(line) if sharded else line
             if completed(of_one) and "arch" in of_one["case"]:
                 cases += _cases(file.stem, of_one["case"], of_one["result"])
             elif isinstance(of_one.get("case"), dict) and "arch" in of_one["case"]:

@@ -42,7 +42,7 @@ SpeedComparison read_comparison(const Json& object, const std::string& source) {
     const std::string place = source + ": " + item.key();
     if (!item.value().is_object()) throw BadInput(place + ": not a JSON object");
     const JsonReader speed(item.value(), place);
-    allow_only(speed, item.value(), {"row", "tokens_per_second"});
+    allow_only(speed, item.value(), {"row", "file", "tokens_per_second"});
     speed.text("row");
     comparison.speeds[item.key()] = speed.number("tokens_per_second", 1e-3, kMostTokens);
   }

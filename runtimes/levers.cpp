@@ -12,6 +12,18 @@ constexpr std::int64_t kLeastTokens = 16;
 constexpr std::int64_t kShortest = 8;  ///< of a sequence, an eighth
 /// A micro-batch of so many tokens was timed: data/slowdowns.json.
 constexpr std::int64_t kTimedTokens = 2048;
+constexpr std::int64_t kMostGpus = 64;  ///< that are advised
+
+Choice on_gpus(const std::string& label, const char* strategy, std::int64_t gpus, Launch launch) {
+  const std::string count = std::to_string(gpus);
+  Choice choice{label + " over " + count + " GPUs",
+                {{"gpus", "1", std::string(strategy) + " " + count}},
+                {{"gpus", count}, {"strategy", strategy}},
+                {},
+                {}};
+  if (launch != nullptr) choice.launch = launch(gpus);
+  return choice;
+}
 
 }  // namespace
 
@@ -24,6 +36,29 @@ Choice lora_choice(bool all_linear) {
 
 Lever lever_of(const char* part, Choice choice) {
   return {.parts = {part}, .choices = {std::move(choice)}};
+}
+
+Lever gpus_lever(const char* label, const char* strategy, Launch launch,
+                 const std::vector<CallArgument>& script) {
+  Lever lever{.parts = {label}, .choices = {}};
+  for (std::int64_t gpus = 2; gpus <= kMostGpus; gpus *= 2) {
+    lever.choices.push_back(on_gpus(label, strategy, gpus, launch));
+    lever.choices.back().script = script;
+  }
+  return lever;
+}
+
+Lever shared_batch_lever(std::int64_t batch, Launch launch) {
+  Lever lever{.parts = {"DDP"}, .choices = {}};
+  for (std::int64_t gpus = 2; gpus <= std::min(batch, kMostGpus); ++gpus) {
+    if (batch % gpus != 0) continue;
+    Choice choice = on_gpus("the batch by DDP", "ddp", gpus, launch);
+    const std::string each = std::to_string(batch / gpus);
+    choice.label += ", " + each + (each == "1" ? " sequence on each" : " sequences on each");
+    choice.flags["batch"] = each;
+    lever.choices.push_back(std::move(choice));
+  }
+  return lever;
 }
 
 Lever micro_batch_lever(std::int64_t batch, std::int64_t seq, std::int64_t accumulate) {

@@ -29,6 +29,7 @@ struct Choice {
   Flags flags;                       ///< those that it sets
   std::vector<std::string> without;  ///< those that it goes without
   std::vector<CallArgument> script;  ///< the same in a script; empty: nobody's libraries
+  std::string launch = {};           ///< a command line that starts it on its GPUs, where one does
 };
 
 /// What can be changed by itself: choices that exclude each other, the mildest first. In none
@@ -48,6 +49,15 @@ inline constexpr const char* kUsualRank = "16";
 
 /// Of one choice.
 Lever lever_of(const char* part, Choice choice);
+
+/// How a script is started on so many GPUs.
+using Launch = std::string (*)(std::int64_t gpus);
+/// Over GPUs of the card's kind by a strategy, twice as many each time, each with a batch of its
+/// own. No `launch`: there is nothing to say.
+Lever gpus_lever(const char* label, const char* strategy, Launch launch,
+                 const std::vector<CallArgument>& script);
+/// The same by --strategy ddp, where GPUs share the batch that one has.
+Lever shared_batch_lever(std::int64_t batch, Launch launch);
 
 /// The same sequences in smaller micro-batches, and as many more of these in a step.
 Lever micro_batch_lever(std::int64_t batch, std::int64_t seq, std::int64_t accumulate);

@@ -69,6 +69,33 @@ def test_its_flags_make_it_fit(advised):
             assert found[key] == advice[key], advice
 
 
+def test_it_fits_on_so_many_gpus_and_on_no_fewer(advised):
+    flags, answer = advised
+    quantised = "quant" in flags  # which several GPUs do not train
+    assert bool(answer["on_several_gpus"]) or quantised or "train" not in flags
+    for advice in answer["on_several_gpus"]:
+        kept = {flag: value for flag, value in flags.items() if flag not in advice["without"]}
+        asked = kept | flags_of(advice["flags"])
+        status, found = ask(asked)
+        assert (status, found["total"], found["verdict"]) == (0, advice["total"], advice["verdict"])
+        gpus, strategy = int(asked["gpus"]), asked["strategy"]
+        if gpus > 2 and strategy != "ddp" and len(advice["changes"]) == 1:
+            _, fewer = ask(asked | {"gpus": str(gpus // 2)})
+            assert fewer["verdict"] != "FITS"
+        if "launch" in advice:
+            assert advice["launch"].endswith("train.py")
+            started = shlex.split(advice["launch"])
+            assert launched(started) == gpus
+
+
+def launched(words: list[str]) -> int:
+    """How many processes torchrun or accelerate starts."""
+    if "--num_processes" in words:
+        return int(words[words.index("--num_processes") + 1])
+    hosts = int(words[words.index("--nnodes") + 1]) if "--nnodes" in words else 1
+    return hosts * int(words[words.index("--nproc-per-node") + 1])
+
+
 # What Python writes, and the flag by which a script takes the same.
 CALLS = {
     "TrainingArguments": {},

@@ -5,6 +5,7 @@ from functools import cache
 
 import pytest
 from built import ROOT
+from vramfit_plots.accuracy.cases import of_several_gpus
 from vramfit_plots.accuracy.names import of_more, row_names
 
 DATA = ROOT / "data"
@@ -17,9 +18,10 @@ def cases(file: str) -> dict[str, dict]:
     """What a file of data/reference has of each case, by its name; of an inference, of its point.
     Of a case that was run again, the first that was timed."""
     found: dict[str, dict] = {}
-    for line in map(json.loads, (DATA / file).read_text().splitlines()):
-        if "case" not in line:
+    for written in map(json.loads, (DATA / file).read_text().splitlines()):
+        if "case" not in written:
             continue
+        line = of_several_gpus(written) if "gpus" in written["case"] else written
         result = line["result"]
         results = result.get("points", [result])
         names = row_names(line["case"], more=of_more(file.removesuffix(".jsonl")))
@@ -38,9 +40,12 @@ def rows(file: str) -> dict[str, dict]:
     return {row["name"]: row for row in run["benchmarks"]}
 
 
-def measured(comparison: dict, row: str) -> float:
-    file = comparison["file"]
-    return (cases if file.endswith(".jsonl") else rows)(file)[row][comparison["figure"]]
+def measured(comparison: dict, speed: dict) -> float:
+    """Each GPU's, of several."""
+    file, row = speed.get("file", comparison["file"]), speed["row"]
+    key = "tokens_per_s" if "file" in speed else comparison["figure"]
+    found = (cases if file.endswith(".jsonl") else rows)(file)[row][key]
+    return found / int(keys_of(row).get("gpus", "1"))
 
 
 def title(comparison: dict) -> str:
@@ -50,7 +55,7 @@ def title(comparison: dict) -> str:
 @pytest.mark.parametrize("comparison", COMPARISONS, ids=title)
 def test_speeds_are_what_was_measured(comparison):
     for setting, speed in comparison["speeds"].items():
-        assert speed["tokens_per_second"] == round(measured(comparison, speed["row"]), 1), setting
+        assert speed["tokens_per_second"] == round(measured(comparison, speed), 1), setting
 
 
 def gpu_of(file: str) -> str:
@@ -66,7 +71,7 @@ def test_all_is_of_one_gpu(file):
     assert gpu_of(file) == SLOWDOWNS["gpu"]
 
 
-PLACES = ("mode", "model", "precision", "optimizer")
+PLACES = ("mode", "model", "precision", "optimizer", "strategy")
 
 
 def keys_of(row: str) -> dict[str, str]:
@@ -93,6 +98,8 @@ CHANGED = {
     ("vramfit", "base"): {"precision"},
     ("vramfit", "precision"): {"precision"},
     ("vramfit", "micro-batch"): {"batch", "accumulate"},
+    ("pytorch", "gpus"): {"strategy", "gpus"},
+    ("vramfit", "gpus"): {"strategy", "gpus"},
 }
 
 
@@ -118,6 +125,9 @@ def test_a_setting_is_what_its_row_says(comparison):
         if comparison["kind"] == "checkpointing":
             every = f" every {keys['every']}" if "every" in keys else ""
             assert keys.get("checkpoint", "none") + every == setting
+        elif comparison["kind"] == "gpus":
+            alone = keys.get("gpus", "1") == "1"
+            assert setting == ("1" if alone else f"{keys['strategy']} {keys['gpus']}")
         elif comparison["kind"] == "lora":
             assert keys.get("lora", "none") == setting
         elif comparison["kind"] == "attention":

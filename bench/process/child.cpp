@@ -154,6 +154,11 @@ class Asked {
   bool done_ = false;
 };
 
+bool out_of_memory(const Result& result) {
+  const auto found = result.counters.values().find("oom");
+  return found != result.counters.values().end() && found->second != 0;
+}
+
 /// Waits until one of them that had not has said all.
 std::size_t next_done(const std::vector<std::unique_ptr<Asked>>& asked) {
   for (;;) {
@@ -183,11 +188,13 @@ std::vector<Result> ask_together(const std::vector<Command>& commands) {
   for (std::size_t left = commands.size(); left > 0; --left) {
     const std::size_t i = next_done(asked);
     results[i] = asked[i]->result();
-    if (results[i].error.empty()) continue;
+    const bool failed = !results[i].error.empty();
+    if (!failed && !out_of_memory(results[i])) continue;
     // The others would wait for it for ever.
     for (const auto& other : asked) other->kill();
     const std::string who = commands.size() == 1 ? "" : "rank " + std::to_string(i) + ": ";
-    return std::vector<Result>(commands.size(), failure(who + results[i].error));
+    const Result answer = failed ? failure(who + results[i].error) : results[i];
+    return std::vector<Result>(commands.size(), answer);
   }
   return results;
 }

@@ -21,8 +21,8 @@ Command this_program(std::vector<std::string> arguments);
 /// where it did without an answer. Its standard output joins our standard error.
 Result ask(const Command& command);
 
-/// The same of several that work together, in their order. Where one fails the others are ended,
-/// and the answer of all is its failure, which says which of them it was.
+/// The same of several that work together, in their order. Where one fails or runs out of memory
+/// the others are ended, and the answer of all is its own; a failure says which of them it was.
 std::vector<Result> ask_together(const std::vector<Command>& commands);
 
 /// Called in a process that ask() started: hands the result to the one that waits.

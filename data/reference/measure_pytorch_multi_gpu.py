@@ -1,37 +1,32 @@
-"""What DDP, ZeRO-1 and FSDP2 take of each GPU of this host, level by level; written down of the
-first.
+"""What DDP, ZeRO-1 and FSDP2 take of each GPU of this host, level by level, and tokens a second;
+memory is the first GPU's.
 
-    measure_pytorch_multi_gpu.py OUT.jsonl SECONDS
+    measure_pytorch_multi_gpu.py OUT.jsonl [--gpus 2] [--seconds 540] [--only PART]...
 
-A case is model, strategy, GPUs, precision, batch and tokens of each GPU, and checkpointing;
-"mixed" is fp32 parameters, bf16 compute, fp32 reduction. Each runs in processes of its own."""
+`--only` chooses by a case's name, `llama2-7b/bf16/fsdp/batch:1/seq:2048`; batch and tokens are of
+each GPU. Run again with the same OUT.jsonl it measures what is not there yet. A case runs in a
+process for each GPU. Where one of them fails or the time is over, the others are ended, and why is
+written down in place of readings. Figures to set beside those of bench's rows `MultiGpu` are to be
+of the same machine."""
 
+import argparse
 import json
 import os
 import sys
 import time
 from pathlib import Path
 
+import measure_pytorch as measure
 import torch
 import torch.distributed as dist
-import torch.multiprocessing as mp
+from ranks import TIMED_OUT, of_all_ranks
 from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 from torch.distributed.optim import ZeroRedundancyOptimizer
 from torch.nn.parallel import DistributedDataParallel
 from transformers import AutoModelForCausalLM
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
-CASES = [
-    ("llama2-7b", "ddp", 2, "bf16", 1, 2048, False),
-    ("llama2-7b", "ddp-view", 2, "bf16", 1, 2048, False),
-    ("tinyllama-1.1b", "ddp", 2, "bf16", 4, 1024, False),
-    ("tinyllama-1.1b", "zero1", 2, "bf16", 4, 1024, False),
-    ("llama2-7b", "fsdp", 2, "bf16", 1, 2048, False),
-    ("llama2-7b", "fsdp", 2, "mixed", 2, 2048, True),
-    ("llama2-7b", "fsdp-keep", 2, "bf16", 1, 2048, False),
-    ("tinyllama-1.1b", "fsdp", 2, "mixed", 4, 1024, False),
-    ("llama2-13b", "fsdp", 2, "bf16", 1, 2048, True),
-]
+TIMED_STEPS = 8
 
 
 def llama(hidden: int, ffn: int, layers: int, heads: int, kv_heads: int) -> dict:
@@ -53,46 +48,75 @@ ARCHITECTURES = {
     "tinyllama-1.1b": llama(2048, 5632, 22, 32, 4),
 }
 
+# Model, strategy, precision, batch, tokens, checkpointing; what the report shows comes first.
+# "mixed" is fp32 parameters, bf16 compute, fp32 reduction. `ddp-view` has gradients in its buckets,
+# `fsdp-keep` parameters gathered until backward.
+CASES = (
+    ("llama2-7b", "ddp", "bf16", 1, 2048, False),
+    ("llama2-7b", "ddp", "bf16", 4, 2048, False),
+    ("llama2-7b", "fsdp", "bf16", 1, 2048, False),
+    ("llama2-7b", "fsdp", "bf16", 4, 2048, False),
+    ("llama2-13b", "fsdp", "bf16", 1, 2048, False),
+    ("llama2-7b", "zero1", "bf16", 1, 2048, False),
+    ("llama2-7b", "zero1", "bf16", 4, 2048, False),
+    ("llama2-13b", "fsdp", "bf16", 4, 2048, False),
+    ("llama2-13b", "zero1", "bf16", 1, 2048, False),
+    ("llama2-13b", "ddp", "bf16", 1, 2048, False),
+    ("llama2-13b", "fsdp", "mixed", 1, 2048, False),
+    ("llama2-7b", "ddp-view", "bf16", 1, 2048, False),
+    ("llama2-7b", "fsdp-keep", "bf16", 1, 2048, False),
+    ("llama2-7b", "fsdp", "mixed", 2, 2048, True),
+    ("llama2-13b", "fsdp", "bf16", 1, 2048, True),
+    ("tinyllama-1.1b", "ddp", "bf16", 4, 1024, False),
+    ("tinyllama-1.1b", "zero1", "bf16", 4, 1024, False),
+    ("tinyllama-1.1b", "fsdp", "mixed", 4, 1024, False),
+)
+
+
+def case_of(entry: tuple, gpus: int) -> dict:
+    """As it is written down."""
+    keys = ("model", "strategy", "precision", "b", "s", "ckpt")
+    setting = dict(zip(keys, entry, strict=True))
+    return {**setting, "gpus": gpus, "arch": ARCHITECTURES[setting["model"]], "opt": "adamw_fused"}
+
+
+def name_of(case: dict) -> str:
+    ckpt = "/checkpoint:full" if case["ckpt"] else ""
+    parts = (case["model"], case["precision"], case["strategy"])
+    return f"{'/'.join(parts)}/batch:{case['b']}/seq:{case['s']}{ckpt}"
+
 
 class Stages:
     def __init__(self):
         self.readings = {}
 
     def read(self, name: str) -> None:
-        torch.cuda.synchronize()
-        free, total = torch.cuda.mem_get_info()
-        self.readings[name] = {
-            "alloc": torch.cuda.memory_allocated(),
-            "peak": torch.cuda.max_memory_allocated(),
-            "reserved": torch.cuda.memory_reserved(),
-            "peak_reserved": torch.cuda.max_memory_reserved(),
-            "device_used": total - free,
-        }
+        self.readings[name] = measure.memory()
         torch.cuda.reset_peak_memory_stats()
 
 
-def built(name: str, strategy: str, precision: str, checkpointing: bool):
-    arch = dict(ARCHITECTURES[name])
+def built(case: dict):
+    arch = dict(case["arch"])
     config = CONFIG_MAPPING[arch.pop("model_type")](**arch)
     config.use_cache = False
-    with torch.device("meta" if strategy.startswith("fsdp") else "cuda"):
+    with torch.device("meta" if case["strategy"].startswith("fsdp") else "cuda"):
         model = AutoModelForCausalLM.from_config(
             config,
-            dtype=torch.float32 if precision == "mixed" else torch.bfloat16,
+            dtype=torch.float32 if case["precision"] == "mixed" else torch.bfloat16,
             attn_implementation="sdpa",
         )
-    if checkpointing:
+    if case["ckpt"]:
         model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
     return model
 
 
-def fully_sharded(model, strategy: str, precision: str):
+def fully_sharded(model, case: dict):
     options = {}
-    if precision == "mixed":
+    if case["precision"] == "mixed":
         options["mp_policy"] = MixedPrecisionPolicy(
             param_dtype=torch.bfloat16, reduce_dtype=torch.float32
         )
-    if strategy == "fsdp-keep":
+    if case["strategy"] == "fsdp-keep":
         options["reshard_after_forward"] = False
     for layer in model.model.layers:
         fully_shard(layer, **options)
@@ -117,7 +141,7 @@ def optimizer_of(model, strategy: str):
 
 
 def train(model, optimizer, ids, stages: Stages) -> float:
-    """Two steps, read stage by stage, and four more; seconds of one of these."""
+    """Two steps, read stage by stage, and more that are timed; seconds of one of these."""
     for step in (1, 2):
         loss = model(input_ids=ids, labels=ids).loss
         stages.read(f"step{step}.forward")
@@ -130,68 +154,106 @@ def train(model, optimizer, ids, stages: Stages) -> float:
         stages.read(f"step{step}.zero_grad")
     torch.cuda.synchronize()
     dist.barrier()
-    begin = time.time()
-    for _ in range(4):
+    begin = time.monotonic()
+    for _ in range(TIMED_STEPS):
         model(input_ids=ids, labels=ids).loss.backward()
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
     torch.cuda.synchronize()
     dist.barrier()
-    seconds = (time.time() - begin) / 4
-    stages.read("after_six")
+    seconds = (time.monotonic() - begin) / TIMED_STEPS
+    stages.read("timed")
     return seconds
 
 
-def measured(rank: int, case: tuple) -> dict:
-    name, strategy, gpus, precision, batch, seq, checkpointing = case
+def measured(rank: int, case: dict) -> dict:
     stages = Stages()
     torch.zeros(1, device="cuda")
     stages.read("context")
     device = torch.device("cuda", rank)
-    dist.init_process_group("nccl", rank=rank, world_size=gpus, device_id=device)
+    dist.init_process_group("nccl", rank=rank, world_size=case["gpus"], device_id=device)
     stages.read("process_group")
-    model = built(name, strategy, precision, checkpointing)
-    if strategy.startswith("fsdp"):
-        model = fully_sharded(model, strategy, precision)
+    model = built(case)
+    params = sum(parameter.numel() for parameter in model.parameters())
+    if case["strategy"].startswith("fsdp"):
+        model = fully_sharded(model, case)
     else:
-        view = strategy == "ddp-view"
+        view = case["strategy"] == "ddp-view"
         model = DistributedDataParallel(model, device_ids=[rank], gradient_as_bucket_view=view)
     model.train()
-    optimizer = optimizer_of(model, strategy)
-    ids = torch.randint(0, 1000, (batch, seq), device="cuda")
+    optimizer = optimizer_of(model, case["strategy"])
+    ids = torch.randint(0, 1000, (case["b"], case["s"]), device="cuda")
     stages.read("load")
     seconds = train(model, optimizer, ids, stages)
     return {
         "stages": stages.readings,
         "peak": max(reading["peak"] for reading in stages.readings.values()),
-        "tokens_per_s": gpus * batch * seq / seconds,
+        "tokens_per_s": case["gpus"] * case["b"] * case["s"] / seconds,
+        "params": params,
     }
 
 
-def worker(rank: int, case: tuple, out: str, port: int) -> None:
-    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
-    torch.cuda.set_device(rank)
+def of_rank(rank: int, case: dict) -> dict:
     try:
-        result = measured(rank, case)
+        torch.cuda.set_device(rank)
+        return measured(rank, case)
     except torch.OutOfMemoryError as error:
-        result = {"oom": str(error)[:200]}
-    if rank == 0:
-        keys = ("model", "strategy", "gpus", "precision", "b", "s", "ckpt")
-        setting = dict(zip(keys, case, strict=True))
-        setting |= {"arch": ARCHITECTURES[setting["model"]], "opt": "adamw_fused"}
-        with Path(out).open("a", encoding="utf-8") as file:
-            file.write(json.dumps({"case": setting, "result": result}) + "\n")
-    os._exit(0)  # the other ranks may wait for ever
+        return {"oom": f"GPU {rank}: {error}"[:300]}
+    except Exception as error:
+        return {"error": f"GPU {rank}: {error!r}"[:500]}
+
+
+def environment() -> dict:
+    """NCCL's variables among it: they change what it takes."""
+    variables = {name: os.environ[name] for name in sorted(os.environ) if name.startswith("NCCL_")}
+    nccl = ".".join(map(str, torch.cuda.nccl.version()))
+    return {**measure.environment(), "nccl": nccl, "nccl_variables": variables}
+
+
+def known(out: Path) -> list[dict]:
+    """Cases that are written down; the first line says with what all are measured."""
+    if not out.exists() or not out.read_text(encoding="utf-8"):
+        measure.append(out, {"env": environment()})
+    lines = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
+    said = next((line["env"] for line in lines if "env" in line), {})
+    here = environment()
+    for key in ("torch", "transformers", "smi"):
+        if said.get(key) != here[key]:
+            sys.exit(f"{out}: was measured with {said.get(key)}, and this is {here[key]}")
+    return [line["case"] for line in lines if "case" in line]
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--gpus", type=int, default=2)
+    parser.add_argument("--seconds", type=float, default=540, help="for all cases (%(default)s)")
+    parser.add_argument("--case-seconds", type=float, default=120, help="for each (%(default)s)")
+    parser.add_argument("--only", action="append", default=[], help="cases with this in their name")
+    return parser.parse_args()
 
 
 def main() -> None:
-    out, limit = sys.argv[1], float(sys.argv[2])
-    begin = time.time()
-    for index, case in enumerate(CASES):
-        if time.time() - begin > limit:
-            print("stopped at", index)
-            return
-        mp.spawn(worker, (case, out, 29500 + index), nprocs=case[2])
+    given = arguments()
+    every = [case_of(entry, given.gpus) for entry in CASES]
+    chosen = [c for c in every if not given.only or any(part in name_of(c) for part in given.only)]
+    done = known(given.out)
+    begin = time.monotonic()
+    for case in [case for case in chosen if case not in done]:
+        left = given.seconds - (time.monotonic() - begin)
+        if left <= 0:
+            print(f"{name_of(case)}: not begun: {given.seconds:.0f} s are over", flush=True)
+            continue
+        at = time.monotonic()
+        result = of_all_ranks(of_rank, case, case["gpus"], min(left, given.case_seconds))
+        if result == TIMED_OUT and left < given.case_seconds:
+            print(f"{name_of(case)}: not done: {given.seconds:.0f} s are over", flush=True)
+            continue  # so that it is measured next time
+        measure.append(given.out, {"case": case, "result": result})
+        said = f"{result['tokens_per_s']:,.0f} tokens/s" if "stages" in result else str(result)
+        print(f"{name_of(case)}: {said} ({time.monotonic() - at:.0f} s)", flush=True)
 
 
 if __name__ == "__main__":

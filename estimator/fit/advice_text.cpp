@@ -57,6 +57,9 @@ std::string row(const Advice& advice, bool colours) {
   for (const std::string& flag : without(advice)) flags += ", without --" + flag;
   text += to_copy(flags);
   for (const std::string& call : calls(advice)) text += to_copy(call);
+  for (const Choice& choice : advice.choices) {
+    if (!choice.launch.empty()) text += to_copy(choice.launch);
+  }
   return text;
 }
 
@@ -67,6 +70,18 @@ std::string least_text(const Advised& advised) {
                              "{} GB.",
                              labels(*advised.least), gb(advised.least->estimate.total)),
                  2);
+}
+
+/// The fewest of the card's kind, by strategy.
+std::string on_several_gpus(const Advised& advised, bool colours) {
+  if (advised.on_several_gpus.empty()) return "";
+  const bool training = advised.timed == "training";
+  std::string text = training
+                         ? "On several such GPUs, each with a batch of its own unless said; total "
+                           "and time are each GPU's\n"
+                         : "On several such GPUs; total is the fullest one's\n";
+  for (const Advice& advice : advised.on_several_gpus) text += row(advice, colours);
+  return text;
 }
 
 }  // namespace
@@ -115,7 +130,7 @@ std::string advice_text(const Answer& answer, bool colours) {
   if (!advised.cards.empty()) {
     text += wrapped(fmt::format("As it is it fits on {}", fmt::join(advised.cards, ", ")), 2);
   }
-  return text + "On several GPUs: --gpus N --strategy fsdp.\n";
+  return text + on_several_gpus(advised, colours);
 }
 
 }  // namespace vramfit::fit

@@ -109,6 +109,22 @@ class Adviser {
     return list;
   }
 
+  /// What is enough of `gpus`, else of these with one of `levers` each.
+  std::vector<Advice> over(const std::vector<Lever>& gpus, const std::vector<Lever>& levers) const {
+    std::vector<Advice> found;
+    for (const Lever& lever : gpus) {
+      if (auto advice = with({&lever})) found.push_back(std::move(*advice));
+    }
+    if (!found.empty()) return found;
+    for (const Lever& lever : gpus) {
+      for (const Lever& other : levers) {
+        if (!go_together({&other, &lever})) continue;
+        if (auto advice = with({&lever, &other})) found.push_back(std::move(*advice));
+      }
+    }
+    return found;
+  }
+
   /// As much as can be changed: of levers that do not go together, the later ones.
   std::optional<Advice> least(const std::vector<Lever>& levers) const {
     Levers selection;
@@ -232,6 +248,17 @@ std::vector<std::string> cards_that_hold(const Request& request) {
   return names;
 }
 
+/// Those that nobody measured last.
+void sort_by_time(std::vector<Advice>& list) {
+  std::stable_sort(list.begin(), list.end(), [](const Advice& a, const Advice& b) {
+    const auto time_of = [](const Advice& advice) {
+      constexpr double kUnknown = 1e9;
+      return advice.slowdown().value_or(kUnknown);
+    };
+    return time_of(a) < time_of(b);
+  });
+}
+
 }  // namespace
 
 std::vector<Step> Advice::steps() const {
@@ -257,13 +284,9 @@ Advised advise(const Request& request, const Flags& flags, bool surely) {
   Advised advised;
   advised.timed = timed(*request.workload, flags);
   advised.list = adviser.all(levers);
-  std::stable_sort(advised.list.begin(), advised.list.end(), [](const Advice& a, const Advice& b) {
-    const auto time_of = [](const Advice& advice) {
-      constexpr double kUnknown = 1e9;
-      return advice.slowdown().value_or(kUnknown);
-    };
-    return time_of(a) < time_of(b);
-  });
+  sort_by_time(advised.list);
+  advised.on_several_gpus = adviser.over(request.workload->gpu_levers(), levers);
+  sort_by_time(advised.on_several_gpus);
   if (advised.list.empty() && !levers.empty()) advised.least = adviser.least(levers);
   advised.cards = cards_that_hold(request);
   return advised;

@@ -31,6 +31,9 @@ struct Advised {
   /// optimizers the one that keeps most. None has all the changes of another, and more, for the
   /// same verdict. The cheapest first, those that nobody measured last.
   std::vector<Advice> list;
+  /// The same on several GPUs of the card's kind, which are fewest of each strategy: as the run is,
+  /// or where that never fits, with one more change. Times are of each of the GPUs.
+  std::vector<Advice> on_several_gpus;
   std::optional<Advice> least;     ///< where none does: as much as can be changed
   std::vector<std::string> cards;  ///< smallest ones that it surely fits on as it is
 };

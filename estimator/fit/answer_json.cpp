@@ -64,6 +64,7 @@ Json advice_json(const Advice& advice) {
   }
   for (const Choice& choice : advice.choices) {
     json["changes"].push_back(choice.label);
+    if (!choice.launch.empty()) json["launch"] = choice.launch;
     for (const auto& [call, argument] : choice.script) json["script"][call].push_back(argument);
   }
   return json;
@@ -72,6 +73,10 @@ Json advice_json(const Advice& advice) {
 void add_advice(Json& json, const Advised& advised) {
   json["advice"] = Json::array();
   for (const Advice& advice : advised.list) json["advice"].push_back(advice_json(advice));
+  json["on_several_gpus"] = Json::array();
+  for (const Advice& advice : advised.on_several_gpus) {
+    json["on_several_gpus"].push_back(advice_json(advice));
+  }
   json["fits_on"] = advised.cards;
 }
 

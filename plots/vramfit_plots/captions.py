@@ -5,7 +5,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import pandas as pd
+
 from vramfit_plots.inputs import Inputs
+from vramfit_plots.several_gpus import spread
 from vramfit_plots.sources import (
     COUNTED,
     MEASURED,
@@ -54,9 +57,19 @@ def _known(inputs: Inputs, key: str) -> str:
 
 
 def _device(inputs: Inputs) -> str:
-    """What the run ran on: "one NVIDIA H200"."""
+    """What the run ran on: "one NVIDIA H200", "one and 2 NVIDIA H200s"."""
     gpu = _known(inputs, "gpu")
-    return f"one {gpu}" if gpu else inputs.run.device
+    if not gpu:
+        return inputs.run.device
+    several = sorted(_together(inputs.run.rows))
+    return f"{in_words(['one', *map(str, several)])} {gpu}{'s' if several else ''}"
+
+
+def _together(rows: pd.DataFrame) -> set[int]:
+    """How many GPUs measured a row together."""
+    names = rows["mem_nccl"].dropna().index if "mem_nccl" in rows else []
+    found = (spread(name) for name in names)
+    return {one.gpus for one in found if one is not None and one.gpus > 1}
 
 
 def versions(inputs: Inputs) -> str:

@@ -1,15 +1,15 @@
 """PyTorch's figures by row name, as `bench` names rows, so that they join its own.
 
-Of what bench has no row for, the axes `lora:`, `checkpoint:` and `gpus:` are appended."""
+Of what bench has no row for, the axes `lora:` and `checkpoint:` are appended."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
 
 import pandas as pd
 
 from vramfit_plots.accuracy.cases import FIT_OPTIMIZERS, GENERATED, LOADED, Case
 from vramfit_plots.accuracy.comparison import Accuracy
 from vramfit_plots.models import Model
+from vramfit_plots.several_gpus import STRATEGIES, Spread
 from vramfit_plots.sources import TORCH, TORCH_MEASURED
 
 # The only ones that rows of `lora:` are of: PEFT's default for a llama.
@@ -42,6 +42,19 @@ def _appended(case: Case) -> str:
     return "".join(f"/{part}" for part in parts)
 
 
+def _sharded_row(case: Case, ours: Mapping[str, str]) -> str | None:
+    """Each GPU's. Parameters in fp32 that are computed with in 16 bits are what autocast's are."""
+    setting, mixed = case.setting, case.setting.get("mixed")
+    theirs = FIT_OPTIMIZERS.get(setting["opt"], "")
+    optimizer = ours.get(theirs + (" under autocast" if mixed else ""))
+    if optimizer is None or setting["strategy"] not in STRATEGIES or case.batch is None:
+        return None
+    more = tuple(_appended(case).split("/")[1:])
+    precision, strategy = mixed or setting["dtype"], setting["strategy"]
+    sizes = (case.batch, case.seq, case.gpus)
+    return Spread(case.model, precision, optimizer, strategy, *sizes, more).row
+
+
 def row_name(case: Case, ours: Mapping[str, str]) -> str | None:
     """None where no row is of the same work."""
     setting = case.setting
@@ -49,6 +62,8 @@ def row_name(case: Case, ours: Mapping[str, str]) -> str | None:
     if _OTHER_WORK & setting.keys() or (lora and lora["targets"] != LORA_TARGETS):
         return None
     precision = setting.get("quant") or setting.get("amp") or setting["dtype"]
+    if case.gpus > 1:
+        return _sharded_row(case, ours)
     start = f"Inference/{case.model}/{precision}"
     if case.training:
         theirs = FIT_OPTIMIZERS.get(setting["opt"], "")
@@ -66,7 +81,8 @@ def _counters(
 ) -> Iterator[tuple[str, float]]:
     """Without prefix."""
     for level, name in _LEVELS.items():
-        yield name, peak[level]
+        if level in peak:
+            yield name, peak[level]
     yield "parameters", stages[LOADED]["after"]
     yield "step1_loaded_after", stages[LOADED]["after"]
     for stage, reading in stages.items():
@@ -82,9 +98,10 @@ def _prefixed(prefix: str, counters: Iterable[tuple[str, float]]) -> dict[str, f
 
 def _same_model(case: Case, models: Mapping[str, Model]) -> bool:
     """A case whose parameter count is not the published one is another model than ours. Weights of
-    4 bits are packed, and not counted one by one."""
+    4 bits are packed, and not counted one by one; on several GPUs nobody counted at first."""
     published = models.get(case.model)
-    return published is not None and (case.packed or case.parameters == published.parameters)
+    counted = not case.packed and case.parameters is not None
+    return published is not None and (not counted or case.parameters == published.parameters)
 
 
 def measured_rows(
@@ -111,27 +128,4 @@ def predicted_rows(accuracy: Accuracy, ours: Mapping[str, str]) -> pd.DataFrame:
         if name is not None:
             counters = _counters(prediction.stages, prediction.peak)
             rows.setdefault(name, _prefixed(TORCH.prefix, counters))
-    return pd.DataFrame.from_dict(rows, orient="index")
-
-
-def sharded_row(model: str, strategy: str, gpus: int, batch: int, seq: int) -> str:
-    return f"MultiGpu/{model}/bf16/adamw-same/batch:{batch}/seq:{seq}/{strategy}/gpus:{gpus}"
-
-
-def sharded_rows(lines: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
-    """Of pytorch_multi_gpu.jsonl, of each GPU."""
-    rows: Rows = {}
-    for line in lines:
-        model, strategy, gpus, _ = line["case"]
-        result = line["result"]
-        stages = {name: held for name, held in result["stages"].items() if name != "load"}
-        counters: dict[str, float] = {}
-        for stage, held in stages.items():
-            name = stage.replace(".", "_")
-            counters |= {f"{name}_after": held["alloc"], f"{name}_peak": held["peak"]}
-        counters["allocated"] = max(held["peak"] for held in stages.values())
-        if "tok_s" in result:
-            counters["tokens_per_second"] = result["tok_s"]
-        name = sharded_row(model, strategy, gpus, line["b"], line["s"])
-        rows[name] = _prefixed(TORCH_MEASURED.prefix, counters.items())
     return pd.DataFrame.from_dict(rows, orient="index")

@@ -9,18 +9,17 @@ import pandas as pd
 from vramfit_plots.accuracy.cases import Case, recorded
 from vramfit_plots.errors import AbsentError, BadInputError
 from vramfit_plots.models import Model
-from vramfit_plots.pytorch_rows import measured_rows, ours_by_theirs, sharded_rows
+from vramfit_plots.pytorch_rows import measured_rows, ours_by_theirs
 from vramfit_plots.schemas import read_jsonl
 
 _FIRST = "pytorch_single_gpu"  # of the files: of cases of the same name its counts
-_SHARDED = "pytorch_multi_gpu"  # of several GPUs
 
 
 @dataclass(frozen=True)
 class Reference:
     rows: pd.DataFrame  # pytorch_measured_* counters by row name
     cases: list[Case]  # every one that ran on one GPU, whatever its form
-    environments: Mapping[str, str]  # by file: with what it was measured; "" where it names none
+    environments: Mapping[str, str]  # by file: with what it was measured
     lora_max_batch: dict[int, int]  # MiB for the allocator -> largest batch
     llamacpp_bytes: dict[str, int]  # llama2-7b's file by the weights' format
 
@@ -35,21 +34,17 @@ def load_reference(folder: Path, models: Mapping[str, Model], pytorch_optimizers
     found = recorded(folder)
     environments = {file: env.words for file, env in found.environments.items()}
     cases = sorted(found.cases, key=lambda case: case.source != _FIRST)
-    rows = measured_rows(cases, models, ours_by_theirs(pytorch_optimizers))
+    several = recorded(folder, several_gpus=True).cases
+    rows = measured_rows([*cases, *several], models, ours_by_theirs(pytorch_optimizers))
     path = folder / f"{_FIRST}.jsonl"
     if _FIRST not in environments:
         raise BadInputError(f"{path}: holds no environment")
     if rows.empty or cases[0].source != _FIRST:
         raise BadInputError(f"{path}: holds no case of ours")
-    sharded = read_jsonl(folder / f"{_SHARDED}.jsonl", "reference/sharded")
     return Reference(
-        rows=pd.concat([rows, sharded_rows(sharded)]),
+        rows=rows,
         cases=[case for case in cases if case.peak],
-        environments={
-            _FIRST: environments[_FIRST],
-            **environments,
-            _SHARDED: environments.get(_SHARDED, ""),
-        },
+        environments={_FIRST: environments[_FIRST], **environments},
         lora_max_batch={
             case.setting["cap_mib"]: case.max_batch
             for case in cases

@@ -26,6 +26,8 @@ from vramfit_plots.tables import (
     oom_cliff,
     ops,
     precisions,
+    scaling,
+    sharded,
     sweep,
     waterfall,
     waterfall_optimizers,
@@ -50,6 +52,8 @@ _ARTICLE = (
     _Chapter(multi_gpu.build, figures.multi_gpu.draw, "multi_gpu"),
 )
 _FURTHER = (
+    _Chapter(sharded.build, figures.sharded.draw, "sharded"),
+    _Chapter(scaling.build, figures.scaling.draw, "scaling"),
     _Chapter(claims.build),
     _Chapter(waterfall_optimizers.build, figures.waterfall_optimizers.draw, "waterfall_optimizers"),
     _Chapter(checkpointing.build, figures.checkpointing.draw, "checkpointing"),

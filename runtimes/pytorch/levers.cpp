@@ -15,6 +15,7 @@ constexpr const char* kLoader = "from_pretrained";
 constexpr const char* kQuantizer = "BitsAndBytesConfig";
 constexpr const char* kAdapter = "LoraConfig";
 constexpr const char* kTokenizer = "tokenizer";
+constexpr std::int64_t kMostGpusOfAHost = 16;
 
 struct OptimizerChoice {
   OptimizerKind kind;
@@ -261,6 +262,53 @@ class Levers {
 
 std::vector<Lever> TorchWorkload::levers(const ModelConfig& config) const {
   return std::visit([&](const auto& o) { return Levers(config).of(o); }, options());
+}
+
+namespace {
+
+constexpr std::int64_t kUsualHost = 8;  ///< GPUs of a host, where there are more than that
+
+std::string by_torchrun(std::int64_t gpus) {
+  const bool one_host = gpus <= kUsualHost || gpus % kUsualHost != 0;
+  const std::string hosts = one_host ? "" : "--nnodes " + std::to_string(gpus / kUsualHost) + " ";
+  return "torchrun " + hosts + "--nproc-per-node " + std::to_string(one_host ? gpus : kUsualHost) +
+         " train.py";
+}
+
+std::string by_accelerate(std::int64_t gpus) {
+  const std::string hosts =
+      gpus > kUsualHost ? " --num_machines " + std::to_string(gpus / kUsualHost) : "";
+  return "accelerate launch --use_fsdp --fsdp_version 2 --num_processes " + std::to_string(gpus) +
+         hosts + " train.py";
+}
+
+std::vector<Lever> gpus_of(const TrainingOptions& o) {
+  std::vector<Lever> list;
+  if (o.distributed) return list;
+  if (o.batch > 1) list.push_back(shared_batch_lever(o.batch, by_torchrun));
+  list.push_back(gpus_lever("ZeRO-1", "zero1", by_torchrun,
+                            {{"ZeroRedundancyOptimizer", "model.parameters()"},
+                             {"ZeroRedundancyOptimizer", "optimizer_class=torch.optim.AdamW"}}));
+  list.push_back(
+      gpus_lever("FSDP2", "fsdp", by_torchrun, {{"fully_shard", "each layer, then model"}}));
+  list.push_back(gpus_lever("Accelerate's FSDP2", "fsdp-accelerate", by_accelerate, {}));
+  return list;
+}
+
+/// device_map="auto" over the GPUs of a host.
+std::vector<Lever> gpus_of(const GenerationOptions& o) {
+  if (o.pretrained && (o.pretrained->auto_device_map || o.pretrained->quantization)) return {};
+  Lever lever = gpus_lever("layers", "pipeline", nullptr, {{kLoader, "device_map=\"auto\""}});
+  std::erase_if(lever.choices, [](const Choice& choice) {
+    return std::stoll(choice.flags.at("gpus")) > kMostGpusOfAHost;
+  });
+  return {lever};
+}
+
+}  // namespace
+
+std::vector<Lever> TorchWorkload::gpu_levers() const {
+  return std::visit([](const auto& o) { return gpus_of(o); }, options());
 }
 
 }  // namespace vramfit::pytorch

@@ -48,6 +48,7 @@ class TorchWorkload final
   Outcome run(const Gpu& gpu, std::uint64_t capacity, const ModelConfig& config,
               const Extent& extent) const override;
   std::vector<Lever> levers(const ModelConfig& config) const override;
+  std::vector<Lever> gpu_levers() const override;
   nlohmann::ordered_json asked() const override;
   std::string text(const std::string& sizes) const override;
   std::string types() const override;

@@ -171,4 +171,15 @@ std::vector<Lever> StepWorkload::levers(const ModelConfig&) const {
   return std::visit([](const auto& o) { return Levers().of(o); }, options());
 }
 
+std::vector<Lever> StepWorkload::gpu_levers() const {
+  const auto* training = std::get_if<TrainingOptions>(&options());
+  if (training == nullptr || training->mesh.ranks > 1) return {};
+  std::vector<Lever> list;
+  if (training->batch > 1) list.push_back(shared_batch_lever(training->batch, nullptr));
+  list.push_back(gpus_lever("ZeRO-1", "zero1", nullptr, {}));
+  list.push_back(gpus_lever("ZeRO-2", "zero2", nullptr, {}));
+  list.push_back(gpus_lever("FSDP", "fsdp", nullptr, {}));
+  return list;
+}
+
 }  // namespace vramfit

@@ -116,16 +116,45 @@ def test_master_weights_are_no_state_of_pytorchs(measured):
     assert TORCH not in of(measured, "master_weights_extra").figures
 
 
-def test_data_parallel_is_judged_where_it_holds_its_buckets_too(measured):
+def test_data_parallel_saves_nothing_and_takes_more_where_it_has_buckets(measured):
     found = of(measured, "data_parallel_saves_nothing")
-    assert found.verdict.startswith(
-        "Holds after the optimizer's step. At other times it takes more"
-    )
-    assert "54.0 against 40.5" in found.verdict
+    assert found.verdict.startswith("Holds. PyTorch takes 13.5 GB more of each")
+    assert found.figures[TORCH_MEASURED] == "67.5 on each of 2\n54.0 on one"
 
 
-def test_a_pipelines_bubble_is_no_measurement(measured):
-    assert "nobody measured" in of(measured, "fsdp_no_bubble").verdict
+def timed(inputs, row, **figures):
+    rows = inputs.rows.copy()
+    for name, value in figures.items():
+        rows.loc[row, name] = value
+    return dataclasses.replace(inputs, rows=rows)
+
+
+def untimed(inputs):
+    rows = inputs.rows.copy()
+    rows["tokens_per_second"] = float("nan")
+    return dataclasses.replace(inputs, rows=rows)
+
+
+def test_scaling_is_judged_by_one_gpu_on_the_same_work(measured):
+    whole = "MultiGpu/llama2-7b/bf16/adamw-same/ddp/batch:1/seq:2048/gpus:{}"
+    slow = timed(untimed(measured), whole.format(1), tokens_per_second=100.0)
+    found = of(timed(slow, whole.format(2), tokens_per_second=190.0), "data_parallel_throughput")
+    assert found.figures[MEASURED] == "1.90 times on 2 GPUs, 1 \N{MULTIPLICATION SIGN} 2048"
+    assert "vramfit: holds, 95" in found.verdict
+    worse = timed(slow, whole.format(2), tokens_per_second=140.0)
+    assert "vramfit: in part, 70" in of(worse, "data_parallel_throughput").verdict
+
+
+def test_a_pipelines_bubble_is_set_beside_its_formula(measured):
+    row = measured.article.claim("pipeline_throughput")["near"]["row"]
+    alone = row.replace("/pipeline/", "/ddp/").replace("gpus:2", "gpus:1")
+    slow = timed(untimed(measured), alone, tokens_per_second=100.0)
+    both = timed(slow, row, tokens_per_second=170.0, bubble=0.15, pred_bubble=1 / 9)
+    found = of(both, "pipeline_throughput")
+    assert found.verdict.startswith("Holds. The bubble on 2 GPUs")
+    assert "15" in found.verdict and "11" in found.verdict
+    faster = timed(both, row, tokens_per_second=201.0)
+    assert of(faster, "pipeline_throughput").verdict.startswith("Does not hold.")
 
 
 def accumulated(inputs, **speeds):

@@ -122,7 +122,6 @@ OF_THE_REPORT = (
     "article/table3_oom_cliff.json",
     "article/table4_multi_gpu.json",
     "reference/pytorch_single_gpu.jsonl",
-    "reference/pytorch_multi_gpu.jsonl",
     "reference/pytorch_max_batch.jsonl",
     "reference/llamacpp_speed.jsonl",
 )

@@ -53,12 +53,7 @@ def test_multi_gpu_has_the_articles_table_its_code_and_pytorch(inputs):
     picture = figures.multi_gpu.draw(inputs)
     for axes in picture.figure.axes:
         assert len(bars(axes, style.ARTICLE)) == 3
-        assert len(bars(axes, style.TORCH_MEASURED)) == 2, "nobody measured a pipeline"
-    assert picture.title == (
-        "In data parallel and FSDP / ZeRO-3 PyTorch holds the 8 bytes a parameter of the article's "
-        "table, not the 16 of its code"
-    )
-    assert "Neither measured nor predicted: pipeline parallelism." in picture.caption.note
+    assert picture.title == "The article's table counts 8 bytes a parameter, its code 16"
 
 
 def test_the_multi_gpu_title_names_who_has_figures_and_of_what(inputs):
@@ -117,7 +112,6 @@ def test_the_inference_title_has_signs_where_some_take_less(inputs, factor, said
     [
         ("inference", "PyTorch measured: bitsandbytes' LLM.int8(); bitsandbytes' NF4."),
         ("waterfall", "PyTorch measured: in BF16,"),
-        ("multi_gpu", "PyTorch measured: DDP of Llama-2-7B, times 1.93"),
     ],
 )
 def test_a_caption_says_of_which_other_case_bars_are(measured, name, remark):

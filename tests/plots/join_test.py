@@ -138,7 +138,7 @@ def test_lora_checkpointing_and_quantised_weights_join_under_axes_of_their_own(i
 
 
 def test_several_gpus_have_rows_too(inputs):
-    row = "MultiGpu/llama2-7b/bf16/adamw-same/batch:1/seq:2048/{}/gpus:2"
+    row = "MultiGpu/llama2-7b/bf16/adamw-same/{}/batch:1/seq:2048/gpus:2"
     held = "pytorch_measured_step1_optimizer_after"
     assert inputs.value(row.format("ddp"), held) > 1.9 * inputs.value(row.format("fsdp"), held)
 

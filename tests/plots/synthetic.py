@@ -92,8 +92,9 @@ def rows() -> Iterator[dict[str, str]]:
 
 
 def name(row: dict[str, str]) -> str:
-    parts = [row[key] for key in ("family", "model", "precision", "optimizer") if key in row]
-    parts += [f"{key}:{row[key]}" for key in ("batch", "seq") if key in row]
+    alone = ("family", "model", "precision", "optimizer", "strategy")
+    parts = [row[key] for key in alone if key in row]
+    parts += [f"{key}:{row[key]}" for key in ("batch", "seq", "gpus") if key in row]
     if row.get("attention", "flash") != "flash":
         parts.append(f"attn:{row['attention']}")
     for axis, (key, usual) in LATER.items():
@@ -136,6 +137,30 @@ def _training(row: dict[str, str], batch: int) -> dict[str, float]:
     }
 
 
+def _shared(row: dict[str, str]) -> dict[str, float]:
+    """Each GPU's, where all that one would take is cut or nothing is."""
+    cut = row["strategy"] in {"fsdp", "pipeline"}
+    found = _training(row, int(row["batch"]))
+    return {key: value // (int(row["gpus"]) if cut else 1) for key, value in found.items()}
+
+
+def _scaling(row: dict[str, str], measured: bool) -> dict[str, float]:
+    """What GPUs that train together have beside memory: with each comes 0.9 of one's speed."""
+    gpus = int(row["gpus"])
+    sent = {"pred_sent": 2e9 * (gpus - 1)}
+    bubble = (gpus - 1) / (int(row.get("accumulate", "1")) + gpus - 1)
+    if row["strategy"] == "pipeline":
+        sent["pred_bubble"] = bubble
+    if not measured:
+        return sent
+    sent |= {"tokens_per_second": 12_000.0 * (0.1 + 0.9 * gpus)}
+    if gpus > 1:
+        sent |= {"mem_sent": 2e9 * (gpus - 1), "mem_nccl": 1e9, "exposed_seconds": 0.01}
+    if row["strategy"] == "pipeline":
+        sent["bubble"] = bubble + 0.01
+    return sent
+
+
 def _generation(row: dict[str, str]) -> dict[str, float]:
     weights = parameters(row["model"]) * BYTES[row["precision"]]
     tokens = int(row["batch"]) * int(row["seq"])
@@ -167,6 +192,8 @@ def counters(row: dict[str, str]) -> dict[str, float]:
     """Without prefix."""
     if row["family"] == "OomCliff":
         return _cliff(row)
+    if row["family"] == "MultiGpu":
+        return _levels(_shared(row))
     if row["family"] == "Training":
         return _levels(_training(row, int(row["batch"])))
     return _levels(_generation(row))
@@ -199,11 +226,14 @@ def benchmark(row: dict[str, str], measured: bool) -> dict[str, Any]:
     if on_host := ON_HOST.get(row.get("optimizer", ""), 0) * trained(row):
         result |= {f"{who}_host": on_host for who in ("pred", "mem")[: 1 + measured]}
     bitsandbytes = "lora" in row and row["precision"] in {"int8", "nf4"}
-    if BYTES[row["precision"]] >= 2 or bitsandbytes:  # of others bench asks nothing of PyTorch
+    asked = BYTES[row["precision"]] >= 2 or bitsandbytes
+    if asked and row.get("strategy") not in {"zero2", "pipeline"}:  # bench asks of no others
         result |= {
             f"pytorch_{key}": value + TORCH_ABOVE * (key != "max_batch")
             for key, value in found.items()
         }
+    if row["family"] == "MultiGpu":
+        result |= _scaling(row, measured)
     if row["family"] != "OomCliff":
         result["article_formula"] = _formula(row)
     if measured:
@@ -294,8 +324,8 @@ def document(measured: bool = False) -> dict[str, Any]:
         "device": "cuda:0 NVIDIA H200" if measured else "virtual:h200",
         "evidence": "measured" if measured else "predicted",
         "overhead": "h200: measured",
-        "axes": "model precision optimizer batch: seq: attn: accumulate: lora: targets: generate: "
-        "gpu:",
+        "axes": "model precision optimizer strategy batch: seq: gpus: attn: accumulate: lora: "
+        "targets: generate: gpu:",
         "pytorch_optimizers": "sgd: sgd, sgd-master: sgd under autocast, "
         "sgd-momentum: sgd-momentum, adamw: adamw, adamw-master: adamw-fused under autocast, "
         "adamw-same: adamw-fused",

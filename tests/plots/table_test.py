@@ -1,3 +1,4 @@
+import copy
 import dataclasses
 import math
 import re
@@ -15,7 +16,7 @@ from vramfit_plots.sources import (
     TORCH,
     TORCH_MEASURED,
 )
-from vramfit_plots.tables import inference, multi_gpu, oom_cliff, sweep, waterfall
+from vramfit_plots.tables import inference, multi_gpu, oom_cliff, sharded, sweep, waterfall
 from vramfit_plots.tables.footnotes import Footnotes
 from vramfit_plots.tables.table import html_fragment, markdown_fragment
 from vramfit_plots.units import MISSING, gb
@@ -201,7 +202,10 @@ def test_who_stands_in_for_a_missing_figure_is_marked_and_named(inputs, measured
 
 
 def test_what_nobody_knows_is_a_dash_that_says_why(inputs):
-    table = first(inputs, "multi_gpu")
+    article = copy.deepcopy(inputs.article)
+    for cell in article.multi_gpu["rows"][1]["cells"]:
+        cell |= {"row": None, "needs": "pipeline parallelism"}
+    table = first(dataclasses.replace(inputs, article=article), "multi_gpu")
     row = by_head(table, "pipeline parallel")
     said = "Neither measured nor predicted: pipeline parallelism"
     assert signed(table, row["2 GPUs"]) == (MISSING, said)
@@ -248,7 +252,7 @@ def test_at_least_is_met_by_no_less(inputs):
 def test_several_gpus_of_another_model_are_scaled_by_its_parameters(inputs):
     rows = inputs.rows
     held = rows.loc[
-        "MultiGpu/llama2-7b/bf16/adamw-same/batch:1/seq:2048/fsdp/gpus:4",
+        "MultiGpu/llama2-7b/bf16/adamw-same/fsdp/batch:1/seq:2048/gpus:4",
         "pytorch_measured_step1_optimizer_after",
     ]
     sizes = [inputs.models[name].parameters for name in ("llama2-13b", "llama2-7b")]
@@ -260,14 +264,11 @@ def test_several_gpus_of_another_model_are_scaled_by_its_parameters(inputs):
 
 
 def test_several_gpus_are_also_there_as_measured(inputs):
-    table = next(t for t in multi_gpu.build(inputs) if t.key == "table4_measured")
-    assert [row[0].split("\n")[0] for row in table.rows] == [
-        "DDP on 2 GPUs",
-        "FSDP2 on 2 GPUs",
-        "FSDP2 on 4 GPUs",
-    ]
-    assert table.rows[0][1:4] == ["54.0", "16.0", "67.2"]
-    assert table.rows[2][1:4] == ["13.6", "8.1", "24.6"]
+    table = next(t for t in sharded.build(inputs) if t.key == "table4_measured")
+    rows = {row[0].replace("\n", ", "): row[1:4] for row in table.rows}
+    size = "llama2-7b bf16 adamw-same, 1 \N{MULTIPLICATION SIGN} 2048"
+    assert rows[f"DDP on 2 GPUs, {size}"] == ["67.5", "20.0", "67.5"]
+    assert rows[f"FSDP / ZeRO-3 on 4 GPUs, {size}"] == ["13.6", "8.1", "24.6"]
 
 
 @pytest.mark.parametrize("name", ["inference", "waterfall", "oom_cliff"])
@@ -341,7 +342,7 @@ def test_a_caption_says_whose_figures_and_its_command_is_kept(inputs, measured):
     command = "--device=virtual:h200 --benchmark_filter='^Inference/llama2-7b/'"
     assert command in table.caption.command
     assert "commit" not in html_fragment(table)
-    assert "Measured by vramfit on one NVIDIA H200." in markdown_fragment(
+    assert "Measured by vramfit on one, 2 and 4 NVIDIA H200s." in markdown_fragment(
         first(measured, "inference")
     )
     assert "--device=cuda " in first(measured, "inference").caption.command
@@ -361,7 +362,7 @@ def test_provenance_has_every_environment_of_the_reference(inputs):
         assert file in said
         assert environment in said
     assert "bitsandbytes 0.50.2" in said
-    assert said.endswith("no environment is named in pytorch_multi_gpu")
+    assert "pytorch_multi_gpu_levels" in said
     assert "NVLink" not in said, "no file says so"
 
 

@@ -44,13 +44,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = _arguments(argv)
     reference, out = arguments.reference, arguments.out
     comparison = compare(arguments.fit, arguments.data, reference)
-    built = tables.build(comparison)
+    built, several = tables.build(comparison), None
     if reference is None and recorded(arguments.data / "reference", several_gpus=True).cases:
         several = compare(arguments.fit, arguments.data, several_gpus=True)
         built.append(tables.of_several_gpus(several))
-    kept = run.document(
-        comparison, "make accuracy" + (f" REFERENCE={reference}" if reference else "")
-    )
+    command = "make accuracy" + (f" REFERENCE={reference}" if reference else "")
+    kept = run.document(comparison, command, several)
     with writing(), style.styled():
         picture = figure.draw(comparison)
         publish.write_fragments(built, out)

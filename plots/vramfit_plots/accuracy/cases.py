@@ -54,7 +54,7 @@ class Case:
     seq: int
     stages: Mapping[str, Mapping[str, int]]  # readings by stage, with the levels' names
     peak: Mapping[str, int]  # the highest of each level over all stages
-    parameters: int  # of the model, adapters apart
+    parameters: int | None  # of the model, adapters apart; None where nobody counted
     max_batch: int | None = None
     trainable: int | None = None  # parameters
     tokens_per_second: float | None = None  # where it was timed
@@ -184,7 +184,8 @@ def completed(line: Mapping[str, Any]) -> bool:
 
 
 def _levels(reading: Mapping[str, int]) -> dict[str, int]:
-    return {level: reading[key] for level, key in LEVELS.items()}
+    """Those that were read: of one file's cases not all were at every stage."""
+    return {level: reading[key] for level, key in LEVELS.items() if key in reading}
 
 
 def _highest(readings: list[dict[str, int]]) -> dict[str, int]:
@@ -196,7 +197,9 @@ def _cases(source: str, setting: Mapping[str, Any], result: Mapping[str, Any]) -
     loaded = _levels(result.get("adapted") or result["load"])
     # Where loading and adapting are read apart, parameters were counted in between.
     adapters_count = "lora" in setting and not result.get("adapted")
-    parameters = result["params"] - (result["trainable"] if adapters_count else 0)
+    parameters = result["params"]
+    if adapters_count:
+        parameters -= result["trainable"]
     if setting["mode"] == "infer":
         for index, point in enumerate(result["points"]):
             reading = _levels(point)
@@ -205,7 +208,8 @@ def _cases(source: str, setting: Mapping[str, Any], result: Mapping[str, Any]) -
             yield Case(source, setting, batch, seq, stages, reading, parameters, again=index > 0)
     elif setting["mode"] == "train":
         stages = {name: _levels(reading) for name, reading in result["stages"].items()}
-        peak = _highest(list(stages.values()))
+        beyond = {level: result[level] for level in PEAKS if level in result}
+        peak = {**beyond, **_highest(list(stages.values()))}
         batch, seq = setting["b"], setting["s"]
         yield Case(
             source,
@@ -233,15 +237,16 @@ def why_not_modelled(case: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _of_several_gpus(line: Mapping[str, Any]) -> dict[str, Any]:
+def of_several_gpus(line: Mapping[str, Any]) -> dict[str, Any]:
     """A line of measure_pytorch_multi_gpu.py in the form that the other scripts write."""
-    case, stages = dict(line["case"]), line["result"]["stages"]
+    case, stages = dict(line["case"]), line["result"].get("stages", {})
     precision = case.pop("precision")
     mixed = {"mixed": "bf16"} if precision == "mixed" else {}
     steps = {name: reading for name, reading in stages.items() if name.startswith("step")}
+    read = {"params": None, "load": stages["load"], "stages": steps} if stages else {}
     return {
         "case": {**case, "mode": "train", "dtype": "fp32" if mixed else precision, **mixed},
-        "result": {**line["result"], "params": 0, "load": stages["load"], "stages": steps},
+        "result": {**read, **line["result"], **({"stages": steps} if steps else {})},
     }
 
 
@@ -259,7 +264,7 @@ def recorded(path: Path, *, several_gpus: bool = False) -> Recorded:
             sharded = isinstance(line.get("case"), dict) and "gpus" in line["case"]
             if sharded != several_gpus:
                 continue
-            of_one = _of_several_gpus(line) if sharded else line
+            of_one = of_several_gpus(line) if sharded else line
             if completed(of_one) and "arch" in of_one["case"]:
                 cases += _cases(file.stem, of_one["case"], of_one["result"])
             elif isinstance(of_one.get("case"), dict) and "arch" in of_one["case"]:

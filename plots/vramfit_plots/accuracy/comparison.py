@@ -63,12 +63,13 @@ def _figures(case: Case, prediction: Prediction) -> Iterator[dict[str, Any]]:
         }
         return
     for level, kind in PEAK_KINDS.items():
-        yield {
-            "kind": kind,
-            "level": level,
-            "predicted": prediction.peak[level],
-            "measured": case.peak[level],
-        }
+        if level in case.peak:
+            yield {
+                "kind": kind,
+                "level": level,
+                "predicted": prediction.peak[level],
+                "measured": case.peak[level],
+            }
     for stage, measured in case.stages.items():
         for level, value in measured.items():
             # A generation is read once, when it is over and its memory freed. The peak while

@@ -37,10 +37,17 @@ def _extras(case: Mapping[str, Any], more: bool) -> Iterator[str]:
         yield "compile:default"
     for key, value in sorted(case.get("gen", {}).items()):
         yield f"{key}:{value}"
+    yield from _of_several_gpus(case)
     if case.get("cap_mib"):
         yield f"cap_mib:{case['cap_mib']}"
     if more:
         yield "by:more"
+
+
+def _of_several_gpus(case: Mapping[str, Any]) -> Iterator[str]:
+    for key, name in (("strategy", "strategy"), ("gpus", "gpus"), ("mixed", "mixed-precision")):
+        if case.get(key):
+            yield f"{name}:{case[key]}"
 
 
 def row_name(case: Mapping[str, Any], batch: int | None, seq: int, *, more: bool) -> str:

@@ -22,7 +22,7 @@ _PACKAGES = ("peft", "bitsandbytes", "accelerate")
 # The parts of a name after its family, in their order.
 _AXES = (
     "mode model precision optimizer batch: seq: attn: autocast: quant: accumulate: generate: "
-    "checkpoint: lora: targets: from: compile: cap_mib: by:"
+    "checkpoint: lora: targets: from: compile: strategy: gpus: mixed-precision: cap_mib: by:"
 )
 _LEVELS = {"peak": "allocated", "reserved": "reserved", "device_used": "device_used"}
 _OF_A_STAGE = ("after", "peak", "device_used")
@@ -82,7 +82,8 @@ def _counters(
             yield "step1_loaded_after", reading["after"]
         elif stage != GENERATED:
             name = stage.replace(".", "_")
-            yield from ((f"{name}_{level}", reading[level]) for level in _OF_A_STAGE)
+            known = [level for level in _OF_A_STAGE if level in reading]
+            yield from ((f"{name}_{level}", reading[level]) for level in known)
 
 
 def _measured(case: Case) -> Row:
@@ -91,14 +92,18 @@ def _measured(case: Case) -> Row:
         row["mem_max_batch"] = case.max_batch
     if case.tokens_per_second is not None:
         row["tokens_per_second"] = case.tokens_per_second
-    return {"oom": 0, "params": case.parameters, **row}
+    params = {} if case.parameters is None else {"params": case.parameters}
+    return {"oom": 0, **params, **row}
 
 
 def _predicted(case: Case, prediction: Prediction) -> Row:
     """What was measured too: `fit` walks further steps."""
     if case.max_batch is not None:
         return {"pred_max_batch": prediction.max_batch}
-    stages = {name: prediction.stages[name] for name in case.stages}
+    stages = {
+        name: {level: said for level, said in prediction.stages[name].items() if level in reading}
+        for name, reading in case.stages.items()
+    }
     return {f"pred_{name}": value for name, value in _counters(stages, prediction.peak)}
 
 
@@ -132,9 +137,9 @@ def _benchmark(name: str, row: Row) -> Row:
     return {"name": name, "run_name": name, "run_type": "iteration", **once, **not_timed, **row}
 
 
-def document(comparison: Accuracy, command: str) -> dict[str, Any]:
-    """`command` makes it again."""
-    rows = _rows(comparison)
+def document(comparison: Accuracy, command: str, several: Accuracy | None = None) -> dict[str, Any]:
+    """`command` makes it again; `several` are cases on several GPUs."""
+    rows = _rows(comparison) | (_rows(several) if several else {})
     return {
         "context": _context(comparison, command),
         "benchmarks": [_benchmark(name, row) for name, row in rows.items()],

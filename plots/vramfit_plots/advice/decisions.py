@@ -22,9 +22,10 @@ QUESTIONS = {
 def decision(answer: dict[str, Any]) -> str:
     if answer["verdict"] != "OOM":
         return "as it is" + (", TIGHT" if answer["verdict"] == "TIGHT" else "")
-    if not answer["advice"]:
+    ways = [*answer["advice"], *answer["on_several_gpus"]]
+    if not ways:
         return "not on one"
-    first = answer["advice"][0]
+    first = ways[0]
     slowdown = first["slowdown"]
     time = f"{number(slowdown, 2)} {TIMES}" if slowdown else "not measured"
     tight = ", TIGHT" if first["verdict"] == "TIGHT" else ""
@@ -46,7 +47,8 @@ def table(program: Path) -> Table:
         headings=["", *(f"{size}\n{card}" for size, card in CARDS.items())],
         rows=rows,
         caption=Caption(
-            "The cheapest change that makes it fit, and the time for a token, of what it would be."
+            "The cheapest change that makes it fit, else on how many GPUs it does, and the time "
+            "for a token, of what it would be."
         ),
         text_columns=frozenset(range(1, len(CARDS) + 1)),
     )

@@ -33,6 +33,9 @@ _ANSWERS: Mapping[str, Callable[[Inputs, Mapping[str, Any]], Answer]] = {
     "data_parallel_throughput": several_gpus.throughput,
     "fsdp_throughput": several_gpus.throughput,
     "fsdp_no_bubble": several_gpus.fsdp_no_bubble,
+    "fsdp_capacity": several_gpus.capacity,
+    "pipeline_capacity": several_gpus.capacity,
+    "pipeline_throughput": several_gpus.pipeline_throughput,
 }
 
 

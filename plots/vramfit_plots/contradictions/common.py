@@ -3,6 +3,7 @@
 from vramfit_plots.errors import AbsentError
 from vramfit_plots.inputs import Inputs
 from vramfit_plots.row_name import RowName
+from vramfit_plots.several_gpus import Spread, spread
 from vramfit_plots.sources import MEASURED, PREDICTED, TORCH_MEASURED, Source
 
 _SAME = 0.01  # figures closer than this, relative to the larger, agree
@@ -43,9 +44,10 @@ def how(source: Source) -> str:
     return source.heading.removeprefix(f"{source.side} ")
 
 
-def sharded(inputs: Inputs, strategy: str, gpus: int) -> str:
-    """The row of what several GPUs were measured to take of each."""
+def sharded(inputs: Inputs, strategy: str, gpus: int) -> Spread:
+    """What several GPUs were measured to take of each."""
     for row in inputs.reference.rows.index:
-        if row.startswith("MultiGpu/") and row.endswith(f"/{strategy}/gpus:{gpus}"):
-            return row
+        found = spread(row)
+        if found and (found.strategy, found.gpus) == (strategy, gpus) and not found.more:
+            return found
     raise AbsentError(f"PyTorch's {strategy} on {gpus} GPUs")

@@ -127,8 +127,8 @@ def table_4_and_code(inputs: Inputs) -> str | None:
     if not differ(printed[0], coded[0]):
         return None
     fsdp = sharded(inputs, "fsdp", cell["gpus"])
-    held = cell["gpus"] * inputs.need(fsdp, f"{TORCH_MEASURED.prefix}step1_optimizer_after")
-    measured = held / inputs.models[fsdp.split("/")[1]].parameters
+    held = cell["gpus"] * inputs.need(fsdp.row, f"{TORCH_MEASURED.prefix}step1_optimizer_after")
+    measured = held / inputs.models[fsdp.model].parameters
     return (
         f"Table 4's {', '.join(gb(v, 0) for v in printed)} GB are "
         f"{number(printed[0] / assumed)} B/param; the article's code counts "

@@ -109,10 +109,10 @@ def first_step_only(inputs: Inputs) -> str | None:
     case = inputs.run.parse(worst)
     if not differ(first, later):
         return None
-    ddp = sharded(inputs, "ddp", 2)
+    fsdp = sharded(inputs, "fsdp", 2).row
     measured = [
         max(
-            inputs.need(ddp, f"{TORCH_MEASURED.prefix}step{step}_{stage}_peak")
+            inputs.need(fsdp, f"{TORCH_MEASURED.prefix}step{step}_{stage}_peak")
             for stage in ("forward", "backward", "optimizer")
         )
         for step in (1, 2)
@@ -120,7 +120,7 @@ def first_step_only(inputs: Inputs) -> str | None:
     return (
         "The waterfall is the first step's; activations and optimizer states first meet in the "
         f"second. With batch {case.number('batch')} of {case.number('seq')} tokens vramfit's peak "
-        f"rises from {gb(first)} to {gigabytes(later)} ({how(source)}), and that of PyTorch's DDP "
+        f"rises from {gb(first)} to {gigabytes(later)} ({how(source)}), and that of PyTorch's FSDP "
         f"from {gb(measured[0])} to {gigabytes(measured[1])} a GPU (measured)."
     )
 

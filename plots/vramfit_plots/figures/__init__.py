@@ -12,6 +12,8 @@ from vramfit_plots.figures import (
     ops,
     precisions,
     rounding,
+    scaling,
+    sharded,
     waterfall,
     waterfall_optimizers,
 )
@@ -28,6 +30,8 @@ __all__ = [
     "ops",
     "precisions",
     "rounding",
+    "scaling",
+    "sharded",
     "waterfall",
     "waterfall_optimizers",
 ]

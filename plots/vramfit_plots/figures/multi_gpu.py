@@ -63,7 +63,9 @@ def finding(inputs: Inputs, shown: Sequence[Source]) -> str:
 def _signature(inputs: Inputs, shown: Sequence[Source]) -> str:
     """Its figures are of sources that may have nothing to do with the run."""
     whose = in_words([ARTICLE.heading, *(source.heading for source in shown)])
-    models = in_words(scaled_models(inputs)) if shown else ""
+    every = [cell for _, row in cells(inputs) for cell in row]
+    scales = any(cell.has(one) and one.key in cell.notes for cell in every for one in shown)
+    models = in_words(scaled_models(inputs)) if scales else ""
     scaled = f"; {models} scaled to {inputs.article.multi_gpu['model']} by the parameters"
     return whose + scaled if models else whose
 

@@ -9,7 +9,6 @@ from vramfit_plots.cells import Cell
 from vramfit_plots.errors import AbsentError
 from vramfit_plots.inputs import Inputs
 from vramfit_plots.sources import COUNTED, TORCH_MEASURED
-from vramfit_plots.tables import sharded
 from vramfit_plots.tables.article_table import Line, Spoken, by_source, own_table
 from vramfit_plots.tables.table import Table
 from vramfit_plots.units import GB, MISSING, gb, number
@@ -152,5 +151,4 @@ def build(inputs: Inputs) -> list[Table]:
             ],
         ),
         *_against_the_code(inputs),
-        *sharded.build(inputs),
     ]

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <sstream>
 
 #include "estimator/fit/advice_text.h"
@@ -288,6 +289,60 @@ TEST(Advise, CardsAreTheSmallestThatHoldItAsItIs) {
   }
 }
 
+/// By the strategy and the GPUs that its flags name.
+std::map<std::string, std::string> gpus_by_strategy(const Advised& advised) {
+  std::map<std::string, std::string> found;
+  for (const Advice& advice : advised.on_several_gpus) {
+    const Flags& flags = advice.choices.front().flags;
+    found[flags.at("strategy")] = flags.at("gpus");
+  }
+  return found;
+}
+
+TEST(Advise, WhatDoesNotFitIsSharedByTheFewestGpus) {
+  const Options seventy = training("llama3-70b", "h100-80gb", {{"precision", "bf16"}});
+  const Answer answer = ask(seventy);
+  const auto found = gpus_by_strategy(*answer.advised);
+  ASSERT_TRUE(found.contains("fsdp"));
+  EXPECT_FALSE(found.contains("zero1")) << "each GPU has all parameters and gradients";
+  for (const auto& [gpus, verdict] : {std::pair{std::stoll(found.at("fsdp")), Verdict::Fits},
+                                      std::pair{std::stoll(found.at("fsdp")) / 2, Verdict::Oom}}) {
+    Options spread = seventy;
+    spread.advise = false;
+    spread.flags["gpus"] = std::to_string(gpus);
+    spread.flags["strategy"] = "fsdp";
+    const Verdict then = ask(spread).estimate.verdict;
+    EXPECT_EQ(then == Verdict::Fits, verdict == Verdict::Fits) << gpus;
+  }
+}
+
+TEST(Advise, ABatchThatDoesNotFitIsSharedByDataParallelism) {
+  for (const char* runtime : {"pytorch", "vramfit"}) {
+    Options options =
+        training("llama2-7b", "h100-80gb",
+                 {{"precision", "bf16"},
+                  {"batch", "16"},
+                  {"optimizer", std::string(runtime) == "vramfit" ? "adamw-same" : "adamw-fused"}});
+    options.runtime = runtime;
+    const Answer answer = ask(options);
+    ASSERT_NE(answer.estimate.verdict, Verdict::Fits) << runtime;
+    for (const Advice& advice : answer.advised->on_several_gpus) {
+      const Flags& flags = advice.choices.front().flags;
+      if (flags.at("strategy") != "ddp") continue;
+      EXPECT_EQ(std::stoll(flags.at("gpus")) * std::stoll(flags.at("batch")), 16) << runtime;
+    }
+    EXPECT_EQ(gpus_by_strategy(*answer.advised).count("ddp"),
+              std::string(runtime) == "vramfit" ? 1U : 0U)
+        << "PyTorch's buckets leave no room for another copy of the gradients";
+  }
+}
+
+TEST(Advise, WhatIsOnSeveralGpusIsSpreadNoFurther) {
+  const Options options =
+      training("llama2-7b", "rtx4090", {{"precision", "bf16"}, {"gpus", "2"}, {"strategy", "ddp"}});
+  EXPECT_TRUE(ask(options).advised->on_several_gpus.empty());
+}
+
 TEST(Advise, HeadroomIsLeftFree) {
   Options options = inference("llama2-7b", "rtx4090", {});
   options.headroom = "12GB";
@@ -306,7 +361,8 @@ TEST(Advise, ThePictureKeepsItsColumnsAndSaysWhatItLeavesOut) {
       EXPECT_LE(line.size(), kColumns) << line;
       EXPECT_TRUE(line.empty() || line.back() != ' ') << line;
     }
-    EXPECT_NE(text.find("On several GPUs: --gpus N --strategy fsdp.\n"), std::string::npos);
+    EXPECT_EQ(text.find("On several such GPUs") != std::string::npos,
+              !answer.advised->on_several_gpus.empty());
     const bool more = answer.advised->list.size() > 8;
     EXPECT_EQ(text.find(" more: --json\n") != std::string::npos, more);
   }

@@ -186,6 +186,57 @@ std::string unexpected(const CLI::App& app) {
   return "unknown flag '" + name + "'" + (close.empty() ? "; fit --help lists them" : close);
 }
 
+/// Reads command lines, one after the other.
+class CommandLineParser {
+ public:
+  CommandLineParser() {
+    app_.footer(std::string(kFooter) + other_names());
+    app_.get_formatter()->column_width(24);
+    app_.set_version_flag("--version", "", "Version and commit");
+    add_model_options(app_, options_);
+    add_run_options(app_, options_);
+    add_gpu_options(app_, options_);
+    add_answer_options(app_, options_);
+    // CLI11 takes the next flag for a value where none was given.
+    for (CLI::Option* option : app_.get_options()) {
+      if (option->get_items_expected_max() == 0) continue;
+      option->check([](const std::string& value) {
+        return value.starts_with("--") ? "no value before '" + value + "'" : std::string();
+      });
+    }
+  }
+  CommandLineParser(const CommandLineParser&) = delete;  // its options point into it
+  CommandLineParser& operator=(const CommandLineParser&) = delete;
+
+  Options parse(const std::vector<std::string>& typed) {
+    options_ = {};
+    CommandLine line = in_own_names(typed);
+    options_.typed = std::move(line.typed);
+    options_.passed_over = std::move(line.passed_over);
+    std::vector<std::string>& arguments = line.arguments;
+    std::reverse(arguments.begin(), arguments.end());  // as CLI11 takes them
+    try {
+      app_.parse(std::move(arguments));
+    } catch (const CLI::CallForHelp&) {
+      options_.help = app_.help();
+    } catch (const CLI::CallForVersion&) {
+      options_.version = true;
+    } catch (const CLI::ExtrasError&) {
+      throw BadInput(unexpected(app_));
+    } catch (const CLI::ParseError& error) {
+      throw BadInput(as_typed(error.what(), options_.typed) + "; fit --help says what is valid");
+    }
+    if (options_.list && typed.size() > 1) {
+      throw BadInput("--list: stands alone; no other flags beside it");
+    }
+    return std::move(options_);
+  }
+
+ private:
+  Options options_;
+  CLI::App app_{kDescription, "fit"};
+};
+
 }  // namespace
 
 bool is_shared(const std::string& flag) {
@@ -193,41 +244,9 @@ bool is_shared(const std::string& flag) {
 }
 
 Options parse_options(const std::vector<std::string>& typed) {
-  Options options;
-  CLI::App app(kDescription, "fit");
-  app.footer(std::string(kFooter) + other_names());
-  app.get_formatter()->column_width(24);
-  app.set_version_flag("--version", "", "Version and commit");
-  add_model_options(app, options);
-  add_run_options(app, options);
-  add_gpu_options(app, options);
-  add_answer_options(app, options);
-  // CLI11 takes the next flag for a value where none was given.
-  for (CLI::Option* option : app.get_options()) {
-    if (option->get_items_expected_max() == 0) continue;
-    option->check([](const std::string& value) {
-      return value.starts_with("--") ? "no value before '" + value + "'" : std::string();
-    });
-  }
-  try {
-    CommandLine line = in_own_names(typed);
-    options.typed = std::move(line.typed);
-    options.passed_over = std::move(line.passed_over);
-    std::vector<std::string>& arguments = line.arguments;
-    std::reverse(arguments.begin(), arguments.end());  // as CLI11 takes them
-    app.parse(std::move(arguments));
-  } catch (const CLI::CallForHelp&) {
-    options.help = app.help();
-  } catch (const CLI::CallForVersion&) {
-    options.version = true;
-  } catch (const CLI::ExtrasError&) {
-    throw BadInput(unexpected(app));
-  } catch (const CLI::ParseError& error) {
-    throw BadInput(as_typed(error.what(), options.typed) + "; fit --help says what is valid");
-  }
-  if (options.list && typed.size() > 1)
-    throw BadInput("--list: stands alone; no other flags beside it");
-  return options;
+  // Made once: a sweep asks a million times, and making it takes longer than an estimate.
+  static thread_local CommandLineParser parser;
+  return parser.parse(typed);
 }
 
 }  // namespace vramfit

@@ -50,7 +50,7 @@ std::string text_of(const std::string& flag, const Json& value) {
 
 }  // namespace
 
-Options options_of(const Json& flags) {
+Options options_of(const Json& flags, const std::vector<std::string>& more) {
   if (!flags.is_object()) throw BadInput("flags: not a JSON object of flags and values");
   std::vector<std::string> arguments;
   std::optional<std::string> config_json;
@@ -67,6 +67,7 @@ Options options_of(const Json& flags) {
       arguments.push_back("--" + flag + "=" + text_of(flag, value));
     }
   }
+  arguments.insert(arguments.end(), more.begin(), more.end());
   Options options = parse_options(arguments);
   if (config_json) {
     options.config_json = std::move(config_json);

@@ -13,7 +13,6 @@
 #include "estimator/fit/colour.h"
 #include "estimator/fit/listing.h"
 #include "estimator/fit/model_files.h"
-#include "estimator/fit/picture.h"
 #include "estimator/fit/this_gpu.h"
 #include "estimator/fit/verify_text.h"
 #include "estimator/timeline/recording.h"
@@ -32,12 +31,6 @@ constexpr int kParts = 1;
 constexpr int kBadInput = 2;
 constexpr int kFailed = 3;
 
-std::string text_of(const Question& question, const std::vector<Answer>& answers, bool verbose) {
-  const Style style{verbose, shows_colours()};
-  if (question.every_card) return card_table(question, answers, style);
-  return picture(question, answers.front(), style);
-}
-
 int verify_with(const Options& options, const Question& question) {
   const Verification verification =
       verified(read_recording(*options.verify), *options.verify, question);
@@ -53,7 +46,7 @@ int answer_to(const Options& options) {
   const std::vector<Answer> answers = answer(question);
   if (timeline.wanted()) timeline.write(timeline_of(answers.front()));
   std::cout << (options.json ? json_text(question, answers)
-                             : text_of(question, answers, options.verbose));
+                             : answer_text(question, answers, {options.verbose, shows_colours()}));
   const bool yes = std::any_of(answers.begin(), answers.end(),
                                [&](const Answer& answer) { return answer.yes(options.strict); });
   return yes ? kFits : kDoesNotFit;
@@ -85,6 +78,12 @@ void complain(const char* message) {
 
 }  // namespace
 Surroundings this_machine() { return {this_gpu, model_on_disk, config_on_disk}; }
+
+std::string answer_text(const Question& question, const std::vector<Answer>& answers,
+                        const Style& style) {
+  if (question.every_card) return card_table(question, answers, style);
+  return picture(question, answers.front(), style);
+}
 
 int run(const std::vector<std::string>& arguments) {
   try {

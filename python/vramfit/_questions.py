@@ -52,7 +52,12 @@ def _written(flags: dict[str, Any]) -> str:
 
 def _asked(given: dict[str, Any], **more: bool) -> Answer:
     flags, not_honoured = _flags(given)
-    asked = _core.ask(_written({**flags, **more}), [])
+    return _asked_with({**flags, **more}, [], not_honoured)
+
+
+def _asked_with(flags: dict[str, Any], more: list[str], not_honoured: tuple[str, ...]) -> Answer:
+    """`more`: arguments of a command line."""
+    asked = _core.ask(_written(flags), more)
     return Answer(asked, asked.json(), asked.fits(), not_honoured)
 
 

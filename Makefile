@@ -19,7 +19,7 @@ export PATH := $(CURDIR)/build/venv/bin:$(PATH)
 
 SOURCES = git ls-files --cached --others --exclude-standard -- $(1)
 
-.PHONY: tables accuracy test fuzz measure measure-pytorch compare-pytorch build format style lint clean help system
+.PHONY: tables accuracy test wheel fuzz measure measure-pytorch compare-pytorch build format style lint clean help system
 
 tables: build build/venv/tables.stamp  ## the article's tables and figures, in build/report/ (RUN=FILE of data/runs, SOURCE=predicted)
 	mkdir -p build/report
@@ -40,8 +40,11 @@ compare-pytorch:  ## PyTorch and bench in turn on this GPU, into data/runs/ (ONL
 	$(MAKE) build
 	scripts/compare_pytorch.py --python '$(TORCH_PYTHON)' --only '$(ONLY)'
 
-test: build build/asan/build.ninja build/venv/tables.stamp  ## every test: sanitizers, release, Python
+test: build build/asan/build.ninja build/venv/tables.stamp wheel  ## every test: sanitizers, release, Python
 	scripts/test $(PRESET) asan
+
+wheel: build/venv/wheel.stamp  ## the Python package, into build/wheels/ and, to be imported, build/python/
+	scripts/wheel
 
 fuzz: build build/venv/tables.stamp  ## hours of random questions, command lines, configs and runs, into build/fuzz/ (PERCENT=1: less)
 	cmake --build --preset $(PRESET) --target config_mutations

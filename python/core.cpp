@@ -5,6 +5,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "estimator/ask/answer_timeline.h"
@@ -49,8 +50,7 @@ std::tuple<bool, std::string, std::string> verify(const std::string& flags,
   Options options = options_of(flags, {});
   options.verify = called;
   try {
-    const vramfit::Question question =
-        vramfit::understand(options, vramfit::fit::this_machine());
+    const vramfit::Question question = vramfit::understand(options, vramfit::fit::this_machine());
     const vramfit::Verification verification =
         verified(vramfit::recording_of(pickle), called, question);
     return {verification.agree(), verification_json(verification, question),
@@ -60,9 +60,19 @@ std::tuple<bool, std::string, std::string> verify(const std::string& flags,
   }
 }
 
+/// Questions make and drop the same few megabytes again and again, which glibc gives back to the
+/// kernel each time until it has once seen a large block freed. The process's settings stay as they
+/// are.
+void keep_freed_memory() {
+  constexpr std::size_t kLarge = std::size_t{1} << 24;  // bytes
+  void* volatile block = std::malloc(kLarge);
+  std::free(block);
+}
+
 }  // namespace
 
 NB_MODULE(_core, m) {
+  keep_freed_memory();
   using Released = nb::call_guard<nb::gil_scoped_release>;
   nb::exception<BadInput>(m, "BadInput", PyExc_ValueError);
   m.attr("version_line") = vramfit::kVersionLine;

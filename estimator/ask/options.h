@@ -56,8 +56,8 @@ Options parse_options(const std::vector<std::string>& arguments);
 
 /// Of flags by name, "_" for "-": a switch holds true, others a text or a number, a list is its
 /// items with commas between them, null is as good as no flag. "config" may hold a config.json
-/// itself, and "model" then its name. `more` are arguments of a command line beside them. Throws
-/// BadInput, also on what only a command line has.
+/// itself, and "model" then its name. `more` are arguments of a command line, which go before
+/// them. Throws BadInput, also on what only a command line has.
 Options options_of(const nlohmann::json& flags, const std::vector<std::string>& more = {});
 
 }  // namespace vramfit

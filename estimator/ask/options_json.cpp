@@ -1,9 +1,11 @@
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string_view>
 
 #include "estimator/ask/options.h"
+#include "estimator/ask/spellings.h"
 #include "model/errors.h"
 #include "model/printable.h"
 
@@ -48,11 +50,29 @@ std::string text_of(const std::string& flag, const Json& value) {
   return value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+/// Flags of a command line, by fit's own names.
+std::set<std::string> own_names(const std::vector<std::string>& arguments) {
+  std::set<std::string> names;
+  for (const std::string& argument : in_own_names(arguments).arguments) {
+    if (argument.starts_with("--")) names.insert(argument.substr(0, argument.find('=')));
+  }
+  return names;
+}
+
+/// Whether it is one of them, by whatever name.
+bool is_among(const std::set<std::string>& names, const std::string& argument) {
+  if (names.empty()) return false;
+  const std::set<std::string> own = own_names({argument});
+  return std::any_of(own.begin(), own.end(),
+                     [&](const auto& name) { return names.contains(name); });
+}
+
 }  // namespace
 
 Options options_of(const Json& flags, const std::vector<std::string>& more) {
   if (!flags.is_object()) throw BadInput("flags: not a JSON object of flags and values");
   std::vector<std::string> arguments;
+  const std::set<std::string> given = own_names(more);
   std::optional<std::string> config_json;
   std::optional<std::string> name;
   const bool has_config = flags.contains("config") && flags.at("config").is_object();
@@ -64,7 +84,8 @@ Options options_of(const Json& flags, const std::vector<std::string>& more) {
     } else if (has_config && flag == "model") {
       name = text_of(flag, value);
     } else {
-      arguments.push_back("--" + flag + "=" + text_of(flag, value));
+      std::string argument = "--" + flag + "=" + text_of(flag, value);
+      if (!is_among(given, argument)) arguments.push_back(std::move(argument));
     }
   }
   arguments.insert(arguments.end(), more.begin(), more.end());

@@ -5,8 +5,9 @@
     >>> answer.fits, answer.verdict
     (False, 'OOM')
 
-Keywords are the flags of the command `vramfit`, those of transformers and PEFT among them. All sizes are integers in
-bytes. Bad input raises `BadInput`, a ValueError whose one line names what is wrong and what would be right.
+Keywords are the flags of the command `vramfit`, those of transformers and PEFT among them. All
+sizes are integers in bytes. Bad input raises `BadInput`, a ValueError whose one line names what is
+wrong and what would be right.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""Flags from what people have in hand. Nothing is imported: objects are known by their classes' names, and read by their
-attributes. What of them is set and no part of the prediction is named, a line each."""
+"""Flags from what people have in hand. Nothing is imported: objects are known by their classes'
+names, and read by their attributes. What of them is set and no part of the prediction is named, a
+line each."""
 
 from __future__ import annotations
 
@@ -20,7 +21,9 @@ class Reading:
 
     def name(self, key: str, value: Any, why: str = "not part of the prediction") -> None:
         shown = str(value)
-        self.not_honoured.append(f"{key}={shown if len(shown) <= 40 else shown[:37] + '...'}: {why}")
+        self.not_honoured.append(
+            f"{key}={shown if len(shown) <= 40 else shown[:37] + '...'}: {why}"
+        )
 
     def name_set(self, values: Callable[[str], Any], defaults: Mapping[str, Any]) -> None:
         """Names those that are not at their default."""
@@ -67,7 +70,8 @@ def read_config(config: Any, reading: Reading) -> None:
 
 
 def read_model(model: Any, reading: Reading) -> None:
-    """A transformers model, perhaps within PEFT's: its config, and the type that its weights are in."""
+    """A transformers model, perhaps within PEFT's: its config, and the type that its weights are
+    in."""
     config = getattr(model, "config", None)
     if not hasattr(config, "to_dict"):
         raise BadInput(f"model: is of type {type(model).__name__}; a name, or a transformers model")
@@ -122,7 +126,12 @@ def read_arguments(arguments: Any, reading: Reading) -> None:
     flags["train"] = True
     if value("deepspeed"):
         flags["deepspeed"] = True  # refused, with what is nearest
-    for name in ("per_device_train_batch_size", "gradient_accumulation_steps", "optim", "ddp_bucket_cap_mb"):
+    for name in (
+        "per_device_train_batch_size",
+        "gradient_accumulation_steps",
+        "optim",
+        "ddp_bucket_cap_mb",
+    ):
         if value(name) is not None:
             flags[name] = value(name)
     length = value("max_length") or value("max_seq_length")
@@ -131,7 +140,9 @@ def read_arguments(arguments: Any, reading: Reading) -> None:
     if value("gradient_checkpointing"):
         flags["gradient_checkpointing"] = True
         if value("gradient_checkpointing_kwargs"):
-            flags["gradient_checkpointing_kwargs"] = _jsonable(value("gradient_checkpointing_kwargs"))
+            flags["gradient_checkpointing_kwargs"] = _jsonable(
+                value("gradient_checkpointing_kwargs")
+            )
     for precision in ("bf16", "fp16"):
         if value(precision):
             flags["autocast"] = precision
@@ -190,7 +201,9 @@ def read_quantization(config: Any, reading: Reading) -> None:
         reading.flags["quantization"] = str(method)  # refused, with what is nearest
         return
     if not (is_a(config, "BitsAndBytesConfig") or isinstance(config, Mapping)):
-        raise BadInput(f"quantization_config: is of type {type(config).__name__}; BitsAndBytesConfig")
+        raise BadInput(
+            f"quantization_config: is of type {type(config).__name__}; BitsAndBytesConfig"
+        )
     if value("load_in_8bit"):
         reading.flags["load_in_8bit"] = True
     if value("load_in_4bit"):
@@ -202,22 +215,30 @@ def read_quantization(config: Any, reading: Reading) -> None:
 
 
 def settle_autocast(flags: Flags, reading: Reading) -> None:
-    """The Trainer's bf16 is autocast, which is predicted over fp32 weights and over quantised ones."""
+    """The Trainer's bf16 is autocast, which is predicted over fp32 weights and over quantised
+    ones."""
     if "autocast" not in reading.flags or "autocast" in flags:
         return
     merged = {**reading.flags, **flags}
-    precision = str(merged.get("precision") or merged.get("torch_dtype") or merged.get("dtype") or "")
+    precision = str(
+        merged.get("precision") or merged.get("torch_dtype") or merged.get("dtype") or ""
+    )
     quantized = any(merged.get(name) for name in ("quant", "load_in_4bit", "load_in_8bit"))
     if merged.get("fsdp") or merged.get("use_fsdp"):
         reading.flags["mixed_precision"] = reading.flags.pop("autocast")
         reading.flags.setdefault("precision", "fp32")
     elif precision.removeprefix("torch.") not in ("fp32", "float32") and not quantized:
         autocast = reading.flags.pop("autocast")
-        reading.name(autocast, True, "autocast over 16-bit weights is not predicted; over fp32 ones it is, precision=fp32")
+        reading.name(
+            autocast,
+            True,
+            "autocast is predicted over fp32 weights: precision=fp32",
+        )
 
 
 def adapted(given: Flags) -> tuple[Flags, tuple[str, ...]]:
-    """All flags, those that were given by name before those of objects; and what is not honoured."""
+    """All flags, those that were given by name before those of objects; and what is not
+    honoured."""
     from vramfit import _yaml
 
     flags = dict(given)

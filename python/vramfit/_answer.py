@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vramfit import _core
@@ -145,9 +146,11 @@ def _change(values: dict[str, Any]) -> Change:
 
 @dataclass(frozen=True)
 class Answer:
-    """What was asked, and the answer: for one card, or, where none was named and this machine has none, for each.
+    """What was asked, and the answer: for one card, or, where none was named and this machine has
+    none, for each.
 
-    Attributes of one card (`total`, `levels`, …) raise AttributeError where there are several: `cards` has them.
+    Attributes of one card (`total`, `levels`, …) raise AttributeError where there are several:
+    `cards` has them.
     """
 
     _asked: _core.Asked = field(repr=False, compare=False)
@@ -243,14 +246,13 @@ class Answer:
         Raises BadInput where the answer is of several cards or of a search.
         """
         pickle = self._asked.snapshot()
-        with open(path, "wb") as file:
-            file.write(pickle)
+        Path(path).write_bytes(pickle)
 
     def trace(self, path: str | PathLike[str]) -> None:
-        """Writes the run as a Chrome trace, for https://ui.perfetto.dev. Raises as `snapshot` does."""
+        """Writes the run as a Chrome trace, for https://ui.perfetto.dev. Raises as `snapshot`
+        does."""
         trace = self._asked.trace()
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(trace)
+        Path(path).write_text(trace, encoding="utf-8")
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draws the components against the card's memory. Needs matplotlib (`vramfit[plot]`)."""

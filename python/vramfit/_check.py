@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
 
 from vramfit import _core
 from vramfit._adapters import Reading, settle_autocast
@@ -13,9 +12,10 @@ from vramfit._yaml import load, read_accelerate, read_axolotl
 
 USAGE = """Usage: vramfit check FILE.yaml [FILE.yaml ...] [FLAGS]
 
-Says in one line whether the run of the files fits, before it is submitted. FILE: axolotl's config, Accelerate's, or flags
-as keys and values, those of transformers' scripts among them. FLAGS: as vramfit takes them (vramfit --help); those given
-here go before a file's. Exit status: 0 it fits, 1 it does not (with --strict: not beyond doubt), 2 bad input.
+Says in one line whether the run of the files fits, before it is submitted.
+FILE: axolotl's config, Accelerate's, or flags as keys and values, those of transformers'
+scripts among them. FLAGS: as vramfit takes them (vramfit --help), before a file's.
+Exit status: 0 it fits, 1 it does not (with --strict: not beyond doubt), 2 bad input.
 
   vramfit check config.yaml --gpu h100-80gb
   vramfit check accelerate.yaml train.yaml --gpu a100-40gb --strict
@@ -30,7 +30,7 @@ def _flag(name: str) -> str:
 def _typed(arguments: list[str]) -> dict[str, str]:
     """Flags of a command line and their values; "true" of those without."""
     typed = {}
-    for text, following in zip(arguments, [*arguments[1:], "--"], strict=True):
+    for text, following in zip(arguments, [*arguments[1:], "--"], strict=False):
         if text.startswith("--"):
             name, equals, value = text.partition("=")
             alone = following.startswith("--")
@@ -63,10 +63,7 @@ def check(arguments: list[str]) -> int:
             _read(path, reading)
         typed = _typed(more)
         settle_autocast({name.replace("-", "_"): value for name, value in typed.items()}, reading)
-        flags: dict[str, Any] = {
-            name: value for name, value in reading.flags.items() if _flag(name) not in typed
-        }
-        answer = _asked_with(flags, more, tuple(reading.not_honoured))
+        answer = _asked_with(reading.flags, more, tuple(reading.not_honoured))
     except _core.BadInput as error:
         print(f"vramfit check: error: {error}", file=sys.stderr)
         return BAD_INPUT

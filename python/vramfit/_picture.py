@@ -1,4 +1,4 @@
-"""An answer as SVG, without any library: a bar of the components with the card's memory as a line."""
+"""An answer as SVG: a bar of the components, with the card's memory as a line."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ WIDTH, BAR, LINE = 640, 34, 18
 
 
 def parts(card: CardAnswer) -> dict[str, int]:
-    """What the total is made of, in bytes: components, what the allocator holds beyond them, overhead."""
+    """What the total is made of, in bytes; gaps: what the allocator holds beyond tensors."""
     shown = {name: size for name, size in card.components.items() if size > 0}
     gaps = card.total - card.overhead - sum(card.components.values())
     if gaps > 0:
@@ -39,9 +39,10 @@ def gigabytes(size: int) -> str:
 
 
 def sentence(card: CardAnswer) -> str:
-    """"OOM: 2.14 GB more than the 25.76 GB of NVIDIA GeForce RTX 4090"."""
+    """As a line: OOM: 2.14 GB more than the 25.76 GB of NVIDIA GeForce RTX 4090."""
     beyond = "to spare of" if card.margin >= 0 else "more than"
-    return f"{card.verdict}: {gigabytes(abs(card.margin))} {beyond} the {gigabytes(card.vram)} of {card.title}"
+    left, vram = gigabytes(abs(card.margin)), gigabytes(card.vram)
+    return f"{card.verdict}: {left} {beyond} the {vram} of {card.title}"
 
 
 def _bar(card: CardAnswer) -> str:
@@ -65,11 +66,13 @@ def _bar(card: CardAnswer) -> str:
     height = 24 + BAR + 24 + (len(legend) + 2) // 3 * LINE
     label = escape(sentence(card))
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{label}" width="{WIDTH}" height="{height}" '
-        f'viewBox="0 0 {WIDTH} {height}" font-family="sans-serif" font-size="12" fill="currentColor">'
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{label}" '
+        f'width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}" '
+        f'font-family="sans-serif" font-size="12" fill="currentColor">'
         f'<text x="1" y="14" font-weight="bold" fill="{VERDICTS[card.verdict]}">{label}</text>'
         f"{''.join(drawn)}"
-        f'<line x1="{vram:.2f}" x2="{vram:.2f}" y1="19" y2="{24 + BAR + 5}" stroke="currentColor" stroke-width="2"/>'
+        f'<line x1="{vram:.2f}" x2="{vram:.2f}" y1="19" y2="{24 + BAR + 5}" '
+        f'stroke="currentColor" stroke-width="2"/>'
         f"{''.join(legend)}</svg>"
     )
 
@@ -77,7 +80,8 @@ def _bar(card: CardAnswer) -> str:
 def _table(answer: Answer) -> str:
     rows = "".join(
         f"<tr><td>{escape(card.gpu or card.title)}</td><td>{gigabytes(card.vram)}</td>"
-        f'<td>{gigabytes(card.total)}</td><td style="color:{VERDICTS[card.verdict]}">{card.verdict}</td></tr>'
+        f"<td>{gigabytes(card.total)}</td>"
+        f'<td style="color:{VERDICTS[card.verdict]}">{card.verdict}</td></tr>'
         for card in answer.cards
     )
     return f"<table><tr><th>card</th><th>VRAM</th><th>total</th><th>verdict</th></tr>{rows}</table>"

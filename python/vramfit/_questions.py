@@ -23,7 +23,9 @@ _PLAIN = (str, bool, int, float, type(None))
 def _is_adapted(name: str, value: Any) -> bool:
     if name in _ADAPTED:
         return value is not None
-    return name in ("model", "config", "lora") and not isinstance(value, (*_PLAIN, dict, os.PathLike))
+    return name in ("model", "config", "lora") and not isinstance(
+        value, (*_PLAIN, dict, os.PathLike)
+    )
 
 
 def _flags(given: dict[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
@@ -41,7 +43,10 @@ def _written(flags: dict[str, Any]) -> str:
         if isinstance(value, os.PathLike):
             flags = {**flags, name: os.fspath(value)}
         elif isinstance(value, (set, frozenset, tuple)):
-            flags = {**flags, name: sorted(value) if isinstance(value, (set, frozenset)) else [*value]}
+            flags = {
+                **flags,
+                name: sorted(value) if isinstance(value, (set, frozenset)) else [*value],
+            }
         elif not isinstance(value, (*_PLAIN, list, dict)):
             raise BadInput(f"{name}: is of type {type(value).__name__}; text, a number or a list")
     try:
@@ -64,22 +69,25 @@ def _asked_with(flags: dict[str, Any], more: list[str], not_honoured: tuple[str,
 def estimate(**flags: Unpack[Given]) -> Answer:
     """What a run takes, and whether it fits.
 
-    Keywords are the flags of the command `vramfit` (`vramfit --help`), "_" for "-": `model="llama2-7b"`, `train=True`,
-    `batch=4`, `seq=512`, `gpu="rtx4090"`, and transformers' and PEFT's names for them. Sizes of memory are text or
-    numbers, "24GiB" or bytes; times are none. Besides, what people have in hand:
+    Keywords are the flags of the command `vramfit` (`vramfit --help`), "_" for "-":
+    `model="llama2-7b"`, `train=True`, `batch=4`, `seq=512`, `gpu="rtx4090"`, and transformers' and
+    PEFT's names for them. Sizes of memory are text or numbers, "24GiB" or bytes; times are none.
+    Besides, what people have in hand:
 
     - `model`: a transformers model, or `config`: its PretrainedConfig, or a config.json as a dict;
-    - `args`: TrainingArguments, `lora`: a peft LoraConfig, `quantization_config`: a BitsAndBytesConfig;
+    - `args`: TrainingArguments, `lora`: a peft LoraConfig, `quantization_config`: a
+      BitsAndBytesConfig;
     - `accelerate`, `axolotl`: the path of their YAML, or what it holds.
 
-    What is given twice is the keyword's. `Answer.not_honoured` names what of these is not part of the prediction.
-    Raises BadInput.
+    What is given twice is the keyword's. `Answer.not_honoured` names what of these is not part of
+    the prediction. Raises BadInput.
     """
     return _asked(dict(flags))
 
 
 def max_batch(**flags: Unpack[Asking]) -> Answer:
-    """The largest batch that fits: `.largest`, with `.largest.surely` and `.possibly`. Otherwise as `estimate`."""
+    """The largest batch that fits: `.largest`, with `.largest.surely` and `.possibly`. Otherwise as
+    `estimate`."""
     return _asked(dict(flags), max_batch=True)
 
 
@@ -89,5 +97,6 @@ def max_seq(**flags: Unpack[Asking]) -> Answer:
 
 
 def advise(**flags: Unpack[Asking]) -> Answer:
-    """What would make it fit, the cheapest first: `.advice`. Otherwise as `estimate`, of one card."""
+    """What would make it fit, the cheapest first: `.advice`. Otherwise as `estimate`, of one
+    card."""
     return _asked(dict(flags), advise=True)

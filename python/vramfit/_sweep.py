@@ -77,15 +77,18 @@ def _results(
 
 
 def sweep(*, executor: Executor | None = None, progress: bool = True, **axes: Any) -> pd.DataFrame:
-    """The table of all combinations: a row for each, in the order of the keywords, the last one fastest.
+    """The table of all combinations: a row for each, in the order of the keywords, the last one
+    fastest.
 
-    Keywords are those of `estimate`; one that is a list, a range or another iterable is an axis and a column. Other
-    columns: `verdict`, `fits`, `total` and `margin`, the levels, `overhead` and the components at the peak, all in bytes,
-    and `error`: why a combination cannot be run; its figures are missing then. Names of LoRA's targets are one text,
-    "q_proj,v_proj", so that a list of such is an axis.
+    Keywords are those of `estimate`; one that is a list, a range or another iterable is an axis and
+    a column. Other columns: `verdict`, `fits`, `total` and `margin`, the levels, `overhead` and the
+    components at the peak, all in bytes, and `error`: why a combination cannot be run; its figures
+    are missing then. Names of LoRA's targets are one text, "q_proj,v_proj", so that a list of such
+    is an axis.
 
-    Runs on all cores, or on `executor`, anything of the form of concurrent.futures.Executor: a process pool, Dask's
-    `client.get_executor()`, Ray's. Needs pandas (`vramfit[sweep]`). Raises BadInput where the shared keywords are wrong.
+    Runs on all cores, or on `executor`, anything of the form of concurrent.futures.Executor: a
+    process pool, Dask's `client.get_executor()`, Ray's. Needs pandas (`vramfit[sweep]`). Raises
+    BadInput where the shared keywords are wrong.
     """
     try:
         import pandas as pd
@@ -118,7 +121,11 @@ def sweep(*, executor: Executor | None = None, progress: bool = True, **axes: An
     finally:
         if own is not None:
             own.shutdown(cancel_futures=True)
-    frame = pd.MultiIndex.from_product(values, names=names).to_frame(index=False) if names else pd.DataFrame(index=[0])
+    frame = (
+        pd.MultiIndex.from_product(values, names=names).to_frame(index=False)
+        if names
+        else pd.DataFrame(index=[0])
+    )
     frame["verdict"] = verdicts
     frame["fits"] = [verdict in ("FITS", "TIGHT") if verdict else None for verdict in verdicts]
     for name, column in zip(_core.columns, figures, strict=True):

@@ -35,9 +35,11 @@ class Verification:
 
 
 def verify(snapshot: str | PathLike[str] | bytes, **flags: Unpack[Asking]) -> Verification:
-    """A snapshot that PyTorch recorded (torch.cuda.memory._dump_snapshot), beside what is predicted for the run.
+    """A snapshot that PyTorch recorded (torch.cuda.memory._dump_snapshot), beside what is predicted
+    for the run.
 
-    `snapshot`: its path, or the pickle's bytes, of which nothing is executed; keywords as for `estimate`. Raises BadInput.
+    `snapshot`: its path, or the pickle's bytes, of which nothing is executed; keywords as for
+    `estimate`. Raises BadInput.
     """
     if isinstance(snapshot, bytes):
         pickle, called = snapshot, "snapshot"

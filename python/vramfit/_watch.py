@@ -20,13 +20,15 @@ class watch:  # noqa: N801 - used as a function
             step(); step()
         print(watched)
 
-    `model`: a transformers model, or None where `model=` or `config=` is among the keywords, which are those of
-    `estimate`. Records what PyTorch's allocator does, and says at the end what it took beside what was predicted, and
-    where the two part. Needs CUDA. Raises BadInput.
+    `model`: a transformers model, or None where `model=` or `config=` is among the keywords, which
+    are those of `estimate`. Records what PyTorch's allocator does, and says at the end what it took
+    beside what was predicted, and where the two part. Needs CUDA. Raises BadInput.
     """
 
     answer: Answer  #: the prediction
-    verification: Verification | None = None  #: where they part; None: what was recorded says too little
+    verification: Verification | None = (
+        None  #: where they part; None: what was recorded says too little
+    )
     allocated: int = 0  #: what was, at most, in bytes
     reserved: int = 0
 
@@ -52,7 +54,10 @@ class watch:  # noqa: N801 - used as a function
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         cuda = self._torch.cuda
         if kind is None:
@@ -81,5 +86,9 @@ class watch:  # noqa: N801 - used as a function
             f"allocated at most: predicted {levels.allocated:,}, was {self.allocated:,} bytes",
             f"reserved at most:  predicted {levels.reserved or 0:,}, was {self.reserved:,} bytes",
         ]
-        more = str(self.verification) if self.verification else "the recording is too short to be compared"
+        more = (
+            str(self.verification)
+            if self.verification
+            else "the recording is too short to be compared"
+        )
         return "\n".join([*lines, more])

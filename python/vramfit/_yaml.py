@@ -22,7 +22,9 @@ def load(path: str | os.PathLike[str], flag: str) -> dict[str, Any]:
     except OSError as error:
         raise BadInput(f"{flag}: cannot read '{path}': {error.strerror}") from None
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError, ValueError) as error:
-        raise BadInput(f"{flag}: '{path}' is no YAML: {' '.join(str(error).split())[:80]}") from None
+        raise BadInput(
+            f"{flag}: '{path}' is no YAML: {' '.join(str(error).split())[:80]}"
+        ) from None
     if not isinstance(values, dict) or not all(isinstance(key, str) for key in values):
         raise BadInput(f"{flag}: '{path}' holds no keys and values")
     return values
@@ -45,22 +47,55 @@ def _section(values: Mapping[str, Any], key: str) -> Mapping[str, Any]:
 
 def _no(value: Any) -> bool:
     """Whether it says no, or nothing."""
-    return value is None or value in (False, 0, "", [], {}) or str(value).lower() in ("no", "none", "false")
+    return (
+        value is None
+        or value in (False, 0, "", [], {})
+        or str(value).lower() in ("no", "none", "false")
+    )
 
 
 #: Keys of Accelerate's that no byte depends on, and those that are read below.
 _ACCELERATE_NEUTRAL = {
-    "compute_environment", "debug", "downcast_bf16", "enable_cpu_affinity", "gpu_ids", "machine_rank",
-    "main_process_ip", "main_process_port", "main_training_function", "rdzv_backend", "same_network", "tpu_env",
-    "tpu_use_cluster", "tpu_use_sudo", "commands", "command_file", "tpu_name", "tpu_zone", "fsdp_config",
-    "distributed_type", "mixed_precision", "num_machines", "num_processes", "gradient_accumulation_steps",
-}  # fmt: skip
+    "compute_environment",
+    "debug",
+    "downcast_bf16",
+    "enable_cpu_affinity",
+    "gpu_ids",
+    "machine_rank",
+    "main_process_ip",
+    "main_process_port",
+    "main_training_function",
+    "rdzv_backend",
+    "same_network",
+    "tpu_env",
+    "tpu_use_cluster",
+    "tpu_use_sudo",
+    "commands",
+    "command_file",
+    "tpu_name",
+    "tpu_zone",
+    "fsdp_config",
+    "distributed_type",
+    "mixed_precision",
+    "num_machines",
+    "num_processes",
+    "gradient_accumulation_steps",
+}
 _FSDP_NEUTRAL = {
-    "fsdp_auto_wrap_policy", "fsdp_backward_prefetch", "fsdp_backward_prefetch_policy", "fsdp_forward_prefetch",
-    "fsdp_state_dict_type", "fsdp_sync_module_states", "fsdp_use_orig_params", "fsdp_transformer_layer_cls_to_wrap",
-    "fsdp_version", "fsdp_reshard_after_forward", "fsdp_sharding_strategy", "fsdp_cpu_ram_efficient_loading",
+    "fsdp_auto_wrap_policy",
+    "fsdp_backward_prefetch",
+    "fsdp_backward_prefetch_policy",
+    "fsdp_forward_prefetch",
+    "fsdp_state_dict_type",
+    "fsdp_sync_module_states",
+    "fsdp_use_orig_params",
+    "fsdp_transformer_layer_cls_to_wrap",
+    "fsdp_version",
+    "fsdp_reshard_after_forward",
+    "fsdp_sharding_strategy",
+    "fsdp_cpu_ram_efficient_loading",
     "fsdp_activation_checkpointing",
-}  # fmt: skip
+}
 
 
 def _read_fsdp(section: Mapping[str, Any], reading: Reading) -> None:
@@ -69,11 +104,16 @@ def _read_fsdp(section: Mapping[str, Any], reading: Reading) -> None:
     if str(section.get("fsdp_version", 2)) != "2":
         reading.name("fsdp_version", section["fsdp_version"], "FSDP2 is predicted instead")
     strategy = str(section.get("fsdp_sharding_strategy") or "").upper()
-    keeps = strategy in ("SHARD_GRAD_OP", "2") or section.get("fsdp_reshard_after_forward") in (False, "SHARD_GRAD_OP")
+    keeps = strategy in ("SHARD_GRAD_OP", "2") or section.get("fsdp_reshard_after_forward") in (
+        False,
+        "SHARD_GRAD_OP",
+    )
     if keeps:
         flags["reshard_after_forward"] = False
     if strategy in ("NO_SHARD", "3", "HYBRID_SHARD", "4", "HYBRID_SHARD_ZERO2", "5"):
-        raise BadInput(f"fsdp_sharding_strategy: '{strategy}' is not predicted; FULL_SHARD or SHARD_GRAD_OP")
+        raise BadInput(
+            f"fsdp_sharding_strategy: '{strategy}' is not predicted; FULL_SHARD or SHARD_GRAD_OP"
+        )
     if section.get("fsdp_activation_checkpointing"):
         flags["gradient_checkpointing"] = True
     for key, value in section.items():
@@ -117,11 +157,28 @@ _AXOLOTL_FLAGS = {
     "gradient_checkpointing_kwargs": "gradient_checkpointing_kwargs",
 }
 _AXOLOTL_READ = {
-    *_AXOLOTL_FLAGS, "base_model", "adapter", "lora_r", "lora_target_modules", "lora_target_linear", "load_in_8bit",
-    "load_in_4bit", "gradient_checkpointing", "bf16", "bfloat16", "fp16", "float16", "deepspeed", "fsdp", "fsdp_config",
-    "fsdp_version", "lora_dropout", "torch_dtype", "sdp_attention",
-}  # fmt: skip
-#: What memory may depend on: named where it is set. Other keys say what is trained on and how it is reported.
+    *_AXOLOTL_FLAGS,
+    "base_model",
+    "adapter",
+    "lora_r",
+    "lora_target_modules",
+    "lora_target_linear",
+    "load_in_8bit",
+    "load_in_4bit",
+    "gradient_checkpointing",
+    "bf16",
+    "bfloat16",
+    "fp16",
+    "float16",
+    "deepspeed",
+    "fsdp",
+    "fsdp_config",
+    "fsdp_version",
+    "lora_dropout",
+    "torch_dtype",
+    "sdp_attention",
+}
+#: What memory may depend on: named where it is set. Others say what is trained on and reported.
 _AXOLOTL_NAMED = {
     "sample_packing": "rows are predicted full, of sequence_len tokens each",
     "flash_attention": "scaled dot product attention is predicted instead",
@@ -149,7 +206,7 @@ _AXOLOTL_NAMED = {
     "tokens": "rows added to the embedding are not part of the prediction",
     "eval_sample_packing": "evaluation is not predicted",
     "val_set_size": "evaluation is not predicted",
-}  # fmt: skip
+}
 
 
 def _read_axolotl_precision(values: Mapping[str, Any], reading: Reading) -> None:
@@ -165,6 +222,27 @@ def _read_axolotl_precision(values: Mapping[str, Any], reading: Reading) -> None
         if not _no(asked) and asked != "full":
             reading.flags["autocast"] = name
         return
+
+
+def _read_axolotl_adapter(values: Mapping[str, Any], reading: Reading) -> None:
+    """LoRA, and what the weights beside it are stored in."""
+    flags = reading.flags
+    adapter = values.get("adapter")
+    if adapter in ("lora", "qlora"):
+        flags["lora"] = values.get("lora_r", 8)
+        if values.get("lora_target_linear"):
+            flags["lora_targets"] = "all-linear"
+        elif values.get("lora_target_modules"):
+            flags["lora_targets"] = values["lora_target_modules"]
+        if not _no(values.get("lora_dropout")):
+            reading.name("lora_dropout", values["lora_dropout"], "its masks are not predicted")
+    elif not _no(adapter):
+        raise BadInput(f"adapter: '{adapter}' is not predicted; lora, qlora or none")
+    if values.get("load_in_8bit"):
+        flags["load_in_8bit"] = True
+    if values.get("load_in_4bit") or adapter == "qlora":
+        flags.update(load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_use_double_quant=True)
+        flags["bnb_4bit_compute_dtype"] = "bf16" if not _no(values.get("bf16")) else "fp16"
 
 
 def read_axolotl(given: Any, reading: Reading) -> None:
@@ -183,28 +261,19 @@ def read_axolotl(given: Any, reading: Reading) -> None:
         flags["gradient_checkpointing"] = True
         if checkpointing is not True:
             reading.name("gradient_checkpointing", checkpointing, "predicted without offloading")
-    adapter = values.get("adapter")
-    if adapter in ("lora", "qlora"):
-        flags["lora"] = values.get("lora_r", 8)
-        if values.get("lora_target_linear"):
-            flags["lora_targets"] = "all-linear"
-        elif values.get("lora_target_modules"):
-            flags["lora_targets"] = values["lora_target_modules"]
-        if not _no(values.get("lora_dropout")):
-            reading.name("lora_dropout", values["lora_dropout"], "its masks are not predicted")
-    elif not _no(adapter):
-        raise BadInput(f"adapter: '{adapter}' is not predicted; lora, qlora or none")
-    if values.get("load_in_8bit"):
-        flags["load_in_8bit"] = True
-    if values.get("load_in_4bit") or adapter == "qlora":
-        flags.update(load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_use_double_quant=True)
-        flags["bnb_4bit_compute_dtype"] = "bf16" if not _no(values.get("bf16")) else "fp16"
+    _read_axolotl_adapter(values, reading)
     _read_axolotl_precision(values, reading)
     if not _no(values.get("deepspeed")):
         flags["deepspeed"] = True
     if not _no(values.get("fsdp")) or not _no(values.get("fsdp_config")):
         section = _section(values, "fsdp_config")
-        _read_fsdp({key if key.startswith("fsdp_") else f"fsdp_{key}": value for key, value in section.items()}, reading)
+        _read_fsdp(
+            {
+                key if key.startswith("fsdp_") else f"fsdp_{key}": value
+                for key, value in section.items()
+            },
+            reading,
+        )
     for key, why in _AXOLOTL_NAMED.items():
         if not _no(values.get(key)):
             reading.name(key, values[key], why)

@@ -57,6 +57,14 @@ TEST(Ask, SwitchesAreOnOrOff) {
   EXPECT_FALSE(options_of(with({{"train", false}})).train);
 }
 
+TEST(Ask, ACommandLineGoesBeforeFlagsOfWhateverName) {
+  const Json flags = {{"model", "gpt2-124m"}, {"per_device_train_batch_size", 2}, {"gpu", "h200"}};
+  const Options options = options_of(flags, {"--batch", "3", "--seq=64"});
+  EXPECT_EQ(options.flags.at("batch"), "3");
+  EXPECT_EQ(options.flags.at("seq"), "64");
+  EXPECT_EQ(options.gpu, "h200");
+}
+
 TEST(Ask, AConfigIsGivenAsItIs) {
   const Json config = Json::parse(data_text("models/gpt2-124m/config.json"));
   Json flags = with({{"config", config}, {"model", "mine"}});

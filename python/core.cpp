@@ -52,7 +52,7 @@ std::tuple<bool, std::string, std::string> verify(const std::string& flags,
   try {
     const vramfit::Question question = vramfit::understand(options, vramfit::fit::this_machine());
     const vramfit::Verification verification =
-        verified(vramfit::recording_of(pickle), called, question);
+        verified(vramfit::recording_of(pickle, called), called, question);
     return {verification.agree(), verification_json(verification, question),
             vramfit::fit::verification_text(verification, question)};
   } catch (const BadInput& error) {

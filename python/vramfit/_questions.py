@@ -48,7 +48,8 @@ def _written(flags: dict[str, Any]) -> str:
                 name: sorted(value) if isinstance(value, (set, frozenset)) else [*value],
             }
         elif not isinstance(value, (*_PLAIN, list, dict)):
-            raise BadInput(f"{name}: is of type {type(value).__name__}; text, a number or a list")
+            called = "".join(letter if letter.isprintable() else "?" for letter in name)
+            raise BadInput(f"{called}: is of type {type(value).__name__}; text, a number or a list")
     try:
         return json.dumps(flags)
     except (TypeError, ValueError, RecursionError) as error:

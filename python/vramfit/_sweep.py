@@ -107,6 +107,7 @@ def sweep(*, executor: Executor | None = None, progress: bool = True, **axes: An
     verdicts: list[str] = []
     errors: list[str] = []
     figures: list[list[int | None]] = [[] for _ in _core.columns]
+    missing: list[int | None] = [None] * len(figures)
     tell = _progress(total, progress)
     workers = os.cpu_count() or 1
     own = ThreadPoolExecutor(workers) if executor is None else None
@@ -115,7 +116,7 @@ def sweep(*, executor: Executor | None = None, progress: bool = True, **axes: An
             for verdict, sizes, error in result:
                 verdicts.append(verdict)
                 errors.append(error)
-                for column, size in zip(figures, sizes or [None] * len(figures), strict=True):
+                for column, size in zip(figures, sizes or missing, strict=True):
                     column.append(size)
             tell(len(result))
     finally:

@@ -57,7 +57,7 @@ def test_many_rows_stay_in_order(capsys):
     assert len(table) == 800
     assert table["seq"][:100].tolist() == list(range(8, 808, 8))
     assert (
-        table.groupby("batch")["total"].apply(lambda totals: totals.is_monotonic_increasing).all()
+        table.groupby("batch")["allocated"].apply(lambda sizes: sizes.is_monotonic_increasing).all()
     )
     assert "sweep" in capsys.readouterr().err
 

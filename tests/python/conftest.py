@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGE = Path('/tmp/tpkg')
+PACKAGE = ROOT / "build" / "python"
 if not (PACKAGE / "vramfit").is_dir():
     raise FileNotFoundError("build/python/vramfit: make wheel puts it there")
 sys.path[:0] = [str(PACKAGE), str(ROOT / "tests" / "fuzz"), str(ROOT / "tests")]

@@ -13,13 +13,15 @@ wrong and what would be right.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
 from vramfit._answer import Answer, CardAnswer, Change, Largest, Levels, Peak, Stage, Uncertainty
 from vramfit._core import BadInput
 from vramfit._questions import advise, estimate, max_batch, max_seq
 
+TYPE_CHECKING = False  # typing itself takes long to import
 if TYPE_CHECKING:
+    from typing import Any
+
     from vramfit._sweep import sweep
     from vramfit._verify import Verification, verify
     from vramfit._watch import watch

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from vramfit import _core
 
+TYPE_CHECKING = False  # typing itself takes long to import
 if TYPE_CHECKING:
     from os import PathLike
+    from typing import Any
 
     from matplotlib.axes import Axes
 
@@ -246,12 +246,16 @@ class Answer:
         Raises BadInput where the answer is of several cards or of a search.
         """
         pickle = self._asked.snapshot()
+        from pathlib import Path
+
         Path(path).write_bytes(pickle)
 
     def trace(self, path: str | PathLike[str]) -> None:
         """Writes the run as a Chrome trace, for https://ui.perfetto.dev. Raises as `snapshot`
         does."""
         trace = self._asked.trace()
+        from pathlib import Path
+
         Path(path).write_text(trace, encoding="utf-8")
 
     def plot(self, ax: Axes | None = None) -> Axes:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Any
 
 from vramfit import _core
 from vramfit._answer import Answer
 from vramfit._core import BadInput
 
+TYPE_CHECKING = False  # typing itself takes long to import
 if TYPE_CHECKING:
+    from typing import Any
+
     from typing_extensions import Unpack
 
     from vramfit._flags import Asking, Given

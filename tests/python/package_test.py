@@ -132,8 +132,3 @@ def test_what_is_missing_is_said_in_one_line():
     assert vramfit.__version__
     with pytest.raises(AttributeError, match="no_such"):
         _ = vramfit.no_such
-    with pytest.raises(vramfit.BadInput, match="watch: needs"):
-        if (torch := sys.modules.get("torch")) and torch.cuda.is_available():
-            pytest.skip("this machine has a GPU")
-        with vramfit.watch(model="gpt2-124m", gpu="rtx4090", seq=8):
-            pass

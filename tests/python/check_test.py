@@ -6,7 +6,7 @@ import sys
 
 import pytest
 from adapters_test import ACCELERATE, AXOLOTL
-from conftest import PACKAGE
+from installed import PACKAGE
 
 yaml = pytest.importorskip("yaml")
 

@@ -1,12 +1,9 @@
-"""The package as it is installed: `make wheel` puts what the wheel holds into build/python.
-Another Python's is named by $VRAMFIT_PACKAGE, the folder of pip's --target."""
+"""The package, and what other tests have, on Python's path."""
 
-import os
 import sys
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-PACKAGE = Path(os.environ.get("VRAMFIT_PACKAGE") or ROOT / "build" / "python")
+from installed import PACKAGE, ROOT
+
 if not (PACKAGE / "vramfit").is_dir():
-    raise FileNotFoundError("build/python/vramfit: make wheel puts it there")
+    raise FileNotFoundError(f"{PACKAGE}/vramfit: make wheel puts it there")
 sys.path[:0] = [str(PACKAGE), str(ROOT / "tests" / "fuzz"), str(ROOT / "tests")]

@@ -11,7 +11,7 @@ import venv
 import built
 import pytest
 import vramfit
-from conftest import PACKAGE, ROOT
+from installed import PACKAGE, ROOT
 
 WHEELS = sorted(
     (ROOT / "build" / "wheels").glob("vramfit-*.whl"), key=lambda path: path.stat().st_mtime

@@ -97,9 +97,10 @@ std::optional<double> real_in(const std::string& text) {
 
 /// A limit as messages have it: "3600".
 std::string short_text(double limit) {
-  std::array<char, 32> digits{};
-  const auto written = std::to_chars(digits.data(), digits.data() + digits.size(), limit);
-  return {digits.data(), written.ptr};
+  std::ostringstream stream;
+  stream.imbue(std::locale::classic());
+  stream << limit;
+  return stream.str();
 }
 
 /// Digits as a number; false where it does not fit.

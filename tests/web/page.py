@@ -2,7 +2,6 @@
 
 import os
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -72,9 +71,6 @@ def say(page: Page, selector: str) -> str:
     return page.locator(selector).inner_text().strip()
 
 
-Ask = Callable[[dict[str, Any]], dict[str, Any]]
-
-
 def asked_of_page(page: Page, flags: dict[str, Any]) -> dict[str, Any]:
     """{text} or {error, bad}: what the estimator within the page answers."""
     return page.evaluate(
@@ -84,3 +80,7 @@ def asked_of_page(page: Page, flags: dict[str, Any]) -> dict[str, Any]:
         }""",
         flags,
     )
+
+
+def state(page: Page, key: str = "question") -> Any:
+    return page.evaluate(f"vramfitPage.state.{key}")

@@ -1,4 +1,4 @@
-# The two commands are `make tables` and `make test`; `make help` lists the rest.
+# The commands are `make tables`, `make test` and `make page`; `make help` lists the rest.
 # This file only orders things: what to build is CMake's, how to install is in scripts/.
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
@@ -19,7 +19,7 @@ export PATH := $(CURDIR)/build/venv/bin:$(PATH)
 
 SOURCES = git ls-files --cached --others --exclude-standard -- $(1)
 
-.PHONY: tables accuracy test fuzz measure measure-pytorch compare-pytorch build format style lint clean help system
+.PHONY: tables accuracy test wheel page site fuzz measure measure-pytorch compare-pytorch build format style lint clean help system system-web
 
 tables: build build/venv/tables.stamp  ## the article's tables and figures, in build/report/ (RUN=FILE of data/runs, SOURCE=predicted)
 	mkdir -p build/report
@@ -40,8 +40,18 @@ compare-pytorch:  ## PyTorch and bench in turn on this GPU, into data/runs/ (ONL
 	$(MAKE) build
 	scripts/compare_pytorch.py --python '$(TORCH_PYTHON)' --only '$(ONLY)'
 
-test: build build/asan/build.ninja build/venv/tables.stamp  ## every test: sanitizers, release, Python
+test: build build/asan/build.ninja build/venv/tables.stamp wheel page  ## every test: sanitizers, release, Python
 	scripts/test $(PRESET) asan
+
+wheel: build/venv/wheel.stamp  ## the Python package, into build/wheels/ and, to be imported, build/python/
+	scripts/wheel
+
+page: build/wasm/build.ninja build/venv/tables.stamp build/venv/web.stamp  ## the estimator as WebAssembly and the page around it, into build/site/
+	cmake --build --preset wasm
+	python web/build.py build/wasm/bin/vramfit.wasm build/site
+
+site: tables page  ## the page, the report and the docs, into build/site/: open index.html, or put it on any host
+	python web/site.py build/site
 
 fuzz: build build/venv/tables.stamp  ## hours of random questions, command lines, configs and runs, into build/fuzz/ (PERCENT=1: less)
 	cmake --build --preset $(PRESET) --target config_mutations
@@ -82,6 +92,13 @@ build/cuda/build.ninja: | $(if $(wildcard .cudnn-frontend),,build/venv/cuda.stam
 
 build/%/build.ninja: CMakePresets.json | system
 	cmake --preset $*
+
+# Emscripten and a browser are large: they are asked for where the page is.
+build/wasm/build.ninja: | system-web
+build/venv/web.stamp: | system-web
+
+system-web: system
+	@scripts/install web
 
 build/venv/%.stamp: requirements/%.lock scripts/venv | system
 	scripts/venv $*

@@ -9,6 +9,7 @@
 #include "bench/command/plan.h"
 #include "bench/command/row_process.h"
 #include "bench/command/timelines.h"
+#include "bench/data/data_folder.h"
 #include "bench/families/overhead.h"
 #include "bench/ledgers/ledger_folder.h"
 #include "bench/process/child.h"
@@ -17,7 +18,6 @@
 #include "bench/report/context.h"
 #include "bench/report/printout.h"
 #include "bench/report/registry.h"
-#include "estimator/data_path.h"
 #include "estimator/files/whole_file.h"
 #include "model/errors.h"
 #include "model/printable.h"
@@ -75,7 +75,7 @@ OverheadRows overhead_rows(const std::vector<std::string>& arguments) {
 /// Where --write-profile is to write.
 std::filesystem::path profile_path(const std::string& typed, const Facts& facts) {
   if (!typed.empty()) return typed;
-  const auto folder = data_file("gpus.json").parent_path() / "gpus";
+  const auto folder = data_folder("gpus");
   std::filesystem::create_directories(folder);
   return folder / profile_name(facts.at("gpu"), facts.at("driver"), facts.at("cuda"));
 }
@@ -121,7 +121,7 @@ void add_context(const Options& options, const Facts& facts) {
 
 /// The conditions of rows of a model: those of all rows, and what the model's file holds.
 Conditions conditions_with(Conditions conditions, const Models& models, const std::string& model) {
-  note_file(conditions, "model", models.file(model).string());
+  note_text(conditions, "model", models.text(model));
   return conditions;
 }
 

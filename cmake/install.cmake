@@ -1,4 +1,4 @@
-# `cmake --install`: the commands vramfit, vramfit-bench and vramfit-compare with the facts they read, and a CMake package
+# `cmake --install`: the commands vramfit, vramfit-bench and vramfit-compare, each whole by itself, and a CMake package
 # for programs that ask the estimator themselves: find_package(vramfit), vramfit::estimator.
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
@@ -12,13 +12,6 @@ if(TARGET bench)
   install(PROGRAMS $<TARGET_FILE:compare> DESTINATION ${CMAKE_INSTALL_BINDIR} RENAME vramfit-compare)
 endif()
 
-# Where estimator/data_path.cpp looks from bin/. What was measured stays in the repository.
-install(DIRECTORY data/ DESTINATION share/vramfit
-  PATTERN README.md EXCLUDE
-  PATTERN compare.json EXCLUDE
-  PATTERN comparisons EXCLUDE
-  PATTERN reference EXCLUDE
-  PATTERN runs EXCLUDE)
 install(FILES LICENSE NOTICE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 install(DIRECTORY model runtimes estimator DESTINATION ${headers}

@@ -10,6 +10,7 @@ if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release)
 endif()
 
+option(VRAMFIT_PYTHON "Build the Python package's module, and of the rest only what it needs" OFF)
 option(VRAMFIT_BENCH "Build bench, its tests and those of kernels/cuda, which use it" ON)
 
 find_program(CCACHE ccache)

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <initializer_list>
 
-#include "estimator/data_path.h"
+#include "estimator/data.h"
 #include "estimator/names.h"
 #include "model/config/json_reader.h"
 #include "model/errors.h"
@@ -221,7 +221,7 @@ std::vector<Card> parse_cards(const std::string& json_text, const std::string& s
 }
 
 const std::vector<Card>& cards() {
-  static const std::vector<Card> list = parse_cards(read_text(data_file("gpus.json")), "gpus.json");
+  static const std::vector<Card> list = parse_cards(data_text("gpus.json"), "gpus.json");
   return list;
 }
 

@@ -1,9 +1,8 @@
 #include "estimator/models.h"
 
 #include <algorithm>
-#include <filesystem>
 
-#include "estimator/data_path.h"
+#include "estimator/data.h"
 #include "estimator/names.h"
 #include "model/config/hugging_face.h"
 #include "model/config/json_reader.h"
@@ -29,15 +28,10 @@ std::vector<std::string> hub_names(const Json& published, const std::string& mod
 
 }  // namespace
 
-std::vector<std::string> model_names() {
-  std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(data_file("models"))) {
-    if (std::filesystem::exists(entry.path() / "config.json")) {
-      names.push_back(entry.path().filename().string());
-    }
-  }
-  std::sort(names.begin(), names.end());
-  return names;
+std::vector<std::string> model_names() { return data_folders("models"); }
+
+std::string shipped_config(const std::string& name) {
+  return data_text("models/" + name + "/config.json");
 }
 
 std::optional<std::string> shipped_model(const std::string& called) {
@@ -46,8 +40,8 @@ std::optional<std::string> shipped_model(const std::string& called) {
   for (const std::string& name : names) {
     if (folded(name) == key) return name;
   }
-  const Json published = parse_json_object(read_text(data_file(kPublished)), kPublished,
-                                           "what is published about the models");
+  const Json published =
+      parse_json_object(data_text(kPublished), kPublished, "what is published about the models");
   for (const std::string& name : names) {
     for (const std::string& id : hub_names(published, name)) {
       if (folded(id) == key || folded(id.substr(id.find('/') + 1)) == key) return name;
@@ -60,7 +54,7 @@ ModelConfig model_named(const std::string& name) {
   // Looked up in the list, so that no name can reach a file elsewhere.
   const std::vector<std::string> names = model_names();
   if (std::find(names.begin(), names.end(), name) != names.end()) {
-    return read_hugging_face(data_file("models/" + name + "/config.json"));
+    return parse_hugging_face(shipped_config(name), name);
   }
   std::string known = did_you_mean(name, names);
   if (known.empty()) known = "; one of those that fit --list shows.";

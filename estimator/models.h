@@ -15,6 +15,9 @@ std::vector<std::string> model_names();
 /// that one's last part, or by another of the same shape; nothing where there is none.
 std::optional<std::string> shipped_model(const std::string& called);
 
+/// Its config.json; throws BadInput where `name` is no folder of data/models.
+std::string shipped_config(const std::string& name);
+
 /// Throws BadInput where `name` is none of them.
 ModelConfig model_named(const std::string& name);
 

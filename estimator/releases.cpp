@@ -3,7 +3,7 @@
 #include <regex>
 
 #include "estimator/cards.h"
-#include "estimator/data_path.h"
+#include "estimator/data.h"
 #include "model/config/json_reader.h"
 #include "model/errors.h"
 
@@ -75,7 +75,7 @@ std::vector<Release> parse_releases(const std::string& json_text, const std::str
 
 const std::vector<Release>& releases() {
   static const std::vector<Release> list =
-      parse_releases(read_text(data_file("releases.json")), "releases.json");
+      parse_releases(data_text("releases.json"), "releases.json");
   return list;
 }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "estimator/cards.h"
-#include "estimator/data_path.h"
+#include "estimator/data.h"
 #include "model/config/json_reader.h"
 #include "model/errors.h"
 
@@ -88,8 +88,7 @@ Slowdowns parse_slowdowns(const std::string& json_text, const std::string& sourc
 }
 
 const Slowdowns& slowdowns() {
-  static const Slowdowns all =
-      parse_slowdowns(read_text(data_file("slowdowns.json")), "slowdowns.json");
+  static const Slowdowns all = parse_slowdowns(data_text("slowdowns.json"), "slowdowns.json");
   return all;
 }
 

@@ -3,7 +3,9 @@
 #include <array>
 #include <cctype>
 #include <charconv>
+#include <locale>
 #include <optional>
+#include <sstream>
 #include <system_error>
 
 #include "model/errors.h"
@@ -75,19 +77,30 @@ const Unit* find(const std::array<Unit, N>& units, const std::string& name) {
 }
 
 /// The number that all of `text` is; nothing where it is none or out of its type's range.
-template <typename Number>
-std::optional<Number> number_in(const std::string& text) {
-  Number value{};
+std::optional<std::int64_t> whole_in(const std::string& text) {
+  std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return value;
 }
 
+/// The same with a fraction, whatever the locale. By a stream: LLVM's library reads none by
+/// std::from_chars.
+std::optional<double> real_in(const std::string& text) {
+  std::istringstream stream(text);
+  stream.imbue(std::locale::classic());
+  double value = 0;
+  stream >> std::noskipws >> value;
+  const bool all = !stream.fail() && stream.peek() == std::istringstream::traits_type::eof();
+  return all ? std::optional(value) : std::nullopt;
+}
+
 /// A limit as messages have it: "3600".
 std::string short_text(double limit) {
-  std::array<char, 32> digits{};
-  const auto written = std::to_chars(digits.data(), digits.data() + digits.size(), limit);
-  return {digits.data(), written.ptr};
+  std::ostringstream stream;
+  stream.imbue(std::locale::classic());
+  stream << limit;
+  return stream.str();
 }
 
 /// Digits as a number; false where it does not fit.
@@ -141,14 +154,14 @@ double parse_count(const std::string& field, const std::string& text) {
 }
 
 std::int64_t parse_whole(const std::string& field, const std::string& text) {
-  const std::optional<std::int64_t> value = number_in<std::int64_t>(text);
+  const std::optional<std::int64_t> value = whole_in(text);
   if (!value) fail(field, text, "a whole number");
   return *value;
 }
 
 std::int64_t parse_whole(const std::string& field, const std::string& text, std::int64_t at_least,
                          std::int64_t at_most) {
-  const std::optional<std::int64_t> value = number_in<std::int64_t>(text);
+  const std::optional<std::int64_t> value = whole_in(text);
   if (value && *value >= at_least && *value <= at_most) return *value;
   fail(field, text,
        "a whole number from " + std::to_string(at_least) + " to " + std::to_string(at_most));
@@ -156,7 +169,7 @@ std::int64_t parse_whole(const std::string& field, const std::string& text, std:
 
 double parse_number(const std::string& field, const std::string& text, double at_least,
                     double at_most) {
-  const std::optional<double> value = number_in<double>(text);
+  const std::optional<double> value = real_in(text);
   if (value && *value >= at_least && *value <= at_most) return *value;  // NaN is neither
   fail(field, text, "a number from " + short_text(at_least) + " to " + short_text(at_most));
 }

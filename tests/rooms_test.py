@@ -25,6 +25,7 @@ MAY_INCLUDE = {
         "estimator",
         "bench",
     },
+    "python": {"model", "estimator", "python"},
     "model": {"model"},
 }
 SUFFIXES = {".h", ".cpp", ".cu", ".cuh"}

@@ -1,6 +1,6 @@
 #include "bench/command/models.h"
 
-#include "estimator/data_path.h"
+#include "bench/data/data_folder.h"
 #include "estimator/models.h"
 #include "model/config/hugging_face.h"
 #include "model/errors.h"
@@ -33,9 +33,8 @@ const ModelConfig& Models::operator[](const std::string& name) {
   return it != models_.end() ? it->second : models_.emplace(name, model_named(name)).first->second;
 }
 
-std::filesystem::path Models::file(const std::string& name) const {
-  if (config_ && name == given_) return config_file(*config_);
-  return data_file("models/" + name + "/config.json");
+std::string Models::text(const std::string& name) const {
+  return config_ && name == given_ ? read_text(config_file(*config_)) : shipped_config(name);
 }
 
 }  // namespace vramfit::bench

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
@@ -19,8 +18,8 @@ class Models {
   const ModelConfig* given() const;
   /// Throws BadInput on an unknown name.
   const ModelConfig& operator[](const std::string& name);
-  /// Where the model of that name is read from.
-  std::filesystem::path file(const std::string& name) const;
+  /// The config.json of the model of that name.
+  std::string text(const std::string& name) const;
 
  private:
   std::optional<std::string> config_;

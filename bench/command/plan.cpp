@@ -4,7 +4,6 @@
 
 #include "bench/families/overhead.h"
 #include "bench/rows/sweep.h"
-#include "estimator/data_path.h"
 #include "model/errors.h"
 
 namespace vramfit::bench {
@@ -12,8 +11,7 @@ namespace {
 
 Selection select_rows(const Options& options, const Filter& filter, Target& target,
                       Models& models) {
-  const auto entries =
-      read_sweep(options.sweep ? *options.sweep : data_file("sweep.json").string());
+  const auto entries = options.sweep ? read_sweep(*options.sweep) : default_sweep();
   Selection selection = select(expand(entries, options.axes), options.axes, filter, target, models);
   for (const auto& [why, rows] : selection.left_out) {
     std::cerr << "bench: " << rows << (rows == 1 ? " row" : " rows") << " left out: " << why

@@ -10,8 +10,8 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "bench/data/data_folder.h"
 #include "estimator/cards.h"
-#include "estimator/data_path.h"
 #include "estimator/files/whole_file.h"
 #include "estimator/names.h"
 #include "model/errors.h"
@@ -134,7 +134,7 @@ RunFile run_at(const fs::path& path, const std::string& field) {
 }
 
 RunFile baseline(const std::string& against, const RunFile& now) {
-  const std::vector<fs::path> paths = runs_below(data_file("runs"));
+  const std::vector<fs::path> paths = runs_below(data_folder("runs"));
   const auto find = [&](const std::function<bool(const RunFile&)>& wanted) {
     return newest(paths, "against",
                   [&](const RunFile& run) { return is_earlier(run, now) && wanted(run); });

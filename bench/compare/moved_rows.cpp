@@ -3,8 +3,8 @@
 #include <optional>
 #include <system_error>
 
+#include "bench/data/data_folder.h"
 #include "bench/ledgers/ledger_file.h"
-#include "estimator/data_path.h"
 
 namespace vramfit::bench::compare {
 namespace {

@@ -3,10 +3,10 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "bench/data/data_folder.h"
 #include "bench/devices/rates.h"
 #include "bench/devices/real_device.h"
 #include "estimator/cards.h"
-#include "estimator/data_path.h"
 #include "estimator/machine/nvml.h"
 #include "estimator/models.h"
 #include "estimator/profile.h"
@@ -43,8 +43,7 @@ std::string module_loading() {
 
 /// What the card loses, as it was measured on such a GPU with such a driver where that was kept.
 Overhead best_overhead(const Card& card, const GpuInfo& gpu, const std::string& driver) {
-  const auto path =
-      data_file("gpus.json").parent_path() / "gpus" / profile_name(gpu.name, driver, gpu.cuda);
+  const auto path = data_folder("gpus") / profile_name(gpu.name, driver, gpu.cuda);
   return std::filesystem::exists(path) ? overhead_of(card, read_profile(path)) : card.overhead;
 }
 

@@ -5,7 +5,8 @@
 #include <cstdio>
 #include <filesystem>
 
-#include "estimator/data_path.h"
+#include "bench/data/data_folder.h"
+#include "estimator/data.h"
 
 namespace vramfit::bench {
 namespace {
@@ -28,7 +29,7 @@ std::string digest(const std::string& text) {
 Conditions conditions_of(Conditions context, const std::vector<std::string>& flags) {
   std::string& all = context["flags"];
   for (const std::string& flag : flags) all += (all.empty() ? "" : " ") + flag;
-  for (const char* file : kData) note_file(context, file, data_file(file).string());
+  for (const char* file : kData) note_text(context, file, data_text(file));
   // A commit says which program it was, unless it was built from something else.
   const std::string& commit = context["commit"];
   if (commit == "unknown" || commit.find("-dirty") != std::string::npos) {
@@ -39,7 +40,11 @@ Conditions conditions_of(Conditions context, const std::vector<std::string>& fla
 }
 
 void note_file(Conditions& conditions, const std::string& what, const std::string& path) {
-  conditions[what] = digest(read_text(path));
+  note_text(conditions, what, read_text(path));
+}
+
+void note_text(Conditions& conditions, const std::string& what, const std::string& text) {
+  conditions[what] = digest(text);
 }
 
 }  // namespace vramfit::bench

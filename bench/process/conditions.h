@@ -16,5 +16,7 @@ Conditions conditions_of(Conditions context, const std::vector<std::string>& fla
 
 /// Adds what the file holds, as a digest.
 void note_file(Conditions& conditions, const std::string& what, const std::string& path);
+/// The same of a text.
+void note_text(Conditions& conditions, const std::string& what, const std::string& text);
 
 }  // namespace vramfit::bench

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "estimator/data_path.h"
+#include "bench/data/data_folder.h"
 #include "model/errors.h"
 
 namespace vramfit::bench {

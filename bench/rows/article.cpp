@@ -4,7 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "estimator/data_path.h"
+#include "estimator/data.h"
 #include "model/errors.h"
 
 namespace vramfit::bench {
@@ -16,7 +16,7 @@ using Figures = std::map<std::string, std::map<std::string, double>>;
 /// Whole bytes: 8.2 · 1e9 is none in binary.
 double from_gb(const Json& value) { return std::round(value.get<double>() * 1e9); }
 
-Json read(const std::string& file) { return Json::parse(read_text(data_file("article/" + file))); }
+Json read(const std::string& file) { return Json::parse(data_text("article/" + file)); }
 
 bool names_row(const Json& cell) { return cell.contains("row") && cell.at("row").is_string(); }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "estimator/data.h"
 #include "model/config/json_reader.h"
 #include "model/errors.h"
 #include "model/text_file.h"
@@ -123,6 +124,10 @@ bool is_left_out(const SweepEntry& entry, const std::vector<SweepEntry>& entries
 std::vector<SweepEntry> read_sweep(const std::filesystem::path& path) {
   return parse_sweep(read_text_file(path, "sweep", "a file such as data/sweep.json", kMaxBytes),
                      path.filename().string());
+}
+
+std::vector<SweepEntry> default_sweep() {
+  return parse_sweep(data_text("sweep.json"), "sweep.json");
 }
 
 std::vector<SweepEntry> parse_sweep(const std::string& json_text, const std::string& source) {

@@ -19,6 +19,8 @@ struct SweepEntry {
 /// entry, the key and what would be valid.
 std::vector<SweepEntry> read_sweep(const std::filesystem::path& path);
 std::vector<SweepEntry> parse_sweep(const std::string& json_text, const std::string& source);
+/// Those of data/sweep.json.
+std::vector<SweepEntry> default_sweep();
 
 /// The union of the entries' products, in order. Where `instead` holds values of an axis, they
 /// replace the entry's own in every family that has the axis; rows that then coincide are one.

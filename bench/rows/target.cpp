@@ -4,7 +4,6 @@
 
 #include "bench/rows/axes.h"
 #include "bench/rows/list.h"
-#include "estimator/data_path.h"
 #include "model/errors.h"
 #include "model/quantity.h"
 

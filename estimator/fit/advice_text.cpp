@@ -86,26 +86,6 @@ std::string on_several_gpus(const Advised& advised, bool colours) {
 
 }  // namespace
 
-std::string flags_text(const Advice& advice) {
-  Flags flags;
-  for (const Choice& choice : advice.choices) {
-    for (const auto& flag : choice.flags) flags.insert(flag);
-  }
-  std::string text;
-  for (const auto& [flag, value] : flags) {
-    text += (text.empty() ? "--" : " --") + flag + (value.empty() ? "" : " " + value);
-  }
-  return text;
-}
-
-std::vector<std::string> without(const Advice& advice) {
-  std::vector<std::string> names;
-  for (const Choice& choice : advice.choices) {
-    names.insert(names.end(), choice.without.begin(), choice.without.end());
-  }
-  return names;
-}
-
 std::string advice_text(const Answer& answer, bool colours) {
   const Advised& advised = *answer.advised;
   if (answer.estimate.verdict == Verdict::Fits) {

@@ -8,6 +8,7 @@
 #include <set>
 #include <vector>
 
+#include "estimator/ask/titles.h"
 #include "estimator/fit/colour.h"
 #include "estimator/fit/text.h"
 #include "model/quantity.h"

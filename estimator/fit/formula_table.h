@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "estimator/fit/answer.h"
+#include "estimator/ask/answer.h"
 
 namespace vramfit::fit {
 

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "estimator/ask/titles.h"
 #include "estimator/fit/advice_text.h"
 #include "estimator/fit/colour.h"
 #include "estimator/fit/formula_table.h"

@@ -5,23 +5,12 @@
 #include <cmath>
 #include <sstream>
 
-#include "model/printable.h"
-
 namespace vramfit::fit {
 namespace {
 
 constexpr double kGb = 1e9;
 constexpr double kMillion = 1e6;
 constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
-constexpr std::size_t kNameBytes = 40;
-
-std::string sizes_text(const Request& request, std::optional<Size> search) {
-  const std::int64_t batch = request.workload->batch();
-  const std::int64_t seq = request.workload->seq();
-  if (search == Size::Batch) return fmt::format("the largest batch x {} tokens", seq);
-  if (search == Size::Seq) return fmt::format("batch {} x the longest sequence", batch);
-  return fmt::format("batch {} x {} tokens", batch, seq);
-}
 
 }  // namespace
 
@@ -54,12 +43,6 @@ std::string moment(Stage stage, int step) {
 
 std::string both_units(std::uint64_t bytes) {
   return fmt::format("{} GB ({:.2f} GiB)", gb(bytes), static_cast<double>(bytes) / kGiB);
-}
-
-std::string short_name(const ModelConfig& model) { return shortened(model.name, kNameBytes); }
-
-std::string workload_text(const Request& request, std::optional<Size> search) {
-  return request.workload->text(sizes_text(request, search));
 }
 
 std::string wrapped(const std::string& text, std::size_t indent) {

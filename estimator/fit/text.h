@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "estimator/fit/question.h"
+#include "estimator/ask/question.h"
 
 // Pieces of text that both the picture and the table of cards use.
 namespace vramfit::fit {
@@ -21,13 +21,6 @@ std::string moment(Stage stage, int step);
 
 /// "25.76 GB (23.99 GiB)".
 std::string both_units(std::uint64_t bytes);
-
-/// The model's name, at most 40 bytes of it.
-std::string short_name(const ModelConfig& model);
-
-/// "training in fp16 with adamw, batch 4 x 512 tokens, flash attention"; what is searched for is
-/// not named by its number.
-std::string workload_text(const Request& request, std::optional<Size> search);
 
 /// `text` in lines of at most kColumns, those after the first indented by `indent`.
 std::string wrapped(const std::string& text, std::size_t indent);

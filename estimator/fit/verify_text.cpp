@@ -1,9 +1,11 @@
+#include "estimator/fit/verify_text.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "estimator/ask/titles.h"
 #include "estimator/fit/text.h"
-#include "estimator/fit/verify.h"
 #include "model/quantity.h"
 
 namespace vramfit::fit {

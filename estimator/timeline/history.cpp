@@ -114,7 +114,8 @@ std::vector<PlacedSegment> segments_at_end(const KeptLedger& ledger, const Histo
             [](const PlacedBlock& a, const PlacedBlock& b) { return a.offset < b.offset; });
   std::vector<PlacedSegment> placed;
   auto block = blocks.begin();
-  for (auto& [offset, segment] : segments) {
+  for (auto& [offset, there] : segments) {
+    PlacedSegment& segment = there;
     std::uint64_t filled = offset;
     const std::uint64_t end = offset + segment.bytes;
     const auto fill_to = [&](std::uint64_t to) {

@@ -113,8 +113,9 @@ class PickleMachine {
   }
   std::string_view span(std::uint64_t bytes) {
     if (bytes > bytes_.size() - at_) refuse("it ends in the middle");
-    const std::string_view text = std::string_view(bytes_).substr(at_, bytes);
-    at_ += bytes;
+    const auto length = static_cast<std::size_t>(bytes);
+    const std::string_view text = std::string_view(bytes_).substr(at_, length);
+    at_ += length;
     return text;
   }
 
@@ -184,11 +185,11 @@ class PickleMachine {
       count();
       memo_.emplace_back();
     }
-    memo_[index] = top();
+    memo_[static_cast<std::size_t>(index)] = top();
   }
   void get(std::uint64_t index) {
     if (index >= memo_.size()) refuse("it refers to a value that it has not kept");
-    push(memo_[index]);
+    push(memo_[static_cast<std::size_t>(index)]);
   }
 
   void protocol() {

@@ -239,12 +239,17 @@ class Reader {
 Recording recording_of(std::string pickle) { return Reader(std::move(pickle)).read(); }
 
 Recording read_recording(const std::string& path) {
-  std::string bytes = read_text_file(
-      path, "verify", "a file that torch.cuda.memory._dump_snapshot wrote", kMostBytes);
+  return recording_of(
+      read_text_file(path, "verify", "a file that torch.cuda.memory._dump_snapshot wrote",
+                     kMostBytes),
+      path);
+}
+
+Recording recording_of(std::string pickle, const std::string& called) {
   try {
-    return recording_of(std::move(bytes));
+    return recording_of(std::move(pickle));
   } catch (const BadInput& error) {
-    throw BadInput("verify: '" + one_line(path, kShownPath) +
+    throw BadInput("verify: '" + one_line(called, kShownPath) +
                    "' is no memory snapshot of PyTorch: " + error.what());
   }
 }

@@ -35,5 +35,7 @@ Recording read_recording(const std::string& path);
 
 /// The same of a snapshot's bytes; what is thrown says of it what is wrong.
 Recording recording_of(std::string pickle);
+/// With messages that begin as those of read_recording, and name it so.
+Recording recording_of(std::string pickle, const std::string& called);
 
 }  // namespace vramfit

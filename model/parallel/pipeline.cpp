@@ -1,6 +1,7 @@
 #include "model/parallel/pipeline.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <numeric>
 #include <set>
 #include <stdexcept>
@@ -10,7 +11,7 @@ namespace vramfit {
 PipelineStage stage_of(const Mesh& mesh, std::int64_t layers) {
   if (!mesh.pipelined()) return {0, static_cast<int>(layers), true, true};
   const std::vector<std::int64_t>& blocks = mesh.stage_blocks;
-  const auto own = blocks.begin() + mesh.rank;
+  const auto own = blocks.begin() + static_cast<std::ptrdiff_t>(mesh.rank);
   if (static_cast<std::int64_t>(blocks.size()) != mesh.ranks ||
       std::accumulate(blocks.begin(), blocks.end(), std::int64_t{0}) != layers) {
     throw std::logic_error("a pipeline whose blocks are not split");

@@ -159,7 +159,7 @@ void train(const OnPaper& run, const TrainingOptions& options, const Extent& ext
   const auto forward = [&] {
     tape.begin_stage(Stage::Forward);
     {
-      const AutocastScope autocast(context.autocast, amp);
+      const AutocastScope autocast(run.context.autocast, amp);
       if (parallel) parallel->before_forward();
       out = model.forward(ids, true);
       if (parallel) {

@@ -34,7 +34,8 @@ PipelineSplit split_by_memory(Arch arch, const ModelConfig& config,
   for (std::size_t rank = 0; rank < ranks; ++rank) try_one_more(rank);
   // More blocks take more: who would take least with one more is to have the next.
   for (auto left = config.layers - options.mesh.ranks; left > 0; --left) {
-    const auto least = std::ranges::min_element(with_one_more) - with_one_more.begin();
+    const auto least =
+        std::min_element(with_one_more.begin(), with_one_more.end()) - with_one_more.begin();
     ++split.blocks[static_cast<std::size_t>(least)];
     if (left > 1) try_one_more(static_cast<std::size_t>(least));
   }

@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "bench/data/data_folder.h"
 #include "bench/rows/sweep.h"
-#include "estimator/data_path.h"
 
 namespace vramfit::bench {
 namespace {
@@ -34,7 +34,7 @@ TEST(Article, MostRowsAreNotInIt) {
 // A row that is spelled differently there would silently have no article beside it.
 TEST(Article, NamesOnlyRowsOfTheSweep) {
   std::set<std::string> names;
-  for (const Row& row : expand(read_sweep(data_file("sweep.json")))) names.insert(row.name());
+  for (const Row& row : expand(default_sweep())) names.insert(row.name());
   int checked = 0;
   const std::function<void(const nlohmann::json&)> check = [&](const nlohmann::json& value) {
     if (value.is_object() && value.contains("row") && value.at("row").is_string()) {
@@ -46,7 +46,7 @@ TEST(Article, NamesOnlyRowsOfTheSweep) {
       if (item.value().is_structured() && item.key() != "near") check(item.value());
     }
   };
-  for (const auto& file : std::filesystem::directory_iterator(data_file("article"))) {
+  for (const auto& file : std::filesystem::directory_iterator(data_folder("article"))) {
     check(nlohmann::json::parse(read_text(file.path())));
   }
   EXPECT_GE(checked, 30);

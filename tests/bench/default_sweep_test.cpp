@@ -6,7 +6,6 @@
 
 #include "bench/command/selection.h"
 #include "bench/rows/sweep.h"
-#include "estimator/data_path.h"
 #include "estimator/steady_run.h"
 #include "tests/support/workloads.h"
 
@@ -15,7 +14,7 @@ namespace {
 
 class DefaultSweep : public testing::Test {
  protected:
-  const std::vector<Row> rows_ = expand(read_sweep(data_file("sweep.json")));
+  const std::vector<Row> rows_ = expand(default_sweep());
   Target target_{"virtual:h200", {}};
   Models models_;
   const std::vector<Case> cases_ = select(rows_, {}, Filter(""), target_, models_).cases;

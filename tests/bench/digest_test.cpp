@@ -6,7 +6,6 @@
 
 #include "bench/command/selection.h"
 #include "bench/rows/sweep.h"
-#include "estimator/data_path.h"
 #include "runtimes/vramfit/dry_run.h"
 
 namespace vramfit::bench {
@@ -51,7 +50,7 @@ TEST(Digest, OfTheDefaultSweepsLedgersIsAsItWas) {
   Target target("virtual:h200", {});
   Models models;
   std::map<std::string, std::string> digests;
-  const auto rows = expand(read_sweep(data_file("sweep.json")));
+  const auto rows = expand(default_sweep());
   for (const Case& c : select(rows, {}, Filter(""), target, models).cases) {
     digests[c.row.name()] = digest_of(run_of(c));
   }

@@ -1,4 +1,4 @@
-#include "estimator/data_path.h"
+#include "bench/data/data_folder.h"
 #include "tests/bench/cpu_sweep.h"
 
 // What a row depends on, a resumed run looks at.
@@ -45,7 +45,7 @@ TEST_F(Resume, SeesThatTheDataChanged) {
   const fs::path data = folder_ / "data";
   fs::create_directory(data);
   for (const char* part : {"gpus.json", "releases.json", "sweep.json", "article", "models"}) {
-    fs::copy(data_file(part), data / part, fs::copy_options::recursive);
+    fs::copy(data_folder(part), data / part, fs::copy_options::recursive);
   }
   const std::string environment = "VRAMFIT_DATA='" + data.string() + "'";
   measure("", environment);

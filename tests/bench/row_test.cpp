@@ -4,7 +4,6 @@
 
 #include "bench/rows/families.h"
 #include "bench/rows/sweep.h"
-#include "estimator/data_path.h"
 #include "model/errors.h"
 
 namespace vramfit::bench {
@@ -47,7 +46,7 @@ TEST(Row, LaterAxesAreNamedWhereUnusual) {
 }
 
 TEST(Row, EveryNameSaysItsRow) {
-  for (const Row& row : expand(read_sweep(data_file("sweep.json")))) {
+  for (const Row& row : expand(default_sweep())) {
     const Row parsed = parse_row(row.name());
     EXPECT_EQ(parsed.family, row.family) << row.name();
     EXPECT_EQ(parsed.values, row.values) << row.name();

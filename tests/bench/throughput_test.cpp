@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "estimator/data_path.h"
+#include "bench/data/data_folder.h"
 #include "estimator/models.h"
 
 namespace vramfit::bench {
@@ -15,7 +15,7 @@ using Json = nlohmann::json;
 
 // The reference measurements state tokens and FLOPs a second, so their quotient is a witness.
 TEST(Throughput, FlopsATokenAreThoseOfTheReference) {
-  std::istringstream lines(read_text(data_file("reference/pytorch_speed.jsonl")));
+  std::istringstream lines(read_text(data_folder("reference") / "pytorch_speed.jsonl"));
   int compared = 0;
   for (std::string line; std::getline(lines, line);) {
     const Json row = Json::parse(line);

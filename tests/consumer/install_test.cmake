@@ -1,4 +1,4 @@
-# cmake -DBUILD=<build> -DPREFIX=<folder> -DVERSION=<x.y.z> -DCONFIG=<type> -P install_test.cmake: installs into
+# cmake -DBUILD=<build> -DPREFIX=<folder> -DVERSION=<x.y.z> -DCONFIG=<type> -DDATA=<data/> -P install_test.cmake: installs into
 # a fresh prefix, asks the commands there and builds a project of somebody else's against the package.
 function(run)
   execute_process(COMMAND ${ARGV} RESULT_VARIABLE status OUTPUT_VARIABLE out ERROR_VARIABLE out)
@@ -19,18 +19,24 @@ file(REMOVE_RECURSE ${PREFIX})
 set(installed ${PREFIX}/first)
 run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${installed})
 
-# A prefix can be moved. A model that only the prefix has shows whose data the commands read.
+# A prefix can be moved: each command has its data within it, unless VRAMFIT_DATA names others.
 set(moved ${PREFIX}/moved)
 file(RENAME ${installed} ${moved})
-file(RENAME ${moved}/share/vramfit/models/tinyllama-1.1b ${moved}/share/vramfit/models/of-this-prefix)
 set(ENV{VRAMFIT_DATA})
 run(${moved}/bin/vramfit --version)
 expect("^vramfit ${VERSION} \\(.+\\)\n$")
-run(${moved}/bin/vramfit --model of-this-prefix --gpu rtx4090)
+run(${moved}/bin/vramfit --model tinyllama-1.1b --gpu rtx4090)
 expect("FITS")
-run(${moved}/bin/vramfit-bench --device=virtual:h200 --model=of-this-prefix
+run(${moved}/bin/vramfit-bench --device=virtual:h200 --model=tinyllama-1.1b
   --benchmark_filter=Inference --precision=bf16 --batch=1 --seq=512)
-expect("Inference/of-this-prefix/bf16/batch:1/seq:512")
+expect("Inference/tinyllama-1.1b/bf16/batch:1/seq:512")
+
+file(COPY ${DATA}/ DESTINATION ${PREFIX}/data PATTERN runs EXCLUDE)
+file(RENAME ${PREFIX}/data/models/tinyllama-1.1b ${PREFIX}/data/models/of-this-folder)
+set(ENV{VRAMFIT_DATA} ${PREFIX}/data)
+run(${moved}/bin/vramfit --model of-this-folder --gpu rtx4090)
+expect("FITS")
+set(ENV{VRAMFIT_DATA})
 
 run(${moved}/bin/vramfit-compare --version)
 expect("^vramfit ${VERSION} \\(.+\\)\n$")

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "estimator/data_path.h"
+#include "estimator/data.h"
 #include "estimator/verdict.h"
 #include "model/memory/pool.h"
 #include "tests/support/expect_bad_input.h"
@@ -130,7 +130,7 @@ TEST(Cards, UnknownNameSaysWhereTheKnownAre) {
 
 /// The catalogue with one value replaced, or taken away where `value` is discarded.
 std::string changed(const char* pointer, const Json& value) {
-  Json catalogue = Json::parse(read_text(data_file("gpus.json")));
+  Json catalogue = Json::parse(data_text("gpus.json"));
   const Json::json_pointer at(pointer);
   if (value.is_discarded()) {
     catalogue[at.parent_pointer()].erase(at.back());

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "estimator/data_path.h"
+#include "estimator/data.h"
 #include "estimator/names.h"
 #include "model/transformer/parameters.h"
 #include "tests/support/expect_bad_input.h"
@@ -14,7 +14,7 @@ namespace vramfit {
 namespace {
 
 TEST(Models, EachHasItsPublishedParameterCount) {
-  const auto published = nlohmann::json::parse(read_text(data_file("models/parameters.json")));
+  const auto published = nlohmann::json::parse(data_text("models/parameters.json"));
   ASSERT_EQ(published.size(), model_names().size());
   for (const std::string& name : model_names()) {
     const ModelConfig model = model_named(name);
@@ -45,7 +45,7 @@ TEST(Models, AreCalledManyNames) {
 
 TEST(Models, NoTwoAreCalledTheSame) {
   for (const std::string& name : model_names()) EXPECT_EQ(shipped_model(name), name);
-  const auto published = nlohmann::json::parse(read_text(data_file("models/parameters.json")));
+  const auto published = nlohmann::json::parse(data_text("models/parameters.json"));
   std::set<std::string> all;
   for (const auto& [name, entry] : published.items()) {
     std::vector<std::string> called = entry.value("also", std::vector<std::string>());

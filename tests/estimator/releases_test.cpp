@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "estimator/data_path.h"
+#include "estimator/data.h"
 #include "tests/support/expect_bad_input.h"
 
 namespace vramfit {
@@ -36,7 +36,7 @@ TEST(Releases, RulesCompareVersionsByNumber) {
 
 /// The file with one value replaced, or taken away where `value` is discarded.
 std::string changed(const char* pointer, const Json& value) {
-  Json file = Json::parse(read_text(data_file("releases.json")));
+  Json file = Json::parse(data_text("releases.json"));
   const Json::json_pointer at(pointer);
   if (value.is_discarded()) {
     file[at.parent_pointer()].erase(at.back());
@@ -60,7 +60,7 @@ TEST(Releases, AreReadStrictly) {
       {"/releases/0/torch/source", "", "source"},
       {"/releases/0/cudnn", "9.19.0", "cudnn"},
       {"/releases/0/least_arch/value", "75", "sm_90"},
-      {"/releases/1", Json::parse(read_text(data_file("releases.json")))["releases"][0],
+      {"/releases/1", Json::parse(data_text("releases.json"))["releases"][0],
        "the oldest first, each once"},
   };
   for (const auto& [pointer, value, part] : cases) {

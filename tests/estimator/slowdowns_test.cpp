@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "estimator/data_path.h"
+#include "estimator/data.h"
 #include "estimator/models.h"
 #include "estimator/runtimes.h"
 #include "tests/support/expect_bad_input.h"

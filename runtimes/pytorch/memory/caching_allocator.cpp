@@ -37,7 +37,8 @@ std::size_t CachingAllocator::FreeList::bin_of(std::uint64_t bytes) {
   const std::uint64_t units = bytes / kMinBlockSize;
   const auto width = static_cast<int>(std::bit_width(units));
   const int dropped = std::max(width - kPartBits - 1, 0);
-  return (static_cast<std::size_t>(dropped) << kPartBits) + (units >> dropped);
+  return (static_cast<std::size_t>(dropped) << kPartBits) +
+         static_cast<std::size_t>(units >> dropped);
 }
 
 std::size_t CachingAllocator::FreeList::filled_from(std::size_t bin) const {

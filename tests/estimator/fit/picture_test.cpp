@@ -11,8 +11,6 @@
 namespace vramfit::fit {
 namespace {
 
-std::optional<Budget> no_gpu() { return std::nullopt; }
-
 Options ask(const char* model) {
   Options options;
   options.model = model;
@@ -27,7 +25,7 @@ Options ask_vramfit(const char* model) {
 }
 
 std::string picture_of(const Options& options, const Style& style = {}) {
-  const Question question = understand(options, no_gpu);
+  const Question question = understand(options, {});
   return picture(question, answer(question).front(), style);
 }
 
@@ -237,7 +235,7 @@ TEST(CardTable, HasALineForEachCard) {
   options.gpu = std::nullopt;
   options.train = true;
   options.max_batch = true;
-  const Question question = understand(options, no_gpu);
+  const Question question = understand(options, {});
   const std::string text = card_table(question, answer(question), {.verbose = true});
   for (const Card& card : cards()) {
     EXPECT_NE(text.find("\n  " + card.name), std::string::npos) << text;

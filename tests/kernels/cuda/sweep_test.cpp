@@ -5,7 +5,6 @@
 
 #include "bench/rows/case.h"
 #include "bench/rows/families.h"
-#include "estimator/data_path.h"
 #include "estimator/models.h"
 #include "runtimes/vramfit/dry_run.h"
 #include "tests/kernels/cuda/support/gpu_run.h"
@@ -41,7 +40,7 @@ TEST(SweepLedgerTest, OfEveryRowIsTheSame) {
   gpu();
   const std::uint64_t capacity = free_capacity();
   int rows = 0;
-  for (const bench::Row& row : bench::expand(bench::read_sweep(data_file("sweep.json")))) {
+  for (const bench::Row& row : bench::expand(bench::default_sweep())) {
     const std::string name = row.name();
     const bool runs =
         is_about(row, "Training") || is_about(row, "Inference") || is_about(row, "KvCache");

@@ -1,0 +1,315 @@
+#include "estimator/ask/advise.h"
+
+#include <algorithm>
+#include <set>
+
+#include "estimator/ask/in_parallel.h"
+#include "estimator/cards.h"
+#include "estimator/slowdowns.h"
+#include "model/errors.h"
+
+namespace vramfit {
+namespace {
+
+/// Changes at once, unless fewer than all there are do not suffice.
+constexpr std::size_t kFew = 3;
+/// Decode steps that are walked of what is only tried.
+constexpr std::int64_t kTrialSamples = 16;
+constexpr std::size_t kCards = 3;
+
+using Levers = std::vector<const Lever*>;
+using Parts = std::set<std::string>;
+
+Parts parts_of(const Levers& levers) {
+  Parts parts;
+  for (const Lever* lever : levers) parts.insert(lever->parts.begin(), lever->parts.end());
+  return parts;
+}
+
+/// Flags that it sets or goes without.
+std::set<std::string> flags_of(const Lever& lever) {
+  std::set<std::string> names;
+  for (const Choice& choice : lever.choices) {
+    for (const auto& [name, value] : choice.flags) names.insert(name);
+    names.insert(choice.without.begin(), choice.without.end());
+  }
+  return names;
+}
+
+/// Whether no two of them are about the same flag.
+bool go_together(const Levers& levers) {
+  std::set<std::string> seen;
+  for (const Lever* lever : levers) {
+    for (const std::string& flag : flags_of(*lever)) {
+      if (!seen.insert(flag).second) return false;
+    }
+  }
+  return true;
+}
+
+/// Every selection of `count` levers, in their order.
+std::vector<Levers> selections(const std::vector<Lever>& levers, std::size_t count) {
+  std::vector<Levers> list;
+  std::vector<bool> taken(levers.size(), false);
+  std::fill_n(taken.begin(), count, true);
+  do {
+    Levers selection;
+    for (std::size_t i = 0; i < levers.size(); ++i) {
+      if (taken[i]) selection.push_back(&levers[i]);
+    }
+    list.push_back(std::move(selection));
+  } while (std::prev_permutation(taken.begin(), taken.end()));
+  return list;
+}
+
+/// What a token's time is of, as data/slowdowns.json names it. A run that generates one token
+/// decodes nothing: prefill yields it.
+std::string timed(const Workload& workload, const Flags& flags) {
+  if (workload.training()) return "training";
+  return whole(flags, "generate", 1) > 1 ? "decoding" : "prefill";
+}
+
+/// What a step is timed beside, as data/slowdowns.json names it: nothing where weights are of 16
+/// bits without adapters, and nothing that the step itself is about.
+std::string beside(const Step& step, const Flags& flags) {
+  if (step.kind == "precision") return "";
+  std::string text = step.kind != "lora" && has(flags, "lora") ? "lora" : "";
+  if (has(flags, "autocast")) text += text.empty() ? "autocast" : " autocast";
+  const bool fp32 = typed(flags, "precision") == "fp32" && !has(flags, "autocast");
+  if (fp32) text += text.empty() ? "fp32" : " fp32";
+  return text;
+}
+
+class Adviser {
+ public:
+  Adviser(const Request& request, Flags flags, bool surely)
+      : request_(request), flags_(std::move(flags)), surely_(surely) {
+    flags_["batch"] = std::to_string(request.workload->batch());
+    flags_["seq"] = std::to_string(request.workload->seq());
+  }
+
+  std::vector<Advice> all(const std::vector<Lever>& levers) const {
+    std::vector<Enough> found;
+    for (std::size_t count = 1; count <= levers.size(); ++count) {
+      if (count > kFew && !found.empty()) break;
+      std::vector<Levers> list = selections(levers, count);
+      std::erase_if(list, [&](const Levers& some) {
+        return !go_together(some) || has_enough(found, parts_of(some), Verdict::Fits);
+      });
+      std::vector<std::optional<Advice>> advice(list.size());
+      in_parallel(list.size(), [&](std::size_t i) { advice[i] = with(list[i]); });
+      for (std::size_t i = 0; i < list.size(); ++i) {
+        Parts parts = parts_of(list[i]);
+        if (!advice[i] || has_enough(found, parts, advice[i]->estimate.verdict)) continue;
+        found.push_back({std::move(parts), std::move(*advice[i])});
+      }
+    }
+    std::vector<Advice> list;
+    for (Enough& enough : found) list.push_back(std::move(enough.advice));
+    return list;
+  }
+
+  /// What is enough of `gpus`, else of these with one of `levers` each.
+  std::vector<Advice> over(const std::vector<Lever>& gpus, const std::vector<Lever>& levers) const {
+    std::vector<Advice> found;
+    for (const Lever& lever : gpus) {
+      if (auto advice = with({&lever})) found.push_back(std::move(*advice));
+    }
+    if (!found.empty()) return found;
+    for (const Lever& lever : gpus) {
+      for (const Lever& other : levers) {
+        if (!go_together({&other, &lever})) continue;
+        if (auto advice = with({&lever, &other})) found.push_back(std::move(*advice));
+      }
+    }
+    return found;
+  }
+
+  /// As much as can be changed: of levers that do not go together, the later ones.
+  std::optional<Advice> least(const std::vector<Lever>& levers) const {
+    Levers selection;
+    for (auto lever = levers.rbegin(); lever != levers.rend(); ++lever) {
+      selection.insert(selection.begin(), &*lever);
+      if (!go_together(selection)) selection.erase(selection.begin());
+    }
+    std::vector<const Choice*> choices;
+    for (const Lever* lever : selection) choices.push_back(&lever->choices.back());
+    return advice(choices, request_.samples);
+  }
+
+ private:
+  using Choices = std::vector<const Choice*>;
+
+  struct Enough {
+    Parts parts;
+    Advice advice;
+  };
+
+  /// Whether some of these changes alone lead to that verdict, or a better one.
+  static bool has_enough(const std::vector<Enough>& found, const Parts& parts, Verdict verdict) {
+    return std::any_of(found.begin(), found.end(), [&](const Enough& fewer) {
+      return fewer.advice.estimate.verdict <= verdict &&
+             std::includes(parts.begin(), parts.end(), fewer.parts.begin(), fewer.parts.end());
+    });
+  }
+
+  /// The mildest choices of these levers with which it surely fits, or where none do, with which it
+  /// is predicted to.
+  std::optional<Advice> with(const Levers& levers) const {
+    std::optional<Advice> found = with(levers, true);
+    return found || surely_ ? found : with(levers, false);
+  }
+
+  std::optional<Advice> with(const Levers& levers, bool surely) const {
+    Choices choices;
+    for (const Lever* lever : levers) choices.push_back(&lever->choices.back());
+    if (!fits(choices, surely)) return std::nullopt;
+    for (std::size_t i = 0; i < levers.size(); ++i) relax(choices, i, *levers[i], surely);
+    std::optional<Advice> found = advice(choices, request_.samples);
+    return found && is_enough(found->estimate, surely) ? found : std::nullopt;
+  }
+
+  /// Makes the choice at `i` as mild as the others let it be.
+  void relax(Choices& choices, std::size_t i, const Lever& lever, bool surely) const {
+    std::size_t mildest = 0;
+    std::size_t enough = lever.choices.size() - 1;
+    while (mildest < enough) {
+      const std::size_t tried = lever.of_sizes ? mildest + (enough - mildest) / 2 : mildest;
+      choices[i] = &lever.choices[tried];
+      if (fits(choices, surely)) {
+        enough = tried;
+      } else {
+        mildest = tried + 1;
+      }
+    }
+    choices[i] = &lever.choices[enough];
+  }
+
+  bool fits(const Choices& choices, bool surely) const {
+    const auto found = advice(choices, std::min(request_.samples, kTrialSamples));
+    return found && is_enough(found->estimate, surely);
+  }
+
+  static bool is_enough(const Estimate& estimate, bool surely) {
+    return surely ? estimate.verdict == Verdict::Fits : estimate.fits;
+  }
+
+  /// Nothing where the model cannot be run so.
+  std::optional<Advice> advice(const Choices& choices, std::int64_t samples) const {
+    Flags flags = flags_;
+    for (const Choice* choice : choices) {
+      for (const std::string& name : choice->without) flags.erase(name);
+      for (const auto& [name, value] : choice->flags) flags[name] = value;
+    }
+    Advice advice;
+    advice.request = request_;
+    advice.request.samples = samples;
+    const Workload& workload = *request_.workload;
+    try {
+      advice.request.workload =
+          workload.runtime().workload(flags, workload.training(), request_.model);
+      advice.estimate = estimate(advice.request);
+    } catch (const BadInput&) {
+      return std::nullopt;
+    }
+    for (const Choice* choice : choices) {
+      advice.choices.push_back(*choice);
+      std::erase_if(advice.choices.back().without,
+                    [&](const std::string& name) { return flags_.count(name) == 0; });
+    }
+    for (const Step& step : advice.steps()) {
+      advice.slowdowns.push_back(slowdowns().of(workload.runtime().name(), timed(workload, flags),
+                                                step, beside(step, flags)));
+    }
+    return advice;
+  }
+
+  const Request& request_;
+  Flags flags_;
+  const bool surely_;
+};
+
+/// Of the catalogue, the smallest first.
+std::vector<std::string> cards_that_hold(const Request& request) {
+  std::vector<const Card*> by_size;
+  for (const Card& card : cards()) by_size.push_back(&card);
+  std::stable_sort(by_size.begin(), by_size.end(),
+                   [](const Card* a, const Card* b) { return a->vram < b->vram; });
+  std::vector<std::string> names;
+  for (const Card* card : by_size) {
+    if (card->arch.sm < request.workload->oldest_sm()) continue;
+    Request other = request;
+    other.samples = std::min(other.samples, kTrialSamples);
+    other.budget = budget_of(*card);
+    other.budget.headroom = request.budget.headroom;
+    if (estimate(other).verdict == Verdict::Fits) names.push_back(card->name);
+    if (names.size() == kCards) break;
+  }
+  return names;
+}
+
+/// Those that nobody measured last.
+void sort_by_time(std::vector<Advice>& list) {
+  std::stable_sort(list.begin(), list.end(), [](const Advice& a, const Advice& b) {
+    const auto time_of = [](const Advice& advice) {
+      constexpr double kUnknown = 1e9;
+      return advice.slowdown().value_or(kUnknown);
+    };
+    return time_of(a) < time_of(b);
+  });
+}
+
+}  // namespace
+
+std::vector<Step> Advice::steps() const {
+  std::vector<Step> list;
+  for (const Choice& choice : choices) {
+    list.insert(list.end(), choice.steps.begin(), choice.steps.end());
+  }
+  return list;
+}
+
+std::optional<double> Advice::slowdown() const {
+  double product = 1;
+  for (const std::optional<double>& slowdown : slowdowns) {
+    if (!slowdown) return std::nullopt;
+    product *= *slowdown;
+  }
+  return product;
+}
+
+std::string flags_text(const Advice& advice) {
+  Flags flags;
+  for (const Choice& choice : advice.choices) {
+    for (const auto& flag : choice.flags) flags.insert(flag);
+  }
+  std::string text;
+  for (const auto& [flag, value] : flags) {
+    text += (text.empty() ? "--" : " --") + flag + (value.empty() ? "" : " " + value);
+  }
+  return text;
+}
+
+std::vector<std::string> without(const Advice& advice) {
+  std::vector<std::string> names;
+  for (const Choice& choice : advice.choices) {
+    names.insert(names.end(), choice.without.begin(), choice.without.end());
+  }
+  return names;
+}
+
+Advised advise(const Request& request, const Flags& flags, bool surely) {
+  const Adviser adviser(request, flags, surely);
+  const std::vector<Lever> levers = request.workload->levers(request.model);
+  Advised advised;
+  advised.timed = timed(*request.workload, flags);
+  advised.list = adviser.all(levers);
+  sort_by_time(advised.list);
+  advised.on_several_gpus = adviser.over(request.workload->gpu_levers(), levers);
+  sort_by_time(advised.on_several_gpus);
+  if (advised.list.empty() && !levers.empty()) advised.least = adviser.least(levers);
+  advised.cards = cards_that_hold(request);
+  return advised;
+}
+
+}  // namespace vramfit

@@ -1,0 +1,78 @@
+#include "estimator/ask/answer.h"
+
+#include <algorithm>
+
+#include "estimator/ask/in_parallel.h"
+#include "model/errors.h"
+
+namespace vramfit {
+namespace {
+
+// A search for every card takes little longer than one for one card.
+constexpr std::uint64_t kTableAllowance = kSearchAllowance / 16;
+constexpr std::int64_t kTableSamples = 16;
+
+Answer answer_one(Request request, const Question& question, std::uint64_t allowance) {
+  Answer answer;
+  if (question.search) {
+    const Size which = *question.search;
+    SizedRuns runs(request, which, allowance);
+    answer.largest = find_largest(runs);
+    answer.band = band_around(*answer.largest, runs);
+    set_size(request, which, std::max<std::int64_t>(answer.largest->size, 1));
+  }
+  answer.estimate = estimate(request);
+  answer.request = std::move(request);
+  return answer;
+}
+
+/// Nothing where no card could ever hold it.
+std::optional<Verdict> verdict_on(const Request& request) {
+  try {
+    return estimate(request).verdict;
+  } catch (const BadInput&) {
+    return std::nullopt;
+  }
+}
+
+/// The alternatives that change the verdict.
+std::vector<Change> changes(const Question& question, Verdict verdict) {
+  std::vector<Change> list;
+  for (const Alternative& alternative : question.alternatives) {
+    const std::optional<Verdict> other = verdict_on(alternative.request);
+    if (other && *other != verdict) list.push_back({alternative.choice, *other});
+  }
+  return list;
+}
+
+/// What is TIGHT is made to fit surely.
+Advised advised(const Question& question, const Answer& answer) {
+  const Verdict verdict = answer.estimate.verdict;
+  if (verdict == Verdict::Fits) return {};
+  return advise(answer.request, question.flags, question.strict || verdict == Verdict::Tight);
+}
+
+}  // namespace
+
+bool Answer::yes(bool strict) const {
+  if (largest) return (strict ? band.surely : band.possibly) > 0;
+  return strict ? estimate.verdict == Verdict::Fits : estimate.fits;
+}
+
+std::vector<Answer> answer(const Question& question) {
+  const std::size_t count = question.requests.size();
+  std::vector<Answer> answers(count);
+  in_parallel(count, [&](std::size_t i) {
+    Request request = question.requests[i];
+    const bool table_of_searches = question.every_card && question.search;
+    if (table_of_searches) request.samples = std::min(request.samples, kTableSamples);
+    answers[i] = answer_one(std::move(request), question,
+                            table_of_searches ? kTableAllowance : kSearchAllowance);
+    if (question.formulas) answers[i].formulas = formula_answers(answers[i].request);
+  });
+  if (question.advise) answers.front().advised = advised(question, answers.front());
+  answers.front().changes = changes(question, answers.front().estimate.verdict);
+  return answers;
+}
+
+}  // namespace vramfit

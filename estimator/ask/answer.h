@@ -1,0 +1,37 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "estimator/ask/advise.h"
+#include "estimator/ask/question.h"
+#include "estimator/formulas.h"
+
+namespace vramfit {
+
+/// Another choice under which the verdict is another one.
+struct Change {
+  std::string choice;
+  Verdict verdict;
+};
+
+/// The answer for one card. Where something was searched for, the request is the largest that fits,
+/// or the one with 1 where none does.
+struct Answer {
+  Request request;
+  Estimate estimate;
+  std::optional<Largest> largest;
+  Band band;  ///< around the largest
+  std::vector<Change> changes;
+  std::vector<FormulaAnswer> formulas;  ///< where they were asked for
+  std::optional<Advised> advised;       ///< the same; of what fits, none
+
+  /// Whether it fits, or a size that is searched for may; where `strict`, beyond doubt.
+  bool yes(bool strict) const;
+};
+
+/// One for each of the question's requests.
+std::vector<Answer> answer(const Question& question);
+
+}  // namespace vramfit

@@ -1,0 +1,109 @@
+#include "estimator/ask/answer_json.h"
+
+#include "estimator/estimate_json.h"
+
+namespace vramfit {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+void add_largest(Json& json, const char* key, const Answer& answer) {
+  const Largest& largest = *answer.largest;
+  json[key] = json["largest"] = largest.size;
+  json["largest_surely"] = answer.band.surely;
+  json["largest_possibly"] = answer.band.possibly;
+  json["search_step"] = largest.step;
+  json["search_next"] = largest.next > 0 ? Json(largest.next) : Json(nullptr);
+  json["search_from"] = largest.from ? Json(*largest.from) : Json(nullptr);
+  json["largest_without_holes"] = largest.holes ? Json(largest.without_holes()) : Json(nullptr);
+  json["holes"] = largest.holes ? Json(*largest.holes) : Json(nullptr);
+}
+
+void add_formulas(Json& json, const Answer& answer) {
+  Json list = Json::array();
+  for (const FormulaAnswer& formula : answer.formulas) {
+    list.push_back({{"name", formula.name},
+                    {"form", formula.form},
+                    {"source", formula.source},
+                    {"total", formula.total ? Json(*formula.total) : Json(nullptr)},
+                    {"fits", formula.total ? Json(formula.fits) : Json(nullptr)}});
+  }
+  json["formulas"] = std::move(list);
+}
+
+void add_changes(Json& json, const Answer& answer) {
+  json["verdict_changes_with"] = Json::array();
+  for (const Change& change : answer.changes) {
+    json["verdict_changes_with"].push_back(
+        {{"choice", change.choice}, {"verdict", name(change.verdict)}});
+  }
+}
+
+Json step_json(const Step& step, const std::optional<double>& slowdown) {
+  return {{"kind", step.kind},
+          {"from", step.from},
+          {"to", step.to},
+          {"slowdown", slowdown ? Json(*slowdown) : Json(nullptr)}};
+}
+
+Json advice_json(const Advice& advice) {
+  Json json = {{"changes", Json::array()},
+               {"verdict", name(advice.estimate.verdict)},
+               {"total", advice.estimate.total},
+               {"margin", advice.estimate.margin},
+               {"slowdown", nullptr},
+               {"steps", Json::array()},
+               {"flags", flags_text(advice)},
+               {"without", without(advice)},
+               {"script", Json::object()}};
+  if (const auto slowdown = advice.slowdown()) json["slowdown"] = *slowdown;
+  const std::vector<Step> steps = advice.steps();
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    json["steps"].push_back(step_json(steps[i], advice.slowdowns[i]));
+  }
+  for (const Choice& choice : advice.choices) {
+    json["changes"].push_back(choice.label);
+    if (!choice.launch.empty()) json["launch"] = choice.launch;
+    for (const auto& [call, argument] : choice.script) json["script"][call].push_back(argument);
+  }
+  return json;
+}
+
+void add_advice(Json& json, const Advised& advised) {
+  json["advice"] = Json::array();
+  for (const Advice& advice : advised.list) json["advice"].push_back(advice_json(advice));
+  json["on_several_gpus"] = Json::array();
+  for (const Advice& advice : advised.on_several_gpus) {
+    json["on_several_gpus"].push_back(advice_json(advice));
+  }
+  json["fits_on"] = advised.cards;
+}
+
+}  // namespace
+
+std::string json_text(const Question& question, const std::vector<Answer>& answers) {
+  std::vector<Request> requests;
+  std::vector<Estimate> estimates;
+  for (const Answer& answer : answers) {
+    requests.push_back(answer.request);
+    estimates.push_back(answer.estimate);
+  }
+  Json json = question.every_card ? estimates_json(requests, estimates)
+                                  : estimate_json(requests.front(), estimates.front());
+  json["asked"]["assumed"] = question.assumed;
+  json["asked"]["runs_with"] = question.runs_with;
+  const bool batch = question.search == Size::Batch;
+  // What is searched for was not asked for, but is the answer, which may be another on each card.
+  if (question.search) json["asked"][batch ? "batch" : "seq"] = nullptr;
+  if (!question.every_card) add_changes(json, answers.front());
+  if (question.advise) add_advice(json, *answers.front().advised);
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    Json& card = question.every_card ? json["cards"][i] : json;
+    if (question.search) add_largest(card, batch ? "max_batch" : "max_seq", answers[i]);
+    if (question.formulas) add_formulas(card, answers[i]);
+  }
+  // Names from files may hold anything.
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace vramfit

@@ -1,0 +1,33 @@
+#include "estimator/ask/ask.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "estimator/ask/answer_json.h"
+#include "estimator/ask/spellings.h"
+#include "model/errors.h"
+
+namespace vramfit {
+
+bool Asked::yes() const {
+  return std::any_of(answers.begin(), answers.end(),
+                     [&](const Answer& answer) { return answer.yes(question.strict); });
+}
+
+std::string Asked::json() const { return json_text(question, answers); }
+
+Asked ask(const Options& options, const Surroundings& surroundings) {
+  try {
+    Question question = understand(options, surroundings);
+    std::vector<Answer> answers = answer(question);
+    return {std::move(question), std::move(answers)};
+  } catch (const BadInput& error) {
+    throw BadInput(as_typed(error.what(), options.typed));
+  }
+}
+
+Asked ask(const nlohmann::json& flags, const Surroundings& surroundings) {
+  return ask(options_of(flags), surroundings);
+}
+
+}  // namespace vramfit

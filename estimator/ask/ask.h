@@ -1,0 +1,32 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "estimator/ask/answer.h"
+#include "estimator/ask/surroundings.h"
+
+// The estimator as a library: a question in, an answer out. It needs no file, no environment, no
+// terminal and no GPU, and keeps nothing from one question to the next: several threads may ask.
+namespace vramfit {
+
+/// A question, and its answers: one for each card that it is about.
+struct Asked {
+  Question question;
+  std::vector<Answer> answers;
+
+  /// Whether it fits on at least one of them; where it was asked strictly, beyond doubt.
+  bool yes() const;
+  /// What `fit --json` prints: docs/schemas/fit.schema.json describes it.
+  std::string json() const;
+};
+
+/// Throws BadInput, whose one line names flags as they were given.
+Asked ask(const Options& options, const Surroundings& surroundings = {});
+
+/// By `fit`'s flags: {"model": "llama2-7b", "train": true, "batch": 4, "gpu": "rtx4090"}. Keys as
+/// options_of() takes them.
+Asked ask(const nlohmann::json& flags, const Surroundings& surroundings = {});
+
+}  // namespace vramfit

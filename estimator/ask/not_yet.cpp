@@ -1,0 +1,71 @@
+#include "estimator/ask/not_yet.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <string_view>
+
+#include "estimator/runtimes.h"
+#include "model/errors.h"
+
+namespace vramfit {
+namespace {
+
+/// Formats of weights that no step is predicted in.
+constexpr std::array<std::string_view, 9> kQuantized = {"int8", "int4", "8bit", "4bit", "nf4",
+                                                        "fp4",  "fp8",  "awq",  "gptq"};
+
+bool is_quantized(std::string precision) {
+  std::transform(precision.begin(), precision.end(), precision.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  // llama.cpp's are q4_0, q4_k_m, iq3_xs, ...
+  const bool of_llama_cpp = precision.starts_with("q") || precision.starts_with("iq");
+  return of_llama_cpp ||
+         std::find(kQuantized.begin(), kQuantized.end(), precision) != kQuantized.end();
+}
+
+}  // namespace
+
+void refuse_what_is_not_there_yet(const Flags& flags, const Runtime& runtime) {
+  if (has(flags, "gpus") && find_flag(runtime, "gpus") == nullptr) {
+    throw BadInput(std::string("gpus: ") + runtime.name() +
+                   "'s step is predicted on one GPU yet; without it, or --runtime pytorch");
+  }
+  const bool formulas = find_flag(runtime, "attention") == nullptr;  // they know formats by name
+  const bool quantizes = formulas || find_flag(runtime, "head") != nullptr;
+  const std::string precision = typed(flags, "precision").value_or("");
+  if (!quantizes && is_quantized(precision)) {
+    refuse_quantized_weights("precision " + precision);
+  }
+}
+
+void refuse_several_gpus(const std::string& flag) {
+  throw BadInput(flag +
+                 ": not predicted yet; nearest: --gpus N --strategy fsdp, which shares weights, "
+                 "gradients and states as ZeRO-3 does, or zero1");
+}
+
+void refuse_flash_attention(const std::string& implementation) {
+  throw BadInput(
+      "attention: '" + implementation +
+      "' is not predicted yet; nearest: sdpa, which runs flash kernels of PyTorch's own");
+}
+
+void refuse_trainers_precision(const std::string& flag) {
+  throw BadInput(flag +
+                 ": Trainer's autocast, over weights of any type; --precision fp32 --autocast " +
+                 flag + " where they are fp32, --precision " + flag + " where they are in it");
+}
+
+void refuse_quantized_weights(const std::string& flag) {
+  throw BadInput(flag +
+                 ": in this form quantized weights are not predicted yet; nearest: bitsandbytes' "
+                 "--quant int8, nf4 or fp4 (in training with --lora), or --precision bf16");
+}
+
+void refuse_weights(const std::string& flag, const std::string& path) {
+  throw BadInput(flag + ": '" + path + "' holds weights, which are not read yet; the model's " +
+                 "config.json, or the folder that holds it");
+}
+
+}  // namespace vramfit

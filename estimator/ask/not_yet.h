@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+
+#include "runtimes/runtime.h"
+
+// What people ask for, and fit has no answer to yet: said in one line, with what is nearest.
+namespace vramfit {
+
+/// Throws BadInput where the flags, of which `runtime` may lack some, ask for such a thing.
+void refuse_what_is_not_there_yet(const Flags& flags, const Runtime& runtime);
+
+[[noreturn]] void refuse_several_gpus(const std::string& flag);
+[[noreturn]] void refuse_flash_attention(const std::string& implementation);
+/// TrainingArguments' bf16 and fp16, which say nothing of the weights.
+[[noreturn]] void refuse_trainers_precision(const std::string& flag);
+/// Weights in a format that is not bitsandbytes'.
+[[noreturn]] void refuse_quantized_weights(const std::string& flag);
+/// A file of weights where a model's shape is expected.
+[[noreturn]] void refuse_weights(const std::string& flag, const std::string& path);
+
+}  // namespace vramfit

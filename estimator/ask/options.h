@@ -1,0 +1,63 @@
+#pragma once
+
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtimes/flags.h"
+
+namespace vramfit {
+
+/// The command line as typed; what it means is question.h's business.
+struct Options {
+  std::optional<std::string> model;
+  std::optional<std::string> config;       ///< a path
+  std::optional<std::string> config_json;  ///< what such a file holds; `model` may then name it
+  std::optional<std::string> params;
+  std::optional<std::string> hidden;
+  std::optional<std::string> layers;
+
+  bool train = false;
+  Flags flags;  ///< those of the run: the shared ones, and the runtimes' own
+  std::optional<std::string> runtime;
+
+  std::optional<std::string> gpu;
+  std::optional<std::string> vram;
+  std::optional<std::string> headroom;
+
+  bool max_batch = false;
+  bool max_seq = false;
+  bool beyond_positions = false;
+  bool formulas = false;
+  bool advise = false;
+  bool strict = false;
+  bool verbose = false;
+  bool json = false;
+  bool list = false;
+  bool version = false;
+  std::string help;  ///< what --help is to print; empty where it was not asked for
+
+  std::optional<std::string> snapshot;  ///< files to be written
+  std::optional<std::string> trace;
+  std::optional<std::string> verify;  ///< a file to be read
+
+  /// Of flags that were given by another name than fit's, that one, by fit's.
+  std::map<std::string, std::string> typed;
+  std::vector<std::string> passed_over;  ///< flags of a script that no byte depends on
+};
+
+/// Whether every runtime has the flag: precision, batch, seq.
+bool is_shared(const std::string& flag);
+
+/// Of a command line, without the program's name. Throws BadInput.
+Options parse_options(const std::vector<std::string>& arguments);
+
+/// Of flags by name, "_" for "-": a switch holds true, others a text or a number, a list is its
+/// items with commas between them, null is as good as no flag. "config" may hold a config.json
+/// itself, and "model" then its name. `more` are arguments of a command line, which go before
+/// them. Throws BadInput, also on what only a command line has.
+Options options_of(const nlohmann::json& flags, const std::vector<std::string>& more = {});
+
+}  // namespace vramfit

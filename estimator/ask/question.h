@@ -1,0 +1,36 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "estimator/ask/options.h"
+#include "estimator/ask/surroundings.h"
+#include "estimator/estimate.h"
+#include "estimator/largest.h"
+
+namespace vramfit {
+
+/// The same run, but for one choice. What it would change is worth saying.
+struct Alternative {
+  std::string choice;  ///< "fp32 weights under --autocast bf16"
+  Request request;
+};
+
+/// What a command line asks. One request for each card it is about.
+struct Question {
+  std::vector<Request> requests;
+  bool every_card = false;  ///< no card was named, and this machine has none
+  std::optional<Size> search;
+  bool formulas = false;                  ///< to be set beside it
+  bool advise = false;                    ///< what to do where it does not fit
+  bool strict = false;                    ///< only what surely fits counts
+  Flags flags;                            ///< of the run, its precision among them
+  std::vector<Alternative> alternatives;  ///< where one card is asked about, at one size
+  std::vector<std::string> assumed;       ///< flags that were not given, of those that matter
+  std::string runs_with;                  ///< types and optimizer, and which of them were assumed
+};
+
+/// Throws BadInput on a value that is wrong, and on flags that contradict each other.
+Question understand(const Options& options, const Surroundings& surroundings);
+
+}  // namespace vramfit

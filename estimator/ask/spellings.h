@@ -1,0 +1,27 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace vramfit {
+
+/// A command line in fit's own names.
+struct CommandLine {
+  std::vector<std::string> arguments;
+  std::map<std::string, std::string> typed;  ///< by fit's name of a flag, what was typed for it
+  std::vector<std::string> passed_over;      ///< flags of scripts that no byte depends on
+};
+
+/// A command line in the names of fit's own flags. Those of transformers' Trainer, PEFT and
+/// bitsandbytes are taken too, as people have them in their scripts, and '_' for '-' in all. Throws
+/// BadInput on what fit knows by name and has no answer for yet: it says what is nearest.
+CommandLine in_own_names(const std::vector<std::string>& typed);
+
+/// A message that begins with a flag's name, with the one that was typed.
+std::string as_typed(const std::string& message, const std::map<std::string, std::string>& typed);
+
+/// Those names, for --help.
+std::string other_names();
+
+}  // namespace vramfit

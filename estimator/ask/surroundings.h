@@ -1,0 +1,23 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "estimator/budget.h"
+#include "model/config/model_config.h"
+
+namespace vramfit {
+
+/// What a caller may know of its machine. The estimator itself looks at none: each is asked where a
+/// question needs it, and left empty there is no such thing.
+struct Surroundings {
+  /// Where no card is named; without one all cards are answered for.
+  std::function<std::optional<Budget>()> gpu;
+  /// A model that is not shipped, by what --model says. Throws BadInput.
+  std::function<std::optional<ModelConfig>(const std::string& called)> model;
+  /// The model of a config.json or its folder, by its path. Throws BadInput.
+  std::function<ModelConfig(const std::string& path)> config;
+};
+
+}  // namespace vramfit

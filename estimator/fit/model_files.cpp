@@ -1,0 +1,73 @@
+#include "estimator/fit/model_files.h"
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <system_error>
+
+#include "estimator/ask/not_yet.h"
+#include "estimator/fit/hub_cache.h"
+#include "model/config/hugging_face.h"
+#include "model/errors.h"
+
+namespace vramfit::fit {
+namespace {
+
+bool is_there(const std::filesystem::path& path) {
+  std::error_code ignored;
+  return std::filesystem::exists(path, ignored);
+}
+
+void require_no_weights(const std::string& flag, const std::string& path) {
+  std::string format = std::filesystem::path(path).extension().string();
+  std::transform(format.begin(), format.end(), format.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const bool weights =
+      format == ".gguf" || format == ".safetensors" || format == ".bin" || format == ".pt";
+  if (weights) refuse_weights(flag, path);
+}
+
+/// A folder that is not a model's says what it is instead.
+void require_config(const std::string& flag, const std::filesystem::path& path) {
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(path, ignored) || is_there(path / "config.json")) return;
+  const bool adapter = is_there(path / "adapter_config.json");
+  throw BadInput(flag + ": '" + path.string() + "' holds no config.json" +
+                 (adapter ? "; it is a LoRA adapter: --model with its base model, and --lora RANK"
+                          : "; the folder of a checkpoint, or the path of its config.json"));
+}
+
+ModelConfig read(const std::string& path, const char* flag) {
+  require_no_weights(flag, path);
+  require_config(flag, path);
+  return read_hugging_face(path, flag);
+}
+
+/// What cannot be a name.
+bool is_path(const std::string& text) {
+  return text.starts_with("/") || text.starts_with("./") || text.starts_with("../") ||
+         text.starts_with("~") || text.ends_with(".json");
+}
+
+ModelConfig of_the_cache(const std::string& id) {
+  const std::optional<std::filesystem::path> path = cached_config(id);
+  if (!path) {
+    throw BadInput("model: not in the Hugging Face cache; fetch its shape with: hf download " + id +
+                   " config.json");
+  }
+  ModelConfig model = read_hugging_face(*path, "model");
+  model.name = id;
+  return model;
+}
+
+}  // namespace
+
+std::optional<ModelConfig> model_on_disk(const std::string& called) {
+  if (is_there(called) || is_path(called)) return read(called, "model");
+  require_no_weights("model", called);
+  return is_hub_id(called) ? std::optional(of_the_cache(called)) : std::nullopt;
+}
+
+ModelConfig config_on_disk(const std::string& path) { return read(path, "config"); }
+
+}  // namespace vramfit::fit

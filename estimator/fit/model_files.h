@@ -1,0 +1,18 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "model/config/model_config.h"
+
+// Models as they lie on this machine: folders of checkpoints, config.json, Hugging Face's cache.
+namespace vramfit::fit {
+
+/// The model of a path or of a repository's name, as --model has them; nothing where `called` is
+/// neither. Throws BadInput on a file that is no config.json, and where the cache lacks it.
+std::optional<ModelConfig> model_on_disk(const std::string& called);
+
+/// The model of a config.json, or of the folder it lies in. Throws BadInput.
+ModelConfig config_on_disk(const std::string& path);
+
+}  // namespace vramfit::fit

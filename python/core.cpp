@@ -1,0 +1,111 @@
+// vramfit._core: the estimator for Python. All that takes time runs without the GIL.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "estimator/ask/answer_timeline.h"
+#include "estimator/ask/ask.h"
+#include "estimator/ask/spellings.h"
+#include "estimator/ask/verify.h"
+#include "estimator/fit/program.h"
+#include "estimator/fit/verify_text.h"
+#include "estimator/timeline/snapshot.h"
+#include "estimator/timeline/trace.h"
+#include "estimator/version.h"
+#include "model/errors.h"
+#include "python/sweep_rows.h"
+
+namespace nb = nanobind;
+
+namespace {
+
+using vramfit::Asked;
+using vramfit::BadInput;
+using vramfit::Options;
+
+Options options_of(const std::string& flags, const std::vector<std::string>& more) {
+  return vramfit::options_of(vramfit::python::parsed(flags), more);
+}
+
+Asked ask(const std::string& flags, const std::vector<std::string>& more) {
+  return vramfit::ask(options_of(flags, more), vramfit::fit::this_machine());
+}
+
+vramfit::Timeline timeline_of(const Asked& asked) {
+  if (asked.question.every_card || asked.question.search) {
+    throw BadInput("snapshot: of a run of one size on one card; gpu or vram names it");
+  }
+  return vramfit::timeline_of(asked.answers.front());
+}
+
+/// Whether both agree, the comparison as JSON and as text.
+std::tuple<bool, std::string, std::string> verify(const std::string& flags,
+                                                  const std::string& pickle,
+                                                  const std::string& called) {
+  Options options = options_of(flags, {});
+  options.verify = called;
+  try {
+    const vramfit::Question question = vramfit::understand(options, vramfit::fit::this_machine());
+    const vramfit::Verification verification =
+        verified(vramfit::recording_of(pickle, called), called, question);
+    return {verification.agree(), verification_json(verification, question),
+            vramfit::fit::verification_text(verification, question)};
+  } catch (const BadInput& error) {
+    throw BadInput(vramfit::as_typed(error.what(), options.typed));
+  }
+}
+
+/// Questions make and drop the same few megabytes again and again, which glibc gives back to the
+/// kernel each time until it has once seen a large block freed. The process's settings stay as they
+/// are.
+void keep_freed_memory() {
+  constexpr std::size_t kLarge = std::size_t{1} << 24;  // bytes
+  void* volatile block = std::malloc(kLarge);
+  std::free(block);
+}
+
+}  // namespace
+
+NB_MODULE(_core, m) {
+  keep_freed_memory();
+  using Released = nb::call_guard<nb::gil_scoped_release>;
+  nb::exception<BadInput>(m, "BadInput", PyExc_ValueError);
+  m.attr("version_line") = vramfit::kVersionLine;
+  nb::class_<Asked>(m, "Asked")
+      .def("fits", &Asked::yes, Released())
+      .def("json", &Asked::json, Released())
+      .def(
+          "text",
+          [](const Asked& asked, bool verbose) {
+            return vramfit::fit::answer_text(asked.question, asked.answers, {verbose, false});
+          },
+          nb::arg("verbose") = false, Released())
+      .def("snapshot",
+           [](const Asked& asked) {
+             std::string pickle;
+             {
+               const nb::gil_scoped_release released;
+               pickle = memory_snapshot(timeline_of(asked));
+             }
+             return nb::bytes(pickle.data(), pickle.size());
+           })
+      .def(
+          "trace", [](const Asked& asked) { return chrome_trace(timeline_of(asked)); }, Released());
+  m.def("ask", &ask, nb::arg("flags"), nb::arg("more"), Released());
+  m.def(
+      "verify",
+      [](const std::string& flags, nb::bytes pickle, const std::string& called) {
+        const std::string bytes(pickle.c_str(), pickle.size());
+        const nb::gil_scoped_release released;
+        return verify(flags, bytes, called);
+      },
+      nb::arg("flags"), nb::arg("pickle"), nb::arg("called"));
+  m.def("rows", &vramfit::python::rows, nb::arg("flags"), nb::arg("points"), Released());
+  m.attr("columns") = vramfit::python::columns();
+  m.def("run", &vramfit::fit::run, nb::arg("arguments"), Released());
+}

@@ -1,0 +1,24 @@
+"""The command `vramfit`: what the C++ program `fit` does, and `vramfit check`."""
+
+from __future__ import annotations
+
+import sys
+
+from vramfit import _core
+
+
+def main() -> int:
+    """Runs the command; returns its exit status."""
+    if sys.argv[1:2] == ["check"]:
+        from vramfit._check import check
+
+        return check(sys.argv[2:])
+    try:
+        sys.stdout.flush()
+        return _core.run(sys.argv[1:])
+    except KeyboardInterrupt:
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

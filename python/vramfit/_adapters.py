@@ -1,0 +1,266 @@
+"""Flags from what people have in hand. Nothing is imported: objects are known by their classes'
+names, and read by their attributes. What of them is set and no part of the prediction is named, a
+line each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from vramfit._core import BadInput
+
+Flags = dict[str, Any]
+
+
+class Reading:
+    """Flags as they are read, and what is not honoured."""
+
+    def __init__(self) -> None:
+        self.flags: Flags = {}
+        self.not_honoured: list[str] = []
+
+    def name(self, key: str, value: Any, why: str = "not part of the prediction") -> None:
+        shown = str(value)
+        self.not_honoured.append(
+            f"{key}={shown if len(shown) <= 40 else shown[:37] + '...'}: {why}"
+        )
+
+    def name_set(self, values: Callable[[str], Any], defaults: Mapping[str, Any]) -> None:
+        """Names those that are not at their default."""
+        for key, default in defaults.items():
+            value = values(key)
+            if value is not None and value != default and value not in ([], {}, ""):
+                self.name(key, value)
+
+
+def is_a(value: Any, name: str) -> bool:
+    """Whether the object is of a class of that name, or of one made from it."""
+    return any(base.__name__ == name for base in type(value).__mro__)
+
+
+def plain(value: Any) -> Any:
+    """A dtype by its name ("bfloat16"), an enum by its value."""
+    if type(value).__name__ == "dtype":
+        return str(value).removeprefix("torch.")
+    return getattr(value, "value", value)
+
+
+def _jsonable(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _jsonable(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple, set)):
+        return [_jsonable(item) for item in value]
+    value = plain(value)
+    return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)
+
+
+def read_config(config: Any, reading: Reading) -> None:
+    """transformers.PretrainedConfig."""
+    if not hasattr(config, "to_dict"):
+        what = f"is of type {type(config).__name__}; a path, a dict or a PretrainedConfig"
+        raise BadInput(f"config: {what}")
+    values = _jsonable(config.to_dict())
+    quantized = values.pop("quantization_config", None)
+    if quantized:
+        read_quantization(quantized, reading)
+    reading.flags["config"] = values
+    name = getattr(config, "_name_or_path", "") or values.get("model_type")
+    if name:
+        reading.flags["model"] = str(name)
+
+
+def read_model(model: Any, reading: Reading) -> None:
+    """A transformers model, perhaps within PEFT's: its config, and the type that its weights are
+    in."""
+    config = getattr(model, "config", None)
+    if not hasattr(config, "to_dict"):
+        raise BadInput(f"model: is of type {type(model).__name__}; a name, or a transformers model")
+    read_config(config, reading)
+    adapters = getattr(model, "peft_config", None)
+    if isinstance(adapters, Mapping):
+        for adapter in adapters.values():
+            read_lora(adapter, reading)
+    dtype = getattr(model, "dtype", None)
+    if dtype is not None:
+        reading.flags["precision"] = plain(dtype)
+    if getattr(model, "is_gradient_checkpointing", False):
+        reading.flags["gradient_checkpointing"] = True
+
+
+#: What else of TrainingArguments memory depends on, and their defaults.
+_ARGUMENTS = {
+    "torch_compile": False,
+    "use_liger_kernel": False,
+    "auto_find_batch_size": False,
+    "neftune_noise_alpha": None,
+    "optim_args": None,
+    "optim_target_modules": None,
+    "torch_empty_cache_steps": None,
+    "fp16_full_eval": False,
+    "bf16_full_eval": False,
+    "packing": False,
+    "padding_free": False,
+    "use_cpu": False,
+}
+
+
+def _sharding(arguments: Any) -> str:
+    """--fsdp's words: "full_shard auto_wrap"."""
+    fsdp = getattr(arguments, "fsdp", None)
+    if isinstance(fsdp, (list, tuple)):
+        return " ".join(str(plain(option)) for option in fsdp)
+    if fsdp is True:
+        return "full_shard"
+    return str(fsdp) if fsdp else ""
+
+
+def read_arguments(arguments: Any, reading: Reading) -> None:
+    """transformers.TrainingArguments, or TRL's SFTConfig."""
+    if not is_a(arguments, "TrainingArguments"):
+        raise BadInput(f"args: is of type {type(arguments).__name__}; TrainingArguments")
+
+    def value(name: str) -> Any:
+        return plain(getattr(arguments, name, None))
+
+    flags = reading.flags
+    flags["train"] = True
+    if value("deepspeed"):
+        flags["deepspeed"] = True  # refused, with what is nearest
+    for name in (
+        "per_device_train_batch_size",
+        "gradient_accumulation_steps",
+        "optim",
+        "ddp_bucket_cap_mb",
+    ):
+        if value(name) is not None:
+            flags[name] = value(name)
+    length = value("max_length") or value("max_seq_length")
+    if isinstance(length, int):
+        flags["seq"] = length
+    if value("gradient_checkpointing"):
+        flags["gradient_checkpointing"] = True
+        if value("gradient_checkpointing_kwargs"):
+            flags["gradient_checkpointing_kwargs"] = _jsonable(
+                value("gradient_checkpointing_kwargs")
+            )
+    for precision in ("bf16", "fp16"):
+        if value(precision):
+            flags["autocast"] = precision
+    if sharding := _sharding(arguments):
+        flags["fsdp"] = sharding
+    reading.name_set(value, _ARGUMENTS)
+    if value("eval_strategy") not in (None, "no"):
+        reading.name("eval_strategy", value("eval_strategy"), "evaluation is not predicted")
+
+
+#: What of LoraConfig memory depends on beside rank and targets.
+_LORA = {
+    "use_dora": False,
+    "bias": "none",
+    "modules_to_save": None,
+    "rank_pattern": None,
+    "layers_to_transform": None,
+    "exclude_modules": None,
+    "target_parameters": None,
+    "trainable_token_indices": None,
+    "lora_bias": False,
+    "lora_dropout": 0.0,
+}
+
+
+def read_lora(lora: Any, reading: Reading) -> None:
+    """peft.LoraConfig."""
+    if not is_a(lora, "LoraConfig"):
+        raise BadInput(f"lora: is of type {type(lora).__name__}; a rank or a LoraConfig")
+    reading.flags["lora"] = lora.r
+    targets = getattr(lora, "target_modules", None)
+    if targets is not None:
+        reading.flags["lora_targets"] = targets if isinstance(targets, str) else sorted(targets)
+    reading.name_set(lambda name: plain(getattr(lora, name, None)), _LORA)
+
+
+#: What of BitsAndBytesConfig is no flag, and its default.
+_QUANTIZATION = {
+    "llm_int8_threshold": 6.0,
+    "llm_int8_skip_modules": None,
+    "llm_int8_enable_fp32_cpu_offload": False,
+    "llm_int8_has_fp16_weight": False,
+    "bnb_4bit_quant_storage": "uint8",
+}
+
+
+def read_quantization(config: Any, reading: Reading) -> None:
+    """transformers.BitsAndBytesConfig, or what a config.json holds of one."""
+
+    def value(name: str) -> Any:
+        found = config.get(name) if isinstance(config, Mapping) else getattr(config, name, None)
+        return plain(found)
+
+    method = value("quant_method")
+    if method not in (None, "bitsandbytes"):
+        reading.flags["quantization"] = str(method)  # refused, with what is nearest
+        return
+    if not (is_a(config, "BitsAndBytesConfig") or isinstance(config, Mapping)):
+        raise BadInput(
+            f"quantization_config: is of type {type(config).__name__}; BitsAndBytesConfig"
+        )
+    if value("load_in_8bit"):
+        reading.flags["load_in_8bit"] = True
+    if value("load_in_4bit"):
+        reading.flags["load_in_4bit"] = True
+        for name in ("bnb_4bit_quant_type", "bnb_4bit_compute_dtype", "bnb_4bit_use_double_quant"):
+            if value(name) is not None:
+                reading.flags[name] = value(name)
+    reading.name_set(value, _QUANTIZATION)
+
+
+def settle_autocast(flags: Flags, reading: Reading) -> None:
+    """The Trainer's bf16 is autocast, which is predicted over fp32 weights and over quantised
+    ones."""
+    if "autocast" not in reading.flags or "autocast" in flags:
+        return
+    merged = {**reading.flags, **flags}
+    precision = str(
+        merged.get("precision") or merged.get("torch_dtype") or merged.get("dtype") or ""
+    )
+    quantized = any(merged.get(name) for name in ("quant", "load_in_4bit", "load_in_8bit"))
+    if merged.get("fsdp") or merged.get("use_fsdp"):
+        reading.flags["mixed_precision"] = reading.flags.pop("autocast")
+        reading.flags.setdefault("precision", "fp32")
+    elif precision.removeprefix("torch.") not in ("fp32", "float32") and not quantized:
+        autocast = reading.flags.pop("autocast")
+        reading.name(
+            autocast,
+            True,
+            "autocast is predicted over fp32 weights: precision=fp32",
+        )
+
+
+def adapted(given: Flags) -> tuple[Flags, tuple[str, ...]]:
+    """All flags, those that were given by name before those of objects; and what is not
+    honoured."""
+    from vramfit import _yaml
+
+    flags = dict(given)
+    readers: dict[str, Callable[[Any, Reading], None]] = {
+        "accelerate": _yaml.read_accelerate,
+        "axolotl": _yaml.read_axolotl,
+        "model": read_model,
+        "config": read_config,
+        "quantization_config": read_quantization,
+        "lora": read_lora,
+        "args": read_arguments,
+    }
+    reading = Reading()
+    for name, reader in readers.items():
+        value = flags.get(name)
+        plain_value = name in ("model", "config", "lora") and (
+            isinstance(value, (str, int, float, bool, dict)) or hasattr(value, "__fspath__")
+        )
+        if value is None or plain_value:
+            continue
+        del flags[name]
+        reader(value, reading)
+    settle_autocast(flags, reading)
+    merged = {**reading.flags, **flags}
+    return merged, tuple(reading.not_honoured)

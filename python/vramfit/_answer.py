@@ -1,0 +1,274 @@
+"""An answer, as it comes out of the estimator."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from vramfit import _core
+
+TYPE_CHECKING = False  # typing itself takes long to import
+if TYPE_CHECKING:
+    from os import PathLike
+    from typing import Any
+
+    from matplotlib.axes import Axes
+
+
+@dataclass(frozen=True)
+class Levels:
+    """What a run takes at most, in bytes. Formulas (runtime "article") know `allocated` alone."""
+
+    allocated: int  #: by tensors
+    reserved: int | None = None  #: by the allocator
+    device_used: int | None = None  #: by the process, context and libraries included
+    managed: int | None = None  #: of that, what the driver moves to the host where others need room
+    host: int | None = None  #: in the host's memory, beside all that
+
+
+@dataclass(frozen=True)
+class Peak:
+    """When most is allocated."""
+
+    stage: str
+    step: int  #: from 1; 0: before the first
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A stage of the run; sizes in bytes, allocated ones where nothing else is said."""
+
+    step: int
+    name: str
+    before: int
+    after: int
+    peak: int
+    reserved: int | None = None
+    peak_reserved: int | None = None
+    device_used: int | None = None
+
+
+@dataclass(frozen=True)
+class Uncertainty:
+    """What figures may be off by, in bytes."""
+
+    reserved: int
+    overhead: int
+    total: int
+
+
+@dataclass(frozen=True)
+class Largest:
+    """What a search found: the largest size that fits, 0 where none does."""
+
+    size: int  #: predicted to fit
+    surely: int  #: fits whatever figures may be off by
+    possibly: int  #: may fit
+
+
+@dataclass(frozen=True)
+class Change:
+    """Changes that make it fit."""
+
+    changes: tuple[str, ...]  #: in words
+    flags: str  #: as the command takes them
+    without: tuple[str, ...]  #: flags to be left out
+    script: dict[str, tuple[str, ...]]  #: arguments of the calls of a script
+    verdict: str
+    total: int  #: bytes
+    margin: int  #: bytes
+    slowdown: float | None  #: time against now; None: nobody measured it
+
+
+@dataclass(frozen=True)
+class CardAnswer:
+    """The answer for one card. Sizes are integers in bytes."""
+
+    gpu: str | None  #: as the flag spells it; None: a size alone, or this machine's
+    title: str
+    vram: int
+    fits: bool
+    verdict: str  #: FITS, TIGHT or OOM
+    total: int  #: what the card must have
+    margin: int  #: what it has beyond that; negative: what it lacks
+    overhead: int  #: context, libraries and the driver's share
+    levels: Levels
+    components: dict[str, int]  #: what `levels.allocated` is made of at the peak
+    peak: Peak
+    stages: tuple[Stage, ...]
+    notes: tuple[str, ...]
+    uncertainty: Uncertainty | None  #: None: nobody knows
+    largest: Largest | None  #: of a search
+
+
+def _known(of: type, values: dict[str, Any]) -> dict[str, Any]:
+    """Later releases add keys."""
+    return {name: values[name] for name in of.__dataclass_fields__ if name in values}  # type: ignore[attr-defined]
+
+
+def _card(values: dict[str, Any]) -> CardAnswer:
+    uncertainty = values.get("uncertainty")
+    searched = "largest" in values
+    return CardAnswer(
+        gpu=values["gpu"].get("name"),
+        title=values["gpu"].get("title") or "",
+        vram=values["vram"],
+        fits=values["fits"],
+        verdict=values["verdict"],
+        total=values["total"],
+        margin=values["margin"],
+        overhead=values["overhead"],
+        levels=Levels(**_known(Levels, values["levels"])),
+        components=dict(values["components"]),
+        peak=Peak(**_known(Peak, values["peak"])),
+        stages=tuple(Stage(**_known(Stage, stage)) for stage in values["stages"]),
+        notes=tuple(values["notes"]),
+        uncertainty=Uncertainty(**_known(Uncertainty, uncertainty)) if uncertainty else None,
+        largest=Largest(values["largest"], values["largest_surely"], values["largest_possibly"])
+        if searched
+        else None,
+    )
+
+
+def _change(values: dict[str, Any]) -> Change:
+    return Change(
+        changes=tuple(values["changes"]),
+        flags=values["flags"],
+        without=tuple(values["without"]),
+        script={call: tuple(arguments) for call, arguments in values["script"].items()},
+        verdict=values["verdict"],
+        total=values["total"],
+        margin=values["margin"],
+        slowdown=values["slowdown"],
+    )
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What was asked, and the answer: for one card, or, where none was named and this machine has
+    none, for each.
+
+    Attributes of one card (`total`, `levels`, …) raise AttributeError where there are several:
+    `cards` has them.
+    """
+
+    _asked: _core.Asked = field(repr=False, compare=False)
+    _json: str = field(repr=False)
+    fits: bool  #: on at least one card; of a search: a size may; asked strictly: beyond doubt
+    not_honoured: tuple[str, ...] = ()  #: what was given and does not count, a line each
+
+    @cached_property
+    def _values(self) -> dict[str, Any]:
+        values: dict[str, Any] = json.loads(self._json)
+        return values
+
+    def to_dict(self) -> dict[str, Any]:
+        """What `vramfit --json` prints: docs/schemas/fit.schema.json describes it."""
+        values: dict[str, Any] = json.loads(self._json)
+        return values
+
+    def to_json(self) -> str:
+        """The same as text, to the byte."""
+        return self._json
+
+    @property
+    def verdict(self) -> str:
+        """FITS, TIGHT (within what figures may be off by) or OOM; of several cards the best."""
+        return str(self._values["verdict"])
+
+    @cached_property
+    def cards(self) -> tuple[CardAnswer, ...]:
+        """The answer for each card."""
+        values = self._values
+        return tuple(_card(card) for card in values.get("cards", [values]))
+
+    @property
+    def card(self) -> CardAnswer:
+        """The answer for the one card."""
+        if len(self.cards) != 1:
+            message = f"the answer is of {len(self.cards)} cards: .cards; gpu= or vram= names one"
+            raise AttributeError(message)
+        return self.cards[0]
+
+    @property
+    def total(self) -> int:
+        """What the card must have, in bytes."""
+        return self.card.total
+
+    @property
+    def margin(self) -> int:
+        """What the card has beyond that, in bytes; negative: what it lacks."""
+        return self.card.margin
+
+    @property
+    def levels(self) -> Levels:
+        """Allocated, reserved and used, in bytes."""
+        return self.card.levels
+
+    @property
+    def components(self) -> dict[str, int]:
+        """What is allocated at the peak, by what it is for, in bytes."""
+        return self.card.components
+
+    @property
+    def peak(self) -> Peak:
+        """When most is allocated."""
+        return self.card.peak
+
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        """The run's stages, in order."""
+        return self.card.stages
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was assumed or left out, a line each."""
+        return self.card.notes
+
+    @property
+    def largest(self) -> Largest | None:
+        """What `max_batch` or `max_seq` found."""
+        return self.card.largest
+
+    @cached_property
+    def advice(self) -> tuple[Change, ...]:
+        """What would make it fit, the cheapest first: of `advise`."""
+        return tuple(_change(change) for change in self._values.get("advice", []))
+
+    def text(self, verbose: bool = False) -> str:
+        """What `vramfit` prints."""
+        return self._asked.text(verbose)
+
+    def snapshot(self, path: str | PathLike[str]) -> None:
+        """Writes the run as PyTorch's memory snapshot, for https://pytorch.org/memory_viz.
+
+        Raises BadInput where the answer is of several cards or of a search.
+        """
+        pickle = self._asked.snapshot()
+        from pathlib import Path
+
+        Path(path).write_bytes(pickle)
+
+    def trace(self, path: str | PathLike[str]) -> None:
+        """Writes the run as a Chrome trace, for https://ui.perfetto.dev. Raises as `snapshot`
+        does."""
+        trace = self._asked.trace()
+        from pathlib import Path
+
+        Path(path).write_text(trace, encoding="utf-8")
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draws the components against the card's memory. Needs matplotlib (`vramfit[plot]`)."""
+        from vramfit._plot import plot
+
+        return plot(self, ax)
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from vramfit._picture import html
+
+        return html(self)

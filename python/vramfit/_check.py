@@ -1,0 +1,77 @@
+"""`vramfit check config.yaml --gpu h100-80gb`: a gate before a job is submitted."""
+
+from __future__ import annotations
+
+import sys
+
+from vramfit import _core
+from vramfit._adapters import Reading, settle_autocast
+from vramfit._picture import sentence
+from vramfit._questions import _asked_with
+from vramfit._yaml import load, read_accelerate, read_axolotl
+
+USAGE = """Usage: vramfit check FILE.yaml [FILE.yaml ...] [FLAGS]
+
+Says in one line whether the run of the files fits, before it is submitted.
+FILE: axolotl's config, Accelerate's, or flags as keys and values, those of transformers'
+scripts among them. FLAGS: as vramfit takes them (vramfit --help), before a file's.
+Exit status: 0 it fits, 1 it does not (with --strict: not beyond doubt), 2 bad input.
+
+  vramfit check config.yaml --gpu h100-80gb
+  vramfit check accelerate.yaml train.yaml --gpu a100-40gb --strict
+"""
+FITS, DOES_NOT_FIT, BAD_INPUT = 0, 1, 2
+
+
+def _flag(name: str) -> str:
+    return name.lstrip("-").replace("_", "-")
+
+
+def _typed(arguments: list[str]) -> dict[str, str]:
+    """Flags of a command line and their values; "true" of those without."""
+    typed = {}
+    for text, following in zip(arguments, [*arguments[1:], "--"], strict=False):
+        if text.startswith("--"):
+            name, equals, value = text.partition("=")
+            alone = following.startswith("--")
+            typed[_flag(name)] = value if equals else "true" if alone else following
+    return typed
+
+
+def _read(path: str, reading: Reading) -> None:
+    values = load(path, "check")
+    if "base_model" in values:
+        read_axolotl(values, reading)
+    elif "distributed_type" in values or "compute_environment" in values:
+        read_accelerate(values, reading)
+    else:
+        reading.flags.update(values)
+
+
+def check(arguments: list[str]) -> int:
+    """The command; returns its exit status."""
+    if not arguments or arguments[0] in ("-h", "--help"):
+        print(USAGE, end="")
+        return FITS if arguments else BAD_INPUT
+    first = next((at for at, text in enumerate(arguments) if text.startswith("-")), len(arguments))
+    files, more = arguments[:first], arguments[first:]
+    try:
+        if not files:
+            raise _core.BadInput("check: no file; vramfit check --help")
+        reading = Reading()
+        for path in files:
+            _read(path, reading)
+        typed = _typed(more)
+        settle_autocast({name.replace("-", "_"): value for name, value in typed.items()}, reading)
+        answer = _asked_with(reading.flags, more, tuple(reading.not_honoured))
+    except _core.BadInput as error:
+        print(f"vramfit check: error: {error}", file=sys.stderr)
+        return BAD_INPUT
+    for line in answer.not_honoured:
+        print(f"not honoured: {line}", file=sys.stderr)
+    fitting = [card for card in answer.cards if card.fits]
+    if len(answer.cards) == 1:
+        print(sentence(answer.cards[0]))
+    else:
+        print(f"{answer.verdict}: on {len(fitting)} of {len(answer.cards)} cards; --gpu names one")
+    return FITS if answer.fits else DOES_NOT_FIT

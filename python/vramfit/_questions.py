@@ -1,0 +1,105 @@
+"""Questions: keywords in, an answer out."""
+
+from __future__ import annotations
+
+import json
+import os
+
+from vramfit import _core
+from vramfit._answer import Answer
+from vramfit._core import BadInput
+
+TYPE_CHECKING = False  # typing itself takes long to import
+if TYPE_CHECKING:
+    from typing import Any
+
+    from typing_extensions import Unpack
+
+    from vramfit._flags import Asking, Given
+
+#: Keywords that take what people have in hand; vramfit._adapters reads them.
+_ADAPTED = ("args", "accelerate", "axolotl", "quantization_config")
+_PLAIN = (str, bool, int, float, type(None))
+
+
+def _is_adapted(name: str, value: Any) -> bool:
+    if name in _ADAPTED:
+        return value is not None
+    return name in ("model", "config", "lora") and not isinstance(
+        value, (*_PLAIN, dict, os.PathLike)
+    )
+
+
+def _flags(given: dict[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """The flags, and what of the objects among them cannot be honoured."""
+    if not any(_is_adapted(name, value) for name, value in given.items()):
+        return given, ()
+    from vramfit._adapters import adapted
+
+    return adapted(given)
+
+
+def _written(flags: dict[str, Any]) -> str:
+    """As JSON; what a flag cannot be is refused by the flag's name."""
+    for name, value in flags.items():
+        if isinstance(value, os.PathLike):
+            flags = {**flags, name: os.fspath(value)}
+        elif isinstance(value, (set, frozenset, tuple)):
+            flags = {
+                **flags,
+                name: sorted(value) if isinstance(value, (set, frozenset)) else [*value],
+            }
+        elif not isinstance(value, (*_PLAIN, list, dict)):
+            called = "".join(letter if letter.isprintable() else "?" for letter in name)
+            raise BadInput(f"{called}: is of type {type(value).__name__}; text, a number or a list")
+    try:
+        return json.dumps(flags)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise BadInput(f"flags: {str(error).splitlines()[0]}") from None
+
+
+def _asked(given: dict[str, Any], **more: bool) -> Answer:
+    flags, not_honoured = _flags(given)
+    return _asked_with({**flags, **more}, [], not_honoured)
+
+
+def _asked_with(flags: dict[str, Any], more: list[str], not_honoured: tuple[str, ...]) -> Answer:
+    """`more`: arguments of a command line."""
+    asked = _core.ask(_written(flags), more)
+    return Answer(asked, asked.json(), asked.fits(), not_honoured)
+
+
+def estimate(**flags: Unpack[Given]) -> Answer:
+    """What a run takes, and whether it fits.
+
+    Keywords are the flags of the command `vramfit` (`vramfit --help`), "_" for "-":
+    `model="llama2-7b"`, `train=True`, `batch=4`, `seq=512`, `gpu="rtx4090"`, and transformers' and
+    PEFT's names for them. Sizes of memory are text or numbers, "24GiB" or bytes; times are none.
+    Besides, what people have in hand:
+
+    - `model`: a transformers model, or `config`: its PretrainedConfig, or a config.json as a dict;
+    - `args`: TrainingArguments, `lora`: a peft LoraConfig, `quantization_config`: a
+      BitsAndBytesConfig;
+    - `accelerate`, `axolotl`: the path of their YAML, or what it holds.
+
+    What is given twice is the keyword's. `Answer.not_honoured` names what of these is not part of
+    the prediction. Raises BadInput.
+    """
+    return _asked(dict(flags))
+
+
+def max_batch(**flags: Unpack[Asking]) -> Answer:
+    """The largest batch that fits: `.largest`, with `.largest.surely` and `.possibly`. Otherwise as
+    `estimate`."""
+    return _asked(dict(flags), max_batch=True)
+
+
+def max_seq(**flags: Unpack[Asking]) -> Answer:
+    """The longest sequence that fits, in tokens: `.largest`. Otherwise as `estimate`."""
+    return _asked(dict(flags), max_seq=True)
+
+
+def advise(**flags: Unpack[Asking]) -> Answer:
+    """What would make it fit, the cheapest first: `.advice`. Otherwise as `estimate`, of one
+    card."""
+    return _asked(dict(flags), advise=True)

@@ -1,0 +1,135 @@
+"""Many questions at once."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Executor, ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+from vramfit import _core
+from vramfit._questions import _flags, _written
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Points of one task: enough that handing it over costs nothing beside it.
+_POINTS = 256
+#: Tasks that wait for each worker: a sweep of a million is not laid out at once.
+_AHEAD = 4
+
+
+def rows(flags: str, points: str) -> list[tuple[str, list[int], str]]:
+    """One task of a sweep, as a process of an executor runs it."""
+    return _core.rows(flags, points)
+
+
+def _is_axis(value: Any) -> bool:
+    return isinstance(value, Iterable) and not isinstance(value, (str, bytes, dict, os.PathLike))
+
+
+def _chunks(names: list[str], values: list[list[Any]]) -> Iterator[list[dict[str, Any]]]:
+    points = (dict(zip(names, point, strict=True)) for point in itertools.product(*values))
+    while chunk := list(itertools.islice(points, _POINTS)):
+        yield chunk
+
+
+def _progress(total: int, shown: bool) -> Callable[[int], None]:
+    """A bar on stderr: tqdm's where it is there, otherwise a line that counts."""
+    if not shown or total <= _POINTS:
+        return lambda done: None
+    try:
+        from tqdm.auto import tqdm
+    except ImportError:
+        done_so_far = 0
+
+        def count(done: int) -> None:
+            nonlocal done_so_far
+            done_so_far += done
+            end = "\n" if done_so_far == total else ""
+            print(f"\rsweep: {done_so_far:,} of {total:,}", end=end, file=sys.stderr, flush=True)
+
+        return count
+    bar = tqdm(total=total, unit="runs", desc="sweep")
+
+    def update(done: int) -> None:
+        bar.update(done)
+        if bar.n >= total:
+            bar.close()
+
+    return update
+
+
+def _results(
+    executor: Executor, flags: str, chunks: Iterator[list[dict[str, Any]]], workers: int
+) -> Iterator[list[tuple[str, list[int], str]]]:
+    """In the order of the chunks, of which few are under way at a time."""
+    waiting: list[Any] = []
+    for chunk in chunks:
+        waiting.append(executor.submit(rows, flags, json.dumps(chunk)))
+        if len(waiting) >= workers * _AHEAD:
+            yield waiting.pop(0).result()
+    for future in waiting:
+        yield future.result()
+
+
+def sweep(*, executor: Executor | None = None, progress: bool = True, **axes: Any) -> pd.DataFrame:
+    """The table of all combinations: a row for each, in the order of the keywords, the last one
+    fastest.
+
+    Keywords are those of `estimate`; one that is a list, a range or another iterable is an axis and
+    a column. Other columns: `verdict`, `fits`, `total` and `margin`, the levels, `overhead` and the
+    components at the peak, all in bytes, and `error`: why a combination cannot be run; its figures
+    are missing then. Names of LoRA's targets are one text, "q_proj,v_proj", so that a list of such
+    is an axis.
+
+    Runs on all cores, or on `executor`, anything of the form of concurrent.futures.Executor: a
+    process pool, Dask's `client.get_executor()`, Ray's. Needs pandas (`vramfit[sweep]`). Raises
+    BadInput where the shared keywords are wrong.
+    """
+    try:
+        import pandas as pd
+    except ImportError:
+        raise _core.BadInput("sweep: needs pandas; pip install 'vramfit[sweep]'") from None
+    names = [name for name, value in axes.items() if _is_axis(value)]
+    values = [list(axes[name]) for name in names]
+    fixed, _ = _flags({name: value for name, value in axes.items() if name not in names})
+    flags = _written(fixed)
+    for name, axis in zip(names, values, strict=True):
+        for value in axis:
+            _written({name: value})
+    total = 1
+    for axis in values:
+        total *= len(axis)
+    verdicts: list[str] = []
+    errors: list[str] = []
+    figures: list[list[int | None]] = [[] for _ in _core.columns]
+    missing: list[int | None] = [None] * len(figures)
+    tell = _progress(total, progress)
+    workers = os.cpu_count() or 1
+    own = ThreadPoolExecutor(workers) if executor is None else None
+    try:
+        for result in _results(own or executor, flags, _chunks(names, values), workers):  # type: ignore[arg-type]
+            for verdict, sizes, error in result:
+                verdicts.append(verdict)
+                errors.append(error)
+                for column, size in zip(figures, sizes or missing, strict=True):
+                    column.append(size)
+            tell(len(result))
+    finally:
+        if own is not None:
+            own.shutdown(cancel_futures=True)
+    frame = (
+        pd.MultiIndex.from_product(values, names=names).to_frame(index=False)
+        if names
+        else pd.DataFrame(index=[0])
+    )
+    frame["verdict"] = verdicts
+    frame["fits"] = [verdict in ("FITS", "TIGHT") if verdict else None for verdict in verdicts]
+    for name, column in zip(_core.columns, figures, strict=True):
+        frame[name] = pd.array(column, dtype="Int64")
+    frame["error"] = errors
+    return frame

@@ -1,0 +1,94 @@
+"""A real step of PyTorch, held against the prediction as it runs."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from vramfit._answer import Answer
+from vramfit._core import BadInput
+from vramfit._questions import estimate
+from vramfit._verify import Verification, verify
+
+
+class watch:  # noqa: N801 - used as a function
+    """A context manager around the loading and two or three steps of a run on the GPU.
+
+        with vramfit.watch(model, train=True, batch=4, seq=512) as watched:
+            step(); step()
+        print(watched)
+
+    `model`: a transformers model, or None where `model=` or `config=` is among the keywords, which
+    are those of `estimate`. Records what PyTorch's allocator does, and says at the end what it took
+    beside what was predicted, and where the two part. Needs CUDA. Raises BadInput.
+    """
+
+    answer: Answer  #: the prediction
+    verification: Verification | None = (
+        None  #: where they part; None: what was recorded says too little
+    )
+    allocated: int = 0  #: what was, at most, in bytes
+    reserved: int = 0
+
+    def __init__(self, model: Any = None, *, max_entries: int = 1_000_000, **flags: Any) -> None:
+        if model is not None:
+            flags["model"] = model
+        self._flags = flags
+        self._max_entries = max_entries
+        self.answer = estimate(**flags)
+        self._torch: Any = None
+
+    def __enter__(self) -> watch:
+        try:
+            import torch
+        except ImportError:
+            raise BadInput("watch: needs torch, which is not installed") from None
+        if not torch.cuda.is_available():
+            raise BadInput("watch: needs a GPU that PyTorch sees")
+        self._torch = torch
+        torch.cuda.synchronize()
+        torch.cuda.reset_peak_memory_stats()
+        torch.cuda.memory._record_memory_history(max_entries=self._max_entries)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        cuda = self._torch.cuda
+        if kind is None:
+            cuda.synchronize()
+        self.allocated = cuda.max_memory_allocated()
+        self.reserved = cuda.max_memory_reserved()
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "snapshot.pickle"
+            cuda.memory._dump_snapshot(str(path))
+            cuda.memory._record_memory_history(enabled=None)
+            if kind is not None and not issubclass(kind, self._torch.OutOfMemoryError):
+                return
+            try:
+                self.verification = verify(path.read_bytes(), **self._flags)
+            except BadInput:
+                self.verification = None
+
+    @property
+    def agrees(self) -> bool:
+        """Whether every allocation was as predicted."""
+        return self.verification is not None and self.verification.agree
+
+    def __str__(self) -> str:
+        levels = self.answer.levels
+        lines = [
+            f"allocated at most: predicted {levels.allocated:,}, was {self.allocated:,} bytes",
+            f"reserved at most:  predicted {levels.reserved or 0:,}, was {self.reserved:,} bytes",
+        ]
+        more = (
+            str(self.verification)
+            if self.verification
+            else "the recording is too short to be compared"
+        )
+        return "\n".join([*lines, more])

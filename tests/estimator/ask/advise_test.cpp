@@ -1,0 +1,371 @@
+#include "estimator/ask/advise.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <sstream>
+
+#include "estimator/ask/answer.h"
+#include "estimator/fit/advice_text.h"
+#include "estimator/fit/picture.h"
+#include "estimator/fit/text.h"
+
+namespace vramfit::fit {
+namespace {
+
+Options training(const char* model, const char* gpu, Flags flags) {
+  Options options;
+  options.model = model;
+  options.gpu = gpu;
+  options.train = true;
+  options.advise = true;
+  options.flags = std::move(flags);
+  return options;
+}
+
+Options inference(const char* model, const char* gpu, Flags flags) {
+  Options options = training(model, gpu, std::move(flags));
+  options.train = false;
+  return options;
+}
+
+Answer ask(const Options& options) {
+  const Question question = understand(options, {});
+  return answer(question).front();
+}
+
+std::vector<std::string> labels(const Advice& advice) {
+  std::vector<std::string> list;
+  for (const Choice& choice : advice.choices) list.push_back(choice.label);
+  return list;
+}
+
+using Texts = std::vector<std::string>;
+
+std::vector<Options> oom_questions() {
+  Options vramfit = training("llama2-7b", "a100-40gb", {{"batch", "4"}, {"seq", "1024"}});
+  vramfit.runtime = "vramfit";
+  Options generation =
+      inference("llama3-8b", "rtx4090", {{"batch", "32"}, {"seq", "4096"}, {"generate", "40"}});
+  generation.runtime = "vramfit";
+  return {
+      training("llama2-7b", "rtx4090", {{"precision", "bf16"}, {"batch", "4"}, {"seq", "512"}}),
+      training("llama2-7b", "h100-80gb", {{"precision", "bf16"}, {"batch", "8"}}),
+      training("gpt2-1.5b", "v100-32gb", {{"precision", "fp16"}, {"batch", "8"}}),
+      inference("llama2-13b", "rtx4090", {{"generate", "40"}}),
+      inference("llama3-8b", "rtx3060", {{"batch", "4"}, {"seq", "8192"}}),
+      vramfit,
+      generation,
+  };
+}
+
+struct Asked {
+  Options options;
+  Question question;
+  Answer answer;
+  std::string where;
+};
+
+/// Several that do not fit, with their answers.
+const std::vector<Asked>& asked() {
+  static const std::vector<Asked> list = [] {
+    std::vector<Asked> all;
+    for (const Options& options : oom_questions()) {
+      Question question = understand(options, {});
+      Answer first = answer(question).front();
+      all.push_back(
+          {options, std::move(question), std::move(first), *options.model + " on " + *options.gpu});
+    }
+    return all;
+  }();
+  return list;
+}
+
+TEST(Advise, AllThatIsAdvisedFits) {
+  for (const auto& [options, question, answer, where] : asked()) {
+    SCOPED_TRACE(where);
+    ASSERT_EQ(answer.estimate.verdict, Verdict::Oom);
+    ASSERT_FALSE(answer.advised->list.empty());
+    for (const Advice& advice : answer.advised->list) {
+      EXPECT_TRUE(advice.estimate.fits);
+      EXPECT_NE(advice.estimate.verdict, Verdict::Oom);
+      EXPECT_EQ(estimate(advice.request).total, advice.estimate.total);
+      EXPECT_EQ(advice.steps().size(), advice.slowdowns.size());
+    }
+  }
+}
+
+TEST(Advise, TheCheapestIsFirstAndWhatNobodyMeasuredLast) {
+  for (const auto& [options, question, answer, where] : asked()) {
+    SCOPED_TRACE(where);
+    double last = 0;
+    for (const Advice& advice : answer.advised->list) {
+      const double time = advice.slowdown().value_or(1e6);
+      EXPECT_GE(time, last);
+      last = time;
+    }
+  }
+}
+
+TEST(Advise, NoneHasAllTheChangesOfAnotherAndMore) {
+  for (const auto& [options, question, answer, where] : asked()) {
+    SCOPED_TRACE(where);
+    std::vector<std::pair<Texts, Verdict>> kinds;
+    for (const Advice& advice : answer.advised->list) {
+      Texts kind;
+      for (const Step& step : advice.steps()) kind.push_back(step.kind + step.to);
+      std::sort(kind.begin(), kind.end());
+      kinds.emplace_back(kind, advice.estimate.verdict);
+    }
+    for (std::size_t i = 0; i < kinds.size(); ++i) {
+      for (std::size_t j = 0; j < kinds.size(); ++j) {
+        if (i == j || kinds[i].second > kinds[j].second) continue;
+        EXPECT_FALSE(std::includes(kinds[j].first.begin(), kinds[j].first.end(),
+                                   kinds[i].first.begin(), kinds[i].first.end()))
+            << i << " is in " << j;
+      }
+    }
+  }
+}
+
+/// The verdict with these choices.
+Verdict verdict_with(const Question& question, const std::vector<Choice>& choices) {
+  Request request = question.requests.front();
+  Flags flags = question.flags;
+  flags["batch"] = std::to_string(request.workload->batch());
+  flags["seq"] = std::to_string(request.workload->seq());
+  for (const Choice& choice : choices) {
+    for (const std::string& name : choice.without) flags.erase(name);
+    for (const auto& [name, value] : choice.flags) flags[name] = value;
+  }
+  request.workload =
+      request.workload->runtime().workload(flags, request.workload->training(), request.model);
+  return estimate(request).verdict;
+}
+
+/// The next larger size, and the optimizer that keeps more, do not surely fit.
+TEST(Advise, EachChoiceIsTheMildestThatSurelyFits) {
+  std::size_t sizes = 0;
+  std::size_t others = 0;
+  for (const auto& [options, question, answer, where] : asked()) {
+    const Request& request = question.requests.front();
+    const std::vector<Lever> levers = request.workload->levers(request.model);
+    for (const Advice& advice : answer.advised->list) {
+      if (advice.estimate.verdict != Verdict::Fits) continue;
+      EXPECT_EQ(verdict_with(question, advice.choices), Verdict::Fits);
+      for (std::size_t i = 0; i < advice.choices.size(); ++i) {
+        for (const Lever& lever : levers) {
+          const auto choice = std::find_if(
+              lever.choices.begin(), lever.choices.end(),
+              [&](const Choice& same) { return same.label == advice.choices[i].label; });
+          if (choice == lever.choices.begin() || choice == lever.choices.end()) continue;
+          std::vector<Choice> milder = advice.choices;
+          milder[i] = *std::prev(choice);
+          EXPECT_NE(verdict_with(question, milder), Verdict::Fits)
+              << where << ", " << i << " of " << testing::PrintToString(labels(advice));
+          ++(lever.of_sizes ? sizes : others);
+        }
+      }
+    }
+  }
+  EXPECT_GE(sizes, 5U);
+  EXPECT_GE(others, 2U);
+}
+
+TEST(Advise, OfWhatFitsThereIsNone) {
+  const Answer answer = ask(inference("gpt2-124m", "rtx4090", {}));
+  ASSERT_TRUE(answer.advised);
+  EXPECT_TRUE(answer.advised->list.empty());
+  EXPECT_TRUE(answer.advised->cards.empty());
+  const Question question = understand(inference("gpt2-124m", "rtx4090", {}), {});
+  EXPECT_NE(picture(question, answer, {}).find("It fits as it is: nothing has to be changed."),
+            std::string::npos);
+}
+
+TEST(Advise, WhatIsTightIsMadeToFitSurely) {
+  const Answer answer = ask(inference("llama3-8b", "rtx4090", {{"batch", "3"}, {"seq", "8192"}}));
+  ASSERT_EQ(answer.estimate.verdict, Verdict::Tight);
+  ASSERT_GE(answer.advised->list.size(), 3U);
+  for (const Advice& advice : answer.advised->list) {
+    EXPECT_EQ(advice.estimate.verdict, Verdict::Fits);
+  }
+}
+
+TEST(Advise, StrictlyNothingTightIsAdvised) {
+  Options options =
+      training("llama2-7b", "rtx4090", {{"precision", "bf16"}, {"batch", "4"}, {"seq", "512"}});
+  const auto is_tight = [](const Advice& advice) {
+    return advice.estimate.verdict == Verdict::Tight;
+  };
+  const Answer answer = ask(options);
+  EXPECT_TRUE(std::any_of(answer.advised->list.begin(), answer.advised->list.end(), is_tight));
+  options.strict = true;
+  const Answer strictly = ask(options);
+  ASSERT_FALSE(strictly.advised->list.empty());
+  EXPECT_TRUE(std::none_of(strictly.advised->list.begin(), strictly.advised->list.end(), is_tight));
+}
+
+TEST(Advise, SlowdownsOfSeveralStepsAreMultiplied) {
+  const Answer answer = ask(
+      training("llama2-7b", "rtx4090", {{"precision", "bf16"}, {"batch", "4"}, {"seq", "512"}}));
+  const Advice& first = answer.advised->list.front();
+  EXPECT_EQ(labels(first), (Texts{"activation checkpointing", "LoRA of rank 16"}));
+  ASSERT_EQ(first.slowdowns.size(), 2U);
+  EXPECT_DOUBLE_EQ(*first.slowdown(), *first.slowdowns[0] * *first.slowdowns[1]);
+  EXPECT_NEAR(*first.slowdowns[0], 13524.6 / 9476.8, 1e-6) << "as it was measured beside LoRA";
+}
+
+/// fp32 weights under autocast were not timed with adapters.
+TEST(Advise, WhatWasMeasuredInOneTypeIsNotSaidOfAnother) {
+  const Answer answer = ask(training(
+      "llama2-7b", "h100-80gb", {{"precision", "fp32"}, {"autocast", "bf16"}, {"batch", "4"}}));
+  std::size_t unmeasured = 0;
+  for (const Advice& advice : answer.advised->list) {
+    const bool in_16_bits = advice.request.workload->asked().at("precision") != "fp32";
+    if (in_16_bits) continue;
+    EXPECT_FALSE(advice.slowdown());
+    ++unmeasured;
+  }
+  EXPECT_GT(unmeasured, 0U);
+}
+
+/// 4-bit weights decode faster and prefill slower: a time of the one is not said of the other.
+TEST(Advise, TimesOfDecodingAreSaidOfWhatDecodes) {
+  for (const char* runtime : {"pytorch", "vramfit"}) {
+    for (const char* generate : {"1", "2"}) {
+      SCOPED_TRACE(std::string(runtime) + ", generate " + generate);
+      Options options =
+          inference("llama3-8b", "rtx3060-12gb", {{"batch", "2"}, {"generate", generate}});
+      options.runtime = runtime;
+      const Answer answer = ask(options);
+      const bool decodes = std::string(generate) == "2";
+      EXPECT_EQ(answer.advised->timed, decodes ? "decoding" : "prefill");
+      const auto& list = answer.advised->list;
+      EXPECT_EQ(std::any_of(list.begin(), list.end(),
+                            [](const Advice& advice) { return advice.slowdown().has_value(); }),
+                decodes);
+      EXPECT_NE(advice_text(answer, false).find("of a token in " + answer.advised->timed),
+                std::string::npos);
+    }
+  }
+  Options unsaid = inference("llama3-8b", "rtx3060-12gb", {{"batch", "2"}});
+  EXPECT_EQ(ask(unsaid).advised->timed, "prefill");
+}
+
+TEST(Advise, OtherOptimizersOfTheStepAreTimed) {
+  Options options = training("llama2-7b", "v100-32gb", {{"precision", "fp16"}, {"seq", "512"}});
+  options.runtime = "vramfit";
+  const Answer answer = ask(options);
+  const auto& list = answer.advised->list;
+  const auto adafactor = std::find_if(list.begin(), list.end(), [](const Advice& advice) {
+    return labels(advice) == Texts{"adafactor"};
+  });
+  ASSERT_NE(adafactor, list.end());
+  EXPECT_NEAR(adafactor->slowdown().value_or(0), 12225.1 / 12773.1, 1e-6);
+}
+
+TEST(Advise, WhereNothingHelpsItSaysHowFarThatGoes) {
+  const Options options = training("llama3-70b", "rtx4090", {});
+  const Answer answer = ask(options);
+  EXPECT_TRUE(answer.advised->list.empty());
+  ASSERT_TRUE(answer.advised->least);
+  EXPECT_LT(answer.advised->least->estimate.total, answer.estimate.total / 5);
+  const Question question = understand(options, {});
+  EXPECT_NE(picture(question, answer, {}).find("Nothing that could be changed makes it fit: with"),
+            std::string::npos);
+}
+
+TEST(Advise, CardsAreTheSmallestThatHoldItAsItIs) {
+  const Answer answer = ask(inference("llama2-13b", "rtx4090", {}));
+  ASSERT_FALSE(answer.advised->cards.empty());
+  const std::uint64_t smallest = card_named(answer.advised->cards.front()).vram;
+  for (const Card& card : cards()) {
+    Request request = answer.request;
+    request.budget = budget_of(card);
+    if (card.vram >= smallest) continue;
+    EXPECT_NE(estimate(request).verdict, Verdict::Fits) << card.name;
+  }
+}
+
+/// By the strategy and the GPUs that its flags name.
+std::map<std::string, std::string> gpus_by_strategy(const Advised& advised) {
+  std::map<std::string, std::string> found;
+  for (const Advice& advice : advised.on_several_gpus) {
+    const Flags& flags = advice.choices.front().flags;
+    found[flags.at("strategy")] = flags.at("gpus");
+  }
+  return found;
+}
+
+TEST(Advise, WhatDoesNotFitIsSharedByTheFewestGpus) {
+  const Options seventy = training("llama3-70b", "h100-80gb", {{"precision", "bf16"}});
+  const Answer answer = ask(seventy);
+  const auto found = gpus_by_strategy(*answer.advised);
+  ASSERT_TRUE(found.contains("fsdp"));
+  EXPECT_FALSE(found.contains("zero1")) << "each GPU has all parameters and gradients";
+  for (const auto& [gpus, verdict] : {std::pair{std::stoll(found.at("fsdp")), Verdict::Fits},
+                                      std::pair{std::stoll(found.at("fsdp")) / 2, Verdict::Oom}}) {
+    Options spread = seventy;
+    spread.advise = false;
+    spread.flags["gpus"] = std::to_string(gpus);
+    spread.flags["strategy"] = "fsdp";
+    const Verdict then = ask(spread).estimate.verdict;
+    EXPECT_EQ(then == Verdict::Fits, verdict == Verdict::Fits) << gpus;
+  }
+}
+
+TEST(Advise, ABatchThatDoesNotFitIsSharedByDataParallelism) {
+  for (const char* runtime : {"pytorch", "vramfit"}) {
+    Options options =
+        training("llama2-7b", "h100-80gb",
+                 {{"precision", "bf16"},
+                  {"batch", "16"},
+                  {"optimizer", std::string(runtime) == "vramfit" ? "adamw-same" : "adamw-fused"}});
+    options.runtime = runtime;
+    const Answer answer = ask(options);
+    ASSERT_NE(answer.estimate.verdict, Verdict::Fits) << runtime;
+    for (const Advice& advice : answer.advised->on_several_gpus) {
+      const Flags& flags = advice.choices.front().flags;
+      if (flags.at("strategy") != "ddp") continue;
+      EXPECT_EQ(std::stoll(flags.at("gpus")) * std::stoll(flags.at("batch")), 16) << runtime;
+    }
+    EXPECT_EQ(gpus_by_strategy(*answer.advised).count("ddp"),
+              std::string(runtime) == "vramfit" ? 1U : 0U)
+        << "PyTorch's buckets leave no room for another copy of the gradients";
+  }
+}
+
+TEST(Advise, WhatIsOnSeveralGpusIsSpreadNoFurther) {
+  const Options options =
+      training("llama2-7b", "rtx4090", {{"precision", "bf16"}, {"gpus", "2"}, {"strategy", "ddp"}});
+  EXPECT_TRUE(ask(options).advised->on_several_gpus.empty());
+}
+
+TEST(Advise, HeadroomIsLeftFree) {
+  Options options = inference("llama2-7b", "rtx4090", {});
+  options.headroom = "12GB";
+  const Answer answer = ask(options);
+  ASSERT_FALSE(answer.advised->list.empty());
+  for (const Advice& advice : answer.advised->list) {
+    EXPECT_LE(advice.estimate.total + 12'000'000'000, answer.request.budget.vram);
+  }
+}
+
+TEST(Advise, ThePictureKeepsItsColumnsAndSaysWhatItLeavesOut) {
+  for (const auto& [options, question, answer, where] : asked()) {
+    const std::string text = picture(question, answer, {});
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+      EXPECT_LE(line.size(), kColumns) << line;
+      EXPECT_TRUE(line.empty() || line.back() != ' ') << line;
+    }
+    EXPECT_EQ(text.find("On several such GPUs") != std::string::npos,
+              !answer.advised->on_several_gpus.empty());
+    const bool more = answer.advised->list.size() > 8;
+    EXPECT_EQ(text.find(" more: --json\n") != std::string::npos, more);
+  }
+}
+
+}  // namespace
+}  // namespace vramfit::fit

@@ -1,0 +1,315 @@
+#include "estimator/ask/question.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "tests/support/expect_bad_input.h"
+#include "tests/support/workloads.h"
+
+namespace vramfit {
+namespace {
+
+Request only_request(const Options& options) {
+  const Question question = understand(options, {});
+  EXPECT_EQ(question.requests.size(), 1U);
+  return question.requests.front();
+}
+
+bool assumes(const Question& question, const char* flag) {
+  const std::vector<std::string>& list = question.assumed;
+  return std::find(list.begin(), list.end(), flag) != list.end();
+}
+
+Options ask() {
+  Options options;
+  options.model = "llama2-7b";
+  options.gpu = "h200";
+  return options;
+}
+
+Options ask_vramfit() {
+  Options options = ask();
+  options.runtime = "vramfit";
+  return options;
+}
+
+TEST(Question, DefaultsArePytorchs) {
+  const Request request = only_request(ask());
+  EXPECT_STREQ(request.workload->runtime().name(), "pytorch");
+  const auto& options = options_of<pytorch::GenerationOptions>(request);
+  EXPECT_EQ(options.precision, DType::Fp16) << "as its config says";
+  EXPECT_EQ(options.batch, 1);
+  EXPECT_EQ(options.seq, 2048);
+  EXPECT_EQ(options.generate, 1);
+  EXPECT_EQ(options.attention, pytorch::AttentionKind::Sdpa);
+  EXPECT_FALSE(options.padded);
+}
+
+TEST(Question, AModelRunsInTheTypeItsConfigNames) {
+  for (const char* runtime : {"pytorch", "vramfit"}) {
+    for (const bool train : {false, true}) {
+      Options o = ask();
+      o.runtime = runtime;
+      o.train = train;
+      const auto expect = [&](const char* precision, const char* why, bool assumed) {
+        const Question question = understand(o, {});
+        EXPECT_EQ(question.requests.front().workload->asked().at("precision"), precision);
+        EXPECT_NE(question.runs_with.find(std::string(" in ") + precision), std::string::npos);
+        EXPECT_NE(question.runs_with.find(why), std::string::npos) << question.runs_with;
+        EXPECT_EQ(assumes(question, "precision"), assumed);
+      };
+      expect("fp16", ", as its config says", true);
+      o.model = "tinyllama-1.1b";
+      expect("bf16", ", as its config says", true);
+      o.flags["precision"] = "fp32";
+      expect("fp32", " in fp32", false);
+      o.flags.clear();
+      o.model = "gpt2-124m";
+      o.flags["seq"] = "8";
+      expect("bf16", ", the default", true);
+    }
+  }
+}
+
+TEST(Question, TheArticlesDefaultIsItsOwn) {
+  Options o = ask();
+  o.runtime = "article";
+  o.model = "tinyllama-1.1b";
+  const Question question = understand(o, {});
+  EXPECT_EQ(question.requests.front().workload->asked().at("precision"), "fp16");
+  EXPECT_EQ(question.runs_with,
+            "parameters in fp16, the default; batch 1 and 2048 tokens by default");
+}
+
+TEST(Question, WhatNoByteDependsOnIsNoted) {
+  Options o = ask();
+  o.passed_over = {"learning-rate", "seed"};
+  EXPECT_EQ(only_request(o).model.notes.back(),
+            "passed over, as memory does not depend on it: --learning-rate, --seed");
+}
+
+TEST(Question, TheOptimizerIsTransformersUnlessOneIsNamed) {
+  Options o = ask();
+  o.train = true;
+  EXPECT_EQ(options_of<pytorch::TrainingOptions>(only_request(o)).optimizer,
+            pytorch::OptimizerKind::AdamWFused);
+  EXPECT_EQ(understand(o, {}).runs_with,
+            "adamw-fused, transformers' default; weights, gradients and optimizer states in fp16, "
+            "as its config says; batch 1 and 2048 tokens by default");
+  EXPECT_TRUE(assumes(understand(o, {}), "optimizer"));
+  o.flags["optimizer"] = "adamw";
+  EXPECT_EQ(options_of<pytorch::TrainingOptions>(only_request(o)).optimizer,
+            pytorch::OptimizerKind::AdamW);
+  EXPECT_FALSE(assumes(understand(o, {}), "optimizer"));
+}
+
+TEST(Question, ABareHeadroomIsInGbToo) {
+  Options o = ask();
+  o.headroom = "2";
+  EXPECT_EQ(only_request(o).budget.headroom, 2'000'000'000U);
+}
+
+TEST(Question, PureFp16TrainingIsNoted) {
+  const auto noted = [](const Options& options) {
+    const std::vector<std::string> notes = only_request(options).model.notes;
+    return !notes.empty() && notes.back().starts_with("training in pure fp16");
+  };
+  Options o = ask();
+  EXPECT_FALSE(noted(o));
+  o.train = true;
+  EXPECT_TRUE(noted(o));
+  o.flags["lora"] = "8";
+  EXPECT_FALSE(noted(o)) << "adapters are in fp32";
+  o.flags.clear();
+  o.flags["precision"] = "bf16";
+  EXPECT_FALSE(noted(o));
+}
+
+TEST(Question, ABareSizeIsInGb) {
+  Options o = ask();
+  o.gpu = std::nullopt;
+  const auto vram = [&](const char* text) {
+    o.vram = text;
+    return only_request(o).budget.vram;
+  };
+  EXPECT_EQ(vram("24"), 24'000'000'000U);
+  EXPECT_EQ(vram("23.5"), 23'500'000'000U);
+  EXPECT_EQ(vram("24000000000"), 24'000'000'000U);
+  EXPECT_EQ(vram("24GiB"), 24ULL << 30);
+  for (const char* none : {"0", "0.0"}) {
+    expect_bad_input([&] { vram(none); }, {"vram: is 0; the size of a GPU such as 24GiB"});
+  }
+  for (const char* none : {"24564", "999B", "24000"}) {
+    expect_bad_input([&] { vram(none); }, {"vram: '", none, "bytes", "24GiB"});
+  }
+}
+
+TEST(Question, TrainingInPytorchTakesEveryFlag) {
+  Options o = ask();
+  o.train = true;
+  o.flags["optimizer"] = "adamw-fused";
+  o.flags["precision"] = "fp32";
+  o.flags["autocast"] = "fp16";
+  o.flags["batch"] = "3";
+  o.flags["seq"] = "77";
+  o.flags["accumulate"] = "5";
+  o.flags["attention"] = "eager";
+  o.flags["checkpoint"] = "full";
+  o.flags["lora"] = "16";
+  o.flags["lora-targets"] = "q_proj,o_proj";
+  const Request request = only_request(o);
+  const auto& options = options_of<pytorch::TrainingOptions>(request);
+  EXPECT_EQ(options.optimizer, pytorch::OptimizerKind::AdamWFused);
+  EXPECT_EQ(options.precision, DType::Fp32);
+  EXPECT_EQ(options.autocast, DType::Fp16);
+  EXPECT_EQ(options.batch, 3);
+  EXPECT_EQ(options.seq, 77);
+  EXPECT_EQ(options.accumulate, 5);
+  EXPECT_EQ(options.attention, pytorch::AttentionKind::Eager);
+  EXPECT_EQ(options.checkpoint, pytorch::Checkpointing::Full);
+  EXPECT_EQ(options.lora->rank, 16);
+  EXPECT_EQ(options.lora->targets, (std::vector<std::string>{"q_proj", "o_proj"}));
+}
+
+TEST(Question, AllLinearIsEveryProjection) {
+  Options o = ask();
+  o.train = true;
+  o.flags["lora"] = "8";
+  o.flags["lora-targets"] = "all-linear";
+  const Request request = only_request(o);
+  EXPECT_EQ(options_of<pytorch::TrainingOptions>(request).lora->targets.size(), 7U);
+}
+
+TEST(Question, LoraTargetsArePefts) {
+  Options o = ask();
+  o.train = true;
+  o.flags["lora"] = "8";
+  const auto targets = [&](const char* model) {
+    o.model = model;
+    return options_of<pytorch::TrainingOptions>(only_request(o)).lora->targets;
+  };
+  EXPECT_EQ(targets("llama2-7b"), (std::vector<std::string>{"q_proj", "v_proj"}));
+  EXPECT_EQ(targets("gpt2-124m"), (std::vector<std::string>{"c_attn"}));
+  EXPECT_EQ(targets("pythia-1b"), (std::vector<std::string>{"query_key_value"}));
+}
+
+TEST(Question, DefaultsOfVramfit) {
+  const Request request = only_request(ask_vramfit());
+  EXPECT_STREQ(request.workload->runtime().name(), "vramfit");
+  const auto& options = options_of<GenerationOptions>(request);
+  EXPECT_EQ(options.precision, DType::Fp16) << "as its config says";
+  EXPECT_EQ(options.batch, 1);
+  EXPECT_EQ(options.seq, 2048);
+  EXPECT_EQ(options.generate, 1);
+  EXPECT_EQ(options.attention, AttentionForm::Flash);
+  EXPECT_EQ(request.budget.headroom, 0U);
+}
+
+TEST(Question, TrainingTakesEveryFlag) {
+  Options o = ask();
+  o.train = true;
+  o.flags["optimizer"] = "sgd-momentum";
+  o.flags["precision"] = "fp32";
+  o.flags["batch"] = "3";
+  o.flags["seq"] = "77";
+  o.flags["accumulate"] = "5";
+  o.flags["attention"] = "cublas";
+  o.headroom = "2GB";
+  o.runtime = "vramfit";
+  const Request request = only_request(o);
+  const auto& options = options_of<TrainingOptions>(request);
+  EXPECT_STREQ(options.optimizer.name, "sgd-momentum");
+  EXPECT_EQ(options.precision, DType::Fp32);
+  EXPECT_EQ(options.batch, 3);
+  EXPECT_EQ(options.seq, 77);
+  EXPECT_EQ(options.accumulate, 5);
+  EXPECT_EQ(options.attention, AttentionForm::Cublas);
+  EXPECT_EQ(request.budget.headroom, 2'000'000'000U);
+}
+
+TEST(Question, TrainingDefaultsToAdamw) {
+  Options o = ask_vramfit();
+  o.train = true;
+  EXPECT_STREQ(options_of<TrainingOptions>(only_request(o)).optimizer.name, "adamw");
+}
+
+TEST(Question, SevenBillionIsLlamaShaped) {
+  Options o = ask();
+  o.model = std::nullopt;
+  o.params = "7B";
+  o.hidden = "4096";
+  o.layers = "32";
+  const Request request = only_request(o);
+  EXPECT_EQ(request.model.layers, 32);
+  EXPECT_EQ(request.model.hidden, 4096);
+  ASSERT_FALSE(request.model.notes.empty());
+  EXPECT_NE(request.model.notes[0].find("shape assumed"), std::string::npos);
+}
+
+TEST(Question, AShortModelIsAskedAboutAllItsPositions) {
+  Options o = ask();
+  o.model = "gpt2-124m";
+  o.flags["generate"] = "25";
+  EXPECT_EQ(only_request(o).workload->seq(), 1000);
+  EXPECT_NE(only_request(o).model.notes.back().find("seq 1000"), std::string::npos);
+  o.flags["seq"] = "999";
+  EXPECT_EQ(only_request(o).workload->seq(), 999);
+}
+
+TEST(Question, VramSetsTheSizeOfANamedCard) {
+  Options o = ask();
+  o.vram = "24GiB";
+  const Request request = only_request(o);
+  EXPECT_EQ(request.budget.gpu, "h200");
+  EXPECT_EQ(request.budget.arch.sm, 90);
+  EXPECT_EQ(request.budget.vram, 24ULL << 30);
+  EXPECT_EQ(request.budget.notes.size(), 1U);
+}
+
+TEST(Question, ThisMachinesGpuIsAskedOnlyWhereNoneIsNamed) {
+  int asked = 0;
+  const auto this_gpu = [&asked] {
+    ++asked;
+    return std::optional(budget_of_gpu("Some GPU", Arch{86}, 8'000'000'000));
+  };
+  Options o = ask();
+  understand(o, {this_gpu, {}, {}});
+  o.vram = "8GB";
+  o.gpu = std::nullopt;
+  understand(o, {this_gpu, {}, {}});
+  EXPECT_EQ(asked, 0);
+  o.vram = std::nullopt;
+  const Question question = understand(o, {this_gpu, {}, {}});
+  EXPECT_EQ(asked, 1);
+  ASSERT_EQ(question.requests.size(), 1U);
+  EXPECT_EQ(question.requests[0].budget.title, "Some GPU");
+  EXPECT_FALSE(question.every_card);
+}
+
+TEST(Question, WithoutAnyGpuItIsAboutEveryCard) {
+  Options o = ask();
+  o.gpu = std::nullopt;
+  o.headroom = "1GB";
+  const Question question = understand(o, {});
+  EXPECT_TRUE(question.every_card);
+  ASSERT_EQ(question.requests.size(), cards().size());
+  for (std::size_t i = 0; i < cards().size(); ++i) {
+    EXPECT_EQ(question.requests[i].budget.gpu, cards()[i].name);
+    EXPECT_EQ(question.requests[i].budget.headroom, 1'000'000'000U);
+  }
+}
+
+TEST(Question, Searches) {
+  Options o = ask();
+  EXPECT_EQ(understand(o, {}).search, std::nullopt);
+  o.max_batch = true;
+  EXPECT_EQ(understand(o, {}).search, Size::Batch);
+  o.max_batch = false;
+  o.max_seq = true;
+  EXPECT_EQ(understand(o, {}).search, Size::Seq);
+}
+
+}  // namespace
+}  // namespace vramfit

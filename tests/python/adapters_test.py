@@ -1,0 +1,206 @@
+"""What people have in hand is read by its classes' names: stand-ins have those and the attributes
+that are read."""
+
+import enum
+
+import pytest
+import vramfit
+
+
+class Optim(str, enum.Enum):
+    FUSED = "adamw_torch_fused"
+
+
+class dtype:  # noqa: N801 - torch's
+    def __init__(self, name):
+        self.name = name
+
+    def __str__(self):
+        return f"torch.{self.name}"
+
+
+class TrainingArguments:
+    per_device_train_batch_size = 4
+    gradient_accumulation_steps = 2
+    gradient_checkpointing = True
+    gradient_checkpointing_kwargs = None
+    optim = Optim.FUSED
+    bf16 = False
+    fp16 = False
+    deepspeed = None
+    fsdp = ()
+    torch_compile = False
+    eval_strategy = "no"
+
+
+class SFTConfig(TrainingArguments):
+    max_length = 1024
+
+
+class LoraConfig:
+    r = 16
+    target_modules = frozenset({"v_proj", "q_proj"})
+    lora_dropout = 0.0
+    bias = "none"
+
+
+class BitsAndBytesConfig:
+    load_in_4bit = True
+    load_in_8bit = False
+    bnb_4bit_quant_type = "nf4"
+    bnb_4bit_compute_dtype = dtype("bfloat16")
+    bnb_4bit_use_double_quant = True
+    llm_int8_threshold = 6.0
+
+
+class LlamaConfig:
+    _name_or_path = "mine/llama"
+
+    def to_dict(self):
+        return {
+            "model_type": "llama",
+            "hidden_size": 256,
+            "intermediate_size": 512,
+            "num_hidden_layers": 2,
+            "num_attention_heads": 4,
+            "vocab_size": 1000,
+            "max_position_embeddings": 2048,
+            "dtype": dtype("bfloat16"),
+        }
+
+
+class LlamaForCausalLM:
+    config = LlamaConfig()
+    dtype = dtype("float32")
+
+
+def with_(of, **changed):
+    return type(of.__name__, (of,), changed)()
+
+
+def asked(**given):
+    answer = vramfit.estimate(gpu="rtx4090", **given)
+    return answer.to_dict()["asked"], answer.not_honoured
+
+
+def test_all_objects_together():
+    given, not_honoured = asked(
+        model="llama2-7b",
+        args=SFTConfig(),
+        lora=LoraConfig(),
+        quantization_config=BitsAndBytesConfig(),
+    )
+    assert given["mode"] == "training"
+    assert (given["batch"], given["seq"], given["accumulate"]) == (4, 1024, 2)
+    assert (given["optimizer"], given["checkpoint"]) == ("adamw-fused", "full")
+    assert given["lora"] == {"rank": 16, "targets": ["q_proj", "v_proj"]}
+    assert given["quant"] == {"format": "nf4", "double_quant": True, "compute": "bf16"}
+    assert not_honoured == ()
+
+
+def test_keywords_go_before_objects():
+    given, _ = asked(model="llama2-7b", args=SFTConfig(), per_device_train_batch_size=1, seq=64)
+    assert (given["batch"], given["seq"]) == (1, 64)
+
+
+def test_a_model_brings_its_config_and_its_type():
+    of_config, _ = asked(config=LlamaConfig(), seq=64)
+    assert (of_config["model"], of_config["precision"]) == ("mine/llama", "bf16")
+    of_model, _ = asked(model=LlamaForCausalLM(), seq=64)
+    assert of_model["precision"] == "fp32"
+    amp, _ = asked(model=LlamaForCausalLM(), args=with_(TrainingArguments, bf16=True), seq=64)
+    assert (amp["precision"], amp["autocast"]) == ("fp32", "bf16")
+
+
+def test_what_is_not_honoured_is_named():
+    arguments = with_(TrainingArguments, torch_compile=True, eval_strategy="steps", bf16=True)
+    lora = with_(LoraConfig, use_dora=True, lora_dropout=0.1)
+    _, not_honoured = asked(model="llama2-7b", args=arguments, lora=lora, seq=64)
+    for what in (
+        "torch_compile=True",
+        "eval_strategy=steps",
+        "bf16=True",
+        "use_dora=True",
+        "lora_dropout=0.1",
+    ):
+        assert any(line.startswith(what) for line in not_honoured), what
+    assert len(not_honoured) == 5
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"model": "llama2-7b", "args": with_(TrainingArguments, deepspeed="z.json")}, "deepspeed"),
+        ({"model": "llama2-7b", "args": LoraConfig()}, "args: is of type LoraConfig"),
+        ({"model": "llama2-7b", "lora": TrainingArguments(), "train": True}, "lora: is of type"),
+        ({"model": TrainingArguments()}, "model: is of type TrainingArguments"),
+        ({"config": 3.5}, "config"),
+        ({"model": "llama2-7b", "quantization_config": {"quant_method": "gptq"}}, "quantization"),
+        ({"model": "llama2-7b", "batch": TrainingArguments()}, "batch: is of type"),
+        ({"model": "llama2-7b", "axolotl": 3}, "axolotl: is of type int"),
+        ({"model": "llama2-7b", "accelerate": {"distributed_type": "DEEPSPEED"}}, "deepspeed"),
+        ({"model": "llama2-7b", "accelerate": {"distributed_type": "TPU"}}, "distributed_type"),
+        ({"axolotl": {"sequence_len": 8}}, "base_model: missing"),
+        ({"axolotl": {"base_model": "llama2-7b", "adapter": "ia3"}}, "adapter: 'ia3'"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_one_line(given, message):
+    with pytest.raises(vramfit.BadInput, match=message) as caught:
+        vramfit.estimate(gpu="rtx4090", **given)
+    assert "\n" not in str(caught.value)
+
+
+AXOLOTL = {
+    "base_model": "llama2-7b",
+    "adapter": "qlora",
+    "lora_r": 32,
+    "lora_target_linear": True,
+    "load_in_4bit": True,
+    "sequence_len": 512,
+    "micro_batch_size": 2,
+    "gradient_accumulation_steps": 4,
+    "optimizer": "paged_adamw_32bit",
+    "bf16": "auto",
+    "gradient_checkpointing": True,
+    "flash_attention": True,
+    "sample_packing": True,
+    "datasets": [{"path": "x"}],
+    "learning_rate": 2e-4,
+}
+
+
+def test_axolotl():
+    given, not_honoured = asked(axolotl=AXOLOTL)
+    assert (given["batch"], given["seq"], given["accumulate"]) == (2, 512, 4)
+    assert given["optimizer"] == "paged-adamw-32bit"
+    assert given["lora"]["rank"] == 32
+    assert len(given["lora"]["targets"]) == 7
+    assert given["quant"] == {"format": "nf4", "double_quant": True, "compute": "bf16"}
+    assert (given["autocast"], given["checkpoint"]) == ("bf16", "full")
+    assert [line.split("=")[0] for line in not_honoured] == ["sample_packing", "flash_attention"]
+
+
+ACCELERATE = {
+    "compute_environment": "LOCAL_MACHINE",
+    "distributed_type": "FSDP",
+    "mixed_precision": "bf16",
+    "num_machines": 1,
+    "num_processes": 4,
+    "machine_rank": 0,
+    "fsdp_config": {
+        "fsdp_version": 2,
+        "fsdp_reshard_after_forward": False,
+        "fsdp_offload_params": True,
+    },
+}
+
+
+def test_accelerate():
+    given, not_honoured = asked(model="llama2-7b", train=True, seq=64, accelerate=ACCELERATE)
+    assert (given["gpus"], given["strategy"]) == (4, "fsdp-accelerate")
+    assert given["mixed_precision"]["param"] == "bf16"
+    assert given["reshard_after_forward"] is False
+    assert not_honoured == ("fsdp_offload_params=True: not part of the prediction",)
+    several = {"distributed_type": "MULTI_GPU", "num_processes": 2, "mixed_precision": "no"}
+    given, _ = asked(model="gpt2-124m", train=True, seq=64, accelerate=several)
+    assert (given["gpus"], given["strategy"]) == (2, "ddp")

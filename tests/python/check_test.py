@@ -1,0 +1,88 @@
+"""The gate: vramfit check."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from adapters_test import ACCELERATE, AXOLOTL
+from installed import PACKAGE
+
+yaml = pytest.importorskip("yaml")
+
+
+def command(*arguments, **more):
+    environment = {**os.environ, "PYTHONPATH": str(PACKAGE)}
+    line = [sys.executable, "-m", "vramfit", *map(str, arguments)]
+    return subprocess.run(
+        line, capture_output=True, text=True, env=environment, check=False, **more
+    )
+
+
+@pytest.fixture
+def files(tmp_path):
+    flags = {
+        "model": "llama2-7b",
+        "train": True,
+        "per_device_train_batch_size": 2,
+        "seq": 512,
+        "learning_rate": 2e-5,
+    }
+    for name, values in (("flags", flags), ("axolotl", AXOLOTL), ("accelerate", ACCELERATE)):
+        (tmp_path / f"{name}.yaml").write_text(yaml.safe_dump(values))
+    (tmp_path / "broken.yaml").write_text("a: [")
+    (tmp_path / "list.yaml").write_text("- a")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "says"),
+    [
+        (["flags.yaml", "--gpu", "h100-80gb"], 0, "FITS: "),
+        (["flags.yaml", "--gpu", "rtx4090"], 1, "OOM: "),
+        (["flags.yaml", "--batch=1", "--gpu", "h100-80gb"], 0, "FITS: "),
+        (["axolotl.yaml", "--gpu", "rtx4090"], 0, "FITS: "),
+        (["accelerate.yaml", "flags.yaml", "--gpu", "h100-80gb"], 0, "FITS: "),
+        (["flags.yaml", "--gpu", "rtx4090", "--runtime", "vramfit", "--strict"], 1, "OOM: "),
+    ],
+)
+def test_one_line_and_a_status(files, arguments, status, says):
+    ended = command("check", *arguments, cwd=files)
+    assert ended.returncode == status, ended.stderr
+    assert ended.stdout.startswith(says)
+    assert ended.stdout.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["none.yaml"], "cannot read 'none.yaml'"),
+        (["broken.yaml"], "is no YAML"),
+        (["list.yaml"], "no keys and values"),
+        (["flags.yaml", "--gpu", "no-such"], "gpu: unknown"),
+        (["flags.yaml", "--nonsense"], "unknown flag"),
+        (["--gpu", "h200"], "no file"),
+        (["flags.yaml", "--gpu"], "gpu"),
+    ],
+)
+def test_bad_input_is_one_line(files, arguments, says):
+    ended = command("check", *arguments, cwd=files)
+    assert ended.returncode == 2
+    assert ended.stdout == ""
+    assert ended.stderr.startswith("vramfit check: error: ")
+    assert ended.stderr.count("\n") == 1
+    assert says in ended.stderr
+
+
+def test_what_is_not_honoured_is_said(files):
+    ended = command("check", "axolotl.yaml", "--gpu", "rtx4090", cwd=files)
+    assert "not honoured: sample_packing=True" in ended.stderr
+
+
+def test_the_command_is_fit(files):
+    assert command("--version").stdout.startswith("vramfit 0.")
+    ended = command("--model", "gpt2-124m", "--gpu", "rtx4090", "--vram", "1GB")
+    assert ended.returncode == 1
+    assert "OOM" in ended.stdout
+    assert command("--model", "none").returncode == 2
+    assert command("check", "--help").stdout.startswith("Usage: vramfit check")

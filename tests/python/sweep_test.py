@@ -1,0 +1,69 @@
+"""Tables of many questions."""
+
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
+
+import pytest
+import vramfit
+
+pytest.importorskip("pandas")
+RUN = {"model": "gpt2-124m", "train": True, "runtime": "vramfit", "precision": "bf16"}
+AXES = {"batch": range(1, 4), "seq": [64, 128], "gpu": ["rtx4090", "h200"]}
+
+
+def test_each_row_is_an_estimate():
+    table = vramfit.sweep(**RUN, **AXES, progress=False)
+    assert len(table) == 12
+    assert list(table.columns[:3]) == ["batch", "seq", "gpu"]
+    assert [tuple(row) for row in table[["batch", "seq", "gpu"]].values][:3] == [
+        (1, 64, "rtx4090"),
+        (1, 64, "h200"),
+        (1, 128, "rtx4090"),
+    ]
+    for row in table.to_dict("records"):
+        answer = vramfit.estimate(**RUN, batch=row["batch"], seq=row["seq"], gpu=row["gpu"])
+        assert (row["fits"], row["verdict"], row["total"]) == (
+            answer.fits,
+            answer.verdict,
+            answer.total,
+        )
+        assert row["margin"] == answer.margin
+        assert row["overhead"] == answer.card.overhead
+        assert row["reserved"] == answer.levels.reserved
+        assert row["device_used"] == answer.levels.device_used
+        assert {name: row[name] for name in answer.components} == answer.components
+        assert row["error"] == ""
+
+
+def test_a_point_that_cannot_be_says_why():
+    table = vramfit.sweep(**RUN, batch=[1, 0], seq=64, gpu="h200", progress=False)
+    assert table["verdict"].tolist() == ["FITS", ""]
+    assert table["total"].isna().tolist() == [False, True]
+    assert "batch: is 0" in table["error"][1]
+
+
+@pytest.mark.parametrize("kind", ["threads", "processes"])
+def test_executors_of_the_users(kind):
+    expected = vramfit.sweep(**RUN, **AXES, progress=False)
+    pool = (
+        ThreadPoolExecutor(2) if kind == "threads" else ProcessPoolExecutor(2, get_context("spawn"))
+    )
+    with pool as executor:
+        assert vramfit.sweep(**RUN, **AXES, executor=executor, progress=False).equals(expected)
+
+
+def test_many_rows_stay_in_order(capsys):
+    table = vramfit.sweep(**RUN, batch=range(1, 9), seq=range(8, 8 * 101, 8), gpu="h200")
+    assert len(table) == 800
+    assert table["seq"][:100].tolist() == list(range(8, 808, 8))
+    assert (
+        table.groupby("batch")["allocated"].apply(lambda sizes: sizes.is_monotonic_increasing).all()
+    )
+    assert "sweep" in capsys.readouterr().err
+
+
+def test_bad_axes():
+    with pytest.raises(vramfit.BadInput, match="batch: is of type object"):
+        vramfit.sweep(**RUN, batch=[1, object()], gpu="h200")
+    table = vramfit.sweep(model="gpt2-124m", seq=64, batch=[1], progress=False)
+    assert "one card" in table["error"][0] or table["fits"][0]

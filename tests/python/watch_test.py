@@ -1,0 +1,73 @@
+"""A run that is watched: a stand-in for PyTorch, whose recording is what vramfit predicts."""
+
+import sys
+from types import SimpleNamespace
+
+import pytest
+import vramfit
+
+RUN = {"model": "gpt2-124m", "train": True, "batch": 2, "seq": 64, "gpu": "rtx4090"}
+
+
+class OutOfMemoryError(RuntimeError):
+    pass
+
+
+@pytest.fixture
+def torch(monkeypatch):
+    """Records the run that `recorded` names, and what was called."""
+    calls = []
+    stand_in = SimpleNamespace(recorded=RUN, calls=calls, OutOfMemoryError=OutOfMemoryError)
+
+    def dump(path):
+        calls.append("dump")
+        vramfit.estimate(**stand_in.recorded).snapshot(path)
+
+    def record(enabled="all", **_):
+        calls.append(f"record {enabled}")
+
+    stand_in.cuda = SimpleNamespace(
+        is_available=lambda: True,
+        synchronize=lambda: calls.append("synchronize"),
+        reset_peak_memory_stats=lambda: calls.append("reset"),
+        max_memory_allocated=lambda: 123,
+        max_memory_reserved=lambda: 456,
+        memory=SimpleNamespace(_record_memory_history=record, _dump_snapshot=dump),
+    )
+    monkeypatch.setitem(sys.modules, "torch", stand_in)
+    return stand_in
+
+
+def test_a_run_as_predicted_agrees(torch):
+    with vramfit.watch(**RUN) as watched:
+        assert torch.calls == ["synchronize", "reset", "record all"]
+    assert torch.calls[-2:] == ["dump", "record None"]
+    assert watched.agrees
+    assert (watched.allocated, watched.reserved) == (123, 456)
+    assert "was 123 bytes" in str(watched)
+    assert watched.answer.fits
+
+
+def test_another_run_is_told_apart(torch):
+    torch.recorded = {**RUN, "batch": 3}
+    with vramfit.watch(**RUN) as watched:
+        pass
+    assert not watched.agrees
+    assert watched.verification is not None
+    assert str(watched.verification) in str(watched)
+
+
+def test_what_is_raised_goes_on_and_recording_ends(torch):
+    for error in (OutOfMemoryError, KeyError):
+        with pytest.raises(error), vramfit.watch(**RUN):
+            raise error
+        assert torch.calls[-1] == "record None"
+
+
+def test_it_says_what_it_lacks(torch, monkeypatch):
+    torch.cuda.is_available = lambda: False
+    with pytest.raises(vramfit.BadInput, match="needs a GPU"), vramfit.watch(**RUN):
+        pass
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(vramfit.BadInput, match="needs torch"), vramfit.watch(**RUN):
+        pass

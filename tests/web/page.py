@@ -1,0 +1,86 @@
+"""The page in a real browser. What drives it: Playwright, with the machine's own Chromium."""
+
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+from playwright.sync_api import Browser, Page
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+SITE = ROOT / "build/site"
+START = "model=llama2-7b&train&precision=bf16&batch=4&seq=2048&gpu=rtx4090"
+_BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+
+def browser_path() -> str | None:
+    """CHROMIUM in the environment, or the first that the machine has."""
+    found = (shutil.which(name) for name in _BROWSERS)
+    return os.environ.get("CHROMIUM") or next(filter(None, found), None)
+
+
+def why_not() -> str | None:
+    """What is missing to drive the page, if anything is."""
+    if not (SITE / "index.html").exists():
+        return "build/site/index.html is not built: `make page` does, with Emscripten and esbuild"
+    if browser_path() is None:
+        return f"no browser: none of {', '.join(_BROWSERS)} is installed; CHROMIUM names another"
+    return None
+
+
+def address(question: str = "") -> str:
+    return f"{(SITE / 'index.html').as_uri()}{'#' + question if question else ''}"
+
+
+def link(**question: Any) -> str:
+    """A question as links have it; underscores stand for '-'."""
+    named = {
+        key.replace("_", "-"): "" if value is True else value for key, value in question.items()
+    }
+    return urlencode(named)
+
+
+def until(page: Page, condition: str, seconds: float = 60) -> Any:
+    """Playwright's own waiting evaluates strings in the page, which its policy forbids."""
+    for _ in range(int(seconds * 20)):
+        if value := page.evaluate(condition):
+            return value
+        page.wait_for_timeout(50)
+    raise AssertionError(f"not within {seconds} s: {condition}")
+
+
+def opened(browser: Browser, question: str = "", **context: Any) -> Page:
+    """A page that has answered, in a context of its own. What it logs as an error is kept."""
+    page = browser.new_context(**context).new_page()
+    page.errors = []  # type: ignore[attr-defined]
+    page.on("pageerror", lambda error: page.errors.append(str(error)))
+    page.on("console", lambda line: line.type == "error" and page.errors.append(line.text))
+    page.goto(address(question))
+    until(page, "Boolean(globalThis.vramfitPage)")
+    return page
+
+
+def settled(page: Page) -> None:
+    """What the worker has to say is there."""
+    page.wait_for_timeout(250)
+    until(page, "vramfitPage.background.idle")
+
+
+def say(page: Page, selector: str) -> str:
+    return page.locator(selector).inner_text().strip()
+
+
+def asked_of_page(page: Page, flags: dict[str, Any]) -> dict[str, Any]:
+    """{text} or {error, bad}: what the estimator within the page answers."""
+    return page.evaluate(
+        """(flags) => {
+          try { return { text: vramfitPage.vramfit.json(flags) }; }
+          catch (error) { return { error: error.message, bad: error.name === 'BadInput' }; }
+        }""",
+        flags,
+    )
+
+
+def state(page: Page, key: str = "question") -> Any:
+    return page.evaluate(f"vramfitPage.state.{key}")

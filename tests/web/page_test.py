@@ -1,0 +1,304 @@
+"""What people do with the page."""
+
+import csv
+import io
+import json
+import pickle
+import re
+import subprocess
+
+import built
+import pytest
+from page import START, link, opened, say, settled, state, until
+
+LORA = "model=llama2-7b&train&precision=bf16&batch=4&seq=1024&lora=16&checkpoint=full&gpu=rtx4090"
+
+
+def fit(*arguments):
+    run = subprocess.run(
+        [built.program("fit"), *arguments, "--json"], capture_output=True, check=False, text=True
+    )
+    return json.loads(run.stdout)
+
+
+def asked(batch=4):
+    """The question that the page opens with."""
+    words = f"--model llama2-7b --train --precision bf16 --batch {batch} --seq 2048 --gpu rtx4090"
+    return words.split()
+
+
+def test_it_opens_at_the_articles_7b(page):
+    assert state(page) == {
+        "model": "llama2-7b",
+        "train": True,
+        "precision": "bf16",
+        "batch": "4",
+        "seq": "2048",
+        "gpu": "rtx4090",
+    }
+    assert say(page, "#verdict") == "OOM"
+    assert "70.85 GB more than the RTX 4090's 25.76 GB" in say(page, "#reason")
+    assert "out in forward of step 1" in say(page, "#reason")
+    assert say(page, "#peak") == "The peak is in backward of step 2."
+    for level in ("allocated 93.28", "reserved 95.16", "total 96.61", "VRAM 25.76 GB"):
+        assert level in page.locator("#bar").text_content()
+    settled(page)
+    assert page.url.endswith(f"#{START}")
+
+
+def test_a_slider_moves_the_bar(page):
+    before = page.locator("#bar .c-activations").get_attribute("width")
+    page.locator("#s-batch").focus()
+    page.keyboard.press("ArrowRight")
+    assert state(page)["batch"] == "5"
+    assert page.locator("#f-batch").input_value() == "5"
+    assert page.locator("#s-batch").get_attribute("aria-valuetext") == "5 sequences"
+    flags = asked(batch=5)
+    assert state(page, "answer.total") == fit(*flags)["total"]
+    assert page.locator("#bar .c-activations").get_attribute("width") != before
+
+
+def test_figures_that_are_typed_need_no_stop_of_the_slider(page):
+    page.locator("#f-seq").fill("777")
+    assert state(page, "answer.asked.seq") == 777
+    page.locator("#f-seq").fill("many")
+    assert say(page, "#verdict") == "No answer"
+    assert say(page, "#reason").startswith("seq: ")
+    page.locator("#f-seq").fill("512")
+    assert say(page, "#verdict") == "OOM"
+
+
+def test_choices_that_no_longer_go_together_are_taken_back(page):
+    page.locator("#f-optimizer").select_option("paged-adamw-8bit")
+    page.locator("#f-runtime").select_option("vramfit")
+    assert "optimizer" not in state(page)
+    page.locator("#f-precision").select_option("fp16")
+    page.get_by_label("Inference").check()
+    assert "train" not in state(page)
+    page.locator("#f-precision").select_option("nf4")
+    settled(page)
+    assert state(page, "answer.asked.precision") == "nf4"
+    page.locator("#f-runtime").select_option("article")
+    settled(page)
+    assert state(page, "answer.runtime") == "article"
+    assert not page.locator('[data-field="optimizer"]').is_visible()
+
+
+_EVERY_OPTION = """async () => {
+  const { state } = vramfitPage;
+  const start = state.question;
+  const refused = [];
+  const tick = () => new Promise((resolve) => setTimeout(resolve, 5));
+  const selects = [...document.querySelectorAll('#controls select[id^=f-]')]
+    .filter((select) => select.offsetParent);
+  const every = selects
+    .flatMap((select) => [...select.options].map(({ value }) => [select, value]));
+  for (const [select, value] of every) {
+    select.value = value;
+    select.dispatchEvent(new Event('change'));
+    while (document.querySelector('#calculator').hasAttribute('aria-busy')) await tick();
+    const said = document.querySelector('#reason').textContent;
+    if (!state.answer) refused.push(`${select.id}=${value}: ${said}`);
+    state.change(start);
+    while (document.querySelector('#calculator').hasAttribute('aria-busy')) await tick();
+  }
+  return { refused, tried: every.length };
+}"""
+
+
+@pytest.mark.parametrize(
+    "start",
+    [START, LORA.replace("rtx4090", "h200"), "model=llama2-7b&batch=2&seq=512&gpu=h200"],
+)
+@pytest.mark.parametrize("runtime", ["pytorch", "vramfit", "article"])
+def test_no_option_is_refused(browser, start, runtime):
+    question = f"{start}&runtime={runtime}" if runtime != "pytorch" else start
+    if runtime == "article":
+        question = re.sub("&(lora|checkpoint)=[^&]*", "", question)
+    page = opened(browser, question)
+    found = page.evaluate(_EVERY_OPTION)
+    page.context.close()
+    assert found["refused"] == []
+    assert found["tried"] > 5
+
+
+def test_several_gpus(page):
+    page.locator("#card").select_option("h100-80gb")
+    page.locator("#f-gpus").select_option("4")
+    page.locator("#f-strategy").select_option("fsdp")
+    settled(page)
+    assert state(page, "answer.asked.strategy") == "fsdp"
+    assert "on each of 4 GPUs under fsdp" in say(page, "#what-runs")
+    assert state(page, "answer.components.communication") > 0
+
+
+def test_advice_is_a_button_that_sets_the_controls(page):
+    settled(page)
+    way = page.locator(".way").first
+    assert "LoRA of rank 16" in way.inner_text()
+    way.click()
+    assert say(page, "#verdict") == "FITS"
+    assert state(page)["lora"] == "16"
+    assert page.locator("#f-checkpoint").input_value() == "full"
+    settled(page)
+    assert "nothing has to be changed" in say(page, "#advice")
+
+
+def test_every_advice_gives_the_total_it_promises(page):
+    settled(page)
+    advice = fit(
+        *asked(),
+        "--advise",
+    )["advice"]
+    assert page.locator(".way").count() == len(advice) > 1
+    for index, promised in enumerate(advice):
+        page.evaluate("(hash) => { location.hash = hash; }", START)
+        settled(page)
+        page.locator(".way").nth(index).click()
+        until(page, "!document.querySelector('#calculator').hasAttribute('aria-busy')")
+        assert state(page, "answer.total") == promised["total"]
+        assert state(page, "answer.verdict") == promised["verdict"]
+        settled(page)
+
+
+def test_a_link_holds_the_whole_state(browser):
+    page = opened(
+        browser, link(model="qwen2-7b", batch=2, seq=4096, gpu="l4", quant="nf4", axis="seq")
+    )
+    settled(page)
+    assert state(page, "answer.asked.quant.format") == "nf4"
+    assert page.locator("#f-quant").input_value() == "nf4"
+    assert page.locator("#card").input_value() == "l4"
+    assert page.locator("input[name=axis][value=seq]").is_checked()
+    url, total = page.url, state(page, "answer.total")
+    page.goto("about:blank")
+    page.goto(url)
+    until(page, "Boolean(globalThis.vramfitPage)")
+    assert state(page, "answer.total") == total
+    assert page.errors == []
+    page.context.close()
+
+
+def test_the_command_answers_the_same(browser):
+    page = opened(browser, LORA)
+    command = say(page, "#command")
+    assert command.startswith("fit --model llama2-7b")
+    assert fit(*command.split()[1:])["total"] == state(page, "answer.total")
+    page.context.close()
+
+
+def test_the_walk_ends_in_the_cliff(browser):
+    page = opened(browser, LORA)
+    settled(page)
+    flags = "--model llama2-7b --train --precision bf16 --seq 1024 --lora 16 --checkpoint full"
+    largest = fit(*flags.split(), "--gpu", "rtx4090", "--max-batch")["max_batch"]
+    page.locator("#step").click()
+    assert say(page, "#walk-says").startswith("Batch 1: FITS")
+    page.locator("#play").click()
+    page.wait_for_timeout(700)
+    page.locator("#play").click()  # pauses
+    paused = say(page, "#walk-says")
+    page.wait_for_timeout(700)
+    assert say(page, "#walk-says") == paused
+    page.locator("#play").click()
+    until(
+        page,
+        "document.querySelector('#walk-says').className === 'oom'"
+        " && document.querySelector('#play').textContent === 'Animate'",
+    )
+    ended = say(page, "#walk-says")
+    size = int(re.match(r"Batch (\d+)", ended)[1])
+    assert size == largest + 1
+    assert "GB more than the RTX 4090's 25.76 GB" in ended
+    page.locator("#use-size").click()
+    assert state(page)["batch"] == str(size)
+    assert not state(page, "answer.fits")
+    page.context.close()
+
+
+def test_the_largest_of_every_card(browser):
+    page = opened(browser, LORA)
+    settled(page)
+    page.locator("#explorer summary").click()
+    rows = page.locator("#largest tr").all_inner_texts()
+    flags = "--model llama2-7b --train --precision bf16 --seq 1024 --lora 16 --checkpoint full"
+    found = {card["gpu"]["name"]: card for card in fit(*flags.split(), "--max-batch")["cards"]}
+    h200 = next(row for row in rows if row.split("\t")[1] == "H200")
+    assert h200.split("\t")[-1] == f"{found['h200']['max_batch']:,}"
+    assert h200.split("\t")[-2] == f"{found['h200']['largest_surely']:,}"
+    assert page.locator("#largest tr.mine").count() == 1
+    page.context.close()
+
+
+def test_memory_against_the_sequence(browser):
+    page = opened(browser, LORA)
+    settled(page)
+    page.get_by_label("sequence", exact=True).check()
+    settled(page)
+    assert "tokens in a sequence" in page.locator("#curve").text_content()
+    sizes = page.evaluate("vramfitPage.explorer.points.map(({ size }) => size)")
+    assert sizes == sorted(sizes) and sizes[0] == 128 and len(sizes) > 10
+    one = page.evaluate("vramfitPage.explorer.points[3]")
+    flags = "--model llama2-7b --train --precision bf16 --batch 4 --lora 16 --checkpoint full"
+    expected = fit(*flags.split(), "--gpu", "rtx4090", "--seq", str(one["size"]))
+    assert one["answer"]["total"] == expected["total"]
+    page.context.close()
+
+
+def test_stale_questions_are_dropped(page):
+    for _ in range(12):
+        page.locator("#s-batch").press("ArrowRight")
+        page.wait_for_timeout(160)  # longer than the page waits before the worker begins
+    settled(page)
+    assert state(page, "question.batch") == "16"
+    points = page.evaluate("vramfitPage.explorer.points.length")
+    assert points > 8
+    assert (
+        page.locator("#formulas tr").first.inner_text().split("\t")[2]
+        == f"{state(page, 'answer.total') / 1e9:.1f}"
+    )
+
+
+def test_formulas_and_measured_cases_beside_it(page):
+    settled(page)
+    flags = "--model llama2-7b --train --precision bf16 --batch 4 --seq 2048 --gpu rtx4090"
+    for formula in fit(*flags.split(), "--formulas")["formulas"]:
+        assert formula["name"] in say(page, "#formulas")
+    first = page.locator("#measured-rows tr").first.inner_text()
+    assert "llama2-7b bf16" in first and "4 \u00d7 2048" in first
+    errors = [float(e.replace("\u2212", "-")) for e in re.findall("([+\u2212][\\d.]+) %", first)]
+    assert len(errors) == 3 and max(map(abs, errors)) <= 2.6
+    kinds = page.locator("#sources .chip, #measured-part .chip").all_inner_texts()
+    assert {"measured", "predicted", "assumed"} <= set(kinds)
+
+
+def _downloaded(page, button):
+    with page.expect_download() as download:
+        page.locator(f"[data-export={button}]").click()
+    return download.value.path().read_bytes()
+
+
+def test_exports(page, tmp_path):
+    svg = _downloaded(page, "svg").decode()
+    assert svg.startswith("<svg") and "OOM" in svg and "c-activations" in svg
+    assert _downloaded(page, "png").startswith(b"\x89PNG")
+    rows = list(csv.DictReader(io.StringIO(_downloaded(page, "csv").decode())))
+    parts = [int(row["bytes"]) for row in rows if row["what"] == "component"]
+    total = next(int(row["bytes"]) for row in rows if row["name"] == "total")
+    assert sum(parts) == total == state(page, "answer.total")
+    flags = asked()
+    assert json.loads(_downloaded(page, "json")) == fit(*flags)
+    fit(*flags, "--snapshot", str(tmp_path / "run.pickle"))
+    snapshot = _downloaded(page, "snapshot")
+    assert snapshot == (tmp_path / "run.pickle").read_bytes()
+    assert pickle.loads(snapshot)["device_traces"]
+    assert json.loads(_downloaded(page, "trace"))["traceEvents"]
+
+
+def test_copied(browser):
+    page = opened(browser, LORA, permissions=["clipboard-read", "clipboard-write"])
+    for button, expected in (("link", f"#{LORA}"), ("command", "--lora 16")):
+        page.locator(f"[data-export={button}]").click()
+        until(page, "document.querySelector('#export-note').textContent")
+        assert expected.replace("#", "") in page.evaluate("navigator.clipboard.readText()")
+    page.context.close()

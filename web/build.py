@@ -1,0 +1,106 @@
+"""The page as one file, and the module for other pages: build.py WASM OUT puts them into OUT."""
+
+import base64
+import gzip
+import hashlib
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import measured
+
+_HERE = Path(__file__).resolve().parent
+_PAGE = _HERE / "page"
+_HUB = "https://huggingface.co"
+
+
+def _bundled(script: str, form: str) -> str:
+    """A module and those that it imports, as one script that can stand within HTML."""
+    command = ["esbuild", _PAGE / script, "--bundle", "--minify", f"--format={form}"]
+    done = subprocess.run(
+        [
+            *command,
+            "--target=es2022",
+            "--charset=utf8",
+            "--log-level=warning",
+            "--log-override:empty-import-meta=silent",
+        ],
+        check=True,
+        stdout=subprocess.PIPE,
+        encoding="utf-8",
+    )
+    return done.stdout.strip().replace("</script", "<\\/script")
+
+
+def _minified(style: str) -> str:
+    done = subprocess.run(
+        ["esbuild", "--loader=css", "--minify", "--charset=utf8"],
+        input=style,
+        check=True,
+        stdout=subprocess.PIPE,
+        encoding="utf-8",
+    )
+    return done.stdout.strip()
+
+
+def _packed(content: bytes) -> str:
+    return base64.b64encode(gzip.compress(content, 9, mtime=0)).decode()
+
+
+def _stills(wasm: Path) -> dict[str, str]:
+    done = subprocess.run(
+        ["node", _PAGE / "stills.mjs", wasm], check=True, stdout=subprocess.PIPE, encoding="utf-8"
+    )
+    return json.loads(done.stdout)
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def _policy(script: str, style: str) -> str:
+    """What the page may do: its own script and style, its worker, and one host to fetch from."""
+    return "; ".join(
+        [
+            "default-src 'none'",
+            f"script-src {_hash(script)} 'wasm-unsafe-eval'",
+            f"style-src {_hash(style)}",
+            "worker-src blob:",
+            "img-src data: blob:",
+            f"connect-src {_HUB}",
+            "base-uri 'none'",
+            "form-action 'none'",
+        ]
+    )
+
+
+def page(wasm: Path) -> str:
+    chart_style = _minified((_PAGE / "chart.css").read_text())
+    parts = {
+        "style": _minified((_PAGE / "style.css").read_text()) + chart_style,
+        "chart_style": chart_style,
+        "main": _bundled("main.mjs", "esm"),
+        "worker": _bundled("worker.mjs", "iife"),
+        "measured": _packed(json.dumps(measured.table(), separators=(",", ":")).encode()),
+        "wasm": _packed(wasm.read_bytes()),
+        **_stills(wasm),
+    }
+    parts["csp"] = _policy(parts["main"], parts["style"])
+    template = (_PAGE / "index.html").read_text()
+    return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], template)
+
+
+def main() -> None:
+    wasm, out = map(Path, sys.argv[1:])
+    out.mkdir(parents=True, exist_ok=True)
+    (out / "index.html").write_text(page(wasm), encoding="utf-8")
+    shutil.copy(wasm, out)
+    for file in ("vramfit.mjs", "vramfit.d.ts"):
+        shutil.copy(_HERE / "module" / file, out)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,138 @@
+/** fit's flags by name (`docs/fit.md`): a switch holds true, others a text or a number, null is as
+ * good as no flag. `config` holds a config.json, as an object or as its text; `model` may name it. */
+export interface Flags {
+  model?: string;
+  config?: object | string;
+  params?: string | number;
+  train?: boolean;
+  runtime?: 'pytorch' | 'vramfit' | 'article';
+  precision?: string;
+  batch?: number | string;
+  seq?: number | string;
+  gpu?: string;
+  vram?: string | number;
+  headroom?: string | number;
+  'max-batch'?: boolean;
+  'max-seq'?: boolean;
+  formulas?: boolean;
+  advise?: boolean;
+  [flag: string]: unknown;
+}
+
+export type Verdict = 'FITS' | 'TIGHT' | 'OOM';
+
+/** Bytes. */
+export interface Levels {
+  allocated: number;
+  reserved: number;
+  device_used: number;
+  managed: number;
+  host: number;
+}
+
+export interface Stage {
+  step: number;
+  name: string;
+  before: number;
+  after: number;
+  peak: number;
+  reserved: number;
+  peak_reserved: number;
+  device_used: number;
+}
+
+/** What holds on one card. Bytes. */
+export interface OnCard {
+  fits: boolean;
+  verdict: Verdict;
+  uncertainty: { reserved: number; overhead: number; total: number } | null;
+  gpu: { name: string | null; title: string; arch: string };
+  vram: number;
+  headroom: number;
+  capacity: number;
+  overhead: number;
+  overhead_source: string;
+  overhead_parts: { driver_reserved: number; context: number; libraries: number };
+  total: number;
+  margin: number;
+  levels: Levels;
+  components: Record<string, number>;
+  peak: { stage: string; step: number };
+  out_of_memory?: {
+    stage: string;
+    step: number;
+    tensor: string;
+    component: string;
+    requested: number;
+  };
+  stages: Stage[];
+  notes: string[];
+  max_batch?: number;
+  max_seq?: number;
+  largest_surely?: number;
+  largest_possibly?: number;
+}
+
+/** What `fit --json` prints: `docs/schemas/fit.schema.json` has every key. Without a card it is of
+ * every card, and `cards` has what holds on each. */
+export interface Answer extends Partial<OnCard> {
+  schema: number;
+  runtime: string;
+  fits: boolean;
+  verdict: Verdict;
+  asked: Record<string, unknown>;
+  model: { name: string; family: string; parameters: number; layers: number; hidden: number };
+  cards?: OnCard[];
+  [key: string]: unknown;
+}
+
+export interface Model {
+  name: string;
+  family: string;
+  parameters: number;
+  /** The longest sequence it was made for; 0 where that is not known. */
+  positions: number;
+  runtimes: string[];
+}
+
+export interface Card {
+  name: string;
+  title: string;
+  /** Bytes in all, as nvidia-smi shows them. */
+  vram: number;
+  /** Whether what driver and context take was measured on it; elsewhere it is assumed. */
+  measured: boolean;
+}
+
+/** What the question got wrong, in one line that names the flag. */
+export class BadInput extends Error {}
+
+export class Vramfit {
+  constructor(module: WebAssembly.Module);
+  /** The compiled module, for another thread. */
+  readonly module: WebAssembly.Module;
+  /** What there is to choose from; cards by size. */
+  catalogue(): { version: string; models: Model[]; cards: Card[] };
+  /** What `fit --json` answers. Throws BadInput. */
+  ask(flags: Flags): Answer;
+  /** The same as the text that `fit --json` prints. */
+  json(flags: Flags): string;
+  /** The same text but for `verdict_changes_with`: in about half the time. */
+  estimate(flags: Flags): string;
+  /** The run as PyTorch's memory snapshot, pickled, for pytorch.org/memory_viz. */
+  snapshot(flags: Flags): Uint8Array;
+  /** The run as a Chrome trace, for ui.perfetto.dev. */
+  trace(flags: Flags): string;
+}
+
+/** From what fetch() returns, from bytes, or from a compiled module; vramfit.wasm beside this file
+ * where nothing is given. */
+export function load(
+  source?:
+    | URL
+    | string
+    | Response
+    | BufferSource
+    | WebAssembly.Module
+    | Promise<Response | BufferSource | WebAssembly.Module>,
+): Promise<Vramfit>;

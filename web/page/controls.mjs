@@ -1,0 +1,153 @@
+// The form: one control for each field that the question has, made from the table in fields.mjs.
+import { chosen, FIELDS } from './fields.mjs';
+import { cardTitle, escaped, grouped, short } from './units.mjs';
+
+const byId = (id) => document.getElementById(id);
+
+const optionsMarkup = (options) => options
+  .map(([value, label]) => `<option value="${escaped(value)}">${escaped(label)}</option>`).join('');
+
+/** Options as they are, and a value that a link brought. */
+function withValue(options, value) {
+  return options.some(([option]) => option === value) ? options : [...options, [value, value]];
+}
+
+function sliderMarkup({ name, label, unit, stops }) {
+  return `<div class="field slider" data-field="${name}"><label for="f-${name}">${label}</label>`
+    + `<input id="f-${name}" class="figure" inputmode="numeric" autocomplete="off" aria-describedby="u-${name}">`
+    + `<span id="u-${name}" class="unit">${unit}</span>`
+    + `<input id="s-${name}" type="range" min="0" max="${stops.length - 1}" step="1" aria-label="${label}, ${unit}"></div>`;
+}
+
+function choiceMarkup({ name, label, options }) {
+  const radios = options({}).map(([value, text], i) => `<label><input type="radio" name="${name}" value="${value}" id="f-${name}-${i}"><span>${text}</span></label>`);
+  return `<fieldset class="field choice" data-field="${name}"><legend>${label}</legend>${radios.join('')}</fieldset>`;
+}
+
+function fieldMarkup(field) {
+  if (field.kind === 'slider') return sliderMarkup(field);
+  if (field.kind === 'choice') return choiceMarkup(field);
+  const { name, label } = field;
+  const control = field.kind
+    ? `<input id="f-${name}" autocomplete="off" placeholder="${field.placeholder}"${field.kind === 'number' ? ' inputmode="numeric"' : ''}>`
+    : `<select id="f-${name}"></select>`;
+  return `<div class="field" data-field="${name}"><label for="f-${name}">${label}</label>${control}</div>`;
+}
+
+const nearest = (stops, value) => stops.reduce(
+  (best, stop, i) => (Math.abs(Math.log(stop / value)) < Math.abs(Math.log(stops[best] / value)) ? i : best), 0);
+
+export class Controls {
+  #change;
+  #shown = new Map();
+  #question = {};
+
+  /** `change` is told the question that a control makes of the one before. */
+  constructor({ models, cards }, change) {
+    this.#change = change;
+    for (const group of ['run', 'less', 'card']) {
+      const markup = FIELDS.filter((field) => field.group === group).map(fieldMarkup).join('');
+      byId(`group-${group}`).insertAdjacentHTML('beforeend', markup);
+    }
+    this.#fillModels(models);
+    this.#fillCards(cards);
+    for (const field of FIELDS) this.#listen(field);
+  }
+
+  get question() {
+    return this.#question;
+  }
+
+  #fillModels(models) {
+    byId('model').innerHTML = `<optgroup label="Shipped shapes">${optionsMarkup(models.map(({ name, parameters }) => [name, `${name} · ${short(parameters)}`]))}</optgroup>`
+      + `<optgroup label="Another">${optionsMarkup([['params:', 'a size …'], ['hub:', 'a Hugging Face id …'], ['config:', 'a config.json …']])}</optgroup>`;
+  }
+
+  #fillCards(cards) {
+    byId('card').innerHTML = optionsMarkup([...cards.map(({ name, title, vram }) => [name, `${Math.round(vram / 2 ** 30)} GiB · ${cardTitle(title)}`]), ['', 'another size …']]);
+  }
+
+  #listen(field) {
+    const { name } = field;
+    const tell = (value) => this.#change(chosen(this.#question, field, value));
+    if (field.kind === 'choice') {
+      for (const radio of document.querySelectorAll(`input[name="${name}"]`)) {
+        radio.addEventListener('change', () => tell(radio.value));
+      }
+      return;
+    }
+    const control = byId(`f-${name}`);
+    control.addEventListener(field.options ? 'change' : 'input', () => tell(control.value.trim()));
+    if (field.kind === 'slider') {
+      const slider = byId(`s-${name}`);
+      slider.addEventListener('input', () => tell(String(field.stops[slider.value])));
+    }
+  }
+
+  /** Shows the question. What is being typed in is left alone. */
+  show(question) {
+    this.#question = question;
+    for (const field of FIELDS) this.#showField(field);
+    this.#showModel();
+    this.#showCard();
+  }
+
+  /** What a field shows follows from these flags; where they are as before, so is it. */
+  #same({ name, get }) {
+    const { runtime, train, lora, quant, gpus, strategy, precision, autocast } = this.#question;
+    const key = [get(this.#question), runtime, train, lora, quant, gpus, strategy, precision, autocast].join('|');
+    const same = this.#shown.get(name) === key;
+    this.#shown.set(name, key);
+    return same;
+  }
+
+  #showField(field) {
+    const { name } = field;
+    const typing = document.activeElement?.id === `f-${name}`;
+    if (this.#same(field) && !typing) return;
+    const holder = document.querySelector(`[data-field="${name}"]`);
+    holder.hidden = !field.when(this.#question);
+    if (holder.hidden) return;
+    const value = String(field.get(this.#question));
+    if (field.kind === 'choice') {
+      for (const radio of holder.querySelectorAll('input')) radio.checked = radio.value === value;
+      return;
+    }
+    const control = byId(`f-${name}`);
+    if (field.options) {
+      const markup = optionsMarkup(withValue(field.options(this.#question), value));
+      if (control.dataset.markup !== markup) {
+        control.innerHTML = markup;
+        control.dataset.markup = markup;
+      }
+    }
+    if (control !== document.activeElement && control.value !== value) control.value = value;
+    if (field.options && control.value !== value) control.value = value;
+    if (field.kind === 'slider' && Number(value) > 0) {
+      const slider = byId(`s-${name}`);
+      const stop = nearest(field.stops, Number(value));
+      if (slider.value !== String(stop)) slider.value = stop;
+      slider.setAttribute('aria-valuetext', `${grouped(value)} ${field.unit}`);
+    }
+  }
+
+  #showModel() {
+    const { model, config, params } = this.#question;
+    const select = byId('model');
+    const shipped = [...select.options].some(({ value }) => value === model);
+    const kind = params !== undefined ? 'params:' : config !== undefined && !byId('hub-id').value ? 'config:' : shipped && config === undefined ? model : 'hub:';
+    if (select !== document.activeElement) select.value = kind;
+    for (const part of ['params', 'hub', 'config']) byId(`model-${part}`).hidden = select.value !== `${part}:`;
+    if (params !== undefined && byId('params') !== document.activeElement) byId('params').value = params;
+    if (kind === 'hub:' && model && byId('hub-id') !== document.activeElement) byId('hub-id').value = model;
+  }
+
+  #showCard() {
+    const { gpu, vram } = this.#question;
+    const select = byId('card');
+    select.value = gpu ?? '';
+    byId('vram-field').hidden = Boolean(gpu) && vram === undefined;
+    const size = byId('vram');
+    if (size !== document.activeElement) size.value = vram ?? '';
+  }
+}

@@ -1,0 +1,294 @@
+// The page: one question, its answer at once, and what takes longer from a worker.
+import { BadInput, Vramfit } from '../module/vramfit.mjs';
+import { Background } from './background.mjs';
+import { barHeight, barMarkup, barTitle, rowsOf } from './bar.mjs';
+import { Controls } from './controls.mjs';
+import { Explorer } from './explorer.mjs';
+import { wireExports } from './export.mjs';
+import { flagsOf, nearest, predictedOf, rowMarkup } from './measured.mjs';
+import { wireModel } from './model.mjs';
+import { advised, commandOf, linkOf, readLink, sized } from './question.mjs';
+import { stagesHeight, stagesMarkup } from './stages.mjs';
+import { chartStyle, compiled, measuredCases, workerSource } from './start.mjs';
+import { show } from './svg.mjs';
+import { escaped, figure, gb, words } from './units.mjs';
+import { peak, reason, whatRuns } from './verdict.mjs';
+
+const SOON = 16; // ms: what may be answered before the next frame
+const QUIET = 140; // ms without a change before the worker begins
+const byId = (id) => document.getElementById(id);
+
+const vramfit = new Vramfit(await compiled());
+const catalogue = vramfit.catalogue();
+const background = new Background(vramfit.module, workerSource());
+const state = { question: {}, answer: undefined, text: '', view: {}, cost: 0, asked: 0, change };
+let quiet;
+let said;
+
+/** Another question: shown, linked, answered. */
+function change(question) {
+  state.question = question;
+  controls.show(question);
+  byId('command').textContent = commandOf(question);
+  answer();
+  clearTimeout(quiet);
+  quiet = setTimeout(settled, QUIET);
+}
+
+/** At once where that is quick; where it was not the last time, by the worker. */
+function answer() {
+  state.asked += 1;
+  if (state.cost > SOON) {
+    const { asked, question } = state;
+    byId('calculator').setAttribute('aria-busy', 'true');
+    background.replace([{
+      kind: 'estimate',
+      flags: question,
+      done: (text, ms) => {
+        if (asked !== state.asked) return;
+        answered(text, ms);
+        clearTimeout(quiet);
+        quiet = setTimeout(settled, 0);
+      },
+      failed: (message) => asked === state.asked && refused(message),
+    }]);
+    return;
+  }
+  const start = performance.now();
+  try {
+    const text = vramfit.estimate(state.question);
+    answered(text, performance.now() - start);
+  } catch (error) {
+    refused(error.message, error instanceof BadInput);
+  }
+}
+
+function refused(message) {
+  byId('calculator').removeAttribute('aria-busy');
+  state.answer = undefined;
+  background.replace([]);
+  byId('verdict').textContent = 'No answer';
+  byId('verdict').className = 'refused';
+  byId('reason').textContent = message;
+  byId('glance-verdict').textContent = 'No answer';
+  byId('glance-verdict').className = 'word';
+  byId('glance-figures').textContent = '';
+  document.body.classList.add('no-answer');
+}
+
+function answered(text, ms) {
+  // The first is compiled as it runs; later ones say what an answer costs.
+  state.cost = state.text ? 0.5 * state.cost + 0.5 * ms : 0;
+  state.text = text;
+  state.answer = JSON.parse(text);
+  document.body.classList.remove('no-answer');
+  byId('calculator').removeAttribute('aria-busy');
+  draw();
+}
+
+const widths = new Map();
+new ResizeObserver((entries) => {
+  for (const { target, contentRect } of entries) widths.set(target.id, Math.floor(contentRect.width));
+  if (state.answer) draw();
+  explorer.draw();
+}).observe(byId('bar-frame'));
+
+function draw() {
+  const { answer: now } = state;
+  const width = widths.get('bar-frame') || byId('bar-frame').clientWidth;
+  byId('verdict').textContent = now.verdict;
+  byId('verdict').className = now.verdict.toLowerCase();
+  byId('reason').textContent = reason(now);
+  byId('glance-verdict').textContent = now.verdict;
+  byId('glance-verdict').className = `word ${now.verdict.toLowerCase()}`;
+  byId('glance-figures').textContent = `${gb(now.total)} of ${gb(now.vram)} GB`;
+  byId('what-runs').textContent = whatRuns(now);
+  byId('peak').textContent = peak(now);
+  const bar = byId('bar');
+  bar.setAttribute('viewBox', `0 0 ${width} ${barHeight}`);
+  show(bar, barMarkup(now, width));
+  bar.setAttribute('aria-label', barTitle(now));
+  show(byId('components'), componentRows(now));
+  const sources = sourcesMarkup(now);
+  if (sources !== state.sources) byId('sources').innerHTML = state.sources = sources;
+  if (!state.frame) state.frame = requestAnimationFrame(drawStages);
+}
+
+/** Below the answer: with the next frame. */
+
+function drawStages() {
+  state.frame = undefined;
+  const stages = byId('stages');
+  if (!state.answer || !stages.closest('details').open) return;
+  const width = stages.parentElement.clientWidth;
+  stages.setAttribute('viewBox', `0 0 ${width} ${stagesHeight}`);
+  show(stages, stagesMarkup(state.answer, width));
+  const rows = byId('stage-rows');
+  if (!rows.closest('details').open) return;
+  rows.innerHTML = state.answer.stages.map((stage) => `<tr><th scope="row">${escaped(words(stage.name))}</th><td>${stage.step || ''}</td><td>${figure(stage.before)}</td><td>${figure(stage.after)}</td><td>${figure(stage.peak)}</td><td>${figure(stage.peak_reserved)}</td></tr>`).join('');
+}
+
+function componentRows(now) {
+  const rows = rowsOf(now).map(({ name, label, bytes, share, perParameter }) => `<tr class="${bytes ? '' : 'none'}"><th scope="row"><span class="swatch c-${name}"></span>${label}</th><td>${figure(bytes)}</td><td>${(100 * share).toFixed(1)} %</td><td>${perParameter.toFixed(2)}</td></tr>`);
+  rows.push(`<tr class="sum"><th scope="row">total</th><td>${figure(now.total)}</td><td></td><td>${(now.total / now.model.parameters).toFixed(2)}</td></tr>`);
+  return rows.join('');
+}
+
+/** Which figures are measured, which predicted, which assumed. */
+function sourcesMarkup(now) {
+  const chip = (kind, text) => `<li><span class="chip ${kind}">${kind}</span> ${escaped(text)}</li>`;
+  const assumed = now.overhead_source.startsWith('assumed');
+  const list = [
+    now.runtime === 'article'
+      ? chip('predicted', 'every figure, by the article’s formulas')
+      : chip('predicted', `allocated ${gb(now.levels.allocated)} and reserved ${gb(now.levels.reserved)} GB, by running the step on paper`),
+    chip(assumed ? 'assumed' : 'measured', `driver, context and libraries, ${gb(now.overhead)} GB: ${now.overhead_source.replace(/^assumed: /, '')}`),
+  ];
+  if (now.asked.assumed?.length || now.asked.runs_with) list.push(chip('assumed', now.asked.runs_with ?? now.asked.assumed.join(', ')));
+  return list.join('') + now.notes.map((note) => `<li><span class="chip note">note</span> ${escaped(note)}</li>`).join('');
+}
+
+/** Nothing changed for a moment: the link, what is said aloud, and the worker's part. */
+function settled() {
+  const link = `#${linkOf(state.question, state.view)}`;
+  if (location.hash !== link) {
+    try {
+      history.replaceState(null, '', link);
+    } catch {
+      location.hash = link; // a frame without an address of its own
+    }
+  }
+  const busy = byId('calculator').hasAttribute('aria-busy');
+  if (!state.answer || busy) return;
+  const aloud = `${state.answer.verdict}: ${reason(state.answer)}`;
+  if (aloud !== said) byId('aloud').textContent = said = aloud;
+  background.replace([...moreJobs(), ...(state.view.view === 'calculator' ? [] : explorer.jobs(state.question, state.answer))]);
+}
+
+function moreJobs() {
+  const { question, answer: now, asked } = state;
+  const still = (then) => (text) => asked === state.asked && then(JSON.parse(text));
+  const jobs = [];
+  if (state.view.view === 'explorer') return jobs;
+  if (now.runtime === 'article') {
+    byId('formulas').innerHTML = '';
+    byId('advice').innerHTML = '<p class="hint">Formulas are not to be relied on: choose a runtime for advice.</p>';
+    byId('changes').textContent = '';
+  } else {
+    jobs.push({ flags: { ...question, formulas: true }, done: still(showFormulas) });
+    byId('advice').setAttribute('aria-busy', 'true');
+    jobs.push({ flags: { ...question, advise: true }, done: still(showAdvice), failed: showNoAdvice });
+  }
+  const near = nearest(state.cases?.cases ?? [], now);
+  byId('measured-part').hidden = near.length === 0;
+  const rows = near.map((measured) => rowMarkup(measured));
+  byId('measured-rows').innerHTML = rows.join('');
+  near.forEach((measured, i) => jobs.push({
+    kind: 'estimate',
+    flags: flagsOf(measured, state.cases.configs),
+    done: still((one) => {
+      rows[i] = rowMarkup(measured, predictedOf(one, measured));
+      byId('measured-rows').innerHTML = rows.join('');
+    }),
+  }));
+  return jobs;
+}
+
+function showFormulas(full) {
+  const row = (name, form, total, fits) => `<tr><th scope="row">${escaped(name)}</th><td>${escaped(form)}</td><td>${total === null ? '—' : figure(total)}</td><td>${total === null ? '' : `<span class="word ${fits ? 'fits' : 'oom'}">${fits ? 'FITS' : 'OOM'}</span>`}</td></tr>`;
+  byId('formulas').innerHTML = row('vramfit', 'this answer, overhead included', full.total, full.fits)
+    + full.formulas.map(({ name, form, total, fits }) => row(name, form, total, fits)).join('');
+  byId('changes').textContent = full.verdict_changes_with.map(({ choice, verdict }) => `With ${choice} it would be ${verdict}.`).join(' ');
+}
+
+function showNoAdvice(message) {
+  byId('advice').removeAttribute('aria-busy');
+  byId('advice').innerHTML = `<p class="hint">${escaped(message)}</p>`;
+}
+
+function showAdvice({ advice, fits_on, verdict }) {
+  const target = byId('advice');
+  target.removeAttribute('aria-busy');
+  if (verdict === 'FITS') {
+    target.innerHTML = '<p class="hint">It fits as it is: nothing has to be changed.</p>';
+    return;
+  }
+  const time = (slowdown) => (slowdown === null ? 'time not measured' : `${slowdown.toFixed(2)} × the time`);
+  const buttons = advice.map((one, i) => `<li><button type="button" class="way" data-way="${i}"><span class="what">${escaped(one.changes.join(', '))}</span><span class="facts"><span class="word ${one.verdict.toLowerCase()}">${one.verdict}</span> ${figure(one.total)} GB · ${time(one.slowdown)}</span><code>${escaped(one.flags)}</code></button></li>`);
+  const cards = fits_on.length ? `<p class="hint">As it is it fits on ${fits_on.map((name) => `<button type="button" class="link" data-card="${escaped(name)}">${escaped(name)}</button>`).join(', ')}.</p>` : '<p class="hint">As it is it fits on no card there is data on; several GPUs share it with FSDP.</p>';
+  target.innerHTML = (buttons.length ? `<ul class="ways">${buttons.join('')}</ul>` : '<p class="hint">Nothing that could be changed on one GPU makes it fit.</p>') + cards;
+  for (const button of target.querySelectorAll('[data-way]')) {
+    button.addEventListener('click', () => choose(advised(state.question, advice[button.dataset.way])));
+  }
+  for (const button of target.querySelectorAll('[data-card]')) {
+    button.addEventListener('click', () => choose({ ...state.question, gpu: button.dataset.card }));
+  }
+}
+
+/** By a button that is gone afterwards: the reader is taken to the answer. */
+function choose(question) {
+  change(question);
+  byId('verdict').focus({ preventScroll: true });
+  const still = matchMedia('(prefers-reduced-motion: reduce)').matches;
+  byId('calculator').scrollIntoView({ behavior: still ? 'auto' : 'smooth', block: 'nearest' });
+}
+
+for (const [from, to] of [['#glance', 'verdict'], ['.skip', 'verdict']]) {
+  document.querySelector(from).addEventListener('click', (event) => {
+    event.preventDefault(); // the address is the question's
+    byId(to).focus();
+    byId(to).scrollIntoView({ block: 'center' });
+  });
+}
+
+const controls = new Controls(catalogue, change);
+const explorer = new Explorer(background, catalogue.cards, ({ axis, size }) => {
+  if (axis) {
+    state.view = { ...state.view, axis };
+    settled();
+  }
+  if (size) change(sized(state.question, explorer.axis, size));
+});
+
+function open() {
+  const { question, view } = readLink(location.hash);
+  state.view = view;
+  if (view.axis === 'seq') explorer.axis = 'seq';
+  document.body.dataset.view = view.view ?? 'all';
+  change(question);
+}
+
+wireModel(state, (id) => {
+  try {
+    vramfit.estimate({ model: id, gpu: 'h200' });
+    return true;
+  } catch {
+    return false;
+  }
+});
+byId('card').addEventListener('change', ({ target }) => {
+  const { gpu, vram, ...rest } = state.question;
+  change(target.value ? { ...rest, gpu: target.value } : { ...rest, vram: vram ?? '24GiB' });
+});
+byId('vram').addEventListener('input', ({ target }) => change({ ...state.question, vram: target.value.trim() || '24GiB' }));
+byId('controls').addEventListener('submit', (event) => event.preventDefault());
+for (const id of ['stages', 'stage-rows']) byId(id).closest('details').addEventListener('toggle', drawStages);
+wireExports(state, {
+  style: chartStyle(),
+  background,
+  link: () => `${location.href.split('#')[0]}#${linkOf(state.question, state.view)}`,
+  command: () => commandOf(state.question),
+  say: (text) => {
+    byId('export-note').textContent = text;
+  },
+});
+addEventListener('hashchange', () => {
+  if (location.hash !== `#${linkOf(state.question, state.view)}`) open();
+});
+byId('version').textContent = catalogue.version;
+open();
+document.documentElement.dataset.ready = String(Math.round(performance.now()));
+// What tests ask: the estimator itself, and the state of the page.
+globalThis.vramfitPage = { vramfit, state, background, explorer };
+state.cases = await measuredCases();
+settled();

@@ -1,0 +1,62 @@
+"""The site around the page: site.py OUT adds the report and the docs to the folder OUT."""
+
+import html
+import re
+import shutil
+import sys
+from pathlib import Path
+
+from markdown_it import MarkdownIt
+
+_HERE = Path(__file__).resolve().parent
+_ROOT = _HERE.parent
+_LINKS = '<a href="docs/index.html">Docs</a> · <a href="report/tables.html">Report</a> · '
+
+
+def _within(match: re.Match[str]) -> str:
+    """A link to another of the docs; what lies outside of the site is no link there."""
+    target, mark, anchor = match[1].partition("#")
+    if target.startswith("http") or not target:
+        return match[0]
+    if "/" not in target and target.endswith(".md"):
+        return f'href="{target.removesuffix(".md")}.html{mark}{anchor}"'
+    return f'title="{target} in the repository"'
+
+
+def _title(text: str) -> str:
+    return next(line.lstrip("# ") for line in text.splitlines() if line.startswith("# "))
+
+
+def _page(title: str, body: str) -> str:
+    parts = {"title": html.escape(title), "body": body}
+    template = (_HERE / "docs.html").read_text(encoding="utf-8")
+    return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], template)
+
+
+def docs(out: Path) -> None:
+    """Each of docs/ as HTML, and a list of them."""
+    out.mkdir(parents=True, exist_ok=True)
+    markdown = MarkdownIt("commonmark").enable("table")
+    titles = {}
+    for path in sorted((_ROOT / "docs").glob("*.md")):
+        text = path.read_text(encoding="utf-8")
+        titles[path.stem] = _title(text)
+        body = re.sub(r'href="([^"]*)"', _within, markdown.render(text))
+        (out / f"{path.stem}.html").write_text(_page(titles[path.stem], body), encoding="utf-8")
+    items = "".join(f'<li><a href="{stem}.html">{title}</a>' for stem, title in titles.items())
+    page = _page("Docs", f"<h1>Docs</h1><ul>{items}</ul>")
+    (out / "index.html").write_text(page, encoding="utf-8")
+
+
+def main() -> None:
+    out = Path(sys.argv[1])
+    docs(out / "docs")
+    shutil.copytree(_ROOT / "build/report", out / "report", dirs_exist_ok=True)
+    page = out / "index.html"
+    page.write_text(
+        page.read_text(encoding="utf-8").replace("<!-- links -->", _LINKS), encoding="utf-8"
+    )
+
+
+if __name__ == "__main__":
+    main()

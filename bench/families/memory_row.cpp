@@ -34,6 +34,20 @@ int steps_of(const RunReport& report) {
   return steps;
 }
 
+/// As many as this run's prediction took; of a pipeline, whose stages differ, as many as any
+/// stage's: all ranks do the same steps, or some wait for ever.
+int steps_of(const Case& c, const StepOptions& options, const RunReport& predicted) {
+  int steps = steps_of(predicted);
+  const auto* training = std::get_if<TrainingOptions>(&options);
+  if (training == nullptr || !training->mesh.pipelined()) return steps;
+  TrainingOptions stage = *training;
+  for (std::int64_t rank = 0; rank < training->mesh.ranks; ++rank) {
+    stage.mesh.rank = rank;
+    steps = std::max(steps, steps_of(predict(c, stage, kUnlimitedBytes)));
+  }
+  return steps;
+}
+
 Measurement measure(const Case& c, const StepOptions& options, int steps) {
   return c.device->measure(c.capacity(), [&](Device& device, Ledger& ledger) {
     if (const auto* training = std::get_if<TrainingOptions>(&options)) {
@@ -91,7 +105,7 @@ Result run_memory_row(const Case& c, const StepOptions& options) {
   std::string cut_short;
   if (!on_paper) {
     start = Clock::now();
-    report = count_measured(counters, c, options, steps_of(report)).report;
+    report = count_measured(counters, c, options, steps_of(c, options, report)).report;
     end = Clock::now();
     oom = report.missing.has_value();
     cut_short = end_of(report);

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import Any
 
-_TIMES = ("seconds", "_per_second", "real_time", "cpu_time", "milliseconds", "of_bound")
+_TIMES = ("seconds", "_per_second", "real_time", "cpu_time", "milliseconds", "of_bound", "bubble")
 _MORE_IS_BETTER = ("max_batch", "ledger_equal")
 
 

@@ -140,8 +140,9 @@ TEST(Child, EnvironmentIsOursButForWhatIsGiven) {
 
 TEST(Child, EndsWithAParentThatIsGoneAlready) {
   const auto ask_nobody = [] {
+    // The pipe's own ends are to lie elsewhere.
     int ends[2];
-    if (pipe(ends) != 0 || dup2(ends[1], 3) < 0) _exit(9);
+    if (dup2(STDERR_FILENO, 3) < 0 || pipe(ends) != 0 || dup2(ends[1], 3) < 0) _exit(9);
     close(ends[0]);
     end_with_parent();
     _exit(0);

@@ -33,6 +33,28 @@ TEST(Largest, BatchFitsAndOneMoreDoesNot) {
   }
 }
 
+// A batch is each GPU's. What is cut leaves room for more of it.
+TEST(Largest, OnSeveralGpusBatchIsEachOnes) {
+  std::int64_t before = find_largest(training("tinyllama-1.1b", "rtx4090"), Size::Batch).size;
+  for (const Strategy strategy :
+       {Strategy::Ddp, Strategy::Zero1, Strategy::Zero2, Strategy::Fsdp}) {
+    Request request = training("tinyllama-1.1b", "rtx4090");
+    TrainingOptions options;
+    options.seq = 512;
+    options.mesh = {strategy, 4, 0};
+    request.workload = workload_of(options);
+    const std::int64_t batch = find_largest(request, Size::Batch).size;
+    EXPECT_TRUE(fits_with_batch(request, batch)) << name(strategy);
+    EXPECT_FALSE(fits_with_batch(request, batch + 1)) << name(strategy);
+    if (strategy == Strategy::Ddp) {
+      EXPECT_LE(batch, before) << "NCCL has its share";
+    } else {
+      EXPECT_GE(batch, before) << name(strategy);
+    }
+    before = batch;
+  }
+}
+
 TEST(Largest, NothingFitsIsZero) {
   EXPECT_EQ(find_largest(training("llama2-7b", "rtx4090"), Size::Batch).size, 0);
   EXPECT_EQ(find_largest(training("llama2-7b", "rtx4090"), Size::Seq).size, 0);

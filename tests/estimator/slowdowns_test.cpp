@@ -91,8 +91,11 @@ std::vector<Step> steps_of(const std::string& runtime, bool training) {
   const ModelConfig model = model_named("llama2-7b");
   std::vector<Step> steps;
   for (Flags& flags : runs) {
-    for (const Lever& lever :
-         runtime_named(runtime).workload(flags, training, model)->levers(model)) {
+    const auto workload = runtime_named(runtime).workload(flags, training, model);
+    std::vector<Lever> levers = workload->levers(model);
+    const std::vector<Lever> gpus = workload->gpu_levers();
+    levers.insert(levers.end(), gpus.begin(), gpus.end());
+    for (const Lever& lever : levers) {
       for (const Choice& choice : lever.choices) {
         steps.insert(steps.end(), choice.steps.begin(), choice.steps.end());
       }

@@ -119,7 +119,7 @@ def _levels(
 
 def _unattributed(history: History) -> Iterator[Picture]:
     """What no part of the profile explains."""
-    families = ("Training", "Inference", "KvCache", "OomCliff")
+    families = ("Training", "MultiGpu", "Inference", "KvCache", "OomCliff")
     by_family = {family: history.rows([family], UNATTRIBUTED) for family in families}
     by_family = {family: rows for family, rows in by_family.items() if rows}
     if not by_family:
@@ -220,7 +220,7 @@ def _relative(history: History, row: str, counter: str) -> pd.Series:
 
 def _speeds(history: History) -> Iterator[Picture]:
     found: dict[str, list[pd.Series]] = {}
-    for family in ("Training", "Inference", "KvCache", "Ops"):
+    for family in ("Training", "MultiGpu", "Inference", "KvCache", "Ops"):
         for counter in _SPEEDS:
             series = [_relative(history, row, counter) for row in history.rows([family], counter)]
             if series:
@@ -259,7 +259,7 @@ def _speeds(history: History) -> Iterator[Picture]:
 
 
 def pictures(history: History, steps: list[Step]) -> Iterator[Picture]:
-    yield from _levels(history, steps, "training", ["Training"], "Training")
+    yield from _levels(history, steps, "training", ["Training", "MultiGpu"], "Training")
     yield from _levels(history, steps, "inference", ["Inference", "KvCache"], "Inference")
     yield from _batches(history, steps)
     yield from _overhead(history, steps)

@@ -126,7 +126,10 @@ def build(inputs: Inputs) -> list[Table]:
     model, columns = article["model"], article["columns"]
     assumed, true = inputs.article.assumed_parameters()[model], inputs.models[model].parameters
     by_strategy = cells(inputs)
-    unit = "GB (1e9 bytes) on each GPU: weights, gradients and optimizer states."
+    unit = (
+        "GB (1e9 bytes) on each GPU: weights, gradients and optimizer states; of a pipeline on the "
+        "one whose peak is highest."
+    )
     count = f"{model} has {number(true)} parameters, {number(assumed)} in the article."
     gpus = [cell["gpus"] for cell in article["rows"][0]["cells"]]
     return [

@@ -67,7 +67,8 @@ def _by_optimizer(inputs: Inputs) -> Table:
             "after the first step of the optimizer. The article is its table at 8 B/param, its "
             "code at 16. PyTorch's AdamW has states in the weights' type, 8 B/param in 16 bits "
             "and 16 in FP32 under autocast or mixed precision; its DDP holds gradients again in "
-            "buckets. Of a pipeline it is the GPU that holds most.",
+            "buckets. Of a pipeline it is "
+            "the GPU whose peak is highest: others keep fewer activations and more weights.",
         ),
     )
 

@@ -299,14 +299,14 @@ std::map<std::string, std::string> gpus_by_strategy(const Advised& advised) {
 }
 
 TEST(Advise, WhatDoesNotFitIsSharedByTheFewestGpus) {
-  const Options seventy = training("llama3-70b", "h100-80gb", {{"precision", "bf16"}});
-  const Answer answer = ask(seventy);
+  const Options thirteen = training("llama2-13b", "a100-40gb", {{"precision", "bf16"}});
+  const Answer answer = ask(thirteen);
   const auto found = gpus_by_strategy(*answer.advised);
   ASSERT_TRUE(found.contains("fsdp"));
   EXPECT_FALSE(found.contains("zero1")) << "each GPU has all parameters and gradients";
   for (const auto& [gpus, verdict] : {std::pair{std::stoll(found.at("fsdp")), Verdict::Fits},
                                       std::pair{std::stoll(found.at("fsdp")) / 2, Verdict::Oom}}) {
-    Options spread = seventy;
+    Options spread = thirteen;
     spread.advise = false;
     spread.flags["gpus"] = std::to_string(gpus);
     spread.flags["strategy"] = "fsdp";
@@ -330,9 +330,7 @@ TEST(Advise, ABatchThatDoesNotFitIsSharedByDataParallelism) {
       if (flags.at("strategy") != "ddp") continue;
       EXPECT_EQ(std::stoll(flags.at("gpus")) * std::stoll(flags.at("batch")), 16) << runtime;
     }
-    EXPECT_EQ(gpus_by_strategy(*answer.advised).count("ddp"),
-              std::string(runtime) == "vramfit" ? 1U : 0U)
-        << "PyTorch's buckets leave no room for another copy of the gradients";
+    EXPECT_TRUE(gpus_by_strategy(*answer.advised).contains("ddp")) << runtime;
   }
 }
 

@@ -55,7 +55,7 @@ def table() -> dict[str, Any]:
             gpu = recorded.environments[case.source].card(cards)
             cases.append(_case(case, gpu, configs))
     cases = list({case["title"]: case for case in cases}.values())  # some were measured twice
-    parameters = {case["model"]: case["parameters"] for case in cases if case["parameters"] > 0}
+    parameters = {case["model"]: case["parameters"] for case in cases if case["parameters"]}
     for case in cases:  # those of several GPUs were not counted
         case["parameters"] = case["parameters"] or parameters.get(case["model"], 1)
     return {"configs": configs, "cases": cases}

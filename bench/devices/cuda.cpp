@@ -28,7 +28,8 @@ class GpuClock final : public Stopwatch {
   explicit GpuClock(CudaDevice& device) : device_(device) {}
   void lap() override { device_.lap(); }
   std::vector<double> laps() override { return device_.laps(); }
-  void withhold_collectives() override { device_.withhold_collectives(); }
+  void note_waits() override { device_.note_waits(); }
+  double waited() override { return device_.waited(); }
 
  private:
   CudaDevice& device_;

@@ -36,9 +36,10 @@ class Stopwatch {
   virtual void lap() = 0;
   /// Seconds between one lap and the next, since this was last asked. Waits for the last.
   virtual std::vector<double> laps() = 0;
-  /// From here on the device leaves out what it would do together with others, so that its own
-  /// share of the time is seen. It computes with what the last of it left behind.
-  virtual void withhold_collectives() {}
+  /// From here on the device notes how long its ops wait for what it does together with others.
+  virtual void note_waits() {}
+  /// Seconds of all such waits, since they are noted. Waits for the last.
+  virtual double waited() { return 0; }
 };
 
 /// What a device can do at most: what the time of its ops is held against.

@@ -64,10 +64,11 @@ void count_speed(Counters& counters, const Case& c, const TrainingOptions& optio
     const double flops = training_flops_per_token(*c.config, options.seq, options.lora.has_value());
     counters.set("flops_per_second", rate * flops);
     if (c.ranks() == 1) return;
-    clock.withhold_collectives();
-    const double exposed = seconds - time(step);
-    counters.set("exposed_seconds", exposed);
-    if (options.mesh.pipelined()) counters.set("bubble", exposed / seconds);
+    clock.note_waits();
+    time(step);
+    const double waited = clock.waited() / (kWarmUps + kSteps);
+    counters.set("exposed_seconds", waited);
+    if (options.mesh.pipelined()) counters.set("bubble", waited / seconds);
   });
 }
 

@@ -59,8 +59,6 @@ void DataParallel::backward_leaves_block(int layer, bool last_micro_batch) {
 }
 
 void DataParallel::backward_enters_embeddings() {
-  // Of them nothing is needed but where their gradients go.
-  if (parameters_) parameters_->release();
   if (gradients_) gradients_->enter(Units::kEmbeddings);
 }
 
@@ -69,6 +67,7 @@ void DataParallel::pass(int part, bool last_micro_batch) {
   if (gradients_) return gradients_->reduce();
   if (!last_micro_batch) return;
   mesh_.shards_states() ? scatter_sums(part) : reduce_all(part);
+  if (part > Units::of_mlp(0)) earlier_sums_ = sums_;
 }
 
 void DataParallel::reduce_all(int part) {
@@ -101,8 +100,26 @@ void DataParallel::backward_ends(bool last_micro_batch, const Tensor& loss) {
   }
 }
 
-void DataParallel::await_sums() {
-  if (mesh_.data_parallel()) model_.context.device.run(Await{sums_});
+std::vector<UpdatePart> DataParallel::update_parts(bool at_once) const {
+  const std::vector<Parameter>& all = model_.weights.all();
+  UpdatePart start{{}, true};
+  UpdatePart rest{{}, false};
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const bool starts = at_once || !mesh_.data_parallel() || units_.starts_with(i);
+    if (all[i].trained) (starts ? start : rest).parameters.push_back(i);
+  }
+  if (rest.parameters.empty()) return {std::move(start)};
+  if (mesh_.shards_parameters()) return {std::move(start), std::move(rest)};
+  return {std::move(rest), std::move(start)};
+}
+
+void DataParallel::update_enters(const UpdatePart& part) {
+  if (!mesh_.data_parallel()) return;
+  model_.context.device.run(Await{part.of_start ? sums_ : earlier_sums_});
+}
+
+void DataParallel::update_leaves(const UpdatePart& part) {
+  if (parameters_ && part.of_start) parameters_->gather_ahead();
 }
 
 void DataParallel::parameters_updated() {

@@ -16,7 +16,8 @@ struct Own {
 
 }  // namespace
 
-void Optimizer::create_slots(OpContext& context, const std::vector<const Parameter*>& trained) {
+void Optimizer::create_slots(OpContext& context, const Weights& weights) {
+  const std::vector<const Parameter*> trained = weights.trained();
   std::int64_t elements = 0;
   for (const Parameter* p : trained) elements += p->spec.stored.elements();
   const HostSlots slots(trained.front()->value.format(), elements);
@@ -51,24 +52,28 @@ Optimizer::State Optimizer::state_of(OpContext& context, const Parameter& parame
   return s;
 }
 
-void Optimizer::step(OpContext& context, const Weights& weights, const Mesh& mesh,
-                     const Tensor* scaler, int step) {
-  const std::vector<const Parameter*> trained = weights.trained();
-  if (states_.empty()) {
-    if (kind_.on_host) create_slots(context, trained);
-    for (const Parameter* p : trained) states_.push_back(state_of(context, *p));
+void Optimizer::create_states(OpContext& context, const Weights& weights) {
+  if (!states_.empty()) return;
+  if (kind_.on_host) create_slots(context, weights);
+  for (const Parameter& p : weights.all()) {
+    states_.push_back(p.trained ? state_of(context, p) : State{});
   }
+}
+
+void Optimizer::step(OpContext& context, const Weights& weights,
+                     const std::vector<std::size_t>& parameters, const Mesh& mesh,
+                     const Tensor* scaler, int step) {
   const auto or_null = [](const Tensor& tensor) { return tensor ? &tensor : nullptr; };
   std::vector<Own> own;
   std::vector<ParameterUpdate> updates;
-  own.reserve(trained.size());
-  updates.reserve(trained.size());
-  for (std::size_t i = 0; i < trained.size(); ++i) {
-    const Parameter& p = *trained[i];
-    const State& s = states_[i];
+  own.reserve(parameters.size());
+  updates.reserve(parameters.size());
+  for (const std::size_t number : parameters) {
+    const Parameter& p = weights.all()[number];
+    const State& s = states_[number];
     own.push_back({p.own_value(), p.own_gradient()});
-    updates.push_back({&own[i].value, &own[i].gradient, or_null(s.master), or_null(s.momentum),
-                       or_null(s.variance), p.spec.decays, or_null(s.scales)});
+    updates.push_back({&own.back().value, &own.back().gradient, or_null(s.master),
+                       or_null(s.momentum), or_null(s.variance), p.spec.decays, or_null(s.scales)});
   }
   Tensor table = context.bytes("optimizer_table", optimizer_table_bytes(updates));
   Tensor sums;

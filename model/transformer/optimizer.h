@@ -12,10 +12,13 @@ class Optimizer {
   Optimizer(const OptimizerKind& kind, const OptimizerSettings& settings)
       : kind_(kind), settings_(settings) {}
 
-  /// Updates every trained parameter from its gradient, of those that ranks cut this rank's part.
-  /// `scaler`: fp16's loss scale or null. `step` counts from 1.
-  void step(OpContext& context, const Weights& weights, const Mesh& mesh, const Tensor* scaler,
-            int step);
+  /// States of every trained parameter are born, at the first call.
+  void create_states(OpContext& context, const Weights& weights);
+  /// Updates parameters, by their numbers in Weights::all, from their gradients; of those that
+  /// ranks cut this rank's part. `scaler`: fp16's loss scale or null, and where there is one, the
+  /// parameters are all that are trained. `step` counts from 1.
+  void step(OpContext& context, const Weights& weights, const std::vector<std::size_t>& parameters,
+            const Mesh& mesh, const Tensor* scaler, int step);
 
  private:
   struct State {
@@ -25,13 +28,13 @@ class Optimizer {
     Tensor scales;
   };
   /// In the host's memory, ahead of the states. Throws BadInput where it has no room for all.
-  void create_slots(OpContext& context, const std::vector<const Parameter*>& trained);
+  void create_slots(OpContext& context, const Weights& weights);
   State state_of(OpContext& context, const Parameter& parameter) const;
 
   const OptimizerKind kind_;
   const OptimizerSettings settings_;
   Tensor slots_;               ///< from the first step on, where the host takes the updates
-  std::vector<State> states_;  ///< one a trained parameter, from the first step on
+  std::vector<State> states_;  ///< from the first step on, by the parameter's number
 };
 
 }  // namespace vramfit

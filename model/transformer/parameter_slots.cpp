@@ -63,8 +63,21 @@ void ParameterSlots::acquire(int unit, int next) {
   context_.device.run(Await{slot_of(unit).arrives});
 }
 
-void ParameterSlots::release() {
-  for (Slot& slot : slots_) empty(slot);
+void ParameterSlots::gather_ahead() { gather(Units::of_block(0)); }
+
+void ParameterSlots::empty(Slot& slot) {
+  // Nothing is on its way to what is freed.
+  context_.device.run(Await{slot.arrives});
+  let_go(slot);
+  slot = {};
+}
+
+void ParameterSlots::let_go(const Slot& slot) {
+  if (slot.unit < 0) return;
+  for (const std::size_t i : units_.used(slot.unit)) {
+    weights_.all()[i].value.release();
+    weights_.all()[i].scales.release();
+  }
 }
 
 void ParameterSlots::gather(int unit) {
@@ -76,10 +89,7 @@ void ParameterSlots::gather(int unit) {
                    DType::Int8,
                    {static_cast<std::int64_t>(bytes_)}};
   }
-  for (const std::size_t i : slot.unit < 0 ? std::vector<std::size_t>{} : units_.used(slot.unit)) {
-    weights_.all()[i].value.release();
-    weights_.all()[i].scales.release();
-  }
+  let_go(slot);
   slot.unit = unit;
   // What stands behind each other in a whole comes in this order: see runs_of.
   std::array<std::vector<PartAndWhole>, 3> exchanges;
@@ -104,18 +114,6 @@ void ParameterSlots::gather(int unit) {
     for (const PartAndWhole& one : exchange) parts.push_back({one.part, one.whole});
     context_.device.run(AllGather{std::move(parts), slot.arrives});
   }
-}
-
-void ParameterSlots::empty(Slot& slot) {
-  // Nothing is on its way to what is freed.
-  context_.device.run(Await{slot.arrives});
-  if (slot.unit >= 0) {
-    for (const std::size_t i : units_.used(slot.unit)) {
-      weights_.all()[i].value.release();
-      weights_.all()[i].scales.release();
-    }
-  }
-  slot = {};
 }
 
 }  // namespace vramfit

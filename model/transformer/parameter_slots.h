@@ -9,17 +9,17 @@ namespace vramfit {
 
 /// Where a rank that keeps but its part of each parameter has one unit whole while it runs, and the
 /// next one while it is gathered: two slots of the largest unit's size, which units take in turn.
-/// They are there from the first unit of a pass on.
+/// They are there from the first unit of the first pass on.
 class ParameterSlots {
  public:
   /// All must outlive it.
   ParameterSlots(OpContext& context, Weights& weights, const Units& units, const Mesh& mesh);
 
   /// The unit's parameters are whole for the ops that follow, and `next` is on its way; -1: none
-  /// is, in this pass or the next.
+  /// is, and its slot is free until the next is.
   void acquire(int unit, int next);
-  /// Frees both; no parameter is whole from here on.
-  void release();
+  /// Those of the first block, as they are now, are on their way: its slot is there already.
+  void gather_ahead();
 
  private:
   struct Slot {
@@ -30,6 +30,8 @@ class ParameterSlots {
   Slot& slot_of(int unit) { return slots_[static_cast<std::size_t>(unit % 2)]; }
   void gather(int unit);
   void empty(Slot& slot);
+  /// The parameters of the slot's unit are no longer whole.
+  void let_go(const Slot& slot);
 
   OpContext& context_;
   Weights& weights_;

@@ -124,8 +124,13 @@ void Trainer::forward_and_backward(const BatchLoader& load) {
 void Trainer::update() {
   {
     const StageScope stage(context_.ledger, Stage::Optimizer, step_);
-    ranks_.await_sums();
-    optimizer_.step(context_, model_.weights, options_.mesh, scaler_ ? &scaler_ : nullptr, step_);
+    optimizer_.create_states(context_, model_.weights);
+    const Tensor* scaler = scaler_ ? &scaler_ : nullptr;
+    for (const UpdatePart& part : ranks_.update_parts(scaler != nullptr)) {
+      ranks_.update_enters(part);
+      optimizer_.step(context_, model_.weights, part.parameters, options_.mesh, scaler, step_);
+      ranks_.update_leaves(part);
+    }
     ranks_.parameters_updated();
   }
   const StageScope stage(context_.ledger, Stage::ZeroGrad, step_);

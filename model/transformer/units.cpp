@@ -1,5 +1,7 @@
 #include "model/transformer/units.h"
 
+#include <algorithm>
+
 namespace vramfit {
 namespace {
 
@@ -51,6 +53,11 @@ Units::Units(const Weights& weights, int count,
   for (const std::size_t i : own_.front()) {
     if (all[i].spec.role == weights.head_role()) used_.back().push_back(i);
   }
+}
+
+bool Units::starts_with(std::size_t parameter) const {
+  const auto has = [&](int unit) { return std::ranges::count(own(unit), parameter) > 0; };
+  return has(kEmbeddings) || has(of_block(0));
 }
 
 }  // namespace vramfit

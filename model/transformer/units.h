@@ -32,6 +32,8 @@ class Units {
   const std::vector<std::size_t>& own(int unit) const {
     return own_[static_cast<std::size_t>(unit)];
   }
+  /// Whether a parameter, by its number, is the embeddings' or the first block's.
+  bool starts_with(std::size_t parameter) const;
 
  private:
   /// `unit_of`: of a block's parameter.

@@ -88,10 +88,13 @@ struct CudaDevice::Impl {
   void run(const AllGather& op) { run_together(op); }
   void run(const Exchange& op) { run_together(op); }
   void run(const SumWith& op) { run_together(op); }
-  void run(const Await& op) { run_together(op); }
+  void run(const Await& op) {
+    if (notes_waits) waits.note(stream);
+    run_together(op);
+    if (notes_waits) waits.note(stream);
+  }
   template <typename Op>
   void run_together(const Op& op) {
-    if (withholds) return;
     if (!collectives) throw std::logic_error("a collective on a GPU that is alone");
     collectives->run(op);
   }
@@ -103,8 +106,9 @@ struct CudaDevice::Impl {
   CudnnAttention attention;
   OptimizerLauncher optimizer;
   std::optional<Collectives> collectives;
-  bool withholds = false;  ///< collectives
   Laps laps;
+  bool notes_waits = false;
+  Laps waits;  ///< two for each
 };
 
 CudaDevice::CudaDevice(const CudaOptions& options) : impl_(std::make_unique<Impl>(options)) {}
@@ -124,8 +128,6 @@ void CudaDevice::download(void* to, const Tensor& from, std::uint64_t bytes) {
   check(cudaStreamSynchronize(impl_->stream), "download");
 }
 
-void CudaDevice::withhold_collectives() { impl_->withholds = true; }
-
 void CudaDevice::copy(const Tensor& to, const Tensor& from) {
   require_room(to, from.bytes());
   check(cudaMemcpyAsync(to.data(), from.data(), from.bytes(), cudaMemcpyDeviceToDevice,
@@ -144,6 +146,15 @@ std::unique_ptr<RecordedOps> CudaDevice::record(const std::function<void()>& ops
 
 void CudaDevice::lap() { impl_->laps.note(impl_->stream); }
 std::vector<double> CudaDevice::laps() { return impl_->laps.take(); }
+
+void CudaDevice::note_waits() { impl_->notes_waits = true; }
+
+double CudaDevice::waited() {
+  const std::vector<double> waits_and_work = impl_->waits.take();
+  double seconds = 0;
+  for (std::size_t i = 0; i < waits_and_work.size(); i += 2) seconds += waits_and_work[i];
+  return seconds;
+}
 
 #define VRAMFIT_RUN(Op) \
   void CudaDevice::run(const Op& op) { impl_->run(op); }

@@ -42,9 +42,6 @@ class CudaDevice : public Device {
   /// As a CUDA graph. The ops have run before, so that libraries have loaded what they will.
   std::unique_ptr<RecordedOps> record(const std::function<void()>& ops) override;
 
-  /// Runs no collective from here on: what a step takes without any is to be seen.
-  void withhold_collectives();
-
   /// Copies all of `from` to the start of `to`.
   void copy(const Tensor& to, const Tensor& from);
 
@@ -52,6 +49,11 @@ class CudaDevice : public Device {
   void lap();
   /// Seconds from each lap to the next, and forgets them. Waits for the last.
   std::vector<double> laps();
+
+  /// Notes from here on when ops come to a collective that they await, and when it is done.
+  void note_waits();
+  /// Seconds from the one to the other, of all. Waits for the last.
+  double waited();
 
   VRAMFIT_OPS(VRAMFIT_OVERRIDE_RUN)
 

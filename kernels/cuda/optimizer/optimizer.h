@@ -12,9 +12,9 @@
 
 namespace vramfit {
 
-/// Takes optimizer steps, one launch for all parameters. They are listed in a table that is copied
-/// to the op's own from page-locked memory, which this owns, so that the copy is ordered by
-/// the stream and the host does not wait for it.
+/// Takes optimizer steps, one launch for all of an op's parameters. They are listed in a table that
+/// is copied to the op's own from page-locked memory, which this owns, so that the copy is ordered
+/// by the stream and the host does not wait for it.
 class OptimizerLauncher {
  public:
   /// One parameter as kernels see it.
@@ -46,12 +46,14 @@ class OptimizerLauncher {
   HostUpdates& host_updates();
   void reserve(std::size_t entries);
   void release() noexcept;
-  /// Waits for the last copy only where this table is another one than the last.
   void upload(const Tensor& to, const std::vector<Entry>& entries, cudaStream_t stream);
+  /// Where the entries stand in page-locked memory, from an earlier step perhaps. Waits for the
+  /// copies only where there is no room for them behind those of others.
+  const Entry* kept(const std::vector<Entry>& entries);
 
-  Entry* table_ = nullptr;  ///< page-locked
+  Entry* tables_ = nullptr;  ///< page-locked: ops' tables, one behind the other
   std::size_t capacity_ = 0;
-  std::size_t used_ = 0;
+  std::vector<std::size_t> ends_;  ///< of each table
   cudaEvent_t copied_ = nullptr;
   std::unique_ptr<HostUpdates> host_updates_;
 };

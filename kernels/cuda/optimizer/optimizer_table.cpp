@@ -24,10 +24,10 @@ OptimizerLauncher::OptimizerLauncher() {
 OptimizerLauncher::~OptimizerLauncher() { release(); }
 
 void OptimizerLauncher::release() noexcept {
-  if (used_ != 0) warn(cudaEventSynchronize(copied_), "cudaEventSynchronize");
-  if (table_ != nullptr) warn(cudaFreeHost(table_), "cudaFreeHost");
+  if (!ends_.empty()) warn(cudaEventSynchronize(copied_), "cudaEventSynchronize");
+  if (tables_ != nullptr) warn(cudaFreeHost(tables_), "cudaFreeHost");
   if (copied_ != nullptr) warn(cudaEventDestroy(copied_), "cudaEventDestroy");
-  table_ = nullptr;
+  tables_ = nullptr;
   copied_ = nullptr;
 }
 
@@ -35,22 +35,35 @@ void OptimizerLauncher::reserve(std::size_t entries) {
   if (entries <= capacity_) return;
   void* larger = nullptr;
   check(cudaMallocHost(&larger, entries * sizeof(Entry)), "cudaMallocHost");
-  if (table_ != nullptr) warn(cudaFreeHost(table_), "cudaFreeHost");
-  table_ = static_cast<Entry*>(larger);
+  if (tables_ != nullptr) warn(cudaFreeHost(tables_), "cudaFreeHost");
+  tables_ = static_cast<Entry*>(larger);
   capacity_ = entries;
-  used_ = 0;
+}
+
+const OptimizerLauncher::Entry* OptimizerLauncher::kept(const std::vector<Entry>& entries) {
+  const std::size_t bytes = entries.size() * sizeof(Entry);
+  std::size_t first = 0;
+  for (const std::size_t end : ends_) {
+    const bool same =
+        end - first == entries.size() && std::memcmp(tables_ + first, entries.data(), bytes) == 0;
+    if (same) return tables_ + first;
+    first = end;
+  }
+  if (first + entries.size() > capacity_) {
+    if (!ends_.empty()) check(cudaEventSynchronize(copied_), "cudaEventSynchronize");
+    reserve(entries.size());
+    ends_.clear();
+    first = 0;
+  }
+  std::memcpy(tables_ + first, entries.data(), bytes);
+  ends_.push_back(first + entries.size());
+  return tables_ + first;
 }
 
 void OptimizerLauncher::upload(const Tensor& to, const std::vector<Entry>& entries,
                                cudaStream_t stream) {
-  const std::size_t bytes = entries.size() * sizeof(Entry);
-  if (used_ != entries.size() || std::memcmp(table_, entries.data(), bytes) != 0) {
-    if (used_ != 0) check(cudaEventSynchronize(copied_), "cudaEventSynchronize");
-    reserve(entries.size());
-    std::memcpy(table_, entries.data(), bytes);
-    used_ = entries.size();
-  }
-  check(cudaMemcpyAsync(to.data(), table_, bytes, cudaMemcpyHostToDevice, stream),
+  check(cudaMemcpyAsync(to.data(), kept(entries), entries.size() * sizeof(Entry),
+                        cudaMemcpyHostToDevice, stream),
         "cudaMemcpyAsync");
   check(cudaEventRecord(copied_, stream), "cudaEventRecord");
 }

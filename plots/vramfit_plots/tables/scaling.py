@@ -120,10 +120,9 @@ def _scaling(inputs: Inputs) -> Table:
         caption=caption(
             inputs,
             _PATTERN,
-            "Of one GPU: the same micro-batches on it alone. Not hidden is the step's time less "
-            "that of the same step with communication withheld, of the step's. The bubble is the "
-            "share of a step in which one of p stages waits for the others, of m micro-batches; "
-            "measured, it is what is not hidden.",
+            "Of one GPU: the same micro-batches on it alone. Not hidden is how long a "
+            "step's kernels wait for communication, of the step. The bubble is the share of a step "
+            "in which one of p stages waits for the others, of m micro-batches.",
         ),
         text_columns=frozenset({1}),
     )

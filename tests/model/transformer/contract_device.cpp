@@ -476,7 +476,10 @@ void ContractDevice::check(const FindOverflow& op) {
 }
 
 void ContractDevice::check(const OptimizerStep& op) {
-  EXPECT_EQ(op.step, ++optimizer_steps_) << "the first step initializes the states";
+  for (const ParameterUpdate& update : op.updates) {
+    const int steps = ++optimizer_steps_[update.parameter->name().text()];
+    EXPECT_EQ(op.step, steps) << "the first step initializes the states";
+  }
   EXPECT_EQ(op.scaler != nullptr, dtype_ == DType::Fp16);
   expect_room(op.table, optimizer_table_bytes(op.updates));
   const std::uint64_t sums = factor_sums_bytes(op.kind, op.updates);

@@ -70,7 +70,7 @@ class ContractDevice : public EachOp<ContractDevice> {
   void expect_integers(const Tensor* tensor, std::int64_t count);
 
   DType dtype_;
-  int optimizer_steps_ = 0;
+  std::map<std::string, int> optimizer_steps_;  ///< of each parameter
   std::uint64_t collectives_ = 0;
   std::vector<InFlight> in_flight_;
   std::map<std::string, int> calls_;

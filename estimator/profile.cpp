@@ -9,7 +9,7 @@
 namespace vramfit {
 namespace {
 
-constexpr std::size_t kMaxBytes = std::size_t{1} << 20;
+constexpr std::size_t kMaxProfileBytes = std::size_t{1} << 20;
 
 }  // namespace
 
@@ -27,7 +27,7 @@ Profile parse_profile(const std::string& json_text, const std::string& source) {
 
 Profile read_profile(const std::filesystem::path& path) {
   const char* const expected = "a file that --write-profile wrote";
-  return parse_profile(read_text_file(path, "profile", expected, kMaxBytes),
+  return parse_profile(read_text_file(path, "profile", expected, kMaxProfileBytes),
                        path.filename().string());
 }
 

@@ -7,9 +7,9 @@
 namespace vramfit::pytorch {
 namespace {
 
-constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
-constexpr std::uint64_t kFirstBucketBytes = kMiB;  // dist._DEFAULT_FIRST_BUCKET_BYTES
-constexpr std::uint64_t kBucketBytes = 25 * kMiB;
+constexpr std::uint64_t kBucketUnit = std::uint64_t{1} << 20;
+constexpr std::uint64_t kFirstBucketBytes = kBucketUnit;  // dist._DEFAULT_FIRST_BUCKET_BYTES
+constexpr std::uint64_t kBucketBytes = 25 * kBucketUnit;
 
 std::uint64_t bytes_of(const std::vector<Tensor>& buckets) {
   std::uint64_t sum = 0;
@@ -61,7 +61,8 @@ void Reducer::rebuild_buckets() {
   rebuilt_ = true;
   if (outruns_watchdog(options_.strategy, bytes_of(gradients_))) stashed_ = gradients_;
   std::vector<std::uint64_t> limits = {kFirstBucketBytes, kBucketBytes};
-  if (options_.bucket_cap_mb) limits = {static_cast<std::uint64_t>(*options_.bucket_cap_mb) * kMiB};
+  if (options_.bucket_cap_mb)
+    limits = {static_cast<std::uint64_t>(*options_.bucket_cap_mb) * kBucketUnit};
   initialize_buckets(assign_buckets(ready_, limits));
 }
 

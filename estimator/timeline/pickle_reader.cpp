@@ -88,7 +88,8 @@ PickleValue at(ValueKind kind, std::size_t index) {
 /// The stack machine that a pickle is a program for.
 class PickleMachine {
  public:
-  explicit PickleMachine(Pickle& pickle) : pickle_(pickle), bytes_(pickle.bytes_) {}
+  PickleMachine(Pickle& pickle, std::size_t most_values)
+      : pickle_(pickle), bytes_(pickle.bytes_), most_values_(most_values) {}
 
   void run() {
     if (bytes_.size() < 2 || byte() != static_cast<std::uint8_t>(Op::Proto)) {
@@ -121,9 +122,8 @@ class PickleMachine {
 
   /// Whatever takes memory is counted.
   void count() {
-    if (++values_ <= Pickle::kMostValues) return;
-    refuse("it has more than " + std::to_string(Pickle::kMostValues) +
-           " values; record fewer steps");
+    if (++values_ <= most_values_) return;
+    refuse("it has more than " + std::to_string(most_values_) + " values; record fewer steps");
   }
   void push(PickleValue value) {
     count();
@@ -331,13 +331,16 @@ class PickleMachine {
   Pickle& pickle_;
   const std::string& bytes_;
   std::size_t at_ = 0;
+  std::size_t most_values_;
   std::size_t values_ = 0;
   Pickle::List stack_;
   std::vector<std::size_t> marks_;
   Pickle::List memo_;
 };
 
-Pickle::Pickle(std::string bytes) : bytes_(std::move(bytes)) { PickleMachine(*this).run(); }
+Pickle::Pickle(std::string bytes, std::size_t most_values) : bytes_(std::move(bytes)) {
+  PickleMachine(*this, most_values).run();
+}
 
 const Pickle::List* Pickle::list(const PickleValue& value) const {
   return value.kind == ValueKind::List ? &lists_[value.index] : nullptr;

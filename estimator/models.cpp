@@ -1,6 +1,7 @@
 #include "estimator/models.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "estimator/data.h"
 #include "estimator/names.h"

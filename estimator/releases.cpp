@@ -1,5 +1,6 @@
 #include "estimator/releases.h"
 
+#include <nlohmann/json.hpp>
 #include <regex>
 
 #include "estimator/cards.h"

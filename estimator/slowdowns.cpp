@@ -1,6 +1,7 @@
 #include "estimator/slowdowns.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "estimator/cards.h"
 #include "estimator/data.h"

@@ -1,6 +1,7 @@
 #include "model/config/hugging_face.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <system_error>
 
 #include "model/config/families.h"

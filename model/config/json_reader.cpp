@@ -1,6 +1,7 @@
 #include "model/config/json_reader.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "model/errors.h"
 #include "model/printable.h"

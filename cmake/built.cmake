@@ -1,7 +1,8 @@
 # The estimator's libraries as they were built in the folder VRAMFIT_BUILT, for the Python package's module.
 find_package(Threads REQUIRED)
 set(libraries
-  estimator/libvramfit_fit.a estimator/libvramfit_machine.a estimator/libvramfit_version.a estimator/libvramfit_estimator.a
+  estimator/libvramfit_fit.a estimator/libvramfit_machine.a estimator/libvramfit_version.a
+  estimator/libvramfit_estimator.a
   runtimes/libvramfit_runtimes.a model/libvramfit_model.a)
 list(TRANSFORM libraries PREPEND ${VRAMFIT_BUILT}/)
 add_library(vramfit_built INTERFACE)

@@ -1,6 +1,6 @@
-# cmake -DNAME= -DPROGRAM= -DOUTPUT= -DRESULTS=<folder> -DPROPERTIES=<list> -P gtest_suites.cmake: each suite of a GoogleTest
-# program as a ctest case NAME:Suite, which writes what its tests came to into a file of that name. Not a process for each
-# test: what a suite sets up once would be set up in each.
+# cmake -DNAME= -DPROGRAM= -DOUTPUT= -DRESULTS=<folder> -DPROPERTIES=<list> -P gtest_suites.cmake: each suite of
+# a GoogleTest program as a ctest case NAME:Suite, which writes what its tests came to into a file of that name.
+# Not a process for each test: what a suite sets up once would be set up in each.
 execute_process(COMMAND ${PROGRAM} --gtest_list_tests
   OUTPUT_VARIABLE listed COMMAND_ERROR_IS_FATAL ANY)
 string(REGEX MATCHALL "(^|\n)[^ \n]+\\." suites "${listed}")

@@ -7,9 +7,9 @@
 namespace vramfit::pytorch {
 namespace {
 
-constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
-constexpr std::uint64_t kFirstBucketBytes = kMiB;  // dist._DEFAULT_FIRST_BUCKET_BYTES
-constexpr std::uint64_t kBucketBytes = 25 * kMiB;
+constexpr std::uint64_t kBucketUnit = std::uint64_t{1} << 20;
+constexpr std::uint64_t kFirstBucketBytes = kBucketUnit;  // dist._DEFAULT_FIRST_BUCKET_BYTES
+constexpr std::uint64_t kBucketBytes = 25 * kBucketUnit;
 
 /// Who wins the race against the watchdog. `mapped`: bytes that the first update took from the
 /// driver, as far as the step before it left none. Measured: ZeRO-1 does with none (1.1B of 4 x
@@ -57,7 +57,8 @@ void Reducer::rebuild_buckets() {
   const std::uint64_t mapped = context_.tape.peak() - peak_of_backward_;
   if (outruns_watchdog(options_.strategy, mapped)) stashed_ = gradients_;
   std::vector<std::uint64_t> limits = {kFirstBucketBytes, kBucketBytes};
-  if (options_.bucket_cap_mb) limits = {static_cast<std::uint64_t>(*options_.bucket_cap_mb) * kMiB};
+  if (options_.bucket_cap_mb)
+    limits = {static_cast<std::uint64_t>(*options_.bucket_cap_mb) * kBucketUnit};
   initialize_buckets(assign_buckets(ready_, limits));
 }
 

@@ -24,6 +24,7 @@ class Verification:
     agree: bool
     _json: str
     _text: str
+    not_honoured: tuple[str, ...] = ()  #: what was given and does not count, a line each
 
     def to_dict(self) -> dict[str, Any]:
         """What `vramfit --verify FILE --json` prints."""
@@ -49,5 +50,5 @@ def verify(snapshot: str | PathLike[str] | bytes, **flags: Unpack[Asking]) -> Ve
             pickle = Path(called).read_bytes()
         except OSError as error:
             raise _core.BadInput(f"verify: cannot read '{called}': {error.strerror}") from None
-    given, _ = _flags(dict(flags))
-    return Verification(*_core.verify(_written(given), pickle, called))
+    given, not_honoured = _flags(dict(flags))
+    return Verification(*_core.verify(_written(given), pickle, called), not_honoured)

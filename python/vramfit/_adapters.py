@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from vramfit import _yaml
 from vramfit._core import BadInput
 
 Flags = dict[str, Any]
@@ -98,6 +99,10 @@ _ARGUMENTS = {
     "torch_empty_cache_steps": None,
     "fp16_full_eval": False,
     "bf16_full_eval": False,
+    "label_smoothing_factor": 0.0,
+    "full_determinism": False,
+    "use_cache": False,
+    "parallelism_config": None,
     "packing": False,
     "padding_free": False,
     "use_cpu": False,
@@ -137,17 +142,19 @@ def read_arguments(arguments: Any, reading: Reading) -> None:
     length = value("max_length") or value("max_seq_length")
     if isinstance(length, int):
         flags["seq"] = length
-    if value("gradient_checkpointing"):
-        flags["gradient_checkpointing"] = True
-        if value("gradient_checkpointing_kwargs"):
-            flags["gradient_checkpointing_kwargs"] = _jsonable(
-                value("gradient_checkpointing_kwargs")
-            )
+    for name in ("activation_checkpointing", "gradient_checkpointing"):  # from 5.23 on, before
+        if value(name):
+            flags["gradient_checkpointing"] = True
+            if value(f"{name}_kwargs"):
+                flags["gradient_checkpointing_kwargs"] = _jsonable(value(f"{name}_kwargs"))
+            break
     for precision in ("bf16", "fp16"):
         if value(precision):
             flags["autocast"] = precision
     if sharding := _sharding(arguments):
         flags["fsdp"] = sharding
+        section = value("fsdp_config")
+        _yaml.read_fsdp(section if isinstance(section, Mapping) else {}, reading)
     reading.name_set(value, _ARGUMENTS)
     if value("eval_strategy") not in (None, "no"):
         reading.name("eval_strategy", value("eval_strategy"), "evaluation is not predicted")
@@ -164,6 +171,13 @@ _LORA = {
     "target_parameters": None,
     "trainable_token_indices": None,
     "lora_bias": False,
+    "layer_replication": None,
+    "use_qalora": False,
+    "use_bdlora": None,
+    "arrow_config": None,
+    "kasa_config": None,
+    "monteclora_config": None,
+    "velora_config": None,
     "lora_dropout": 0.0,
 }
 
@@ -236,11 +250,21 @@ def settle_autocast(flags: Flags, reading: Reading) -> None:
         )
 
 
+#: Flags that say on how many GPUs.
+_SEVERAL = ("gpus", "num_processes", "nproc_per_node", "num_gpus")
+
+
+def settle_buckets(flags: Flags, reading: Reading) -> None:
+    """The Trainer's buckets are DDP's: one GPU has none, nor has FSDP."""
+    merged = {**reading.flags, **flags}
+    several = any(str(merged.get(name) or 1) != "1" for name in _SEVERAL)
+    if not several or merged.get("fsdp") or merged.get("use_fsdp"):
+        reading.flags.pop("ddp_bucket_cap_mb", None)
+
+
 def adapted(given: Flags) -> tuple[Flags, tuple[str, ...]]:
     """All flags, those that were given by name before those of objects; and what is not
     honoured."""
-    from vramfit import _yaml
-
     flags = dict(given)
     readers: dict[str, Callable[[Any, Reading], None]] = {
         "accelerate": _yaml.read_accelerate,
@@ -262,5 +286,6 @@ def adapted(given: Flags) -> tuple[Flags, tuple[str, ...]]:
         del flags[name]
         reader(value, reading)
     settle_autocast(flags, reading)
+    settle_buckets(flags, reading)
     merged = {**reading.flags, **flags}
     return merged, tuple(reading.not_honoured)

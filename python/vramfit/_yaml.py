@@ -95,12 +95,17 @@ _FSDP_NEUTRAL = {
     "fsdp_sharding_strategy",
     "fsdp_cpu_ram_efficient_loading",
     "fsdp_activation_checkpointing",
+    "fsdp_min_num_params",
+    "fsdp_limit_all_gathers",
 }
 
 
-def _read_fsdp(section: Mapping[str, Any], reading: Reading) -> None:
+def read_fsdp(given: Mapping[str, Any], reading: Reading) -> None:
+    """Accelerate's fsdp_config, whose keys the Trainer and axolotl also write without "fsdp_"."""
+    section = {
+        key if key.startswith("fsdp_") else f"fsdp_{key}": value for key, value in given.items()
+    }
     flags = reading.flags
-    flags["use_fsdp"] = True
     if str(section.get("fsdp_version", 2)) != "2":
         reading.name("fsdp_version", section["fsdp_version"], "FSDP2 is predicted instead")
     strategy = str(section.get("fsdp_sharding_strategy") or "").upper()
@@ -140,7 +145,8 @@ def read_accelerate(given: Any, reading: Reading) -> None:
     if values.get("gradient_accumulation_steps") is not None:
         flags["gradient_accumulation_steps"] = values["gradient_accumulation_steps"]
     if kind == "FSDP":
-        _read_fsdp(_section(values, "fsdp_config"), reading)
+        flags["use_fsdp"] = True
+        read_fsdp(_section(values, "fsdp_config"), reading)
     if values.get("num_machines") not in (None, 1):
         reading.name("num_machines", values["num_machines"], "predicted as GPUs of one machine")
     for key, value in values.items():
@@ -266,14 +272,8 @@ def read_axolotl(given: Any, reading: Reading) -> None:
     if not _no(values.get("deepspeed")):
         flags["deepspeed"] = True
     if not _no(values.get("fsdp")) or not _no(values.get("fsdp_config")):
-        section = _section(values, "fsdp_config")
-        _read_fsdp(
-            {
-                key if key.startswith("fsdp_") else f"fsdp_{key}": value
-                for key, value in section.items()
-            },
-            reading,
-        )
+        flags["use_fsdp"] = True
+        read_fsdp(_section(values, "fsdp_config"), reading)
     for key, why in _AXOLOTL_NAMED.items():
         if not _no(values.get(key)):
             reading.name(key, values[key], why)

@@ -91,7 +91,7 @@ def sweep(*, executor: Executor | None = None, progress: bool = True, **axes: An
 
     Runs on all cores, or on `executor`, anything of the form of concurrent.futures.Executor: a
     process pool, Dask's `client.get_executor()`, Ray's. Needs pandas (`vramfit[sweep]`). Raises
-    BadInput where the shared keywords are wrong.
+    BadInput where a value can be no flag's; what else is wrong with one is in `error`.
     """
     try:
         import pandas as pd

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from vramfit import _yaml
-from vramfit._core import BadInput
+from vramfit._bad_input import bad_input, printable
 
 Flags = dict[str, Any]
 
@@ -21,7 +21,7 @@ class Reading:
         self.not_honoured: list[str] = []
 
     def name(self, key: str, value: Any, why: str = "not part of the prediction") -> None:
-        shown = str(value)
+        shown = printable(str(value))
         self.not_honoured.append(
             f"{key}={shown if len(shown) <= 40 else shown[:37] + '...'}: {why}"
         )
@@ -59,7 +59,7 @@ def read_config(config: Any, reading: Reading) -> None:
     """transformers.PretrainedConfig."""
     if not hasattr(config, "to_dict"):
         what = f"is of type {type(config).__name__}; a path, a dict or a PretrainedConfig"
-        raise BadInput(f"config: {what}")
+        raise bad_input(f"config: {what}")
     values = _jsonable(config.to_dict())
     quantized = values.pop("quantization_config", None)
     if quantized:
@@ -75,7 +75,9 @@ def read_model(model: Any, reading: Reading) -> None:
     in."""
     config = getattr(model, "config", None)
     if not hasattr(config, "to_dict"):
-        raise BadInput(f"model: is of type {type(model).__name__}; a name, or a transformers model")
+        raise bad_input(
+            f"model: is of type {type(model).__name__}; a name, or a transformers model"
+        )
     read_config(config, reading)
     adapters = getattr(model, "peft_config", None)
     if isinstance(adapters, Mapping):
@@ -122,7 +124,7 @@ def _sharding(arguments: Any) -> str:
 def read_arguments(arguments: Any, reading: Reading) -> None:
     """transformers.TrainingArguments, or TRL's SFTConfig."""
     if not is_a(arguments, "TrainingArguments"):
-        raise BadInput(f"args: is of type {type(arguments).__name__}; TrainingArguments")
+        raise bad_input(f"args: is of type {type(arguments).__name__}; TrainingArguments")
 
     def value(name: str) -> Any:
         return plain(getattr(arguments, name, None))
@@ -185,7 +187,7 @@ _LORA = {
 def read_lora(lora: Any, reading: Reading) -> None:
     """peft.LoraConfig."""
     if not is_a(lora, "LoraConfig"):
-        raise BadInput(f"lora: is of type {type(lora).__name__}; a rank or a LoraConfig")
+        raise bad_input(f"lora: is of type {type(lora).__name__}; a rank or a LoraConfig")
     reading.flags["lora"] = lora.r
     targets = getattr(lora, "target_modules", None)
     if targets is not None:
@@ -215,7 +217,7 @@ def read_quantization(config: Any, reading: Reading) -> None:
         reading.flags["quantization"] = str(method)  # refused, with what is nearest
         return
     if not (is_a(config, "BitsAndBytesConfig") or isinstance(config, Mapping)):
-        raise BadInput(
+        raise bad_input(
             f"quantization_config: is of type {type(config).__name__}; BitsAndBytesConfig"
         )
     if value("load_in_8bit"):

@@ -8,6 +8,7 @@ import os
 
 from vramfit import _core
 from vramfit._answer import Answer
+from vramfit._bad_input import bad_input
 from vramfit._core import BadInput
 
 TYPE_CHECKING = False  # typing itself takes long to import
@@ -53,20 +54,19 @@ def _as_json(name: str, value: Any) -> Any:
         return operator.index(value)
     if type(value).__name__ == "dtype":  # PyTorch's and NumPy's
         return str(value).removeprefix("torch.")
-    raise BadInput(f"{name}: is of type {type(value).__name__}; text, a number or a list")
+    raise bad_input(f"{name}: is of type {type(value).__name__}; text, a number or a list")
 
 
 def _written(flags: dict[str, Any]) -> str:
     """As JSON."""
     written = []
     for name, value in flags.items():
-        called = "".join(letter if letter.isprintable() else "?" for letter in name)
         try:
-            written.append(f"{json.dumps(name)}: {json.dumps(_as_json(called, value))}")
+            written.append(f"{json.dumps(name)}: {json.dumps(_as_json(name, value))}")
         except BadInput:
             raise
         except (TypeError, ValueError, RecursionError) as error:
-            raise BadInput(f"{called}: {str(error).splitlines()[0]}") from None
+            raise bad_input(f"{name}: {error}") from None
     return "{" + ", ".join(written) + "}"
 
 

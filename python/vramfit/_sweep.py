@@ -11,6 +11,7 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from vramfit import _core
+from vramfit._bad_input import bad_input
 from vramfit._questions import OBJECTS, _flags, _written
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ def sweep(*, executor: Executor | None = None, progress: bool = True, **axes: An
     try:
         import pandas as pd
     except ImportError:
-        raise _core.BadInput("sweep: needs pandas; pip install 'vramfit[sweep]'") from None
+        raise bad_input("sweep: needs pandas; pip install 'vramfit[sweep]'") from None
     names = [name for name, value in axes.items() if _is_axis(name, value)]
     values = [list(axes[name]) for name in names]
     fixed, not_honoured = _flags({name: axes[name] for name in axes if name not in names})

@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Any
 
 from vramfit._answer import Answer
+from vramfit._bad_input import bad_input
 from vramfit._core import BadInput
 from vramfit._questions import estimate
 from vramfit._verify import Verification, verify
@@ -44,9 +45,9 @@ class watch:  # noqa: N801 - used as a function
         try:
             import torch
         except ImportError:
-            raise BadInput("watch: needs torch, which is not installed") from None
+            raise bad_input("watch: needs torch, which is not installed") from None
         if not torch.cuda.is_available():
-            raise BadInput("watch: needs a GPU that PyTorch sees")
+            raise bad_input("watch: needs a GPU that PyTorch sees")
         self._torch = torch
         torch.cuda.synchronize()
         torch.cuda.reset_peak_memory_stats()

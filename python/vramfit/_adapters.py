@@ -9,6 +9,7 @@ from typing import Any
 
 from vramfit import _yaml
 from vramfit._bad_input import bad_input, printable
+from vramfit._questions import is_adapted
 
 Flags = dict[str, Any]
 
@@ -279,14 +280,8 @@ def adapted(given: Flags) -> tuple[Flags, tuple[str, ...]]:
     }
     reading = Reading()
     for name, reader in readers.items():
-        value = flags.get(name)
-        plain_value = name in ("model", "config", "lora") and (
-            isinstance(value, (str, int, float, bool, dict)) or hasattr(value, "__fspath__")
-        )
-        if value is None or plain_value:
-            continue
-        del flags[name]
-        reader(value, reading)
+        if is_adapted(name, flags.get(name)):
+            reader(flags.pop(name), reading)
     settle_autocast(flags, reading)
     settle_buckets(flags, reading)
     merged = {**reading.flags, **flags}

@@ -25,7 +25,8 @@ OBJECTS = (*_ADAPTED, "model", "config", "lora")  #: and those that may
 _PLAIN = (str, bool, int, float, type(None))
 
 
-def _is_adapted(name: str, value: Any) -> bool:
+def is_adapted(name: str, value: Any) -> bool:
+    """Whether it is an object that vramfit._adapters makes flags of."""
     if name in _ADAPTED:
         return value is not None
     return name in OBJECTS and not isinstance(value, (*_PLAIN, dict, os.PathLike))
@@ -33,7 +34,7 @@ def _is_adapted(name: str, value: Any) -> bool:
 
 def _flags(given: dict[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
     """The flags, and what of the objects among them cannot be honoured."""
-    if not any(_is_adapted(name, value) for name, value in given.items()):
+    if not any(is_adapted(name, value) for name, value in given.items()):
         return given, ()
     from vramfit._adapters import adapted
 

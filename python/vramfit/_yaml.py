@@ -162,28 +162,6 @@ _AXOLOTL_FLAGS = {
     "optimizer": "optim",
     "gradient_checkpointing_kwargs": "gradient_checkpointing_kwargs",
 }
-_AXOLOTL_READ = {
-    *_AXOLOTL_FLAGS,
-    "base_model",
-    "adapter",
-    "lora_r",
-    "lora_target_modules",
-    "lora_target_linear",
-    "load_in_8bit",
-    "load_in_4bit",
-    "gradient_checkpointing",
-    "bf16",
-    "bfloat16",
-    "fp16",
-    "float16",
-    "deepspeed",
-    "fsdp",
-    "fsdp_config",
-    "fsdp_version",
-    "lora_dropout",
-    "torch_dtype",
-    "sdp_attention",
-}
 #: What memory may depend on: named where it is set. Others say what is trained on and reported.
 _AXOLOTL_NAMED = {
     "sample_packing": "rows are predicted full, of sequence_len tokens each",

@@ -74,7 +74,7 @@ void keep_freed_memory() {
 NB_MODULE(_core, m) {
   keep_freed_memory();
   using Released = nb::call_guard<nb::gil_scoped_release>;
-  nb::exception<BadInput>(m, "BadInput", PyExc_ValueError);
+  nb::exception<BadInput>(m, "BadInput", PyExc_ValueError).attr("__module__") = "vramfit";
   m.attr("version_line") = vramfit::kVersionLine;
   nb::class_<Asked>(m, "Asked")
       .def("fits", &Asked::yes, Released())

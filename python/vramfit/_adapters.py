@@ -7,7 +7,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from vramfit._core import BadInput
+from vramfit import _yaml
+from vramfit._bad_input import bad_input, printable
+from vramfit._questions import is_adapted
 
 Flags = dict[str, Any]
 
@@ -20,7 +22,7 @@ class Reading:
         self.not_honoured: list[str] = []
 
     def name(self, key: str, value: Any, why: str = "not part of the prediction") -> None:
-        shown = str(value)
+        shown = printable(str(value))
         self.not_honoured.append(
             f"{key}={shown if len(shown) <= 40 else shown[:37] + '...'}: {why}"
         )
@@ -58,7 +60,7 @@ def read_config(config: Any, reading: Reading) -> None:
     """transformers.PretrainedConfig."""
     if not hasattr(config, "to_dict"):
         what = f"is of type {type(config).__name__}; a path, a dict or a PretrainedConfig"
-        raise BadInput(f"config: {what}")
+        raise bad_input(f"config: {what}")
     values = _jsonable(config.to_dict())
     quantized = values.pop("quantization_config", None)
     if quantized:
@@ -74,7 +76,9 @@ def read_model(model: Any, reading: Reading) -> None:
     in."""
     config = getattr(model, "config", None)
     if not hasattr(config, "to_dict"):
-        raise BadInput(f"model: is of type {type(model).__name__}; a name, or a transformers model")
+        raise bad_input(
+            f"model: is of type {type(model).__name__}; a name, or a transformers model"
+        )
     read_config(config, reading)
     adapters = getattr(model, "peft_config", None)
     if isinstance(adapters, Mapping):
@@ -98,6 +102,10 @@ _ARGUMENTS = {
     "torch_empty_cache_steps": None,
     "fp16_full_eval": False,
     "bf16_full_eval": False,
+    "label_smoothing_factor": 0.0,
+    "full_determinism": False,
+    "use_cache": False,
+    "parallelism_config": None,
     "packing": False,
     "padding_free": False,
     "use_cpu": False,
@@ -117,7 +125,7 @@ def _sharding(arguments: Any) -> str:
 def read_arguments(arguments: Any, reading: Reading) -> None:
     """transformers.TrainingArguments, or TRL's SFTConfig."""
     if not is_a(arguments, "TrainingArguments"):
-        raise BadInput(f"args: is of type {type(arguments).__name__}; TrainingArguments")
+        raise bad_input(f"args: is of type {type(arguments).__name__}; TrainingArguments")
 
     def value(name: str) -> Any:
         return plain(getattr(arguments, name, None))
@@ -137,17 +145,19 @@ def read_arguments(arguments: Any, reading: Reading) -> None:
     length = value("max_length") or value("max_seq_length")
     if isinstance(length, int):
         flags["seq"] = length
-    if value("gradient_checkpointing"):
-        flags["gradient_checkpointing"] = True
-        if value("gradient_checkpointing_kwargs"):
-            flags["gradient_checkpointing_kwargs"] = _jsonable(
-                value("gradient_checkpointing_kwargs")
-            )
+    for name in ("activation_checkpointing", "gradient_checkpointing"):  # from 5.23 on, before
+        if value(name):
+            flags["gradient_checkpointing"] = True
+            if value(f"{name}_kwargs"):
+                flags["gradient_checkpointing_kwargs"] = _jsonable(value(f"{name}_kwargs"))
+            break
     for precision in ("bf16", "fp16"):
         if value(precision):
             flags["autocast"] = precision
     if sharding := _sharding(arguments):
         flags["fsdp"] = sharding
+        section = value("fsdp_config")
+        _yaml.read_fsdp(section if isinstance(section, Mapping) else {}, reading)
     reading.name_set(value, _ARGUMENTS)
     if value("eval_strategy") not in (None, "no"):
         reading.name("eval_strategy", value("eval_strategy"), "evaluation is not predicted")
@@ -164,6 +174,13 @@ _LORA = {
     "target_parameters": None,
     "trainable_token_indices": None,
     "lora_bias": False,
+    "layer_replication": None,
+    "use_qalora": False,
+    "use_bdlora": None,
+    "arrow_config": None,
+    "kasa_config": None,
+    "monteclora_config": None,
+    "velora_config": None,
     "lora_dropout": 0.0,
 }
 
@@ -171,7 +188,7 @@ _LORA = {
 def read_lora(lora: Any, reading: Reading) -> None:
     """peft.LoraConfig."""
     if not is_a(lora, "LoraConfig"):
-        raise BadInput(f"lora: is of type {type(lora).__name__}; a rank or a LoraConfig")
+        raise bad_input(f"lora: is of type {type(lora).__name__}; a rank or a LoraConfig")
     reading.flags["lora"] = lora.r
     targets = getattr(lora, "target_modules", None)
     if targets is not None:
@@ -201,7 +218,7 @@ def read_quantization(config: Any, reading: Reading) -> None:
         reading.flags["quantization"] = str(method)  # refused, with what is nearest
         return
     if not (is_a(config, "BitsAndBytesConfig") or isinstance(config, Mapping)):
-        raise BadInput(
+        raise bad_input(
             f"quantization_config: is of type {type(config).__name__}; BitsAndBytesConfig"
         )
     if value("load_in_8bit"):
@@ -236,11 +253,21 @@ def settle_autocast(flags: Flags, reading: Reading) -> None:
         )
 
 
+#: Flags that say on how many GPUs.
+_SEVERAL = ("gpus", "num_processes", "nproc_per_node", "num_gpus")
+
+
+def settle_buckets(flags: Flags, reading: Reading) -> None:
+    """The Trainer's buckets are DDP's: one GPU has none, nor has FSDP."""
+    merged = {**reading.flags, **flags}
+    several = any(str(merged.get(name) or 1) != "1" for name in _SEVERAL)
+    if not several or merged.get("fsdp") or merged.get("use_fsdp"):
+        reading.flags.pop("ddp_bucket_cap_mb", None)
+
+
 def adapted(given: Flags) -> tuple[Flags, tuple[str, ...]]:
     """All flags, those that were given by name before those of objects; and what is not
     honoured."""
-    from vramfit import _yaml
-
     flags = dict(given)
     readers: dict[str, Callable[[Any, Reading], None]] = {
         "accelerate": _yaml.read_accelerate,
@@ -253,14 +280,9 @@ def adapted(given: Flags) -> tuple[Flags, tuple[str, ...]]:
     }
     reading = Reading()
     for name, reader in readers.items():
-        value = flags.get(name)
-        plain_value = name in ("model", "config", "lora") and (
-            isinstance(value, (str, int, float, bool, dict)) or hasattr(value, "__fspath__")
-        )
-        if value is None or plain_value:
-            continue
-        del flags[name]
-        reader(value, reading)
+        if is_adapted(name, flags.get(name)):
+            reader(flags.pop(name), reading)
     settle_autocast(flags, reading)
+    settle_buckets(flags, reading)
     merged = {**reading.flags, **flags}
     return merged, tuple(reading.not_honoured)

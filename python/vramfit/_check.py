@@ -6,6 +6,7 @@ import sys
 
 from vramfit import _core
 from vramfit._adapters import Reading, settle_autocast
+from vramfit._bad_input import bad_input
 from vramfit._picture import sentence
 from vramfit._questions import _asked_with
 from vramfit._yaml import load, read_accelerate, read_axolotl
@@ -57,7 +58,7 @@ def check(arguments: list[str]) -> int:
     files, more = arguments[:first], arguments[first:]
     try:
         if not files:
-            raise _core.BadInput("check: no file; vramfit check --help")
+            raise bad_input("check: no file; vramfit check --help")
         reading = Reading()
         for path in files:
             _read(path, reading)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from vramfit._core import BadInput
+from vramfit._bad_input import bad_input
 from vramfit._picture import COLOURS, VERDICTS, gigabytes, parts, sentence
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ def plot(answer: Answer, ax: Axes | None) -> Axes:
         try:
             from matplotlib import pyplot
         except ImportError:
-            raise BadInput("plot: needs matplotlib; pip install 'vramfit[plot]'") from None
+            raise bad_input("plot: needs matplotlib; pip install 'vramfit[plot]'") from None
         _, ax = pyplot.subplots(figsize=(8, 1.6 + 0.4 * len(answer.cards)), layout="constrained")
     named: set[str] = set()
     for row, card in enumerate(answer.cards):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import operator
 import os
 
 from vramfit import _core
 from vramfit._answer import Answer
+from vramfit._bad_input import bad_input
 from vramfit._core import BadInput
 
 TYPE_CHECKING = False  # typing itself takes long to import
@@ -17,45 +19,56 @@ if TYPE_CHECKING:
 
     from vramfit._flags import Asking, Given
 
-#: Keywords that take what people have in hand; vramfit._adapters reads them.
+#: Keywords that take nothing but what people have in hand; vramfit._adapters reads it.
 _ADAPTED = ("args", "accelerate", "axolotl", "quantization_config")
+OBJECTS = (*_ADAPTED, "model", "config", "lora")  #: and those that may
 _PLAIN = (str, bool, int, float, type(None))
 
 
-def _is_adapted(name: str, value: Any) -> bool:
+def is_adapted(name: str, value: Any) -> bool:
+    """Whether it is an object that vramfit._adapters makes flags of."""
     if name in _ADAPTED:
         return value is not None
-    return name in ("model", "config", "lora") and not isinstance(
-        value, (*_PLAIN, dict, os.PathLike)
-    )
+    return name in OBJECTS and not isinstance(value, (*_PLAIN, dict, os.PathLike))
 
 
 def _flags(given: dict[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
     """The flags, and what of the objects among them cannot be honoured."""
-    if not any(_is_adapted(name, value) for name, value in given.items()):
+    if not any(is_adapted(name, value) for name, value in given.items()):
         return given, ()
     from vramfit._adapters import adapted
 
     return adapted(given)
 
 
+def _as_json(name: str, value: Any) -> Any:
+    """What JSON has for a flag's value; what a flag cannot be is refused by the flag's name."""
+    if isinstance(value, (*_PLAIN, list, dict)):
+        return value
+    if isinstance(value, (set, frozenset)):
+        return sorted(value)
+    if isinstance(value, tuple):
+        return [*value]
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if hasattr(value, "__index__"):  # NumPy's whole numbers
+        return operator.index(value)
+    if type(value).__name__ == "dtype":  # PyTorch's and NumPy's
+        return str(value).removeprefix("torch.")
+    raise bad_input(f"{name}: is of type {type(value).__name__}; text, a number or a list")
+
+
 def _written(flags: dict[str, Any]) -> str:
-    """As JSON; what a flag cannot be is refused by the flag's name."""
+    """As JSON."""
+    written = []
     for name, value in flags.items():
-        if isinstance(value, os.PathLike):
-            flags = {**flags, name: os.fspath(value)}
-        elif isinstance(value, (set, frozenset, tuple)):
-            flags = {
-                **flags,
-                name: sorted(value) if isinstance(value, (set, frozenset)) else [*value],
-            }
-        elif not isinstance(value, (*_PLAIN, list, dict)):
-            called = "".join(letter if letter.isprintable() else "?" for letter in name)
-            raise BadInput(f"{called}: is of type {type(value).__name__}; text, a number or a list")
-    try:
-        return json.dumps(flags)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise BadInput(f"flags: {str(error).splitlines()[0]}") from None
+        try:
+            written.append(f"{json.dumps(name)}: {json.dumps(_as_json(name, value))}")
+        except BadInput:
+            raise
+        except (TypeError, ValueError, RecursionError) as error:
+            raise bad_input(f"{name}: {error}") from None
+    return "{" + ", ".join(written) + "}"
 
 
 def _asked(given: dict[str, Any], **more: bool) -> Answer:

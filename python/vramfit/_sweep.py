@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import itertools
-import json
+import math
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Executor, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from vramfit import _core
-from vramfit._questions import _flags, _written
+from vramfit._bad_input import bad_input
+from vramfit._questions import OBJECTS, _flags, _written
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,14 +28,17 @@ def rows(flags: str, points: str) -> list[tuple[str, list[int], str]]:
     return _core.rows(flags, points)
 
 
-def _is_axis(value: Any) -> bool:
-    return isinstance(value, Iterable) and not isinstance(value, (str, bytes, dict, os.PathLike))
+def _is_axis(name: str, value: Any) -> bool:
+    if name in OBJECTS:  # some of which can be iterated over: a PretrainedConfig has its keys
+        return isinstance(value, (list, tuple, range))
+    return isinstance(value, Iterable) and not isinstance(value, (str, bytes, Mapping, os.PathLike))
 
 
-def _chunks(names: list[str], values: list[list[Any]]) -> Iterator[list[dict[str, Any]]]:
-    points = (dict(zip(names, point, strict=True)) for point in itertools.product(*values))
+def _chunks(values: list[list[str]]) -> Iterator[str]:
+    """Lists of points as JSON, from each axis's values, each `"name": value`."""
+    points = map(", ".join, itertools.product(*values))
     while chunk := list(itertools.islice(points, _POINTS)):
-        yield chunk
+        yield "[" + ", ".join(f"{{{point}}}" for point in chunk) + "]"
 
 
 def _progress(total: int, shown: bool) -> Callable[[int], None]:
@@ -64,12 +68,12 @@ def _progress(total: int, shown: bool) -> Callable[[int], None]:
 
 
 def _results(
-    executor: Executor, flags: str, chunks: Iterator[list[dict[str, Any]]], workers: int
+    executor: Executor, flags: str, chunks: Iterator[str], workers: int
 ) -> Iterator[list[tuple[str, list[int], str]]]:
     """In the order of the chunks, of which few are under way at a time."""
     waiting: list[Any] = []
     for chunk in chunks:
-        waiting.append(executor.submit(rows, flags, json.dumps(chunk)))
+        waiting.append(executor.submit(rows, flags, chunk))
         if len(waiting) >= workers * _AHEAD:
             yield waiting.pop(0).result()
     for future in waiting:
@@ -84,26 +88,25 @@ def sweep(*, executor: Executor | None = None, progress: bool = True, **axes: An
     a column. Other columns: `verdict`, `fits`, `total` and `margin`, the levels, `overhead` and the
     components at the peak, all in bytes, and `error`: why a combination cannot be run; its figures
     are missing then. Names of LoRA's targets are one text, "q_proj,v_proj", so that a list of such
-    is an axis.
+    is an axis. `.attrs["not_honoured"]` names what was given and does not count.
 
     Runs on all cores, or on `executor`, anything of the form of concurrent.futures.Executor: a
     process pool, Dask's `client.get_executor()`, Ray's. Needs pandas (`vramfit[sweep]`). Raises
-    BadInput where the shared keywords are wrong.
+    BadInput where a value can be no flag's; what else is wrong with one is in `error`.
     """
     try:
         import pandas as pd
     except ImportError:
-        raise _core.BadInput("sweep: needs pandas; pip install 'vramfit[sweep]'") from None
-    names = [name for name, value in axes.items() if _is_axis(value)]
+        raise bad_input("sweep: needs pandas; pip install 'vramfit[sweep]'") from None
+    names = [name for name, value in axes.items() if _is_axis(name, value)]
     values = [list(axes[name]) for name in names]
-    fixed, _ = _flags({name: value for name, value in axes.items() if name not in names})
+    fixed, not_honoured = _flags({name: axes[name] for name in axes if name not in names})
     flags = _written(fixed)
-    for name, axis in zip(names, values, strict=True):
-        for value in axis:
-            _written({name: value})
-    total = 1
-    for axis in values:
-        total *= len(axis)
+    written = [
+        [_written({name: value})[1:-1] for value in axis]
+        for name, axis in zip(names, values, strict=True)
+    ]
+    total = math.prod(map(len, values))
     verdicts: list[str] = []
     errors: list[str] = []
     figures: list[list[int | None]] = [[] for _ in _core.columns]
@@ -112,7 +115,7 @@ def sweep(*, executor: Executor | None = None, progress: bool = True, **axes: An
     workers = os.cpu_count() or 1
     own = ThreadPoolExecutor(workers) if executor is None else None
     try:
-        for result in _results(own or executor, flags, _chunks(names, values), workers):  # type: ignore[arg-type]
+        for result in _results(own or executor, flags, _chunks(written), workers):  # type: ignore[arg-type]
             for verdict, sizes, error in result:
                 verdicts.append(verdict)
                 errors.append(error)
@@ -132,4 +135,5 @@ def sweep(*, executor: Executor | None = None, progress: bool = True, **axes: An
     for name, column in zip(_core.columns, figures, strict=True):
         frame[name] = pd.array(column, dtype="Int64")
     frame["error"] = errors
+    frame.attrs["not_honoured"] = list(not_honoured)
     return frame

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vramfit import _core
+from vramfit._bad_input import bad_input
 from vramfit._questions import _flags, _written
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ class Verification:
     agree: bool
     _json: str
     _text: str
+    not_honoured: tuple[str, ...] = ()  #: what was given and does not count, a line each
 
     def to_dict(self) -> dict[str, Any]:
         """What `vramfit --verify FILE --json` prints."""
@@ -48,6 +50,6 @@ def verify(snapshot: str | PathLike[str] | bytes, **flags: Unpack[Asking]) -> Ve
         try:
             pickle = Path(called).read_bytes()
         except OSError as error:
-            raise _core.BadInput(f"verify: cannot read '{called}': {error.strerror}") from None
-    given, _ = _flags(dict(flags))
-    return Verification(*_core.verify(_written(given), pickle, called))
+            raise bad_input(f"verify: cannot read '{called}': {error.strerror}") from None
+    given, not_honoured = _flags(dict(flags))
+    return Verification(*_core.verify(_written(given), pickle, called), not_honoured)

@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Any
 
 from vramfit._answer import Answer
+from vramfit._bad_input import bad_input
 from vramfit._core import BadInput
 from vramfit._questions import estimate
 from vramfit._verify import Verification, verify
@@ -26,9 +27,7 @@ class watch:  # noqa: N801 - used as a function
     """
 
     answer: Answer  #: the prediction
-    verification: Verification | None = (
-        None  #: where they part; None: what was recorded says too little
-    )
+    verification: Verification | None = None  #: where they part; None: it cannot be said
     allocated: int = 0  #: what was, at most, in bytes
     reserved: int = 0
 
@@ -39,14 +38,15 @@ class watch:  # noqa: N801 - used as a function
         self._max_entries = max_entries
         self.answer = estimate(**flags)
         self._torch: Any = None
+        self._lacking = "nothing was recorded yet"  # why there is no verification
 
     def __enter__(self) -> watch:
         try:
             import torch
         except ImportError:
-            raise BadInput("watch: needs torch, which is not installed") from None
+            raise bad_input("watch: needs torch, which is not installed") from None
         if not torch.cuda.is_available():
-            raise BadInput("watch: needs a GPU that PyTorch sees")
+            raise bad_input("watch: needs a GPU that PyTorch sees")
         self._torch = torch
         torch.cuda.synchronize()
         torch.cuda.reset_peak_memory_stats()
@@ -69,11 +69,12 @@ class watch:  # noqa: N801 - used as a function
             cuda.memory._dump_snapshot(str(path))
             cuda.memory._record_memory_history(enabled=None)
             if kind is not None and not issubclass(kind, self._torch.OutOfMemoryError):
+                self._lacking = f"the run ended in {kind.__name__}"
                 return
             try:
                 self.verification = verify(path.read_bytes(), **self._flags)
-            except BadInput:
-                self.verification = None
+            except BadInput as refused:
+                self._lacking = str(refused)
 
     @property
     def agrees(self) -> bool:
@@ -86,9 +87,5 @@ class watch:  # noqa: N801 - used as a function
             f"allocated at most: predicted {levels.allocated:,}, was {self.allocated:,} bytes",
             f"reserved at most:  predicted {levels.reserved or 0:,}, was {self.reserved:,} bytes",
         ]
-        more = (
-            str(self.verification)
-            if self.verification
-            else "the recording is too short to be compared"
-        )
+        more = str(self.verification or f"not compared: {self._lacking}")
         return "\n".join([*lines, more])

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vramfit._core import BadInput
+from vramfit._bad_input import bad_input
 
 if TYPE_CHECKING:
     from vramfit._adapters import Reading
@@ -20,13 +20,13 @@ def load(path: str | os.PathLike[str], flag: str) -> dict[str, Any]:
     try:
         values = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
-        raise BadInput(f"{flag}: cannot read '{path}': {error.strerror}") from None
+        raise bad_input(f"{flag}: cannot read '{path}': {error.strerror}") from None
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError, ValueError) as error:
-        raise BadInput(
+        raise bad_input(
             f"{flag}: '{path}' is no YAML: {' '.join(str(error).split())[:80]}"
         ) from None
     if not isinstance(values, dict) or not all(isinstance(key, str) for key in values):
-        raise BadInput(f"{flag}: '{path}' holds no keys and values")
+        raise bad_input(f"{flag}: '{path}' holds no keys and values")
     return values
 
 
@@ -35,13 +35,13 @@ def _mapping(given: Any, flag: str) -> Mapping[str, Any]:
         return load(given, flag)
     if isinstance(given, Mapping):
         return given
-    raise BadInput(f"{flag}: is of type {type(given).__name__}; the path of its YAML, or a dict")
+    raise bad_input(f"{flag}: is of type {type(given).__name__}; the path of its YAML, or a dict")
 
 
 def _section(values: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     section = values.get(key) or {}
     if not isinstance(section, Mapping):
-        raise BadInput(f"{key}: is '{section}'; keys and values")
+        raise bad_input(f"{key}: is '{section}'; keys and values")
     return section
 
 
@@ -95,12 +95,17 @@ _FSDP_NEUTRAL = {
     "fsdp_sharding_strategy",
     "fsdp_cpu_ram_efficient_loading",
     "fsdp_activation_checkpointing",
+    "fsdp_min_num_params",
+    "fsdp_limit_all_gathers",
 }
 
 
-def _read_fsdp(section: Mapping[str, Any], reading: Reading) -> None:
+def read_fsdp(given: Mapping[str, Any], reading: Reading) -> None:
+    """Accelerate's fsdp_config, whose keys the Trainer and axolotl also write without "fsdp_"."""
+    section = {
+        key if key.startswith("fsdp_") else f"fsdp_{key}": value for key, value in given.items()
+    }
     flags = reading.flags
-    flags["use_fsdp"] = True
     if str(section.get("fsdp_version", 2)) != "2":
         reading.name("fsdp_version", section["fsdp_version"], "FSDP2 is predicted instead")
     strategy = str(section.get("fsdp_sharding_strategy") or "").upper()
@@ -111,7 +116,7 @@ def _read_fsdp(section: Mapping[str, Any], reading: Reading) -> None:
     if keeps:
         flags["reshard_after_forward"] = False
     if strategy in ("NO_SHARD", "3", "HYBRID_SHARD", "4", "HYBRID_SHARD_ZERO2", "5"):
-        raise BadInput(
+        raise bad_input(
             f"fsdp_sharding_strategy: '{strategy}' is not predicted; FULL_SHARD or SHARD_GRAD_OP"
         )
     if section.get("fsdp_activation_checkpointing"):
@@ -131,7 +136,7 @@ def read_accelerate(given: Any, reading: Reading) -> None:
         flags["deepspeed"] = True  # refused, with what is nearest
         return
     if kind not in ("NO", "MULTI_GPU", "FSDP"):
-        raise BadInput(f"distributed_type: '{kind}' is not predicted; NO, MULTI_GPU or FSDP")
+        raise bad_input(f"distributed_type: '{kind}' is not predicted; NO, MULTI_GPU or FSDP")
     if kind != "NO" and processes is not None:
         flags["num_processes"] = processes
     precision = values.get("mixed_precision")
@@ -140,7 +145,8 @@ def read_accelerate(given: Any, reading: Reading) -> None:
     if values.get("gradient_accumulation_steps") is not None:
         flags["gradient_accumulation_steps"] = values["gradient_accumulation_steps"]
     if kind == "FSDP":
-        _read_fsdp(_section(values, "fsdp_config"), reading)
+        flags["use_fsdp"] = True
+        read_fsdp(_section(values, "fsdp_config"), reading)
     if values.get("num_machines") not in (None, 1):
         reading.name("num_machines", values["num_machines"], "predicted as GPUs of one machine")
     for key, value in values.items():
@@ -155,28 +161,6 @@ _AXOLOTL_FLAGS = {
     "gradient_accumulation_steps": "accumulate",
     "optimizer": "optim",
     "gradient_checkpointing_kwargs": "gradient_checkpointing_kwargs",
-}
-_AXOLOTL_READ = {
-    *_AXOLOTL_FLAGS,
-    "base_model",
-    "adapter",
-    "lora_r",
-    "lora_target_modules",
-    "lora_target_linear",
-    "load_in_8bit",
-    "load_in_4bit",
-    "gradient_checkpointing",
-    "bf16",
-    "bfloat16",
-    "fp16",
-    "float16",
-    "deepspeed",
-    "fsdp",
-    "fsdp_config",
-    "fsdp_version",
-    "lora_dropout",
-    "torch_dtype",
-    "sdp_attention",
 }
 #: What memory may depend on: named where it is set. Others say what is trained on and reported.
 _AXOLOTL_NAMED = {
@@ -237,7 +221,7 @@ def _read_axolotl_adapter(values: Mapping[str, Any], reading: Reading) -> None:
         if not _no(values.get("lora_dropout")):
             reading.name("lora_dropout", values["lora_dropout"], "its masks are not predicted")
     elif not _no(adapter):
-        raise BadInput(f"adapter: '{adapter}' is not predicted; lora, qlora or none")
+        raise bad_input(f"adapter: '{adapter}' is not predicted; lora, qlora or none")
     if values.get("load_in_8bit"):
         flags["load_in_8bit"] = True
     if values.get("load_in_4bit") or adapter == "qlora":
@@ -251,7 +235,7 @@ def read_axolotl(given: Any, reading: Reading) -> None:
     flags = reading.flags
     flags["train"] = True
     if not isinstance(values.get("base_model"), str):
-        raise BadInput("base_model: missing; axolotl's name of the model")
+        raise bad_input("base_model: missing; axolotl's name of the model")
     flags["model"] = values["base_model"]
     for theirs, own in _AXOLOTL_FLAGS.items():
         if values.get(theirs) is not None:
@@ -266,14 +250,8 @@ def read_axolotl(given: Any, reading: Reading) -> None:
     if not _no(values.get("deepspeed")):
         flags["deepspeed"] = True
     if not _no(values.get("fsdp")) or not _no(values.get("fsdp_config")):
-        section = _section(values, "fsdp_config")
-        _read_fsdp(
-            {
-                key if key.startswith("fsdp_") else f"fsdp_{key}": value
-                for key, value in section.items()
-            },
-            reading,
-        )
+        flags["use_fsdp"] = True
+        read_fsdp(_section(values, "fsdp_config"), reading)
     for key, why in _AXOLOTL_NAMED.items():
         if not _no(values.get(key)):
             reading.name(key, values[key], why)

@@ -127,6 +127,54 @@ def test_what_is_not_honoured_is_named():
     assert len(not_honoured) == 5
 
 
+def test_activation_checkpointing_is_gradient_checkpointings_new_name():
+    """transformers 5.23 has both, 6 the new one alone."""
+    arguments = with_(
+        TrainingArguments,
+        gradient_checkpointing=None,
+        activation_checkpointing=True,
+        activation_checkpointing_kwargs={"use_reentrant": False},
+    )
+    given, not_honoured = asked(model="llama2-7b", args=arguments, seq=64)
+    assert given["checkpoint"] == "full"
+    assert not_honoured == ()
+
+
+def test_the_trainers_fsdp_and_its_config():
+    """From transformers 5 on `fsdp` is a truth value, and its config has all else."""
+    section = {
+        "reshard_after_forward": False,
+        "activation_checkpointing": True,
+        "cpu_offload": True,
+        "min_num_params": 0,
+        "xla": False,
+        "transformer_layer_cls_to_wrap": ["LlamaDecoderLayer"],
+    }
+    arguments = with_(
+        TrainingArguments, fsdp=True, fsdp_config=section, gradient_checkpointing=False
+    )
+    given, not_honoured = asked(model="llama2-7b", args=arguments, seq=64, gpus=4)
+    assert (given["gpus"], given["reshard_after_forward"]) == (4, False)
+    assert given["checkpoint"] == "full"
+    assert not_honoured == ("fsdp_cpu_offload=True: not part of the prediction",)
+
+
+def test_buckets_are_of_several_gpus():
+    def total(cap, **more):
+        arguments = with_(TrainingArguments, ddp_bucket_cap_mb=cap)
+        return vramfit.estimate(
+            model="gpt2-124m", args=arguments, seq=64, vram="24GB", **more
+        ).total
+
+    assert total(cap=400) == total(cap=None)
+    assert total(cap=400, gpus=2) != total(cap=None, gpus=2)
+
+
+def test_a_dtype_is_its_name():
+    given, _ = asked(model="llama2-7b", torch_dtype=dtype("float16"), seq=64)
+    assert given["precision"] == "fp16"
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [
@@ -140,6 +188,7 @@ def test_what_is_not_honoured_is_named():
         ({"model": "llama2-7b", "axolotl": 3}, "axolotl: is of type int"),
         ({"model": "llama2-7b", "accelerate": {"distributed_type": "DEEPSPEED"}}, "deepspeed"),
         ({"model": "llama2-7b", "accelerate": {"distributed_type": "TPU"}}, "distributed_type"),
+        ({"model": "llama2-7b", "accelerate": "\x1e\n"}, r"cannot read '\?\?'"),
         ({"axolotl": {"sequence_len": 8}}, "base_model: missing"),
         ({"axolotl": {"base_model": "llama2-7b", "adapter": "ia3"}}, "adapter: 'ia3'"),
     ],
@@ -147,7 +196,7 @@ def test_what_is_not_honoured_is_named():
 def test_what_cannot_be_is_refused_in_one_line(given, message):
     with pytest.raises(vramfit.BadInput, match=message) as caught:
         vramfit.estimate(gpu="rtx4090", **given)
-    assert "\n" not in str(caught.value)
+    assert len(str(caught.value).splitlines()) == 1
 
 
 AXOLOTL = {

@@ -1,7 +1,9 @@
 """The package itself: types, what importing costs, and the wheel on a bare machine."""
 
+import ctypes
 import json
 import os
+import pickle
 import re
 import subprocess
 import sys
@@ -127,6 +129,19 @@ def test_the_wheel_on_a_bare_machine(tmp_path):
         ["ldd", *(tmp_path / "venv").rglob("_core*.so")], capture_output=True, text=True, check=True
     )
     assert not re.search(r"cuda|nccl|cudnn|nvidia", linked.stdout)
+
+
+def test_its_c_library_is_nobody_elses():
+    """PyTorch's, loaded beside it, would take the place of what is seen of its own."""
+    core = ctypes.CDLL(vramfit._core.__file__)
+    assert hasattr(core, "PyInit__core")
+    assert not hasattr(core, "_ZNSt5ctypeIcE2idE")  # std::ctype<char>::id
+
+
+def test_bad_input_is_known_by_the_name_that_users_have():
+    error = pickle.loads(pickle.dumps(vramfit.BadInput("seq: is 0")))
+    assert type(error) is vramfit.BadInput
+    assert type(error).__module__ == "vramfit"
 
 
 def test_what_is_missing_is_said_in_one_line():

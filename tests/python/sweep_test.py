@@ -62,6 +62,46 @@ def test_many_rows_stay_in_order(capsys):
     assert "sweep" in capsys.readouterr().err
 
 
+class PreTrainedConfig:
+    """As transformers' since 5.0: it can be iterated over."""
+
+    def __iter__(self):
+        return iter(["hidden_size"])
+
+    def to_dict(self):
+        return {
+            "model_type": "gpt2",
+            "n_embd": 768,
+            "n_layer": 12,
+            "n_head": 12,
+            "vocab_size": 50257,
+            "n_positions": 1024,
+        }
+
+
+class LoraConfig:
+    r = 8
+    use_dora = True
+
+
+def test_objects_are_no_axes_and_what_they_cannot_say_is_named():
+    run = {"config": PreTrainedConfig(), "lora": LoraConfig(), "train": True, "gpu": "h200"}
+    table = vramfit.sweep(**run, batch=[1, 2], seq=64, progress=False)
+    assert list(table.columns[:2]) == ["batch", "verdict"]
+    assert table["fits"].all()
+    assert table.attrs["not_honoured"] == ["use_dora=True: not part of the prediction"]
+
+
+def test_numbers_of_numpy_are_numbers():
+    numpy = pytest.importorskip("numpy")
+    run = {**RUN, "seq": 64, "gpu": "h200"}
+    table = vramfit.sweep(**run, batch=numpy.arange(1, 4), progress=False)
+    assert table["total"].equals(vramfit.sweep(**run, batch=[1, 2, 3], progress=False)["total"])
+    assert vramfit.estimate(**run, batch=numpy.int64(3)).total == table["total"][2]
+    with pytest.raises(vramfit.BadInput, match="batch: "):
+        vramfit.estimate(**run, batch=numpy.arange(3))
+
+
 def test_bad_axes():
     with pytest.raises(vramfit.BadInput, match="batch: is of type object"):
         vramfit.sweep(**RUN, batch=[1, object()], gpu="h200")

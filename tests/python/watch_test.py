@@ -1,6 +1,8 @@
 """A run that is watched: a stand-in for PyTorch, whose recording is what vramfit predicts."""
 
+import re
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -62,6 +64,19 @@ def test_what_is_raised_goes_on_and_recording_ends(torch):
         with pytest.raises(error), vramfit.watch(**RUN):
             raise error
         assert torch.calls[-1] == "record None"
+
+
+def test_what_was_not_compared_says_why(torch):
+    watched = vramfit.watch(**RUN)
+    assert "not compared: nothing was recorded yet" in str(watched)
+    with pytest.raises(KeyError), watched:
+        raise KeyError
+    assert "not compared: the run ended in KeyError" in str(watched)
+    torch.cuda.memory._dump_snapshot = lambda path: Path(path).write_bytes(b"no pickle")
+    with vramfit.watch(**RUN) as watched:
+        pass
+    assert watched.verification is None
+    assert re.search("not compared: .*snapshot", str(watched))
 
 
 def test_it_says_what_it_lacks(torch, monkeypatch):

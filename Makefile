@@ -43,8 +43,8 @@ compare-pytorch:  ## PyTorch and bench in turn on this GPU, into data/runs/ (ONL
 test: build build/asan/build.ninja build/venv/tables.stamp wheel page  ## every test: sanitizers, release, Python
 	scripts/test $(PRESET) asan
 
-wheel: build/venv/wheel.stamp  ## the Python package, into build/wheels/ and, to be imported, build/python/
-	scripts/wheel
+wheel: build build/venv/wheel.stamp  ## the Python package, into build/wheels/ and, to be imported, build/python/
+	scripts/wheel $(PRESET)
 
 page: build/wasm/build.ninja build/venv/tables.stamp build/venv/web.stamp  ## the estimator as WebAssembly and the page around it, into build/site/
 	cmake --build --preset wasm

@@ -11,6 +11,7 @@ if(NOT CMAKE_BUILD_TYPE)
 endif()
 
 option(VRAMFIT_PYTHON "Build the Python package's module, and of the rest only what it needs" OFF)
+set(VRAMFIT_BUILT "" CACHE PATH "For that: a folder where the libraries were built already")
 option(VRAMFIT_BENCH "Build bench, its tests and those of kernels/cuda, which use it" ON)
 
 find_program(CCACHE ccache)

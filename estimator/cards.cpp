@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <nlohmann/json.hpp>
 
 #include "estimator/data.h"
 #include "estimator/names.h"
@@ -12,19 +13,17 @@
 namespace vramfit {
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr std::int64_t kSchema = 2;
-constexpr std::int64_t kMaxBytes = std::int64_t{1} << 60;
+constexpr std::int64_t kMaxOverheadBytes = std::int64_t{1} << 60;
 constexpr std::int64_t kMaxMultiprocessors = 1024;
 
-std::uint64_t sourced_bytes(const JsonReader& json, const Json& object, const char* key,
+std::uint64_t sourced_bytes(const JsonReader& json, const nlohmann::json& object, const char* key,
                             const char* value_key, std::int64_t at_least) {
   const JsonReader entry = sourced(json, object, key, value_key);
-  return static_cast<std::uint64_t>(entry.integer(value_key, at_least, kMaxBytes));
+  return static_cast<std::uint64_t>(entry.integer(value_key, at_least, kMaxOverheadBytes));
 }
 
-Flops read_flops(const JsonReader& json, const Json& object) {
+Flops read_flops(const JsonReader& json, const nlohmann::json& object) {
   allow_only(json, object,
              {"fp32", "tf32", "fp16", "bf16", "fp8", "fp4", "int8", "int4", "source"});
   require_source(json);
@@ -37,7 +36,7 @@ Flops read_flops(const JsonReader& json, const Json& object) {
   return flops;
 }
 
-LibrarySizes read_libraries(const JsonReader& json, const Json& object) {
+LibrarySizes read_libraries(const JsonReader& json, const nlohmann::json& object) {
   allow_only(json, object,
              {"context", "cublas", "cublas_backward", "attention", "attention_backward"});
   LibrarySizes sizes;
@@ -49,7 +48,7 @@ LibrarySizes read_libraries(const JsonReader& json, const Json& object) {
   return sizes;
 }
 
-NcclSizes read_nccl(const JsonReader& json, const Json& object) {
+NcclSizes read_nccl(const JsonReader& json, const nlohmann::json& object) {
   allow_only(json, object, {"process_group", "collectives", "connected", "staged"});
   return {sourced_bytes(json, object, "process_group", "bytes", 0),
           sourced_bytes(json, object, "collectives", "bytes", 0),
@@ -72,7 +71,7 @@ bool is_called(const Card& card, const std::string& key) {
          std::any_of(card.other_titles.begin(), card.other_titles.end(), same);
 }
 
-Card read_card(const Json& object, const std::string& source) {
+Card read_card(const nlohmann::json& object, const std::string& source) {
   if (!object.is_object()) throw BadInput(source + ": not a JSON object");
   const JsonReader json(object, source);
   allow_only(json, object,
@@ -111,7 +110,7 @@ const Card* find(const std::vector<Card>& list, std::string_view name) {
 }
 
 /// Takes over the overhead of a card where it was measured.
-void assume_overhead(Card& card, const Json& object, const std::vector<Card>& list,
+void assume_overhead(Card& card, const nlohmann::json& object, const std::vector<Card>& list,
                      const std::string& source) {
   const JsonReader json(object, source);
   allow_only(json, object, {"assumed_from"});
@@ -139,7 +138,7 @@ const Card* nearest(std::uint64_t vram, const Qualifies& qualifies) {
 
 }  // namespace
 
-void allow_only(const JsonReader& json, const Json& object,
+void allow_only(const JsonReader& json, const nlohmann::json& object,
                 std::initializer_list<const char*> keys) {
   for (const auto& item : object.items()) {
     const bool known =
@@ -152,7 +151,7 @@ void require_source(const JsonReader& json) {
   if (json.text("source").empty()) json.fail("source", "is empty; where the figure is from");
 }
 
-JsonReader sourced(const JsonReader& json, const Json& object, const char* key,
+JsonReader sourced(const JsonReader& json, const nlohmann::json& object, const char* key,
                    const char* value_key) {
   auto entry = json.object(key);
   if (!entry) json.fail(key, "missing");
@@ -169,7 +168,7 @@ Arch read_arch(const JsonReader& json, const char* key) {
   return Arch{std::stoi(text.substr(3))};
 }
 
-Overhead read_overhead(const JsonReader& json, const Json& object) {
+Overhead read_overhead(const JsonReader& json, const nlohmann::json& object) {
   allow_only(json, object,
              {"source", "range", "driver_reserved", "context", "cublaslt", "cudnn", "modules",
               "pytorch", "nccl"});
@@ -198,7 +197,7 @@ Overhead assumed(Overhead overhead, const std::string& card) {
 }
 
 std::vector<Card> parse_cards(const std::string& json_text, const std::string& source) {
-  const Json object = parse_json_object(json_text, source, "the catalogue of cards");
+  const nlohmann::json object = parse_json_object(json_text, source, "the catalogue of cards");
   const JsonReader json(object, source);
   allow_only(json, object, {"schema", "cards"});
   json.integer("schema", kSchema, kSchema);
@@ -207,7 +206,7 @@ std::vector<Card> parse_cards(const std::string& json_text, const std::string& s
     json.fail("cards", "a list of cards is missing");
   }
   std::vector<Card> list;
-  for (const Json& entry : *entries) {
+  for (const nlohmann::json& entry : *entries) {
     const std::string place = source + ": card " + std::to_string(list.size() + 1);
     Card card = read_card(entry, place);
     if (find(list, card.name) != nullptr) throw BadInput(place + ": name: is there twice");

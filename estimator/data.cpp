@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kVariable = "VRAMFIT_DATA";
-constexpr std::size_t kMaxBytes = std::size_t{1} << 28;
+constexpr std::size_t kMaxFileBytes = std::size_t{1} << 28;
 
 /// What the user has in place of what is built in; empty where there is nothing.
 fs::path own_folder() {
@@ -36,7 +36,7 @@ fs::path in_own_folder(const fs::path& folder, const std::string& relative) {
 
 std::string data_text(const std::string& file) {
   if (const fs::path folder = own_folder(); !folder.empty()) {
-    return read_text_file(in_own_folder(folder, file), "data", "a readable file", kMaxBytes);
+    return read_text_file(in_own_folder(folder, file), "data", "a readable file", kMaxFileBytes);
   }
   const EmbeddedFile* const end = kEmbeddedFiles + kEmbeddedFileCount;
   const auto* const found = std::find_if(

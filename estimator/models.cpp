@@ -1,6 +1,7 @@
 #include "estimator/models.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "estimator/data.h"
 #include "estimator/names.h"
@@ -11,12 +12,10 @@
 namespace vramfit {
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr const char* kPublished = "models/parameters.json";
 
 /// What a model and others of its shape are called on the Hugging Face hub.
-std::vector<std::string> hub_names(const Json& published, const std::string& model) {
+std::vector<std::string> hub_names(const nlohmann::json& published, const std::string& model) {
   const auto entry = published.find(model);
   if (entry == published.end()) return {};
   const JsonReader json(*entry, std::string(kPublished) + ": " + model);
@@ -40,7 +39,7 @@ std::optional<std::string> shipped_model(const std::string& called) {
   for (const std::string& name : names) {
     if (folded(name) == key) return name;
   }
-  const Json published =
+  const nlohmann::json published =
       parse_json_object(data_text(kPublished), kPublished, "what is published about the models");
   for (const std::string& name : names) {
     for (const std::string& id : hub_names(published, name)) {

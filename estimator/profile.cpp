@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <nlohmann/json.hpp>
 
 #include "model/config/json_reader.h"
 #include "model/text_file.h"
@@ -9,7 +10,7 @@
 namespace vramfit {
 namespace {
 
-constexpr std::size_t kMaxBytes = std::size_t{1} << 20;
+constexpr std::size_t kMaxProfileBytes = std::size_t{1} << 20;
 
 }  // namespace
 
@@ -27,7 +28,7 @@ Profile parse_profile(const std::string& json_text, const std::string& source) {
 
 Profile read_profile(const std::filesystem::path& path) {
   const char* const expected = "a file that --write-profile wrote";
-  return parse_profile(read_text_file(path, "profile", expected, kMaxBytes),
+  return parse_profile(read_text_file(path, "profile", expected, kMaxProfileBytes),
                        path.filename().string());
 }
 

@@ -1,5 +1,6 @@
 #include "estimator/releases.h"
 
+#include <nlohmann/json.hpp>
 #include <regex>
 
 #include "estimator/cards.h"
@@ -10,7 +11,6 @@
 namespace vramfit {
 namespace {
 
-using Json = nlohmann::json;
 using pytorch::Release;
 using pytorch::Version;
 
@@ -25,11 +25,11 @@ Version parse_version(const JsonReader& json) {
   return {std::stoi(part[1]), std::stoi(part[2]), part[3].matched ? std::stoi(part[3]) : 0};
 }
 
-Version read_version(const JsonReader& json, const Json& object, const char* library) {
+Version read_version(const JsonReader& json, const nlohmann::json& object, const char* library) {
   return parse_version(sourced(json, object, library, "version"));
 }
 
-Release read_release(const Json& object, const std::string& source) {
+Release read_release(const nlohmann::json& object, const std::string& source) {
   if (!object.is_object()) throw BadInput(source + ": not a JSON object");
   const JsonReader json(object, source);
   allow_only(json, object,
@@ -52,7 +52,7 @@ Release read_release(const Json& object, const std::string& source) {
 }  // namespace
 
 std::vector<Release> parse_releases(const std::string& json_text, const std::string& source) {
-  const Json object = parse_json_object(json_text, source, "the table of releases");
+  const nlohmann::json object = parse_json_object(json_text, source, "the table of releases");
   const JsonReader json(object, source);
   allow_only(json, object, {"schema", "releases"});
   json.integer("schema", 1, 1);
@@ -61,7 +61,7 @@ std::vector<Release> parse_releases(const std::string& json_text, const std::str
     json.fail("releases", "a list of releases is missing");
   }
   std::vector<Release> list;
-  for (const Json& entry : *entries) {
+  for (const nlohmann::json& entry : *entries) {
     const std::string place = source + ": release " + std::to_string(list.size() + 1);
     Release release = read_release(entry, place);
     if (!list.empty() && release.torch <= list.back().torch) {

@@ -1,6 +1,7 @@
 #include "estimator/slowdowns.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "estimator/cards.h"
 #include "estimator/data.h"
@@ -10,12 +11,11 @@
 namespace vramfit {
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr double kMostTokens = 1e12;  ///< a second
 
 /// `key` of the object, which `what` describes.
-const Json& member(const JsonReader& json, const Json& object, const char* key, const char* what) {
+const nlohmann::json& member(const JsonReader& json, const nlohmann::json& object, const char* key,
+                             const char* what) {
   const auto found = object.find(key);
   if (found == object.end() || !(found->is_object() || found->is_array()) || found->empty()) {
     json.fail(key, std::string(what) + " is missing");
@@ -23,7 +23,7 @@ const Json& member(const JsonReader& json, const Json& object, const char* key, 
   return *found;
 }
 
-SpeedComparison read_comparison(const Json& object, const std::string& source) {
+SpeedComparison read_comparison(const nlohmann::json& object, const std::string& source) {
   if (!object.is_object()) throw BadInput(source + ": not a JSON object");
   const JsonReader json(object, source);
   allow_only(json, object,
@@ -37,7 +37,8 @@ SpeedComparison read_comparison(const Json& object, const std::string& source) {
   // Where it is from is for those who check it: tests/slowdowns_test.py.
   json.text("file");
   json.text("figure");
-  const Json& speeds = member(json, object, "speeds", "an object of each setting's speed");
+  const nlohmann::json& speeds =
+      member(json, object, "speeds", "an object of each setting's speed");
   for (const auto& item : speeds.items()) {
     const std::string place = source + ": " + item.key();
     if (!item.value().is_object()) throw BadInput(place + ": not a JSON object");
@@ -74,13 +75,14 @@ std::optional<double> Slowdowns::of(const std::string& runtime, const std::strin
 }
 
 Slowdowns parse_slowdowns(const std::string& json_text, const std::string& source) {
-  const Json object = parse_json_object(json_text, source, "the table of measured speeds");
+  const nlohmann::json object =
+      parse_json_object(json_text, source, "the table of measured speeds");
   const JsonReader json(object, source);
   allow_only(json, object, {"schema", "gpu", "comparisons"});
   json.integer("schema", 1, 1);
   Slowdowns result;
   result.gpu = json.text("gpu");
-  for (const Json& entry : member(json, object, "comparisons", "a list of comparisons")) {
+  for (const nlohmann::json& entry : member(json, object, "comparisons", "a list of comparisons")) {
     result.comparisons.push_back(read_comparison(
         entry, source + ": comparison " + std::to_string(result.comparisons.size() + 1)));
   }

@@ -70,7 +70,7 @@ void drop_steps_from(RunReport& report, int step) {
 }
 
 /// Walks of one workload, and what all of them together cost.
-struct Run {
+struct Walks {
   const Workload& workload;
   const Gpu& gpu;
   std::uint64_t capacity;
@@ -85,7 +85,7 @@ struct Run {
   }
 };
 
-Outcome steady_training(Run& run, Extent extent) {
+Outcome steady_training(Walks& run, Extent extent) {
   const std::int64_t all = run.workload.micro_batches();
   int look = kFirstLook;
   extent.steps = kMostSteps;
@@ -118,7 +118,7 @@ Outcome steady_training(Run& run, Extent extent) {
   throw std::logic_error("steady_run: micro-batches keep mapping more");
 }
 
-Outcome steady_generation(Run& run, Extent extent) {
+Outcome steady_generation(Walks& run, Extent extent) {
   for (extent.decodes = 2; extent.decodes <= kMostRepetitions; ++extent.decodes) {
     Outcome outcome = run(extent);
     const RunReport& report = outcome.report;
@@ -133,7 +133,7 @@ Outcome steady_generation(Run& run, Extent extent) {
 Outcome steady_run(const Workload& workload, const Gpu& gpu, std::uint64_t capacity,
                    const ModelConfig& config, const Detail& detail, std::uint64_t beyond) {
   workload.validate(config);
-  Run run{workload, gpu, capacity, config};
+  Walks run{workload, gpu, capacity, config};
   Extent extent;
   extent.detail = detail;
   extent.beyond = beyond;

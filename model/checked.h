@@ -26,4 +26,10 @@ constexpr Integer round_up(Integer value, Integer step) {
   return (value + step - 1) / step * step;
 }
 
+/// `value` in pieces of `piece`, the last of them perhaps not whole.
+template <typename Integer>
+constexpr Integer div_up(Integer value, Integer piece) {
+  return (value + piece - 1) / piece;
+}
+
 }  // namespace vramfit

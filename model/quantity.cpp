@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 60;
 constexpr std::size_t kMostDecimals = 6;
-constexpr std::size_t kShownBytes = 40;
+constexpr std::size_t kShownQuantityBytes = 40;
 
 struct Unit {
   const char* name;  ///< lower case
@@ -39,7 +39,7 @@ constexpr std::array<Unit, 5> kCountUnits = {
 
 [[noreturn]] void fail(const std::string& field, const std::string& text,
                        const std::string& valid) {
-  throw BadInput(field + ": is '" + shortened(text, kShownBytes) + "'; " + valid);
+  throw BadInput(field + ": is '" + shortened(text, kShownQuantityBytes) + "'; " + valid);
 }
 
 /// "12.5 GiB" taken apart: digits before and after the point, and the unit in lower case.

@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kShownBytes = 80;
+constexpr std::size_t kShownPathBytes = 80;
 
 /// What is there instead of a file; nothing where one is.
 std::string obstacle(const fs::path& path, std::size_t at_most) {
@@ -38,8 +38,8 @@ std::string obstacle(const fs::path& path, std::size_t at_most) {
 std::string read_text_file(const fs::path& path, const char* field, const char* expected,
                            std::size_t at_most) {
   const auto fail = [&](const std::string& why) {
-    throw BadInput(std::string(field) + ": cannot read '" + one_line(path.string(), kShownBytes) +
-                   "'" + why + "; " + expected);
+    throw BadInput(std::string(field) + ": cannot read '" +
+                   one_line(path.string(), kShownPathBytes) + "'" + why + "; " + expected);
   };
   if (const std::string why = obstacle(path, at_most); !why.empty()) fail(why);
   std::ifstream file(path, std::ios::binary);

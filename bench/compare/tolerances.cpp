@@ -1,5 +1,7 @@
 #include "bench/compare/tolerances.h"
 
+#include <nlohmann/json.hpp>
+
 #include "estimator/data.h"
 #include "model/config/json_reader.h"
 

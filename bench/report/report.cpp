@@ -2,6 +2,7 @@
 
 #include <iostream>
 #include <stdexcept>
+#include <thread>
 
 namespace vramfit::bench {
 
@@ -23,6 +24,11 @@ void Report::write() {
 
 int Report::cut_short() {
   mutex_.lock();
+  while (file_ && file_->rows() < display_.rows()) {  // a row on the screen is in the file at once
+    mutex_.unlock();
+    std::this_thread::yield();
+    mutex_.lock();
+  }
   const int rows = file_ ? file_->rows() : display_.rows();
   if (rows == 0) {
     target_.reset();

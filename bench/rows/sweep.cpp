@@ -1,6 +1,7 @@
 #include "bench/rows/sweep.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "estimator/data.h"

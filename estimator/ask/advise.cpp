@@ -14,7 +14,7 @@ namespace {
 /// Changes at once, unless fewer than all there are do not suffice.
 constexpr std::size_t kFew = 3;
 /// Decode steps that are walked of what is only tried.
-constexpr std::int64_t kTrialSamples = 16;
+constexpr std::int64_t kTrialDecodes = 16;
 constexpr std::size_t kCards = 3;
 
 using Levers = std::vector<const Lever*>;
@@ -186,7 +186,7 @@ class Adviser {
   }
 
   bool fits(const Choices& choices, bool surely) const {
-    const auto found = advice(choices, std::min(request_.samples, kTrialSamples));
+    const auto found = advice(choices, std::min(request_.samples, kTrialDecodes));
     return found && is_enough(found->estimate, surely);
   }
 
@@ -239,7 +239,7 @@ std::vector<std::string> cards_that_hold(const Request& request) {
   for (const Card* card : by_size) {
     if (card->arch.sm < request.workload->oldest_sm()) continue;
     Request other = request;
-    other.samples = std::min(other.samples, kTrialSamples);
+    other.samples = std::min(other.samples, kTrialDecodes);
     other.budget = budget_of(*card);
     other.budget.headroom = request.budget.headroom;
     if (estimate(other).verdict == Verdict::Fits) names.push_back(card->name);

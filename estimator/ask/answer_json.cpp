@@ -1,5 +1,7 @@
 #include "estimator/ask/answer_json.h"
 
+#include <nlohmann/json.hpp>
+
 #include "estimator/estimate_json.h"
 
 namespace vramfit {

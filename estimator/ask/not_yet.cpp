@@ -12,16 +12,16 @@ namespace vramfit {
 namespace {
 
 /// Formats of weights that no step is predicted in.
-constexpr std::array<std::string_view, 9> kQuantized = {"int8", "int4", "8bit", "4bit", "nf4",
-                                                        "fp4",  "fp8",  "awq",  "gptq"};
+constexpr std::array<std::string_view, 9> kQuantizedPrecisions = {
+    "int8", "int4", "8bit", "4bit", "nf4", "fp4", "fp8", "awq", "gptq"};
 
 bool is_quantized(std::string precision) {
   std::transform(precision.begin(), precision.end(), precision.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   // llama.cpp's are q4_0, q4_k_m, iq3_xs, ...
   const bool of_llama_cpp = precision.starts_with("q") || precision.starts_with("iq");
-  return of_llama_cpp ||
-         std::find(kQuantized.begin(), kQuantized.end(), precision) != kQuantized.end();
+  return of_llama_cpp || std::find(kQuantizedPrecisions.begin(), kQuantizedPrecisions.end(),
+                                   precision) != kQuantizedPrecisions.end();
 }
 
 }  // namespace

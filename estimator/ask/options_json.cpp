@@ -12,9 +12,7 @@
 namespace vramfit {
 namespace {
 
-using Json = nlohmann::json;
-
-constexpr std::size_t kShownBytes = 60;
+constexpr std::size_t kShownFlagBytes = 60;
 
 /// What says how to print an answer, or asks for something else.
 constexpr std::array<std::string_view, 8> kOfTheCommandLine = {
@@ -29,7 +27,7 @@ std::string flag_of(const std::string& key) {
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
                c == '-';
       });
-  if (!valid) throw BadInput("'" + one_line(key, kShownBytes) + "' is no flag's name");
+  if (!valid) throw BadInput("'" + one_line(key, kShownFlagBytes) + "' is no flag's name");
   const auto& others = kOfTheCommandLine;
   if (std::find(others.begin(), others.end(), flag) != others.end()) {
     throw BadInput(flag + ": is of the command line alone; without it");
@@ -37,17 +35,17 @@ std::string flag_of(const std::string& key) {
   return flag;
 }
 
-std::string text_of(const std::string& flag, const Json& value) {
+std::string text_of(const std::string& flag, const nlohmann::json& value) {
   if (value.is_string()) return value.get<std::string>();
   if (value.is_array()) {
     std::string list;
-    for (const Json& item : value) {
+    for (const nlohmann::json& item : value) {
       if (item.is_structured()) throw BadInput(flag + ": a list of names or numbers");
       list += (list.empty() ? "" : ",") + text_of(flag, item);
     }
     return list;
   }
-  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 /// Flags of a command line, by fit's own names.
@@ -69,7 +67,7 @@ bool is_among(const std::set<std::string>& names, const std::string& argument) {
 
 }  // namespace
 
-Options options_of(const Json& flags, const std::vector<std::string>& more) {
+Options options_of(const nlohmann::json& flags, const std::vector<std::string>& more) {
   if (!flags.is_object()) throw BadInput("flags: not a JSON object of flags and values");
   std::vector<std::string> arguments;
   const std::set<std::string> given = own_names(more);

@@ -82,8 +82,8 @@ constexpr std::array<std::string_view, 6> kRenamedValues = {
     "optimizer", "precision", "quant-compute", "attention", "seq", "generate"};
 
 // Switches for what is not there yet.
-constexpr std::array<std::string_view, 4> kQuantized = {"qlora", "bits", "quantization",
-                                                        "quantization-config"};
+constexpr std::array<std::string_view, 4> kQuantizationFlags = {"qlora", "bits", "quantization",
+                                                                "quantization-config"};
 constexpr std::array<std::string_view, 3> kSeveralGpus = {"deepspeed", "use-deepspeed",
                                                           "tensor-parallel-size"};
 // The Trainer's --fsdp "full_shard auto_wrap", and what it says of each layer's wrapping.
@@ -223,7 +223,7 @@ class Translation {
       return;
     }
     if (holds(kWithoutMemory, flag)) return pass_over(flag, value.has_value());
-    if (holds(kQuantized, flag)) {
+    if (holds(kQuantizationFlags, flag)) {
       if (is_on(flag, value)) refuse_quantized_weights(flag);
       return;
     }

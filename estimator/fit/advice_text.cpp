@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kRows = 8;
 /// Where what is to be changed begins.
 constexpr std::size_t kColumn = 36;
-constexpr const char* kRow = "  {:>9}  {:<5}  {:>12}   {}";
+constexpr const char* kAdviceRow = "  {:>9}  {:<5}  {:>12}   {}";
 
 std::string labels(const Advice& advice) {
   std::vector<std::string> list;
@@ -52,7 +52,7 @@ std::string row(const Advice& advice, bool colours) {
   const std::string padding(5 - std::string(name(advice.estimate.verdict)).size(), ' ');
   std::string text = wrapped(std::string(kColumn, ' ') + labels(advice), kColumn);
   text.replace(0, kColumn,
-               fmt::format(kRow, gb(advice.estimate.total), verdict + padding, time, ""));
+               fmt::format(kAdviceRow, gb(advice.estimate.total), verdict + padding, time, ""));
   std::string flags = flags_text(advice);
   for (const std::string& flag : without(advice)) flags += ", without --" + flag;
   text += to_copy(flags);
@@ -100,7 +100,7 @@ std::string advice_text(const Answer& answer, bool colours) {
                                "against now, on an {}",
                                tight ? "surely fit" : "fit", advised.timed, slowdowns().gpu),
                    2);
-    text += fmt::format(kRow, "total, GB", "", "time", "change") + "\n";
+    text += fmt::format(kAdviceRow, "total, GB", "", "time", "change") + "\n";
     const std::size_t shown = std::min(advised.list.size(), kRows);
     for (std::size_t i = 0; i < shown; ++i) text += row(advised.list[i], colours);
     if (advised.list.size() > shown) {

@@ -17,7 +17,7 @@ namespace vramfit::fit {
 namespace {
 
 /// What differs between the answers is left to the table.
-std::string header(const Question& question, const Answer& first) {
+std::string table_header(const Question& question, const Answer& first) {
   const std::string text = fmt::format("{}: {} parameters\n", short_name(first.request.model),
                                        grouped(first.estimate.parameters));
   return text + wrapped(workload_text(first.request, question.search), 2) +
@@ -72,7 +72,7 @@ std::multimap<std::uint64_t, const Answer*> by_size(const std::vector<Answer>& a
 std::string card_table(const Question& question, const std::vector<Answer>& answers,
                        const Style& style) {
   const bool searches = question.search.has_value();
-  std::string text = header(question, answers.front()) + "\n";
+  std::string text = table_header(question, answers.front()) + "\n";
   text += fmt::format(
       "  {:<16}{:>23}{:>12}{:>12}{}\n", "card", "VRAM", "needs, GB", "spare, GB",
       searches ? fmt::format("{:>13}{:>13}", "surely fits", "may fit") : std::string("   verdict"));

@@ -9,18 +9,18 @@
 namespace vramfit::fit {
 namespace {
 
-constexpr const char* kRow = "  {:<17}{:>9}{:>9}{:>9}\n";
+constexpr const char* kStageRow = "  {:<17}{:>9}{:>9}{:>9}\n";
 
-class Table {
+class StageTable {
  public:
-  Table(const Estimate& estimate, const char* title)
+  StageTable(const Estimate& estimate, const char* title)
       : decimals_(table_decimals(estimate)),
-        lines_(fmt::format(kRow, title, "before", "after", "peak")) {}
+        lines_(fmt::format(kStageRow, title, "before", "after", "peak")) {}
 
   void row(const std::string& label, std::uint64_t before, std::uint64_t after,
            std::uint64_t peak) {
-    lines_ +=
-        fmt::format(kRow, label, gb(before, decimals_), gb(after, decimals_), gb(peak, decimals_));
+    lines_ += fmt::format(kStageRow, label, gb(before, decimals_), gb(after, decimals_),
+                          gb(peak, decimals_));
   }
   const std::string& text() const { return lines_; }
 
@@ -46,7 +46,7 @@ std::string label(const std::vector<StageRecord>& stages, std::size_t at) {
 std::string waterfall(const Estimate& estimate) {
   const std::vector<StageRecord>& stages = estimate.stages;
   const bool several_steps = stages.back().step > 1;
-  Table table(estimate, several_steps ? "step 1, GB" : "stage, GB");
+  StageTable table(estimate, several_steps ? "step 1, GB" : "stage, GB");
   std::size_t i = 0;
   for (; i < stages.size() && stages[i].step <= 1; ++i) {
     table.row(label(stages, i), stages[i].before, stages[i].after, stages[i].peak);

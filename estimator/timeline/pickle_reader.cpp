@@ -10,7 +10,7 @@ namespace vramfit {
 namespace {
 
 using Op = PickleOpcode;
-using Kind = PickleValue::Kind;
+using ValueKind = PickleValue::Kind;
 
 struct Refused {
   std::uint8_t opcode;
@@ -69,14 +69,14 @@ constexpr std::array kRefused = {
   refuse("byte " + std::to_string(opcode) + " is no pickle opcode");
 }
 
-PickleValue of(Kind kind, std::int64_t integer = 0) {
+PickleValue of(ValueKind kind, std::int64_t integer = 0) {
   PickleValue value;
   value.kind = kind;
   value.integer = integer;
   return value;
 }
 
-PickleValue at(Kind kind, std::size_t index) {
+PickleValue at(ValueKind kind, std::size_t index) {
   PickleValue value;
   value.kind = kind;
   value.index = static_cast<std::uint32_t>(index);
@@ -88,7 +88,8 @@ PickleValue at(Kind kind, std::size_t index) {
 /// The stack machine that a pickle is a program for.
 class PickleMachine {
  public:
-  explicit PickleMachine(Pickle& pickle) : pickle_(pickle), bytes_(pickle.bytes_) {}
+  PickleMachine(Pickle& pickle, std::size_t most_values)
+      : pickle_(pickle), bytes_(pickle.bytes_), most_values_(most_values) {}
 
   void run() {
     if (bytes_.size() < 2 || byte() != static_cast<std::uint8_t>(Op::Proto)) {
@@ -121,9 +122,8 @@ class PickleMachine {
 
   /// Whatever takes memory is counted.
   void count() {
-    if (++values_ <= Pickle::kMostValues) return;
-    refuse("it has more than " + std::to_string(Pickle::kMostValues) +
-           " values; record fewer steps");
+    if (++values_ <= most_values_) return;
+    refuse("it has more than " + std::to_string(most_values_) + " values; record fewer steps");
   }
   void push(PickleValue value) {
     count();
@@ -150,11 +150,11 @@ class PickleMachine {
 
   void push_text(std::uint64_t bytes) {
     pickle_.texts_.push_back(span(bytes));
-    push(at(Kind::Text, pickle_.texts_.size() - 1));
+    push(at(ValueKind::Text, pickle_.texts_.size() - 1));
   }
   void push_list(Pickle::List values) {
     pickle_.lists_.push_back(std::move(values));
-    push(at(Kind::List, pickle_.lists_.size() - 1));
+    push(at(ValueKind::List, pickle_.lists_.size() - 1));
   }
   void push_tuple(std::size_t count) {
     if (stack_.size() < count) refuse("it takes from an empty stack");
@@ -165,16 +165,16 @@ class PickleMachine {
   }
   void push_dict() {
     pickle_.dicts_.emplace_back();
-    push(at(Kind::Dict, pickle_.dicts_.size() - 1));
+    push(at(ValueKind::Dict, pickle_.dicts_.size() - 1));
   }
 
   void append(const Pickle::List& values) {
-    if (top().kind != Kind::List) refuse("it appends to what is no list");
+    if (top().kind != ValueKind::List) refuse("it appends to what is no list");
     Pickle::List& list = pickle_.lists_[top().index];
     list.insert(list.end(), values.begin(), values.end());
   }
   void set(const Pickle::List& values) {
-    if (top().kind != Kind::Dict || values.size() % 2 != 0) refuse("it sets items of no dict");
+    if (top().kind != ValueKind::Dict || values.size() % 2 != 0) refuse("it sets items of no dict");
     Pickle::Dict& dict = pickle_.dicts_[top().index];
     for (std::size_t i = 0; i < values.size(); i += 2) dict.emplace_back(values[i], values[i + 1]);
   }
@@ -199,17 +199,17 @@ class PickleMachine {
   }
   void huge_or_small(std::uint8_t bytes) {
     const std::string_view digits = span(bytes);
-    if (bytes > 8) return push(of(Kind::HugeInteger));
+    if (bytes > 8) return push(of(ValueKind::HugeInteger));
     std::uint64_t bits = bytes > 0 && (digits.back() & 0x80) != 0 ? ~std::uint64_t{0} : 0;
     for (std::size_t i = digits.size(); i-- > 0;) {
       bits = bits << 8 | static_cast<std::uint8_t>(digits[i]);
     }
-    push(of(Kind::Integer, static_cast<std::int64_t>(bits)));
+    push(of(ValueKind::Integer, static_cast<std::int64_t>(bits)));
   }
   void real() {
     std::uint64_t bits = 0;
     for (int i = 0; i < 8; ++i) bits = bits << 8 | byte();
-    PickleValue value = of(Kind::Real);
+    PickleValue value = of(ValueKind::Real);
     std::memcpy(&value.real, &bits, sizeof bits);
     push(value);
   }
@@ -231,20 +231,20 @@ class PickleMachine {
         marks_.push_back(stack_.size());
         break;
       case Op::None:
-        push(of(Kind::None));
+        push(of(ValueKind::None));
         break;
       case Op::NewTrue:
       case Op::NewFalse:
-        push(of(Kind::Boolean, opcode == static_cast<std::uint8_t>(Op::NewTrue) ? 1 : 0));
+        push(of(ValueKind::Boolean, opcode == static_cast<std::uint8_t>(Op::NewTrue) ? 1 : 0));
         break;
       case Op::BinInt:
-        push(of(Kind::Integer, static_cast<std::int32_t>(number(4))));
+        push(of(ValueKind::Integer, static_cast<std::int32_t>(number(4))));
         break;
       case Op::BinInt1:
-        push(of(Kind::Integer, byte()));
+        push(of(ValueKind::Integer, byte()));
         break;
       case Op::BinInt2:
-        push(of(Kind::Integer, static_cast<std::int64_t>(number(2))));
+        push(of(ValueKind::Integer, static_cast<std::int64_t>(number(2))));
         break;
       case Op::Long1:
         huge_or_small(byte());
@@ -331,24 +331,27 @@ class PickleMachine {
   Pickle& pickle_;
   const std::string& bytes_;
   std::size_t at_ = 0;
+  std::size_t most_values_;
   std::size_t values_ = 0;
   Pickle::List stack_;
   std::vector<std::size_t> marks_;
   Pickle::List memo_;
 };
 
-Pickle::Pickle(std::string bytes) : bytes_(std::move(bytes)) { PickleMachine(*this).run(); }
+Pickle::Pickle(std::string bytes, std::size_t most_values) : bytes_(std::move(bytes)) {
+  PickleMachine(*this, most_values).run();
+}
 
 const Pickle::List* Pickle::list(const PickleValue& value) const {
-  return value.kind == Kind::List ? &lists_[value.index] : nullptr;
+  return value.kind == ValueKind::List ? &lists_[value.index] : nullptr;
 }
 
 const Pickle::Dict* Pickle::dict(const PickleValue& value) const {
-  return value.kind == Kind::Dict ? &dicts_[value.index] : nullptr;
+  return value.kind == ValueKind::Dict ? &dicts_[value.index] : nullptr;
 }
 
 std::optional<std::string_view> Pickle::text(const PickleValue& value) const {
-  if (value.kind != Kind::Text) return std::nullopt;
+  if (value.kind != ValueKind::Text) return std::nullopt;
   return texts_[value.index];
 }
 

@@ -29,13 +29,13 @@ class Pickle {
   using List = std::vector<PickleValue>;
   using Dict = std::vector<std::pair<PickleValue, PickleValue>>;
 
-  /// Values that are read at most.
+  /// Values that are read at most, unless it is told otherwise.
   static constexpr std::size_t kMostValues = std::size_t{1} << 24;
   /// Keys of a dict that is searched, at most: it may be referred to very often.
   static constexpr std::size_t kMostKeys = 256;
 
   /// Throws BadInput, which says of the pickle what is wrong with it: "it has REDUCE, …".
-  explicit Pickle(std::string bytes);
+  explicit Pickle(std::string bytes, std::size_t most_values = kMostValues);
   Pickle(const Pickle&) = delete;
   Pickle& operator=(const Pickle&) = delete;
 

@@ -13,7 +13,7 @@ namespace vramfit {
 namespace {
 
 constexpr std::size_t kMostBytes = std::size_t{512} << 20;
-constexpr std::size_t kShownPath = 40;
+constexpr std::size_t kShownRecordingPath = 40;
 constexpr std::size_t kShownLine = 80;
 
 /// Entries of a trace and segments, and bytes of each: beyond what is recorded, and their sums fit.
@@ -249,7 +249,7 @@ Recording recording_of(std::string pickle, const std::string& called) {
   try {
     return recording_of(std::move(pickle));
   } catch (const BadInput& error) {
-    throw BadInput("verify: '" + one_line(called, kShownPath) +
+    throw BadInput("verify: '" + one_line(called, kShownRecordingPath) +
                    "' is no memory snapshot of PyTorch: " + error.what());
   }
 }

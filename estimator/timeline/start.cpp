@@ -7,7 +7,7 @@ namespace vramfit {
 namespace {
 
 /// As far as is looked whether two go on alike.
-constexpr std::size_t kFar = 256;
+constexpr std::size_t kLookAhead = 256;
 /// A stage begins somewhere in so many acts.
 constexpr std::size_t kLongestStage = std::size_t{1} << 16;
 
@@ -38,7 +38,7 @@ class Search {
 
   void consider(std::size_t recorded, std::size_t predicted) {
     std::size_t alike = 0;
-    while (alike < kFar && recorded + alike < recorded_.size() &&
+    while (alike < kLookAhead && recorded + alike < recorded_.size() &&
            predicted + alike < predicted_.size() &&
            recorded_[recorded + alike] == predicted_[predicted + alike]) {
       ++alike;

@@ -1,6 +1,7 @@
 #include "model/config/hugging_face.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <system_error>
 
 #include "model/config/families.h"
@@ -13,7 +14,7 @@ namespace vramfit {
 namespace {
 
 constexpr std::size_t kMaxFileBytes = std::size_t{1} << 20;
-constexpr std::size_t kShownBytes = 60;
+constexpr std::size_t kShownTypeBytes = 60;
 
 /// Null where there is none.
 const FamilyReader* find_family(const std::string& type) {
@@ -38,7 +39,7 @@ void require_head(const JsonReader& json) {
            name.find("LMHeadModel") != std::string::npos;
   };
   if (classes.empty() || std::any_of(classes.begin(), classes.end(), has_head)) return;
-  json.fail("architectures", "holds " + shortened(classes.front(), kShownBytes) +
+  json.fail("architectures", "holds " + shortened(classes.front(), kShownTypeBytes) +
                                  ", which has no language model's head; a …ForCausalLM");
 }
 
@@ -71,7 +72,7 @@ void refuse_text_config(const nlohmann::json& object, const JsonReader& json) {
   const std::string type = text->text_or("model_type", "");
   if (find_family(type) == nullptr) {
     json.fail(key, multimodal + "nor is its text model, whose model_type is '" +
-                       shortened(type, kShownBytes) + "'");
+                       shortened(type, kShownTypeBytes) + "'");
   }
   try {
     read_model(JsonReader(object.at(key), "nor is its text model"));
@@ -106,7 +107,7 @@ ModelConfig read_hugging_face(const std::filesystem::path& given, const char* fl
   const std::string text =
       read_text_file(config_json, flag, "the path of a Hugging Face config.json", kMaxFileBytes);
   const std::string path = config_json.string();
-  ModelConfig config = parse(text, one_line(path, kShownBytes));
+  ModelConfig config = parse(text, one_line(path, kShownTypeBytes));
   std::error_code ignored;
   const std::filesystem::path whole =
       std::filesystem::absolute(config_json, ignored).lexically_normal();

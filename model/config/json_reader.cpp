@@ -1,6 +1,7 @@
 #include "model/config/json_reader.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "model/errors.h"
 #include "model/printable.h"
@@ -8,7 +9,7 @@
 namespace vramfit {
 namespace {
 
-constexpr std::size_t kShownBytes = 60;
+constexpr std::size_t kShownValueBytes = 60;
 
 /// What a key holds, short enough for one line. Lists and objects are not shown: written out they
 /// are long, and recursion would follow a hostile file as deep as it nests.
@@ -16,7 +17,7 @@ std::string in_short(const nlohmann::json& value) {
   if (value.is_object()) return "an object";
   if (value.is_array()) return "a list";
   return shortened(value.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace),
-                   kShownBytes);
+                   kShownValueBytes);
 }
 
 std::string as_written(double value) { return in_short(nlohmann::json(value)); }

@@ -17,7 +17,7 @@ constexpr const char* kGemmas = "gemma gemma2 gemma3_text";
 // A row for each thing that is done for the same reason. Families are those of families.cpp; keys
 // those of transformers' config classes, of older releases and of other programs that write
 // config.json.
-constexpr KeyRow kRows[] = {
+constexpr KeyRow kKeyRows[] = {
     // The model.
     {"model_type", "", Use::Read, "", "the family"},
     {"architectures", "", Use::Read, "",
@@ -177,6 +177,6 @@ constexpr KeyRow kRows[] = {
 
 }  // namespace
 
-std::span<const KeyRow> config_keys() { return kRows; }
+std::span<const KeyRow> config_keys() { return kKeyRows; }
 
 }  // namespace vramfit

@@ -9,7 +9,7 @@ namespace vramfit {
 namespace {
 
 constexpr std::size_t kNamedKeys = 4;
-constexpr std::size_t kShownBytes = 40;
+constexpr std::size_t kShownKeyBytes = 40;
 
 /// Whether `key` is `pattern`, whose "*" in front or behind stands for any text.
 bool matches(std::string_view pattern, std::string_view key) {
@@ -91,7 +91,7 @@ std::vector<std::string> notes_on_keys(const JsonReader& json, std::string_view 
   for (const std::string& key : json.keys()) {
     const KeyRow* row = find_row(key, family);
     if (row == nullptr) {
-      unknown.push_back(shortened(key, kShownBytes));
+      unknown.push_back(shortened(key, kShownKeyBytes));
     } else if (row->use == KeyRow::Use::Noted && json.shown(key) != row->usual) {
       notes.push_back(key + " is " + json.shown(key) + " in the config: " + row->what);
     }

@@ -10,7 +10,7 @@ namespace {
 
 constexpr DType kBase = DType::Bf16;
 
-constexpr std::array kRows = {
+constexpr std::array kPrecisions = {
     ModelPrecision(DType::Fp32),
     ModelPrecision(DType::Fp16),
     ModelPrecision(DType::Bf16),
@@ -32,7 +32,7 @@ std::int64_t multiple_of(Format format) {
 /// "fp32, fp16, bf16, fp8, ...".
 std::string names_on_gpus() {
   std::string list;
-  for (const ModelPrecision& row : kRows) {
+  for (const ModelPrecision& row : kPrecisions) {
     if (row.activations == DType::Fp64) continue;
     if (!list.empty()) list += ", ";
     list += row.name;
@@ -42,7 +42,7 @@ std::string names_on_gpus() {
 
 }  // namespace
 
-std::span<const ModelPrecision> model_precisions() { return kRows; }
+std::span<const ModelPrecision> model_precisions() { return kPrecisions; }
 
 Precisions ModelPrecision::precisions(bool quantize_head) const {
   Precisions result = Precisions::plain(activations);
@@ -53,7 +53,7 @@ Precisions ModelPrecision::precisions(bool quantize_head) const {
 }
 
 ModelPrecision parse_model_precision(const std::string& text) {
-  for (const ModelPrecision& row : kRows) {
+  for (const ModelPrecision& row : kPrecisions) {
     if (text == row.name) return row;
   }
   throw BadInput("precision: unknown '" + text + "'; one of " + names_on_gpus());

@@ -45,7 +45,7 @@ ScalarType half_or_float(const char* flag, const std::string& text) {
   throw BadInput(std::string(flag) + ": unknown '" + text + "'; fp32, fp16 or bf16");
 }
 
-ScalarType scalar_type(DType precision) {
+ScalarType stored_type(DType precision) {
   return half_or_float("precision", vramfit::name(precision));
 }
 
@@ -141,7 +141,7 @@ void read_distributed(const Flags& flags, TrainingOptions& options) {
   if (const auto reshards = typed(flags, "reshard-after-forward")) {
     distributed.reshard_after_forward = parse_truth("reshard-after-forward", *reshards);
   }
-  distributed.stored = scalar_type(options.precision);
+  distributed.stored = stored_type(options.precision);
   distributed.mixed_precision = mixed_precision(flags, distributed.by_accelerate);
   if (distributed.by_accelerate && distributed.mixed_precision) {
     distributed.stored = ScalarType::Float;  // trainable parameters are upcast

@@ -146,7 +146,8 @@ void note_first_bucket(const Distributed& distributed, std::vector<std::string>&
   if (distributed.strategy == Strategy::Fsdp) return;
   notes.emplace_back(
       "in step 2 DDP's first bucket, as large as all gradients, may live until backward: that is a "
-      "race with NCCL's watchdog, taken to be lost by zero1 below 8 GB of gradients alone");
+      "race with NCCL's watchdog, taken to be lost where zero1's states fit in what step 1 left "
+      "free");
 }
 
 void note_on_host(const OnHost& host, std::int64_t layers, const Pretrained& pretrained,

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "estimator/models.h"
 #include "tests/support/workloads.h"
 

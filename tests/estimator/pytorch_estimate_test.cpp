@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "estimator/estimate.h"
 #include "estimator/estimate_json.h"
 #include "estimator/largest.h"

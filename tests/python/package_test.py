@@ -106,7 +106,7 @@ def test_the_wheel_on_a_bare_machine(tmp_path):
     """A venv with nothing but the wheel, and no compiler on its path."""
     wheel = WHEELS[-1]
     assert wheel.stat().st_size <= 3_000_000
-    venv.create(tmp_path / "venv", with_pip=True)
+    venv.create(tmp_path / "venv")
     programs = tmp_path / "venv" / "bin"
     environment = {"PATH": str(programs), "HOME": str(tmp_path)}
 
@@ -117,7 +117,8 @@ def test_the_wheel_on_a_bare_machine(tmp_path):
         assert ended.returncode == 0, ended.stderr
         return ended.stdout
 
-    run(programs / "python", "-m", "pip", "install", "--no-index", "--no-deps", str(wheel))
+    pip = [sys.executable, "-m", "pip", "--python", str(programs / "python"), "install"]
+    run(*pip, "--no-index", "--no-deps", str(wheel))
     assert run(programs / "vramfit", "--version").startswith("vramfit 0.")
     answer = json.loads(run(programs / "vramfit", "--model=gpt2-124m", "--gpu=rtx4090", "--json"))
     asked = "import vramfit; print(vramfit.estimate(model='gpt2-124m', gpu='rtx4090').total)"

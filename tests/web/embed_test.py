@@ -8,23 +8,28 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from page import SITE, START, address, opened, say, settled, until
+from page import SITE, START, address, ask, opened, say, settled, until
 
 COMPRESSED = 1_000_000  # bytes at most
+
+
+@pytest.fixture(scope="module")
+def unlocked(browser):
+    """Without the page's policy: axe is a script of its own."""
+    page = opened(browser, bypass_csp=True)
+    yield page
+    page.context.close()
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(360, "dark"), (1600, "light")])
 @pytest.mark.parametrize(
     "question", ["", "calculator", "explorer", "model=llama2-7b&gpu=h200&runtime=vramfit"]
 )
-def test_axe_objects_to_nothing(browser, width, scheme, question):
-    page = opened(
-        browser,
-        question,
-        viewport={"width": width, "height": 800},
-        color_scheme=scheme,
-        bypass_csp=True,  # axe is a script of its own
-    )
+def test_axe_objects_to_nothing(unlocked, width, scheme, question):
+    page = unlocked
+    page.set_viewport_size({"width": width, "height": 800})
+    page.emulate_media(color_scheme=scheme)
+    ask(page, question)
     settled(page)
     page.evaluate("document.querySelectorAll('details').forEach((part) => { part.open = true; })")
     if question != "calculator":
@@ -33,10 +38,10 @@ def test_axe_objects_to_nothing(browser, width, scheme, question):
     found = Axe().run(page).response["violations"]
     assert [(one["id"], [node["html"][:120] for node in one["nodes"]]) for one in found] == []
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    page.context.close()
 
 
-def test_by_keyboard_alone(page):
+def test_by_keyboard_alone(fresh):
+    page = fresh
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.className") == "skip"
     page.keyboard.press("Enter")
@@ -52,7 +57,8 @@ def test_by_keyboard_alone(page):
     assert focusable == 0
 
 
-def test_the_verdict_is_said_aloud_once_it_stays(page):
+def test_the_verdict_is_said_aloud_once_it_stays(fresh):
+    page = fresh
     page.locator("#s-batch").press("ArrowRight")
     until(page, "document.querySelector('#aloud').textContent.startsWith('OOM: ')")
     assert page.locator("#aloud").get_attribute("role") == "status"

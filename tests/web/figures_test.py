@@ -9,7 +9,7 @@ from typing import Any
 
 import built
 import pytest
-from page import ROOT, asked_of_page, opened
+from page import ROOT, asked_of_page
 
 sys.path.insert(0, str(ROOT / "tests/fuzz"))
 from asked import question
@@ -43,28 +43,21 @@ def _fit(arguments: list[str]) -> dict[str, Any]:
     return {"error": message, "bad": run.returncode == 2}
 
 
-@pytest.fixture(scope="module")
-def estimator(browser):
-    page = opened(browser)
-    yield page
-    page.context.close()
-
-
 @pytest.mark.parametrize("part", range(_PARTS))
-def test_as_fit_says(estimator, part):
+def test_as_fit_says(page, part):
     answered = 0
     for seed in range(part, _QUESTIONS, _PARTS):
         arguments = question(Random(17_000 + seed)).arguments()
         expected = _fit(arguments)
-        assert asked_of_page(estimator, _by_name(arguments)) == expected, arguments
+        assert asked_of_page(page, _by_name(arguments)) == expected, arguments
         answered += "text" in expected
     assert answered > 0.8 * _QUESTIONS / _PARTS
 
 
-def test_what_is_shown_first_is_the_same_but_for_what_takes_longer(estimator):
+def test_what_is_shown_first_is_the_same_but_for_what_takes_longer(page):
     flags = {"model": "llama2-7b", "train": True, "precision": "bf16", "gpu": "rtx4090"}
-    soon = json.loads(estimator.evaluate("(flags) => vramfitPage.vramfit.estimate(flags)", flags))
-    whole = json.loads(asked_of_page(estimator, flags)["text"])
+    soon = json.loads(page.evaluate("(flags) => vramfitPage.vramfit.estimate(flags)", flags))
+    whole = json.loads(asked_of_page(page, flags)["text"])
     assert soon | {"verdict_changes_with": whole["verdict_changes_with"]} == whole
 
 
@@ -79,6 +72,6 @@ def test_what_is_shown_first_is_the_same_but_for_what_takes_longer(estimator):
         {"model": "llama2-7b", "snapshot": "file"},
     ],
 )
-def test_a_question_that_is_none_gets_one_line(estimator, flags):
-    refused = asked_of_page(estimator, flags)
+def test_a_question_that_is_none_gets_one_line(page, flags):
+    refused = asked_of_page(page, flags)
     assert refused["bad"] and "\n" not in refused["error"] and refused["error"]

@@ -61,13 +61,34 @@ def opened(browser: Browser, question: str = "", **context: Any) -> Page:
     return page
 
 
+def ask(page: Page, question: str) -> None:
+    """Another question of a page that is open already, and the page as it opens with that."""
+    page.evaluate(
+        """(question) => {
+          document.activeElement.blur();
+          document.querySelector('#explorer details').open = false;
+          scrollTo(0, 0);
+          vramfitPage.state.cost = 0;
+          location.hash = question;
+          dispatchEvent(new HashChangeEvent('hashchange'));
+        }""",
+        question,
+    )
+
+
 def settled(page: Page) -> None:
     """What the worker has to say is there."""
     page.wait_for_timeout(250)
     until(page, "vramfitPage.background.idle")
 
 
+def answered(page: Page) -> None:
+    """No answer is awaited; one that takes longer than a frame comes from the worker."""
+    until(page, "!document.querySelector('#calculator').hasAttribute('aria-busy')")
+
+
 def say(page: Page, selector: str) -> str:
+    answered(page)
     return page.locator(selector).inner_text().strip()
 
 
@@ -83,4 +104,5 @@ def asked_of_page(page: Page, flags: dict[str, Any]) -> dict[str, Any]:
 
 
 def state(page: Page, key: str = "question") -> Any:
+    answered(page)
     return page.evaluate(f"vramfitPage.state.{key}")

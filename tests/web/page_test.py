@@ -9,7 +9,7 @@ import subprocess
 
 import built
 import pytest
-from page import START, link, opened, say, settled, state, until
+from page import START, ask, link, opened, say, settled, state, until
 
 LORA = "model=llama2-7b&train&precision=bf16&batch=4&seq=1024&lora=16&checkpoint=full&gpu=rtx4090"
 
@@ -27,7 +27,8 @@ def asked(batch=4):
     return words.split()
 
 
-def test_it_opens_at_the_articles_7b(page):
+def test_it_opens_at_the_articles_7b(fresh):
+    page = fresh
     assert state(page) == {
         "model": "llama2-7b",
         "train": True,
@@ -111,13 +112,12 @@ _EVERY_OPTION = """async () => {
     [START, LORA.replace("rtx4090", "h200"), "model=llama2-7b&batch=2&seq=512&gpu=h200"],
 )
 @pytest.mark.parametrize("runtime", ["pytorch", "vramfit", "article"])
-def test_no_option_is_refused(browser, start, runtime):
+def test_no_option_is_refused(page, start, runtime):
     question = f"{start}&runtime={runtime}" if runtime != "pytorch" else start
     if runtime == "article":
         question = re.sub("&(lora|checkpoint)=[^&]*", "", question)
-    page = opened(browser, question)
+    ask(page, question)
     found = page.evaluate(_EVERY_OPTION)
-    page.context.close()
     assert found["refused"] == []
     assert found["tried"] > 5
 
@@ -179,16 +179,15 @@ def test_a_link_holds_the_whole_state(browser):
     page.context.close()
 
 
-def test_the_command_answers_the_same(browser):
-    page = opened(browser, LORA)
+def test_the_command_answers_the_same(page):
+    ask(page, LORA)
     command = say(page, "#command")
     assert command.startswith("fit --model llama2-7b")
     assert fit(*command.split()[1:])["total"] == state(page, "answer.total")
-    page.context.close()
 
 
-def test_the_walk_ends_in_the_cliff(browser):
-    page = opened(browser, LORA)
+def test_the_walk_ends_in_the_cliff(page):
+    ask(page, LORA)
     settled(page)
     flags = "--model llama2-7b --train --precision bf16 --seq 1024 --lora 16 --checkpoint full"
     largest = fit(*flags.split(), "--gpu", "rtx4090", "--max-batch")["max_batch"]
@@ -213,11 +212,10 @@ def test_the_walk_ends_in_the_cliff(browser):
     page.locator("#use-size").click()
     assert state(page)["batch"] == str(size)
     assert not state(page, "answer.fits")
-    page.context.close()
 
 
-def test_the_largest_of_every_card(browser):
-    page = opened(browser, LORA)
+def test_the_largest_of_every_card(page):
+    ask(page, LORA)
     settled(page)
     page.locator("#explorer summary").click()
     rows = page.locator("#largest tr").all_inner_texts()
@@ -227,14 +225,16 @@ def test_the_largest_of_every_card(browser):
     assert h200.split("\t")[-1] == f"{found['h200']['max_batch']:,}"
     assert h200.split("\t")[-2] == f"{found['h200']['largest_surely']:,}"
     assert page.locator("#largest tr.mine").count() == 1
-    page.context.close()
 
 
-def test_memory_against_the_sequence(browser):
-    page = opened(browser, LORA)
-    settled(page)
+def test_memory_against_the_sequence(page):
+    ask(page, LORA)
     page.get_by_label("sequence", exact=True).check()
-    settled(page)
+    until(
+        page,
+        "vramfitPage.explorer.axis === 'seq' && vramfitPage.explorer.points.length > 10"
+        " && vramfitPage.explorer.points[0].size === 128",
+    )
     assert "tokens in a sequence" in page.locator("#curve").text_content()
     sizes = page.evaluate("vramfitPage.explorer.points.map(({ size }) => size)")
     assert sizes == sorted(sizes) and sizes[0] == 128 and len(sizes) > 10
@@ -242,17 +242,15 @@ def test_memory_against_the_sequence(browser):
     flags = "--model llama2-7b --train --precision bf16 --batch 4 --lora 16 --checkpoint full"
     expected = fit(*flags.split(), "--gpu", "rtx4090", "--seq", str(one["size"]))
     assert one["answer"]["total"] == expected["total"]
-    page.context.close()
 
 
-def test_stale_questions_are_dropped(page):
+def test_stale_questions_are_dropped(fresh):
+    page = fresh
     for _ in range(12):
         page.locator("#s-batch").press("ArrowRight")
         page.wait_for_timeout(160)  # longer than the page waits before the worker begins
-    settled(page)
+    until(page, "vramfitPage.explorer.points.length > 8")
     assert state(page, "question.batch") == "16"
-    points = page.evaluate("vramfitPage.explorer.points.length")
-    assert points > 8
     assert (
         page.locator("#formulas tr").first.inner_text().split("\t")[2]
         == f"{state(page, 'answer.total') / 1e9:.1f}"

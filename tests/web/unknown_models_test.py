@@ -20,7 +20,8 @@ TINY = {
 }
 
 
-def test_a_pasted_config(page):
+def test_a_pasted_config(fresh):
+    page = fresh
     page.locator("#model").select_option("config:")
     page.locator("#config-text").fill(json.dumps(TINY, indent=2))
     assert state(page, "answer.model.layers") == 4
@@ -68,8 +69,7 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
-def test_a_hostile_config_gets_the_readers_one_line(browser, tmp_path, text):
-    page = opened(browser)
+def test_a_hostile_config_gets_the_readers_one_line(page, tmp_path, text):
     page.locator("#model").select_option("config:")
     page.evaluate(
         """(text) => {
@@ -97,11 +97,10 @@ def test_a_hostile_config_gets_the_readers_one_line(browser, tmp_path, text):
     assert said.split()[-3:] == theirs.split()[-3:]
     page.locator("#model").select_option("gpt2-124m")
     assert say(page, "#verdict") == "FITS"
-    assert page.errors == []
-    page.context.close()
 
 
-def test_an_id_of_the_hub_is_fetched(page):
+def test_an_id_of_the_hub_is_fetched(fresh):
+    page = fresh
     fetched = []
 
     def answer(route):

@@ -248,7 +248,7 @@ const explorer = new Explorer(background, catalogue.cards, ({ axis, size }) => {
 function open() {
   const { question, view } = readLink(location.hash);
   state.view = view;
-  if (view.axis === 'seq') explorer.axis = 'seq';
+  explorer.axis = view.axis === 'seq' ? 'seq' : 'batch';
   document.body.dataset.view = view.view ?? 'all';
   change(question);
 }

@@ -112,7 +112,9 @@ def _oom_cliff(axes: Axes, inputs: Inputs) -> None:
 def _multi_gpu(axes: Axes, inputs: Inputs) -> list[Source]:
     by_strategy = tables_multi_gpu.cells(inputs)
     gpus = inputs.article.multi_gpu["rows"][0]["cells"][0]["gpus"]
-    shown = [s for s in sides([cell for _, row in by_strategy for cell in row]) if s is not ARTICLE]
+    shown = [
+        source for source in sides([row[0] for _, row in by_strategy]) if source is not ARTICLE
+    ]
     panel = bars.Panel(
         f"Table 4. Each of {gpus} GPUs that train 13B, GB",
         multi_gpu.groups(inputs, 0, gpus, shown),

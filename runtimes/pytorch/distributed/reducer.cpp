@@ -7,22 +7,17 @@
 namespace vramfit::pytorch {
 namespace {
 
-constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
-constexpr std::uint64_t kFirstBucketBytes = kMiB;  // dist._DEFAULT_FIRST_BUCKET_BYTES
-constexpr std::uint64_t kBucketBytes = 25 * kMiB;
+constexpr std::uint64_t kBucketUnit = std::uint64_t{1} << 20;
+constexpr std::uint64_t kFirstBucketBytes = kBucketUnit;  // dist._DEFAULT_FIRST_BUCKET_BYTES
+constexpr std::uint64_t kBucketBytes = 25 * kBucketUnit;
 
-std::uint64_t bytes_of(const std::vector<Tensor>& buckets) {
-  std::uint64_t sum = 0;
-  for (const Tensor& bucket : buckets) sum += bucket.impl()->storage->bytes;
-  return sum;
-}
-
-/// Who wins the race against the watchdog. Measured: ZeRO-1 with 2 GB of gradients, and neither
-/// DDP with 2 GB nor with 13. All parameters are sent in between under ZeRO-1, which for many takes
-/// longer than 100 ms.
-bool outruns_watchdog(Strategy strategy, std::uint64_t bytes) {
-  constexpr std::uint64_t kSentMeanwhile = 8'000'000'000;
-  return strategy == Strategy::Zero1 && bytes < kSentMeanwhile;
+/// Who wins the race against the watchdog. `mapped`: bytes that the first update took from the
+/// driver, as far as the step before it left none. Measured: ZeRO-1 does with none (1.1B of 4 x
+/// 1024, 7B of 4 x 2048 tokens), not with 9 and 26 GB (7B and 13B of 1 x 2048), whose cudaMalloc
+/// takes the watchdog's 100 ms; DDP never does.
+bool outruns_watchdog(Strategy strategy, std::uint64_t mapped) {
+  constexpr std::uint64_t kMappedMeanwhile = 4'000'000'000;
+  return strategy == Strategy::Zero1 && mapped < kMappedMeanwhile;
 }
 
 /// In the order of memory that `parameter` has, as a gradient is laid out.
@@ -59,15 +54,18 @@ void Reducer::initialize_buckets(const std::vector<Bucket>& buckets) {
 void Reducer::rebuild_buckets() {
   if (rebuilt_ || ready_.empty()) return;
   rebuilt_ = true;
-  if (outruns_watchdog(options_.strategy, bytes_of(gradients_))) stashed_ = gradients_;
+  const std::uint64_t mapped = context_.tape.peak() - peak_of_backward_;
+  if (outruns_watchdog(options_.strategy, mapped)) stashed_ = gradients_;
   std::vector<std::uint64_t> limits = {kFirstBucketBytes, kBucketBytes};
-  if (options_.bucket_cap_mb) limits = {static_cast<std::uint64_t>(*options_.bucket_cap_mb) * kMiB};
+  if (options_.bucket_cap_mb)
+    limits = {static_cast<std::uint64_t>(*options_.bucket_cap_mb) * kBucketUnit};
   initialize_buckets(assign_buckets(ready_, limits));
 }
 
 // autograd_hook, mark_variable_ready_dense.
 void Reducer::gradient_is_ready(TensorImpl& leaf) {
   if (rebuilt_) stashed_.clear();
+  peak_of_backward_ = context_.tape.peak();
   // Leaves that are no parameters, as a checkpoint's input, have no place here.
   if (waited_for_.erase(&leaf) > 0) ready_.emplace_back(Ref<TensorImpl>(&leaf));
   if (const auto view = views_.find(&leaf); view != views_.end()) leaf.grad = view->second.ref();

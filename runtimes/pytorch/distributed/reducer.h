@@ -42,6 +42,7 @@ class Reducer {
   bool rebuilt_ = false;
   std::vector<Tensor> gradients_;  ///< the buckets' memory
   std::vector<Tensor> stashed_;    ///< the first step's, while NCCL's watchdog keeps it
+  std::uint64_t peak_of_backward_ = 0;
   /// Of each parameter, where it lies in the buckets; with gradient_as_bucket_view.
   std::unordered_map<const TensorImpl*, Tensor> views_;
 };

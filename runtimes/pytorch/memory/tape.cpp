@@ -1,5 +1,6 @@
 #include "runtimes/pytorch/memory/tape.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <utility>
 
@@ -23,6 +24,8 @@ void Tape::use_libraries(std::uint64_t bytes) {
 
 Tape::Origin Tape::allocate(Category category, std::uint64_t bytes) {
   ++allocations_;
+  live_ += bytes;
+  peak_ = std::max(peak_, live_);
   Visit& now = visit(layer);
   if (free_slots_.empty()) free_slots_.push_back(now.slots++);
   const std::uint32_t slot = free_slots_.back();
@@ -36,6 +39,7 @@ Tape::Origin Tape::allocate(Category category, std::uint64_t bytes) {
 }
 
 void Tape::free(const Origin& block, Category category, std::uint64_t bytes) {
+  live_ -= bytes;
   on(Act::Kind::Free, block, category, bytes);
   const Visit& now = recording_.visits.back();
   if (block.place == now.place && block.layer == now.layer) free_slots_.push_back(block.slot);

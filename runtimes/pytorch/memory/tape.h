@@ -90,6 +90,8 @@ class Tape {
   void use_managed(std::uint64_t bytes);
 
   std::uint64_t allocations() const { return allocations_; }  ///< so far
+  /// The most bytes at once so far, as asked for and of the layers that are walked.
+  std::uint64_t peak() const { return peak_; }
 
   /// What was recorded since the last call.
   Recording take();
@@ -110,6 +112,8 @@ class Tape {
   int direction_ = 0;                      ///< up or down the layers; 0: one visit does not tell
   Recording recording_;
   std::uint64_t allocations_ = 0;
+  std::uint64_t live_ = 0;  ///< bytes
+  std::uint64_t peak_ = 0;
 };
 
 }  // namespace vramfit::pytorch

@@ -10,7 +10,7 @@
 namespace vramfit::pytorch {
 namespace {
 
-Tensor like(const Tensor& a) { return empty_for({&a}, a.type()); }
+Tensor empty_like(const Tensor& a) { return empty_for({&a}, a.type()); }
 
 Tensor workspace(Context& context, std::int64_t bytes) {
   return empty(context, {bytes}, ScalarType::Byte, Category::Workspace);
@@ -21,7 +21,7 @@ constexpr std::int64_t round_up(std::int64_t n, std::int64_t unit) {
 }
 
 /// The output in the query's memory order, as heads of the value's width.
-Tensor output_like(const Tensor& query) { return like(query); }
+Tensor output_like(const Tensor& query) { return empty_like(query); }
 
 }  // namespace
 
@@ -81,7 +81,7 @@ Tensor cudnn_attention(const Tensor& query, const Tensor& key, const Tensor& val
       const Tensor v = value.unpack();
       const Tensor rest[] = {mask.unpack(), output.unpack(), statistics.unpack(), seed.unpack(),
                              offset.unpack()};
-      Gradients outputs = {like(q), like(k), like(v)};
+      Gradients outputs = {empty_like(q), empty_like(k), empty_like(v)};
       workspace(c, cudnn_backward_workspace(q, k));
       return outputs;
     };
@@ -110,7 +110,7 @@ Tensor flash_attention(const Tensor& query, const Tensor& key, const Tensor& val
       const Tensor k = key.unpack();
       const Tensor v = value.unpack();
       const Tensor rest[] = {output.unpack(), statistics.unpack(), seed.unpack(), unused.unpack()};
-      Gradients outputs = {like(q), like(k), like(v)};
+      Gradients outputs = {empty_like(q), empty_like(k), empty_like(v)};
       const std::int64_t rows = round_up(q.size(2), 128);
       const std::int64_t width = round_up(q.size(3), q.size(3) <= 128 ? 32 : 64);
       const Tensor sums = workspace(c, q.size(0) * q.size(1) * rows * 4);
@@ -150,7 +150,7 @@ Tensor efficient_attention(const Tensor& query, const Tensor& key, const Tensor&
       const Tensor k = key.unpack();
       const Tensor v = value.unpack();
       const Tensor rest[] = {mask.unpack(), output.unpack(), statistics.unpack()};
-      Gradients outputs = {like(q), like(k), like(v)};
+      Gradients outputs = {empty_like(q), empty_like(k), empty_like(v)};
       Tensor delta;
       {
         // delta: the rows' sums of grad * output, then contiguous.
@@ -174,7 +174,7 @@ namespace {
 /// at::_safe_softmax: rows that are masked altogether become 0, in place. Autograd sees one op.
 Tensor safe_softmax(const Tensor& scores) {
   Context& context = scores.context();
-  const Tensor result = like(scores);
+  const Tensor result = empty_like(scores);
   {
     const Tensor masked = empty_for({&scores}, ScalarType::Bool);
     const Tensor rows = empty(context, scores.sizes().with(3, 1), ScalarType::Bool);
@@ -183,8 +183,8 @@ Tensor safe_softmax(const Tensor& scores) {
   const auto make_backward = [&] {
     return [saved = Saved(result)](Node&, Gradients&) -> Gradients {
       const Tensor output = saved.unpack();
-      Tensor grad = like(output);
-      const Tensor product = like(output);
+      Tensor grad = empty_like(output);
+      const Tensor product = empty_like(output);
       return {std::move(grad)};
     };
   };

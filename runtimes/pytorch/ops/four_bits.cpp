@@ -1,5 +1,6 @@
 #include "runtimes/pytorch/ops/four_bits.h"
 
+#include "model/checked.h"
 #include "runtimes/pytorch/ops/elementwise.h"
 #include "runtimes/pytorch/ops/gemm_4bit.h"
 #include "runtimes/pytorch/ops/linear.h"
@@ -14,8 +15,6 @@ constexpr std::int64_t kBlock = 64;
 constexpr std::int64_t kNestedBlock = 256;
 constexpr std::int64_t kCodes = 16;
 constexpr std::int64_t kNestedCodes = 256;
-
-constexpr std::int64_t div_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 Tensor kept(Context& context, std::int64_t count, ScalarType type) {
   return empty(context, {count}, type, Category::Parameters);

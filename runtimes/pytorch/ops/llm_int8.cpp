@@ -12,26 +12,26 @@
 namespace vramfit::pytorch {
 namespace {
 
-Tensor work(Context& context, const Dims& sizes, ScalarType type) {
+Tensor scratch(Context& context, const Dims& sizes, ScalarType type) {
   return empty(context, sizes, type, Category::Workspace);
 }
 
 /// a[:, columns]
 Tensor columns_of(const Tensor& a, std::int64_t columns) {
-  return work(a.context(), {a.size(0), columns}, a.type());
+  return scratch(a.context(), {a.size(0), columns}, a.type());
 }
 
 /// bitsandbytes::int8_vectorwise_dequant: A * stats.view(-1, 1) * (1 / 127), in fp32.
 Tensor int8_vectorwise_dequant(const Tensor& rows) {
-  const Tensor scaled = work(rows.context(), rows.sizes(), ScalarType::Float);
-  return work(rows.context(), rows.sizes(), ScalarType::Float);
+  const Tensor scaled = scratch(rows.context(), rows.sizes(), ScalarType::Float);
+  return scratch(rows.context(), rows.sizes(), ScalarType::Float);
 }
 
 /// bitsandbytes::int8_scaled_mm: sums in int32, then fp16, then x's type.
 Tensor int8_scaled_mm(const Int8Rows& x, const Int8Rows& weight, ScalarType type) {
   Context& context = x.values.context();
   const Dims sizes = {x.values.size(0), weight.values.size(0)};
-  const Tensor sums = work(context, sizes, ScalarType::Int);
+  const Tensor sums = scratch(context, sizes, ScalarType::Int);
   if (!context.elsewhere) context.libraries.use_int8();
   const Tensor result = empty(context, sizes, ScalarType::Half);
   return to(result, type);
@@ -48,14 +48,14 @@ Int8Input quantize_input(const Tensor& x, std::int64_t outliers) {
   Context& context = x.context();
   const Tensor half = to(x, ScalarType::Half);
   Int8Input result;
-  result.rows.scales = work(context, {x.size(0)}, ScalarType::Float);
-  result.rows.values = work(context, x.sizes(), ScalarType::Char);
-  Tensor magnitudes = work(context, x.sizes(), ScalarType::Half);
-  const Tensor is_outlier = work(context, x.sizes(), ScalarType::Bool);
+  result.rows.scales = scratch(context, {x.size(0)}, ScalarType::Float);
+  result.rows.values = scratch(context, x.sizes(), ScalarType::Char);
+  Tensor magnitudes = scratch(context, x.sizes(), ScalarType::Half);
+  const Tensor is_outlier = scratch(context, x.sizes(), ScalarType::Bool);
   magnitudes.reset();
   if (outliers > 0) {
     const Tensor by_column = reduce_dim(is_outlier, 0);
-    result.outlier_columns = work(context, {outliers}, ScalarType::Long);
+    result.outlier_columns = scratch(context, {outliers}, ScalarType::Long);
   }
   return result;
 }
@@ -92,8 +92,8 @@ struct MatMul8bitLtBackward {
   Gradients operator()(Node& self, Gradients& grads) const {
     const ScalarType type = rows.type();
     const Tensor grad = contiguous(reshape(grads[0], flat(grads[0])));
-    const Tensor dequantized = work(grad.context(), weight.values.sizes(), type);
-    work(grad.context(), weight.scales.sizes(), ScalarType::Float);  // SCB / 127
+    const Tensor dequantized = scratch(grad.context(), weight.values.sizes(), type);
+    scratch(grad.context(), weight.scales.sizes(), ScalarType::Float);  // SCB / 127
     return {reshape(mm(to(grad, type), dequantized), self.input_sizes[0])};
   }
 };

@@ -2,14 +2,13 @@
 
 #include <algorithm>
 
+#include "model/checked.h"
 #include "runtimes/pytorch/ops/elementwise.h"
 #include "runtimes/pytorch/ops/view.h"
 #include "runtimes/pytorch/tensor/graph.h"
 
 namespace vramfit::pytorch {
 namespace {
-
-constexpr std::int64_t div_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 std::int64_t last_pow2(std::int64_t n) {
   std::int64_t power = 1;

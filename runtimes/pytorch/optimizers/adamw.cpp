@@ -7,7 +7,7 @@
 namespace vramfit::pytorch {
 namespace {
 
-Tensor temporary(const Tensor& parameter) {
+Tensor strided_temporary(const Tensor& parameter) {
   return empty_strided(parameter.context(), parameter.sizes(), parameter.strides(),
                        parameter.type(), Category::Workspace);
 }
@@ -18,7 +18,7 @@ void foreach_step(const std::vector<Tensor>& parameters) {
   exp_avg_sq_sqrt.reserve(parameters.size());
   for (const Tensor& parameter : parameters) {
     const LayerScope acts(parameter);
-    exp_avg_sq_sqrt.push_back(temporary(parameter));
+    exp_avg_sq_sqrt.push_back(strided_temporary(parameter));
   }
 }
 
@@ -28,8 +28,8 @@ void loop_step(const std::vector<Tensor>& parameters) {
   Tensor denom;
   for (const Tensor& parameter : parameters) {
     const LayerScope acts(parameter);
-    Tensor root = temporary(parameter);
-    Tensor quotient = temporary(parameter);
+    Tensor root = strided_temporary(parameter);
+    Tensor quotient = strided_temporary(parameter);
     root.reset();
     denom = std::move(quotient);
   }

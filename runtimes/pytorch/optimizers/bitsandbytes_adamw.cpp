@@ -5,8 +5,8 @@
 namespace vramfit::pytorch {
 namespace {
 
-constexpr std::int64_t kBlock = 256;
-constexpr std::int64_t kCodes = 256;
+constexpr std::int64_t kStateBlock = 256;
+constexpr std::int64_t kStateCodes = 256;
 constexpr std::int64_t kLeastInEightBits = 4096;  ///< elements: min_8bit_size
 constexpr std::int64_t kLeastPaged = 100000;      ///< elements: get_state_buffer
 
@@ -36,7 +36,7 @@ void BitsandbytesAdamW::init_state(const Tensor& parameter) {
   fill_qmap(context);
   state.state1 = state_buffer(parameter, ScalarType::Byte);
   state.state2 = state_buffer(parameter, ScalarType::Byte);
-  const std::int64_t blocks = (parameter.numel() + kBlock - 1) / kBlock;
+  const std::int64_t blocks = (parameter.numel() + kStateBlock - 1) / kStateBlock;
   state.absmax1 = kept(context, blocks);
   state.absmax2 = kept(context, blocks);
 }
@@ -51,8 +51,8 @@ Tensor BitsandbytesAdamW::state_buffer(const Tensor& parameter, ScalarType type)
 void BitsandbytesAdamW::fill_qmap(Context& context) {
   if (dynamic_.defined()) return;
   const LayerScope acts(context, kNoLayer);
-  dynamic_ = kept(context, kCodes);
-  udynamic_ = kept(context, kCodes);
+  dynamic_ = kept(context, kStateCodes);
+  udynamic_ = kept(context, kStateCodes);
 }
 
 }  // namespace vramfit::pytorch

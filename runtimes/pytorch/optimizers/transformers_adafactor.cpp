@@ -10,7 +10,7 @@ Tensor fp32(Context& context, const Dims& sizes, Category category = Category::W
   return empty(context, sizes, ScalarType::Float, category);
 }
 
-Tensor like(const Tensor& tensor) { return fp32(tensor.context(), tensor.sizes()); }
+Tensor fp32_like(const Tensor& tensor) { return fp32(tensor.context(), tensor.sizes()); }
 
 /// tensor.norm(2) / (tensor.numel() ** 0.5)
 Tensor rms(Context& context, Category category = Category::Workspace) {
@@ -21,9 +21,9 @@ Tensor rms(Context& context, Category category = Category::Workspace) {
 /// _approx_sq_grad
 Tensor approx_sq_grad(const Tensor& row, const Tensor& col) {
   Tensor mean = fp32(row.context(), {1});
-  const Tensor r_factor = like(row);
+  const Tensor r_factor = fp32_like(row);
   mean.reset();
-  const Tensor c_factor = like(col);
+  const Tensor c_factor = fp32_like(col);
   return fp32(row.context(), {row.size(0), col.size(0)});
 }
 
@@ -53,27 +53,27 @@ void TransformersAdafactor::step() {
     const LayerScope acts(parameter);
     const bool half = is_half(parameter.type());
     grad.reset();
-    if (half) grad = like(parameter);  // .float()
+    if (half) grad = fp32_like(parameter);  // .float()
     if (first) init_state(parameter, state);
     p_data_fp32.reset();
-    if (half) p_data_fp32 = like(parameter);
+    if (half) p_data_fp32 = fp32_like(parameter);
     state.rms = rms(context, Category::OptimizerState);
     {
-      const Tensor squared = like(parameter);
-      update = like(parameter);  // grad**2 + eps
+      const Tensor squared = fp32_like(parameter);
+      update = fp32_like(parameter);  // grad**2 + eps
     }
     if (parameter.rank() > 1) {
       reduce_dim(update, 1);
       reduce_dim(update, 0);
       update = approx_sq_grad(state.exp_avg_sq_row, state.exp_avg_sq_col);
     } else {
-      update = like(parameter);  // exp_avg_sq.rsqrt()
+      update = fp32_like(parameter);  // exp_avg_sq.rsqrt()
     }
     {
       const Tensor size = rms(context);
       const Tensor clipped = fp32(context, {});
     }
-    const Tensor negated = like(parameter);  // -update
+    const Tensor negated = fp32_like(parameter);  // -update
   }
 }
 

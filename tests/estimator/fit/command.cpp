@@ -1,5 +1,6 @@
 #include "tests/estimator/fit/command.h"
 
+#include <gtest/gtest.h>
 #include <sys/wait.h>
 
 #include <array>
@@ -7,7 +8,9 @@
 #include <cstdlib>
 #include <filesystem>
 #include <stdexcept>
+#include <utility>
 
+#include "estimator/fit/program.h"
 #include "tests/support/scratch_folder.h"
 
 namespace vramfit::fit {
@@ -33,6 +36,14 @@ Outcome run_fit(const std::vector<std::string>& arguments,
   command += " >" + quoted(out.string()) + " 2>" + quoted(err.string()) + " </dev/null";
   const int status = std::system(command.c_str());
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, text_of(out), text_of(err)};
+}
+
+Outcome call_fit(const std::vector<std::string>& arguments) {
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
+  const int status = run(arguments);
+  std::string err = testing::internal::GetCapturedStderr();
+  return {status, testing::internal::GetCapturedStdout(), std::move(err)};
 }
 
 }  // namespace vramfit::fit

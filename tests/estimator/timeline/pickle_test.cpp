@@ -136,10 +136,13 @@ TEST(Pickle, KeepsSharedValuesOnce) {
 }
 
 TEST(Pickle, BoundsWhatItKeeps) {
-  const std::string marks(Pickle::kMostValues + 1, '(');
-  expect_refused(marks, "values");
-  expect_refused("N" + std::string(Pickle::kMostValues, '\x94'), "values");
-  expect_refused(std::string(Pickle::kMostValues + 1, ']'), "values");
+  constexpr std::size_t kMost = 1000;
+  for (const std::string& values : {std::string(kMost + 1, '('), "N" + std::string(kMost, '\x94'),
+                                    std::string(kMost + 1, ']')}) {
+    expect_bad_input([&] { const Pickle pickle(kProtocol4 + values, kMost); },
+                     {"more than 1000 values"});
+    expect_bad_input([&] { const Pickle pickle(kProtocol4 + values); }, {"ends in the middle"});
+  }
 }
 
 TEST(Pickle, MayHoldItself) {

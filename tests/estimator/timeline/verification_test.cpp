@@ -283,7 +283,7 @@ TEST(Verification, NothingInCommonIsAParting) {
 TEST(Verification, NoDamageGetsPastTheReader) {
   // A part of the trace is enough, and keeps the test short.
   KeptLedger ledger = predicted();
-  ledger.events.resize(300);
+  ledger.events.resize(100);
   const std::string valid = memory_snapshot({"a run", ledger, 0, 0});
   std::mt19937 random(13);
   int read = 0;

@@ -72,8 +72,8 @@ class Gpt2Layer final : public DecoderLayer {
   Linear c_fc_, mlp_c_proj_;
 };
 
-constexpr const char* kProjections[] = {"c_attn", "c_proj", "c_fc"};
-constexpr const char* kLoraTargets[] = {"c_attn"};
+constexpr const char* kGpt2Projections[] = {"c_attn", "c_proj", "c_fc"};
+constexpr const char* kGpt2LoraTargets[] = {"c_attn"};
 
 }  // namespace
 
@@ -81,8 +81,8 @@ const Family kGpt2 = {
     .model_type = "gpt2",
     .norm = Norm::Kind::LayerNorm,
     .make_layer = make_layer<Gpt2Layer>,
-    .projections = kProjections,
-    .lora_targets = kLoraTargets,
+    .projections = kGpt2Projections,
+    .lora_targets = kGpt2LoraTargets,
     .parts = {.base = "transformer",
               .embedding = "wte",
               .positions = "wpe",

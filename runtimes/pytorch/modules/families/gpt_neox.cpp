@@ -92,9 +92,9 @@ class GptNeoxLayer final : public DecoderLayer {
   Linear dense_h_to_4h_, dense_4h_to_h_;
 };
 
-constexpr const char* kProjections[] = {"query_key_value", "dense", "dense_h_to_4h",
-                                        "dense_4h_to_h"};
-constexpr const char* kLoraTargets[] = {"query_key_value"};
+constexpr const char* kGptNeoxProjections[] = {"query_key_value", "dense", "dense_h_to_4h",
+                                               "dense_4h_to_h"};
+constexpr const char* kGptNeoxLoraTargets[] = {"query_key_value"};
 
 }  // namespace
 
@@ -102,8 +102,8 @@ const Family kGptNeox = {
     .model_type = "gpt_neox",
     .norm = Norm::Kind::LayerNorm,
     .make_layer = make_layer<GptNeoxLayer>,
-    .projections = kProjections,
-    .lora_targets = kLoraTargets,
+    .projections = kGptNeoxProjections,
+    .lora_targets = kGptNeoxLoraTargets,
     .parts = {.base = "gpt_neox", .embedding = "embed_in", .norm = "final_layer_norm"},
 };
 

@@ -93,8 +93,8 @@ class PhiLayer final : public DecoderLayer {
   Norm input_layernorm_;
 };
 
-constexpr const char* kProjections[] = {"q_proj", "k_proj", "v_proj", "dense", "fc1", "fc2"};
-constexpr const char* kLoraTargets[] = {"q_proj", "v_proj", "fc1", "fc2"};
+constexpr const char* kPhiProjections[] = {"q_proj", "k_proj", "v_proj", "dense", "fc1", "fc2"};
+constexpr const char* kPhiLoraTargets[] = {"q_proj", "v_proj", "fc1", "fc2"};
 
 }  // namespace
 
@@ -102,8 +102,8 @@ const Family kPhi = {
     .model_type = "phi",
     .norm = Norm::Kind::LayerNorm,
     .make_layer = make_layer<PhiLayer>,
-    .projections = kProjections,
-    .lora_targets = kLoraTargets,
+    .projections = kPhiProjections,
+    .lora_targets = kPhiLoraTargets,
     .parts = {.norm = "final_layernorm"},
 };
 

@@ -94,7 +94,7 @@ class Phi3Layer final : public DecoderLayer {
   Norm input_layernorm_, post_attention_layernorm_;
 };
 
-constexpr const char* kProjections[] = {"o_proj", "qkv_proj", "gate_up_proj", "down_proj"};
+constexpr const char* kPhi3Projections[] = {"o_proj", "qkv_proj", "gate_up_proj", "down_proj"};
 
 }  // namespace
 
@@ -102,7 +102,7 @@ const Family kPhi3 = {
     .model_type = "phi3",
     .norm = Norm::Kind::LlamaRmsNorm,
     .make_layer = make_layer<Phi3Layer>,
-    .projections = kProjections,
+    .projections = kPhi3Projections,
 };
 
 }  // namespace vramfit::pytorch

@@ -1,0 +1,13 @@
+# The estimator's libraries as they were built in the folder VRAMFIT_BUILT, for the Python package's module.
+find_package(Threads REQUIRED)
+set(libraries
+  estimator/libvramfit_fit.a estimator/libvramfit_machine.a estimator/libvramfit_version.a
+  estimator/libvramfit_estimator.a
+  runtimes/libvramfit_runtimes.a model/libvramfit_model.a)
+list(TRANSFORM libraries PREPEND ${VRAMFIT_BUILT}/)
+add_library(vramfit_built INTERFACE)
+target_link_libraries(vramfit_built INTERFACE
+  ${libraries} nlohmann_json::nlohmann_json Threads::Threads ${CMAKE_DL_LIBS})
+foreach(library IN ITEMS estimator fit version)
+  add_library(vramfit::${library} ALIAS vramfit_built)
+endforeach()

@@ -56,7 +56,10 @@ Units::Units(const Weights& weights, int count,
 }
 
 bool Units::starts_with(std::size_t parameter) const {
-  const auto has = [&](int unit) { return std::ranges::count(own(unit), parameter) > 0; };
+  const auto has = [&](int unit) {
+    const auto& of_unit = own(unit);
+    return std::find(of_unit.begin(), of_unit.end(), parameter) != of_unit.end();
+  };
   return has(kEmbeddings) || has(of_block(0));
 }
 

@@ -64,7 +64,9 @@ const STRATEGIES = {
   pytorch: [
     ['', 'DDP'], ['zero1', 'ZeRO-1'], ['fsdp', 'FSDP2 (ZeRO-3)'], ['fsdp-accelerate', 'FSDP2 by Accelerate'],
   ],
-  vramfit: [['', 'DDP'], ['zero1', 'ZeRO-1'], ['zero2', 'ZeRO-2'], ['fsdp', 'FSDP (ZeRO-3)']],
+  vramfit: [
+    ['', 'DDP'], ['zero1', 'ZeRO-1'], ['zero2', 'ZeRO-2'], ['fsdp', 'FSDP (ZeRO-3)'], ['pipeline', 'pipeline'],
+  ],
   article: [['data-parallel', 'data parallel'], ['pipeline', 'pipeline'], ['fsdp', 'FSDP / ZeRO-3']],
 };
 
@@ -126,7 +128,7 @@ export const FIELDS = [
   flag('strategy', 'Strategy', (q) => STRATEGIES[runtimeOf(q)], {
     group: 'card', when: (q) => q.train && several(q),
   }),
-  flag('mixed-precision', 'Computes in', () => [['', 'the weights’ type'], ['bf16', 'bf16']], {
+  flag('mixed-precision', 'Computes in', () => [['', 'the weights’ type'], ...same('bf16', 'fp16')], {
     group: 'card', when: (q) => pytorch(q) && q.train && several(q) && sharded(q) && q.precision === 'fp32' && !q.autocast,
   }),
   flag('headroom', 'To be left free', null, { group: 'card', kind: 'text', placeholder: '0GB' }),
@@ -135,7 +137,7 @@ export const FIELDS = [
 /** Flags of fields, of which the page keeps those that make sense together. */
 const SECOND = ['autocast', 'double-quant'];
 const OURS = new Set([...FIELDS.map(({ name }) => name), ...SECOND]);
-/** Those that a question of another runtime or task would not have. */
+/** These no runtime or task is without. Flags that have no field belong to one runtime or task each, as fit --help groups them. */
 const WHICH_MODEL = new Set(['model', 'config', 'params', 'hidden', 'layers', 'gpu', 'vram']);
 
 /** The question after one choice, with what no longer goes with it taken back. */

@@ -1,5 +1,6 @@
 // The page: one question, its answer at once, and what takes longer from a worker.
 import { BadInput, Vramfit } from '../module/vramfit.mjs';
+import { adviceMarkup, waysOf } from './advice.mjs';
 import { Background } from './background.mjs';
 import { barHeight, barMarkup, barTitle, rowsOf } from './bar.mjs';
 import { Controls } from './controls.mjs';
@@ -96,6 +97,7 @@ new ResizeObserver((entries) => {
 function draw() {
   const { answer: now } = state;
   const width = widths.get('bar-frame') || byId('bar-frame').clientWidth;
+  if (width === 0) return; // the explorer alone is shown
   byId('verdict').textContent = now.verdict;
   byId('verdict').className = now.verdict.toLowerCase();
   byId('reason').textContent = reason(now);
@@ -115,7 +117,6 @@ function draw() {
 }
 
 /** Below the answer: with the next frame. */
-
 function drawStages() {
   state.frame = undefined;
   const stages = byId('stages');
@@ -206,19 +207,13 @@ function showNoAdvice(message) {
   byId('advice').innerHTML = `<p class="hint">${escaped(message)}</p>`;
 }
 
-function showAdvice({ advice, fits_on, verdict }) {
+function showAdvice(full) {
   const target = byId('advice');
   target.removeAttribute('aria-busy');
-  if (verdict === 'FITS') {
-    target.innerHTML = '<p class="hint">It fits as it is: nothing has to be changed.</p>';
-    return;
-  }
-  const time = (slowdown) => (slowdown === null ? 'time not measured' : `${slowdown.toFixed(2)} × the time`);
-  const buttons = advice.map((one, i) => `<li><button type="button" class="way" data-way="${i}"><span class="what">${escaped(one.changes.join(', '))}</span><span class="facts"><span class="word ${one.verdict.toLowerCase()}">${one.verdict}</span> ${figure(one.total)} GB · ${time(one.slowdown)}</span><code>${escaped(one.flags)}</code></button></li>`);
-  const cards = fits_on.length ? `<p class="hint">As it is it fits on ${fits_on.map((name) => `<button type="button" class="link" data-card="${escaped(name)}">${escaped(name)}</button>`).join(', ')}.</p>` : '<p class="hint">As it is it fits on no card there is data on; several GPUs share it with FSDP.</p>';
-  target.innerHTML = (buttons.length ? `<ul class="ways">${buttons.join('')}</ul>` : '<p class="hint">Nothing that could be changed on one GPU makes it fit.</p>') + cards;
+  target.innerHTML = adviceMarkup(full);
+  const ways = waysOf(full);
   for (const button of target.querySelectorAll('[data-way]')) {
-    button.addEventListener('click', () => choose(advised(state.question, advice[button.dataset.way])));
+    button.addEventListener('click', () => choose(advised(state.question, ways[button.dataset.way])));
   }
   for (const button of target.querySelectorAll('[data-card]')) {
     button.addEventListener('click', () => choose({ ...state.question, gpu: button.dataset.card }));

@@ -1,0 +1,56 @@
+"""Advice on several GPUs, and what else the page shows of them."""
+
+import json
+import subprocess
+
+import built
+import pytest
+from page import START, opened, say, settled, state
+
+
+def several_of_fit() -> list[dict]:
+    run = subprocess.run(
+        [
+            built.program("fit"),
+            *"--model llama2-7b --train --precision bf16 --batch 4 --seq 2048".split(),
+            *"--gpu rtx4090 --advise --json".split(),
+        ],
+        capture_output=True,
+        check=False,
+        text=True,
+    )
+    return json.loads(run.stdout)["on_several_gpus"]
+
+
+def test_advice_on_several_gpus_sets_them(browser):
+    """Each of fit's has a button after those for one GPU; the first gives what it promises."""
+    promised = several_of_fit()
+    page = opened(browser, START)
+    settled(page)
+    ways = page.locator("#advice h3 ~ .ways .way")
+    assert ways.count() == len(promised) > 1
+    assert promised[0]["launch"] in ways.first.inner_text()
+    ways.first.click()
+    settled(page)
+    assert state(page, "answer.total") == promised[0]["total"]
+    assert say(page, "#verdict") == promised[0]["verdict"]
+    assert page.locator("#f-gpus").input_value() == str(state(page, "answer.asked.gpus"))
+    assert page.errors == []
+    page.context.close()
+
+
+def test_a_pipeline_is_a_choice_of_vramfits_own_step(browser):
+    page = opened(browser, f"{START}&runtime=vramfit&gpus=4")
+    page.locator("#f-strategy").select_option("pipeline")
+    settled(page)
+    assert state(page, "answer.asked.strategy") == "pipeline"
+    page.context.close()
+
+
+@pytest.mark.parametrize("width", [360, 1600])
+def test_the_explorer_alone_draws_without_errors(browser, width):
+    page = opened(browser, f"explorer&{START}", viewport={"width": width, "height": 900})
+    settled(page)
+    assert page.locator("#curve > *").count() > 5
+    assert page.errors == []
+    page.context.close()

@@ -12,8 +12,8 @@ def several_of_fit() -> list[dict]:
     run = subprocess.run(
         [
             built.program("fit"),
-            *"--model llama2-7b --train --precision bf16 --batch 4 --seq 2048".split(),
-            *"--gpu rtx4090 --advise --json".split(),
+            *("--model", "llama2-7b", "--train", "--precision", "bf16", "--batch", "4"),
+            *("--seq", "2048", "--gpu", "rtx4090", "--advise", "--json"),
         ],
         capture_output=True,
         check=False,

@@ -31,7 +31,8 @@ void on_device(const Counters& counters, const Case& c,
       });
     });
   } catch (const OutOfMemory&) {
-    return;  // the row fits, but not beside the kernels that tuning tries
+    if (c.ranks() > 1) throw;  // the others wait for this one
+    return;                    // the row fits, but not beside the kernels that tuning tries
   }
 }
 
@@ -46,14 +47,19 @@ double training_flops_per_token(const ModelConfig& config, std::int64_t seq, boo
 }
 
 void count_speed(Counters& counters, const Case& c, const TrainingOptions& options) {
-  const auto sent = [&] { return c.ranks() > 1 ? c.device->sent() : std::nullopt; };
   on_device(counters, c, [&](Device& device, Ledger& ledger, Stopwatch& clock, const Time& time) {
     Trainer trainer(device, ledger, *c.config, options);
     const BatchLoader batches = random_batches(c.config->vocab, kSeed);
     const auto tokens = static_cast<double>(options.batch * options.seq * options.accumulate *
                                             options.mesh.batches());
-    const std::optional<std::uint64_t> before = sent();
     const auto step = [&] { trainer.step(batches); };
+    const auto sent = [&]() -> std::optional<std::uint64_t> {
+      if (c.ranks() == 1) return std::nullopt;
+      device.synchronize();
+      return c.device->sent();
+    };
+    step();  // the first sends more than those that follow
+    const std::optional<std::uint64_t> before = sent();
     const double seconds = time(step);
     const std::optional<std::uint64_t> after = sent();
     if (before && after) {

@@ -9,14 +9,15 @@ namespace vramfit {
 
 /// Where a rank that keeps but its part of each parameter has one unit whole while it runs, and the
 /// next one while it is gathered: two slots of the largest unit's size, which units take in turn.
-/// They are there from the first unit of the first pass on.
+/// Slots are there from the first unit of the first pass on; the one that the first block does not
+/// have is freed in between, from backward's end to the next forward.
 class ParameterSlots {
  public:
   /// All must outlive it.
   ParameterSlots(OpContext& context, Weights& weights, const Units& units, const Mesh& mesh);
 
   /// The unit's parameters are whole for the ops that follow, and `next` is on its way; -1: none
-  /// is, and its slot is free until the next is.
+  /// is, and its slot's memory is freed until the next is.
   void acquire(int unit, int next);
   /// Those of the first block, as they are now, are on their way: its slot is there already.
   void gather_ahead();

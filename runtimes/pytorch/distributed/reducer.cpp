@@ -11,13 +11,14 @@ constexpr std::uint64_t kBucketUnit = std::uint64_t{1} << 20;
 constexpr std::uint64_t kFirstBucketBytes = kBucketUnit;  // dist._DEFAULT_FIRST_BUCKET_BYTES
 constexpr std::uint64_t kBucketBytes = 25 * kBucketUnit;
 
-/// Who wins the race against the watchdog. `mapped`: bytes that the first update took from the
-/// driver, as far as the step before it left none. Measured: ZeRO-1 does with none (1.1B of 4 x
+/// Who wins the race against the watchdog. `growth`: by how much the first update needs more than
+/// the most that the step needed before, which is about what it takes from the driver. Measured,
+/// without gradient accumulation: ZeRO-1 does with none (1.1B of 4 x
 /// 1024, 7B of 4 x 2048 tokens), not with 9 and 26 GB (7B and 13B of 1 x 2048), whose cudaMalloc
 /// takes the watchdog's 100 ms; DDP never does.
-bool outruns_watchdog(Strategy strategy, std::uint64_t mapped) {
+bool outruns_watchdog(Strategy strategy, std::uint64_t growth) {
   constexpr std::uint64_t kMappedMeanwhile = 4'000'000'000;
-  return strategy == Strategy::Zero1 && mapped < kMappedMeanwhile;
+  return strategy == Strategy::Zero1 && growth < kMappedMeanwhile;
 }
 
 /// In the order of memory that `parameter` has, as a gradient is laid out.
@@ -54,8 +55,8 @@ void Reducer::initialize_buckets(const std::vector<Bucket>& buckets) {
 void Reducer::rebuild_buckets() {
   if (rebuilt_ || ready_.empty()) return;
   rebuilt_ = true;
-  const std::uint64_t mapped = context_.tape.peak() - peak_of_backward_;
-  if (outruns_watchdog(options_.strategy, mapped)) stashed_ = gradients_;
+  const std::uint64_t growth = context_.tape.peak() - peak_of_backward_;
+  if (outruns_watchdog(options_.strategy, growth)) stashed_ = gradients_;
   std::vector<std::uint64_t> limits = {kFirstBucketBytes, kBucketBytes};
   if (options_.bucket_cap_mb)
     limits = {static_cast<std::uint64_t>(*options_.bucket_cap_mb) * kBucketUnit};

@@ -18,7 +18,8 @@ def test_every_committed_run_is_the_same_as_itself(run):
 
 def test_runs_of_other_commits_compare(tmp_path):
     outcome = compare(RUNS[0], RUNS[-1])
-    assert outcome.returncode == 0, outcome.stdout
+    assert outcome.stderr == ""
+    assert outcome.returncode == int("WORSE" in outcome.stdout)
     assert "commit: 232d79a, now" in outcome.stdout
 
 

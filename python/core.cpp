@@ -96,6 +96,7 @@ NB_MODULE(_core, m) {
            })
       .def(
           "trace", [](const Asked& asked) { return chrome_trace(timeline_of(asked)); }, Released());
+  m.def("own_flag", &vramfit::own_flag, nb::arg("theirs"));
   m.def("ask", &ask, nb::arg("flags"), nb::arg("more"), Released());
   m.def(
       "verify",

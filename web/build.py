@@ -98,7 +98,7 @@ def main() -> None:
     out.mkdir(parents=True, exist_ok=True)
     (out / "index.html").write_text(page(wasm), encoding="utf-8")
     shutil.copy(wasm, out)
-    for file in ("vramfit.mjs", "vramfit.d.ts"):
+    for file in ("vramfit.mjs", "vramfit.d.mts"):
         shutil.copy(_HERE / "module" / file, out)
 
 

@@ -6,7 +6,7 @@
 namespace vramfit::bench::compare {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 /// "pred_device_used" as a slug of bencher.dev's.
 std::string slug(std::string counter) {
@@ -26,20 +26,20 @@ bool is_tracked(const std::string& counter, const ReportRow& row) {
   return counter == "median";
 }
 
-std::string text_of(const Json& json) {
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+std::string text_of(const OrderedJson& json) {
+  return json.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
 }
 
 }  // namespace
 
 std::string bmf_text(const RunFile& run) {
-  Json json = Json::object();
+  OrderedJson json = OrderedJson::object();
   for (const ReportRow& row : run.rows) {
-    Json measures = Json::object();
+    OrderedJson measures = OrderedJson::object();
     for (const auto& [counter, values] : row.counters) {
       if (!is_tracked(counter, row)) continue;
       const Quartiles q = quartiles_of(values);
-      Json measure = {{"value", *value_of(row, counter)}};
+      OrderedJson measure = {{"value", *value_of(row, counter)}};
       if (values.size() > 1) {
         measure["lower_value"] = q.lower;
         measure["upper_value"] = q.upper;
@@ -52,7 +52,7 @@ std::string bmf_text(const RunFile& run) {
 }
 
 std::string smaller_is_better_text(const RunFile& run) {
-  Json json = Json::array();
+  OrderedJson json = OrderedJson::array();
   for (const ReportRow& row : run.rows) {
     for (const auto& [counter, values] : row.counters) {
       if (!is_tracked(counter, row) || !is_bytes(counter_called(counter).kind)) continue;

@@ -1,11 +1,15 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <vector>
 
 #include "bench/devices/real_device.h"
 
 namespace vramfit::bench {
+
+/// Of the tokens that are run and timed: each time the same.
+inline constexpr std::uint64_t kSeed = 1;
 
 /// The middle one by size, the upper of two. `values` is not empty.
 double median(std::vector<double> values);

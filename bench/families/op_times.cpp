@@ -12,7 +12,6 @@
 namespace vramfit::bench {
 namespace {
 
-constexpr std::uint64_t kSeed = 1;
 constexpr int kIssued = 5;
 
 /// Host seconds from the first op's call to the last one's return, waits for a full launch queue

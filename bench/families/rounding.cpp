@@ -4,13 +4,13 @@
 #include <cmath>
 
 #include "bench/devices/floats.h"
+#include "bench/devices/timing.h"
 #include "bench/families/trained_loss.h"
 #include "model/errors.h"
 
 namespace vramfit::bench {
 namespace {
 
-constexpr std::uint64_t kSeed = 1;
 constexpr std::int64_t kLongestPrompt = 512;  // longer ones say no more, and take longer
 
 /// The logits behind a random prompt, in order of the vocabulary.

@@ -9,8 +9,6 @@
 namespace vramfit::bench {
 namespace {
 
-constexpr std::uint64_t kSeed = 1;
-
 using Time = std::function<double(const std::function<void()>&)>;
 
 /// Times the training of several GPUs, each of which has to do as many steps as the others.

@@ -65,10 +65,10 @@ constexpr std::array<Pair, 4> kPrecisions = {{
     {"float32", "fp32"},
 }};
 
-constexpr std::array<std::string_view, 15> kSwitches = {
-    "bucket-view", "train",  "max-batch", "max-seq", "beyond-positions",
-    "formulas",    "strict", "verbose",   "advise",  "json",
-    "list",        "padded", "unpadded",  "again",   "double-quant"};
+constexpr std::array<std::string_view, 16> kSwitches = {
+    "bucket-view",  "train",    "max-batch", "max-seq", "beyond-positions", "formulas", "strict",
+    "verbose",      "advise",   "json",      "list",    "padded",           "unpadded", "again",
+    "double-quant", "loss-only"};
 
 /// Theirs that no byte on the GPU depends on, each with a value: schedules, rates, files, names.
 constexpr std::array<std::string_view, 19> kWithoutMemory = {
@@ -320,6 +320,14 @@ class Translation {
 }  // namespace
 
 CommandLine in_own_names(const std::vector<std::string>& typed) { return Translation(typed).own(); }
+
+std::string own_flag(std::string theirs) {
+  std::replace(theirs.begin(), theirs.end(), '_', '-');
+  if (theirs == kCheckpointing || theirs == kCheckpointingArguments) return "checkpoint";
+  if (theirs == kEightBits || theirs == kFourBits) return "quant";
+  if (theirs == kTrainersFsdp || theirs == kUseFsdp) return "strategy";
+  return std::string(own_name(kFlags, theirs));
+}
 
 std::string as_typed(const std::string& message, const std::map<std::string, std::string>& typed) {
   for (const auto& [own, theirs] : typed) {

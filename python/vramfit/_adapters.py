@@ -4,10 +4,10 @@ line each."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
-from vramfit import _yaml
+from vramfit import _core, _yaml
 from vramfit._bad_input import bad_input, printable
 from vramfit._questions import is_adapted
 
@@ -132,6 +132,7 @@ def read_arguments(arguments: Any, reading: Reading) -> None:
 
     flags = reading.flags
     flags["train"] = True
+    flags["loss_only"] = True  # of what the model gives, Trainer.compute_loss passes on no more
     if value("deepspeed"):
         flags["deepspeed"] = True  # refused, with what is nearest
     for name in (
@@ -265,9 +266,16 @@ def settle_buckets(flags: Flags, reading: Reading) -> None:
         reading.flags.pop("ddp_bucket_cap_mb", None)
 
 
-def adapted(given: Flags) -> tuple[Flags, tuple[str, ...]]:
-    """All flags, those that were given by name before those of objects; and what is not
-    honoured."""
+def settle_loss(flags: Flags, reading: Reading) -> None:
+    """That a Trainer keeps the loss alone is said of training under PyTorch."""
+    merged = {**reading.flags, **flags}
+    if not merged.get("train") or merged.get("runtime", "pytorch") != "pytorch":
+        reading.flags.pop("loss_only", None)
+
+
+def adapted(given: Flags, axes: Collection[str] = ()) -> tuple[Flags, tuple[str, ...]]:
+    """All flags, those that were given by name, or are `axes`, before those of objects; and what is
+    not honoured."""
     flags = dict(given)
     readers: dict[str, Callable[[Any, Reading], None]] = {
         "accelerate": _yaml.read_accelerate,
@@ -282,7 +290,11 @@ def adapted(given: Flags) -> tuple[Flags, tuple[str, ...]]:
     for name, reader in readers.items():
         if is_adapted(name, flags.get(name)):
             reader(flags.pop(name), reading)
+    by_name = {_core.own_flag(name) for name in (*flags, *axes)}
+    for name in [name for name in reading.flags if _core.own_flag(name) in by_name]:
+        del reading.flags[name]
     settle_autocast(flags, reading)
     settle_buckets(flags, reading)
+    settle_loss(flags, reading)
     merged = {**reading.flags, **flags}
     return merged, tuple(reading.not_honoured)

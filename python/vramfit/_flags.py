@@ -27,6 +27,7 @@ class Asking(TypedDict, total=False):
     seq: Number
     optimizer: str
     accumulate: Number
+    loss_only: bool
     generate: Number
     attention: str
     checkpoint: str

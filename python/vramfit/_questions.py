@@ -32,13 +32,16 @@ def is_adapted(name: str, value: Any) -> bool:
     return name in OBJECTS and not isinstance(value, (*_PLAIN, dict, os.PathLike))
 
 
-def _flags(given: dict[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """The flags, and what of the objects among them cannot be honoured."""
+def _flags(
+    given: dict[str, Any], axes: tuple[str, ...] = ()
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """The flags, and what of the objects among them cannot be honoured. `axes` of a sweep go before
+    what objects say, too."""
     if not any(is_adapted(name, value) for name, value in given.items()):
         return given, ()
     from vramfit._adapters import adapted
 
-    return adapted(given)
+    return adapted(given, axes)
 
 
 def _as_json(name: str, value: Any) -> Any:

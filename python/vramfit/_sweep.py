@@ -100,7 +100,9 @@ def sweep(*, executor: Executor | None = None, progress: bool = True, **axes: An
         raise bad_input("sweep: needs pandas; pip install 'vramfit[sweep]'") from None
     names = [name for name, value in axes.items() if _is_axis(name, value)]
     values = [list(axes[name]) for name in names]
-    fixed, not_honoured = _flags({name: axes[name] for name in axes if name not in names})
+    fixed, not_honoured = _flags(
+        {name: axes[name] for name in axes if name not in names}, tuple(names)
+    )
     flags = _written(fixed)
     written = [
         [_written({name: value})[1:-1] for value in axis]

@@ -50,7 +50,7 @@ class watch:  # noqa: N801 - used as a function
         self._torch = torch
         torch.cuda.synchronize()
         torch.cuda.reset_peak_memory_stats()
-        torch.cuda.memory._record_memory_history(max_entries=self._max_entries)
+        torch.cuda.memory._record_memory_history(max_entries=self._max_entries, clear_history=True)
         return self
 
     def __exit__(

@@ -234,6 +234,7 @@ def read_axolotl(given: Any, reading: Reading) -> None:
     values = _mapping(given, "axolotl")
     flags = reading.flags
     flags["train"] = True
+    flags["loss_only"] = True  # by transformers' Trainer
     if not isinstance(values.get("base_model"), str):
         raise bad_input("base_model: missing; axolotl's name of the model")
     flags["model"] = values["base_model"]

@@ -88,6 +88,8 @@ const std::vector<Flag>& option_flags() {
   static const std::vector<Flag> of_one = {
       {"optimizer", With::Training, optimizer_help.c_str()},
       {"accumulate", With::Training, "micro-batches in a step (default 1)"},
+      {"loss-only", With::Training,
+       "the script keeps the loss alone, as a Trainer does: logits go before backward", false},
       {"generate", With::Inference, "new tokens (default 1)"},
       {"attention", With::Either, "sdpa (default) or eager"},
       {"autocast", With::Training, "bf16 or fp16 over weights of --precision fp32"},
@@ -124,6 +126,7 @@ TrainingOptions training_options(const Flags& flags, const ModelConfig& model) {
   if (const auto kind = typed(flags, "attention")) options.attention = parse_attention(*kind);
   options.optimizer = parse_optimizer(typed(flags, "optimizer").value_or(kDefaultOptimizer));
   options.accumulate = whole(flags, "accumulate", options.accumulate);
+  options.loss_only = has(flags, "loss-only");
   if (const auto type = typed(flags, "autocast")) options.autocast = autocast_type(*type);
   options.checkpoint = checkpointing(flags);
   options.lora = lora_options(flags, model);

@@ -162,10 +162,8 @@ void train(const OnPaper& run, const TrainingOptions& options, const Extent& ext
       const AutocastScope autocast(run.context.autocast, amp);
       if (parallel) parallel->before_forward();
       out = model.forward(ids, true);
-      if (parallel) {
-        parallel->after_forward(out);
-        out.logits.reset();  // a Trainer keeps the loss alone
-      }
+      if (parallel) parallel->after_forward(out);
+      if (keeps_loss_only(options)) out.logits.reset();
     }
     tape.end_stage();
   };

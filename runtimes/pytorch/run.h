@@ -30,9 +30,16 @@ struct TrainingOptions {
   std::int64_t batch = 1;
   std::int64_t seq = 2048;
   std::int64_t accumulate = 1;  ///< micro-batches in a step
+  bool loss_only = false;       ///< logits go before backward: the script keeps the loss alone
   std::optional<Pretrained> pretrained;
   std::optional<Distributed> distributed;  ///< absent: one GPU
 };
+
+/// `loss = model(ids, labels=ids).loss`, as a Trainer has it, and every script of several GPUs
+/// here.
+inline bool keeps_loss_only(const TrainingOptions& options) {
+  return options.loss_only || options.distributed;
+}
 
 struct GenerationOptions {
   DType precision = DType::Bf16;

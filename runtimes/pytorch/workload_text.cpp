@@ -89,6 +89,7 @@ Json TorchWorkload::asked() const {
                  {"seq", o->seq},
                  {"optimizer", name(o->optimizer)},
                  {"accumulate", o->accumulate},
+                 {"loss_only", keeps_loss_only(*o)},
                  {"checkpoint", json_of(o->checkpoint)},
                  {"lora", nullptr},
                  {"quant", json_of(o->pretrained)},
@@ -140,6 +141,7 @@ std::string TorchWorkload::text(const std::string& sizes) const {
   if (o.checkpoint != Checkpointing::None) text += ", activation checkpointing";
   if (o.checkpoint == Checkpointing::Reentrant) text += " (reentrant)";
   if (o.distributed) text += text_of(*o.distributed);
+  if (o.loss_only) text += ", keeping the loss alone";
   if (!o.lora) return text;
   text += ", LoRA of rank " + std::to_string(o.lora->rank) + " on ";
   for (std::size_t i = 0; i < o.lora->targets.size(); ++i) {

@@ -96,6 +96,8 @@ def _training(random: Random, runtime: str) -> list[str]:
         "article": ["adam", "sgd"],
     }
     flags = ["--train", "--optimizer", random.choice(optimizers[runtime])]
+    if runtime == "pytorch" and random.random() < 0.2:
+        flags += ["--loss-only"]
     if runtime != "article" and random.random() < 0.2:
         flags += ["--accumulate", str(_log_uniform(random, 2, 64))]
     if runtime == "pytorch" and random.random() < 0.3:

@@ -98,9 +98,32 @@ def test_all_objects_together():
     assert not_honoured == ()
 
 
+def test_a_trainer_keeps_the_loss_alone():
+    given, _ = asked(model="llama2-7b", args=TrainingArguments(), seq=64)
+    assert given["loss_only"] is True
+    by_hand, _ = asked(model="llama2-7b", args=TrainingArguments(), seq=64, loss_only=False)
+    assert by_hand["loss_only"] is False
+    alone, _ = asked(model="llama2-7b", train=True, seq=64)
+    assert alone["loss_only"] is False
+    run = {"model": "llama2-7b", "seq": 64, "runtime": "vramfit", "optimizer": "adamw"}
+    own, _ = asked(**run, args=TrainingArguments())
+    assert "loss_only" not in own
+
+
 def test_keywords_go_before_objects():
     given, _ = asked(model="llama2-7b", args=SFTConfig(), per_device_train_batch_size=1, seq=64)
     assert (given["batch"], given["seq"]) == (1, 64)
+    given, _ = asked(
+        model="llama2-7b",
+        args=SFTConfig(),
+        lora=LoraConfig(),
+        batch=2,
+        optimizer="sgd",
+        checkpoint="reentrant",
+        lora_target_modules="q_proj",
+    )
+    assert (given["batch"], given["optimizer"], given["checkpoint"]) == (2, "sgd", "reentrant")
+    assert given["lora"]["targets"] == ["q_proj"]
 
 
 def test_a_model_brings_its_config_and_its_type():

@@ -92,6 +92,19 @@ def test_objects_are_no_axes_and_what_they_cannot_say_is_named():
     assert table.attrs["not_honoured"] == ["use_dora=True: not part of the prediction"]
 
 
+class TrainingArguments:
+    per_device_train_batch_size = 4
+    optim = "adamw_torch"
+
+
+def test_axes_go_before_objects():
+    table = vramfit.sweep(
+        model="gpt2-124m", args=TrainingArguments(), seq=64, gpu="h200", batch=[1, 16]
+    )
+    assert table["error"].tolist() == ["", ""]
+    assert table["allocated"][0] < table["allocated"][1]
+
+
 def test_numbers_of_numpy_are_numbers():
     numpy = pytest.importorskip("numpy")
     run = {**RUN, "seq": 64, "gpu": "h200"}

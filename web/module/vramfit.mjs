@@ -1,4 +1,4 @@
-// The estimator of `fit`, as WebAssembly: a question in, an answer out. vramfit.d.ts says what each
+// The estimator of `fit`, as WebAssembly: a question in, an answer out. vramfit.d.mts says what each
 // function takes and returns.
 
 const FITS = 0;

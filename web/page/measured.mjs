@@ -5,6 +5,8 @@ export const NEAREST = 4;
 
 const log = (a, b) => Math.abs(Math.log2(Math.max(1, a) / Math.max(1, b)));
 
+const USUAL_ATTENTION = { pytorch: 'sdpa', vramfit: 'flash' };
+
 /** How unlike they are: another family, task or optimizer weighs as much as a size many times off. */
 function distance(asked, parameters, family, measured) {
   const { flags } = measured;
@@ -21,13 +23,14 @@ function distance(asked, parameters, family, measured) {
   differs(asked.quant ?? undefined, flags.quant, 5);
   differs(asked.autocast ?? undefined, flags.autocast, 3);
   differs(asked.strategy ?? undefined, flags.strategy, 6);
-  return far + log(asked.gpus ?? 1, flags.gpus ?? 1);
+  differs(asked.attention, flags.attention ?? USUAL_ATTENTION[flags.runtime], 3);
+  return far + log(asked.gpus ?? 1, flags.gpus ?? 1) + log(asked.accumulate ?? 1, flags.accumulate ?? 1);
 }
 
-/** Of the table that the build made, those nearest; none where another runtime is asked about. */
+/** Of the table that the build made, those of the runtime that are nearest. */
 export function nearest(cases, answer) {
-  if (answer.runtime !== 'pytorch') return [];
   return cases
+    .filter(({ flags }) => flags.runtime === answer.runtime)
     .map((measured) => ({ measured, far: distance(answer.asked, answer.model.parameters, answer.model.family, measured) }))
     .sort((a, b) => a.far - b.far)
     .slice(0, NEAREST)
@@ -38,6 +41,9 @@ export function nearest(cases, answer) {
 export const flagsOf = (measured, configs) => ({
   ...measured.flags, model: measured.model, config: configs[measured.config], gpu: measured.gpu,
 });
+
+/** Whose run it was, for the table's caption. */
+export const WHOSE = { pytorch: 'under PyTorch 2.11', vramfit: 'of vramfit’s own step' };
 
 /** What was predicted of the steps that were measured. */
 export function predictedOf(answer, measured) {

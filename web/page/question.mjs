@@ -3,6 +3,7 @@
 
 const SWITCHES = new Set([
   'train', 'double-quant', 'padded', 'unpadded', 'again', 'bucket-view', 'beyond-positions',
+  'loss-only',
 ]);
 /** What a link says beside the question: which part of the page alone, and the explorer's axis. */
 const OF_THE_VIEW = new Set(['view', 'axis']);

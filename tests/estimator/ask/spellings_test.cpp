@@ -152,5 +152,13 @@ TEST(Spellings, WhatIsNotThereYetIsAnsweredWithWhatIsNearest) {
   expect_bad_input([] { own({"--bf16"}); }, {"--precision fp32 --autocast bf16"});
 }
 
+TEST(Spellings, WhichOfOursTheirsSet) {
+  EXPECT_EQ(own_flag("per_device_train_batch_size"), "batch");
+  EXPECT_EQ(own_flag("gradient-checkpointing-kwargs"), "checkpoint");
+  EXPECT_EQ(own_flag("load_in_4bit"), "quant");
+  EXPECT_EQ(own_flag("use_fsdp"), "strategy");
+  EXPECT_EQ(own_flag("max_batch"), "max-batch");
+}
+
 }  // namespace
 }  // namespace vramfit

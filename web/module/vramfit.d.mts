@@ -49,6 +49,7 @@ export interface OnCard {
   gpu: { name: string | null; title: string; arch: string };
   vram: number;
   headroom: number;
+  held_by_others: number;
   capacity: number;
   overhead: number;
   overhead_source: string;
@@ -67,10 +68,43 @@ export interface OnCard {
   };
   stages: Stage[];
   notes: string[];
+  /** What device_map auto leaves in the host's memory. */
+  on_host: { layers: number; bytes: number } | null;
+  /** With `max-batch` or `max-seq`: the largest that fits, 0 where none does. */
   max_batch?: number;
   max_seq?: number;
+  /** The same number; with what figures may be off by, at least and at most. */
+  largest?: number;
   largest_surely?: number;
   largest_possibly?: number;
+  /** Sizes were tried in steps of this, from `search_from` down; `search_next` is the smallest
+   * tried that is larger and does not fit. */
+  search_step?: number;
+  search_next?: number | null;
+  search_from?: number | null;
+  /** Sizes below the largest that do not fit; null where not all were tried. */
+  holes?: number[] | null;
+  largest_without_holes?: number | null;
+}
+
+/** Changes that together make a run fit. */
+export interface Advice {
+  /** In words, one for each. */
+  changes: string[];
+  verdict: 'FITS' | 'TIGHT';
+  /** Bytes, with them. */
+  total: number;
+  margin: number;
+  /** Time for a token, of what it takes now; null where nobody measured it. */
+  slowdown: number | null;
+  steps: { kind: string; from: string; to: string; slowdown: number | null }[];
+  /** fit's flags, to be added or put in place of the same ones, and those to be left out. */
+  flags: string;
+  without: string[];
+  /** Arguments by the call that takes them: {"LoraConfig": ["r=16"]}. */
+  script: Record<string, string[]>;
+  /** What starts it on several GPUs. */
+  launch?: string;
 }
 
 /** What `fit --json` prints: `docs/schemas/fit.schema.json` has every key. Without a card it is of
@@ -78,11 +112,23 @@ export interface OnCard {
 export interface Answer extends Partial<OnCard> {
   schema: number;
   runtime: string;
+  /** The libraries' versions; null: the step is not of a library. */
+  release: Record<string, string> | null;
   fits: boolean;
   verdict: Verdict;
   asked: Record<string, unknown>;
   model: { name: string; family: string; parameters: number; layers: number; hidden: number };
   cards?: OnCard[];
+  /** Of one card: choices next to what was asked under which the verdict is another. */
+  verdict_changes_with?: { choice: string; verdict: Verdict }[];
+  /** With `advise`: the cheapest first; none where it fits, or nothing helps. */
+  advice?: Advice[];
+  /** With `formulas`: what those of others say; `total` in bytes, null where one does not apply. */
+  formulas?: { name: string; form: string; total: number | null; fits: boolean | null }[];
+  /** With `advise`: on how many GPUs of the card's kind it fits, by strategy. */
+  on_several_gpus?: Advice[];
+  /** With `advise`: the smallest cards that it surely fits on as it is, by name. */
+  fits_on?: string[];
   [key: string]: unknown;
 }
 

@@ -268,6 +268,35 @@ def test_formulas_and_measured_cases_beside_it(page):
     assert {"measured", "predicted", "assumed"} <= set(kinds)
 
 
+def test_measured_runs_of_vramfits_own_step(page):
+    run = "model=llama2-7b&train&runtime=vramfit&precision=bf16&optimizer=adamw-same&gpu=h200"
+    ask(page, f"{run}&batch=1&seq=2048&gpus=2&strategy=fsdp")
+    settled(page)
+    first = page.locator("#measured-rows tr").first.inner_text()
+    assert "fsdp on 2 GPUs" in first and "1 \u00d7 2048" in first
+    errors = [float(e.replace("\u2212", "-")) for e in re.findall("([+\u2212][\\d.]+) %", first)]
+    assert len(errors) == 3 and max(map(abs, errors)) <= 0.05
+    assert "own step" in say(page, "#measured-part")
+
+
+def test_another_strategy_leaves_the_flags_of_the_last(page):
+    ask(page, "model=llama2-7b&train&gpus=2&strategy=zero1&bucket-view&gpu=h200")
+    settled(page)
+    page.locator("#f-strategy").select_option("fsdp")
+    settled(page)
+    assert "bucket-view" not in state(page)
+    assert say(page, "#verdict") == "FITS"
+
+
+def test_a_script_that_keeps_the_loss_alone(page):
+    ask(page, "model=llama2-7b&train&precision=bf16&batch=4&seq=2048&gpu=h200")
+    settled(page)
+    page.locator("#f-loss-only").select_option("on")
+    settled(page)
+    flags = "--model llama2-7b --train --precision bf16 --batch 4 --seq 2048 --gpu h200 --loss-only"
+    assert state(page, "answer.total") == fit(*flags.split())["total"]
+
+
 def _downloaded(page, button):
     with page.expect_download() as download:
         page.locator(f"[data-export={button}]").click()

@@ -40,6 +40,15 @@ const HEIGHT = 160;
 const HATCH = '<defs><pattern id="hatch" width="7" height="7" patternUnits="userSpaceOnUse" '
   + 'patternTransform="rotate(45)"><rect width="2.2" height="7" class="stripe"/></pattern></defs>';
 
+const LABEL = 46; // px that a part's figure needs
+
+/** Between `from` and `to`; where a line there would cross the figure, of the longer side. */
+function middleBeside(from, to, line) {
+  const middle = (from + to) / 2;
+  if (Math.abs(line - middle) > LABEL / 2 || to - from < 2 * LABEL) return middle;
+  return line - from > to - line ? (from + line) / 2 : (line + to) / 2;
+}
+
 /** The bar's inside, of so many pixels' width. */
 export function barMarkup(answer, width) {
   const parts = partsOf(answer);
@@ -54,7 +63,7 @@ export function barMarkup(answer, width) {
     const [x, w] = [at(from), at(bytes)];
     out.push(`<rect x="${x.toFixed(1)}" y="${TOP}" width="${Math.max(0, w).toFixed(1)}" height="${THICK}" `
       + `class="c-${name}"><title>${escaped(label)}: ${figure(bytes)} GB</title></rect>`);
-    out.push(text(x + w / 2, TOP + 27, 'middle', w > 46 ? gb(bytes) : '', 'inside'));
+    out.push(text(middleBeside(x, x + w, at(room)), TOP + 27, 'middle', w > LABEL ? gb(bytes) : '', 'inside'));
     from += bytes;
   }
   // What does not fit: from the card's end on.

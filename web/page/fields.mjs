@@ -118,6 +118,13 @@ export const FIELDS = [
   flag('attention', 'Attention', (q) => (own(q)
     ? [['', 'flash'], ['cublas', 'materialised (cuBLAS)']]
     : [['', 'sdpa'], ['eager', 'eager']]), { group: 'less', when: (q) => !article(q) }),
+  {
+    ...flag('loss-only', 'Script keeps', () => [['', 'loss and logits'], ['on', 'the loss alone, as a Trainer']], {
+      group: 'less', when: (q) => pytorch(q) && q.train && !several(q),
+    }),
+    get: (q) => (q['loss-only'] ? 'on' : ''),
+    set: (q, value) => ({ ...q, 'loss-only': value ? true : undefined }),
+  },
   flag('device-map', 'Loading', () => [['', 'built on the GPU'], ['cuda', 'from_pretrained'], ['auto', 'device_map auto']], {
     group: 'less', when: (q) => pytorch(q) && !q.train && !several(q),
   }),
@@ -139,6 +146,8 @@ const SECOND = ['autocast', 'double-quant'];
 const OURS = new Set([...FIELDS.map(({ name }) => name), ...SECOND]);
 /** These no runtime or task is without. Flags that have no field belong to one runtime or task each, as fit --help groups them. */
 const WHICH_MODEL = new Set(['model', 'config', 'params', 'hidden', 'layers', 'gpu', 'vram']);
+/** And these have no field, and one strategy each. */
+const OF_A_STRATEGY = ['bucket-view', 'bucket-cap-mb', 'reshard-after-forward', 'reduce-dtype'];
 
 /** The question after one choice, with what no longer goes with it taken back. */
 export function chosen(question, field, value) {
@@ -146,6 +155,9 @@ export function chosen(question, field, value) {
   if (field.name === 'runtime' || field.name === 'train') {
     const foreign = Object.keys(next).filter((name) => !OURS.has(name) && !WHICH_MODEL.has(name));
     for (const name of foreign) delete next[name];
+  }
+  if (field.name === 'gpus' || field.name === 'strategy') {
+    for (const name of OF_A_STRATEGY) delete next[name];
   }
   for (const other of FIELDS) {
     if (other === field) continue;

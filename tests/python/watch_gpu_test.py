@@ -103,6 +103,7 @@ def of_adapters_over_four_bits():
 
 def with_training_arguments():
     kwargs = {"use_reentrant": False}
+    model = llama()  # after TrainingArguments it would be without a block of 512 bytes
     with tempfile.TemporaryDirectory() as folder:
         args = transformers.TrainingArguments(
             folder,
@@ -111,7 +112,6 @@ def with_training_arguments():
             gradient_checkpointing_kwargs=kwargs,
             optim="adamw_torch",
         )
-    model = llama()
     model.gradient_checkpointing_enable(kwargs)
     with vramfit.watch(model, args=args, seq=SEQ) as watched:
         steps(model, loss_only=True, fused=None)

@@ -110,7 +110,7 @@ def draw(
     looks += [(f"{mark.letter}: {mark.text}", dotted) for mark in history.marks]
     height = _AROUND_INCHES + _PANEL_INCHES * count + 0.2 * ceil(len(looks) / 2)
     figure = style.new_figure(height, headline)
-    # Axes that share x ask each other at every turn: of a hundred it takes as long as all else.
+    # Not sharex: axes that share ask each other at every turn, and lay out ticks that nobody sees.
     every = figure.subplots(count, columns, squeeze=False).ravel()
     for axes in every:
         axes.set(xlim=(-0.5, len(history) - 0.5), xticks=[])

@@ -1,8 +1,13 @@
-"""Writes tables and pictures as files of their own."""
+"""Writes tables and pictures as files of their own.
+
+Figure.savefig() would draw each file twice: once to lay it out, which drawing does itself."""
 
 import io
 from collections.abc import Sequence
 from pathlib import Path
+
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 
 from vramfit_plots.figures import style
 from vramfit_plots.figures.picture import Picture
@@ -13,7 +18,8 @@ def signed_svg(picture: Picture) -> str:
     """The picture with its signature; within style.styled()."""
     style.sign(picture.figure, picture.signature)
     svg = io.StringIO()
-    picture.figure.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
+    canvas = FigureCanvasSVG(picture.figure)
+    canvas.print_svg(svg, metadata={"Date": None, "Creator": None})
     # As it is laid out now it stays: doing that again for the bitmap takes as long as drawing.
     picture.figure.set_layout_engine("none")
     return svg.getvalue()
@@ -23,9 +29,9 @@ def write_picture(picture: Picture, svg: str, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{picture.key}.svg").write_text(svg, encoding="utf-8")
     with style.styled():
-        picture.figure.savefig(
-            folder / f"{picture.key}.png", dpi=style.PNG_DPI, metadata={"Software": None}
-        )
+        picture.figure.set_dpi(style.PNG_DPI)
+        canvas = FigureCanvasAgg(picture.figure)
+        canvas.print_png(folder / f"{picture.key}.png", metadata={"Software": None})
 
 
 def write_fragments(tables: Sequence[Table], folder: Path) -> None:

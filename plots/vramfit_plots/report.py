@@ -1,6 +1,8 @@
 """The whole report, written into one folder."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +14,7 @@ from vramfit_plots.figures import style
 from vramfit_plots.figures.picture import Picture
 from vramfit_plots.files import writing
 from vramfit_plots.history.page import write_history
+from vramfit_plots.history.runs import History
 from vramfit_plots.inputs import Inputs
 from vramfit_plots.tables import (
     checkpointing,
@@ -162,16 +165,29 @@ def _page(inputs: Inputs, out: Path) -> _Page:
     )
 
 
+@contextmanager
+def _writing_history(history: History | None, out: Path) -> Iterator[None]:
+    """Meanwhile, in a process of its own: it has half of all that is drawn."""
+    if history is None:
+        write_history(None, out)
+        yield
+        return
+    with ProcessPoolExecutor(1) as process:
+        written = process.submit(write_history, history, out)
+        yield
+        written.result()
+
+
 def write_report(inputs: Inputs, out: Path) -> Path:
     """Everything into the folder `out`; the page to open comes back."""
     with writing():
         out.mkdir(parents=True, exist_ok=True)  # first: the page takes long
-    page, templates = _page(inputs, out), environment()
-    with writing():
-        _write_pictures(page.sections, out / "figures")
-        publish.write_fragments(page.tables, out / "fragments")
-        for name in ("tables.md", "tables.html"):
-            text = templates.get_template(f"{name}.j2").render(page=page)
-            (out / name).write_text(text, encoding="utf-8")
-        write_history(inputs.history, out)
+    with _writing_history(inputs.history, out):
+        page, templates = _page(inputs, out), environment()
+        with writing():
+            _write_pictures(page.sections, out / "figures")
+            publish.write_fragments(page.tables, out / "fragments")
+            for name in ("tables.md", "tables.html"):
+                text = templates.get_template(f"{name}.j2").render(page=page)
+                (out / name).write_text(text, encoding="utf-8")
     return out / "tables.html"

@@ -15,7 +15,7 @@ from typing import Any
 
 from asked import SEARCHES, Question, question
 from campaign import ROOT, Case, Ended, Limits, program, run
-from jsonschema import Draft202012Validator
+from jsonschema_rs import Draft202012Validator
 
 sys.path.insert(0, str(ROOT / "tests"))
 import built

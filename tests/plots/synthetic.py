@@ -1,6 +1,7 @@
 """A run as `bench` writes it, with invented but consistent figures: 2 + 2 bytes a parameter, states
 by optimizer, and a fixed number of bytes a token for activations and cache."""
 
+import bisect
 import functools
 import itertools
 import json
@@ -183,8 +184,11 @@ def _levels(counters: dict[str, float]) -> dict[str, float]:
 
 def _cliff(row: dict[str, str]) -> dict[str, float]:
     room = vram(row["gpu"]) - DRIVER
-    fitting = [b for b in range(1, 200) if _levels(_training(row, b))["device_used"] <= room]
-    largest = max(fitting, default=0)
+
+    def used(batch: int) -> float:
+        return _levels(_training(row, batch))["device_used"]
+
+    largest = bisect.bisect_right(range(1, 200), room, key=used)
     return {**_levels(_training(row, max(largest, 1))), "max_batch": largest}
 
 

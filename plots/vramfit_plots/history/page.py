@@ -7,6 +7,7 @@ from pathlib import Path
 from vramfit_plots import publish
 from vramfit_plots.figures import style
 from vramfit_plots.figures.picture import Picture
+from vramfit_plots.files import writing
 from vramfit_plots.history import figures, tables
 from vramfit_plots.history.changes import Step, steps
 from vramfit_plots.history.runs import History, day, when
@@ -63,6 +64,7 @@ def _forget(out: Path) -> None:
             (out / "figures" / f"history_{name}{suffix}").unlink(missing_ok=True)
 
 
+@writing()
 def write_history(history: History | None, out: Path) -> None:
     """Page, fragments and pictures, where the report's lie."""
     _forget(out)

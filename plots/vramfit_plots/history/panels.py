@@ -78,7 +78,6 @@ def _frame(axes: Axes, history: History, title: str) -> None:
         fontsize=7.5,
         weight="normal",
     )
-    axes.set_xlim(-0.5, len(history) - 0.5)
     axes.tick_params(length=0, labelsize=7)
     axes.grid(axis="y")
     for mark in history.marks:
@@ -111,7 +110,10 @@ def draw(
     looks += [(f"{mark.letter}: {mark.text}", dotted) for mark in history.marks]
     height = _AROUND_INCHES + _PANEL_INCHES * count + 0.2 * ceil(len(looks) / 2)
     figure = style.new_figure(height, headline)
-    every = figure.subplots(count, columns, sharex=True, squeeze=False).ravel()
+    # Not sharex: axes that share ask each other at every turn, and lay out ticks that nobody sees.
+    every = figure.subplots(count, columns, squeeze=False).ravel()
+    for axes in every:
+        axes.set(xlim=(-0.5, len(history) - 0.5), xticks=[])
     for axes, panel in zip(every, panels, strict=False):
         panel.draw(axes)
         _frame(axes, history, panel.title)

@@ -35,8 +35,8 @@ def is_adapted(name: str, value: Any) -> bool:
 def _flags(
     given: dict[str, Any], axes: tuple[str, ...] = ()
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """The flags, and what of the objects among them cannot be honoured. `axes` of a sweep go before
-    what objects say, too."""
+    """The flags, and what of the objects among them cannot be honoured. `axes`, flags that have
+    other values, go before what objects say, too."""
     if not any(is_adapted(name, value) for name, value in given.items()):
         return given, ()
     from vramfit._adapters import adapted
@@ -74,8 +74,9 @@ def _written(flags: dict[str, Any]) -> str:
     return "{" + ", ".join(written) + "}"
 
 
-def _asked(given: dict[str, Any], **more: bool) -> Answer:
-    flags, not_honoured = _flags(given)
+def _asked(given: dict[str, Any], sought: tuple[str, ...] = (), **more: bool) -> Answer:
+    """`sought`: a flag whose value is searched for, so that an object's counts no more."""
+    flags, not_honoured = _flags(given, sought)
     return _asked_with({**flags, **more}, [], not_honoured)
 
 
@@ -107,12 +108,12 @@ def estimate(**flags: Unpack[Given]) -> Answer:
 def max_batch(**flags: Unpack[Asking]) -> Answer:
     """The largest batch that fits: `.largest`, with `.largest.surely` and `.possibly`. Otherwise as
     `estimate`."""
-    return _asked(dict(flags), max_batch=True)
+    return _asked(dict(flags), ("batch",), max_batch=True)
 
 
 def max_seq(**flags: Unpack[Asking]) -> Answer:
     """The longest sequence that fits, in tokens: `.largest`. Otherwise as `estimate`."""
-    return _asked(dict(flags), max_seq=True)
+    return _asked(dict(flags), ("seq",), max_seq=True)
 
 
 def advise(**flags: Unpack[Asking]) -> Answer:

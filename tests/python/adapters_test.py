@@ -126,6 +126,14 @@ def test_keywords_go_before_objects():
     assert given["lora"]["targets"] == ["q_proj"]
 
 
+def test_what_is_searched_for_is_no_objects_to_say():
+    run = {"model": "gpt2-124m", "args": SFTConfig(), "gpu": "rtx4090"}
+    assert vramfit.max_batch(**run).largest.size > 4
+    assert vramfit.max_seq(**run).largest.size == 1024
+    with pytest.raises(vramfit.BadInput, match="contradict"):
+        vramfit.max_batch(**run, batch=2)
+
+
 def test_a_model_brings_its_config_and_its_type():
     of_config, _ = asked(config=LlamaConfig(), seq=64)
     assert (of_config["model"], of_config["precision"]) == ("mine/llama", "bf16")

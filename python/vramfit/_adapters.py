@@ -291,6 +291,8 @@ def adapted(given: Flags, axes: Collection[str] = ()) -> tuple[Flags, tuple[str,
         if is_adapted(name, flags.get(name)):
             reader(flags.pop(name), reading)
     by_name = {_core.own_flag(name) for name in (*flags, *axes)}
+    if "quant" in by_name:  # another format has other settings
+        by_name |= {"quant-compute", "double-quant"}
     for name in [name for name in reading.flags if _core.own_flag(name) in by_name]:
         del reading.flags[name]
     settle_autocast(flags, reading)

@@ -117,7 +117,7 @@ void Trainer::forward_and_backward(const BatchLoader& load) {
       continue;
     }
     made = backward(micro_batch, std::move(made), pass.micro_batch + 1 == options_.accumulate);
-    if (i + 1 == passes_.size()) pipeline_.end(pass, std::move(made), loss_);
+    if (i + 1 == passes_.size()) pipeline_.end(pass, std::exchange(made, Tensor()), loss_);
   }
 }
 

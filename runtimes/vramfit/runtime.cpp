@@ -181,7 +181,7 @@ TrainingOptions of_one_gpu(Arch arch, const ModelConfig& config, TrainingOptions
   return options;
 }
 
-const GenerationOptions& of_one_gpu(Arch, const ModelConfig&, const GenerationOptions& options) {
+GenerationOptions of_one_gpu(Arch, const ModelConfig&, GenerationOptions options) {
   return options;
 }
 
@@ -199,7 +199,7 @@ std::string generation_types(const GenerationOptions& o) {
 
 std::string checkpointing_text(const Checkpointing& checkpointing) {
   if (checkpointing.kind == Checkpoint::None) return "";
-  const std::string text = std::string(", ") + name(checkpointing.kind) + " checkpointing";
+  std::string text = std::string(", ") + name(checkpointing.kind) + " checkpointing";
   if (checkpointing.every == 1) return text;
   return text + " of one block in " + std::to_string(checkpointing.every);
 }

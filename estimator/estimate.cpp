@@ -16,7 +16,7 @@ namespace {
 /// loaded, the run that does not fit is one past its end.
 class Runs {
  public:
-  explicit Runs(const Request& request) {
+  Runs(const Request& request, WhereItEnds ending) {
     run_ = run_within(kUnlimitedBytes, request);
     if (run_.report.missing) {
       throw BadInput("sizes: more than 2^60 bytes are needed; a smaller batch, seq or model");
@@ -24,8 +24,13 @@ class Runs {
     capacity_ = capacity_beside(run_.overhead, request);
     const bool looks = request.workload->depends_on_capacity();
     if (run_.report.reserved <= capacity_ && !looks) return;
+    if (ending == WhereItEnds::Untold && !request.workload->gives_back_cache()) {
+      fits_ = false;
+      return;
+    }
     Outcome limited = run_within(capacity_, request);
     missing_ = limited.report.missing;
+    fits_ = !missing_;
     if (missing_ && looks) run_ = run_past(capacity_, request);
     if (missing_) return;
     run_ = std::move(limited);
@@ -38,12 +43,14 @@ class Runs {
   /// The one that completes, or one that goes past the card.
   const Outcome& run() const { return run_; }
   std::uint64_t capacity() const { return capacity_; }
-  /// Where a run on the card ends; absent: it fits.
+  bool fits() const { return fits_; }
+  /// Where a run on the card ends, if it does and is told.
   const std::optional<MissingMemory>& missing() const { return missing_; }
 
  private:
   Outcome run_;
   std::uint64_t capacity_ = 0;
+  bool fits_ = true;
   std::optional<MissingMemory> missing_;
 };
 
@@ -100,8 +107,8 @@ void set_seq(Request& request, std::int64_t seq) {
   request.workload = request.workload->resized(request.workload->batch(), seq);
 }
 
-Estimate estimate(const Request& request) {
-  const Runs runs(request);
+Estimate estimate(const Request& request, WhereItEnds ending) {
+  const Runs runs(request, ending);
   const RunReport& report = runs.run().report;
   Estimate result;
   result.overhead = runs.run().overhead;
@@ -118,7 +125,7 @@ Estimate estimate(const Request& request) {
   result.margin = static_cast<std::int64_t>(request.budget.vram) -
                   static_cast<std::int64_t>(result.total + request.budget.set_aside());
   result.missing = runs.missing();
-  result.fits = !result.missing;
+  result.fits = runs.fits();
   result.uncertainty =
       uncertainty_of(request.workload->runtime(), report.reserved, result.overhead);
   result.verdict = verdict_of(result.fits, result.margin, result.uncertainty);
@@ -134,6 +141,6 @@ Estimate estimate(const Request& request) {
   return result;
 }
 
-bool fits(const Request& request) { return !Runs(request).missing(); }
+bool fits(const Request& request) { return Runs(request, WhereItEnds::Untold).fits(); }
 
 }  // namespace vramfit

@@ -44,15 +44,18 @@ struct Estimate {
   std::uint64_t capacity = 0;            ///< what may be reserved on the card. Bytes
   Snapshot peak;                         ///< what `allocated` is made of, and when
   std::vector<StageRecord> stages;       ///< as steady_run keeps them
-  std::optional<MissingMemory> missing;  ///< where a run on this card ends; absent: it fits
+  std::optional<MissingMemory> missing;  ///< where a run on this card ends, if it does and is told
   std::optional<OnHost> on_host;         ///< what the loader leaves there; absent: nothing
   std::int64_t parameters = 0;           ///< as published
   std::int64_t parameters_stored = 0;    ///< with declared padding
   std::vector<std::string> notes;        ///< what was assumed or left out, a line each
 };
 
+/// Whether an estimate says where a run that does not fit ends, which takes a run more.
+enum class WhereItEnds : std::uint8_t { Told, Untold };
+
 /// Throws BadInput where the model cannot be run so, or no card could ever hold it.
-Estimate estimate(const Request& request);
+Estimate estimate(const Request& request, WhereItEnds ending = WhereItEnds::Told);
 
 /// The verdict alone.
 bool fits(const Request& request);

@@ -49,15 +49,13 @@ std::tuple<bool, std::string, std::string> verify(const std::string& flags,
                                                   const std::string& called) {
   Options options = options_of(flags, {});
   options.verify = called;
-  try {
+  return vramfit::in_typed_names(options.typed, [&] {
     const vramfit::Question question = vramfit::understand(options, vramfit::fit::this_machine());
     const vramfit::Verification verification =
         verified(vramfit::recording_of(pickle, called), called, question);
-    return {verification.agree(), verification_json(verification, question),
-            vramfit::fit::verification_text(verification, question)};
-  } catch (const BadInput& error) {
-    throw BadInput(vramfit::as_typed(error.what(), options.typed));
-  }
+    return std::tuple(verification.agree(), verification_json(verification, question),
+                      vramfit::fit::verification_text(verification, question));
+  });
 }
 
 /// Questions make and drop the same few megabytes again and again, which glibc gives back to the

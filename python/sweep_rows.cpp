@@ -30,11 +30,7 @@ Row row_at(const Json& flags, const Json& point) {
   try {
     Json all = flags;
     all.update(point);
-    const Asked asked = ask(all, fit::this_machine());
-    if (asked.question.every_card || asked.question.search) {
-      throw BadInput("sweep: of runs of one size on one card; gpu or vram names it");
-    }
-    return row_of(asked.answers.front().estimate);
+    return row_of(estimate(options_of(all), fit::this_machine()));
   } catch (const BadInput& error) {
     return {"", {}, error.what()};
   }

@@ -90,6 +90,9 @@ class Workload {
   /// Whether a run within limits is another than one without also where the card has room for that,
   /// which is the one that is told of.
   virtual bool adapts_to_capacity() const { return false; }
+  /// Whether the allocator gives back what it caches where the card is full: a run that takes more
+  /// without limits may fit all the same.
+  virtual bool gives_back_cache() const { return false; }
   /// The longest sequence the model takes in such a run, batch and memory apart; less than 1 where
   /// what is generated leaves no room.
   virtual std::int64_t seq_limit(const ModelConfig& config) const = 0;

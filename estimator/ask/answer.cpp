@@ -29,7 +29,7 @@ Answer answer_one(Request request, const Question& question, std::uint64_t allow
 /// Nothing where no card could ever hold it.
 std::optional<Verdict> verdict_on(const Request& request) {
   try {
-    return estimate(request).verdict;
+    return estimate(request, WhereItEnds::Untold).verdict;
   } catch (const BadInput&) {
     return std::nullopt;
   }

@@ -17,13 +17,21 @@ bool Asked::yes() const {
 std::string Asked::json() const { return json_text(question, answers); }
 
 Asked ask(const Options& options, const Surroundings& surroundings) {
-  try {
+  return in_typed_names(options.typed, [&]() -> Asked {
     Question question = understand(options, surroundings);
     std::vector<Answer> answers = answer(question);
     return {std::move(question), std::move(answers)};
-  } catch (const BadInput& error) {
-    throw BadInput(as_typed(error.what(), options.typed));
-  }
+  });
+}
+
+Estimate estimate(const Options& options, const Surroundings& surroundings) {
+  return in_typed_names(options.typed, [&] {
+    const Question question = understand(options, surroundings);
+    if (question.every_card || question.search) {
+      throw BadInput("sweep: of runs of one size on one card; gpu or vram names it");
+    }
+    return estimate(question.requests.front(), WhereItEnds::Untold);
+  });
 }
 
 Asked ask(const nlohmann::json& flags, const Surroundings& surroundings) {

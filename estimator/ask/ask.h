@@ -25,6 +25,10 @@ struct Asked {
 /// Throws BadInput, whose one line names flags as they were given.
 Asked ask(const Options& options, const Surroundings& surroundings = {});
 
+/// One of many estimates, and no more: of a run of one size on one card, without the allocation
+/// that does not fit. Throws as ask() does.
+Estimate estimate(const Options& options, const Surroundings& surroundings = {});
+
 /// By `fit`'s flags: {"model": "llama2-7b", "train": true, "batch": 4, "gpu": "rtx4090"}. Keys as
 /// options_of() takes them.
 Asked ask(const nlohmann::json& flags, const Surroundings& surroundings = {});

@@ -17,6 +17,7 @@ constexpr unsigned kMostThreads = 8;
 
 /// `work`, on as many threads as there are cores, but on no more than `tasks`.
 void on_all_cores(std::size_t tasks, const std::function<void()>& work) {
+  if (tasks < 2) return work();
   std::vector<std::jthread> threads;
   const std::size_t cores = std::min(std::thread::hardware_concurrency(), kMostThreads);
   bool more = true;

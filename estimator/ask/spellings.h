@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "model/errors.h"
+
 namespace vramfit {
 
 /// A command line in fit's own names.
@@ -23,6 +25,16 @@ std::string own_flag(std::string theirs);
 
 /// A message that begins with a flag's name, with the one that was typed.
 std::string as_typed(const std::string& message, const std::map<std::string, std::string>& typed);
+
+/// What `body` returns. What it refuses it refuses in the names that were typed.
+template <typename Body>
+auto in_typed_names(const std::map<std::string, std::string>& typed, const Body& body) {
+  try {
+    return body();
+  } catch (const BadInput& error) {
+    throw BadInput(as_typed(error.what(), typed));
+  }
+}
 
 /// Those names, for --help.
 std::string other_names();

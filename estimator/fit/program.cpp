@@ -65,11 +65,7 @@ int run_or_throw(const std::vector<std::string>& arguments) {
     std::cout << text;
     return kFits;
   }
-  try {
-    return answer_to(options);
-  } catch (const BadInput& error) {
-    throw BadInput(as_typed(error.what(), options.typed));
-  }
+  return in_typed_names(options.typed, [&] { return answer_to(options); });
 }
 
 void complain(const char* message) {

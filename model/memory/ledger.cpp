@@ -40,6 +40,7 @@ Block Ledger::allocate(const Name& name, Category category, std::uint64_t bytes)
   stage_peak_ = std::max(stage_peak_, current_.allocated);
   stage_peak_reserved_ = std::max(stage_peak_reserved_, allocator_.reserved());
   if (current_.allocated > peak_.allocated) peak_ = current_;
+  if (observer_ != nullptr) observer_->allocated(name, category, bytes, block);
   return block;
 }
 
@@ -48,6 +49,7 @@ void Ledger::free(const Name& name, Category category, std::uint64_t bytes,
   const std::uint64_t size = counted(bytes, block);
   allocator_.free(block);
   record(Event::Kind::Free, name, category, size, block.offset);
+  if (observer_ != nullptr) observer_->freed(block);
   current_.allocated -= size;
   current_.by_category[category] -= size;
 }

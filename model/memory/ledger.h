@@ -67,12 +67,15 @@ struct MissingMemory {
   std::uint64_t requested;  ///< bytes
 };
 
-/// Told as stages begin and end: to synchronise, to time, to ask the card what it lost.
-class StageObserver {
+/// Told what happens as it does. Stages: to synchronise, to time, to ask the card what it lost.
+/// Requests: to make them again.
+class LedgerObserver {
  public:
-  virtual ~StageObserver() = default;
+  virtual ~LedgerObserver() = default;
   virtual void stage_begins(Stage /*stage*/, int /*step*/) {}
   virtual void stage_ends(const StageRecord& /*record*/) {}
+  virtual void allocated(const Name&, Category, std::uint64_t /*bytes*/, const Block&) {}
+  virtual void freed(const Block&) noexcept {}
 };
 
 /// What a ledger counts as allocated.
@@ -118,7 +121,7 @@ class Ledger {
   void end_stage(bool out_of_memory = false);
 
   /// Must outlive the ledger or be taken away with null.
-  void set_observer(StageObserver* observer) { observer_ = observer; }
+  void set_observer(LedgerObserver* observer) { observer_ = observer; }
 
   std::uint64_t allocated() const { return current_.allocated; }
   const CategoryBytes& by_category() const { return current_.by_category; }
@@ -150,7 +153,7 @@ class Ledger {
   friend class UnrecordedScope;
 
   bool recording_ = true;
-  StageObserver* observer_ = nullptr;
+  LedgerObserver* observer_ = nullptr;
   Ledger* host_ = nullptr;
   std::vector<Event> events_;
   std::vector<StageRecord> stages_;

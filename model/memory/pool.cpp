@@ -27,7 +27,7 @@ Block Pool::allocate(std::uint64_t bytes, Placement placement) {
   ++live_;
   source_.on_allocate(offset, size);
   std::byte* base = source_.base();
-  return {offset, size, base == nullptr ? nullptr : base + offset};
+  return {offset, size, base == nullptr ? nullptr : base + offset, handed_out_++};
 }
 
 void Pool::free(const Block& block) noexcept {

@@ -10,7 +10,8 @@ namespace vramfit {
 
 /// Places blocks in one growing range, the lowest among equal fits, and coalesces neighbours as
 /// they come back. Placement depends on the sequence of requests alone, never on addresses, so that
-/// a dry run places every block where the real run does.
+/// a dry run places every block where the real run does. A block's handle is its number: how many
+/// were handed out before.
 class Pool final : public Allocator {
  public:
   /// Block alignment: what cuBLASLt and cuDNN want at most, and a whole number of cache lines.
@@ -45,7 +46,8 @@ class Pool final : public Allocator {
   MemorySource& source_;
   std::vector<Range> free_;
   std::uint64_t reserved_ = 0;
-  std::size_t live_ = 0;  ///< blocks handed out and not yet back
+  std::size_t live_ = 0;          ///< blocks handed out and not yet back
+  std::uint32_t handed_out_ = 0;  ///< in all: the next block's handle
 };
 
 }  // namespace vramfit

@@ -55,6 +55,7 @@ Optimizer::State Optimizer::state_of(OpContext& context, const Parameter& parame
 void Optimizer::create_states(OpContext& context, const Weights& weights) {
   if (!states_.empty()) return;
   if (kind_.on_host) create_slots(context, weights);
+  states_.reserve(weights.all().size());
   for (const Parameter& p : weights.all()) {
     states_.push_back(p.trained ? state_of(context, p) : State{});
   }

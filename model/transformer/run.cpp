@@ -17,15 +17,19 @@ std::uint64_t seed_of(const Mesh& mesh) {
 }  // namespace
 
 RunReport run_training(Device& device, Ledger& ledger, const ModelConfig& config,
-                       const TrainingOptions& options, int steps, const EnoughSteps& enough) {
+                       const TrainingOptions& options, const Steps& steps) {
   return report_on(ledger, [&] {
     Trainer trainer(device, ledger, config, options);
     const BatchLoader batches = random_batches(config.vocab, seed_of(options.mesh));
-    for (int step = 0; step < steps; ++step) {
-      trainer.step(batches);
-      if (enough && enough(ledger)) break;
-    }
+    steps([&] { trainer.step(batches); });
     device.synchronize();
+  });
+}
+
+RunReport run_training(Device& device, Ledger& ledger, const ModelConfig& config,
+                       const TrainingOptions& options, int steps) {
+  return run_training(device, ledger, config, options, [&](const auto& step) {
+    for (int i = 0; i < steps; ++i) step();
   });
 }
 

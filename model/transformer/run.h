@@ -12,14 +12,15 @@ namespace vramfit {
 /// Two steps are the fewest that reach a training run's peak.
 inline constexpr int kDefaultSteps = 2;
 
-/// Asked after each step whether it was the last.
-using EnoughSteps = std::function<bool(const Ledger&)>;
+/// Decides on a run's steps: calls `step` for each.
+using Steps = std::function<void(const std::function<void()>& step)>;
 
-/// Loads the model and trains it for `steps` steps at most on random tokens. Running out of memory
-/// is a result. `ledger` is empty at first, and at the end but for its history.
+/// Loads the model and trains it on random tokens. Running out of memory is a result. `ledger` is
+/// empty at first, and at the end but for its history.
 RunReport run_training(Device& device, Ledger& ledger, const ModelConfig& config,
-                       const TrainingOptions& options, int steps = kDefaultSteps,
-                       const EnoughSteps& enough = {});
+                       const TrainingOptions& options, const Steps& steps);
+RunReport run_training(Device& device, Ledger& ledger, const ModelConfig& config,
+                       const TrainingOptions& options, int steps = kDefaultSteps);
 
 /// Loads the model, fills the cache with random prompts, generates. Likewise. Ends early after
 /// `max_decodes` decode steps, with a cache that has room for all of them.

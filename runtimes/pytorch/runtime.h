@@ -42,6 +42,7 @@ class TorchWorkload final
   DType computes_in() const override;
   bool depends_on_capacity() const override;
   bool adapts_to_capacity() const override;
+  bool gives_back_cache() const override { return true; }
   std::int64_t stored_parameters(const ModelConfig& config) const override;
   void validate(const ModelConfig& config) const override;
   std::int64_t seq_limit(const ModelConfig& config) const override;

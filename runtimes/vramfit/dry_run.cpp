@@ -1,6 +1,9 @@
 #include "runtimes/vramfit/dry_run.h"
 
+#include <optional>
+
 #include "model/memory/host_memory.h"
+#include "runtimes/vramfit/step_tape.h"
 
 namespace vramfit {
 namespace {
@@ -21,7 +24,19 @@ RunReport on_virtual_gpu(const VirtualGpu& gpu, bool events, const Run& run) {
 RunReport dry_run(const VirtualGpu& gpu, const ModelConfig& config, const TrainingOptions& options,
                   int steps, bool events, const EnoughSteps& enough) {
   return on_virtual_gpu(gpu, events, [&](Device& device, Ledger& ledger) {
-    return run_training(device, ledger, config, options, steps, enough);
+    return run_training(device, ledger, config, options, [&](const auto& walk) {
+      std::optional<StepTape> first;
+      for (int step = 1; step <= steps; ++step) {
+        if (events) {
+          walk();
+        } else if (first) {
+          first->play(step);
+        } else {
+          first.emplace(ledger, walk);
+        }
+        if (enough && enough(ledger)) return;
+      }
+    });
   });
 }
 

@@ -86,6 +86,19 @@ TEST(Estimate, TheVerdictIsThatOfARunWithinTheCapacity) {
   }
 }
 
+TEST(Estimate, IsTheSameWhereItsEndIsUntold) {
+  Request request = training("llama2-7b", "adamw", DType::Fp16, 4, 512);
+  request.budget = budget_of(card_named("rtx4090"));
+  const Estimate told = estimate(request);
+  const Estimate untold = estimate(request, WhereItEnds::Untold);
+  EXPECT_TRUE(told.missing.has_value());
+  EXPECT_FALSE(untold.missing.has_value());
+  EXPECT_FALSE(untold.fits);
+  EXPECT_EQ(untold.verdict, told.verdict);
+  EXPECT_EQ(untold.total, told.total);
+  EXPECT_EQ(untold.margin, told.margin);
+}
+
 TEST(Estimate, NamesTheAllocationThatALimitedRunEndsAt) {
   const Request request = training("llama2-7b", "adamw", DType::Fp16, 4, 512);
   Request limited = request;

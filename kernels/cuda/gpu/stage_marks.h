@@ -10,7 +10,7 @@ namespace vramfit {
 
 /// Reads, as each stage of a ledger ends and all its work is done, what the card has lost; names
 /// stages for profilers (NVTX). The card's memory is everyone's: an otherwise empty card is needed.
-class StageMarks final : public StageObserver {
+class StageMarks final : public LedgerObserver {
  public:
   /// `device` must outlive this.
   explicit StageMarks(Device& device) : device_(device) {}

@@ -81,7 +81,7 @@ TEST(LedgerDifference, ATensorThatNoContractNamesShows) {
 }
 
 /// The operating system's count of mapped bytes beside the pool's, at every stage mark.
-class Witness : public StageObserver {
+class Witness : public LedgerObserver {
  public:
   Witness(const HostSource& source, const Pool& pool) : source_(source), pool_(pool) {}
 

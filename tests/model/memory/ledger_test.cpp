@@ -192,7 +192,7 @@ TEST(Ledger, StagesDoNotNest) {
   EXPECT_NO_THROW(ledger.begin_stage(Stage::Backward, 1));
 }
 
-class Witness final : public StageObserver {
+class Witness final : public LedgerObserver {
  public:
   explicit Witness(const Ledger& ledger) : ledger_(ledger) {}
   void stage_begins(Stage stage, int step) override {

@@ -9,7 +9,7 @@ namespace vramfit {
 
 /// What the card says is used beyond a baseline, beside what the pool says it took, at every stage
 /// mark. The baseline is what is used before the run, once libraries have loaded all they will.
-class Witness final : public StageObserver {
+class Witness final : public LedgerObserver {
  public:
   explicit Witness(const Pool& pool) : pool_(pool), baseline_(device_memory().used()) {}
 

@@ -1,0 +1,140 @@
+#include "runtimes/vramfit/step_tape.h"
+
+#include <gtest/gtest.h>
+
+#include "estimator/models.h"
+#include "model/memory/pool.h"
+#include "model/transformer/lora.h"
+#include "model/transformer/model_precision.h"
+#include "runtimes/vramfit/dry_run.h"
+#include "runtimes/vramfit/pipeline_split.h"
+
+namespace vramfit {
+namespace {
+
+constexpr Arch kArch{90};
+constexpr int kSteps = 4;
+
+void expect_same(const Snapshot& a, const Snapshot& b) {
+  EXPECT_EQ(a.allocated, b.allocated);
+  EXPECT_EQ(a.stage, b.stage);
+  EXPECT_EQ(a.step, b.step);
+  for (std::size_t i = 0; i < kCategories; ++i) {
+    const auto category = static_cast<Category>(i);
+    EXPECT_EQ(a.by_category[category], b.by_category[category]) << name(category);
+  }
+}
+
+/// Without what a stage that memory ended leaves behind, which a tape does not clear away.
+void expect_same(const StageRecord& a, const StageRecord& b) {
+  EXPECT_EQ(a.stage, b.stage);
+  EXPECT_EQ(a.step, b.step);
+  EXPECT_EQ(a.before, b.before);
+  EXPECT_EQ(a.peak, b.peak);
+  EXPECT_EQ(a.reserved, b.reserved);
+  EXPECT_EQ(a.peak_reserved, b.peak_reserved);
+  ASSERT_EQ(a.out_of_memory, b.out_of_memory);
+  if (a.out_of_memory) return;
+  EXPECT_EQ(a.after, b.after);
+  for (std::size_t i = 0; i < kCategories; ++i) {
+    const auto category = static_cast<Category>(i);
+    EXPECT_EQ(a.at_end[category], b.at_end[category]) << name(category);
+  }
+}
+
+void expect_same(const RunReport& walked, const RunReport& played) {
+  EXPECT_EQ(walked.reserved, played.reserved);
+  EXPECT_EQ(walked.cost, played.cost);
+  expect_same(walked.peak, played.peak);
+  EXPECT_EQ(walked.host.reserved, played.host.reserved);
+  expect_same(walked.host.peak, played.host.peak);
+  ASSERT_EQ(walked.missing.has_value(), played.missing.has_value());
+  if (walked.missing) {
+    EXPECT_EQ(walked.missing->name, played.missing->name);
+    EXPECT_EQ(walked.missing->category, played.missing->category);
+    EXPECT_EQ(walked.missing->stage, played.missing->stage);
+    EXPECT_EQ(walked.missing->step, played.missing->step);
+    EXPECT_EQ(walked.missing->requested, played.missing->requested);
+  }
+  ASSERT_EQ(walked.stages.size(), played.stages.size());
+  for (std::size_t i = 0; i < walked.stages.size(); ++i) {
+    SCOPED_TRACE("stage " + std::to_string(i));
+    expect_same(walked.stages[i], played.stages[i]);
+  }
+}
+
+/// On a card without end, and on ones where memory ends in each of the steps that take more.
+void expect_played_as_walked(const ModelConfig& model, const TrainingOptions& options) {
+  const RunReport walked = dry_run({kArch}, model, options, kSteps, true);
+  expect_same(walked, dry_run({kArch}, model, options, kSteps, false));
+  std::uint64_t before = 0;
+  for (const StageRecord& stage : walked.stages) {
+    if (stage.peak_reserved > before) {
+      const VirtualGpu less{kArch, stage.peak_reserved - Pool::kGranularity};
+      SCOPED_TRACE("within " + std::to_string(less.pool_capacity));
+      expect_same(dry_run(less, model, options, kSteps, true),
+                  dry_run(less, model, options, kSteps, false));
+    }
+    before = std::max(before, stage.peak_reserved);
+  }
+}
+
+TrainingOptions small() {
+  TrainingOptions options;
+  options.batch = 2;
+  options.seq = 200;
+  return options;
+}
+
+TEST(StepTape, PlaysEveryOptimizersSteps) {
+  const ModelConfig model = model_named("gpt2-124m");
+  for (const OptimizerKind& kind : optimizer_kinds()) {
+    SCOPED_TRACE(kind.name);
+    TrainingOptions options = small();
+    options.optimizer = kind;
+    expect_played_as_walked(model, options);
+    options.accumulate = 3;
+    options.precision = DType::Fp16;
+    expect_played_as_walked(model, options);
+  }
+}
+
+TEST(StepTape, PlaysCheckpointingAndAdapters) {
+  const ModelConfig model = model_named("qwen2-0.5b");
+  for (const Checkpoint kind : {Checkpoint::None, Checkpoint::Selective, Checkpoint::Full}) {
+    SCOPED_TRACE(name(kind));
+    TrainingOptions options = small();
+    options.checkpointing = {kind, 1};
+    expect_played_as_walked(model, options);
+    options.lora.emplace();
+    options.lora->rank = 16;
+    options.lora->targets = usual_lora_targets(model);
+    options.precision = parse_model_precision("nf4");
+    expect_played_as_walked(model, options);
+  }
+}
+
+TEST(StepTape, PlaysEveryStrategysSteps) {
+  const ModelConfig model = model_named("tinyllama-1.1b");
+  for (const Strategy strategy :
+       {Strategy::Ddp, Strategy::Zero1, Strategy::Zero2, Strategy::Fsdp, Strategy::Pipeline}) {
+    SCOPED_TRACE(name(strategy));
+    TrainingOptions options = small();
+    options.accumulate = 4;
+    options.mesh = {strategy, 2, 1};
+    if (options.mesh.pipelined()) options = with_split(kArch, model, options);
+    expect_played_as_walked(model, options);
+  }
+}
+
+TEST(StepTape, ReplaysNoStepThatFreesWhatWasThereBefore) {
+  VirtualSource source;
+  Pool pool(source);
+  Ledger ledger(pool, Counts::Requested, false);
+  const Block before = ledger.allocate("before", Category::Activations, 512);
+  EXPECT_THROW(StepTape(ledger, [&] { ledger.free("before", Category::Activations, 512, before); }),
+               std::logic_error);
+}
+
+}  // namespace
+}  // namespace vramfit

@@ -1,5 +1,6 @@
 // vramfit._core: the estimator for Python. All that takes time runs without the GIL.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
@@ -95,6 +96,12 @@ NB_MODULE(_core, m) {
       .def(
           "trace", [](const Asked& asked) { return chrome_trace(timeline_of(asked)); }, Released());
   m.def("own_flag", &vramfit::own_flag, nb::arg("theirs"));
+  m.def(
+      "own_flags",
+      [](const std::string& flags, const std::vector<std::string>& more) {
+        return vramfit::own_flags(vramfit::python::parsed(flags), more);
+      },
+      nb::arg("flags"), nb::arg("more"), Released());
   m.def("ask", &ask, nb::arg("flags"), nb::arg("more"), Released());
   m.def(
       "verify",

@@ -187,6 +187,13 @@ std::string unexpected(const CLI::App& app) {
 }
 
 /// Reads command lines, one after the other.
+std::string in_our_words(const CLI::ParseError& error) {
+  const std::string message = error.what();
+  const std::size_t end = message.find(": At Most 1 required");
+  if (end == std::string::npos) return message;
+  return message.substr(0, end) + ": given more than once, perhaps by another name";
+}
+
 class CommandLineParser {
  public:
   CommandLineParser() {
@@ -224,7 +231,8 @@ class CommandLineParser {
     } catch (const CLI::ExtrasError&) {
       throw BadInput(unexpected(app_));
     } catch (const CLI::ParseError& error) {
-      throw BadInput(as_typed(error.what(), options_.typed) + "; fit --help says what is valid");
+      throw BadInput(as_typed(in_our_words(error), options_.typed) +
+                     "; fit --help says what is valid");
     }
     if (options_.list && typed.size() > 1) {
       throw BadInput("--list: stands alone; no other flags beside it");

@@ -60,4 +60,13 @@ Options parse_options(const std::vector<std::string>& arguments);
 /// them. Throws BadInput, also on what only a command line has.
 Options options_of(const nlohmann::json& flags, const std::vector<std::string>& more = {});
 
+/// What flags are set to, by fit's own names: those of switches that are on are "true".
+using OwnFlags = std::map<std::string, std::string>;
+
+/// Of a command line, without the program's name. Throws BadInput on what in_own_names() refuses.
+OwnFlags own_flags(const std::vector<std::string>& arguments);
+
+/// Of flags by name and a command line, as options_of() takes them, but for a config itself.
+OwnFlags own_flags(const nlohmann::json& flags, const std::vector<std::string>& more);
+
 }  // namespace vramfit

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <string_view>
 
 #include "estimator/ask/options.h"
@@ -48,50 +47,65 @@ std::string text_of(const std::string& flag, const nlohmann::json& value) {
   return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-/// Flags of a command line, by fit's own names.
-std::set<std::string> own_names(const std::vector<std::string>& arguments) {
-  std::set<std::string> names;
-  for (const std::string& argument : in_own_names(arguments).arguments) {
-    if (argument.starts_with("--")) names.insert(argument.substr(0, argument.find('=')));
-  }
-  return names;
+/// Whether it is one of them, by whatever name.
+bool is_among(const OwnFlags& given, const std::string& argument) {
+  if (given.empty()) return false;
+  const OwnFlags own = own_flags(std::vector{argument});
+  return std::any_of(own.begin(), own.end(),
+                     [&](const auto& flag) { return given.contains(flag.first); });
 }
 
-/// Whether it is one of them, by whatever name.
-bool is_among(const std::set<std::string>& names, const std::string& argument) {
-  if (names.empty()) return false;
-  const std::set<std::string> own = own_names({argument});
-  return std::any_of(own.begin(), own.end(),
-                     [&](const auto& name) { return names.contains(name); });
+/// As a command line has them, with `more`, which go before them, at its end.
+std::vector<std::string> arguments_of(const nlohmann::json& flags,
+                                      const std::vector<std::string>& more) {
+  if (!flags.is_object()) throw BadInput("flags: not a JSON object of flags and values");
+  std::vector<std::string> arguments;
+  const OwnFlags given = own_flags(more);
+  for (const auto& [key, value] : flags.items()) {
+    const std::string flag = flag_of(key);
+    if (value.is_null()) continue;
+    std::string argument = "--" + flag + "=" + text_of(flag, value);
+    if (!is_among(given, argument)) arguments.push_back(std::move(argument));
+  }
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
 }
 
 }  // namespace
 
-Options options_of(const nlohmann::json& flags, const std::vector<std::string>& more) {
-  if (!flags.is_object()) throw BadInput("flags: not a JSON object of flags and values");
-  std::vector<std::string> arguments;
-  const std::set<std::string> given = own_names(more);
-  std::optional<std::string> config_json;
-  std::optional<std::string> name;
-  const bool has_config = flags.contains("config") && flags.at("config").is_object();
-  for (const auto& [key, value] : flags.items()) {
-    const std::string flag = flag_of(key);
-    if (value.is_null()) continue;
-    if (has_config && flag == "config") {
-      config_json = text_of(flag, value);
-    } else if (has_config && flag == "model") {
-      name = text_of(flag, value);
-    } else {
-      std::string argument = "--" + flag + "=" + text_of(flag, value);
-      if (!is_among(given, argument)) arguments.push_back(std::move(argument));
+OwnFlags own_flags(const std::vector<std::string>& arguments) {
+  OwnFlags flags;
+  std::string* value = nullptr;  // of the flag that the next word may belong to
+  for (const std::string& argument : in_own_names(arguments).arguments) {
+    if (!argument.starts_with("--")) {
+      if (value != nullptr) *value = argument;
+      value = nullptr;
+      continue;
     }
+    const std::size_t equals = argument.find('=');
+    const bool alone = equals == std::string::npos;
+    std::string& own = flags[argument.substr(2, alone ? equals : equals - 2)];
+    own = alone ? "true" : argument.substr(equals + 1);
+    value = alone ? &own : nullptr;
   }
-  arguments.insert(arguments.end(), more.begin(), more.end());
-  Options options = parse_options(arguments);
-  if (config_json) {
-    options.config_json = std::move(config_json);
-    options.model = std::move(name);
-  }
+  return flags;
+}
+
+OwnFlags own_flags(const nlohmann::json& flags, const std::vector<std::string>& more) {
+  return own_flags(arguments_of(flags, more));
+}
+
+Options options_of(const nlohmann::json& flags, const std::vector<std::string>& more) {
+  const bool has_config =
+      flags.is_object() && flags.contains("config") && flags.at("config").is_object();
+  if (!has_config) return parse_options(arguments_of(flags, more));
+  nlohmann::json others = flags;
+  others.erase("config");
+  others.erase("model");
+  Options options = parse_options(arguments_of(others, more));
+  options.config_json = text_of("config", flags.at("config"));
+  const auto name = flags.find("model");
+  if (name != flags.end() && !name->is_null()) options.model = text_of("model", *name);
   return options;
 }
 

@@ -44,7 +44,6 @@ constexpr std::array<Pair, 22> kFlags = {{
 constexpr std::string_view kEightBits = "load-in-8bit";
 constexpr std::string_view kFourBits = "load-in-4bit";
 constexpr std::string_view kCheckpointing = "gradient-checkpointing";
-constexpr std::string_view kFullCheckpointing = "--checkpoint=full";
 constexpr std::string_view kCheckpointingArguments = "gradient-checkpointing-kwargs";
 
 constexpr std::array<Pair, 6> kOptimizers = {{
@@ -188,10 +187,7 @@ class Translation {
       }
     }
     complete_four_bits();
-    if (reentrant_) {
-      std::replace(own_.begin(), own_.end(), std::string(kFullCheckpointing),
-                   std::string("--checkpoint=reentrant"));
-    }
+    if (reentrant_ && checkpointing_) own_[*checkpointing_] = "--checkpoint=reentrant";
   }
   /// BitsAndBytesConfig's defaults for load_in_4bit, where nothing else is said.
   void complete_four_bits() {
@@ -214,7 +210,9 @@ class Translation {
   void add(const std::string& flag, const std::optional<std::string>& value) {
     if (flag == kCheckpointing) {
       typed_as_["checkpoint"] = flag;
-      if (is_on(flag, value)) own_.emplace_back(kFullCheckpointing);
+      if (!is_on(flag, value)) return;
+      checkpointing_ = own_.size();
+      own_.emplace_back("--checkpoint=full");
       return;
     }
     if (flag == kCheckpointingArguments) {
@@ -315,6 +313,7 @@ class Translation {
   std::vector<std::string> passed_over_;
   bool four_bits_ = false;
   bool reentrant_ = false;
+  std::optional<std::size_t> checkpointing_;  ///< where in own_ theirs is
 };
 
 }  // namespace
@@ -323,7 +322,7 @@ CommandLine in_own_names(const std::vector<std::string>& typed) { return Transla
 
 std::string own_flag(std::string theirs) {
   std::replace(theirs.begin(), theirs.end(), '_', '-');
-  if (theirs == kCheckpointing || theirs == kCheckpointingArguments) return "checkpoint";
+  if (theirs == kCheckpointing) return "checkpoint";
   if (theirs == kEightBits || theirs == kFourBits) return "quant";
   if (theirs == kTrainersFsdp || theirs == kUseFsdp) return "strategy";
   return std::string(own_name(kFlags, theirs));

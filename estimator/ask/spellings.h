@@ -20,7 +20,8 @@ struct CommandLine {
 /// BadInput on what fit knows by name and has no answer for yet: it says what is nearest.
 CommandLine in_own_names(const std::vector<std::string>& typed);
 
-/// Which of fit's own flags one of theirs sets, '_' for '-' in either; an own one itself.
+/// Which of fit's own flags one of theirs sets, '_' for '-' in either; itself where it is an own
+/// one, or only details another, as gradient-checkpointing-kwargs does.
 std::string own_flag(std::string theirs);
 
 /// A message that begins with a flag's name, with the one that was typed.

@@ -9,7 +9,8 @@ from typing import Any
 
 from vramfit import _core, _yaml
 from vramfit._bad_input import bad_input, printable
-from vramfit._questions import is_adapted
+from vramfit._questions import _written, is_adapted
+from vramfit._settle import settle
 
 Flags = dict[str, Any]
 
@@ -112,14 +113,18 @@ _ARGUMENTS = {
 }
 
 
-def _sharding(arguments: Any) -> str:
-    """--fsdp's words: "full_shard auto_wrap"."""
+def _read_sharding(arguments: Any, reading: Reading) -> None:
+    """--fsdp, whose words are "full_shard auto_wrap", and what is said of it."""
     fsdp = getattr(arguments, "fsdp", None)
-    if isinstance(fsdp, (list, tuple)):
-        return " ".join(str(plain(option)) for option in fsdp)
-    if fsdp is True:
-        return "full_shard"
-    return str(fsdp) if fsdp else ""
+    if not fsdp:
+        return
+    words = fsdp if isinstance(fsdp, (list, tuple)) else ["full_shard" if fsdp is True else fsdp]
+    sharding = " ".join(str(plain(word)) for word in words)
+    reading.flags["fsdp"] = sharding.replace("shard_grad_op", "full_shard")
+    if "shard_grad_op" in sharding:
+        reading.flags["reshard_after_forward"] = False
+    section = plain(getattr(arguments, "fsdp_config", None))
+    _yaml.read_fsdp(section if isinstance(section, Mapping) else {}, reading)
 
 
 def read_arguments(arguments: Any, reading: Reading) -> None:
@@ -155,10 +160,7 @@ def read_arguments(arguments: Any, reading: Reading) -> None:
     for precision in ("bf16", "fp16"):
         if value(precision):
             flags["autocast"] = precision
-    if sharding := _sharding(arguments):
-        flags["fsdp"] = sharding
-        section = value("fsdp_config")
-        _yaml.read_fsdp(section if isinstance(section, Mapping) else {}, reading)
+    _read_sharding(arguments, reading)
     reading.name_set(value, _ARGUMENTS)
     if value("eval_strategy") not in (None, "no"):
         reading.name("eval_strategy", value("eval_strategy"), "evaluation is not predicted")
@@ -232,47 +234,6 @@ def read_quantization(config: Any, reading: Reading) -> None:
     reading.name_set(value, _QUANTIZATION)
 
 
-def settle_autocast(flags: Flags, reading: Reading) -> None:
-    """The Trainer's bf16 is autocast, which is predicted over fp32 weights and over quantised
-    ones."""
-    if "autocast" not in reading.flags or "autocast" in flags:
-        return
-    merged = {**reading.flags, **flags}
-    precision = str(
-        merged.get("precision") or merged.get("torch_dtype") or merged.get("dtype") or ""
-    )
-    quantized = any(merged.get(name) for name in ("quant", "load_in_4bit", "load_in_8bit"))
-    if merged.get("fsdp") or merged.get("use_fsdp"):
-        reading.flags["mixed_precision"] = reading.flags.pop("autocast")
-        reading.flags.setdefault("precision", "fp32")
-    elif precision.removeprefix("torch.") not in ("fp32", "float32") and not quantized:
-        autocast = reading.flags.pop("autocast")
-        reading.name(
-            autocast,
-            True,
-            "autocast is predicted over fp32 weights: precision=fp32",
-        )
-
-
-#: Flags that say on how many GPUs.
-_SEVERAL = ("gpus", "num_processes", "nproc_per_node", "num_gpus")
-
-
-def settle_buckets(flags: Flags, reading: Reading) -> None:
-    """The Trainer's buckets are DDP's: one GPU has none, nor has FSDP."""
-    merged = {**reading.flags, **flags}
-    several = any(str(merged.get(name) or 1) != "1" for name in _SEVERAL)
-    if not several or merged.get("fsdp") or merged.get("use_fsdp"):
-        reading.flags.pop("ddp_bucket_cap_mb", None)
-
-
-def settle_loss(flags: Flags, reading: Reading) -> None:
-    """That a Trainer keeps the loss alone is said of training under PyTorch."""
-    merged = {**reading.flags, **flags}
-    if not merged.get("train") or merged.get("runtime", "pytorch") != "pytorch":
-        reading.flags.pop("loss_only", None)
-
-
 def adapted(given: Flags, axes: Collection[str] = ()) -> tuple[Flags, tuple[str, ...]]:
     """All flags, those that were given by name, or are `axes`, before those of objects; and what is
     not honoured."""
@@ -290,13 +251,12 @@ def adapted(given: Flags, axes: Collection[str] = ()) -> tuple[Flags, tuple[str,
     for name, reader in readers.items():
         if is_adapted(name, flags.get(name)):
             reader(flags.pop(name), reading)
-    by_name = {_core.own_flag(name) for name in (*flags, *axes)}
-    if "quant" in by_name:  # another format has other settings
-        by_name |= {"quant-compute", "double-quant"}
-    for name in [name for name in reading.flags if _core.own_flag(name) in by_name]:
-        del reading.flags[name]
-    settle_autocast(flags, reading)
-    settle_buckets(flags, reading)
-    settle_loss(flags, reading)
-    merged = {**reading.flags, **flags}
-    return merged, tuple(reading.not_honoured)
+
+    def together(objects: Mapping[str, Any]) -> Mapping[str, str]:
+        merged = {**objects, **flags}
+        if isinstance(merged.get("config"), Mapping):
+            del merged["config"]
+        return _core.own_flags(_written(merged), [])
+
+    settle(reading, {*flags, *axes}, together)
+    return {**reading.flags, **flags}, tuple(reading.not_honoured)

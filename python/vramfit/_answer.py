@@ -153,10 +153,19 @@ class Answer:
     `cards` has them.
     """
 
-    _asked: _core.Asked = field(repr=False, compare=False)
+    _flags: str = field(repr=False, compare=False)  #: as JSON
+    _more: tuple[str, ...] = field(repr=False, compare=False)  #: of a command line
     _json: str = field(repr=False)
     fits: bool  #: on at least one card; of a search: a size may; asked strictly: beyond doubt
     not_honoured: tuple[str, ...] = ()  #: what was given and does not count, a line each
+
+    @cached_property
+    def _asked(self) -> _core.Asked:
+        """Asked again where the answer comes from another process."""
+        return _core.ask(self._flags, [*self._more])
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_asked"}
 
     @cached_property
     def _values(self) -> dict[str, Any]:

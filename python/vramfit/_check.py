@@ -5,10 +5,11 @@ from __future__ import annotations
 import sys
 
 from vramfit import _core
-from vramfit._adapters import Reading, settle_autocast
+from vramfit._adapters import Reading
 from vramfit._bad_input import bad_input
 from vramfit._picture import sentence
-from vramfit._questions import _asked_with
+from vramfit._questions import _asked_with, _written
+from vramfit._settle import settle
 from vramfit._yaml import load, read_accelerate, read_axolotl
 
 USAGE = """Usage: vramfit check FILE.yaml [FILE.yaml ...] [FLAGS]
@@ -24,19 +25,19 @@ Exit status: 0 it fits, 1 it does not (with --strict: not beyond doubt), 2 bad i
 FITS, DOES_NOT_FIT, BAD_INPUT = 0, 1, 2
 
 
-def _flag(name: str) -> str:
-    return name.lstrip("-").replace("_", "-")
+#: Flags of `vramfit` that say what to print, or ask for something else.
+_OTHER_OUTPUT = ("json", "advise", "formulas", "verbose", "snapshot", "trace", "verify", "list")
 
 
-def _typed(arguments: list[str]) -> dict[str, str]:
-    """Flags of a command line and their values; "true" of those without."""
-    typed = {}
-    for text, following in zip(arguments, [*arguments[1:], "--"], strict=False):
-        if text.startswith("--"):
-            name, equals, value = text.partition("=")
-            alone = following.startswith("--")
-            typed[_flag(name)] = value if equals else "true" if alone else following
-    return typed
+def _typed(arguments: list[str]) -> set[str]:
+    """The names of the flags on a command line."""
+    names = {
+        text[2:].partition("=")[0].replace("-", "_") for text in arguments if text.startswith("--")
+    }
+    for name in _OTHER_OUTPUT:
+        if name in names:
+            raise bad_input(f"{name}: check says one line; vramfit --{name}")
+    return names
 
 
 def _read(path: str, reading: Reading) -> None:
@@ -62,8 +63,7 @@ def check(arguments: list[str]) -> int:
         reading = Reading()
         for path in files:
             _read(path, reading)
-        typed = _typed(more)
-        settle_autocast({name.replace("-", "_"): value for name, value in typed.items()}, reading)
+        settle(reading, _typed(more), lambda flags: _core.own_flags(_written(flags), more))
         answer = _asked_with(reading.flags, more, tuple(reading.not_honoured))
     except _core.BadInput as error:
         print(f"vramfit check: error: {error}", file=sys.stderr)

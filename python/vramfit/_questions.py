@@ -13,6 +13,7 @@ from vramfit._core import BadInput
 
 TYPE_CHECKING = False  # typing itself takes long to import
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
     from typing_extensions import Unpack
@@ -36,12 +37,13 @@ def _flags(
     given: dict[str, Any], axes: tuple[str, ...] = ()
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     """The flags, and what of the objects among them cannot be honoured. `axes`, flags that have
-    other values, go before what objects say, too."""
-    if not any(is_adapted(name, value) for name, value in given.items()):
-        return given, ()
+    other values, go before what objects say, too. None is as good as no flag."""
+    flags = {name: value for name, value in given.items() if value is not None}
+    if not any(is_adapted(name, value) for name, value in flags.items()):
+        return flags, ()
     from vramfit._adapters import adapted
 
-    return adapted(given, axes)
+    return adapted(flags, axes)
 
 
 def _as_json(name: str, value: Any) -> Any:
@@ -61,7 +63,7 @@ def _as_json(name: str, value: Any) -> Any:
     raise bad_input(f"{name}: is of type {type(value).__name__}; text, a number or a list")
 
 
-def _written(flags: dict[str, Any]) -> str:
+def _written(flags: Mapping[str, Any]) -> str:
     """As JSON."""
     written = []
     for name, value in flags.items():
@@ -74,16 +76,18 @@ def _written(flags: dict[str, Any]) -> str:
     return "{" + ", ".join(written) + "}"
 
 
-def _asked(given: dict[str, Any], sought: tuple[str, ...] = (), **more: bool) -> Answer:
-    """`sought`: a flag whose value is searched for, so that an object's counts no more."""
-    flags, not_honoured = _flags(given, sought)
-    return _asked_with({**flags, **more}, [], not_honoured)
+def _asked(given: dict[str, Any]) -> Answer:
+    flags, not_honoured = _flags(given)
+    return _asked_with(flags, [], not_honoured)
 
 
 def _asked_with(flags: dict[str, Any], more: list[str], not_honoured: tuple[str, ...]) -> Answer:
     """`more`: arguments of a command line."""
-    asked = _core.ask(_written(flags), more)
-    return Answer(asked, asked.json(), asked.fits(), not_honoured)
+    written = _written(flags)
+    asked = _core.ask(written, more)
+    answer = Answer(written, (*more,), asked.json(), asked.fits(), not_honoured)
+    vars(answer)["_asked"] = asked
+    return answer
 
 
 def estimate(**flags: Unpack[Given]) -> Answer:
@@ -108,15 +112,15 @@ def estimate(**flags: Unpack[Given]) -> Answer:
 def max_batch(**flags: Unpack[Asking]) -> Answer:
     """The largest batch that fits: `.largest`, with `.largest.surely` and `.possibly`. Otherwise as
     `estimate`."""
-    return _asked(dict(flags), ("batch",), max_batch=True)
+    return _asked({**flags, "max_batch": True})
 
 
 def max_seq(**flags: Unpack[Asking]) -> Answer:
     """The longest sequence that fits, in tokens: `.largest`. Otherwise as `estimate`."""
-    return _asked(dict(flags), ("seq",), max_seq=True)
+    return _asked({**flags, "max_seq": True})
 
 
 def advise(**flags: Unpack[Asking]) -> Answer:
     """What would make it fit, the cheapest first: `.advice`. Otherwise as `estimate`, of one
     card."""
-    return _asked(dict(flags), advise=True)
+    return _asked({**flags, "advise": True})

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from vramfit import _core
 from vramfit._bad_input import bad_input
-from vramfit._questions import OBJECTS, _flags, _written
+from vramfit._questions import OBJECTS, _flags, _written, is_adapted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,11 +34,73 @@ def _is_axis(name: str, value: Any) -> bool:
     return isinstance(value, Iterable) and not isinstance(value, (str, bytes, Mapping, os.PathLike))
 
 
-def _chunks(values: list[list[str]]) -> Iterator[str]:
-    """Lists of points as JSON, from each axis's values, each `"name": value`."""
-    points = map(", ".join, itertools.product(*values))
-    while chunk := list(itertools.islice(points, _POINTS)):
-        yield "[" + ", ".join(f"{{{point}}}" for point in chunk) + "]"
+def _chunks(points: Iterable[str]) -> Iterator[str]:
+    """Lists of points as JSON."""
+    rest = iter(points)
+    while chunk := list(itertools.islice(rest, _POINTS)):
+        yield "[" + ", ".join(chunk) + "]"
+
+
+#: Sizes and cards: what else objects say is the same whatever these are.
+_PLAIN_AXES = {"batch", "seq", "accumulate", "generate", "gpu", "vram", "headroom"}
+
+
+def _is_refused(flags: dict[str, Any]) -> bool:
+    try:
+        _core.own_flags(_written(flags), [])
+    except _core.BadInput:
+        return True
+    return False
+
+
+class _Points:
+    """All combinations as JSON, the last axis fastest. Where one of them decides what objects mean,
+    as the runtime does, or is of objects, each has all flags; otherwise all share `flags`."""
+
+    def __init__(self, fixed: dict[str, Any], axes: dict[str, list[Any]]) -> None:
+        self._fixed = fixed
+        self._axes = axes
+        of_objects = any(is_adapted(name, value) for name, value in fixed.items()) or any(
+            is_adapted(name, value) for name, values in axes.items() for value in values
+        )
+        decide = [name for name in axes if _core.own_flag(name) not in _PLAIN_AXES]
+        self._deciding = tuple(decide) if of_objects else ()
+        self._others = tuple(name for name in axes if name not in self._deciding)
+        self.not_honoured: list[str] = []
+        self.flags = "{}" if self._deciding else self._settled(())
+
+    def _settled(self, chosen: tuple[Any, ...]) -> str:
+        """All flags, where the deciding axes are at these values."""
+        given = {**self._fixed, **dict(zip(self._deciding, chosen, strict=True))}
+        try:
+            flags, not_honoured = _flags(given, self._others)
+        except _core.BadInput:
+            plain = {name: value for name, value in given.items() if not is_adapted(name, value)}
+            if not _is_refused(plain):
+                raise
+            return _written(plain)  # each of its rows says why
+        self.not_honoured += [line for line in not_honoured if line not in self.not_honoured]
+        return _written(flags)
+
+    def __iter__(self) -> Iterator[str]:
+        written = {
+            name: [_written({name: value})[1:-1] for value in self._axes[name]]
+            for name in self._others
+        }
+        if not self._deciding:
+            return ("{" + ", ".join(point) + "}" for point in itertools.product(*written.values()))
+        return self._whole(written)
+
+    def _whole(self, written: dict[str, list[str]]) -> Iterator[str]:
+        settled: dict[tuple[int, ...], str] = {}
+        for point in itertools.product(*(range(len(values)) for values in self._axes.values())):
+            at = dict(zip(self._axes, point, strict=True))
+            key = tuple(at[name] for name in self._deciding)
+            if key not in settled:
+                chosen = (self._axes[name][at[name]] for name in self._deciding)
+                settled[key] = self._settled(tuple(chosen))[1:-1]
+            others = (written[name][at[name]] for name in self._others)
+            yield "{" + ", ".join((settled[key], *others)) + "}"
 
 
 def _progress(total: int, shown: bool) -> Callable[[int], None]:
@@ -98,17 +160,9 @@ def sweep(*, executor: Executor | None = None, progress: bool = True, **axes: An
         import pandas as pd
     except ImportError:
         raise bad_input("sweep: needs pandas; pip install 'vramfit[sweep]'") from None
-    names = [name for name, value in axes.items() if _is_axis(name, value)]
-    values = [list(axes[name]) for name in names]
-    fixed, not_honoured = _flags(
-        {name: axes[name] for name in axes if name not in names}, tuple(names)
-    )
-    flags = _written(fixed)
-    written = [
-        [_written({name: value})[1:-1] for value in axis]
-        for name, axis in zip(names, values, strict=True)
-    ]
-    total = math.prod(map(len, values))
+    lists = {name: list(value) for name, value in axes.items() if _is_axis(name, value)}
+    points = _Points({name: axes[name] for name in axes if name not in lists}, lists)
+    total = math.prod(map(len, lists.values()))
     verdicts: list[str] = []
     errors: list[str] = []
     figures: list[list[int | None]] = [[] for _ in _core.columns]
@@ -117,7 +171,7 @@ def sweep(*, executor: Executor | None = None, progress: bool = True, **axes: An
     workers = os.cpu_count() or 1
     own = ThreadPoolExecutor(workers) if executor is None else None
     try:
-        for result in _results(own or executor, flags, _chunks(written), workers):  # type: ignore[arg-type]
+        for result in _results(own or executor, points.flags, _chunks(points), workers):  # type: ignore[arg-type]
             for verdict, sizes, error in result:
                 verdicts.append(verdict)
                 errors.append(error)
@@ -127,15 +181,16 @@ def sweep(*, executor: Executor | None = None, progress: bool = True, **axes: An
     finally:
         if own is not None:
             own.shutdown(cancel_futures=True)
-    frame = (
-        pd.MultiIndex.from_product(values, names=names).to_frame(index=False)
-        if names
-        else pd.DataFrame(index=[0])
-    )
+    frame = pd.DataFrame(index=range(total))
+    repeats = total
+    for name, values in lists.items():
+        repeats //= max(len(values), 1)
+        positions = frame.index // repeats % len(values) if total else []
+        frame[name] = pd.Series(values).take(positions).set_axis(frame.index)
     frame["verdict"] = verdicts
     frame["fits"] = [verdict in ("FITS", "TIGHT") if verdict else None for verdict in verdicts]
     for name, column in zip(_core.columns, figures, strict=True):
         frame[name] = pd.array(column, dtype="Int64")
     frame["error"] = errors
-    frame.attrs["not_honoured"] = list(not_honoured)
+    frame.attrs["not_honoured"] = points.not_honoured
     return frame

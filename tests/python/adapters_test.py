@@ -126,13 +126,6 @@ def test_keywords_go_before_objects():
     assert given["lora"]["targets"] == ["q_proj"]
 
 
-def test_another_format_leaves_an_objects_settings():
-    given, _ = asked(
-        model="llama2-7b", quantization_config=BitsAndBytesConfig(), quant="int8", seq=64
-    )
-    assert given["quant"] == {"format": "int8", "double_quant": False, "compute": None}
-
-
 def test_what_is_searched_for_is_no_objects_to_say():
     run = {"model": "gpt2-124m", "args": SFTConfig(), "gpu": "rtx4090"}
     assert vramfit.max_batch(**run).largest.size > 4

@@ -1,5 +1,6 @@
 """What an answer holds and draws."""
 
+import copy
 import dataclasses
 import pickle
 import subprocess
@@ -159,3 +160,11 @@ def test_other_threads_run_meanwhile():
     ended.set()
     thread.join()
     assert gained >= 10
+
+
+def test_answers_go_between_processes():
+    answer = vramfit.estimate(**SMALL)
+    again = pickle.loads(pickle.dumps(answer))
+    assert again == answer
+    assert again.text() == answer.text()
+    assert copy.deepcopy(answer) == answer

@@ -28,7 +28,14 @@ def files(tmp_path):
         "seq": 512,
         "learning_rate": 2e-5,
     }
-    for name, values in (("flags", flags), ("axolotl", AXOLOTL), ("accelerate", ACCELERATE)):
+    lora = {"adapter": "lora", "load_in_4bit": False, "optimizer": "adamw_torch"}
+    for name, values in {
+        "flags": flags,
+        "typed": {**flags, "torch_dtype": "bfloat16"},
+        "axolotl": AXOLOTL,
+        "lora": {**AXOLOTL, **lora},
+        "accelerate": ACCELERATE,
+    }.items():
         (tmp_path / f"{name}.yaml").write_text(yaml.safe_dump(values))
     (tmp_path / "broken.yaml").write_text("a: [")
     (tmp_path / "list.yaml").write_text("- a")
@@ -44,6 +51,10 @@ def files(tmp_path):
         (["axolotl.yaml", "--gpu", "rtx4090"], 0, "FITS: "),
         (["accelerate.yaml", "flags.yaml", "--gpu", "h100-80gb"], 0, "FITS: "),
         (["flags.yaml", "--gpu", "rtx4090", "--runtime", "vramfit", "--strict"], 1, "OOM: "),
+        (["lora.yaml", "--gpu", "h200", "--runtime", "vramfit"], 0, "FITS: "),
+        (["axolotl.yaml", "--gpu", "rtx4090", "--quant", "int8"], 0, "FITS: "),
+        (["axolotl.yaml", "--gpu", "rtx4090", "--max-batch"], 0, "TIGHT: "),
+        (["accelerate.yaml", "typed.yaml", "--gpu", "h200"], 0, "FITS: "),
     ],
 )
 def test_one_line_and_a_status(files, arguments, status, says):
@@ -63,6 +74,7 @@ def test_one_line_and_a_status(files, arguments, status, says):
         (["flags.yaml", "--nonsense"], "unknown flag"),
         (["--gpu", "h200"], "no file"),
         (["flags.yaml", "--gpu"], "gpu"),
+        (["flags.yaml", "--json"], "json: check says one line"),
     ],
 )
 def test_bad_input_is_one_line(files, arguments, says):

@@ -154,7 +154,8 @@ TEST(Spellings, WhatIsNotThereYetIsAnsweredWithWhatIsNearest) {
 
 TEST(Spellings, WhichOfOursTheirsSet) {
   EXPECT_EQ(own_flag("per_device_train_batch_size"), "batch");
-  EXPECT_EQ(own_flag("gradient-checkpointing-kwargs"), "checkpoint");
+  EXPECT_EQ(own_flag("gradient_checkpointing"), "checkpoint");
+  EXPECT_EQ(own_flag("gradient_checkpointing_kwargs"), "gradient-checkpointing-kwargs");
   EXPECT_EQ(own_flag("load_in_4bit"), "quant");
   EXPECT_EQ(own_flag("use_fsdp"), "strategy");
   EXPECT_EQ(own_flag("max_batch"), "max-batch");

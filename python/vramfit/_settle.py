@@ -1,0 +1,102 @@
+"""What of objects' settings stays beside the flags that are given by name, which go before them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from typing import TYPE_CHECKING, Any
+
+from vramfit import _core
+
+if TYPE_CHECKING:
+    from vramfit._adapters import Reading
+
+#: What all flags together say, by fit's own names, where objects' are these.
+Together = Callable[[Mapping[str, Any]], Mapping[str, str]]
+
+#: Of bitsandbytes' 4 bits: to name one leaves the other as an object has it.
+_FOUR_BITS = {"load_in_4bit", "bnb_4bit_quant_type"}
+_OF_FOUR_BITS = ("quant-compute", "double-quant")
+_OF_SHARDING = ("reshard-after-forward", "mixed-precision", "reduce-dtype")
+_OF_BUCKETS = ("bucket-cap-mb", "bucket-view")
+_OF_TRAINING = (
+    *("accumulate", "optimizer", "loss-only", "checkpoint", "gradient-checkpointing-kwargs"),
+    *("autocast", "strategy", *_OF_SHARDING, *_OF_BUCKETS),
+)
+
+
+def _drop(reading: Reading, own: Collection[str]) -> None:
+    for name in [name for name in reading.flags if _core.own_flag(name) in own]:
+        del reading.flags[name]
+
+
+def _named(names: Collection[str], given: Mapping[str, str]) -> set[str]:
+    """Own flags that are spoken of by name, and what these make void."""
+    named = {_core.own_flag(name) for name in names}
+    named |= {"reshard-after-forward"} & given.keys()  # fsdp="shard_grad_op"
+    if "checkpoint" in named:
+        named.add("gradient-checkpointing-kwargs")
+    named |= {sought for sought in ("batch", "seq") if f"max-{sought}" in given}
+    return named
+
+
+def _drop_quantization(reading: Reading, names: Collection[str], given: Mapping[str, str]) -> None:
+    """Where the format is given by name."""
+    formats = {name for name in names if _core.own_flag(name) == "quant"}
+    if not formats:
+        return
+    details = formats <= _FOUR_BITS and "quant" in given
+    for name in [name for name in reading.flags if _core.own_flag(name) == "quant"]:
+        if name in formats or not (details and name in _FOUR_BITS):
+            del reading.flags[name]
+
+
+def _settle_autocast(
+    reading: Reading, named: Collection[str], all_flags: Mapping[str, str]
+) -> None:
+    """The Trainer's bf16 is autocast, which is predicted over fp32 weights and over quantised ones.
+    Under FSDP it is mixed precision, over fp32 weights."""
+    if "autocast" not in reading.flags:
+        return
+    precision = all_flags.get("precision")
+    quantized = "quant" in all_flags
+    sharded = all_flags.get("strategy", "").startswith("fsdp")
+    autocast = reading.flags.pop("autocast")
+    if not _under_pytorch(all_flags):
+        reading.name(autocast, True, "autocast is predicted under PyTorch")
+    elif sharded and precision in (None, "fp32"):
+        if precision is None:
+            reading.flags["precision"] = "fp32"
+        if "mixed-precision" not in named:
+            reading.flags["mixed_precision"] = autocast
+    elif not sharded and (precision == "fp32" or quantized):
+        reading.flags["autocast"] = autocast
+    else:
+        reading.name(autocast, True, "autocast is predicted over fp32 weights: precision=fp32")
+
+
+def _under_pytorch(all_flags: Mapping[str, str]) -> bool:
+    return all_flags.get("runtime", "pytorch") == "pytorch"
+
+
+def settle(reading: Reading, names: Collection[str], together: Together) -> None:
+    """Drops of what objects say what the flags of these `names` replace, or make void."""
+    names = {name.replace("-", "_") for name in names}
+    given = together({})
+    named = _named(names, given)
+    _drop_quantization(reading, names, given)
+    _drop(reading, named - {"quant"})
+    if "fsdp" in reading.flags:
+        reading.flags.pop("use_fsdp", None)
+    all_flags = together(reading.flags)
+    if "train" not in all_flags:
+        _drop(reading, _OF_TRAINING)
+    if all_flags.get("quant") not in ("nf4", "fp4"):
+        _drop(reading, _OF_FOUR_BITS)
+    sharded = all_flags.get("strategy", "").startswith("fsdp")
+    if not sharded:
+        _drop(reading, _OF_SHARDING)
+    if sharded or all_flags.get("gpus", "1") == "1":
+        _drop(reading, _OF_BUCKETS)
+    _settle_autocast(reading, named, all_flags)
+    if not _under_pytorch(all_flags):
+        _drop(reading, ("loss-only",))

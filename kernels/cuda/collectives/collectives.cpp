@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "kernels/cuda/base/error.h"
+#include "kernels/cuda/base/stream.h"
 #include "kernels/cuda/collectives/add_part.h"
 
 namespace vramfit {
@@ -34,18 +35,6 @@ class Group {
  public:
   Group() { check(ncclGroupStart(), "ncclGroupStart"); }
   void end() { check(ncclGroupEnd(), "ncclGroupEnd"); }
-};
-
-class Moment {
- public:
-  Moment() { vramfit::check(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), "event"); }
-  ~Moment() { warn(cudaEventDestroy(event_), "cudaEventDestroy"); }
-  Moment(const Moment&) = delete;
-  Moment& operator=(const Moment&) = delete;
-  operator cudaEvent_t() const { return event_; }
-
- private:
-  cudaEvent_t event_ = nullptr;
 };
 
 /// Of a communicator that carries messages: a pipeline's step is as fast with one, and each takes
@@ -97,12 +86,12 @@ struct Collectives::Impl {
 
   /// What follows waits for the ops that were given before.
   void begin() {
-    vramfit::check(cudaEventRecord(given, ops), "cudaEventRecord");
-    vramfit::check(cudaStreamWaitEvent(stream, given, 0), "cudaStreamWaitEvent");
+    given.note(ops);
+    given.hold(stream);
   }
   void end(Ticket& ticket) {
     ticket.number = ++started;
-    vramfit::check(cudaEventRecord(done[started % done.size()], stream), "cudaEventRecord");
+    done[started % done.size()].note(stream);
   }
 
   cudaStream_t ops;

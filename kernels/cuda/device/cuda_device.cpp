@@ -7,6 +7,7 @@
 #include "kernels/cuda/attention/attention_cudnn.h"
 #include "kernels/cuda/base/error.h"
 #include "kernels/cuda/base/launch.h"
+#include "kernels/cuda/base/stream.h"
 #include "kernels/cuda/collectives/collectives.h"
 #include "kernels/cuda/device/laps.h"
 #include "kernels/cuda/device/recorded_graph.h"
@@ -22,24 +23,11 @@
 namespace vramfit {
 namespace {
 
-class Stream {
- public:
-  explicit Stream(int device) {
-    select_gpu(device);
-    check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreate");
-  }
-  ~Stream() {
-    warn(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
-    warn(cudaStreamDestroy(stream_), "cudaStreamDestroy");
-  }
-  Stream(const Stream&) = delete;
-  Stream& operator=(const Stream&) = delete;
-
-  operator cudaStream_t() const { return stream_; }
-
- private:
-  cudaStream_t stream_ = nullptr;
-};
+/// On that GPU, which the process's thread uses from now on.
+Stream stream_on(int device) {
+  select_gpu(device);
+  return Stream();
+}
 
 void require_room(const Tensor& tensor, std::uint64_t bytes) {
   if (tensor.data() == nullptr || bytes > tensor.bytes()) {
@@ -59,7 +47,7 @@ void* data_or_null(const Tensor* tensor) { return tensor == nullptr ? nullptr : 
 
 struct CudaDevice::Impl {
   explicit Impl(const CudaOptions& options)
-      : stream(options.device),
+      : stream(stream_on(options.device)),
         arch(gpu_arch(options.device)),
         gemms(stream, {options.tf32, options.tune, options.gemm_algorithms}),
         attention(static_cast<cudaStream_t>(stream)) {

@@ -3,40 +3,29 @@
 #include <algorithm>
 #include <vector>
 
-#include "kernels/cuda/base/error.h"
+#include "kernels/cuda/base/stream.h"
 
 namespace vramfit {
 namespace {
 
 class Timer {
  public:
-  explicit Timer(cudaStream_t stream) : stream_(stream) {
-    check(cudaEventCreate(&begin_), "cudaEventCreate");
-    check(cudaEventCreate(&end_), "cudaEventCreate");
-  }
-  ~Timer() {
-    warn(cudaEventDestroy(begin_), "cudaEventDestroy");
-    warn(cudaEventDestroy(end_), "cudaEventDestroy");
-  }
-  Timer(const Timer&) = delete;
-  Timer& operator=(const Timer&) = delete;
+  explicit Timer(cudaStream_t stream) : stream_(stream) {}
 
   /// Milliseconds each of `times` runs takes.
   template <typename Run>
   float operator()(int times, const Run& run) {
-    check(cudaEventRecord(begin_, stream_), "cudaEventRecord");
+    begin_.note(stream_);
     for (int i = 0; i < times; ++i) run();
-    check(cudaEventRecord(end_, stream_), "cudaEventRecord");
-    check(cudaEventSynchronize(end_), "cudaEventSynchronize");
-    float milliseconds = 0;
-    check(cudaEventElapsedTime(&milliseconds, begin_, end_), "cudaEventElapsedTime");
-    return milliseconds / static_cast<float>(times);
+    end_.note(stream_);
+    end_.wait();
+    return end_.milliseconds_since(begin_) / static_cast<float>(times);
   }
 
  private:
   cudaStream_t stream_;
-  cudaEvent_t begin_ = nullptr;
-  cudaEvent_t end_ = nullptr;
+  Moment begin_{Moment::Timed::Yes};
+  Moment end_{Moment::Timed::Yes};
 };
 
 /// A timing's length: long beside the events' resolution, short beside everything else.

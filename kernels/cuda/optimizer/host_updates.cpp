@@ -12,22 +12,10 @@ namespace {
 /// What a thread takes of a piece at a time: enough to make up for asking for it.
 constexpr std::int64_t kShare = std::int64_t{1} << 15;
 
-cudaEvent_t make_event() {
-  cudaEvent_t event = nullptr;
-  check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "cudaEventCreateWithFlags");
-  return event;
-}
-
-cudaStream_t make_stream() {
-  cudaStream_t stream = nullptr;
-  check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
-  return stream;
-}
-
 /// What is given to `later` from now on waits for what was given to `earlier` so far.
-void order(cudaStream_t earlier, cudaEvent_t event, cudaStream_t later) {
-  check(cudaEventRecord(event, earlier), "cudaEventRecord");
-  check(cudaStreamWaitEvent(later, event), "cudaStreamWaitEvent");
+void order(cudaStream_t earlier, Moment& moment, cudaStream_t later) {
+  moment.note(earlier);
+  moment.hold(later);
 }
 
 void copy(void* to, const void* from, std::uint64_t bytes, cudaMemcpyKind kind,
@@ -41,32 +29,13 @@ void expect(bool holds, const char* what) {
 
 }  // namespace
 
-HostUpdates::HostUpdates() : down_(make_stream()), host_(make_stream()), up_(make_stream()) {
-  for (Events& events : of_slots_) events = {make_event(), make_event(), make_event()};
-  begun_ = make_event();
-  ended_ = make_event();
-}
-
-HostUpdates::~HostUpdates() {
-  for (cudaStream_t stream : {down_, host_, up_}) {
-    warn(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
-    warn(cudaStreamDestroy(stream), "cudaStreamDestroy");
-  }
-  for (const Events& events : of_slots_) {
-    for (cudaEvent_t event : {events.down, events.updated, events.up}) {
-      warn(cudaEventDestroy(event), "cudaEventDestroy");
-    }
-  }
-  for (cudaEvent_t event : {begun_, ended_}) warn(cudaEventDestroy(event), "cudaEventDestroy");
-}
-
 void HostUpdates::launch(const OptimizerStep& op, cudaStream_t stream) {
   expect(op.kind.rule == OptimizerKind::Rule::AdamW && !op.kind.master &&
              op.kind.stored == OptimizerKind::Stored::AsSums,
          "optimizer: the host updates AdamW's m and v in fp32");
   expect(op.slots != nullptr && op.slots->bytes() >= host_slots_bytes(op.kind, op.updates),
          "optimizer: the host's slots are not there, or too small");
-  check(cudaEventSynchronize(ended_), "cudaEventSynchronize");  // slotfuls_ are the last step's
+  ended_.wait();  // slotfuls_ are the last step's
   const HostSlots slots = host_slots(op.updates);
   plan(op, slots);
   step_ = HostStep(op.settings, op.step);
@@ -82,13 +51,13 @@ void HostUpdates::launch(const OptimizerStep& op, cudaStream_t stream) {
   }
   for (std::size_t i = 0; i < slotfuls_.size(); ++i) {
     Slotful& slotful = slotfuls_[i];
-    const Events& events = of_slots_[static_cast<std::size_t>(slotful.slot)];
+    Events& events = of_slots_[static_cast<std::size_t>(slotful.slot)];
     send_down(slotful, i < HostSlots::kCount);
     order(down_, events.down, host_);
     check(cudaLaunchHostFunc(host_, update, &slotful), "cudaLaunchHostFunc");
     order(host_, events.updated, up_);
     send_up(slotful);
-    check(cudaEventRecord(events.up, up_), "cudaEventRecord");
+    events.up.note(up_);
   }
   order(up_, ended_, stream);
 }
@@ -124,7 +93,7 @@ void HostUpdates::plan(const OptimizerStep& op, const HostSlots& slots) {
 
 void HostUpdates::send_down(const Slotful& slotful, bool first_of_slot) {
   const Events& events = of_slots_[static_cast<std::size_t>(slotful.slot)];
-  if (!first_of_slot) check(cudaStreamWaitEvent(down_, events.up), "cudaStreamWaitEvent");
+  if (!first_of_slot) events.up.hold(down_);
   for (const Piece& piece : slotful.pieces) {
     const std::uint64_t bytes = format_.bytes(piece.in_slot.count);
     copy(piece.in_slot.weights, piece.weights, bytes, cudaMemcpyDeviceToHost, down_);

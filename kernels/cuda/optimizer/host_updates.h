@@ -1,11 +1,10 @@
 #pragma once
 
-#include <cuda_runtime_api.h>
-
 #include <array>
 #include <cstdint>
 #include <vector>
 
+#include "kernels/cuda/base/stream.h"
 #include "kernels/host/adamw_update.h"
 #include "kernels/host/threads.h"
 #include "model/ops/host_slots.h"
@@ -19,8 +18,7 @@ namespace vramfit {
 /// time and nobody waits for all of it but what comes next on the caller's stream.
 class HostUpdates {
  public:
-  HostUpdates();
-  ~HostUpdates();
+  HostUpdates() = default;
   HostUpdates(const HostUpdates&) = delete;
   HostUpdates& operator=(const HostUpdates&) = delete;
 
@@ -43,9 +41,9 @@ class HostUpdates {
   };
   /// What happens to a slot, and when it last did.
   struct Events {
-    cudaEvent_t down;
-    cudaEvent_t updated;
-    cudaEvent_t up;
+    Moment down;
+    Moment updated;
+    Moment up;
   };
 
   void plan(const OptimizerStep& op, const HostSlots& slots);
@@ -55,17 +53,18 @@ class HostUpdates {
   static void CUDART_CB update(void* slotful) noexcept;
 
   Threads threads_;
-  cudaStream_t down_ = nullptr;
-  cudaStream_t host_ = nullptr;
-  cudaStream_t up_ = nullptr;
-  std::array<Events, HostSlots::kCount> of_slots_{};
-  cudaEvent_t begun_ = nullptr;
-  cudaEvent_t ended_ = nullptr;
+  std::array<Events, HostSlots::kCount> of_slots_;
+  Moment begun_;
+  Moment ended_;
   // Of the step that is under way.
   std::vector<Slotful> slotfuls_;
   HostStep step_{{}, 1};
   Format format_ = DType::Fp32;
   const float* scaler_ = nullptr;  ///< LossScale on the host; null without one
+  // Last, and so the first to go: they end when nothing of the above is used any more.
+  Stream down_;
+  Stream host_;
+  Stream up_;
 };
 
 }  // namespace vramfit

@@ -45,7 +45,6 @@ class OptimizerLauncher {
   /// From the first that asks for them on.
   HostUpdates& host_updates();
   void reserve(std::size_t entries);
-  void release() noexcept;
   void upload(const Tensor& to, const std::vector<Entry>& entries, cudaStream_t stream);
   /// Where the entries stand in page-locked memory, from an earlier step perhaps. Waits for the
   /// copies only where there is no room for them behind those of others.
@@ -54,7 +53,7 @@ class OptimizerLauncher {
   Entry* tables_ = nullptr;  ///< page-locked: ops' tables, one behind the other
   std::size_t capacity_ = 0;
   std::vector<std::size_t> ends_;  ///< of each table
-  cudaEvent_t copied_ = nullptr;
+  Moment copied_;
   std::unique_ptr<HostUpdates> host_updates_;
 };
 

@@ -11,24 +11,11 @@ constexpr std::size_t kParameters = 4096;
 
 }  // namespace
 
-OptimizerLauncher::OptimizerLauncher() {
-  check(cudaEventCreateWithFlags(&copied_, cudaEventDisableTiming), "cudaEventCreateWithFlags");
-  try {
-    reserve(kParameters);
-  } catch (...) {
-    release();
-    throw;
-  }
-}
+OptimizerLauncher::OptimizerLauncher() { reserve(kParameters); }
 
-OptimizerLauncher::~OptimizerLauncher() { release(); }
-
-void OptimizerLauncher::release() noexcept {
+OptimizerLauncher::~OptimizerLauncher() {
   if (!ends_.empty()) warn(cudaEventSynchronize(copied_), "cudaEventSynchronize");
   if (tables_ != nullptr) warn(cudaFreeHost(tables_), "cudaFreeHost");
-  if (copied_ != nullptr) warn(cudaEventDestroy(copied_), "cudaEventDestroy");
-  tables_ = nullptr;
-  copied_ = nullptr;
 }
 
 void OptimizerLauncher::reserve(std::size_t entries) {
@@ -50,7 +37,7 @@ const OptimizerLauncher::Entry* OptimizerLauncher::kept(const std::vector<Entry>
     first = end;
   }
   if (first + entries.size() > capacity_) {
-    if (!ends_.empty()) check(cudaEventSynchronize(copied_), "cudaEventSynchronize");
+    if (!ends_.empty()) copied_.wait();
     reserve(entries.size());
     ends_.clear();
     first = 0;
@@ -65,7 +52,7 @@ void OptimizerLauncher::upload(const Tensor& to, const std::vector<Entry>& entri
   check(cudaMemcpyAsync(to.data(), kept(entries), entries.size() * sizeof(Entry),
                         cudaMemcpyHostToDevice, stream),
         "cudaMemcpyAsync");
-  check(cudaEventRecord(copied_, stream), "cudaEventRecord");
+  copied_.note(stream);
 }
 
 }  // namespace vramfit

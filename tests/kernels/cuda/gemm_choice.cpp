@@ -9,6 +9,7 @@
 
 #include "kernels/cuda/base/error.h"
 #include "kernels/cuda/base/launch.h"
+#include "kernels/cuda/base/stream.h"
 #include "kernels/cuda/gemm/gemm_problem.h"
 #include "kernels/cuda/memory/virtual_memory.h"
 #include "model/memory/pool.h"
@@ -45,30 +46,20 @@ constexpr Layer kLayers[] = {
 
 class Clock {
  public:
-  explicit Clock(cudaStream_t stream) : stream_(stream) {
-    check(cudaEventCreate(&begin_), "cudaEventCreate");
-    check(cudaEventCreate(&end_), "cudaEventCreate");
-  }
-  ~Clock() {
-    cudaEventDestroy(begin_);
-    cudaEventDestroy(end_);
-  }
-  Clock(const Clock&) = delete;
-  Clock& operator=(const Clock&) = delete;
+  explicit Clock(cudaStream_t stream) : stream_(stream) {}
 
   /// Milliseconds a run: the least of a few short series.
-  double operator()(const std::function<void()>& run) const {
+  double operator()(const std::function<void()>& run) {
     constexpr int kRuns = 4;
     constexpr int kSeries = 5;
     float best = 0;
     run();
     for (int series = 0; series < kSeries; ++series) {
-      check(cudaEventRecord(begin_, stream_), "cudaEventRecord");
+      begin_.note(stream_);
       for (int i = 0; i < kRuns; ++i) run();
-      check(cudaEventRecord(end_, stream_), "cudaEventRecord");
-      check(cudaEventSynchronize(end_), "cudaEventSynchronize");
-      float milliseconds = 0;
-      check(cudaEventElapsedTime(&milliseconds, begin_, end_), "cudaEventElapsedTime");
+      end_.note(stream_);
+      end_.wait();
+      const float milliseconds = end_.milliseconds_since(begin_);
       best = series == 0 ? milliseconds : std::min(best, milliseconds);
     }
     return static_cast<double>(best) / kRuns;
@@ -76,20 +67,16 @@ class Clock {
 
  private:
   cudaStream_t stream_;
-  cudaEvent_t begin_ = nullptr;
-  cudaEvent_t end_ = nullptr;
+  Moment begin_{Moment::Timed::Yes};
+  Moment end_{Moment::Timed::Yes};
 };
 
 class Contest {
  public:
   Contest() : source_(std::uint64_t{20} << 30), pool_(source_), ledger_(pool_) {
-    check(cudaStreamCreate(&stream_), "cudaStreamCreate");
     check(cublasLtCreate(&handle_), "cublasLtCreate");
   }
-  ~Contest() {
-    cublasLtDestroy(handle_);
-    cudaStreamDestroy(stream_);
-  }
+  ~Contest() { cublasLtDestroy(handle_); }
   Contest(const Contest&) = delete;
   Contest& operator=(const Contest&) = delete;
 
@@ -119,7 +106,7 @@ class Contest {
   double hold(const char* layer, const char* pass, const Gemm& gemm) {
     const auto words = static_cast<std::int64_t>(gemm_workspace_bytes(Arch{90}) / 4);
     const Tensor workspace(ledger_, "workspace", Category::Workspace, DType::Int32, {words});
-    const Clock clock(stream_);
+    Clock clock(stream_);
     GemmProblem problem(gemm, false);
     std::vector<cublasLtMatmulAlgo_t> all = offers(problem, problem, gemm, workspace);
     if (gemm.bias != nullptr) {
@@ -171,7 +158,7 @@ class Contest {
   CudaSource source_;
   Pool pool_;
   Ledger ledger_;
-  cudaStream_t stream_ = nullptr;
+  Stream stream_;
   cublasLtHandle_t handle_ = nullptr;
 };
 

@@ -1,8 +1,7 @@
 #include "bench/families/communication.h"
 
-#include "model/memory/pool.h"
 #include "model/ops/each_op.h"
-#include "runtimes/vramfit/virtual_device.h"
+#include "runtimes/vramfit/virtual_memory.h"
 
 namespace vramfit::bench {
 namespace {
@@ -48,11 +47,9 @@ class SendingDevice final : public EachOp<SendingDevice> {
 
 void count_communication(Counters& counters, const ModelConfig& config, Arch arch,
                          const TrainingOptions& options) {
-  VirtualSource source;
-  Pool pool(source);
-  Ledger ledger(pool, Counts::Requested, false);
+  VirtualMemory memory(kUnlimitedBytes, false);
   SendingDevice device(arch, options.mesh.ranks);
-  Trainer trainer(device, ledger, config, options);
+  Trainer trainer(device, memory.ledger(), config, options);
   const BatchLoader batches = random_batches(config.vocab, 1);
   trainer.step(batches);
   const double first = device.sent();

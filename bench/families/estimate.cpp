@@ -8,8 +8,8 @@
 #include "estimator/cards.h"
 #include "estimator/models.h"
 #include "estimator/runtimes.h"
-#include "model/memory/pool.h"
 #include "runtimes/vramfit/dry_run.h"
+#include "runtimes/vramfit/virtual_memory.h"
 
 namespace vramfit::bench {
 namespace {
@@ -30,12 +30,11 @@ TrainingOptions training() {
 
 /// A virtual GPU with a model loaded and its first step, where optimizer states are born, taken.
 struct Loaded {
-  explicit Loaded(const ModelConfig& config) : trainer(device, ledger, config, training()) {
+  explicit Loaded(const ModelConfig& config)
+      : trainer(device, memory.ledger(), config, training()) {
     trainer.step(batches);
   }
-  VirtualSource source;
-  Pool pool{source};
-  Ledger ledger{pool};
+  VirtualMemory memory;
   VirtualDevice device{h200().arch};
   Trainer trainer;
   BatchLoader batches = random_batches(1, 1);
@@ -50,7 +49,7 @@ void training_step(::benchmark::State& state, const std::string& model) {
     auto loaded = std::make_unique<Loaded>(config);
     state.ResumeTiming();
     loaded->trainer.step(loaded->batches);
-    auto peak = loaded->ledger.peak().allocated;
+    auto peak = loaded->memory.ledger().peak().allocated;
     ::benchmark::DoNotOptimize(peak);
     state.PauseTiming();
     loaded.reset();

@@ -6,8 +6,7 @@
 
 #include "bench/devices/timing.h"
 #include "bench/families/watched_device.h"
-#include "model/memory/pool.h"
-#include "runtimes/vramfit/virtual_device.h"
+#include "runtimes/vramfit/virtual_memory.h"
 
 namespace vramfit::bench {
 namespace {
@@ -94,13 +93,11 @@ StepTimes time_ops(Device& device, Ledger& ledger, Stopwatch& clock, const Model
 }
 
 std::vector<OpCost> step_ops(Arch arch, const ModelConfig& config, const TrainingOptions& options) {
-  VirtualSource source;
-  Pool pool(source);
-  Ledger ledger(pool);
+  VirtualMemory memory;
   VirtualDevice device(arch);
   std::vector<OpCost> ops;
   WatchedDevice watched(device, [&](const OpCost& cost) { ops.push_back(cost); });
-  Trainer trainer(watched, ledger, config, options);
+  Trainer trainer(watched, memory.ledger(), config, options);
   ops.clear();  // what loading took
   trainer.step(random_batches(config.vocab, kSeed));
   return ops;

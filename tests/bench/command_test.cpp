@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "model/optimizer/optimizer_kind.h"
 #include "model/printable.h"
 #include "tests/bench/run_bench.h"
 #include "tests/support/scratch_folder.h"
@@ -98,6 +99,15 @@ TEST(Command, TakesASweepOfOnesOwn) {
   const Ended ended = run_bench("--benchmark_list_tests --sweep='" + path.string() + "'");
   EXPECT_EQ(ended.out.find("Inference/gpt2-124m/fp16/batch:1/seq:128/generate:2\n"), 0U)
       << ended.out;
+}
+
+TEST(Command, TakesEveryOptimizer) {
+  for (const OptimizerKind& kind : optimizer_kinds()) {
+    const std::string run = "--device=virtual:h200 --optimizer=" + std::string(kind.name);
+    EXPECT_EQ(run_bench(run + " --benchmark_list_tests").exit, 0) << kind.name;
+    const Ended ended = run_bench(run + " --benchmark_filter=MultiGpu/llama2-7b.*/gpus:1");
+    EXPECT_EQ(ended.exit, 0) << kind.name << ended.err;
+  }
 }
 
 TEST(Command, SaysWhatItLeftOut) {

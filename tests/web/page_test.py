@@ -279,13 +279,64 @@ def test_measured_runs_of_vramfits_own_step(page):
     assert "own step" in say(page, "#measured-part")
 
 
-def test_another_strategy_leaves_the_flags_of_the_last(page):
-    ask(page, "model=llama2-7b&train&gpus=2&strategy=zero1&bucket-view&gpu=h200")
-    settled(page)
-    page.locator("#f-strategy").select_option("fsdp")
-    settled(page)
-    assert "bucket-view" not in state(page)
-    assert say(page, "#verdict") == "FITS"
+_SHARED = "model=llama2-7b&train&gpu=h200&gpus=2"
+_BUCKETS = f"{_SHARED}&precision=bf16&strategy=zero1&bucket-view&bucket-cap-mb=50"
+_MIXED = f"{_SHARED}&precision=fp32&strategy=fsdp&mixed-precision=bf16&reduce-dtype=bf16"
+_OWN = "model=llama2-7b&gpu=h200&runtime=vramfit"
+
+
+@pytest.mark.parametrize(
+    ("question", "field", "value", "gone"),
+    [
+        (_BUCKETS, "strategy", "fsdp", {"bucket-view", "bucket-cap-mb"}),
+        (_BUCKETS, "gpus", "", {"bucket-view", "bucket-cap-mb", "strategy"}),
+        (
+            f"{_SHARED}&strategy=fsdp&reshard-after-forward=false",
+            "strategy",
+            "zero1",
+            {"reshard-after-forward"},
+        ),
+        (_MIXED, "mixed-precision", "", {"reduce-dtype"}),
+        (_MIXED, "precision", "bf16", {"mixed-precision", "reduce-dtype"}),
+        (
+            "model=llama2-7b&gpu=h200&quant=nf4&quant-compute=fp32",
+            "quant",
+            "int8",
+            {"quant-compute"},
+        ),
+        (
+            f"{_OWN}&train&checkpoint=full&checkpoint-every=2",
+            "checkpoint",
+            "",
+            {"checkpoint-every"},
+        ),
+        (f"{_OWN}&precision=int8&head=quantized", "precision", "bf16", {"head"}),
+    ],
+)
+def test_a_setting_goes_with_what_it_rests_on(page, question, field, value, gone):
+    ask(page, question)
+    before = state(page)
+    page.locator(f"#f-{field}").select_option(value)
+    assert before.keys() - state(page).keys() - {field} == gone
+    assert say(page, "#verdict") in ("FITS", "TIGHT", "OOM")
+
+
+@pytest.mark.parametrize(
+    ("question", "field", "value"),
+    [
+        (_BUCKETS, "gpus", "4"),
+        (_BUCKETS, "strategy", ""),
+        (_MIXED, "strategy", "fsdp-accelerate"),
+        (_MIXED, "mixed-precision", "fp16"),
+    ],
+)
+def test_a_setting_stays_while_it_applies(page, question, field, value):
+    ask(page, question)
+    before = state(page)
+    page.locator(f"#f-{field}").select_option(value)
+    after = {**before, field: value}
+    assert state(page) == {name: given for name, given in after.items() if given}
+    assert say(page, "#verdict") in ("FITS", "TIGHT", "OOM")
 
 
 def test_a_script_that_keeps_the_loss_alone(page):

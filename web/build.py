@@ -8,9 +8,12 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import measured
+from vramfit_plots.errors import BadInputError
 
 _HERE = Path(__file__).resolve().parent
 _PAGE = _HERE / "page"
@@ -50,11 +53,22 @@ def _packed(content: bytes) -> str:
     return base64.b64encode(gzip.compress(content, 9, mtime=0)).decode()
 
 
-def _stills(wasm: Path) -> dict[str, str]:
+def _by_estimator(script: str, wasm: Path, given: Any = None) -> Any:
+    """What a script of the page says that runs now, with the estimator."""
     done = subprocess.run(
-        ["node", _PAGE / "stills.mjs", wasm], check=True, stdout=subprocess.PIPE, encoding="utf-8"
+        ["node", _PAGE / script, wasm],
+        input=json.dumps(given),
+        check=True,
+        stdout=subprocess.PIPE,
+        encoding="utf-8",
     )
     return json.loads(done.stdout)
+
+
+def measured_part(wasm: Path, table: Mapping[str, Any]) -> str:
+    """Measured runs as they stand in the page."""
+    cases = _by_estimator("understood.mjs", wasm, table)
+    return _packed(json.dumps({**table, "cases": cases}, separators=(",", ":")).encode())
 
 
 def _hash(text: str) -> str:
@@ -84,9 +98,9 @@ def page(wasm: Path) -> str:
         "chart_style": chart_style,
         "main": _bundled("main.mjs", "esm"),
         "worker": _bundled("worker.mjs", "iife"),
-        "measured": _packed(json.dumps(measured.table(), separators=(",", ":")).encode()),
+        "measured": measured_part(wasm, measured.table()),
         "wasm": _packed(wasm.read_bytes()),
-        **_stills(wasm),
+        **_by_estimator("stills.mjs", wasm),
     }
     parts["csp"] = _policy(parts["main"], parts["style"])
     template = (_PAGE / "index.html").read_text()
@@ -103,4 +117,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except BadInputError as error:
+        sys.exit(f"build.py: error: {error}")

@@ -1,7 +1,6 @@
 """Measured runs as the page needs them, what `fit` is asked about each and what it took: PyTorch's
-of data/reference/, and vramfit's own of the newest run in data/runs/."""
+of data/reference/, and vramfit's own of the newest run in data/runs/ on a card that it knows."""
 
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -54,8 +53,6 @@ def _case(case: Case, gpu: str, configs: list[dict[str, Any]]) -> dict[str, Any]
     return {
         "title": case.title,
         "model": case.model,
-        "family": architecture["model_type"],
-        "parameters": case.parameters,
         "config": configs.index(architecture),
         "gpu": gpu,
         "steps": max(steps, default=0),
@@ -74,9 +71,6 @@ def _of_pytorch(cards: Mapping[str, Card], configs: list[dict[str, Any]]) -> lis
                 continue
             gpu = recorded.environments[case.source].card(cards)
             cases.append(_case(case, gpu, configs))
-    parameters = {case["model"]: case["parameters"] for case in cases if case["parameters"]}
-    for case in cases:  # those of several GPUs were not counted
-        case["parameters"] = case["parameters"] or parameters.get(case["model"], 1)
     return cases
 
 
@@ -97,12 +91,9 @@ def _row(name: RowName, counters: Mapping[str, float], gpu: str) -> dict[str, An
         asked["train"] = True
     if asked.get("gpus") == "1":  # one GPU shares with none
         del asked["gpus"], asked["strategy"]
-    config = json.loads((_ROOT / "data/models" / model / "config.json").read_text())
     return {
         "title": _title(name),
         "model": model,
-        "family": config["model_type"],
-        "parameters": counters["params"],
         "gpu": gpu,
         "steps": 0,
         "flags": {"runtime": "vramfit", **asked},
@@ -112,26 +103,22 @@ def _row(name: RowName, counters: Mapping[str, float], gpu: str) -> dict[str, An
     }
 
 
-def _own(cards: Mapping[str, Card]) -> Iterator[dict[str, Any]]:
-    """Rows of bench's newest run that went to their end."""
-    path = newest_run(_ROOT / "data/runs")
+def _own(cards: Mapping[str, Card], runs: Path) -> Iterator[dict[str, Any]]:
+    """Rows that went to their end, of bench's newest run on a listed card."""
+    names = {title: card.name for card in cards.values() for title in card.titles}
+    path = newest_run(runs, gpus=names.keys())
     if path is None:
         return
     run = load_run(path)
-    gpu = next(card.name for card in cards.values() if run.fact("gpu") in card.titles)
     for text, counters in run.rows.iterrows():
         name = run.parse(str(text))
         if name.family in _OF_ONE_SIZE and counters["oom"] == 0:
-            yield _row(name, counters, gpu)
+            yield _row(name, counters, names[run.fact("gpu")])
 
 
-def table() -> dict[str, Any]:
+def table(runs: Path = _ROOT / "data/runs") -> dict[str, Any]:
     cards = load_cards(_ROOT / "data/gpus.json")
     configs: list[dict[str, Any]] = []
-    cases = [*_of_pytorch(cards, configs), *_own(cards)]
+    cases = [*_of_pytorch(cards, configs), *_own(cards, runs)]
     once = {(case["flags"]["runtime"], case["title"]): case for case in cases}  # some ran twice
     return {"configs": configs, "cases": list(once.values())}
-
-
-if __name__ == "__main__":
-    print(json.dumps(table(), separators=(",", ":")))

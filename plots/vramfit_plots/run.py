@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -95,9 +95,14 @@ def beside(measured: Run, predicted: Run) -> Run:
     return Run(measured.path, context, own.combine_first(measured.rows).reindex(names))
 
 
-def _newest(files: Iterable[Path]) -> Path | None:
+def _newest(files: Iterable[Path], gpus: Container[str] | None = None) -> Path | None:
     """The file with the latest date in its context; of one date the last by name."""
-    dates = {path: instant(read_json(path, "dated")["context"]["date"]) for path in sorted(files)}
+    contexts = {path: read_json(path, "dated")["context"] for path in sorted(files)}
+    dates = {
+        path: instant(context["date"])
+        for path, context in contexts.items()
+        if gpus is None or context.get("gpu") in gpus
+    }
     return max(reversed(dates), key=dates.__getitem__, default=None)
 
 
@@ -107,9 +112,9 @@ def kept_runs(folder: Path) -> list[Path]:
     return [path for path in files if not path.name.endswith(_COMPARISON)]
 
 
-def newest_run(folder: Path) -> Path | None:
-    """The latest measured run under data/runs."""
-    return _newest(kept_runs(folder))
+def newest_run(folder: Path, gpus: Container[str] | None = None) -> Path | None:
+    """The latest measured run under data/runs, on any GPU or on one that is titled so."""
+    return _newest(kept_runs(folder), gpus)
 
 
 def newest_comparison(folder: Path) -> Path | None:

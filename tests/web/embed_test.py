@@ -1,17 +1,13 @@
 """The page as others have it: by keyboard and screen reader, framed, without scripts, locked in."""
 
 import gzip
-import json
-import re
-import shutil
-import subprocess
 import threading
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from page import ROOT, SITE, START, address, ask, opened, say, settled, until
+from page import SITE, START, address, ask, opened, say, settled, until
 
 COMPRESSED = 1_000_000  # bytes at most
 
@@ -194,57 +190,3 @@ def test_the_module_answers_other_pages(browser, served):
     assert answer["refused"] and answer["same"] and answer["traced"]
     assert answer["models"] > 20 and answer["cards"] > 30 and answer["bytes"] > 1000
     page.close()
-
-
-_USED = """import { type Advice, type Answer, BadInput, load } from './vramfit.mjs';
-
-const vramfit = await load();
-const answer: Answer = vramfit.ask({ model: 'llama2-7b', train: true, batch: 4, advise: true });
-const advice: Advice | undefined = answer.advice?.[0];
-const bytes: number | undefined = answer.levels?.reserved;
-const words: string[] = [advice?.flags ?? '', ...(answer.fits_on ?? [])];
-try {
-  vramfit.json({ batch: 'many' });
-} catch (error) {
-  if (error instanceof BadInput) console.log(error.message, bytes, words);
-}
-"""
-
-
-def test_typescript_takes_the_types(tmp_path):
-    if shutil.which("tsc") is None:
-        pytest.skip("needs TypeScript's tsc")
-    for file in ("vramfit.mjs", "vramfit.d.mts"):
-        shutil.copy(SITE / file, tmp_path)
-
-    def check(script):
-        (tmp_path / "used.mts").write_text(script)
-        options = ["--noEmit", "--strict", "--target", "es2022", "--module", "nodenext"]
-        return subprocess.run(
-            ["tsc", *options, "used.mts"], cwd=tmp_path, capture_output=True, text=True, check=False
-        )
-
-    assert check(_USED).stdout == ""
-    assert "'slowest'" in check(_USED.replace("advice?.flags", "advice?.slowest")).stdout
-
-
-def test_every_key_of_an_answer_has_a_type():
-    types = (SITE / "vramfit.d.mts").read_text()
-    schema = json.loads((ROOT / "docs/schemas/fit.schema.json").read_text())
-    keys = [*schema["properties"], *schema["$defs"]["verdict"]["properties"]]
-    keys += schema["$defs"]["advice"]["properties"]
-    untyped = [key for key in keys if not re.search(rf"^  {key}\??:", types, re.MULTILINE)]
-    assert untyped == []
-
-
-def test_types_and_module_name_the_same():
-    types = (SITE / "vramfit.d.mts").read_text()
-    module = (SITE / "vramfit.mjs").read_text()
-    body = types[types.index("export class Vramfit") :]
-    declared = set(re.findall(r"^  (?:readonly )?(\w+)[(:]", body, re.MULTILINE)) - {"source"}
-    written = module[module.index("export class Vramfit") :]
-    defined = set(re.findall(r"^  (?:get )?(\w+)\(.*\{$", written, re.MULTILINE))
-    assert declared == defined
-    assert set(
-        re.findall(r"^export (?:async )?(?:class|function) (\w+)", module, re.MULTILINE)
-    ) == set(re.findall(r"^export (?:class|function) (\w+)", types, re.MULTILINE))

@@ -29,8 +29,8 @@ def why_not() -> str | None:
     return None
 
 
-def address(question: str = "") -> str:
-    return f"{(SITE / 'index.html').as_uri()}{'#' + question if question else ''}"
+def address(question: str = "", *, site: Path = SITE) -> str:
+    return f"{(site / 'index.html').as_uri()}{'#' + question if question else ''}"
 
 
 def link(**question: Any) -> str:
@@ -50,13 +50,13 @@ def until(page: Page, condition: str, seconds: float = 60) -> Any:
     raise AssertionError(f"not within {seconds} s: {condition}")
 
 
-def opened(browser: Browser, question: str = "", **context: Any) -> Page:
+def opened(browser: Browser, question: str = "", *, site: Path = SITE, **context: Any) -> Page:
     """A page that has answered, in a context of its own. What it logs as an error is kept."""
     page = browser.new_context(**context).new_page()
     page.errors = []  # type: ignore[attr-defined]
     page.on("pageerror", lambda error: page.errors.append(str(error)))
     page.on("console", lambda line: line.type == "error" and page.errors.append(line.text))
-    page.goto(address(question))
+    page.goto(address(question, site=site))
     until(page, "Boolean(globalThis.vramfitPage)")
     return page
 

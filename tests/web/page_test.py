@@ -255,37 +255,71 @@ def test_stale_questions_are_dropped(fresh):
     )
 
 
-def test_formulas_and_measured_cases_beside_it(page):
+def test_formulas_beside_it(page):
     settled(page)
     flags = "--model llama2-7b --train --precision bf16 --batch 4 --seq 2048 --gpu rtx4090"
     for formula in fit(*flags.split(), "--formulas")["formulas"]:
         assert formula["name"] in say(page, "#formulas")
-    first = page.locator("#measured-rows tr").first.inner_text()
-    assert "llama2-7b bf16" in first and "4 \u00d7 2048" in first
-    errors = [float(e.replace("\u2212", "-")) for e in re.findall("([+\u2212][\\d.]+) %", first)]
-    assert len(errors) == 3 and max(map(abs, errors)) <= 2.6
-    kinds = page.locator("#sources .chip, #measured-part .chip").all_inner_texts()
-    assert {"measured", "predicted", "assumed"} <= set(kinds)
 
 
-def test_measured_runs_of_vramfits_own_step(page):
-    run = "model=llama2-7b&train&runtime=vramfit&precision=bf16&optimizer=adamw-same&gpu=h200"
-    ask(page, f"{run}&batch=1&seq=2048&gpus=2&strategy=fsdp")
-    settled(page)
-    first = page.locator("#measured-rows tr").first.inner_text()
-    assert "fsdp on 2 GPUs" in first and "1 \u00d7 2048" in first
-    errors = [float(e.replace("\u2212", "-")) for e in re.findall("([+\u2212][\\d.]+) %", first)]
-    assert len(errors) == 3 and max(map(abs, errors)) <= 0.05
-    assert "own step" in say(page, "#measured-part")
+_SHARED = "model=llama2-7b&train&gpu=h200&gpus=2"
+_BUCKETS = f"{_SHARED}&precision=bf16&strategy=zero1&bucket-view&bucket-cap-mb=50"
+_MIXED = f"{_SHARED}&precision=fp32&strategy=fsdp&mixed-precision=bf16&reduce-dtype=bf16"
+_OWN = "model=llama2-7b&gpu=h200&runtime=vramfit"
 
 
-def test_another_strategy_leaves_the_flags_of_the_last(page):
-    ask(page, "model=llama2-7b&train&gpus=2&strategy=zero1&bucket-view&gpu=h200")
-    settled(page)
-    page.locator("#f-strategy").select_option("fsdp")
-    settled(page)
-    assert "bucket-view" not in state(page)
-    assert say(page, "#verdict") == "FITS"
+@pytest.mark.parametrize(
+    ("question", "field", "value", "gone"),
+    [
+        (_BUCKETS, "strategy", "fsdp", {"bucket-view", "bucket-cap-mb"}),
+        (_BUCKETS, "gpus", "", {"bucket-view", "bucket-cap-mb", "strategy"}),
+        (
+            f"{_SHARED}&strategy=fsdp&reshard-after-forward=false",
+            "strategy",
+            "zero1",
+            {"reshard-after-forward"},
+        ),
+        (_MIXED, "mixed-precision", "", {"reduce-dtype"}),
+        (_MIXED, "precision", "bf16", {"mixed-precision", "reduce-dtype"}),
+        (
+            "model=llama2-7b&gpu=h200&quant=nf4&quant-compute=fp32",
+            "quant",
+            "int8",
+            {"quant-compute"},
+        ),
+        (
+            f"{_OWN}&train&checkpoint=full&checkpoint-every=2",
+            "checkpoint",
+            "",
+            {"checkpoint-every"},
+        ),
+        (f"{_OWN}&precision=int8&head=quantized", "precision", "bf16", {"head"}),
+    ],
+)
+def test_a_setting_goes_with_what_it_rests_on(page, question, field, value, gone):
+    ask(page, question)
+    before = state(page)
+    page.locator(f"#f-{field}").select_option(value)
+    assert before.keys() - state(page).keys() - {field} == gone
+    assert say(page, "#verdict") in ("FITS", "TIGHT", "OOM")
+
+
+@pytest.mark.parametrize(
+    ("question", "field", "value"),
+    [
+        (_BUCKETS, "gpus", "4"),
+        (_BUCKETS, "strategy", ""),
+        (_MIXED, "strategy", "fsdp-accelerate"),
+        (_MIXED, "mixed-precision", "fp16"),
+    ],
+)
+def test_a_setting_stays_while_it_applies(page, question, field, value):
+    ask(page, question)
+    before = state(page)
+    page.locator(f"#f-{field}").select_option(value)
+    after = {**before, field: value}
+    assert state(page) == {name: given for name, given in after.items() if given}
+    assert say(page, "#verdict") in ("FITS", "TIGHT", "OOM")
 
 
 def test_a_script_that_keeps_the_loss_alone(page):

@@ -41,6 +41,62 @@ export interface Stage {
   device_used: number;
 }
 
+/** The run that was asked about, defaults filled in. */
+export interface Asked {
+  model: string;
+  mode: 'training' | 'inference';
+  precision: string;
+  /** null: what `max-batch` or `max-seq` looks for. */
+  batch: number | null;
+  seq: number | null;
+  attention?: string;
+  gpus?: number;
+  strategy?: string | null;
+  quant?: {
+    format: 'int8' | 'nf4' | 'fp4';
+    double_quant: boolean;
+    compute: 'fp32' | 'fp16' | 'bf16' | null;
+  } | null;
+  /** Of training. */
+  optimizer?: string;
+  accumulate?: number;
+  autocast?: string | null;
+  checkpoint?: string | null;
+  checkpoint_every?: number;
+  lora?: { rank: number; targets: string[] } | null;
+  loss_only?: boolean;
+  bucket_view?: boolean;
+  reshard_after_forward?: boolean;
+  mixed_precision?: { param: string; reduce: string } | null;
+  /** Of inference. */
+  generate?: number;
+  padded?: boolean;
+  again?: boolean;
+  device_map?: 'cuda' | 'auto' | null;
+  cache_implementation?: 'dynamic' | 'static';
+  head?: '16-bit' | 'quantized';
+  cache?: 'unquantized' | 'fp8' | 'int8';
+  block?: number;
+  lengths?: 'equal' | 'spread';
+  /** Flags whose values here are defaults, and in words what is stored in which type. */
+  assumed?: string[];
+  runs_with?: string;
+  [key: string]: unknown;
+}
+
+/** What `levels.allocated` is the sum of. Bytes. */
+export interface Components {
+  parameters: number;
+  gradients: number;
+  optimizer_state: number;
+  activations: number;
+  kv_cache: number;
+  workspace: number;
+  inputs: number;
+  communication?: number;
+  [component: string]: number | undefined;
+}
+
 /** What holds on one card. Bytes. */
 export interface OnCard {
   fits: boolean;
@@ -57,7 +113,7 @@ export interface OnCard {
   total: number;
   margin: number;
   levels: Levels;
-  components: Record<string, number>;
+  components: Components;
   peak: { stage: string; step: number };
   out_of_memory?: {
     stage: string;
@@ -85,6 +141,22 @@ export interface OnCard {
   /** Sizes below the largest that do not fit; null where not all were tried. */
   holes?: number[] | null;
   largest_without_holes?: number | null;
+  /** Of one card: choices next to what was asked under which the verdict is another. */
+  verdict_changes_with?: { choice: string; verdict: Verdict }[];
+  /** With `advise`: the cheapest first; none where it fits, or nothing helps. */
+  advice?: Advice[];
+  /** With `formulas`: what those of others say; `total` in bytes, null where one does not apply. */
+  formulas?: {
+    name: string;
+    form: string;
+    source: string;
+    total: number | null;
+    fits: boolean | null;
+  }[];
+  /** With `advise`: on how many GPUs of the card's kind it fits, by strategy. */
+  on_several_gpus?: Advice[];
+  /** With `advise`: the smallest cards that it surely fits on as it is, by name. */
+  fits_on?: string[];
 }
 
 /** Changes that together make a run fit. */
@@ -116,19 +188,17 @@ export interface Answer extends Partial<OnCard> {
   release: Record<string, string> | null;
   fits: boolean;
   verdict: Verdict;
-  asked: Record<string, unknown>;
-  model: { name: string; family: string; parameters: number; layers: number; hidden: number };
+  asked: Asked;
+  model: {
+    name: string;
+    family: string;
+    parameters: number;
+    /** With the rows that pad the vocabulary. */
+    parameters_stored: number;
+    layers: number;
+    hidden: number;
+  };
   cards?: OnCard[];
-  /** Of one card: choices next to what was asked under which the verdict is another. */
-  verdict_changes_with?: { choice: string; verdict: Verdict }[];
-  /** With `advise`: the cheapest first; none where it fits, or nothing helps. */
-  advice?: Advice[];
-  /** With `formulas`: what those of others say; `total` in bytes, null where one does not apply. */
-  formulas?: { name: string; form: string; total: number | null; fits: boolean | null }[];
-  /** With `advise`: on how many GPUs of the card's kind it fits, by strategy. */
-  on_several_gpus?: Advice[];
-  /** With `advise`: the smallest cards that it surely fits on as it is, by name. */
-  fits_on?: string[];
   [key: string]: unknown;
 }
 

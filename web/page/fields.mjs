@@ -7,6 +7,8 @@ const own = (q) => runtimeOf(q) === 'vramfit';
 const article = (q) => runtimeOf(q) === 'article';
 const several = (q) => Number(q.gpus ?? 1) > 1;
 const sharded = (q) => String(q.strategy ?? '').startsWith('fsdp');
+/** DDP and ZeRO-1 reduce gradients in buckets. */
+const inBuckets = (q) => several(q) && !sharded(q);
 
 /** A field of one flag. */
 const flag = (name, label, options, more = {}) => ({
@@ -146,8 +148,16 @@ const SECOND = ['autocast', 'double-quant'];
 const OURS = new Set([...FIELDS.map(({ name }) => name), ...SECOND]);
 /** These no runtime or task is without. Flags that have no field belong to one runtime or task each, as fit --help groups them. */
 const WHICH_MODEL = new Set(['model', 'config', 'params', 'hidden', 'layers', 'gpu', 'vram']);
-/** And these have no field, and one strategy each. */
-const OF_A_STRATEGY = ['bucket-view', 'bucket-cap-mb', 'reshard-after-forward', 'reduce-dtype'];
+/** And these have no field either, and go with what another flag says. */
+const GOES_WITH = {
+  'bucket-view': inBuckets,
+  'bucket-cap-mb': inBuckets,
+  'reshard-after-forward': (q) => several(q) && sharded(q),
+  'reduce-dtype': (q) => q['mixed-precision'],
+  'quant-compute': (q) => ['nf4', 'fp4'].includes(q.quant),
+  'checkpoint-every': (q) => q.checkpoint,
+  head: (q) => few.some(([format]) => format === q.precision),
+};
 
 /** The question after one choice, with what no longer goes with it taken back. */
 export function chosen(question, field, value) {
@@ -156,9 +166,6 @@ export function chosen(question, field, value) {
     const foreign = Object.keys(next).filter((name) => !OURS.has(name) && !WHICH_MODEL.has(name));
     for (const name of foreign) delete next[name];
   }
-  if (field.name === 'gpus' || field.name === 'strategy') {
-    for (const name of OF_A_STRATEGY) delete next[name];
-  }
   for (const other of FIELDS) {
     if (other === field) continue;
     if (!other.when(next)) next = other.set(next, '');
@@ -166,5 +173,6 @@ export function chosen(question, field, value) {
       next = other.set(next, other.options(next)[0][0]);
     }
   }
+  for (const [name, goes] of Object.entries(GOES_WITH)) if (!goes(next)) delete next[name];
   return Object.fromEntries(Object.entries(next).filter(([, given]) => given !== undefined && given !== ''));
 }

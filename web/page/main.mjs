@@ -6,7 +6,7 @@ import { barHeight, barMarkup, barTitle, rowsOf } from './bar.mjs';
 import { Controls } from './controls.mjs';
 import { Explorer } from './explorer.mjs';
 import { wireExports } from './export.mjs';
-import { WHOSE, flagsOf, nearest, predictedOf, rowMarkup } from './measured.mjs';
+import { captionOf, flagsOf, nearest, predictedOf, rowMarkup } from './measured.mjs';
 import { wireModel } from './model.mjs';
 import { advised, commandOf, linkOf, readLink, sized } from './question.mjs';
 import { stagesHeight, stagesMarkup } from './stages.mjs';
@@ -182,7 +182,7 @@ function moreJobs() {
   }
   const near = nearest(state.cases?.cases ?? [], now);
   byId('measured-part').hidden = near.length === 0;
-  byId('measured-whose').textContent = WHOSE[now.runtime] ?? '';
+  if (near.length > 0) byId('measured-caption').textContent = captionOf(near, catalogue.cards);
   const rows = near.map((measured) => rowMarkup(measured));
   byId('measured-rows').innerHTML = rows.join('');
   near.forEach((measured, i) => jobs.push({
@@ -285,6 +285,6 @@ byId('version').textContent = catalogue.version;
 open();
 document.documentElement.dataset.ready = String(Math.round(performance.now()));
 // What tests ask: the estimator itself, and the state of the page.
-globalThis.vramfitPage = { vramfit, state, background, explorer };
+globalThis.vramfitPage = { vramfit, state, background, explorer, measured: { flagsOf, nearest } };
 state.cases = await measuredCases();
 settled();

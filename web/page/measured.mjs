@@ -1,37 +1,46 @@
 // Runs that were measured, nearest to the question, and how far the prediction is from each.
-import { escaped, figure, percent } from './units.mjs';
+import { cardTitle, escaped, figure, percent } from './units.mjs';
 
 export const NEAREST = 4;
 
-const log = (a, b) => Math.abs(Math.log2(Math.max(1, a) / Math.max(1, b)));
+/** What weighs more than a size that is twice the other. */
+const WEIGHTS = {
+  mode: 100, strategy: 6, 'quant.format': 5, checkpoint: 4, precision: 3, autocast: 3, optimizer: 3,
+  attention: 3, 'lora.targets': 3, cache: 3, family: 2, parameters: 2,
+};
 
-const USUAL_ATTENTION = { pytorch: 'sdpa', vramfit: 'flash' };
+/** By name what is not left out: {"lora.rank": 16, "lora.targets": "q_proj,v_proj"}. */
+const flat = (values, within = '') => Object.entries(values).flatMap(([name, value]) => {
+  if (value === null || value === false) return [];
+  if (Array.isArray(value)) return [[within + name, value.join()]];
+  return typeof value === 'object' ? flat(value, `${within}${name}.`) : [[within + name, value]];
+});
 
-/** How unlike they are: another family, task or optimizer weighs as much as a size many times off. */
-function distance(asked, parameters, family, measured) {
-  const { flags } = measured;
-  let far = 2 * log(parameters, measured.parameters) + log(asked.batch * asked.seq, flags.batch * flags.seq);
-  const differs = (a, b, weight) => {
-    if ((a ?? '') !== (b ?? '')) far += weight;
-  };
-  differs(asked.mode === 'training', Boolean(flags.train), 100);
-  differs(family, measured.family, 2);
-  differs(asked.precision, flags.precision, 3);
-  differs(asked.optimizer ?? undefined, flags.train ? flags.optimizer : undefined, 3);
-  differs(Boolean(asked.lora), Boolean(flags.lora), 6);
-  differs(asked.checkpoint ?? undefined, flags.checkpoint, 4);
-  differs(asked.quant ?? undefined, flags.quant, 5);
-  differs(asked.autocast ?? undefined, flags.autocast, 3);
-  differs(asked.strategy ?? undefined, flags.strategy, 6);
-  differs(asked.attention, flags.attention ?? USUAL_ATTENTION[flags.runtime], 3);
-  return far + log(asked.gpus ?? 1, flags.gpus ?? 1) + log(asked.accumulate ?? 1, flags.accumulate ?? 1);
+/** All that tells a run from others, as the estimator understood the question. */
+export function axesOf({ asked, model }) {
+  const { assumed, runs_with, ...axes } = asked; // which words say again
+  return Object.fromEntries(flat({ ...axes, family: model.family, parameters: model.parameters }));
+}
+
+/** How unlike two runs are: sizes by how often one doubles to be the other, all else by whether it differs. */
+function distance(one, other) {
+  let far = 0;
+  for (const name of Object.keys({ ...one, ...other })) {
+    const [a, b] = [one[name], other[name]];
+    if (a === b) continue;
+    const sizes = typeof (a ?? b) === 'number';
+    const unlike = sizes ? Math.abs(Math.log2(Math.max(1, a ?? 1) / Math.max(1, b ?? 1))) : 1;
+    far += (WEIGHTS[name] ?? 1) * unlike;
+  }
+  return far;
 }
 
 /** Of the table that the build made, those of the runtime that are nearest. */
 export function nearest(cases, answer) {
+  const axes = axesOf(answer);
   return cases
     .filter(({ flags }) => flags.runtime === answer.runtime)
-    .map((measured) => ({ measured, far: distance(answer.asked, answer.model.parameters, answer.model.family, measured) }))
+    .map((measured) => ({ measured, far: distance(axes, measured.axes) }))
     .sort((a, b) => a.far - b.far)
     .slice(0, NEAREST)
     .map(({ measured }) => measured);
@@ -42,8 +51,14 @@ export const flagsOf = (measured, configs) => ({
   ...measured.flags, model: measured.model, config: configs[measured.config], gpu: measured.gpu,
 });
 
-/** Whose run it was, for the table's caption. */
-export const WHOSE = { pytorch: 'under PyTorch 2.11', vramfit: 'of vramfit’s own step' };
+const WHOSE = { pytorch: 'under PyTorch 2.11', vramfit: 'of vramfit’s own step' };
+
+/** What the table of them shows; `cards` are the catalogue's. */
+export function captionOf(near, cards) {
+  const titles = near.map(({ gpu }) => `the ${cardTitle(cards.find(({ name }) => name === gpu).title)}`);
+  const where = [...new Set(titles)].join(' and ');
+  return `GB on ${where} ${WHOSE[near[0].flags.runtime]}, and how far the prediction is from it`;
+}
 
 /** What was predicted of the steps that were measured. */
 export function predictedOf(answer, measured) {

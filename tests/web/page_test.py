@@ -122,6 +122,16 @@ def test_no_option_is_refused(page, start, runtime):
     assert found["tried"] > 5
 
 
+@pytest.mark.parametrize("runtime", ["pytorch", "vramfit", "article"])
+def test_what_the_address_leaves_out_has_a_name(page, runtime):
+    ask(page, f"model=gpt2-124m&train&gpu=h200&runtime={runtime}")
+    chosen = page.eval_on_selector_all(
+        "select", "all => all.filter(s => s.checkVisibility()).map(s => s.selectedOptions[0]?.text)"
+    )
+    assert len(chosen) > 3
+    assert all(chosen)
+
+
 def test_several_gpus(page):
     page.locator("#card").select_option("h100-80gb")
     page.locator("#f-gpus").select_option("4")

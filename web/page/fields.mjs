@@ -35,7 +35,10 @@ const few = [
   ['fp8', 'fp8'], ['int8', 'int8'], ['int8-wo', 'int8, weights only'], ['nf4', 'nf4'], ['int4', 'int4'],
 ];
 
-function precisions(q) {
+const precisions = (q) => [['', article(q) ? 'fp16, the article’s' : 'as its config says'], ...precisionsByName(q)];
+
+/** Types by name. */
+function precisionsByName(q) {
   if (article(q)) return q.train ? sixteen : [...sixteen, ['int8', 'int8'], ['int4', 'int4']];
   if (own(q)) return !q.train || q.lora ? [...sixteen, ...few] : sixteen;
   if (!q.train) return sixteen;

@@ -1,6 +1,7 @@
 #include "estimator/models.h"
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "estimator/data.h"
@@ -50,10 +51,14 @@ std::optional<std::string> shipped_model(const std::string& called) {
 }
 
 ModelConfig model_named(const std::string& name) {
+  // Read once: a sweep asks for the same a million times.
+  static thread_local std::map<std::string, ModelConfig> read;
+  const auto before = read.find(name);
+  if (before != read.end()) return before->second;
   // Looked up in the list, so that no name can reach a file elsewhere.
   const std::vector<std::string> names = model_names();
   if (std::find(names.begin(), names.end(), name) != names.end()) {
-    return parse_hugging_face(shipped_config(name), name);
+    return read.emplace(name, parse_hugging_face(shipped_config(name), name)).first->second;
   }
   std::string known = did_you_mean(name, names);
   if (known.empty()) known = "; one of those that fit --list shows.";

@@ -7,6 +7,7 @@
 #include "estimator/estimate.h"
 #include "estimator/models.h"
 #include "estimator/runtimes.h"
+#include "runtimes/vramfit/pipeline_split.h"
 #include "tests/support/workloads.h"
 
 namespace vramfit {
@@ -52,6 +53,27 @@ TEST(Largest, OnSeveralGpusBatchIsEachOnes) {
       EXPECT_GE(batch, before) << name(strategy);
     }
     before = batch;
+  }
+}
+
+/// Each size has blocks of its own split: those of the rank that takes most decide.
+TEST(Largest, OfAPipelineFitsOnEveryRank) {
+  Request request = training("tinyllama-1.1b", "rtx4090");
+  TrainingOptions options;
+  options.seq = 512;
+  options.accumulate = 6;
+  options.mesh = {Strategy::Pipeline, 3, 0};
+  request.workload = workload_of(options);
+  const std::int64_t batch = find_largest(request, Size::Batch).size;
+  ASSERT_GT(batch, 1);
+  EXPECT_TRUE(fits_with_batch(request, batch));
+  EXPECT_FALSE(fits_with_batch(request, batch + 1));
+  options.batch = batch;
+  options = with_split(request.budget.arch, request.model, options);
+  const std::uint64_t capacity = estimate(request).capacity;
+  for (options.mesh.rank = 0; options.mesh.rank < options.mesh.ranks; ++options.mesh.rank) {
+    EXPECT_LE(dry_run({request.budget.arch}, request.model, options, 4, false).reserved, capacity)
+        << options.mesh.rank;
   }
 }
 

@@ -288,6 +288,20 @@ TEST(Ranks, SkipAStepTogether) {
   expect_cuts_as_ddp(tiny_llama(), options, 2);
 }
 
+TEST(Ranks, OfAPipelineSkipAStepTogether) {
+  TrainingOptions options;
+  options.seq = 1;
+  options.precision = DType::Fp16;
+  options.settings.learning_rate = 1e-2F;
+  ModelConfig config = tiny_llama();
+  config.layers = 2;
+  const Trained one = train(config, options);
+  ASSERT_EQ(one.losses[0], one.losses[1]) << "no step was skipped";
+  const Trained staged = train(config, in_stages(options, {1, 1}));
+  EXPECT_EQ(staged.losses, one.losses);
+  EXPECT_TRUE(same(staged.parameters, one.parameters));
+}
+
 /// One rank's error is the one that is told, and no other rank waits for it for ever.
 TEST(Ranks, LeaveWhereOneOfThemDoes) {
   const auto run = [] {

@@ -188,7 +188,7 @@ std::string unexpected(const CLI::App& app) {
 
 /// Reads command lines, one after the other.
 std::string in_our_words(const CLI::ParseError& error) {
-  const std::string message = error.what();
+  std::string message = error.what();
   const std::size_t end = message.find(": At Most 1 required");
   if (end == std::string::npos) return message;
   return message.substr(0, end) + ": given more than once, perhaps by another name";

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import operator
 import os
 
@@ -48,6 +49,8 @@ def _flags(
 
 def _as_json(name: str, value: Any) -> Any:
     """What JSON has for a flag's value; what a flag cannot be is refused by the flag's name."""
+    if isinstance(value, float) and not math.isfinite(value):
+        raise bad_input(f"{name}: is {value}; text, a number or a list")
     if isinstance(value, (*_PLAIN, list, dict)):
         return value
     if isinstance(value, (set, frozenset)):

@@ -28,10 +28,10 @@ DType autocast_type(const std::string& text) {
 
 Checkpointing checkpointing(const Flags& flags) {
   const auto checkpoint = typed(flags, "checkpoint");
-  if (!checkpoint) return Checkpointing::None;
+  if (!checkpoint || *checkpoint == "none") return Checkpointing::None;
   if (*checkpoint == "full") return Checkpointing::Full;
   if (*checkpoint == "reentrant") return Checkpointing::Reentrant;
-  throw BadInput("checkpoint: unknown '" + *checkpoint + "'; full or reentrant");
+  throw BadInput("checkpoint: unknown '" + *checkpoint + "'; none, full or reentrant");
 }
 
 ScalarType compute_type(const std::string& flag, const std::string& text) {

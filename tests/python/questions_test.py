@@ -66,3 +66,9 @@ def test_bad_input_is_the_commands_line(given):
     with pytest.raises(vramfit.BadInput) as caught:
         vramfit.estimate(**given)
     assert fit(*arguments).stderr == f"fit: error: {caught.value}\n"
+
+
+@pytest.mark.parametrize("size", [float("nan"), float("inf")])
+def test_what_is_no_number_is_refused_by_its_name(size):
+    with pytest.raises(vramfit.BadInput, match=r"^vram: is (nan|inf);"):
+        vramfit.estimate(model="gpt2-124m", vram=size)

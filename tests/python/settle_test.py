@@ -36,6 +36,7 @@ def test_none_is_as_good_as_no_keyword():
         (REENTRANT, {"gradient_checkpointing": True}, "full"),
         (REENTRANT, {"gradient_checkpointing": False}, None),
         (REENTRANT, {"checkpoint": "full"}, "full"),
+        (REENTRANT, {"checkpoint": "none"}, None),
     ],
 )
 def test_checkpointing_and_its_details(of_object, keywords, checkpoint):

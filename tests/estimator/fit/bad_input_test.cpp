@@ -123,7 +123,7 @@ TEST(FitRefuses, ValuesThatAreNone) {
       on_7b({"--train", "--precision", "fp32", "--autocast", "int8"}, "autocast: unknown 'int8'"),
       on_7b({"--train", "--precision", "fp32", "--autocast", "fp32"},
             "autocast: unknown 'fp32'; bf16 or fp16"),
-      on_7b({"--train", "--checkpoint", "some"}, "checkpoint: unknown 'some'; full or reentrant"),
+      on_7b({"--train", "--checkpoint", "some"}, "checkpoint: unknown 'some'; none, full or reentrant"),
       on_7b({"--train", "--lora", "0"}, "lora"),
       on_7b({"--train", "--lora", "many"}, "lora"),
       on_7b({"--train", "--lora", "8", "--lora-targets", "c_attn"}, "lora-targets: llama has no"),

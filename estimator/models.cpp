@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "estimator/data.h"
 #include "estimator/names.h"
@@ -51,14 +52,18 @@ std::optional<std::string> shipped_model(const std::string& called) {
 }
 
 ModelConfig model_named(const std::string& name) {
-  // Read once: a sweep asks for the same a million times.
-  static thread_local std::map<std::string, ModelConfig> read;
-  const auto before = read.find(name);
-  if (before != read.end()) return before->second;
   // Looked up in the list, so that no name can reach a file elsewhere.
   const std::vector<std::string> names = model_names();
   if (std::find(names.begin(), names.end(), name) != names.end()) {
-    return read.emplace(name, parse_hugging_face(shipped_config(name), name)).first->second;
+    // Read once: a sweep asks for the same a million times.
+    static thread_local std::map<std::string, std::pair<std::string, ModelConfig>> read;
+    auto& [config, model] = read[name];
+    std::string now = shipped_config(name);
+    if (config != now) {
+      model = parse_hugging_face(now, name);
+      config = std::move(now);
+    }
+    return model;
   }
   std::string known = did_you_mean(name, names);
   if (known.empty()) known = "; one of those that fit --list shows.";

@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-Row row_of(const Estimate& estimate) {
+Row row_of(const Estimate& estimate, bool strict) {
   const auto bytes = [](std::uint64_t count) { return static_cast<std::int64_t>(count); };
   std::vector<std::int64_t> figures = {bytes(estimate.total),
                                        estimate.margin,
@@ -23,16 +23,19 @@ Row row_of(const Estimate& estimate) {
   for (std::size_t i = 0; i < kCategories; ++i) {
     figures.push_back(bytes(estimate.peak.by_category[static_cast<Category>(i)]));
   }
-  return {name(estimate.verdict), std::move(figures), ""};
+  const bool fits = strict ? estimate.verdict == Verdict::Fits : estimate.fits;
+  return {name(estimate.verdict), fits, std::move(figures), ""};
 }
 
 Row row_at(const Json& flags, const Json& point) {
+  if (point.is_string()) return {"", false, {}, point.get<std::string>()};
   try {
     Json all = flags;
     all.update(point);
-    return row_of(estimate(options_of(all), fit::this_machine()));
+    const Options options = options_of(all);
+    return row_of(estimate(options, fit::this_machine()), options.strict);
   } catch (const BadInput& error) {
-    return {"", {}, error.what()};
+    return {"", false, {}, error.what()};
   }
 }
 

@@ -14,12 +14,13 @@ nlohmann::json parsed(const std::string& text);
 /// What a row of a sweep has beside its verdict, in bytes.
 const std::vector<std::string>& columns();
 
-/// "FITS", "TIGHT", "OOM", or "" where the point was refused; the figures of columns(); why it was
-/// refused.
-using Row = std::tuple<std::string, std::vector<std::int64_t>, std::string>;
+/// "FITS", "TIGHT", "OOM", or "" where the point was refused; whether it fits, beyond doubt where
+/// it was asked strictly; the figures of columns(); why it was refused.
+using Row = std::tuple<std::string, bool, std::vector<std::int64_t>, std::string>;
 
-/// One row for each of `points`, a JSON list of objects of flags, each beside `flags`. What a point
-/// is refused for is in its row. Throws BadInput where they are no JSON.
+/// One row for each of `points`, a JSON list of objects of flags, each beside `flags`, or of texts
+/// that say why one was refused before. What a point is refused for is in its row. Throws BadInput
+/// where they are no JSON.
 std::vector<Row> rows(const std::string& flags, const std::string& points);
 
 }  // namespace vramfit::python

@@ -27,9 +27,9 @@ Asked ask(const Options& options, const Surroundings& surroundings) {
 Estimate estimate(const Options& options, const Surroundings& surroundings) {
   return in_typed_names(options.typed, [&] {
     const Question question = understand(options, surroundings);
-    if (question.every_card || question.search) {
-      throw BadInput("sweep: of runs of one size on one card; gpu or vram names it");
-    }
+    if (question.search) throw BadInput("max-batch, max-seq: not of many; each run has its size");
+    if (question.every_card)
+      throw BadInput("gpu: missing; --gpu or --vram names the card of a run");
     return estimate(question.requests.front(), WhereItEnds::Untold);
   });
 }

@@ -26,7 +26,7 @@ struct Asked {
 Asked ask(const Options& options, const Surroundings& surroundings = {});
 
 /// One of many estimates, and no more: of a run of one size on one card, without the allocation
-/// that does not fit. Throws as ask() does.
+/// that does not fit. Throws as ask() does, and where a size or a card is asked for.
 Estimate estimate(const Options& options, const Surroundings& surroundings = {});
 
 /// By `fit`'s flags: {"model": "llama2-7b", "train": true, "batch": 4, "gpu": "rtx4090"}. Keys as

@@ -186,7 +186,6 @@ std::string unexpected(const CLI::App& app) {
   return "unknown flag '" + name + "'" + (close.empty() ? "; fit --help lists them" : close);
 }
 
-/// Reads command lines, one after the other.
 std::string in_our_words(const CLI::ParseError& error) {
   std::string message = error.what();
   const std::size_t end = message.find(": At Most 1 required");
@@ -194,6 +193,7 @@ std::string in_our_words(const CLI::ParseError& error) {
   return message.substr(0, end) + ": given more than once, perhaps by another name";
 }
 
+/// Reads command lines, one after the other.
 class CommandLineParser {
  public:
   CommandLineParser() {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 from vramfit import _core
 from vramfit._adapters import Reading
@@ -40,19 +41,20 @@ def _typed(arguments: list[str]) -> set[str]:
     return names
 
 
-def _read(path: str, reading: Reading) -> None:
+def _read(path: str, reading: Reading, flags: dict[str, Any]) -> None:
+    """Flags that a file holds by name are its writer's own words, as a command line's are."""
     values = load(path, "check")
     if "base_model" in values:
         read_axolotl(values, reading)
     elif "distributed_type" in values or "compute_environment" in values:
         read_accelerate(values, reading)
     else:
-        reading.flags.update(values)
+        flags.update({name: value for name, value in values.items() if value is not None})
 
 
 def check(arguments: list[str]) -> int:
     """The command; returns its exit status."""
-    if not arguments or arguments[0] in ("-h", "--help"):
+    if not arguments or {"-h", "--help"} & {*arguments}:
         print(USAGE, end="")
         return FITS if arguments else BAD_INPUT
     first = next((at for at, text in enumerate(arguments) if text.startswith("-")), len(arguments))
@@ -61,10 +63,12 @@ def check(arguments: list[str]) -> int:
         if not files:
             raise bad_input("check: no file; vramfit check --help")
         reading = Reading()
+        flags: dict[str, Any] = {}
         for path in files:
-            _read(path, reading)
-        settle(reading, _typed(more), lambda flags: _core.own_flags(_written(flags), more))
-        answer = _asked_with(reading.flags, more, tuple(reading.not_honoured))
+            _read(path, reading, flags)
+        names = {*flags, *_typed(more)}
+        settle(reading, names, lambda own: _core.own_flags(_written({**own, **flags}), more))
+        answer = _asked_with({**reading.flags, **flags}, more, tuple(reading.not_honoured))
     except _core.BadInput as error:
         print(f"vramfit check: error: {error}", file=sys.stderr)
         return BAD_INPUT

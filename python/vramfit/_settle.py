@@ -15,12 +15,14 @@ Together = Callable[[Mapping[str, Any]], Mapping[str, str]]
 
 #: Of bitsandbytes' 4 bits: to name one leaves the other as an object has it.
 _FOUR_BITS = {"load_in_4bit", "bnb_4bit_quant_type"}
+_IN_FOUR_BITS = ("nf4", "fp4")
 _OF_FOUR_BITS = ("quant-compute", "double-quant")
 _OF_SHARDING = ("reshard-after-forward", "mixed-precision", "reduce-dtype")
 _OF_BUCKETS = ("bucket-cap-mb", "bucket-view")
 _OF_TRAINING = (
-    *("accumulate", "optimizer", "loss-only", "checkpoint", "gradient-checkpointing-kwargs"),
-    *("autocast", "strategy", *_OF_SHARDING, *_OF_BUCKETS),
+    *("lora", "lora-targets", "accumulate", "optimizer", "loss-only"),
+    *("checkpoint", "gradient-checkpointing-kwargs"),
+    *("autocast", "gpus", "strategy", *_OF_SHARDING, *_OF_BUCKETS),
 )
 
 
@@ -32,22 +34,26 @@ def _drop(reading: Reading, own: Collection[str]) -> None:
 def _named(names: Collection[str], given: Mapping[str, str]) -> set[str]:
     """Own flags that are spoken of by name, and what these make void."""
     named = {_core.own_flag(name) for name in names}
-    named |= {"reshard-after-forward"} & given.keys()  # fsdp="shard_grad_op"
-    if "checkpoint" in named:
+    if "fsdp" in names:  # whose word says so
+        named.add("reshard-after-forward")
+    if "checkpoint" in names:
         named.add("gradient-checkpointing-kwargs")
     named |= {sought for sought in ("batch", "seq") if f"max-{sought}" in given}
     return named
 
 
 def _drop_quantization(reading: Reading, names: Collection[str], given: Mapping[str, str]) -> None:
-    """Where the format is given by name."""
+    """Where the format is given by name, or is said not to be one."""
     formats = {name for name in names if _core.own_flag(name) == "quant"}
-    if not formats:
-        return
-    details = formats <= _FOUR_BITS and "quant" in given
-    for name in [name for name in reading.flags if _core.own_flag(name) == "quant"]:
-        if name in formats or not (details and name in _FOUR_BITS):
-            del reading.flags[name]
+    own = {name for name in reading.flags if _core.own_flag(name) == "quant"}
+    if "quant" not in given:  # switches that are off
+        gone = formats | ({"bnb_4bit_quant_type"} if "load_in_4bit" in formats else set())
+    elif given["quant"] in _IN_FOUR_BITS and formats - {"load_in_8bit"} <= _FOUR_BITS:
+        gone = formats | {"load_in_8bit"}
+    else:
+        gone = own
+    for name in own & gone:
+        del reading.flags[name]
 
 
 def _settle_autocast(
@@ -83,19 +89,22 @@ def settle(reading: Reading, names: Collection[str], together: Together) -> None
     names = {name.replace("-", "_") for name in names}
     given = together({})
     named = _named(names, given)
-    _drop_quantization(reading, names, given)
+    if "quant" in named:
+        _drop_quantization(reading, names, given)
     _drop(reading, named - {"quant"})
     if "fsdp" in reading.flags:
         reading.flags.pop("use_fsdp", None)
     all_flags = together(reading.flags)
-    if "train" not in all_flags:
+    if "train" in named and "train" not in all_flags:
+        if "lora" in reading.flags:
+            reading.name("lora", reading.flags["lora"], "of training")
         _drop(reading, _OF_TRAINING)
-    if all_flags.get("quant") not in ("nf4", "fp4"):
+    if all_flags.get("quant") not in _IN_FOUR_BITS:
         _drop(reading, _OF_FOUR_BITS)
     sharded = all_flags.get("strategy", "").startswith("fsdp")
-    if not sharded:
+    if not sharded or not _under_pytorch(all_flags):
         _drop(reading, _OF_SHARDING)
-    if sharded or all_flags.get("gpus", "1") == "1":
+    if sharded or not _under_pytorch(all_flags) or all_flags.get("gpus", "1") == "1":
         _drop(reading, _OF_BUCKETS)
     _settle_autocast(reading, named, all_flags)
     if not _under_pytorch(all_flags):

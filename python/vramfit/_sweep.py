@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
 import os
 import sys
@@ -23,7 +24,7 @@ _POINTS = 256
 _AHEAD = 4
 
 
-def rows(flags: str, points: str) -> list[tuple[str, list[int], str]]:
+def rows(flags: str, points: str) -> list[tuple[str, bool, list[int], str]]:
     """One task of a sweep, as a process of an executor runs it."""
     return _core.rows(flags, points)
 
@@ -45,14 +46,6 @@ def _chunks(points: Iterable[str]) -> Iterator[str]:
 _PLAIN_AXES = {"batch", "seq", "accumulate", "generate", "gpu", "vram", "headroom"}
 
 
-def _is_refused(flags: dict[str, Any]) -> bool:
-    try:
-        _core.own_flags(_written(flags), [])
-    except _core.BadInput:
-        return True
-    return False
-
-
 class _Points:
     """All combinations as JSON, the last axis fastest. Where one of them decides what objects mean,
     as the runtime does, or is of objects, each has all flags; otherwise all share `flags`."""
@@ -63,7 +56,11 @@ class _Points:
         of_objects = any(is_adapted(name, value) for name, value in fixed.items()) or any(
             is_adapted(name, value) for name, values in axes.items() for value in values
         )
-        decide = [name for name in axes if _core.own_flag(name) not in _PLAIN_AXES]
+        decide = [
+            name
+            for name, values in axes.items()
+            if _core.own_flag(name) not in _PLAIN_AXES or any(value is None for value in values)
+        ]
         self._deciding = tuple(decide) if of_objects else ()
         self._others = tuple(name for name in axes if name not in self._deciding)
         self.not_honoured: list[str] = []
@@ -72,13 +69,7 @@ class _Points:
     def _settled(self, chosen: tuple[Any, ...]) -> str:
         """All flags, where the deciding axes are at these values."""
         given = {**self._fixed, **dict(zip(self._deciding, chosen, strict=True))}
-        try:
-            flags, not_honoured = _flags(given, self._others)
-        except _core.BadInput:
-            plain = {name: value for name, value in given.items() if not is_adapted(name, value)}
-            if not _is_refused(plain):
-                raise
-            return _written(plain)  # each of its rows says why
+        flags, not_honoured = _flags(given, self._others)
         self.not_honoured += [line for line in not_honoured if line not in self.not_honoured]
         return _written(flags)
 
@@ -92,15 +83,22 @@ class _Points:
         return self._whole(written)
 
     def _whole(self, written: dict[str, list[str]]) -> Iterator[str]:
+        """A point that cannot be is why, as text."""
         settled: dict[tuple[int, ...], str] = {}
         for point in itertools.product(*(range(len(values)) for values in self._axes.values())):
             at = dict(zip(self._axes, point, strict=True))
             key = tuple(at[name] for name in self._deciding)
             if key not in settled:
-                chosen = (self._axes[name][at[name]] for name in self._deciding)
-                settled[key] = self._settled(tuple(chosen))[1:-1]
-            others = (written[name][at[name]] for name in self._others)
-            yield "{" + ", ".join((settled[key], *others)) + "}"
+                try:
+                    chosen = (self._axes[name][at[name]] for name in self._deciding)
+                    settled[key] = self._settled(tuple(chosen))
+                except _core.BadInput as error:
+                    settled[key] = json.dumps(str(error))
+            if settled[key].startswith('"'):
+                yield settled[key]
+                continue
+            parts = (settled[key][1:-1], *(written[name][at[name]] for name in self._others))
+            yield "{" + ", ".join(part for part in parts if part) + "}"
 
 
 def _progress(total: int, shown: bool) -> Callable[[int], None]:
@@ -131,7 +129,7 @@ def _progress(total: int, shown: bool) -> Callable[[int], None]:
 
 def _results(
     executor: Executor, flags: str, chunks: Iterator[str], workers: int
-) -> Iterator[list[tuple[str, list[int], str]]]:
+) -> Iterator[list[tuple[str, bool, list[int], str]]]:
     """In the order of the chunks, of which few are under way at a time."""
     waiting: list[Any] = []
     for chunk in chunks:
@@ -164,6 +162,7 @@ def sweep(*, executor: Executor | None = None, progress: bool = True, **axes: An
     points = _Points({name: axes[name] for name in axes if name not in lists}, lists)
     total = math.prod(map(len, lists.values()))
     verdicts: list[str] = []
+    fits: list[bool | None] = []
     errors: list[str] = []
     figures: list[list[int | None]] = [[] for _ in _core.columns]
     missing: list[int | None] = [None] * len(figures)
@@ -172,8 +171,9 @@ def sweep(*, executor: Executor | None = None, progress: bool = True, **axes: An
     own = ThreadPoolExecutor(workers) if executor is None else None
     try:
         for result in _results(own or executor, points.flags, _chunks(points), workers):  # type: ignore[arg-type]
-            for verdict, sizes, error in result:
+            for verdict, fit, sizes, error in result:
                 verdicts.append(verdict)
+                fits.append(fit if verdict else None)
                 errors.append(error)
                 for column, size in zip(figures, sizes or missing, strict=True):
                     column.append(size)
@@ -188,7 +188,7 @@ def sweep(*, executor: Executor | None = None, progress: bool = True, **axes: An
         positions = frame.index // repeats % len(values) if total else []
         frame[name] = pd.Series(values).take(positions).set_axis(frame.index)
     frame["verdict"] = verdicts
-    frame["fits"] = [verdict in ("FITS", "TIGHT") if verdict else None for verdict in verdicts]
+    frame["fits"] = fits
     for name, column in zip(_core.columns, figures, strict=True):
         frame[name] = pd.array(column, dtype="Int64")
     frame["error"] = errors

@@ -32,6 +32,8 @@ def files(tmp_path):
     for name, values in {
         "flags": flags,
         "typed": {**flags, "torch_dtype": "bfloat16"},
+        "untrained": {**flags, "train": None, "optim": "adamw_torch"},
+        "contradicts": {"model": "llama2-7b", "double_quant": True},
         "axolotl": AXOLOTL,
         "lora": {**AXOLOTL, **lora},
         "accelerate": ACCELERATE,
@@ -75,6 +77,10 @@ def test_one_line_and_a_status(files, arguments, status, says):
         (["--gpu", "h200"], "no file"),
         (["flags.yaml", "--gpu"], "gpu"),
         (["flags.yaml", "--json"], "json: check says one line"),
+        (["untrained.yaml", "--gpu", "h200"], "only with --train"),
+        (["accelerate.yaml", "--model", "llama2-7b", "--gpu", "h200"], "only with --train"),
+        (["flags.yaml", "--gpus=2", "--mixed-precision=bf16", "--gpu", "h200"], "mixed-precision"),
+        (["contradicts.yaml", "--gpu", "h200"], "double-quant: only with"),
     ],
 )
 def test_bad_input_is_one_line(files, arguments, says):

@@ -1,5 +1,7 @@
 """What of objects' settings stays beside keywords, which go before them."""
 
+import itertools
+
 import pytest
 import vramfit
 from adapters_test import (
@@ -33,7 +35,7 @@ def test_none_is_as_good_as_no_keyword():
         (None, {"gradient_checkpointing_kwargs": REENTRANT}, "reentrant"),
         (REENTRANT, {}, "reentrant"),
         (REENTRANT, {"gradient_checkpointing_kwargs": {"use_reentrant": False}}, "full"),
-        (REENTRANT, {"gradient_checkpointing": True}, "full"),
+        (REENTRANT, {"gradient_checkpointing": True}, "reentrant"),
         (REENTRANT, {"gradient_checkpointing": False}, None),
         (REENTRANT, {"checkpoint": "full"}, "full"),
         (REENTRANT, {"checkpoint": "none"}, None),
@@ -61,9 +63,12 @@ def test_the_same_format_keeps_an_objects_settings(keywords, format_, double, co
     assert given["quant"] == {"format": format_, "double_quant": double, "compute": compute}
 
 
-def test_quantization_can_be_switched_off():
-    given, _ = asked(**LLAMA, quantization_config=BitsAndBytesConfig(), load_in_4bit=False)
-    assert given["quant"] is None
+def test_a_switch_that_is_off_is_of_its_own_format():
+    four_bits = {**LLAMA, "quantization_config": BitsAndBytesConfig()}
+    assert asked(**four_bits, load_in_4bit=False)[0]["quant"] is None
+    as_it_is = asked(**four_bits)[0]["quant"]
+    assert asked(**four_bits, load_in_8bit=False)[0]["quant"] == as_it_is
+    assert asked(**four_bits, load_in_8bit=False, load_in_4bit=True)[0]["quant"] == as_it_is
 
 
 @pytest.mark.parametrize(
@@ -88,6 +93,7 @@ def test_another_strategy_leaves_the_ones_settings():
     arguments = with_(TrainingArguments, fsdp="shard_grad_op", ddp_bucket_cap_mb=50)
     assert of_args(arguments, gpus=2)["reshard_after_forward"] is False
     assert of_args(arguments, gpus=2, reshard_after_forward=True)["reshard_after_forward"] is True
+    assert of_args(arguments, gpus=2, fsdp="full_shard")["reshard_after_forward"] is True
     ddp = {**LLAMA, "gpu": "h200", "gpus": 2, "strategy": "ddp"}
     by_hand = {"train": True, "batch": 4, "accumulate": 2, "checkpoint": "full", "loss_only": True}
     by_hand["optimizer"] = "adamw-fused"
@@ -105,8 +111,17 @@ def test_two_objects_may_both_shard():
 
 
 def test_inference_leaves_what_is_of_training():
-    given = of_args(with_(SFTConfig, bf16=True, ddp_bucket_cap_mb=50), train=False)
-    assert (given["mode"], given["batch"]) == ("inference", 4)
+    arguments = with_(SFTConfig, bf16=True, ddp_bucket_cap_mb=50)
+    given, not_honoured = asked(
+        model="llama2-7b", args=arguments, accelerate=ACCELERATE, lora=LoraConfig(), train=False
+    )
+    assert (given["mode"], given["batch"], given["gpus"]) == ("inference", 4, 1)
+    assert "lora=16: of training" in not_honoured
+
+
+def test_inference_is_nobodys_by_omission():
+    with pytest.raises(vramfit.BadInput, match="only with --train"):
+        asked(**LLAMA, accelerate=ACCELERATE)
 
 
 @pytest.mark.parametrize("flags", [{"max_batch": True}, {"max_batch": True, "batch": None}])
@@ -120,39 +135,45 @@ def test_a_flag_given_twice():
         vramfit.estimate(model="gpt2-124m", batch=1, per_device_train_batch_size=2)
 
 
+FOUR_BITS = {"quantization_config": BitsAndBytesConfig(), "lora": LoraConfig()}
 AXES = [
-    {"runtime": ["pytorch", "vramfit"], "optimizer": ["adamw"]},
-    {"precision": ["fp32", "bf16"]},
-    {"strategy": ["ddp", "fsdp-accelerate", "zero1"], "gpus": [1, 2], "batch": [1, 2]},
-    {"quant": ["nf4", "int8", None], "lora": [4, 8]},
-    {"gradient_checkpointing_kwargs": [REENTRANT, {"use_reentrant": False}]},
-    {"train": [True, False]},
-    {"args": [TrainingArguments(), with_(TrainingArguments, per_device_train_batch_size=1)]},
+    ({"runtime": ["pytorch", "vramfit"], "optimizer": ["adamw"]}, {}),
+    ({"precision": ["fp32", "bf16"]}, {}),
+    ({"strategy": ["ddp", "fsdp-accelerate", "zero1"], "gpus": [2, 4], "batch": [1, 2]}, {}),
+    ({"quant": ["nf4", "int8", None], "lora": [4, 8]}, FOUR_BITS),
+    ({"gradient_checkpointing_kwargs": [REENTRANT, {"use_reentrant": False}]}, {}),
+    ({"train": [True, False]}, FOUR_BITS),
+    ({"batch": [None, 8], "accumulate": [None, 1]}, {}),
+    ({"args": [TrainingArguments(), with_(TrainingArguments, bf16=True)]}, {"precision": "fp32"}),
 ]
 
 
-@pytest.mark.parametrize("axes", AXES, ids=[next(iter(axes)) for axes in AXES])
-def test_each_row_of_a_sweep_is_the_estimate_of_its_combination(axes):
-    pandas = pytest.importorskip("pandas")
+@pytest.mark.parametrize(("axes", "objects"), AXES, ids=[next(iter(axes)) for axes, _ in AXES])
+def test_each_row_of_a_sweep_is_the_estimate_of_its_combination(axes, objects):
+    pytest.importorskip("pandas")
     fixed = {
         **{"model": "llama3.2-1b", "seq": 64, "gpu": "h200"},
-        **{"args": with_(TrainingArguments, bf16=True), "lora": LoraConfig()},
-        "quantization_config": None if "strategy" in axes else BitsAndBytesConfig(),
+        **{"args": with_(TrainingArguments, bf16=True), **objects},
     }
     fixed = {name: value for name, value in fixed.items() if name not in axes}
     table = vramfit.sweep(**fixed, **axes, progress=False)
     assert len(table) > 1
-    for row in table.to_dict("records"):
-        chosen = {name: row[name] for name in axes}
-        chosen = {
-            name: None if pandas.isna(value) is True else value for name, value in chosen.items()
-        }
-        try:
-            answer = vramfit.estimate(**fixed, **chosen)
-            assert (row["error"], row["total"]) == ("", answer.total)
-            assert set(answer.not_honoured) <= set(table.attrs["not_honoured"])
-        except vramfit.BadInput as error:
-            assert row["error"] == str(error)
+    assert set(table["error"]) == {""}
+    points = itertools.product(*axes.values())
+    for point, row in zip(points, table.to_dict("records"), strict=True):
+        chosen = dict(zip(axes, point, strict=True))
+        answer = vramfit.estimate(**fixed, **chosen)
+        assert (row["total"], row["fits"]) == (answer.total, answer.fits)
+        assert set(answer.not_honoured) <= set(table.attrs["not_honoured"])
+
+
+def test_an_object_that_cannot_be_predicted_is_in_its_row():
+    pytest.importorskip("pandas")
+    deepspeed = with_(TrainingArguments, deepspeed="zero3.json")
+    run = {"model": "gpt2-124m", "gpu": "h200", "progress": False}
+    table = vramfit.sweep(**run, args=[TrainingArguments(), deepspeed], batch=[1, 2])
+    assert table["error"][:2].tolist() == ["", ""]
+    assert all("deepspeed" in error for error in table["error"][2:])
 
 
 def test_a_refused_value_of_an_axis_is_in_its_row():

@@ -119,4 +119,14 @@ def test_bad_axes():
     with pytest.raises(vramfit.BadInput, match="batch: is of type object"):
         vramfit.sweep(**RUN, batch=[1, object()], gpu="h200")
     table = vramfit.sweep(model="gpt2-124m", seq=64, batch=[1], progress=False)
-    assert "one card" in table["error"][0] or table["fits"][0]
+    assert "gpu: missing" in table["error"][0] or table["fits"][0]
+
+
+def test_what_fits_is_what_an_estimate_says():
+    run = {"model": "llama2-7b", "precision": "bf16", "seq": 1024, "gpu": "rtx4090"}
+    run |= {"train": True, "lora": 16, "checkpoint": "full"}
+    for strict in (False, True):
+        table = vramfit.sweep(**run, batch=range(10, 17), strict=strict, progress=False)
+        answers = [vramfit.estimate(**run, batch=b, strict=strict) for b in range(10, 17)]
+        assert table["fits"].tolist() == [answer.fits for answer in answers]
+        assert "TIGHT" in set(table["verdict"])

@@ -1,8 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "model/memory/host_memory.h"
 #include "model/transformer/run.h"
-#include "runtimes/vramfit/virtual_device.h"
+#include "runtimes/vramfit/virtual_memory.h"
 #include "tests/model/transformer/contract_device.h"
 #include "tests/model/transformer/runs.h"
 
@@ -12,13 +11,9 @@ namespace {
 /// Calls `body` with a ledger, and checks that ops ran, each as often as a layer or a run has it.
 template <typename Body>
 std::map<std::string, int> calls_of(DType precision, const Body& body) {
-  VirtualSource source;
-  Pool pool(source);
-  Ledger ledger(pool);
-  VirtualSource host_source;
-  const HostMemory host(host_source, ledger);
+  VirtualMemory memory;
   ContractDevice device(precision);
-  body(device, ledger);
+  body(device, memory.ledger());
   return device.calls();
 }
 

@@ -15,14 +15,18 @@ namespace {
 constexpr Arch kArch{90};
 constexpr int kSteps = 4;
 
+void expect_same(const CategoryBytes& a, const CategoryBytes& b) {
+  for (std::size_t i = 0; i < kCategories; ++i) {
+    const auto category = static_cast<Category>(i);
+    EXPECT_EQ(a[category], b[category]) << name(category);
+  }
+}
+
 void expect_same(const Snapshot& a, const Snapshot& b) {
   EXPECT_EQ(a.allocated, b.allocated);
   EXPECT_EQ(a.stage, b.stage);
   EXPECT_EQ(a.step, b.step);
-  for (std::size_t i = 0; i < kCategories; ++i) {
-    const auto category = static_cast<Category>(i);
-    EXPECT_EQ(a.by_category[category], b.by_category[category]) << name(category);
-  }
+  expect_same(a.by_category, b.by_category);
 }
 
 /// Without what a stage that memory ended leaves behind, which a tape does not clear away.
@@ -36,10 +40,7 @@ void expect_same(const StageRecord& a, const StageRecord& b) {
   ASSERT_EQ(a.out_of_memory, b.out_of_memory);
   if (a.out_of_memory) return;
   EXPECT_EQ(a.after, b.after);
-  for (std::size_t i = 0; i < kCategories; ++i) {
-    const auto category = static_cast<Category>(i);
-    EXPECT_EQ(a.at_end[category], b.at_end[category]) << name(category);
-  }
+  expect_same(a.at_end, b.at_end);
 }
 
 void expect_same(const RunReport& walked, const RunReport& played) {

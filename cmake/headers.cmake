@@ -1,6 +1,6 @@
 # Each header compiles alone: the target `headers`, and a test of the same name. One with a .cpp of its
 # own does so there, which includes it first, as tests/rooms_test.py sees to.
-set(rooms model kernels/host kernels/cpu runtimes estimator bench)
+set(rooms model kernels/host kernels/cpu runtimes estimator bench standin)
 if(TARGET vramfit_kernels_cuda)
   list(APPEND rooms kernels/cuda)
 endif()

@@ -14,6 +14,11 @@ option(VRAMFIT_PYTHON "Build the Python package's module, and of the rest only w
 set(VRAMFIT_BUILT "" CACHE PATH "For that: a folder where the libraries were built already")
 option(VRAMFIT_BENCH "Build bench, its tests and those of kernels/cuda, which use it" ON)
 
+# It is machine code for the loader of one kind of machine.
+if(CMAKE_SYSTEM_NAME STREQUAL Linux AND CMAKE_SYSTEM_PROCESSOR STREQUAL x86_64)
+  set(VRAMFIT_STANDIN ON)
+endif()
+
 find_program(CCACHE ccache)
 if(CCACHE)
   # It passes by what uses precompiled headers unless it is told that they are like others.

@@ -25,6 +25,7 @@ MAY_INCLUDE = {
         "estimator",
         "bench",
     },
+    "standin": {"model", "standin"},
     "python": {"model", "estimator", "python"},
     "model": {"model"},
 }

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "model/memory/allocator.h"
-#include "runtimes/pytorch/memory/driver_addresses.h"
+#include "model/memory/driver_addresses.h"
 #include "runtimes/pytorch/memory/tape.h"
 
 namespace vramfit::pytorch {

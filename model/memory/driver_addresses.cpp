@@ -1,9 +1,9 @@
-#include "runtimes/pytorch/memory/driver_addresses.h"
+#include "model/memory/driver_addresses.h"
 
 #include <algorithm>
 #include <iterator>
 
-namespace vramfit::pytorch {
+namespace vramfit {
 namespace {
 
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
@@ -63,4 +63,4 @@ void DriverAddresses::give(std::uint64_t offset, std::uint64_t bytes) {
   holes_.erase(at);
 }
 
-}  // namespace vramfit::pytorch
+}  // namespace vramfit

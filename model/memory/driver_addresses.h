@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace vramfit::pytorch {
+namespace vramfit {
 
 /// Where cudaMalloc puts segments. Addresses decide nothing but which of two free blocks of one
 /// size is taken first, the lower one; but that is enough to shape what a run reserves.
@@ -28,4 +28,4 @@ class DriverAddresses {
   bool first_ = true;
 };
 
-}  // namespace vramfit::pytorch
+}  // namespace vramfit

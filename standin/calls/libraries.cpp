@@ -1,0 +1,100 @@
+#include <algorithm>
+#include <array>
+
+#include "standin/calls/answers.h"
+#include "standin/libraries/tables.h"
+
+namespace vramfit::standin {
+namespace {
+
+using Names = std::span<const std::string_view>;
+using Tables = std::span<const std::span<const Answer>>;
+
+constexpr std::string_view kCudaNames[] = {"cuda", "__cuda"};
+constexpr std::string_view kDriverNames[] = {"cu"};
+constexpr std::string_view kCublasLtNames[] = {"cublasLt"};
+constexpr std::string_view kCublasNames[] = {"cublas"};
+constexpr std::string_view kCudnnNames[] = {"cudnn"};
+constexpr std::string_view kNcclNames[] = {"nccl", "pnccl"};
+constexpr std::string_view kNvmlNames[] = {"nvml"};
+constexpr std::string_view kNvrtcNames[] = {"nvrtc"};
+constexpr std::string_view kCufftNames[] = {"cufft"};
+constexpr std::string_view kCurandNames[] = {"curand"};
+constexpr std::string_view kCusolverNames[] = {"cusolver"};
+constexpr std::string_view kCusparseLtNames[] = {"cusparseLt"};
+constexpr std::string_view kCusparseNames[] = {"cusparse"};
+constexpr std::string_view kCufileNames[] = {"cuFile"};
+constexpr std::string_view kCuptiNames[] = {"cupti"};
+constexpr std::string_view kJitLinkNames[] = {"nvJitLink", "__nvJitLink"};
+constexpr std::string_view kNvshmemNames[] = {"nvshmem"};
+constexpr std::string_view kNvtxNames[] = {"nvtx"};
+
+/// Functions of these libraries are all of one kind: a status is returned, and what they compute is
+/// in a GPU's memory.
+constexpr std::string_view kEvery[] = {"*"};
+
+const std::span<const Answer> kRuntime13[] = {runtime13_answers(), runtime_device_answers(),
+                                              runtime_memory_answers(), runtime_stream_answers(),
+                                              runtime_kernel_answers()};
+const std::span<const Answer> kRuntime12[] = {runtime12_answers(), runtime_device_answers(),
+                                              runtime_memory_answers(), runtime_stream_answers(),
+                                              runtime_kernel_answers()};
+const std::span<const Answer> kDriver[] = {driver_answers(), driver_memory_answers(),
+                                           driver_module_answers()};
+const std::span<const Answer> kCublas[] = {cublas_answers()};
+const std::span<const Answer> kCublasLt[] = {cublaslt_answers()};
+const std::span<const Answer> kCudnn[] = {cudnn_answers()};
+const std::span<const Answer> kNccl[] = {nccl_answers()};
+const std::span<const Answer> kNvml[] = {nvml_answers()};
+const std::span<const Answer> kNvrtc[] = {nvrtc_answers()};
+const std::span<const Answer> kMath[] = {math_answers()};
+
+// Longer stems first where one begins with another.
+const Library kLibraries[] = {
+    {"libcudart.so.12", kRuntime12, runtime_silent(), kCudaNames, true},
+    {"libcudart.so.", kRuntime13, runtime_silent(), kCudaNames, true},
+    {"libcuda.so.", kDriver, driver_silent(), kDriverNames, false},
+    {"libcublasLt.so.", kCublasLt, {}, kCublasLtNames, true},
+    {"libcublas.so.", kCublas, kEvery, kCublasNames, true},
+    {"libcudnn.so.", kCudnn, cudnn_silent(), kCudnnNames, true},
+    {"libnccl.so.", kNccl, {}, kNcclNames, false},
+    {"libnvidia-ml.so.", kNvml, {}, kNvmlNames, false},
+    {"libnvrtc.so.", kNvrtc, {}, kNvrtcNames, true},
+    {"libcufft.so.", kMath, {}, kCufftNames, true},
+    {"libcurand.so.", kMath, {}, kCurandNames, true},
+    {"libcusolver.so.", kMath, {}, kCusolverNames, true},
+    {"libcusparseLt.so.", kMath, {}, kCusparseLtNames, false},
+    {"libcusparse.so.", kMath, {}, kCusparseNames, true},
+    {"libcufile.so.", {}, {}, kCufileNames, false},
+    {"libcupti.so.", {}, kEvery, kCuptiNames, true},
+    {"libnvJitLink.so.", {}, {}, kJitLinkNames, true},
+    {"libnvshmem_host.so.", {}, {}, kNvshmemNames, false},
+    {"libnvToolsExt.so.", {}, kEvery, kNvtxNames, true},
+};
+
+}  // namespace
+
+const void* Library::find(std::string_view name) const {
+  for (const auto& table : answers) {
+    const auto found = std::find_if(table.begin(), table.end(),
+                                    [name](const Answer& a) { return a.name == name; });
+    if (found != table.end()) return found->function;
+  }
+  return nullptr;
+}
+
+bool Library::is_silent(std::string_view name) const {
+  if (silent.size() == 1 && silent[0] == "*") return true;
+  return std::find(silent.begin(), silent.end(), name) != silent.end();
+}
+
+std::span<const Library> libraries() { return kLibraries; }
+
+const Library* library_of(std::string_view soname) {
+  for (const Library& library : kLibraries) {
+    if (soname.starts_with(library.stem)) return &library;
+  }
+  return nullptr;
+}
+
+}  // namespace vramfit::standin

@@ -1,0 +1,254 @@
+#include "standin/calls/shells.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <fstream>
+#include <map>
+#include <mutex>
+#include <set>
+#include <stdexcept>
+
+#include "standin/calls/answers.h"
+#include "standin/elf/image.h"
+#include "standin/elf/shell.h"
+
+extern "C" {
+
+/// Where calls without an answer go. Their Entry is in r11; the result is 0, which is success
+/// wherever a status is returned.
+void vramfit_standin_silent();
+void vramfit_standin_unknown();
+
+/// Not zero: an unknown call ends the process.
+__attribute__((used)) char vramfit_standin_strict = 0;
+
+[[noreturn]] __attribute__((used)) void vramfit_standin_refuse(
+    const vramfit::standin::Shell::Entry* entry);
+}
+
+asm(R"(
+.text
+.globl vramfit_standin_silent
+.hidden vramfit_standin_silent
+.type vramfit_standin_silent, @function
+vramfit_standin_silent:
+  lock incq 8(%r11)
+  xorl %eax, %eax
+  ret
+.globl vramfit_standin_unknown
+.hidden vramfit_standin_unknown
+.type vramfit_standin_unknown, @function
+vramfit_standin_unknown:
+  lock incq 8(%r11)
+  cmpb $0, vramfit_standin_strict(%rip)
+  jne 1f
+  xorl %eax, %eax
+  ret
+1:
+  movq %r11, %rdi
+  jmp vramfit_standin_refuse
+)");
+
+namespace vramfit::standin {
+namespace {
+
+struct Loaded {
+  std::string soname;
+  const Library* library;
+  Shell shell;
+  Shell::Entry* entries;
+};
+
+struct State {
+  std::recursive_mutex mutex;
+  std::filesystem::path folder;
+  std::vector<Loaded> loaded;
+  std::set<std::pair<std::string, std::string>> exported;  ///< soname, and name@version
+  std::set<std::filesystem::path> seen;
+};
+
+State& state() {
+  static State* the = new State;  // called from others' destructors
+  return *the;
+}
+
+/// What a file must not be called: PyTorch looks for "libcudart.so" among the files that are
+/// mapped, and loads every wheel's library where it finds it. The driver's is what linkers look
+/// for.
+std::string file_name(const std::string& soname) {
+  if (soname.starts_with("libcuda.so")) return soname;
+  std::string name = soname.substr(3);
+  const auto at = name.find(".so");
+  if (at != std::string::npos) name.erase(at, 3);
+  return name;
+}
+
+using Exports = std::map<std::string, std::vector<Export>>;  ///< by soname
+
+const Library* library_named(const std::string& soname) { return library_of(soname); }
+
+/// The needed library that an unversioned symbol is of, by its name; empty where none is.
+std::string owner_of(const std::string& name, const std::vector<std::string>& needed) {
+  for (const std::string& soname : needed) {
+    const Library* library = library_named(soname);
+    if (!library) continue;
+    for (const std::string_view prefix : library->prefixes) {
+      if (name.starts_with(prefix)) return soname;
+    }
+  }
+  return {};
+}
+
+void add_wanted(const std::filesystem::path& path, Exports& exports) {
+  State& s = state();
+  if (!s.seen.insert(path).second) return;
+  bool ours = false;
+  const auto needed = read_needed(path);
+  for (const std::string& soname : needed) {
+    if (library_named(soname)) {
+      ours = true;
+      exports[soname];
+    } else if (const auto beside = path.parent_path() / soname; std::filesystem::exists(beside)) {
+      add_wanted(beside, exports);
+    }
+  }
+  if (!ours) return;
+  for (const Wanted& wanted : read_image(path).wanted) {
+    const std::string soname =
+        wanted.library.empty() ? owner_of(wanted.name, needed) : wanted.library;
+    if (soname.empty() || !library_named(soname)) continue;
+    exports[soname].push_back(
+        {wanted.name, wanted.version, wanted.data ? std::max(wanted.bytes, std::uint64_t{8}) : 0});
+  }
+}
+
+void load(const std::string& soname, const std::string& file, const std::vector<Export>& exports) {
+  State& s = state();
+  Shell shell = make_shell(file == file_name(soname) ? soname : file, exports);
+  const auto path = s.folder / file;
+  // Under a name of its own first: another process may be loading the file just now.
+  const auto partial = s.folder / (file + "." + std::to_string(::getpid()));
+  std::ofstream out(partial, std::ios::binary);
+  out.write(reinterpret_cast<const char*>(shell.file.data()),
+            static_cast<std::streamsize>(shell.file.size()));
+  out.close();
+  if (!out) throw std::runtime_error("cannot write " + path.string());
+  std::filesystem::rename(partial, path);
+  void* handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
+  if (!handle) throw std::runtime_error(::dlerror());
+  link_map* map = nullptr;
+  ::dlinfo(handle, RTLD_DI_LINKMAP, &map);
+  const Library* library = library_named(soname);
+  auto* entries = reinterpret_cast<Shell::Entry*>(map->l_addr + shell.entries);
+  for (std::size_t i = 0; i < shell.functions.size(); ++i) {
+    const std::string& name = shell.functions[i];
+    const void* target = library->find(name);
+    if (!target) {
+      target = reinterpret_cast<const void*>(library->is_silent(name) ? &vramfit_standin_silent
+                                                                      : &vramfit_standin_unknown);
+    }
+    entries[i].target = reinterpret_cast<std::uint64_t>(target);
+  }
+  shell.file.clear();
+  shell.file.shrink_to_fit();
+  s.loaded.push_back({soname, library, std::move(shell), entries});
+}
+
+/// A shell of a soname's own name with all that we answer; later ones hold what that one lacks.
+void load_all(Exports exports) {
+  State& s = state();
+  for (auto& [soname, wanted] : exports) {
+    const bool first = s.exported.emplace(soname, "").second;
+    const Library* library = library_named(soname);
+    if (first) {
+      for (const auto& table : library->answers) {
+        for (const Answer& answer : table) {
+          wanted.push_back({std::string(answer.name), library->versioned ? soname : "", 0});
+        }
+      }
+    }
+    std::erase_if(wanted, [&, &name = soname](const Export& e) {
+      return !s.exported.emplace(name, e.name + "@" + e.version).second;
+    });
+    if (first) {
+      load(soname, file_name(soname), wanted);
+    } else if (!wanted.empty()) {
+      load(soname, file_name(soname) + ".more" + std::to_string(s.loaded.size()), wanted);
+    }
+  }
+}
+
+const Loaded* holder_of(const Shell::Entry* entry) {
+  for (const Loaded& shell : state().loaded) {
+    if (entry >= shell.entries && entry < shell.entries + shell.shell.functions.size()) {
+      return &shell;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+void stand_in_for(const std::vector<std::filesystem::path>& files,
+                  const std::filesystem::path& folder) {
+  State& s = state();
+  const std::lock_guard lock(s.mutex);
+  s.folder = folder;
+  Exports exports;
+  for (const auto& file : files) add_wanted(file, exports);
+  // What is never linked against, but opened by name.
+  if (!exports.empty() && !s.exported.contains({"libcuda.so.1", ""})) {
+    exports["libcuda.so.1"];
+    exports["libnvidia-ml.so.1"];
+  }
+  load_all(std::move(exports));
+}
+
+void* function_named(const std::string& soname, const std::string& name) {
+  State& s = state();
+  const std::lock_guard lock(s.mutex);
+  const Library* library = library_named(soname);
+  if (!library) return nullptr;
+  if (const void* found = library->find(name)) return const_cast<void*>(found);
+  const std::string version = library->versioned ? soname : "";
+  if (!s.exported.contains({soname, name + "@" + version})) {
+    load_all({{soname, {{name, version, 0}}}});
+  }
+  return version.empty() ? ::dlsym(RTLD_DEFAULT, name.c_str())
+                         : ::dlvsym(RTLD_DEFAULT, name.c_str(), version.c_str());
+}
+
+std::vector<UnknownCall> unknown_calls() {
+  State& s = state();
+  const std::lock_guard lock(s.mutex);
+  std::vector<UnknownCall> found;
+  for (const Loaded& loaded : s.loaded) {
+    for (std::size_t i = 0; i < loaded.shell.functions.size(); ++i) {
+      const std::string& name = loaded.shell.functions[i];
+      const std::uint64_t calls =
+          std::atomic_ref(loaded.entries[i].calls).load(std::memory_order_relaxed);
+      if (calls == 0 || loaded.library->is_silent(name)) continue;
+      found.push_back({loaded.soname, name, calls});
+    }
+  }
+  return found;
+}
+
+void end_at_unknown_calls() { vramfit_standin_strict = 1; }
+
+}  // namespace vramfit::standin
+
+void vramfit_standin_refuse(const vramfit::standin::Shell::Entry* entry) {
+  const auto* holder = vramfit::standin::holder_of(entry);
+  const std::string name =
+      holder ? holder->shell.functions[static_cast<std::size_t>(entry - holder->entries)] + " of " +
+                   holder->soname
+             : std::string("a function");
+  std::fprintf(stderr, "vramfit run --strict: the program called %s, which is not known\n",
+               name.c_str());
+  ::_exit(3);
+}

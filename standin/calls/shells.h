@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace vramfit::standin {
+
+/// How often a program called a function that we do not know.
+struct UnknownCall {
+  std::string library;
+  std::string name;
+  std::uint64_t calls = 0;
+};
+
+/// Looks what the files, and those beside them that they need, want of NVIDIA's libraries, and puts
+/// shells with our answers in their place, before anything else loads them. What an earlier call
+/// saw to is left alone, so that a library that is loaded late gets what it lacks. Files that are
+/// absent, or no ELF files, want nothing.
+///
+/// `folder` gets the shells' files; linkers may link against them. Throws std::runtime_error where
+/// one can't be written or loaded.
+void stand_in_for(const std::vector<std::filesystem::path>& files,
+                  const std::filesystem::path& folder);
+
+/// The function that a program asks for by name (cuGetProcAddress, dlsym): our answer, or one that
+/// counts how often it is called.
+void* function_named(const std::string& soname, const std::string& name);
+
+/// All functions of the shells that were called without an answer, and of those asked for by name.
+std::vector<UnknownCall> unknown_calls();
+
+/// From now on the first of those calls ends the process: its name, and exit status 3.
+void end_at_unknown_calls();
+
+}  // namespace vramfit::standin

@@ -1,0 +1,141 @@
+#include <cstring>
+
+#include "standin/libraries/cuda.h"
+#include "standin/libraries/loads.h"
+#include "standin/libraries/tables.h"
+#include "standin/machine.h"
+
+// cuBLAS and cuBLASLt: handles, and algorithms that need no workspace. PyTorch gives a handle its
+// workspace itself, out of its own allocator.
+namespace vramfit::standin {
+namespace {
+
+constexpr Result kInvalidValueOfBlas = 7;
+
+struct Handle {
+  void* stream = nullptr;
+  int pointer_mode = 0;
+  int math_mode = 0;
+};
+
+Result create(Handle** handle) {
+  const Locked machine;
+  load_blas(*machine, machine->active());
+  *handle = new Handle;
+  return kSuccess;
+}
+Result destroy(Handle* handle) {
+  delete handle;
+  return kSuccess;
+}
+Result set_stream(Handle* handle, void* stream) {
+  handle->stream = stream;
+  return kSuccess;
+}
+Result get_stream(Handle* handle, void** stream) {
+  *stream = handle->stream;
+  return kSuccess;
+}
+Result set_pointer_mode(Handle* handle, int mode) {
+  handle->pointer_mode = mode;
+  return kSuccess;
+}
+Result get_pointer_mode(Handle* handle, int* mode) {
+  *mode = handle->pointer_mode;
+  return kSuccess;
+}
+Result set_math_mode(Handle* handle, int mode) {
+  handle->math_mode = mode;
+  return kSuccess;
+}
+Result get_math_mode(Handle* handle, int* mode) {
+  *mode = handle->math_mode;
+  return kSuccess;
+}
+Result get_version(Handle* /*handle*/, int* version) {
+  *version = 130100;
+  return kSuccess;
+}
+/// Major, minor, patch.
+Result get_property(int which, int* value) {
+  *value = which == 0 ? 13 : which == 1 ? 1 : 0;
+  return kSuccess;
+}
+const char* status_string(Result) { return "cuBLAS, stood in for by vramfit"; }
+
+std::size_t lt_version() { return 130100; }
+Result lt_create(Handle** handle) {
+  *handle = new Handle;
+  return kSuccess;
+}
+/// A descriptor that nobody looks into. Kinds differ in how many settings they are made with.
+Result lt_give(void** descriptor) {
+  *descriptor = new char;
+  return kSuccess;
+}
+Result lt_take(void* descriptor) {
+  delete static_cast<char*>(descriptor);
+  return kSuccess;
+}
+/// cublasLtMatmulHeuristicResult_t.
+struct Heuristic {
+  std::uint64_t algorithm[8];
+  std::size_t workspace;
+  Result state;
+  float waves;
+  int reserved[4];
+};
+Result lt_heuristic(void* /*handle*/, void*, void*, void*, void*, void*, void* /*preference*/,
+                    int wanted, Heuristic* results, int* found) {
+  if (wanted < 1) return kInvalidValueOfBlas;
+  *results = {};
+  *found = 1;
+  return kSuccess;
+}
+Result lt_success() { return kSuccess; }
+
+}  // namespace
+
+std::span<const Answer> cublas_answers() {
+  static const Answer answers[] = {
+      answer("cublasCreate_v2", create),
+      answer("cublasDestroy_v2", destroy),
+      answer("cublasSetStream_v2", set_stream),
+      answer("cublasGetStream_v2", get_stream),
+      answer("cublasSetPointerMode_v2", set_pointer_mode),
+      answer("cublasGetPointerMode_v2", get_pointer_mode),
+      answer("cublasSetMathMode", set_math_mode),
+      answer("cublasGetMathMode", get_math_mode),
+      answer("cublasGetVersion_v2", get_version),
+      answer("cublasGetProperty", get_property),
+      answer("cublasGetStatusString", status_string),
+      answer("cublasGetStatusName", status_string),
+  };
+  return answers;
+}
+
+std::span<const Answer> cublaslt_answers() {
+  static const Answer answers[] = {
+      answer("cublasLtCreate", lt_create),
+      answer("cublasLtDestroy", destroy),
+      answer("cublasLtGetVersion", lt_version),
+      answer("cublasLtMatmulDescCreate", lt_give),
+      answer("cublasLtMatmulDescDestroy", lt_take),
+      answer("cublasLtMatmulPreferenceCreate", lt_give),
+      answer("cublasLtMatmulPreferenceDestroy", lt_take),
+      answer("cublasLtMatrixLayoutCreate", lt_give),
+      answer("cublasLtMatrixLayoutDestroy", lt_take),
+      answer("cublasLtMatrixTransformDescCreate", lt_give),
+      answer("cublasLtMatrixTransformDescDestroy", lt_take),
+      answer("cublasLtMatmulAlgoGetHeuristic", lt_heuristic),
+      answer("cublasLtMatmul", lt_success),
+      answer("cublasLtMatrixTransform", lt_success),
+      answer("cublasLtMatmulDescSetAttribute", lt_success),
+      answer("cublasLtMatrixLayoutSetAttribute", lt_success),
+      answer("cublasLtMatmulPreferenceSetAttribute", lt_success),
+      answer("cublasLtMatrixTransformDescSetAttribute", lt_success),
+  };
+  return answers;
+}
+
+}  // namespace vramfit::standin

@@ -1,0 +1,91 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+// What CUDA's runtime and driver pass by address or return: sizes and values of their interface, as
+// its documentation gives them. tests/standin/layout_test.cpp holds them against a toolkit's.
+namespace vramfit::standin {
+
+/// cudaError_t and CUresult alike: most of their values are the same.
+using Result = int;
+constexpr Result kSuccess = 0;
+constexpr Result kInvalidValue = 1;
+constexpr Result kOutOfMemory = 2;
+constexpr Result kInvalidDevice = 101;
+constexpr Result kNoKernelImage = 209;
+constexpr Result kNotFound = 500;
+constexpr Result kNotReady = 600;
+constexpr Result kHostMemoryNotRegistered = 713;
+constexpr Result kNotSupported = 801;
+constexpr Result kCaptureInvalid = 901;
+
+/// cudaMemoryType.
+enum class MemoryType : int { Unregistered = 0, Host = 1, Device = 2, Managed = 3 };
+/// cudaStreamCaptureStatus.
+enum class CaptureStatus : int { None = 0, Active = 1 };
+
+struct Dim3 {
+  unsigned x, y, z;
+};
+
+/// cudaPointerAttributes; eight longs more from CUDA 13 on, which callers need not have.
+struct PointerAttributes {
+  MemoryType type;
+  int device;
+  void* device_pointer;
+  void* host_pointer;
+};
+
+/// cudaFuncAttributes.
+struct FunctionAttributes {
+  std::size_t shared_bytes;
+  std::size_t constant_bytes;
+  std::size_t local_bytes;
+  int max_threads_per_block;
+  int registers;
+  int ptx_version;
+  int binary_version;
+  int cache_mode;
+  int max_dynamic_shared_bytes;
+  int preferred_shared_carveout;
+  int cluster_dim_must_be_set;
+  int required_cluster[3];
+  int cluster_scheduling;
+  int non_portable_cluster;
+  int reserved[16];
+};
+
+/// cuDeviceGetAttribute's numbers that we name.
+enum Attribute : int {
+  kMaxThreadsPerBlock = 1,
+  kSharedPerBlock = 8,
+  kWarpSize = 10,
+  kMultiprocessors = 16,
+  kThreadsPerMultiprocessor = 39,
+  kPciBus = 33,
+  kPciDevice = 34,
+  kPciDomain = 50,
+  kMajor = 75,
+  kMinor = 76,
+  kSharedPerMultiprocessor = 81,
+  kRegistersPerMultiprocessor = 82,
+  kSharedPerBlockOptIn = 97,
+  kBlocksPerMultiprocessor = 106,
+  kReservedSharedPerBlock = 111,
+};
+
+inline std::uint64_t address_of(const void* pointer) {
+  return reinterpret_cast<std::uint64_t>(pointer);
+}
+inline void* pointer_to(std::uint64_t address) { return reinterpret_cast<void*>(address); }
+
+/// What the runtime remembers of a thread's last failure (cudaGetLastError).
+Result& last_error();
+inline Result fail(Result error) { return last_error() = error; }
+
+/// "cudaErrorMemoryAllocation" and the like.
+const char* error_name(Result error);
+const char* error_text(Result error);
+
+}  // namespace vramfit::standin

@@ -1,0 +1,127 @@
+#include <cstring>
+
+#include "standin/libraries/cuda.h"
+#include "standin/libraries/loads.h"
+#include "standin/libraries/tables.h"
+#include "standin/machine.h"
+
+// NCCL: communicators, which take memory as they are made and first used. Collectives leave their
+// outputs as they are.
+namespace vramfit::standin {
+namespace {
+
+constexpr int kVersion = 22809;
+
+struct Communicator {
+  int ranks;
+  int rank;
+};
+
+Result get_version(int* version) {
+  *version = kVersion;
+  return kSuccess;
+}
+Result get_unique_id(void* id) {
+  std::memset(id, 0, 128);
+  return kSuccess;
+}
+Result make(Communicator** communicator, int ranks, int rank) {
+  const Locked machine;
+  load_communicator(*machine, machine->active());
+  *communicator = new Communicator{ranks, rank};
+  return kSuccess;
+}
+struct UniqueId {
+  char bytes[128];
+};
+Result init_rank(Communicator** communicator, int ranks, UniqueId /*id*/, int rank) {
+  return make(communicator, ranks, rank);
+}
+Result init_rank_config(Communicator** communicator, int ranks, UniqueId /*id*/, int rank,
+                        void* /*config*/) {
+  return make(communicator, ranks, rank);
+}
+Result init_rank_scalable(Communicator** communicator, int ranks, int rank, int /*ids*/,
+                          UniqueId* /*id*/, void* /*config*/) {
+  return make(communicator, ranks, rank);
+}
+Result split(Communicator* from, int /*colour*/, int /*key*/, Communicator** communicator,
+             void* /*config*/) {
+  return make(communicator, from->ranks, from->rank);
+}
+Result destroy(Communicator* communicator) {
+  delete communicator;
+  return kSuccess;
+}
+Result count(Communicator* communicator, int* ranks) {
+  *ranks = communicator->ranks;
+  return kSuccess;
+}
+Result user_rank(Communicator* communicator, int* rank) {
+  *rank = communicator->rank;
+  return kSuccess;
+}
+Result async_error(Communicator* /*communicator*/, Result* error) {
+  *error = kSuccess;
+  return kSuccess;
+}
+const char* error_string(Result) { return "NCCL, stood in for by vramfit"; }
+const char* last_error_of(Communicator*) { return ""; }
+
+Result collective() {
+  const Locked machine;
+  load_collectives(*machine, machine->active());
+  return kSuccess;
+}
+Result nothing() { return kSuccess; }
+
+Result mem_alloc(void** pointer, std::size_t bytes) {
+  const Locked machine;
+  const std::uint64_t address = machine->active().memory.allocate(bytes);
+  *pointer = pointer_to(address);
+  return address != 0 ? kSuccess : 1;  // ncclUnhandledCudaError
+}
+Result mem_free(void* pointer) {
+  const Locked machine;
+  machine->active().memory.free(address_of(pointer));
+  return kSuccess;
+}
+
+}  // namespace
+
+std::span<const Answer> nccl_answers() {
+  static const Answer answers[] = {
+      answer("ncclGetVersion", get_version),
+      answer("ncclGetUniqueId", get_unique_id),
+      answer("ncclCommInitRank", init_rank),
+      answer("ncclCommInitRankConfig", init_rank_config),
+      answer("ncclCommInitRankScalable", init_rank_scalable),
+      answer("ncclCommSplit", split),
+      answer("ncclCommDestroy", destroy),
+      answer("ncclCommAbort", destroy),
+      answer("ncclCommFinalize", nothing),
+      answer("ncclCommCount", count),
+      answer("ncclCommUserRank", user_rank),
+      answer("ncclCommGetAsyncError", async_error),
+      answer("ncclGetErrorString", error_string),
+      answer("ncclGetLastError", last_error_of),
+      answer("ncclGroupStart", nothing),
+      answer("ncclGroupEnd", nothing),
+      answer("ncclCommRegister", nothing),
+      answer("ncclCommDeregister", nothing),
+      answer("ncclAllReduce", collective),
+      answer("ncclAllGather", collective),
+      answer("ncclReduceScatter", collective),
+      answer("ncclBroadcast", collective),
+      answer("ncclBcast", collective),
+      answer("ncclReduce", collective),
+      answer("ncclSend", collective),
+      answer("ncclRecv", collective),
+      answer("ncclAlltoAll", collective),
+      answer("ncclMemAlloc", mem_alloc),
+      answer("ncclMemFree", mem_free),
+  };
+  return answers;
+}
+
+}  // namespace vramfit::standin

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <deque>
+#include <mutex>
+
+#include "standin/card/facts.h"
+#include "standin/memory/device_memory.h"
+#include "standin/memory/host_memory.h"
+#include "standin/stream/streams.h"
+
+namespace vramfit::standin {
+
+/// One GPU, and what of its driver's state a process has.
+struct Device {
+  explicit Device(const Facts& facts) : memory(facts.total, facts.taken) {}
+
+  DeviceMemory memory;
+  bool context = false;  ///< made with whatever first needs one
+  bool kernels = false;
+  bool attention = false;
+  bool backward_attention = false;
+  int blas_handles = 0;
+  int communicators = 0;
+  bool collectives = false;
+};
+
+/// The machine that a process finds: its GPUs, its page-locked memory, its streams. One a process;
+/// whoever answers a call locks it.
+class Machine {
+ public:
+  explicit Machine(Facts facts);
+
+  std::recursive_mutex mutex;
+  Facts facts;
+  std::deque<Device> devices;
+  HostMemory host;
+  Streams streams;
+
+  /// The calling thread's current GPU.
+  static int& current();
+  Device& device() { return devices[static_cast<std::size_t>(current())]; }
+  /// The GPU whose memory an address is in; null for the host's.
+  Device* owner(std::uint64_t address);
+  /// The current GPU, its context made if it was not.
+  Device& active();
+};
+
+/// The process's machine. There is one from start() on.
+Machine& machine();
+bool started();
+void start(Facts facts);
+
+/// The machine, locked for as long as a call is answered.
+class Locked {
+ public:
+  Locked() : lock_(machine().mutex) {}
+  Machine* operator->() const { return &machine(); }
+  Machine& operator*() const { return machine(); }
+
+ private:
+  std::lock_guard<std::recursive_mutex> lock_;
+};
+
+}  // namespace vramfit::standin

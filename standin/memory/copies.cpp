@@ -1,0 +1,79 @@
+#include "standin/memory/copies.h"
+
+#include <atomic>
+#include <cstddef>
+#include <cstring>
+#include <deque>
+
+#include "standin/machine.h"
+
+namespace vramfit::standin {
+namespace {
+
+struct Read {
+  std::uint64_t bytes;
+  std::int64_t value;
+};
+
+std::deque<Read>& expected_reads() {
+  thread_local std::deque<Read> reads;
+  return reads;
+}
+
+std::atomic<std::uint64_t> reads_of_unknown = 0;
+
+void read_to_host(Device& gpu, void* to, std::uint64_t from, std::uint64_t bytes) {
+  auto& expected = expected_reads();
+  if (!expected.empty() && expected.front().bytes == bytes && bytes <= sizeof(std::int64_t)) {
+    std::memcpy(to, &expected.front().value, bytes);
+    expected.pop_front();
+    return;
+  }
+  if (bytes > kSmall) return;
+  if (gpu.memory.values().least(from, bytes) == Knowledge::Unknown) ++reads_of_unknown;
+  std::memcpy(to, AddressSpace::twin(from), bytes);
+}
+
+}  // namespace
+
+void copy(Machine& machine, void* to, const void* from, std::uint64_t bytes) {
+  if (bytes == 0) return;
+  const auto target = reinterpret_cast<std::uint64_t>(to);
+  const auto source = reinterpret_cast<std::uint64_t>(from);
+  Device* to_gpu = machine.owner(target);
+  Device* from_gpu = machine.owner(source);
+  if (!to_gpu && !from_gpu) {
+    std::memmove(to, from, bytes);
+    return;
+  }
+  if (!to_gpu) return read_to_host(*from_gpu, to, source, bytes);
+  Values& values = to_gpu->memory.values();
+  if (bytes > kSmall) return values.set(target, bytes, Knowledge::Unknown);
+  const Knowledge known =
+      from_gpu ? from_gpu->memory.values().least(source, bytes) : Knowledge::Known;
+  values.set(target, bytes, known);
+  if (known == Knowledge::Unknown) return;
+  std::memmove(AddressSpace::twin(target), from_gpu ? AddressSpace::twin(source) : from, bytes);
+}
+
+void fill(Machine& machine, void* to, int value, std::uint64_t bytes) {
+  const auto target = reinterpret_cast<std::uint64_t>(to);
+  Device* gpu = machine.owner(target);
+  if (!gpu) {
+    if (bytes <= kSmall) std::memset(to, value, bytes);
+    return;
+  }
+  const bool small = bytes <= kSmall;
+  gpu->memory.values().set(target, bytes, small ? Knowledge::Known : Knowledge::Unknown);
+  if (small) std::memset(AddressSpace::twin(target), value, bytes);
+}
+
+std::uint64_t unknown_reads() { return reads_of_unknown; }
+
+void next_read(std::uint64_t bytes, std::int64_t value) {
+  expected_reads().push_back({bytes, value});
+}
+
+void no_more_reads() { expected_reads().clear(); }
+
+}  // namespace vramfit::standin

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+
+namespace vramfit::standin {
+
+class Machine;
+
+/// Values are kept of copies up to so many bytes: masks, positions, labels, counts. Larger ones are
+/// weights and activations, of which nothing is read.
+constexpr std::uint64_t kSmall = std::uint64_t{8} << 20;
+
+/// A copy between any two of host and GPUs. Where it is small the bytes are copied, and what is
+/// known of them; of a large one towards a GPU nothing is known afterwards, and of one towards the
+/// host nothing is written: pages that nobody wrote are not committed.
+void copy(Machine& machine, void* to, const void* from, std::uint64_t bytes);
+
+/// cudaMemset.
+void fill(Machine& machine, void* to, int value, std::uint64_t bytes);
+
+/// What the host read without knowing it: copies of unknown bytes, by how many.
+std::uint64_t unknown_reads();
+
+/// The next copies of `bytes` bytes from a GPU to the host give these values: counts that a kernel
+/// would have written, and that what follows is sized by. For the calling thread, until
+/// no_more_reads().
+void next_read(std::uint64_t bytes, std::int64_t value);
+void no_more_reads();
+
+}  // namespace vramfit::standin

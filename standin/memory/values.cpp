@@ -1,0 +1,41 @@
+#include "standin/memory/values.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace vramfit::standin {
+
+void Values::set(std::uint64_t address, std::uint64_t bytes, Knowledge knowledge) {
+  if (bytes == 0) return;
+  const std::uint64_t end = address + bytes;
+  auto at = stretches_.lower_bound(address);
+  if (at != stretches_.begin()) {
+    Stretch& before = std::prev(at)->second;
+    if (before.end > end) stretches_.emplace(end, before);  // what is behind stays
+    before.end = std::min(before.end, address);
+  }
+  while (at != stretches_.end() && at->first < end) {
+    if (at->second.end > end) stretches_.emplace(end, at->second);
+    at = stretches_.erase(at);
+  }
+  if (knowledge != Knowledge::Unknown) stretches_[address] = {end, knowledge};
+}
+
+Knowledge Values::least(std::uint64_t address, std::uint64_t bytes) const {
+  auto at = stretches_.upper_bound(address);
+  if (at == stretches_.begin()) return bytes == 0 ? Knowledge::Known : Knowledge::Unknown;
+  --at;
+  Knowledge least = Knowledge::Known;
+  const std::uint64_t end = address + bytes;
+  while (address < end) {
+    if (at == stretches_.end() || at->first > address || at->second.end <= address) {
+      return Knowledge::Unknown;
+    }
+    least = std::min(least, at->second.knowledge);
+    address = at->second.end;
+    ++at;
+  }
+  return least;
+}
+
+}  // namespace vramfit::standin

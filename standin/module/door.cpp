@@ -1,0 +1,93 @@
+#include "standin/module/door.h"
+
+#include <exception>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "standin/calls/shells.h"
+#include "standin/machine.h"
+#include "standin/memory/copies.h"
+
+namespace {
+
+using namespace vramfit::standin;
+
+/// Runs it; what it throws becomes a text.
+template <class Function>
+const char* told(Function&& function) {
+  thread_local std::string text;
+  text.clear();
+  try {
+    function();
+  } catch (const std::exception& error) {
+    text = error.what();
+  }
+  return text.c_str();
+}
+
+}  // namespace
+
+const char* vramfit_standin_start(const char* facts) {
+  return told([facts] {
+    start(read_facts(facts));
+    if (machine().facts.strict) end_at_unknown_calls();
+  });
+}
+
+const char* vramfit_standin_load(const char* files, const char* folder) {
+  return told([files, folder] {
+    std::vector<std::filesystem::path> paths;
+    std::istringstream lines(files);
+    for (std::string line; std::getline(lines, line);) paths.emplace_back(line);
+    stand_in_for(paths, folder);
+  });
+}
+
+std::uint64_t vramfit_standin_twin_distance() { return AddressSpace::kBytes; }
+
+void vramfit_standin_know(std::uint64_t address, std::uint64_t bytes, int knowledge) {
+  const Locked locked;
+  if (Device* gpu = locked->owner(address)) {
+    gpu->memory.values().set(address, bytes, static_cast<Knowledge>(knowledge));
+  }
+}
+
+int vramfit_standin_known(std::uint64_t address, std::uint64_t bytes) {
+  const Locked locked;
+  Device* gpu = locked->owner(address);
+  return gpu ? static_cast<int>(gpu->memory.values().least(address, bytes)) : 0;
+}
+
+void vramfit_standin_next_read(std::uint64_t bytes, std::int64_t value) { next_read(bytes, value); }
+void vramfit_standin_no_more_reads() { no_more_reads(); }
+
+void vramfit_standin_reset_peak(int device) {
+  Locked()->devices.at(static_cast<std::size_t>(device)).memory.reset_peak();
+}
+
+const char* vramfit_standin_report() {
+  thread_local std::string text;
+  const Locked locked;
+  nlohmann::json report;
+  for (const Device& device : locked->devices) {
+    const DeviceMemory& memory = device.memory;
+    report["devices"].push_back({{"used", memory.used()},
+                                 {"peak_used", memory.peak_used()},
+                                 {"libraries", memory.libraries()},
+                                 {"free", memory.free_bytes()},
+                                 {"total", memory.total()}});
+  }
+  report["host"] = {{"locked", locked->host.bytes()}, {"peak_locked", locked->host.peak()}};
+  report["unknown_calls"] = nlohmann::json::array();
+  for (const UnknownCall& call : unknown_calls()) {
+    report["unknown_calls"].push_back(
+        {{"library", call.library}, {"name", call.name}, {"calls", call.calls}});
+  }
+  report["unknown_reads"] = unknown_reads();
+  report["doubtful_events"] = locked->streams.doubtful();
+  text = report.dump();
+  return text.c_str();
+}

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+
+// What Python reaches of the stand-in, by ctypes. Texts are UTF-8; what is returned lives until the
+// next call of the same function by the same thread.
+#pragma GCC visibility push(default)
+extern "C" {
+
+/// Makes the machine of `facts`, JSON as card/facts.h reads it. "" or what is wrong.
+const char* vramfit_standin_start(const char* facts);
+
+/// Stands in for what these files want, a path a line; `folder` gets the files of the shells. "" or
+/// what is wrong. Nothing of it before vramfit_standin_start().
+const char* vramfit_standin_load(const char* files, const char* folder);
+
+/// The distance from an address of a GPU's memory to its twin's.
+std::uint64_t vramfit_standin_twin_distance();
+
+/// What is known of bytes of a GPU's memory, as Knowledge counts: 0 unknown, 1 assumed, 2 known.
+void vramfit_standin_know(std::uint64_t address, std::uint64_t bytes, int knowledge);
+int vramfit_standin_known(std::uint64_t address, std::uint64_t bytes);
+
+/// See next_read() in memory/copies.h.
+void vramfit_standin_next_read(std::uint64_t bytes, std::int64_t value);
+void vramfit_standin_no_more_reads();
+
+/// Starts counting a GPU's most used bytes anew.
+void vramfit_standin_reset_peak(int device);
+
+/// What there is to tell, as JSON: of each GPU the bytes used, at most and now, by libraries; of
+/// the host the page-locked ones; unknown calls; reads of unknown bytes; doubtful events.
+const char* vramfit_standin_report();
+}
+#pragma GCC visibility pop

@@ -1,0 +1,56 @@
+"""The stand-in's own library, standin/module/door.h, by ctypes."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+UNKNOWN, ASSUMED, KNOWN = range(3)  # what is known of bytes
+
+
+class StandInError(RuntimeError):
+    """The stand-in cannot stand in; its one line says why."""
+
+
+class Door:
+    """One a process: what it is made of is never given back."""
+
+    def __init__(self, library: Path) -> None:
+        loaded = ctypes.CDLL(str(library))
+        text, word, place = ctypes.c_char_p, ctypes.c_int, ctypes.c_uint64
+
+        def function(name: str, result: Any, *arguments: Any) -> Any:
+            found = getattr(loaded, f"vramfit_standin_{name}")
+            found.restype, found.argtypes = result, arguments
+            return found
+
+        self._start = function("start", text, text)
+        self._load = function("load", text, text, text)
+        self._report = function("report", text)
+        self.twin_distance: int = function("twin_distance", place)()
+        self.know = function("know", None, place, place, word)
+        self.known = function("known", word, place, place)
+        self.next_read = function("next_read", None, place, ctypes.c_int64)
+        self.no_more_reads = function("no_more_reads", None)
+        self.reset_peak = function("reset_peak", None, word)
+
+    def start(self, facts: str) -> None:
+        """Makes the machine of these facts, JSON as standin/card/facts.h reads it."""
+        self._done(self._start(facts.encode()))
+
+    def load(self, files: Iterable[Path], folder: Path) -> None:
+        """Stands in for what these files want of NVIDIA's libraries, before they are loaded."""
+        self._done(self._load("\n".join(map(str, files)).encode(), str(folder).encode()))
+
+    def report(self) -> dict[str, Any]:
+        """What there is to tell so far."""
+        told: dict[str, Any] = json.loads(self._report())
+        return told
+
+    @staticmethod
+    def _done(error: bytes) -> None:
+        if error:
+            raise StandInError(error.decode())

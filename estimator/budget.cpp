@@ -8,7 +8,9 @@ Budget budget_of(const Card& card) {
           .arch = card.arch,
           .multiprocessors = card.multiprocessors,
           .vram = card.vram,
+          .bandwidth = card.bandwidth,
           .flops = card.flops,
+          .traits = card.traits,
           .overhead = card.overhead,
           .notes = {}};
 }

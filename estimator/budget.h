@@ -15,7 +15,9 @@ struct Budget {
   Arch arch;
   int multiprocessors = 0;
   std::uint64_t vram = 0;
-  Flops flops;  ///< by format; one that is absent, the GPU lacks
+  double bandwidth = 0;  ///< of its memory, bytes a second
+  Flops flops;           ///< by format; one that is absent, the GPU lacks
+  Traits traits;
   Overhead overhead;
   std::uint64_t headroom = 0;      ///< to be left free
   std::uint64_t held = 0;          ///< by other processes

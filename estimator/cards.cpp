@@ -16,6 +16,10 @@ namespace {
 constexpr std::int64_t kSchema = 2;
 constexpr std::int64_t kMaxOverheadBytes = std::int64_t{1} << 60;
 constexpr std::int64_t kMaxMultiprocessors = 1024;
+constexpr std::int64_t kMaxL2Bytes = std::int64_t{1} << 30;
+constexpr std::int64_t kMaxClockKhz = 100'000'000;
+constexpr std::int64_t kMaxBusBits = 65'536;
+constexpr std::int64_t kMaxPciId = 0xffff;
 
 std::uint64_t sourced_bytes(const JsonReader& json, const nlohmann::json& object, const char* key,
                             const char* value_key, std::int64_t at_least) {
@@ -34,6 +38,24 @@ Flops read_flops(const JsonReader& json, const nlohmann::json& object) {
   }
   if (flops.count("fp32") == 0) json.fail("fp32", "missing; FLOP/s outside tensor cores");
   return flops;
+}
+
+std::optional<int> known_integer(const JsonReader& json, const char* key, std::int64_t at_most) {
+  if (!json.has(key)) return std::nullopt;
+  return static_cast<int>(json.integer(key, 1, at_most));
+}
+
+Traits read_traits(const JsonReader& json, const nlohmann::json& object) {
+  allow_only(json, object,
+             {"l2_bytes", "clock_khz", "memory_bus_bits", "pci_device", "ecc", "source"});
+  require_source(json);
+  Traits traits;
+  traits.l2_bytes = known_integer(json, "l2_bytes", kMaxL2Bytes);
+  traits.clock_khz = known_integer(json, "clock_khz", kMaxClockKhz);
+  traits.memory_bus_bits = known_integer(json, "memory_bus_bits", kMaxBusBits);
+  traits.pci_device = known_integer(json, "pci_device", kMaxPciId);
+  if (json.has("ecc")) traits.ecc = json.boolean_or("ecc", false);
+  return traits;
 }
 
 LibrarySizes read_libraries(const JsonReader& json, const nlohmann::json& object) {
@@ -76,7 +98,7 @@ Card read_card(const nlohmann::json& object, const std::string& source) {
   const JsonReader json(object, source);
   allow_only(json, object,
              {"name", "title", "other_titles", "arch", "multiprocessors", "total_bytes",
-              "bandwidth", "flops", "overhead", "stands_for_sizes", "article_vram_gb"});
+              "bandwidth", "flops", "traits", "overhead", "stands_for_sizes", "article_vram_gb"});
   Card card;
   card.name = json.text("name");
   card.title = json.text("title");
@@ -90,6 +112,9 @@ Card read_card(const nlohmann::json& object, const std::string& source) {
   const auto flops = json.object("flops");
   if (!flops) json.fail("flops", "missing");
   card.flops = read_flops(*flops, object.at("flops"));
+  if (const auto traits = json.object("traits")) {
+    card.traits = read_traits(*traits, object.at("traits"));
+  }
   card.stands_for_sizes = json.boolean_or("stands_for_sizes", false);
   if (json.has("article_vram_gb")) card.article_vram_gb = json.number("article_vram_gb", 0, 1e6);
   const auto overhead = json.object("overhead");

@@ -24,6 +24,16 @@ Overhead assumed(Overhead overhead, const std::string& card);
 /// A format that is absent, the card has no arithmetic for.
 using Flops = std::map<std::string, double>;
 
+/// What a card's driver tells of it beside what all of its compute capability have. Absent: nobody
+/// knows.
+struct Traits {
+  std::optional<int> l2_bytes;
+  std::optional<int> clock_khz;  ///< the highest that its multiprocessors run at
+  std::optional<int> memory_bus_bits;
+  std::optional<int> pci_device;
+  std::optional<bool> ecc;  ///< on, as `vram` is listed
+};
+
 /// A GPU of the catalogue: all that rules read of one.
 struct Card {
   std::string name;                       ///< as flags spell it: "rtx4090"
@@ -34,6 +44,7 @@ struct Card {
   std::uint64_t vram = 0;  ///< bytes in all, as nvidia-smi counts them
   double bandwidth = 0;    ///< of its memory, bytes a second
   Flops flops;
+  Traits traits;
   Overhead overhead;
   bool overhead_assumed = false;
   bool stands_for_sizes = false;  ///< where only a size is known, it may be taken for the card

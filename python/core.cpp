@@ -11,6 +11,7 @@
 
 #include "estimator/ask/answer_timeline.h"
 #include "estimator/ask/ask.h"
+#include "estimator/ask/card_facts.h"
 #include "estimator/ask/spellings.h"
 #include "estimator/ask/verify.h"
 #include "estimator/fit/program.h"
@@ -56,6 +57,14 @@ std::tuple<bool, std::string, std::string> verify(const std::string& flags,
         verified(vramfit::recording_of(pickle, called), called, question);
     return std::tuple(verification.agree(), verification_json(verification, question),
                       vramfit::fit::verification_text(verification, question));
+  });
+}
+
+/// Of flags gpu, vram and headroom, as typed.
+std::string card_facts(const std::string& flags) {
+  const Options options = options_of(flags, {});
+  return vramfit::in_typed_names(options.typed, [&] {
+    return vramfit::card_facts(options, vramfit::fit::this_machine()).dump();
   });
 }
 
@@ -113,5 +122,6 @@ NB_MODULE(_core, m) {
       nb::arg("flags"), nb::arg("pickle"), nb::arg("called"));
   m.def("rows", &vramfit::python::rows, nb::arg("flags"), nb::arg("points"), Released());
   m.attr("columns") = vramfit::python::columns();
+  m.def("card_facts", &card_facts, nb::arg("flags"), Released());
   m.def("run", &vramfit::fit::run, nb::arg("arguments"), Released());
 }

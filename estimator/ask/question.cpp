@@ -4,9 +4,9 @@
 #include <nlohmann/json.hpp>
 
 #include "estimator/ask/alternatives.h"
+#include "estimator/ask/budgets.h"
 #include "estimator/ask/model.h"
 #include "estimator/ask/not_yet.h"
-#include "estimator/ask/sizes.h"
 #include "estimator/runtimes.h"
 #include "model/dtype.h"
 #include "model/errors.h"
@@ -179,34 +179,6 @@ void note_passed_over(const Options& o, ModelConfig& model) {
   model.notes.push_back("passed over, as memory does not depend on it: " + list);
 }
 
-std::string bare_note(const std::string& vram) {
-  return "--vram " + vram + " is taken as " + vram + " GB of 1e9 bytes; a card that is sold as " +
-         vram + " GB has about " + vram + "GiB";
-}
-
-std::vector<Budget> budgets_of(const Options& o, const Surroundings& surroundings) {
-  if (o.gpu) {
-    Budget budget = budget_of(card_named(*o.gpu));
-    if (o.vram) {
-      budget.vram = vram_of(*o.vram);
-      budget.notes.emplace_back("the card's size is set by --vram");
-      if (is_bare(*o.vram)) budget.notes.push_back(bare_note(*o.vram));
-    }
-    return {budget};
-  }
-  if (o.vram) {
-    Budget budget = budget_of_size(vram_of(*o.vram));
-    if (is_bare(*o.vram)) budget.notes.push_back(bare_note(*o.vram));
-    return {budget};
-  }
-  if (surroundings.gpu) {
-    if (const std::optional<Budget> budget = surroundings.gpu()) return {*budget};
-  }
-  std::vector<Budget> budgets;
-  for (const Card& card : cards()) budgets.push_back(budget_of(card));
-  return budgets;
-}
-
 /// Of a table of all cards; a card that is named is refused where the run begins.
 void leave_out_older_cards(std::vector<Request>& requests, const Workload& workload) {
   const int oldest = workload.oldest_sm();
@@ -239,9 +211,7 @@ Question understand(const Options& o, const Surroundings& surroundings) {
   if (!has(o.flags, "seq") && !o.max_seq) shorten_default_seq(request);
   note_pure_fp16(o, *request.workload, request.model);
   note_passed_over(o, request.model);
-  const std::uint64_t headroom = o.headroom ? size_of("headroom", *o.headroom) : 0;
   for (Budget& budget : budgets_of(o, surroundings)) {
-    budget.headroom = headroom;
     request.budget = std::move(budget);
     question.requests.push_back(request);
   }

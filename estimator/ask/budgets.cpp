@@ -1,0 +1,47 @@
+#include "estimator/ask/budgets.h"
+
+#include <optional>
+
+#include "estimator/ask/sizes.h"
+
+namespace vramfit {
+namespace {
+
+std::string bare_note(const std::string& vram) {
+  return "--vram " + vram + " is taken as " + vram + " GB of 1e9 bytes; a card that is sold as " +
+         vram + " GB has about " + vram + "GiB";
+}
+
+std::vector<Budget> sized_budgets(const Options& o, const Surroundings& surroundings) {
+  if (o.gpu) {
+    Budget budget = budget_of(card_named(*o.gpu));
+    if (o.vram) {
+      budget.vram = vram_of(*o.vram);
+      budget.notes.emplace_back("the card's size is set by --vram");
+      if (is_bare(*o.vram)) budget.notes.push_back(bare_note(*o.vram));
+    }
+    return {budget};
+  }
+  if (o.vram) {
+    Budget budget = budget_of_size(vram_of(*o.vram));
+    if (is_bare(*o.vram)) budget.notes.push_back(bare_note(*o.vram));
+    return {budget};
+  }
+  if (surroundings.gpu) {
+    if (const std::optional<Budget> budget = surroundings.gpu()) return {*budget};
+  }
+  std::vector<Budget> budgets;
+  for (const Card& card : cards()) budgets.push_back(budget_of(card));
+  return budgets;
+}
+
+}  // namespace
+
+std::vector<Budget> budgets_of(const Options& o, const Surroundings& surroundings) {
+  const std::uint64_t headroom = o.headroom ? size_of("headroom", *o.headroom) : 0;
+  std::vector<Budget> budgets = sized_budgets(o, surroundings);
+  for (Budget& budget : budgets) budget.headroom = headroom;
+  return budgets;
+}
+
+}  // namespace vramfit

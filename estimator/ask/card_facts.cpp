@@ -1,0 +1,73 @@
+#include "estimator/ask/card_facts.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "estimator/ask/budgets.h"
+#include "estimator/attributes.h"
+#include "estimator/verdict.h"
+#include "model/errors.h"
+
+namespace vramfit {
+namespace {
+
+constexpr int kDriverVersion = 13000;  ///< as the CUDA that it comes with, 13.0
+constexpr const char* kDriverName = "580.159.04";
+
+Budget one_budget(const Options& options, const Surroundings& surroundings) {
+  std::vector<Budget> budgets = budgets_of(options, surroundings);
+  if (budgets.size() > 1) {
+    throw BadInput(
+        "gpu: which one the script shall find, as this machine has none: --gpu rtx4090, or any "
+        "other by its size, --vram 24GiB");
+  }
+  return std::move(budgets.front());
+}
+
+nlohmann::json loads_of(const Overhead& overhead) {
+  // Where nobody measured PyTorch, its kernels are as large as the libraries were.
+  const LibrarySizes torch =
+      overhead.pytorch.value_or(LibrarySizes{.context = overhead.context + overhead.libraries});
+  const NcclSizes nccl = overhead.nccl.value_or(NcclSizes{});
+  return {{"context", overhead.context},
+          {"kernels", torch.context - std::min(torch.context, overhead.context)},
+          {"blas", torch.blas},
+          {"more_blas", torch.backward_blas},
+          {"attention", torch.attention},
+          {"backward_attention", torch.backward_attention},
+          {"process_group", nccl.process_group},
+          {"collectives", nccl.collectives}};
+}
+
+}  // namespace
+
+nlohmann::json card_facts(const Options& options, const Surroundings& surroundings) {
+  const Budget budget = one_budget(options, surroundings);
+  const Overhead& overhead = budget.overhead;
+  const std::uint64_t total = budget.vram - std::min(budget.vram, overhead.driver_reserved);
+  KnownAttributes attributes = attributes_of(budget);
+  nlohmann::json by_number = nlohmann::json::object();
+  for (const auto& [number, value] : attributes.values) by_number[std::to_string(number)] = value;
+  std::vector<std::string> notes = budget.notes;
+  notes.insert(notes.end(), attributes.notes.begin(), attributes.notes.end());
+  return {{"title", budget.title},
+          {"devices", 1},
+          {"total", total},
+          {"listed_total", budget.vram},
+          {"taken", std::min(budget.set_aside(), total)},
+          {"attributes", by_number},
+          {"loads", loads_of(overhead)},
+          {"driver_version", kDriverVersion},
+          {"driver_name", kDriverName},
+          {"late_events", false},
+          {"strict", false},
+          {"gpu", budget.gpu.empty() ? nlohmann::json() : nlohmann::json(budget.gpu)},
+          {"arch", "sm_" + std::to_string(budget.arch.sm)},
+          {"headroom", budget.headroom},
+          {"held", budget.held},
+          {"overhead_source", overhead.source},
+          {"uncertainty", range_of(overhead)},
+          {"notes", notes}};
+}
+
+}  // namespace vramfit

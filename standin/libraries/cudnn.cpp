@@ -14,6 +14,7 @@ namespace vramfit::standin {
 namespace {
 
 constexpr int kVersion = 91900;
+constexpr std::int64_t kWorkspace = 256;
 constexpr Result kNotSupportedByCudnn = 3000;
 
 /// Kinds of descriptors that we tell apart.
@@ -92,6 +93,7 @@ Result get_attribute(void* /*descriptor*/, int attribute, int type, std::int64_t
   if (!one && elements && wanted > 0) {
     const std::size_t bytes = type == kInt64 ? 8 : type == kInt32 ? 4 : type == kBoolean ? 1 : 0;
     std::memset(elements, 0, bytes);
+    if (attribute == kPlanWorkspace) std::memcpy(elements, &kWorkspace, sizeof kWorkspace);
     found = bytes > 0 ? 1 : 0;
   } else if (attribute == kPlanWorkspace) {
     found = 1;

@@ -10,13 +10,8 @@
 namespace vramfit::standin {
 namespace {
 
-struct Read {
-  std::uint64_t bytes;
-  std::int64_t value;
-};
-
-std::deque<Read>& expected_reads() {
-  thread_local std::deque<Read> reads;
+std::deque<std::int64_t>& expected_reads() {
+  thread_local std::deque<std::int64_t> reads;
   return reads;
 }
 
@@ -24,8 +19,8 @@ std::atomic<std::uint64_t> reads_of_unknown = 0;
 
 void read_to_host(Device& gpu, void* to, std::uint64_t from, std::uint64_t bytes) {
   auto& expected = expected_reads();
-  if (!expected.empty() && expected.front().bytes == bytes && bytes <= sizeof(std::int64_t)) {
-    std::memcpy(to, &expected.front().value, bytes);
+  if (!expected.empty() && bytes <= sizeof(std::int64_t)) {
+    std::memcpy(to, &expected.front(), bytes);  // little-endian: narrower ones are its lower bytes
     expected.pop_front();
     return;
   }
@@ -70,10 +65,7 @@ void fill(Machine& machine, void* to, int value, std::uint64_t bytes) {
 
 std::uint64_t unknown_reads() { return reads_of_unknown; }
 
-void next_read(std::uint64_t bytes, std::int64_t value) {
-  expected_reads().push_back({bytes, value});
-}
-
+void next_read(std::int64_t value) { expected_reads().push_back(value); }
 void no_more_reads() { expected_reads().clear(); }
 
 }  // namespace vramfit::standin

@@ -21,10 +21,10 @@ void fill(Machine& machine, void* to, int value, std::uint64_t bytes);
 /// What the host read without knowing it: copies of unknown bytes, by how many.
 std::uint64_t unknown_reads();
 
-/// The next copies of `bytes` bytes from a GPU to the host give these values: counts that a kernel
-/// would have written, and that what follows is sized by. For the calling thread, until
-/// no_more_reads().
-void next_read(std::uint64_t bytes, std::int64_t value);
+/// The next copy of a number from a GPU to the host gives this one, by the calling thread and in
+/// the order of calls, until no_more_reads(): counts that a kernel would have written, and that
+/// what follows is sized by.
+void next_read(std::int64_t value);
 void no_more_reads();
 
 }  // namespace vramfit::standin

@@ -4,8 +4,13 @@
 #include <iterator>
 
 namespace vramfit::standin {
+namespace {
 
-void Values::set(std::uint64_t address, std::uint64_t bytes, Knowledge knowledge) {
+bool alike(Kind a, Kind b) { return (static_cast<unsigned>(a) & static_cast<unsigned>(b)) != 0; }
+
+}  // namespace
+
+void Values::set(std::uint64_t address, std::uint64_t bytes, Knowledge knowledge, Kind kind) {
   if (bytes == 0) return;
   const std::uint64_t end = address + bytes;
   auto at = stretches_.lower_bound(address);
@@ -18,17 +23,18 @@ void Values::set(std::uint64_t address, std::uint64_t bytes, Knowledge knowledge
     if (at->second.end > end) stretches_.emplace(end, at->second);
     at = stretches_.erase(at);
   }
-  if (knowledge != Knowledge::Unknown) stretches_[address] = {end, knowledge};
+  if (knowledge != Knowledge::Unknown) stretches_[address] = {end, knowledge, kind};
 }
 
-Knowledge Values::least(std::uint64_t address, std::uint64_t bytes) const {
+Knowledge Values::least(std::uint64_t address, std::uint64_t bytes, Kind kind) const {
   auto at = stretches_.upper_bound(address);
   if (at == stretches_.begin()) return bytes == 0 ? Knowledge::Known : Knowledge::Unknown;
   --at;
   Knowledge least = Knowledge::Known;
   const std::uint64_t end = address + bytes;
   while (address < end) {
-    if (at == stretches_.end() || at->first > address || at->second.end <= address) {
+    if (at == stretches_.end() || at->first > address || at->second.end <= address ||
+        !alike(at->second.kind, kind)) {
       return Knowledge::Unknown;
     }
     least = std::min(least, at->second.knowledge);
@@ -36,6 +42,10 @@ Knowledge Values::least(std::uint64_t address, std::uint64_t bytes) const {
     ++at;
   }
   return least;
+}
+
+void Values::forget_floats() {
+  std::erase_if(stretches_, [](const auto& s) { return s.second.kind == Kind::Float; });
 }
 
 }  // namespace vramfit::standin

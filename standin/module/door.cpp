@@ -48,20 +48,27 @@ const char* vramfit_standin_load(const char* files, const char* folder) {
 
 std::uint64_t vramfit_standin_twin_distance() { return AddressSpace::kBytes; }
 
-void vramfit_standin_know(std::uint64_t address, std::uint64_t bytes, int knowledge) {
+void vramfit_standin_know(std::uint64_t address, std::uint64_t bytes, int knowledge, int kind) {
   const Locked locked;
   if (Device* gpu = locked->owner(address)) {
-    gpu->memory.values().set(address, bytes, static_cast<Knowledge>(knowledge));
+    gpu->memory.values().set(address, bytes, static_cast<Knowledge>(knowledge),
+                             static_cast<Kind>(kind));
   }
 }
 
-int vramfit_standin_known(std::uint64_t address, std::uint64_t bytes) {
+int vramfit_standin_known(std::uint64_t address, std::uint64_t bytes, int kind) {
   const Locked locked;
   Device* gpu = locked->owner(address);
-  return gpu ? static_cast<int>(gpu->memory.values().least(address, bytes)) : 0;
+  if (!gpu) return 0;
+  return static_cast<int>(gpu->memory.values().least(address, bytes, static_cast<Kind>(kind)));
 }
 
-void vramfit_standin_next_read(std::uint64_t bytes, std::int64_t value) { next_read(bytes, value); }
+void vramfit_standin_forget_floats() {
+  const Locked locked;
+  for (Device& gpu : locked->devices) gpu.memory.values().forget_floats();
+}
+
+void vramfit_standin_next_read(std::int64_t value) { next_read(value); }
 void vramfit_standin_no_more_reads() { no_more_reads(); }
 
 void vramfit_standin_reset_peak(int device) {

@@ -17,12 +17,14 @@ const char* vramfit_standin_load(const char* files, const char* folder);
 /// The distance from an address of a GPU's memory to its twin's.
 std::uint64_t vramfit_standin_twin_distance();
 
-/// What is known of bytes of a GPU's memory, as Knowledge counts: 0 unknown, 1 assumed, 2 known.
-void vramfit_standin_know(std::uint64_t address, std::uint64_t bytes, int knowledge);
-int vramfit_standin_known(std::uint64_t address, std::uint64_t bytes);
+/// What is known of bytes of a GPU's memory, as Knowledge counts: 0 unknown, 1 assumed, 2 known; as
+/// numbers of a Kind: 1 integers, 2 floating-point ones.
+void vramfit_standin_know(std::uint64_t address, std::uint64_t bytes, int knowledge, int kind);
+int vramfit_standin_known(std::uint64_t address, std::uint64_t bytes, int kind);
+void vramfit_standin_forget_floats();
 
 /// See next_read() in memory/copies.h.
-void vramfit_standin_next_read(std::uint64_t bytes, std::int64_t value);
+void vramfit_standin_next_read(std::int64_t value);
 void vramfit_standin_no_more_reads();
 
 /// Starts counting a GPU's most used bytes anew.

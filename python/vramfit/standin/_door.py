@@ -31,9 +31,10 @@ class Door:
         self._load = function("load", text, text, text)
         self._report = function("report", text)
         self.twin_distance: int = function("twin_distance", place)()
-        self.know = function("know", None, place, place, word)
-        self.known = function("known", word, place, place)
-        self.next_read = function("next_read", None, place, ctypes.c_int64)
+        self.know = function("know", None, place, place, word, word)
+        self.known = function("known", word, place, place, word)
+        self.forget_floats = function("forget_floats", None)
+        self.next_read = function("next_read", None, ctypes.c_int64)
         self.no_more_reads = function("no_more_reads", None)
         self.reset_peak = function("reset_peak", None, word)
 

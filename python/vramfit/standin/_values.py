@@ -1,9 +1,327 @@
-"""Values of small tensors."""
+"""Values of small tensors: what a script reads back and branches on is what it would be.
+
+Kernels do nothing on the stand-in. So each op whose tensors are all small is repeated on the host,
+with the values that are known of its inputs, and what an op was not repeated for is unknown. An
+unknown that is read gives a default, is from then on assumed, and is named in the answer.
+"""
 
 from __future__ import annotations
 
-from vramfit.standin._door import Door
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from vramfit.standin._door import ASSUMED, KNOWN, Door
+from vramfit.standin._guesses import GUESSES
+from vramfit.standin._sized import SIZED
+from vramfit.standin._twins import Twins, is_small
+from vramfit.standin._watch import watch_everywhere
+
+aten = torch.ops.aten
+
+# Products of matrices, and what is as dear: repeated only where they cost nothing.
+_DEAR = {
+    "mm", "bmm", "addmm", "baddbmm", "addbmm", "convolution", "linear", "_grouped_mm",
+    "_scaled_mm", "native_layer_norm", "_fused_rms_norm", "_softmax", "_log_softmax",
+}  # fmt: skip
+_CHEAP = 64 << 10  # bytes
+
+# They look like ops of their own, and give another view of the same memory.
+_VIEWS = {aten._unsafe_view.default, aten.lift_fresh.default}
+# They say how a tensor is kept, not what is in it.
+_KEPT = {"set_", "resize_", "record_stream", "_pin_memory", "_assert_async", "_assert_scalar"}
+_FRESH = {
+    "empty",
+    "empty_like",
+    "new_empty",
+    "empty_strided",
+    "new_empty_strided",
+    "empty_permuted",
+}
+_RANDOM = {
+    "rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "normal_",
+    "uniform_", "random_", "bernoulli", "bernoulli_", "exponential_", "normal", "multinomial",
+    "native_dropout", "_fused_dropout", "log_normal_", "geometric_", "cauchy_",
+}  # fmt: skip
+
+# So many reads of assumed values on one line, and the script waits for what will never come.
+_SPINNING = 200_000
+
+Run = Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]
+
+
+class SpinsOnUnknown(RuntimeError):
+    """The script waits for a value that nobody computes."""
+
+
+def tensors_in(values: Any) -> Iterator[torch.Tensor]:
+    """The tensors among an op's arguments or results, those in lists too."""
+    for value in values:
+        if isinstance(value, torch.Tensor):
+            yield value
+        elif isinstance(value, (list, tuple)):
+            yield from tensors_in(value)
+
+
+def _results(result: Any) -> Iterator[torch.Tensor]:
+    return tensors_in(result if isinstance(result, (list, tuple)) else (result,))
+
+
+class Values(TorchDispatchMode):
+    """Sees every op that is dispatched, of all that autograd has made of the script."""
+
+    supports_higher_order_operators = True
+
+    @classmethod
+    def ignore_compile_internals(cls) -> bool:
+        return True  # otherwise torch.compile runs eager instead, silently
+
+    def __init__(self, door: Door) -> None:
+        super().__init__()
+        self.door = door
+        self.twins = Twins(door)
+        self.reads: Counter[str] = Counter()
+        self._ways: dict[Any, Run] = {}
+        self._random = torch.Generator()
+        self._random.manual_seed(0)
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        if types and any(kind not in _PLAIN for kind in types):
+            return NotImplemented  # a subclass makes plain ops of it, which come here in turn
+        way = self._ways.get(func)
+        if way is None:
+            way = self._ways[func] = self._way_of(func)
+        return way(func, args, kwargs or {})
+
+    def _way_of(self, func: Any) -> Run:
+        schema = getattr(func, "_schema", None)
+        if schema is None:
+            return _as_it_is
+        name = schema.name.partition("::")[2]
+        if func in _VIEWS or any(
+            r.alias_info is not None and not r.alias_info.is_write for r in schema.returns
+        ):
+            return _as_it_is
+        if schema.name.startswith("c10d"):
+            return _as_it_is
+        if not schema.name.startswith(("aten::", "prims::")):
+            return self._not_repeated
+        if name in _KEPT:
+            return _as_it_is
+        if name in _FRESH:
+            return self._not_repeated
+        if name in SIZED:
+            return self._with(SIZED[name])
+        if name in GUESSES:
+            return self._with(GUESSES[name])
+        if name in ("_to_copy", "copy_"):
+            return self._copied
+        if name == "_local_scalar_dense":
+            return self._read_number
+        if name == "equal":
+            return self._compared
+        return self.repeated
+
+    def _with(self, handler: Callable[[Values, Any, tuple[Any, ...], dict[str, Any]], Any]) -> Run:
+        return lambda func, args, kwargs: handler(self, func, args, kwargs)
+
+    # Ways to run an op.
+
+    def _not_repeated(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What it wrote is unknown."""
+        result = func(*args, **kwargs)
+        for tensor in _results(result):
+            if tensor.is_cuda:
+                self.twins.forget(tensor)
+        for tensor in self._written(func, args):
+            if tensor.is_cuda and is_small(tensor):
+                self.twins.forget(tensor)
+        return result
+
+    def repeated(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """On the host too, where all tensors are small."""
+        on_gpu = False
+        bytes_ = 0
+        for tensor in (*tensors_in(args), *tensors_in(kwargs.values())):
+            if not tensor.is_cuda:
+                continue
+            on_gpu = True
+            if not is_small(tensor):
+                return self._not_repeated(func, args, kwargs)
+            bytes_ += tensor.numel() * tensor.element_size()
+        if not on_gpu and not _makes_on_gpu(kwargs):
+            return func(*args, **kwargs)
+        name = func._schema.name.partition("::")[2]
+        if bytes_ > _CHEAP and name in _DEAR:
+            return self._not_repeated(func, args, kwargs)
+        return self._on_both(func, args, kwargs, name in _RANDOM)
+
+    def _on_both(
+        self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], random: bool
+    ) -> Any:
+        levels = [ASSUMED if random else KNOWN]
+
+        def twin(value: Any) -> Any:
+            if isinstance(value, torch.Tensor):
+                if not value.is_cuda:
+                    return value
+                filled, level = self.twins.filled(value)
+                levels.append(level)
+                return filled
+            if isinstance(value, (list, tuple)):
+                return (
+                    type(value)(twin(v) for v in value) if type(value) in (list, tuple) else value
+                )
+            if isinstance(value, torch.device):
+                return torch.device("cpu") if value.type == "cuda" else value
+            if isinstance(value, torch.Generator):
+                return self._random
+            return value
+
+        result = func(*args, **kwargs)
+        outputs = list(_results(result))
+        if not all(is_small(output) for output in outputs if output.is_cuda):
+            for output in outputs:
+                if output.is_cuda:
+                    self.twins.forget(output)
+            return result
+        try:
+            host_args = twin(args)
+            host_kwargs = {key: twin(value) for key, value in kwargs.items()}
+            host = self._run_on_host(func, host_args, host_kwargs, random)
+        except Exception:
+            self._ways[func] = self._not_repeated
+            for output in outputs:
+                if output.is_cuda:
+                    self.twins.forget(output)
+            return result
+        level = min(levels)
+        written = {id(tensor) for tensor in self._written(func, args)}
+        for output, value in zip(outputs, _results(host), strict=False):
+            if not output.is_cuda:
+                if output is not value:
+                    output.copy_(value)
+            elif id(output) in written:
+                self.twins.note(output, level)
+            elif output.shape == value.shape:
+                self.twins.write(output, value, level)
+            else:
+                self.twins.forget(output)
+        for tensor in self._written(func, args):
+            if tensor.is_cuda:
+                self.twins.note(tensor, level)
+        return result
+
+    def _run_on_host(
+        self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], random: bool
+    ) -> Any:
+        if kwargs.get("pin_memory"):
+            kwargs = {**kwargs, "pin_memory": False}
+        if not random:
+            return func(*args, **kwargs)
+        # The script's own random numbers on the host are not to be drawn from.
+        state = torch.get_rng_state()
+        torch.set_rng_state(self._random.get_state())
+        try:
+            return func(*args, **{**kwargs, "generator": None} if "generator" in kwargs else kwargs)
+        finally:
+            self._random.set_state(torch.get_rng_state())
+            torch.set_rng_state(state)
+
+    def _copied(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Between host and GPU; within either it is an op like others."""
+        source = args[0] if func is aten._to_copy.default else args[1]
+        result = func(*args, **kwargs)
+        target = result if func is aten._to_copy.default else args[0]
+        if target.is_cuda and is_small(target) and is_small(source):
+            if source.is_cuda:
+                values, level = self.twins.filled(source)
+            else:
+                values, level = source, KNOWN
+            self.twins.write(target, values, level)
+        elif target.is_cuda:
+            self.twins.forget(target)
+        elif source.is_cuda and is_small(source):
+            target.copy_(self.read(source))
+        return result
+
+    def _read_number(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if not args[0].is_cuda:
+            return func(*args, **kwargs)
+        func(*args, **kwargs)
+        return func(self.read(args[0]))
+
+    def _compared(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        first, second = args
+        if not first.is_cuda or not (is_small(first) and is_small(second)):
+            return func(*args, **kwargs)
+        func(*args, **kwargs)
+        return torch.equal(self.read(first), self.read(second))
+
+    # What handlers of single ops need.
+
+    def read(self, tensor: torch.Tensor) -> torch.Tensor:
+        """The twin of what the script reads; where it is assumed, that is counted."""
+        twin, level = self.twins.filled(tensor)
+        if level != KNOWN:
+            place = _place()
+            self.reads[place] += 1
+            if self.reads[place] > _SPINNING:
+                raise SpinsOnUnknown(
+                    f"{place} has read {_SPINNING:,} values that only a GPU computes: it waits for"
+                    " what will never come"
+                )
+        return twin
+
+    @staticmethod
+    def _written(func: Any, args: tuple[Any, ...]) -> Iterator[torch.Tensor]:
+        """The tensors that an op writes into, of those that it is given."""
+        for argument, value in zip(func._schema.arguments, args, strict=False):
+            if argument.alias_info is not None and argument.alias_info.is_write:
+                yield from tensors_in((value,))
+
+
+_PLAIN = {torch.Tensor, torch.nn.Parameter, torch.nn.Buffer}
+
+
+def _as_it_is(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    return func(*args, **kwargs)
+
+
+def _makes_on_gpu(kwargs: dict[str, Any]) -> bool:
+    device = kwargs.get("device")
+    return device is not None and torch.device(device).type == "cuda"
+
+
+def _place() -> str:
+    """The line of the script, or of a library, that reads: the nearest outside of torch."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None:
+        name = frame.f_globals.get("__name__", "")
+        if not name.startswith(("torch.", "vramfit.")) and name != "torch":
+            break
+        frame = frame.f_back
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+
+_values: Values | None = None
 
 
 def keep_values(door: Door) -> None:
-    """Not yet."""
+    """From now on, in every thread of the process."""
+    global _values  # noqa: PLW0603  one a process
+    _values = Values(door)
+    watch_everywhere(_values)
+
+
+def assumptions() -> list[dict[str, Any]]:
+    """What was read without being known: where, and how often; the most frequent first."""
+    if _values is None:
+        return []
+    return [{"what": place, "times": times} for place, times in _values.reads.most_common()]

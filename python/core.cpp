@@ -20,6 +20,7 @@
 #include "estimator/timeline/trace.h"
 #include "estimator/version.h"
 #include "model/errors.h"
+#include "python/dry_run.h"
 #include "python/sweep_rows.h"
 
 namespace nb = nanobind;
@@ -123,5 +124,7 @@ NB_MODULE(_core, m) {
   m.def("rows", &vramfit::python::rows, nb::arg("flags"), nb::arg("points"), Released());
   m.attr("columns") = vramfit::python::columns();
   m.def("card_facts", &card_facts, nb::arg("flags"), Released());
+  m.def("dry_run_verdict", &vramfit::python::dry_run_verdict, nb::arg("run"), Released());
+  m.def("dry_run_text", &vramfit::python::dry_run_text, nb::arg("run"), Released());
   m.def("run", &vramfit::fit::run, nb::arg("arguments"), Released());
 }

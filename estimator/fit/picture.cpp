@@ -3,26 +3,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <string_view>
 
 #include "estimator/ask/titles.h"
 #include "estimator/fit/advice_text.h"
-#include "estimator/fit/colour.h"
 #include "estimator/fit/formula_table.h"
 #include "estimator/fit/search_text.h"
 #include "estimator/fit/sums.h"
 #include "estimator/fit/text.h"
+#include "estimator/fit/verdict_text.h"
 #include "estimator/fit/waterfall.h"
 #include "model/quantity.h"
 
 namespace vramfit::fit {
 namespace {
-
-std::string on_text(const Budget& budget) {
-  const std::string name = budget.gpu.empty() ? "" : budget.gpu + ": ";
-  return fmt::format("on {}{}, sm_{}", name, budget.title, budget.arch.sm);
-}
 
 std::string header(const Question& question, const Answer& answer) {
   const Request& request = answer.request;
@@ -31,22 +25,6 @@ std::string header(const Question& question, const Answer& answer) {
   text += wrapped(workload_text(request, std::nullopt), 2);
   text += wrapped(on_text(request.budget), 2);
   return question.search ? text + search_text(answer, *question.search) : text;
-}
-
-/// " of 25.76 GB (23.99 GiB) less the headroom".
-std::string room_text(const Budget& budget) {
-  std::string text = both_units(budget.vram);
-  if (budget.headroom > 0) text += " less the headroom";
-  if (budget.held > 0) {
-    text += budget.headroom > 0 ? " and what others hold" : " less what others hold";
-  }
-  return text;
-}
-
-std::string margin_text(const Estimate& estimate, const Budget& budget) {
-  const std::string margin = both_units(static_cast<std::uint64_t>(std::abs(estimate.margin)));
-  return estimate.margin >= 0 ? fmt::format("{} to spare of {}", margin, room_text(budget))
-                              : fmt::format("{} more than {}", margin, room_text(budget));
 }
 
 /// What PyTorch's tensors are called that have no name.
@@ -61,14 +39,11 @@ std::string end_text(const MissingMemory& missing) {
                      what);
 }
 
-std::string verdict_text(const Estimate& estimate, const Budget& budget, bool colours) {
-  std::string text = verdict_word(estimate.verdict, colours) + ": " + margin_text(estimate, budget);
-  if (estimate.verdict == Verdict::Tight) {
-    text += fmt::format("; figures may be off by {} GB", gb(estimate.uncertainty->total()));
-  }
+/// The verdict, and where a run on the card ends.
+std::string answer_line(const Estimate& estimate, const Budget& budget, bool colours) {
+  const std::string text = verdict_text(estimate, budget, colours);
   if (!estimate.uncertainty) return text + "; by a formula, without overhead";
-  if (estimate.missing) text += "; " + end_text(*estimate.missing);
-  return text;
+  return estimate.missing ? text + "; " + end_text(*estimate.missing) : text;
 }
 
 std::string grounds(const Question& question, const Answer& answer, const Style& style) {
@@ -91,7 +66,7 @@ std::string picture(const Question& question, const Answer& answer, const Style&
   const Estimate& estimate = answer.estimate;
   std::string text = header(question, answer) + "\n";
   text += sums(estimate, answer.request.budget) + "\n";
-  text += wrapped(verdict_text(estimate, answer.request.budget, style.colours), 2) + "\n";
+  text += wrapped(answer_line(estimate, answer.request.budget, style.colours), 2) + "\n";
   if (style.verbose) text += waterfall(estimate) + "\n";
   if (answer.advised) text += advice_text(answer, style.colours) + "\n";
   if (!answer.formulas.empty()) text += formula_table(answer, style.verbose) + "\n";

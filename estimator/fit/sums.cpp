@@ -20,9 +20,9 @@ class Table {
 
   std::string text() {
     lines_ = fmt::format("The peak, {}\n", moment(estimate_.peak.stage, estimate_.peak.step));
-    row("component", "GB", "B/param", bars_.legend());
+    row(of_a_model() ? "component" : "level", "GB", of_a_model() ? "B/param" : "", bars_.legend());
     for (std::size_t i = 0; i < kCategories; ++i) component(static_cast<Category>(i));
-    lines_ += "\n";
+    if (of_a_model()) lines_ += "\n";
     sum("allocated", estimate_.levels.allocated);
     sum("reserved", estimate_.levels.reserved);
     const Overhead& overhead = estimate_.overhead;
@@ -48,7 +48,7 @@ class Table {
 
   void sum(const std::string& label, std::uint64_t bytes, const std::string& bar = "") {
     const double each = static_cast<double>(bytes) / static_cast<double>(estimate_.parameters);
-    row(label, gb(bytes, decimals_), fmt::format("{:.2f}", each), bar);
+    row(label, gb(bytes, decimals_), of_a_model() ? fmt::format("{:.2f}", each) : "", bar);
   }
 
   void component(Category category) {
@@ -57,10 +57,13 @@ class Table {
     std::replace(label.begin(), label.end(), '_', ' ');
     if (bytes > 0) {
       sum(label, bytes, bars_.bar(bytes));
-    } else if (category == Category::Gradients && training()) {
+    } else if (category == Category::Gradients && of_a_model() && training()) {
       row(label, gb(0, decimals_), "", "none at this point of the step");
     }
   }
+
+  /// Else somebody's script, of which nobody knows what its tensors are.
+  bool of_a_model() const { return estimate_.parameters > 0; }
 
   bool training() const {
     const Stage stage = estimate_.peak.stage;

@@ -1,0 +1,123 @@
+#include "estimator/dry_run/dry_run.h"
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+
+namespace vramfit {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Stage stage_of(const std::string& phase) {
+  static const std::map<std::string, Stage> kStages = {{"load", Stage::Loaded},
+                                                       {"forward", Stage::Forward},
+                                                       {"backward", Stage::Backward},
+                                                       {"optimizer", Stage::Optimizer}};
+  return kStages.at(phase);
+}
+
+Budget budget_in(const Json& json) {
+  Budget budget;
+  const Json& gpu = json.at("gpu");
+  if (gpu.at("name").is_string()) budget.gpu = gpu.at("name");
+  budget.title = gpu.at("title");
+  budget.arch.sm = std::stoi(gpu.at("arch").get<std::string>().substr(3));  // after "sm_"
+  budget.vram = json.at("vram");
+  budget.headroom = json.at("headroom");
+  budget.held = json.at("held_by_others");
+  budget.overhead.driver_reserved = json.at("driver_reserved");
+  budget.overhead.context = json.at("context");
+  budget.overhead.source = json.at("overhead_source");
+  return budget;
+}
+
+DryRun::Phase phase_in(const Json& json) {
+  return {.step = json.at("step"),
+          .stage = stage_of(json.at("phase")),
+          .before = json.at("before"),
+          .after = json.at("after"),
+          .peak = json.at("peak"),
+          .peak_reserved = json.at("peak_reserved"),
+          .peak_device_used = json.at("peak_device_used")};
+}
+
+/// What the card lost beside what the allocator reserved.
+Overhead overhead_of(const DryRun& run) {
+  Overhead overhead = run.budget.overhead;
+  const std::uint64_t beside =
+      run.levels.device_used - std::min(run.levels.device_used, run.levels.reserved);
+  overhead.context = std::min(overhead.context, beside);
+  overhead.libraries = beside - overhead.context;
+  return overhead;
+}
+
+}  // namespace
+
+DryRun read_dry_run(const std::string& text) {
+  const Json json = Json::parse(text);
+  DryRun run;
+  run.command = json.at("command");
+  run.about = json.at("about");
+  run.budget = budget_in(json);
+  const Json& peak = json.at("peak");
+  run.levels.allocated = peak.at("allocated");
+  run.levels.reserved = peak.at("reserved");
+  run.levels.device_used = peak.at("device_used");
+  run.peak = stage_of(peak.at("phase"));
+  run.peak_step = peak.at("step");
+  if (const Json& bytes = json.at("uncertainty"); !bytes.is_null()) run.uncertainty = bytes;
+  if (const Json& end = json.at("out_of_memory"); !end.is_null()) {
+    run.out_of_memory = DryRun::OutOfMemory{.stage = stage_of(end.at("phase")),
+                                            .step = end.at("step"),
+                                            .requested = end.at("requested"),
+                                            .free = end.at("free"),
+                                            .line = end.at("line")};
+  }
+  for (const Json& phase : json.at("phases")) run.phases.push_back(phase_in(phase));
+  run.notes = json.at("notes");
+  return run;
+}
+
+Estimate judged(const DryRun& run) {
+  Estimate estimate;
+  estimate.fits = !run.out_of_memory;
+  estimate.levels = run.levels;
+  estimate.peak.stage = run.peak;
+  estimate.peak.step = run.peak_step;
+  estimate.overhead = overhead_of(run);
+  estimate.capacity = pool_capacity(run.budget.vram, estimate.overhead, run.budget.set_aside());
+  estimate.total = run.levels.reserved + estimate.overhead.total();
+  estimate.notes = run.notes;
+  if (run.uncertainty) estimate.uncertainty = Uncertainty{.overhead = *run.uncertainty};
+  if (run.out_of_memory) {
+    const auto requested = static_cast<std::int64_t>(run.out_of_memory->requested);
+    const auto free = static_cast<std::int64_t>(run.out_of_memory->free);
+    // What is free may be in pieces.
+    estimate.margin = std::min(free - requested, std::int64_t{-1});
+    estimate.verdict = Verdict::Oom;
+    return estimate;
+  }
+  estimate.margin = static_cast<std::int64_t>(run.budget.vram - run.budget.set_aside()) -
+                    static_cast<std::int64_t>(estimate.total);
+  estimate.verdict = verdict_of(true, estimate.margin, estimate.uncertainty);
+  return estimate;
+}
+
+nlohmann::json verdict_json(const Estimate& estimate) {
+  Json json = {{"fits", estimate.fits},
+               {"verdict", name(estimate.verdict)},
+               {"uncertainty", nullptr},
+               {"capacity", estimate.capacity},
+               {"overhead", estimate.overhead.total()},
+               {"overhead_parts",
+                {{"driver_reserved", estimate.overhead.driver_reserved},
+                 {"context", estimate.overhead.context},
+                 {"libraries", estimate.overhead.libraries}}},
+               {"total", estimate.total},
+               {"margin", estimate.margin}};
+  if (estimate.uncertainty) json["uncertainty"] = estimate.uncertainty->total();
+  return json;
+}
+
+}  // namespace vramfit

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "estimator/estimate.h"
+
+namespace vramfit {
+
+/// What somebody's script took of a GPU that is not there, as `vramfit run` hands it over.
+struct DryRun {
+  /// One phase of one step, on one GPU. Bytes; `before`, `after` and `peak` are allocated ones.
+  struct Phase {
+    int step = 0;
+    Stage stage = Stage::Loaded;
+    std::uint64_t before = 0;
+    std::uint64_t after = 0;
+    std::uint64_t peak = 0;
+    std::uint64_t peak_reserved = 0;
+    std::uint64_t peak_device_used = 0;
+  };
+  /// PyTorch's OutOfMemoryError that ended the script.
+  struct OutOfMemory {
+    Stage stage = Stage::Loaded;
+    int step = 0;
+    std::uint64_t requested = 0;  ///< bytes
+    std::uint64_t free = 0;       ///< on the card, bytes
+    std::string line;             ///< of the script; empty: nobody knows
+  };
+
+  std::string command;
+  std::vector<std::string> about;  ///< what ran and where it ended, a line each
+  Budget budget;
+  Levels levels;               ///< at most
+  Stage peak = Stage::Loaded;  ///< when most was allocated
+  int peak_step = 0;
+  std::optional<std::uint64_t> uncertainty;  ///< of what driver and libraries take. Bytes
+  std::optional<OutOfMemory> out_of_memory;
+  std::vector<Phase> phases;
+  std::vector<std::string> notes;
+};
+
+/// Throws nlohmann::json::exception where it is none of its kind.
+DryRun read_dry_run(const std::string& json);
+
+/// The verdict of it. Where memory ran out the margin is what the card lacked at least: nobody
+/// knows what would have come after.
+Estimate judged(const DryRun& run);
+
+/// The same as keys of `vramfit run --json`.
+nlohmann::json verdict_json(const Estimate& estimate);
+
+}  // namespace vramfit

@@ -1,0 +1,83 @@
+#include "estimator/fit/dry_run_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "estimator/fit/colour.h"
+#include "estimator/fit/sums.h"
+#include "estimator/fit/text.h"
+#include "estimator/fit/verdict_text.h"
+#include "model/printable.h"
+
+namespace vramfit::fit {
+namespace {
+
+constexpr std::size_t kLongestCommand = 200;  // bytes
+
+std::string verdict_line(const DryRun& run, const Estimate& estimate, bool colours) {
+  if (!run.out_of_memory) return verdict_text(estimate, run.budget, colours);
+  const DryRun::OutOfMemory& end = *run.out_of_memory;
+  std::string text =
+      fmt::format("{}: at least {}; it runs out {}, asking for {} GB with {} GB free",
+                  verdict_word(estimate.verdict, colours), margin_text(estimate, run.budget),
+                  moment(end.stage, end.step), gb(end.requested), gb(end.free));
+  return end.line.empty() ? text : text + " (" + printable(end.line) + ")";
+}
+
+class PhaseTable {
+ public:
+  PhaseTable(const Estimate& estimate, const std::string& title)
+      : decimals_(table_decimals(estimate)),
+        lines_(fmt::format(kRow, title, "before", "after", "peak", "reserved", "used")) {}
+
+  void row(const std::string& label, const DryRun::Phase& phase) {
+    const auto size = [this](std::uint64_t bytes) { return gb(bytes, decimals_); };
+    lines_ += fmt::format(kRow, label, size(phase.before), size(phase.after), size(phase.peak),
+                          size(phase.peak_reserved), size(phase.peak_device_used));
+  }
+  const std::string& text() const { return lines_; }
+
+ private:
+  static constexpr const char* kRow = "  {:<17}{:>9}{:>9}{:>9}{:>10}{:>9}\n";
+
+  int decimals_;
+  std::string lines_;
+};
+
+/// Loading and step 1 phase by phase, the steps after it in one line, where training has its peak.
+std::string phase_table(const DryRun& run, const Estimate& estimate) {
+  const std::vector<DryRun::Phase>& phases = run.phases;
+  const auto later = std::find_if(phases.begin(), phases.end(),
+                                  [](const DryRun::Phase& phase) { return phase.step > 1; });
+  PhaseTable table(estimate, later == phases.end() ? "phase, GB" : "step 1, GB");
+  for (auto phase = phases.begin(); phase != later; ++phase) {
+    table.row(phase->stage == Stage::Loaded ? "load" : name(phase->stage), *phase);
+  }
+  if (later == phases.end()) return table.text();
+  DryRun::Phase all = *later;
+  all.after = phases.back().after;
+  for (auto phase = later; phase != phases.end(); ++phase) {
+    all.peak = std::max(all.peak, phase->peak);
+    all.peak_reserved = std::max(all.peak_reserved, phase->peak_reserved);
+    all.peak_device_used = std::max(all.peak_device_used, phase->peak_device_used);
+  }
+  table.row("every later step", all);
+  return table.text();
+}
+
+}  // namespace
+
+std::string dry_run_text(const DryRun& run, bool colours) {
+  const Estimate estimate = judged(run);
+  std::string text = wrapped(shortened(run.command, kLongestCommand), 2);
+  text += wrapped("  " + on_text(run.budget), 2);
+  for (const std::string& line : run.about) text += wrapped("  " + printable(line), 2);
+  text += "\n" + sums(estimate, run.budget) + "\n";
+  text += wrapped(verdict_line(run, estimate, colours), 2) + "\n";
+  text += phase_table(run, estimate) + "\n";
+  for (const std::string& note : run.notes) text += wrapped("note: " + printable(note), 2);
+  return text + wrapped("driver and context overhead: " + run.budget.overhead.source, 2);
+}
+
+}  // namespace vramfit::fit

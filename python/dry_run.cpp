@@ -1,0 +1,19 @@
+#include "python/dry_run.h"
+
+#include <nlohmann/json.hpp>
+
+#include "estimator/dry_run/dry_run.h"
+#include "estimator/fit/colour.h"
+#include "estimator/fit/dry_run_text.h"
+
+namespace vramfit::python {
+
+std::string dry_run_verdict(const std::string& run) {
+  return verdict_json(judged(read_dry_run(run))).dump();
+}
+
+std::string dry_run_text(const std::string& run) {
+  return fit::dry_run_text(read_dry_run(run), fit::shows_colours());
+}
+
+}  // namespace vramfit::python

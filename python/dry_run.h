@@ -1,0 +1,15 @@
+#pragma once
+
+#include <string>
+
+namespace vramfit::python {
+
+// Of a run as estimator/dry_run reads it. ValueError where it is none of its kind.
+
+/// Its verdict, as keys of `vramfit run --json`.
+std::string dry_run_verdict(const std::string& run);
+
+/// What is printed of it.
+std::string dry_run_text(const std::string& run);
+
+}  // namespace vramfit::python

@@ -1,4 +1,4 @@
-"""The command `vramfit`: what the C++ program `fit` does, and `vramfit check`."""
+"""The command `vramfit`: what the C++ program `fit` does, `vramfit check` and `vramfit run`."""
 
 from __future__ import annotations
 
@@ -13,6 +13,10 @@ def main() -> int:
         from vramfit._check import check
 
         return check(sys.argv[2:])
+    if sys.argv[1:2] == ["run"]:
+        from vramfit._dry_run import run
+
+        return run(sys.argv[2:])
     try:
         sys.stdout.flush()
         return _core.run(sys.argv[1:])

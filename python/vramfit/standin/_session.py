@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import importlib.abc
 import importlib.machinery
+import os
 import shutil
 import sys
 import tempfile
@@ -15,6 +16,9 @@ from typing import Any
 from vramfit.standin._door import Door, StandInError
 
 _door: Door | None = None
+_shells: list[
+    tuple[int, Path]
+] = []  # folders of files made for torch, and whose process's they are
 
 
 def door() -> Door:
@@ -24,7 +28,20 @@ def door() -> Door:
     return _door
 
 
-def start(facts: str) -> None:
+class Watcher:
+    """Told of how torch's import goes."""
+
+    def missing(self) -> None:
+        """This Python has no torch."""
+
+    def refused(self, error: StandInError) -> None:
+        """Nothing can stand in for what torch wants; it is raised where this returns."""
+
+    def loaded(self) -> None:
+        """Torch is there."""
+
+
+def start(facts: str, watcher: Watcher | None = None) -> None:
     """Makes torch, when it is imported, find the machine that the JSON `facts` tells of.
 
     Raises StandInError where torch is there already, or nothing can stand in for its libraries.
@@ -36,16 +53,14 @@ def start(facts: str) -> None:
         raise StandInError("the stand-in was started already")
     _door = Door(Path(__file__).with_name("libvramfit_standin.so"))
     _door.start(facts)
-    folder = Path(tempfile.mkdtemp(prefix="vramfit-standin-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    sys.meta_path.insert(0, _Importer(folder))
+    sys.meta_path.insert(0, _Importer(watcher or Watcher()))
 
 
 class _Importer(importlib.abc.MetaPathFinder):
-    """Stands in for what torch wants as it is found, and watches over it once it is imported."""
+    """Has torch loaded by a loader of ours."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, watcher: Watcher) -> None:
+        self._watcher = watcher
 
     def find_spec(
         self, name: str, path: Any = None, target: ModuleType | None = None
@@ -53,21 +68,27 @@ class _Importer(importlib.abc.MetaPathFinder):
         if name != "torch":
             return None
         spec = importlib.machinery.PathFinder.find_spec(name, path, target)
-        if spec is None or spec.origin is None or spec.loader is None:
-            return spec
-        home = Path(spec.origin).parent
-        door().load([*home.glob("lib/*.so*"), *home.glob("_C*.so")], self._folder)
-        spec.loader = _Loader(spec.loader)
+        if spec is None:
+            self._watcher.missing()
+        elif spec.origin is not None and spec.loader is not None:
+            spec.loader = _Loader(spec.loader, Path(spec.origin).parent, self._watcher)
         return spec
 
 
 class _Loader(importlib.abc.Loader):
-    """Torch's own, and what is to happen once torch is there."""
+    """Torch's own; stands in for what torch wants before it is loaded, and watches it from then on."""
 
-    def __init__(self, loader: Any) -> None:
-        self._loader = loader
+    def __init__(self, loader: Any, home: Path, watcher: Watcher) -> None:
+        self._loader, self._home, self._watcher = loader, home, watcher
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType | None:
+        folder = Path(tempfile.mkdtemp(prefix="vramfit-standin-"))
+        _shells.append((os.getpid(), folder))
+        try:
+            door().load([*self._home.glob("lib/*.so*"), *self._home.glob("_C*.so")], folder)
+        except StandInError as error:
+            self._watcher.refused(error)
+            raise
         created: ModuleType | None = self._loader.create_module(spec)
         return created
 
@@ -76,6 +97,15 @@ class _Loader(importlib.abc.Loader):
         from vramfit.standin._values import keep_values
 
         keep_values(door())
+        self._watcher.loaded()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._loader, name)
+
+
+@atexit.register
+def remove_shells() -> None:
+    """By the process that made them: those forked from it end, too."""
+    for owner, folder in _shells:
+        if os.getpid() == owner:
+            shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,67 @@
+"""The user's command as a child that is watched."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+from vramfit._bad_input import bad_input
+
+# A dry run tells nobody. Each is the user's to set otherwise.
+QUIET = {
+    "COMET_MODE": "disabled",
+    "DISABLE_MLFLOW_INTEGRATION": "TRUE",
+    "HF_HUB_DISABLE_TELEMETRY": "1",
+    "NEPTUNE_MODE": "debug",
+    "SWANLAB_MODE": "disabled",
+    "WANDB_MODE": "disabled",
+}
+
+_PYTHON = re.compile(r"(python|pypy)[0-9.]*")
+_WITHOUT_US = {
+    "E": "ignores PYTHONPATH, by which vramfit reaches it",
+    "I": "ignores PYTHONPATH, by which vramfit reaches it",
+    "S": "leaves out sitecustomize, by which vramfit reaches it",
+}
+_WITH_VALUE = "WX"
+
+
+def check(command: list[str]) -> None:
+    """Raises BadInput where the command cannot be what is wanted."""
+    program = command[0]
+    if shutil.which(program) is None:
+        raise bad_input(f"run: no program '{program}'; python, or a launcher such as torchrun")
+    if _PYTHON.fullmatch(Path(program).name) is None:
+        return
+    for argument in command[1:]:
+        if not re.fullmatch(r"-[A-Za-z].*", argument) or argument[1] in "cm":
+            return
+        if argument[1] in _WITH_VALUE:
+            continue
+        for letter in argument[1:]:
+            if letter in _WITHOUT_US:
+                raise bad_input(f"run: python -{letter} {_WITHOUT_US[letter]}: leave it out")
+
+
+def run_watched(command: list[str], settings: Path) -> int:
+    """Runs it to its end; returns its status, negative where a signal ended it."""
+    hook = Path(__file__).parents[1] / "standin" / "hook"
+    behind = os.environ.get("PYTHONPATH")
+    environment = {
+        **QUIET,
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(hook), *([behind] if behind else [])]),
+        "VRAMFIT_RUN": str(settings),
+    }
+    try:
+        child = subprocess.Popen(command, env=environment)
+    except OSError as error:
+        raise bad_input(f"run: '{command[0]}' cannot be started: {error.strerror}") from None
+    while True:
+        try:
+            return child.wait()
+        except KeyboardInterrupt:
+            continue  # it has the same one, and ends as it will

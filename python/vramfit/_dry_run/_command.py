@@ -1,0 +1,85 @@
+"""The command: facts, the script, the answer."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+import tempfile
+from argparse import Namespace
+from pathlib import Path
+
+from vramfit import _core
+from vramfit._bad_input import bad_input
+from vramfit._dry_run import _child, _result, _words
+from vramfit._dry_run._options import parse
+
+FITS, DOES_NOT_FIT, BAD_INPUT, FAILED = 0, 1, 2, 3
+
+
+def run(arguments: list[str]) -> int:
+    """The command `vramfit run`; returns its exit status."""
+    try:
+        options, command = parse(arguments)
+        return _run(options, command)
+    except _core.BadInput as error:
+        print(f"vramfit: error: {error}", file=sys.stderr)
+        return BAD_INPUT
+
+
+def _run(options: Namespace, command: list[str]) -> int:
+    named = {name: getattr(options, name) for name in ("gpu", "vram", "headroom")}
+    flags = {name: value for name, value in named.items() if value is not None}
+    facts = json.loads(_core.card_facts(json.dumps(flags)))
+    facts.update(strict=options.strict, late_events=options.late_events)
+    _child.check(command)
+    for file in (options.json, options.snapshot, options.trace):
+        _check_writable(file)
+    with tempfile.TemporaryDirectory(prefix="vramfit-run-") as place:
+        folder = Path(place)
+        settings = folder / "settings"
+        records = options.snapshot is not None or options.trace is not None
+        settings.write_text(
+            json.dumps({"facts": facts, "steps": options.steps, "records": records})
+        )
+        status = _child.run_watched(command, settings)
+        took = _result.process_that_used_most(folder, command, status)
+        if took is None:
+            return _script_failed(status)
+        for file, kind in ((options.snapshot, "pickle"), (options.trace, "trace")):
+            if file is not None:
+                shutil.copyfile(folder / f"{took['process']}.{kind}", file)
+    answer = _result.answer(facts, command, status, took)
+    answer["about"] = _words.about(answer)
+    answer["notes"] = _words.notes(answer, facts)
+    return _tell(answer, options.json)
+
+
+def _tell(answer: _result.Json, file: str | None) -> int:
+    written = json.dumps(answer)
+    verdict = json.loads(_core.dry_run_verdict(written))
+    failed = answer["exit_status"] != 0 and answer["out_of_memory"] is None
+    if failed:
+        verdict.update(fits=None, verdict=None)
+    if file is not None:
+        text = json.dumps({**answer, **verdict}, indent=2) + "\n"
+        if file == "-":
+            print(text, end="")
+        else:
+            Path(file).write_text(text)
+    if failed:
+        return _script_failed(answer["exit_status"])
+    if file != "-":
+        print("\n" + _core.dry_run_text(written), end="")
+    return FITS if verdict["fits"] else DOES_NOT_FIT
+
+
+def _script_failed(status: int) -> int:
+    how = f"a signal, {-status}" if status < 0 else f"status {status}"
+    print(f"vramfit: the script itself failed: it ended with {how}", file=sys.stderr)
+    return FAILED
+
+
+def _check_writable(file: str | None) -> None:
+    if file not in (None, "-") and not Path(file).absolute().parent.is_dir():
+        raise bad_input(f"run: '{file}' cannot be written: its folder is not there")

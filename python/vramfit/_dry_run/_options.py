@@ -1,0 +1,76 @@
+"""The command line of `vramfit run`."""
+
+from __future__ import annotations
+
+import argparse
+from typing import NoReturn
+
+from vramfit._bad_input import bad_input
+
+_EXAMPLE = "vramfit run --gpu rtx4090 -- python train.py"
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise bad_input(f"run: {message}; vramfit run --help")
+
+
+def _steps(text: str) -> int:
+    if not text.isdecimal() or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"'{text}' is no count of steps; 1 or more")
+    return int(text)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="vramfit run",
+        usage="vramfit run [FLAGS] -- python SCRIPT [ARGUMENTS]",
+        description="Runs a PyTorch script, unchanged, on a GPU that is not there, and says what "
+        "it takes of its memory and whether it fits.",
+        epilog="Exit status: 0 it fits, 1 it does not, 2 bad input, 3 the script itself failed.",
+        allow_abbrev=False,
+    )
+    card = parser.add_argument_group("which GPU (otherwise this machine's)")
+    card.add_argument("--gpu", metavar="NAME", help="a card of vramfit --list: rtx4090")
+    card.add_argument("--vram", metavar="SIZE", help="any card of this size: 24GiB")
+    card.add_argument("--headroom", metavar="SIZE", help="to be left free: 1GB")
+    how = parser.add_argument_group("how far, and how")
+    how.add_argument(
+        "--steps",
+        metavar="N",
+        type=_steps,
+        help="optimizer steps (otherwise until nothing grows any more, or the script's end)",
+    )
+    how.add_argument(
+        "--strict", action="store_true", help="end at the first call that nobody knows"
+    )
+    how.add_argument(
+        "--late-events",
+        action="store_true",
+        help="the GPU is behind: what an event waits for is done at the next synchronisation",
+    )
+    out = parser.add_argument_group("what to write")
+    out.add_argument("--json", metavar="FILE", help="the answer as JSON; -: instead of the text")
+    out.add_argument("--snapshot", metavar="FILE", help="PyTorch's memory snapshot of the run")
+    out.add_argument("--trace", metavar="FILE", help="the run in Chrome's trace event format")
+    return parser
+
+
+def parse(arguments: list[str]) -> tuple[argparse.Namespace, list[str]]:
+    """Flags and the command behind `--`. Raises BadInput."""
+    own, dashes, command = _split(arguments)
+    options, strangers = _parser().parse_known_args(own)
+    if strangers and not strangers[0].startswith("-"):
+        raise bad_input(f"run: -- goes before the command, '{strangers[0]}': {_EXAMPLE}")
+    if strangers:
+        raise bad_input(f"run: no flag {strangers[0]}; vramfit run --help")
+    if not command:
+        raise bad_input(f"run: {'nothing after --' if dashes else 'no command'}; as in {_EXAMPLE}")
+    return options, command
+
+
+def _split(arguments: list[str]) -> tuple[list[str], bool, list[str]]:
+    if "--" not in arguments:
+        return arguments, False, []
+    at = arguments.index("--")
+    return arguments[:at], True, arguments[at + 1 :]

@@ -1,0 +1,144 @@
+"""A script's phases: load, then forward, backward and optimizer of each step."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from vramfit.standin._books import Books
+from vramfit.standin._events import Events, in_backward
+
+# So many steps at least: optimizer states appear in the first, and meet activations in the second.
+_LEAST = 3
+
+Level = dict[str, int]
+
+
+class Steps:
+    """Keeps a row for each phase of each step, and says when enough was seen."""
+
+    def __init__(self, books: Books, limit: int | None, enough: Callable[[str], None]) -> None:
+        self._books, self._limit, self._enough = books, limit, enough
+        self.rows: list[dict[str, Any]] = []
+        self.turns: list[tuple[int, str, int]] = []  # step, phase, when it ended in microseconds
+        self.batches: list[tuple[int, ...]] = []  # of the models' inputs, as they came, each once
+        self.phase = "load"
+        self.step = 0  # the one that is under way
+        self.finished = 0  # optimizer steps
+        self._stepped_in_backward = False
+        self._after: list[list[int]] = []  # allocated when each step was over
+        self._ran_out = False
+        self._last: list[int] = []  # allocated when the last phase was closed
+        self._events = Events(self._forward, self._backward, self._optimizer)
+
+    def close(self) -> None:
+        """Writes down the phase that is under way."""
+        levels = self._books.turn()
+        self.turns.append((self.step, self.phase, time.time_ns() // 1000))
+        row = next(
+            (row for row in self.rows if (row["step"], row["phase"]) == (self.step, self.phase)),
+            None,
+        )
+        if row is None:
+            before = self._last or [0] * len(levels)
+            devices = [
+                {"before": last, **level} for last, level in zip(before, levels, strict=True)
+            ]
+            self.rows.append({"step": self.step, "phase": self.phase, "devices": devices})
+        else:
+            for known, level in zip(row["devices"], levels, strict=True):
+                for key, value in level.items():
+                    known[key] = max(known[key], value) if key.startswith("peak") else value
+        self._last = [level["after"] for level in levels]
+
+    def run_out(self) -> None:
+        """Memory could not be had. Where the script catches that, it may begin anew."""
+        self._ran_out = True
+        self._events.await_forward()
+
+    def _forward(self, module: torch.nn.Module) -> None:
+        if self._ran_out and self.phase != "optimizer":
+            self._begin_anew()
+        self._turn_to("forward")
+        # What compiles must not meet a hook.
+        if module._compiled_call_impl is None and type(module).__name__ != "OptimizedModule":
+            self._look_at_inputs(module)
+
+    def _backward(self) -> None:
+        self._turn_to("backward")
+
+    def _optimizer(self) -> None:
+        if in_backward():
+            self._stepped_in_backward = True  # one step of many small ones
+            return
+        self._turn_to("optimizer")
+
+    def _begin_anew(self) -> None:
+        """What failed, and is tried otherwise, is no part of what the script takes."""
+        self.close()
+        self.rows = [row for row in self.rows if row["step"] != self.step]
+        self.phase, self.step = "forward", self.finished + 1
+
+    def _turn_to(self, phase: str) -> None:
+        self._ran_out = False
+        if phase == self.phase:
+            return
+        step_over = self._stepped_in_backward or self.phase == "optimizer"
+        self.close()
+        if step_over:
+            self._stepped_in_backward = False
+            self._step_over()
+        self.phase = phase
+        self.step = self.finished + 1
+
+    def _step_over(self) -> None:
+        self.finished += 1
+        self._after.append([device["after"] for device in self.rows[-1]["devices"]])
+        if self._limit is not None:
+            if self.finished >= self._limit:
+                self._enough("steps")
+        elif self._is_steady():
+            self._enough("steady")
+
+    def _is_steady(self) -> bool:
+        """Nothing grew in the step that is over."""
+        if self.finished < _LEAST or self._after[-1] != self._after[-2]:
+            return False
+        here = self._peaks(row for row in self.rows if row["step"] == self.finished)
+        before = self._peaks(row for row in self.rows if row["step"] < self.finished)
+        return all(now <= most for now, most in zip(here, before, strict=True))
+
+    @staticmethod
+    def _peaks(rows: Any) -> list[int]:
+        return [
+            max(column)
+            for column in zip(
+                *(
+                    [device[key] for device in row["devices"] for key in ("peak", "peak_reserved")]
+                    for row in rows
+                ),
+                strict=True,
+            )
+        ]
+
+    def _look_at_inputs(self, module: torch.nn.Module) -> None:
+        """Of this call, the shape of its tokens."""
+
+        def look(_: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+            handle.remove()
+            values = [kwargs.get("input_ids"), *args, *kwargs.values()]
+            for value in values:
+                if isinstance(value, torch.Tensor) and value.dim() == 2 and _are_tokens(value):
+                    shape = tuple(value.shape)
+                    if shape not in self.batches:
+                        self.batches.append(shape)
+                    return
+
+        handle = module.register_forward_pre_hook(look, with_kwargs=True)
+
+
+def _are_tokens(tensor: torch.Tensor) -> bool:
+    return tensor.dtype in (torch.int64, torch.int32)

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "standin/kernels/counts.h"
 #include "standin/kernels/kernels.h"
 #include "standin/libraries/cuda.h"
 #include "standin/libraries/loads.h"
@@ -53,7 +54,7 @@ Result get_kernel(void** kernel, const void* function) {
   return kSuccess;
 }
 
-Result launch(const void* function, void* stream) {
+Result launch(const void* function, void** arguments, void* stream) {
   const Locked machine;
   Device& gpu = machine->active();
   load_kernels(*machine, gpu);
@@ -61,13 +62,14 @@ Result launch(const void* function, void* stream) {
     const Kernel::Group group = kernel->group();
     if (group == Kernel::Group::Attention) load_attention(*machine, gpu, false);
     if (group == Kernel::Group::BackwardAttention) load_attention(*machine, gpu, true);
+    count_for(*machine, *kernel, arguments);
   }
   machine->streams.work(machine->streams.of(stream));
   return kSuccess;
 }
-Result cuda_launch_kernel(const void* function, Dim3 /*grid*/, Dim3 /*block*/, void** /*arguments*/,
+Result cuda_launch_kernel(const void* function, Dim3 /*grid*/, Dim3 /*block*/, void** arguments,
                           std::size_t /*shared*/, void* stream) {
-  return launch(function, stream);
+  return launch(function, arguments, stream);
 }
 /// cudaLaunchConfig_t.
 struct LaunchConfig {
@@ -76,9 +78,8 @@ struct LaunchConfig {
   std::size_t shared;
   void* stream;
 };
-Result cuda_launch_kernel_ex(const LaunchConfig* config, const void* function,
-                             void** /*arguments*/) {
-  return launch(function, config->stream);
+Result cuda_launch_kernel_ex(const LaunchConfig* config, const void* function, void** arguments) {
+  return launch(function, arguments, config->stream);
 }
 
 Result cuda_func_get_attributes(FunctionAttributes* attributes, const void* function) {

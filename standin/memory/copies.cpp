@@ -25,7 +25,7 @@ void read_to_host(Device& gpu, void* to, std::uint64_t from, std::uint64_t bytes
     return;
   }
   if (bytes > kSmall) return;
-  if (gpu.memory.values().least(from, bytes) == Knowledge::Unknown) ++reads_of_unknown;
+  if (gpu.memory.values().least(from, bytes) == Knowledge::Unknown) note_unknown_read();
   std::memcpy(to, AddressSpace::twin(from), bytes);
 }
 
@@ -64,6 +64,7 @@ void fill(Machine& machine, void* to, int value, std::uint64_t bytes) {
 }
 
 std::uint64_t unknown_reads() { return reads_of_unknown; }
+void note_unknown_read() { ++reads_of_unknown; }
 
 void next_read(std::int64_t value) { expected_reads().push_back(value); }
 void no_more_reads() { expected_reads().clear(); }

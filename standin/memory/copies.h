@@ -20,6 +20,7 @@ void fill(Machine& machine, void* to, int value, std::uint64_t bytes);
 
 /// What the host read without knowing it: copies of unknown bytes, by how many.
 std::uint64_t unknown_reads();
+void note_unknown_read();
 
 /// The next copy of a number from a GPU to the host gives this one, by the calling thread and in
 /// the order of calls, until no_more_reads(): counts that a kernel would have written, and that

@@ -1,7 +1,7 @@
-"""Ops whose results' sizes are values: how many rows a mask takes, how many numbers differ.
+"""Ops whose results' sizes are values: how many numbers differ, how often each is repeated.
 
-The op itself runs as it does, and reads a count off the GPU. Before it runs the stand-in is told what
-it will read; a mask of which nothing is known takes all rows.
+The op itself runs as it does, and reads a count off the GPU. Before it runs the stand-in is told
+what it will read. What counts by nonzero needs none of it: standin/kernels/counts.h.
 """
 
 from __future__ import annotations
@@ -9,23 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-import torch
-
-from vramfit.standin._door import UNKNOWN
 from vramfit.standin._twins import is_small
 
 if TYPE_CHECKING:
     from vramfit.standin._values import Values
 
 Handler = Callable[["Values", Any, tuple[Any, ...], dict[str, Any]], Any]
-
-
-def _rows(values: Values, mask: torch.Tensor) -> int:
-    """How many elements are not zero."""
-    if not is_small(mask) or values.twins.knowledge(mask) == UNKNOWN:
-        values.reads["rows of a mask that only a GPU computes: all of them"] += 1
-        return mask.numel()
-    return int(torch.count_nonzero(values.read(mask)))
 
 
 def _expecting(values: Values, reads: list[int], run: Callable[[], Any]) -> Any:
@@ -37,54 +26,13 @@ def _expecting(values: Values, reads: list[int], run: Callable[[], Any]) -> Any:
         values.door.no_more_reads()
 
 
-def _nonzero(values: Values, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    mask = args[0]
-    if not mask.is_cuda:
-        return func(*args, **kwargs)
-    reads = [_rows(values, mask)]
-    result = _expecting(values, reads, lambda: func(*args, **kwargs))
-    if is_small(mask):
-        twin, level = values.twins.filled(mask)
-        places = twin.nonzero()
-        if places.shape == result.shape:
-            values.twins.write(result, places, level)
-            return result
-    values.twins.forget(result)
-    return result
-
-
-def _masks(indices: Any) -> list[torch.Tensor]:
-    return [
-        index
-        for index in indices
-        if isinstance(index, torch.Tensor)
-        and index.is_cuda
-        and index.dtype in (torch.bool, torch.uint8)
-    ]
-
-
-def _indexed(values: Values, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """index, index_put and the like: of each mask the places are counted."""
-    reads = [_rows(values, mask) for mask in _masks(args[1])]
-    return _expecting(values, reads, lambda: values.repeated(func, args, kwargs))
-
-
-def _masked_select(values: Values, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    tensor, mask = args[:2]
-    if not mask.is_cuda:
-        return func(*args, **kwargs)
-    whole = torch.broadcast_shapes(tensor.shape, mask.shape).numel()
-    reads = [_rows(values, mask) * (whole // max(mask.numel(), 1))]
-    return _expecting(values, reads, lambda: values.repeated(func, args, kwargs))
-
-
 def _repeat_interleave(
     values: Values, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
     repeats = args[0]
     if not repeats.is_cuda or kwargs.get("output_size") is not None:
         return values.repeated(func, args, kwargs)
-    reads = [int(values.read(repeats).sum())]
+    reads = [int(values.read(repeats).sum()), 1]  # and that none is negative
     return _expecting(values, reads, lambda: values.repeated(func, args, kwargs))
 
 
@@ -117,14 +65,6 @@ def _bincount(values: Values, func: Any, args: tuple[Any, ...], kwargs: dict[str
 
 
 SIZED: dict[str, Handler] = {
-    "nonzero": _nonzero,
-    "index": _indexed,
-    "index_put": _indexed,
-    "index_put_": _indexed,
-    "_index_put_impl_": _indexed,
-    "_unsafe_index": _indexed,
-    "_unsafe_index_put": _indexed,
-    "masked_select": _masked_select,
     "repeat_interleave": _repeat_interleave,
     "_unique": _counted_by_host,
     "_unique2": _counted_by_host,

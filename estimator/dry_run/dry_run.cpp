@@ -9,12 +9,12 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Stage stage_of(const std::string& phase) {
+Stage stage_of(const std::string& stage) {
   static const std::map<std::string, Stage> kStages = {{"load", Stage::Loaded},
                                                        {"forward", Stage::Forward},
                                                        {"backward", Stage::Backward},
                                                        {"optimizer", Stage::Optimizer}};
-  return kStages.at(phase);
+  return kStages.at(stage);
 }
 
 Budget budget_in(const Json& json) {
@@ -26,15 +26,16 @@ Budget budget_in(const Json& json) {
   budget.vram = json.at("vram");
   budget.headroom = json.at("headroom");
   budget.held = json.at("held_by_others");
-  budget.overhead.driver_reserved = json.at("driver_reserved");
-  budget.overhead.context = json.at("context");
+  const Json& parts = json.at("overhead_parts");
+  budget.overhead.driver_reserved = parts.at("driver_reserved");
+  budget.overhead.context = parts.at("context");
   budget.overhead.source = json.at("overhead_source");
   return budget;
 }
 
-DryRun::Phase phase_in(const Json& json) {
+DryRun::StageLevels stage_in(const Json& json) {
   return {.step = json.at("step"),
-          .stage = stage_of(json.at("phase")),
+          .stage = stage_of(json.at("name")),
           .before = json.at("before"),
           .after = json.at("after"),
           .peak = json.at("peak"),
@@ -60,21 +61,23 @@ DryRun read_dry_run(const std::string& text) {
   run.command = json.at("command");
   run.about = json.at("about");
   run.budget = budget_in(json);
+  const Json& levels = json.at("levels");
+  run.levels.allocated = levels.at("allocated");
+  run.levels.reserved = levels.at("reserved");
+  run.levels.device_used = levels.at("device_used");
   const Json& peak = json.at("peak");
-  run.levels.allocated = peak.at("allocated");
-  run.levels.reserved = peak.at("reserved");
-  run.levels.device_used = peak.at("device_used");
-  run.peak = stage_of(peak.at("phase"));
+  run.peak = stage_of(peak.at("stage"));
   run.peak_step = peak.at("step");
-  if (const Json& bytes = json.at("uncertainty"); !bytes.is_null()) run.uncertainty = bytes;
+  const Json& uncertainty = json.at("uncertainty");
+  run.uncertainty = {uncertainty.at("reserved"), uncertainty.at("overhead")};
   if (const Json& end = json.at("out_of_memory"); !end.is_null()) {
-    run.out_of_memory = DryRun::OutOfMemory{.stage = stage_of(end.at("phase")),
+    run.out_of_memory = DryRun::OutOfMemory{.stage = stage_of(end.at("stage")),
                                             .step = end.at("step"),
                                             .requested = end.at("requested"),
                                             .free = end.at("free"),
                                             .line = end.at("line")};
   }
-  for (const Json& phase : json.at("phases")) run.phases.push_back(phase_in(phase));
+  for (const Json& stage : json.at("stages")) run.stages.push_back(stage_in(stage));
   run.notes = json.at("notes");
   return run;
 }
@@ -89,7 +92,7 @@ Estimate judged(const DryRun& run) {
   estimate.capacity = pool_capacity(run.budget.vram, estimate.overhead, run.budget.set_aside());
   estimate.total = run.levels.reserved + estimate.overhead.total();
   estimate.notes = run.notes;
-  if (run.uncertainty) estimate.uncertainty = Uncertainty{.overhead = *run.uncertainty};
+  estimate.uncertainty = run.uncertainty;
   if (run.out_of_memory) {
     const auto requested = static_cast<std::int64_t>(run.out_of_memory->requested);
     const auto free = static_cast<std::int64_t>(run.out_of_memory->free);
@@ -105,19 +108,20 @@ Estimate judged(const DryRun& run) {
 }
 
 nlohmann::json verdict_json(const Estimate& estimate) {
-  Json json = {{"fits", estimate.fits},
-               {"verdict", name(estimate.verdict)},
-               {"uncertainty", nullptr},
-               {"capacity", estimate.capacity},
-               {"overhead", estimate.overhead.total()},
-               {"overhead_parts",
-                {{"driver_reserved", estimate.overhead.driver_reserved},
-                 {"context", estimate.overhead.context},
-                 {"libraries", estimate.overhead.libraries}}},
-               {"total", estimate.total},
-               {"margin", estimate.margin}};
-  if (estimate.uncertainty) json["uncertainty"] = estimate.uncertainty->total();
-  return json;
+  return {{"fits", estimate.fits},
+          {"verdict", name(estimate.verdict)},
+          {"uncertainty",
+           {{"reserved", estimate.uncertainty->reserved},
+            {"overhead", estimate.uncertainty->overhead},
+            {"total", estimate.uncertainty->total()}}},
+          {"capacity", estimate.capacity},
+          {"overhead", estimate.overhead.total()},
+          {"overhead_parts",
+           {{"driver_reserved", estimate.overhead.driver_reserved},
+            {"context", estimate.overhead.context},
+            {"libraries", estimate.overhead.libraries}}},
+          {"total", estimate.total},
+          {"margin", estimate.margin}};
 }
 
 }  // namespace vramfit

@@ -12,8 +12,8 @@ namespace vramfit {
 
 /// What somebody's script took of a GPU that is not there, as `vramfit run` hands it over.
 struct DryRun {
-  /// One phase of one step, on one GPU. Bytes; `before`, `after` and `peak` are allocated ones.
-  struct Phase {
+  /// One stage of one step, on one GPU. Bytes; `before`, `after` and `peak` are allocated ones.
+  struct StageLevels {
     int step = 0;
     Stage stage = Stage::Loaded;
     std::uint64_t before = 0;
@@ -37,9 +37,9 @@ struct DryRun {
   Levels levels;               ///< at most
   Stage peak = Stage::Loaded;  ///< when most was allocated
   int peak_step = 0;
-  std::optional<std::uint64_t> uncertainty;  ///< of what driver and libraries take. Bytes
+  Uncertainty uncertainty;
   std::optional<OutOfMemory> out_of_memory;
-  std::vector<Phase> phases;
+  std::vector<StageLevels> stages;
   std::vector<std::string> notes;
 };
 

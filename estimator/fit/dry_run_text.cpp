@@ -25,16 +25,16 @@ std::string verdict_line(const DryRun& run, const Estimate& estimate, bool colou
   return end.line.empty() ? text : text + " (" + printable(end.line) + ")";
 }
 
-class PhaseTable {
+class StagesTable {
  public:
-  PhaseTable(const Estimate& estimate, const std::string& title)
+  StagesTable(const Estimate& estimate, const std::string& title)
       : decimals_(table_decimals(estimate)),
         lines_(fmt::format(kRow, title, "before", "after", "peak", "reserved", "used")) {}
 
-  void row(const std::string& label, const DryRun::Phase& phase) {
+  void row(const std::string& label, const DryRun::StageLevels& stage) {
     const auto size = [this](std::uint64_t bytes) { return gb(bytes, decimals_); };
-    lines_ += fmt::format(kRow, label, size(phase.before), size(phase.after), size(phase.peak),
-                          size(phase.peak_reserved), size(phase.peak_device_used));
+    lines_ += fmt::format(kRow, label, size(stage.before), size(stage.after), size(stage.peak),
+                          size(stage.peak_reserved), size(stage.peak_device_used));
   }
   const std::string& text() const { return lines_; }
 
@@ -45,22 +45,22 @@ class PhaseTable {
   std::string lines_;
 };
 
-/// Loading and step 1 phase by phase, the steps after it in one line, where training has its peak.
-std::string phase_table(const DryRun& run, const Estimate& estimate) {
-  const std::vector<DryRun::Phase>& phases = run.phases;
-  const auto later = std::find_if(phases.begin(), phases.end(),
-                                  [](const DryRun::Phase& phase) { return phase.step > 1; });
-  PhaseTable table(estimate, later == phases.end() ? "phase, GB" : "step 1, GB");
-  for (auto phase = phases.begin(); phase != later; ++phase) {
-    table.row(phase->stage == Stage::Loaded ? "load" : name(phase->stage), *phase);
+/// Loading and step 1 stage by stage, the steps after it in one line, where training has its peak.
+std::string stages_table(const DryRun& run, const Estimate& estimate) {
+  const std::vector<DryRun::StageLevels>& stages = run.stages;
+  const auto later = std::find_if(stages.begin(), stages.end(),
+                                  [](const DryRun::StageLevels& stage) { return stage.step > 1; });
+  StagesTable table(estimate, later == stages.end() ? "stage, GB" : "step 1, GB");
+  for (auto stage = stages.begin(); stage != later; ++stage) {
+    table.row(stage->stage == Stage::Loaded ? "load" : name(stage->stage), *stage);
   }
-  if (later == phases.end()) return table.text();
-  DryRun::Phase all = *later;
-  all.after = phases.back().after;
-  for (auto phase = later; phase != phases.end(); ++phase) {
-    all.peak = std::max(all.peak, phase->peak);
-    all.peak_reserved = std::max(all.peak_reserved, phase->peak_reserved);
-    all.peak_device_used = std::max(all.peak_device_used, phase->peak_device_used);
+  if (later == stages.end()) return table.text();
+  DryRun::StageLevels all = *later;
+  all.after = stages.back().after;
+  for (auto stage = later; stage != stages.end(); ++stage) {
+    all.peak = std::max(all.peak, stage->peak);
+    all.peak_reserved = std::max(all.peak_reserved, stage->peak_reserved);
+    all.peak_device_used = std::max(all.peak_device_used, stage->peak_device_used);
   }
   table.row("every later step", all);
   return table.text();
@@ -75,7 +75,7 @@ std::string dry_run_text(const DryRun& run, bool colours) {
   for (const std::string& line : run.about) text += wrapped("  " + printable(line), 2);
   text += "\n" + sums(estimate, run.budget) + "\n";
   text += wrapped(verdict_line(run, estimate, colours), 2) + "\n";
-  text += phase_table(run, estimate) + "\n";
+  text += stages_table(run, estimate) + "\n";
   for (const std::string& note : run.notes) text += wrapped("note: " + printable(note), 2);
   return text + wrapped("driver and context overhead: " + run.budget.overhead.source, 2);
 }

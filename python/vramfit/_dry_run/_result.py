@@ -10,7 +10,6 @@ from typing import Any
 from vramfit._bad_input import bad_input
 
 SCHEMA = 1
-_LEVELS = ("peak", "peak_reserved", "peak_device_used")
 
 Json = dict[str, Any]
 
@@ -45,61 +44,58 @@ def process_that_used_most(folder: Path, command: list[str], status: int) -> Jso
 
 
 def answer(facts: Json, command: list[str], status: int, took: Json) -> Json:
-    """The answer as `--json` has it, but for its verdict, which `judged` adds."""
-    device = max(range(len(took["devices"])), key=lambda index: took["devices"][index]["peak_used"])
+    """The answer as `--json` has it, but for its verdict: of the GPU that was used most."""
+    used = [card["peak_used"] for card in took["devices"]]
+    gpu = used.index(max(used))
     ran_out = took["out_of_memory"]
     fatal = bool(ran_out) and status != 0 and took["raised"] != "other"
-    rows = [
-        {"step": row["step"], "phase": row["phase"], **row["devices"][device]}
-        for row in took["phases"]
-    ]
+    stages = _stages(took, gpu)
+    top = max(stages, key=lambda stage: stage["peak"])
     return {
         "run_schema": SCHEMA,
         "command": shlex.join(command),
         "exit_status": status,
         "ended": took["ended"] if status == 0 else "failed",
-        "gpu": {
-            "name": facts.get("gpu"),
-            "title": facts["title"],
-            "arch": facts.get("arch") or _arch(facts),
-        },
-        "gpus": len(took["devices"]),
-        "processes": took["processes"],
-        "vram": facts["listed_total"],
-        "headroom": facts.get("headroom", facts["taken"]),
-        "held_by_others": facts.get("held", 0),
-        "driver_reserved": facts["listed_total"] - facts["total"],
-        "context": facts["loads"]["context"] + facts["loads"]["kernels"],
-        "uncertainty": facts.get("uncertainty"),
-        "overhead_source": facts.get("overhead_source", "not told"),
-        "peak": _peak(rows),
         "steps": took["steps"],
-        "phases": rows,
-        "devices": took["devices"],
-        "host": took["host"],
+        "batches": took["batches"],
+        "processes": took["processes"],
+        "versions": took["versions"],
+        "gpu": {"name": facts["gpu"], "title": facts["title"], "arch": facts["arch"]},
+        "vram": facts["listed_total"],
+        "headroom": facts["headroom"],
+        "held_by_others": facts["held"],
+        "overhead_source": facts["overhead_source"],
+        "overhead_parts": {
+            "driver_reserved": facts["listed_total"] - facts["total"],
+            "context": facts["loads"]["context"] + facts["loads"]["kernels"],
+        },
+        "uncertainty": {"reserved": 0, "overhead": facts["uncertainty"]},
+        "levels": _levels(stages),
+        "peak": {"stage": top["name"], "step": top["step"]},
+        "stages": stages,
+        "gpus": [_levels(_stages(took, index)) for index in range(len(used))],
+        "host": {"page_locked": took["host"]["peak_locked"]},
         "out_of_memory": ran_out[-1] if fatal else None,
         "out_of_memory_caught": ran_out[: len(ran_out) - fatal],
-        "batches": took["batches"],
+        "assumptions": took["assumptions"],
         "unknown_calls": took["unknown_calls"],
         "unknown_reads": took["unknown_reads"],
-        "assumptions": took["assumptions"],
         "doubtful_events": took["doubtful_events"],
-        "versions": took["versions"],
     }
 
 
-def _arch(facts: Json) -> str:
-    return f"sm_{facts['attributes']['75']}{facts['attributes']['76']}"
+def _stages(took: Json, gpu: int) -> list[Json]:
+    return [
+        {"step": row["step"], "name": row["stage"], **row["devices"][gpu]} for row in took["stages"]
+    ]
 
 
-def _peak(rows: list[Json]) -> Json:
-    """The most of each level, and when most was allocated."""
-    top = max(rows, key=lambda row: row["peak"])
-    allocated, reserved, used = (max(row[level] for row in rows) for level in _LEVELS)
+def _levels(stages: list[Json]) -> Json:
     return {
-        "step": top["step"],
-        "phase": top["phase"],
-        "allocated": allocated,
-        "reserved": reserved,
-        "device_used": used,
+        level: max(stage[peak] for stage in stages)
+        for level, peak in (
+            ("allocated", "peak"),
+            ("reserved", "peak_reserved"),
+            ("device_used", "peak_device_used"),
+        )
     }

@@ -6,6 +6,10 @@ from typing import Any
 
 Json = dict[str, Any]
 
+_WORTH_TELLING = 10_000_000  # bytes
+_SHOWN = 3  # places
+
+# Libraries whose versions stand in the title.
 _NAMED = ("torch", "transformers", "trl", "peft", "accelerate")
 
 
@@ -30,7 +34,7 @@ def notes(answer: Json, facts: Json) -> list[str]:
     lines = list(facts.get("notes", ()))
     lines += _caught(answer["out_of_memory_caught"])
     lines += _lengths(answer["batches"])
-    lines += [f"assumed: {told['what']} ({told['times']} times)" for told in answer["assumptions"]]
+    lines += _assumed(answer["assumptions"])
     for call in answer["unknown_calls"]:
         lines.append(
             f"{call['name']} of {call['library']} is not known, and was called {call['calls']} "
@@ -43,19 +47,29 @@ def notes(answer: Json, facts: Json) -> list[str]:
         )
     if answer["processes"] > 1:
         lines.append(f"of {answer['processes']} processes, the one that used its GPU most is told")
-    if answer["gpus"] > 1:
-        lines.append(f"of {answer['gpus']} GPUs, the one that was used most is told")
-    locked = answer["host"]["peak_locked"]
-    if locked:
+    if len(answer["gpus"]) > 1:
+        lines.append(f"of {len(answer['gpus'])} GPUs, the one that was used most is told")
+    locked = answer["host"]["page_locked"]
+    if locked >= _WORTH_TELLING:
         lines.append(f"in the host's memory {locked / 1e9:.2f} GB were page-locked at most")
     return lines
+
+
+def _assumed(assumptions: list[Json]) -> list[str]:
+    """Values that were read."""
+    if not assumptions:
+        return []
+    times = sum(told["times"] for told in assumptions)
+    shown = ", ".join("/".join(told["what"].split("/")[-2:]) for told in assumptions[:_SHOWN])
+    more = f" and {len(assumptions) - _SHOWN} more (--json)" if len(assumptions) > _SHOWN else ""
+    return [f"values that only a GPU computes were read {times} times, and assumed: {shown}{more}"]
 
 
 def _caught(errors: list[Json]) -> list[str]:
     if not errors:
         return []
     first = errors[0]
-    where = f"in {first['phase']} of step {first['step']}" if first["step"] else "while loading"
+    where = f"in {first['stage']} of step {first['step']}" if first["step"] else "while loading"
     times = "once" if len(errors) == 1 else f"{len(errors)} times"
     return [
         f"the script ran out of memory {times} and caught it, first {where}, asking for "

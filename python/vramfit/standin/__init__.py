@@ -1,8 +1,8 @@
 """PyTorch on a GPU that is not there: a CUDA that does nothing but account for memory.
 
-    >>> import vramfit.standin
-    >>> vramfit.standin.start(facts)
-    >>> import torch
+>>> import vramfit.standin
+>>> vramfit.standin.start(facts)
+>>> import torch
 
 """
 

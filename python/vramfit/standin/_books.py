@@ -1,7 +1,7 @@
-"""What each GPU's memory reached at most, phase by phase.
+"""What each GPU's memory reached at most, stage by stage.
 
-PyTorch's allocator keeps one high-water mark, and a phase needs its own: it is reset at each
-phase's start. What the script itself asks of it, `torch.cuda.max_memory_allocated()` and the like,
+PyTorch's allocator keeps one high-water mark, and a stage needs its own: it is reset at each
+stage's start. What the script itself asks of it, `torch.cuda.max_memory_allocated()` and the like,
 is answered as if it had never been reset but by the script.
 """
 
@@ -40,8 +40,8 @@ class Books:
         self._door = door
         self._stats: Callable[[int], Stats] = torch._C._cuda_memoryStats
         self._reset: Callable[[int], None] = torch._C._cuda_resetPeakMemoryStats
-        self._theirs: dict[int, Stats] = {}  # as they were when a phase last reset them
-        self._ours: dict[int, tuple[int, int]] = {}  # of the phase, when the script last reset them
+        self._theirs: dict[int, Stats] = {}  # as they were when a stage last reset them
+        self._ours: dict[int, tuple[int, int]] = {}  # of the stage, when the script last reset them
         for name in _STATS:
             setattr(torch._C, name, self._told_to_script)
         for name in _RESETS:

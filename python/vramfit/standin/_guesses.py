@@ -1,7 +1,8 @@
 """Choices that a GPU makes among numbers that nobody knows: tokens, experts, whether all is finite.
 
-What stands in their place is said once here, and named in the answer where a script reads it: a token
-of the vocabulary that ends nothing, experts that share tokens equally, numbers that are finite.
+What stands in their place is said once here, and named in the answer where a script reads it: a
+token of the vocabulary that ends nothing, experts that share tokens equally, numbers that are
+finite.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ def _best(values: Values, func: Any, args: tuple[Any, ...], kwargs: dict[str, An
 
 def _balanced(values: Values, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """topk, by which routers choose experts: each row takes those that follow the row's before."""
-    tensor, count = args[:2]
+    tensor = args[0]
     dim = args[2] if len(args) > 2 else kwargs.get("dim", -1)
     last = tensor.dim() == 0 or dim in (-1, tensor.dim() - 1)
     if not tensor.is_cuda or not last or _known(values, tensor):

@@ -108,7 +108,7 @@ class _Watched:
         self._out_of_memory.append(
             {
                 "step": self._steps.step,
-                "phase": self._steps.phase,
+                "stage": self._steps.stage,
                 "device": device,
                 "requested": requested,
                 "free": free,
@@ -137,8 +137,8 @@ class _Watched:
             **door().report(),
             "process": self._process,
             "uses_gpu": torch.cuda.is_initialized(),
-            "phases": steps.rows,
-            "steps": steps.finished + (self._ended == "script" and steps.phase == "optimizer"),
+            "stages": steps.rows,
+            "steps": steps.finished + (self._ended == "script" and steps.stage == "optimizer"),
             "ended": self._ended,
             "batches": steps.batches,
             "out_of_memory": self._out_of_memory,

@@ -76,7 +76,7 @@ class _Importer(importlib.abc.MetaPathFinder):
 
 
 class _Loader(importlib.abc.Loader):
-    """Torch's own; stands in for what torch wants before it is loaded, and watches it from then on."""
+    """Torch's own; stands in for what torch wants before it is loaded, and watches from then on."""
 
     def __init__(self, loader: Any, home: Path, watcher: Watcher) -> None:
         self._loader, self._home, self._watcher = loader, home, watcher

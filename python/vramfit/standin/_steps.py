@@ -1,4 +1,4 @@
-"""A script's phases: load, then forward, backward and optimizer of each step."""
+"""A script's stages: load, then forward, backward and optimizer of each step."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ Level = dict[str, int]
 
 
 class Steps:
-    """Keeps a row for each phase of each step, and says when enough was seen."""
+    """Keeps a row for each stage of each step, and says when enough was seen."""
 
     def __init__(self, books: Books, limit: int | None, enough: Callable[[str], None]) -> None:
         self._books, self._limit, self._enough = books, limit, enough
         self.rows: list[dict[str, Any]] = []
-        self.turns: list[tuple[int, str, int]] = []  # step, phase, when it ended in microseconds
+        self.turns: list[tuple[int, str, int]] = []  # step, stage, when it ended in microseconds
         self.batches: list[tuple[int, ...]] = []  # of the models' inputs, as they came, each once
-        self.phase = "load"
+        self.stage = "load"
         self.step = 0  # the one that is under way
         self.finished = 0  # optimizer steps
         self._stepped_in_backward = False
         self._after: list[list[int]] = []  # allocated when each step was over
         self._ran_out = False
-        self._last: list[int] = []  # allocated when the last phase was closed
+        self._last: list[int] = []  # allocated when the last stage was closed
         self._events = Events(self._forward, self._backward, self._optimizer)
 
     def close(self) -> None:
-        """Writes down the phase that is under way."""
+        """Writes down the stage that is under way."""
         levels = self._books.turn()
-        self.turns.append((self.step, self.phase, time.time_ns() // 1000))
+        self.turns.append((self.step, self.stage, time.time_ns() // 1000))
         row = next(
-            (row for row in self.rows if (row["step"], row["phase"]) == (self.step, self.phase)),
+            (row for row in self.rows if (row["step"], row["stage"]) == (self.step, self.stage)),
             None,
         )
         if row is None:
@@ -47,7 +47,7 @@ class Steps:
             devices = [
                 {"before": last, **level} for last, level in zip(before, levels, strict=True)
             ]
-            self.rows.append({"step": self.step, "phase": self.phase, "devices": devices})
+            self.rows.append({"step": self.step, "stage": self.stage, "devices": devices})
         else:
             for known, level in zip(row["devices"], levels, strict=True):
                 for key, value in level.items():
@@ -60,7 +60,7 @@ class Steps:
         self._events.await_forward()
 
     def _forward(self, module: torch.nn.Module) -> None:
-        if self._ran_out and self.phase != "optimizer":
+        if self._ran_out and self.stage != "optimizer":
             self._begin_anew()
         self._turn_to("forward")
         # What compiles must not meet a hook.
@@ -80,18 +80,18 @@ class Steps:
         """What failed, and is tried otherwise, is no part of what the script takes."""
         self.close()
         self.rows = [row for row in self.rows if row["step"] != self.step]
-        self.phase, self.step = "forward", self.finished + 1
+        self.stage, self.step = "forward", self.finished + 1
 
-    def _turn_to(self, phase: str) -> None:
+    def _turn_to(self, stage: str) -> None:
         self._ran_out = False
-        if phase == self.phase:
+        if stage == self.stage:
             return
-        step_over = self._stepped_in_backward or self.phase == "optimizer"
+        step_over = self._stepped_in_backward or self.stage == "optimizer"
         self.close()
         if step_over:
             self._stepped_in_backward = False
             self._step_over()
-        self.phase = phase
+        self.stage = stage
         self.step = self.finished + 1
 
     def _step_over(self) -> None:

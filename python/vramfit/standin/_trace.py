@@ -18,7 +18,7 @@ _UNIT = 512
 def trace(
     snapshot: dict[str, Any], turns: list[tuple[int, str, int]], devices: list[dict[str, Any]]
 ) -> str:
-    """Counters of what is allocated and reserved on each GPU, phases as slices. A microsecond is
+    """Counters of what is allocated and reserved on each GPU, stages as slices. A microsecond is
     one event of PyTorch's history: nothing was timed."""
     events: list[dict[str, Any]] = []
     for device, history in enumerate(snapshot["device_traces"]):
@@ -54,18 +54,19 @@ def _counters(history: list[dict[str, Any]], device: int) -> Any:
 
 
 def _slices(history: list[dict[str, Any]], device: int, turns: list[tuple[int, str, int]]) -> Any:
-    """Phases begin and end between two events of the history."""
+    """Stages begin and end between two events of the history."""
     moments = [entry["time_us"] for entry in history]
     begins = 0
-    for step, phase, ended in turns:
+    for step, stage, ended in turns:
         ends = bisect_right(moments, ended)
-        yield {
-            "ph": "X",
-            "pid": device,
-            "tid": 1,
-            "name": phase,
-            "ts": begins,
-            "dur": ends - begins,
-            "args": {"step": step},
-        }
+        if ends > begins:
+            yield {
+                "ph": "X",
+                "pid": device,
+                "tid": 1,
+                "name": stage,
+                "ts": begins,
+                "dur": ends - begins,
+                "args": {"step": step},
+            }
         begins = ends

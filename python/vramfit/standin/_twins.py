@@ -1,4 +1,4 @@
-"""Twins: the values of small tensors on the GPU, as tensors of the host over the stand-in's memory."""
+"""Twins: values of small tensors on the GPU, as tensors of the host over the stand-in's memory."""
 
 from __future__ import annotations
 

@@ -10,13 +10,15 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from vramfit.standin._door import ASSUMED, KNOWN, Door
+from vramfit.standin._door import KNOWN, Door
 from vramfit.standin._guesses import GUESSES
+from vramfit.standin._on_host import OnHost
 from vramfit.standin._sized import SIZED
 from vramfit.standin._twins import Twins, is_small
 from vramfit.standin._watch import watch_everywhere
@@ -54,7 +56,7 @@ _SPINNING = 200_000
 Run = Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]
 
 
-class SpinsOnUnknown(RuntimeError):
+class SpinsOnUnknownError(RuntimeError):
     """The script waits for a value that nobody computes."""
 
 
@@ -86,6 +88,15 @@ class Values(TorchDispatchMode):
         self.twins = Twins(door)
         self.reads: Counter[str] = Counter()
         self._ways: dict[Any, Run] = {}
+        self._own_ways: dict[str, Run] = {
+            **dict.fromkeys(_KEPT, _as_it_is),
+            **dict.fromkeys(_FRESH, self._not_repeated),
+            **{name: partial(handler, self) for name, handler in (SIZED | GUESSES).items()},
+            "_to_copy": self._copied,
+            "copy_": self._copied,
+            "_local_scalar_dense": self._read_number,
+            "equal": self._compared,
+        }
         self._random = torch.Generator()
         self._random.manual_seed(0)
 
@@ -101,48 +112,26 @@ class Values(TorchDispatchMode):
 
     def _way_of(self, func: Any) -> Run:
         schema = getattr(func, "_schema", None)
-        if schema is None:
+        if schema is None or _is_view(func):
             return _as_it_is
-        name = schema.name.partition("::")[2]
-        if func in _VIEWS or any(
-            r.alias_info is not None and not r.alias_info.is_write for r in schema.returns
-        ):
+        library, _, name = schema.name.partition("::")
+        if library == "c10d":
             return _as_it_is
-        if schema.name.startswith("c10d"):
-            return _as_it_is
-        if not schema.name.startswith(("aten::", "prims::")):
+        if library not in ("aten", "prims"):
             return self._not_repeated
-        if name in _KEPT:
-            return _as_it_is
-        if name in _FRESH:
-            return self._not_repeated
-        if name in SIZED:
-            return self._with(SIZED[name])
-        if name in GUESSES:
-            return self._with(GUESSES[name])
-        if name in ("_to_copy", "copy_"):
-            return self._copied
-        if name == "_local_scalar_dense":
-            return self._read_number
-        if name == "equal":
-            return self._compared
-        return self.repeated
-
-    def _with(self, handler: Callable[[Values, Any, tuple[Any, ...], dict[str, Any]], Any]) -> Run:
-        return lambda func, args, kwargs: handler(self, func, args, kwargs)
+        return self._own_ways.get(name, self.repeated)
 
     # Ways to run an op.
 
     def _not_repeated(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """What it wrote is unknown."""
         result = func(*args, **kwargs)
-        for tensor in _results(result):
+        self._forget_what_it_wrote(func, args, result)
+        return result
+
+    def _forget_what_it_wrote(self, func: Any, args: tuple[Any, ...], result: Any) -> None:
+        for tensor in (*_results(result), *self._written(func, args)):
             if tensor.is_cuda:
                 self.twins.forget(tensor)
-        for tensor in self._written(func, args):
-            if tensor.is_cuda and is_small(tensor):
-                self.twins.forget(tensor)
-        return result
 
     def repeated(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """On the host too, where all tensors are small."""
@@ -165,74 +154,35 @@ class Values(TorchDispatchMode):
     def _on_both(
         self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], random: bool
     ) -> Any:
-        levels = [ASSUMED if random else KNOWN]
-
-        def twin(value: Any) -> Any:
-            if isinstance(value, torch.Tensor):
-                if not value.is_cuda:
-                    return value
-                filled, level = self.twins.filled(value)
-                levels.append(level)
-                return filled
-            if isinstance(value, (list, tuple)):
-                return (
-                    type(value)(twin(v) for v in value) if type(value) in (list, tuple) else value
-                )
-            if isinstance(value, torch.device):
-                return torch.device("cpu") if value.type == "cuda" else value
-            if isinstance(value, torch.Generator):
-                return self._random
-            return value
-
         result = func(*args, **kwargs)
         outputs = list(_results(result))
-        if not all(is_small(output) for output in outputs if output.is_cuda):
-            for output in outputs:
-                if output.is_cuda:
-                    self.twins.forget(output)
+        on_host = OnHost(self.twins, self._random if random else None)
+        host = None
+        if all(is_small(output) for output in outputs if output.is_cuda):
+            try:
+                host = on_host.run(func, args, kwargs)
+            except Exception:  # the host has no such kernel
+                self._ways[func] = self._not_repeated
+        if host is None:
+            self._forget_what_it_wrote(func, args, result)
             return result
-        try:
-            host_args = twin(args)
-            host_kwargs = {key: twin(value) for key, value in kwargs.items()}
-            host = self._run_on_host(func, host_args, host_kwargs, random)
-        except Exception:
-            self._ways[func] = self._not_repeated
-            for output in outputs:
-                if output.is_cuda:
-                    self.twins.forget(output)
-            return result
-        level = min(levels)
-        written = {id(tensor) for tensor in self._written(func, args)}
+        written = [tensor for tensor in self._written(func, args) if tensor.is_cuda]
         for output, value in zip(outputs, _results(host), strict=False):
-            if not output.is_cuda:
-                if output is not value:
-                    output.copy_(value)
-            elif id(output) in written:
-                self.twins.note(output, level)
-            elif output.shape == value.shape:
-                self.twins.write(output, value, level)
-            else:
-                self.twins.forget(output)
-        for tensor in self._written(func, args):
-            if tensor.is_cuda:
-                self.twins.note(tensor, level)
+            if not any(output is tensor for tensor in written):
+                self._give(output, value, on_host.level)
+        for tensor in written:
+            self.twins.note(tensor, on_host.level)
         return result
 
-    def _run_on_host(
-        self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], random: bool
-    ) -> Any:
-        if kwargs.get("pin_memory"):
-            kwargs = {**kwargs, "pin_memory": False}
-        if not random:
-            return func(*args, **kwargs)
-        # The script's own random numbers on the host are not to be drawn from.
-        state = torch.get_rng_state()
-        torch.set_rng_state(self._random.get_state())
-        try:
-            return func(*args, **{**kwargs, "generator": None} if "generator" in kwargs else kwargs)
-        finally:
-            self._random.set_state(torch.get_rng_state())
-            torch.set_rng_state(state)
+    def _give(self, output: torch.Tensor, value: torch.Tensor, level: int) -> None:
+        """An op's output, the value that the host computed for it."""
+        if not output.is_cuda:
+            if output is not value:
+                output.copy_(value)
+        elif output.shape == value.shape:
+            self.twins.write(output, value, level)
+        else:
+            self.twins.forget(output)
 
     def _copied(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Between host and GPU; within either it is an op like others."""
@@ -273,7 +223,7 @@ class Values(TorchDispatchMode):
             place = _place()
             self.reads[place] += 1
             if self.reads[place] > _SPINNING:
-                raise SpinsOnUnknown(
+                raise SpinsOnUnknownError(
                     f"{place} has read {_SPINNING:,} values that only a GPU computes: it waits for"
                     " what will never come"
                 )
@@ -285,6 +235,13 @@ class Values(TorchDispatchMode):
         for argument, value in zip(func._schema.arguments, args, strict=False):
             if argument.alias_info is not None and argument.alias_info.is_write:
                 yield from tensors_in((value,))
+
+
+def _is_view(func: Any) -> bool:
+    return func in _VIEWS or any(
+        result.alias_info is not None and not result.alias_info.is_write
+        for result in func._schema.returns
+    )
 
 
 _PLAIN = {torch.Tensor, torch.nn.Parameter, torch.nn.Buffer}

@@ -1,8 +1,8 @@
 """Where ops are watched: in Python's code of all threads, and not in autograd's own.
 
 While a dispatch mode is on, autograd takes other ways through its backward pass
-(at::isTensorSubclassLike): it no longer sums gradients in place. So the mode is off while the engine
-runs, and on again in what the engine calls back: functions and hooks of Python, such as what
+(at::isTensorSubclassLike): it no longer sums gradients in place. So the mode is off while the
+engine runs, and on again in what the engine calls back: functions and hooks of Python, such as what
 activation checkpointing recomputes.
 """
 

@@ -1,4 +1,5 @@
-# The estimator's libraries as they were built in the folder VRAMFIT_BUILT, for the Python package's module.
+# The estimator's libraries, and the stand-in, as they were built in the folder VRAMFIT_BUILT, for the Python
+# package.
 find_package(Threads REQUIRED)
 set(libraries
   estimator/libvramfit_fit.a estimator/libvramfit_machine.a estimator/libvramfit_version.a
@@ -11,3 +12,8 @@ target_link_libraries(vramfit_built INTERFACE
 foreach(library IN ITEMS estimator fit version)
   add_library(vramfit::${library} ALIAS vramfit_built)
 endforeach()
+if(VRAMFIT_STANDIN)
+  add_library(vramfit_standin SHARED IMPORTED)
+  set_target_properties(vramfit_standin PROPERTIES
+    IMPORTED_LOCATION ${VRAMFIT_BUILT}/lib/libvramfit_standin.so)
+endif()

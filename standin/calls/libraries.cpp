@@ -26,7 +26,7 @@ constexpr std::string_view kCusparseNames[] = {"cusparse"};
 constexpr std::string_view kCufileNames[] = {"cuFile"};
 constexpr std::string_view kCuptiNames[] = {"cupti"};
 constexpr std::string_view kJitLinkNames[] = {"nvJitLink", "__nvJitLink"};
-constexpr std::string_view kNvshmemNames[] = {"nvshmem"};
+constexpr std::string_view kNvshmemNames[] = {"nvshmem", "nvshmemi", "nvshmemx"};
 constexpr std::string_view kNvtxNames[] = {"nvtx"};
 
 /// Functions of these libraries are all of one kind: a status is returned, and what they compute is

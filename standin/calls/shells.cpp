@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cctype>
 #include <cstdio>
 #include <fstream>
 #include <map>
@@ -91,13 +92,16 @@ using Exports = std::map<std::string, std::vector<Export>>;  ///< by soname
 
 const Library* library_named(const std::string& soname) { return library_of(soname); }
 
-/// The needed library that an unversioned symbol is of, by its name; empty where none is.
-std::string owner_of(const std::string& name, const std::vector<std::string>& needed) {
-  for (const std::string& soname : needed) {
+/// The library that an unversioned symbol is of, by its name; empty where none is.
+std::string owner_of(const std::string& name, const std::vector<std::string>& sonames) {
+  for (const std::string& soname : sonames) {
     const Library* library = library_named(soname);
     if (!library) continue;
     for (const std::string_view prefix : library->prefixes) {
-      if (name.starts_with(prefix)) return soname;
+      // A word begins behind it: curl_easy_init is not the driver's.
+      if (name.starts_with(prefix) &&
+          !std::islower(static_cast<unsigned char>(name[prefix.size()])))
+        return soname;
     }
   }
   return {};
@@ -105,21 +109,26 @@ std::string owner_of(const std::string& name, const std::vector<std::string>& ne
 
 void add_wanted(const std::filesystem::path& path, Exports& exports) {
   State& s = state();
+  if (const std::string soname = soname_for(path); !soname.empty()) {
+    exports[soname];
+    return;
+  }
   if (!s.seen.insert(path).second) return;
-  bool ours = false;
-  const auto needed = read_needed(path);
-  for (const std::string& soname : needed) {
+  // Of what it is linked against; and of what is in the process, though it does not say so.
+  std::vector<std::string> sonames;
+  for (const std::string& soname : read_needed(path)) {
     if (library_named(soname)) {
-      ours = true;
+      sonames.push_back(soname);
       exports[soname];
     } else if (const auto beside = path.parent_path() / soname; std::filesystem::exists(beside)) {
       add_wanted(beside, exports);
     }
   }
-  if (!ours) return;
+  for (const Loaded& loaded : s.loaded) sonames.push_back(loaded.soname);
+  if (sonames.empty()) return;
   for (const Wanted& wanted : read_image(path).wanted) {
     const std::string soname =
-        wanted.library.empty() ? owner_of(wanted.name, needed) : wanted.library;
+        wanted.library.empty() ? owner_of(wanted.name, sonames) : wanted.library;
     if (soname.empty() || !library_named(soname)) continue;
     exports[soname].push_back(
         {wanted.name, wanted.version, wanted.data ? std::max(wanted.bytes, std::uint64_t{8}) : 0});
@@ -177,7 +186,11 @@ void load_all(Exports exports) {
     if (first) {
       load(soname, file_name(soname), wanted);
     } else if (!wanted.empty()) {
-      load(soname, file_name(soname) + ".more" + std::to_string(s.loaded.size()), wanted);
+      // A forked process has the same folder.
+      load(soname,
+           file_name(soname) + ".more" + std::to_string(::getpid()) + "-" +
+               std::to_string(s.loaded.size()),
+           wanted);
     }
   }
 }
@@ -206,6 +219,21 @@ void stand_in_for(const std::vector<std::filesystem::path>& files,
     exports["libnvidia-ml.so.1"];
   }
   load_all(std::move(exports));
+}
+
+std::string soname_for(const std::filesystem::path& file) {
+  const std::string name = file.filename().string();
+  const auto at = name.find(".so");
+  if (at == std::string::npos) return {};
+  const std::string stem = name.substr(0, at + 3) + ".";
+  if (name.size() <= stem.size()) {
+    for (const auto& [soname, symbol] : state().exported) {
+      if (soname.starts_with(stem)) return soname;
+    }
+    return {};
+  }
+  const std::string soname = name.substr(0, name.find('.', stem.size()));
+  return soname.starts_with(stem) && library_named(soname) ? soname : std::string();
 }
 
 void* function_named(const std::string& soname, const std::string& name) {

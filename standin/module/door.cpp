@@ -46,6 +46,12 @@ const char* vramfit_standin_load(const char* files, const char* folder) {
   });
 }
 
+const char* vramfit_standin_soname(const char* file) {
+  thread_local std::string soname;
+  soname = soname_for(file);
+  return soname.c_str();
+}
+
 std::uint64_t vramfit_standin_twin_distance() { return AddressSpace::kBytes; }
 
 void vramfit_standin_know(std::uint64_t address, std::uint64_t bytes, int knowledge, int kind) {

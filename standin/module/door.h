@@ -14,6 +14,10 @@ const char* vramfit_standin_start(const char* facts);
 /// what is wrong. Nothing of it before vramfit_standin_start().
 const char* vramfit_standin_load(const char* files, const char* folder);
 
+/// The soname of what stands in for the library that a file is, or "": see soname_for() in
+/// calls/shells.h.
+const char* vramfit_standin_soname(const char* file);
+
 /// The distance from an address of a GPU's memory to its twin's.
 std::uint64_t vramfit_standin_twin_distance();
 

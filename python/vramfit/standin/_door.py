@@ -29,6 +29,7 @@ class Door:
 
         self._start = function("start", text, text)
         self._load = function("load", text, text, text)
+        self._soname = function("soname", text, text)
         self._report = function("report", text)
         self.twin_distance: int = function("twin_distance", place)()
         self.know = function("know", None, place, place, word, word)
@@ -45,6 +46,11 @@ class Door:
     def load(self, files: Iterable[Path], folder: Path) -> None:
         """Stands in for what these files want of NVIDIA's libraries, before they are loaded."""
         self._done(self._load("\n".join(map(str, files)).encode(), str(folder).encode()))
+
+    def soname(self, file: str) -> str:
+        """Of what stands in for the library that this file is; empty where it is not NVIDIA's."""
+        soname: bytes = self._soname(file.encode())
+        return soname.decode()
 
     def report(self) -> dict[str, Any]:
         """What there is to tell so far."""

@@ -14,11 +14,11 @@ from types import ModuleType
 from typing import Any
 
 from vramfit.standin._door import Door, StandInError
+from vramfit.standin._late import stand_in_late
 
 _door: Door | None = None
-_shells: list[
-    tuple[int, Path]
-] = []  # folders of files made for torch, and whose process's they are
+_shells: Path | None = None  # the folder of files that stand in for NVIDIA's
+_owner = 0  # the process that made it
 
 
 def door() -> Door:
@@ -82,13 +82,14 @@ class _Loader(importlib.abc.Loader):
         self._loader, self._home, self._watcher = loader, home, watcher
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType | None:
-        folder = Path(tempfile.mkdtemp(prefix="vramfit-standin-"))
-        _shells.append((os.getpid(), folder))
+        global _shells, _owner
+        _shells, _owner = Path(tempfile.mkdtemp(prefix="vramfit-standin-")), os.getpid()
         try:
-            door().load([*self._home.glob("lib/*.so*"), *self._home.glob("_C*.so")], folder)
+            door().load([*self._home.glob("lib/*.so*"), *self._home.glob("_C*.so")], _shells)
         except StandInError as error:
             self._watcher.refused(error)
             raise
+        stand_in_late(door(), _shells)
         created: ModuleType | None = self._loader.create_module(spec)
         return created
 
@@ -106,6 +107,5 @@ class _Loader(importlib.abc.Loader):
 @atexit.register
 def remove_shells() -> None:
     """By the process that made them: those forked from it end, too."""
-    for owner, folder in _shells:
-        if os.getpid() == owner:
-            shutil.rmtree(folder, ignore_errors=True)
+    if _shells is not None and os.getpid() == _owner:
+        shutil.rmtree(_shells, ignore_errors=True)

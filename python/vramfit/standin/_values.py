@@ -103,7 +103,7 @@ class Values(TorchDispatchMode):
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
     ) -> Any:
-        if types and any(kind not in _PLAIN for kind in types):
+        if types and any(kind.__torch_dispatch__ is not _PLAIN for kind in types):
             return NotImplemented  # a subclass makes plain ops of it, which come here in turn
         way = self._ways.get(func)
         if way is None:
@@ -244,7 +244,7 @@ def _is_view(func: Any) -> bool:
     )
 
 
-_PLAIN = {torch.Tensor, torch.nn.Parameter, torch.nn.Buffer}
+_PLAIN = torch.Tensor.__torch_dispatch__
 
 
 def _as_it_is(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

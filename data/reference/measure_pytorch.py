@@ -34,6 +34,17 @@ def memory():
     }
 
 
+class Stages:
+    """Readings by name, each with the peak since the one before."""
+
+    def __init__(self):
+        self.readings = {}
+
+    def read(self, name):
+        self.readings[name] = memory()
+        torch.cuda.reset_peak_memory_stats()
+
+
 def build(case):
     arch = dict(case["arch"])
     config = CONFIG_MAPPING[arch.pop("model_type")](**arch)

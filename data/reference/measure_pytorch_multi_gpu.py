@@ -19,6 +19,7 @@ from pathlib import Path
 import measure_pytorch as measure
 import torch
 import torch.distributed as dist
+from measure_pytorch import Stages
 from ranks import TIMED_OUT, of_all_ranks
 from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 from torch.distributed.optim import ZeroRedundancyOptimizer
@@ -86,15 +87,6 @@ def name_of(case: dict) -> str:
     return f"{'/'.join(parts)}/batch:{case['b']}/seq:{case['s']}{ckpt}"
 
 
-class Stages:
-    def __init__(self):
-        self.readings = {}
-
-    def read(self, name: str) -> None:
-        self.readings[name] = measure.memory()
-        torch.cuda.reset_peak_memory_stats()
-
-
 def built(case: dict):
     arch = dict(case["arch"])
     config = CONFIG_MAPPING[arch.pop("model_type")](**arch)
@@ -110,7 +102,7 @@ def built(case: dict):
     return model
 
 
-def fully_sharded(model, case: dict):
+def fully_sharded(model, layers, case: dict):
     options = {}
     if case["precision"] == "mixed":
         options["mp_policy"] = MixedPrecisionPolicy(
@@ -118,7 +110,7 @@ def fully_sharded(model, case: dict):
         )
     if case["strategy"] == "fsdp-keep":
         options["reshard_after_forward"] = False
-    for layer in model.model.layers:
+    for layer in layers:
         fully_shard(layer, **options)
     fully_shard(model, **options)
     model.to_empty(device="cuda")
@@ -137,11 +129,11 @@ def optimizer_of(model, strategy: str):
         return ZeroRedundancyOptimizer(
             model.parameters(), optimizer_class=torch.optim.AdamW, lr=1e-5, fused=True
         )
-    return torch.optim.AdamW(model.parameters(), lr=1e-5, fused=True)
+    parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    return torch.optim.AdamW(parameters, lr=1e-5, fused=True)
 
 
-def train(model, optimizer, ids, stages: Stages) -> float:
-    """Two steps, read stage by stage, and more that are timed; seconds of one of these."""
+def read_two_steps(model, optimizer, ids, stages: Stages) -> None:
     for step in (1, 2):
         loss = model(input_ids=ids, labels=ids).loss
         stages.read(f"step{step}.forward")
@@ -152,6 +144,10 @@ def train(model, optimizer, ids, stages: Stages) -> float:
         stages.read(f"step{step}.optimizer")
         optimizer.zero_grad(set_to_none=True)
         stages.read(f"step{step}.zero_grad")
+
+
+def timed_step(model, optimizer, ids, stages: Stages) -> float:
+    """Seconds."""
     torch.cuda.synchronize()
     dist.barrier()
     begin = time.monotonic()
@@ -176,7 +172,7 @@ def measured(rank: int, case: dict) -> dict:
     model = built(case)
     params = sum(parameter.numel() for parameter in model.parameters())
     if case["strategy"].startswith("fsdp"):
-        model = fully_sharded(model, case)
+        model = fully_sharded(model, model.model.layers, case)
     else:
         view = case["strategy"] == "ddp-view"
         model = DistributedDataParallel(model, device_ids=[rank], gradient_as_bucket_view=view)
@@ -184,7 +180,8 @@ def measured(rank: int, case: dict) -> dict:
     optimizer = optimizer_of(model, case["strategy"])
     ids = torch.randint(0, 1000, (case["b"], case["s"]), device="cuda")
     stages.read("load")
-    seconds = train(model, optimizer, ids, stages)
+    read_two_steps(model, optimizer, ids, stages)
+    seconds = timed_step(model, optimizer, ids, stages)
     return {
         "stages": stages.readings,
         "peak": max(reading["peak"] for reading in stages.readings.values()),

@@ -56,9 +56,14 @@ def _taken(setting: Mapping[str, Any], result: Any) -> int:
 
 
 def _case_of(line: Any, source: str) -> Case | None:
-    """None where the line is of no case that a model's shape is given for, or of several GPUs."""
+    """None where the line is of no case that a model's shape is given for, of several GPUs or of a
+    trainer."""
     setting = line.get("case") if isinstance(line, dict) else None
-    if not isinstance(setting, dict) or "arch" not in setting or "gpus" in setting:
+    if (
+        not isinstance(setting, dict)
+        or "arch" not in setting
+        or {"gpus", "trainer"} & setting.keys()
+    ):
         return None
     case = Case(setting, of_more(source), _taken(setting, line.get("result")))
     if not case.names:

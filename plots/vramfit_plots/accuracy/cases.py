@@ -40,7 +40,12 @@ _TOKENS = 1000
 # What `fit` cannot be asked yet: values of a case's keys, or any, and why.
 _NOT_MODELLED = (
     ("compile", None, "a compiler plans memory itself"),
-    ("model_type", {"mixtral"}, "mixtures of experts"),
+    (
+        "model_type",
+        {"mixtral", "olmoe", "deepseek_v2", "qwen3_moe", "glm4_moe"},
+        "mixtures of experts",
+    ),
+    ("model_type", {"smollm3", "gemma4_text", "qwen3_5_text"}, "a family that fit does not know"),
 )
 
 
@@ -183,6 +188,11 @@ def completed(line: Mapping[str, Any]) -> bool:
     return isinstance(line.get("case"), dict) and "params" in line["result"]
 
 
+def _of_trainer(line: Mapping[str, Any]) -> bool:
+    """What a trainer makes of a step is nothing that `fit` can be asked; `vramfit run` is."""
+    return isinstance(line.get("case"), dict) and "trainer" in line["case"]
+
+
 def _levels(reading: Mapping[str, int]) -> dict[str, int]:
     """Those that were read: of one file's cases not all were at every stage."""
     return {level: reading[key] for level, key in LEVELS.items() if key in reading}
@@ -259,7 +269,11 @@ def recorded(path: Path, *, several_gpus: bool = False) -> Recorded:
     for file in files:
         for line in read_jsonl(file, "reference"):
             if "env" in line:
+                if "process_group" in line["env"]:
+                    break  # no rank of it has NCCL's share, which `fit` tells
                 environments[file.stem] = Environment(file, line["env"])
+                continue
+            if _of_trainer(line):
                 continue
             sharded = isinstance(line.get("case"), dict) and "gpus" in line["case"]
             if sharded != several_gpus:

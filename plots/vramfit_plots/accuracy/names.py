@@ -4,6 +4,7 @@
 
 A case keeps its name from one release to the next, and from one file to another."""
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -14,7 +15,7 @@ _USUAL_TARGETS = ["q_proj", "v_proj"]
 def of_more(source: str) -> bool:
     """Whether measure_pytorch_more.py wrote the file, whose name without its ending is `source`. It
     builds models and draws prompts in other ways, so that its cases are others."""
-    return source.endswith("more")
+    return "more" in re.split("[_-]", source)
 
 
 def _extras(case: Mapping[str, Any], more: bool) -> Iterator[str]:

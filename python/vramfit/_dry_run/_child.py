@@ -6,12 +6,15 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 from vramfit._bad_input import bad_input
 
-# A dry run tells nobody. Each is the user's to set otherwise.
-QUIET = {
+# A dry run tells nobody: its losses are none. Pushes to the Hub and TensorBoard's files, which no
+# variable turns off, are standin/_quiet.py's.
+_QUIET = {
+    "CLEARML_OFFLINE_MODE": "1",
     "COMET_MODE": "disabled",
     "DISABLE_MLFLOW_INTEGRATION": "TRUE",
     "HF_HUB_DISABLE_TELEMETRY": "1",
@@ -33,31 +36,45 @@ def check(command: list[str]) -> None:
     """Raises BadInput where the command cannot be what is wanted."""
     program = command[0]
     if shutil.which(program) is None:
-        raise bad_input(f"run: no program '{program}'; python, or a launcher such as torchrun")
-    if _PYTHON.fullmatch(Path(program).name) is None:
-        return
-    for argument in command[1:]:
-        if not re.fullmatch(r"-[A-Za-z].*", argument) or argument[1] in "cm":
+        like = f"python {program}" if program.endswith(".py") else "python, or a launcher"
+        raise bad_input(f"run: no program '{program}'; {like}, goes behind the --")
+    if _PYTHON.fullmatch(Path(program).name) is not None:
+        _check_python(command[1:])
+
+
+def _check_python(arguments: list[str]) -> None:
+    values = iter(arguments)
+    for argument in values:
+        if not re.fullmatch(r"-[A-Za-z].*", argument):
+            if argument != "-" and not Path(argument).exists():
+                raise bad_input(f"run: no script '{argument}'")
+            return
+        if argument[1] in "cm":
             return
         if argument[1] in _WITH_VALUE:
+            if len(argument) == 2:
+                next(values, None)
             continue
         for letter in argument[1:]:
             if letter in _WITHOUT_US:
                 raise bad_input(f"run: python -{letter} {_WITHOUT_US[letter]}: leave it out")
 
 
-def run_watched(command: list[str], settings: Path) -> int:
-    """Runs it to its end; returns its status, negative where a signal ended it."""
+def run_watched(command: list[str], settings: Path, uploads: bool, to_stderr: bool) -> int:
+    """Runs it to its end; returns its status, negative where a signal ended it. `to_stderr`: what
+    it prints goes there."""
     hook = Path(__file__).parents[1] / "standin" / "hook"
     behind = os.environ.get("PYTHONPATH")
     environment = {
-        **QUIET,
         **os.environ,
+        **({} if uploads else _QUIET),
         "PYTHONPATH": os.pathsep.join([str(hook), *([behind] if behind else [])]),
         "VRAMFIT_RUN": str(settings),
     }
     try:
-        child = subprocess.Popen(command, env=environment)
+        child = subprocess.Popen(
+            command, env=environment, stdout=sys.stderr.fileno() if to_stderr else None
+        )
     except OSError as error:
         raise bad_input(f"run: '{command[0]}' cannot be started: {error.strerror}") from None
     while True:

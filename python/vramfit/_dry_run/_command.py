@@ -27,38 +27,59 @@ def run(arguments: list[str]) -> int:
         return BAD_INPUT
 
 
+class _ScriptFailedError(Exception):
+    """With its exit status."""
+
+
 def _run(options: Namespace, command: list[str]) -> int:
     named = {name: getattr(options, name) for name in ("gpu", "vram", "headroom")}
     flags = {name: value for name, value in named.items() if value is not None}
-    facts = json.loads(_core.card_facts(json.dumps(flags)))
-    facts.update(strict=options.strict, late_events=options.late_events)
+    facts = {**json.loads(_core.card_facts(json.dumps(flags))), "devices": options.gpus}
     _child.check(command)
     for file in (options.json, options.snapshot, options.trace):
         _check_writable(file)
-    with tempfile.TemporaryDirectory(prefix="vramfit-run-") as place:
-        folder = Path(place)
-        settings = folder / "settings"
-        records = options.snapshot is not None or options.trace is not None
-        settings.write_text(
-            json.dumps({"facts": facts, "steps": options.steps, "records": records})
-        )
-        status = _child.run_watched(command, settings)
-        took = _result.process_that_used_most(folder, command, status)
-        if took is None:
-            return _script_failed(status)
-        for file, kind in ((options.snapshot, "pickle"), (options.trace, "trace")):
-            if file is not None:
-                shutil.copyfile(folder / f"{took['process']}.{kind}", file)
-    answer = _result.answer(facts, command, status, took)
+    try:
+        answer = _one_run(options, command, facts, late=False)
+        if options.band and answer["ended"] != "failed":
+            _result.widen(answer, _one_run(options, command, facts, late=True))
+    except _ScriptFailedError as error:
+        return _script_failed(error.args[0])
     answer["about"] = _words.about(answer)
     answer["notes"] = _words.notes(answer, facts)
     return _tell(answer, options.json)
 
 
+def _one_run(
+    options: Namespace, command: list[str], facts: _result.Json, late: bool
+) -> _result.Json:
+    """`late`: the GPU is behind, and done with nothing before the script waits for it."""
+    records = not late and (options.snapshot is not None or options.trace is not None)
+    settings = {
+        "facts": {**facts, "strict": options.strict, "late_events": late},
+        "steps": options.steps,
+        "longest": options.longest,
+        "uploads": options.uploads,
+        "records": records,
+    }
+    with tempfile.TemporaryDirectory(prefix="vramfit-run-") as place:
+        folder = Path(place)
+        (folder / "settings").write_text(json.dumps(settings))
+        status = _child.run_watched(
+            command, folder / "settings", options.uploads, to_stderr=options.json == "-"
+        )
+        took = _result.process_that_used_most(folder, command, status)
+        if took is None:
+            raise _ScriptFailedError(status)
+        for file, kind in ((options.snapshot, "pickle"), (options.trace, "trace")):
+            if records and file is not None:
+                shutil.copyfile(folder / f"{took['process']}.{kind}", file)
+    return _result.answer(facts, command, status, took)
+
+
 def _tell(answer: _result.Json, file: str | None) -> int:
     written = json.dumps(answer)
     verdict = json.loads(_core.dry_run_verdict(written))
-    failed = answer["exit_status"] != 0 and answer["out_of_memory"] is None
+    failed = answer["ended"] == "failed"
     if failed:
         verdict.update(fits=None, verdict=None)
     if file is not None:
@@ -75,7 +96,7 @@ def _tell(answer: _result.Json, file: str | None) -> int:
 
 
 def _script_failed(status: int) -> int:
-    how = f"a signal, {-status}" if status < 0 else f"status {status}"
+    how = f"signal {-status}" if status < 0 else f"status {status}"
     print(f"vramfit: the script itself failed: it ended with {how}", file=sys.stderr)
     return FAILED
 

@@ -12,12 +12,13 @@ _EXAMPLE = "vramfit run --gpu rtx4090 -- python train.py"
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        raise bad_input(f"run: {message}; vramfit run --help")
+        line = message.removeprefix("argument ").replace("expected one argument", "wants a value")
+        raise bad_input(f"run: {line}; vramfit run --help")
 
 
-def _steps(text: str) -> int:
+def _whole(text: str) -> int:
     if not text.isdecimal() or int(text) == 0:
-        raise argparse.ArgumentTypeError(f"'{text}' is no count of steps; 1 or more")
+        raise argparse.ArgumentTypeError(f"is '{text}'; a whole number from 1")
     return int(text)
 
 
@@ -29,25 +30,39 @@ def _parser() -> argparse.ArgumentParser:
         "it takes of its memory and whether it fits.",
         epilog="Exit status: 0 it fits, 1 it does not, 2 bad input, 3 the script itself failed.",
         allow_abbrev=False,
+        formatter_class=lambda prog: argparse.HelpFormatter(prog, max_help_position=26, width=100),
     )
     card = parser.add_argument_group("which GPU (otherwise this machine's)")
     card.add_argument("--gpu", metavar="NAME", help="a card of vramfit --list: rtx4090")
     card.add_argument("--vram", metavar="SIZE", help="any card of this size: 24GiB")
+    card.add_argument(
+        "--gpus", metavar="N", type=_whole, default=1, help="so many of them: torchrun"
+    )
     card.add_argument("--headroom", metavar="SIZE", help="to be left free: 1GB")
     how = parser.add_argument_group("how far, and how")
     how.add_argument(
         "--steps",
         metavar="N",
-        type=_steps,
+        type=_whole,
         help="optimizer steps (otherwise until nothing grows any more, or the script's end)",
     )
     how.add_argument(
-        "--strict", action="store_true", help="end at the first call that nobody knows"
+        "--longest",
+        action="store_true",
+        help="the longest batch that the script's sampler can give comes first",
     )
     how.add_argument(
-        "--late-events",
+        "--band",
         action="store_true",
-        help="the GPU is behind: what an event waits for is done at the next synchronisation",
+        help="twice: with a GPU that is done at once, and with one that is always behind",
+    )
+    how.add_argument(
+        "--uploads",
+        action="store_true",
+        help="loggers and pushes of the script's are left on",
+    )
+    how.add_argument(
+        "--strict", action="store_true", help="end at the first call of CUDA that is not known"
     )
     out = parser.add_argument_group("what to write")
     out.add_argument("--json", metavar="FILE", help="the answer as JSON; -: instead of the text")

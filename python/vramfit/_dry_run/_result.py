@@ -26,20 +26,20 @@ def process_that_used_most(folder: Path, command: list[str], status: int) -> Jso
         return {**most, "processes": len(users)}
     if not (folder / "python").exists():
         raise bad_input(
-            f"run: '{command[0]}' started no Python that vramfit reaches (by PYTHONPATH): a script "
-            "of PyTorch's is what it runs, python train.py"
+            f"run: '{command[0]}' started no Python that vramfit reaches by PYTHONPATH; what it "
+            "can run is a script of PyTorch's, python train.py"
         )
     if status != 0:
         if (folder / "no-torch").exists():
             raise bad_input(
-                f"run: {(folder / 'no-torch').read_text()} has no torch: pip install --no-deps "
-                "torch, and what it needs but for nvidia-*, or the Python that has it"
+                f"run: {(folder / 'no-torch').read_text()} has no torch; give the Python that has, "
+                "or install it (nvidia-* packages are not needed)"
             )
         return None
     raise bad_input(
-        "run: the script imported torch and used no GPU: what asks for cuda is what is told"
+        "run: the script put nothing on a GPU; what it puts on cuda is what can be told"
         if results
-        else "run: the script never imported torch: there is no GPU memory to tell of"
+        else "run: the script never imported torch, so there is no GPU memory to tell of"
     )
 
 
@@ -55,9 +55,10 @@ def answer(facts: Json, command: list[str], status: int, took: Json) -> Json:
         "run_schema": SCHEMA,
         "command": shlex.join(command),
         "exit_status": status,
-        "ended": took["ended"] if status == 0 else "failed",
+        "ended": "memory" if fatal else took["ended"] if status == 0 else "failed",
         "steps": took["steps"],
         "batches": took["batches"],
+        "longest": took["longest"],
         "processes": took["processes"],
         "versions": took["versions"],
         "gpu": {"name": facts["gpu"], "title": facts["title"], "arch": facts["arch"]},
@@ -71,6 +72,7 @@ def answer(facts: Json, command: list[str], status: int, took: Json) -> Json:
         },
         "uncertainty": {"reserved": 0, "overhead": facts["uncertainty"]},
         "levels": _levels(stages),
+        "levels_of_late_gpu": None,
         "peak": {"stage": top["name"], "step": top["step"]},
         "stages": stages,
         "gpus": [_levels(_stages(took, index)) for index in range(len(used))],
@@ -82,6 +84,14 @@ def answer(facts: Json, command: list[str], status: int, took: Json) -> Json:
         "unknown_reads": took["unknown_reads"],
         "doubtful_events": took["doubtful_events"],
     }
+
+
+def widen(answer: Json, late: Json) -> None:
+    """By the same script's run on a GPU that is always behind."""
+    answer["levels_of_late_gpu"] = late["levels"]
+    end = late["out_of_memory"]
+    reserved = late["levels"]["reserved"] + (end["requested"] if end else 0)
+    answer["uncertainty"]["reserved"] = max(0, reserved - answer["levels"]["reserved"])
 
 
 def _stages(took: Json, gpu: int) -> list[Json]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 Json = dict[str, Any]
@@ -20,68 +21,104 @@ def about(answer: Json) -> list[str]:
 
 
 def _ended(answer: Json) -> str:
-    steps = f"{answer['steps']} optimizer step" + ("s" if answer["steps"] != 1 else "")
+    steps = _count(answer["steps"], "optimizer step")
+    after = f" after {steps}" if answer["steps"] else ""
     return {
-        "script": f"to the script's end, after {steps}" if answer["steps"] else "to its end",
-        "steps": f"ended after {steps}, as asked",
-        "steady": f"ended after {steps}, from which on nothing grows",
-        "failed": f"the script ended with status {answer['exit_status']}, after {steps}",
+        "script": f"ran to the script's end{',' * bool(after)}{after}",
+        "steps": f"ended{after}, as asked",
+        "steady": f"ended{after}, from which on nothing grew",
+        "memory": f"ran out of memory{after}",
+        "failed": f"failed{after}",
     }[answer["ended"]]
+
+
+def _count(count: int, what: str) -> str:
+    return f"{count:,} {what}" + ("s" if count != 1 else "")
 
 
 def notes(answer: Json, facts: Json) -> list[str]:
     """What was assumed, what was not seen, what nobody knew: a line each."""
-    lines = list(facts.get("notes", ()))
-    lines += _caught(answer["out_of_memory_caught"])
-    lines += _lengths(answer["batches"])
-    lines += _assumed(answer["assumptions"])
-    for call in answer["unknown_calls"]:
-        lines.append(
-            f"{call['name']} of {call['library']} is not known, and was called {call['calls']} "
-            "times: it did nothing"
-        )
-    if answer["doubtful_events"]:
-        lines.append(
-            f"{answer['doubtful_events']} times the script asked whether the GPU was done, and it "
-            "was: --late-events tells how much it takes where it is not"
-        )
-    if answer["processes"] > 1:
-        lines.append(f"of {answer['processes']} processes, the one that used its GPU most is told")
-    if len(answer["gpus"]) > 1:
-        lines.append(f"of {len(answer['gpus'])} GPUs, the one that was used most is told")
-    locked = answer["host"]["page_locked"]
-    if locked >= _WORTH_TELLING:
-        lines.append(f"in the host's memory {locked / 1e9:.2f} GB were page-locked at most")
-    return lines
+    return [
+        *facts.get("notes", ()),
+        *_caught(answer["out_of_memory_caught"]),
+        *_lengths(answer),
+        *_assumed(answer["assumptions"]),
+        *map(_unknown, answer["unknown_calls"]),
+        *_late(answer),
+        *_others(answer),
+        *_on_host(answer["host"]["page_locked"]),
+    ]
 
 
-def _assumed(assumptions: list[Json]) -> list[str]:
-    """Values that were read."""
-    if not assumptions:
-        return []
-    times = sum(told["times"] for told in assumptions)
-    shown = ", ".join("/".join(told["what"].split("/")[-2:]) for told in assumptions[:_SHOWN])
-    more = f" and {len(assumptions) - _SHOWN} more (--json)" if len(assumptions) > _SHOWN else ""
-    return [f"values that only a GPU computes were read {times} times, and assumed: {shown}{more}"]
-
-
-def _caught(errors: list[Json]) -> list[str]:
+def _caught(errors: list[Json]) -> Iterator[str]:
     if not errors:
-        return []
+        return
     first = errors[0]
     where = f"in {first['stage']} of step {first['step']}" if first["step"] else "while loading"
     times = "once" if len(errors) == 1 else f"{len(errors)} times"
-    return [
+    yield (
         f"the script ran out of memory {times} and caught it, first {where}, asking for "
         f"{first['requested'] / 1e9:.2f} GB; what it went on with is what is told"
-    ]
+    )
 
 
-def _lengths(batches: list[list[int]]) -> list[str]:
-    lengths = sorted({batch[1] for batch in batches})
-    if len(lengths) < 2:
-        return []
-    return [
-        f"batches of {lengths[0]} to {lengths[-1]} tokens a row were seen; longer ones were not, "
-        "and would take more"
-    ]
+def _lengths(answer: Json) -> Iterator[str]:
+    lengths = sorted({batch[1] for batch in answer["batches"]})
+    if answer["longest"]:
+        yield from answer["longest"]
+    elif answer["longest"] is not None:
+        yield "--longest: no DataLoader gave batches; they came in the script's own order"
+    elif len(lengths) > 1:
+        yield (
+            f"batches had {lengths[0]} to {lengths[-1]} tokens a row; longer ones, should there be "
+            "any, take more: --longest has the longest come first"
+        )
+
+
+def _assumed(assumptions: list[Json]) -> Iterator[str]:
+    """Values that were read."""
+    if not assumptions:
+        return
+    times = _count(sum(told["times"] for told in assumptions), "time")
+    shown = ", ".join("/".join(told["what"].split("/")[-2:]) for told in assumptions[:_SHOWN])
+    more = f" and {len(assumptions) - _SHOWN} more (--json)" if len(assumptions) > _SHOWN else ""
+    yield f"values that only a GPU computes were read {times}, and assumed: {shown}{more}"
+
+
+def _unknown(call: Json) -> str:
+    times = _count(call["calls"], "time")
+    if call["name"] == "cuGetExportTable":
+        return (
+            f"a library with a CUDA runtime of its own inside (cuGetExportTable, called {times}) "
+            "found no GPU: what it takes is not in these figures"
+        )
+    return (
+        f"{call['name']} of {call['library']} is not known and was called {times}: it did nothing"
+    )
+
+
+def _late(answer: Json) -> Iterator[str]:
+    late = answer["levels_of_late_gpu"]
+    if late:
+        yield (
+            "these are a GPU's that is done at once; one that is always behind would have "
+            f"{late['reserved'] / 1e9:.3f} GB reserved, and the true one lies between"
+        )
+    elif answer["doubtful_events"]:
+        yield (
+            f"{_count(answer['doubtful_events'], 'time')} memory could be given again only if the "
+            "GPU was done with it, which was taken for granted: --band runs with a GPU that is "
+            "always behind, too"
+        )
+
+
+def _others(answer: Json) -> Iterator[str]:
+    if answer["processes"] > 1:
+        yield f"of {answer['processes']} processes, the one that used its GPU most is told"
+    if len(answer["gpus"]) > 1:
+        yield f"of {len(answer['gpus'])} GPUs, the one that was used most is told"
+
+
+def _on_host(locked: int) -> Iterator[str]:
+    if locked >= _WORTH_TELLING:
+        yield f"on the host {locked / 1e9:.2f} GB were page-locked at most"

@@ -13,6 +13,8 @@ from vramfit.standin._events import Events, in_backward
 
 # So many steps at least: optimizer states appear in the first, and meet activations in the second.
 _LEAST = 3
+# So many in which nothing grew are enough, where all batches have one shape and where they vary.
+_QUIET, _QUIET_OF_VARYING = 1, 8
 
 Level = dict[str, int]
 
@@ -29,7 +31,8 @@ class Steps:
         self.step = 0  # the one that is under way
         self.finished = 0  # optimizer steps
         self._stepped_in_backward = False
-        self._after: list[list[int]] = []  # allocated when each step was over
+        self._most: list[int] = []  # of each GPU's levels, of all steps
+        self._quiet = 0  # steps since one of them grew
         self._ran_out = False
         self._last: list[int] = []  # allocated when the last stage was closed
         self._events = Events(self._forward, self._backward, self._optimizer)
@@ -96,33 +99,29 @@ class Steps:
 
     def _step_over(self) -> None:
         self.finished += 1
-        self._after.append([device["after"] for device in self.rows[-1]["devices"]])
+        self._compare()
         if self._limit is not None:
             if self.finished >= self._limit:
                 self._enough("steps")
-        elif self._is_steady():
+        elif self.finished >= _LEAST and self._quiet >= (
+            _QUIET if len(self.batches) < 2 else _QUIET_OF_VARYING
+        ):
             self._enough("steady")
 
-    def _is_steady(self) -> bool:
-        """Nothing grew in the step that is over."""
-        if self.finished < _LEAST or self._after[-1] != self._after[-2]:
-            return False
-        here = self._peaks(row for row in self.rows if row["step"] == self.finished)
-        before = self._peaks(row for row in self.rows if row["step"] < self.finished)
-        return all(now <= most for now, most in zip(here, before, strict=True))
-
-    @staticmethod
-    def _peaks(rows: Any) -> list[int]:
-        return [
-            max(column)
-            for column in zip(
-                *(
-                    [device[key] for device in row["devices"] for key in ("peak", "peak_reserved")]
-                    for row in rows
-                ),
-                strict=True,
-            )
-        ]
+    def _compare(self) -> None:
+        """Of the step that is over, with those before it."""
+        rows = [row["devices"] for row in self.rows if row["step"] == self.finished]
+        levels = [device["after"] for device in rows[-1]]
+        for key in ("peak", "peak_reserved", "peak_device_used"):
+            levels += [
+                max(column)
+                for column in zip(*[[gpu[key] for gpu in row] for row in rows], strict=True)
+            ]
+        if self._most and all(now <= most for now, most in zip(levels, self._most, strict=True)):
+            self._quiet += 1
+        else:
+            self._quiet = 0
+            self._most = [max(pair) for pair in zip(levels, self._most or levels, strict=True)]
 
     def _look_at_inputs(self, module: torch.nn.Module) -> None:
         """Of this call, the shape of its tokens."""

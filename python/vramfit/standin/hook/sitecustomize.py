@@ -2,17 +2,27 @@
 that is not there. A process that never imports torch pays for looking at one variable.
 """
 
+from __future__ import annotations
+
 import os
 import sys
+
+TYPE_CHECKING = False  # typing itself takes long to import
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from importlib.machinery import ModuleSpec
+    from types import ModuleType
 
 
 class _Awaited:
     """Starts the stand-in as torch is looked for."""
 
-    def __init__(self, settings):
+    def __init__(self, settings: str) -> None:
         self._settings = settings
 
-    def find_spec(self, name, path=None, target=None):
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
         if name != "torch":
             return None
         sys.meta_path.remove(self)
@@ -23,7 +33,7 @@ class _Awaited:
         return sys.meta_path[0].find_spec(name, path, target)
 
 
-def _standin():
+def _standin() -> None:
     """The package this file belongs to, whichever other `vramfit` this Python has, and without what
     of it is built for one Python alone."""
     from importlib.util import module_from_spec, spec_from_file_location
@@ -34,11 +44,12 @@ def _standin():
     spec = spec_from_file_location(
         "vramfit.standin", os.path.join(home, "__init__.py"), submodule_search_locations=[home]
     )
+    assert spec is not None and spec.loader is not None
     sys.modules["vramfit.standin"] = module_from_spec(spec)
     spec.loader.exec_module(sys.modules["vramfit.standin"])
 
 
-def _run_the_one_behind():
+def _run_the_one_behind() -> None:
     """Whatever sitecustomize this Python has without us."""
     from importlib.machinery import PathFinder
     from importlib.util import module_from_spec

@@ -1,0 +1,120 @@
+"""What is kept of a process, from torch's import on."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import torch
+
+from vramfit.standin import _uncaught, _values
+from vramfit.standin._books import Books
+from vramfit.standin._session import door
+from vramfit.standin._steps import Steps
+from vramfit.standin._trace import trace
+
+# Whose versions the answer names, where the script has them.
+_LIBRARIES = (
+    "torch", "transformers", "trl", "peft", "accelerate", "bitsandbytes", "liger_kernel",
+    "datasets", "lightning", "deepspeed", "triton",
+)  # fmt: skip
+
+# Steps that get the longest batch: in the second activations meet the optimizer's states.
+_WITH_LONGEST = 2
+
+
+class Watched:
+    """Its stages, and where its memory ran out."""
+
+    def __init__(self, settings: dict[str, Any], enough: Callable[[str], None]) -> None:
+        """`settings`: `steps`, None where nobody said how many; `records`, whether PyTorch's memory
+        history is kept; `longest`. `enough` is told how the run comes to its end, should it."""
+        self._records = settings["records"]
+        self._out_of_memory: list[dict[str, Any]] = []
+        self._steps = Steps(Books(door()), settings["steps"], enough)
+        self._longest = None
+        if settings["longest"]:
+            from vramfit.standin._longest import Longest
+
+            self._longest = Longest(lambda: self._steps.finished < _WITH_LONGEST)
+        # It asks for CUDA, which comes with the script's first use of it.
+        torch.cuda._lazy_call(self._attend)
+
+    def _attend(self) -> None:
+        torch._C._cuda_attach_out_of_memory_observer(self._ran_out)
+        if self._records:
+            torch.cuda.memory._record_memory_history(stacks="python")
+
+    def _ran_out(self, device: int, requested: int, _: int, free: int) -> None:
+        self._out_of_memory.append(
+            {
+                "step": self._steps.step,
+                "stage": self._steps.stage,
+                "device": device,
+                "requested": requested,
+                "free": free,
+                "line": _line_of_script(),
+            }
+        )
+        self._steps.run_out()
+
+    def took(self, ended: str) -> dict[str, Any]:
+        """What it took so far; `ended` says how."""
+        steps = self._steps
+        steps.close()
+        in_last = ended == "script" and steps.stage == "optimizer"
+        return {
+            **door().report(),
+            "process": os.getpid(),
+            "uses_gpu": torch.cuda.is_initialized(),
+            "stages": steps.rows,
+            "steps": steps.finished + in_last,
+            "ended": ended,
+            "batches": steps.batches,
+            "longest": list(self._longest.notes) if self._longest else None,
+            "out_of_memory": self._out_of_memory,
+            "raised": _what_ended_it(),
+            "assumptions": _values.assumptions(),
+            "versions": {
+                name: sys.modules[name].__version__
+                for name in _LIBRARIES
+                if hasattr(sys.modules.get(name), "__version__")
+            },
+        }
+
+    def write_records(self, snapshot: Path, trace_file: Path) -> None:
+        """PyTorch's memory snapshot, and the same as a Chrome trace."""
+        if not self._records or not torch.cuda.is_initialized():
+            return
+        torch.cuda.memory._dump_snapshot(str(snapshot))
+        history = torch.cuda.memory._snapshot()
+        trace_file.write_text(trace(history, self._steps.turns, door().report()["devices"]))
+
+
+def _what_ended_it() -> str:
+    """How the interpreter ends, of an exception that nobody caught: "memory", "other"; or ""."""
+    error = getattr(sys, "last_value", None)
+    if error is None:
+        return ""
+    return "memory" if _uncaught.is_any(error, torch.cuda.OutOfMemoryError) else "other"
+
+
+def _line_of_script() -> str:
+    """The innermost line that runs in the script itself: "train.py:41"."""
+    frame: FrameType | None = sys._current_frames().get(threading.main_thread().ident or 0)
+    while frame is not None:
+        file = frame.f_code.co_filename
+        inside = file.startswith("<") or file.startswith((sys.base_prefix, sys.prefix))
+        if (
+            not inside
+            and "-packages" not in file
+            and not file.startswith(str(Path(__file__).parent))
+        ):
+            return f"{Path(file).name}:{frame.f_lineno}"
+        frame = frame.f_back
+    return ""

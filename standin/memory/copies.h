@@ -15,6 +15,10 @@ constexpr std::uint64_t kSmall = std::uint64_t{8} << 20;
 /// host nothing is written: pages that nobody wrote are not committed.
 void copy(Machine& machine, void* to, const void* from, std::uint64_t bytes);
 
+/// Whether copies of the calling thread look at bytes at all, which they do at first. Those that do
+/// not are as large ones are.
+void look_at_copies(bool look);
+
 /// cudaMemset.
 void fill(Machine& machine, void* to, int value, std::uint64_t bytes);
 

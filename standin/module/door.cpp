@@ -74,6 +74,7 @@ void vramfit_standin_forget_floats() {
   for (Device& gpu : locked->devices) gpu.memory.values().forget_floats();
 }
 
+void vramfit_standin_look_at_copies(int look) { look_at_copies(look != 0); }
 void vramfit_standin_next_read(std::int64_t value) { next_read(value); }
 void vramfit_standin_no_more_reads() { no_more_reads(); }
 

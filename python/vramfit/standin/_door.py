@@ -35,6 +35,7 @@ class Door:
         self.know = function("know", None, place, place, word, word)
         self.known = function("known", word, place, place, word)
         self.forget_floats = function("forget_floats", None)
+        self.look_at_copies = function("look_at_copies", None, word)
         self.next_read = function("next_read", None, ctypes.c_int64)
         self.no_more_reads = function("no_more_reads", None)
         self.reset_peak = function("reset_peak", None, word)

@@ -18,6 +18,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from vramfit.standin._door import KNOWN, Door
 from vramfit.standin._guesses import GUESSES
+from vramfit.standin._host import Hollows
 from vramfit.standin._on_host import OnHost
 from vramfit.standin._sized import SIZED
 from vramfit.standin._twins import Twins, is_small
@@ -86,12 +87,15 @@ class Values(TorchDispatchMode):
         super().__init__()
         self.door = door
         self.twins = Twins(door)
+        self.hollows = Hollows(door)
         self.reads: Counter[str] = Counter()
         self._ways: dict[Any, Run] = {}
         self._own_ways: dict[str, Run] = {
             **dict.fromkeys(_KEPT, _as_it_is),
             **dict.fromkeys(_FRESH, self._not_repeated),
             **{name: partial(handler, self) for name, handler in (SIZED | GUESSES).items()},
+            "set_": self.hollows.adopted,
+            "_pin_memory": self.hollows.pinned,
             "_to_copy": self._copied,
             "copy_": self._copied,
             "_local_scalar_dense": self._read_number,
@@ -144,9 +148,9 @@ class Values(TorchDispatchMode):
             if not is_small(tensor):
                 return self._not_repeated(func, args, kwargs)
             bytes_ += tensor.numel() * tensor.element_size()
-        if not on_gpu and not _makes_on_gpu(kwargs):
-            return func(*args, **kwargs)
         name = func._schema.name.partition("::")[2]
+        if not on_gpu and not _makes_on_gpu(kwargs):
+            return self.hollows.on_host(func, args, kwargs, random=name in _RANDOM)
         if bytes_ > _CHEAP and name in _DEAR:
             return self._not_repeated(func, args, kwargs)
         return self._on_both(func, args, kwargs, name in _RANDOM)
@@ -186,9 +190,18 @@ class Values(TorchDispatchMode):
 
     def _copied(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Between host and GPU; within either it is an op like others."""
-        source = args[0] if func is aten._to_copy.default else args[1]
+        makes = func is aten._to_copy.default
+        source = args[0 if makes else 1]
+        to_gpu = _goes_to_gpu(source, kwargs) if makes else args[0].is_cuda
+        if not source.is_cuda and not to_gpu:
+            return self.hollows.on_host(func, args, kwargs)
+        if source.is_cuda != to_gpu and not is_small(source):
+            result = self.hollows.moved(func, args, kwargs)
+            if to_gpu:
+                self.twins.forget(result)
+            return result
         result = func(*args, **kwargs)
-        target = result if func is aten._to_copy.default else args[0]
+        target = result if makes else args[0]
         if target.is_cuda and is_small(target) and is_small(source):
             if source.is_cuda:
                 values, level = self.twins.filled(source)
@@ -256,6 +269,10 @@ def _makes_on_gpu(kwargs: dict[str, Any]) -> bool:
     return device is not None and torch.device(device).type == "cuda"
 
 
+def _goes_to_gpu(source: torch.Tensor, kwargs: dict[str, Any]) -> bool:
+    return _makes_on_gpu(kwargs) if kwargs.get("device") is not None else source.is_cuda
+
+
 def _place() -> str:
     """The line of the script, or of a library, that reads: the nearest outside of torch."""
     frame = sys._getframe(1)
@@ -275,6 +292,11 @@ def keep_values(door: Door) -> None:
     global _values  # noqa: PLW0603  one a process
     _values = Values(door)
     watch_everywhere(_values)
+
+
+def hollow_bytes() -> int:
+    """What of the host's memory a real run would have written beside this one, at most at once."""
+    return _values.hollows.peak if _values is not None else 0
 
 
 def assumptions() -> list[dict[str, Any]]:

@@ -19,7 +19,7 @@ export PATH := $(CURDIR)/build/venv/bin:$(PATH)
 
 SOURCES = git ls-files --cached --others --exclude-standard -- $(1)
 
-.PHONY: tables accuracy test wheel page site fuzz measure measure-pytorch compare-pytorch build format style lint clean help system system-web
+.PHONY: tables accuracy exact test wheel page site fuzz measure measure-pytorch compare-pytorch build format style lint clean help system system-web
 
 tables: build build/venv/tables.stamp  ## the article's tables and figures, in build/report/ (RUN=FILE of data/runs, SOURCE=predicted)
 	mkdir -p build/report
@@ -28,6 +28,9 @@ tables: build build/venv/tables.stamp  ## the article's tables and figures, in b
 
 accuracy: build build/venv/tables.stamp  ## PyTorch's memory, predicted against measured, into build/accuracy/ (REFERENCE=FILE or folder of make measure-pytorch)
 	python -m vramfit_plots.accuracy --fit build/fit $(if $(REFERENCE),--reference '$(REFERENCE)' --out build/accuracy/reference,--out build/accuracy)
+
+exact: wheel build/venv/tables.stamp build/exact/exact.stamp  ## PyTorch's reference cases on the stand-in, beside what was measured, into build/exact/ (ONLY=PART of a case's name)
+	PYTHONPATH=scripts python -m exact --only '$(ONLY)'
 
 measure: build  ## this machine's GPU: the rows that answer the article, into data/runs/, and what changed since the run before
 	scripts/measure
@@ -102,3 +105,7 @@ system-web: system
 
 build/venv/%.stamp: requirements/%.lock scripts/venv | system
 	scripts/venv $*
+
+# PyTorch is large, and wants other versions of what is in build/venv.
+build/exact/exact.stamp: requirements/exact.lock scripts/venv | system
+	scripts/venv exact build/exact

@@ -1,0 +1,49 @@
+"""Has a Python play cases under `vramfit run`."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from programs import ROOT, BadInputError, read_jsonl
+
+from exact.cases import Case
+
+_PLAY = Path(__file__).resolve().parent / "play.py"
+_PACKAGE = ROOT / "build" / "python"
+
+Played = dict[str, Any]  # as play.py writes it
+
+
+def played(cases: Sequence[Case], python: Path, processes: int) -> dict[str, Played]:
+    """By name; begun in the order of `cases`, each on the card that it was measured on."""
+    for file, maker in ((python, "make exact"), (_PACKAGE / "vramfit", "make wheel")):
+        if not file.exists():
+            raise BadInputError(f"{file}: is not there; `{maker}` makes it")
+    found: dict[str, Played] = {}
+    for card in sorted({case.card for case in cases}):
+        here = [case for case in cases if case.card == card]
+        found |= {line["name"]: line for line in _on_card(card, here, python, processes)}
+    return found
+
+
+def _on_card(card: str, cases: list[Case], python: Path, processes: int) -> Iterable[Played]:
+    asked = [{"name": c.name, "program": c.program, "case": c.setting} for c in cases]
+    with tempfile.TemporaryDirectory(prefix="vramfit-exact-") as folder:
+        file, out = Path(folder) / "cases", Path(folder) / "played"
+        file.write_text(json.dumps(asked))
+        player = [python, _PLAY, file, out, str(processes)]
+        run = subprocess.run(
+            [sys.executable, "-m", "vramfit", "run", "--gpu", card, "--json", "-", "--", *player],
+            stdout=subprocess.DEVNULL,  # of the process that forks, which takes next to nothing
+            check=False,
+            # No config is fetched: all are in the cases.
+            env={**os.environ, "PYTHONPATH": str(_PACKAGE), "HF_HUB_OFFLINE": "1"},
+        )
+        if run.returncode != 0:
+            raise BadInputError(f"vramfit run: ended with {run.returncode}; what it said is above")
+        return read_jsonl(out)

@@ -90,6 +90,7 @@ class _Loader(importlib.abc.Loader):
             self._watcher.refused(error)
             raise
         stand_in_late(door(), _shells)
+        os.environ["TRITON_LIBCUDA_PATH"] = str(_shells)  # what its launchers are linked against
         created: ModuleType | None = self._loader.create_module(spec)
         return created
 

@@ -19,9 +19,9 @@ void Streams::record(Event& event, Stream& stream) {
   work(stream);
 }
 
-bool Streams::done(const Event& event) {
+bool Streams::done(const Event& event, bool counts) {
   if (!event.recorded || event.epoch < epoch_) return true;
-  ++doubtful_;
+  if (counts) ++doubtful_;
   return !late_;
 }
 

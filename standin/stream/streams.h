@@ -38,8 +38,9 @@ class Streams {
   /// The host waits: all that was recorded is done.
   void synchronize() { ++epoch_; }
   void record(Event& event, Stream& stream);
-  bool done(const Event& event);
-  /// How often done() was asked of what a busy GPU might not have finished.
+  /// `counts`: a GPU's memory hangs on the answer.
+  bool done(const Event& event, bool counts);
+  /// How often that hung on what a busy GPU might not have finished.
   std::uint64_t doubtful() const { return doubtful_; }
   /// What follows in the stream awaits the event; in a capture, the stream joins it.
   static void wait(Stream& stream, const Event& event);

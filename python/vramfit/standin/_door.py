@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 UNKNOWN, ASSUMED, KNOWN = range(3)  # what is known of bytes
+ANY_KIND = 3  # integers or floating-point numbers
 
 
 class StandInError(RuntimeError):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -48,6 +49,16 @@ class Hollows:
         self._look_at_copies = door.look_at_copies
         self._bytes: dict[weakref.ref[torch.UntypedStorage], int] = {}
         self.bytes = self.peak = 0  # what a real run has written
+        self.is_saving = False
+
+    @contextmanager
+    def saving(self) -> Iterator[None]:
+        """Meanwhile what is copied from a GPU is not read by the script, but written to a file."""
+        self.is_saving = True
+        try:
+            yield
+        finally:
+            self.is_saving = False
 
     def add(self, tensor: torch.Tensor, *, counted: bool = True) -> None:
         """`counted`: no file holds it, nor page-locked memory."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from vramfit.standin._door import StandInError
-from vramfit.standin._session import Watcher, remove_shells, start
+from vramfit.standin._session import Watcher, remove_files, start
 
 if TYPE_CHECKING:
     from vramfit.standin._watched import Watched
@@ -97,5 +97,5 @@ def _leave(status: int) -> NoReturn:
     multiprocessing = sys.modules.get("multiprocessing")
     for worker in multiprocessing.active_children() if multiprocessing else ():
         worker.terminate()
-    remove_shells()
+    remove_files()
     os._exit(status)

@@ -11,14 +11,18 @@ import sys
 import tempfile
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vramfit.standin._door import Door, StandInError
 from vramfit.standin._late import stand_in_late
 
+if TYPE_CHECKING:
+    from vramfit.standin._checkpoints import Checkpoints
+
 _door: Door | None = None
 _shells: Path | None = None  # the folder of files that stand in for NVIDIA's
 _owner = 0  # the process that made it
+_checkpoints: Checkpoints | None = None  # there from torch on
 
 
 def door() -> Door:
@@ -26,6 +30,11 @@ def door() -> Door:
     if _door is None:
         raise StandInError("the stand-in was not started: vramfit.standin.start(…) comes first")
     return _door
+
+
+def checkpoints() -> dict[str, list[str]]:
+    """Files that the script wrote, `written`, and those that it would have replaced, `kept`."""
+    return _checkpoints.told() if _checkpoints is not None else {"written": [], "kept": []}
 
 
 class Watcher:
@@ -96,9 +105,13 @@ class _Loader(importlib.abc.Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         self._loader.exec_module(module)
+        from vramfit.standin._checkpoints import Checkpoints
         from vramfit.standin._values import keep_values
 
-        keep_values(door())
+        global _checkpoints  # noqa: PLW0603  one a process
+        assert _shells is not None  # made with the module
+        _checkpoints = Checkpoints(keep_values(door()).hollows, _shells)
+        _checkpoints.attend()
         self._watcher.loaded()
 
     def __getattr__(self, name: str) -> Any:
@@ -106,7 +119,9 @@ class _Loader(importlib.abc.Loader):
 
 
 @atexit.register
-def remove_shells() -> None:
-    """By the process that made them: those forked from it end, too."""
+def remove_files() -> None:
+    """What stood in for files. By the process that made them: those forked from it end, too."""
     if _shells is not None and os.getpid() == _owner:
+        if _checkpoints is not None:
+            _checkpoints.remove()
         shutil.rmtree(_shells, ignore_errors=True)

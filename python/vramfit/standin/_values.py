@@ -16,9 +16,9 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from vramfit.standin._door import KNOWN, Door
+from vramfit.standin._door import ANY_KIND, KNOWN, UNKNOWN, Door
 from vramfit.standin._guesses import GUESSES
-from vramfit.standin._host import Hollows
+from vramfit.standin._host import LARGE, Hollows
 from vramfit.standin._on_host import OnHost
 from vramfit.standin._sized import SIZED
 from vramfit.standin._twins import Twins, is_small
@@ -200,8 +200,13 @@ class Values(TorchDispatchMode):
             if to_gpu:
                 self.twins.forget(result)
             return result
+        if source.is_cuda and not to_gpu and self.hollows.is_saving:
+            copied = self._as_bytes if source.nbytes < LARGE else self.hollows.moved
+            return copied(func, args, kwargs)
         result = func(*args, **kwargs)
         target = result if makes else args[0]
+        if target.dtype is torch.uint8 and to_gpu and not source.is_cuda:
+            return result  # a storage's bytes, whose numbers are of any kind: they were copied
         if target.is_cuda and is_small(target) and is_small(source):
             if source.is_cuda:
                 values, level = self.twins.filled(source)
@@ -213,6 +218,12 @@ class Values(TorchDispatchMode):
         elif source.is_cuda and is_small(source):
             target.copy_(self.read(source))
         return result
+
+    def _as_bytes(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What a file gets of a GPU's small tensor: nothing is assumed for it."""
+        source = args[0 if func is aten._to_copy.default else 1]
+        known = self.door.known(source.data_ptr(), source.nbytes, ANY_KIND) != UNKNOWN
+        return (_as_it_is if known else self.hollows.moved)(func, args, kwargs)
 
     def _read_number(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if not args[0].is_cuda:
@@ -287,11 +298,12 @@ def _place() -> str:
 _values: Values | None = None
 
 
-def keep_values(door: Door) -> None:
+def keep_values(door: Door) -> Values:
     """From now on, in every thread of the process."""
     global _values  # noqa: PLW0603  one a process
     _values = Values(door)
     watch_everywhere(_values)
+    return _values
 
 
 def hollow_bytes() -> int:

@@ -1,12 +1,15 @@
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 
 #include "standin/libraries/cuda.h"
 #include "standin/libraries/loads.h"
 #include "standin/libraries/tables.h"
 #include "standin/machine.h"
+#include "standin/memory/copies.h"
 
-// NCCL: communicators, which take memory as they are made and first used. Collectives leave their
-// outputs as they are.
+// NCCL: communicators, which take memory as they are made and first used. Each process runs by
+// itself: all other ranks are taken to have what it has.
 namespace vramfit::standin {
 namespace {
 
@@ -68,9 +71,41 @@ Result async_error(Communicator* /*communicator*/, Result* error) {
 const char* error_string(Result) { return "NCCL, stood in for by vramfit"; }
 const char* last_error_of(Communicator*) { return ""; }
 
+/// By ncclDataType_t.
+std::uint64_t bytes_of(std::size_t count, int type) {
+  constexpr std::uint64_t kBytes[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
+  return count * kBytes[type];
+}
+
 Result collective() {
   const Locked machine;
   load_collectives(*machine, machine->active());
+  return kSuccess;
+}
+Result all_gather(const void* from, void* to, std::size_t count, int type, Communicator* among,
+                  void* /*stream*/) {
+  collective();
+  const Locked machine;
+  const std::uint64_t bytes = bytes_of(count, type);
+  for (int rank = 0; rank < among->ranks; ++rank) {
+    copy(*machine, static_cast<std::byte*>(to) + bytes * static_cast<std::uint64_t>(rank), from,
+         bytes);
+  }
+  return kSuccess;
+}
+/// A sum is not computed.
+Result all_reduce(const void* from, void* to, std::size_t count, int type, int operation,
+                  Communicator* among, void* /*stream*/) {
+  constexpr int kSum = 0;
+  constexpr int kProduct = 1;
+  collective();
+  const Locked machine;
+  const std::uint64_t bytes = bytes_of(count, type);
+  if (among->ranks == 1 || (operation != kSum && operation != kProduct)) {
+    copy(*machine, to, from, bytes);
+  } else if (Device* gpu = machine->owner(address_of(to))) {
+    gpu->memory.values().set(address_of(to), bytes, Knowledge::Unknown);
+  }
   return kSuccess;
 }
 Result nothing() { return kSuccess; }
@@ -109,8 +144,8 @@ std::span<const Answer> nccl_answers() {
       answer("ncclGroupEnd", nothing),
       answer("ncclCommRegister", nothing),
       answer("ncclCommDeregister", nothing),
-      answer("ncclAllReduce", collective),
-      answer("ncclAllGather", collective),
+      answer("ncclAllReduce", all_reduce),
+      answer("ncclAllGather", all_gather),
       answer("ncclReduceScatter", collective),
       answer("ncclBroadcast", collective),
       answer("ncclBcast", collective),

@@ -25,7 +25,8 @@ spec = spec_from_file_location(
 standin = module_from_spec(spec)
 sys.modules["vramfit.standin"] = standin
 spec.loader.exec_module(standin)
-standin.start({facts!r})
+from vramfit.standin._session import start
+start({facts!r})
 """
 
 

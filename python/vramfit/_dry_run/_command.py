@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 import sys
 import tempfile
@@ -73,7 +74,7 @@ def _one_run(
         for file, kind in ((options.snapshot, "pickle"), (options.trace, "trace")):
             if records and file is not None:
                 shutil.copyfile(folder / f"{took['process']}.{kind}", file)
-    return _result.answer(facts, command, status, took)
+    return _result.answer(facts, shlex.join(command), status, took)
 
 
 def _tell(answer: _result.Json, file: str | None) -> int:

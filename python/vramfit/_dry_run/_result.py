@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ def process_that_used_most(folder: Path, command: list[str], status: int) -> Jso
     results = [json.loads(file.read_text()) for file in sorted(folder.glob("*.json"))]
     users = [result for result in results if result.get("uses_gpu")]
     if users:
-        most = max(users, key=lambda user: max(card["peak_used"] for card in user["devices"]))
+        most = max(users, key=lambda user: max(_used(user)))
         return {**most, "processes": len(users)}
     if not (folder / "python").exists():
         raise bad_input(
@@ -43,9 +42,9 @@ def process_that_used_most(folder: Path, command: list[str], status: int) -> Jso
     )
 
 
-def answer(facts: Json, command: list[str], status: int, took: Json) -> Json:
+def answer(facts: Json, command: str, status: int, took: Json) -> Json:
     """The answer as `--json` has it, but for its verdict: of the GPU that was used most."""
-    used = [card["peak_used"] for card in took["devices"]]
+    used = _used(took)
     gpu = used.index(max(used))
     ran_out = took["out_of_memory"]
     fatal = bool(ran_out) and status != 0 and took["raised"] != "other"
@@ -53,7 +52,7 @@ def answer(facts: Json, command: list[str], status: int, took: Json) -> Json:
     top = max(stages, key=lambda stage: stage["peak"])
     return {
         "run_schema": SCHEMA,
-        "command": shlex.join(command),
+        "command": command,
         "exit_status": status,
         "ended": "memory" if fatal else took["ended"] if status == 0 else "failed",
         "steps": took["steps"],
@@ -84,6 +83,12 @@ def answer(facts: Json, command: list[str], status: int, took: Json) -> Json:
         "unknown_reads": took["unknown_reads"],
         "doubtful_events": took["doubtful_events"],
     }
+
+
+def _used(took: Json) -> list[int]:
+    """Of each GPU, at most."""
+    rows = [row["devices"] for row in took["stages"]]
+    return [max(device["peak_device_used"] for device in gpu) for gpu in zip(*rows, strict=True)]
 
 
 def widen(answer: Json, late: Json) -> None:

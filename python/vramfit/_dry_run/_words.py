@@ -25,6 +25,7 @@ def _ended(answer: Json) -> str:
     after = f" after {steps}" if answer["steps"] else ""
     return {
         "script": f"ran to the script's end{',' * bool(after)}{after}",
+        "open": f"so far{',' * bool(after)}{after}",
         "steps": f"ended{after}, as asked",
         "steady": f"ended{after}, from which on nothing grew",
         "memory": f"ran out of memory{after}",
@@ -100,9 +101,11 @@ def _unknown(call: Json) -> str:
 def _late(answer: Json) -> Iterator[str]:
     late = answer["levels_of_late_gpu"]
     if late:
+        here, there = answer["levels"]["reserved"], late["reserved"]
+        lies = "and the true figure lies between" if here != there else "which makes no difference"
         yield (
-            "these are a GPU's that is done at once; one that is always behind would have "
-            f"{late['reserved'] / 1e9:.3f} GB reserved, and the true one lies between"
+            f"with a GPU that is done at once {here / 1e9:.3f} GB are reserved, with one that is "
+            f"always behind {there / 1e9:.3f} GB, {lies}"
         )
     elif answer["doubtful_events"]:
         yield (
@@ -115,8 +118,9 @@ def _late(answer: Json) -> Iterator[str]:
 def _others(answer: Json) -> Iterator[str]:
     if answer["processes"] > 1:
         yield f"of {answer['processes']} processes, the one that used its GPU most is told"
-    if len(answer["gpus"]) > 1:
-        yield f"of {len(answer['gpus'])} GPUs, the one that was used most is told"
+    used = sum(gpu["device_used"] > 0 for gpu in answer["gpus"])
+    if used > 1:
+        yield f"of {used} GPUs, the one that was used most is told"
 
 
 def _on_host(locked: int) -> Iterator[str]:

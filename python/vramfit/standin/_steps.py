@@ -33,7 +33,7 @@ class Steps:
         self._stepped_in_backward = False
         self._most: list[int] = []  # of each GPU's levels, of all steps
         self._quiet = 0  # steps since one of them grew
-        self._ran_out = False
+        self.ran_out = False  # and nothing came after
         self._last: list[int] = []  # allocated when the last stage was closed
         self._events = Events(self._forward, self._backward, self._optimizer)
 
@@ -59,11 +59,11 @@ class Steps:
 
     def run_out(self) -> None:
         """Memory could not be had. Where the script catches that, it may begin anew."""
-        self._ran_out = True
+        self.ran_out = True
         self._events.await_forward()
 
     def _forward(self, module: torch.nn.Module) -> None:
-        if self._ran_out and self.stage != "optimizer":
+        if self.ran_out and self.stage != "optimizer":
             self._begin_anew()
         self._turn_to("forward")
         # What compiles must not meet a hook.
@@ -86,7 +86,7 @@ class Steps:
         self.stage, self.step = "forward", self.finished + 1
 
     def _turn_to(self, stage: str) -> None:
-        self._ran_out = False
+        self.ran_out = False
         if stage == self.stage:
             return
         step_over = self._stepped_in_backward or self.stage == "optimizer"

@@ -63,11 +63,16 @@ class Watched:
         )
         self._steps.run_out()
 
+    @property
+    def ran_out(self) -> bool:
+        """Memory could not be had, and nothing came after."""
+        return self._steps.ran_out
+
     def took(self, ended: str) -> dict[str, Any]:
         """What it took so far; `ended` says how."""
         steps = self._steps
         steps.close()
-        in_last = ended == "script" and steps.stage == "optimizer"
+        in_last = ended in ("script", "open") and steps.stage == "optimizer"
         return {
             **door().report(),
             "process": os.getpid(),

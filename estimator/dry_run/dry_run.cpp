@@ -84,7 +84,6 @@ DryRun read_dry_run(const std::string& text) {
 
 Estimate judged(const DryRun& run) {
   Estimate estimate;
-  estimate.fits = !run.out_of_memory;
   estimate.levels = run.levels;
   estimate.peak.stage = run.peak;
   estimate.peak.step = run.peak_step;
@@ -103,7 +102,9 @@ Estimate judged(const DryRun& run) {
   }
   estimate.margin = static_cast<std::int64_t>(run.budget.vram - run.budget.set_aside()) -
                     static_cast<std::int64_t>(estimate.total);
-  estimate.verdict = verdict_of(true, estimate.margin, estimate.uncertainty);
+  // What libraries take beside the allocator is not refused them: a run may end beyond its card.
+  estimate.fits = estimate.margin >= 0;
+  estimate.verdict = verdict_of(estimate.fits, estimate.margin, estimate.uncertainty);
   return estimate;
 }
 

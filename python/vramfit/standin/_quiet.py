@@ -5,52 +5,17 @@ Loggers that a variable turns off are turned off by the one who starts the scrip
 
 from __future__ import annotations
 
-import importlib.abc
-import importlib.machinery
-import sys
 import tempfile
-from collections.abc import Callable
-from types import ModuleType
 from typing import Any
+
+from vramfit.standin._imports import when_imported
 
 
 def keep_quiet() -> None:
-    """From now on, for as long as the process lives; what is imported already, too."""
-    sys.meta_path.insert(0, _Finder())
-    for name, silence in _SILENCED.items():
-        if name in sys.modules:
-            silence(sys.modules[name])
-
-
-class _Finder(importlib.abc.MetaPathFinder):
-    def find_spec(
-        self, name: str, path: Any = None, target: ModuleType | None = None
-    ) -> importlib.machinery.ModuleSpec | None:
-        silence = _SILENCED.get(name)
-        if silence is None:
-            return None
-        spec = importlib.machinery.PathFinder.find_spec(name, path, target)
-        if spec is not None and spec.loader is not None:
-            spec.loader = _Loader(spec.loader, silence)
-        return spec
-
-
-class _Loader(importlib.abc.Loader):
-    """A module's own, and what is done once it is there."""
-
-    def __init__(self, loader: Any, then: Callable[[Any], None]) -> None:
-        self._loader, self._then = loader, then
-
-    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType | None:
-        created: ModuleType | None = self._loader.create_module(spec)
-        return created
-
-    def exec_module(self, module: ModuleType) -> None:
-        self._loader.exec_module(module)
-        self._then(module)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._loader, name)
+    """From now on, for as long as the process lives."""
+    when_imported("huggingface_hub.hf_api", _without_pushes)
+    when_imported("torch.utils.tensorboard.writer", _into_nothing)
+    when_imported("tensorboardX.writer", _into_nothing)
 
 
 def _without_pushes(hub: Any) -> None:
@@ -86,10 +51,3 @@ def _into_nothing(writer: Any) -> None:
         initialize(self, folder.name, *args, **kwargs)
 
     writer.FileWriter.__init__ = elsewhere
-
-
-_SILENCED: dict[str, Callable[[Any], None]] = {
-    "huggingface_hub.hf_api": _without_pushes,
-    "torch.utils.tensorboard.writer": _into_nothing,
-    "tensorboardX.writer": _into_nothing,
-}

@@ -25,7 +25,7 @@ layers = [torch.nn.Linear(8192, 8192) for _ in range(24)]  # 6.4 GB
 torch.nn.init.trunc_normal_(layers[0].weight, std=0.02)
 torch.nn.init.zeros_(layers[1].weight)
 model = torch.nn.Sequential(*layers).half().cuda()
-hollow = _values.hollow_bytes()
+hollow = _values.host()["hollow"]
 back = {name: value.cpu() for name, value in model.state_dict().items()}
 tell(committed() - before, time.monotonic() - start, hollow, torch.cuda.memory_allocated(),
      _values._values.hollows.bytes)
@@ -44,7 +44,7 @@ def test_small_tensors_are_what_they_are():
 bias = torch.nn.Linear(16, 1000).bias
 ones = torch.ones(1000, 1000).tril()
 counts = torch.randint(0, 5, (2000, 2000))
-tell(bool(bias.std() > 0), float(ones.sum()), int(counts.max()), _values.hollow_bytes())
+tell(bool(bias.std() > 0), float(ones.sum()), int(counts.max()), _values.host()["hollow"])
 """
     assert play(BEGIN + script) == [True, 500500, 4, 0]
 
@@ -56,7 +56,7 @@ optimizer = torch.optim.AdamW([weight], foreach=True)
 before = committed()
 weight.grad = torch.empty(4096, 8192, device="cuda").cpu()
 optimizer.step()
-tell(committed() - before, _values.hollow_bytes() // weight.nbytes)
+tell(committed() - before, _values.host()["hollow"] // weight.nbytes)
 """
     committed, tensors = play(BEGIN + script)
     assert committed < 100 << 20
@@ -68,6 +68,6 @@ def test_meta_tensors_stay_so():
 with torch.device("meta"):
     linear = torch.nn.Linear(4096, 4096)
     drawn = torch.randn(4096, 4096)
-tell(linear.weight.is_meta, drawn.is_meta, _values.hollow_bytes())
+tell(linear.weight.is_meta, drawn.is_meta, _values.host()["hollow"])
 """
     assert play(BEGIN + script) == [True, True, 0]

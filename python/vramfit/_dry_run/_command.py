@@ -60,6 +60,7 @@ def _one_run(
         "steps": options.steps,
         "longest": options.longest,
         "uploads": options.uploads,
+        "random_weights": options.random_weights,
         "records": records,
     }
     with tempfile.TemporaryDirectory(prefix="vramfit-run-") as place:

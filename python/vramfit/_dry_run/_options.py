@@ -57,6 +57,11 @@ def _parser() -> argparse.ArgumentParser:
         help="twice: with a GPU that is done at once, and with one that is always behind",
     )
     how.add_argument(
+        "--random-weights",
+        action="store_true",
+        help="from_pretrained needs a model's config alone",
+    )
+    how.add_argument(
         "--uploads",
         action="store_true",
         help="loggers and pushes of the script's are left on",

@@ -75,7 +75,12 @@ def answer(facts: Json, command: str, status: int, took: Json) -> Json:
         "peak": {"stage": top["name"], "step": top["step"]},
         "stages": stages,
         "gpus": [_levels(_stages(took, index)) for index in range(len(used))],
-        "host": {"page_locked": took["host"]["peak_locked"]},
+        "host": {
+            "page_locked": took["host"]["peak_locked"],
+            "resident": took["host"]["resident"],
+            "hollow": took["host"]["hollow"],
+        },
+        "checkpoints": took["checkpoints"],
         "out_of_memory": ran_out[-1] if fatal else None,
         "out_of_memory_caught": ran_out[: len(ran_out) - fatal],
         "assumptions": took["assumptions"],

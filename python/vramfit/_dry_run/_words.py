@@ -47,7 +47,8 @@ def notes(answer: Json, facts: Json) -> list[str]:
         *map(_unknown, answer["unknown_calls"]),
         *_late(answer),
         *_others(answer),
-        *_on_host(answer["host"]["page_locked"]),
+        *_on_host(**answer["host"]),
+        *_saved(**answer["checkpoints"]),
     ]
 
 
@@ -123,6 +124,23 @@ def _others(answer: Json) -> Iterator[str]:
         yield f"of {used} GPUs, the one that was used most is told"
 
 
-def _on_host(locked: int) -> Iterator[str]:
-    if locked >= _WORTH_TELLING:
-        yield f"on the host {locked / 1e9:.2f} GB were page-locked at most"
+def _on_host(page_locked: int, resident: int, hollow: int) -> Iterator[str]:
+    if page_locked >= _WORTH_TELLING:
+        yield f"on the host {page_locked / 1e9:.2f} GB were page-locked at most"
+    if hollow >= 100 * _WORTH_TELLING:
+        yield (
+            f"on the host a real run writes {hollow / 1e9:.2f} GB more at most, beside the "
+            f"{resident / 1e9:.2f} GB of this one: weights on their way to the GPU and back"
+        )
+
+
+def _saved(written: list[str], kept: list[str]) -> Iterator[str]:
+    if written:
+        yield f"what the script saved held no numbers, and is gone: {_files(written)}"
+    if kept:
+        yield f"what was there before was not written over or removed: {_files(kept)}"
+
+
+def _files(names: list[str]) -> str:
+    more = f" and {len(names) - _SHOWN} more (--json)" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + more

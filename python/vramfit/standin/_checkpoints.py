@@ -31,12 +31,14 @@ class Checkpoints:
     def __init__(self, hollows: Hollows, folder: Path) -> None:
         """`folder`: its own, which they share."""
         self._hollows = hollows
+        self._folder = folder.resolve()
         self._begun = folder.stat().st_mtime
         self._written, self._kept = folder / "written", folder / "kept"
 
     def told(self) -> dict[str, list[str]]:
         """Files that the script wrote, and those that it would have written over."""
-        return {"written": _lines(self._written), "kept": _lines(self._kept)}
+        written = [file for file in _lines(self._written) if self._folder not in Path(file).parents]
+        return {"written": written, "kept": _lines(self._kept)}
 
     def remove(self) -> None:
         """Files with holes; and what lies beside them, of a model's folder that is new."""

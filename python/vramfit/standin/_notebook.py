@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from vramfit.standin import _session
 from vramfit.standin._door import StandInError
+from vramfit.standin._session import Watcher
+from vramfit.standin._session import start as begin
 
 if TYPE_CHECKING:
     from vramfit.standin._watched import Watched
 
 
-class Run(_session.Watcher):
+class Run(Watcher):
     """What this process took so far of its GPU: shown as `vramfit run` prints it."""
 
     def __init__(self, facts: dict[str, Any]) -> None:
@@ -71,5 +72,5 @@ def start(
         "late_events": False,
     }
     run = Run(facts)
-    _session.start(json.dumps(facts), run)
+    begin(json.dumps(facts), run)
     return run

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from vramfit.standin._door import StandInError
-from vramfit.standin._session import Watcher, remove_files, start
+from vramfit.standin._session import Watcher, make_weights, remove_files, start
 
 if TYPE_CHECKING:
     from vramfit.standin._watched import Watched
@@ -48,7 +48,8 @@ class _Process(Watcher):
     def loaded(self) -> None:
         import torch
 
-        from vramfit.standin import _quiet, _uncaught
+        from vramfit.standin._quiet import keep_quiet
+        from vramfit.standin._uncaught import attend
         from vramfit.standin._watched import Watched
 
         if torch.version.cuda is None:
@@ -58,9 +59,11 @@ class _Process(Watcher):
                 "that is will do without its nvidia-* packages, pip install --no-deps torch",
             )
         self._watched = Watched(self._settings, self._end)
+        if self._settings["random_weights"]:
+            make_weights()
         if not self._settings["uploads"]:
-            _quiet.keep_quiet()
-        _uncaught.attend(lambda line: _refuse(self._folder, line))
+            keep_quiet()
+        attend(lambda line: _refuse(self._folder, line))
         atexit.register(self._write, "script")
 
     def _end(self, how: str) -> None:

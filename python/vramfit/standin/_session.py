@@ -37,6 +37,15 @@ def checkpoints() -> dict[str, list[str]]:
     return _checkpoints.told() if _checkpoints is not None else {"written": [], "kept": []}
 
 
+def make_weights() -> None:
+    """From now on from_pretrained needs a model's config alone."""
+    from vramfit.standin._values import hollows
+    from vramfit.standin._weights import RandomWeights
+
+    assert _shells is not None  # torch is there
+    RandomWeights(hollows(), _shells / "weights").attend()
+
+
 class Watcher:
     """Told of how torch's import goes."""
 

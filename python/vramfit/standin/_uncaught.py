@@ -8,6 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import NoReturn
 
+from vramfit.standin._door import StandInError
 from vramfit.standin._values import SpinsOnUnknownError
 
 _HOME = str(Path(__file__).parent)
@@ -45,7 +46,7 @@ def is_any(error: BaseException | None, kind: type[BaseException]) -> bool:
 
 
 def _refusal(error: BaseException) -> str:
-    if isinstance(error, SpinsOnUnknownError):
+    if isinstance(error, (SpinsOnUnknownError, StandInError)):
         return str(error)
     if "Failed to find C compiler" in str(error):
         return (

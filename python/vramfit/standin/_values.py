@@ -11,6 +11,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -306,9 +307,18 @@ def keep_values(door: Door) -> Values:
     return _values
 
 
-def hollow_bytes() -> int:
-    """What of the host's memory a real run would have written beside this one, at most at once."""
-    return _values.hollows.peak if _values is not None else 0
+def hollows() -> Hollows:
+    """There are some from keep_values() on."""
+    assert _values is not None
+    return _values.hollows
+
+
+def host() -> dict[str, int]:
+    """Bytes of the host's memory at most: what this process wrote, `resident`, and what it only
+    reserved where a real run writes, `hollow`."""
+    status = Path("/proc/self/status").read_text().splitlines()
+    most = next(line.split()[1] for line in status if line.startswith("VmHWM:"))
+    return {"resident": int(most) << 10, "hollow": hollows().peak}
 
 
 def assumptions() -> list[dict[str, Any]]:

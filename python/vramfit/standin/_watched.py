@@ -12,11 +12,12 @@ from typing import Any
 
 import torch
 
-from vramfit.standin import _uncaught, _values
 from vramfit.standin._books import Books
-from vramfit.standin._session import door
+from vramfit.standin._session import checkpoints, door
 from vramfit.standin._steps import Steps
 from vramfit.standin._trace import trace
+from vramfit.standin._uncaught import is_any
+from vramfit.standin._values import assumptions, host
 
 # Whose versions the answer names, where the script has them.
 _LIBRARIES = (
@@ -72,9 +73,12 @@ class Watched:
         """What it took so far; `ended` says how."""
         steps = self._steps
         steps.close()
+        report = door().report()
         in_last = ended in ("script", "open") and steps.stage == "optimizer"
         return {
-            **door().report(),
+            **report,
+            "host": {**report["host"], **host()},
+            "checkpoints": checkpoints(),
             "process": os.getpid(),
             "uses_gpu": torch.cuda.is_initialized(),
             "stages": steps.rows,
@@ -84,7 +88,7 @@ class Watched:
             "longest": list(self._longest.notes) if self._longest else None,
             "out_of_memory": self._out_of_memory,
             "raised": _what_ended_it(),
-            "assumptions": _values.assumptions(),
+            "assumptions": assumptions(),
             "versions": {
                 name: sys.modules[name].__version__
                 for name in _LIBRARIES
@@ -106,7 +110,7 @@ def _what_ended_it() -> str:
     error = getattr(sys, "last_value", None)
     if error is None:
         return ""
-    return "memory" if _uncaught.is_any(error, torch.cuda.OutOfMemoryError) else "other"
+    return "memory" if is_any(error, torch.cuda.OutOfMemoryError) else "other"
 
 
 def _line_of_script() -> str:

@@ -1,0 +1,99 @@
+"""`from_pretrained` without weights: of a model's config a checkpoint is made that has the shapes
+of the true one, and holes in the place of its numbers. Transformers loads it as any other.
+"""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import torch
+
+from vramfit.standin._door import StandInError
+from vramfit.standin._host import Hollows
+from vramfit.standin._imports import when_imported
+
+
+class RandomWeights:
+    """For models of which this machine has the config alone."""
+
+    def __init__(self, hollows: Hollows, folder: Path) -> None:
+        """`folder`: where the checkpoints go."""
+        self._hollows, self._folder = hollows, folder
+
+    def attend(self) -> None:
+        """From now on, for as long as the process lives."""
+        when_imported("transformers.modeling_utils", self._make_what_is_absent)
+        when_imported("transformers.tokenization_utils_base", _say_what_is_not_made)
+
+    def _make_what_is_absent(self, module: ModuleType) -> None:
+        resolve = module._get_resolved_checkpoint_files
+
+        @functools.wraps(resolve)
+        def resolved(pretrained_model_name_or_path: Any, *args: Any, **kwargs: Any) -> Any:
+            name = pretrained_model_name_or_path
+            if name is None or kwargs.get("gguf_file") is not None:
+                return resolve(name, *args, **kwargs)
+            downloads = kwargs.get("download_kwargs") or {}
+            local = {**kwargs, "download_kwargs": {**downloads, "local_files_only": True}}
+            try:
+                return resolve(name, *args, **local)
+            except OSError:
+                made = self._checkpoint(str(name), downloads, kwargs.get("is_remote_code", False))
+            local.update(dict.fromkeys(_OF_THE_TRUE_ONE), download_kwargs={})
+            return resolve(str(made), *args, **local)
+
+        module._get_resolved_checkpoint_files = resolved
+
+    def _checkpoint(self, name: str, downloads: dict[str, Any], trusted: bool) -> Path:
+        import transformers
+
+        place = self._folder / name.replace("/", "--").strip(".")
+        if place.exists():
+            return place
+        config = transformers.AutoConfig.from_pretrained(
+            name, **downloads, trust_remote_code=trusted or None
+        )
+        if getattr(config, "quantization_config", None) is not None:
+            raise StandInError(
+                f"--random-weights: {name} is quantized, and its config does not say what its "
+                "files hold; download them, or take a model that is not"
+            )
+        kind = getattr(transformers, (config.architectures or [""])[0], None)
+        if kind is None:
+            raise StandInError(
+                f"--random-weights: the config of {name} names no class of transformers' own in "
+                "'architectures', so its weights are not known"
+            )
+        most = self._hollows.peak
+        with torch.device("cpu"), torch.random.fork_rng(devices=[]):
+            model = kind._from_config(config, dtype=config.dtype or torch.float32)
+            model.save_pretrained(place)
+        del model
+        self._hollows.peak = most  # no real run has it
+        return place
+
+
+# What tells where the files of the true checkpoint are; theirs is in a folder of its own.
+_OF_THE_TRUE_ONE = ("variant", "use_safetensors", "transformers_explicit_filename", "user_agent")
+
+
+def _say_what_is_not_made(module: ModuleType) -> None:
+    tokenizer = module.PreTrainedTokenizerBase
+    load = tokenizer.from_pretrained.__func__
+
+    @functools.wraps(load)
+    def loaded(kind: Any, name: Any, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return load(kind, name, *args, **kwargs)
+        except (OSError, ValueError, TypeError) as error:
+            if hasattr(error, "add_note"):  # Python 3.11
+                error.add_note(
+                    f"vramfit: --random-weights makes the weights of {name}, and no tokenizer: its "
+                    "files are to be in the cache or the folder"
+                )
+            raise
+
+    tokenizer.from_pretrained = classmethod(loaded)

@@ -1,0 +1,102 @@
+"""Models of which a config is all that there is: they load as with their weights."""
+
+import json
+import subprocess
+import sys
+
+from stood_in import EXACT, PACKAGE, ROOT, needs_torch, play
+
+pytestmark = needs_torch
+
+BEGIN = """
+import os, torch
+from vramfit.standin._session import make_weights
+make_weights()
+from transformers import AutoModelForCausalLM, AutoTokenizer
+folder = os.environ["MODEL"]
+
+def tell(*values):
+    print(json.dumps(values))
+"""
+
+
+def measured() -> dict:
+    """Of the reference set, a model that was read from its files onto an H200."""
+    for line in (ROOT / "data/reference/pytorch_more.jsonl").read_text().splitlines():
+        row = json.loads(line)
+        if row.get("case", {}).get("pretrained"):
+            return row
+    raise AssertionError("no such case")
+
+
+def config(folder, **more):
+    told = {"model_type": "llama", "architectures": ["LlamaForCausalLM"], "dtype": "bfloat16"}
+    (folder / "config.json").write_text(json.dumps({**told, **more}))
+    return str(folder)
+
+
+def test_it_loads_as_an_h200_was_measured_to(tmp_path):
+    row = measured()
+    script = """
+torch.zeros(1, device="cuda")
+model = AutoModelForCausalLM.from_pretrained(folder, device_map="cuda")
+tell(torch.cuda.memory_allocated(), torch.cuda.max_memory_allocated(),
+     torch.cuda.memory_reserved(), sum(p.numel() for p in model.parameters()))
+"""
+    folder = config(tmp_path, **row["case"]["arch"], use_cache=True)
+    allocated, peak, reserved, count = play(BEGIN + script, MODEL=folder)
+    load = row["result"]["load"]
+    assert [allocated, peak, reserved] == [load["alloc"], load["peak"], load["reserved"]]
+    assert count == row["result"]["params"]
+    assert [file.name for file in tmp_path.iterdir()] == ["config.json"]
+
+
+def test_experts_are_gathered_as_they_are_read(tmp_path):
+    script = """
+model = AutoModelForCausalLM.from_pretrained(folder, device_map="cuda")
+experts = 2 * 8 * (3 * 1024 * 4096) * 2
+tell(torch.cuda.memory_allocated() - experts, torch.cuda.max_memory_allocated() - experts)
+"""
+    folder = config(
+        tmp_path,
+        model_type="mixtral",
+        architectures=["MixtralForCausalLM"],
+        hidden_size=1024,
+        intermediate_size=4096,
+        num_hidden_layers=2,
+        num_attention_heads=8,
+        num_key_value_heads=8,
+        num_local_experts=8,
+        vocab_size=1000,
+    )
+    allocated, peak = play(BEGIN + script, MODEL=folder)
+    others = 2 * (2 * (4 * 1024**2 + 8 * 1024 + 2 * 1024) + 2 * 1000 * 1024)
+    assert others <= allocated < others + (1 << 20)
+    assert peak - allocated >= 8 * 4096 * 1024 * 2  # of a layer, before they are one tensor
+
+
+def test_a_tokenizer_is_not_made(tmp_path):
+    script = """
+try:
+    AutoTokenizer.from_pretrained(folder)
+except Exception as error:
+    tell(getattr(error, "__notes__", "of an earlier Python"))
+"""
+    notes = play(BEGIN + script, MODEL=config(tmp_path))[0]
+    assert "vramfit: --random-weights makes the weights" in notes[0]
+
+
+def test_a_quantized_checkpoint_is_refused(tmp_path):
+    folder = config(tmp_path, quantization_config={"quant_method": "fp8"})
+    script = tmp_path / "script.py"
+    script.write_text(
+        "from transformers import AutoModelForCausalLM as Model\n"
+        f"Model.from_pretrained({folder!r})\n"
+    )
+    run = subprocess.run(
+        [sys.executable, "-m", "vramfit", "run", "--gpu", "rtx4090", "--random-weights", "--",
+         EXACT, script],
+        capture_output=True, text=True, check=False, cwd=PACKAGE,
+    )  # fmt: skip
+    assert run.returncode == 2, run.stderr
+    assert "is quantized, and its config does not say what its files hold" in run.stderr

@@ -17,6 +17,8 @@ def main() -> int:
         from vramfit._dry_run import run
 
         return run(sys.argv[2:])
+    if sys.argv[1:2] in (["--help"], ["-h"]):
+        print("Beside what follows: vramfit check --help, vramfit run --help\n")
     try:
         sys.stdout.flush()
         return _core.run(sys.argv[1:])

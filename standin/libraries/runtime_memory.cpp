@@ -1,4 +1,8 @@
+#include <dlfcn.h>
+
+#include <cstdio>
 #include <cstring>
+#include <string_view>
 
 #include "standin/libraries/cuda.h"
 #include "standin/libraries/tables.h"
@@ -25,6 +29,10 @@ Result cuda_free(void* pointer) {
   machine->active();  // cudaFree(0) is how programs make a context
   if (!pointer) return kSuccess;
   machine->streams.synchronize();
+  if (machine->host.is_managed(pointer)) {
+    machine->host.free(pointer);
+    return kSuccess;
+  }
   Device* gpu = machine->owner(address_of(pointer));
   return gpu && gpu->memory.free(address_of(pointer)) ? kSuccess : fail(kInvalidValue);
 }
@@ -74,10 +82,23 @@ Result cuda_host_get_device_pointer(void** device, void* host, unsigned /*flags*
   return kSuccess;
 }
 
-/// As bitsandbytes' paged optimizers ask for it: memory of the host, that the card takes pages of
-/// as it sees fit.
+/// For bitsandbytes' paged optimizers, which ask for it and touch it by kernels alone. How much of
+/// others' would be on the card when, nobody knows.
 Result cuda_malloc_managed(void** pointer, std::size_t bytes, unsigned /*flags*/) {
-  return cuda_host_alloc(pointer, bytes, 0);
+  Dl_info caller = {};
+  ::dladdr(__builtin_return_address(0), &caller);
+  const std::string_view library = caller.dli_fname ? caller.dli_fname : "";
+  const Locked machine;
+  machine->active();
+  if (library.find("bitsandbytes") == std::string_view::npos) {
+    std::fprintf(stderr,
+                 "vramfit: %.*s asked for managed memory, which is accounted for as bitsandbytes' "
+                 "paged optimizers use it, and for nobody else: it gets none\n",
+                 static_cast<int>(library.size()), library.data());
+    return fail(kNotSupported);
+  }
+  *pointer = machine->host.allocate(bytes, HostMemory::Kind::Managed);
+  return *pointer ? kSuccess : fail(kOutOfMemory);
 }
 
 Result cuda_memcpy(void* to, const void* from, std::size_t bytes, int /*kind*/) {
@@ -136,8 +157,9 @@ Result cuda_pointer_get_attributes(PointerAttributes* attributes, const void* po
     return kSuccess;
   }
   if (machine->host.holds(pointer)) {
-    *attributes = {MemoryType::Host, Machine::current(), const_cast<void*>(pointer),
-                   const_cast<void*>(pointer)};
+    const bool managed = machine->host.is_managed(pointer);
+    *attributes = {managed ? MemoryType::Managed : MemoryType::Host, Machine::current(),
+                   const_cast<void*>(pointer), const_cast<void*>(pointer)};
   } else {
     attributes->host_pointer = const_cast<void*>(pointer);
   }

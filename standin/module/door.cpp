@@ -94,7 +94,9 @@ const char* vramfit_standin_report() {
                                  {"free", memory.free_bytes()},
                                  {"total", memory.total()}});
   }
-  report["host"] = {{"locked", locked->host.bytes()}, {"peak_locked", locked->host.peak()}};
+  report["host"] = {{"locked", locked->host.bytes()},
+                    {"peak_locked", locked->host.peak()},
+                    {"peak_managed", locked->host.managed_peak()}};
   report["unknown_calls"] = nlohmann::json::array();
   for (const UnknownCall& call : unknown_calls()) {
     report["unknown_calls"].push_back(

@@ -36,7 +36,8 @@ void vramfit_standin_no_more_reads();
 void vramfit_standin_reset_peak(int device);
 
 /// What there is to tell, as JSON: of each GPU the bytes used, at most and now, by libraries; of
-/// the host the page-locked ones; unknown calls; reads of unknown bytes; doubtful events.
+/// the host the page-locked and managed ones; unknown calls; reads of unknown bytes; doubtful
+/// events.
 const char* vramfit_standin_report();
 }
 #pragma GCC visibility pop

@@ -34,7 +34,7 @@ def took(reserved=10 * GB, **more):
     """What a process writes that trained two steps."""
     return {
         "devices": [{"used": GB, "peak_used": GB, "libraries": GB, "free": 0, "total": 24 * GB}],
-        "host": {"locked": 0, "peak_locked": 0, "resident": GB, "hollow": 0},
+        "host": {"locked": 0, "peak_locked": 0, "peak_managed": 0, "resident": GB, "hollow": 0},
         "checkpoints": {"written": [], "kept": []},
         "unknown_calls": [],
         "unknown_reads": 0,
@@ -320,7 +320,7 @@ ANSWER = {
     "assumptions": [],
     "unknown_calls": [],
     "doubtful_events": 0,
-    "host": {"page_locked": 0, "resident": GB, "hollow": 0},
+    "host": {"page_locked": 0, "managed": 0, "resident": GB, "hollow": 0},
     "checkpoints": {"written": [], "kept": []},
 }
 

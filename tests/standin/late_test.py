@@ -96,6 +96,24 @@ print(ctypes.CDLL({str(theirs / name)!r}).cudaMemPrefetchAsync())
     assert play(LATE + script, python=sys.executable) == 0
 
 
+@needs_compiler
+def test_managed_memory_is_for_paged_optimizers(tmp_path, runtime):
+    source = """
+int cudaMallocManaged(void**, unsigned long, unsigned); int cudaFree(void*);
+int ask(void) { void* it = 0; return cudaMallocManaged(&it, 5000, 1) || cudaFree(it); }
+"""
+    paged, other = (build(tmp_path, name, source) for name in ("bitsandbytes_cuda0", "other"))
+    wants = build(tmp_path, "wants", CALLS, runtime)
+    script = f"""
+ctypes.CDLL({str(wants)!r})
+answers = [ctypes.CDLL(file).ask() for file in {[str(paged), str(other)]!r}]
+print(json.dumps([answers, standin.door().report()["host"]]))
+"""
+    answers, host = play(LATE + script, python=sys.executable)
+    assert answers == [0, 1]
+    assert host == {"locked": 0, "peak_locked": 0, "peak_managed": 5000}
+
+
 @needs_torch
 def test_bitsandbytes_has_its_library():
     script = """

@@ -61,6 +61,15 @@ TEST_F(Runtime, CudaNvmlAndTheDriverAgree) {
   EXPECT_EQ(info().free, told.free + 64 * kMiB);
 }
 
+TEST_F(Runtime, ManagedMemoryIsBitsandbytesAlone) {
+  void* pointer = nullptr;
+  ::testing::internal::CaptureStderr();
+  EXPECT_EQ(cuda("cudaMallocManaged", &pointer, std::size_t{kPage}, 1U), kNotSupported);
+  EXPECT_NE(::testing::internal::GetCapturedStderr().find("standin_test asked for managed memory"),
+            std::string::npos);
+  EXPECT_EQ(cuda("cudaGetLastError"), kNotSupported);
+}
+
 TEST_F(Runtime, MemoryEndsWhereTheCardDoes) {
   const Info before = info();
   void* pointer = nullptr;

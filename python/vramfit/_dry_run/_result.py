@@ -77,6 +77,7 @@ def answer(facts: Json, command: str, status: int, took: Json) -> Json:
         "gpus": [_levels(_stages(took, index)) for index in range(len(used))],
         "host": {
             "page_locked": took["host"]["peak_locked"],
+            "managed": took["host"]["peak_managed"],
             "resident": took["host"]["resident"],
             "hollow": took["host"]["hollow"],
         },

@@ -124,7 +124,12 @@ def _others(answer: Json) -> Iterator[str]:
         yield f"of {used} GPUs, the one that was used most is told"
 
 
-def _on_host(page_locked: int, resident: int, hollow: int) -> Iterator[str]:
+def _on_host(page_locked: int, managed: int, resident: int, hollow: int) -> Iterator[str]:
+    if managed >= _WORTH_TELLING:
+        yield (
+            f"{managed / 1e9:.2f} GB more are managed memory, of a paged optimizer: on the card as "
+            "far as there is room, and otherwise on the host"
+        )
     if page_locked >= _WORTH_TELLING:
         yield f"on the host {page_locked / 1e9:.2f} GB were page-locked at most"
     if hollow >= 100 * _WORTH_TELLING:

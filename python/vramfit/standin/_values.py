@@ -93,7 +93,7 @@ class Values(TorchDispatchMode):
         self._ways: dict[Any, Run] = {}
         self._own_ways: dict[str, Run] = {
             **dict.fromkeys(_KEPT, _as_it_is),
-            **dict.fromkeys(_FRESH, self._not_repeated),
+            **dict.fromkeys(_FRESH, self.not_repeated),
             **{name: partial(handler, self) for name, handler in (SIZED | GUESSES).items()},
             "set_": self.hollows.adopted,
             "_pin_memory": self.hollows.pinned,
@@ -123,12 +123,12 @@ class Values(TorchDispatchMode):
         if library == "c10d":
             return _as_it_is
         if library not in ("aten", "prims"):
-            return self._not_repeated
+            return self._own_ways.get(schema.name, self.not_repeated)
         return self._own_ways.get(name, self.repeated)
 
     # Ways to run an op.
 
-    def _not_repeated(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def not_repeated(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         result = func(*args, **kwargs)
         self._forget_what_it_wrote(func, args, result)
         return result
@@ -147,13 +147,13 @@ class Values(TorchDispatchMode):
                 continue
             on_gpu = True
             if not is_small(tensor):
-                return self._not_repeated(func, args, kwargs)
+                return self.not_repeated(func, args, kwargs)
             bytes_ += tensor.numel() * tensor.element_size()
         name = func._schema.name.partition("::")[2]
         if not on_gpu and not _makes_on_gpu(kwargs):
             return self.hollows.on_host(func, args, kwargs, random=name in _RANDOM)
         if bytes_ > _CHEAP and name in _DEAR:
-            return self._not_repeated(func, args, kwargs)
+            return self.not_repeated(func, args, kwargs)
         return self._on_both(func, args, kwargs, name in _RANDOM)
 
     def _on_both(
@@ -167,7 +167,7 @@ class Values(TorchDispatchMode):
             try:
                 host = on_host.run(func, args, kwargs)
             except Exception:  # the host has no such kernel
-                self._ways[func] = self._not_repeated
+                self._ways[func] = self.not_repeated
         if host is None:
             self._forget_what_it_wrote(func, args, result)
             return result

@@ -4,8 +4,8 @@ usage: play.py CASES.json OUT.jsonl PROCESSES
 
 Cases are `{"name", "program", "case"}`, the program a module of data/reference whose run() measures
 such cases. Each gives a line as it ends: its name, what run() returned, its seconds, and the bytes
-that the host's memory held at most beyond what was there before: imports that programs share are
-done once.
+that it held of the host's memory at most, beyond those of the program's imports. Imports that
+programs share are done once.
 """
 
 import importlib
@@ -29,12 +29,14 @@ LIMIT = 300  # seconds a case
 KIB = 1024
 
 
-def play(asked, folder):
-    program = importlib.import_module(asked["program"])
-    if hasattr(program, "CHECKPOINTS"):
-        program.CHECKPOINTS = folder / "models"  # others write theirs at the same time
+def held():
+    """Bytes of the host's memory."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+
+
+def play(program, case):
     try:
-        return program.run(asked["case"])
+        return program.run(case)
     except torch.OutOfMemoryError as error:
         return {"oom": str(error)[:300]}
     except Exception as error:
@@ -44,37 +46,49 @@ def play(asked, folder):
 class Played:
     """One case, under way."""
 
-    def __init__(self, asked):
+    def __init__(self, asked, beside):
         self.asked, self.began = asked, time.monotonic()
-        self.folder = Path(tempfile.mkdtemp(prefix="vramfit-exact-"))
+        self.folder = Path(tempfile.mkdtemp(dir=beside))
         self.process = os.fork()
         if self.process == 0:
             signal.alarm(LIMIT)
-            os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # trainers talk
-            result = play(asked, self.folder)
-            (self.folder / "result").write_text(json.dumps(result))
+            with (self.folder / "said").open("w") as said:
+                os.dup2(said.fileno(), sys.stdout.fileno())
+                os.dup2(said.fileno(), sys.stderr.fileno())
+            program = importlib.import_module(asked["program"])
+            if hasattr(program, "CHECKPOINTS"):
+                program.CHECKPOINTS = self.folder / "models"  # others write theirs meanwhile
+            before = held()
+            found = {"before": before, "result": play(program, asked["case"])}
+            (self.folder / "found").write_text(json.dumps(found))
             os._exit(0)
 
     def line(self, status, most):
         """Once it is over."""
         if status == 0:
-            result = json.loads((self.folder / "result").read_text())
+            found = json.loads((self.folder / "found").read_text())
         else:
-            result = {"error": f"died with status {os.waitstatus_to_exitcode(status)}"}
+            died = f"died with status {os.waitstatus_to_exitcode(status)}"
+            trace = (self.folder / "said").read_text(errors="replace")[-1200:]
+            found = {"before": 0, "result": {"error": died, "trace": trace}}
         shutil.rmtree(self.folder)
-        seconds = round(time.monotonic() - self.began, 2)
-        return {"name": self.asked["name"], "result": result, "seconds": seconds, "host": most}
+        return {
+            "name": self.asked["name"],
+            "seconds": round(time.monotonic() - self.began, 2),
+            "host": most - found["before"],
+            "result": found["result"],
+        }
 
 
-def main(cases, out, processes):
+def main(asked, out, processes):
+    cases = json.loads(asked.read_text())
     waiting, running, begun = cases[::-1], {}, len(cases)
-    before = int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
     while waiting or running:
         while waiting and len(running) < processes:
-            played = Played(waiting.pop())
+            played = Played(waiting.pop(), asked.parent)
             running[played.process] = played
         process, status, usage = os.wait4(-1, 0)
-        line = running.pop(process).line(status, usage.ru_maxrss * KIB - before)
+        line = running.pop(process).line(status, usage.ru_maxrss * KIB)
         out.write(json.dumps(line) + "\n")
         out.flush()
         done = begun - len(waiting) - len(running)
@@ -83,5 +97,5 @@ def main(cases, out, processes):
 
 if __name__ == "__main__":
     with Path(sys.argv[2]).open("w") as file:
-        main(json.loads(Path(sys.argv[1]).read_text()), file, int(sys.argv[3]))
+        main(Path(sys.argv[1]), file, int(sys.argv[3]))
     torch.zeros(1, device="cuda")  # so that `vramfit run` has something to tell

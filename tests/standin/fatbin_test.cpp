@@ -26,7 +26,8 @@ std::vector<std::byte> fatbin(const std::vector<std::pair<int, int>>& entries) {
     put(bytes, 0x101, 2);
     put(bytes, kHeader, 4);
     put(bytes, kCode, 8);
-    put(bytes, 0, 12);
+    put(bytes, 0, 8);
+    put(bytes, 0, 4);
     put(bytes, static_cast<std::uint64_t>(arch), 4);
     bytes.resize(bytes.size() + kHeader - 32 + kCode);
   }

@@ -1,0 +1,235 @@
+"""vramfit run as people use it: whole scripts, with torch, on a GPU that is not there."""
+
+import json
+import os
+import pickle
+import subprocess
+import sys
+
+import pytest
+from stood_in import EXACT, PACKAGE, needs_torch
+
+pytestmark = needs_torch
+
+TRAINING = """
+import sys, torch
+from torch.utils.data import DataLoader
+rows = [torch.ones(length, dtype=torch.long) for length in range(8, 72)] * 4
+pad = lambda some: torch.nn.utils.rnn.pad_sequence(some, batch_first=True)
+data = DataLoader(rows, batch_size=4, shuffle=True, collate_fn=pad, num_workers={workers})
+model = torch.nn.Sequential(torch.nn.Embedding(1000, 256), torch.nn.Linear(256, 1000)).cuda()
+optimizer = torch.optim.AdamW(model.parameters())
+for ids in data:
+    loss = model(ids.cuda()).float().logsumexp(-1).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    print("step", loss.item())
+print("the end")
+"""
+
+
+@pytest.fixture
+def run(tmp_path):
+    def run(script, *flags, gpu="rtx4090", before=(EXACT,), after=()):
+        file = tmp_path / "train.py"
+        file.write_text(script)
+        line = [sys.executable, "-m", "vramfit", "run", "--gpu", gpu, "--json", "-", *flags, "--"]
+        environment = {**os.environ, "PYTHONPATH": str(PACKAGE), "HF_HUB_OFFLINE": "1"}
+        ran = subprocess.run(
+            [*map(str, line), *map(str, before), str(file), *after],
+            capture_output=True,
+            text=True,
+            env=environment,
+            check=False,
+            timeout=300,
+        )
+        ran.answer = json.loads(ran.stdout) if ran.stdout else None
+        return ran
+
+    return run
+
+
+def lengths(ran) -> list[int]:
+    return [batch[1] for batch in ran.answer["batches"]]
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_training_ends_where_nothing_grows(run, workers):
+    ran = run(TRAINING.format(workers=workers))
+    assert ran.returncode == 0, ran.stderr
+    assert (ran.answer["ended"], ran.answer["verdict"]) == ("steady", "FITS")
+    assert "the end" not in ran.stderr
+    stages = [(stage["step"], stage["name"]) for stage in ran.answer["stages"]]
+    assert stages[:4] == [(0, "load"), (1, "forward"), (1, "backward"), (1, "optimizer")]
+    parameters = 4 * (1000 * 256 + 256 * 1000 + 1000)
+    assert ran.answer["stages"][0]["after"] == pytest.approx(parameters, rel=0.01)
+    # With two states in fp32.
+    assert ran.answer["stages"][3]["after"] >= 3 * parameters
+    assert ran.answer["unknown_calls"] == []
+
+
+def test_as_many_steps_as_were_asked_for(run):
+    ran = run(TRAINING.format(workers=0), "--steps", 2)
+    assert (ran.answer["steps"], ran.answer["ended"]) == (2, "steps")
+
+
+def test_the_longest_batch_first(run):
+    ran = run(TRAINING.format(workers=0), "--longest", "--steps", 2)
+    assert lengths(ran) == [71]
+    assert "4 rows, the longest of 71 tokens" in ran.answer["longest"][0]
+    assert "longer ones" not in str(ran.answer["notes"])
+    assert "longer ones" in str(run(TRAINING.format(workers=0)).answer["notes"])
+
+
+def test_a_script_that_runs_out(run):
+    ran = run("import torch\nx = [torch.empty(1 << 30, device='cuda') for _ in range(99)]\n")
+    assert ran.returncode == 1
+    assert ran.answer["ended"] == "memory"
+    assert ran.answer["out_of_memory"]["line"] == "train.py:2"
+    assert ran.answer["out_of_memory"]["requested"] == 4 << 30
+    assert ran.answer["levels"]["allocated"] % (4 << 30) == 0
+    assert "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 4.00 GiB" in ran.stderr
+
+
+def test_its_traceback_has_no_frame_of_ours(run):
+    ran = run(
+        "import torch\nx = torch.zeros(4, device='cuda')\nx + torch.zeros(5, device='cuda')\n"
+    )
+    assert ran.returncode == 3
+    files = [line for line in ran.stderr.splitlines() if line.startswith("  File ")]
+    assert len(files) == 1, ran.stderr
+    assert 'train.py", line 3' in files[0]
+
+
+def test_a_script_that_catches_it(run):
+    ran = run(
+        """
+import torch
+model = torch.nn.Linear(4096, 4096).cuda()
+optimizer = torch.optim.SGD(model.parameters())
+batch = 1 << 24
+while True:
+    try:
+        for _ in range(3):
+            model(torch.ones(batch, 4096, device="cuda")).sum().backward()
+            optimizer.step()
+        break
+    except torch.OutOfMemoryError:
+        batch //= 2
+"""
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert ran.answer["out_of_memory"] is None
+    assert len(ran.answer["out_of_memory_caught"]) > 2
+    assert ran.answer["levels"]["device_used"] <= ran.answer["vram"]
+
+
+def test_a_script_that_waits_for_a_value(run):
+    ran = run(
+        """
+import torch
+x = torch.ones(2048, 2048, device="cuda")
+y = (x @ x).sum()
+while y.item() != 3.5: pass
+"""
+    )
+    assert ran.returncode == 2
+    assert "Traceback" not in ran.stderr
+    assert "train.py:5 has read" in ran.stderr.splitlines()[-1]
+
+
+def test_a_script_that_needs_no_gpu(run):
+    ran = run("import torch\ntorch.ones(3).sum()\n")
+    assert ran.returncode == 2
+    assert "put nothing on a GPU" in ran.stderr
+
+
+def test_a_late_gpu_is_the_other_end(run):
+    script = """
+import torch
+stream = torch.cuda.Stream()
+for _ in range(4):
+    x = torch.empty(256 << 20, dtype=torch.uint8, device="cuda")
+    x.record_stream(stream)
+    del x
+"""
+    ran = run(script, "--band")
+    assert ran.answer["doubtful_events"] > 0
+    assert ran.answer["levels"]["reserved"] == 256 << 20
+    assert ran.answer["levels_of_late_gpu"]["reserved"] == 1024 << 20
+
+
+def test_records(run, tmp_path):
+    snapshot, trace = tmp_path / "run.pickle", tmp_path / "trace.json"
+    ran = run(TRAINING.format(workers=0), "--snapshot", snapshot, "--trace", trace)
+    taken = pickle.loads(snapshot.read_bytes())
+    reserved = sum(segment["total_size"] for segment in taken["segments"])
+    assert reserved == ran.answer["stages"][-1]["reserved"]
+    assert any(frame for entry in taken["device_traces"][0] for frame in entry["frames"])
+    events = json.loads(trace.read_text())["traceEvents"]
+    assert {"load", "forward", "backward", "optimizer"} <= {event["name"] for event in events}
+    most = max(event["args"]["bytes"] for event in events if event["name"] == "allocated")
+    # What tensors asked for: a block may be larger, by what was not worth splitting off.
+    assert most == pytest.approx(ran.answer["levels"]["allocated"], rel=0.05)
+
+
+def test_ranks_under_torchrun(run):
+    script = """
+import os, torch, torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+dist.init_process_group("nccl")
+torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+model = DistributedDataParallel(torch.nn.Linear(1024, 1024).cuda())
+for _ in range(2):
+    model(torch.ones(8, 1024, device="cuda")).sum().backward()
+dist.destroy_process_group()
+"""
+    torchrun = [EXACT.parent / "torchrun", "--nproc_per_node", "2", "--standalone"]
+    ran = run(script, "--gpus", 2, before=torchrun)
+    assert ran.returncode == 0, ran.stderr
+    assert ran.answer["processes"] == 2
+    assert ran.answer["overhead_parts"]["libraries"] > 0
+
+
+def test_pushes_are_off(run):
+    ran = run(
+        """
+from huggingface_hub import HfApi, create_repo, upload_file
+print(create_repo("someone/something").repo_id)
+print(HfApi().upload_file(path_or_fileobj=b"x", path_in_repo="x", repo_id="someone/something"))
+import torch
+torch.ones(3, device="cuda")
+""".replace("from hugging", "import torch\nfrom hugging")
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stderr.startswith("someone/something\nhttps://huggingface.co/someone/something/")
+
+
+def test_a_notebook():
+    script = """
+import json
+import vramfit.standin
+run = vramfit.standin.start(gpu="h100-80gb")
+import torch
+x = torch.empty(1 << 28, device="cuda")
+assert "FITS" in repr(run)
+try:
+    torch.empty(1 << 38, device="cuda")
+except torch.OutOfMemoryError:
+    pass
+print(json.dumps(run.to_dict()))
+"""
+    try:
+        import_core = [EXACT, "-c", "import vramfit._core"]
+        environment = {**os.environ, "PYTHONPATH": str(PACKAGE)}
+        subprocess.run(import_core, env=environment, check=True, capture_output=True)
+    except subprocess.CalledProcessError:
+        pytest.skip("vramfit is built for another Python than the one that has torch")
+    ran = subprocess.run(
+        [EXACT, "-c", script], env=environment, capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == 0, ran.stderr
+    answer = json.loads(ran.stdout)
+    assert (answer["ended"], answer["verdict"]) == ("memory", "OOM")
+    assert answer["levels"]["allocated"] == 4 << 28

@@ -57,6 +57,17 @@ tell(int(torch.load(place / "steps.pt")["steps"][-1]),
      int(load_file(place / "steps.safetensors")["steps"][-1]))
 """
     assert play(BEGIN + script, PLACE=str(tmp_path)) == [(1 << 20) - 1] * 2
+    assert {file.name for file in tmp_path.iterdir()} == {"steps.pt", "steps.safetensors"}
+
+
+def test_small_weights_are_gone_too(tmp_path):
+    script = """
+torch.save({"bias": torch.zeros(100, device="cuda")}, place / "bias.pt")
+save_file({"bias": torch.zeros(100, device="cuda")}, place / "bias.safetensors")
+tell(len(os.listdir(place)))
+"""
+    assert play(BEGIN + script, PLACE=str(tmp_path)) == [2]
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_what_was_there_before_stays(tmp_path):

@@ -10,8 +10,8 @@ import functools
 import json
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import torch
@@ -36,7 +36,8 @@ class Checkpoints:
         self._written, self._kept = folder / "written", folder / "kept"
 
     def told(self) -> dict[str, list[str]]:
-        """Files that the script wrote, and those that it would have written over."""
+        """Files that the script wrote of numbers that nobody computed, and those that it would have
+        written over."""
         written = [file for file in _lines(self._written) if self._folder not in Path(file).parents]
         return {"written": written, "kept": _lines(self._kept)}
 
@@ -50,32 +51,36 @@ class Checkpoints:
                 shutil.rmtree(folder, ignore_errors=True)
 
     def _is_new(self, folder: Path) -> bool:
-        return all(
-            file.stat().st_mtime >= self._begun for file in folder.rglob("*") if file.is_file()
-        )
+        return not any(map(self._was_there, folder.rglob("*")))
 
     def place(self, file: str) -> str:
         """Where to write what the script writes there."""
-        path = os.path.realpath(file)
-        if not Path(path).exists() or path in _lines(self._written):
-            _add(self._written, path)
-            return file
-        if not Path(path).is_file():
-            return file  # no file that anybody keeps: a pipe, a device
-        _add(self._kept, path)
-        return _NOWHERE
+        path = Path(file).resolve()
+        if path.exists() and not path.is_file():
+            return file  # none that anybody keeps: a pipe, a device
+        if self._was_there(path):
+            _add(self._kept, str(path))
+            return _NOWHERE
+        return file
+
+    def add(self, file: str) -> None:
+        """Numbers that nobody computed are in it."""
+        if file != _NOWHERE:
+            _add(self._written, os.path.realpath(file))
 
     def wrote(self, file: str) -> bool:
         return os.path.realpath(file) in _lines(self._written)
 
     def left_alone(self, folder: Any) -> bool:
         """Whether checkpoints are in it that were there before."""
-        written = set(_lines(self._written))
         return any(
-            file.is_file() and os.path.realpath(file) not in written
+            self._was_there(file)
             for pattern in ("*.safetensors", "*.bin", "*.pt", "*.pth")
             for file in Path(os.fsdecode(folder)).rglob(pattern)
         )
+
+    def _was_there(self, file: Path) -> bool:
+        return file.is_file() and file.stat().st_mtime < self._begun
 
     # How torch and safetensors write and read.
 
@@ -86,9 +91,10 @@ class Checkpoints:
 
         @functools.wraps(opener)
         def opened(file: Any) -> Any:
-            return _Writer(
-                opener(self.place(file) if isinstance(file, str) else file), self._hollows
-            )
+            if not isinstance(file, str):
+                return _Writer(opener(file), self._hollows, lambda: None)
+            place = self.place(file)
+            return _Writer(opener(place), self._hollows, lambda: self.add(place))
 
         serialization._open_zipfile_writer = opened
         load = torch.load
@@ -113,7 +119,7 @@ class Checkpoints:
 
         shutil.rmtree = removed  # type: ignore[assignment]
 
-    def _write_safetensors(self, module: ModuleType) -> None:
+    def _write_safetensors(self, module: Any) -> None:
         if not hasattr(module, "_flatten_as_ptr"):
             return  # an earlier release, whose tensors are copied before they are written
         flatten, serialize = module._flatten_as_ptr, module.serialize_file
@@ -123,16 +129,14 @@ class Checkpoints:
             with self._hollows.saving():
                 specs = flatten(tensors, keep)
             hosts = [host for _, host in keep[-len(specs) :]] if specs else []
-            return _Specs(
-                specs,
-                {
-                    name
-                    for name, host in zip(specs, hosts, strict=True)
-                    if isinstance(host, torch.Tensor)
-                    and host.nbytes >= LARGE
-                    and self._hollows.has(host.untyped_storage())
-                },
-            )
+            hollow = {
+                name
+                for name, host in zip(specs, hosts, strict=True)
+                if isinstance(host, torch.Tensor)
+                and host.nbytes >= LARGE
+                and self._hollows.has(host.untyped_storage())
+            }
+            return _Specs(specs, hollow, of_gpu=self._hollows.has_copied)
 
         @functools.wraps(serialize)
         def serialized(specs: Any, file: Any, metadata: dict[str, str] | None = None) -> None:
@@ -143,6 +147,8 @@ class Checkpoints:
                 _write(Path(place), specs, metadata)
             else:
                 serialize(specs, place, metadata=metadata)
+            if getattr(specs, "is_made_up", False):
+                self.add(place)
 
         module._flatten_as_ptr, module.serialize_file = flattened, serialized
 
@@ -150,9 +156,10 @@ class Checkpoints:
 class _Specs(dict[str, Any]):
     """Of a safetensors file's tensors, and the names of those that are hollow."""
 
-    def __init__(self, specs: dict[str, Any], hollow: set[str]) -> None:
+    def __init__(self, specs: dict[str, Any], hollow: set[str], *, of_gpu: bool) -> None:
         super().__init__(specs)
         self.hollow = hollow
+        self.is_made_up = of_gpu or bool(hollow)
 
 
 def _write(file: Path, specs: _Specs, metadata: dict[str, str] | None) -> None:
@@ -181,8 +188,10 @@ def _write(file: Path, specs: _Specs, metadata: dict[str, str] | None) -> None:
 class _Writer:
     """PyTorch's writer of its files, opened; hollow storages are holes in them."""
 
-    def __init__(self, opener: Any, hollows: Hollows) -> None:
-        self._opener, self._hollows = opener, hollows
+    def __init__(self, opener: Any, hollows: Hollows, made_up: Callable[[], None]) -> None:
+        """`made_up` is called at the end, where numbers that nobody computed were written."""
+        self._opener, self._hollows, self._made_up = opener, hollows, made_up
+        self._has_holes = False
 
     def __enter__(self) -> _Writer:
         self._file = self._opener.__enter__()
@@ -193,10 +202,13 @@ class _Writer:
     def __exit__(self, *error: Any) -> None:
         self._saving.__exit__(*error)
         self._opener.__exit__(*error)
+        if self._has_holes or self._hollows.has_copied:
+            self._made_up()
 
     def write_record(self, name: str, data: Any, size: int) -> None:
         hollow = isinstance(data, torch.UntypedStorage) and self._hollows.has(data)
         if hollow and size >= LARGE:
+            self._has_holes = True
             self._file.write_record_metadata(name, size)
         else:
             self._file.write_record(name, data, size)

@@ -49,12 +49,13 @@ class Hollows:
         self._look_at_copies = door.look_at_copies
         self._bytes: dict[weakref.ref[torch.UntypedStorage], int] = {}
         self.bytes = self.peak = 0  # what a real run has written
-        self.is_saving = False
+        self.is_saving = self.has_copied = False
 
     @contextmanager
     def saving(self) -> Iterator[None]:
-        """Meanwhile what is copied from a GPU is not read by the script, but written to a file."""
-        self.is_saving = True
+        """Meanwhile what is copied from a GPU is not read by the script, but written to a file;
+        `has_copied` says whether anything was."""
+        self.is_saving, self.has_copied = True, False
         try:
             yield
         finally:

@@ -196,6 +196,7 @@ class Values(TorchDispatchMode):
         to_gpu = _goes_to_gpu(source, kwargs) if makes else args[0].is_cuda
         if not source.is_cuda and not to_gpu:
             return self.hollows.on_host(func, args, kwargs)
+        self.hollows.has_copied |= source.is_cuda and not to_gpu
         if source.is_cuda != to_gpu and not is_small(source):
             result = self.hollows.moved(func, args, kwargs)
             if to_gpu:

@@ -5,8 +5,8 @@ of the true one, and holes in the place of its numbers. Transformers loads it as
 from __future__ import annotations
 
 import functools
+import sys
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import torch
@@ -28,7 +28,7 @@ class RandomWeights:
         when_imported("transformers.modeling_utils", self._make_what_is_absent)
         when_imported("transformers.tokenization_utils_base", _say_what_is_not_made)
 
-    def _make_what_is_absent(self, module: ModuleType) -> None:
+    def _make_what_is_absent(self, module: Any) -> None:
         resolve = module._get_resolved_checkpoint_files
 
         @functools.wraps(resolve)
@@ -48,8 +48,7 @@ class RandomWeights:
         module._get_resolved_checkpoint_files = resolved
 
     def _checkpoint(self, name: str, downloads: dict[str, Any], trusted: bool) -> Path:
-        import transformers
-
+        transformers: Any = sys.modules["transformers"]
         place = self._folder / name.replace("/", "--").strip(".")
         if place.exists():
             return place
@@ -80,7 +79,7 @@ class RandomWeights:
 _OF_THE_TRUE_ONE = ("variant", "use_safetensors", "transformers_explicit_filename", "user_agent")
 
 
-def _say_what_is_not_made(module: ModuleType) -> None:
+def _say_what_is_not_made(module: Any) -> None:
     tokenizer = module.PreTrainedTokenizerBase
     load = tokenizer.from_pretrained.__func__
 

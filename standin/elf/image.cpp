@@ -34,10 +34,12 @@ class Mapped {
   Mapped(const Mapped&) = delete;
   Mapped& operator=(const Mapped&) = delete;
 
-  /// `count` of T at `offset`; empty where the file ends before.
+  /// `count` of T at `offset`; empty where the file ends before, or none can lie there.
   template <class T>
   std::span<const T> at(std::uint64_t offset, std::uint64_t count) const {
-    if (offset > bytes_.size() || count > (bytes_.size() - offset) / sizeof(T)) return {};
+    if (offset % alignof(T) != 0 || offset > bytes_.size() ||
+        count > (bytes_.size() - offset) / sizeof(T))
+      return {};
     return {reinterpret_cast<const T*>(bytes_.data() + offset), count};
   }
   template <class T>
@@ -123,8 +125,10 @@ class Dynamic {
         const auto* version = file_.one<Elf64_Vernaux>(entry);
         if (!version) break;
         versions[version->vna_other] = {string(version->vna_name), string(need->vn_file)};
+        if (version->vna_next == 0) break;  // the last, whatever the count says
         entry += version->vna_next;
       }
+      if (need->vn_next == 0) break;
       at += need->vn_next;
     }
     return versions;

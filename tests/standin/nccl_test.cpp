@@ -32,6 +32,7 @@ class Nccl : public ::testing::Test {
     cuda("cudaMemcpy", from_, static_cast<const void*>(values), sizeof values, 1);
   }
   ~Nccl() override {
+    nccl("ncclCommDestroy", communicator_);
     cuda("cudaFree", from_);
     cuda("cudaFree", to_);
   }

@@ -161,8 +161,10 @@ TEST_F(Runtime, AGraphIsWhatWasDoneInItsCapture) {
   std::size_t nodes = 0;
   cuda("cudaGraphGetNodes", graph, static_cast<void**>(nullptr), &nodes);
   EXPECT_EQ(nodes, 2U);
-  EXPECT_EQ(cuda("cudaStreamEndCapture", stream, &graph), kCaptureInvalid);
+  cuda("cudaGraphDestroy", graph);
+  EXPECT_EQ(cuda("cudaStreamEndCapture", stream, &graph), kCaptureInvalid) << "it is over";
   cuda("cudaGetLastError");
+  cuda("cudaStreamDestroy", stream);
   cuda("cudaFree", pointer);
 }
 

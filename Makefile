@@ -44,6 +44,7 @@ compare-pytorch:  ## PyTorch and bench in turn on this GPU, into data/runs/ (ONL
 	scripts/compare_pytorch.py --python '$(TORCH_PYTHON)' --only '$(ONLY)'
 
 test: build build/asan/build.ninja build/venv/tables.stamp wheel page  ## every test: sanitizers, release, Python
+	@$(MAKE) build/exact/exact.stamp || echo 'Tests that want PyTorch are left out: see above'
 	scripts/test $(PRESET) asan
 
 wheel: build build/venv/wheel.stamp  ## the Python package, into build/wheels/ and, to be imported, build/python/

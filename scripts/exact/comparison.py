@@ -22,7 +22,7 @@ def compared(case: Case, played: Mapping[str, Any]) -> Line:
     result = played["result"]
     why = result.get("oom") or result.get("error")
     if why is not None:
-        return {**line, "failed": why}
+        return {**line, "failed": why[:100]}
     found = readings(result)
     missing = case.measured.keys() - found.keys()
     if missing:
@@ -44,7 +44,7 @@ def kept() -> list[Line]:
 def told(line: Line) -> list[str]:
     """Where it is not as measured, in lines for a reader."""
     if "failed" in line:
-        return [f"{line['name']}: {line['failed'].splitlines()[0]}"]
+        return [f"{line['name']}: {line['failed']}"]
     return [
         f"{line['name']} {stage}: "
         + ", ".join(f"{level} {difference:+,}" for level, difference in levels.items())

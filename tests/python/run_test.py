@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -294,6 +295,22 @@ def test_a_python_without_torch(run):
 def test_a_process_that_was_refused(run):
     end = "(settings.parent / '9.refused').write_text('it has a reason'); sys.exit(2)"
     assert "run: it has a reason" in refused(run(took=[took()], end=end))
+
+
+@pytest.mark.parametrize(
+    ("library", "says"),
+    [(None, "this vramfit has no stand-in"), (b"of another system", "cannot load the stand-in: ")],
+)
+def test_a_stand_in_that_cannot_be_loaded(run, tmp_path, library, says):
+    """As with a C library that is too old."""
+    copied = tmp_path / "package"
+    shutil.copytree(
+        PACKAGE / "vramfit", copied / "vramfit", ignore=shutil.ignore_patterns("*_standin.so")
+    )
+    if library is not None:
+        (copied / "vramfit" / "standin" / "libvramfit_standin.so").write_bytes(library)
+    command = [sys.executable, "-c", "import torch"]
+    assert says in refused(run(command=command, PYTHONPATH=str(copied)))
 
 
 def test_a_script_without_a_gpu(run):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,12 @@ class Door:
     """One a process: what it is made of is never given back."""
 
     def __init__(self, library: Path) -> None:
-        loaded = ctypes.CDLL(str(library))
+        if not library.exists():
+            raise StandInError("this vramfit has no stand-in: it is built on Linux on x86-64 alone")
+        try:
+            loaded = ctypes.CDLL(str(library))
+        except OSError as error:  # of an older C library, for one
+            raise StandInError(f"{sys.executable} cannot load the stand-in: {error}") from None
         text, word, place = ctypes.c_char_p, ctypes.c_int, ctypes.c_uint64
 
         def function(name: str, result: Any, *arguments: Any) -> Any:

@@ -34,9 +34,7 @@ struct Library {
   bool is_silent(std::string_view name) const;
 };
 
-/// All of them.
-std::span<const Library> libraries();
-/// The one of that soname, or null.
+/// The one of that soname, or null: libraries/libraries.cpp is the table.
 const Library* library_of(std::string_view soname);
 
 }  // namespace vramfit::standin

@@ -6,9 +6,9 @@
 #include <cstring>
 #include <string_view>
 
+#include "standin/copies.h"
 #include "standin/kernels/kernels.h"
 #include "standin/machine.h"
-#include "standin/memory/copies.h"
 
 namespace vramfit::standin {
 namespace {

@@ -1,9 +1,9 @@
 #include <map>
 
+#include "standin/copies.h"
 #include "standin/libraries/cuda.h"
 #include "standin/libraries/tables.h"
 #include "standin/machine.h"
-#include "standin/memory/copies.h"
 
 // The driver's memory: allocations, and physical pages mapped at reserved addresses.
 namespace vramfit::standin {

@@ -2,11 +2,11 @@
 #include <cstdint>
 #include <cstring>
 
+#include "standin/copies.h"
 #include "standin/libraries/cuda.h"
 #include "standin/libraries/loads.h"
 #include "standin/libraries/tables.h"
 #include "standin/machine.h"
-#include "standin/memory/copies.h"
 
 // NCCL: communicators, which take memory as they are made and first used. Each process runs by
 // itself: all other ranks are taken to have what it has.

@@ -4,10 +4,10 @@
 #include <cstring>
 #include <string_view>
 
+#include "standin/copies.h"
 #include "standin/libraries/cuda.h"
 #include "standin/libraries/tables.h"
 #include "standin/machine.h"
-#include "standin/memory/copies.h"
 
 // The CUDA runtime's memory: allocations, copies, pools.
 namespace vramfit::standin {

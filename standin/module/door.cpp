@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "standin/calls/shells.h"
+#include "standin/copies.h"
 #include "standin/machine.h"
-#include "standin/memory/copies.h"
 
 namespace {
 

@@ -27,7 +27,7 @@ void vramfit_standin_know(std::uint64_t address, std::uint64_t bytes, int knowle
 int vramfit_standin_known(std::uint64_t address, std::uint64_t bytes, int kind);
 void vramfit_standin_forget_floats();
 
-/// See memory/copies.h.
+/// See copies.h.
 void vramfit_standin_look_at_copies(int look);
 void vramfit_standin_next_read(std::int64_t value);
 void vramfit_standin_no_more_reads();

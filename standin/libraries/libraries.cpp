@@ -1,14 +1,8 @@
-#include <algorithm>
-#include <array>
-
 #include "standin/calls/answers.h"
 #include "standin/libraries/tables.h"
 
 namespace vramfit::standin {
 namespace {
-
-using Names = std::span<const std::string_view>;
-using Tables = std::span<const std::span<const Answer>>;
 
 constexpr std::string_view kCudaNames[] = {"cuda", "__cuda"};
 constexpr std::string_view kDriverNames[] = {"cu"};
@@ -73,22 +67,6 @@ const Library kLibraries[] = {
 };
 
 }  // namespace
-
-const void* Library::find(std::string_view name) const {
-  for (const auto& table : answers) {
-    const auto found = std::find_if(table.begin(), table.end(),
-                                    [name](const Answer& a) { return a.name == name; });
-    if (found != table.end()) return found->function;
-  }
-  return nullptr;
-}
-
-bool Library::is_silent(std::string_view name) const {
-  if (silent.size() == 1 && silent[0] == "*") return true;
-  return std::find(silent.begin(), silent.end(), name) != silent.end();
-}
-
-std::span<const Library> libraries() { return kLibraries; }
 
 const Library* library_of(std::string_view soname) {
   for (const Library& library : kLibraries) {

@@ -1,4 +1,4 @@
-#include "standin/memory/copies.h"
+#include "standin/copies.h"
 
 #include <atomic>
 #include <cstddef>

@@ -108,6 +108,8 @@ class Values(TorchDispatchMode):
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
     ) -> Any:
+        if _fake_mode(_FAKE) is not None:
+            return func(*args, **(kwargs or {}))  # shapes alone, as FSDP2 asks for and compilers
         if types and any(kind.__torch_dispatch__ is not _PLAIN for kind in types):
             return NotImplemented  # a subclass makes plain ops of it, which come here in turn
         way = self._ways.get(func)
@@ -271,6 +273,8 @@ def _is_view(func: Any) -> bool:
 
 
 _PLAIN = torch.Tensor.__torch_dispatch__
+_FAKE = torch._C._TorchDispatchModeKey.FAKE
+_fake_mode = torch._C._get_dispatch_mode
 
 
 def _as_it_is(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -31,7 +31,7 @@ Device& Machine::active() {
   Device& gpu = device();
   if (!gpu.context) {
     gpu.context = true;
-    gpu.memory.load(facts.loads.context);
+    gpu.memory.load(DriverCode::Other, facts.loads.context);
   }
   return gpu;
 }

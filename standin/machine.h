@@ -17,6 +17,7 @@ struct Device {
   DeviceMemory memory;
   bool context = false;  ///< made with whatever first needs one
   bool kernels = false;
+  bool asserts = false;
   bool attention = false;
   bool backward_attention = false;
   int blas_handles = 0;

@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "model/memory/driver_code.h"
+
 namespace vramfit {
 
 /// More than any machine has, and far enough from 2^64 that sums of sizes cannot wrap.
@@ -43,6 +45,8 @@ class Allocator {
   virtual std::uint64_t reserved() const = 0;
   /// Gives back to the source what nobody uses, where such is kept.
   virtual void empty_cache() {}
+  /// The driver loads code of its own beside what is allocated.
+  virtual void load(DriverCode) {}
 };
 
 }  // namespace vramfit

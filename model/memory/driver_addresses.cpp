@@ -7,60 +7,121 @@ namespace vramfit {
 namespace {
 
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
-constexpr std::uint64_t kTop = std::uint64_t{1} << 62;
-constexpr std::uint64_t kInitialRegion = 416 * kMiB;
-constexpr std::uint64_t kBelowInitialRegion = 6 * kMiB;
+constexpr std::uint64_t kPage = 2 * kMiB;
 constexpr std::uint64_t kRegionUnit = 32 * kMiB;
+
+// Where the first segment is put, if it has 2 MiB; all else lies as seen from it.
+constexpr std::uint64_t kFirst = std::uint64_t{1} << 62;
+
+// The context's region begins with what kernels keep on their stacks. The first kernel's is for
+// larger ones, and the others' room is free from then on, and newer than what is left around it.
+constexpr Span kContext = {kFirst - 414 * kMiB, 512 * kMiB};
+constexpr Span kFirstHole = {kFirst, 2 * kMiB};
+constexpr Span kSecondHole = {kFirst + 74 * kMiB, 24 * kMiB};
+constexpr Span kStacks = {kContext.offset, 414 * kMiB};
+constexpr Span kFirstKernel = {kContext.offset - 512 * kMiB, 512 * kMiB};
+constexpr Span kBehindItsStacks = {kContext.offset - 6 * kMiB, 6 * kMiB};
+
+// Between what PyTorch's process has mapped above there is room for one region of the smallest.
+constexpr Span kGapAbove = {kFirst + 8706 * kMiB, 64 * kMiB};
 
 }  // namespace
 
 DriverAddresses::DriverAddresses()
-    : lowest_(kTop - kInitialRegion - kRegionUnit), most_(kInitialRegion) {
-  holes_ = {{kTop - kInitialRegion, kInitialRegion},
-            {kTop - kInitialRegion - kBelowInitialRegion, kBelowInitialRegion}};
+    : regions_{{kContext, FreeSpans({kFirstHole, kSecondHole}), true}},
+      gaps_{{0, kContext.offset}},
+      most_(kSecondHole.bytes) {}
+
+void DriverAddresses::load(DriverCode code) {
+  const auto pages = [this](int count) {
+    for (int i = 0; i < count; ++i) take(kPage);
+  };
+  // A library's code is mapped by the host too, where the gap above is.
+  switch (code) {
+    case DriverCode::FirstKernel:
+      load_first_kernel();
+      break;
+    case DriverCode::Asserts:
+      take(10 * kMiB);
+      break;
+    case DriverCode::Blas:
+      pages(1);
+      take(64 * kMiB);
+      gaps_.front().bytes = 0;
+      break;
+    case DriverCode::BlasHandle:
+      take(64 * kMiB);
+      break;
+    case DriverCode::Attention:
+      pages(5);
+      gaps_.front().bytes = 0;
+      break;
+    case DriverCode::BackwardAttention:
+      pages(9);
+      break;
+    case DriverCode::Other:
+      break;
+  }
+}
+
+void DriverAddresses::load_first_kernel() {
+  take(kPage);
+  regions_.push_back({kStacks, FreeSpans({kStacks}), true});
+  regions_.push_back({make_region(kFirstKernel.bytes).span, FreeSpans({kBehindItsStacks}), true});
+  gaps_.insert(gaps_.begin(), kGapAbove);
+  most_ = kStacks.bytes;
 }
 
 std::uint64_t DriverAddresses::take(std::uint64_t bytes) {
-  if (first_) {
-    first_ = false;
-    return kTop;
+  if (bytes <= most_) {
+    for (auto region = regions_.rbegin(); region != regions_.rend(); ++region) {
+      if (const auto offset = region->free.take(bytes)) return *offset;
+    }
+    most_ = bytes - 1;
   }
-  const auto hole = bytes > most_
-                        ? holes_.rend()
-                        : std::find_if(holes_.rbegin(), holes_.rend(),
-                                       [bytes](const Hole& h) { return h.bytes >= bytes; });
-  if (hole != holes_.rend()) {
-    const std::uint64_t offset = hole->offset;
-    hole->offset += bytes;
-    hole->bytes -= bytes;
-    if (hole->bytes == 0) holes_.erase(std::next(hole).base());
-    return offset;
-  }
-  most_ = std::min(most_, bytes - 1);
-  const std::uint64_t region = (bytes + kRegionUnit - 1) / kRegionUnit * kRegionUnit;
-  lowest_ -= region;
-  if (region > bytes) {
-    holes_.push_back({lowest_ + bytes, region - bytes});
-    most_ = std::max(most_, region - bytes);
-  }
-  return lowest_;
+  Region& region = regions_.emplace_back(make_region(bytes));
+  const std::uint64_t offset = *region.free.take(bytes);
+  most_ = std::max(most_, region.free.largest());
+  return offset;
+}
+
+DriverAddresses::Region DriverAddresses::make_region(std::uint64_t bytes) {
+  const std::uint64_t whole = (bytes + kRegionUnit - 1) / kRegionUnit * kRegionUnit;
+  const auto gap = std::find_if(gaps_.begin(), gaps_.end(), [whole](const Span& each) {
+    return each.bytes >= whole + kRegionUnit;
+  });
+  gap->bytes -= whole;
+  const Span span = {gap->end(), whole};
+  return {span, FreeSpans({span}), false};
 }
 
 void DriverAddresses::give(std::uint64_t offset, std::uint64_t bytes) {
-  most_ = kTop;
-  // Before the first hole that is lower.
-  auto at = std::find_if(holes_.begin(), holes_.end(),
-                         [offset](const Hole& h) { return h.offset < offset; });
-  at = holes_.insert(at, {offset, bytes});
-  if (at != holes_.begin() && std::prev(at)->offset == at->offset + at->bytes) {
-    std::prev(at)->offset = at->offset;
-    std::prev(at)->bytes += at->bytes;
-    at = std::prev(holes_.erase(at));
+  // The newest are freed most often.
+  const auto region =
+      std::find_if(regions_.rbegin(), regions_.rend(), [offset](const Region& each) {
+        return each.span.offset <= offset && offset < each.span.end();
+      });
+  region->free.give({offset, bytes});
+  most_ = std::max(most_, region->free.largest());
+  if (region->stays || region->free.largest() < region->span.bytes) return;
+  add_gap(region->span);
+  regions_.erase(std::next(region).base());
+}
+
+void DriverAddresses::add_gap(Span span) {
+  auto lower = std::find_if(gaps_.begin(), gaps_.end(),
+                            [&](const Span& gap) { return gap.offset < span.offset; });
+  if (lower->end() == span.offset) {
+    lower->bytes += span.bytes;
+  } else {
+    lower = gaps_.insert(lower, span);
   }
-  const auto lower = std::next(at);
-  if (lower == holes_.end() || lower->offset + lower->bytes != at->offset) return;
-  lower->bytes += at->bytes;
-  holes_.erase(at);
+  if (lower == gaps_.begin()) return;
+  const auto upper = std::prev(lower);
+  if (lower->end() != upper->offset) return;
+  upper->offset = lower->offset;
+  upper->bytes += lower->bytes;
+  gaps_.erase(lower);
 }
 
 }  // namespace vramfit

@@ -107,6 +107,7 @@ class Ledger {
 
   /// The allocator gives back what it keeps and nobody uses.
   void empty_cache() { allocator_.empty_cache(); }
+  void load(DriverCode code) { allocator_.load(code); }
 
   /// The ledger of the host's memory. Must outlive this one or be taken away with null.
   void set_host(Ledger* host) { host_ = host; }

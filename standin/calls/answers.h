@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -34,7 +35,20 @@ struct Library {
   bool is_silent(std::string_view name) const;
 };
 
-/// The one of that soname, or null: libraries/libraries.cpp is the table.
+/// What a function gives by address that no rule of ours tells, sizes of workspaces above all: it is
+/// taken to be 0, and named.
+struct Gives {
+  std::string_view name;  ///< a '?' stands for any letter
+  int argument;           ///< the first that is such an address, from 0; of integers and addresses
+  std::size_t bytes;      ///< that lie there
+  int numbers = 1;        ///< so many arguments from there on
+};
+
+/// Null where a function gives nothing, or nothing that we know of: libraries/sizes.cpp is the
+/// table.
+const Gives* given_by(std::string_view function);
+
+/// The library of that soname, or null: libraries/libraries.cpp is the table.
 const Library* library_of(std::string_view soname);
 
 }  // namespace vramfit::standin

@@ -4,9 +4,7 @@
 #include <link.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cctype>
-#include <cstdio>
 #include <fstream>
 #include <map>
 #include <mutex>
@@ -14,60 +12,17 @@
 #include <stdexcept>
 
 #include "standin/calls/answers.h"
+#include "standin/calls/unanswered.h"
 #include "standin/elf/image.h"
 #include "standin/elf/shell.h"
-
-extern "C" {
-
-/// Where calls without an answer go. Their Entry is in r11; the result is 0, which is success
-/// wherever a status is returned.
-void vramfit_standin_silent();
-void vramfit_standin_unknown();
-
-/// Not zero: an unknown call ends the process.
-__attribute__((used)) char vramfit_standin_strict = 0;
-
-[[noreturn]] __attribute__((used)) void vramfit_standin_refuse(
-    const vramfit::standin::Shell::Entry* entry);
-}
-
-asm(R"(
-.text
-.globl vramfit_standin_silent
-.hidden vramfit_standin_silent
-.type vramfit_standin_silent, @function
-vramfit_standin_silent:
-  lock incq 8(%r11)
-  xorl %eax, %eax
-  ret
-.globl vramfit_standin_unknown
-.hidden vramfit_standin_unknown
-.type vramfit_standin_unknown, @function
-vramfit_standin_unknown:
-  lock incq 8(%r11)
-  cmpb $0, vramfit_standin_strict(%rip)
-  jne 1f
-  xorl %eax, %eax
-  ret
-1:
-  movq %r11, %rdi
-  jmp vramfit_standin_refuse
-)");
 
 namespace vramfit::standin {
 namespace {
 
-struct Loaded {
-  std::string soname;
-  const Library* library;
-  Shell shell;
-  Shell::Entry* entries;
-};
-
 struct State {
   std::recursive_mutex mutex;
   std::filesystem::path folder;
-  std::vector<Loaded> loaded;
+  std::vector<std::string> loaded;                          ///< sonames, one a shell
   std::set<std::pair<std::string, std::string>> exported;  ///< soname, and name@version
   std::set<std::filesystem::path> seen;
 };
@@ -90,21 +45,26 @@ std::string file_name(const std::string& soname) {
 
 using Exports = std::map<std::string, std::vector<Export>>;  ///< by soname
 
-const Library* library_named(const std::string& soname) { return library_of(soname); }
+/// Success, wherever a status is returned.
+int do_nothing() { return 0; }
 
 /// The library that an unversioned symbol is of, by its name; empty where none is.
 std::string owner_of(const std::string& name, const std::vector<std::string>& sonames) {
+  std::string owner;
+  std::size_t longest = 0;  // cuSPARSELt's names begin as cuSPARSE's do
   for (const std::string& soname : sonames) {
-    const Library* library = library_named(soname);
+    const Library* library = library_of(soname);
     if (!library) continue;
     for (const std::string_view prefix : library->prefixes) {
       // A word begins behind it: curl_easy_init is not the driver's.
-      if (name.starts_with(prefix) &&
-          !std::islower(static_cast<unsigned char>(name[prefix.size()])))
-        return soname;
+      if (prefix.size() <= longest || !name.starts_with(prefix) ||
+          std::islower(static_cast<unsigned char>(name[prefix.size()])))
+        continue;
+      owner = soname;
+      longest = prefix.size();
     }
   }
-  return {};
+  return owner;
 }
 
 void add_wanted(const std::filesystem::path& path, Exports& exports) {
@@ -117,19 +77,19 @@ void add_wanted(const std::filesystem::path& path, Exports& exports) {
   // Of what it is linked against; and of what is in the process, though it does not say so.
   std::vector<std::string> sonames;
   for (const std::string& soname : read_needed(path)) {
-    if (library_named(soname)) {
+    if (library_of(soname)) {
       sonames.push_back(soname);
       exports[soname];
     } else if (const auto beside = path.parent_path() / soname; std::filesystem::exists(beside)) {
       add_wanted(beside, exports);
     }
   }
-  for (const Loaded& loaded : s.loaded) sonames.push_back(loaded.soname);
+  sonames.insert(sonames.end(), s.loaded.begin(), s.loaded.end());
   if (sonames.empty()) return;
   for (const Wanted& wanted : read_image(path).wanted) {
     const std::string soname =
         wanted.library.empty() ? owner_of(wanted.name, sonames) : wanted.library;
-    if (soname.empty() || !library_named(soname)) continue;
+    if (soname.empty() || !library_of(soname)) continue;
     exports[soname].push_back(
         {wanted.name, wanted.version, wanted.data ? std::max(wanted.bytes, std::uint64_t{8}) : 0});
   }
@@ -151,20 +111,19 @@ void load(const std::string& soname, const std::string& file, const std::vector<
   if (!handle) throw std::runtime_error(::dlerror());
   link_map* map = nullptr;
   ::dlinfo(handle, RTLD_DI_LINKMAP, &map);
-  const Library* library = library_named(soname);
+  const Library* library = library_of(soname);
   auto* entries = reinterpret_cast<Shell::Entry*>(map->l_addr + shell.entries);
-  for (std::size_t i = 0; i < shell.functions.size(); ++i) {
-    const std::string& name = shell.functions[i];
-    const void* target = library->find(name);
-    if (!target) {
-      target = reinterpret_cast<const void*>(library->is_silent(name) ? &vramfit_standin_silent
-                                                                      : &vramfit_standin_unknown);
+  for (const std::string& name : shell.functions) {
+    Shell::Entry& entry = *entries++;
+    entry.target = library->find(name);
+    if (entry.target) continue;
+    if (library->is_silent(name)) {
+      entry.target = reinterpret_cast<const void*>(&do_nothing);
+    } else {
+      entry = {unknown_function(), unanswered(soname, name)};
     }
-    entries[i].target = reinterpret_cast<std::uint64_t>(target);
   }
-  shell.file.clear();
-  shell.file.shrink_to_fit();
-  s.loaded.push_back({soname, library, std::move(shell), entries});
+  s.loaded.push_back(soname);
 }
 
 /// A shell of a soname's own name with all that we answer; later ones hold what that one lacks.
@@ -172,7 +131,7 @@ void load_all(Exports exports) {
   State& s = state();
   for (auto& [soname, wanted] : exports) {
     const bool first = s.exported.emplace(soname, "").second;
-    const Library* library = library_named(soname);
+    const Library* library = library_of(soname);
     if (first) {
       for (const auto& table : library->answers) {
         for (const Answer& answer : table) {
@@ -193,15 +152,6 @@ void load_all(Exports exports) {
            wanted);
     }
   }
-}
-
-const Loaded* holder_of(const Shell::Entry* entry) {
-  for (const Loaded& shell : state().loaded) {
-    if (entry >= shell.entries && entry < shell.entries + shell.shell.functions.size()) {
-      return &shell;
-    }
-  }
-  return nullptr;
 }
 
 }  // namespace
@@ -233,13 +183,13 @@ std::string soname_for(const std::filesystem::path& file) {
     return {};
   }
   const std::string soname = name.substr(0, name.find('.', stem.size()));
-  return soname.starts_with(stem) && library_named(soname) ? soname : std::string();
+  return soname.starts_with(stem) && library_of(soname) ? soname : std::string();
 }
 
 void* function_named(const std::string& soname, const std::string& name) {
   State& s = state();
   const std::lock_guard lock(s.mutex);
-  const Library* library = library_named(soname);
+  const Library* library = library_of(soname);
   if (!library) return nullptr;
   if (const void* found = library->find(name)) return const_cast<void*>(found);
   const std::string version = library->versioned ? soname : "";
@@ -250,33 +200,4 @@ void* function_named(const std::string& soname, const std::string& name) {
                          : ::dlvsym(RTLD_DEFAULT, name.c_str(), version.c_str());
 }
 
-std::vector<UnknownCall> unknown_calls() {
-  State& s = state();
-  const std::lock_guard lock(s.mutex);
-  std::vector<UnknownCall> found;
-  for (const Loaded& loaded : s.loaded) {
-    for (std::size_t i = 0; i < loaded.shell.functions.size(); ++i) {
-      const std::string& name = loaded.shell.functions[i];
-      const std::uint64_t calls =
-          std::atomic_ref(loaded.entries[i].calls).load(std::memory_order_relaxed);
-      if (calls == 0 || loaded.library->is_silent(name)) continue;
-      found.push_back({loaded.soname, name, calls});
-    }
-  }
-  return found;
-}
-
-void end_at_unknown_calls() { vramfit_standin_strict = 1; }
-
 }  // namespace vramfit::standin
-
-void vramfit_standin_refuse(const vramfit::standin::Shell::Entry* entry) {
-  const auto* holder = vramfit::standin::holder_of(entry);
-  const std::string name =
-      holder ? holder->shell.functions[static_cast<std::size_t>(entry - holder->entries)] + " of " +
-                   holder->soname
-             : std::string("a function");
-  std::fprintf(stderr, "vramfit run --strict: the program called %s, which is not known\n",
-               name.c_str());
-  ::_exit(3);
-}

@@ -1,18 +1,10 @@
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
 
 namespace vramfit::standin {
-
-/// How often a program called a function that we do not know.
-struct UnknownCall {
-  std::string library;
-  std::string name;
-  std::uint64_t calls = 0;
-};
 
 /// Looks what the files, and those beside them that they need, want of NVIDIA's libraries, and puts
 /// shells with our answers in their place, before anything else loads them. What an earlier call
@@ -33,11 +25,5 @@ std::string soname_for(const std::filesystem::path& file);
 /// The function that a program asks for by name (cuGetProcAddress, dlsym): our answer, or one that
 /// counts how often it is called.
 void* function_named(const std::string& soname, const std::string& name);
-
-/// All functions of the shells that were called without an answer, and of those asked for by name.
-std::vector<UnknownCall> unknown_calls();
-
-/// From now on the first of those calls ends the process: its name, and exit status 3.
-void end_at_unknown_calls();
 
 }  // namespace vramfit::standin

@@ -18,10 +18,10 @@ struct Export {
 /// nothing of its own. Each function loads its entry's address into r11 and jumps where the entry
 /// says, so that one file serves whatever answers are put behind it.
 struct Shell {
-  /// What stands behind a function. Its `target` is for who loads the shell to fill in.
+  /// What stands behind a function, for who loads the shell to fill in.
   struct Entry {
-    std::uint64_t target = 0;  ///< address that is jumped to
-    std::uint64_t calls = 0;   ///< for what is jumped to, to count
+    const void* target = nullptr;  ///< what is jumped to
+    void* about = nullptr;         ///< for what is jumped to
   };
 
   std::vector<std::byte> file;  ///< an ELF64 shared object for x86-64

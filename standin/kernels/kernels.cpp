@@ -4,12 +4,23 @@
 
 namespace vramfit::standin {
 
-Kernel::Group Kernel::group() const {
-  const std::string_view text = name;
-  const auto has = [text](std::string_view part) { return text.find(part) != text.npos; };
-  if (has("flash_fwd")) return Group::Attention;
-  if (has("flash_bwd")) return Group::BackwardAttention;
-  return Group::Other;
+namespace {
+
+/// By parts of names, of PyTorch's kernels and of flash attention's.
+Kernel::Group group_of(std::string_view name) {
+  const auto has = [name](std::string_view part) { return name.find(part) != name.npos; };
+  if (has("flash_fwd")) return Kernel::Group::Attention;
+  if (has("flash_bwd")) return Kernel::Group::BackwardAttention;
+  for (const std::string_view part : {"reduce_kernel", "ndex", "gather", "nll_loss"}) {
+    if (has(part)) return Kernel::Group::Asserts;
+  }
+  return Kernel::Group::Other;
+}
+
+}  // namespace
+
+void Kernels::add(const void* function, const void* module, const char* name) {
+  kernels_.emplace(function, Kernel{module, name, group_of(name)});
 }
 
 const Kernel* Kernels::find(const void* function) const {

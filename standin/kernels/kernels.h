@@ -11,17 +11,18 @@ namespace vramfit::standin {
 
 /// A kernel as a program registers it.
 struct Kernel {
+  /// What a card loads with the first of them: a library's code, what a failed assertion needs.
+  enum class Group : std::uint8_t { Other, Asserts, Attention, BackwardAttention };
+
   const void* module = nullptr;  ///< its fatbin
   const char* name = "";         ///< mangled
-  /// Which code of a library's it is part of, of which a card loads all with the first.
-  enum class Group : std::uint8_t { Other, Attention, BackwardAttention };
-  Group group() const;
+  Group group = Group::Other;
 };
 
 /// The kernels of a process, by the host functions that launch them.
 class Kernels {
  public:
-  void add(const void* function, Kernel kernel) { kernels_.emplace(function, kernel); }
+  void add(const void* function, const void* module, const char* name);
   /// Null where nothing of the kind was registered.
   const Kernel* find(const void* function) const;
   /// The architecture of the code that a card of `sm` runs of the kernel's module; 0 for none.

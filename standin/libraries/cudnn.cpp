@@ -1,37 +1,60 @@
-#include <algorithm>
+#include <array>
 #include <cstring>
-#include <vector>
+#include <span>
 
+#include "model/ops/cudnn_attention.h"
 #include "standin/libraries/cuda.h"
 #include "standin/libraries/loads.h"
 #include "standin/libraries/tables.h"
 #include "standin/machine.h"
 
-// cuDNN's graph interface, as attention meets it: one engine, which needs no workspace beyond what
-// the frontend places itself (sums of softmax, dQ in fp32, gradients of shared heads). cuDNN 9.19
-// of an H200 was seen to ask for no more: runtimes/pytorch/ops/attention_kernels.cpp.
+// cuDNN's graph interface, as attention meets it: one engine, whose workspace is that of
+// model/ops/cudnn_attention.h, and beside which the frontend places dQ in fp32 and sums of rows.
 namespace vramfit::standin {
 namespace {
 
 constexpr int kVersion = 91900;
-constexpr std::int64_t kWorkspace = 256;
 constexpr Result kNotSupportedByCudnn = 3000;
 
 /// Kinds of descriptors that we tell apart.
-enum Kind : int { kPlan = 5, kGraph = 15, kMatmul = 19, kBackwardAttention = 43 };
+enum Kind : int {
+  kPlan = 5,
+  kGraph = 15,
+  kTensor = 17,
+  kMatmul = 19,
+  kAttention = 41,
+  kBackwardAttention = 43,
+};
 /// Attributes.
-enum : int { kPlanWorkspace = 402, kHeuristicResults = 202, kConfigEngine = 300, kGraphOps = 801 };
+enum : int {
+  kHeuristicResults = 202,
+  kConfigEngine = 300,
+  kPlanWorkspace = 402,
+  kGraphOps = 801,
+  kDimensions = 902,
+  kMatmulLeft = 1520,
+  kMatmulRight = 1521,
+  kAttentionQ = 2800,
+  kAttentionK = 2801,
+  kBackwardAttentionQ = 2851,
+  kBackwardAttentionK = 2852,
+};
 /// Types of attributes.
 enum : int { kBoolean = 2, kInt64 = 3, kInt32 = 23, kDescriptor = 15 };
 
 struct Descriptor {
   int kind;
-  bool backward = false;  ///< of a graph, and of a plan made of it
+  std::array<std::int64_t, 4> sizes{};  ///< of a tensor: batch, heads, rows, columns
+  const Descriptor* first = nullptr;    ///< of a product, or of an attention: Q and K
+  const Descriptor* second = nullptr;
+  CudnnAttention attention{};  ///< of a graph, and of a plan made of it
+  bool backward = false;
 };
 
-bool& graph_is_backward() {
-  thread_local bool backward = false;
-  return backward;
+/// Of the graph that this thread finalized last, whose plan is next.
+Descriptor& latest_graph() {
+  thread_local Descriptor graph{kGraph};
+  return graph;
 }
 
 Result cudnn_create(void** handle) {
@@ -66,34 +89,76 @@ Result destroy_descriptor(void* descriptor) {
   delete static_cast<Descriptor*>(descriptor);
   return kSuccess;
 }
-/// Attention forward multiplies two pairs of matrices, backward five.
+/// Attention is one op, or many of which two multiply matrices, and of backward five; the first
+/// multiplies Q with keys, transposed.
+void read_graph(Descriptor& graph, std::span<const Descriptor* const> ops) {
+  int products = 0;
+  for (const Descriptor* op : ops) {
+    if (!op->first || !op->second || (op->kind == kMatmul && ++products > 1)) continue;
+    const auto& q = op->first->sizes;
+    const auto& k = op->second->sizes;
+    graph.attention = {q[0], q[1], k[1], q[2], k[op->kind == kMatmul ? 3 : 2], q[3], 2};
+    graph.backward = op->kind == kBackwardAttention;
+  }
+  graph.backward = graph.backward || products > 2;
+}
+
 Result set_attribute(void* descriptor, int attribute, int type, std::int64_t count,
                      const void* elements) {
   auto& to = *static_cast<Descriptor*>(descriptor);
-  if (to.kind != kGraph || attribute != kGraphOps || type != kDescriptor) return kSuccess;
-  const auto* first = static_cast<const Descriptor* const*>(elements);
-  const auto products =
-      std::count_if(first, first + count, [](const Descriptor* op) { return op->kind == kMatmul; });
-  to.backward = products > 2 || std::any_of(first, first + count, [](const Descriptor* op) {
-                  return op->kind == kBackwardAttention;
-                });
+  if (to.kind == kTensor && attribute == kDimensions && count == 4) {
+    std::memcpy(to.sizes.data(), elements, sizeof to.sizes);
+  }
+  if (type != kDescriptor || count < 1) return kSuccess;
+  const auto* others = static_cast<const Descriptor* const*>(elements);
+  switch (attribute) {
+    case kMatmulLeft:
+    case kAttentionQ:
+    case kBackwardAttentionQ:
+      to.first = *others;
+      break;
+    case kMatmulRight:
+    case kAttentionK:
+    case kBackwardAttentionK:
+      to.second = *others;
+      break;
+    default:
+      break;
+  }
+  if (to.kind == kGraph && attribute == kGraphOps) {
+    read_graph(to, {others, static_cast<std::size_t>(count)});
+  }
   return kSuccess;
 }
 Result finalize(void* descriptor) {
   auto& made = *static_cast<Descriptor*>(descriptor);
-  if (made.kind == kGraph) graph_is_backward() = made.backward;
-  if (made.kind == kPlan) made.backward = graph_is_backward();
+  if (made.kind == kGraph) latest_graph() = made;
+  if (made.kind == kPlan) {
+    made.attention = latest_graph().attention;
+    made.backward = latest_graph().backward;
+  }
   return kSuccess;
 }
+
+std::int64_t workspace(const Descriptor& plan) {
+  const Locked machine;
+  return static_cast<std::int64_t>(
+      plan.backward
+          ? cudnn_backward_engine_workspace(plan.attention)
+          : cudnn_forward_workspace(plan.attention, machine->facts.attribute(kMultiprocessors)));
+}
 /// One engine, without knobs and notes.
-Result get_attribute(void* /*descriptor*/, int attribute, int type, std::int64_t wanted,
+Result get_attribute(void* descriptor, int attribute, int type, std::int64_t wanted,
                      std::int64_t* count, void* elements) {
   const bool one = attribute == kHeuristicResults || attribute == kConfigEngine;
   std::int64_t found = one ? 1 : 0;
   if (!one && elements && wanted > 0) {
     const std::size_t bytes = type == kInt64 ? 8 : type == kInt32 ? 4 : type == kBoolean ? 1 : 0;
     std::memset(elements, 0, bytes);
-    if (attribute == kPlanWorkspace) std::memcpy(elements, &kWorkspace, sizeof kWorkspace);
+    if (attribute == kPlanWorkspace) {
+      const std::int64_t asked = workspace(*static_cast<Descriptor*>(descriptor));
+      std::memcpy(elements, &asked, sizeof asked);
+    }
     found = bytes > 0 ? 1 : 0;
   } else if (attribute == kPlanWorkspace) {
     found = 1;

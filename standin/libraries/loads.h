@@ -11,6 +11,8 @@ struct Device;
 // build of PyTorch, measured (data/gpus.json, `pytorch`).
 
 void load_kernels(Machine& machine, Device& gpu);
+/// Of kernels that may report a failed assertion: addresses alone.
+void load_asserts(Device& gpu);
 void load_attention(Machine& machine, Device& gpu, bool backward);
 void load_blas(Machine& machine, Device& gpu);
 void load_communicator(Machine& machine, Device& gpu);

@@ -29,7 +29,7 @@ void** register_fat_binary(void* fatbin) {
 }
 void register_function(void** module, const char* function, char* /*device_function*/,
                        const char* name, int /*limit*/, void*, void*, void*, void*, void*) {
-  kernels().add(function, {*module, name});
+  kernels().add(function, *module, name);
 }
 char init_module(void** /*module*/) { return 1; }
 
@@ -59,9 +59,9 @@ Result launch(const void* function, void** arguments, void* stream) {
   Device& gpu = machine->active();
   load_kernels(*machine, gpu);
   if (const Kernel* kernel = kernels().find(function)) {
-    const Kernel::Group group = kernel->group();
-    if (group == Kernel::Group::Attention) load_attention(*machine, gpu, false);
-    if (group == Kernel::Group::BackwardAttention) load_attention(*machine, gpu, true);
+    if (kernel->group == Kernel::Group::Attention) load_attention(*machine, gpu, false);
+    if (kernel->group == Kernel::Group::BackwardAttention) load_attention(*machine, gpu, true);
+    if (kernel->group == Kernel::Group::Asserts) load_asserts(gpu);
     count_for(*machine, *kernel, arguments);
   }
   machine->streams.work(machine->streams.of(stream));

@@ -22,14 +22,33 @@ std::uint64_t DeviceMemory::free_bytes() const {
 
 void DeviceMemory::remember_peak() { peak_ = std::max(peak_, used()); }
 
-std::uint64_t DeviceMemory::allocate(std::uint64_t bytes) {
-  const std::uint64_t whole = round_up(std::max(bytes, std::uint64_t{1}), kPage);
-  if (whole > free_bytes()) return 0;
-  const std::uint64_t address =
-      space_.begin() + kOurFirst + (addresses_.take(whole) - kDriversFirst);
-  allocations_[address] = whole;
-  mapped_ += whole;
+void DeviceMemory::load(DriverCode code, std::uint64_t bytes) {
+  libraries_ += bytes;
   remember_peak();
+  addresses_.load(code);
+}
+
+std::optional<std::uint64_t> DeviceMemory::place(std::uint64_t bytes) {
+  if (bytes < kPage) {
+    if (const auto offset = small_.take(bytes)) return offset;
+    const auto page = place(kPage);
+    if (!page) return std::nullopt;
+    small_.add_page(*page);
+    return small_.take(bytes);
+  }
+  if (bytes > free_bytes()) return std::nullopt;
+  mapped_ += bytes;
+  remember_peak();
+  return addresses_.take(bytes);
+}
+
+std::uint64_t DeviceMemory::allocate(std::uint64_t bytes) {
+  const std::uint64_t unit = bytes < kPage ? SmallAllocations::kUnit : kPage;
+  const std::uint64_t whole = round_up(std::max(bytes, std::uint64_t{1}), unit);
+  const auto offset = place(whole);
+  if (!offset) return 0;
+  const std::uint64_t address = space_.begin() + kOurFirst + (*offset - kDriversFirst);
+  allocations_[address] = whole;
   return address;
 }
 
@@ -38,10 +57,18 @@ bool DeviceMemory::free(std::uint64_t address) {
   if (found == allocations_.end()) return false;
   const std::uint64_t bytes = found->second;
   allocations_.erase(found);
-  mapped_ -= bytes;
-  addresses_.give(address - space_.begin() - kOurFirst + kDriversFirst, bytes);
-  values_.set(address, bytes, Knowledge::Unknown);
-  AddressSpace::forget(address, bytes);
+  Span span = {address - space_.begin() - kOurFirst + kDriversFirst, bytes};
+  if (bytes < kPage) {
+    values_.set(address, bytes, Knowledge::Unknown);
+    const auto page = small_.give(span.offset, bytes);
+    if (!page) return true;
+    span = {*page, kPage};
+  }
+  mapped_ -= span.bytes;
+  addresses_.give(span.offset, span.bytes);
+  const std::uint64_t first = space_.begin() + kOurFirst + (span.offset - kDriversFirst);
+  values_.set(first, span.bytes, Knowledge::Unknown);
+  AddressSpace::forget(first, span.bytes);
   return true;
 }
 

@@ -2,9 +2,11 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 
 #include "model/memory/driver_addresses.h"
 #include "standin/memory/address_space.h"
+#include "standin/memory/small_allocations.h"
 #include "standin/memory/values.h"
 
 namespace vramfit::standin {
@@ -31,10 +33,7 @@ class DeviceMemory {
   std::uint64_t reserve_addresses(std::uint64_t bytes, std::uint64_t alignment);
 
   /// What driver and libraries keep to themselves grows.
-  void load(std::uint64_t bytes) {
-    libraries_ += bytes;
-    remember_peak();
-  }
+  void load(DriverCode code, std::uint64_t bytes);
 
   bool holds(std::uint64_t address) const { return space_.holds(address); }
   /// The allocation around an address: its first byte and its bytes; bytes 0 where there is none.
@@ -55,6 +54,8 @@ class DeviceMemory {
   Values& values() { return values_; }
 
  private:
+  /// Addresses of the driver's, of whole pages or of small units; none where too little is free.
+  std::optional<std::uint64_t> place(std::uint64_t bytes);
   void remember_peak();
 
   std::uint64_t total_;
@@ -66,7 +67,8 @@ class DeviceMemory {
   std::uint64_t reserved_addresses_ = 0;
   AddressSpace space_;
   DriverAddresses addresses_;
-  std::map<std::uint64_t, std::uint64_t> allocations_;  ///< bytes, in whole pages, by address
+  SmallAllocations small_{kPage};
+  std::map<std::uint64_t, std::uint64_t> allocations_;  ///< bytes that they take, by address
   Values values_;
 };
 

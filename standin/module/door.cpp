@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "standin/calls/shells.h"
+#include "standin/calls/unanswered.h"
 #include "standin/copies.h"
 #include "standin/machine.h"
 
@@ -100,7 +101,8 @@ const char* vramfit_standin_report() {
   report["unknown_calls"] = nlohmann::json::array();
   for (const UnknownCall& call : unknown_calls()) {
     report["unknown_calls"].push_back(
-        {{"library", call.library}, {"name", call.name}, {"calls", call.calls}});
+        {{"library", call.library}, {"name", call.name}, {"calls", call.calls}, {"by", call.by},
+         {"as_zero", call.as_zero}});
   }
   report["unknown_reads"] = unknown_reads();
   report["doubtful_events"] = locked->streams.doubtful();

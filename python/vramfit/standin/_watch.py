@@ -72,6 +72,23 @@ def _watched(mode: Values, function: Callable[..., Any]) -> Callable[..., Any]:
     return watched
 
 
+def _unwatched(mode: Values, function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that makes one large tensor of others, and makes it otherwise under a mode:
+    attention in fp32 no longer adds its mask in place."""
+
+    @functools.wraps(function)
+    def unwatched(*args: Any, **kwargs: Any) -> Any:
+        if torch.compiler.is_compiling():
+            return function(*args, **kwargs)
+        with _off(mode):
+            result = function(*args, **kwargs)
+        if result.is_cuda:
+            mode.twins.forget(result)
+        return result
+
+    return unwatched
+
+
 def watch_everywhere(mode: Values) -> None:
     """From now on, for as long as the process lives."""
     _put_under(mode)
@@ -91,6 +108,11 @@ def watch_everywhere(mode: Values) -> None:
 
     backward = torch.autograd.function.BackwardCFunction
     backward.apply = _watched(mode, backward.apply)  # type: ignore[method-assign]
+
+    functional: Any = torch.nn.functional
+    functional.scaled_dot_product_attention = _unwatched(
+        mode, functional.scaled_dot_product_attention
+    )
 
     hooks = torch.autograd.graph.saved_tensors_hooks
     initialize = hooks.__init__

@@ -50,6 +50,7 @@ class CachingAllocator final : public Allocator {
 
   /// torch.cuda.empty_cache(): gives back the segments of which nothing is in use.
   void empty_cache() override;
+  void load(DriverCode code) override { addresses_.load(code); }
 
   /// A block as a memory snapshot shows it.
   struct BlockView {

@@ -73,6 +73,7 @@ void Playback::play(const Act* act, const Act* end, const Part::Span& span, int 
         break;
       case Act::Kind::UseLibraries:
         beside_.libraries = act->bytes;
+        ledger_.load(act->code);
         break;
       case Act::Kind::UseManaged:
         beside_.managed += act->bytes;

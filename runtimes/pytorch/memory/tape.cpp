@@ -18,8 +18,8 @@ void Tape::use_managed(std::uint64_t bytes) {
   add(visit(layer), {.kind = Act::Kind::UseManaged, .bytes = bytes});
 }
 
-void Tape::use_libraries(std::uint64_t bytes) {
-  add(visit(layer), {.kind = Act::Kind::UseLibraries, .bytes = bytes});
+void Tape::use_libraries(DriverCode code, std::uint64_t bytes) {
+  add(visit(layer), {.kind = Act::Kind::UseLibraries, .bytes = bytes, .code = code});
 }
 
 Tape::Origin Tape::allocate(Category category, std::uint64_t bytes) {

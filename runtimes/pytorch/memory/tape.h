@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "model/memory/category.h"
+#include "model/memory/driver_code.h"
 
 namespace vramfit::pytorch {
 
@@ -43,6 +44,7 @@ struct Act {
   std::uint32_t slot = 0;  ///< of that visit
   /// As asked for; of UseLibraries, all that is loaded.
   std::uint64_t bytes = 0;
+  DriverCode code{};  ///< UseLibraries: the latest
 
   friend bool operator==(const Act&, const Act&) = default;
 };
@@ -85,7 +87,7 @@ class Tape {
   void free(const Origin& block, Category category, std::uint64_t bytes);
   void relabel(const Origin& block, Category from, Category to, std::uint64_t bytes);
   void empty_cache();
-  void use_libraries(std::uint64_t bytes);
+  void use_libraries(DriverCode code, std::uint64_t bytes);
   /// So much more lies in managed memory, for good.
   void use_managed(std::uint64_t bytes);
 

@@ -1,5 +1,6 @@
 #include "runtimes/pytorch/ops/attention_kernels.h"
 
+#include "model/ops/cudnn_attention.h"
 #include "runtimes/pytorch/ops/elementwise.h"
 #include "runtimes/pytorch/ops/iterator.h"
 #include "runtimes/pytorch/ops/linear.h"
@@ -42,16 +43,9 @@ Tensor aligned_mask(const Tensor& mask) {
 
 namespace {
 
-/// The workspace of cuDNN's composite backward: dQ in fp32, keys' and values' gradients for every
-/// query head where they are shared, a sum for each row. cuDNN 9.19, checked on an H200.
-std::int64_t cudnn_backward_workspace(const Tensor& query, const Tensor& key) {
-  const std::int64_t rows = query.size(0) * query.size(1) * query.size(2);
-  std::int64_t bytes = rows * query.size(3) * 4 + rows * 4 + 256;
-  if (key.size(1) != query.size(1)) {
-    const std::int64_t expanded = query.size(0) * query.size(1) * key.size(2) * key.size(3);
-    bytes += 2 * expanded * element_size(key.type());
-  }
-  return bytes;
+CudnnAttention shape_of(const Tensor& query, const Tensor& key) {
+  return {query.size(0), query.size(1),           key.size(1), query.size(2), key.size(2),
+          query.size(3), element_size(key.type())};
 }
 
 }  // namespace
@@ -69,7 +63,8 @@ Tensor cudnn_attention(const Tensor& query, const Tensor& key, const Tensor& val
   if (training) {
     statistics = empty(context, query.sizes().with(3, 1), ScalarType::Float);
   }
-  workspace(context, 256);
+  const auto bytes = cudnn_forward_workspace(shape_of(query, key), context.multiprocessors);
+  if (bytes > 0) workspace(context, static_cast<std::int64_t>(bytes));
   const auto make_backward = [&] {
     return [query = Saved(query), key = Saved(key), value = Saved(value),
             mask = Saved(options.mask), output = Saved(result), statistics = Saved(statistics),
@@ -82,7 +77,7 @@ Tensor cudnn_attention(const Tensor& query, const Tensor& key, const Tensor& val
       const Tensor rest[] = {mask.unpack(), output.unpack(), statistics.unpack(), seed.unpack(),
                              offset.unpack()};
       Gradients outputs = {empty_like(q), empty_like(k), empty_like(v)};
-      workspace(c, cudnn_backward_workspace(q, k));
+      workspace(c, static_cast<std::int64_t>(cudnn_backward_workspace(shape_of(q, k))));
       return outputs;
     };
   };

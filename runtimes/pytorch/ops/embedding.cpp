@@ -57,6 +57,7 @@ Tensor embedding(const Tensor& weight, const Tensor& indices) {
                                 : empty(grad.context(), weight, grad.type())};
     };
   };
+  if (!weight.context().elsewhere) weight.context().libraries.use_asserts();
   const Ref<Node> node = make_node(weight.context(), make_backward, weight);
   Dims sizes = indices.sizes();
   sizes.push_back(weight.size(1));

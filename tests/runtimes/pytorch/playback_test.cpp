@@ -280,9 +280,9 @@ TEST(Playback, EndsTheStageThatMemoryEndsIn) {
   Playback playback(ledger, Fold::none(of_layers(1)));
   Tape tape(1);
   tape.begin_stage(Stage::Forward);
-  tape.use_libraries(7);
+  tape.use_libraries(DriverCode::Other, 7);
   tape.allocate(Category::Activations, 2 * kGiB);
-  tape.use_libraries(9);
+  tape.use_libraries(DriverCode::Other, 9);
   tape.end_stage();
   EXPECT_THROW(playback.play(playback.ready(tape.take()), 1), OutOfMemory);
   ASSERT_EQ(ledger.stages().size(), 1U);

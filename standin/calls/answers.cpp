@@ -9,9 +9,8 @@ namespace {
 /// Whether a function gives something by address, by the words in its name.
 bool may_give(std::string_view name) {
   constexpr std::string_view kWords[] = {"Create", "Get", "Size", "Nnz", "stimate", "Plan"};
-  return given_by(name) || std::any_of(std::begin(kWords), std::end(kWords), [&](auto word) {
-           return name.find(word) != name.npos;
-         });
+  return given_by(name) || std::any_of(std::begin(kWords), std::end(kWords),
+                                       [&](auto word) { return name.find(word) != name.npos; });
 }
 
 }  // namespace

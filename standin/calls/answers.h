@@ -35,8 +35,8 @@ struct Library {
   bool is_silent(std::string_view name) const;
 };
 
-/// What a function gives by address that no rule of ours tells, sizes of workspaces above all: it is
-/// taken to be 0, and named.
+/// What a function gives by address that no rule of ours tells, sizes of workspaces above all: it
+/// is taken to be 0, and named.
 struct Gives {
   std::string_view name;  ///< a '?' stands for any letter
   int argument;           ///< the first that is such an address, from 0; of integers and addresses

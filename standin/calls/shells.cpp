@@ -22,7 +22,7 @@ namespace {
 struct State {
   std::recursive_mutex mutex;
   std::filesystem::path folder;
-  std::vector<std::string> loaded;                          ///< sonames, one a shell
+  std::vector<std::string> loaded;                         ///< sonames, one a shell
   std::set<std::pair<std::string, std::string>> exported;  ///< soname, and name@version
   std::set<std::filesystem::path> seen;
 };

@@ -6,7 +6,7 @@
 #include <atomic>
 #include <cstdio>
 #include <cstring>
-#include <deque>
+#include <map>
 #include <mutex>
 #include <set>
 
@@ -15,21 +15,20 @@
 namespace vramfit::standin {
 namespace {
 
-struct Function {
-  Function(std::string its_library, std::string its_name)
-      : library(std::move(its_library)), name(std::move(its_name)), gives(given_by(name)) {}
-
-  std::string library;
-  std::string name;
-  const Gives* gives;
-  std::atomic<std::uint64_t> calls = 0;
+struct Calls {
+  std::atomic<std::uint64_t> number = 0;
   std::atomic<const void*> caller = nullptr;  ///< the last
-  std::set<std::string> files;                ///< of callers, for count_unknown()
+  const Gives* gives = nullptr;
+  bool as_zero = false;
 };
+
+using Functions = std::map<std::pair<std::string, std::string>, Calls>;  ///< by soname and name
+using Function = Functions::value_type;
 
 struct State {
   std::mutex mutex;
-  std::deque<Function> functions;
+  Functions functions;
+  std::set<std::pair<Function*, std::string>> callers;  ///< files, of count_unknown()
   std::atomic<bool> strict = false;
 };
 
@@ -38,19 +37,13 @@ State& state() {
   return *the;
 }
 
-Function& function(const std::string& library, const std::string& name) {
-  for (Function& known : state().functions) {
-    if (known.library == library && known.name == name) return known;
-  }
-  return state().functions.emplace_back(library, name);
-}
-
 void count(Function& called, const void* caller) {
-  ++called.calls;
-  called.caller = caller;
+  ++called.second.number;
+  called.second.caller = caller;
   if (!state().strict) return;
+  const auto& [library, name] = called.first;
   std::fprintf(stderr, "vramfit run --strict: the program called %s of %s, which is not known\n",
-               called.name.c_str(), called.library.c_str());
+               name.c_str(), library.c_str());
   ::_exit(3);
 }
 
@@ -58,14 +51,19 @@ void count(Function& called, const void* caller) {
 
 void* unanswered(const std::string& library, const std::string& name) {
   const std::lock_guard lock(state().mutex);
-  return &function(library, name);
+  Function& function = *state().functions.try_emplace({library, name}).first;
+  function.second.gives = given_by(name);
+  function.second.as_zero = function.second.gives != nullptr;
+  return &function;
 }
 
-bool count_unknown(const std::string& library, const std::string& name, const void* caller) {
+bool count_unknown(const std::string& library, const std::string& name, const void* caller,
+                   bool as_zero) {
   const std::lock_guard lock(state().mutex);
-  Function& called = function(library, name);
-  count(called, caller);
-  return called.files.insert(file_around(caller)).second;
+  Function& function = *state().functions.try_emplace({library, name}).first;
+  function.second.as_zero = as_zero;
+  count(function, caller);
+  return state().callers.emplace(&function, file_around(caller)).second;
 }
 
 std::string file_around(const void* address) {
@@ -76,9 +74,10 @@ std::string file_around(const void* address) {
 std::vector<UnknownCall> unknown_calls() {
   const std::lock_guard lock(state().mutex);
   std::vector<UnknownCall> found;
-  for (const Function& each : state().functions) {
-    if (each.calls == 0) continue;
-    found.push_back({each.library, each.name, each.calls, file_around(each.caller), each.gives});
+  for (const auto& [name, calls] : state().functions) {
+    if (calls.number == 0) continue;
+    found.push_back(
+        {name.first, name.second, calls.number, file_around(calls.caller), calls.as_zero});
   }
   return found;
 }
@@ -95,11 +94,11 @@ __attribute__((used)) void vramfit_standin_count(void* about, const std::uint64_
   Function& called = *static_cast<Function*>(about);
   constexpr int kInRegisters = 6;
   count(called, reinterpret_cast<const void*>(arguments[kInRegisters]));
-  if (!called.gives) return;
-  for (int i = 0; i < called.gives->numbers; ++i) {
-    const int number = called.gives->argument + i;
+  const Gives* gives = called.second.gives;
+  for (int i = 0; gives && i < gives->numbers; ++i) {
+    const int number = gives->argument + i;
     const std::uint64_t to = arguments[number < kInRegisters ? number : number + 1];
-    if (to != 0) std::memset(reinterpret_cast<void*>(to), 0, called.gives->bytes);
+    if (to != 0) std::memset(reinterpret_cast<void*>(to), 0, gives->bytes);
   }
 }
 

@@ -23,9 +23,10 @@ const void* unknown_function();
 /// that jumps to unknown_function().
 void* unanswered(const std::string& library, const std::string& name);
 
-/// Counts a call of a function that we answer, but not as NVIDIA's library would. True the first
-/// time that its caller, an address of code, is of this file.
-bool count_unknown(const std::string& library, const std::string& name, const void* caller);
+/// Counts what we answer otherwise than NVIDIA's library would, by whatever name; `caller` is an
+/// address of code. True the first time for the file that one is of.
+bool count_unknown(const std::string& library, const std::string& name, const void* caller,
+                   bool as_zero = false);
 
 /// The file whose code or data an address is in; empty where it is none's.
 std::string file_around(const void* address);

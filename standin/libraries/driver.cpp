@@ -1,6 +1,8 @@
+#include <cstdio>
 #include <cstring>
 
 #include "standin/calls/shells.h"
+#include "standin/calls/unanswered.h"
 #include "standin/libraries/cuda.h"
 #include "standin/libraries/tables.h"
 #include "standin/machine.h"
@@ -118,6 +120,13 @@ Result cu_get_proc_address(const char* name, void** function, int /*version*/,
 /// A way past the driver's interface, which libraries with a CUDA runtime of their own inside take.
 /// What is behind it, nobody documents.
 Result cu_get_export_table(const void** table, const void* /*uuid*/) {
+  const void* caller = __builtin_return_address(0);
+  if (count_unknown("libcuda.so.1", "cuGetExportTable", caller)) {
+    std::fprintf(stderr,
+                 "vramfit: %s has a CUDA runtime of its own inside, which finds no GPU here: one "
+                 "that is linked against libcudart.so (nvcc -cudart shared) does\n",
+                 file_around(caller).c_str());
+  }
   *table = nullptr;
   return kNotFound;
 }

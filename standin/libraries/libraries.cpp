@@ -23,8 +23,8 @@ constexpr std::string_view kJitLinkNames[] = {"nvJitLink", "__nvJitLink"};
 constexpr std::string_view kNvshmemNames[] = {"nvshmem", "nvshmemi", "nvshmemx"};
 constexpr std::string_view kNvtxNames[] = {"nvtx"};
 
-/// Functions of these libraries are all of one kind: a status is returned, and what they compute is
-/// in a GPU's memory.
+/// Functions of these libraries are all of one kind, but for those whose names say that they give
+/// something: a status is returned, and what they compute is in a GPU's memory.
 constexpr std::string_view kEvery[] = {"*"};
 
 const std::span<const Answer> kRuntime13[] = {runtime13_answers(), runtime_device_answers(),
@@ -54,11 +54,11 @@ const Library kLibraries[] = {
     {"libnccl.so.", kNccl, {}, kNcclNames, false},
     {"libnvidia-ml.so.", kNvml, {}, kNvmlNames, false},
     {"libnvrtc.so.", kNvrtc, {}, kNvrtcNames, true},
-    {"libcufft.so.", kMath, {}, kCufftNames, true},
-    {"libcurand.so.", kMath, {}, kCurandNames, true},
-    {"libcusolver.so.", kMath, {}, kCusolverNames, true},
+    {"libcufft.so.", kMath, kEvery, kCufftNames, true},
+    {"libcurand.so.", kMath, kEvery, kCurandNames, true},
+    {"libcusolver.so.", kMath, kEvery, kCusolverNames, true},
     {"libcusparseLt.so.", kMath, {}, kCusparseLtNames, false},
-    {"libcusparse.so.", kMath, {}, kCusparseNames, true},
+    {"libcusparse.so.", kMath, kEvery, kCusparseNames, true},
     {"libcufile.so.", {}, {}, kCufileNames, false},
     {"libcupti.so.", {}, kEvery, kCuptiNames, true},
     {"libnvJitLink.so.", {}, {}, kJitLinkNames, true},

@@ -1,9 +1,8 @@
-#include <dlfcn.h>
-
 #include <cstdio>
 #include <cstring>
-#include <string_view>
+#include <string>
 
+#include "standin/calls/unanswered.h"
 #include "standin/copies.h"
 #include "standin/libraries/cuda.h"
 #include "standin/libraries/tables.h"
@@ -85,16 +84,14 @@ Result cuda_host_get_device_pointer(void** device, void* host, unsigned /*flags*
 /// For bitsandbytes' paged optimizers, which ask for it and touch it by kernels alone. How much of
 /// others' would be on the card when, nobody knows.
 Result cuda_malloc_managed(void** pointer, std::size_t bytes, unsigned /*flags*/) {
-  Dl_info caller = {};
-  ::dladdr(__builtin_return_address(0), &caller);
-  const std::string_view library = caller.dli_fname ? caller.dli_fname : "";
+  const std::string library = file_around(__builtin_return_address(0));
   const Locked machine;
   machine->active();
-  if (library.find("bitsandbytes") == std::string_view::npos) {
+  if (library.find("bitsandbytes") == library.npos) {
     std::fprintf(stderr,
-                 "vramfit: %.*s asked for managed memory, which is accounted for as bitsandbytes' "
+                 "vramfit: %s asked for managed memory, which is accounted for as bitsandbytes' "
                  "paged optimizers use it, and for nobody else: it gets none\n",
-                 static_cast<int>(library.size()), library.data());
+                 library.c_str());
     return fail(kNotSupported);
   }
   *pointer = machine->host.allocate(bytes, HostMemory::Kind::Managed);

@@ -100,9 +100,11 @@ const char* vramfit_standin_report() {
                     {"peak_managed", locked->host.managed_peak()}};
   report["unknown_calls"] = nlohmann::json::array();
   for (const UnknownCall& call : unknown_calls()) {
-    report["unknown_calls"].push_back(
-        {{"library", call.library}, {"name", call.name}, {"calls", call.calls}, {"by", call.by},
-         {"as_zero", call.as_zero}});
+    report["unknown_calls"].push_back({{"library", call.library},
+                                       {"name", call.name},
+                                       {"calls", call.calls},
+                                       {"by", call.by},
+                                       {"as_zero", call.as_zero}});
   }
   report["unknown_reads"] = unknown_reads();
   report["doubtful_events"] = locked->streams.doubtful();

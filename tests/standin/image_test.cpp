@@ -102,7 +102,7 @@ TEST(Shell, CarriesTheSymbolsOfAnotherLibrary) {
   auto* entries = reinterpret_cast<Shell::Entry*>(map->l_addr + shell.entries);
   ASSERT_EQ(shell.functions.size(), 3U);
   for (std::size_t i = 0; i < shell.functions.size(); ++i) {
-    entries[i].target = reinterpret_cast<std::uint64_t>(&answered);
+    entries[i].target = reinterpret_cast<const void*>(&answered);
   }
   void* old = ::dlvsym(handle, "function", "v7");
   ASSERT_NE(old, nullptr);

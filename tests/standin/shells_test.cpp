@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "standin/calls/unanswered.h"
 #include "standin/machine.h"
 #include "tests/standin/machine_of_tests.h"
 
@@ -41,11 +42,14 @@ class Program {
   void* handle_ = nullptr;
 };
 
-std::uint64_t calls_of(const std::string& library, const std::string& name) {
+UnknownCall call_of(const std::string& library, const std::string& name) {
   for (const UnknownCall& call : unknown_calls()) {
-    if (call.library == library && call.name == name) return call.calls;
+    if (call.library == library && call.name == name) return call;
   }
-  return 0;
+  return {};
+}
+std::uint64_t calls_of(const std::string& library, const std::string& name) {
+  return call_of(library, name).calls;
 }
 
 TEST(Shells, CudaOf12AndOf13LiveInOneProcess) {
@@ -77,6 +81,52 @@ TEST(Shells, AFunctionThatIsAskedForByNameIsCountedToo) {
   reinterpret_cast<int (*)()>(function)();
   EXPECT_EQ(calls_of("libcuda.so.1", "cuNobodyKnowsThis"), 1U);
   EXPECT_EQ(function_named("libm.so.6", "sin"), nullptr) << "none of NVIDIA's";
+}
+
+TEST(Shells, WhoCalledIsKnown) {
+  const Program program(PROGRAM_OF_CUDA_12);
+  program.unknown();
+  EXPECT_EQ(call_of("libcudart.so.12", "cudaNobodyKnowsThis").by, PROGRAM_OF_CUDA_12);
+}
+
+TEST(Shells, SizesThatNoRuleTellsAreZeroAndNamed) {
+  const Program program(PROGRAM_OF_CUDA_13);
+  using InElements = int(void*, int, int, void*, int, int*);
+  auto* potrf = reinterpret_cast<InElements*>(
+      function_named("libcusolver.so.12", "cusolverDnCpotrf_bufferSize"));
+  int elements[] = {5, 5};
+  EXPECT_EQ(potrf(nullptr, 0, 8, nullptr, 8, elements), 0);
+  EXPECT_EQ(elements[0], 0);
+  EXPECT_EQ(elements[1], 5);
+  EXPECT_TRUE(call_of("libcusolver.so.12", "cusolverDnCpotrf_bufferSize").as_zero);
+
+  using OnDeviceAndHost = int(void*, void*, int, std::int64_t, int, void*, std::int64_t, int,
+                              std::size_t*, std::size_t*);
+  auto* any_potrf = reinterpret_cast<OnDeviceAndHost*>(
+      function_named("libcusolver.so.12", "cusolverDnXpotrf_bufferSize"));
+  std::size_t device = 5;
+  std::size_t host = 5;
+  any_potrf(nullptr, nullptr, 0, 8, 0, nullptr, 8, 0, &device, &host);
+  EXPECT_EQ(device, 0U);
+  EXPECT_EQ(host, 0U);
+
+  reinterpret_cast<int (*)()>(function_named("libcusolver.so.12", "cusolverDnCpotrf"))();
+  EXPECT_EQ(calls_of("libcusolver.so.12", "cusolverDnCpotrf"), 0U) << "it only computes";
+}
+
+TEST(Shells, ACudaRuntimeInsideALibraryIsToldWhereItIs) {
+  const Program program(PROGRAM_OF_CUDA_13);
+  auto* ask = reinterpret_cast<int (*)(const void**, const void*)>(
+      function_named("libcuda.so.1", "cuGetExportTable"));
+  const void* table = &table;
+  ::testing::internal::CaptureStderr();
+  EXPECT_NE(ask(&table, nullptr), 0);
+  EXPECT_NE(ask(&table, nullptr), 0);
+  const std::string said = ::testing::internal::GetCapturedStderr();
+  EXPECT_EQ(table, nullptr);
+  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
+  EXPECT_NE(said.find("standin_test has a CUDA runtime of its own inside"), said.npos) << said;
+  EXPECT_EQ(calls_of("libcuda.so.1", "cuGetExportTable"), 2U);
 }
 
 TEST(ShellsDeathTest, UnderStrictTheFirstUnknownCallEndsTheProcess) {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -15,29 +17,53 @@ _MOST_OTHER = 8 << 20
 
 _HOST = torch.device("cpu")
 
+# All addresses as one storage, but the first page: a storage begins somewhere.
+_FIRST = 4096
+_ADDRESSES = 1 << 47
+
+
+class Kind:
+    """What is the same for all tensors of a dtype."""
+
+    def __init__(self, dtype: torch.dtype) -> None:
+        self.dtype = dtype
+        self.is_float = dtype.is_floating_point or dtype.is_complex
+        self.number = 2 if self.is_float else 1  # as the stand-in counts what bytes were written as
+        self.most = _MOST_FLOAT if self.is_float else _MOST_OTHER
+
+    @cached_property
+    def default(self) -> torch.Tensor:
+        """What stands in an unknown's place: a finite number, a count of one, a condition not
+        met."""
+        return torch.full((), self.dtype is not torch.bool, dtype=self.dtype, device=_HOST)
+
+    @cached_property
+    def memory(self) -> torch.Tensor:
+        """A tensor that all of the process's memory is the storage of."""
+        storage = torch._C._construct_storage_from_data_pointer(_FIRST, _HOST, _ADDRESSES)
+        return torch.empty(0, dtype=self.dtype, device=_HOST).set_(storage)
+
+
+class _Kinds(dict[torch.dtype, Kind]):
+    def __missing__(self, dtype: torch.dtype) -> Kind:
+        self[dtype] = kind = Kind(dtype)
+        return kind
+
+
+KINDS = _Kinds()
+
 
 def is_small(tensor: torch.Tensor) -> bool:
-    most = _MOST_FLOAT if kind_of(tensor.dtype) == 2 else _MOST_OTHER
-    return tensor.numel() * tensor.element_size() <= most
-
-
-def kind_of(dtype: torch.dtype) -> int:
-    """As the stand-in counts what bytes were written as: 1 integers, 2 floating-point numbers."""
-    return 2 if dtype.is_floating_point or dtype.is_complex else 1
-
-
-def default_of(dtype: torch.dtype) -> bool | float | int:
-    """What stands in an unknown's place: a finite number, a count of one, a condition not met."""
-    return False if dtype is torch.bool else 1
+    return tensor.nbytes <= KINDS[tensor.dtype].most
 
 
 def span(tensor: torch.Tensor) -> int:
     """Bytes from a tensor's first element to its last."""
-    if tensor.numel() == 0:
-        return 0
-    last = sum(
-        (size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True)
-    )
+    if tensor.is_contiguous() or tensor.numel() == 0:
+        return tensor.nbytes
+    last = 0
+    for size, stride in zip(tensor.shape, tensor.stride(), strict=True):
+        last += (size - 1) * stride
     return (last + 1) * tensor.element_size()
 
 
@@ -48,43 +74,59 @@ class Twins:
         self._know, self._known = door.know, door.known
         self._distance = door.twin_distance
 
+    def _at(
+        self, tensor: torch.Tensor, shape: Sequence[int], stride: Sequence[int]
+    ) -> torch.Tensor:
+        if tensor.numel() == 0:
+            return torch.empty(shape, dtype=tensor.dtype, device=_HOST)
+        place = (tensor.data_ptr() + self._distance - _FIRST) // tensor.element_size()
+        return KINDS[tensor.dtype].memory.as_strided(shape, stride, place)
+
     def of(self, tensor: torch.Tensor) -> torch.Tensor:
         """The tensor of the host with the same shape and strides over the same values."""
-        bytes_ = span(tensor)
-        twin = torch.empty(0, dtype=tensor.dtype)
-        if bytes_ == 0:
-            return twin.new_empty(tensor.shape)
-        storage = torch._C._construct_storage_from_data_pointer(
-            tensor.data_ptr() + self._distance, _HOST, bytes_
-        )
-        return twin.set_(storage, 0, tensor.shape, tensor.stride())
+        return self._at(tensor, tensor.shape, tensor.stride())
 
     def knowledge(self, tensor: torch.Tensor) -> int:
-        level: int = self._known(tensor.data_ptr(), span(tensor), kind_of(tensor.dtype))
+        if tensor.numel() == 0:
+            return KNOWN
+        level: int = self._known(tensor.data_ptr(), span(tensor), KINDS[tensor.dtype].number)
         return level
 
-    def filled(self, tensor: torch.Tensor) -> tuple[torch.Tensor, int]:
-        """The twin, with a default in the place of what is unknown, and what is known of it."""
-        twin = self.of(tensor)
+    def values(self, tensor: torch.Tensor) -> tuple[torch.Tensor, int]:
+        """What a tensor holds, to be read, and what is known of it: its default where that is
+        nothing."""
         level = self.knowledge(tensor)
-        if level == UNKNOWN and tensor.numel() > 0:
-            twin.fill_(default_of(tensor.dtype))
-            self.note(tensor, ASSUMED)
-            level = ASSUMED
-        return twin, level
+        if level == UNKNOWN:
+            return KINDS[tensor.dtype].default.expand(tensor.shape), ASSUMED
+        return self.of(tensor), level
+
+    def filled(self, tensor: torch.Tensor) -> tuple[torch.Tensor, int]:
+        """The twin, to be written into, and what is known of it: its default from now on where
+        that was nothing, and in gaps too."""
+        level = self.knowledge(tensor)
+        if level == UNKNOWN:
+            whole, level = span(tensor), ASSUMED
+            kind = KINDS[tensor.dtype]
+            self._at(tensor, (whole // tensor.element_size(),), (1,)).copy_(kind.default)
+            self._know(tensor.data_ptr(), whole, level, kind.number)
+        return self.of(tensor), level
+
+    def overwritten(self, tensor: torch.Tensor) -> torch.Tensor:
+        """The twin, all of which is to be written."""
+        has_gaps = tensor.nbytes < span(tensor)
+        return self.filled(tensor)[0] if has_gaps else self.of(tensor)
 
     def note(self, tensor: torch.Tensor, level: int) -> None:
-        """Says what is known of a tensor. Of one with gaps that are another's no more than before,
-        but that it is not known."""
-        bytes_ = tensor.numel() * tensor.element_size()
+        """Says what is known of a tensor that was written: of one with gaps no more than before,
+        for they are another's."""
         whole = span(tensor)
-        if bytes_ < whole and level != UNKNOWN:
-            level = min(level, max(ASSUMED, self.knowledge(tensor)))
-        self._know(tensor.data_ptr(), whole, level, kind_of(tensor.dtype))
+        if tensor.nbytes < whole:
+            level = min(level, self.knowledge(tensor))
+        self._know(tensor.data_ptr(), whole, level, KINDS[tensor.dtype].number)
 
     def write(self, tensor: torch.Tensor, values: Any, level: int = KNOWN) -> None:
         """`values`, a tensor of the host or a number, as those of a tensor on the GPU."""
-        twin = self.of(tensor)
+        twin = self.overwritten(tensor)
         if isinstance(values, torch.Tensor):
             twin.copy_(values)
         else:
@@ -92,4 +134,4 @@ class Twins:
         self.note(tensor, level)
 
     def forget(self, tensor: torch.Tensor) -> None:
-        self._know(tensor.data_ptr(), span(tensor), UNKNOWN, kind_of(tensor.dtype))
+        self._know(tensor.data_ptr(), span(tensor), UNKNOWN, 0)

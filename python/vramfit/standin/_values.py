@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,21 +20,13 @@ from vramfit.standin._door import ANY_KIND, KNOWN, UNKNOWN, Door
 from vramfit.standin._guesses import GUESSES
 from vramfit.standin._host import LARGE, Hollows
 from vramfit.standin._on_host import OnHost
+from vramfit.standin._ops import Op, Run, results, tensors_in
 from vramfit.standin._sized import SIZED
-from vramfit.standin._twins import Twins, is_small
+from vramfit.standin._twins import KINDS, Twins, is_small
 from vramfit.standin._watch import watch_everywhere
 
 aten = torch.ops.aten
 
-# Products of matrices, and what is as dear: repeated only where they cost nothing.
-_DEAR = {
-    "mm", "bmm", "addmm", "baddbmm", "addbmm", "convolution", "linear", "_grouped_mm",
-    "_scaled_mm", "native_layer_norm", "_fused_rms_norm", "_softmax", "_log_softmax",
-}  # fmt: skip
-_CHEAP = 64 << 10  # bytes
-
-# They look like ops of their own, and give another view of the same memory.
-_VIEWS = {aten._unsafe_view.default, aten.lift_fresh.default}
 # They say how a tensor is kept, not what is in it.
 _KEPT = {"set_", "resize_", "record_stream", "_pin_memory", "_assert_async", "_assert_scalar"}
 _FRESH = {
@@ -46,33 +37,15 @@ _FRESH = {
     "new_empty_strided",
     "empty_permuted",
 }
-_RANDOM = {
-    "rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "normal_",
-    "uniform_", "random_", "bernoulli", "bernoulli_", "exponential_", "normal", "multinomial",
-    "native_dropout", "_fused_dropout", "log_normal_", "geometric_", "cauchy_",
-}  # fmt: skip
-
-# So many reads of assumed values on one line, and the script waits for what will never come.
+_CHEAP = 64 << 10  # bytes of tensors whose products cost nothing
+# So many reads of assumed values on one line, or in a row, and the script waits for what will never
+# come.
 _SPINNING = 200_000
-
-Run = Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]
+_SPINNING_IN_A_ROW = 10_000
 
 
 class SpinsOnUnknownError(RuntimeError):
     """The script waits for a value that nobody computes."""
-
-
-def tensors_in(values: Any) -> Iterator[torch.Tensor]:
-    """The tensors among an op's arguments or results, those in lists too."""
-    for value in values:
-        if isinstance(value, torch.Tensor):
-            yield value
-        elif isinstance(value, (list, tuple)):
-            yield from tensors_in(value)
-
-
-def _results(result: Any) -> Iterator[torch.Tensor]:
-    return tensors_in(result if isinstance(result, (list, tuple)) else (result,))
 
 
 class Values(TorchDispatchMode):
@@ -90,7 +63,10 @@ class Values(TorchDispatchMode):
         self.twins = Twins(door)
         self.hollows = Hollows(door)
         self.reads: Counter[str] = Counter()
-        self._ways: dict[Any, Run] = {}
+        self._ops: dict[int, Op] = {}  # by their functions' ids
+        self._op_before: Op | None = None
+        self._op: Op | None = None
+        self._last_read = self._reads_in_a_row = 0
         self._own_ways: dict[str, Run] = {
             **dict.fromkeys(_KEPT, _as_it_is),
             **dict.fromkeys(_FRESH, self.not_repeated),
@@ -112,74 +88,92 @@ class Values(TorchDispatchMode):
             return func(*args, **(kwargs or {}))  # shapes alone, as FSDP2 asks for and compilers
         if types and any(kind.__torch_dispatch__ is not _PLAIN for kind in types):
             return NotImplemented  # a subclass makes plain ops of it, which come here in turn
-        way = self._ways.get(func)
-        if way is None:
-            way = self._ways[func] = self._way_of(func)
-        return way(func, args, kwargs or {})
+        op = self._ops.get(id(func)) or self._met(func)
+        self._op_before, self._op = self._op, op
+        return op.way(func, args, kwargs or {})
 
-    def _way_of(self, func: Any) -> Run:
-        schema = getattr(func, "_schema", None)
-        if schema is None or _is_view(func):
+    def _met(self, func: Any) -> Op:
+        op = self._ops[id(func)] = Op(func)
+        op.way = self._way_of(op)
+        return op
+
+    def _way_of(self, op: Op) -> Run:
+        if not op.has_schema or op.is_view or op.library == "c10d":
             return _as_it_is
-        library, _, name = schema.name.partition("::")
-        if library == "c10d":
-            return _as_it_is
-        if library not in ("aten", "prims"):
-            return self._own_ways.get(schema.name, self.not_repeated)
-        return self._own_ways.get(name, self.repeated)
+        if op.library not in ("aten", "prims"):
+            return self._own_ways.get(f"{op.library}::{op.name}", self.not_repeated)
+        return self._own_ways.get(op.name, self.repeated)
 
     # Ways to run an op.
 
     def not_repeated(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         result = func(*args, **kwargs)
-        self._forget_what_it_wrote(func, args, result)
+        self._forget(results(result), self._ops[id(func)].written(args, kwargs))
         return result
 
-    def _forget_what_it_wrote(self, func: Any, args: tuple[Any, ...], result: Any) -> None:
-        for tensor in (*_results(result), *self._written(func, args)):
+    def _forget(self, outputs: list[torch.Tensor], written: list[torch.Tensor]) -> None:
+        for tensor in (*outputs, *_without(written, outputs)):
             if tensor.is_cuda:
                 self.twins.forget(tensor)
 
     def repeated(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """On the host too, where all tensors are small."""
-        on_gpu = False
+        """On the host too, where all tensors are small, and not all that it gives hangs on
+        floating-point numbers that nobody knows."""
+        op = self._ops[id(func)]
+        tensors = list(tensors_in(args))
+        if kwargs:
+            tensors += tensors_in(kwargs.values())
+        on_gpu = [tensor for tensor in tensors if tensor.is_cuda]
+        if not on_gpu and not _makes_on_gpu(kwargs):
+            return self.hollows.on_host(func, args, kwargs, random=op.is_random)
         bytes_ = 0
-        for tensor in (*tensors_in(args), *tensors_in(kwargs.values())):
-            if not tensor.is_cuda:
-                continue
-            on_gpu = True
+        for tensor in on_gpu:
             if not is_small(tensor):
                 return self.not_repeated(func, args, kwargs)
-            bytes_ += tensor.numel() * tensor.element_size()
-        name = func._schema.name.partition("::")[2]
-        if not on_gpu and not _makes_on_gpu(kwargs):
-            return self.hollows.on_host(func, args, kwargs, random=name in _RANDOM)
-        if bytes_ > _CHEAP and name in _DEAR:
+            bytes_ += tensor.nbytes
+        if bytes_ > _CHEAP and op.is_dear:
             return self.not_repeated(func, args, kwargs)
-        return self._on_both(func, args, kwargs, name in _RANDOM)
-
-    def _on_both(
-        self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], random: bool
-    ) -> Any:
         result = func(*args, **kwargs)
-        outputs = list(_results(result))
-        on_host = OnHost(self.twins, self._random if random else None)
-        host = None
-        if all(is_small(output) for output in outputs if output.is_cuda):
-            try:
-                host = on_host.run(func, args, kwargs)
-            except Exception:  # the host has no such kernel
-                self._ways[func] = self.not_repeated
-        if host is None:
-            self._forget_what_it_wrote(func, args, result)
-            return result
-        written = [tensor for tensor in self._written(func, args) if tensor.is_cuda]
-        for output, value in zip(outputs, _results(host), strict=False):
+        outputs = results(result)
+        written = op.written(args, kwargs)
+        read = _without(on_gpu, written) if op.overwrites else on_gpu
+        if not op.shapes_alone and self._is_unknown(read, [*outputs, *written]):
+            self._forget(outputs, written)
+        else:
+            self._repeat(op, args, kwargs, outputs, written)
+        return result
+
+    def _is_unknown(self, read: list[torch.Tensor], given: list[torch.Tensor]) -> bool:
+        """Whether all that an op gives are floating-point numbers, computed from some that nobody
+        knows."""
+        return all(tensor.is_cuda and KINDS[tensor.dtype].is_float for tensor in given) and any(
+            KINDS[tensor.dtype].is_float and self.twins.knowledge(tensor) == UNKNOWN
+            for tensor in read
+        )
+
+    def _repeat(
+        self,
+        op: Op,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        outputs: list[torch.Tensor],
+        written: list[torch.Tensor],
+    ) -> None:
+        if not all(is_small(output) for output in outputs if output.is_cuda):
+            return self._forget(outputs, written)
+        on_host = OnHost(op, written, self.twins, self._random)
+        try:
+            host = results(on_host.run(op.func, args, kwargs))
+        except Exception:  # the host has no such kernel
+            op.way = self.not_repeated
+            return self._forget(outputs, written)
+        for output, value in zip(outputs, host, strict=False):
             if not any(output is tensor for tensor in written):
                 self._give(output, value, on_host.level)
         for tensor in written:
-            self.twins.note(tensor, on_host.level)
-        return result
+            if tensor.is_cuda:
+                self.twins.note(tensor, on_host.level)
+        return None
 
     def _give(self, output: torch.Tensor, value: torch.Tensor, level: int) -> None:
         """An op's output, the value that the host computed for it."""
@@ -213,7 +207,7 @@ class Values(TorchDispatchMode):
             return result  # a storage's bytes, whose numbers are of any kind: they were copied
         if target.is_cuda and is_small(target) and is_small(source):
             if source.is_cuda:
-                values, level = self.twins.filled(source)
+                values, level = self.twins.values(source)
             else:
                 values, level = source, KNOWN
             self.twins.write(target, values, level)
@@ -245,31 +239,27 @@ class Values(TorchDispatchMode):
     # What handlers of single ops need.
 
     def read(self, tensor: torch.Tensor) -> torch.Tensor:
-        """The twin of what the script reads; where it is assumed, that is counted."""
-        twin, level = self.twins.filled(tensor)
+        """The values that the script reads; where they are assumed, that is counted."""
+        values, level = self.twins.values(tensor)
         if level != KNOWN:
             place = _place()
             self.reads[place] += 1
-            if self.reads[place] > _SPINNING:
+            same = self._op is self._op_before and tensor.data_ptr() == self._last_read
+            self._reads_in_a_row = self._reads_in_a_row + 1 if same else 0
+            self._last_read = tensor.data_ptr()
+            if self.reads[place] > _SPINNING or self._reads_in_a_row > _SPINNING_IN_A_ROW:
                 raise SpinsOnUnknownError(
-                    f"{place} has read {_SPINNING:,} values that only a GPU computes: it waits for"
-                    " what will never come"
+                    f"{place} has read {self.reads[place]:,} values that only a GPU computes: it"
+                    " waits for what will never come"
                 )
-        return twin
-
-    @staticmethod
-    def _written(func: Any, args: tuple[Any, ...]) -> Iterator[torch.Tensor]:
-        """The tensors that an op writes into, of those that it is given."""
-        for argument, value in zip(func._schema.arguments, args, strict=False):
-            if argument.alias_info is not None and argument.alias_info.is_write:
-                yield from tensors_in((value,))
+        return values
 
 
-def _is_view(func: Any) -> bool:
-    return func in _VIEWS or any(
-        result.alias_info is not None and not result.alias_info.is_write
-        for result in func._schema.returns
-    )
+def _without(tensors: list[torch.Tensor], others: list[torch.Tensor]) -> list[torch.Tensor]:
+    if not tensors or not others:
+        return tensors
+    ids = {id(other) for other in others}
+    return [tensor for tensor in tensors if id(tensor) not in ids]
 
 
 _PLAIN = torch.Tensor.__torch_dispatch__

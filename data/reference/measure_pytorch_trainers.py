@@ -3,9 +3,9 @@ Liger's kernels and gradient accumulation.
 
 As measure_pytorch.py, whose readings it shares. A case has `trainer` (Trainer, SFT, DPO), `seq`,
 `dtype`, `args` (of its TrainingArguments, SFTConfig or DPOConfig) and optionally `lora` (the rank)
-with `targets`. Three steps are read at callbacks; the peak of a reading is that since the reading
-before. `resolved` has the arguments as the trainer settled them. Needs trl, datasets, peft,
-accelerate and liger-kernel.
+with `targets`, and `vary`: rows of random lengths up to `seq`. Three steps are read at callbacks;
+the peak of a reading is that since the reading before. `resolved` has the arguments as the trainer
+settled them. Needs trl, datasets, peft, accelerate and liger-kernel.
 
 usage: measure_pytorch_trainers.py CASES.json OUT.jsonl [seconds]
 """
@@ -19,6 +19,7 @@ import torch
 from measure_pytorch import DTYPES, Stages
 from transformers import (
     AutoModelForCausalLM,
+    DataCollatorForSeq2Seq,
     PreTrainedTokenizerFast,
     Trainer,
     TrainerCallback,
@@ -98,18 +99,30 @@ def random_word():
     return random.randint(0, WORDS - 2)
 
 
+def length(case, least):
+    """A row's, in tokens."""
+    return random.randint(case["seq"] // least, case["seq"]) if case.get("vary") else case["seq"]
+
+
 def plain_trainer(case, model, options, callbacks):
     rows = []
     for _ in range(ROWS):
-        ids = torch.randint(0, WORDS - 1, (case["seq"],))
-        mask = torch.ones(case["seq"], dtype=torch.long)
+        ids = torch.randint(0, WORDS - 1, (length(case, 4),))
+        mask = torch.ones(len(ids), dtype=torch.long)
         rows.append({"input_ids": ids, "attention_mask": mask, "labels": ids.clone()})
+    beside = {"data_collator": DataCollatorForSeq2Seq(tokenizer())} if case.get("vary") else {}
+    if "eval_strategy" in options:
+        beside["eval_dataset"] = rows[:16]
     if case.get("lora"):
         from peft import get_peft_model  # noqa: PLC0415
 
         model = get_peft_model(model, lora_of(case))
     return Trainer(
-        model=model, args=TrainingArguments(**options), train_dataset=rows, callbacks=callbacks
+        model=model,
+        args=TrainingArguments(**options),
+        train_dataset=rows,
+        callbacks=callbacks,
+        **beside,
     )
 
 
@@ -117,7 +130,7 @@ def sft_trainer(case, model, options, callbacks):
     from datasets import Dataset  # noqa: PLC0415
     from trl import SFTConfig, SFTTrainer  # noqa: PLC0415
 
-    rows = [{"input_ids": [random_word() for _ in range(case["seq"])]} for _ in range(ROWS)]
+    rows = [{"input_ids": [random_word() for _ in range(length(case, 8))]} for _ in range(ROWS)]
     return SFTTrainer(
         model=model,
         args=SFTConfig(max_length=case["seq"], **options),

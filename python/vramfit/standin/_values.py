@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch._C._dynamo import eval_frame
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from vramfit.standin._door import ANY_KIND, KNOWN, UNKNOWN, Door
@@ -56,6 +57,10 @@ class Values(TorchDispatchMode):
     @classmethod
     def ignore_compile_internals(cls) -> bool:
         return True  # otherwise torch.compile runs eager instead, silently
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False  # by its own wrapper, which imports the compiler: 1.5 s; see below
 
     def __init__(self, door: Door) -> None:
         super().__init__()
@@ -261,6 +266,10 @@ def _without(tensors: list[torch.Tensor], others: list[torch.Tensor]) -> list[to
     ids = {id(other) for other in others}
     return [tensor for tensor in tensors if id(tensor) not in ids]
 
+
+# torch.compile leaves it alone, and what it calls.
+_LEFT = eval_frame._FrameExecStrategy(eval_frame._FrameAction.SKIP, eval_frame._FrameAction.SKIP)
+eval_frame.set_code_exec_strategy(Values.__torch_dispatch__.__code__, _LEFT)
 
 _PLAIN = torch.Tensor.__torch_dispatch__
 _FAKE = torch._C._TorchDispatchModeKey.FAKE

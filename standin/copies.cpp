@@ -1,5 +1,6 @@
 #include "standin/copies.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstring>
@@ -21,8 +22,10 @@ thread_local bool looks_at_copies = true;
 
 void read_to_host(Device& gpu, void* to, std::uint64_t from, std::uint64_t bytes) {
   auto& expected = expected_reads();
-  if (!expected.empty() && bytes <= sizeof(std::int64_t)) {
-    std::memcpy(to, &expected.front(), bytes);  // little-endian: narrower ones are its lower bytes
+  if (!expected.empty() && bytes <= kSmall) {
+    const std::uint64_t first = std::min(bytes, std::uint64_t{sizeof(std::int64_t)});
+    std::memset(to, 0, bytes);
+    std::memcpy(to, &expected.front(), first);  // little-endian: narrower ones are its lower bytes
     expected.pop_front();
     return;
   }

@@ -26,9 +26,9 @@ void fill(Machine& machine, void* to, int value, std::uint64_t bytes);
 std::uint64_t unknown_reads();
 void note_unknown_read();
 
-/// The next copy of a number from a GPU to the host gives this one, by the calling thread and in
-/// the order of calls, until no_more_reads(): counts that a kernel would have written, and that
-/// what follows is sized by.
+/// The next copy from a GPU to the host gives this number, and zeros behind it, by the calling
+/// thread and in the order of calls, until no_more_reads(): counts that a kernel would have
+/// written, and that what follows is sized by.
 void next_read(std::int64_t value);
 void no_more_reads();
 

@@ -61,6 +61,16 @@ Result get_property(int which, int* value) {
   *value = which == 0 ? 13 : which == 1 ? 1 : 0;
   return kSuccess;
 }
+/// Of a batch: its arguments were right.
+Result factorize_batch(Handle*, int, int, void*, int, void*, int* info, int /*batch*/) {
+  *info = 0;
+  return kSuccess;
+}
+Result solve_least_squares(Handle*, int, int, int, int, void*, int, void*, int, int* info, void*,
+                           int /*batch*/) {
+  *info = 0;
+  return kSuccess;
+}
 const char* status_string(Result) { return "cuBLAS, stood in for by vramfit"; }
 
 std::size_t lt_version() { return 130100; }
@@ -108,6 +118,14 @@ std::span<const Answer> cublas_answers() {
       answer("cublasGetMathMode", get_math_mode),
       answer("cublasGetVersion_v2", get_version),
       answer("cublasGetProperty", get_property),
+      answer("cublasSgeqrfBatched", factorize_batch),
+      answer("cublasSgelsBatched", solve_least_squares),
+      answer("cublasDgeqrfBatched", factorize_batch),
+      answer("cublasDgelsBatched", solve_least_squares),
+      answer("cublasCgeqrfBatched", factorize_batch),
+      answer("cublasCgelsBatched", solve_least_squares),
+      answer("cublasZgeqrfBatched", factorize_batch),
+      answer("cublasZgelsBatched", solve_least_squares),
       answer("cublasGetStatusString", status_string),
       answer("cublasGetStatusName", status_string),
   };

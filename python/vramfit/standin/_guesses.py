@@ -24,7 +24,7 @@ Handler = Callable[["Values", Any, tuple[Any, ...], dict[str, Any]], Any]
 TOKEN = 5
 
 
-def _known(values: Values, tensor: torch.Tensor) -> bool:
+def is_known(values: Values, tensor: torch.Tensor) -> bool:
     """Whether a choice among its elements is the one that a GPU would make. Integers are computed
     from what was assumed, which makes as good a choice as any."""
     return is_small(tensor) and (
@@ -42,7 +42,7 @@ def _guess(values: Values, tensor: torch.Tensor, value: Any) -> None:
 def _token(values: Values, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """argmax, multinomial: the same token for every row."""
     tensor = args[0]
-    if not tensor.is_cuda or _known(values, tensor):
+    if not tensor.is_cuda or is_known(values, tensor):
         return values.repeated(func, args, kwargs)
     result = func(*args, **kwargs)
     among = tensor.shape[-1] if tensor.dim() else 1
@@ -53,7 +53,7 @@ def _token(values: Values, func: Any, args: tuple[Any, ...], kwargs: dict[str, A
 def _best(values: Values, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """max and min along a dimension."""
     tensor = args[0]
-    if len(args) < 2 or not tensor.is_cuda or _known(values, tensor):
+    if len(args) < 2 or not tensor.is_cuda or is_known(values, tensor):
         return values.repeated(func, args, kwargs)
     result = func(*args, **kwargs)
     if not isinstance(result, tuple):  # of two tensors, element by element
@@ -71,7 +71,7 @@ def _balanced(values: Values, func: Any, args: tuple[Any, ...], kwargs: dict[str
     tensor = args[0]
     dim = args[2] if len(args) > 2 else kwargs.get("dim", -1)
     last = tensor.dim() == 0 or dim in (-1, tensor.dim() - 1)
-    if not tensor.is_cuda or not last or _known(values, tensor):
+    if not tensor.is_cuda or not last or is_known(values, tensor):
         return values.repeated(func, args, kwargs)
     best, places = func(*args, **kwargs)
     values.twins.forget(best)
@@ -88,7 +88,7 @@ def _balanced(values: Values, func: Any, args: tuple[Any, ...], kwargs: dict[str
 def _in_order(values: Values, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """sort: as they stand."""
     tensor = args[0]
-    if not tensor.is_cuda or not tensor.dtype.is_floating_point or _known(values, tensor):
+    if not tensor.is_cuda or not tensor.dtype.is_floating_point or is_known(values, tensor):
         return values.repeated(func, args, kwargs)
     ordered, places = func(*args, **kwargs)
     values.twins.forget(ordered)

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 Handler = Callable[["Values", Any, tuple[Any, ...], dict[str, Any]], Any]
 
 
-def _expecting(values: Values, reads: list[int], run: Callable[[], Any]) -> Any:
+def expecting(values: Values, reads: list[int], run: Callable[[], Any]) -> Any:
+    """Runs it; what it reads off the GPU are these, in order."""
     for value in reads:
         values.door.next_read(value)
     try:
@@ -33,7 +34,7 @@ def _repeat_interleave(
     if not repeats.is_cuda or kwargs.get("output_size") is not None:
         return values.repeated(func, args, kwargs)
     reads = [int(values.read(repeats).sum()), 1]  # and that none is negative
-    return _expecting(values, reads, lambda: values.repeated(func, args, kwargs))
+    return expecting(values, reads, lambda: values.repeated(func, args, kwargs))
 
 
 def _counted_by_host(
@@ -51,7 +52,15 @@ def _counted_by_host(
         first = host[0] if isinstance(host, tuple) else host
         dim = args[1] if func._schema.name == "aten::unique_dim" else 0
         reads = [first.shape[dim]]
-    return _expecting(values, reads, lambda: values.repeated(func, args, kwargs))
+    return expecting(values, reads, lambda: values.repeated(func, args, kwargs))
+
+
+def _coalesce(values: Values, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    tensor = args[0]
+    if not tensor.is_cuda:
+        return func(*args, **kwargs)
+    values.reads["which elements of a sparse tensor coincide only a GPU computes: none"] += 1
+    return expecting(values, [tensor._nnz()], lambda: values.not_repeated(func, args, kwargs))
 
 
 def _bincount(values: Values, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -61,7 +70,7 @@ def _bincount(values: Values, func: Any, args: tuple[Any, ...], kwargs: dict[str
         return values.repeated(func, args, kwargs)
     twin = values.read(tensor)
     reads = [int(twin.min()), int(twin.max())]
-    return _expecting(values, reads, lambda: values.repeated(func, args, kwargs))
+    return expecting(values, reads, lambda: values.repeated(func, args, kwargs))
 
 
 SIZED: dict[str, Handler] = {
@@ -71,4 +80,5 @@ SIZED: dict[str, Handler] = {
     "unique_dim": _counted_by_host,
     "unique_consecutive": _counted_by_host,
     "bincount": _bincount,
+    "_coalesce": _coalesce,
 }

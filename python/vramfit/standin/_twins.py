@@ -54,7 +54,8 @@ KINDS = _Kinds()
 
 
 def is_small(tensor: torch.Tensor) -> bool:
-    return tensor.nbytes <= KINDS[tensor.dtype].most
+    """Whether values are kept of it. Of a sparse one they are not: it is several."""
+    return tensor.layout is torch.strided and tensor.nbytes <= KINDS[tensor.dtype].most
 
 
 def span(tensor: torch.Tensor) -> int:
@@ -134,4 +135,5 @@ class Twins:
         self.note(tensor, level)
 
     def forget(self, tensor: torch.Tensor) -> None:
-        self._know(tensor.data_ptr(), span(tensor), UNKNOWN, 0)
+        if tensor.layout is torch.strided:
+            self._know(tensor.data_ptr(), span(tensor), UNKNOWN, 0)

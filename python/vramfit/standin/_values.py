@@ -20,6 +20,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from vramfit.standin._door import ANY_KIND, KNOWN, UNKNOWN, Door
 from vramfit.standin._guesses import GUESSES
 from vramfit.standin._host import LARGE, Hollows
+from vramfit.standin._linalg import LINALG
 from vramfit.standin._on_host import OnHost
 from vramfit.standin._ops import Op, Run, results, tensors_in
 from vramfit.standin._sized import SIZED
@@ -75,7 +76,7 @@ class Values(TorchDispatchMode):
         self._own_ways: dict[str, Run] = {
             **dict.fromkeys(_KEPT, _as_it_is),
             **dict.fromkeys(_FRESH, self.not_repeated),
-            **{name: partial(handler, self) for name, handler in (SIZED | GUESSES).items()},
+            **{name: partial(way, self) for name, way in (SIZED | GUESSES | LINALG).items()},
             "set_": self.hollows.adopted,
             "_pin_memory": self.hollows.pinned,
             "_to_copy": self._copied,
@@ -195,6 +196,8 @@ class Values(TorchDispatchMode):
         makes = func is aten._to_copy.default
         source = args[0 if makes else 1]
         to_gpu = _goes_to_gpu(source, kwargs) if makes else args[0].is_cuda
+        if source.layout is not torch.strided:
+            return self.not_repeated(func, args, kwargs)
         if not source.is_cuda and not to_gpu:
             return self.hollows.on_host(func, args, kwargs)
         self.hollows.has_copied |= source.is_cuda and not to_gpu

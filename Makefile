@@ -19,7 +19,7 @@ export PATH := $(CURDIR)/build/venv/bin:$(PATH)
 
 SOURCES = git ls-files --cached --others --exclude-standard -- $(1)
 
-.PHONY: tables accuracy exact test wheel page site fuzz measure measure-pytorch compare-pytorch build format style lint clean help system system-web
+.PHONY: tables accuracy exact exact-kept test wheel page site fuzz measure measure-pytorch compare-pytorch build format style lint clean help system system-web
 
 tables: build build/venv/tables.stamp  ## the article's tables and figures, in build/report/ (RUN=FILE of data/runs, SOURCE=predicted)
 	mkdir -p build/report
@@ -31,6 +31,10 @@ accuracy: build build/venv/tables.stamp  ## PyTorch's memory, predicted against 
 
 exact: wheel build/venv/tables.stamp build/exact/exact.stamp  ## PyTorch's reference cases on the stand-in, beside what was measured, into build/exact/ (ONLY=PART of a case's name)
 	PYTHONPATH=scripts python -m exact --only '$(ONLY)'
+
+exact-kept: build/venv/tables.stamp  ## data/exact.jsonl's table, into build/exact/, and its picture, into plots/pictures/; plays nothing
+	PYTHONPATH=scripts python -m exact --kept
+	cp build/exact/run.png plots/pictures/
 
 measure: build  ## this machine's GPU: the rows that answer the article, into data/runs/, and what changed since the run before
 	scripts/measure

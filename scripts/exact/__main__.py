@@ -2,8 +2,9 @@
 measured to take.
 
 Writes what was played, a file for each of data/reference, into --out, and there exact.jsonl, which
-is data/exact.jsonl once it is committed, and exact.md, docs/accuracy.md's table. Fails where a
-level is not as measured any more that data/exact.jsonl says was.
+is data/exact.jsonl once it is committed, exact.md, docs/accuracy.md's table and picture, and the
+picture, run.png, which is plots/pictures/run.png then. Fails where a level is not as measured any
+more that data/exact.jsonl says was.
 """
 
 import argparse
@@ -14,12 +15,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from programs import ROOT, Arguments, file_or_folder, program, writing
+from vramfit_plots import publish
+from vramfit_plots.figures import style
 from vramfit_plots.tables.table import markdown_fragment
 from vramfit_plots.tables.text import text_table
 
-from exact import table
+from exact import picture, table
 from exact.cases import Case, chosen, every_case
-from exact.comparison import compared, kept, lost, told
+from exact.comparison import Line, compared, kept, lost, told
 from exact.standin import Played, played
 
 
@@ -49,29 +52,45 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
         "--python", type=Path, default=venv / "bin" / "python", help="that has torch"
     )
     parser.add_argument("--only", default="", help="cases with this in their name")
+    parser.add_argument("--kept", action="store_true", help="of data/exact.jsonl; plays nothing")
     parser.add_argument("--out", type=file_or_folder, default=venv, help="a folder")
     return parser.parse_args(argv)
 
 
-@program("exact")
-def main(argv: Sequence[str] | None = None) -> int:
-    given = _arguments(argv)
+def _play(given: argparse.Namespace) -> list[Line]:
+    """Those that are chosen; what was played is kept in files."""
     cases = chosen(given.only)
     cores = len(os.sched_getaffinity(0))
     by_name = played(_slowest_first(cases), given.python, cores)
     lines = [by_name[case.name] for case in cases]
     compared_lines = [compared(case, line) for case, line in zip(cases, lines, strict=True)]
-    built = table.build(compared_lines, every_case())
     with writing():
         given.out.mkdir(parents=True, exist_ok=True)
         for file, of_file in _by_file(cases, lines).items():
             _write(given.out / f"{file}.jsonl", of_file)
         _write(given.out / "exact.jsonl", compared_lines)
-        (given.out / "exact.md").write_text(markdown_fragment(built), encoding="utf-8")
-    for line in compared_lines:
-        print("\n".join(told(line)), end="\n" if told(line) else "")
+    return compared_lines
+
+
+def _publish(lines: list[Line], out: Path) -> None:
+    built = table.build(lines, every_case())
+    with writing(), style.styled():
+        drawn = picture.draw(lines, every_case())
+        publish.write_picture(drawn, publish.signed_svg(drawn), out)
+        (out / "exact.md").write_text(
+            f"{markdown_fragment(built)}\n{picture.markdown(drawn)}\n", encoding="utf-8"
+        )
     print(f"\n{text_table(built)}")
-    worse = lost(kept(), compared_lines)
+
+
+@program("exact")
+def main(argv: Sequence[str] | None = None) -> int:
+    given = _arguments(argv)
+    lines = kept() if given.kept else _play(given)
+    for line in lines:
+        print("\n".join(told(line)), end="\n" if told(line) else "")
+    _publish(lines, given.out)
+    worse = lost(kept(), lines)
     if worse:
         print("Was as measured, and is not any more:\n" + "\n".join(worse), file=sys.stderr)
     return 1 if worse else 0

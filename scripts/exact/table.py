@@ -37,6 +37,19 @@ def _highest(stages: Iterable[dict[str, int]]) -> list[int]:
     return [max(stage[level] for stage in stages) for level in _PEAKS]
 
 
+def highest_peaks(case: Case, line: Line) -> tuple[list[int], list[int]] | None:
+    """As measured and as played, each allocated and reserved; None where it was not played."""
+    differences = line.get("differences")
+    if differences is None:
+        return None
+    measured = {name: read for name, read in case.measured.items() if name != "max_batch"}
+    played = (
+        {level: value + differences.get(name, {}).get(level, 0) for level, value in read.items()}
+        for name, read in measured.items()
+    )
+    return _highest(measured.values()), _highest(played)
+
+
 def summed(cases: Iterable[tuple[Case, Line]]) -> Sum:
     rows: list[dict[str, Any]] = []
     count = as_measured = 0
@@ -52,12 +65,8 @@ def summed(cases: Iterable[tuple[Case, Line]]) -> Sum:
             )
             continue
         off = {name: differences.get(name, {}) for name in measured}
-        played = {
-            name: {level: value + off[name].get(level, 0) for level, value in read.items()}
-            for name, read in measured.items()
-        }
-        equal = _highest(played.values()) == _highest(measured.values())
-        as_measured += equal and "max_batch" not in differences
+        theirs, mine = highest_peaks(case, line)
+        as_measured += mine == theirs and "max_batch" not in differences
         for name, read in measured.items():
             most = max(_OF_DEVICE * read["device_used"], _OF_DEVICE_AT_LEAST)
             rows.append(

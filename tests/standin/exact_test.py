@@ -3,7 +3,7 @@
 import os
 
 import pytest
-from exact import table
+from exact import picture, table
 from exact.cases import KINDS, LEVELS, Case, every_case, readings
 from exact.comparison import compared, kept, lost, told
 from exact.standin import played
@@ -53,8 +53,9 @@ def test_the_kept_lines_are_of_every_case():
 
 def test_the_docs_show_these_figures():
     shown = (ROOT / "docs" / "accuracy.md").read_text()
-    for row in markdown_fragment(table.build(kept(), every_case())).splitlines():
-        assert row in shown, "data/exact.jsonl is of another run: take build/exact/exact.md"
+    table_rows = markdown_fragment(table.build(kept(), every_case())).splitlines()
+    for row in [*table_rows, picture.markdown(picture.draw(kept(), every_case()))]:
+        assert row in shown, "data/exact.jsonl is of another run: `make exact-kept`, take exact.md"
 
 
 CASE = Case(
@@ -111,3 +112,12 @@ def test_what_is_worse_than_before_is_found():
 
 def test_a_reading_that_is_not_there_is_a_failure():
     assert compared(CASE, {**result(), "result": {}})["failed"] == "no reading 1x512"
+
+
+def test_the_picture_counts_what_the_table_counts():
+    off = {**result(peak=2), "name": CASE.name}
+    drawn = picture.draw([compared(CASE, result()), compared(CASE, off)], [CASE])
+    assert "in 1 of 2 cases" in drawn.title
+    assert "generation 1 of 2; the largest error is +1.00" in drawn.alt
+    failed = compared(CASE, {**result(), "result": {"error": "no"}})
+    assert "in 0 of 1 cases" in picture.draw([failed], [CASE]).title

@@ -1,8 +1,10 @@
 #include <array>
+#include <cstdio>
 #include <cstring>
 #include <span>
 
 #include "model/ops/cudnn_attention.h"
+#include "standin/calls/unanswered.h"
 #include "standin/libraries/cuda.h"
 #include "standin/libraries/loads.h"
 #include "standin/libraries/tables.h"
@@ -13,6 +15,7 @@
 namespace vramfit::standin {
 namespace {
 
+constexpr const char* kSoname = "libcudnn.so.9";
 constexpr int kVersion = 91900;
 constexpr Result kNotSupportedByCudnn = 3000;
 
@@ -48,6 +51,7 @@ struct Descriptor {
   const Descriptor* first = nullptr;    ///< of a product, or of an attention: Q and K
   const Descriptor* second = nullptr;
   CudnnAttention attention{};  ///< of a graph, and of a plan made of it
+  bool has_attention = false;
   bool backward = false;
 };
 
@@ -98,6 +102,7 @@ void read_graph(Descriptor& graph, std::span<const Descriptor* const> ops) {
     const auto& q = op->first->sizes;
     const auto& k = op->second->sizes;
     graph.attention = {q[0], q[1], k[1], q[2], k[op->kind == kMatmul ? 3 : 2], q[3], 2};
+    graph.has_attention = true;
     graph.backward = op->kind == kBackwardAttention;
   }
   graph.backward = graph.backward || products > 2;
@@ -135,12 +140,15 @@ Result finalize(void* descriptor) {
   if (made.kind == kGraph) latest_graph() = made;
   if (made.kind == kPlan) {
     made.attention = latest_graph().attention;
+    made.has_attention = latest_graph().has_attention;
     made.backward = latest_graph().backward;
   }
   return kSuccess;
 }
 
+/// Of convolutions, for one, no rule of ours tells it.
 std::int64_t workspace(const Descriptor& plan) {
+  if (!plan.has_attention) return 0;
   const Locked machine;
   return static_cast<std::int64_t>(
       plan.backward
@@ -166,9 +174,14 @@ Result get_attribute(void* descriptor, int attribute, int type, std::int64_t wan
   if (count) *count = found;
   return kSuccess;
 }
-Result execute(void** handle, void* plan, void* /*variant*/) {
+Result execute(void** handle, const Descriptor* plan, void* /*variant*/) {
   const Locked machine;
-  load_attention(*machine, machine->active(), static_cast<Descriptor*>(plan)->backward);
+  if (plan->has_attention) {
+    load_attention(*machine, machine->active(), plan->backward);
+  } else {
+    count_unknown(kSoname, "cudnnBackendExecute but for attention", __builtin_return_address(0),
+                  true);
+  }
   machine->streams.work(machine->streams.of(*handle));
   return kSuccess;
 }
@@ -180,6 +193,15 @@ Result give_handle(void** handle) {
 }
 /// What no rule of ours tells, a program is told not to be there.
 Result not_supported() { return kNotSupportedByCudnn; }
+Result refuse_recurrent() {
+  if (count_unknown(kSoname, "cudnnRNNForward", __builtin_return_address(0))) {
+    std::fputs(
+        "vramfit: cuDNN's RNNs are not stood in for: torch.backends.cudnn.enabled = False "
+        "runs PyTorch's own\n",
+        stderr);
+  }
+  return kNotSupportedByCudnn;
+}
 
 }  // namespace
 
@@ -208,8 +230,9 @@ std::span<const Answer> cudnn_answers() {
       answer("cudnnCreateRNNDescriptor", give_handle),
       answer("cudnnCreateRNNDataDescriptor", give_handle),
       answer("cudnnCreateCTCLossDescriptor", give_handle),
-      answer("cudnnGetRNNWeightSpaceSize", not_supported),
-      answer("cudnnGetRNNTempSpaceSizes", not_supported),
+      answer("cudnnCreateSpatialTransformerDescriptor", give_handle),
+      answer("cudnnGetRNNWeightSpaceSize", refuse_recurrent),
+      answer("cudnnGetRNNTempSpaceSizes", refuse_recurrent),
       answer("cudnnGetConvolutionForwardAlgorithm_v7", not_supported),
       answer("cudnnGetConvolutionBackwardDataAlgorithm_v7", not_supported),
       answer("cudnnGetConvolutionBackwardFilterAlgorithm_v7", not_supported),
@@ -220,16 +243,39 @@ std::span<const Answer> cudnn_answers() {
 
 std::span<const std::string_view> cudnn_silent() {
   static constexpr std::string_view kNames[] = {
+      "cudnnBatchNormalizationBackward",
+      "cudnnBatchNormalizationBackwardEx",
+      "cudnnBatchNormalizationForwardInference",
+      "cudnnBatchNormalizationForwardTraining",
+      "cudnnBatchNormalizationForwardTrainingEx",
+      "cudnnCTCLoss",
+      "cudnnCTCLoss_v8",
       "cudnnDestroy",
+      "cudnnDestroyActivationDescriptor",
+      "cudnnDestroyCTCLossDescriptor",
       "cudnnDestroyConvolutionDescriptor",
       "cudnnDestroyDropoutDescriptor",
       "cudnnDestroyFilterDescriptor",
+      "cudnnDestroyRNNDataDescriptor",
+      "cudnnDestroyRNNDescriptor",
+      "cudnnDestroySpatialTransformerDescriptor",
       "cudnnDestroyTensorDescriptor",
+      "cudnnSetActivationDescriptor",
+      "cudnnSetCTCLossDescriptorEx",
+      "cudnnSetCTCLossDescriptor_v8",
+      "cudnnSetCTCLossDescriptor_v9",
       "cudnnSetConvolutionGroupCount",
       "cudnnSetConvolutionMathType",
       "cudnnSetConvolutionNdDescriptor",
+      "cudnnSetDropoutDescriptor",
       "cudnnSetFilterNdDescriptor",
+      "cudnnSetRNNDescriptor_v8",
+      "cudnnSetSpatialTransformerNdDescriptor",
       "cudnnSetTensorNdDescriptor",
+      "cudnnSpatialTfGridGeneratorBackward",
+      "cudnnSpatialTfGridGeneratorForward",
+      "cudnnSpatialTfSamplerBackward",
+      "cudnnSpatialTfSamplerForward",
   };
   return kNames;
 }

@@ -342,6 +342,11 @@ ANSWER = {
 }
 
 
+def called(name, calls, by="", as_zero=False) -> dict:
+    library = "libcuda.so.1"
+    return {"library": library, "name": name, "calls": calls, "by": by, "as_zero": as_zero}
+
+
 @pytest.mark.parametrize(
     ("more", "says"),
     [
@@ -355,16 +360,20 @@ ANSWER = {
         ({"processes": 2}, "of 2 processes"),
         ({"assumptions": [{"what": "/a/b/c.py:3", "times": 1}]}, "read 1 time, and assumed: b/c"),
         (
-            {"unknown_calls": [{"library": "libcuda.so.1", "name": "cuNew", "calls": 2}]},
-            "cuNew of libcuda.so.1 is not known and was called 2 times",
+            {"assumptions": [{"what": "of RNNs PyTorch's own ran", "times": 2}]},
+            "of RNNs PyTorch's own ran (2 times)",
         ),
         (
-            {
-                "unknown_calls": [
-                    {"library": "libcuda.so.1", "name": "cuGetExportTable", "calls": 1}
-                ]
-            },
-            "a CUDA runtime of its own inside",
+            {"unknown_calls": [called("cuNew", 2, by="/lib/libnew.so")]},
+            "not known of libcuda.so.1, called by libnew.so, and without effect: cuNew (2 times)",
+        ),
+        (
+            {"unknown_calls": [called("a_bufferSize", 1, as_zero=True)]},
+            "so a real run may take more: a_bufferSize (1 time)",
+        ),
+        (
+            {"unknown_calls": [called("cuGetExportTable", 1, by="/lib/libown.so")]},
+            "/lib/libown.so has a CUDA runtime of its own inside",
         ),
     ],
 )

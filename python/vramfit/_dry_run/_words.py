@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 Json = dict[str, Any]
 
 _WORTH_TELLING = 10_000_000  # bytes
 _SHOWN = 3  # places
+
+_AS_ZERO = "no rule tells what these work in, so a real run may take more"
 
 # Libraries whose versions stand in the title.
 _NAMED = ("torch", "transformers", "trl", "peft", "accelerate")
@@ -44,7 +47,7 @@ def notes(answer: Json, facts: Json) -> list[str]:
         *_caught(answer["out_of_memory_caught"]),
         *_lengths(answer),
         *_assumed(answer["assumptions"]),
-        *map(_unknown, answer["unknown_calls"]),
+        *_unknown(answer["unknown_calls"]),
         *_late(answer),
         *_others(answer),
         *_on_host(**answer["host"]),
@@ -78,25 +81,40 @@ def _lengths(answer: Json) -> Iterator[str]:
 
 
 def _assumed(assumptions: list[Json]) -> Iterator[str]:
-    """Values that were read."""
-    if not assumptions:
-        return
-    times = _count(sum(told["times"] for told in assumptions), "time")
-    shown = ", ".join("/".join(told["what"].split("/")[-2:]) for told in assumptions[:_SHOWN])
-    more = f" and {len(assumptions) - _SHOWN} more (--json)" if len(assumptions) > _SHOWN else ""
-    yield f"values that only a GPU computes were read {times}, and assumed: {shown}{more}"
+    """Values that were read, by lines; what else was taken for granted says so itself."""
+    lines = [told for told in assumptions if _is_line(told["what"])]
+    if lines:
+        times = _count(sum(told["times"] for told in lines), "time")
+        shown = ", ".join("/".join(told["what"].split("/")[-2:]) for told in lines[:_SHOWN])
+        more = f" and {len(lines) - _SHOWN} more (--json)" if len(lines) > _SHOWN else ""
+        yield f"values that only a GPU computes were read {times}, and assumed: {shown}{more}"
+    for told in assumptions:
+        if not _is_line(told["what"]):
+            yield f"{told['what']} ({_count(told['times'], 'time')})"
 
 
-def _unknown(call: Json) -> str:
-    times = _count(call["calls"], "time")
-    if call["name"] == "cuGetExportTable":
-        return (
-            f"a library with a CUDA runtime of its own inside (cuGetExportTable, called {times}) "
-            "found no GPU: what it takes is not in these figures"
-        )
-    return (
-        f"{call['name']} of {call['library']} is not known and was called {times}: it did nothing"
-    )
+def _is_line(what: str) -> bool:
+    return what.rpartition(":")[2].isdecimal()
+
+
+def _unknown(calls: list[Json]) -> Iterator[str]:
+    """What of NVIDIA's libraries did nothing, or not what it does."""
+    by_kind: dict[str, list[str]] = {}
+    for call in calls:
+        named = f"{call['name']} ({_count(call['calls'], 'time')})"
+        if call["name"] == "cuGetExportTable":
+            yield (
+                f"{call['by'] or 'a library'} has a CUDA runtime of its own inside, which found no "
+                "GPU: what it takes is not in these figures"
+            )
+        elif call["as_zero"]:
+            by_kind.setdefault(_AS_ZERO, []).append(named)
+        else:
+            by = f", called by {Path(call['by']).name}" if call["by"] else ""
+            kind = f"not known of {call['library']}{by}, and without effect"
+            by_kind.setdefault(kind, []).append(named)
+    for kind, named_calls in by_kind.items():
+        yield f"{kind}: {', '.join(named_calls)}"
 
 
 def _late(answer: Json) -> Iterator[str]:

@@ -5,13 +5,12 @@ What cuSOLVER and cuBLAS say of it lies on the GPU, and PyTorch reads it from wi
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import torch
 
-from vramfit.standin._door import ASSUMED
-from vramfit.standin._guesses import is_known
+from vramfit.standin._door import ASSUMED, KNOWN
+from vramfit.standin._guesses import Handler, is_known
 from vramfit.standin._ops import results
 from vramfit.standin._sized import expecting
 
@@ -22,9 +21,7 @@ _SUCCEEDS = "whether matrices can be factorized only a GPU computes: they can"
 _READS = 8  # at most
 
 
-def _succeeding(
-    *first: int,
-) -> Callable[[Values, Any, tuple[Any, ...], dict[str, Any]], Any]:
+def _succeeding(*first: int) -> Handler:
     """`first`: what it reads before, in order; then that nothing failed."""
 
     def handler(values: Values, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -44,18 +41,25 @@ def _succeeding(
     return handler
 
 
-LINALG = {
-    "_linalg_det": _succeeding(),
-    "_linalg_eigh": _succeeding(),
-    "_linalg_slogdet": _succeeding(),
-    "_linalg_solve_ex": _succeeding(),
-    "_linalg_svd": _succeeding(),
-    "linalg_cholesky_ex": _succeeding(),
-    "linalg_eig": _succeeding(1),  # all is finite
-    "linalg_inv_ex": _succeeding(),
-    "linalg_ldl_factor_ex": _succeeding(),
-    "linalg_lstsq": _succeeding(),
-    "linalg_lu": _succeeding(),
-    "linalg_lu_factor_ex": _succeeding(),
-    "linalg_qr": _succeeding(),
-}
+def _check(values: Values, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    codes, *more = args
+    if not codes.is_cuda:
+        return func(*args, **kwargs)
+    if values.twins.knowledge(codes) == KNOWN:
+        return func(values.twins.of(codes), *more, **kwargs)
+    return expecting(values, [0], lambda: func(*args, **kwargs))
+
+
+LINALG: dict[str, Handler] = {
+    **dict.fromkeys(
+        (
+            "_linalg_det", "_linalg_eigh", "_linalg_slogdet", "_linalg_solve_ex", "_linalg_svd",
+            "cholesky", "cholesky_inverse", "linalg_cholesky_ex", "linalg_inv_ex",
+            "linalg_ldl_factor_ex", "linalg_lstsq", "linalg_lu", "linalg_lu_factor_ex",
+            "linalg_pinv", "linalg_qr",
+        ),
+        _succeeding(),
+    ),
+    **dict.fromkeys(("_linalg_eigvals", "linalg_eig", "linalg_eigvals"), _succeeding(1)),  # finite
+    "_linalg_check_errors": _check,
+}  # fmt: skip

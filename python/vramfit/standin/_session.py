@@ -115,11 +115,14 @@ class _Loader(importlib.abc.Loader):
     def exec_module(self, module: ModuleType) -> None:
         self._loader.exec_module(module)
         from vramfit.standin._checkpoints import Checkpoints
+        from vramfit.standin._recurrent import run_without_cudnn
         from vramfit.standin._values import keep_values
 
         global _checkpoints  # noqa: PLW0603  one a process
         assert _shells is not None  # made with the module
-        _checkpoints = Checkpoints(keep_values(door()).hollows, _shells)
+        values = keep_values(door())
+        run_without_cudnn(values.reads)
+        _checkpoints = Checkpoints(values.hollows, _shells)
         _checkpoints.attend()
         self._watcher.loaded()
 

@@ -123,6 +123,9 @@ while True:
     assert ran.answer["out_of_memory"] is None
     assert len(ran.answer["out_of_memory_caught"]) > 2
     assert ran.answer["levels"]["device_used"] <= ran.answer["vram"]
+    load, forward = ran.answer["stages"][:2]
+    assert load["after"] == load["peak"] == forward["before"]
+    assert forward["after"] < 2 * load["after"], "its input is that of the batch that went well"
 
 
 def test_a_script_that_waits_for_a_value(run):

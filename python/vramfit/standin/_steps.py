@@ -63,7 +63,7 @@ class Steps:
         self._events.await_forward()
 
     def _forward(self, module: torch.nn.Module) -> None:
-        if self.ran_out and self.stage != "optimizer":
+        if self.ran_out and self.stage in ("forward", "backward"):
             self._begin_anew()
         self._turn_to("forward")
         # What compiles must not meet a hook.
@@ -82,8 +82,18 @@ class Steps:
     def _begin_anew(self) -> None:
         """What failed, and is tried otherwise, is no part of what the script takes."""
         self.close()
-        self.rows = [row for row in self.rows if row["step"] != self.step]
+        failed = self.step
+        self.rows = [row for row in self.rows if row["step"] != failed]
+        if failed == 1:
+            self._load_again()
         self.stage, self.step = "forward", self.finished + 1
+
+    def _load_again(self) -> None:
+        """Its inputs were on the GPU before its first forward, as the next ones' are now."""
+        for gpu, now in zip(self.rows[0]["devices"], self._last, strict=True):
+            if gpu["peak"] == gpu["after"]:
+                gpu["peak"] = now
+            gpu["after"] = now
 
     def _turn_to(self, stage: str) -> None:
         self.ran_out = False

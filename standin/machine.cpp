@@ -1,7 +1,10 @@
 #include "standin/machine.h"
 
+#include <cstdlib>
 #include <memory>
 #include <utility>
+
+#include "standin/card/visible.h"
 
 namespace vramfit::standin {
 namespace {
@@ -12,7 +15,17 @@ Machine* the_machine = nullptr;
 }  // namespace
 
 Machine::Machine(Facts all) : facts(std::move(all)), streams(facts.late_events) {
-  for (int i = 0; i < facts.devices; ++i) devices.emplace_back(facts);
+  for (int i = 0; i < facts.devices; ++i) devices.emplace_back(facts, i);
+}
+
+const std::vector<Device*>& Machine::visible() {
+  if (!visible_) {
+    visible_.emplace();
+    for (const int number : visible_devices(std::getenv("CUDA_VISIBLE_DEVICES"), facts.devices)) {
+      visible_->push_back(&devices[static_cast<std::size_t>(number)]);
+    }
+  }
+  return *visible_;
 }
 
 int& Machine::current() {

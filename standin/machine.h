@@ -2,6 +2,8 @@
 
 #include <deque>
 #include <mutex>
+#include <optional>
+#include <vector>
 
 #include "standin/card/facts.h"
 #include "standin/memory/device_memory.h"
@@ -12,8 +14,9 @@ namespace vramfit::standin {
 
 /// One GPU, and what of its driver's state a process has.
 struct Device {
-  explicit Device(const Facts& facts) : memory(facts.total, facts.taken) {}
+  Device(const Facts& facts, int which) : number(which), memory(facts.total, facts.taken) {}
 
+  int number;  ///< in the machine
   DeviceMemory memory;
   bool context = false;  ///< made with whatever first needs one
   bool kernels = false;
@@ -33,17 +36,28 @@ class Machine {
 
   std::recursive_mutex mutex;
   Facts facts;
-  std::deque<Device> devices;
+  std::deque<Device> devices;  ///< all that there are
   HostMemory host;
   Streams streams;
 
+  /// The GPUs that CUDA gives numbers to: those that CUDA_VISIBLE_DEVICES leaves, as it is when
+  /// this is first asked.
+  const std::vector<Device*>& visible();
+  bool has(int device) { return device >= 0 && device < static_cast<int>(visible().size()); }
   /// The calling thread's current GPU.
   static int& current();
-  Device& device() { return devices[static_cast<std::size_t>(current())]; }
+  Device& device() { return gpu(current()); }
+  /// By CUDA's number. Where none is visible, the one that no program gets to see.
+  Device& gpu(int device) {
+    return has(device) ? *visible()[static_cast<std::size_t>(device)] : devices[0];
+  }
   /// The GPU whose memory an address is in; null for the host's.
   Device* owner(std::uint64_t address);
   /// The current GPU, its context made if it was not.
   Device& active();
+
+ private:
+  std::optional<std::vector<Device*>> visible_;
 };
 
 /// The process's machine. There is one from start() on.

@@ -12,6 +12,7 @@ using Result = int;
 constexpr Result kSuccess = 0;
 constexpr Result kInvalidValue = 1;
 constexpr Result kOutOfMemory = 2;
+constexpr Result kNoDevice = 100;
 constexpr Result kInvalidDevice = 101;
 constexpr Result kNoKernelImage = 209;
 constexpr Result kNotFound = 500;

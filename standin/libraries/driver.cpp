@@ -13,17 +13,17 @@ namespace {
 
 void* const kContext = reinterpret_cast<void*>(0x2000);
 
-Result cu_init(unsigned /*flags*/) { return kSuccess; }
+Result cu_init(unsigned /*flags*/) { return Locked()->visible().empty() ? kNoDevice : kSuccess; }
 Result cu_driver_get_version(int* version) {
   *version = Locked()->facts.driver_version;
   return kSuccess;
 }
 Result cu_device_get_count(int* count) {
-  *count = Locked()->facts.devices;
+  *count = static_cast<int>(Locked()->visible().size());
   return kSuccess;
 }
 Result cu_device_get(int* device, int ordinal) {
-  if (ordinal < 0 || ordinal >= Locked()->facts.devices) return kInvalidDevice;
+  if (!Locked()->has(ordinal)) return kInvalidDevice;
   *device = ordinal;
   return kSuccess;
 }
@@ -33,7 +33,7 @@ Result cu_device_get_name(char* name, int bytes, int /*device*/) {
 }
 Result cu_device_get_uuid(char* uuid, int device) {
   std::memset(uuid, 0, 16);
-  uuid[0] = static_cast<char>(device + 1);
+  uuid[0] = static_cast<char>(Locked()->gpu(device).number + 1);
   return kSuccess;
 }
 Result cu_device_total_mem(std::size_t* bytes, int /*device*/) {
@@ -42,7 +42,8 @@ Result cu_device_total_mem(std::size_t* bytes, int /*device*/) {
 }
 Result cu_device_get_attribute(int* value, int attribute, int device) {
   const Locked machine;
-  *value = machine->facts.attribute(attribute) + (attribute == kPciDevice ? device : 0);
+  *value = machine->facts.attribute(attribute) +
+           (attribute == kPciDevice ? machine->gpu(device).number : 0);
   return kSuccess;
 }
 Result cu_device_get_compute_capability(int* major, int* minor, int /*device*/) {
@@ -86,7 +87,7 @@ Result cu_ctx_synchronize() {
 Result cu_primary_get_state(int device, unsigned* flags, int* active) {
   const Locked machine;
   *flags = 0;
-  *active = machine->devices.at(static_cast<std::size_t>(device)).context ? 1 : 0;
+  *active = machine->gpu(device).context ? 1 : 0;
   return kSuccess;
 }
 Result cu_primary_retain(void** context, int device) {

@@ -39,7 +39,7 @@ std::map<std::uint64_t, Pages*>& mapped() {
 }
 void let_go(Machine& machine, Pages* pages) {
   if (--pages->holders > 0) return;
-  machine.devices.at(static_cast<std::size_t>(pages->device)).memory.give_pages(pages->bytes);
+  machine.gpu(pages->device).memory.give_pages(pages->bytes);
   delete pages;
 }
 
@@ -65,9 +65,9 @@ Result cu_mem_create(Pages** handle, std::size_t bytes, const AllocationProperti
                      unsigned long long /*flags*/) {
   const Locked machine;
   const int device = properties->location;
-  if (device < 0 || device >= machine->facts.devices) return kInvalidDevice;
+  if (!machine->has(device)) return kInvalidDevice;
   if (bytes % DeviceMemory::kPage != 0) return kInvalidValue;
-  if (!machine->devices.at(static_cast<std::size_t>(device)).memory.take_pages(bytes)) {
+  if (!machine->gpu(device).memory.take_pages(bytes)) {
     return kOutOfMemory;
   }
   *handle = new Pages{bytes, device, 1};

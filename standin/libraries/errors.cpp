@@ -17,6 +17,7 @@ constexpr Error kErrors[] = {
     {kSuccess, "cudaSuccess", "no error"},
     {kInvalidValue, "cudaErrorInvalidValue", "invalid argument"},
     {kOutOfMemory, "cudaErrorMemoryAllocation", "out of memory"},
+    {kNoDevice, "cudaErrorNoDevice", "no CUDA-capable device is detected"},
     {kInvalidDevice, "cudaErrorInvalidDevice", "invalid device ordinal"},
     {kNoKernelImage, "cudaErrorNoKernelImageForDevice",
      "no kernel image is available for execution on the device"},

@@ -2,6 +2,7 @@
 #include <cstring>
 #include <string>
 
+#include "standin/card/visible.h"
 #include "standin/libraries/cuda.h"
 #include "standin/libraries/tables.h"
 #include "standin/machine.h"
@@ -42,33 +43,26 @@ Result handle_by_index(unsigned index, Handle* handle) {
   *handle = &machine->devices[index];
   return kSuccess;
 }
-unsigned index_of(Handle handle) {
-  const Locked machine;
-  unsigned index = 0;
-  while (index + 1 < machine->devices.size() && &machine->devices[index] != handle) ++index;
-  return index;
-}
-/// "GPU-00000000-…", or "00000000:00:06.0": one of several by its last figures.
+/// "GPU-01000000-…", or "00000000:00:06.0": one of several by its last figures.
 Result handle_by_text(const char* id, Handle* handle) {
   const Locked machine;
   unsigned domain = 0;
   unsigned bus = 0;
   unsigned device = 0;
-  if (std::sscanf(id, "%x:%x:%x", &domain, &bus, &device) != 3) return handle_by_index(0, handle);
+  if (std::sscanf(id, "GPU-%2x", &device) == 1) return handle_by_index(device - 1, handle);
+  if (std::sscanf(id, "%x:%x:%x", &domain, &bus, &device) != 3) return kNvmlInvalidArgument;
   return handle_by_index(device - static_cast<unsigned>(machine->facts.attribute(kPciDevice)),
                          handle);
 }
 Result get_index(Handle handle, unsigned* index) {
-  *index = index_of(handle);
+  *index = static_cast<unsigned>(handle->number);
   return kSuccess;
 }
 Result get_name(Handle /*handle*/, char* to, unsigned bytes) {
   return text(to, bytes, Locked()->facts.title);
 }
 Result get_uuid(Handle handle, char* to, unsigned bytes) {
-  char id[64];
-  std::snprintf(id, sizeof id, "GPU-%02x000000-0000-0000-0000-000000000000", index_of(handle) + 1);
-  return text(to, bytes, id);
+  return text(to, bytes, uuid_text(handle->number));
 }
 Result get_capability(Handle /*handle*/, int* major, int* minor) {
   const Locked machine;
@@ -119,7 +113,7 @@ Result pci_info(Handle handle, PciInfo* info) {
   const Locked machine;
   *info = {};
   info->bus = static_cast<unsigned>(machine->facts.attribute(kPciBus));
-  info->device = static_cast<unsigned>(machine->facts.attribute(kPciDevice)) + index_of(handle);
+  info->device = static_cast<unsigned>(machine->facts.attribute(kPciDevice) + handle->number);
   std::snprintf(info->id, sizeof info->id, "00000000:%02X:%02X.0", info->bus, info->device);
   std::snprintf(info->legacy_id, sizeof info->legacy_id, "0000:%02X:%02X.0", info->bus,
                 info->device);

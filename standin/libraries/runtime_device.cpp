@@ -11,14 +11,10 @@
 namespace vramfit::standin {
 namespace {
 
-bool known(const Machine& machine, int device) {
-  return device >= 0 && device < static_cast<int>(machine.devices.size());
-}
-
 Result cuda_get_device_count(int* count) {
   const Locked machine;
-  *count = static_cast<int>(machine->devices.size());
-  return kSuccess;
+  *count = static_cast<int>(machine->visible().size());
+  return *count > 0 ? kSuccess : fail(kNoDevice);
 }
 Result cuda_get_device(int* device) {
   *device = Machine::current();
@@ -26,7 +22,7 @@ Result cuda_get_device(int* device) {
 }
 Result cuda_set_device(int device) {
   const Locked machine;
-  if (!known(*machine, device)) return fail(kInvalidDevice);
+  if (!machine->has(device)) return fail(kInvalidDevice);
   Machine::current() = device;
   machine->active();
   return kSuccess;
@@ -39,9 +35,9 @@ Result cuda_init_device(int device, unsigned /*device_flags*/, unsigned /*flags*
 }
 Result cuda_device_get_attribute(int* value, int attribute, int device) {
   const Locked machine;
-  if (!known(*machine, device)) return fail(kInvalidDevice);
-  *value = attribute == kPciDevice ? machine->facts.attribute(kPciDevice) + device
-                                   : machine->facts.attribute(attribute);
+  if (!machine->has(device)) return fail(kInvalidDevice);
+  const int which = attribute == kPciDevice ? machine->gpu(device).number : 0;
+  *value = machine->facts.attribute(attribute) + which;
   return kSuccess;
 }
 Result cuda_driver_get_version(int* version) {
@@ -50,9 +46,10 @@ Result cuda_driver_get_version(int* version) {
 }
 Result cuda_device_get_pci_bus_id(char* text, int bytes, int device) {
   const Locked machine;
-  std::snprintf(text, static_cast<std::size_t>(bytes), "0000:%02x:%02x.0",
-                static_cast<unsigned>(machine->facts.attribute(kPciBus)),
-                static_cast<unsigned>(machine->facts.attribute(kPciDevice) + device));
+  std::snprintf(
+      text, static_cast<std::size_t>(bytes), "0000:%02x:%02x.0",
+      static_cast<unsigned>(machine->facts.attribute(kPciBus)),
+      static_cast<unsigned>(machine->facts.attribute(kPciDevice) + machine->gpu(device).number));
   return kSuccess;
 }
 Result cuda_device_can_access_peer(int* can, int /*device*/, int /*peer*/) {

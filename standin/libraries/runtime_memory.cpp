@@ -146,8 +146,8 @@ Result cuda_pointer_get_attributes(PointerAttributes* attributes, const void* po
   const Locked machine;
   *attributes = {};
   attributes->device = -2;  // cudaInvalidDeviceId
-  for (std::size_t i = 0; i < machine->devices.size(); ++i) {
-    if (!machine->devices[i].memory.holds(address_of(pointer))) continue;
+  for (std::size_t i = 0; i < machine->visible().size(); ++i) {
+    if (!machine->visible()[i]->memory.holds(address_of(pointer))) continue;
     attributes->type = MemoryType::Device;
     attributes->device = static_cast<int>(i);
     attributes->device_pointer = const_cast<void*>(pointer);

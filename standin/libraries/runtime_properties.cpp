@@ -72,15 +72,16 @@ constexpr Field kFields[] = {
 Result properties(std::byte* out, int device, unsigned Field::*offset, unsigned bytes) {
   const Locked machine;
   const Facts& facts = machine->facts;
-  if (device < 0 || device >= facts.devices) return fail(kInvalidDevice);
+  if (!machine->has(device)) return fail(kInvalidDevice);
+  const int number = machine->gpu(device).number;
   std::memset(out, 0, bytes);
   std::memcpy(out, facts.title.data(), std::min<std::size_t>(facts.title.size(), kUuid - 1));
-  out[kUuid] = static_cast<std::byte>(device + 1);
+  out[kUuid] = static_cast<std::byte>(number + 1);
   std::memcpy(out + kTotalMemory, &facts.total, sizeof facts.total);
   for (const Field& field : kFields) {
     // Little-endian: the wide ones' upper halves stay 0.
     const int value =
-        facts.attribute(field.attribute) + (field.attribute == kPciDevice ? device : 0);
+        facts.attribute(field.attribute) + (field.attribute == kPciDevice ? number : 0);
     std::memcpy(out + field.*offset, &value, sizeof value);
   }
   return kSuccess;

@@ -79,16 +79,15 @@ void vramfit_standin_look_at_copies(int look) { look_at_copies(look != 0); }
 void vramfit_standin_next_read(std::int64_t value) { next_read(value); }
 void vramfit_standin_no_more_reads() { no_more_reads(); }
 
-void vramfit_standin_reset_peak(int device) {
-  Locked()->devices.at(static_cast<std::size_t>(device)).memory.reset_peak();
-}
+void vramfit_standin_reset_peak(int device) { Locked()->gpu(device).memory.reset_peak(); }
 
 const char* vramfit_standin_report() {
   thread_local std::string text;
   const Locked locked;
   nlohmann::json report;
-  for (const Device& device : locked->devices) {
-    const DeviceMemory& memory = device.memory;
+  report["devices"] = nlohmann::json::array();
+  for (const Device* device : locked->visible()) {
+    const DeviceMemory& memory = device->memory;
     report["devices"].push_back({{"used", memory.used()},
                                  {"peak_used", memory.peak_used()},
                                  {"libraries", memory.libraries()},

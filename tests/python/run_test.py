@@ -278,6 +278,15 @@ def test_bad_commands(run, command, says):
     assert says in refused(run(command=command))
 
 
+@pytest.mark.parametrize(("variable", "hides"), [("", True), ("2,0", True), ("1", False)])
+def test_gpus_that_the_environment_hides(run, variable, hides):
+    ran = run("--gpus", 2, took=[took()], CUDA_VISIBLE_DEVICES=variable)
+    if hides:
+        assert f"CUDA_VISIBLE_DEVICES={variable} hides all GPUs of --gpus 2" in refused(ran)
+    else:
+        assert ran.returncode == 0
+
+
 def test_no_command():
     for arguments, says in (([], "no command"), (["--"], "nothing after --")):
         line = [sys.executable, "-m", "vramfit", "run", "--gpu", "rtx4090", *arguments]

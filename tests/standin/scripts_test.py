@@ -148,6 +148,26 @@ def test_a_script_that_needs_no_gpu(run):
     assert "put nothing on a GPU" in ran.stderr
 
 
+@pytest.mark.parametrize(
+    ("variable", "seen"), [(None, 2), ("1", 1), ("1,0", 2), ("0,5", 1), ("", 0)]
+)
+def test_cuda_visible_devices_is_heeded(run, variable, seen):
+    sets = "" if variable is None else f"os.environ['CUDA_VISIBLE_DEVICES'] = {variable!r}"
+    script = f"""
+import json, os, torch
+{sets}
+print(json.dumps([torch.cuda.device_count(), torch.cuda.is_available()]))
+for i in range(torch.cuda.device_count()):
+    torch.ones(1 << 20, device=i)
+"""
+    ran = run(script, "--gpus", "2")
+    assert f"[{seen}, {'true' if seen else 'false'}]" in ran.stderr
+    if seen:
+        assert len(ran.answer["gpus"]) == seen
+    else:
+        assert "put nothing on a GPU" in ran.stderr
+
+
 def test_a_late_gpu_is_the_other_end(run):
     script = """
 import torch

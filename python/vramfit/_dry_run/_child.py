@@ -42,6 +42,19 @@ def check(command: list[str]) -> None:
         _check_python(command[1:])
 
 
+def check_visible(gpus: int) -> None:
+    """Raises BadInput where the environment hides all of so many GPUs."""
+    variable = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if variable is None:
+        return
+    first = variable.split(",")[0].strip()
+    if not first.isdecimal() or int(first) >= gpus:
+        raise bad_input(
+            f"run: CUDA_VISIBLE_DEVICES={variable} hides all GPUs of --gpus {gpus}: unset it, or "
+            "ask for more"
+        )
+
+
 def _check_python(arguments: list[str]) -> None:
     values = iter(arguments)
     for argument in values:

@@ -37,6 +37,7 @@ def _run(options: Namespace, command: list[str]) -> int:
     flags = {name: value for name, value in named.items() if value is not None}
     facts = {**json.loads(_core.card_facts(json.dumps(flags))), "devices": options.gpus}
     _child.check(command)
+    _child.check_visible(options.gpus)
     for file in (options.json, options.snapshot, options.trace):
         _check_writable(file)
     try:

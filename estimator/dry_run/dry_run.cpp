@@ -92,17 +92,17 @@ Estimate judged(const DryRun& run) {
   estimate.total = run.levels.reserved + estimate.overhead.total();
   estimate.notes = run.notes;
   estimate.uncertainty = run.uncertainty;
+  // What libraries take beside the allocator is not refused them: a run may end beyond its card.
+  estimate.margin = static_cast<std::int64_t>(run.budget.vram - run.budget.set_aside()) -
+                    static_cast<std::int64_t>(estimate.total);
   if (run.out_of_memory) {
     const auto requested = static_cast<std::int64_t>(run.out_of_memory->requested);
     const auto free = static_cast<std::int64_t>(run.out_of_memory->free);
     // What is free may be in pieces.
-    estimate.margin = std::min(free - requested, std::int64_t{-1});
+    estimate.margin = std::min({free - requested, estimate.margin, std::int64_t{-1}});
     estimate.verdict = Verdict::Oom;
     return estimate;
   }
-  estimate.margin = static_cast<std::int64_t>(run.budget.vram - run.budget.set_aside()) -
-                    static_cast<std::int64_t>(estimate.total);
-  // What libraries take beside the allocator is not refused them: a run may end beyond its card.
   estimate.fits = estimate.margin >= 0;
   estimate.verdict = verdict_of(estimate.fits, estimate.margin, estimate.uncertainty);
   return estimate;

@@ -34,7 +34,8 @@ def run(tmp_path):
     def run(script, *flags, gpu="rtx4090", before=(EXACT,), after=()):
         file = tmp_path / "train.py"
         file.write_text(script)
-        line = [sys.executable, "-m", "vramfit", "run", "--gpu", gpu, "--json", "-", *flags, "--"]
+        card = () if gpu is None else ("--gpu", gpu)
+        line = [sys.executable, "-m", "vramfit", "run", *card, "--json", "-", *flags, "--"]
         environment = {**os.environ, "PYTHONPATH": str(PACKAGE), "HF_HUB_OFFLINE": "1"}
         ran = subprocess.run(
             [*map(str, line), *map(str, before), str(file), *after],
@@ -126,6 +127,21 @@ while True:
     load, forward = ran.answer["stages"][:2]
     assert load["after"] == load["peak"] == forward["before"]
     assert forward["after"] < 2 * load["after"], "its input is that of the batch that went well"
+
+
+def test_libraries_that_are_loaded_beyond_the_card(run):
+    script = "import torch\ntorch.ones(1, device='cuda')\n"
+    total = run(script, "--vram", "24GiB", gpu=None).answer["total"]
+    ran = run(script, "--vram", str(total - (20 << 20)), gpu=None)
+    assert ran.returncode == 1
+    assert (ran.answer["ended"], ran.answer["fits"], ran.answer["total"]) == ("script", False, total)
+
+
+def test_a_context_that_does_not_fit(run):
+    ran = run("import torch\ntorch.ones(1, device='cuda')\n", "--vram", "700MB", gpu=None)
+    assert ran.returncode == 1
+    assert ran.answer["ended"] == "memory"
+    assert ran.answer["margin"] == 700_000_000 - ran.answer["total"]
 
 
 def test_a_script_that_waits_for_a_value(run):

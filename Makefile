@@ -82,7 +82,8 @@ style: build/venv/lint.stamp
 	ruff format --check .
 
 lint: style build/lint/build.ninja  ## style, clang-tidy, ruff; changes nothing
-	$(call SOURCES,'model/*.cpp' 'kernels/cpu/*.cpp' 'runtimes/*.cpp' 'estimator/*.cpp' 'bench/*.cpp') \
+	$(call SOURCES,'model/*.cpp' 'kernels/cpu/*.cpp' 'runtimes/*.cpp' 'estimator/*.cpp' 'bench/*.cpp' \
+	  'standin/*.cpp') \
 	  | xargs -r -n 1 -P "$$(nproc)" clang-tidy -p build/lint --quiet
 
 clean:  ## remove build/, the Python venv included

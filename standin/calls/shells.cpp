@@ -110,9 +110,10 @@ void load(const std::string& soname, const std::string& file, const std::vector<
   void* handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (!handle) throw std::runtime_error(::dlerror());
   link_map* map = nullptr;
-  ::dlinfo(handle, RTLD_DI_LINKMAP, &map);
+  ::dlinfo(handle, RTLD_DI_LINKMAP, static_cast<void*>(&map));
   const Library* library = library_of(soname);
-  auto* entries = reinterpret_cast<Shell::Entry*>(map->l_addr + shell.entries);
+  const std::uint64_t begin = map->l_addr + shell.entries;
+  auto* entries = reinterpret_cast<Shell::Entry*>(begin);  // NOLINT(performance-no-int-to-ptr)
   for (const std::string& name : shell.functions) {
     Shell::Entry& entry = *entries++;
     entry.target = library->find(name);

@@ -89,16 +89,16 @@ void end_at_unknown_calls() { state().strict = true; }
 extern "C" {
 
 /// `arguments`: six of registers, the address that is returned to, those of the stack.
-__attribute__((used)) void vramfit_standin_count(void* about, const std::uint64_t* arguments) {
+__attribute__((used)) void vramfit_standin_count(void* about, void* const* arguments) {
   using namespace vramfit::standin;
   Function& called = *static_cast<Function*>(about);
   constexpr int kInRegisters = 6;
-  count(called, reinterpret_cast<const void*>(arguments[kInRegisters]));
+  count(called, arguments[kInRegisters]);
   const Gives* gives = called.second.gives;
   for (int i = 0; gives && i < gives->numbers; ++i) {
     const int number = gives->argument + i;
-    const std::uint64_t to = arguments[number < kInRegisters ? number : number + 1];
-    if (to != 0) std::memset(reinterpret_cast<void*>(to), 0, gives->bytes);
+    void* to = arguments[number < kInRegisters ? number : number + 1];
+    if (to) std::memset(to, 0, gives->bytes);
   }
 }
 

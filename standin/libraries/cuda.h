@@ -57,29 +57,35 @@ struct FunctionAttributes {
   int reserved[16];
 };
 
-/// cuDeviceGetAttribute's numbers that we name.
-enum Attribute : int {
-  kMaxThreadsPerBlock = 1,
-  kSharedPerBlock = 8,
-  kWarpSize = 10,
-  kMultiprocessors = 16,
-  kThreadsPerMultiprocessor = 39,
-  kPciBus = 33,
-  kPciDevice = 34,
-  kPciDomain = 50,
-  kMajor = 75,
-  kMinor = 76,
-  kSharedPerMultiprocessor = 81,
-  kRegistersPerMultiprocessor = 82,
-  kSharedPerBlockOptIn = 97,
-  kBlocksPerMultiprocessor = 106,
-  kReservedSharedPerBlock = 111,
-};
+// cuDeviceGetAttribute's numbers that we name.
+constexpr int kMaxThreadsPerBlock = 1;
+constexpr int kSharedPerBlock = 8;
+constexpr int kWarpSize = 10;
+constexpr int kMultiprocessors = 16;
+constexpr int kThreadsPerMultiprocessor = 39;
+constexpr int kPciBus = 33;
+constexpr int kPciDevice = 34;
+constexpr int kPciDomain = 50;
+constexpr int kMajor = 75;
+constexpr int kMinor = 76;
+constexpr int kSharedPerMultiprocessor = 81;
+constexpr int kRegistersPerMultiprocessor = 82;
+constexpr int kSharedPerBlockOptIn = 97;
+constexpr int kBlocksPerMultiprocessor = 106;
+constexpr int kReservedSharedPerBlock = 111;
 
 inline std::uint64_t address_of(const void* pointer) {
   return reinterpret_cast<std::uint64_t>(pointer);
 }
-inline void* pointer_to(std::uint64_t address) { return reinterpret_cast<void*>(address); }
+inline void* pointer_to(std::uint64_t address) {
+  return reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr): it is one
+}
+
+/// A handle or a descriptor that nobody looks into; for as long as the process lives.
+inline Result give_handle(void** handle) {
+  *handle = new char;
+  return kSuccess;
+}
 
 /// What the runtime remembers of a thread's last failure (cudaGetLastError).
 Result& last_error();

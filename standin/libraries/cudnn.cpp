@@ -19,31 +19,31 @@ constexpr const char* kSoname = "libcudnn.so.9";
 constexpr int kVersion = 91900;
 constexpr Result kNotSupportedByCudnn = 3000;
 
-/// Kinds of descriptors that we tell apart.
-enum Kind : int {
-  kPlan = 5,
-  kGraph = 15,
-  kTensor = 17,
-  kMatmul = 19,
-  kAttention = 41,
-  kBackwardAttention = 43,
-};
-/// Attributes.
-enum : int {
-  kHeuristicResults = 202,
-  kConfigEngine = 300,
-  kPlanWorkspace = 402,
-  kGraphOps = 801,
-  kDimensions = 902,
-  kMatmulLeft = 1520,
-  kMatmulRight = 1521,
-  kAttentionQ = 2800,
-  kAttentionK = 2801,
-  kBackwardAttentionQ = 2851,
-  kBackwardAttentionK = 2852,
-};
-/// Types of attributes.
-enum : int { kBoolean = 2, kInt64 = 3, kInt32 = 23, kDescriptor = 15 };
+// Kinds of descriptors that we tell apart.
+constexpr int kPlan = 5;
+constexpr int kGraph = 15;
+constexpr int kTensor = 17;
+constexpr int kMatmul = 19;
+constexpr int kBackwardAttention = 43;
+
+// Attributes.
+constexpr int kHeuristicResults = 202;
+constexpr int kConfigEngine = 300;
+constexpr int kPlanWorkspace = 402;
+constexpr int kGraphOps = 801;
+constexpr int kDimensions = 902;
+constexpr int kMatmulLeft = 1520;
+constexpr int kMatmulRight = 1521;
+constexpr int kAttentionQ = 2800;
+constexpr int kAttentionK = 2801;
+constexpr int kBackwardAttentionQ = 2851;
+constexpr int kBackwardAttentionK = 2852;
+
+// Types of attributes.
+constexpr int kBoolean = 2;
+constexpr int kInt64 = 3;
+constexpr int kInt32 = 23;
+constexpr int kDescriptor = 15;
 
 struct Descriptor {
   int kind;
@@ -62,7 +62,7 @@ Descriptor& latest_graph() {
 }
 
 Result cudnn_create(void** handle) {
-  *handle = new void*(nullptr);
+  *handle = static_cast<void*>(new void*(nullptr));
   return kSuccess;
 }
 Result cudnn_set_stream(void** handle, void* stream) {
@@ -186,11 +186,6 @@ Result execute(void** handle, const Descriptor* plan, void* /*variant*/) {
   return kSuccess;
 }
 
-/// Descriptors of the older interface, and sizes that are asked for by address.
-Result give_handle(void** handle) {
-  *handle = new char[8];
-  return kSuccess;
-}
 /// What no rule of ours tells, a program is told not to be there.
 Result not_supported() { return kNotSupportedByCudnn; }
 Result refuse_recurrent() {

@@ -11,7 +11,7 @@
 namespace vramfit::standin {
 namespace {
 
-void* const kContext = reinterpret_cast<void*>(0x2000);
+void* const kContext = pointer_to(0x2000);
 
 Result cu_init(unsigned /*flags*/) { return Locked()->visible().empty() ? kNoDevice : kSuccess; }
 Result cu_driver_get_version(int* version) {

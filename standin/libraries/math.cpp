@@ -9,10 +9,6 @@
 namespace vramfit::standin {
 namespace {
 
-Result give_handle(void** handle) {
-  *handle = new char;
-  return kSuccess;
-}
 Result give_plan(int* plan) {
   *plan = 1;
   return kSuccess;

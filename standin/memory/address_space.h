@@ -19,7 +19,7 @@ class AddressSpace {
   bool holds(std::uint64_t address) const { return address >= begin_ && address - begin_ < kBytes; }
   /// Where the values of what lies at `address` are kept.
   static std::byte* twin(std::uint64_t address) {
-    return reinterpret_cast<std::byte*>(address + kBytes);
+    return reinterpret_cast<std::byte*>(address + kBytes);  // NOLINT(performance-no-int-to-ptr)
   }
   /// Gives the twin's pages back: its bytes read as zero.
   static void forget(std::uint64_t address, std::uint64_t bytes);

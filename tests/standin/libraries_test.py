@@ -68,6 +68,7 @@ torch.stft(sound, 400, window=window, return_complex=True)
 
 def test_sparse_tensors():
     zero, others, _, peak = ops("""
+assert (torch.ones(1024, 1024).to_sparse() * 2).values()[0].item() == 2  # of the host
 sparse, rows = matrix.to_sparse(), matrix.to_sparse_csr()
 torch.sparse.mm(sparse, matrix), torch.sparse.mm(sparse, sparse), rows @ matrix, rows + rows
 torch.sparse_coo_tensor(torch.tensor([[0, 1], [1, 0]]), torch.ones(2), (4, 4)).cuda().coalesce()

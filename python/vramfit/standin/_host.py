@@ -17,6 +17,7 @@ import torch
 from torch.utils._pytree import tree_map
 
 from vramfit.standin._door import Door
+from vramfit.standin._ops import results, tensors_in
 
 # Floating-point tensors of so many bytes hold nothing that a script branches on.
 LARGE = 1 << 20
@@ -31,15 +32,8 @@ def _is_large(tensor: torch.Tensor) -> bool:
         tensor.numel() * tensor.element_size() >= LARGE
         and tensor.dtype.is_floating_point
         and not tensor.is_cuda
+        and tensor.layout is torch.strided
     )
-
-
-def _tensors_in(values: Any) -> Iterator[torch.Tensor]:
-    for value in values:
-        if isinstance(value, torch.Tensor):
-            yield value
-        elif isinstance(value, (list, tuple)):
-            yield from _tensors_in(value)
 
 
 class Hollows:
@@ -85,7 +79,7 @@ class Hollows:
         self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], *, random: bool = False
     ) -> Any:
         """An op among tensors of the host. `random`: it draws numbers."""
-        tensors = list(_tensors_in((*args, *kwargs.values())))
+        tensors = list(tensors_in((*args, *kwargs.values())))
         device = kwargs.get("device")
         if any(tensor.device.type != "cpu" for tensor in tensors) or (
             device is not None and torch.device(device).type != "cpu"
@@ -144,7 +138,7 @@ class Hollows:
             given = func(*metas, **keywords)
         except Exception:  # there is no such kernel
             return func(*args, **kwargs)
-        outputs = list(_tensors_in(given if isinstance(given, (list, tuple)) else (given,)))
+        outputs = results(given)
         if not outputs or not all(map(_is_large, outputs)):
             return func(*args, **kwargs)
         return tree_map(partial(self._made, of), given)
@@ -152,7 +146,7 @@ class Hollows:
     def _left_out_in_place(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Into lists of tensors, which it does not return."""
         written = list(
-            _tensors_in(
+            tensors_in(
                 value
                 for argument, value in zip(func._schema.arguments, args, strict=False)
                 if argument.alias_info is not None and argument.alias_info.is_write

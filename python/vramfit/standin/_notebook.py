@@ -58,11 +58,13 @@ def start(
 ) -> Run:
     """Makes torch, once it is imported, find that GPU, which need not be there.
 
-    Flags are those of `vramfit run`. Raises vramfit.BadInput where they say no card, StandInError
-    where torch is there already.
+    Flags are those of `vramfit run`. Raises vramfit.BadInput where they say no card or the
+    environment hides it, StandInError where torch is there already.
     """
     from vramfit import _core
+    from vramfit._dry_run._child import check_visible
 
+    check_visible(gpus)
     named = {"gpu": gpu, "vram": vram, "headroom": headroom}
     flags = {name: value for name, value in named.items() if value is not None}
     facts = {

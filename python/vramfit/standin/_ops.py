@@ -58,7 +58,8 @@ class Op:
         self.func = func
         schema = getattr(func, "_schema", None)
         self.has_schema = schema is not None
-        self.library, _, self.name = schema.name.partition("::") if schema else ("", "", "")
+        whole: str = schema.name if schema else ""
+        self.library, _, self.name = whole.partition("::")
         self.is_dear = self.name in _DEAR
         self.is_random = self.name in _RANDOM or self.name in _RANDOM_IN_PLACE
         self.shapes_alone = self.name in _SHAPES_ALONE

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
@@ -35,20 +35,22 @@ _SHAPES_ALONE = {
 _VIEWS = {aten._unsafe_view.default, aten.lift_fresh.default}
 
 
-def tensors_in(values: Any) -> Iterator[torch.Tensor]:
+def tensors_in(values: Iterable[Any]) -> list[torch.Tensor]:
     """The tensors among an op's arguments or results, those in lists too."""
+    found = []
     for value in values:
         if isinstance(value, torch.Tensor):
-            yield value
+            found.append(value)
         elif isinstance(value, (list, tuple)):
-            yield from tensors_in(value)
+            found += tensors_in(value)
+    return found
 
 
 def results(result: Any) -> list[torch.Tensor]:
     """The tensors that an op gave."""
     if isinstance(result, torch.Tensor):
         return [result]
-    return list(tensors_in(result)) if isinstance(result, (list, tuple)) else []
+    return tensors_in(result) if isinstance(result, (list, tuple)) else []
 
 
 class Op:
@@ -78,7 +80,11 @@ class Op:
         self._written = [place for place, argument in written if not argument.kwarg_only]
         self._outs = [argument.name for _, argument in written if argument.kwarg_only]
         # What it writes into it does not read.
-        self.overwrites = bool(self._outs) or self.name in _RANDOM_IN_PLACE | {"fill_", "zero_"}
+        self.overwrites = bool(self._outs) or self.name in _RANDOM_IN_PLACE | {
+            "fill_",
+            "zero_",
+            "copy_",
+        }
         self.way: Run = _unset
 
     def written(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[torch.Tensor]:
@@ -86,7 +92,7 @@ class Op:
         if not self._written and not self._outs:
             return []
         given = [args[place] for place in self._written if place < len(args)]
-        return list(tensors_in((*given, *(kwargs.get(name) for name in self._outs))))
+        return tensors_in((*given, *(kwargs.get(name) for name in self._outs)))
 
 
 def _unset(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -118,7 +118,7 @@ class Values(TorchDispatchMode):
         return result
 
     def _forget(self, outputs: list[torch.Tensor], written: list[torch.Tensor]) -> None:
-        for tensor in (*outputs, *_without(written, outputs)):
+        for tensor in outputs + _without(written, outputs) if written else outputs:
             if tensor.is_cuda:
                 self.twins.forget(tensor)
 
@@ -126,36 +126,33 @@ class Values(TorchDispatchMode):
         """On the host too, where all tensors are small, and not all that it gives hangs on
         floating-point numbers that nobody knows."""
         op = self._ops[id(func)]
-        tensors = list(tensors_in(args))
-        if kwargs:
-            tensors += tensors_in(kwargs.values())
-        on_gpu = [tensor for tensor in tensors if tensor.is_cuda]
+        on_gpu, bytes_ = [], 0
+        for tensor in tensors_in((*args, *kwargs.values()) if kwargs else args):
+            if tensor.is_cuda:
+                if not is_small(tensor):
+                    return self.not_repeated(func, args, kwargs)
+                on_gpu.append(tensor)
+                bytes_ += tensor.nbytes
         if not on_gpu and not _makes_on_gpu(kwargs):
             return self.hollows.on_host(func, args, kwargs, random=op.is_random)
-        bytes_ = 0
-        for tensor in on_gpu:
-            if not is_small(tensor):
-                return self.not_repeated(func, args, kwargs)
-            bytes_ += tensor.nbytes
         if bytes_ > _CHEAP and op.is_dear:
             return self.not_repeated(func, args, kwargs)
         result = func(*args, **kwargs)
         outputs = results(result)
         written = op.written(args, kwargs)
         read = _without(on_gpu, written) if op.overwrites else on_gpu
-        if not op.shapes_alone and self._is_unknown(read, [*outputs, *written]):
+        if not op.shapes_alone and _are_floats(outputs, written) and self._is_unknown(read):
             self._forget(outputs, written)
         else:
             self._repeat(op, args, kwargs, outputs, written)
         return result
 
-    def _is_unknown(self, read: list[torch.Tensor], given: list[torch.Tensor]) -> bool:
-        """Whether all that an op gives are floating-point numbers, computed from some that nobody
-        knows."""
-        return all(tensor.is_cuda and KINDS[tensor.dtype].is_float for tensor in given) and any(
-            KINDS[tensor.dtype].is_float and self.twins.knowledge(tensor) == UNKNOWN
-            for tensor in read
-        )
+    def _is_unknown(self, tensors: list[torch.Tensor]) -> bool:
+        """Whether there are floating-point numbers that nobody knows."""
+        for tensor in tensors:
+            if KINDS[tensor.dtype].is_float and self.twins.knowledge(tensor) == UNKNOWN:
+                return True
+        return False
 
     def _repeat(
         self,
@@ -192,37 +189,34 @@ class Values(TorchDispatchMode):
             self.twins.forget(output)
 
     def _copied(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Between host and GPU; within either it is an op like others."""
+        """Between host and GPU. Within either it is an op like others."""
         makes = func is aten._to_copy.default
         source = args[0 if makes else 1]
         to_gpu = _goes_to_gpu(source, kwargs) if makes else args[0].is_cuda
         if source.layout is not torch.strided:
             return self.not_repeated(func, args, kwargs)
-        if not source.is_cuda and not to_gpu:
-            return self.hollows.on_host(func, args, kwargs)
-        self.hollows.has_copied |= source.is_cuda and not to_gpu
-        if source.is_cuda != to_gpu and not is_small(source):
+        if source.is_cuda == to_gpu:
+            return self.repeated(func, args, kwargs)
+        self.hollows.has_copied |= source.is_cuda
+        if not is_small(source):
             result = self.hollows.moved(func, args, kwargs)
             if to_gpu:
                 self.twins.forget(result)
             return result
-        if source.is_cuda and not to_gpu and self.hollows.is_saving:
+        if source.is_cuda and self.hollows.is_saving:
             copied = self._as_bytes if source.nbytes < LARGE else self.hollows.moved
             return copied(func, args, kwargs)
         result = func(*args, **kwargs)
         target = result if makes else args[0]
-        if target.dtype is torch.uint8 and to_gpu and not source.is_cuda:
+        if target.dtype is torch.uint8 and to_gpu:
             return result  # a storage's bytes, whose numbers are of any kind: they were copied
-        if target.is_cuda and is_small(target) and is_small(source):
-            if source.is_cuda:
-                values, level = self.twins.values(source)
-            else:
-                values, level = source, KNOWN
-            self.twins.write(target, values, level)
-        elif target.is_cuda:
+        if not to_gpu:
+            if is_small(source):
+                target.copy_(self.read(source))
+        elif is_small(target) and is_small(source):
+            self.twins.write(target, source)
+        else:
             self.twins.forget(target)
-        elif source.is_cuda and is_small(source):
-            target.copy_(self.read(source))
         return result
 
     def _as_bytes(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -261,6 +255,14 @@ class Values(TorchDispatchMode):
                     " waits for what will never come"
                 )
         return values
+
+
+def _are_floats(outputs: list[torch.Tensor], written: list[torch.Tensor]) -> bool:
+    """Whether all that an op gives are floating-point numbers of a GPU's."""
+    for tensor in outputs + written if written else outputs:
+        if not (tensor.is_cuda and KINDS[tensor.dtype].is_float):
+            return False
+    return True
 
 
 def _without(tensors: list[torch.Tensor], others: list[torch.Tensor]) -> list[torch.Tensor]:

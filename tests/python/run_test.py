@@ -54,7 +54,7 @@ def took(reserved=10 * GB, **more):
         "batches": [[4, 512]],
         "longest": None,
         "out_of_memory": [],
-        "raised": "",
+        "ran_out": False,
         "assumptions": [],
         "versions": {"torch": "2.11.0"},
         **more,
@@ -122,7 +122,7 @@ def test_a_script_that_fits(run):
 
 
 def test_a_script_that_runs_out(run):
-    ran = run(took=[took(out_of_memory=[OUT_OF_MEMORY], raised="memory")], end="sys.exit(1)")
+    ran = run(took=[took(out_of_memory=[OUT_OF_MEMORY], ran_out=True)], end="sys.exit(1)")
     assert ran.returncode == 1
     words = " ".join(ran.stdout.split())
     assert "OOM: at least 5.00 GB" in words
@@ -143,7 +143,7 @@ def test_a_script_that_catches_it(run):
         ("raise KeyError('of its own')", "status 1"),
     ],
 )
-@pytest.mark.parametrize("left", [[], [took(raised="other", out_of_memory=[OUT_OF_MEMORY])]])
+@pytest.mark.parametrize("left", [[], [took(out_of_memory=[OUT_OF_MEMORY])]])
 def test_a_script_that_fails(run, end, says, left):
     if "kill" in end and left:
         left = [{**left[0], "out_of_memory": []}]
@@ -179,7 +179,7 @@ def test_json(run, tmp_path):
 
 
 def test_json_of_what_failed(run):
-    ran = run("--json", "-", took=[took(raised="other")], end="sys.exit(5)")
+    ran = run("--json", "-", took=[took()], end="sys.exit(5)")
     answer = answer_of(ran)
     assert ran.returncode == 3
     assert (answer["fits"], answer["verdict"], answer["ended"]) == (None, None, "failed")
@@ -267,6 +267,8 @@ def test_bad_flags(run, arguments, says):
         (["train.py"], "no program 'train.py'; python train.py, goes behind the --"),
         ([sys.executable, "nothere.py"], "no script 'nothere.py'"),
         ([sys.executable, "-X", "dev", "nothere.py"], "no script 'nothere.py'"),
+        ([sys.executable, "-uW", "ignore", "nothere.py"], "no script 'nothere.py'"),
+        ([sys.executable, "-Bm", "json.tool", "--help"], "never imported torch"),
         ([sys.executable, "-I", "-c", "1"], "python -I ignores PYTHONPATH"),
         ([sys.executable, "-uE", "-c", "1"], "python -E ignores PYTHONPATH"),
         ([sys.executable, "-S", "-c", "1"], "python -S leaves out sitecustomize"),

@@ -83,6 +83,76 @@ def test_the_longest_batch_first(run):
     assert "longer ones" in str(run(TRAINING.format(workers=0)).answer["notes"])
 
 
+def test_the_longest_of_a_sampler_without_an_end(run):
+    ran = run(
+        """
+import itertools, torch
+from torch.utils.data import DataLoader
+
+class Endless(torch.utils.data.Sampler):
+    def __iter__(self):
+        return itertools.cycle(range(8))
+
+rows = [torch.ones(length, dtype=torch.long) for length in range(8, 16)]
+data = DataLoader(rows, sampler=Endless(), collate_fn=torch.stack)
+assert len(next(iter(data))[0]) == 15
+torch.ones(3, device="cuda")
+""",
+        "--longest",
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert "the longest of 15 tokens" in ran.answer["longest"][0]
+
+
+def test_the_longest_first_draws_no_random_numbers_of_the_script(run):
+    script = """
+import torch
+from torch.utils.data import DataLoader
+torch.manual_seed(7)
+torch.ones(3, device="cuda")
+rows = [torch.ones(8, dtype=torch.long) for _ in range(8)]
+next(iter(DataLoader(rows, shuffle=True)))
+print("drawn", torch.rand(3).tolist())
+"""
+    assert "drawn" in run(script).stderr
+    assert run(script, "--longest").stderr == run(script).stderr
+
+
+def test_a_script_that_catches_running_out(run):
+    caught = """
+import sys, torch
+try:
+    torch.empty(1 << 40, device="cuda")
+except torch.cuda.OutOfMemoryError:
+    {then}
+sys.exit(3)
+"""
+    gives_up = run(caught.format(then="pass"))
+    assert (gives_up.returncode, gives_up.answer["ended"]) == (1, "memory")
+    goes_on = caught.format(then="torch.nn.Linear(8, 8).cuda()(torch.ones(8, device='cuda'))")
+    goes_on = run(goes_on)
+    assert (goes_on.returncode, goes_on.answer["ended"]) == (3, "failed")
+    assert len(goes_on.answer["out_of_memory_caught"]) == 1
+
+
+def test_threads_with_a_run_of_their_own(run):
+    ran = run(
+        """
+import threading, torch
+
+class Reads(threading.Thread):
+    def run(self):
+        self.read = torch.ones(3, device="cuda").sum().item()
+
+thread = Reads()
+thread.start()
+thread.join()
+assert thread.read == 3, thread.read
+"""
+    )
+    assert ran.returncode == 0, ran.stderr
+
+
 def test_a_script_that_runs_out(run):
     ran = run("import torch\nx = [torch.empty(1 << 30, device='cuda') for _ in range(99)]\n")
     assert ran.returncode == 1
@@ -235,9 +305,13 @@ dist.destroy_process_group()
 def test_pushes_are_off(run):
     ran = run(
         """
-from huggingface_hub import HfApi, create_repo, upload_file
+from huggingface_hub import HfApi, create_branch, create_repo, upload_file
+hub = HfApi()
 print(create_repo("someone/something").repo_id)
-print(HfApi().upload_file(path_or_fileobj=b"x", path_in_repo="x", repo_id="someone/something"))
+print(hub.upload_file(path_or_fileobj=b"x", path_in_repo="x", repo_id="someone/something"))
+later = hub.upload_folder(folder_path=".", repo_id="someone/something", run_as_future=True)
+assert later.result().oid == "0" * 40
+assert create_branch("someone/something", branch="b") is hub.delete_repo("someone/something")
 import torch
 torch.ones(3, device="cuda")
 """.replace("from hugging", "import torch\nfrom hugging")

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 from vramfit._bad_input import bad_input
@@ -58,19 +59,29 @@ def check_visible(gpus: int) -> None:
 def _check_python(arguments: list[str]) -> None:
     values = iter(arguments)
     for argument in values:
-        if not re.fullmatch(r"-[A-Za-z].*", argument):
+        if argument.startswith("--"):
+            if argument == "--check-hash-based-pycs":
+                next(values, None)
+        elif not re.fullmatch(r"-[A-Za-z?].*", argument):
             if argument != "-" and not Path(argument).exists():
                 raise bad_input(f"run: no script '{argument}'")
             return
-        if argument[1] in "cm":
+        elif _ends_options(argument[1:], values):
             return
-        if argument[1] in _WITH_VALUE:
-            if len(argument) == 2:
+
+
+def _ends_options(letters: str, values: Iterator[str]) -> bool:
+    """Of Python's options in one argument, -uW; what is behind -c and -m is the script's."""
+    for at, letter in enumerate(letters, start=1):
+        if letter in "cm":
+            return True
+        if letter in _WITH_VALUE:
+            if at == len(letters):
                 next(values, None)
-            continue
-        for letter in argument[1:]:
-            if letter in _WITHOUT_US:
-                raise bad_input(f"run: python -{letter} {_WITHOUT_US[letter]}: leave it out")
+            return False
+        if letter in _WITHOUT_US:
+            raise bad_input(f"run: python -{letter} {_WITHOUT_US[letter]}: leave it out")
+    return False
 
 
 def run_watched(command: list[str], settings: Path, uploads: bool, to_stderr: bool) -> int:

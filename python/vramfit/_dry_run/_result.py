@@ -47,7 +47,7 @@ def answer(facts: Json, command: str, status: int, took: Json) -> Json:
     used = _used(took)
     gpu = used.index(max(used))
     ran_out = took["out_of_memory"]
-    fatal = bool(ran_out) and status != 0 and took["raised"] != "other"
+    fatal = bool(ran_out) and status != 0 and took["ran_out"]
     stages = _stages(took, gpu)
     top = max(stages, key=lambda stage: stage["peak"])
     return {

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
+import random
 import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+import torch
 from torch.utils.data import DataLoader, IterableDataset, RandomSampler
 
 _PATIENCE = 20.0  # seconds, for looking at rows one by one
@@ -39,7 +43,7 @@ class Longest:
         except Exception as error:  # of the dataset's own code
             self.notes[f"{_CANNOT}: {error}"] = None
             return None
-        batches = list(order)
+        batches = _batches(order, at_most=len(loader.dataset))
         if not batches:
             return None
         if isinstance(getattr(_innermost(order), "sampler", None), RandomSampler):
@@ -75,6 +79,19 @@ class _LongestFirst:
         first = self._longest.of(self._loader, self._order) if self._longest.wanted() else None
         for batch in self._order:
             yield first if first is not None and self._longest.wanted() else batch
+
+
+def _batches(order: Any, at_most: int) -> list[Any]:
+    """Of one epoch, without what the script draws of random numbers afterwards being others; no
+    more than rows, where the sampler has no end."""
+    with contextlib.suppress(TypeError, NotImplementedError):
+        at_most = len(order)
+    state = random.getstate()
+    with torch.random.fork_rng(devices=[]):
+        try:
+            return list(itertools.islice(order, at_most))
+        finally:
+            random.setstate(state)
 
 
 def _innermost(order: Any) -> Any:

@@ -6,6 +6,7 @@ Loggers that a variable turns off are turned off by the one who starts the scrip
 from __future__ import annotations
 
 import tempfile
+from concurrent.futures import Future
 from typing import Any
 
 from vramfit.standin._imports import when_imported
@@ -18,25 +19,53 @@ def keep_quiet() -> None:
     when_imported("tensorboardX.writer", _into_nothing)
 
 
+# The Hub's calls that change a repository: those that give a commit, and those that give nothing.
+_COMMITS = (
+    "create_commit",
+    "delete_file",
+    "delete_files",
+    "delete_folder",
+    "super_squash_history",
+    "upload_file",
+    "upload_folder",
+    "upload_large_folder",
+)
+_GIVE_NOTHING = (
+    "create_branch",
+    "create_tag",
+    "delete_branch",
+    "delete_repo",
+    "delete_tag",
+    "move_repo",
+    "preupload_lfs_files",
+    "update_repo_settings",
+)
+
+
 def _without_pushes(hub: Any) -> None:
     """huggingface_hub.hf_api, whose functions are methods of one object."""
 
     def create_repo(repo_id: str, *_: Any, **__: Any) -> Any:
         return hub.RepoUrl(f"{hub.constants.ENDPOINT}/{repo_id}")
 
-    def push(*_: Any, repo_id: str = "nobody/nothing", **__: Any) -> Any:
+    def commit(
+        *_: Any, repo_id: str = "nobody/nothing", run_as_future: bool = False, **__: Any
+    ) -> Any:
         url = f"{hub.constants.ENDPOINT}/{repo_id}/commit/{'0' * 40}"
-        return hub.CommitInfo(
+        info = hub.CommitInfo(
             commit_url=url, commit_message="", commit_description="", oid="0" * 40
         )
+        if not run_as_future:
+            return info
+        future: Future[Any] = Future()
+        future.set_result(info)
+        return future
 
-    for name, instead in (
-        ("create_repo", create_repo),
-        ("create_commit", push),
-        ("upload_file", push),
-        ("upload_folder", push),
-        ("upload_large_folder", push),
-    ):
+    def nothing(*_: Any, **__: Any) -> None:
+        pass
+
+    calls = {"create_repo": create_repo, **dict.fromkeys(_COMMITS, commit)}
+    for name, instead in {**calls, **dict.fromkeys(_GIVE_NOTHING, nothing)}.items():
         if hasattr(hub.HfApi, name):
             setattr(hub.HfApi, name, staticmethod(instead))
             setattr(hub, name, instead)

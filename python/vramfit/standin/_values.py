@@ -167,8 +167,9 @@ class Values(TorchDispatchMode):
         on_host = OnHost(op, written, self.twins, self._random)
         try:
             host = results(on_host.run(op.func, args, kwargs))
-        except Exception:  # the host has no such kernel
-            op.way = self.not_repeated
+        except Exception as error:
+            if _has_no_kernel(error):
+                op.way = self.not_repeated
             return self._forget(outputs, written)
         for output, value in zip(outputs, host, strict=False):
             if not any(output is tensor for tensor in written):
@@ -263,6 +264,13 @@ def _are_floats(outputs: list[torch.Tensor], written: list[torch.Tensor]) -> boo
         if not (tensor.is_cuda and KINDS[tensor.dtype].is_float):
             return False
     return True
+
+
+def _has_no_kernel(error: Exception) -> bool:
+    """Whether the host never runs the op: otherwise it is these numbers that it refused."""
+    return isinstance(error, NotImplementedError) or any(
+        words in str(error) for words in ("not implemented for", "not supported on CPU")
+    )
 
 
 def _without(tensors: list[torch.Tensor], others: list[torch.Tensor]) -> list[torch.Tensor]:

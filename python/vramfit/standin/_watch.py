@@ -92,7 +92,8 @@ def _unwatched(mode: Values, function: Callable[..., Any]) -> Callable[..., Any]
 def watch_everywhere(mode: Values) -> None:
     """From now on, for as long as the process lives."""
     _put_under(mode)
-    threading.Thread.run = _watched(mode, threading.Thread.run)  # type: ignore[method-assign]
+    thread: Any = threading.Thread
+    thread._bootstrap_inner = _watched(mode, thread._bootstrap_inner)  # kinds of it have a run()
 
     run_backward = torch.autograd.graph._engine_run_backward
 

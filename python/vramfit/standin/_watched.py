@@ -87,7 +87,7 @@ class Watched:
             "batches": steps.batches,
             "longest": list(self._longest.notes) if self._longest else None,
             "out_of_memory": self._out_of_memory,
-            "raised": _what_ended_it(),
+            "ran_out": _raised_for_memory(if_nothing=self.ran_out),
             "assumptions": assumptions(),
             "versions": {
                 name: sys.modules[name].__version__
@@ -105,12 +105,11 @@ class Watched:
         trace_file.write_text(trace(history, self._steps.turns, door().report()["devices"]))
 
 
-def _what_ended_it() -> str:
-    """How the interpreter ends, of an exception that nobody caught: "memory", "other"; or ""."""
+def _raised_for_memory(*, if_nothing: bool) -> bool:
+    """Whether the exception that ends the interpreter, which nobody caught, is of memory;
+    `if_nothing` where there is none: it was caught, and the script chose to end."""
     error = getattr(sys, "last_value", None)
-    if error is None:
-        return ""
-    return "memory" if is_any(error, torch.cuda.OutOfMemoryError) else "other"
+    return if_nothing if error is None else is_any(error, torch.cuda.OutOfMemoryError)
 
 
 def _line_of_script() -> str:

@@ -18,6 +18,7 @@ from torch._C._dynamo import eval_frame
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from vramfit.standin._door import ANY_KIND, KNOWN, UNKNOWN, Door
+from vramfit.standin._drawn import DRAWN, seed_generators
 from vramfit.standin._guesses import GUESSES
 from vramfit.standin._host import LARGE, Hollows
 from vramfit.standin._linalg import LINALG
@@ -73,10 +74,11 @@ class Values(TorchDispatchMode):
         self._op_before: Op | None = None
         self._op: Op | None = None
         self._last_read = self._reads_in_a_row = 0
+        ways = SIZED | GUESSES | LINALG | DRAWN
         self._own_ways: dict[str, Run] = {
             **dict.fromkeys(_KEPT, _as_it_is),
             **dict.fromkeys(_FRESH, self.not_repeated),
-            **{name: partial(way, self) for name, way in (SIZED | GUESSES | LINALG).items()},
+            **{name: partial(way, self) for name, way in ways.items()},
             "set_": self.hollows.adopted,
             "_pin_memory": self.hollows.pinned,
             "_to_copy": self._copied,
@@ -321,6 +323,7 @@ def keep_values(door: Door) -> Values:
     global _values  # noqa: PLW0603  one a process
     _values = Values(door)
     watch_everywhere(_values)
+    seed_generators()
     return _values
 
 

@@ -14,13 +14,14 @@ constexpr std::uint64_t kRegionUnit = 32 * kMiB;
 constexpr std::uint64_t kFirst = std::uint64_t{1} << 62;
 
 // The context's region begins with what kernels keep on their stacks. The first kernel's is for
-// larger ones, and the others' room is free from then on, and newer than what is left around it.
+// larger ones, and the others' room is free from then on, and newer than what is left around it; so
+// is what is left above its own.
 constexpr Span kContext = {kFirst - 414 * kMiB, 512 * kMiB};
 constexpr Span kFirstHole = {kFirst, 2 * kMiB};
 constexpr Span kSecondHole = {kFirst + 74 * kMiB, 24 * kMiB};
 constexpr Span kStacks = {kContext.offset, 414 * kMiB};
-constexpr Span kFirstKernel = {kContext.offset - 512 * kMiB, 512 * kMiB};
-constexpr Span kBehindItsStacks = {kContext.offset - 6 * kMiB, 6 * kMiB};
+constexpr std::uint64_t kFirstKernel = 512 * kMiB;
+constexpr std::uint64_t kAboveItsStacks = 6 * kMiB;
 
 // Between what PyTorch's process has mapped above there is room for one region of the smallest.
 constexpr Span kGapAbove = {kFirst + 8706 * kMiB, 64 * kMiB};
@@ -47,14 +48,14 @@ void DriverAddresses::load(DriverCode code) {
     case DriverCode::Blas:
       pages(1);
       take(64 * kMiB);
-      gaps_.front().bytes = 0;
+      close_gap_above();
       break;
     case DriverCode::BlasHandle:
       take(64 * kMiB);
       break;
     case DriverCode::Attention:
       pages(5);
-      gaps_.front().bytes = 0;
+      close_gap_above();
       break;
     case DriverCode::BackwardAttention:
       pages(9);
@@ -67,9 +68,15 @@ void DriverAddresses::load(DriverCode code) {
 void DriverAddresses::load_first_kernel() {
   take(kPage);
   regions_.push_back({kStacks, FreeSpans({kStacks}), true});
-  regions_.push_back({make_region(kFirstKernel.bytes).span, FreeSpans({kBehindItsStacks}), true});
+  const Span own = make_region(kFirstKernel).span;
+  const Span left = {own.end() - kAboveItsStacks, kAboveItsStacks};
+  regions_.push_back({own, FreeSpans({left}), true});
   gaps_.insert(gaps_.begin(), kGapAbove);
-  most_ = kStacks.bytes;
+  most_ = std::max(most_, kStacks.bytes);
+}
+
+void DriverAddresses::close_gap_above() {
+  std::erase_if(gaps_, [](const Span& gap) { return gap.offset >= kGapAbove.offset; });
 }
 
 std::uint64_t DriverAddresses::take(std::uint64_t bytes) {

@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <random>
 #include <string>
+#include <vector>
 
 namespace vramfit {
 namespace {
@@ -73,6 +76,40 @@ TEST(DriverAddresses, ALibrarysCodeTakesTheGapAbove) {
   }
   with.load(DriverCode::Attention);
   EXPECT_LT(with.take(32 * kMiB), without.take(32 * kMiB));
+}
+
+TEST(DriverAddresses, NoneIsGivenTwiceInWhateverOrderThingsCome) {
+  std::mt19937 random(20261124);
+  const auto up_to = [&random](std::uint64_t most) {
+    return std::uniform_int_distribution<std::uint64_t>(0, most)(random);
+  };
+  const std::vector<DriverCode> codes = {DriverCode::FirstKernel, DriverCode::Asserts,
+                                         DriverCode::Blas, DriverCode::Attention,
+                                         DriverCode::BackwardAttention};
+  for (int sequence = 0; sequence < 200; ++sequence) {
+    DriverAddresses addresses;
+    std::vector<DriverCode> loads = codes;
+    std::shuffle(loads.begin(), loads.end(), random);
+    std::map<std::uint64_t, std::uint64_t> live;  // bytes by offset
+    for (int i = 0; i < 200; ++i) {
+      if (!loads.empty() && up_to(20) == 0) {
+        addresses.load(loads.back());
+        loads.pop_back();
+      } else if (!live.empty() && up_to(2) == 0) {
+        const auto freed = std::next(live.begin(), static_cast<long>(up_to(live.size() - 1)));
+        addresses.give(freed->first, freed->second);
+        live.erase(freed);
+      } else {
+        const std::uint64_t bytes = 2 * kMiB * (1 + up_to(std::uint64_t{1} << up_to(9)));
+        const auto [at, is_new] = live.emplace(addresses.take(bytes), bytes);
+        ASSERT_TRUE(is_new) << "sequence " << sequence;
+        const auto above = std::next(at);
+        ASSERT_TRUE(above == live.end() || at->first + bytes <= above->first);
+        ASSERT_TRUE(at == live.begin() || std::prev(at)->first + std::prev(at)->second <= at->first)
+            << "sequence " << sequence;
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ TINYLLAMA = "--model tinyllama-1.1b --train --batch 2 --seq 512 --gpu rtx4090"
 QUESTIONS = {
     "training": "--model gpt2-124m --train --accumulate 2 --seq 512 --gpu rtx4090",
     "oom": "--model gpt2-124m --train --batch 8 --seq 512 --vram 6GB",
-    "gives_back": "--model gpt2-124m --train --checkpoint full --batch 5 --seq 512",
+    "gives_back": "--model tinyllama-1.1b --train --precision bf16 --batch 2 --seq 512",
     "inference": "--model gpt2-124m --batch 2 --seq 300 --generate 4 --vram 8GB",
     "own": "--model gpt2-124m --train --runtime vramfit --vram 24GB",
     "own_oom": "--model gpt2-124m --train --runtime vramfit --batch 32 --vram 6GB",

@@ -37,16 +37,22 @@ GENERATED = "generate"
 # measure_pytorch.py draws tokens from 0 to 999, and tells generate() that 0 is padding;
 # measure_pytorch_more.py leaves 0 out of prompts.
 _TOKENS = 1000
-# What `fit` cannot be asked yet: values of a case's keys, or any, and why.
-_NOT_MODELLED = (
-    ("compile", None, "a compiler plans memory itself"),
-    (
-        "model_type",
-        {"mixtral", "olmoe", "deepseek_v2", "qwen3_moe", "glm4_moe"},
-        "mixtures of experts",
-    ),
-    ("model_type", {"smollm3", "gemma4_text", "qwen3_5_text"}, "a family that fit does not know"),
-)
+# Families, as configs name them, that `fit` knows; any other is asked of `vramfit run` alone.
+_FAMILIES = {
+    "gemma",
+    "gemma2",
+    "gemma3_text",
+    "gpt2",
+    "gpt_neox",
+    "granite",
+    "llama",
+    "mistral",
+    "olmo2",
+    "phi",
+    "phi3",
+    "qwen2",
+    "qwen3",
+}
 
 
 @dataclass(frozen=True)
@@ -175,7 +181,7 @@ class Recorded:
     @property
     def askable(self) -> list[Case]:
         """Those that `fit` can be asked."""
-        return [case for case in self.cases if not why_not_modelled(case.setting)]
+        return [case for case in self.cases if can_be_asked(case.setting)]
 
     @property
     def environment(self) -> str:
@@ -238,13 +244,9 @@ def _cases(source: str, setting: Mapping[str, Any], result: Mapping[str, Any]) -
         yield Case(source, setting, None, setting["s"], {}, {}, parameters, largest)
 
 
-def why_not_modelled(case: Mapping[str, Any]) -> str | None:
-    """What of a case `fit` cannot be asked, if anything."""
-    keys = {**case, "model_type": case["arch"]["model_type"]}
-    for key, values, why in _NOT_MODELLED:
-        if keys.get(key) and (values is None or keys[key] in values):
-            return why
-    return None
+def can_be_asked(case: Mapping[str, Any]) -> bool:
+    """Whether `fit` has rules for it: a compiler plans memory itself."""
+    return case["arch"]["model_type"] in _FAMILIES and not case.get("compile")
 
 
 def of_several_gpus(line: Mapping[str, Any]) -> dict[str, Any]:

@@ -19,6 +19,8 @@ def tell(*values):
 
 pytestmark = needs_torch
 
+OLD = b"a week's work"
+
 
 @pytest.mark.parametrize("safe", [False, True])
 def test_weights_of_a_gpu_are_holes_in_a_file(tmp_path, safe):
@@ -74,7 +76,7 @@ def test_what_was_there_before_stays(tmp_path):
     folder = tmp_path / "checkpoint-1"
     folder.mkdir()
     for name in ("a.pt", "model.safetensors"):
-        (folder / name).write_bytes(b"a week's work")
+        (folder / name).write_bytes(OLD)
     script = """
 weights = {"weight": torch.empty(2000, 2000, device="cuda")}
 torch.save(weights, place / "checkpoint-1" / "a.pt")
@@ -90,7 +92,62 @@ tell(sorted(os.listdir(place)), checkpoints()["kept"])
     left, kept = play(BEGIN + script, PLACE=str(tmp_path))
     assert left == ["checkpoint-1"]
     assert kept == [str(folder / "a.pt"), str(folder / "model.safetensors"), str(folder)]
-    assert all(file.read_bytes() == b"a week's work" for file in folder.iterdir())
+    assert all(file.read_bytes() == OLD for file in folder.iterdir())
+
+
+@pytest.mark.parametrize(
+    "replaces",
+    [
+        "torch.save(weights, new); os.replace(new, old)",
+        "torch.save(weights, new); os.rename(new, old)",
+        "torch.save(weights, new); shutil.move(new, old)",
+        "torch.save(weights, new); shutil.copy(new, old)",
+        "torch.save(weights, new); new.replace(old)",
+        "torch.save(weights, open(old, 'wb'))",
+        "old.unlink(); torch.save(weights, old)",
+        "os.remove(old); save_file(weights, old)",
+        "os.rename(old, place / 'elsewhere'); torch.save(weights, old)",
+        "shutil.rmtree(place); torch.save(weights, old)",
+    ],
+)
+def test_what_was_there_before_stays_however_it_is_replaced(tmp_path, replaces):
+    (tmp_path / "last.pt").write_bytes(OLD)
+    script = f"""
+old, new = place / "last.pt", place / "new.pt"
+weights = {{"weight": torch.empty(2000, 2000, device="cuda")}}
+{replaces}
+from vramfit.standin._session import checkpoints
+tell(checkpoints()["kept"])
+"""
+    kept = play(BEGIN + script, PLACE=str(tmp_path))[0]
+    assert kept and {*kept} <= {str(tmp_path), str(tmp_path / "last.pt")}
+    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == {"last.pt": OLD}
+
+
+def test_what_the_run_made_it_may_move_and_remove(tmp_path):
+    script = """
+weights = {"weight": torch.empty(2000, 2000, device="cuda")}
+for step in range(3):
+    (place / f"tmp-{step}").mkdir()
+    torch.save(weights, place / f"tmp-{step}" / "model.pt")
+    os.rename(place / f"tmp-{step}", place / f"step-{step}")
+    if step:
+        shutil.rmtree(place / f"step-{step - 1}")
+shutil.copytree(place / "step-2", place / "best")
+tell(sorted(os.listdir(place)), list(torch.load(place / "best" / "model.pt")["weight"].shape))
+"""
+    assert play(BEGIN + script, PLACE=str(tmp_path)) == [["best", "step-2"], [2000, 2000]]
+    assert not list(tmp_path.rglob("*.pt"))
+
+
+def test_the_format_before_has_holes_too(tmp_path):
+    script = """
+weights = {"weight": torch.empty(2000, 2000, device="cuda")}
+torch.save(weights, place / "a.pt", _use_new_zipfile_serialization=False)
+tell(on_disk(place / "a.pt"), list(torch.load(place / "a.pt")["weight"].shape))
+"""
+    disk, shape = play(BEGIN + script, PLACE=str(tmp_path))
+    assert (disk <= 64 << 10, shape) == (True, [2000, 2000])
 
 
 def test_a_forked_process_leaves_its_files_to_the_first(tmp_path):

@@ -14,6 +14,7 @@ from vramfit import _core
 from vramfit._bad_input import bad_input
 from vramfit._dry_run import _child, _result, _words
 from vramfit._dry_run._options import parse
+from vramfit.standin._files import Files
 
 FITS, DOES_NOT_FIT, BAD_INPUT, FAILED = 0, 1, 2, 3
 
@@ -64,12 +65,14 @@ def _one_run(
         "random_weights": options.random_weights,
         "records": records,
     }
-    with tempfile.TemporaryDirectory(prefix="vramfit-run-") as place:
+    with _folder(settings) as place:
         folder = Path(place)
-        (folder / "settings").write_text(json.dumps(settings))
-        status = _child.run_watched(
-            command, folder / "settings", options.uploads, to_stderr=options.json == "-"
-        )
+        try:
+            status = _child.run_watched(
+                command, folder / "settings", options.uploads, to_stderr=options.json == "-"
+            )
+        finally:
+            Files(folder).remove()
         took = _result.process_that_used_most(folder, command, status)
         if took is None:
             raise _ScriptFailedError(status)
@@ -77,6 +80,19 @@ def _one_run(
             if records and file is not None:
                 shutil.copyfile(folder / f"{took['process']}.{kind}", file)
     return _result.answer(facts, shlex.join(command), status, took)
+
+
+def _folder(settings: _result.Json) -> tempfile.TemporaryDirectory[str]:
+    """The run's own, with its settings."""
+    try:
+        # A process that outlives the run may write there yet.
+        place = tempfile.TemporaryDirectory(prefix="vramfit-run-", ignore_cleanup_errors=True)
+        Path(place.name, "settings").write_text(json.dumps(settings))
+    except OSError as error:
+        raise bad_input(
+            f"run: no folder for temporary files ({error.strerror}): set TMPDIR to one that has room"
+        ) from None
+    return place
 
 
 def _tell(answer: _result.Json, file: str | None) -> int:

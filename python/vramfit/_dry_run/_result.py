@@ -17,7 +17,8 @@ def process_that_used_most(folder: Path, command: list[str], status: int) -> Jso
     """None: the script failed before there was anything to tell. Raises BadInput where there
     never is."""
     for refusal in sorted(folder.glob("*.refused")):
-        raise bad_input(f"run: {refusal.read_text()}")
+        why = refusal.read_text() or f"{folder} has no room: set TMPDIR to a folder that has room"
+        raise bad_input(f"run: {why}")
     results = [json.loads(file.read_text()) for file in sorted(folder.glob("*.json"))]
     users = [result for result in results if result.get("uses_gpu")]
     if users:

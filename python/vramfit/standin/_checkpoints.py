@@ -1,123 +1,91 @@
 """Checkpoints of a run whose numbers nobody computes: files of their true sizes, with holes where
-weights would be. They can be read back, and are gone when the process ends. What was there before
-stays as it is.
+weights would be. They can be read back, and are gone when the run ends. What was there before stays
+as it is.
 """
 
 from __future__ import annotations
 
 import ctypes
 import functools
+import inspect
 import json
 import os
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from vramfit.standin._files import KEPT, MADE_UP, REAL, Files
 from vramfit.standin._host import LARGE, Hollows
 from vramfit.standin._imports import when_imported
 
 _NOWHERE = os.devnull
 
-# What save_pretrained writes beside weights, of models and adapters.
-_OF_MODELS = ("config.json", "adapter_config.json")
-
 
 class Checkpoints:
     """What the process and those forked from it write of PyTorch's files, and of safetensors'."""
 
-    def __init__(self, hollows: Hollows, folder: Path) -> None:
-        """`folder`: its own, which they share."""
-        self._hollows = hollows
-        self._folder = folder.resolve()
-        self._begun = folder.stat().st_mtime
-        self._written, self._kept = folder / "written", folder / "kept"
+    def __init__(self, hollows: Hollows, files: Files) -> None:
+        self._hollows, self._files = hollows, files
 
-    def told(self) -> dict[str, list[str]]:
-        """Files that the script wrote of numbers that nobody computed, and those that it would have
-        written over."""
-        written = [file for file in _lines(self._written) if self._folder not in Path(file).parents]
-        return {"written": written, "kept": _lines(self._kept)}
-
-    def remove(self) -> None:
-        """Files with holes; and what lies beside them, of a model's folder that is new."""
-        files = [Path(line) for line in _lines(self._written)]
-        for file in files:
-            file.unlink(missing_ok=True)
-        for folder in {file.parent for file in files}:
-            if any((folder / name).exists() for name in _OF_MODELS) and self._is_new(folder):
-                shutil.rmtree(folder, ignore_errors=True)
-
-    def _is_new(self, folder: Path) -> bool:
-        return not any(map(self._was_there, folder.rglob("*")))
-
-    def place(self, file: str) -> str:
+    def _place(self, file: str) -> str:
         """Where to write what the script writes there."""
-        path = Path(file).resolve()
+        path = Path(file)
         if path.exists() and not path.is_file():
             return file  # none that anybody keeps: a pipe, a device
-        if self._was_there(path):
-            _add(self._kept, str(path))
+        if self._files.is_from_before(file):
+            self._files.note(file, KEPT)
             return _NOWHERE
+        self._files.note(file, MADE_UP)  # until it is whole
         return file
 
-    def add(self, file: str) -> None:
-        """Numbers that nobody computed are in it."""
-        if file != _NOWHERE:
-            _add(self._written, os.path.realpath(file))
-
-    def wrote(self, file: str) -> bool:
-        return os.path.realpath(file) in _lines(self._written)
-
-    def left_alone(self, folder: Any) -> bool:
-        """Whether checkpoints are in it that were there before."""
-        return any(
-            self._was_there(file)
-            for pattern in ("*.safetensors", "*.bin", "*.pt", "*.pth")
-            for file in Path(os.fsdecode(folder)).rglob(pattern)
-        )
-
-    def _was_there(self, file: Path) -> bool:
-        return file.is_file() and file.stat().st_mtime < self._begun
+    def _wrote(self, file: str, *, made_up: bool) -> None:
+        if self._files.state(file) == MADE_UP and not made_up:
+            self._files.note(file, REAL)
 
     # How torch and safetensors write and read.
 
     def attend(self) -> None:
         """From now on, for as long as the process lives."""
         serialization = torch.serialization
-        opener = serialization._open_zipfile_writer
+        opener, save, load = serialization._open_zipfile_writer, torch.save, torch.load
+        arguments = inspect.signature(save)
 
         @functools.wraps(opener)
         def opened(file: Any) -> Any:
             if not isinstance(file, str):
-                return _Writer(opener(file), self._hollows, lambda: None)
-            place = self.place(file)
-            return _Writer(opener(place), self._hollows, lambda: self.add(place))
+                return _Writer(opener(file), self._hollows, functools.partial(self._wrote_to, file))
+            place = self._place(file)
+            wrote = functools.partial(self._wrote, place)
+            return _Writer(opener(place), self._hollows, wrote)
 
         serialization._open_zipfile_writer = opened
-        load = torch.load
+
+        @functools.wraps(save)
+        def saved(*args: Any, **kwargs: Any) -> None:
+            call = arguments.bind(*args, **kwargs)
+            if isinstance(call.arguments["f"], (str, os.PathLike)) or _name(call.arguments["f"]):
+                # The format before has no place for holes; torch.load takes either.
+                call.arguments["_use_new_zipfile_serialization"] = True
+            save(*call.args, **call.kwargs)
+
+        torch.save = serialization.save = saved
 
         @functools.wraps(load)
         def loaded(file: Any, *args: Any, **kwargs: Any) -> Any:
-            if isinstance(file, (str, os.PathLike)) and self.wrote(os.fspath(file)):
+            if isinstance(file, (str, os.PathLike)) and self._files.state(file) == MADE_UP:
                 kwargs["mmap"] = True  # its holes take no memory
             return load(file, *args, **kwargs)
 
         torch.load = serialization.load = loaded
         when_imported("safetensors.torch", self._write_safetensors)
 
-        rmtree = shutil.rmtree
-
-        @functools.wraps(rmtree)
-        def removed(path: Any, *args: Any, **kwargs: Any) -> None:
-            if isinstance(path, (str, bytes, os.PathLike)) and self.left_alone(path):
-                _add(self._kept, os.path.realpath(os.fsdecode(path)))
-            else:
-                rmtree(path, *args, **kwargs)
-
-        shutil.rmtree = removed  # type: ignore[assignment]
+    def _wrote_to(self, file: Any, *, made_up: bool) -> None:
+        """A file object of the script's."""
+        name = _name(file)
+        if made_up and name is not None and name != _NOWHERE:
+            self._files.note(name, MADE_UP)
 
     def _write_safetensors(self, module: Any) -> None:
         if not hasattr(module, "_flatten_as_ptr"):
@@ -140,15 +108,14 @@ class Checkpoints:
 
         @functools.wraps(serialize)
         def serialized(specs: Any, file: Any, metadata: dict[str, str] | None = None) -> None:
-            place = self.place(os.fspath(file))
+            place = self._place(os.fspath(file))
             if place == _NOWHERE:
                 return
             if getattr(specs, "hollow", None):
                 _write(Path(place), specs, metadata)
             else:
                 serialize(specs, place, metadata=metadata)
-            if getattr(specs, "is_made_up", False):
-                self.add(place)
+            self._wrote(place, made_up=getattr(specs, "is_made_up", False))
 
         module._flatten_as_ptr, module.serialize_file = flattened, serialized
 
@@ -188,9 +155,9 @@ def _write(file: Path, specs: _Specs, metadata: dict[str, str] | None) -> None:
 class _Writer:
     """PyTorch's writer of its files, opened; hollow storages are holes in them."""
 
-    def __init__(self, opener: Any, hollows: Hollows, made_up: Callable[[], None]) -> None:
-        """`made_up` is called at the end, where numbers that nobody computed were written."""
-        self._opener, self._hollows, self._made_up = opener, hollows, made_up
+    def __init__(self, opener: Any, hollows: Hollows, wrote: Callable[..., None]) -> None:
+        """`wrote` is called at the end; `made_up`: numbers that nobody computed, too."""
+        self._opener, self._hollows, self._wrote = opener, hollows, wrote
         self._has_holes = False
 
     def __enter__(self) -> _Writer:
@@ -202,8 +169,8 @@ class _Writer:
     def __exit__(self, *error: Any) -> None:
         self._saving.__exit__(*error)
         self._opener.__exit__(*error)
-        if self._has_holes or self._hollows.has_copied:
-            self._made_up()
+        failed = error[0] is not None
+        self._wrote(made_up=failed or self._has_holes or self._hollows.has_copied)
 
     def write_record(self, name: str, data: Any, size: int) -> None:
         hollow = isinstance(data, torch.UntypedStorage) and self._hollows.has(data)
@@ -217,11 +184,8 @@ class _Writer:
         return getattr(self._file, name)
 
 
-def _lines(file: Path) -> list[str]:
-    return file.read_text().splitlines() if file.exists() else []
-
-
-def _add(file: Path, line: str) -> None:
-    if line not in _lines(file):
-        with file.open("a") as out:
-            out.write(line + "\n")
+def _name(file: Any) -> str | None:
+    """Of the file that this file object writes anew, if it is one."""
+    name, mode = getattr(file, "name", None), getattr(file, "mode", None)
+    is_one = isinstance(name, str) and isinstance(mode, str) and mode[:1] in {"w", "x"}
+    return name if is_one else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import os
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -53,7 +54,15 @@ class Door:
 
     def load(self, files: Iterable[Path], folder: Path) -> None:
         """Stands in for what these files want of NVIDIA's libraries, before they are loaded."""
-        self._done(self._load("\n".join(map(str, files)).encode(), str(folder).encode()))
+        error = self._load("\n".join(map(str, files)).encode(), str(folder).encode())
+        if error.startswith(b"cannot write"):
+            raise StandInError(f"{error.decode()}: set TMPDIR to a folder that has room")
+        if error and os.statvfs(folder).f_flag & os.ST_NOEXEC:
+            raise StandInError(
+                f"{folder.parent} is mounted noexec, so that no library is loaded from it: set "
+                "TMPDIR to a folder that is not"
+            )
+        self._done(error)
 
     def soname(self, file: str) -> str:
         """Of what stands in for the library that this file is; empty where it is not NVIDIA's."""

@@ -63,7 +63,9 @@ def start(
     """
     from vramfit import _core
     from vramfit._dry_run._child import check_visible
+    from vramfit.standin._run import refuse_another
 
+    refuse_another()
     check_visible(gpus)
     named = {"gpu": gpu, "vram": vram, "headroom": headroom}
     flags = {name: value for name, value in named.items() if value is not None}

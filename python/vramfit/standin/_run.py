@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import ctypes
 import json
 import os
@@ -22,12 +23,23 @@ RESULT, SNAPSHOT, TRACE, REFUSED = "{}.json", "{}.pickle", "{}.trace", "{}.refus
 MISSING = "no-torch"
 
 
+def refuse_another() -> None:
+    """A script that starts the stand-in itself, under `vramfit run`."""
+    settings = Path(os.environ.get("VRAMFIT_RUN", ""))
+    if settings.is_file():
+        _refuse(
+            settings.parent,
+            "the script calls vramfit.standin.start(…), and vramfit run has started the stand-in: "
+            "leave out one of them",
+        )
+
+
 def begin(settings: str) -> None:
     """Starts the stand-in as the settings' file says."""
     file = Path(settings)
     told = json.loads(file.read_text())
     try:
-        start(json.dumps(told["facts"]), _Process(told, file.parent))
+        start(json.dumps(told["facts"]), _Process(told, file.parent), file.parent)
     except StandInError as error:
         _refuse(file.parent, str(error))
 
@@ -73,7 +85,8 @@ class _Process(Watcher):
             _leave(0)
 
     def _write(self, how: str) -> None:
-        if os.getpid() != self._number or self._watched is None:
+        is_over = not self._folder.is_dir()  # a daemon outlives the run
+        if os.getpid() != self._number or self._watched is None or is_over:
             return
         took = self._watched.took(how)
         self._watched.write_records(self._place(SNAPSHOT), self._place(TRACE))
@@ -87,7 +100,8 @@ class _Process(Watcher):
 
 def _refuse(folder: Path, line: str) -> NoReturn:
     """Ends the process: no script goes on without what it came for."""
-    (folder / REFUSED.format(os.getpid())).write_text(line)
+    with contextlib.suppress(OSError):  # where there is no room for it the empty file tells enough
+        (folder / REFUSED.format(os.getpid())).write_text(line)
     _leave(2)
 
 

@@ -11,18 +11,17 @@ import sys
 import tempfile
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from vramfit.standin._door import Door, StandInError
+from vramfit.standin._files import Files
 from vramfit.standin._late import stand_in_late
 
-if TYPE_CHECKING:
-    from vramfit.standin._checkpoints import Checkpoints
-
 _door: Door | None = None
+_folder: Path | None = None  # the run's; without one, the process makes its own as torch comes
 _shells: Path | None = None  # the folder of files that stand in for NVIDIA's
 _owner = 0  # the process that made it
-_checkpoints: Checkpoints | None = None  # there from torch on
+_files: Files | None = None  # there from torch on
 
 
 def door() -> Door:
@@ -34,7 +33,7 @@ def door() -> Door:
 
 def checkpoints() -> dict[str, list[str]]:
     """Files that the script wrote, `written`, and those that it would have replaced, `kept`."""
-    return _checkpoints.told() if _checkpoints is not None else {"written": [], "kept": []}
+    return _files.told() if _files is not None else {"written": [], "kept": []}
 
 
 def make_weights() -> None:
@@ -42,8 +41,9 @@ def make_weights() -> None:
     from vramfit.standin._values import hollows
     from vramfit.standin._weights import RandomWeights
 
-    assert _shells is not None  # torch is there
-    RandomWeights(hollows(), _shells / "weights").attend()
+    folder = _folder or _shells
+    assert folder is not None  # torch is there
+    RandomWeights(hollows(), folder / "weights").attend()
 
 
 class Watcher:
@@ -59,18 +59,20 @@ class Watcher:
         """Torch is there."""
 
 
-def start(facts: str, watcher: Watcher | None = None) -> None:
-    """Makes torch, when it is imported, find the machine that the JSON `facts` tells of.
+def start(facts: str, watcher: Watcher | None = None, folder: Path | None = None) -> None:
+    """Makes torch, when it is imported, find the machine that the JSON `facts` tells of. `folder`:
+    that of a run of several processes, which removes what they write.
 
     Raises StandInError where torch is there already, or nothing can stand in for its libraries.
     """
-    global _door  # noqa: PLW0603  one a process, as the library itself is
+    global _door, _folder  # noqa: PLW0603  one a process, as the library itself is
     if "torch" in sys.modules:
         raise StandInError("torch was imported already: start the stand-in before it")
     if _door is not None:
         raise StandInError("the stand-in was started already")
     _door = Door(Path(__file__).with_name("libvramfit_standin.so"))
     _door.start(facts)
+    _folder = folder
     sys.meta_path.insert(0, _Importer(watcher or Watcher()))
 
 
@@ -101,7 +103,8 @@ class _Loader(importlib.abc.Loader):
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType | None:
         global _shells, _owner
-        _shells, _owner = Path(tempfile.mkdtemp(prefix="vramfit-standin-")), os.getpid()
+        shells = tempfile.mkdtemp(prefix="vramfit-standin-", dir=_folder)
+        _shells, _owner = Path(shells), os.getpid()
         try:
             door().load([*self._home.glob("lib/*.so*"), *self._home.glob("_C*.so")], _shells)
         except StandInError as error:
@@ -115,15 +118,17 @@ class _Loader(importlib.abc.Loader):
     def exec_module(self, module: ModuleType) -> None:
         self._loader.exec_module(module)
         from vramfit.standin._checkpoints import Checkpoints
+        from vramfit.standin._guards import Guards
         from vramfit.standin._recurrent import run_without_cudnn
         from vramfit.standin._values import keep_values
 
-        global _checkpoints  # noqa: PLW0603  one a process
+        global _files  # noqa: PLW0603  one a process
         assert _shells is not None  # made with the module
         values = keep_values(door())
         run_without_cudnn(values.reads)
-        _checkpoints = Checkpoints(values.hollows, _shells)
-        _checkpoints.attend()
+        _files = Files(_folder or _shells)
+        Guards(_files).attend()
+        Checkpoints(values.hollows, _files).attend()
         self._watcher.loaded()
 
     def __getattr__(self, name: str) -> Any:
@@ -134,6 +139,6 @@ class _Loader(importlib.abc.Loader):
 def remove_files() -> None:
     """What stood in for files. By the process that made them: those forked from it end, too."""
     if _shells is not None and os.getpid() == _owner:
-        if _checkpoints is not None:
-            _checkpoints.remove()
+        if _files is not None and _folder is None:
+            _files.remove()
         shutil.rmtree(_shells, ignore_errors=True)

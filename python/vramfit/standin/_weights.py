@@ -5,6 +5,7 @@ of the true one, and holes in the place of its numbers. Transformers loads it as
 from __future__ import annotations
 
 import functools
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -69,8 +70,14 @@ class RandomWeights:
         most = self._hollows.peak
         with torch.device("cpu"), torch.random.fork_rng(devices=[]):
             model = kind._from_config(config, dtype=config.dtype or torch.float32)
-            model.save_pretrained(place)
+            part = place.with_name(f"{place.name}.{os.getpid()}")  # others may make it just now
+            model.save_pretrained(part)
         del model
+        try:
+            part.rename(place)
+        except OSError:
+            if not place.exists():
+                raise
         self._hollows.peak = most  # no real run has it
         return place
 

@@ -23,7 +23,7 @@ class _Awaited:
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if name != "torch":
+        if name != "torch" or not os.path.exists(self._settings):
             return None
         sys.meta_path.remove(self)
         _standin()
@@ -62,7 +62,8 @@ def _run_the_one_behind() -> None:
         spec.loader.exec_module(sys.modules["sitecustomize"])
 
 
-if os.environ.get("VRAMFIT_RUN"):
-    sys.meta_path.insert(0, _Awaited(os.environ["VRAMFIT_RUN"]))
-    open(os.path.join(os.path.dirname(os.environ["VRAMFIT_RUN"]), "python"), "ab").close()
+_settings = os.environ.get("VRAMFIT_RUN")
+if _settings and os.path.exists(_settings):  # not where the process outlived the run
+    sys.meta_path.insert(0, _Awaited(_settings))
+    open(os.path.join(os.path.dirname(_settings), "python"), "ab").close()
 _run_the_one_behind()

@@ -23,9 +23,6 @@ constexpr Span kStacks = {kContext.offset, 414 * kMiB};
 constexpr std::uint64_t kFirstKernel = 512 * kMiB;
 constexpr std::uint64_t kAboveItsStacks = 6 * kMiB;
 
-// Between what PyTorch's process has mapped above there is room for one region of the smallest.
-constexpr Span kGapAbove = {kFirst + 8706 * kMiB, 64 * kMiB};
-
 }  // namespace
 
 DriverAddresses::DriverAddresses()
@@ -37,7 +34,6 @@ void DriverAddresses::load(DriverCode code) {
   const auto pages = [this](int count) {
     for (int i = 0; i < count; ++i) take(kPage);
   };
-  // A library's code is mapped by the host too, where the gap above is.
   switch (code) {
     case DriverCode::FirstKernel:
       load_first_kernel();
@@ -48,14 +44,12 @@ void DriverAddresses::load(DriverCode code) {
     case DriverCode::Blas:
       pages(1);
       take(64 * kMiB);
-      close_gap_above();
       break;
     case DriverCode::BlasHandle:
       take(64 * kMiB);
       break;
     case DriverCode::Attention:
       pages(5);
-      close_gap_above();
       break;
     case DriverCode::BackwardAttention:
       pages(9);
@@ -71,12 +65,7 @@ void DriverAddresses::load_first_kernel() {
   const Span own = make_region(kFirstKernel).span;
   const Span left = {own.end() - kAboveItsStacks, kAboveItsStacks};
   regions_.push_back({own, FreeSpans({left}), true});
-  gaps_.insert(gaps_.begin(), kGapAbove);
   most_ = std::max(most_, kStacks.bytes);
-}
-
-void DriverAddresses::close_gap_above() {
-  std::erase_if(gaps_, [](const Span& gap) { return gap.offset >= kGapAbove.offset; });
 }
 
 std::uint64_t DriverAddresses::take(std::uint64_t bytes) {

@@ -33,7 +33,6 @@ class DriverAddresses {
     bool stays;  ///< the driver's own is in it
   };
   void load_first_kernel();
-  void close_gap_above();
   Region make_region(std::uint64_t bytes);
   void add_gap(Span span);
 

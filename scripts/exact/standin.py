@@ -41,8 +41,14 @@ def _on_card(card: str, cases: list[Case], python: Path, processes: int) -> Iter
             [sys.executable, "-m", "vramfit", "run", "--gpu", card, "--json", "-", "--", *player],
             stdout=subprocess.DEVNULL,  # of the process that forks, which takes next to nothing
             check=False,
-            # No config is fetched: all are in the cases.
-            env={**os.environ, "PYTHONPATH": str(_PACKAGE), "HF_HUB_OFFLINE": "1"},
+            env={
+                **os.environ,
+                "PYTHONPATH": str(_PACKAGE),
+                "HF_HUB_OFFLINE": "1",  # all configs are in the cases
+                # Compiled anew, as where it was measured: compiling takes memory of its own.
+                "TORCHINDUCTOR_CACHE_DIR": str(Path(folder) / "inductor"),
+                "TRITON_CACHE_DIR": str(Path(folder) / "triton"),
+            },
         )
         if run.returncode != 0:
             raise BadInputError(f"vramfit run: ended with {run.returncode}; what it said is above")

@@ -227,6 +227,13 @@ def test_uploads(run):
     assert "online True" in ran.stdout
 
 
+@pytest.mark.parametrize(("variables", "seed"), [({}, "0"), ({"PYTHONHASHSEED": "7"}, "7")])
+def test_sets_have_one_order_each_time(run, monkeypatch, variables, seed):
+    monkeypatch.delenv("PYTHONHASHSEED", raising=False)
+    ran = run(took=[took()], end="print('seed', os.environ['PYTHONHASHSEED'])", **variables)
+    assert f"seed {seed}\n" in ran.stdout
+
+
 def test_settings_reach_the_script(run):
     end = "print([told[k] for k in ('steps', 'longest', 'records')], told['facts']['strict'])"
     assert "[None, False, False] False" in run(took=[took()], end=end).stdout

@@ -71,3 +71,17 @@ with torch.device("meta"):
 tell(linear.weight.is_meta, drawn.is_meta, _values.host()["hollow"])
 """
     assert play(BEGIN + script) == [True, True, 0]
+
+
+def test_weights_of_a_gpu_have_no_values_here():
+    script = """
+weights = [torch.zeros(256, 1024, device="cuda") for _ in range(256)]
+before = committed()
+torch._foreach_add_(weights, 1.0)
+states = [torch.zeros_like(weight) for weight in weights]
+small = torch.zeros(1000, device="cuda").add_(2)
+tell(committed() - before, small.sum().item())
+"""
+    grown, known = play(BEGIN + script)
+    assert grown < 32 << 20  # of 256 MiB
+    assert known == 2000

@@ -90,6 +90,7 @@ def run_watched(command: list[str], settings: Path, uploads: bool, to_stderr: bo
     hook = Path(__file__).parents[1] / "standin" / "hook"
     behind = os.environ.get("PYTHONPATH")
     environment = {
+        "PYTHONHASHSEED": "0",  # transformers goes over sets, and what it makes first lies first
         **os.environ,
         **({} if uploads else _QUIET),
         "PYTHONPATH": os.pathsep.join([str(hook), *([behind] if behind else [])]),

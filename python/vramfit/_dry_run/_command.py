@@ -90,7 +90,8 @@ def _folder(settings: _result.Json) -> tempfile.TemporaryDirectory[str]:
         Path(place.name, "settings").write_text(json.dumps(settings))
     except OSError as error:
         raise bad_input(
-            f"run: no folder for temporary files ({error.strerror}): set TMPDIR to one that has room"
+            f"run: no folder for temporary files ({error.strerror}): set TMPDIR to one that has "
+            "room"
         ) from None
     return place
 

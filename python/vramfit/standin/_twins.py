@@ -12,7 +12,7 @@ from vramfit.standin._door import ASSUMED, KNOWN, UNKNOWN, Door
 
 # Values are kept of tensors up to so many bytes. What programs branch on and size by are integers
 # and booleans; floating-point numbers that matter are single ones: losses, norms, scales.
-_MOST_FLOAT = 1 << 20
+_MOST_FLOAT = 64 << 10
 _MOST_OTHER = 8 << 20
 
 _HOST = torch.device("cpu")

@@ -66,18 +66,6 @@ TEST(DriverAddresses, TheFirstKernelLeavesRoomBelowTheFirstSegment) {
   EXPECT_EQ(addresses.take(520 * kMiB), first - 1470 * kMiB);
 }
 
-TEST(DriverAddresses, ALibrarysCodeTakesTheGapAbove) {
-  DriverAddresses with;
-  DriverAddresses without;
-  for (DriverAddresses* each : {&with, &without}) {
-    each->take(2 * kMiB);
-    each->load(DriverCode::FirstKernel);
-    each->take(414 * kMiB);
-  }
-  with.load(DriverCode::Attention);
-  EXPECT_LT(with.take(32 * kMiB), without.take(32 * kMiB));
-}
-
 TEST(DriverAddresses, NoneIsGivenTwiceInWhateverOrderThingsCome) {
   std::mt19937 random(20261124);
   const auto up_to = [&random](std::uint64_t most) {

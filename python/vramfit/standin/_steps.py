@@ -15,6 +15,8 @@ from vramfit.standin._events import Events, in_backward
 _LEAST = 3
 # So many in which nothing grew are enough, where all batches have one shape and where they vary.
 _QUIET, _QUIET_OF_VARYING = 1, 8
+# PyTorch's watchdog of NCCL looks every 100 ms at what has completed, and lets go of its tensors then.
+_WATCHDOG = 0.15  # seconds
 
 Level = dict[str, int]
 
@@ -77,6 +79,8 @@ class Steps:
         if in_backward():
             self._stepped_in_backward = True  # one step of many small ones
             return
+        if self.stage == "backward" and _has_a_watchdog():
+            time.sleep(_WATCHDOG)  # a GPU's backward takes long enough; otherwise it is a race
         self._turn_to("optimizer")
 
     def _begin_anew(self) -> None:
@@ -147,6 +151,15 @@ class Steps:
                     return
 
         handle = module.register_forward_pre_hook(look, with_kwargs=True)
+
+
+def _has_a_watchdog() -> bool:
+    distributed = torch.distributed
+    return (
+        distributed.is_available()
+        and distributed.is_initialized()
+        and "nccl" in distributed.get_backend()
+    )
 
 
 def _are_tokens(tensor: torch.Tensor) -> bool:

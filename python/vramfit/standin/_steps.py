@@ -15,7 +15,7 @@ from vramfit.standin._events import Events, in_backward
 _LEAST = 3
 # So many in which nothing grew are enough, where all batches have one shape and where they vary.
 _QUIET, _QUIET_OF_VARYING = 1, 8
-# PyTorch's watchdog of NCCL looks every 100 ms at what has completed, and lets go of its tensors then.
+# PyTorch's watchdog of NCCL looks every 100 ms at what has completed, and lets go of its tensors.
 _WATCHDOG = 0.15  # seconds
 
 Level = dict[str, int]

@@ -55,6 +55,9 @@ class Played:
             with (self.folder / "said").open("w") as said:
                 os.dup2(said.fileno(), sys.stdout.fileno())
                 os.dup2(said.fileno(), sys.stderr.fileno())
+            # Compiled anew, as where it was measured: compiling takes memory of its own.
+            os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(self.folder / "inductor")
+            os.environ["TRITON_CACHE_DIR"] = str(self.folder / "triton")
             program = importlib.import_module(asked["program"])
             if hasattr(program, "CHECKPOINTS"):
                 program.CHECKPOINTS = self.folder / "models"  # others write theirs meanwhile

@@ -45,9 +45,6 @@ def _on_card(card: str, cases: list[Case], python: Path, processes: int) -> Iter
                 **os.environ,
                 "PYTHONPATH": str(_PACKAGE),
                 "HF_HUB_OFFLINE": "1",  # all configs are in the cases
-                # Compiled anew, as where it was measured: compiling takes memory of its own.
-                "TORCHINDUCTOR_CACHE_DIR": str(Path(folder) / "inductor"),
-                "TRITON_CACHE_DIR": str(Path(folder) / "triton"),
             },
         )
         if run.returncode != 0:

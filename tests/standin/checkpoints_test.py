@@ -5,8 +5,12 @@ import os
 import pytest
 from stood_in import needs_torch, play
 
+EARLY = """
+from os import remove as early_remove
+from shutil import rmtree as early_rmtree
+"""
 BEGIN = """
-import os, shutil, torch
+import os, shutil, tempfile, torch
 from pathlib import Path
 from vramfit.standin import _values
 from safetensors.torch import load_file, save_file
@@ -107,7 +111,17 @@ tell(sorted(os.listdir(place)), checkpoints()["kept"])
         "old.unlink(); torch.save(weights, old)",
         "os.remove(old); save_file(weights, old)",
         "os.rename(old, place / 'elsewhere'); torch.save(weights, old)",
-        "shutil.rmtree(place); torch.save(weights, old)",
+        "shutil.rmtree(place); os.makedirs(place); torch.save(weights, old)",
+        "early_rmtree(place); torch.save(weights, old)",
+        "early_remove(old); torch.save(weights, old)",
+        "torch.save(weights, new); os.replace(src=os.fsencode(new), dst=os.fsencode(old))",
+        "os.link(old, new); torch.save(weights, new)",
+        "with open(old, 'wb') as f: torch.save(weights, f); f.flush(); os.fsync(f.fileno())",
+        "with tempfile.NamedTemporaryFile(dir=place, delete=False) as f: torch.save(weights, f)\n"
+        "os.replace(f.name, old)",
+        "os.chdir(place / '..'); torch.save(weights, old)",
+        "import torch.distributed.checkpoint as dcp; os.remove(old); (place / 'dcp').mkdir(); "
+        "dcp.save(weights, checkpoint_id=place / 'dcp')",
     ],
 )
 def test_what_was_there_before_stays_however_it_is_replaced(tmp_path, replaces):
@@ -119,9 +133,44 @@ weights = {{"weight": torch.empty(2000, 2000, device="cuda")}}
 from vramfit.standin._session import checkpoints
 tell(checkpoints()["kept"])
 """
-    kept = play(BEGIN + script, PLACE=str(tmp_path))[0]
-    assert kept and {*kept} <= {str(tmp_path), str(tmp_path / "last.pt")}
-    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == {"last.pt": OLD}
+    kept = play(EARLY + BEGIN + script, PLACE=str(tmp_path))[0]
+    assert kept and {*kept} <= {str(tmp_path), *(str(tmp_path / f) for f in ("last.pt", "new.pt"))}
+    left = {file.name: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()}
+    assert left.pop("last.pt") == OLD
+    assert left in ({}, {"new.pt": OLD})
+
+
+def test_what_is_moved_into_the_runs_folders_stays(tmp_path):
+    (tmp_path / "mine").mkdir()
+    for name in ("m.pt", "notes.txt"):
+        (tmp_path / "mine" / name).write_bytes(OLD)
+        os.utime(tmp_path / "mine" / name, (1, 1))
+    script = """
+(place / "out").mkdir()
+shutil.move(place / "mine", place / "out" / "mine")
+(place / "out" / "config.json").write_text("{}")
+torch.save({"weight": torch.empty(2000, 2000, device="cuda")}, place / "out" / "model.pt")
+tell(sorted(os.listdir(place / "out")))
+"""
+    assert play(BEGIN + script, PLACE=str(tmp_path)) == [["config.json", "mine", "model.pt"]]
+    left = {str(file.relative_to(tmp_path)) for file in tmp_path.rglob("*") if file.is_file()}
+    assert left == {"out/mine/m.pt", "out/mine/notes.txt", "out/config.json"}
+
+
+def test_files_that_the_script_writes_to_itself_go_too(tmp_path):
+    script = """
+import io
+weights = {"weight": torch.empty(2000, 2000, device="cuda")}
+torch.save(weights, buffer := io.BytesIO())
+with open(place / "fresh.ckpt", "wb") as file:
+    file.write(buffer.getvalue())
+(place / "dcp").mkdir()
+import torch.distributed.checkpoint
+torch.distributed.checkpoint.save(weights, checkpoint_id=place / "dcp")
+tell(sorted(os.listdir(place)))
+"""
+    assert play(BEGIN + script, PLACE=str(tmp_path)) == [["dcp", "fresh.ckpt"]]
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_what_the_run_made_it_may_move_and_remove(tmp_path):

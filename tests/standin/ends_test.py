@@ -1,6 +1,7 @@
 """vramfit run: however a script ends, what it wrote is gone, and where it cannot begin is said."""
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -45,6 +46,26 @@ assert os.path.exists("weights.pt")
 def test_what_it_wrote_is_gone(run, tmp_path, end):
     ran = run(SAVES + end)
     assert ran.returncode == (0 if not end else 3), ran.stderr
+    assert [file.name for file in tmp_path.iterdir()] == ["train.py"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_what_it_wrote_is_gone_where_the_command_is_ended(tmp_path, number):
+    file = tmp_path / "train.py"
+    file.write_text(SAVES + "import time; time.sleep(60)")
+    command = subprocess.Popen(
+        [sys.executable, "-m", "vramfit", "run", "--gpu", "rtx4090", "--", EXACT, file],
+        stderr=subprocess.DEVNULL,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(PACKAGE)},
+    )
+    for _ in range(600):
+        if (tmp_path / "weights.pt").exists():
+            break
+        time.sleep(0.1)
+    assert (tmp_path / "weights.pt").exists()
+    command.send_signal(number)
+    assert command.wait(timeout=30) == 3
     assert [file.name for file in tmp_path.iterdir()] == ["train.py"]
 
 

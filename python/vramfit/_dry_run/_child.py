@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -102,6 +103,8 @@ def run_watched(command: list[str], settings: Path, uploads: bool, to_stderr: bo
         )
     except OSError as error:
         raise bad_input(f"run: '{command[0]}' cannot be started: {error.strerror}") from None
+    for number in (signal.SIGTERM, signal.SIGHUP):  # what the script leaves is removed all the same
+        signal.signal(number, lambda received, _: child.send_signal(received))
     while True:
         try:
             return child.wait()

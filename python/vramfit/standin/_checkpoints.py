@@ -10,6 +10,7 @@ import functools
 import inspect
 import json
 import os
+import stat
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -54,18 +55,19 @@ class Checkpoints:
 
         @functools.wraps(opener)
         def opened(file: Any) -> Any:
-            if not isinstance(file, str):
-                return _Writer(opener(file), self._hollows, functools.partial(self._wrote_to, file))
-            place = self._place(file)
-            wrote = functools.partial(self._wrote, place)
-            return _Writer(opener(place), self._hollows, wrote)
+            if isinstance(file, str):
+                file = self._place(file)
+                wrote = functools.partial(self._wrote, file)
+            else:
+                wrote = functools.partial(self._wrote_to, _new_file(file))
+            return _Writer(opener(file), self._hollows, wrote, has_holes=_is_a_file(file))
 
         serialization._open_zipfile_writer = opened
 
         @functools.wraps(save)
         def saved(*args: Any, **kwargs: Any) -> None:
             call = arguments.bind(*args, **kwargs)
-            if isinstance(call.arguments["f"], (str, os.PathLike)) or _name(call.arguments["f"]):
+            if _is_a_file(call.arguments["f"]):
                 # The format before has no place for holes; torch.load takes either.
                 call.arguments["_use_new_zipfile_serialization"] = True
             save(*call.args, **call.kwargs)
@@ -81,11 +83,12 @@ class Checkpoints:
         torch.load = serialization.load = loaded
         when_imported("safetensors.torch", self._write_safetensors)
 
-    def _wrote_to(self, file: Any, *, made_up: bool) -> None:
+    def _wrote_to(self, file: str | None, *, made_up: bool) -> None:
         """A file object of the script's."""
-        name = _name(file)
-        if made_up and name is not None and name != _NOWHERE:
-            self._files.note(name, MADE_UP)
+        if made_up and file is not None:
+            self._files.note(file, MADE_UP)
+        elif made_up:
+            self._files.note_buffer()
 
     def _write_safetensors(self, module: Any) -> None:
         if not hasattr(module, "_flatten_as_ptr"):
@@ -155,10 +158,13 @@ def _write(file: Path, specs: _Specs, metadata: dict[str, str] | None) -> None:
 class _Writer:
     """PyTorch's writer of its files, opened; hollow storages are holes in them."""
 
-    def __init__(self, opener: Any, hollows: Hollows, wrote: Callable[..., None]) -> None:
-        """`wrote` is called at the end; `made_up`: numbers that nobody computed, too."""
+    def __init__(
+        self, opener: Any, hollows: Hollows, wrote: Callable[..., None], *, has_holes: bool
+    ) -> None:
+        """`wrote` is called at the end; `made_up`: numbers that nobody computed, too. `has_holes`:
+        what it is written to can have some."""
         self._opener, self._hollows, self._wrote = opener, hollows, wrote
-        self._has_holes = False
+        self._can_have_holes, self._is_hollow = has_holes, False
 
     def __enter__(self) -> _Writer:
         self._file = self._opener.__enter__()
@@ -170,12 +176,12 @@ class _Writer:
         self._saving.__exit__(*error)
         self._opener.__exit__(*error)
         failed = error[0] is not None
-        self._wrote(made_up=failed or self._has_holes or self._hollows.has_copied)
+        self._wrote(made_up=failed or self._is_hollow or self._hollows.has_copied)
 
     def write_record(self, name: str, data: Any, size: int) -> None:
         hollow = isinstance(data, torch.UntypedStorage) and self._hollows.has(data)
-        if hollow and size >= LARGE:
-            self._has_holes = True
+        self._is_hollow |= hollow
+        if hollow and size >= LARGE and self._can_have_holes:
             self._file.write_record_metadata(name, size)
         else:
             self._file.write_record(name, data, size)
@@ -184,8 +190,19 @@ class _Writer:
         return getattr(self._file, name)
 
 
-def _name(file: Any) -> str | None:
-    """Of the file that this file object writes anew, if it is one."""
-    name, mode = getattr(file, "name", None), getattr(file, "mode", None)
-    is_one = isinstance(name, str) and isinstance(mode, str) and mode[:1] in {"w", "x"}
-    return name if is_one else None
+def _is_a_file(file: Any) -> bool:
+    """Whether it is a file's name, or an object over one in which one can go ahead."""
+    if isinstance(file, (str, os.PathLike)):
+        return True
+    try:
+        return stat.S_ISREG(os.fstat(file.fileno()).st_mode) and bool(file.seekable())
+    except (AttributeError, OSError, ValueError):
+        return False
+
+
+def _new_file(file: Any) -> str | None:
+    """The name of the file that this object is over, if nothing is in it yet."""
+    if not _is_a_file(file) or os.fstat(file.fileno()).st_size > 0:
+        return None
+    path = Path(f"/proc/self/fd/{file.fileno()}").readlink()
+    return str(path) if path.is_file() else None

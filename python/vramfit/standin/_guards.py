@@ -9,15 +9,24 @@ import functools
 import io
 import os
 import pathlib
+import re
 import shutil
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from vramfit.standin._files import FOLDER, GONE, KEPT, MADE_UP, REAL, Files
+from vramfit.standin._files import FOLDER, GONE, KEPT, MADE_UP, OPENED, REAL, Files
 
-# Whose files these are tells their name; .bin is many things, and only in folders taken for one.
-_OF_CHECKPOINTS = (".pt", ".pth", ".pth.tar", ".ckpt", ".safetensors", ".distcp", ".metadata")
+# Whose files these are tells their name. What else ends in .bin is many things, and taken for one
+# only in a folder that is removed.
+_OF_CHECKPOINTS = re.compile(
+    r".*\.(pt|pth|pth\.tar|ckpt|safetensors|distcp|metadata)"
+    r"|(pytorch_model|adapter_model|diffusion_pytorch_model|model|optimizer).*\.bin"
+)
+
+# Where functions of os and io come from.
+_THEIR_OWN = ("posix", "_io")
 
 Function = Callable[..., Any]
 
@@ -34,6 +43,7 @@ class Guards:
             ("rename", self._moving),
             ("replace", self._moving),
             ("link", self._copying),
+            ("symlink", self._pointing),
             ("remove", self._removing),
             ("unlink", self._removing),
         ):
@@ -62,47 +72,63 @@ class Guards:
 
     def _making(self, mkdir: Function) -> Function:
         def made(path: Any, *args: Any, **kwargs: Any) -> None:
+            named = _names(path, **kwargs)
+            if named and self._files.state(path) == KEPT and Path(os.fsdecode(path)).is_dir():
+                return  # the script has removed it, as far as it knows
             mkdir(path, *args, **kwargs)
-            if _names(path, **kwargs):
+            if named:
                 self._files.note(path, FOLDER)
 
         return made
 
     def _moving(self, move: Function) -> Function:
-        def moved(source: Any, to: Any, **kwargs: Any) -> None:
-            if not _names(source, to, **kwargs):
-                move(source, to, **kwargs)
-            elif self._stays(source):
+        def moved(src: Any, dst: Any, **kwargs: Any) -> None:
+            if not _names(src, dst, **kwargs):
+                move(src, dst, **kwargs)
+            elif self._stays(src):
                 return
-            elif not self._may_not_go(source, to):
-                move(source, to, **kwargs)
-                self._files.moved(source, to)
-            elif self._files.state(source) == MADE_UP:
-                Path(os.fsdecode(source)).unlink()
-                self._files.note(source, GONE)
+            elif not self._may_not_go(src, dst):
+                move(src, dst, **kwargs)
+                self._files.moved(src, dst)
+            elif self._files.state(src) in (MADE_UP, OPENED, REAL):
+                Path(os.fsdecode(src)).unlink()
+                self._files.note(src, GONE)
 
         return moved
 
     def _copying(self, copy: Function) -> Function:
-        def copied(source: Any, to: Any, **kwargs: Any) -> Any:
-            if not _names(source, to, **kwargs):
-                return copy(source, to, **kwargs)
-            if self._may_not_go(source, to):
-                return to
-            is_new = not Path(os.fsdecode(to)).exists()
-            result = copy(source, to, **kwargs)
-            if self._files.state(source) == MADE_UP:
-                self._files.note(to, MADE_UP)
-            elif is_new:
-                self._files.note(to, REAL)
+        def copied(src: Any, dst: Any, **kwargs: Any) -> Any:
+            if not _names(src, dst, **kwargs):
+                return copy(src, dst, **kwargs)
+            if self._may_not_go(src, dst):
+                return dst
+            is_new = not Path(os.fsdecode(dst)).exists()
+            result = copy(src, dst, **kwargs)
+            if self._files.state(src) == MADE_UP:
+                self._files.note(dst, MADE_UP)
+            elif is_new and not self._files.is_from_before(src):  # a link to it is the same file
+                self._files.note(dst, REAL)
             return result
 
         return copied
 
+    def _pointing(self, symlink: Function) -> Function:
+        def pointed(src: Any, dst: Any, *args: Any, **kwargs: Any) -> None:
+            stays = _names(dst, **kwargs) and self._files.state(dst) == KEPT
+            if not (stays and Path(os.fsdecode(dst)).is_symlink()):
+                symlink(src, dst, *args, **kwargs)
+
+        return pointed
+
     def _removing(self, remove: Function) -> Function:
         def removed(path: Any, **kwargs: Any) -> None:
-            if not (_names(path, **kwargs) and self._stays(path)):
-                remove(path, **kwargs)
+            named = _names(path, **kwargs)
+            if named and self._stays(path):
+                return
+            is_link = named and Path(os.fsdecode(path)).is_symlink()
+            remove(path, **kwargs)
+            if named and not is_link:
+                self._files.removed(path)
 
         return removed
 
@@ -112,28 +138,50 @@ class Guards:
                 self._files.note(path, KEPT)
             else:
                 rmtree(path, *args, **kwargs)
+                if _names(path, **kwargs):
+                    self._files.removed(path)
 
         return removed
 
     def _opening(self, opener: Function) -> Function:
         def opened(file: Any, mode: Any = "r", *args: Any, **kwargs: Any) -> Any:
-            if "w" not in mode or not (_names(file) and _is_checkpoint(file)):
+            if mode[:1] not in {"w", "x"} or not (_names(file) and _is_checkpoint(file)):
                 return opener(file, mode, *args, **kwargs)
             if self._stays(file):
-                return opener(os.devnull, mode, *args, **kwargs)
+                place = self._files.nowhere()
+                result = opener(place, mode.replace("x", "w"), *args, **kwargs)
+                place.unlink()
+                return result
             result = opener(file, mode, *args, **kwargs)
             if self._files.state(file) != MADE_UP:
-                self._files.note(file, REAL)
+                self._files.note(file, OPENED)
             return result
 
         return opened
 
 
+class _Builtin:
+    """Stands for a function of C, which is no method where a class has it."""
+
+    def __init__(self, function: Function, instead: Function) -> None:
+        self._instead = instead
+        functools.update_wrapper(self, function)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._instead(*args, **kwargs)
+
+
 def _wrap(module: Any, name: str, guarded: Callable[[Function], Function]) -> None:
+    """Also where it has been imported from there already."""
     function = getattr(module, name)
-    wrapped = functools.wraps(function)(guarded(function))
-    # What carries attributes of its own, as shutil.rmtree.avoids_symlink_attacks, keeps them.
-    setattr(module, name, wrapped)
+    wrapped = _Builtin(function, guarded(function))
+    for other in [module, *sys.modules.values()]:
+        for key, value in list(getattr(other, "__dict__", {}).items()):
+            if value is function and getattr(other, "__name__", "") not in _THEIR_OWN:
+                setattr(other, key, wrapped)
+    for known in (os.supports_dir_fd, os.supports_follow_symlinks):
+        if function in known:
+            known.add(wrapped)
     accessor = getattr(pathlib, "_NormalAccessor", None)  # Python 3.10 has bound them by then
     if accessor is not None and getattr(accessor, name, None) is function:
         setattr(accessor, name, staticmethod(wrapped))
@@ -147,7 +195,7 @@ def _names(*files: Any, **kwargs: Any) -> bool:
 
 
 def _is_checkpoint(file: Any) -> bool:
-    return os.fsdecode(file).endswith(_OF_CHECKPOINTS)
+    return _OF_CHECKPOINTS.fullmatch(Path(os.fsdecode(file)).name) is not None
 
 
 def _weights_in(folder: Any) -> Iterator[Path]:

@@ -7,6 +7,7 @@ initialiser leaves them as they are, and so does what computes large ones from t
 
 from __future__ import annotations
 
+import threading
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -36,6 +37,12 @@ def _is_large(tensor: torch.Tensor) -> bool:
     )
 
 
+class _Saving(threading.local):
+    """What a thread is about, that writes a file."""
+
+    is_on = has_copied = False
+
+
 class Hollows:
     """The process's hollow memory, and ops that would write it."""
 
@@ -43,17 +50,29 @@ class Hollows:
         self._look_at_copies = door.look_at_copies
         self._bytes: dict[weakref.ref[torch.UntypedStorage], int] = {}
         self.bytes = self.peak = 0  # what a real run has written
-        self.is_saving = self.has_copied = False
+        self._saving = _Saving()
 
     @contextmanager
     def saving(self) -> Iterator[None]:
         """Meanwhile what is copied from a GPU is not read by the script, but written to a file;
         `has_copied` says whether anything was."""
-        self.is_saving, self.has_copied = True, False
+        self._saving.is_on, self._saving.has_copied = True, False
         try:
             yield
         finally:
-            self.is_saving = False
+            self._saving.is_on = False
+
+    @property
+    def is_saving(self) -> bool:
+        return self._saving.is_on
+
+    @property
+    def has_copied(self) -> bool:
+        return self._saving.has_copied
+
+    def copied(self) -> None:
+        """From a GPU."""
+        self._saving.has_copied = True
 
     def add(self, tensor: torch.Tensor, *, counted: bool = True) -> None:
         """`counted`: no file holds it, nor page-locked memory."""

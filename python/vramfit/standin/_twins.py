@@ -11,9 +11,10 @@ import torch
 from vramfit.standin._door import ASSUMED, KNOWN, UNKNOWN, Door
 
 # Values are kept of tensors up to so many bytes. What programs branch on and size by are integers
-# and booleans; floating-point numbers that matter are single ones: losses, norms, scales.
-_MOST_FLOAT = 64 << 10
+# and booleans; floating-point numbers that matter are masks and single ones: losses, norms, scales.
+_MOST_FLOAT = 1 << 20
 _MOST_OTHER = 8 << 20
+_MOST_WEIGHT = 64 << 10
 
 _HOST = torch.device("cpu")
 
@@ -56,6 +57,12 @@ KINDS = _Kinds()
 def is_small(tensor: torch.Tensor) -> bool:
     """Whether values are kept of it. Of a sparse one they are not: it is several."""
     return tensor.layout is torch.strided and tensor.nbytes <= KINDS[tensor.dtype].most
+
+
+def is_weight(tensor: torch.Tensor) -> bool:
+    """Whether it is a parameter that is too large for anybody to branch on; what is made of it, as
+    states of optimizers are, has no values either."""
+    return isinstance(tensor, torch.nn.Parameter) and tensor.nbytes > _MOST_WEIGHT
 
 
 def span(tensor: torch.Tensor) -> int:

@@ -25,7 +25,7 @@ from vramfit.standin._linalg import LINALG
 from vramfit.standin._on_host import OnHost
 from vramfit.standin._ops import Op, Run, results, tensors_in
 from vramfit.standin._sized import SIZED
-from vramfit.standin._twins import KINDS, Twins, is_small
+from vramfit.standin._twins import KINDS, Twins, is_small, is_weight
 from vramfit.standin._watch import watch_everywhere
 
 aten = torch.ops.aten
@@ -131,7 +131,7 @@ class Values(TorchDispatchMode):
         on_gpu, bytes_ = [], 0
         for tensor in tensors_in((*args, *kwargs.values()) if kwargs else args):
             if tensor.is_cuda:
-                if not is_small(tensor):
+                if not is_small(tensor) or is_weight(tensor):
                     return self.not_repeated(func, args, kwargs)
                 on_gpu.append(tensor)
                 bytes_ += tensor.nbytes
@@ -200,7 +200,8 @@ class Values(TorchDispatchMode):
             return self.not_repeated(func, args, kwargs)
         if source.is_cuda == to_gpu:
             return self.repeated(func, args, kwargs)
-        self.hollows.has_copied |= source.is_cuda
+        if source.is_cuda:
+            self.hollows.copied()
         if not is_small(source):
             result = self.hollows.moved(func, args, kwargs)
             if to_gpu:

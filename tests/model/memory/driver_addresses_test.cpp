@@ -66,14 +66,14 @@ TEST(DriverAddresses, TheFirstKernelLeavesRoomBelowTheFirstSegment) {
   EXPECT_EQ(addresses.take(520 * kMiB), first - 1470 * kMiB);
 }
 
-TEST(DriverAddresses, NoneIsGivenTwiceInWhateverOrderThingsCome) {
+TEST(DriverAddresses, SegmentsLieApartInWhateverOrderThingsCome) {
   std::mt19937 random(20261124);
   const auto up_to = [&random](std::uint64_t most) {
     return std::uniform_int_distribution<std::uint64_t>(0, most)(random);
   };
   const std::vector<DriverCode> codes = {DriverCode::FirstKernel, DriverCode::Asserts,
-                                         DriverCode::Blas, DriverCode::Attention,
-                                         DriverCode::BackwardAttention};
+                                         DriverCode::Blas,        DriverCode::BlasHandle,
+                                         DriverCode::Attention,   DriverCode::BackwardAttention};
   for (int sequence = 0; sequence < 200; ++sequence) {
     DriverAddresses addresses;
     std::vector<DriverCode> loads = codes;

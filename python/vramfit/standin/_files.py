@@ -15,14 +15,14 @@ from pathlib import Path
 MADE_UP = "made up"  # the run's own: numbers that nobody computed may be in it
 REAL = "real"  # the run's own: all its numbers are true
 OPENED = "opened"  # the run's own, written to by the script itself
-FOLDER = "folder"  # made by the run, so that all in it is its own
+FOLDER = "folder"  # made by the run, so that what is in it and not older is its own
 KEPT = "kept"  # was there before, and stays as it is
-GONE = "gone"  # moved elsewhere
+GONE = "gone"  # moved elsewhere, or removed
 
 # What is written beside weights: of models, adapters and sharded checkpoints.
 _BESIDE_WEIGHTS = ("config.json", "adapter_config.json", ".metadata")
 
-_BUFFER = ""
+_BUFFER = ""  # stands for all that has no path
 
 Name = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 

@@ -4,7 +4,6 @@ do to the run's own files is noted.
 
 from __future__ import annotations
 
-import builtins
 import functools
 import io
 import os
@@ -51,7 +50,6 @@ class Guards:
         _wrap(shutil, "copyfile", self._copying)
         _wrap(shutil, "rmtree", self._removing_all)
         _wrap(io, "open", self._opening)
-        builtins.open = io.open
 
     def _stays(self, file: Any) -> bool:
         """Whether it is a checkpoint that was there before; it is told where it is."""
@@ -161,7 +159,7 @@ class Guards:
 
 
 class _Builtin:
-    """Stands for a function of C, which is no method where a class has it."""
+    """Stands for a function: like those of C, it is no method where a class has it."""
 
     def __init__(self, function: Function, instead: Function) -> None:
         self._instead = instead
@@ -172,7 +170,7 @@ class _Builtin:
 
 
 def _wrap(module: Any, name: str, guarded: Callable[[Function], Function]) -> None:
-    """Also where it has been imported from there already."""
+    """Also where it has been imported from there already, open as a builtin among them."""
     function = getattr(module, name)
     wrapped = _Builtin(function, guarded(function))
     for other in [module, *sys.modules.values()]:

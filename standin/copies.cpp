@@ -75,5 +75,6 @@ void note_unknown_read() { ++reads_of_unknown; }
 
 void next_read(std::int64_t value) { expected_reads().push_back(value); }
 void no_more_reads() { expected_reads().clear(); }
+bool is_read_expected() { return !expected_reads().empty(); }
 
 }  // namespace vramfit::standin

@@ -32,4 +32,7 @@ void note_unknown_read();
 void next_read(std::int64_t value);
 void no_more_reads();
 
+/// Whether there are numbers that no read has taken yet.
+bool is_read_expected();
+
 }  // namespace vramfit::standin

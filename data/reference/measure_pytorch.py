@@ -246,10 +246,13 @@ def environment():
 
 
 def main(run=run, environment=environment):
-    """Each case by `run`, beneath a line of what it was measured with."""
-    cases = json.loads(Path(sys.argv[1]).read_text())
-    out = sys.argv[2]
     limit = float(sys.argv[3]) if len(sys.argv) > 3 else 540
+    every(json.loads(Path(sys.argv[1]).read_text()), sys.argv[2], limit, run, environment)
+
+
+def every(cases, out, limit, run, environment):
+    """Each case by `run`, beneath a line of what it was measured with, until `limit` seconds are
+    over."""
     start = time.time()
     append(out, {"env": environment()})
     for i, case in enumerate(cases):

@@ -94,6 +94,8 @@ def _is_reading(value: Any) -> bool:
 
 
 def _program(file: str, setting: Mapping[str, Any]) -> str:
+    if file == "pytorch_companions":
+        return "measure_pytorch_companions"
     if "trainer" in setting:
         return "measure_pytorch_trainers"
     if "gpus" in setting:

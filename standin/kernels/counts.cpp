@@ -47,7 +47,7 @@ Element counted(std::string_view name) {
 
 void count_for(Machine& machine, const Kernel& kernel, void** arguments) {
   const Element element = counted(kernel.name);
-  if (element.bytes == 0) return;
+  if (element.bytes == 0 || is_read_expected()) return;
   std::uint64_t input = 0;
   std::uint32_t items = 0;  // of a wider one the lower half
   std::memcpy(&input, arguments[0], sizeof input);

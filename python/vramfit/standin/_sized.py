@@ -1,15 +1,20 @@
 """Ops whose results' sizes are values: how many numbers differ, how often each is repeated.
 
 The op itself runs as it does, and reads a count off the GPU. Before it runs the stand-in is told
-what it will read. What counts by nonzero needs none of it: standin/kernels/counts.h.
+what it will read. What counts by nonzero needs none of it (standin/kernels/counts.h), but where
+what is counted is not as it lies in memory.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from vramfit.standin._twins import is_small
+import torch
+
+from vramfit.standin._door import UNKNOWN
+from vramfit.standin._twins import is_kept, is_small
 
 if TYPE_CHECKING:
     from vramfit.standin._values import Values
@@ -82,3 +87,36 @@ SIZED: dict[str, Handler] = {
     "bincount": _bincount,
     "_coalesce": _coalesce,
 }
+
+
+class NonZero:
+    """PyTorch's own kernel, which masks are counted by, backward and within other ops too. It
+    copies what has gaps or repeats, as expand() makes it, and counts in the copy, of which nobody
+    knows anything."""
+
+    def __init__(self, values: Values) -> None:
+        self._values = values
+        self._kernel = torch.library.get_kernel("aten::nonzero", "CUDA")
+        self._library = torch.library.Library("aten", "IMPL")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # there is one kernel already
+            self._library.impl("nonzero", self, "CUDA", with_keyset=True, allow_override=True)
+
+    def __call__(self, keys: Any, tensor: torch.Tensor) -> torch.Tensor:
+        def run() -> Any:
+            return self._kernel.call_boxed(keys, tensor)
+
+        twins = self._values.twins
+        if tensor.is_contiguous() or not is_kept(tensor) or twins.knowledge(tensor) == UNKNOWN:
+            return run()
+        return expecting(self._values, [_count(twins.of(tensor))], run)
+
+
+def _count(tensor: torch.Tensor) -> int:
+    """Of numbers that are not zero. What repeats is counted once, and multiplied."""
+    repeats = 1
+    for dim, (size, stride) in enumerate(zip(tensor.shape, tensor.stride(), strict=True)):
+        if stride == 0 and size > 0:
+            tensor = tensor.narrow(dim, 0, 1)
+            repeats *= size
+    return int(tensor.count_nonzero()) * repeats

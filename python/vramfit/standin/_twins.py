@@ -59,6 +59,11 @@ def is_small(tensor: torch.Tensor) -> bool:
     return tensor.layout is torch.strided and tensor.nbytes <= KINDS[tensor.dtype].most
 
 
+def is_kept(tensor: torch.Tensor) -> bool:
+    """Whether it looks at values that are kept: it may be larger than they, where they repeat."""
+    return tensor.layout is torch.strided and span(tensor) <= KINDS[tensor.dtype].most
+
+
 def is_weight(tensor: torch.Tensor) -> bool:
     """Whether it is a parameter that is too large for anybody to branch on; what is made of it, as
     states of optimizers are, has no values either."""

@@ -26,7 +26,7 @@ from vramfit.standin._linalg import LINALG
 from vramfit.standin._on_host import OnHost
 from vramfit.standin._ops import Op, Run, results, tensors_in
 from vramfit.standin._origins import Origins
-from vramfit.standin._sized import SIZED
+from vramfit.standin._sized import SIZED, NonZero
 from vramfit.standin._twins import KINDS, Twins, is_small, is_weight
 from vramfit.standin._watch import watch_everywhere
 
@@ -331,6 +331,8 @@ def keep_values(door: Door) -> Values:
     global _values  # noqa: PLW0603  one a process
     _values = Values(door)
     watch_everywhere(_values)
+    if hasattr(torch.library, "get_kernel"):  # of PyTorch 2.9 on
+        NonZero(_values)
     seed_generators()
     return _values
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from vramfit import _core
 from vramfit._bad_input import bad_input
-from vramfit._dry_run import _child, _result, _words
+from vramfit._dry_run import _beside, _child, _result, _words
 from vramfit._dry_run._options import parse
 from vramfit.standin._files import Files
 
@@ -29,6 +29,16 @@ def run(arguments: list[str]) -> int:
         return BAD_INPUT
 
 
+def _facts(flags: dict[str, str], beside_real: bool) -> _result.Json:
+    try:
+        facts: _result.Json = json.loads(_core.card_facts(json.dumps(flags)))
+    except _core.BadInput:
+        if beside_real:
+            raise bad_input("run: --beside-real wants a GPU in this machine: none answers") from None
+        raise
+    return facts
+
+
 class _ScriptFailedError(Exception):
     """With its exit status."""
 
@@ -36,15 +46,19 @@ class _ScriptFailedError(Exception):
 def _run(options: Namespace, command: list[str]) -> int:
     named = {name: getattr(options, name) for name in ("gpu", "vram", "headroom")}
     flags = {name: value for name, value in named.items() if value is not None}
-    facts = {**json.loads(_core.card_facts(json.dumps(flags))), "devices": options.gpus}
+    facts = {**_facts(flags, options.beside_real), "devices": options.gpus}
     _child.check(command)
     _child.check_visible(options.gpus)
     for file in (options.json, options.snapshot, options.trace):
         _check_writable(file)
     try:
-        answer = _one_run(options, command, facts, late=False)
+        answer = _one_run(options, command, facts)
         if options.band and answer["ended"] != "failed":
             _result.widen(answer, _one_run(options, command, facts, late=True))
+        if options.beside_real and answer["ended"] != "failed":
+            real = _one_run(options, command, facts, real=True, steps=answer["steps"] or None)
+            answer["real"] = _beside.beside(answer, real)
+        answer.pop("holders_of_stages")
     except _ScriptFailedError as error:
         return _script_failed(error.args[0])
     answer["about"] = _words.about(answer)
@@ -53,13 +67,24 @@ def _run(options: Namespace, command: list[str]) -> int:
 
 
 def _one_run(
-    options: Namespace, command: list[str], facts: _result.Json, late: bool
+    options: Namespace,
+    command: list[str],
+    facts: _result.Json,
+    *,
+    late: bool = False,
+    real: bool = False,
+    steps: int | None = None,
 ) -> _result.Json:
-    """`late`: the GPU is behind, and done with nothing before the script waits for it."""
-    records = not late and (options.snapshot is not None or options.trace is not None)
+    """`late`: the GPU is behind, and done with nothing before the script waits for it. `real`: the
+    one that is there, for so many `steps`."""
+    is_first = not late and not real
+    records = is_first and (options.snapshot is not None or options.trace is not None)
     settings = {
         "facts": {**facts, "strict": options.strict, "late_events": late},
-        "steps": options.steps,
+        "steps": options.steps if steps is None else steps,
+        "real": real,
+        "held": facts["held"],
+        "beside": options.beside_real,
         "longest": options.longest,
         "uploads": options.uploads,
         "random_weights": options.random_weights,
@@ -79,7 +104,9 @@ def _one_run(
         for file, kind in ((options.snapshot, "pickle"), (options.trace, "trace")):
             if records and file is not None:
                 shutil.copyfile(folder / f"{took['process']}.{kind}", file)
-    return _result.answer(facts, shlex.join(command), status, took)
+    answer = _result.answer(facts, shlex.join(command), status, took)
+    answer["holders_of_stages"] = _result.holders_of_stages(took)
+    return answer
 
 
 def _folder(settings: _result.Json) -> tempfile.TemporaryDirectory[str]:
@@ -113,6 +140,8 @@ def _tell(answer: _result.Json, options: Namespace) -> int:
         return _script_failed(answer["exit_status"])
     if file != "-":
         print("\n" + _core.dry_run_text(written, options.top), end="")
+        if answer["real"] is not None:
+            print("\n" + _beside.text(answer["real"]), end="")
     return FITS if verdict["fits"] else DOES_NOT_FIT
 
 

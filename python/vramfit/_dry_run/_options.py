@@ -57,6 +57,11 @@ def _parser() -> argparse.ArgumentParser:
         help="twice: with a GPU that is done at once, and with one that is always behind",
     )
     how.add_argument(
+        "--beside-real",
+        action="store_true",
+        help="on a machine with a GPU: there too, and where the two part",
+    )
+    how.add_argument(
         "--random-weights",
         action="store_true",
         help="from_pretrained needs a model's config alone",
@@ -89,7 +94,20 @@ def parse(arguments: list[str]) -> tuple[argparse.Namespace, list[str]]:
         raise bad_input(f"run: no flag {strangers[0]}; vramfit run --help")
     if not command:
         raise bad_input(f"run: {'nothing after --' if dashes else 'no command'}; as in {_EXAMPLE}")
+    if options.beside_real:
+        _check_beside_real(options)
     return options, command
+
+
+def _check_beside_real(options: argparse.Namespace) -> None:
+    for flag in ("gpu", "vram", "band", "random_weights"):
+        if getattr(options, flag):
+            raise bad_input(
+                f"run: --beside-real is for this machine's GPU, as it is: without "
+                f"--{flag.replace('_', '-')}"
+            )
+    if options.gpus > 1:
+        raise bad_input("run: --beside-real is for one GPU: without --gpus")
 
 
 def _split(arguments: list[str]) -> tuple[list[str], bool, list[str]]:

@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from vramfit.standin._door import StandInError
-from vramfit.standin._session import Watcher, make_weights, remove_files, start
+from vramfit.standin._imports import when_imported
+from vramfit.standin._session import Watcher, door, make_weights, remove_files, start
 
 if TYPE_CHECKING:
+    from vramfit.standin._origins import Origins
     from vramfit.standin._watched import Watched
 
 # What processes leave in the run's folder: one of these a process, by its number;
@@ -38,6 +40,10 @@ def begin(settings: str) -> None:
     """Starts the stand-in as the settings' file says."""
     file = Path(settings)
     told = json.loads(file.read_text())
+    if told["real"]:
+        process = _RealProcess(told, file.parent)
+        when_imported("torch", lambda _: process.loaded())
+        return
     try:
         start(json.dumps(told["facts"]), _Process(told, file.parent), file.parent)
     except StandInError as error:
@@ -62,7 +68,6 @@ class _Process(Watcher):
 
         from vramfit.standin._quiet import keep_quiet
         from vramfit.standin._uncaught import attend
-        from vramfit.standin._watched import Watched
 
         if torch.version.cuda is None:
             _refuse(
@@ -70,13 +75,19 @@ class _Process(Watcher):
                 f"the torch of {sys.executable}, {torch.__version__}, is not built for CUDA: one "
                 "that is will do without its nvidia-* packages, pip install --no-deps torch",
             )
-        self._watched = Watched(self._settings, self._end)
+        self._watched = self._watch()
         if self._settings["random_weights"]:
             make_weights()
         if not self._settings["uploads"]:
             keep_quiet()
         attend(lambda line: _refuse(self._folder, line))
         atexit.register(self._write, "script")
+
+    def _watch(self) -> Watched:
+        from vramfit.standin._values import name_ops
+        from vramfit.standin._watched import Watched
+
+        return Watched(door(), self._settings, name_ops, self._end)
 
     def _end(self, how: str) -> None:
         """Enough was seen. A process forked from this one goes on."""
@@ -96,6 +107,22 @@ class _Process(Watcher):
 
     def _place(self, kind: str) -> Path:
         return self._folder / kind.format(self._number)
+
+
+class _RealProcess(_Process):
+    """One on the GPU that is there."""
+
+    def _watch(self) -> Watched:
+        from vramfit.standin._real import RealCard
+        from vramfit.standin._watch import Watching, watch_everywhere
+        from vramfit.standin._watched import Watched
+
+        def name_ops(origins: Origins) -> None:
+            mode.named = origins.run  # type: ignore[method-assign]
+
+        mode = Watching()
+        watch_everywhere(mode)
+        return Watched(RealCard(self._settings["held"]), self._settings, name_ops, self._end)
 
 
 def _refuse(folder: Path, line: str) -> NoReturn:

@@ -92,7 +92,7 @@ class Steps:
         """What failed, and is tried otherwise, is no part of what the script takes."""
         self.close()
         failed = self.step
-        self._history.forget_step()
+        self._history.forget(all_steps=failed == 1)  # its inputs came while loading
         self.rows = [row for row in self.rows if row["step"] != failed]
         if failed == 1:
             self._load_again()

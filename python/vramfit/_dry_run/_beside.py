@@ -75,10 +75,15 @@ def text(compared: Json) -> str:
     for stage in compared["stages"]:
         name = stage["name"] + (f" of step {stage['step']}" if stage["step"] else "")
         lines += row(name, *(_signed(stage[level]) for level, _ in _LEVELS))
+    if compared["ended"] == "failed":
+        lines += "\n  the real run failed, as above\n"
     parts = compared["parts"]
     if parts is None:
         return lines + "\n  every stage allocates at most what it does on the real GPU\n"
-    lines += f"\n  they part in {parts['stage']} of step {parts['step']}:\n"
+    lines += f"\n  they part in {parts['stage']} of step {parts['step']}:"
+    if not parts["lines"]:
+        return lines + " every line holds the same, in blocks of other sizes\n"
+    lines += "\n"
     for line in parts["lines"]:
         place = "/".join(line["line"].split("/")[-2:]) or "no line of Python"
         where = f"{'backward of ' * line['in_backward']}{place}"

@@ -94,7 +94,11 @@ def _one_run(
         folder = Path(place)
         try:
             status = _child.run_watched(
-                command, folder / "settings", options.uploads, to_stderr=options.json == "-"
+                command,
+                folder / "settings",
+                options.uploads,
+                to_stderr=options.json == "-",
+                real=real,
             )
         finally:
             Files(folder).remove()

@@ -57,6 +57,7 @@ def answer(facts: Json, command: str, status: int, took: Json) -> Json:
         "ended": "memory" if fatal else took["ended"] if status == 0 else "failed",
         "steps": took["steps"],
         "batches": took["batches"],
+        "compile": took["compile"],
         "longest": took["longest"],
         "processes": took["processes"],
         "versions": took["versions"],

@@ -47,6 +47,7 @@ def notes(answer: Json, facts: Json) -> list[str]:
         *_caught(answer["out_of_memory_caught"]),
         *_lengths(answer),
         *_assumed(answer["assumptions"]),
+        *_compiled(answer["compile"]),
         *_unknown(answer["unknown_calls"]),
         *_late(answer),
         *_others(answer),
@@ -91,6 +92,17 @@ def _assumed(assumptions: list[Json]) -> Iterator[str]:
     for told in assumptions:
         if not _is_line(told["what"]):
             yield f"{told['what']} ({_count(told['times'], 'time')})"
+
+
+def _compiled(told: Json | None) -> Iterator[str]:
+    if told is None:
+        return
+    line = f"torch.compile ran {_count(told['compiles'], 'time')}, {told['seconds']:.0f} s of CPU"
+    if told["untimed"]:
+        line += (
+            f"; of {_count(told['untimed'], 'kernel')} that a GPU would time it took the first choice"
+        )
+    yield line
 
 
 def _is_line(what: str) -> bool:

@@ -99,7 +99,10 @@ class _Process(Watcher):
         is_over = not self._folder.is_dir()  # a daemon outlives the run
         if os.getpid() != self._number or self._watched is None or is_over:
             return
-        took = self._watched.took(how)
+        try:
+            took = self._watched.took(how)
+        except RuntimeError:
+            return  # a kernel of a real GPU failed, which answers no more
         self._watched.write_records(self._place(SNAPSHOT), self._place(TRACE))
         part = self._place(RESULT).with_suffix(".part")
         part.write_text(json.dumps(took))

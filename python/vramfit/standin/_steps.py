@@ -33,7 +33,7 @@ class Steps:
         self.rows: list[dict[str, Any]] = []
         self.turns: list[tuple[int, str, int]] = []  # step, stage, when it ended in microseconds
         self.batches: list[tuple[int, ...]] = []  # of the models' inputs, as they came, each once
-        self.stage = "load"
+        self.stage = self._compiled_in = "load"
         self.step = 0  # the one that is under way
         self.finished = 0  # optimizer steps
         self._stepped_in_backward = False
@@ -68,6 +68,15 @@ class Steps:
         """Memory could not be had. Where the script catches that, it may begin anew."""
         self.ran_out = True
         self._events.await_forward()
+
+    def compile_begins(self) -> None:
+        """In the midst of a stage, as a rule a forward: what compiling takes is told apart."""
+        self.close()
+        self._compiled_in, self.stage = self.stage, "compile"
+
+    def compile_ends(self) -> None:
+        self.close()
+        self.stage = self._compiled_in
 
     def _forward(self, module: torch.nn.Module) -> None:
         if self.ran_out and self.stage in ("forward", "backward"):

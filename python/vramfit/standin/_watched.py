@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from vramfit.standin._books import Books, Card
+from vramfit.standin._compiling import Compiling
 from vramfit.standin._components import holders
 from vramfit.standin._history import History, Peak
 from vramfit.standin._lines import innermost, stack
@@ -53,6 +54,7 @@ class Watched:
         ended = self._stage_ended if settings["beside"] else None
         self._history = History(whole=self._records, ended=ended)
         self._steps = Steps(Books(card), self._history, settings["steps"], enough)
+        self._compiling = Compiling(self._steps.compile_begins, self._steps.compile_ends)
         self._longest = None
         if settings["longest"]:
             from vramfit.standin._longest import Longest
@@ -100,6 +102,7 @@ class Watched:
             "holders": self._holders(len(report["devices"])),
             "holders_of_stages": self._of_stages,
             "steps": steps.finished + in_last,
+            "compile": self._compiling.told(),
             "ended": ended,
             "batches": steps.batches,
             "longest": list(self._longest.notes) if self._longest else None,

@@ -85,6 +85,7 @@ def answer(facts: Json, command: str, status: int, took: Json) -> Json:
         "checkpoints": took["checkpoints"],
         "out_of_memory": ran_out[-1] if fatal else None,
         "out_of_memory_caught": ran_out[: len(ran_out) - fatal],
+        "kernels": took["kernels"],
         "assumptions": took["assumptions"],
         "unknown_calls": took["unknown_calls"],
         "unknown_reads": took["unknown_reads"],

@@ -13,6 +13,12 @@ _SHOWN = 3  # places
 
 _AS_ZERO = "no rule tells what these work in, so a real run may take more"
 
+# By how kernels' names begin: of what no source tells a size, so that it was measured.
+_MEASURED = (
+    ("cudnn attention", "cuDNN's attention", "its workspace is"),
+    ("nccl", "NCCL", "what its channels take of the card is"),
+)
+
 # Libraries whose versions stand in the title.
 _NAMED = ("torch", "transformers", "trl", "peft", "accelerate")
 
@@ -48,6 +54,7 @@ def notes(answer: Json, facts: Json) -> list[str]:
         *_lengths(answer),
         *_assumed(answer["assumptions"]),
         *_unknown(answer["unknown_calls"]),
+        *_of_another_card(answer["kernels"], facts),
         *_late(answer),
         *_others(answer),
         *_on_host(**answer["host"]),
@@ -115,6 +122,21 @@ def _unknown(calls: list[Json]) -> Iterator[str]:
             by_kind.setdefault(kind, []).append(named)
     for kind, named_calls in by_kind.items():
         yield f"{kind}: {', '.join(named_calls)}"
+
+
+def _of_another_card(kernels: Json, facts: Json) -> Iterator[str]:
+    """What this run used of NVIDIA's libraries, and what was measured of them elsewhere alone.
+    Context and libraries have a line of their own: `overhead_source`."""
+    card = facts["assumed_from"]
+    if not card:
+        return
+    for family, what, whose in _MEASURED:
+        times = sum(count for name, count in kernels.items() if name.startswith(family))
+        if times:
+            yield (
+                f"{what} ran {_count(times, 'time')}: {whose} as read off an {card}, since no "
+                f"source tells it of the {facts['title']}"
+            )
 
 
 def _late(answer: Json) -> Iterator[str]:

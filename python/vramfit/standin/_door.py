@@ -39,6 +39,7 @@ class Door:
         self._load = function("load", text, text, text)
         self._soname = function("soname", text, text)
         self._report = function("report", text)
+        self._kernels = function("kernels", text)
         self.twin_distance: int = function("twin_distance", place)()
         self.know = function("know", None, place, place, word, word)
         self.known = function("known", word, place, place, word)
@@ -72,6 +73,11 @@ class Door:
     def report(self) -> dict[str, Any]:
         """What there is to tell so far."""
         told: dict[str, Any] = json.loads(self._report())
+        return told
+
+    def kernels(self) -> dict[str, int]:
+        """How often each kernel was launched so far, by its name."""
+        told: dict[str, int] = json.loads(self._kernels())
         return told
 
     @staticmethod

@@ -55,6 +55,7 @@ def took(reserved=10 * GB, **more):
         "longest": None,
         "out_of_memory": [],
         "ran_out": False,
+        "in_kernel": False,
         "kernels": {"fill": 2},
         "assumptions": [],
         "versions": {"torch": "2.11.0"},
@@ -184,6 +185,15 @@ def test_json_of_what_failed(run):
     answer = answer_of(ran)
     assert ran.returncode == 3
     assert (answer["fits"], answer["verdict"], answer["ended"]) == (None, None, "failed")
+
+
+def test_a_kernel_that_has_seen_enough_did_not_fail(run):
+    enough = took(ended="steady", in_kernel=True)
+    ran = run("--json", "-", took=[enough], end="sys.exit(1)")
+    answer = answer_of(ran)
+    assert ran.returncode == 0
+    assert (answer["verdict"], answer["ended"], answer["exit_status"]) == ("FITS", "steady", 1)
+    assert run(took=[{**enough, "in_kernel": False}], end="sys.exit(1)").returncode == 3
 
 
 def test_headroom_is_part_of_the_verdict(run):

@@ -48,14 +48,16 @@ def answer(facts: Json, command: str, status: int, took: Json) -> Json:
     used = _used(took)
     gpu = used.index(max(used))
     ran_out = took["out_of_memory"]
-    fatal = bool(ran_out) and status != 0 and took["ran_out"]
+    ours = took["ended"] in ("steps", "steady") and took["in_kernel"]
+    failed = status != 0 and not ours
+    fatal = bool(ran_out) and failed and took["ran_out"]
     stages = _stages(took, gpu)
     top = max(stages, key=lambda stage: stage["peak"])
     return {
         "run_schema": SCHEMA,
         "command": command,
         "exit_status": status,
-        "ended": "memory" if fatal else took["ended"] if status == 0 else "failed",
+        "ended": "memory" if fatal else "failed" if failed else took["ended"],
         "steps": took["steps"],
         "batches": took["batches"],
         "longest": took["longest"],

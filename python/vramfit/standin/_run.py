@@ -88,7 +88,8 @@ class _Process(Watcher):
         is_over = not self._folder.is_dir()  # a daemon outlives the run
         if os.getpid() != self._number or self._watched is None or is_over:
             return
-        took = self._watched.took(how)
+        # What runs a notebook fails as its kernel ends.
+        took = {**self._watched.took(how), "in_kernel": "ipykernel" in sys.modules}
         self._watched.write_records(self._place(SNAPSHOT), self._place(TRACE))
         part = self._place(RESULT).with_suffix(".part")
         part.write_text(json.dumps(took))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -56,6 +57,7 @@ def notes(answer: Json, facts: Json) -> list[str]:
         *_unknown(answer["unknown_calls"]),
         *_of_another_card(answer["kernels"], facts),
         *_late(answer),
+        *_on_wsl(),
         *_others(answer),
         *_on_host(**answer["host"]),
         *_saved(**answer["checkpoints"]),
@@ -153,6 +155,15 @@ def _late(answer: Json) -> Iterator[str]:
             f"{_count(answer['doubtful_events'], 'time')} memory could be given again only if the "
             "GPU was done with it, which was taken for granted: --band runs with a GPU that is "
             "always behind, too"
+        )
+
+
+def _on_wsl() -> Iterator[str]:
+    """Windows' driver beneath, by the name that its Linux kernel has."""
+    if "microsoft" in platform.release().lower():
+        yield (
+            "this is WSL2: Windows holds part of a card, and may move to the host's memory what "
+            "does not fit, where Linux fails; neither is in these figures: --headroom"
         )
 
 

@@ -6,6 +6,7 @@ import ctypes
 import json
 import os
 import sys
+import sysconfig
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,11 @@ class Door:
         try:
             loaded = ctypes.CDLL(str(library))
         except OSError as error:  # of an older C library, for one
+            if "musl" in str(sysconfig.get_config_var("SOABI")):
+                raise StandInError(
+                    f"{sys.executable} is built for musl (Alpine), for which there is no PyTorch "
+                    "with CUDA: an image with glibc (Debian, Ubuntu) has one"
+                ) from None
             raise StandInError(f"{sys.executable} cannot load the stand-in: {error}") from None
         text, word, place = ctypes.c_char_p, ctypes.c_int, ctypes.c_uint64
 

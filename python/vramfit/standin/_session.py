@@ -73,6 +73,8 @@ def start(facts: str, watcher: Watcher | None = None, folder: Path | None = None
             "torch was imported already: start the stand-in before it, in a new process or a "
             "restarted kernel"
         )
+    if not Path("/proc/self/fd").is_dir():
+        raise StandInError("/proc is not mounted, by which a process sees its files and memory")
     _door = Door(Path(__file__).with_name("libvramfit_standin.so"))
     _door.start(facts)
     _folder = folder

@@ -1,7 +1,12 @@
 #include "standin/module/door.h"
 
+#include <cxxabi.h>
+
+#include <cstdlib>
 #include <exception>
 #include <filesystem>
+#include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
@@ -10,6 +15,7 @@
 #include "standin/calls/shells.h"
 #include "standin/calls/unanswered.h"
 #include "standin/copies.h"
+#include "standin/kernels/kernels.h"
 #include "standin/machine.h"
 
 namespace {
@@ -27,6 +33,12 @@ const char* told(Function&& function) {
     text = error.what();
   }
   return text.c_str();
+}
+
+std::string demangled(const char* name) {
+  const std::unique_ptr<char, decltype(&std::free)> plain(
+      abi::__cxa_demangle(name, nullptr, nullptr, nullptr), &std::free);
+  return plain ? plain.get() : name;
 }
 
 }  // namespace
@@ -78,6 +90,17 @@ void vramfit_standin_forget_floats() {
 void vramfit_standin_look_at_copies(int look) { look_at_copies(look != 0); }
 void vramfit_standin_next_read(std::int64_t value) { next_read(value); }
 void vramfit_standin_no_more_reads() { no_more_reads(); }
+
+const char* vramfit_standin_kernels() {
+  thread_local std::string text;
+  const Locked locked;
+  std::map<std::string, std::uint64_t> launches;  // several libraries may have one of a name
+  for (const auto& [function, kernel] : kernels().all()) {
+    if (kernel.launches > 0) launches[demangled(kernel.name)] += kernel.launches;
+  }
+  text = nlohmann::json(launches).dump();
+  return text.c_str();
+}
 
 void vramfit_standin_reset_peak(int device) { Locked()->gpu(device).memory.reset_peak(); }
 

@@ -32,6 +32,9 @@ void vramfit_standin_look_at_copies(int look);
 void vramfit_standin_next_read(std::int64_t value);
 void vramfit_standin_no_more_reads();
 
+/// The kernels that were launched, as JSON: of each its name, demangled, and how often.
+const char* vramfit_standin_kernels();
+
 /// Starts counting a GPU's most used bytes anew.
 void vramfit_standin_reset_peak(int device);
 

@@ -47,14 +47,16 @@ def answer(facts: Json, command: str, status: int, took: Json) -> Json:
     """The answer as `--json` has it, but for its verdict: of the GPU that was used most."""
     gpu = _most_used(took)
     ran_out = took["out_of_memory"]
-    fatal = bool(ran_out) and status != 0 and took["ran_out"]
+    ours = took["ended"] in ("steps", "steady") and took["in_kernel"]
+    failed = status != 0 and not ours
+    fatal = bool(ran_out) and failed and took["ran_out"]
     stages = _stages(took, gpu)
     top = max(stages, key=lambda stage: stage["peak"])
     return {
         "run_schema": SCHEMA,
         "command": command,
         "exit_status": status,
-        "ended": "memory" if fatal else took["ended"] if status == 0 else "failed",
+        "ended": "memory" if fatal else "failed" if failed else took["ended"],
         "steps": took["steps"],
         "batches": took["batches"],
         "compile": took["compile"],
@@ -87,6 +89,7 @@ def answer(facts: Json, command: str, status: int, took: Json) -> Json:
         "checkpoints": took["checkpoints"],
         "out_of_memory": ran_out[-1] if fatal else None,
         "out_of_memory_caught": ran_out[: len(ran_out) - fatal],
+        "kernels": took["kernels"],
         "assumptions": took["assumptions"],
         "unknown_calls": took["unknown_calls"],
         "unknown_reads": took["unknown_reads"],

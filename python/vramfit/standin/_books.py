@@ -38,6 +38,9 @@ class Card(Protocol):
         """`devices`, each with what is `used` of it, and was at most, `peak_used`; and `host`,
         `unknown_calls`, `unknown_reads`, `doubtful_events`."""
 
+    def kernels(self) -> dict[str, int]:
+        """How often each was launched, by name; of a card that tells."""
+
     def reset_peak(self, device: int, /) -> None:
         """`peak_used` begins anew."""
 

@@ -6,6 +6,7 @@ import ctypes
 import json
 import os
 import sys
+import sysconfig
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,11 @@ class Door:
         try:
             loaded = ctypes.CDLL(str(library))
         except OSError as error:  # of an older C library, for one
+            if "musl" in str(sysconfig.get_config_var("SOABI")):
+                raise StandInError(
+                    f"{sys.executable} is built for musl (Alpine), for which there is no PyTorch "
+                    "with CUDA: an image with glibc (Debian, Ubuntu) has one"
+                ) from None
             raise StandInError(f"{sys.executable} cannot load the stand-in: {error}") from None
         text, word, place = ctypes.c_char_p, ctypes.c_int, ctypes.c_uint64
 
@@ -39,6 +45,7 @@ class Door:
         self._load = function("load", text, text, text)
         self._soname = function("soname", text, text)
         self._report = function("report", text)
+        self._kernels = function("kernels", text)
         self.twin_distance: int = function("twin_distance", place)()
         self.know = function("know", None, place, place, word, word)
         self.known = function("known", word, place, place, word)
@@ -72,6 +79,11 @@ class Door:
     def report(self) -> dict[str, Any]:
         """What there is to tell so far."""
         told: dict[str, Any] = json.loads(self._report())
+        return told
+
+    def kernels(self) -> dict[str, int]:
+        """How often each kernel was launched so far, by its name."""
+        told: dict[str, int] = json.loads(self._kernels())
         return told
 
     @staticmethod

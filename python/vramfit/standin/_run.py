@@ -103,6 +103,7 @@ class _Process(Watcher):
             took = self._watched.took(how)
         except RuntimeError:
             return  # a kernel of a real GPU failed, which answers no more
+        took["in_kernel"] = "ipykernel" in sys.modules  # what runs a notebook fails as that ends
         self._watched.write_records(self._place(SNAPSHOT), self._place(TRACE))
         part = self._place(RESULT).with_suffix(".part")
         part.write_text(json.dumps(took))

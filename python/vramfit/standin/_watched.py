@@ -108,6 +108,7 @@ class Watched:
             "longest": list(self._longest.notes) if self._longest else None,
             "out_of_memory": self._out_of_memory,
             "ran_out": _raised_for_memory(if_nothing=self.ran_out),
+            "kernels": self._card.kernels(),
             "assumptions": assumptions(),
             "versions": {
                 name: sys.modules[name].__version__

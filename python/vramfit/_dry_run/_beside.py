@@ -48,7 +48,11 @@ def _parts(dry: Json, real: Json, pairs: list[tuple[Json, Json]]) -> Json | None
         here = _held(dry["holders_of_stages"], step, stage)
         there = _held(real["holders_of_stages"], step, stage)
         lines = [
-            {**dict(zip(_KEYS, key, strict=True)), "dry": here.get(key, 0), "real": there.get(key, 0)}
+            {
+                **dict(zip(_KEYS, key, strict=True)),
+                "dry": here.get(key, 0),
+                "real": there.get(key, 0),
+            }
             for key in {**here, **there}
             if here.get(key, 0) != there.get(key, 0)
         ]

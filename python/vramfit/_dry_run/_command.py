@@ -34,7 +34,9 @@ def _facts(flags: dict[str, str], beside_real: bool) -> _result.Json:
         facts: _result.Json = json.loads(_core.card_facts(json.dumps(flags)))
     except _core.BadInput:
         if beside_real:
-            raise bad_input("run: --beside-real wants a GPU in this machine: none answers") from None
+            raise bad_input(
+                "run: --beside-real wants a GPU in this machine: none answers"
+            ) from None
         raise
     return facts
 

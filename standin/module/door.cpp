@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "model/ops/outliers.h"
 #include "standin/calls/shells.h"
 #include "standin/calls/unanswered.h"
 #include "standin/copies.h"
@@ -78,6 +79,15 @@ void vramfit_standin_forget_floats() {
 void vramfit_standin_look_at_copies(int look) { look_at_copies(look != 0); }
 void vramfit_standin_next_read(std::int64_t value) { next_read(value); }
 void vramfit_standin_no_more_reads() { no_more_reads(); }
+
+std::int64_t vramfit_standin_outlier_columns(const char* activation, int gated, std::int64_t hidden,
+                                             std::int64_t rows, std::int64_t columns,
+                                             double quantile) {
+  const double chance = activation == nullptr
+                            ? vramfit::outlier_chance(1)
+                            : vramfit::hidden_outlier_chance(activation, gated != 0, hidden, 1);
+  return vramfit::outlier_columns(chance, rows, columns, quantile);
+}
 
 void vramfit_standin_reset_peak(int device) { Locked()->gpu(device).memory.reset_peak(); }
 

@@ -125,6 +125,7 @@ NB_MODULE(_core, m) {
   m.attr("columns") = vramfit::python::columns();
   m.def("card_facts", &card_facts, nb::arg("flags"), Released());
   m.def("dry_run_verdict", &vramfit::python::dry_run_verdict, nb::arg("run"), Released());
-  m.def("dry_run_text", &vramfit::python::dry_run_text, nb::arg("run"), Released());
+  m.def("dry_run_text", &vramfit::python::dry_run_text, nb::arg("run"), nb::arg("top") = 0,
+        Released());
   m.def("run", &vramfit::fit::run, nb::arg("arguments"), Released());
 }

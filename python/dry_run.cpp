@@ -12,8 +12,8 @@ std::string dry_run_verdict(const std::string& run) {
   return verdict_json(judged(read_dry_run(run))).dump();
 }
 
-std::string dry_run_text(const std::string& run) {
-  return fit::dry_run_text(read_dry_run(run), fit::shows_colours());
+std::string dry_run_text(const std::string& run, std::size_t top) {
+  return fit::dry_run_text(read_dry_run(run), top, fit::shows_colours());
 }
 
 }  // namespace vramfit::python

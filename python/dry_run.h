@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 namespace vramfit::python {
@@ -9,7 +10,7 @@ namespace vramfit::python {
 /// Its verdict, as keys of `vramfit run --json`.
 std::string dry_run_verdict(const std::string& run);
 
-/// What is printed of it.
-std::string dry_run_text(const std::string& run);
+/// What is printed of it, and `top` of the lines that held most at the peak.
+std::string dry_run_text(const std::string& run, std::size_t top);
 
 }  // namespace vramfit::python

@@ -43,6 +43,15 @@ DryRun::StageLevels stage_in(const Json& json) {
           .peak_device_used = json.at("peak_device_used")};
 }
 
+DryRun::Holder holder_in(const Json& json) {
+  return {.component = json.at("component"),
+          .line = json.at("line"),
+          .script = json.at("script"),
+          .in_backward = json.at("in_backward"),
+          .bytes = json.at("bytes"),
+          .blocks = json.at("blocks")};
+}
+
 /// What the card lost beside what the allocator reserved.
 Overhead overhead_of(const DryRun& run) {
   Overhead overhead = run.budget.overhead;
@@ -78,6 +87,9 @@ DryRun read_dry_run(const std::string& text) {
                                             .line = end.at("line")};
   }
   for (const Json& stage : json.at("stages")) run.stages.push_back(stage_in(stage));
+  if (const Json& holders = json.at("holders"); !holders.is_null()) {
+    for (const Json& holder : holders) run.holders.push_back(holder_in(holder));
+  }
   run.notes = json.at("notes");
   return run;
 }

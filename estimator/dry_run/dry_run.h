@@ -31,6 +31,16 @@ struct DryRun {
     std::string line;             ///< of the script; empty: nobody knows
   };
 
+  /// What lived when most was allocated, and was for the same and asked for in the same place.
+  struct Holder {
+    std::string component;  ///< "optimizer_state"
+    std::string line;       ///< outside of torch, "/…/modeling_llama.py:66"; empty: nobody knows
+    std::string script;     ///< the script's; empty where none was running
+    bool in_backward = false;  ///< in backward of what that line computes
+    std::uint64_t bytes = 0;
+    std::uint64_t blocks = 0;
+  };
+
   std::string command;
   std::vector<std::string> about;  ///< what ran and where it ended, a line each
   Budget budget;
@@ -40,6 +50,7 @@ struct DryRun {
   Uncertainty uncertainty;
   std::optional<OutOfMemory> out_of_memory;
   std::vector<StageLevels> stages;
+  std::vector<Holder> holders;  ///< those of most first; empty: nobody knows
   std::vector<std::string> notes;
 };
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "estimator/fit/colour.h"
 #include "estimator/fit/sums.h"
@@ -14,6 +15,11 @@ namespace vramfit::fit {
 namespace {
 
 constexpr std::size_t kLongestCommand = 200;  // bytes
+
+/// As python/vramfit/standin/_components.py names them.
+constexpr std::array kComponents = {"parameters", "gradients", "optimizer_state", "activations",
+                                    "logits",     "kv_cache",  "workspace",       "inputs",
+                                    "communication"};
 
 std::string verdict_line(const DryRun& run, const Estimate& estimate, bool colours) {
   if (!run.out_of_memory) return verdict_text(estimate, run.budget, colours);
@@ -66,16 +72,66 @@ std::string stages_table(const DryRun& run, const Estimate& estimate) {
   return table.text();
 }
 
+/// In the order of `fit`'s, and what no tensor asked for: the allocator's unsplit remainders.
+std::vector<Component> components(const DryRun& run) {
+  std::vector<Component> found;
+  std::uint64_t left = run.levels.allocated;
+  for (const char* name : kComponents) {
+    std::uint64_t bytes = 0;
+    for (const DryRun::Holder& holder : run.holders) {
+      if (holder.component == name) bytes += holder.bytes;
+    }
+    if (bytes > 0) found.push_back({name, bytes});
+    left -= std::min(left, bytes);
+  }
+  if (!found.empty() && left > 0) found.push_back({"rounding", left});
+  return found;
+}
+
+/// "llama/modeling_llama.py:66", of a path.
+std::string place(const std::string& line, int folders) {
+  std::size_t from = line.size();
+  for (int i = 0; i <= folders && from != std::string::npos; ++i) {
+    from = from == 0 ? std::string::npos : line.rfind('/', from - 1);
+  }
+  return printable(from == std::string::npos ? line : line.substr(from + 1));
+}
+
+std::string where(const DryRun::Holder& holder) {
+  if (holder.line.empty()) return "no line of Python";
+  std::string text = holder.in_backward ? "backward of " : "";
+  text += place(holder.line, holder.line == holder.script ? 0 : 1);
+  if (!holder.script.empty() && holder.script != holder.line) {
+    text += " from " + place(holder.script, 0);
+  }
+  return text;
+}
+
+std::string top_table(const DryRun& run, const Estimate& estimate, std::size_t top) {
+  if (top == 0 || run.holders.empty()) return "";
+  constexpr const char* kRow = "  {:<17}{:>9}{:>9}   {}\n";
+  std::string lines = fmt::format(kRow, "held at the peak", "GB", "blocks", "asked for by");
+  for (std::size_t i = 0; i < std::min(top, run.holders.size()); ++i) {
+    const DryRun::Holder& holder = run.holders[i];
+    std::string label = holder.component;
+    std::replace(label.begin(), label.end(), '_', ' ');
+    lines += fmt::format(kRow, label, gb(holder.bytes, table_decimals(estimate)), holder.blocks,
+                         where(holder));
+  }
+  return lines + "\n";
+}
+
 }  // namespace
 
-std::string dry_run_text(const DryRun& run, bool colours) {
+std::string dry_run_text(const DryRun& run, std::size_t top, bool colours) {
   const Estimate estimate = judged(run);
   std::string text = wrapped(shortened(run.command, kLongestCommand), 2);
   text += wrapped("  " + on_text(run.budget), 2);
   for (const std::string& line : run.about) text += wrapped("  " + printable(line), 2);
-  text += "\n" + sums(estimate, run.budget) + "\n";
+  text += "\n" + sums(estimate, run.budget, components(run)) + "\n";
   text += wrapped(verdict_line(run, estimate, colours), 2) + "\n";
   text += stages_table(run, estimate) + "\n";
+  text += top_table(run, estimate, top);
   for (const std::string& note : run.notes) text += wrapped("note: " + printable(note), 2);
   return text + wrapped("driver and context overhead: " + run.budget.overhead.source, 2);
 }

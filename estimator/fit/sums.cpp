@@ -12,17 +12,19 @@ namespace {
 
 class Table {
  public:
-  Table(const Estimate& estimate, const Budget& budget)
+  Table(const Estimate& estimate, const Budget& budget, const std::vector<Component>& components)
       : estimate_(estimate),
         budget_(budget),
+        components_(components),
         bars_(estimate.total),
         decimals_(table_decimals(estimate)) {}
 
   std::string text() {
     lines_ = fmt::format("The peak, {}\n", moment(estimate_.peak.stage, estimate_.peak.step));
-    row(of_a_model() ? "component" : "level", "GB", of_a_model() ? "B/param" : "", bars_.legend());
-    for (std::size_t i = 0; i < kCategories; ++i) component(static_cast<Category>(i));
-    if (of_a_model()) lines_ += "\n";
+    const bool told_apart = !components_.empty();
+    row(told_apart ? "component" : "level", "GB", of_a_model() ? "B/param" : "", bars_.legend());
+    for (const Component& each : components_) component(each);
+    if (told_apart) lines_ += "\n";
     sum("allocated", estimate_.levels.allocated);
     sum("reserved", estimate_.levels.reserved);
     const Overhead& overhead = estimate_.overhead;
@@ -51,27 +53,22 @@ class Table {
     row(label, gb(bytes, decimals_), of_a_model() ? fmt::format("{:.2f}", each) : "", bar);
   }
 
-  void component(Category category) {
-    const std::uint64_t bytes = estimate_.peak.by_category[category];
-    std::string label = name(category);
+  void component(const Component& component) {
+    std::string label = component.name;
     std::replace(label.begin(), label.end(), '_', ' ');
-    if (bytes > 0) {
-      sum(label, bytes, bars_.bar(bytes));
-    } else if (category == Category::Gradients && of_a_model() && training()) {
+    if (component.bytes > 0) {
+      sum(label, component.bytes, bars_.bar(component.bytes));
+    } else {
       row(label, gb(0, decimals_), "", "none at this point of the step");
     }
   }
 
-  /// Else somebody's script, of which nobody knows what its tensors are.
+  /// Else somebody's script, of which nobody counts the parameters.
   bool of_a_model() const { return estimate_.parameters > 0; }
-
-  bool training() const {
-    const Stage stage = estimate_.peak.stage;
-    return stage == Stage::Forward || stage == Stage::Backward || stage == Stage::Optimizer;
-  }
 
   const Estimate& estimate_;
   const Budget& budget_;
+  const std::vector<Component>& components_;
   const Bars bars_;
   const int decimals_;
   std::string lines_;
@@ -79,8 +76,24 @@ class Table {
 
 }  // namespace
 
+std::string sums(const Estimate& estimate, const Budget& budget,
+                 const std::vector<Component>& components) {
+  return Table(estimate, budget, components).text();
+}
+
 std::string sums(const Estimate& estimate, const Budget& budget) {
-  return Table(estimate, budget).text();
+  const Stage stage = estimate.peak.stage;
+  const bool training =
+      stage == Stage::Forward || stage == Stage::Backward || stage == Stage::Optimizer;
+  std::vector<Component> components;
+  for (std::size_t i = 0; i < kCategories; ++i) {
+    const auto category = static_cast<Category>(i);
+    const std::uint64_t bytes = estimate.peak.by_category[category];
+    if (bytes > 0 || (category == Category::Gradients && training)) {
+      components.push_back({name(category), bytes});
+    }
+  }
+  return sums(estimate, budget, components);
 }
 
 }  // namespace vramfit::fit

@@ -49,7 +49,7 @@ def _run(options: Namespace, command: list[str]) -> int:
         return _script_failed(error.args[0])
     answer["about"] = _words.about(answer)
     answer["notes"] = _words.notes(answer, facts)
-    return _tell(answer, options.json)
+    return _tell(answer, options)
 
 
 def _one_run(
@@ -96,7 +96,8 @@ def _folder(settings: _result.Json) -> tempfile.TemporaryDirectory[str]:
     return place
 
 
-def _tell(answer: _result.Json, file: str | None) -> int:
+def _tell(answer: _result.Json, options: Namespace) -> int:
+    file = options.json
     written = json.dumps(answer)
     verdict = json.loads(_core.dry_run_verdict(written))
     failed = answer["ended"] == "failed"
@@ -111,7 +112,7 @@ def _tell(answer: _result.Json, file: str | None) -> int:
     if failed:
         return _script_failed(answer["exit_status"])
     if file != "-":
-        print("\n" + _core.dry_run_text(written), end="")
+        print("\n" + _core.dry_run_text(written, options.top), end="")
     return FITS if verdict["fits"] else DOES_NOT_FIT
 
 

@@ -70,6 +70,9 @@ def _parser() -> argparse.ArgumentParser:
         "--strict", action="store_true", help="end at the first call of CUDA that is not known"
     )
     out = parser.add_argument_group("what to write")
+    out.add_argument(
+        "--top", metavar="N", type=_whole, default=0, help="the N lines that held most at the peak"
+    )
     out.add_argument("--json", metavar="FILE", help="the answer as JSON; -: instead of the text")
     out.add_argument("--snapshot", metavar="FILE", help="PyTorch's memory snapshot of the run")
     out.add_argument("--trace", metavar="FILE", help="the run in Chrome's trace event format")

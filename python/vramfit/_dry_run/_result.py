@@ -74,6 +74,7 @@ def answer(facts: Json, command: str, status: int, took: Json) -> Json:
         "levels": _levels(stages),
         "levels_of_late_gpu": None,
         "peak": {"stage": top["name"], "step": top["step"]},
+        "holders": took["holders"] and took["holders"][gpu],
         "stages": stages,
         "gpus": [_levels(_stages(took, index)) for index in range(len(used))],
         "host": {

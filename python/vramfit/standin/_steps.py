@@ -10,6 +10,7 @@ import torch
 
 from vramfit.standin._books import Books
 from vramfit.standin._events import Events, in_backward
+from vramfit.standin._history import History
 
 # So many steps at least: optimizer states appear in the first, and meet activations in the second.
 _LEAST = 3
@@ -24,8 +25,11 @@ Level = dict[str, int]
 class Steps:
     """Keeps a row for each stage of each step, and says when enough was seen."""
 
-    def __init__(self, books: Books, limit: int | None, enough: Callable[[str], None]) -> None:
-        self._books, self._limit, self._enough = books, limit, enough
+    def __init__(
+        self, books: Books, history: History, limit: int | None, enough: Callable[[str], None]
+    ) -> None:
+        self._books, self._history = books, history
+        self._limit, self._enough = limit, enough
         self.rows: list[dict[str, Any]] = []
         self.turns: list[tuple[int, str, int]] = []  # step, stage, when it ended in microseconds
         self.batches: list[tuple[int, ...]] = []  # of the models' inputs, as they came, each once
@@ -42,6 +46,7 @@ class Steps:
     def close(self) -> None:
         """Writes down the stage that is under way."""
         levels = self._books.turn()
+        self._history.turn(self.step, self.stage)
         self.turns.append((self.step, self.stage, time.time_ns() // 1000))
         row = next(
             (row for row in self.rows if (row["step"], row["stage"]) == (self.step, self.stage)),
@@ -87,6 +92,7 @@ class Steps:
         """What failed, and is tried otherwise, is no part of what the script takes."""
         self.close()
         failed = self.step
+        self._history.forget_step()
         self.rows = [row for row in self.rows if row["step"] != failed]
         if failed == 1:
             self._load_again()

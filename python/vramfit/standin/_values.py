@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from vramfit.standin._host import LARGE, Hollows
 from vramfit.standin._linalg import LINALG
 from vramfit.standin._on_host import OnHost
 from vramfit.standin._ops import Op, Run, results, tensors_in
+from vramfit.standin._origins import Origins
 from vramfit.standin._outliers import Outliers
 from vramfit.standin._sized import SIZED, NonZero
 from vramfit.standin._twins import KINDS, Twins, is_small, is_weight
@@ -72,6 +74,7 @@ class Values(TorchDispatchMode):
         self.hollows = Hollows(door)
         self.reads: Counter[str] = Counter()
         self._ops: dict[int, Op] = {}  # by their functions' ids
+        self.named: Callable[[Run, Any, tuple[Any, ...], dict[str, Any]], Any] = _run
         self._op_before: Op | None = None
         self._op: Op | None = None
         self._last_read = self._reads_in_a_row = 0
@@ -100,7 +103,7 @@ class Values(TorchDispatchMode):
             return NotImplemented  # a subclass makes plain ops of it, which come here in turn
         op = self._ops.get(id(func)) or self._met(func)
         self._op_before, self._op = self._op, op
-        return op.way(func, args, kwargs or {})
+        return self.named(op.way, func, args, kwargs or {})
 
     def _met(self, func: Any) -> Op:
         op = self._ops[id(func)] = Op(func)
@@ -294,6 +297,10 @@ _FAKE = torch._C._TorchDispatchModeKey.FAKE
 _fake_mode = torch._C._get_dispatch_mode
 
 
+def _run(way: Run, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    return way(func, args, kwargs)
+
+
 def _as_it_is(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return func(*args, **kwargs)
 
@@ -330,6 +337,12 @@ def keep_values(door: Door) -> Values:
         NonZero(_values)
     seed_generators()
     return _values
+
+
+def name_ops(origins: Origins) -> None:
+    """From now on what ops allocate is theirs by name."""
+    if _values is not None:
+        _values.named = origins.run
 
 
 def hollows() -> Hollows:

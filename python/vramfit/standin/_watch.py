@@ -81,12 +81,16 @@ def _unwatched(mode: Values, function: Callable[..., Any]) -> Callable[..., Any]
         if torch.compiler.is_compiling():
             return function(*args, **kwargs)
         with _off(mode):
-            result = function(*args, **kwargs)
+            result = mode.named(_called, function, args, kwargs)
         if result.is_cuda:
             mode.twins.forget(result)
         return result
 
     return unwatched
+
+
+def _called(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    return function(*args, **kwargs)
 
 
 def watch_everywhere(mode: Values) -> None:

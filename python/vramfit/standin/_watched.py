@@ -7,17 +7,19 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import torch
 
 from vramfit.standin._books import Books
+from vramfit.standin._components import holders
+from vramfit.standin._history import History
+from vramfit.standin._lines import innermost, stack
 from vramfit.standin._session import checkpoints, door
 from vramfit.standin._steps import Steps
 from vramfit.standin._trace import trace
 from vramfit.standin._uncaught import is_any
-from vramfit.standin._values import assumptions, host
+from vramfit.standin._values import assumptions, host, name_ops
 
 # Whose versions the answer names, where the script has them.
 _LIBRARIES = (
@@ -37,7 +39,8 @@ class Watched:
         history is kept; `longest`. `enough` is told how the run comes to its end, should it."""
         self._records = settings["records"]
         self._out_of_memory: list[dict[str, Any]] = []
-        self._steps = Steps(Books(door()), settings["steps"], enough)
+        self._history = History(whole=self._records)
+        self._steps = Steps(Books(door()), self._history, settings["steps"], enough)
         self._longest = None
         if settings["longest"]:
             from vramfit.standin._longest import Longest
@@ -48,8 +51,8 @@ class Watched:
 
     def _attend(self) -> None:
         torch._C._cuda_attach_out_of_memory_observer(self._ran_out)
-        if self._records:
-            torch.cuda.memory._record_memory_history(stacks="python")
+        self._history.begin()
+        name_ops(self._history.origins)
 
     def _ran_out(self, device: int, requested: int, _: int, free: int) -> None:
         self._out_of_memory.append(
@@ -82,6 +85,7 @@ class Watched:
             "process": os.getpid(),
             "uses_gpu": torch.cuda.is_initialized(),
             "stages": steps.rows,
+            "holders": self._holders(len(report["devices"])),
             "steps": steps.finished + in_last,
             "ended": ended,
             "batches": steps.batches,
@@ -95,6 +99,12 @@ class Watched:
                 if hasattr(sys.modules.get(name), "__version__")
             },
         }
+
+    def _holders(self, gpus: int) -> list[list[dict[str, Any]]] | None:
+        """Of each GPU who held what when most was allocated; None: nobody knows."""
+        if not self._history.is_recording:
+            return None
+        return [holders(self._history.at_peak(gpu)) for gpu in range(gpus)]
 
     def write_records(self, snapshot: Path, trace_file: Path) -> None:
         """PyTorch's memory snapshot, and the same as a Chrome trace."""
@@ -114,15 +124,6 @@ def _raised_for_memory(*, if_nothing: bool) -> bool:
 
 def _line_of_script() -> str:
     """The innermost line that runs in the script itself: "train.py:41"."""
-    frame: FrameType | None = sys._current_frames().get(threading.main_thread().ident or 0)
-    while frame is not None:
-        file = frame.f_code.co_filename
-        inside = file.startswith("<") or file.startswith((sys.base_prefix, sys.prefix))
-        if (
-            not inside
-            and "-packages" not in file
-            and not file.startswith(str(Path(__file__).parent))
-        ):
-            return f"{Path(file).name}:{frame.f_lineno}"
-        frame = frame.f_back
-    return ""
+    frame = sys._current_frames().get(threading.main_thread().ident or 0)
+    _, line = innermost(stack(frame))
+    return f"{Path(line[0]).name}:{line[1]}" if line else ""

@@ -1,0 +1,61 @@
+"""Which component of a model's memory a block is, told from what holds it and what asked for it.
+
+Parameters, gradients and optimizer state are what modules and optimizers hold; the rest is told
+from where it was allocated.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from vramfit.standin._history import Block
+from vramfit.standin._lines import told
+from vramfit.standin._origins import OF_OPTIMIZER
+
+ACTIVATIONS, LOGITS, WORKSPACE, INPUTS = "activations", "logits", "workspace", "inputs"
+
+
+def component(block: Block) -> str:
+    origin = block.origin
+    if block.holder is not None:
+        return block.holder
+    if origin is not None and origin.component is not None:
+        return WORKSPACE if origin.component is OF_OPTIMIZER else origin.component
+    if block.stage in ("load", "optimizer"):
+        return INPUTS
+    # What cuBLAS keeps from its first product in backward on, and an op's own temporaries.
+    is_output = origin is None or origin.of_backward or block.requested in origin.outputs
+    if not is_output or (block.stage == "backward" and block.outlived_step):
+        return WORKSPACE
+    return LOGITS if origin is not None and _are_logits(block, origin) else ACTIVATIONS
+
+
+def _are_logits(block: Block, origin: Origin) -> bool:
+    """Or their gradients: not all that backward makes of such an op is as wide."""
+    if not origin.of_backward:
+        return origin.makes_logits
+    return origin.vocabulary > 0 and block.requested % origin.vocabulary == 0
+
+
+def holders(blocks: list[Block]) -> list[dict[str, Any]]:
+    """Bytes by component, line and line of the script, the most first."""
+    bytes_: Counter[tuple[str, str, str, bool]] = Counter()
+    count: Counter[tuple[str, str, str, bool]] = Counter()
+    for block in blocks:
+        where, script = block.lines()
+        in_backward = block.origin is not None and block.origin.of_backward
+        key = component(block), told(where), told(script), in_backward
+        bytes_[key] += block.bytes
+        count[key] += 1
+    return [
+        {
+            "component": named,
+            "line": line,
+            "script": script,
+            "in_backward": in_backward,
+            "bytes": size,
+            "blocks": count[named, line, script, in_backward],
+        }
+        for (named, line, script, in_backward), size in bytes_.most_common()
+    ]

@@ -1,0 +1,68 @@
+"""Whose a line of Python is: torch's and ours, a library's, the script's."""
+
+from __future__ import annotations
+
+import sys
+import sysconfig
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from types import FrameType
+
+INSIDE, LIBRARY, SCRIPT = range(3)
+
+Line = tuple[str, int]  # a file, a line
+
+_OURS = str(Path(__file__).parent)
+_PYTHON = tuple(
+    {sys.base_prefix, sys.prefix, sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")}
+)
+# Code that torch.compile generates stands for the script's and its libraries' own.
+_GENERATED = "torchinductor_"
+
+
+class _Files(dict[str, int]):
+    """Whose each is."""
+
+    def __missing__(self, file: str) -> int:
+        self[file] = kind = _whose(file)
+        return kind
+
+
+def _whose(file: str) -> int:
+    if _GENERATED in file:
+        return LIBRARY
+    if file.startswith(("<", _OURS)) or "/torch/" in file:
+        return INSIDE
+    if "-packages" in file:
+        return LIBRARY
+    return INSIDE if file.startswith(_PYTHON) else SCRIPT
+
+
+# INSIDE is torch, Python itself and the stand-in: no line of theirs explains anything.
+whose = _Files()
+
+
+def innermost(lines: Iterable[Line]) -> tuple[Line | None, Line | None]:
+    """Of a stack, innermost first: the first line outside of torch, and the script's."""
+    where = None
+    for line in lines:
+        kind = whose[line[0]]
+        if kind != INSIDE and where is None:
+            where = line
+        if kind == SCRIPT:
+            return where, line
+    return where, None
+
+
+def stack(frame: FrameType | None) -> Iterator[Line]:
+    """From a frame outwards, without torch's."""
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if whose[file] != INSIDE:
+            yield file, frame.f_lineno
+        frame = frame.f_back
+
+
+def told(line: Line | None) -> str:
+    """As an answer names it; empty: nobody knows."""
+    return f"{line[0]}:{line[1]}" if line else ""

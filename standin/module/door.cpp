@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "model/ops/outliers.h"
 #include "standin/calls/shells.h"
 #include "standin/calls/unanswered.h"
 #include "standin/copies.h"
@@ -100,6 +101,15 @@ const char* vramfit_standin_kernels() {
   }
   text = nlohmann::json(launches).dump();
   return text.c_str();
+}
+
+std::int64_t vramfit_standin_outlier_columns(const char* activation, int gated, std::int64_t hidden,
+                                             std::int64_t rows, std::int64_t columns,
+                                             double quantile) {
+  const double chance = activation == nullptr
+                            ? vramfit::outlier_chance(1)
+                            : vramfit::hidden_outlier_chance(activation, gated != 0, hidden, 1);
+  return vramfit::outlier_columns(chance, rows, columns, quantile);
 }
 
 void vramfit_standin_reset_peak(int device) { Locked()->gpu(device).memory.reset_peak(); }

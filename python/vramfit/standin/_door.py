@@ -53,6 +53,10 @@ class Door:
         self.look_at_copies = function("look_at_copies", None, word)
         self.next_read = function("next_read", None, ctypes.c_int64)
         self.no_more_reads = function("no_more_reads", None)
+        number = ctypes.c_int64
+        self.outlier_columns = function(
+            "outlier_columns", number, text, word, number, number, number, ctypes.c_double
+        )
         self.reset_peak = function("reset_peak", None, word)
 
     def start(self, facts: str) -> None:

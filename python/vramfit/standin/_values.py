@@ -23,6 +23,7 @@ from vramfit.standin._linalg import LINALG
 from vramfit.standin._on_host import OnHost
 from vramfit.standin._ops import Op, Run, results, tensors_in
 from vramfit.standin._origins import Origins
+from vramfit.standin._outliers import Outliers
 from vramfit.standin._sized import SIZED, NonZero
 from vramfit.standin._twins import KINDS, Twins, is_small, is_weight
 from vramfit.standin._watch import Watching, as_it_is, watch_everywhere
@@ -68,6 +69,7 @@ class Values(Watching):
             **dict.fromkeys(_KEPT, as_it_is),
             **dict.fromkeys(_FRESH, self.not_repeated),
             **{name: partial(way, self) for name, way in ways.items()},
+            "bitsandbytes::int8_vectorwise_quant": partial(Outliers().quantized, self),
             "set_": self.hollows.adopted,
             "_pin_memory": self.hollows.pinned,
             "_to_copy": self._copied,

@@ -29,11 +29,20 @@ def run(arguments: list[str]) -> int:
         return BAD_INPUT
 
 
-class _ScriptFailedError(Exception):
+class ScriptFailedError(Exception):
     """With its exit status."""
 
 
 def _run(options: Namespace, command: list[str]) -> int:
+    try:
+        return tell(taken(options, command), options.json)
+    except ScriptFailedError as error:
+        return script_failed(error.args[0])
+
+
+def taken(options: Namespace, command: list[str]) -> _result.Json:
+    """What the command takes, as `--json` has it, but for its verdict. Raises BadInput, and
+    ScriptFailedError where it failed before there was anything to tell."""
     named = {name: getattr(options, name) for name in ("gpu", "vram", "headroom")}
     flags = {name: value for name, value in named.items() if value is not None}
     facts = {**json.loads(_core.card_facts(json.dumps(flags))), "devices": options.gpus}
@@ -41,15 +50,12 @@ def _run(options: Namespace, command: list[str]) -> int:
     _child.check_visible(options.gpus)
     for file in (options.json, options.snapshot, options.trace):
         _check_writable(file)
-    try:
-        answer = _one_run(options, command, facts, late=False)
-        if options.band and answer["ended"] != "failed":
-            _result.widen(answer, _one_run(options, command, facts, late=True))
-    except _ScriptFailedError as error:
-        return _script_failed(error.args[0])
+    answer = _one_run(options, command, facts, late=False)
+    if options.band and answer["ended"] != "failed":
+        _result.widen(answer, _one_run(options, command, facts, late=True))
     answer["about"] = _words.about(answer)
     answer["notes"] = _words.notes(answer, facts)
-    return _tell(answer, options.json)
+    return answer
 
 
 def _one_run(
@@ -75,7 +81,7 @@ def _one_run(
             Files(folder).remove()
         took = _result.process_that_used_most(folder, command, status)
         if took is None:
-            raise _ScriptFailedError(status)
+            raise ScriptFailedError(status)
         for file, kind in ((options.snapshot, "pickle"), (options.trace, "trace")):
             if records and file is not None:
                 shutil.copyfile(folder / f"{took['process']}.{kind}", file)
@@ -96,7 +102,8 @@ def _folder(settings: _result.Json) -> tempfile.TemporaryDirectory[str]:
     return place
 
 
-def _tell(answer: _result.Json, file: str | None) -> int:
+def tell(answer: _result.Json, file: str | None) -> int:
+    """Judges it, and writes it down; returns the exit status."""
     written = json.dumps(answer)
     verdict = json.loads(_core.dry_run_verdict(written))
     failed = answer["ended"] == "failed"
@@ -109,13 +116,13 @@ def _tell(answer: _result.Json, file: str | None) -> int:
         else:
             Path(file).write_text(text)
     if failed:
-        return _script_failed(answer["exit_status"])
+        return script_failed(answer["exit_status"])
     if file != "-":
         print("\n" + _core.dry_run_text(written), end="")
     return FITS if verdict["fits"] else DOES_NOT_FIT
 
 
-def _script_failed(status: int) -> int:
+def script_failed(status: int) -> int:
     how = f"signal {-status}" if status < 0 else f"status {status}"
     print(f"vramfit: the script itself failed: it ended with {how}", file=sys.stderr)
     return FAILED

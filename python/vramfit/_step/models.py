@@ -43,6 +43,7 @@ def build(asked: Asked) -> Any:
     """Of the type that its config names, or bf16, unless another is asked for. Raises StandInError
     where transformers refuses."""
     torch.manual_seed(0)
+    torch.zeros(1, device=DEVICE)  # as in data/reference, CUDA's context comes first
     config = config_of(asked)
     try:
         if asked.quant or asked.device_map:

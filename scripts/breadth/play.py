@@ -77,17 +77,17 @@ def play(kind, device):
     found = {"type": kind, "precision": precision(kind)}
     folder = tempfile.mkdtemp()
 
-    def asked(**more):
-        return Asked(small(kind), folder, precision=precision(kind), batch=BATCH, seq=SEQ, **more)
+    def asked(seq, **more):
+        return Asked(small(kind), folder, precision=precision(kind), batch=BATCH, seq=seq, **more)
 
     def training():
-        how = asked(train=True)
+        how = asked(SEQ, train=True)
         model = prepared(models.build(how), how)
         found["parameters"] = sum(each.numel() for each in model.parameters())
         train(model, how, STEPS, lambda: False)
 
     def generation():
-        how = asked(generate=NEW_TOKENS)
+        how = asked(SEQ - NEW_TOKENS, generate=NEW_TOKENS)  # some are made for so many positions
         generate(models.build(how), how)
 
     for name, each in (("training", training), ("generation", generation)):

@@ -32,6 +32,11 @@ def adapted(model: Any, asked: Asked) -> Any:
     try:
         return get_peft_model(model, lora_of(asked))
     except ValueError as error:
+        if asked.lora_targets is None:
+            raise StandInError(
+                f"lora-targets: PEFT has none of its own for {asked.config['model_type']}; "
+                "q_proj,v_proj or all-linear"
+            ) from error
         raise StandInError(f"lora-targets: PEFT says, {str(error).splitlines()[0]}") from error
 
 

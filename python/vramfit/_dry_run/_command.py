@@ -41,11 +41,20 @@ def _facts(flags: dict[str, str], beside_real: bool) -> _result.Json:
     return facts
 
 
-class _ScriptFailedError(Exception):
+class ScriptFailedError(Exception):
     """With its exit status."""
 
 
 def _run(options: Namespace, command: list[str]) -> int:
+    try:
+        return tell(taken(options, command), options)
+    except ScriptFailedError as error:
+        return script_failed(error.args[0])
+
+
+def taken(options: Namespace, command: list[str]) -> _result.Json:
+    """What the command takes, as `--json` has it, but for its verdict. Raises BadInput, and
+    ScriptFailedError where it failed before there was anything to tell."""
     named = {name: getattr(options, name) for name in ("gpu", "vram", "headroom")}
     flags = {name: value for name, value in named.items() if value is not None}
     facts = {**_facts(flags, options.beside_real), "devices": options.gpus}
@@ -53,19 +62,16 @@ def _run(options: Namespace, command: list[str]) -> int:
     _child.check_visible(options.gpus)
     for file in (options.json, options.snapshot, options.trace):
         _check_writable(file)
-    try:
-        answer = _one_run(options, command, facts)
-        if options.band and answer["ended"] != "failed":
-            _result.widen(answer, _one_run(options, command, facts, late=True))
-        if options.beside_real and answer["ended"] != "failed":
-            real = _one_run(options, command, facts, real=True, steps=answer["steps"] or None)
-            answer["real"] = _beside.beside(answer, real)
-        answer.pop("holders_of_stages")
-    except _ScriptFailedError as error:
-        return _script_failed(error.args[0])
+    answer = _one_run(options, command, facts)
+    if options.band and answer["ended"] != "failed":
+        _result.widen(answer, _one_run(options, command, facts, late=True))
+    if options.beside_real and answer["ended"] != "failed":
+        real = _one_run(options, command, facts, real=True, steps=answer["steps"] or None)
+        answer["real"] = _beside.beside(answer, real)
+    answer.pop("holders_of_stages")
     answer["about"] = _words.about(answer)
     answer["notes"] = _words.notes(answer, facts)
-    return _tell(answer, options)
+    return answer
 
 
 def _one_run(
@@ -106,7 +112,7 @@ def _one_run(
             Files(folder).remove()
         took = _result.process_that_used_most(folder, command, status)
         if took is None:
-            raise _ScriptFailedError(status)
+            raise ScriptFailedError(status)
         for file, kind in ((options.snapshot, "pickle"), (options.trace, "trace")):
             if records and file is not None:
                 shutil.copyfile(folder / f"{took['process']}.{kind}", file)
@@ -129,7 +135,8 @@ def _folder(settings: _result.Json) -> tempfile.TemporaryDirectory[str]:
     return place
 
 
-def _tell(answer: _result.Json, options: Namespace) -> int:
+def tell(answer: _result.Json, options: Namespace) -> int:
+    """Judges it, and writes it down; returns the exit status."""
     file = options.json
     written = json.dumps(answer)
     verdict = json.loads(_core.dry_run_verdict(written))
@@ -143,7 +150,7 @@ def _tell(answer: _result.Json, options: Namespace) -> int:
         else:
             Path(file).write_text(text)
     if failed:
-        return _script_failed(answer["exit_status"])
+        return script_failed(answer["exit_status"])
     if file != "-":
         print("\n" + _core.dry_run_text(written, options.top), end="")
         if answer["real"] is not None:
@@ -151,7 +158,7 @@ def _tell(answer: _result.Json, options: Namespace) -> int:
     return FITS if verdict["fits"] else DOES_NOT_FIT
 
 
-def _script_failed(status: int) -> int:
+def script_failed(status: int) -> int:
     how = f"signal {-status}" if status < 0 else f"status {status}"
     print(f"vramfit: the script itself failed: it ended with {how}", file=sys.stderr)
     return FAILED

@@ -12,7 +12,7 @@ _LINES = 10  # that hold most otherwise
 
 
 def beside(dry: Json, real: Json) -> Json:
-    """What both took, as `--json` has it under `real`. Bytes; a difference is the dry run's less the
+    """What both took, as `--json` has it under `real`. Bytes; differences are the dry run's less the
     real one's."""
     pairs = list(_pairs(dry["stages"], real["stages"]))
     return {
@@ -97,4 +97,4 @@ def text(compared: Json) -> str:
 
 
 def _signed(difference: int) -> str:
-    return f"{difference:+,}".replace("-", "−") if difference else "equal"
+    return f"{difference:+,}".replace("-", "\N{MINUS SIGN}") if difference else "equal"

@@ -108,7 +108,8 @@ def _compiled(told: Json | None) -> Iterator[str]:
         return
     line = f"torch.compile ran {_count(told['compiles'], 'time')}, {told['seconds']:.0f} s of CPU"
     if told["untimed"]:
-        line += f"; of {_count(told['untimed'], 'kernel')} that a GPU would time it took the first choice"
+        kernels = _count(told["untimed"], "kernel")
+        line += f"; of {kernels} that a GPU would time it took the first choice"
     yield line
 
 

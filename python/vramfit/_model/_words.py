@@ -19,8 +19,10 @@ def about(name: str, asked: Asked, facts: Json) -> list[str]:
         return []
     lines = [f"{name}: {facts['parameters']:,} parameters", ", ".join(_does(asked, facts))]
     if asked.max_batch and "max_batch" in facts:
-        tried = ", ".join(f"{batch}" for batch, _ in facts["tried"])
-        lines.append(f"largest batch that completes: {facts['max_batch']}, of {tried} tried")
+        largest, count = facts["max_batch"], len(facts["tried"])
+        lines.append(
+            f"largest batch that completes: {largest} ({largest + 1} does not); {count} were tried"
+        )
     return lines
 
 

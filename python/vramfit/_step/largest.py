@@ -55,7 +55,7 @@ def largest(play: Play) -> tuple[int, Tried]:
         low, beyond = _bounds(tried)
         if beyond == low + 1:
             return low, tried
-        pair = _pair(low, beyond, tried, 2**misses)
+        pair = _pair(low, beyond, tried, misses)
         found = _together(pair, play)
         tried |= found
         misses = 0 if any(found.values()) else misses + 1
@@ -67,20 +67,22 @@ def _bounds(tried: Tried) -> tuple[int, int | None]:
     return max(done, default=0), beyond
 
 
-def _pair(low: int, beyond: int | None, tried: Tried, distance: int) -> list[int]:
+def _pair(low: int, beyond: int | None, tried: Tried, misses: int) -> list[int]:
     """What to try next, between `low` and `beyond`: about where two that completed say that the
-    card is full, and otherwise further and further below what ran out."""
-    done = sorted((batch, peak) for batch, peak in tried.items() if peak is not None)
+    card is full; where that is too much, further and further below what ran out, and between the
+    two once something completes."""
+    done = sorted((batch, peak) for batch, peak in tried.items() if peak and batch <= low)
+    full = _full(done) if len(done) > 1 else 2
     if beyond is None:
-        last = _full(done) if len(done) > 1 else 2
-        pair = [last - 1, last]
-    elif (full := _full(done) if len(done) > 1 else beyond) < beyond:
-        pair = [full, full + 1]
+        pair, most = (full - 1, full), full
+    elif full < beyond:
+        pair, most = (full, full + 1), beyond - 1
+    elif misses:
+        pair, most = (beyond - 4**misses, beyond - 4**misses // 2), beyond - 1
     else:
-        pair = [beyond - 2 * distance, beyond - distance]
-    most = low + 2 if beyond is None else beyond - 1
-    inside = {max(low + 1, batch if beyond is None else min(batch, most)) for batch in pair}
-    return sorted(inside)
+        third = (beyond - low) // 3
+        pair, most = (low + third, beyond - third), beyond - 1
+    return sorted({min(max(batch, low + 1), most) for batch in pair})
 
 
 def _full(done: list[tuple[int, Peak]]) -> int:

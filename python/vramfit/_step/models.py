@@ -96,7 +96,7 @@ def positions_of(model: torch.nn.Module) -> int | None:
 def facts_of(model: Any) -> dict[str, Any]:
     """What there is to say of it."""
     return {
-        "parameters": sum(parameter.numel() for parameter in model.parameters()),
+        "parameters": model.num_parameters(),
         "precision": str(model.config.dtype).removeprefix("torch."),
         "attention": model.config._attn_implementation,
         "positions": positions_of(model),

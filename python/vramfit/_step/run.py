@@ -23,6 +23,7 @@ def run(asked: Asked) -> torch.nn.Module:
     """Until the one who watches has seen enough; returns the model, which is to live until then.
     Raises StandInError where it cannot be run."""
     transformers.logging.set_verbosity_error()
+    transformers.logging.disable_progress_bar()
     torch.set_num_threads(1)  # OpenMP's threads do not survive the forks of a search
     try:
         return _run(asked)

@@ -88,9 +88,10 @@ def _plain(model: Any, asked: Asked, arguments: dict[str, Any], until: TrainerCa
 
 
 def _sft(model: Any, asked: Asked, arguments: dict[str, Any], until: TrainerCallback) -> Any:
-    from datasets import Dataset
+    from datasets import Dataset, disable_progress_bars
     from trl import SFTConfig, SFTTrainer
 
+    disable_progress_bars()
     rows = [{"input_ids": ids.tolist()} for ids in _rows(model, asked)]
     return SFTTrainer(
         model=model,

@@ -12,8 +12,8 @@ _LINES = 10  # that hold most otherwise
 
 
 def beside(dry: Json, real: Json) -> Json:
-    """What both took, as `--json` has it under `real`. Bytes; differences are the dry run's less the
-    real one's."""
+    """What both took, as `--json` has it under `real`: differences are the dry run's bytes less
+    the real one's."""
     pairs = list(_pairs(dry["stages"], real["stages"]))
     return {
         "ended": real["ended"],

@@ -1,0 +1,102 @@
+"""Who holds what at the peak: told of scripts whose tensors have sizes that tell them apart."""
+
+import pytest
+from stood_in import needs_torch
+
+pytestmark = needs_torch
+
+TRAINING = """
+import torch
+model = torch.nn.Sequential(
+    torch.nn.Embedding(1000, 512), torch.nn.Linear(512, 512), torch.nn.Linear(512, 1000)
+).cuda()
+optimizer = torch.optim.AdamW(model.parameters(), fused=True)
+ids = torch.randint(1000, (32, 128), device="cuda")
+for _ in range(3):
+    logits = model(ids)
+    torch.nn.functional.cross_entropy(logits.view(-1, 1000), ids.view(-1)).backward()
+    optimizer.step()
+    optimizer.zero_grad()
+"""
+PARAMETERS = 4 * (1000 * 512 + 512 * 512 + 512 + 512 * 1000 + 1000)
+LOGITS = 4 * 32 * 128 * 1000
+
+
+def by_component(answer) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for held in answer["holders"]:
+        found[held["component"]] = found.get(held["component"], 0) + held["bytes"]
+    return found
+
+
+def test_components_of_a_training_step(run):
+    answer = run(TRAINING).answer
+    found = by_component(answer)
+    assert answer["peak"] == {"stage": "backward", "step": 2}
+    assert found["parameters"] == pytest.approx(PARAMETERS, abs=4096)
+    assert found["optimizer_state"] == pytest.approx(2 * PARAMETERS, abs=16384)
+    assert found["inputs"] == 8 * 32 * 128
+    # Logits, their log-softmax, and the gradients of both.
+    assert found["logits"] in (3 * LOGITS, 4 * LOGITS)
+    # What no tensor asked for is what the allocator did not split off.
+    assert 0 <= answer["levels"]["allocated"] - sum(found.values()) < 1 << 20
+
+
+def test_lines_of_script_and_forward(run):
+    held = run(TRAINING).answer["holders"]
+    lines = {
+        (each["component"], each["in_backward"], each["line"].split("train.py:")[1])
+        for each in held
+    }
+    assert {("parameters", False, "3"), ("logits", False, "8"), ("logits", True, "9")} <= lines
+    assert ("optimizer_state", False, "10") in lines
+
+
+def test_gradients_that_stay(run):
+    answer = run(TRAINING.replace("    optimizer.zero_grad()\n", "")).answer
+    assert by_component(answer)["gradients"] == pytest.approx(PARAMETERS, abs=4096)
+
+
+def test_where_it_runs_out(run):
+    ran = run(TRAINING, "--vram", "1GB", gpu=None)
+    assert ran.answer["ended"] == "memory"
+    assert by_component(ran.answer)["parameters"] == pytest.approx(PARAMETERS, abs=4096)
+
+
+def test_what_failed_and_was_tried_otherwise_is_not_told(run):
+    answer = run(
+        """
+import torch
+model = torch.nn.Linear(4096, 4096).cuda()
+optimizer = torch.optim.SGD(model.parameters())
+batch = 1 << 21
+while True:
+    try:
+        for _ in range(3):
+            model(torch.ones(batch, 4096, device="cuda")).sum().backward()
+            optimizer.step()
+        break
+    except torch.OutOfMemoryError:
+        batch //= 2
+"""
+    ).answer
+    assert sum(by_component(answer).values()) <= answer["levels"]["allocated"]
+
+
+def test_a_script_that_keeps_the_history_itself(run):
+    answer = run("import torch\ntorch.cuda.memory._record_memory_history()\n" + TRAINING).answer
+    assert answer["holders"] is None
+
+
+def test_the_lines_that_are_asked_for(run, capfd):
+    ran = run(TRAINING, "--top", 2)
+    assert ran.answer["holders"][0]["bytes"] >= ran.answer["holders"][1]["bytes"]
+
+
+def test_compiling_is_a_stage_of_its_own(run):
+    answer = run(TRAINING.replace("for _ in", "model = torch.compile(model)\nfor _ in")).answer
+    stages = {stage["name"] for stage in answer["stages"]}
+    assert {"compile", "forward", "backward", "optimizer"} <= stages
+    assert answer["compile"]["compiles"] >= 1
+    assert answer["compile"]["seconds"] > 0
+    assert any("torch.compile ran" in note for note in answer["notes"])

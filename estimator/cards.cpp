@@ -59,14 +59,16 @@ Traits read_traits(const JsonReader& json, const nlohmann::json& object) {
 }
 
 LibrarySizes read_libraries(const JsonReader& json, const nlohmann::json& object) {
-  allow_only(json, object,
-             {"context", "cublas", "cublas_backward", "attention", "attention_backward"});
+  allow_only(
+      json, object,
+      {"context", "cublas", "cublas_backward", "attention", "attention_backward", "streams"});
   LibrarySizes sizes;
   sizes.context = sourced_bytes(json, object, "context", "bytes", 0);
   sizes.blas = sourced_bytes(json, object, "cublas", "bytes", 0);
   sizes.backward_blas = sourced_bytes(json, object, "cublas_backward", "bytes", 0);
   sizes.attention = sourced_bytes(json, object, "attention", "bytes", 0);
   sizes.backward_attention = sourced_bytes(json, object, "attention_backward", "bytes", 0);
+  if (json.has("streams")) sizes.streams = sourced_bytes(json, object, "streams", "bytes", 0);
   return sizes;
 }
 

@@ -17,6 +17,7 @@ struct LibrarySizes {
   std::uint64_t backward_blas = 0;  ///< the autograd thread's own handle
   std::uint64_t attention = 0;      ///< fused attention in 16 bits: cuDNN's or flash's code
   std::uint64_t backward_attention = 0;
+  std::uint64_t streams = 0;  ///< the pool that is made with the first one beside the default
 };
 
 /// What NCCL takes of each of several GPUs. Bytes.

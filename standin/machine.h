@@ -23,6 +23,7 @@ struct Device {
   bool asserts = false;
   bool attention = false;
   bool backward_attention = false;
+  bool streams = false;
   int blas_handles = 0;
   int communicators = 0;
   bool collectives = false;

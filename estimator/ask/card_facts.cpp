@@ -35,6 +35,7 @@ nlohmann::json loads_of(const Overhead& overhead) {
           {"more_blas", torch.backward_blas},
           {"attention", torch.attention},
           {"backward_attention", torch.backward_attention},
+          {"streams", torch.streams},
           {"process_group", nccl.process_group},
           {"collectives", nccl.collectives}};
 }

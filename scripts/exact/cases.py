@@ -7,7 +7,7 @@ from typing import Any
 
 from programs import ROOT, BadInputError, read_jsonl
 from vramfit_plots.accuracy.environment import Environment
-from vramfit_plots.accuracy.names import of_more
+from vramfit_plots.accuracy.names import of_companions, of_more
 from vramfit_plots.cards import load_cards
 
 REFERENCE = ROOT / "data" / "reference"
@@ -94,7 +94,7 @@ def _is_reading(value: Any) -> bool:
 
 
 def _program(file: str, setting: Mapping[str, Any]) -> str:
-    if file == "pytorch_companions":
+    if of_companions(file):
         return "measure_pytorch_companions"
     if "trainer" in setting:
         return "measure_pytorch_trainers"

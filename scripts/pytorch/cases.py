@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from programs import BadInputError, read_jsonl
-from vramfit_plots.accuracy.names import of_more, row_names
+from vramfit_plots.accuracy.names import of_companions, of_more, row_names
 
 MIB = 2**20
 
@@ -84,6 +84,7 @@ def _cases_of(path: Path) -> Iterator[Case]:
 def read_cases(given: Path) -> list[Case]:
     """Of a file, or of a folder's files. What was recorded twice is there once."""
     files = sorted(given.glob("*.jsonl")) if given.is_dir() else [given]
+    files = [file for file in files if not of_companions(file.stem)]
     known: set[str] = set()
     cases = []
     for case in (case for file in files for case in _cases_of(file)):

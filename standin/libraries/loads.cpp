@@ -1,5 +1,7 @@
 #include "standin/libraries/loads.h"
 
+#include <algorithm>
+
 #include "standin/machine.h"
 
 namespace vramfit::standin {
@@ -28,6 +30,10 @@ void load_attention(Machine& machine, Device& gpu, bool backward) {
   }
 }
 
+void load_streams(Machine& machine, Device& gpu) {
+  once(gpu.streams, gpu, DriverCode::Other, machine.facts.loads.streams);
+}
+
 void load_blas(Machine& machine, Device& gpu) {
   const LoadSizes& loads = machine.facts.loads;
   if (gpu.blas_handles++ == 0) {
@@ -43,8 +49,11 @@ void load_communicator(Machine& machine, Device& gpu) {
   }
 }
 
+/// What was measured of a process group's has its streams in it, which PyTorch makes before.
 void load_collectives(Machine& machine, Device& gpu) {
-  once(gpu.collectives, gpu, DriverCode::Other, machine.facts.loads.collectives);
+  const LoadSizes& loads = machine.facts.loads;
+  const std::uint64_t streams = gpu.streams ? std::min(loads.streams, loads.collectives) : 0;
+  once(gpu.collectives, gpu, DriverCode::Other, loads.collectives - streams);
 }
 
 }  // namespace vramfit::standin

@@ -14,6 +14,7 @@ void load_kernels(Machine& machine, Device& gpu);
 /// Of kernels that may report a failed assertion: addresses alone.
 void load_asserts(Device& gpu);
 void load_attention(Machine& machine, Device& gpu, bool backward);
+void load_streams(Machine& machine, Device& gpu);
 void load_blas(Machine& machine, Device& gpu);
 void load_communicator(Machine& machine, Device& gpu);
 void load_collectives(Machine& machine, Device& gpu);

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "standin/libraries/cuda.h"
+#include "standin/libraries/loads.h"
 #include "standin/libraries/tables.h"
 #include "standin/machine.h"
 
@@ -13,7 +14,7 @@ namespace {
 
 Result cuda_stream_create_with_priority(void** stream, unsigned /*flags*/, int priority) {
   const Locked machine;
-  machine->active();
+  load_streams(*machine, machine->active());
   *stream = machine->streams.create(Machine::current(), priority);
   return kSuccess;
 }

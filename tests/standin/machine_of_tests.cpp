@@ -20,6 +20,7 @@ Facts facts_of_tests() {
                  .more_blas = std::uint64_t{4} << 20,
                  .attention = std::uint64_t{2} << 20,
                  .backward_attention = std::uint64_t{3} << 20,
+                 .streams = std::uint64_t{5} << 20,
                  .process_group = std::uint64_t{10} << 20,
                  .collectives = std::uint64_t{12} << 20};
   return facts;

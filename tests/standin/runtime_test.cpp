@@ -142,6 +142,15 @@ TEST_F(Runtime, TheHostCannotTouchAGpusMemory) {
   cuda("cudaFree", const_cast<void*>(static_cast<volatile void*>(pointer)));
 }
 
+TEST_F(Runtime, StreamsAreAPoolThatTheFirstOneMakes) {
+  void* stream = nullptr;
+  ASSERT_EQ(cuda("cudaStreamCreate", &stream), kSuccess);  // of the process perhaps not the first
+  const std::uint64_t before = machine().devices[0].memory.libraries();
+  EXPECT_GE(before, facts_of_tests().loads.context + facts_of_tests().loads.streams);
+  cuda("cudaStreamCreate", &stream);
+  EXPECT_EQ(machine().devices[0].memory.libraries(), before);
+}
+
 TEST_F(Runtime, AGraphIsWhatWasDoneInItsCapture) {
   void* stream = nullptr;
   ASSERT_EQ(cuda("cudaStreamCreate", &stream), kSuccess);

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from vramfit_plots.accuracy.environment import Environment
-from vramfit_plots.accuracy.names import of_more, row_name, row_names
+from vramfit_plots.accuracy.names import of_companions, of_more, row_name, row_names
 from vramfit_plots.errors import BadInputError
 from vramfit_plots.schemas import read_jsonl
 from vramfit_plots.units import MIB, times
@@ -269,6 +269,8 @@ def recorded(path: Path, *, several_gpus: bool = False) -> Recorded:
     failures: list[Failure] = []
     environments: dict[str, Environment] = {}
     for file in files:
+        if of_companions(file.stem):
+            continue
         for line in read_jsonl(file, "reference"):
             if "env" in line:
                 if "process_group" in line["env"]:

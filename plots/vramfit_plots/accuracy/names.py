@@ -18,6 +18,12 @@ def of_more(source: str) -> bool:
     return "more" in re.split("[_-]", source)
 
 
+def of_companions(source: str) -> bool:
+    """Whether measure_pytorch_companions.py wrote it: adapters, loaders, compilers, models that see
+    and others that `fit` cannot be asked about; `vramfit run` is."""
+    return source.endswith("companions")
+
+
 def _extras(case: Mapping[str, Any], more: bool) -> Iterator[str]:
     """What is not as usual, `key:value` each."""
     for key, name in (("attn", "attn"), ("amp", "autocast"), ("quant", "quant")):

@@ -5,11 +5,17 @@ import os
 import subprocess
 import sys
 
+import jsonschema
 import pytest
 from exact.cases import every_case
-from stood_in import EXACT, PACKAGE, needs_torch
+from stood_in import EXACT, PACKAGE, ROOT, needs_torch
 
 pytestmark = needs_torch
+
+SCHEMA = {
+    **json.loads((ROOT / "docs" / "schemas" / "dry_run.schema.json").read_text()),
+    "unevaluatedProperties": False,
+}
 
 
 def run(*arguments) -> subprocess.CompletedProcess:
@@ -26,7 +32,9 @@ def run(*arguments) -> subprocess.CompletedProcess:
 def answer(*arguments) -> dict:
     ran = run(*arguments, "--json", "-")
     assert ran.returncode in (0, 1), ran.stderr
-    return json.loads(ran.stdout)
+    found = json.loads(ran.stdout)
+    assert list(jsonschema.Draft202012Validator(SCHEMA).iter_errors(found)) == []
+    return found
 
 
 def refused(*arguments) -> str:

@@ -49,6 +49,8 @@ def took(reserved=10 * GB, **more):
             stage(1, "optimizer", (3 * GB, 4 * GB, 4 * GB), 8 * GB),
             stage(2, "backward", (4 * GB, 4 * GB, 9 * GB), reserved),
         ],
+        "holders": None,
+        "changes": {},
         "steps": 2,
         "ended": "script",
         "batches": [[4, 512]],

@@ -7,8 +7,7 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from vramfit._bad_input import bad_input
@@ -85,9 +84,17 @@ def _ends_options(letters: str, values: Iterator[str]) -> bool:
     return False
 
 
-def run_watched(command: list[str], settings: Path, uploads: bool, to_stderr: bool) -> int:
-    """Runs it to its end; returns its status, negative where a signal ended it. `to_stderr`: what
-    it prints goes there."""
+def run_watched(
+    command: list[str],
+    settings: Path,
+    uploads: bool,
+    *,
+    stdout: int | None = None,
+    stderr: int | None = None,
+    more: Mapping[str, str] | None = None,
+) -> int:
+    """Runs it to its end; returns its status, negative where a signal ended it. `stdout`, `stderr`:
+    where what it prints goes, if elsewhere. `more` variables of its environment."""
     hook = Path(__file__).parents[1] / "standin" / "hook"
     behind = os.environ.get("PYTHONPATH")
     environment = {
@@ -96,11 +103,10 @@ def run_watched(command: list[str], settings: Path, uploads: bool, to_stderr: bo
         **({} if uploads else _QUIET),
         "PYTHONPATH": os.pathsep.join([str(hook), *([behind] if behind else [])]),
         "VRAMFIT_RUN": str(settings),
+        **(more or {}),
     }
     try:
-        child = subprocess.Popen(
-            command, env=environment, stdout=sys.stderr.fileno() if to_stderr else None
-        )
+        child = subprocess.Popen(command, env=environment, stdout=stdout, stderr=stderr)
     except OSError as error:
         raise bad_input(f"run: '{command[0]}' cannot be started: {error.strerror}") from None
     for number in (signal.SIGTERM, signal.SIGHUP):  # what the script leaves is removed all the same

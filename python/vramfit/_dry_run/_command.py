@@ -6,15 +6,15 @@ import json
 import shlex
 import shutil
 import sys
-import tempfile
 from argparse import Namespace
 from pathlib import Path
 
 from vramfit import _core
 from vramfit._bad_input import bad_input
-from vramfit._dry_run import _child, _result, _words
+from vramfit._dry_run import _advice_text, _child, _process, _result, _words
+from vramfit._dry_run._advise import advise
 from vramfit._dry_run._options import parse
-from vramfit.standin._files import Files
+from vramfit._dry_run._trials import Trials, judged
 
 FITS, DOES_NOT_FIT, BAD_INPUT, FAILED = 0, 1, 2, 3
 
@@ -29,10 +29,6 @@ def run(arguments: list[str]) -> int:
         return BAD_INPUT
 
 
-class _ScriptFailedError(Exception):
-    """With its exit status."""
-
-
 def _run(options: Namespace, command: list[str]) -> int:
     named = {name: getattr(options, name) for name in ("gpu", "vram", "headroom")}
     flags = {name: value for name, value in named.items() if value is not None}
@@ -45,7 +41,12 @@ def _run(options: Namespace, command: list[str]) -> int:
         answer = _one_run(options, command, facts, late=False)
         if options.band and answer["ended"] != "failed":
             _result.widen(answer, _one_run(options, command, facts, late=True))
-    except _ScriptFailedError as error:
+        if options.advise and answer["ended"] != "failed":
+            trials = Trials(options, command, facts)
+            ran_out = answer["ended"] == "memory"
+            as_it_is = trials.on_a_card_with_room if ran_out else lambda: judged(answer)
+            answer["advice"] = advise(as_it_is, trials)
+    except _process.ScriptFailedError as error:
         return _script_failed(error.args[0])
     answer["about"] = _words.about(answer)
     answer["notes"] = _words.notes(answer, facts)
@@ -57,43 +58,15 @@ def _one_run(
 ) -> _result.Json:
     """`late`: the GPU is behind, and done with nothing before the script waits for it."""
     records = not late and (options.snapshot is not None or options.trace is not None)
-    settings = {
-        "facts": {**facts, "strict": options.strict, "late_events": late},
-        "steps": options.steps,
-        "longest": options.longest,
-        "uploads": options.uploads,
-        "random_weights": options.random_weights,
-        "records": records,
-    }
-    with _folder(settings) as place:
+    told = _process.settings(options, {**facts, "late_events": late}, records=records)
+    with _process.folder(told) as place:
         folder = Path(place)
-        try:
-            status = _child.run_watched(
-                command, folder / "settings", options.uploads, to_stderr=options.json == "-"
-            )
-        finally:
-            Files(folder).remove()
-        took = _result.process_that_used_most(folder, command, status)
-        if took is None:
-            raise _ScriptFailedError(status)
+        output = sys.stderr.fileno() if options.json == "-" else None
+        status, took = _process.watched(folder, command, options.uploads, stdout=output)
         for file, kind in ((options.snapshot, "pickle"), (options.trace, "trace")):
             if records and file is not None:
                 shutil.copyfile(folder / f"{took['process']}.{kind}", file)
     return _result.answer(facts, shlex.join(command), status, took)
-
-
-def _folder(settings: _result.Json) -> tempfile.TemporaryDirectory[str]:
-    """The run's own, with its settings."""
-    try:
-        # A process that outlives the run may write there yet.
-        place = tempfile.TemporaryDirectory(prefix="vramfit-run-", ignore_cleanup_errors=True)
-        Path(place.name, "settings").write_text(json.dumps(settings))
-    except OSError as error:
-        raise bad_input(
-            f"run: no folder for temporary files ({error.strerror}): set TMPDIR to one that has "
-            "room"
-        ) from None
-    return place
 
 
 def _tell(answer: _result.Json, options: Namespace) -> int:
@@ -113,6 +86,8 @@ def _tell(answer: _result.Json, options: Namespace) -> int:
         return _script_failed(answer["exit_status"])
     if file != "-":
         print("\n" + _core.dry_run_text(written, options.top), end="")
+        if answer["advice"] is not None:
+            print("\n" + _advice_text.text(answer["advice"], verdict["verdict"]), end="")
     return FITS if verdict["fits"] else DOES_NOT_FIT
 
 

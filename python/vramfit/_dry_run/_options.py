@@ -73,6 +73,11 @@ def _parser() -> argparse.ArgumentParser:
     out.add_argument(
         "--top", metavar="N", type=_whole, default=0, help="the N lines that held most at the peak"
     )
+    out.add_argument(
+        "--advise",
+        action="store_true",
+        help="tries, on the script as it is, what would make it fit",
+    )
     out.add_argument("--json", metavar="FILE", help="the answer as JSON; -: instead of the text")
     out.add_argument("--snapshot", metavar="FILE", help="PyTorch's memory snapshot of the run")
     out.add_argument("--trace", metavar="FILE", help="the run in Chrome's trace event format")

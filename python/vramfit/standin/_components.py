@@ -11,7 +11,7 @@ from typing import Any
 
 from vramfit.standin._history import Block
 from vramfit.standin._lines import told
-from vramfit.standin._origins import OF_OPTIMIZER
+from vramfit.standin._origins import OF_OPTIMIZER, Origin
 
 ACTIVATIONS, LOGITS, WORKSPACE, INPUTS = "activations", "logits", "workspace", "inputs"
 

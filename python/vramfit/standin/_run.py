@@ -15,6 +15,7 @@ from vramfit.standin._door import StandInError
 from vramfit.standin._session import Watcher, make_weights, remove_files, start
 
 if TYPE_CHECKING:
+    from vramfit.standin._changes import Changes
     from vramfit.standin._watched import Watched
 
 # What processes leave in the run's folder: one of these a process, by its number;
@@ -50,6 +51,7 @@ class _Process(Watcher):
     def __init__(self, settings: dict[str, Any], folder: Path) -> None:
         self._settings, self._folder, self._number = settings, folder, os.getpid()
         self._watched: Watched | None = None
+        self._changes: Changes | None = None
 
     def missing(self) -> None:
         (self._folder / MISSING).write_text(sys.executable)
@@ -60,6 +62,7 @@ class _Process(Watcher):
     def loaded(self) -> None:
         import torch
 
+        from vramfit.standin._changes import Changes
         from vramfit.standin._quiet import keep_quiet
         from vramfit.standin._uncaught import attend
         from vramfit.standin._watched import Watched
@@ -71,6 +74,7 @@ class _Process(Watcher):
                 "that is will do without its nvidia-* packages, pip install --no-deps torch",
             )
         self._watched = Watched(self._settings, self._end)
+        self._changes = Changes(self._settings["changes"])
         if self._settings["random_weights"]:
             make_weights()
         if not self._settings["uploads"]:
@@ -89,6 +93,7 @@ class _Process(Watcher):
         if os.getpid() != self._number or self._watched is None or is_over:
             return
         took = self._watched.took(how)
+        took["changes"] = self._changes.told() if self._changes is not None else {}
         self._watched.write_records(self._place(SNAPSHOT), self._place(TRACE))
         part = self._place(RESULT).with_suffix(".part")
         part.write_text(json.dumps(took))

@@ -22,6 +22,12 @@ class BadInput : public std::runtime_error {
       : std::runtime_error(one_line(message, kLongestMessage)) {}
 };
 
+/// Of a model that no step is written down for, though nothing is wrong with its config.
+class UnknownModel : public BadInput {
+ public:
+  using BadInput::BadInput;
+};
+
 /// The memory asked for does not exist. Thrown only when that is certain; a result, not a defect.
 class OutOfMemory : public std::exception {
  public:

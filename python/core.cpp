@@ -2,6 +2,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
@@ -14,6 +15,7 @@
 #include "estimator/ask/card_facts.h"
 #include "estimator/ask/spellings.h"
 #include "estimator/ask/verify.h"
+#include "estimator/fit/model_files.h"
 #include "estimator/fit/program.h"
 #include "estimator/fit/verify_text.h"
 #include "estimator/timeline/snapshot.h"
@@ -112,6 +114,14 @@ NB_MODULE(_core, m) {
         return vramfit::own_flags(vramfit::python::parsed(flags), more);
       },
       nb::arg("flags"), nb::arg("more"), Released());
+  m.def(
+      "in_own_names",
+      [](const std::vector<std::string>& typed) {
+        vramfit::CommandLine line = vramfit::in_own_names(typed);
+        return std::pair(std::move(line.arguments), std::move(line.passed_over));
+      },
+      nb::arg("typed"), Released());
+  m.def("config_text", &vramfit::fit::config_text, nb::arg("called"), Released());
   m.def("ask", &ask, nb::arg("flags"), nb::arg("more"), Released());
   m.def(
       "verify",
@@ -127,5 +137,5 @@ NB_MODULE(_core, m) {
   m.def("dry_run_verdict", &vramfit::python::dry_run_verdict, nb::arg("run"), Released());
   m.def("dry_run_text", &vramfit::python::dry_run_text, nb::arg("run"), nb::arg("top") = 0,
         Released());
-  m.def("run", &vramfit::fit::run, nb::arg("arguments"), Released());
+  m.def("run", &vramfit::fit::run, nb::arg("arguments"), nb::arg("otherwise") = "", Released());
 }

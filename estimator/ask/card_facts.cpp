@@ -66,6 +66,7 @@ nlohmann::json card_facts(const Options& options, const Surroundings& surroundin
           {"headroom", budget.headroom},
           {"held", budget.held},
           {"overhead_source", overhead.source},
+          {"assumed_from", overhead.assumed_from},
           {"uncertainty", range_of(overhead)},
           {"notes", notes}};
 }

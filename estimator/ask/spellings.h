@@ -32,6 +32,8 @@ template <typename Body>
 auto in_typed_names(const std::map<std::string, std::string>& typed, const Body& body) {
   try {
     return body();
+  } catch (const UnknownModel&) {
+    throw;  // no flag is to blame
   } catch (const BadInput& error) {
     throw BadInput(as_typed(error.what(), typed));
   }

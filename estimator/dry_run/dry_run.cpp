@@ -11,6 +11,7 @@ using Json = nlohmann::ordered_json;
 
 Stage stage_of(const std::string& stage) {
   static const std::map<std::string, Stage> kStages = {{"load", Stage::Loaded},
+                                                       {"compile", Stage::Compile},
                                                        {"forward", Stage::Forward},
                                                        {"backward", Stage::Backward},
                                                        {"optimizer", Stage::Optimizer}};

@@ -7,6 +7,7 @@
 
 #include "estimator/ask/not_yet.h"
 #include "estimator/fit/hub_cache.h"
+#include "estimator/models.h"
 #include "model/config/hugging_face.h"
 #include "model/errors.h"
 
@@ -49,13 +50,14 @@ bool is_path(const std::string& text) {
          text.starts_with("~") || text.ends_with(".json");
 }
 
+std::filesystem::path in_the_cache(const std::string& id) {
+  if (const std::optional<std::filesystem::path> path = cached_config(id)) return *path;
+  throw BadInput("model: not in the Hugging Face cache; fetch its shape with: hf download " + id +
+                 " config.json");
+}
+
 ModelConfig of_the_cache(const std::string& id) {
-  const std::optional<std::filesystem::path> path = cached_config(id);
-  if (!path) {
-    throw BadInput("model: not in the Hugging Face cache; fetch its shape with: hf download " + id +
-                   " config.json");
-  }
-  ModelConfig model = read_hugging_face(*path, "model");
+  ModelConfig model = read_hugging_face(in_the_cache(id), "model");
   model.name = id;
   return model;
 }
@@ -66,6 +68,18 @@ std::optional<ModelConfig> model_on_disk(const std::string& called) {
   if (is_there(called) || is_path(called)) return read(called, "model");
   require_no_weights("model", called);
   return is_hub_id(called) ? std::optional(of_the_cache(called)) : std::nullopt;
+}
+
+std::pair<std::string, std::string> config_text(const std::string& called) {
+  if (const std::optional<std::string> name = shipped_model(called)) {
+    return {*name, shipped_config(*name)};
+  }
+  const bool on_disk = is_there(called) || is_path(called);
+  require_no_weights("model", called);
+  if (on_disk) require_config("model", called);
+  if (!on_disk && !is_hub_id(called)) model_named(called);  // which refuses it, with what is near
+  const std::filesystem::path path = on_disk ? std::filesystem::path(called) : in_the_cache(called);
+  return {called, hugging_face_text(path, "model")};
 }
 
 ModelConfig config_on_disk(const std::string& path) { return read(path, "config"); }

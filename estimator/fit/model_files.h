@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "model/config/model_config.h"
 
@@ -14,5 +15,9 @@ std::optional<ModelConfig> model_on_disk(const std::string& called);
 
 /// The model of a config.json, or of the folder it lies in. Throws BadInput.
 ModelConfig config_on_disk(const std::string& path);
+
+/// What --model calls so, by name, and its config.json as it stands: a shipped one, a path's or the
+/// cache's. Throws BadInput.
+std::pair<std::string, std::string> config_text(const std::string& called);
 
 }  // namespace vramfit::fit

@@ -68,8 +68,9 @@ int run_or_throw(const std::vector<std::string>& arguments) {
   return in_typed_names(options.typed, [&] { return answer_to(options); });
 }
 
-void complain(const char* message) {
-  std::fprintf(stderr, "fit: error: %s\n", one_line(message, kLongestMessage).c_str());
+void complain(const char* message, const std::string& hint = "") {
+  std::fprintf(stderr, "fit: error: %s%s\n", one_line(message, kLongestMessage).c_str(),
+               hint.c_str());
 }
 
 }  // namespace
@@ -81,11 +82,14 @@ std::string answer_text(const Question& question, const std::vector<Answer>& ans
   return picture(question, answers.front(), style);
 }
 
-int run(const std::vector<std::string>& arguments) {
+int run(const std::vector<std::string>& arguments, const std::string& otherwise) {
   try {
     const int status = run_or_throw(arguments);
     if (std::cout.flush()) return status;
     complain("cannot write the answer");
+  } catch (const UnknownModel& error) {
+    complain(error.what(), otherwise);
+    return kBadInput;
   } catch (const BadInput& error) {
     complain(error.what());
     return kBadInput;

@@ -16,7 +16,8 @@ std::string answer_text(const Question& question, const std::vector<Answer>& ans
                         const Style& style);
 
 /// The command `fit`, its arguments without the program's name: prints, and returns the exit
-/// status. Throws nothing.
-int run(const std::vector<std::string>& arguments);
+/// status. `otherwise` follows what is said of a model that no step is written down for. Throws
+/// nothing.
+int run(const std::vector<std::string>& arguments, const std::string& otherwise = "");
 
 }  // namespace vramfit::fit

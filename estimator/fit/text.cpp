@@ -27,6 +27,7 @@ std::string moment(Stage stage, int step) {
   switch (stage) {
     case Stage::Forward:
     case Stage::Backward:
+    case Stage::Compile:
     case Stage::Optimizer:
     case Stage::ZeroGrad:
       return fmt::format("in {} of step {}", name(stage), step);

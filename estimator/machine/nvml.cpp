@@ -59,7 +59,12 @@ bool Nvml::call(const char* name, Arguments... arguments) const {
 }
 
 std::optional<Nvml> Nvml::load() {
-  void* library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+  void* library = nullptr;
+  // WSL2 has the driver's libraries in a folder of its own, which a container's linker may not
+  // know.
+  for (const char* file : {"libnvidia-ml.so.1", "/usr/lib/wsl/lib/libnvidia-ml.so.1"}) {
+    if (library == nullptr) library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+  }
   if (library == nullptr) return std::nullopt;
   Nvml nvml(library);
   if (!nvml.call("nvmlInit_v2")) return std::nullopt;

@@ -24,10 +24,21 @@ const FamilyReader* find_family(const std::string& type) {
   return found == families().end() ? nullptr : &*found;
 }
 
+/// What it refuses is no fault of the config's.
+template <class Body>
+auto of_known_models(const Body& body) {
+  try {
+    return body();
+  } catch (const BadInput& refusal) {
+    throw UnknownModel(refusal.what());
+  }
+}
+
 const FamilyReader& reader_of(const JsonReader& json) {
   std::vector<const char*> types;
   for (const FamilyReader& family : families()) types.push_back(family.model_type);
-  return *find_family(json.one_of("model_type", types));
+  const auto read = [&] { return json.one_of("model_type", types); };
+  return *find_family(json.has("model_type") ? of_known_models(read) : read());
 }
 
 /// Other classes keep no logits, or end in a classifier.
@@ -54,7 +65,7 @@ std::string read_dtype(const JsonReader& json) {
 ModelConfig read_model(const JsonReader& json) {
   refuse_keys(json, "");  // so that a model of several parts hears of those, not of its type
   const FamilyReader& family = reader_of(json);
-  refuse_keys(json, family.model_type);
+  of_known_models([&] { refuse_keys(json, family.model_type); });
   require_head(json);
   ModelConfig config = family.read(json);
   config.family = family.model_type;
@@ -85,7 +96,7 @@ void refuse_text_config(const nlohmann::json& object, const JsonReader& json) {
 ModelConfig parse(const std::string& json_text, const std::string& source) {
   const nlohmann::json object = parse_json_object(json_text, source, "a Hugging Face config.json");
   const JsonReader json(object, source);
-  refuse_text_config(object, json);
+  of_known_models([&] { refuse_text_config(object, json); });
   return read_model(json);
 }
 
@@ -102,10 +113,14 @@ std::filesystem::path config_file(const std::filesystem::path& path) {
   return std::filesystem::is_directory(path, ignored) ? path / "config.json" : path;
 }
 
+std::string hugging_face_text(const std::filesystem::path& path, const char* flag) {
+  return read_text_file(config_file(path), flag, "the path of a Hugging Face config.json",
+                        kMaxFileBytes);
+}
+
 ModelConfig read_hugging_face(const std::filesystem::path& given, const char* flag) {
   const std::filesystem::path config_json = config_file(given);
-  const std::string text =
-      read_text_file(config_json, flag, "the path of a Hugging Face config.json", kMaxFileBytes);
+  const std::string text = hugging_face_text(given, flag);
   const std::string path = config_json.string();
   ModelConfig config = parse(text, one_line(path, kShownTypeBytes));
   std::error_code ignored;

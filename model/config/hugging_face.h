@@ -15,6 +15,9 @@ ModelConfig parse_hugging_face(const std::string& json_text, const std::string& 
 /// The config.json that a path leads to: a checkpoint's folder holds it.
 std::filesystem::path config_file(const std::filesystem::path& path);
 
+/// What that file holds. Throws BadInput where it is none; `flag` gave the path.
+std::string hugging_face_text(const std::filesystem::path& path, const char* flag);
+
 /// The same from a file, or from a checkpoint's folder. Messages name it; the model is named after
 /// the folder it lies in. `flag` gave the path.
 ModelConfig read_hugging_face(const std::filesystem::path& path, const char* flag = "config");

@@ -1,10 +1,15 @@
-"""The command `vramfit`: what the C++ program `fit` does, `vramfit check` and `vramfit run`."""
+"""The command `vramfit`: what the C++ program `fit` does, `vramfit check`, `run` and `model`."""
 
 from __future__ import annotations
 
+import shlex
 import sys
+from importlib.util import find_spec
 
 from vramfit import _core
+
+# Switches of fit's answer, which `vramfit model` gives otherwise.
+_OF_FIT_ALONE = ("--advise", "--formulas", "--json", "--strict", "--verbose")
 
 
 def main() -> int:
@@ -17,13 +22,25 @@ def main() -> int:
         from vramfit._dry_run import run
 
         return run(sys.argv[2:])
+    if sys.argv[1:2] == ["model"]:
+        from vramfit._model import model
+
+        return model(sys.argv[2:])
     if sys.argv[1:2] in (["--help"], ["-h"]):
-        print("Beside what follows: vramfit check --help, vramfit run --help\n")
+        print("Beside what follows: vramfit check, run and model --help\n")
     try:
         sys.stdout.flush()
-        return _core.run(sys.argv[1:])
+        return _core.run(sys.argv[1:], _otherwise(sys.argv[1:]))
     except KeyboardInterrupt:
         return 130
+
+
+def _otherwise(arguments: list[str]) -> str:
+    """What to type where no step is written down for a model, if it can be run here."""
+    if not (find_spec("torch") and find_spec("transformers")):
+        return ""
+    kept = [argument for argument in arguments if argument not in _OF_FIT_ALONE]
+    return "; its own code runs by: " + shlex.join(["vramfit", "model", *kept])
 
 
 if __name__ == "__main__":

@@ -67,6 +67,17 @@ std::string owner_of(const std::string& name, const std::vector<std::string>& so
   return owner;
 }
 
+/// A library's file beside the one that needs it, or beside what that one links to: conda-forge's
+/// torch/lib has links into the environment's lib/, where all are. Empty where there is none.
+std::filesystem::path beside(const std::filesystem::path& path, const std::string& soname) {
+  std::error_code absent;
+  for (const auto& file : {path, std::filesystem::canonical(path, absent)}) {
+    auto found = file.parent_path() / soname;
+    if (std::filesystem::exists(found, absent)) return found;
+  }
+  return {};
+}
+
 void add_wanted(const std::filesystem::path& path, Exports& exports) {
   State& s = state();
   if (const std::string soname = soname_for(path); !soname.empty()) {
@@ -80,8 +91,8 @@ void add_wanted(const std::filesystem::path& path, Exports& exports) {
     if (library_of(soname)) {
       sonames.push_back(soname);
       exports[soname];
-    } else if (const auto beside = path.parent_path() / soname; std::filesystem::exists(beside)) {
-      add_wanted(beside, exports);
+    } else if (const auto found = beside(path, soname); !found.empty()) {
+      add_wanted(found, exports);
     }
   }
   sonames.insert(sonames.end(), s.loaded.begin(), s.loaded.end());

@@ -6,11 +6,11 @@
 
 namespace vramfit::standin {
 
-/// Looks what the files, and those beside them that they need, want of NVIDIA's libraries, and puts
-/// shells with our answers in their place, before anything else loads them. What an earlier call
-/// saw to is left alone, so that a library that is loaded late gets what it lacks. A file that is
-/// named as one of NVIDIA's libraries is stood in for. Other files that are absent, or no ELF
-/// files, want nothing.
+/// Looks what the files, and those beside them (or beside what they link to) that they need, want
+/// of NVIDIA's libraries, and puts shells with our answers in their place, before anything else
+/// loads them. What an earlier call saw to is left alone, so that a library that is loaded late
+/// gets what it lacks. A file that is named as one of NVIDIA's libraries is stood in for. Other
+/// files that are absent, or no ELF files, want nothing.
 ///
 /// `folder` gets the shells' files; linkers may link against them. Throws std::runtime_error where
 /// one can't be written or loaded.

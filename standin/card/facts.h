@@ -35,6 +35,7 @@ struct Facts {
   int attribute(int number) const;
   int major() const { return attribute(75); }
   int minor() const { return attribute(76); }
+  int sm() const { return 10 * major() + minor(); }
 };
 
 /// From `vramfit run`'s JSON. Throws nlohmann::json::exception where it is none of its kind.

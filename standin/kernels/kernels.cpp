@@ -23,15 +23,22 @@ void Kernels::add(const void* function, const void* module, const char* name) {
   kernels_.emplace(function, Kernel{module, name, group_of(name)});
 }
 
-const Kernel* Kernels::find(const void* function) const {
+Kernel* Kernels::find(const void* function) {
   const auto found = kernels_.find(function);
   return found == kernels_.end() ? nullptr : &found->second;
 }
 
 int Kernels::code_of(const Kernel& kernel, int sm) {
-  const auto found = codes_.find(kernel.module);
-  if (found != codes_.end()) return found->second;
-  return codes_[kernel.module] = code_for(read_fatbin(kernel.module), sm);
+  const auto [found, is_new] = codes_.try_emplace(kernel.module, sm);
+  if (!is_new) return found->second;
+  const FatbinCode code = read_fatbin(kernel.module);
+  const bool is_known = !code.binaries.empty() || !code.ptx.empty();
+  if (is_known) found->second = code_for(code, sm);
+  return found->second;
+}
+
+void Kernels::count(const char* name) {
+  ++kernels_.try_emplace(name, Kernel{.name = name}).first->second.launches;
 }
 
 Kernels& kernels() {

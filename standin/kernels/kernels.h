@@ -1,8 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
-#include <string>
 #include <unordered_map>
 
 #include "standin/kernels/fatbin.h"
@@ -17,16 +15,22 @@ struct Kernel {
   const void* module = nullptr;  ///< its fatbin
   const char* name = "";         ///< mangled
   Group group = Group::Other;
+  std::uint64_t launches = 0;
 };
 
-/// The kernels of a process, by the host functions that launch them.
+/// The kernels of a process, by the host functions that launch them, or by the driver's handles.
 class Kernels {
  public:
+  /// The name is not copied. A null module has code for every card.
   void add(const void* function, const void* module, const char* name);
   /// Null where nothing of the kind was registered.
-  const Kernel* find(const void* function) const;
+  Kernel* find(const void* function);
   /// The architecture of the code that a card of `sm` runs of the kernel's module; 0 for none.
   int code_of(const Kernel& kernel, int sm);
+  /// One launch more of what a library of NVIDIA's runs; by the address of a name of ours.
+  void count(const char* name);
+
+  const std::unordered_map<const void*, Kernel>& all() const { return kernels_; }
 
  private:
   std::unordered_map<const void*, Kernel> kernels_;

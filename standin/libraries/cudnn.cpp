@@ -5,6 +5,7 @@
 
 #include "model/ops/cudnn_attention.h"
 #include "standin/calls/unanswered.h"
+#include "standin/kernels/kernels.h"
 #include "standin/libraries/cuda.h"
 #include "standin/libraries/loads.h"
 #include "standin/libraries/tables.h"
@@ -178,6 +179,7 @@ Result execute(void** handle, const Descriptor* plan, void* /*variant*/) {
   const Locked machine;
   if (plan->has_attention) {
     load_attention(*machine, machine->active(), plan->backward);
+    kernels().count(plan->backward ? "cudnn attention, backward" : "cudnn attention, forward");
   } else {
     count_unknown(kSoname, "cudnnBackendExecute but for attention", __builtin_return_address(0),
                   true);

@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <cstring>
 
+#include "standin/kernels/kernels.h"
 #include "standin/libraries/cuda.h"
 #include "standin/libraries/loads.h"
 #include "standin/libraries/tables.h"
@@ -17,8 +19,12 @@ Result cu_library_load(void** library, const void* /*code*/, int*, void**, unsig
                        unsigned) {
   return give_handle(library);
 }
-Result cu_get_function(void** function, void* /*module*/, const char* /*name*/) {
-  return give_handle(function);
+/// A handle, which stays with a copy of its name.
+Result cu_get_function(void** function, void* /*module*/, const char* name) {
+  const Locked machine;
+  give_handle(function);
+  kernels().add(*function, nullptr, ::strdup(name));
+  return kSuccess;
 }
 Result cu_kernel_get_function(void** function, void* kernel) {
   *function = kernel;
@@ -48,19 +54,20 @@ Result cu_occupancy_clusters(int* clusters, void* /*function*/, const void* /*co
   return kSuccess;
 }
 
-Result launch(void* stream) {
+Result launch(void* function, void* stream) {
   const Locked machine;
+  if (Kernel* kernel = kernels().find(function)) ++kernel->launches;
   load_kernels(*machine, machine->active());
   machine->streams.work(machine->streams.of(stream));
   return kSuccess;
 }
-Result cu_launch_kernel(void* /*function*/, unsigned, unsigned, unsigned, unsigned, unsigned,
-                        unsigned, unsigned /*shared*/, void* stream, void**, void**) {
-  return launch(stream);
+Result cu_launch_kernel(void* function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                        unsigned /*shared*/, void* stream, void**, void**) {
+  return launch(function, stream);
 }
-Result cu_launch_cooperative_kernel(void* /*function*/, unsigned, unsigned, unsigned, unsigned,
+Result cu_launch_cooperative_kernel(void* function, unsigned, unsigned, unsigned, unsigned,
                                     unsigned, unsigned, unsigned /*shared*/, void* stream, void**) {
-  return launch(stream);
+  return launch(function, stream);
 }
 /// CUlaunchConfig, up to the stream.
 struct LaunchConfig {
@@ -69,8 +76,8 @@ struct LaunchConfig {
   unsigned shared;
   void* stream;
 };
-Result cu_launch_kernel_ex(const LaunchConfig* config, void* /*function*/, void**, void**) {
-  return launch(config->stream);
+Result cu_launch_kernel_ex(const LaunchConfig* config, void* function, void**, void**) {
+  return launch(function, config->stream);
 }
 
 }  // namespace

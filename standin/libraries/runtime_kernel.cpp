@@ -57,8 +57,11 @@ Result get_kernel(void** kernel, const void* function) {
 Result launch(const void* function, void** arguments, void* stream) {
   const Locked machine;
   Device& gpu = machine->active();
+  Kernel* kernel = kernels().find(function);
+  if (kernel && kernels().code_of(*kernel, machine->facts.sm()) == 0) return fail(kNoKernelImage);
   load_kernels(*machine, gpu);
-  if (const Kernel* kernel = kernels().find(function)) {
+  if (kernel) {
+    ++kernel->launches;
     if (kernel->group == Kernel::Group::Attention) load_attention(*machine, gpu, false);
     if (kernel->group == Kernel::Group::BackwardAttention) load_attention(*machine, gpu, true);
     if (kernel->group == Kernel::Group::Asserts) load_asserts(gpu);
@@ -85,7 +88,7 @@ Result cuda_launch_kernel_ex(const LaunchConfig* config, const void* function, v
 Result cuda_func_get_attributes(FunctionAttributes* attributes, const void* function) {
   const Locked machine;
   *attributes = {};
-  const int sm = machine->facts.major() * 10 + machine->facts.minor();
+  const int sm = machine->facts.sm();
   const Kernel* kernel = kernels().find(function);
   const int code = kernel ? kernels().code_of(*kernel, sm) : sm;
   if (code == 0) return fail(kNoKernelImage);

@@ -1,15 +1,22 @@
 #include "standin/module/door.h"
 
+#include <cxxabi.h>
+
+#include <cstdlib>
 #include <exception>
 #include <filesystem>
+#include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "model/ops/outliers.h"
 #include "standin/calls/shells.h"
 #include "standin/calls/unanswered.h"
 #include "standin/copies.h"
+#include "standin/kernels/kernels.h"
 #include "standin/machine.h"
 
 namespace {
@@ -27,6 +34,12 @@ const char* told(Function&& function) {
     text = error.what();
   }
   return text.c_str();
+}
+
+std::string demangled(const char* name) {
+  const std::unique_ptr<char, decltype(&std::free)> plain(
+      abi::__cxa_demangle(name, nullptr, nullptr, nullptr), &std::free);
+  return plain ? plain.get() : name;
 }
 
 }  // namespace
@@ -78,6 +91,26 @@ void vramfit_standin_forget_floats() {
 void vramfit_standin_look_at_copies(int look) { look_at_copies(look != 0); }
 void vramfit_standin_next_read(std::int64_t value) { next_read(value); }
 void vramfit_standin_no_more_reads() { no_more_reads(); }
+
+const char* vramfit_standin_kernels() {
+  thread_local std::string text;
+  const Locked locked;
+  std::map<std::string, std::uint64_t> launches;  // several libraries may have one of a name
+  for (const auto& [function, kernel] : kernels().all()) {
+    if (kernel.launches > 0) launches[demangled(kernel.name)] += kernel.launches;
+  }
+  text = nlohmann::json(launches).dump();
+  return text.c_str();
+}
+
+std::int64_t vramfit_standin_outlier_columns(const char* activation, int gated, std::int64_t hidden,
+                                             std::int64_t rows, std::int64_t columns,
+                                             double quantile) {
+  const double chance = activation == nullptr
+                            ? vramfit::outlier_chance(1)
+                            : vramfit::hidden_outlier_chance(activation, gated != 0, hidden, 1);
+  return vramfit::outlier_columns(chance, rows, columns, quantile);
+}
 
 void vramfit_standin_reset_peak(int device) { Locked()->gpu(device).memory.reset_peak(); }
 

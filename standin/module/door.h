@@ -32,6 +32,15 @@ void vramfit_standin_look_at_copies(int look);
 void vramfit_standin_next_read(std::int64_t value);
 void vramfit_standin_no_more_reads();
 
+/// The kernels that were launched, as JSON: of each its name, demangled, and how often.
+const char* vramfit_standin_kernels();
+
+/// Columns with outliers to LLM.int8(), of what enters a linear: an MLP's hidden elements, each of
+/// `hidden` of the stream, or the stream itself, where `activation` is null. model/ops/outliers.h.
+std::int64_t vramfit_standin_outlier_columns(const char* activation, int gated, std::int64_t hidden,
+                                             std::int64_t rows, std::int64_t columns,
+                                             double quantile);
+
 /// Starts counting a GPU's most used bytes anew.
 void vramfit_standin_reset_peak(int device);
 

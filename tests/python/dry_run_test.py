@@ -50,6 +50,8 @@ def took(reserved=10 * GB, **more):
             stage(2, "backward", (4 * GB, 4 * GB, 9 * GB), reserved),
         ],
         "holders": None,
+        "holders_of_stages": None,
+        "compile": None,
         "changes": {},
         "steps": 2,
         "ended": "script",
@@ -57,6 +59,8 @@ def took(reserved=10 * GB, **more):
         "longest": None,
         "out_of_memory": [],
         "ran_out": False,
+        "in_kernel": False,
+        "kernels": {"fill": 2},
         "assumptions": [],
         "versions": {"torch": "2.11.0"},
         **more,
@@ -185,6 +189,15 @@ def test_json_of_what_failed(run):
     answer = answer_of(ran)
     assert ran.returncode == 3
     assert (answer["fits"], answer["verdict"], answer["ended"]) == (None, None, "failed")
+
+
+def test_a_kernel_that_has_seen_enough_did_not_fail(run):
+    enough = took(ended="steady", in_kernel=True)
+    ran = run("--json", "-", took=[enough], end="sys.exit(1)")
+    answer = answer_of(ran)
+    assert ran.returncode == 0
+    assert (answer["verdict"], answer["ended"], answer["exit_status"]) == ("FITS", "steady", 1)
+    assert run(took=[{**enough, "in_kernel": False}], end="sys.exit(1)").returncode == 3
 
 
 def test_headroom_is_part_of_the_verdict(run):
@@ -347,6 +360,7 @@ def test_help(run):
 
 
 ANSWER = {
+    "compile": None,
     "batches": [[4, 512]],
     "longest": None,
     "processes": 1,
@@ -354,12 +368,16 @@ ANSWER = {
     "levels": {"reserved": GB},
     "levels_of_late_gpu": None,
     "out_of_memory_caught": [],
+    "kernels": {"cudnn attention, forward": 4, "cudnn attention, backward": 2, "fill": 9},
     "assumptions": [],
     "unknown_calls": [],
     "doubtful_events": 0,
     "host": {"page_locked": 0, "managed": 0, "resident": GB, "hollow": 0},
     "checkpoints": {"written": [], "kept": []},
 }
+
+
+MEASURED = {"assumed_from": ""}
 
 
 def called(name, calls, by="", as_zero=False) -> dict:
@@ -398,10 +416,20 @@ def called(name, calls, by="", as_zero=False) -> dict:
     ],
 )
 def test_notes(more, says):
-    notes = list(_words.notes({**ANSWER, **more}, {}))
+    notes = list(_words.notes({**ANSWER, **more}, MEASURED))
     assert len(notes) == 1
     assert says in notes[0]
 
 
 def test_nothing_to_note():
-    assert _words.notes(ANSWER, {"notes": ["of the card"]}) == ["of the card"]
+    assert _words.notes(ANSWER, {**MEASURED, "notes": ["of the card"]}) == ["of the card"]
+
+
+def test_what_was_measured_on_another_card_is_named_where_it_was_used():
+    card = {"assumed_from": "NVIDIA H200", "title": "NVIDIA B200"}
+    assert _words.notes(ANSWER, card) == [
+        "cuDNN's attention ran 6 times: its workspace is as read off an NVIDIA H200, since no "
+        "source tells it of the NVIDIA B200"
+    ]
+    assert _words.notes({**ANSWER, "kernels": {"fill": 9}}, card) == []
+    assert "NCCL" in _words.notes({**ANSWER, "kernels": {"nccl collective": 1}}, card)[0]

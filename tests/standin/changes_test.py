@@ -15,7 +15,9 @@ from vramfit._dry_run._trials import Trials
 pytestmark = needs_torch
 
 OF = {lever.name: lever for lever in LEVERS}
-OPTIONS = Namespace(strict=False, steps=None, longest=False, uploads=False, random_weights=False)
+OPTIONS = Namespace(
+    strict=False, steps=None, longest=False, uploads=False, random_weights=False, beside_real=False
+)
 
 CONFIG = """
 import os, sys, torch

@@ -5,6 +5,10 @@
 #include <cstring>
 #include <vector>
 
+#include "standin/kernels/kernels.h"
+#include "standin/libraries/cuda.h"
+#include "tests/standin/machine_of_tests.h"
+
 namespace vramfit::standin {
 namespace {
 
@@ -66,6 +70,40 @@ TEST(Fatbin, ACardRunsTheNewestBinaryOfItsGenerationElsePtx) {
   EXPECT_EQ(code_for(code, 120), 90);
   EXPECT_EQ(code_for(code, 70), 0);
   EXPECT_EQ(code_for({.binaries = {90}, .ptx = {}}, 100), 0);
+}
+
+/// A launch of a kernel of that module, by the address of any object.
+Result launched(const void* function, const void* module) {
+  start_machine_of_tests();
+  kernels().add(function, module, "kernel_of_tests");
+  struct {
+    Dim3 grid{1, 1, 1}, block{32, 1, 1};
+    std::size_t shared = 0;
+    void* stream = nullptr;
+  } config;
+  return cuda("cudaLaunchKernelExC", &config, function, static_cast<void**>(nullptr));
+}
+
+TEST(Kernels, AreCountedAsTheyAreLaunched) {
+  static const auto module = fatbin({{2, 80}, {2, 90}});
+  static const int function = 0;
+  EXPECT_EQ(launched(&function, module.data()), kSuccess);
+  EXPECT_EQ(launched(&function, module.data()), kSuccess);
+  EXPECT_EQ(kernels().find(&function)->launches, 2U);
+}
+
+TEST(Kernels, WithoutCodeForTheCardAreNotLaunched) {
+  static const auto module = fatbin({{2, 80}, {2, 100}});
+  static const int function = 0;
+  EXPECT_EQ(launched(&function, module.data()), kNoKernelImage);
+  EXPECT_EQ(cuda("cudaGetLastError"), kNoKernelImage);
+  EXPECT_EQ(kernels().find(&function)->launches, 0U);
+}
+
+TEST(Kernels, OfWhatIsNoFatbinAreLaunched) {
+  static const std::vector<std::byte> unreadable(64);
+  static const int function = 0;
+  EXPECT_EQ(launched(&function, unreadable.data()), kSuccess);
 }
 
 }  // namespace

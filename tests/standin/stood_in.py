@@ -38,10 +38,10 @@ def facts(gpu="h100-80gb", **more) -> str:
     return json.dumps({**told, "strict": False, "late_events": False, **more})
 
 
-def play(script: str, *, python: Path = EXACT, **environment: str) -> dict:
+def play(script: str, *, python: Path = EXACT, gpu: str = "h100-80gb", **environment: str) -> dict:
     """What the script prints last, as JSON; it has `standin`, started, and imports torch itself."""
     home = str(PACKAGE / "vramfit" / "standin")
-    begin = _BEGIN.format(home=home, facts=facts())
+    begin = _BEGIN.format(home=home, facts=facts(gpu))
     run = subprocess.run(
         [python, "-c", begin + script],
         capture_output=True,

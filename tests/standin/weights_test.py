@@ -75,6 +75,35 @@ tell(torch.cuda.memory_allocated() - experts, torch.cuda.max_memory_allocated() 
     assert peak - allocated >= 8 * 4096 * 1024 * 2  # of a layer, before they are one tensor
 
 
+def test_parts_of_a_pipeline_are_in_folders_of_their_own(tmp_path):
+    """As diffusers' training scripts read them, by diffusers and by transformers."""
+    unet = {"_class_name": "UNet2DConditionModel", "cross_attention_dim": 64, "sample_size": 16}
+    blocks = {"block_out_channels": [32, 64], "down_block_types": ["CrossAttnDownBlock2D"] * 2}
+    text = {"model_type": "clip_text_model", "architectures": ["CLIPTextModel"]}
+    for name, told in {
+        "unet": {**unet, **blocks, "up_block_types": ["CrossAttnUpBlock2D"] * 2},
+        "one": {**text, "hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 1},
+        "two": {**text, "hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 2},
+    }.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "config.json").write_text(json.dumps(told))
+    script = """
+from importlib.util import find_spec
+from transformers import CLIPTextModel
+one, two = (CLIPTextModel.from_pretrained(folder, subfolder=name) for name in ("one", "two"))
+sizes = [len(one.state_dict()) < len(two.state_dict())]
+if find_spec("diffusers"):
+    from diffusers import UNet2DConditionModel
+    unet = UNet2DConditionModel.from_pretrained(folder, subfolder="unet", torch_dtype=torch.float16)
+    before = torch.cuda.memory_allocated()
+    unet.cuda()
+    held = sum(-(-tensor.nbytes // 512) * 512 for tensor in unet.state_dict().values())
+    sizes.append(torch.cuda.memory_allocated() - before == held > 0)
+tell(*sizes)
+"""
+    assert all(play(BEGIN + script, MODEL=str(tmp_path)))
+
+
 def test_a_tokenizer_is_not_made(tmp_path):
     script = """
 try:

@@ -7,6 +7,7 @@ import re
 import shutil
 import signal
 import subprocess
+import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -23,6 +24,8 @@ _QUIET = {
     "SWANLAB_MODE": "disabled",
     "WANDB_MODE": "disabled",
 }
+
+_INDUCTOR = "TORCHINDUCTOR_CACHE_DIR"
 
 _PYTHON = re.compile(r"(python|pypy)[0-9.]*")
 _WITHOUT_US = {
@@ -84,23 +87,32 @@ def _ends_options(letters: str, values: Iterator[str]) -> bool:
     return False
 
 
+def _compiled_apart() -> dict[str, str]:
+    """What Inductor chose where nothing can be timed is not for runs on a GPU to find."""
+    usual = str(Path(tempfile.gettempdir(), f"torchinductor_{os.getuid()}"))
+    return {_INDUCTOR: os.environ.get(_INDUCTOR, usual) + "_vramfit"}
+
+
 def run_watched(
     command: list[str],
     settings: Path,
     uploads: bool,
     *,
+    real: bool = False,
     stdout: int | None = None,
     stderr: int | None = None,
     more: Mapping[str, str] | None = None,
 ) -> int:
     """Runs it to its end; returns its status, negative where a signal ended it. `stdout`, `stderr`:
-    where what it prints goes, if elsewhere. `more` variables of its environment."""
+    where what it prints goes, if elsewhere. `real`: on the GPU that is there. `more` variables of
+    its environment."""
     hook = Path(__file__).parents[1] / "standin" / "hook"
     behind = os.environ.get("PYTHONPATH")
     environment = {
         "PYTHONHASHSEED": "0",  # transformers goes over sets, and what it makes first lies first
         **os.environ,
         **({} if uploads else _QUIET),
+        **({} if real else _compiled_apart()),
         "PYTHONPATH": os.pathsep.join([str(hook), *([behind] if behind else [])]),
         "VRAMFIT_RUN": str(settings),
         **(more or {}),

@@ -27,6 +27,9 @@ def settings(options: Namespace, facts: Json, **more: Any) -> Json:
         "uploads": options.uploads,
         "random_weights": options.random_weights,
         "records": False,
+        "real": False,
+        "held": facts["held"],
+        "beside": options.beside_real,
         "changes": [],
         **more,
     }

@@ -45,19 +45,21 @@ def process_that_used_most(folder: Path, command: list[str], status: int) -> Jso
 
 def answer(facts: Json, command: str, status: int, took: Json) -> Json:
     """The answer as `--json` has it, but for its verdict: of the GPU that was used most."""
-    used = _used(took)
-    gpu = used.index(max(used))
+    gpu = _most_used(took)
     ran_out = took["out_of_memory"]
-    fatal = bool(ran_out) and status != 0 and took["ran_out"]
+    ours = took["ended"] in ("steps", "steady") and took["in_kernel"]
+    failed = status != 0 and not ours
+    fatal = bool(ran_out) and failed and took["ran_out"]
     stages = _stages(took, gpu)
     top = max(stages, key=lambda stage: stage["peak"])
     return {
         "run_schema": SCHEMA,
         "command": command,
         "exit_status": status,
-        "ended": "memory" if fatal else took["ended"] if status == 0 else "failed",
+        "ended": "memory" if fatal else "failed" if failed else took["ended"],
         "steps": took["steps"],
         "batches": took["batches"],
+        "compile": took["compile"],
         "longest": took["longest"],
         "processes": took["processes"],
         "versions": took["versions"],
@@ -75,8 +77,9 @@ def answer(facts: Json, command: str, status: int, took: Json) -> Json:
         "levels_of_late_gpu": None,
         "peak": {"stage": top["name"], "step": top["step"]},
         "holders": took["holders"] and took["holders"][gpu],
+        "real": None,
         "stages": stages,
-        "gpus": [_levels(_stages(took, index)) for index in range(len(used))],
+        "gpus": [_levels(_stages(took, index)) for index in range(len(_used(took)))],
         "host": {
             "page_locked": took["host"]["peak_locked"],
             "managed": took["host"]["peak_managed"],
@@ -86,12 +89,28 @@ def answer(facts: Json, command: str, status: int, took: Json) -> Json:
         "checkpoints": took["checkpoints"],
         "out_of_memory": ran_out[-1] if fatal else None,
         "out_of_memory_caught": ran_out[: len(ran_out) - fatal],
+        "kernels": took["kernels"],
         "assumptions": took["assumptions"],
         "unknown_calls": took["unknown_calls"],
         "unknown_reads": took["unknown_reads"],
         "doubtful_events": took["doubtful_events"],
         "advice": None,
     }
+
+
+def holders_of_stages(took: Json) -> list[Json]:
+    """Who held what at each stage's peak, of the same GPU; kept where that is compared."""
+    gpu = _most_used(took)
+    return [
+        {"step": told["step"], "stage": told["stage"], "holders": told["gpus"][gpu]}
+        for told in took["holders_of_stages"] or ()
+        if gpu < len(told["gpus"])
+    ]
+
+
+def _most_used(took: Json) -> int:
+    used = _used(took)
+    return used.index(max(used))
 
 
 def _used(took: Json) -> list[int]:

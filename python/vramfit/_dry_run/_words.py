@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,12 @@ _WORTH_TELLING = 10_000_000  # bytes
 _SHOWN = 3  # places
 
 _AS_ZERO = "no rule tells what these work in, so a real run may take more"
+
+# By how kernels' names begin: of what no source tells a size, so that it was measured.
+_MEASURED = (
+    ("cudnn attention", "cuDNN's attention", "its workspace is"),
+    ("nccl", "NCCL", "what its channels take of the card is"),
+)
 
 # Libraries whose versions stand in the title.
 _NAMED = ("torch", "transformers", "trl", "peft", "accelerate")
@@ -47,8 +54,11 @@ def notes(answer: Json, facts: Json) -> list[str]:
         *_caught(answer["out_of_memory_caught"]),
         *_lengths(answer),
         *_assumed(answer["assumptions"]),
+        *_compiled(answer["compile"]),
         *_unknown(answer["unknown_calls"]),
+        *_of_another_card(answer["kernels"], facts),
         *_late(answer),
+        *_on_wsl(),
         *_others(answer),
         *_on_host(**answer["host"]),
         *_saved(**answer["checkpoints"]),
@@ -93,6 +103,15 @@ def _assumed(assumptions: list[Json]) -> Iterator[str]:
             yield f"{told['what']} ({_count(told['times'], 'time')})"
 
 
+def _compiled(told: Json | None) -> Iterator[str]:
+    if told is None:
+        return
+    line = f"torch.compile ran {_count(told['compiles'], 'time')}, {told['seconds']:.0f} s of CPU"
+    if told["untimed"]:
+        line += f"; of {_count(told['untimed'], 'kernel')} that a GPU would time it took the first choice"
+    yield line
+
+
 def _is_line(what: str) -> bool:
     return what.rpartition(":")[2].isdecimal()
 
@@ -117,6 +136,21 @@ def _unknown(calls: list[Json]) -> Iterator[str]:
         yield f"{kind}: {', '.join(named_calls)}"
 
 
+def _of_another_card(kernels: Json, facts: Json) -> Iterator[str]:
+    """What this run used of NVIDIA's libraries, and what was measured of them elsewhere alone.
+    Context and libraries have a line of their own: `overhead_source`."""
+    card = facts["assumed_from"]
+    if not card:
+        return
+    for family, what, whose in _MEASURED:
+        times = sum(count for name, count in kernels.items() if name.startswith(family))
+        if times:
+            yield (
+                f"{what} ran {_count(times, 'time')}: {whose} as read off an {card}, since no "
+                f"source tells it of the {facts['title']}"
+            )
+
+
 def _late(answer: Json) -> Iterator[str]:
     late = answer["levels_of_late_gpu"]
     if late:
@@ -131,6 +165,15 @@ def _late(answer: Json) -> Iterator[str]:
             f"{_count(answer['doubtful_events'], 'time')} memory could be given again only if the "
             "GPU was done with it, which was taken for granted: --band runs with a GPU that is "
             "always behind, too"
+        )
+
+
+def _on_wsl() -> Iterator[str]:
+    """Windows' driver beneath, by the name that its Linux kernel has."""
+    if "microsoft" in platform.release().lower():
+        yield (
+            "this is WSL2: Windows holds part of a card, and may move to the host's memory what "
+            "does not fit, where Linux fails; neither is in these figures: --headroom"
         )
 
 

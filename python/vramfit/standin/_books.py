@@ -8,11 +8,9 @@ is answered as if it had never been reset but by the script.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import torch
-
-from vramfit.standin._door import Door
 
 Stats = dict[str, Any]
 
@@ -33,11 +31,25 @@ def _raised(stats: Stats, peaks: Stats | None) -> Stats:
     return stats
 
 
+class Card(Protocol):
+    """The machine's GPUs, as those who count see them."""
+
+    def report(self) -> dict[str, Any]:
+        """`devices`, each with what is `used` of it, and was at most, `peak_used`; and `host`,
+        `unknown_calls`, `unknown_reads`, `doubtful_events`."""
+
+    def kernels(self) -> dict[str, int]:
+        """How often each was launched, by name; of a card that tells."""
+
+    def reset_peak(self, device: int, /) -> None:
+        """`peak_used` begins anew."""
+
+
 class Books:
     """Replaces torch._C's functions for statistics, once a process."""
 
-    def __init__(self, door: Door) -> None:
-        self._door = door
+    def __init__(self, card: Card) -> None:
+        self._card = card
         self._stats: Callable[[int], Stats] = torch._C._cuda_memoryStats
         self._reset: Callable[[int], None] = torch._C._cuda_resetPeakMemoryStats
         self._theirs: dict[int, Stats] = {}  # as they were when a stage last reset them
@@ -50,14 +62,14 @@ class Books:
     def turn(self) -> list[dict[str, int]]:
         """Of each GPU what it holds, and held at most since the turn before. Bytes."""
         levels = []
-        for device, card in enumerate(self._door.report()["devices"]):
+        for device, card in enumerate(self._card.report()["devices"]):
             stats = self._stats(device) if torch.cuda.is_initialized() else {}
             allocated, reserved = _pair(stats, "current")
             peak, peak_reserved = map(max, _pair(stats, "peak"), self._ours.pop(device, (0, 0)))
             if stats:
                 self._theirs[device] = _raised(stats, self._theirs.get(device))
                 self._reset(device)
-            self._door.reset_peak(device)
+            self._card.reset_peak(device)
             levels.append(
                 {
                     "after": allocated,

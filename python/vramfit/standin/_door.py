@@ -6,6 +6,7 @@ import ctypes
 import json
 import os
 import sys
+import sysconfig
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,11 @@ class Door:
         try:
             loaded = ctypes.CDLL(str(library))
         except OSError as error:  # of an older C library, for one
+            if "musl" in str(sysconfig.get_config_var("SOABI")):
+                raise StandInError(
+                    f"{sys.executable} is built for musl (Alpine), for which there is no PyTorch "
+                    "with CUDA: an image with glibc (Debian, Ubuntu) has one"
+                ) from None
             raise StandInError(f"{sys.executable} cannot load the stand-in: {error}") from None
         text, word, place = ctypes.c_char_p, ctypes.c_int, ctypes.c_uint64
 
@@ -39,6 +45,7 @@ class Door:
         self._load = function("load", text, text, text)
         self._soname = function("soname", text, text)
         self._report = function("report", text)
+        self._kernels = function("kernels", text)
         self.twin_distance: int = function("twin_distance", place)()
         self.know = function("know", None, place, place, word, word)
         self.known = function("known", word, place, place, word)
@@ -46,6 +53,10 @@ class Door:
         self.look_at_copies = function("look_at_copies", None, word)
         self.next_read = function("next_read", None, ctypes.c_int64)
         self.no_more_reads = function("no_more_reads", None)
+        number = ctypes.c_int64
+        self.outlier_columns = function(
+            "outlier_columns", number, text, word, number, number, number, ctypes.c_double
+        )
         self.reset_peak = function("reset_peak", None, word)
 
     def start(self, facts: str) -> None:
@@ -72,6 +83,11 @@ class Door:
     def report(self) -> dict[str, Any]:
         """What there is to tell so far."""
         told: dict[str, Any] = json.loads(self._report())
+        return told
+
+    def kernels(self) -> dict[str, int]:
+        """How often each kernel was launched so far, by its name."""
+        told: dict[str, int] = json.loads(self._kernels())
         return told
 
     @staticmethod

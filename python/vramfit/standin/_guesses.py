@@ -118,14 +118,7 @@ def _all_finite(values: Values, func: Any, args: tuple[Any, ...], kwargs: dict[s
     return func(*args, **kwargs)
 
 
-def _no_outliers(values: Values, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """LLM.int8(): columns with elements of 6 or more are multiplied, and kept, in 16 bits."""
-    values.reads["which columns are outliers to LLM.int8() only a GPU computes: none"] += 1
-    return values.not_repeated(func, args, kwargs)
-
-
 GUESSES: dict[str, Handler] = {
-    "bitsandbytes::int8_vectorwise_quant": _no_outliers,
     "argmax": _token,
     "multinomial": _token,
     "max": _best,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from inspect import signature
 from typing import Any
 
@@ -38,9 +38,9 @@ class Block:
     """An allocation."""
 
     requested: int  # bytes
-    stage: str  # in which it was made
     frames: list[Json]  # of Python, as PyTorch tells them; of compiled code alone
     origin: Origin | None
+    stage: str = ""  # in which it was made; known when that is over
     holder: str | None = None  # of _holders.py; None: none that was met
     outlived_step: bool = False
 
@@ -55,19 +55,30 @@ class Block:
         return innermost((frame["filename"], frame["line"]) for frame in self.frames)
 
 
+@dataclass(slots=True)
+class Peak:
+    """What lived when most was allocated; of two that are as high, max() takes the first."""
+
+    bytes: int = 0
+    blocks: list[Block] = field(default_factory=list)
+
+    def __gt__(self, other: Peak) -> bool:
+        return self.bytes > other.bytes
+
+
 class _Gpu:
     """Blocks of one."""
 
     def __init__(self) -> None:
         self.live: dict[int, Block] = {}  # by address
         self.allocated = 0
-        # Bytes and blocks when most was allocated: in this step, and in those before it.
-        self._peak: tuple[int, list[Block]] = (0, [])
-        self._peak_before: tuple[int, list[Block]] = (0, [])
+        self._of_this_stage: list[Block] = []
+        # When most was allocated: in this stage, in this step before it, in the steps before.
+        self._of_stage, self._of_step, self._of_all = Peak(), Peak(), Peak()
 
     def take(self, entries: list[Json], block: Callable[[Json], Block]) -> None:
         """What happened since, in order."""
-        most, moment = self._peak[0], -1
+        most, moment = self._of_stage.bytes, -1
         for at, entry in enumerate(entries):
             size = _rounded(entry["size"])
             self.allocated += size if entry["action"] == "alloc" else -size
@@ -75,35 +86,48 @@ class _Gpu:
                 most, moment = self.allocated, at
         for at, entry in enumerate(entries):
             if entry["action"] == "alloc":
-                self.live[entry["addr"]] = block(entry)
+                made = self.live[entry["addr"]] = block(entry)
+                self._of_this_stage.append(made)
             else:
                 self.live.pop(entry["addr"], None)
             if at == moment:
-                self._peak = most, list(self.live.values())
+                self._of_stage = Peak(most, list(self.live.values()))
+
+    def end_stage(self, stage: str) -> Peak:
+        for block in self._of_this_stage:
+            block.stage = stage
+        self._of_this_stage.clear()
+        over = self._of_stage
+        self._of_step, self._of_stage = max(self._of_step, over), Peak()
+        return over
 
     def end_step(self) -> None:
-        if self._peak[0] > self._peak_before[0]:
-            self._peak_before = self._peak
-        self.forget_step()
+        self._of_all, self._of_step = max(self._of_all, self._of_step), Peak()
 
-    def forget_step(self) -> None:
-        self._peak = (0, [])
+    def forget(self, *, all_steps: bool) -> None:
+        self._of_step = self._of_stage = Peak()
+        if all_steps:
+            self._of_all = Peak()
 
     @property
-    def at_peak(self) -> list[Block]:
-        return max(self._peak_before, self._peak, key=lambda peak: peak[0])[1]
+    def peak(self) -> Peak:
+        return max(self._of_all, self._of_step, self._of_stage)
 
 
 class History:
-    """From the script's first use of CUDA on. `whole`: somebody wants PyTorch's snapshot of it."""
+    """From the script's first use of CUDA on. `whole`: somebody wants PyTorch's snapshot of it.
+    `ended` is told of each stage's end, with what each GPU held at its peak."""
 
-    def __init__(self, *, whole: bool) -> None:
+    def __init__(
+        self, *, whole: bool, ended: Callable[[int, str, list[Peak]], None] | None = None
+    ) -> None:
+        self._ended = ended
         self._read: dict[int, int] = {}  # entries of each GPU, where they stay
         self._is_whole = whole or "clear_history" not in _SETTINGS
-        self._step, self._stage = 0, "load"
+        self._step = 0
         self._gpus: defaultdict[int, _Gpu] = defaultdict(_Gpu)
         self._holders = Holders()
-        self.origins = Origins(self._holders.vocabulary, lambda: self.turn(self._step, self._stage))
+        self.origins = Origins(self._holders.vocabulary, self._read_on)
         self._record: Callable[..., None] = torch._C._cuda_record_memory_history
         torch._C._cuda_record_memory_history = self._recorded_by_script
         self.is_recording = False
@@ -115,13 +139,13 @@ class History:
             self._record_on()
 
     def turn(self, step: int, stage: str) -> None:
-        """So far it was this stage of this step."""
+        """This stage of this step is over."""
         if not self.is_recording:
             return
         if step != self._step:
             for gpu in self._gpus.values():
                 gpu.end_step()
-        self._step, self._stage = step, stage
+        self._step = step
         self._read_on()
         for address, holder in self._holders.held():
             for gpu in self._gpus.values():
@@ -131,15 +155,18 @@ class History:
             for gpu in self._gpus.values():
                 for block in gpu.live.values():
                     block.outlived_step = True
+        peaks = [gpu.end_stage(stage) for _, gpu in sorted(self._gpus.items())]
+        if self._ended is not None:
+            self._ended(step, stage, peaks)
 
-    def forget_step(self) -> None:
-        """What failed, and is tried otherwise."""
+    def forget(self, *, all_steps: bool) -> None:
+        """This step failed, and is tried otherwise; `all_steps`: those before it, too."""
         for gpu in self._gpus.values():
-            gpu.forget_step()
+            gpu.forget(all_steps=all_steps)
 
     def at_peak(self, gpu: int) -> list[Block]:
         """What lived there when most was allocated."""
-        return self._gpus[gpu].at_peak
+        return self._gpus[gpu].peak.blocks
 
     def _read_on(self) -> None:
         for gpu, entries in enumerate(torch.cuda.memory._snapshot()["device_traces"]):
@@ -153,7 +180,7 @@ class History:
 
     def _block(self, entry: Json) -> Block:
         origin = self.origins.of(entry["user_metadata"])
-        return Block(entry["size"], self._stage, entry.get("frames", []), origin)
+        return Block(entry["size"], entry.get("frames", []), origin)
 
     def _record_on(self) -> None:
         # Stacks cost as much as all else here, and ops have their lines: what Inductor generates

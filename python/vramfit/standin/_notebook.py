@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from vramfit.standin._door import StandInError
-from vramfit.standin._session import Watcher
+from vramfit.standin._session import Watcher, door
 from vramfit.standin._session import start as begin
 
 if TYPE_CHECKING:
@@ -21,10 +21,11 @@ class Run(Watcher):
         self._watched: Watched | None = None
 
     def loaded(self) -> None:
+        from vramfit.standin._values import name_ops
         from vramfit.standin._watched import Watched
 
-        settings = {"steps": None, "longest": False, "records": False}
-        self._watched = Watched(settings, lambda how: None)
+        settings = {"steps": None, "longest": False, "records": False, "beside": False}
+        self._watched = Watched(door(), settings, name_ops, lambda how: None)
 
     def to_dict(self) -> dict[str, Any]:
         """As `vramfit run --json` has it."""
@@ -38,7 +39,7 @@ class Run(Watcher):
 
         if self._watched is None:
             raise StandInError("torch was not imported yet")
-        took = {**self._watched.took("open"), "processes": 1}
+        took = {**self._watched.took("open"), "processes": 1, "in_kernel": True}
         status = 1 if self._watched.ran_out else 0
         answer = _result.answer(self._facts, "this Python", status, took)
         answer["about"] = _words.about(answer)

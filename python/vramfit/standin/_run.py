@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from vramfit.standin._door import StandInError
-from vramfit.standin._session import Watcher, make_weights, remove_files, start
+from vramfit.standin._imports import when_imported
+from vramfit.standin._session import Watcher, door, make_weights, remove_files, start
 
 if TYPE_CHECKING:
     from vramfit.standin._changes import Changes
+    from vramfit.standin._origins import Origins
     from vramfit.standin._watched import Watched
 
 # What processes leave in the run's folder: one of these a process, by its number;
@@ -39,6 +41,10 @@ def begin(settings: str) -> None:
     """Starts the stand-in as the settings' file says."""
     file = Path(settings)
     told = json.loads(file.read_text())
+    if told["real"]:
+        process = _RealProcess(told, file.parent)
+        when_imported("torch", lambda _: process.loaded())
+        return
     try:
         start(json.dumps(told["facts"]), _Process(told, file.parent), file.parent)
     except StandInError as error:
@@ -65,7 +71,6 @@ class _Process(Watcher):
         from vramfit.standin._changes import Changes
         from vramfit.standin._quiet import keep_quiet
         from vramfit.standin._uncaught import attend
-        from vramfit.standin._watched import Watched
 
         if torch.version.cuda is None:
             _refuse(
@@ -73,7 +78,7 @@ class _Process(Watcher):
                 f"the torch of {sys.executable}, {torch.__version__}, is not built for CUDA: one "
                 "that is will do without its nvidia-* packages, pip install --no-deps torch",
             )
-        self._watched = Watched(self._settings, self._end)
+        self._watched = self._watch()
         self._changes = Changes(self._settings["changes"])
         if self._settings["random_weights"]:
             make_weights()
@@ -81,6 +86,12 @@ class _Process(Watcher):
             keep_quiet()
         attend(lambda line: _refuse(self._folder, line))
         atexit.register(self._write, "script")
+
+    def _watch(self) -> Watched:
+        from vramfit.standin._values import name_ops
+        from vramfit.standin._watched import Watched
+
+        return Watched(door(), self._settings, name_ops, self._end)
 
     def _end(self, how: str) -> None:
         """Enough was seen. A process forked from this one goes on."""
@@ -92,8 +103,12 @@ class _Process(Watcher):
         is_over = not self._folder.is_dir()  # a daemon outlives the run
         if os.getpid() != self._number or self._watched is None or is_over:
             return
-        took = self._watched.took(how)
+        try:
+            took = self._watched.took(how)
+        except RuntimeError:
+            return  # a kernel of a real GPU failed, which answers no more
         took["changes"] = self._changes.told() if self._changes is not None else {}
+        took["in_kernel"] = "ipykernel" in sys.modules  # what runs a notebook fails as that ends
         self._watched.write_records(self._place(SNAPSHOT), self._place(TRACE))
         part = self._place(RESULT).with_suffix(".part")
         part.write_text(json.dumps(took))
@@ -101,6 +116,22 @@ class _Process(Watcher):
 
     def _place(self, kind: str) -> Path:
         return self._folder / kind.format(self._number)
+
+
+class _RealProcess(_Process):
+    """One on the GPU that is there."""
+
+    def _watch(self) -> Watched:
+        from vramfit.standin._real import RealCard
+        from vramfit.standin._watch import Watching, watch_everywhere
+        from vramfit.standin._watched import Watched
+
+        def name_ops(origins: Origins) -> None:
+            mode.named = origins.run  # type: ignore[method-assign]
+
+        mode = Watching()
+        watch_everywhere(mode)
+        return Watched(RealCard(self._settings["held"]), self._settings, name_ops, self._end)
 
 
 def _refuse(folder: Path, line: str) -> NoReturn:

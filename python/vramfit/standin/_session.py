@@ -66,10 +66,15 @@ def start(facts: str, watcher: Watcher | None = None, folder: Path | None = None
     Raises StandInError where torch is there already, or nothing can stand in for its libraries.
     """
     global _door, _folder  # noqa: PLW0603  one a process, as the library itself is
-    if "torch" in sys.modules:
-        raise StandInError("torch was imported already: start the stand-in before it")
     if _door is not None:
-        raise StandInError("the stand-in was started already")
+        raise StandInError("the stand-in was started already, for as long as this process lives")
+    if "torch" in sys.modules:
+        raise StandInError(
+            "torch was imported already: start the stand-in before it, in a new process or a "
+            "restarted kernel"
+        )
+    if not Path("/proc/self/fd").is_dir():
+        raise StandInError("/proc is not mounted, by which a process sees its files and memory")
     _door = Door(Path(__file__).with_name("libvramfit_standin.so"))
     _door.start(facts)
     _folder = folder

@@ -33,7 +33,7 @@ class Steps:
         self.rows: list[dict[str, Any]] = []
         self.turns: list[tuple[int, str, int]] = []  # step, stage, when it ended in microseconds
         self.batches: list[tuple[int, ...]] = []  # of the models' inputs, as they came, each once
-        self.stage = "load"
+        self.stage = self._compiled_in = "load"
         self.step = 0  # the one that is under way
         self.finished = 0  # optimizer steps
         self._stepped_in_backward = False
@@ -69,6 +69,15 @@ class Steps:
         self.ran_out = True
         self._events.await_forward()
 
+    def compile_begins(self) -> None:
+        """In the midst of a stage, as a rule a forward: what compiling takes is told apart."""
+        self.close()
+        self._compiled_in, self.stage = self.stage, "compile"
+
+    def compile_ends(self) -> None:
+        self.close()
+        self.stage = self._compiled_in
+
     def _forward(self, module: torch.nn.Module) -> None:
         if self.ran_out and self.stage in ("forward", "backward"):
             self._begin_anew()
@@ -92,7 +101,7 @@ class Steps:
         """What failed, and is tried otherwise, is no part of what the script takes."""
         self.close()
         failed = self.step
-        self._history.forget_step()
+        self._history.forget(all_steps=failed == 1)  # its inputs came while loading
         self.rows = [row for row in self.rows if row["step"] != failed]
         if failed == 1:
             self._load_again()

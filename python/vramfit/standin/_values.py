@@ -9,14 +9,11 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
-from torch._C._dynamo import eval_frame
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from vramfit.standin._door import ANY_KIND, KNOWN, UNKNOWN, Door
 from vramfit.standin._drawn import DRAWN, seed_generators
@@ -26,9 +23,10 @@ from vramfit.standin._linalg import LINALG
 from vramfit.standin._on_host import OnHost
 from vramfit.standin._ops import Op, Run, results, tensors_in
 from vramfit.standin._origins import Origins
+from vramfit.standin._outliers import Outliers
 from vramfit.standin._sized import SIZED, NonZero
 from vramfit.standin._twins import KINDS, Twins, is_small, is_weight
-from vramfit.standin._watch import watch_everywhere
+from vramfit.standin._watch import Watching, as_it_is, watch_everywhere
 
 aten = torch.ops.aten
 
@@ -53,18 +51,8 @@ class SpinsOnUnknownError(RuntimeError):
     """The script waits for a value that nobody computes."""
 
 
-class Values(TorchDispatchMode):
-    """Sees every op that is dispatched, of all that autograd has made of the script."""
-
-    supports_higher_order_operators = True
-
-    @classmethod
-    def ignore_compile_internals(cls) -> bool:
-        return True  # otherwise torch.compile runs eager instead, silently
-
-    @classmethod
-    def _should_skip_dynamo(cls) -> bool:
-        return False  # by its own wrapper, which imports the compiler: 1.5 s; see below
+class Values(Watching):
+    """Repeats on the host what it can."""
 
     def __init__(self, door: Door) -> None:
         super().__init__()
@@ -73,15 +61,15 @@ class Values(TorchDispatchMode):
         self.hollows = Hollows(door)
         self.reads: Counter[str] = Counter()
         self._ops: dict[int, Op] = {}  # by their functions' ids
-        self.named: Callable[[Run, Any, tuple[Any, ...], dict[str, Any]], Any] = _run
         self._op_before: Op | None = None
         self._op: Op | None = None
         self._last_read = self._reads_in_a_row = 0
         ways = SIZED | GUESSES | LINALG | DRAWN
         self._own_ways: dict[str, Run] = {
-            **dict.fromkeys(_KEPT, _as_it_is),
+            **dict.fromkeys(_KEPT, as_it_is),
             **dict.fromkeys(_FRESH, self.not_repeated),
             **{name: partial(way, self) for name, way in ways.items()},
+            "bitsandbytes::int8_vectorwise_quant": partial(Outliers().quantized, self),
             "set_": self.hollows.adopted,
             "_pin_memory": self.hollows.pinned,
             "_to_copy": self._copied,
@@ -92,16 +80,10 @@ class Values(TorchDispatchMode):
         self._random = torch.Generator()
         self._random.manual_seed(0)
 
-    def __torch_dispatch__(
-        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
-    ) -> Any:
-        if _fake_mode(_FAKE) is not None:
-            return func(*args, **(kwargs or {}))  # shapes alone, as FSDP2 asks for and compilers
-        if types and any(kind.__torch_dispatch__ is not _PLAIN for kind in types):
-            return NotImplemented  # a subclass makes plain ops of it, which come here in turn
+    def way(self, func: Any) -> Run:
         op = self._ops.get(id(func)) or self._met(func)
         self._op_before, self._op = self._op, op
-        return self.named(op.way, func, args, kwargs or {})
+        return op.way
 
     def _met(self, func: Any) -> Op:
         op = self._ops[id(func)] = Op(func)
@@ -110,10 +92,16 @@ class Values(TorchDispatchMode):
 
     def _way_of(self, op: Op) -> Run:
         if not op.has_schema or op.is_view or op.library == "c10d":
-            return _as_it_is
+            return as_it_is
         if op.library not in ("aten", "prims"):
             return self._own_ways.get(f"{op.library}::{op.name}", self.not_repeated)
         return self._own_ways.get(op.name, self.repeated)
+
+    def unseen(self, result: torch.Tensor) -> None:
+        self.twins.forget(result)
+
+    def backward_unseen(self) -> None:
+        self.door.forget_floats()
 
     # Ways to run an op.
 
@@ -230,7 +218,7 @@ class Values(TorchDispatchMode):
         """What a file gets of a GPU's small tensor: nothing is assumed for it."""
         source = args[0 if func is aten._to_copy.default else 1]
         known = self.door.known(source.data_ptr(), source.nbytes, ANY_KIND) != UNKNOWN
-        return (_as_it_is if known else self.hollows.moved)(func, args, kwargs)
+        return (as_it_is if known else self.hollows.moved)(func, args, kwargs)
 
     def _read_number(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if not args[0].is_cuda:
@@ -286,23 +274,6 @@ def _without(tensors: list[torch.Tensor], others: list[torch.Tensor]) -> list[to
     return [tensor for tensor in tensors if id(tensor) not in ids]
 
 
-# torch.compile leaves it alone, and what it calls.
-_LEFT = eval_frame._FrameExecStrategy(eval_frame._FrameAction.SKIP, eval_frame._FrameAction.SKIP)
-eval_frame.set_code_exec_strategy(Values.__torch_dispatch__.__code__, _LEFT)
-
-_PLAIN = torch.Tensor.__torch_dispatch__
-_FAKE = torch._C._TorchDispatchModeKey.FAKE
-_fake_mode = torch._C._get_dispatch_mode
-
-
-def _run(way: Run, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    return way(func, args, kwargs)
-
-
-def _as_it_is(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    return func(*args, **kwargs)
-
-
 def _makes_on_gpu(kwargs: dict[str, Any]) -> bool:
     device = kwargs.get("device")
     return device is not None and torch.device(device).type == "cuda"
@@ -354,7 +325,7 @@ def host() -> dict[str, int]:
     reserved where a real run writes, `hollow`."""
     status = Path("/proc/self/status").read_text().splitlines()
     most = next(line.split()[1] for line in status if line.startswith("VmHWM:"))
-    return {"resident": int(most) << 10, "hollow": hollows().peak}
+    return {"resident": int(most) << 10, "hollow": _values.hollows.peak if _values else 0}
 
 
 def assumptions() -> list[dict[str, Any]]:

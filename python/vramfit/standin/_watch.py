@@ -12,16 +12,71 @@ import functools
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
-from torch.utils._python_dispatch import _pop_mode, _push_mode
+from torch._C._dynamo import eval_frame
+from torch.utils._python_dispatch import TorchDispatchMode, _pop_mode, _push_mode
 
-if TYPE_CHECKING:
-    from vramfit.standin._values import Values
+from vramfit.standin._ops import Run
+
+Named = Callable[[Run, Any, tuple[Any, ...], dict[str, Any]], Any]
 
 
-def _take_off(mode: Values) -> bool:
+_PLAIN = torch.Tensor.__torch_dispatch__
+_FAKE = torch._C._TorchDispatchModeKey.FAKE
+_fake_mode = torch._C._get_dispatch_mode
+
+
+def as_it_is(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    return func(*args, **kwargs)
+
+
+def _unnamed(way: Run, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    return way(func, args, kwargs)
+
+
+class Watching(TorchDispatchMode):
+    """A mode that sees every op that is dispatched, of all that autograd has made of the script."""
+
+    supports_higher_order_operators = True
+    # Runs an op in a way, and may tell of it.
+    named: Named = staticmethod(_unnamed)
+
+    @classmethod
+    def ignore_compile_internals(cls) -> bool:
+        return True  # otherwise torch.compile runs eager instead, silently
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False  # by its own wrapper, which imports the compiler: 1.5 s; see _LEFT
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        if _fake_mode(_FAKE) is not None:
+            return func(*args, **(kwargs or {}))  # shapes alone, as FSDP2 asks for and compilers
+        if types and any(kind.__torch_dispatch__ is not _PLAIN for kind in types):
+            return NotImplemented  # a subclass makes plain ops of it, which come here in turn
+        return self.named(self.way(func), func, args, kwargs or {})
+
+    def way(self, func: Any) -> Run:
+        """In which an op is run."""
+        return as_it_is
+
+    def unseen(self, result: torch.Tensor) -> None:
+        """It was made while the mode was off."""
+
+    def backward_unseen(self) -> None:
+        """The engine ran while the mode was off."""
+
+
+# torch.compile leaves it alone, and what it calls.
+_LEFT = eval_frame._FrameExecStrategy(eval_frame._FrameAction.SKIP, eval_frame._FrameAction.SKIP)
+eval_frame.set_code_exec_strategy(Watching.__torch_dispatch__.__code__, _LEFT)
+
+
+def _take_off(mode: Watching) -> bool:
     """Whether the mode was on; those above it stay."""
     above = []
     found = False
@@ -36,14 +91,14 @@ def _take_off(mode: Values) -> bool:
     return found
 
 
-def _put_under(mode: Values) -> None:
+def _put_under(mode: Watching) -> None:
     above = [_pop_mode() for _ in range(torch._C._len_torch_dispatch_stack())]
     for each in (mode, *reversed(above)):
         _push_mode(each)
 
 
 @contextmanager
-def _off(mode: Values) -> Iterator[None]:
+def _off(mode: Watching) -> Iterator[None]:
     was_on = _take_off(mode)
     try:
         yield
@@ -53,7 +108,7 @@ def _off(mode: Values) -> Iterator[None]:
 
 
 @contextmanager
-def _on(mode: Values) -> Iterator[None]:
+def _on(mode: Watching) -> Iterator[None]:
     was_on = _take_off(mode)
     _put_under(mode)
     try:
@@ -63,7 +118,7 @@ def _on(mode: Values) -> Iterator[None]:
             _take_off(mode)
 
 
-def _watched(mode: Values, function: Callable[..., Any]) -> Callable[..., Any]:
+def _watched(mode: Watching, function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def watched(*args: Any, **kwargs: Any) -> Any:
         with _on(mode):
@@ -72,7 +127,7 @@ def _watched(mode: Values, function: Callable[..., Any]) -> Callable[..., Any]:
     return watched
 
 
-def _unwatched(mode: Values, function: Callable[..., Any]) -> Callable[..., Any]:
+def _unwatched(mode: Watching, function: Callable[..., Any]) -> Callable[..., Any]:
     """A function that makes one large tensor of others, and makes it otherwise under a mode:
     attention in fp32 no longer adds its mask in place."""
 
@@ -81,19 +136,15 @@ def _unwatched(mode: Values, function: Callable[..., Any]) -> Callable[..., Any]
         if torch.compiler.is_compiling():
             return function(*args, **kwargs)
         with _off(mode):
-            result = mode.named(_called, function, args, kwargs)
+            result = mode.named(as_it_is, function, args, kwargs)
         if result.is_cuda:
-            mode.twins.forget(result)
+            mode.unseen(result)
         return result
 
     return unwatched
 
 
-def _called(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    return function(*args, **kwargs)
-
-
-def watch_everywhere(mode: Values) -> None:
+def watch_everywhere(mode: Watching) -> None:
     """From now on, for as long as the process lives."""
     _put_under(mode)
     thread: Any = threading.Thread
@@ -105,7 +156,7 @@ def watch_everywhere(mode: Values) -> None:
     def unwatched(*args: Any, **kwargs: Any) -> Any:
         with _off(mode):
             result = run_backward(*args, **kwargs)
-        mode.door.forget_floats()  # what backward wrote, nobody saw
+        mode.backward_unseen()
         return result
 
     torch.autograd.graph._engine_run_backward = unwatched

@@ -11,15 +11,17 @@ from typing import Any
 
 import torch
 
-from vramfit.standin._books import Books
+from vramfit.standin._books import Books, Card
+from vramfit.standin._compiling import Compiling
 from vramfit.standin._components import holders
-from vramfit.standin._history import History
+from vramfit.standin._history import History, Peak
 from vramfit.standin._lines import innermost, stack
-from vramfit.standin._session import checkpoints, door
+from vramfit.standin._origins import Origins
+from vramfit.standin._session import checkpoints
 from vramfit.standin._steps import Steps
 from vramfit.standin._trace import trace
 from vramfit.standin._uncaught import is_any
-from vramfit.standin._values import assumptions, host, name_ops
+from vramfit.standin._values import assumptions, host
 
 # Whose versions the answer names, where the script has them.
 _LIBRARIES = (
@@ -34,13 +36,25 @@ _WITH_LONGEST = 2
 class Watched:
     """Its stages, and where its memory ran out."""
 
-    def __init__(self, settings: dict[str, Any], enough: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        card: Card,
+        settings: dict[str, Any],
+        name_ops: Callable[[Origins], None],
+        enough: Callable[[str], None],
+    ) -> None:
         """`settings`: `steps`, None where nobody said how many; `records`, whether PyTorch's memory
-        history is kept; `longest`. `enough` is told how the run comes to its end, should it."""
+        history is kept; `longest`; `beside`, whether the peaks of all stages are compared.
+        `name_ops` has ops run in their names from then on. `enough` is told how the run comes to
+        its end, should it."""
+        self._card, self._name_ops = card, name_ops
         self._records = settings["records"]
         self._out_of_memory: list[dict[str, Any]] = []
-        self._history = History(whole=self._records)
-        self._steps = Steps(Books(door()), self._history, settings["steps"], enough)
+        self._of_stages: list[dict[str, Any]] | None = [] if settings["beside"] else None
+        ended = self._stage_ended if settings["beside"] else None
+        self._history = History(whole=self._records, ended=ended)
+        self._steps = Steps(Books(card), self._history, settings["steps"], enough)
+        self._compiling = Compiling(self._steps.compile_begins, self._steps.compile_ends)
         self._longest = None
         if settings["longest"]:
             from vramfit.standin._longest import Longest
@@ -52,7 +66,7 @@ class Watched:
     def _attend(self) -> None:
         torch._C._cuda_attach_out_of_memory_observer(self._ran_out)
         self._history.begin()
-        name_ops(self._history.origins)
+        self._name_ops(self._history.origins)
 
     def _ran_out(self, device: int, requested: int, _: int, free: int) -> None:
         self._out_of_memory.append(
@@ -76,7 +90,7 @@ class Watched:
         """What it took so far; `ended` says how."""
         steps = self._steps
         steps.close()
-        report = door().report()
+        report = self._card.report()
         in_last = ended in ("script", "open") and steps.stage == "optimizer"
         return {
             **report,
@@ -86,12 +100,15 @@ class Watched:
             "uses_gpu": torch.cuda.is_initialized(),
             "stages": steps.rows,
             "holders": self._holders(len(report["devices"])),
+            "holders_of_stages": self._of_stages,
             "steps": steps.finished + in_last,
+            "compile": self._compiling.told(),
             "ended": ended,
             "batches": steps.batches,
             "longest": list(self._longest.notes) if self._longest else None,
             "out_of_memory": self._out_of_memory,
             "ran_out": _raised_for_memory(if_nothing=self.ran_out),
+            "kernels": self._card.kernels(),
             "assumptions": assumptions(),
             "versions": {
                 name: sys.modules[name].__version__
@@ -106,13 +123,18 @@ class Watched:
             return None
         return [holders(self._history.at_peak(gpu)) for gpu in range(gpus)]
 
+    def _stage_ended(self, step: int, stage: str, peaks: list[Peak]) -> None:
+        assert self._of_stages is not None
+        gpus = [holders(peak.blocks) for peak in peaks]
+        self._of_stages.append({"step": step, "stage": stage, "gpus": gpus})
+
     def write_records(self, snapshot: Path, trace_file: Path) -> None:
         """PyTorch's memory snapshot, and the same as a Chrome trace."""
         if not self._records or not torch.cuda.is_initialized():
             return
         torch.cuda.memory._dump_snapshot(str(snapshot))
         history = torch.cuda.memory._snapshot()
-        trace_file.write_text(trace(history, self._steps.turns, door().report()["devices"]))
+        trace_file.write_text(trace(history, self._steps.turns, self._card.report()["devices"]))
 
 
 def _raised_for_memory(*, if_nothing: bool) -> bool:
@@ -124,6 +146,6 @@ def _raised_for_memory(*, if_nothing: bool) -> bool:
 
 def _line_of_script() -> str:
     """The innermost line that runs in the script itself: "train.py:41"."""
-    frame = sys._current_frames().get(threading.main_thread().ident or 0)
-    _, line = innermost(stack(frame))
+    # By no name: a frame that refers to itself would keep alive what the script lets go of.
+    _, line = innermost(stack(sys._current_frames().get(threading.main_thread().ident or 0)))
     return f"{Path(line[0]).name}:{line[1]}" if line else ""

@@ -1,5 +1,6 @@
 """`from_pretrained` without weights: of a model's config a checkpoint is made that has the shapes
-of the true one, and holes in the place of its numbers. Transformers loads it as any other.
+of the true one, and holes in the place of its numbers. Transformers, or diffusers, loads it as any
+other.
 """
 
 from __future__ import annotations
@@ -7,6 +8,7 @@ from __future__ import annotations
 import functools
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +29,7 @@ class RandomWeights:
     def attend(self) -> None:
         """From now on, for as long as the process lives."""
         when_imported("transformers.modeling_utils", self._make_what_is_absent)
+        when_imported("diffusers.models.modeling_utils", self._make_what_diffuses)
         when_imported("transformers.tokenization_utils_base", _say_what_is_not_made)
 
     def _make_what_is_absent(self, module: Any) -> None:
@@ -48,11 +51,27 @@ class RandomWeights:
 
         module._get_resolved_checkpoint_files = resolved
 
+    def _make_what_diffuses(self, module: Any) -> None:
+        load = module.ModelMixin.from_pretrained.__func__
+
+        @functools.wraps(load)
+        def loaded(kind: Any, name: Any, **kwargs: Any) -> Any:
+            try:
+                return load(kind, name, **{**kwargs, "local_files_only": True})
+            except OSError:
+                of_repository = ("subfolder", "cache_dir", "revision", "token")
+                place = {key: kwargs.pop(key) for key in of_repository if key in kwargs}
+                config = kind.load_config(name, **place)
+            made = self._made(
+                self._place(str(name), place.get("subfolder")), lambda: kind.from_config(config)
+            )
+            kwargs.pop("variant", None)
+            return load(kind, str(made), **kwargs)
+
+        module.ModelMixin.from_pretrained = classmethod(loaded)
+
     def _checkpoint(self, name: str, downloads: dict[str, Any], trusted: bool) -> Path:
         transformers: Any = sys.modules["transformers"]
-        place = self._folder / name.replace("/", "--").strip(".")
-        if place.exists():
-            return place
         config = transformers.AutoConfig.from_pretrained(
             name, **downloads, trust_remote_code=trusted or None
         )
@@ -67,9 +86,22 @@ class RandomWeights:
                 f"--random-weights: the config of {name} names no class of transformers' own in "
                 "'architectures', so its weights are not known"
             )
+        return self._made(
+            self._place(name, downloads.get("subfolder")),
+            lambda: kind._from_config(config, dtype=config.dtype or torch.float32),
+        )
+
+    def _place(self, name: str, subfolder: str | None) -> Path:
+        whole = f"{name}/{subfolder}" if subfolder else name
+        return self._folder / whole.replace("/", "--").strip(".")
+
+    def _made(self, place: Path, build: Callable[[], Any]) -> Path:
+        """`place`, where there is such a model's checkpoint."""
+        if place.exists():
+            return place
         most = self._hollows.peak
         with torch.device("cpu"), torch.random.fork_rng(devices=[]):
-            model = kind._from_config(config, dtype=config.dtype or torch.float32)
+            model = build()
             part = place.with_name(f"{place.name}.{os.getpid()}")  # others may make it just now
             model.save_pretrained(part)
         del model

@@ -1,86 +1,28 @@
 #include "runtimes/pytorch/modules/outliers.h"
 
-#include <algorithm>
 #include <cmath>
-#include <map>
-#include <numbers>
-#include <string>
-#include <tuple>
+
+#include "model/ops/outliers.h"
 
 namespace vramfit::pytorch {
-namespace {
-
-constexpr double kThreshold = 6;     // BitsAndBytesConfig's llm_int8_threshold
-constexpr double kDeviation = 0.02;  // initializer_range
-
-/// P(|x| >= bound) of a normal x.
-double beyond(double bound, double deviation) {
-  return std::erfc(bound / deviation / std::numbers::sqrt2);
-}
-
-double activated(const ModelConfig& config, double x) {
-  const bool silu = config.hidden_act == "silu" || config.hidden_act == "swish";
-  if (silu) return x / (1 + std::exp(-x));
-  return x / 2 * std::erfc(-x / std::numbers::sqrt2);  // gelu, and what approximates it
-}
-
-/// Of activation(g), or activation(g) · u, with both normal.
-double integrated_chance(const ModelConfig& config, double deviation) {
-  constexpr int kSteps = 600;
-  constexpr double kRange = 8;
-  constexpr double kStep = 2 * kRange / kSteps;
-  const bool gated = config.activation != ActivationKind::Gelu;
-  double chance = 0;
-  for (int i = 0; i < kSteps; ++i) {
-    const double z = -kRange + (i + 0.5) * kStep;
-    const double density = std::exp(-z * z / 2) / std::sqrt(2 * std::numbers::pi) * kStep;
-    const double a = std::abs(activated(config, z * deviation));
-    if (gated) {
-      if (a > 0) chance += density * beyond(kThreshold / a, deviation);
-    } else if (a >= kThreshold) {
-      chance += density;
-    }
-  }
-  return chance;
-}
-
-/// A search asks for the same thousands of times.
-double hidden_chance(const ModelConfig& config, double deviation) {
-  thread_local std::map<std::tuple<std::string, ActivationKind, double>, double> known;
-  const auto [at, fresh] =
-      known.try_emplace({config.hidden_act, config.activation, deviation}, 0.0);
-  if (fresh) at->second = integrated_chance(config, deviation);
-  return at->second;
-}
-
-}  // namespace
 
 double outlier_chance(const ModelConfig& config, LinearInput input, std::int64_t layer) {
   // Where norms stand behind attention and MLP, each adds unit variance to what enters the next.
+  // What they are added to, embeddings of 0.02, hardly counts.
   const bool hidden = input == LinearInput::Hidden;
   const double added = static_cast<double>(2 * layer + (hidden ? 1 : 0));
   const double stream =
-      config.block_norms == BlockNorms::After ? std::sqrt(added + kDeviation * kDeviation) : 1.0;
+      config.block_norms == BlockNorms::After ? std::sqrt(added + 0.02 * 0.02) : 1.0;
   switch (input) {
     case LinearInput::Stream:
-      return beyond(kThreshold, stream);
+      return vramfit::outlier_chance(stream);
     case LinearInput::Attended:
       return 0;
     case LinearInput::Hidden:
       break;
   }
-  const double deviation = kDeviation * std::sqrt(static_cast<double>(config.hidden)) * stream;
-  return hidden_chance(config, deviation);
-}
-
-std::int64_t outlier_columns(double chance, std::int64_t rows, std::int64_t columns,
-                             double quantile) {
-  const auto count = static_cast<double>(columns);
-  const double any = 1 - std::pow(1 - chance, static_cast<double>(rows));
-  // The logistic distribution stands in for the normal one.
-  const double deviations = std::log(quantile / (1 - quantile)) * std::sqrt(3.0) / std::numbers::pi;
-  const double found = count * any + deviations * std::sqrt(count * any * (1 - any));
-  return std::clamp<std::int64_t>(std::llround(found), 0, columns);
+  const bool gated = config.activation != ActivationKind::Gelu;
+  return hidden_outlier_chance(config.hidden_act, gated, config.hidden, stream);
 }
 
 }  // namespace vramfit::pytorch

@@ -1,6 +1,6 @@
 #include "runtimes/pytorch/modules/quantized_weight.h"
 
-#include "runtimes/pytorch/modules/outliers.h"
+#include "model/ops/outliers.h"
 #include "runtimes/pytorch/ops/elementwise.h"
 #include "runtimes/pytorch/ops/four_bits.h"
 #include "runtimes/pytorch/ops/llm_int8.h"

@@ -5,10 +5,11 @@
 namespace vramfit::pytorch {
 namespace {
 
-/// ":4096:8" on Hopper and newer data-centre cards, ":4096:2:16:8" elsewhere.
+/// aten/src/ATen/cuda/CublasHandlePool.cpp (parseChosenWorkspaceSize), PyTorch 2.11: ":4096:8" on
+/// Hopper, ":4096:2:16:8" elsewhere, on Blackwell too.
 std::int64_t workspace_bytes(Arch arch) {
-  const bool large = arch.sm == 90 || arch.sm == 100;
-  return large ? std::int64_t{4096} * 8 * 1024 : std::int64_t{4096} * 2 * 1024 + 16 * 8 * 1024;
+  return arch.sm == 90 ? std::int64_t{4096} * 8 * 1024
+                       : std::int64_t{4096} * 2 * 1024 + 16 * 8 * 1024;
 }
 
 constexpr std::int64_t kLtWorkspaceBytes = 1 << 20;

@@ -32,6 +32,7 @@ TEST(CardFacts, AreTheCatalogues) {
   EXPECT_EQ(facts.at("loads").at("context"), 552'389'837);
   EXPECT_EQ(facts.at("loads").at("kernels"), 648'871'936 - 552'389'837);
   EXPECT_EQ(facts.at("uncertainty"), 6 * kMiB);
+  EXPECT_EQ(facts.at("assumed_from"), "");
   EXPECT_TRUE(facts.at("notes").empty());
 }
 
@@ -40,6 +41,7 @@ TEST(CardFacts, TakeSizeAndHeadroomAsFitDoes) {
   EXPECT_EQ(facts.at("listed_total"), 16 * 1024 * kMiB);
   EXPECT_EQ(facts.at("taken"), 1024 * kMiB);
   EXPECT_EQ(facts.at("notes").at(0), "the card's size is set by --vram");
+  EXPECT_EQ(facts.at("assumed_from"), "NVIDIA H200");
   const Json of_size = card_facts(asked(nullptr, "24GB"), {});
   EXPECT_EQ(of_size.at("listed_total"), 24'000'000'000U);
   EXPECT_TRUE(of_size.at("gpu").is_null());

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "model/ops/outliers.h"
 #include "runtimes/pytorch/loading/checkpoint_order.h"
 #include "runtimes/pytorch/modules/outliers.h"
 #include "runtimes/pytorch/ops/gemm_4bit.h"

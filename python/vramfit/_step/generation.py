@@ -1,0 +1,43 @@
+"""What generate() takes of a prompt: as data/reference/measure_pytorch.py measures it."""
+
+from __future__ import annotations
+
+import gc
+from typing import Any
+
+import torch
+
+from vramfit._step.asked import Asked
+from vramfit._step.models import vocabulary
+from vramfit._step.training import WORDS
+
+_PADDING = 0
+
+
+def generate(model: Any, asked: Asked) -> None:
+    model.eval()
+    gc.collect()
+    torch.cuda.empty_cache()
+    options: dict[str, Any] = {}
+    if asked.cache_implementation not in (None, "dynamic"):
+        options["cache_implementation"] = asked.cache_implementation
+    ids = _prompts(model, asked)
+    for _ in range(2 if asked.again else 1):
+        with torch.no_grad():
+            model.generate(
+                ids,
+                max_new_tokens=asked.generate,
+                do_sample=False,
+                pad_token_id=_PADDING,
+                **options,
+            )
+
+
+def _prompts(model: Any, asked: Asked) -> torch.Tensor:
+    """Those of a batch differ in length, unless it is said that they do not."""
+    words = min(WORDS, vocabulary(model))
+    ids = torch.randint(1, words, (asked.batch, asked.seq), device=model.device)
+    padded = asked.batch > 1 if asked.padded is None else asked.padded
+    if padded:
+        ids[-1, 0] = _PADDING
+    return ids

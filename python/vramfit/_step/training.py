@@ -1,0 +1,57 @@
+"""Training steps in a plain loop: those that data/reference/measure_pytorch.py measures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from vramfit._step.adapters import adapted, checkpointing, checkpoints
+from vramfit._step.asked import Asked
+from vramfit._step.models import DTYPES, vocabulary
+from vramfit._step.optimizers import optimizer_of
+
+WORDS = 1000  # that inputs are made of
+
+
+def prepared(model: Any, asked: Asked) -> Any:
+    """What is trained of it."""
+    if asked.lora:
+        model = adapted(model, asked)
+        model = model if asked.quant else model.cuda()
+    model.train()
+    if checkpoints(asked) and not asked.quant:
+        model.gradient_checkpointing_enable(gradient_checkpointing_kwargs=checkpointing(asked))
+        if asked.lora:
+            model.enable_input_require_grads()
+    return model
+
+
+def train(model: Any, asked: Asked, steps: int, enough: Callable[[], bool]) -> None:
+    """So many steps at most; each asks `enough` whether another is wanted."""
+    optimizer = optimizer_of(model, asked.optimizer)
+    forward = torch.compile(model) if asked.compile else model
+    words = min(WORDS, vocabulary(model))
+    ids = torch.randint(0, words, (asked.batch, asked.seq), device=model.device)
+    for _ in range(steps):
+        _step(forward, optimizer, ids, asked)
+        if enough():
+            return
+
+
+def _step(forward: Any, optimizer: Any, ids: torch.Tensor, asked: Asked) -> None:
+    for _ in range(asked.accumulate):
+        dtype = DTYPES[asked.autocast] if asked.autocast else None
+        with torch.autocast("cuda", dtype=dtype, enabled=dtype is not None):
+            out = forward(ids, labels=ids)
+        loss = out.loss if asked.accumulate == 1 else out.loss / asked.accumulate
+        if asked.loss_only:
+            del out
+            loss.backward()
+        else:
+            loss.backward()
+            del out
+        del loss
+    optimizer.step()
+    optimizer.zero_grad(set_to_none=True)

@@ -49,6 +49,10 @@ def took(reserved=10 * GB, **more):
             stage(1, "optimizer", (3 * GB, 4 * GB, 4 * GB), 8 * GB),
             stage(2, "backward", (4 * GB, 4 * GB, 9 * GB), reserved),
         ],
+        "holders": None,
+        "holders_of_stages": None,
+        "compile": None,
+        "changes": {},
         "steps": 2,
         "ended": "script",
         "batches": [[4, 512]],
@@ -356,6 +360,7 @@ def test_help(run):
 
 
 ANSWER = {
+    "compile": None,
     "batches": [[4, 512]],
     "longest": None,
     "processes": 1,

@@ -7,9 +7,8 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from vramfit._bad_input import bad_input
@@ -95,10 +94,18 @@ def _compiled_apart() -> dict[str, str]:
 
 
 def run_watched(
-    command: list[str], settings: Path, uploads: bool, *, to_stderr: bool, real: bool
+    command: list[str],
+    settings: Path,
+    uploads: bool,
+    *,
+    real: bool = False,
+    stdout: int | None = None,
+    stderr: int | None = None,
+    more: Mapping[str, str] | None = None,
 ) -> int:
-    """Runs it to its end; returns its status, negative where a signal ended it. `to_stderr`: what
-    it prints goes there. `real`: on the GPU that is there."""
+    """Runs it to its end; returns its status, negative where a signal ended it. `stdout`, `stderr`:
+    where what it prints goes, if elsewhere. `real`: on the GPU that is there. `more` variables of
+    its environment."""
     hook = Path(__file__).parents[1] / "standin" / "hook"
     behind = os.environ.get("PYTHONPATH")
     environment = {
@@ -108,11 +115,10 @@ def run_watched(
         **({} if real else _compiled_apart()),
         "PYTHONPATH": os.pathsep.join([str(hook), *([behind] if behind else [])]),
         "VRAMFIT_RUN": str(settings),
+        **(more or {}),
     }
     try:
-        child = subprocess.Popen(
-            command, env=environment, stdout=sys.stderr.fileno() if to_stderr else None
-        )
+        child = subprocess.Popen(command, env=environment, stdout=stdout, stderr=stderr)
     except OSError as error:
         raise bad_input(f"run: '{command[0]}' cannot be started: {error.strerror}") from None
     for number in (signal.SIGTERM, signal.SIGHUP):  # what the script leaves is removed all the same

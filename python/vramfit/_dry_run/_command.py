@@ -6,15 +6,15 @@ import json
 import shlex
 import shutil
 import sys
-import tempfile
 from argparse import Namespace
 from pathlib import Path
 
 from vramfit import _core
 from vramfit._bad_input import bad_input
-from vramfit._dry_run import _beside, _child, _result, _words
+from vramfit._dry_run import _advice_text, _beside, _child, _process, _result, _words
+from vramfit._dry_run._advise import advise
 from vramfit._dry_run._options import parse
-from vramfit.standin._files import Files
+from vramfit._dry_run._trials import Trials, judged
 
 FITS, DOES_NOT_FIT, BAD_INPUT, FAILED = 0, 1, 2, 3
 
@@ -41,20 +41,16 @@ def _facts(flags: dict[str, str], beside_real: bool) -> _result.Json:
     return facts
 
 
-class ScriptFailedError(Exception):
-    """With its exit status."""
-
-
 def _run(options: Namespace, command: list[str]) -> int:
     try:
         return tell(taken(options, command), options)
-    except ScriptFailedError as error:
+    except _process.ScriptFailedError as error:
         return script_failed(error.args[0])
 
 
 def taken(options: Namespace, command: list[str]) -> _result.Json:
     """What the command takes, as `--json` has it, but for its verdict. Raises BadInput, and
-    ScriptFailedError where it failed before there was anything to tell."""
+    _process.ScriptFailedError where it failed before there was anything to tell."""
     named = {name: getattr(options, name) for name in ("gpu", "vram", "headroom")}
     flags = {name: value for name, value in named.items() if value is not None}
     facts = {**_facts(flags, options.beside_real), "devices": options.gpus}
@@ -68,6 +64,11 @@ def taken(options: Namespace, command: list[str]) -> _result.Json:
     if options.beside_real and answer["ended"] != "failed":
         real = _one_run(options, command, facts, real=True, steps=answer["steps"] or None)
         answer["real"] = _beside.beside(answer, real)
+    if options.advise and answer["ended"] != "failed":
+        trials = Trials(options, command, facts)
+        ran_out = answer["ended"] == "memory"
+        as_it_is = trials.on_a_card_with_room if ran_out else lambda: judged(answer)
+        answer["advice"] = advise(as_it_is, trials)
     answer.pop("holders_of_stages")
     answer["about"] = _words.about(answer)
     answer["notes"] = _words.notes(answer, facts)
@@ -87,52 +88,19 @@ def _one_run(
     one that is there, for so many `steps`."""
     is_first = not late and not real
     records = is_first and (options.snapshot is not None or options.trace is not None)
-    settings = {
-        "facts": {**facts, "strict": options.strict, "late_events": late},
-        "steps": options.steps if steps is None else steps,
-        "real": real,
-        "held": facts["held"],
-        "beside": options.beside_real,
-        "longest": options.longest,
-        "uploads": options.uploads,
-        "random_weights": options.random_weights,
-        "records": records,
-    }
-    with _folder(settings) as place:
+    told = _process.settings(options, {**facts, "late_events": late}, records=records, real=real)
+    if steps is not None:
+        told["steps"] = steps
+    with _process.folder(told) as place:
         folder = Path(place)
-        try:
-            status = _child.run_watched(
-                command,
-                folder / "settings",
-                options.uploads,
-                to_stderr=options.json == "-",
-                real=real,
-            )
-        finally:
-            Files(folder).remove()
-        took = _result.process_that_used_most(folder, command, status)
-        if took is None:
-            raise ScriptFailedError(status)
+        output = sys.stderr.fileno() if options.json == "-" else None
+        status, took = _process.watched(folder, command, options.uploads, stdout=output, real=real)
         for file, kind in ((options.snapshot, "pickle"), (options.trace, "trace")):
             if records and file is not None:
                 shutil.copyfile(folder / f"{took['process']}.{kind}", file)
     answer = _result.answer(facts, shlex.join(command), status, took)
     answer["holders_of_stages"] = _result.holders_of_stages(took)
     return answer
-
-
-def _folder(settings: _result.Json) -> tempfile.TemporaryDirectory[str]:
-    """The run's own, with its settings."""
-    try:
-        # A process that outlives the run may write there yet.
-        place = tempfile.TemporaryDirectory(prefix="vramfit-run-", ignore_cleanup_errors=True)
-        Path(place.name, "settings").write_text(json.dumps(settings))
-    except OSError as error:
-        raise bad_input(
-            f"run: no folder for temporary files ({error.strerror}): set TMPDIR to one that has "
-            "room"
-        ) from None
-    return place
 
 
 def tell(answer: _result.Json, options: Namespace) -> int:
@@ -155,6 +123,8 @@ def tell(answer: _result.Json, options: Namespace) -> int:
         print("\n" + _core.dry_run_text(written, options.top), end="")
         if answer["real"] is not None:
             print("\n" + _beside.text(answer["real"]), end="")
+        if answer["advice"] is not None:
+            print("\n" + _advice_text.text(answer["advice"], verdict["verdict"]), end="")
     return FITS if verdict["fits"] else DOES_NOT_FIT
 
 

@@ -86,6 +86,11 @@ def _parser() -> Parser:
         help="on a machine with a GPU: there too, and where the two part",
     )
     script.add_argument(
+        "--advise",
+        action="store_true",
+        help="tries, on the script as it is, what would make it fit",
+    )
+    script.add_argument(
         "--random-weights",
         action="store_true",
         help="from_pretrained needs a model's config alone",

@@ -94,6 +94,7 @@ def answer(facts: Json, command: str, status: int, took: Json) -> Json:
         "unknown_calls": took["unknown_calls"],
         "unknown_reads": took["unknown_reads"],
         "doubtful_events": took["doubtful_events"],
+        "advice": None,
     }
 
 

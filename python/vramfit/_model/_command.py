@@ -15,7 +15,8 @@ from typing import Any
 
 from vramfit import _core
 from vramfit._bad_input import bad_input
-from vramfit._dry_run._command import BAD_INPUT, ScriptFailedError, script_failed, taken, tell
+from vramfit._dry_run._command import BAD_INPUT, script_failed, taken, tell
+from vramfit._dry_run._process import ScriptFailedError
 from vramfit._model import _words
 from vramfit._model._options import parse
 from vramfit._step.asked import Asked, told, write
@@ -42,8 +43,8 @@ def _run(options: Namespace, passed_over: list[str], typed: str) -> int:
         asked = _asked(options, _read(name, config), folder)
         command = [_python(options.python), str(_SCRIPT), str(write(asked))]
         run = {
-            "gpus": 1, "longest": False, "beside_real": False, "uploads": False,
-            "random_weights": True,
+            "gpus": 1, "longest": False, "beside_real": False, "advise": False,
+            "uploads": False, "random_weights": True,
         }  # fmt: skip
         answer = taken(Namespace(**{**vars(options), **run}), command)
         facts = told(asked)

@@ -15,6 +15,9 @@ from torch.optim.optimizer import (
     register_optimizer_step_pre_hook,
 )
 
+# Called with each model as its forward begins, before it runs.
+before_forward: list[Callable[[torch.nn.Module], None]] = []
+
 
 class _Told:
     """In the place of a class's `__call__`: tells that it is looked up, which is what happens
@@ -69,6 +72,8 @@ class Events:
         if not any(parameter.is_cuda for parameter in module.parameters()):
             return
         setattr(torch.nn.Module, "__call__", self._call.function)  # noqa: B010
+        for tell in before_forward:
+            tell(module)
         self._forward(module)
 
     def _engine_called(self, _: Any) -> None:

@@ -16,6 +16,7 @@ from vramfit.standin._imports import when_imported
 from vramfit.standin._session import Watcher, door, make_weights, remove_files, start
 
 if TYPE_CHECKING:
+    from vramfit.standin._changes import Changes
     from vramfit.standin._origins import Origins
     from vramfit.standin._watched import Watched
 
@@ -56,6 +57,7 @@ class _Process(Watcher):
     def __init__(self, settings: dict[str, Any], folder: Path) -> None:
         self._settings, self._folder, self._number = settings, folder, os.getpid()
         self._watched: Watched | None = None
+        self._changes: Changes | None = None
 
     def missing(self) -> None:
         (self._folder / MISSING).write_text(sys.executable)
@@ -66,6 +68,7 @@ class _Process(Watcher):
     def loaded(self) -> None:
         import torch
 
+        from vramfit.standin._changes import Changes
         from vramfit.standin._quiet import keep_quiet
         from vramfit.standin._uncaught import attend
 
@@ -76,6 +79,7 @@ class _Process(Watcher):
                 "that is will do without its nvidia-* packages, pip install --no-deps torch",
             )
         self._watched = self._watch()
+        self._changes = Changes(self._settings["changes"])
         if self._settings["random_weights"]:
             make_weights()
         if not self._settings["uploads"]:
@@ -103,6 +107,7 @@ class _Process(Watcher):
             took = self._watched.took(how)
         except RuntimeError:
             return  # a kernel of a real GPU failed, which answers no more
+        took["changes"] = self._changes.told() if self._changes is not None else {}
         took["in_kernel"] = "ipykernel" in sys.modules  # what runs a notebook fails as that ends
         self._watched.write_records(self._place(SNAPSHOT), self._place(TRACE))
         part = self._place(RESULT).with_suffix(".part")

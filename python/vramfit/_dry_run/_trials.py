@@ -1,0 +1,103 @@
+"""The script run once more, in silence, with changes that are made in its process."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import signal
+from argparse import Namespace
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from vramfit import _core
+from vramfit._dry_run import _process, _result
+from vramfit._dry_run._levers import Lever
+from vramfit._dry_run._result import Json
+
+# A card on which nothing runs out of memory has so much more of it. Bytes.
+_ROOM = 1 << 40
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A run of the script with changes."""
+
+    answer: Json  # with its verdict; of a card with room where memory ran out
+    changes: Json  # what standin/_changes.py told of each
+
+
+class TrialFailedError(Exception):
+    """With what the script said last."""
+
+
+class Trials:
+    """Of one command."""
+
+    def __init__(self, options: Namespace, command: list[str], facts: Json) -> None:
+        self._options, self._command, self._facts = options, command, facts
+
+    def on_a_card_with_room(self) -> Json:
+        """What the script would take as it is, which runs out of memory."""
+        return self._with_room(()).answer
+
+    def _with_room(self, levers: Sequence[Lever]) -> Ran:
+        ran = self._run(levers, _ROOM)
+        return Ran({**ran.answer, "verdict": "OOM", "fits": False}, ran.changes)
+
+    def run(self, levers: Sequence[Lever]) -> Ran:
+        """Raises TrialFailedError where the script does not go on with such changes."""
+        ran = self._run(levers, 0)
+        return self._with_room(levers) if ran.answer["ended"] == "memory" else ran
+
+    def _run(self, levers: Sequence[Lever], room: int) -> Ran:
+        facts = {**self._facts}
+        for total in ("total", "listed_total"):
+            facts[total] += room
+        names = [lever.name for lever in levers]
+        told = _process.settings(self._options, facts, changes=names)
+        with _process.folder(told) as place, Path(place, "output").open("w+") as output:
+            try:
+                status, took = _process.watched(
+                    Path(place),
+                    self._command,
+                    self._options.uploads,
+                    stdout=output.fileno(),
+                    stderr=output.fileno(),
+                    more=_variables(levers),
+                )
+            except _process.ScriptFailedError as error:
+                raise _failed(error.args[0], output) from None
+            except _core.BadInput as error:
+                raise TrialFailedError(str(error).removeprefix("run: ")) from None
+            answer = _result.answer(self._facts, shlex.join(self._command), status, took)
+            if answer["ended"] == "failed":
+                raise _failed(status, output)
+        return Ran(judged(answer), took["changes"])
+
+
+def judged(answer: Json) -> Json:
+    """With its verdict."""
+    wordless = {**answer, "about": [], "notes": []}
+    return {**answer, **json.loads(_core.dry_run_verdict(json.dumps(wordless)))}
+
+
+def _failed(status: int, output: IO[str]) -> Exception:
+    if status == -signal.SIGINT:  # who ends one trial wants no other
+        return _process.ScriptFailedError(status)
+    output.seek(0)
+    said = [line.strip() for line in output if line.strip()]
+    return TrialFailedError(said[-1] if said else f"status {status}")
+
+
+def _variables(levers: Sequence[Lever]) -> dict[str, str]:
+    """Those of PyTorch's allocator, added to what is set."""
+    added = [lever.allocator for lever in levers if lever.allocator is not None]
+    if not added:
+        return {}
+    # Before PyTorch 2.9 it has the second name.
+    names = "PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"
+    name = next((name for name in names if name in os.environ), names[0])
+    return {name: ",".join([*filter(None, [os.environ.get(name)]), *added])}

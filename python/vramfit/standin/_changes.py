@@ -1,0 +1,66 @@
+"""What `vramfit run --advise` tries on a script: each change is made in its process, where the
+script itself would make it.
+
+A change tells each time that it was made, with the line that does the same in the script. One that
+met nothing to change tells nothing.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from functools import partial
+from importlib.util import find_spec
+
+import torch
+
+from vramfit.standin import _changed_batches, _changed_models, _changed_optimizers, _lora
+from vramfit.standin._changed_arguments import Note
+
+
+def _expandable_segments(note: Note) -> None:
+    """PyTorch reads the variable, which came with the process, as CUDA starts."""
+
+    def look() -> None:
+        if torch.cuda.memory._snapshot()["allocator_settings"]["expandable_segments"]:
+            note("PYTORCH_ALLOC_CONF=expandable_segments:True")
+
+    torch.cuda._lazy_call(look)
+
+
+# By name, with the package that it needs.
+CHANGES: dict[str, tuple[Callable[[Note], None], str | None]] = {
+    "expandable_segments": (_expandable_segments, None),
+    "no_cache": (_changed_models.no_cache, None),
+    "fused_adamw": (_changed_optimizers.fused_adamw, None),
+    "fused_loss": (_changed_models.fused_loss, "liger_kernel"),
+    "adamw_8bit": (_changed_optimizers.adamw_8bit, "bitsandbytes"),
+    "micro_batch": (_changed_batches.micro_batch, None),
+    "checkpointing": (_changed_models.checkpointing, None),
+    "lora": (_lora.lora, "peft"),
+}
+
+
+class Changes:
+    """Those of this process, from torch's import on."""
+
+    def __init__(self, names: list[str]) -> None:
+        self._made: dict[str, Counter[str]] = {name: Counter() for name in names}
+        self._lacks: dict[str, str] = {}
+        for name in names:
+            make, package = CHANGES[name]
+            if package is not None and find_spec(package) is None:
+                self._lacks[name] = package
+            else:
+                make(partial(_count, self._made[name]))
+
+    def told(self) -> dict[str, dict[str, object]]:
+        """Of each change how often which line was `made`, and the package that it `lacks`."""
+        return {
+            name: {"made": dict(made), "lacks": self._lacks.get(name)}
+            for name, made in self._made.items()
+        }
+
+
+def _count(made: Counter[str], line: str) -> None:
+    made[line] += 1

@@ -1,0 +1,210 @@
+"""Changes of --advise beside scripts that are written with them: equal to the byte."""
+
+import json
+import sys
+from argparse import Namespace
+
+import pytest
+from stood_in import EXACT, PACKAGE, needs_torch
+
+sys.path.insert(0, str(PACKAGE))
+from vramfit import _core
+from vramfit._dry_run._levers import LEVERS
+from vramfit._dry_run._trials import Trials
+
+pytestmark = needs_torch
+
+OF = {lever.name: lever for lever in LEVERS}
+OPTIONS = Namespace(
+    strict=False, steps=None, longest=False, uploads=False, random_weights=False, beside_real=False
+)
+
+CONFIG = """
+import os, sys, torch
+from transformers import LlamaConfig, LlamaForCausalLM
+config = LlamaConfig(
+    hidden_size=256, intermediate_size=768, num_hidden_layers=4, num_attention_heads=4,
+    vocab_size=8000, tie_word_embeddings=False,
+)
+"""
+
+TRAINER = (
+    CONFIG
+    + """
+from transformers import Trainer, TrainingArguments
+class Rows(torch.utils.data.Dataset):
+    def __len__(self): return 64
+    def __getitem__(self, row): return {"input_ids": [1] * 256, "labels": [1] * 256}
+model = LlamaForCausalLM(config)
+# model
+arguments = TrainingArguments(
+    os.path.dirname(__file__), **{
+        "per_device_train_batch_size": 8, "optim": "adamw_torch", "report_to": [],
+        "save_strategy": "no", "max_steps": 4,
+        # arguments
+    }
+)
+Trainer(model=model, args=arguments, train_dataset=Rows()).train()
+"""
+)
+
+LOOP = (
+    CONFIG
+    + """
+from torch.utils.data import DataLoader
+rows = [torch.ones(256, dtype=torch.long)] * 64
+model = LlamaForCausalLM(config)
+# model
+model = model.cuda().train()
+loader = DataLoader(rows, batch_size=8)
+optimizer = torch.optim.AdamW(model.parameters())
+optimizer.zero_grad()
+for number, ids in enumerate(loader):
+    ids = ids.cuda()
+    model(input_ids=ids, labels=ids).loss.backward()
+    optimizer.step()
+    optimizer.zero_grad()
+"""
+)
+
+# By change: the script, what is written in place of what, and the line that is told.
+BY_HAND = {
+    "checkpointing by the Trainer": (
+        "checkpointing",
+        TRAINER,
+        {"# arguments": '"gradient_checkpointing": True,'},
+        "TrainingArguments(gradient_checkpointing=True)",
+    ),
+    "checkpointing": (
+        "checkpointing",
+        LOOP,
+        {"# model": 'model.gradient_checkpointing_enable({"use_reentrant": False})'},
+        'model.gradient_checkpointing_enable({"use_reentrant": False})',
+    ),
+    "no_cache": (
+        "no_cache",
+        LOOP,
+        {"# model": "model.config.use_cache = False"},
+        "model.config.use_cache = False",
+    ),
+    "fused_loss by the Trainer": (
+        "fused_loss",
+        TRAINER,
+        {"# arguments": '"use_liger_kernel": True,'},
+        "TrainingArguments(use_liger_kernel=True)",
+    ),
+    "fused_loss": (
+        "fused_loss",
+        LOOP,
+        {
+            "# model": "import liger_kernel.transformers\n"
+            "liger_kernel.transformers._apply_liger_kernel_to_instance(model=model)"
+        },
+        "liger_kernel.transformers._apply_liger_kernel_to_instance(model=model)",
+    ),
+    "adamw_8bit by the Trainer": (
+        "adamw_8bit",
+        TRAINER,
+        {'"adamw_torch"': '"adamw_8bit"'},
+        'TrainingArguments(optim="adamw_8bit")',
+    ),
+    "adamw_8bit": (
+        "adamw_8bit",
+        LOOP,
+        {"torch.optim.AdamW": '__import__("bitsandbytes").optim.AdamW8bit'},
+        "bitsandbytes.optim.AdamW8bit(…)",
+    ),
+    "fused_adamw by the Trainer": (
+        "fused_adamw",
+        TRAINER,
+        {'"adamw_torch"': '"adamw_torch_fused"'},
+        'TrainingArguments(optim="adamw_torch_fused")',
+    ),
+    "fused_adamw": (
+        "fused_adamw",
+        LOOP,
+        {"parameters()": "parameters(), fused=True"},
+        "torch.optim.AdamW(…, fused=True)",
+    ),
+    "micro_batch by the Trainer": (
+        "micro_batch",
+        TRAINER,
+        {
+            '"per_device_train_batch_size": 8': '"per_device_train_batch_size": 4, '
+            '"gradient_accumulation_steps": 2'
+        },
+        "TrainingArguments(per_device_train_batch_size=4, gradient_accumulation_steps=2)",
+    ),
+    "micro_batch": (
+        "micro_batch",
+        LOOP,
+        {
+            "batch_size=8": "batch_size=4",
+            "    optimizer.step()\n    optimizer.zero_grad()": "    if number % 2 == 1:\n"
+            "        optimizer.step()\n        optimizer.zero_grad()",
+        },
+        "DataLoader(…, batch_size=4), and optimizer.step() and zero_grad() after every second "
+        "batch",
+    ),
+    "lora by the Trainer": (
+        "lora",
+        TRAINER,
+        {
+            "# model": "from peft import LoraConfig, get_peft_model\n"
+            'model = get_peft_model(model, LoraConfig(r=16, target_modules=["q_proj", "v_proj"]))'
+        },
+        'model = get_peft_model(model, LoraConfig(r=16, target_modules=["q_proj", "v_proj"]))',
+    ),
+    "lora": (
+        "lora",
+        LOOP.replace("LlamaForCausalLM(config)", "LlamaForCausalLM._from_config(config)"),
+        {
+            "# model": "from peft import LoraConfig, get_peft_model\n"
+            'model = get_peft_model(model, LoraConfig(r=16, target_modules=["q_proj", "v_proj"]))'
+        },
+        'model = get_peft_model(model, LoraConfig(r=16, target_modules=["q_proj", "v_proj"]))',
+    ),
+    "expandable_segments": (
+        "expandable_segments",
+        LOOP,
+        {
+            "import os": "import os\n"
+            'os.environ["PYTORCH_ALLOC_CONF"] = "expandable_segments:True"\nimport os'
+        },
+        "PYTORCH_ALLOC_CONF=expandable_segments:True",
+    ),
+}
+
+
+@pytest.fixture
+def trial(tmp_path, monkeypatch):
+    """Runs a script with changes."""
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setenv("PYTHONPATH", str(PACKAGE))
+
+    def trial(script, *names, gpu="h100-80gb"):
+        file = tmp_path / "train.py"
+        file.write_text(script)
+        facts = {**json.loads(_core.card_facts(json.dumps({"gpu": gpu}))), "devices": 1}
+        trials = Trials(OPTIONS, [str(EXACT), str(file)], facts)
+        return trials.run([OF[name] for name in names])
+
+    return trial
+
+
+def taken(ran) -> dict:
+    """What must be equal: all but where a script says it, and when it was said."""
+    return {key: ran.answer[key] for key in ("levels", "stages", "total", "steps", "ended")}
+
+
+@pytest.mark.parametrize("case", BY_HAND)
+def test_a_change_takes_what_the_script_takes_that_is_written_with_it(trial, case):
+    name, script, replaced, line = BY_HAND[case]
+    by_hand = script
+    for written, instead in replaced.items():
+        assert written in by_hand
+        by_hand = by_hand.replace(written, instead)
+    changed = trial(script, name)
+    assert changed.changes == {name: {"made": {line: 1}, "lacks": None}}
+    assert taken(changed) == taken(trial(by_hand))
+    assert taken(changed) != taken(trial(script)) or name == "no_cache"

@@ -52,10 +52,12 @@ class RandomWeights:
         module._get_resolved_checkpoint_files = resolved
 
     def _make_what_diffuses(self, module: Any) -> None:
-        load = module.ModelMixin.from_pretrained.__func__
+        mixin: Any = module.ModelMixin
+        load: Any = mixin.from_pretrained.__func__
 
         @functools.wraps(load)
-        def loaded(kind: Any, name: Any, **kwargs: Any) -> Any:
+        def loaded(kind: Any, /, pretrained_model_name_or_path: Any, **kwargs: Any) -> Any:
+            name = pretrained_model_name_or_path  # as people spell it out
             try:
                 return load(kind, name, **{**kwargs, "local_files_only": True})
             except OSError:
@@ -68,7 +70,7 @@ class RandomWeights:
             kwargs.pop("variant", None)
             return load(kind, str(made), **kwargs)
 
-        module.ModelMixin.from_pretrained = classmethod(loaded)
+        mixin.from_pretrained = classmethod(loaded)
 
     def _checkpoint(self, name: str, downloads: dict[str, Any], trusted: bool) -> Path:
         transformers: Any = sys.modules["transformers"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 
-from vramfit._dry_run._levers import LEVERS, Lever, by_what_they_lower, worth_trying
+from vramfit._dry_run._levers import LEVERS, Lever, next_to_try, worth_trying
 from vramfit._dry_run._result import Json
 from vramfit._dry_run._trials import Ran, TrialFailedError, Trials
 
@@ -80,7 +80,7 @@ def _try(advising: _Advising, as_it_is: Json) -> None:
         more = [lever for lever in worth_trying(best.answer) if lever.name not in tried]
         if not more:
             return
-        further = [*levers, by_what_they_lower(more, best.answer)[0]]
+        further = [*levers, next_to_try(more, best.answer)]
         tried.add(further[-1].name)
         ran = advising.make(further, best.answer)
         if ran is not None:

@@ -208,3 +208,46 @@ def test_a_change_takes_what_the_script_takes_that_is_written_with_it(trial, cas
     assert changed.changes == {name: {"made": {line: 1}, "lacks": None}}
     assert taken(changed) == taken(trial(by_hand))
     assert taken(changed) != taken(trial(script)) or name == "no_cache"
+
+
+def test_changes_that_are_made_together(trial):
+    changed = trial(TRAINER, "adamw_8bit", "micro_batch", "checkpointing", "lora")
+    assert {name: sum(told["made"].values()) for name, told in changed.changes.items()} == {
+        "adamw_8bit": 1, "micro_batch": 1, "checkpointing": 1, "lora": 1
+    }  # fmt: skip
+    arguments = (
+        '"optim": "adamw_8bit", "gradient_checkpointing": True, "per_device_train_batch_size": 4, '
+        '"gradient_accumulation_steps": 2,'
+    )
+    (adapted,) = BY_HAND["lora by the Trainer"][2].values()
+    by_hand = TRAINER.replace("# arguments", arguments).replace("# model", adapted)
+    assert taken(changed) == taken(trial(by_hand))
+
+
+def test_what_meets_nothing_is_not_made(trial):
+    changed = trial("import torch\ntorch.nn.Linear(8, 8).cuda()(torch.ones(8, device='cuda'))", *OF)
+    assert [name for name, told in changed.changes.items() if told["made"]] == [
+        "expandable_segments"
+    ]
+    assert [told["lacks"] for told in changed.changes.values()] == [None] * len(OF)
+
+
+def test_a_package_that_is_lacking_is_named(trial):
+    changed = trial(
+        "import sys\nsys.modules['peft'] = None\nimport torch\ntorch.ones(3).cuda()", "lora"
+    )
+    assert changed.changes == {"lora": {"made": {}, "lacks": "peft"}}
+
+
+def test_models_are_copied_as_they_are_with_adapters(trial):
+    script = (
+        CONFIG
+        + """
+import copy, pickle
+model = LlamaForCausalLM(config).cuda()
+assert type(model).__name__ == "PeftModel", type(model)
+for other in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
+    assert type(other.base_model.model) is LlamaForCausalLM
+"""
+    )
+    assert sum(trial(script, "lora").changes["lora"]["made"].values()) == 1

@@ -17,14 +17,15 @@ def text(advice: Json, verdict: str) -> str:
         return "It fits as it is: nothing has to be changed.\n"
     ways = advice["ways"]
     fits = [way for way in ways if way["verdict"] == "FITS"]
-    lines = []
+    title = ""
+    if verdict == "OOM" and advice["total_as_it_is"] is not None:
+        title = f"As it is it takes {_gb(advice['total_as_it_is'])} GB. "
     if fits:
         surely = "surely fit" if verdict == "TIGHT" else "fit"
-        lines.append(f"What makes it {surely}, the cheapest first; each was tried on the script")
+        title += f"What makes it {surely}, the cheapest first; each was tried on the script"
     else:
-        lines += _wrapped(_least(ways), 0)
-    if verdict == "OOM" and advice["total_as_it_is"] is not None:
-        lines += _wrapped(f"As it is it takes {_gb(advice['total_as_it_is'])} GB", 0)
+        title += _least(ways)
+    lines = _wrapped(title, 0)
     enough = [way for way in ways if way["verdict"] != "OOM"]
     if enough:
         lines.append(f"  {'total, GB':>9}         change")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 
-from vramfit._dry_run._levers import LEVERS, Lever, by_what_they_lower, worth_trying
+from vramfit._dry_run._levers import LEVERS, Lever, next_to_try, worth_trying
 from vramfit._dry_run._result import Json
 from vramfit._dry_run._trials import Ran, TrialFailedError, Trials
 
@@ -31,7 +31,7 @@ class _Advising:
         try:
             ran = self._trials.run(levers)
         except TrialFailedError as error:
-            why: str | None = f"the script fails with it: {error}"
+            why: str | None = str(error)
         else:
             why = _not_made(levers, ran.changes)
             if why is None and ran.answer["total"] < than["total"]:
@@ -56,7 +56,7 @@ def advise(run_as_it_is: Callable[[], Json], trials: Trials) -> Json:
     try:
         as_it_is = run_as_it_is()
     except TrialFailedError as error:
-        advising.leave_out([], f"the script fails on a card with room: {error}")
+        advising.leave_out([], str(error))
     else:
         total = as_it_is["total"]
         if as_it_is["verdict"] != FITS:
@@ -80,7 +80,7 @@ def _try(advising: _Advising, as_it_is: Json) -> None:
         more = [lever for lever in worth_trying(best.answer) if lever.name not in tried]
         if not more:
             return
-        further = [*levers, by_what_they_lower(more, best.answer)[0]]
+        further = [*levers, next_to_try(more, best.answer)]
         tried.add(further[-1].name)
         ran = advising.make(further, best.answer)
         if ran is not None:
@@ -120,6 +120,7 @@ def _cheapest(way: Way) -> tuple[int, int, list[int]]:
 
 
 def _told(levers: list[Lever], ran: Ran) -> Json:
+    levers = sorted(levers, key=LEVERS.index)
     return {
         "changes": _names(levers),
         "label": _label(levers),
@@ -133,8 +134,8 @@ def _told(levers: list[Lever], ran: Ran) -> Json:
 
 
 def _names(levers: list[Lever]) -> list[str]:
-    return [lever.name for lever in levers]
+    return [lever.name for lever in sorted(levers, key=LEVERS.index)]
 
 
 def _label(levers: list[Lever]) -> str:
-    return ", ".join(lever.label for lever in levers)
+    return ", ".join(lever.label for lever in sorted(levers, key=LEVERS.index))

@@ -113,10 +113,14 @@ def worth_trying(answer: Json) -> list[Lever]:
     return [lever for lever in LEVERS if _lowers(lever, held) >= lever.least]
 
 
-def by_what_they_lower(levers: list[Lever], answer: Json) -> list[Lever]:
-    """The one that lowers most first."""
+def next_to_try(levers: list[Lever], answer: Json) -> Lever:
+    """The one that costs least of those that may be enough, else the one that lowers most."""
     held = shares(answer) or Counter()
-    return sorted(levers, key=lambda lever: -_lowers(lever, held))
+    lacking = answer["uncertainty"]["total"] - answer["margin"]
+    for lever in levers:
+        if _lowers(lever, held) * answer["levels"]["reserved"] > lacking:
+            return lever
+    return max(levers, key=lambda lever: _lowers(lever, held))
 
 
 def _lowers(lever: Lever, held: Counter[str]) -> float:

@@ -17,8 +17,9 @@ from vramfit._dry_run import _process, _result
 from vramfit._dry_run._levers import Lever
 from vramfit._dry_run._result import Json
 
-# A card on which nothing runs out of memory has so much more of it. Bytes.
-_ROOM = 1 << 40
+# A card with room has so much more memory. Bytes; addresses for it are reserved several times over
+# where segments can grow.
+_ROOM = 1 << 38
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class Ran:
 
 
 class TrialFailedError(Exception):
-    """With what the script said last."""
+    """With why."""
 
 
 class Trials:
@@ -45,6 +46,8 @@ class Trials:
 
     def _with_room(self, levers: Sequence[Lever]) -> Ran:
         ran = self._run(levers, _ROOM)
+        if ran.answer["ended"] == "memory":
+            raise TrialFailedError(f"it takes more than {ran.answer['total'] / 1e9:.0f} GB")
         return Ran({**ran.answer, "verdict": "OOM", "fits": False}, ran.changes)
 
     def run(self, levers: Sequence[Lever]) -> Ran:
@@ -89,7 +92,7 @@ def _failed(status: int, output: IO[str]) -> Exception:
         return _process.ScriptFailedError(status)
     output.seek(0)
     said = [line.strip() for line in output if line.strip()]
-    return TrialFailedError(said[-1] if said else f"status {status}")
+    return TrialFailedError(f"the script fails: {said[-1] if said else f'status {status}'}")
 
 
 def _variables(levers: Sequence[Lever]) -> dict[str, str]:

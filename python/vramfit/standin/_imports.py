@@ -17,13 +17,13 @@ class _Finder(importlib.abc.MetaPathFinder):
     """Finds what is awaited where it would be found anyway."""
 
     def __init__(self) -> None:
-        self.awaited: dict[str, Change] = {}
+        self.awaited: dict[str, list[Change]] = {}
 
     def find_spec(
         self, name: str, path: Any = None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        change = self.awaited.pop(name, None)
-        if change is None:
+        changes = self.awaited.pop(name, None)
+        if changes is None:
             return None
         spec = importlib.machinery.PathFinder.find_spec(name, path, target)
         if spec is None or spec.loader is None:
@@ -33,7 +33,8 @@ class _Finder(importlib.abc.MetaPathFinder):
         @functools.wraps(execute)
         def execute_and_change(module: ModuleType) -> None:
             execute(module)
-            change(module)
+            for change in changes:
+                change(module)
 
         spec.loader.exec_module = execute_and_change  # type: ignore[method-assign]
         return spec
@@ -49,4 +50,4 @@ def when_imported(name: str, change: Change) -> None:
         return
     if _finder not in sys.meta_path:
         sys.meta_path.insert(0, _finder)
-    _finder.awaited[name] = change
+    _finder.awaited.setdefault(name, []).append(change)

@@ -130,11 +130,12 @@ class History:
         self.origins = Origins(self._holders.vocabulary, self._read_on)
         self._record: Callable[..., None] = torch._C._cuda_record_memory_history
         torch._C._cuda_record_memory_history = self._recorded_by_script
-        self.is_recording = False
+        self.is_recording = self._is_the_scripts = False
 
     def begin(self) -> None:
         """CUDA is there. What PyTorch keeps no words of nobody can tell apart."""
-        self.is_recording = hasattr(torch._C, "_cuda_setMemoryMetadata")
+        knows = hasattr(torch._C, "_cuda_setMemoryMetadata")
+        self.is_recording = knows and not self._is_the_scripts
         if self.is_recording:
             self._record_on()
 
@@ -200,7 +201,7 @@ class History:
 
     def _recorded_by_script(self, *args: Any) -> None:
         """There is one history: from here on it is the script's."""
-        self.is_recording = False
+        self.is_recording, self._is_the_scripts = False, True
         self._record(*args)
 
 

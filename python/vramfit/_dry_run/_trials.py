@@ -21,6 +21,9 @@ from vramfit._dry_run._result import Json
 # where segments can grow.
 _ROOM = 1 << 38
 
+# Where PyTorch reads its allocator's settings: from 2.9 on, and before.
+_ALLOCATOR = ("PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF")
+
 
 @dataclass(frozen=True)
 class Ran:
@@ -100,7 +103,5 @@ def _variables(levers: Sequence[Lever]) -> dict[str, str]:
     added = [lever.allocator for lever in levers if lever.allocator is not None]
     if not added:
         return {}
-    # Before PyTorch 2.9 it has the second name.
-    names = "PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"
-    name = next((name for name in names if name in os.environ), names[0])
-    return {name: ",".join([*filter(None, [os.environ.get(name)]), *added])}
+    set_already = next((os.environ[name] for name in _ALLOCATOR if os.environ.get(name)), None)
+    return dict.fromkeys(_ALLOCATOR, ",".join([*filter(None, [set_already]), *added]))

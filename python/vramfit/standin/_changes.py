@@ -23,7 +23,10 @@ def _expandable_segments(note: Note) -> None:
 
     def look() -> None:
         if torch.cuda.memory._snapshot()["allocator_settings"]["expandable_segments"]:
-            note("PYTORCH_ALLOC_CONF=expandable_segments:True")
+            name = (
+                "PYTORCH_ALLOC_CONF" if torch.__version__ >= (2, 9) else "PYTORCH_CUDA_ALLOC_CONF"
+            )
+            note(f"{name}=expandable_segments:True")
 
     torch.cuda._lazy_call(look)
 

@@ -14,8 +14,12 @@ from importlib.util import find_spec
 
 import torch
 
-from vramfit.standin import _changed_batches, _changed_models, _changed_optimizers, _lora
+# From each by name: under `vramfit run` there is vramfit.standin alone, and no package above it.
 from vramfit.standin._changed_arguments import Note
+from vramfit.standin._changed_batches import micro_batch
+from vramfit.standin._changed_models import checkpointing, fused_loss, no_cache
+from vramfit.standin._changed_optimizers import adamw_8bit, fused_adamw
+from vramfit.standin._lora import lora
 
 
 def _expandable_segments(note: Note) -> None:
@@ -34,13 +38,13 @@ def _expandable_segments(note: Note) -> None:
 # By name, with the package that it needs.
 CHANGES: dict[str, tuple[Callable[[Note], None], str | None]] = {
     "expandable_segments": (_expandable_segments, None),
-    "no_cache": (_changed_models.no_cache, None),
-    "fused_adamw": (_changed_optimizers.fused_adamw, None),
-    "fused_loss": (_changed_models.fused_loss, "liger_kernel"),
-    "adamw_8bit": (_changed_optimizers.adamw_8bit, "bitsandbytes"),
-    "micro_batch": (_changed_batches.micro_batch, None),
-    "checkpointing": (_changed_models.checkpointing, None),
-    "lora": (_lora.lora, "peft"),
+    "no_cache": (no_cache, None),
+    "fused_adamw": (fused_adamw, None),
+    "fused_loss": (fused_loss, "liger_kernel"),
+    "adamw_8bit": (adamw_8bit, "bitsandbytes"),
+    "micro_batch": (micro_batch, None),
+    "checkpointing": (checkpointing, None),
+    "lora": (lora, "peft"),
 }
 
 

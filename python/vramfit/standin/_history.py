@@ -187,7 +187,11 @@ class History:
         # Stacks cost as much as all else here, and ops have their lines: what Inductor generates
         # allocates without any.
         stacks = self._is_whole or "torch._inductor.output_code" in sys.modules
-        asked = {"enabled": "all", "context": "alloc" if stacks else None, "stacks": "python"}
+        asked: dict[str, Any] = {
+            "enabled": "all",
+            "context": "alloc" if stacks else None,
+            "stacks": "python",
+        }
         if not self._is_whole:
             asked |= {"clear_history": True, "skip_actions": _SKIPPED}
         ours, torch._C._cuda_record_memory_history = (

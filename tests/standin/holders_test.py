@@ -18,6 +18,13 @@ for _ in range(3):
     optimizer.step()
     optimizer.zero_grad()
 """
+# DDP over one rank.
+WRAPPED = """
+import os
+os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT="29577", RANK="0", WORLD_SIZE="1")
+torch.distributed.init_process_group("nccl")
+model = torch.nn.parallel.DistributedDataParallel(model)
+"""
 PARAMETERS = 4 * (1000 * 512 + 512 * 512 + 512 + 512 * 1000 + 1000)
 LOGITS = 4 * 32 * 128 * 1000
 
@@ -79,7 +86,9 @@ while True:
         batch //= 2
 """
     ).answer
-    assert sum(by_component(answer).values()) <= answer["levels"]["allocated"]
+    found = by_component(answer)
+    assert found["parameters"] > 0
+    assert sum(found.values()) <= answer["levels"]["allocated"]
 
 
 def test_a_script_that_keeps_the_history_itself(run):
@@ -87,9 +96,12 @@ def test_a_script_that_keeps_the_history_itself(run):
     assert answer["holders"] is None
 
 
-def test_the_lines_that_are_asked_for(run, capfd):
-    ran = run(TRAINING, "--top", 2)
-    assert ran.answer["holders"][0]["bytes"] >= ran.answer["holders"][1]["bytes"]
+def test_what_a_wrapper_calls_is_not_the_wrappers(run):
+    """As DDP's forward is around all of a model's."""
+    wrapped = TRAINING.replace("for _ in", WRAPPED + "for _ in")
+    plain, within = run(TRAINING).answer, run(wrapped).answer
+    assert by_component(within)["activations"] == by_component(plain)["activations"]
+    assert by_component(within)["logits"] == by_component(plain)["logits"]
 
 
 def test_compiling_is_a_stage_of_its_own(run):

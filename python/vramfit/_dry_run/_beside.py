@@ -82,8 +82,10 @@ def text(compared: Json) -> str:
     if compared["ended"] == "failed":
         lines += "\n  the real run failed, as above\n"
     parts = compared["parts"]
+    if parts is None and compared["ended"] == "failed":
+        return lines
     if parts is None:
-        return lines + "\n  every stage allocates at most what it does on the real GPU\n"
+        return lines + "\n  what is allocated at most is as on the real GPU in all of them\n"
     lines += f"\n  they part in {parts['stage']} of step {parts['step']}:"
     if not parts["lines"]:
         return lines + " every line holds the same, in blocks of other sizes\n"

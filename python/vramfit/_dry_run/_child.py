@@ -87,10 +87,23 @@ def _ends_options(letters: str, values: Iterator[str]) -> bool:
     return False
 
 
-def _compiled_apart() -> dict[str, str]:
+def compiled_apart() -> dict[str, str]:
     """What Inductor chose where nothing can be timed is not for runs on a GPU to find."""
     usual = str(Path(tempfile.gettempdir(), f"torchinductor_{os.getuid()}"))
     return {_INDUCTOR: os.environ.get(_INDUCTOR, usual) + "_vramfit"}
+
+
+interrupted = 0  # the signal that is to end the command, whatever it runs at the time
+
+
+def _note(number: int) -> None:
+    global interrupted  # noqa: PLW0603  signals are the process's
+    interrupted = number
+
+
+def _pass_on(child: subprocess.Popen[bytes], number: int) -> None:
+    _note(number)
+    child.send_signal(number)
 
 
 def run_watched(
@@ -112,7 +125,7 @@ def run_watched(
         "PYTHONHASHSEED": "0",  # transformers goes over sets, and what it makes first lies first
         **os.environ,
         **({} if uploads else _QUIET),
-        **({} if real else _compiled_apart()),
+        **({} if real else compiled_apart()),
         "PYTHONPATH": os.pathsep.join([str(hook), *([behind] if behind else [])]),
         "VRAMFIT_RUN": str(settings),
         **(more or {}),
@@ -122,9 +135,9 @@ def run_watched(
     except OSError as error:
         raise bad_input(f"run: '{command[0]}' cannot be started: {error.strerror}") from None
     for number in (signal.SIGTERM, signal.SIGHUP):  # what the script leaves is removed all the same
-        signal.signal(number, lambda received, _: child.send_signal(received))
+        signal.signal(number, lambda received, _: _pass_on(child, received))
     while True:
         try:
             return child.wait()
         except KeyboardInterrupt:
-            continue  # it has the same one, and ends as it will
+            _note(signal.SIGINT)  # it has the same one, and ends as it will

@@ -32,8 +32,8 @@ def run(arguments: list[str]) -> int:
 def _facts(flags: dict[str, str], beside_real: bool) -> _result.Json:
     try:
         facts: _result.Json = json.loads(_core.card_facts(json.dumps(flags)))
-    except _core.BadInput:
-        if beside_real:
+    except _core.BadInput as error:
+        if beside_real and "this machine has none" in str(error):
             raise bad_input(
                 "run: --beside-real wants a GPU in this machine: none answers"
             ) from None

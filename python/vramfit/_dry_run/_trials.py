@@ -13,13 +13,15 @@ from pathlib import Path
 from typing import IO
 
 from vramfit import _core
-from vramfit._dry_run import _process, _result
+from vramfit._dry_run import _child, _process, _result
 from vramfit._dry_run._levers import Lever
 from vramfit._dry_run._result import Json
 
 # A card with room has so much more memory. Bytes; addresses for it are reserved several times over
 # where segments can grow.
 _ROOM = 1 << 38
+
+_LONGEST = 200  # characters of what a script said last
 
 # Where PyTorch reads its allocator's settings: from 2.9 on, and before.
 _ALLOCATOR = ("PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF")
@@ -59,12 +61,14 @@ class Trials:
         return self._with_room(levers) if ran.answer["ended"] == "memory" else ran
 
     def _run(self, levers: Sequence[Lever], room: int) -> Ran:
+        if _child.interrupted:
+            raise _process.ScriptFailedError(-_child.interrupted)
         facts = {**self._facts}
         for total in ("total", "listed_total"):
             facts[total] += room
         names = [lever.name for lever in levers]
         told = _process.settings(self._options, facts, changes=names)
-        with _process.folder(told) as place, Path(place, "output").open("w+") as output:
+        with _process.folder(told) as place, _output(place) as output:
             try:
                 status, took = _process.watched(
                     Path(place),
@@ -91,11 +95,17 @@ def judged(answer: Json) -> Json:
 
 
 def _failed(status: int, output: IO[str]) -> Exception:
-    if status == -signal.SIGINT:  # who ends one trial wants no other
+    if _child.interrupted or status == -signal.SIGINT:  # who ends one trial wants no other
         return _process.ScriptFailedError(status)
     output.seek(0)
     said = [line.strip() for line in output if line.strip()]
-    return TrialFailedError(f"the script fails: {said[-1] if said else f'status {status}'}")
+    last = "".join(filter(str.isprintable, said[-1]))[:_LONGEST] if said else f"status {status}"
+    return TrialFailedError(f"the script fails: {last}")
+
+
+def _output(folder: str) -> IO[str]:
+    """Of whatever bytes a script prints."""
+    return Path(folder, "output").open("w+", encoding="utf-8", errors="replace")
 
 
 def _variables(levers: Sequence[Lever]) -> dict[str, str]:

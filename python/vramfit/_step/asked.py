@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -56,7 +57,9 @@ def read(file: Path) -> Asked:
 
 def tell(asked: Asked, **facts: Any) -> None:
     """Of the step, to the command: beside what was told before."""
-    Path(asked.folder, _TOLD).write_text(json.dumps({**told(asked), **facts}))
+    part = Path(asked.folder, f"{_TOLD}.{os.getpid()}")  # two tries of a search tell at a time
+    part.write_text(json.dumps({**told(asked), **facts}))
+    part.replace(Path(asked.folder, _TOLD))
 
 
 def told(asked: Asked) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import ModuleType
 
 # What is built for one Python alone is left out, and so is any other vramfit that this Python has.
+del sys.path[0]  # this folder: its modules have names of packages
 vramfit = ModuleType("vramfit")
 vramfit.__path__ = [str(Path(__file__).parents[1])]
 sys.modules["vramfit"] = vramfit

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import sys
+import os
 import sysconfig
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import FrameType
+
+import torch
 
 INSIDE, LIBRARY, SCRIPT = range(3)
 
@@ -14,8 +16,14 @@ Line = tuple[str, int]  # a file, a line
 
 _OURS = str(Path(__file__).parent)
 _PYTHON = tuple(
-    {sys.base_prefix, sys.prefix, sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")}
+    folder + os.sep
+    for folder in {
+        sysconfig.get_path("stdlib"),
+        sysconfig.get_path("platstdlib"),
+        sysconfig.get_path("scripts"),
+    }
 )
+_TORCH = str(Path(torch.__file__).parent) + os.sep
 # Code that torch.compile generates stands for the script's and its libraries' own.
 _GENERATED = "torchinductor_"
 
@@ -31,7 +39,7 @@ class _Files(dict[str, int]):
 def _whose(file: str) -> int:
     if _GENERATED in file:
         return LIBRARY
-    if file.startswith(("<", _OURS)) or "/torch/" in file:
+    if file.startswith(("<", _OURS, _TORCH)):
         return INSIDE
     if "-packages" in file:
         return LIBRARY

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import TYPE_CHECKING, Any
 
 from vramfit.standin._door import StandInError
@@ -63,11 +64,12 @@ def start(
     environment hides it, StandInError where torch is there already.
     """
     from vramfit import _core
-    from vramfit._dry_run._child import check_visible
+    from vramfit._dry_run._child import check_visible, compiled_apart
     from vramfit.standin._run import refuse_another
 
     refuse_another()
     check_visible(gpus)
+    os.environ.update(compiled_apart())
     named = {"gpu": gpu, "vram": vram, "headroom": headroom}
     flags = {name: value for name, value in named.items() if value is not None}
     facts = {

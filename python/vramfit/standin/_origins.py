@@ -66,14 +66,16 @@ def _standing(frame: FrameType | None) -> tuple[Line | None, Line | None, str | 
     """Where a thread stands: the innermost lines outside of torch and of the script, and what
     component a file on the way tells of."""
     where = component = None
+    is_in_call = True  # of the innermost module: what calls that allocates nothing in its own name
     while frame is not None:
         file = frame.f_code.co_filename
-        if component is None:
-            component = _TOLD[file]
         kind = whose[file]
         if kind == SCRIPT:
             script = file, frame.f_lineno
             return where or script, script, component
+        if component is None and is_in_call:
+            component = _TOLD[file]
+            is_in_call = not file.endswith("/torch/nn/modules/module.py")
         if kind != INSIDE and where is None:
             where = file, frame.f_lineno
         frame = frame.f_back

@@ -87,7 +87,12 @@ def _calling_modules() -> Iterator[torch.nn.Module]:
     frame = sys._getframe(1)
     while frame.f_back is not None:
         frame = frame.f_back
-        caller = frame.f_locals.get("self")
+        if "self" not in frame.f_code.co_varnames[:1]:
+            continue
+        found = frame.f_locals
+        caller = found.get("self")
+        if sys.version_info < (3, 13):
+            found.clear()  # a copy, which would keep alive what the script lets go of
         if isinstance(caller, torch.nn.Module):
             yield caller
 

@@ -17,9 +17,9 @@ namespace {
 constexpr std::size_t kLongestCommand = 200;  // bytes
 
 /// As python/vramfit/standin/_components.py names them.
-constexpr std::array kComponents = {"parameters", "gradients", "optimizer_state", "activations",
-                                    "logits",     "kv_cache",  "workspace",       "inputs",
-                                    "communication"};
+constexpr std::array kComponents = {"parameters",  "gradients", "optimizer_state",
+                                    "activations", "logits",    "kv_cache",
+                                    "workspace",   "inputs",    "communication"};
 
 std::string verdict_line(const DryRun& run, const Estimate& estimate, bool colours) {
   if (!run.out_of_memory) return verdict_text(estimate, run.budget, colours);

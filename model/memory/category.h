@@ -56,12 +56,13 @@ enum class Stage : std::uint8_t {
   ZeroGrad,
   Prefill,
   Decode,
-  Compile,  ///< a compiler at work in the midst of another, and the buffers that it tries kernels on
+  Compile,  ///< a compiler at work in the midst of another, and the buffers that it tries kernels
+            ///< on
 };
 
-inline constexpr std::array<const char*, 9> kStageNames = {
-    "outside",   "loaded",  "forward", "backward", "optimizer",
-    "zero_grad", "prefill", "decode",  "compile"};
+inline constexpr std::array<const char*, 9> kStageNames = {"outside",  "loaded",    "forward",
+                                                           "backward", "optimizer", "zero_grad",
+                                                           "prefill",  "decode",    "compile"};
 
 constexpr const char* name(Stage stage) { return kStageNames[static_cast<std::size_t>(stage)]; }
 

@@ -115,6 +115,8 @@ def parse(arguments: list[str]) -> tuple[argparse.Namespace, list[str]]:
         raise bad_input(f"run: {'nothing after --' if dashes else 'no command'}; as in {_EXAMPLE}")
     if options.beside_real:
         _check_beside_real(options)
+    if options.band and options.advise:
+        raise bad_input("run: --band is of one run, and --advise of many: one of them")
     return options, command
 
 

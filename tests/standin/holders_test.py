@@ -69,28 +69,6 @@ def test_where_it_runs_out(run):
     assert by_component(ran.answer)["parameters"] == pytest.approx(PARAMETERS, abs=4096)
 
 
-def test_what_failed_and_was_tried_otherwise_is_not_told(run):
-    answer = run(
-        """
-import torch
-model = torch.nn.Linear(4096, 4096).cuda()
-optimizer = torch.optim.SGD(model.parameters())
-batch = 1 << 21
-while True:
-    try:
-        for _ in range(3):
-            model(torch.ones(batch, 4096, device="cuda")).sum().backward()
-            optimizer.step()
-        break
-    except torch.OutOfMemoryError:
-        batch //= 2
-"""
-    ).answer
-    found = by_component(answer)
-    assert found["parameters"] > 0
-    assert sum(found.values()) <= answer["levels"]["allocated"]
-
-
 def test_a_script_that_keeps_the_history_itself(run):
     answer = run("import torch\ntorch.cuda.memory._record_memory_history()\n" + TRAINING).answer
     assert answer["holders"] is None

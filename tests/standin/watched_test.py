@@ -174,6 +174,9 @@ while True:
     load, forward = ran.answer["stages"][:2]
     assert load["after"] == load["peak"] == forward["before"]
     assert forward["after"] < 2 * load["after"], "its input is that of the batch that went well"
+    held = ran.answer["holders"]
+    assert any(each["component"] == "parameters" for each in held)
+    assert sum(each["bytes"] for each in held) <= ran.answer["levels"]["allocated"]
 
 
 def test_libraries_that_are_loaded_beyond_the_card(run):

@@ -79,13 +79,13 @@ def text(compared: Json) -> str:
     for stage in compared["stages"]:
         name = stage["name"] + (f" of step {stage['step']}" if stage["step"] else "")
         lines += row(name, *(_signed(stage[level]) for level, _ in _LEVELS))
-    if compared["ended"] == "failed":
+    failed = compared["ended"] == "failed"
+    if failed:
         lines += "\n  the real run failed, as above\n"
     parts = compared["parts"]
-    if parts is None and compared["ended"] == "failed":
-        return lines
     if parts is None:
-        return lines + "\n  what is allocated at most is as on the real GPU in all of them\n"
+        equal = "\n  what is allocated at most is as on the real GPU in all of them\n"
+        return lines if failed else lines + equal
     lines += f"\n  they part in {parts['stage']} of step {parts['step']}:"
     if not parts["lines"]:
         return lines + " every line holds the same, in blocks of other sizes\n"

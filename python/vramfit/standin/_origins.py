@@ -106,7 +106,7 @@ class Origins:
 
     def __init__(self, vocabulary: Callable[[], int], read_history: Callable[[], None]) -> None:
         self._vocabulary, self._read_history = vocabulary, read_history
-        self.row: tuple[int, ...] = (0,)  # of logits: the vocabulary
+        self._row: tuple[int, ...] = (0,)  # of logits: the vocabulary
         self._last = 0
         self._ops: dict[str, Origin] = {}
         self._nodes: dict[str, Origin] = {}
@@ -127,10 +127,10 @@ class Origins:
         for output in results(result):
             if output.is_cuda:
                 sizes.append(output.nbytes)
-                makes_logits |= output.shape[-1:] == self.row
-        takes_logits = any(getattr(value, "shape", ())[-1:] == self.row for value in args)
+                makes_logits |= output.shape[-1:] == self._row
+        takes_logits = any(getattr(value, "shape", ())[-1:] == self._row for value in args)
         place = _standing(sys._getframe(2))
-        vocabulary = self.row[0] if makes_logits or takes_logits else 0
+        vocabulary = self._row[0] if makes_logits or takes_logits else 0
         origin = Origin(tuple(sizes), makes_logits, vocabulary, *place)
         self._ops[word] = origin
         if torch.is_grad_enabled():
@@ -146,7 +146,7 @@ class Origins:
     def were_read(self) -> None:
         """All allocations so far have found theirs."""
         self._ops.clear()
-        self.row = (self._vocabulary(),)
+        self._row = (self._vocabulary(),)
 
     def _word(self) -> str:
         self._last += 1

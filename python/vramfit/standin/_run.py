@@ -68,7 +68,6 @@ class _Process(Watcher):
     def loaded(self) -> None:
         import torch
 
-        from vramfit.standin._changes import Changes
         from vramfit.standin._quiet import keep_quiet
         from vramfit.standin._uncaught import attend
 
@@ -79,7 +78,10 @@ class _Process(Watcher):
                 "that is will do without its nvidia-* packages, pip install --no-deps torch",
             )
         self._watched = self._watch()
-        self._changes = Changes(self._settings["changes"])
+        if self._settings["changes"]:
+            from vramfit.standin._changes import Changes
+
+            self._changes = Changes(self._settings["changes"])
         if self._settings["random_weights"]:
             make_weights()
         if not self._settings["uploads"]:
@@ -106,7 +108,9 @@ class _Process(Watcher):
         try:
             took = self._watched.took(how)
         except RuntimeError:
-            return  # a kernel of a real GPU failed, which answers no more
+            if not self._settings["real"]:
+                raise
+            return  # a kernel of the GPU's failed, which answers no more
         took["changes"] = self._changes.told() if self._changes is not None else {}
         took["in_kernel"] = "ipykernel" in sys.modules  # what runs a notebook fails as that ends
         self._watched.write_records(self._place(SNAPSHOT), self._place(TRACE))

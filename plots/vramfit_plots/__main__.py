@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from vramfit_plots.command_line import Arguments, file_or_folder, program, say
+from vramfit_plots.command_line import Arguments, program, say
 from vramfit_plots.files import data_dir
 from vramfit_plots.inputs import load_inputs
 from vramfit_plots.report import write_report
@@ -15,37 +15,19 @@ from vramfit_plots.sources import BY_KEY, COUNTED, MEASURED
 
 def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = Arguments(prog="python -m vramfit_plots", description=__doc__)
-    parser.add_argument(
-        "--run",
-        type=file_or_folder,
-        default=Path("build/report/bench.json"),
-        help="what build/bench wrote with --benchmark_out_format=json (%(default)s)",
-    )
-    parser.add_argument(
-        "--measured",
-        type=file_or_folder,
-        help="a measured run to set beside it (default: the newest of data/runs, if there is one)",
-    )
-    parser.add_argument(
-        "--fit",
-        type=file_or_folder,
-        help="the program whose predictions of PyTorch are held against it",
-    )
+    made = "what build/bench wrote with --benchmark_out_format=json"
+    parser.path("--run", Path("build/report/bench.json"), made)
+    beside = "a measured run to set beside it (default: the newest of data/runs, if there is one)"
+    parser.path("--measured", None, beside)
+    parser.path("--fit", None, "the program whose predictions of PyTorch are held against it")
     parser.add_argument(
         "--source",
         choices=[source.key for source in COUNTED],
         default=MEASURED.key,
         help="whose figures stand in the article's own tables (%(default)s)",
     )
-    parser.add_argument(
-        "--out", type=file_or_folder, default=Path("build/report"), help="a folder (%(default)s)"
-    )
-    parser.add_argument(
-        "--data",
-        type=file_or_folder,
-        default=data_dir(),
-        help="the project's data folder (%(default)s)",
-    )
+    parser.path("--out", Path("build/report"), "a folder")
+    parser.path("--data", data_dir(), "the project's data folder")
     return parser.parse_args(argv)
 
 

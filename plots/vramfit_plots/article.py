@@ -39,6 +39,11 @@ class Article:
             self.multi_gpu["model"]: self.multi_gpu["model_gb"] * GB / per_weight,
         }
 
+    @property
+    def seven_b(self) -> float:
+        """How many parameters its 7B has."""
+        return self.assumed_parameters()[self.inference["model"]]
+
     def claim(self, claim_id: str) -> Mapping[str, Any]:
         for claim in self.claims:
             if claim["id"] == claim_id:
@@ -53,6 +58,11 @@ class Article:
                 return row
         kind = "leaves each GPU the whole model" if whole else "divides the model"
         raise BadInputError(f"data/article/{_FILES['multi_gpu']}: no strategy that {kind}")
+
+    @property
+    def table_2_row(self) -> str:
+        """The row that all of table 2 is of."""
+        return self.waterfall["rows"][0]["row"]
 
     def stage_memory(self, stage: str) -> float:
         """Table 2, in bytes."""

@@ -56,13 +56,17 @@ def _known(inputs: Inputs, key: str) -> str:
     return "" if value == "none" else value
 
 
+_COUNTS = {2: "two", 4: "four", 8: "eight"}
+
+
 def _device(inputs: Inputs) -> str:
-    """What the run ran on: "one NVIDIA H200", "one and 2 NVIDIA H200s"."""
+    """What the run ran on: "one NVIDIA H200", "one and two NVIDIA H200s"."""
     gpu = _known(inputs, "gpu")
     if not gpu:
         return inputs.run.device
     several = sorted(_together(inputs.run.rows))
-    return f"{in_words(['one', *map(str, several)])} {gpu}{'s' if several else ''}"
+    counts = ["one", *(_COUNTS.get(count, str(count)) for count in several)]
+    return f"{in_words(counts)} {gpu}{'s' if several else ''}"
 
 
 def _together(rows: pd.DataFrame) -> set[int]:
@@ -96,12 +100,6 @@ def signature(inputs: Inputs) -> str:
     return f"vramfit {commit}, predicted for a virtual {virtual_cards(inputs)}"
 
 
-def predicted_signature(inputs: Inputs) -> str:
-    """Of a picture that has predictions alone."""
-    commit = inputs.run.context.get("predicted_by", inputs.run.context.get("commit", "unknown"))
-    return f"vramfit {commit}, predicted on virtual cards"
-
-
 def device_flag(inputs: Inputs) -> str:
     """`--device=` as typed: "cuda:0 NVIDIA H200" is what bench calls cuda."""
     return re.sub(r"^(cpu|cuda:\d+)\b.*", r"\1", inputs.run.device).replace("cuda:0", "cuda")
@@ -113,8 +111,8 @@ def command(inputs: Inputs, rows: str) -> str:
 
 
 def caption(inputs: Inputs, rows: str, note: str) -> Caption:
-    """`rows` is a pattern of its rows' names."""
-    return Caption(note, command(inputs, rows))
+    """`rows` is a pattern of its rows' names, "" where they are not the run's."""
+    return Caption(note, command(inputs, rows) if rows else "")
 
 
 def summary(inputs: Inputs) -> str:

@@ -3,10 +3,25 @@
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
-from vramfit_plots.sources import ARTICLE, COUNTED, PREDICTED, SOURCES, STAND_INS, Source
+from vramfit_plots.sources import (
+    ARTICLE,
+    COUNTED,
+    OURS,
+    PREDICTED,
+    SOURCES,
+    STAND_INS,
+    THEIRS,
+    Source,
+)
 from vramfit_plots.units import MISSING, gb
 
 NEAR = 0.05  # of the article's figure: one that is so near agrees with it
+
+_SAME = 0.01  # figures closer than this, relative to the larger, agree
+
+
+def differ(a: float, b: float, tolerance: float = _SAME) -> bool:
+    return abs(a - b) > tolerance * max(abs(a), abs(b))
 
 
 @dataclass(frozen=True)
@@ -54,6 +69,18 @@ def has_figures(cells: Collection[Cell], source: Source) -> bool:
 def sources_of(cells: Collection[Cell]) -> list[Source]:
     """The sources that these cells need columns for, in their fixed order."""
     return [source for source in SOURCES if has_figures(cells, source)]
+
+
+def sides(cells: Collection[Cell]) -> list[Source]:
+    """Who is drawn: the article, vramfit and PyTorch, each of the two as measured where it was,
+    unless more is predicted."""
+    chosen = [ARTICLE] if has_figures(cells, ARTICLE) else []
+    for measured, predicted in (OURS, THEIRS):
+        lacking = any(cell.has(predicted) and not cell.has(measured) for cell in cells)
+        source = predicted if lacking else measured
+        if has_figures(cells, source):
+            chosen.append(source)
+    return chosen
 
 
 def remarks(cells: Collection[Cell], sources: Collection[Source]) -> str:

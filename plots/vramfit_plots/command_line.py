@@ -23,6 +23,11 @@ class Arguments(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise BadInputError(message)
 
+    def path(self, flag: str, default: Path | None, what: str) -> None:
+        """A file or folder."""
+        said = f"{what} (%(default)s)" if default else what
+        self.add_argument(flag, type=file_or_folder, default=default, help=said.strip())
+
 
 def file_or_folder(text: str) -> Path:
     """An argument's type. What is not printable could not be named in a report or an error."""

@@ -18,7 +18,7 @@ from vramfit_plots.models import Model, load_models
 from vramfit_plots.pytorch_rows import ours_by_theirs, predicted_rows
 from vramfit_plots.reference import Reference, load_reference
 from vramfit_plots.run import Run, beside, load_run, peak_stage
-from vramfit_plots.sources import ARTICLE, COUNTED, MEASURED, Source
+from vramfit_plots.sources import ARTICLE, COUNTED, MEASURED, TIMED, TORCH_MEASURED, Source
 from vramfit_plots.units import gb
 
 
@@ -41,6 +41,27 @@ class Inputs:
             return None
         value = self.rows.at[row, counter]
         return None if pd.isna(value) else float(value)
+
+    def of(self, row: str | None, source: Source, counter: str) -> float | None:
+        """A source's own."""
+        return self.value(row, source.prefix + counter)
+
+    def all_of(self, row: str, source: Source, *counters: str) -> list[float] | None:
+        """None where the source lacks one."""
+        found = [self.of(row, source, counter) for counter in counters]
+        known = [value for value in found if value is not None]
+        return known if len(known) == len(found) else None
+
+    def speed(self, row: str, source: Source) -> float | None:
+        """Tokens a second; vramfit's own has no prefix. None of what is only predicted."""
+        prefix = {MEASURED: "", TORCH_MEASURED: source.prefix}
+        found = self.value(row, f"{prefix[source]}tokens_per_second") if source in prefix else None
+        return found or None
+
+    def speeds(self, row: str) -> dict[Source, float]:
+        """Of those who were timed."""
+        found = {source: self.speed(row, source) for source in TIMED}
+        return {source: speed for source, speed in found.items() if speed}
 
     def need(self, row: str, counter: str) -> float:
         """A counter that what follows cannot do without."""

@@ -4,6 +4,7 @@ Figure.savefig() would draw each file twice: once to lay it out, which drawing d
 
 import io
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -12,6 +13,25 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from vramfit_plots.figures import style
 from vramfit_plots.figures.picture import Picture
 from vramfit_plots.tables.table import Table, html_fragment, markdown_fragment
+
+
+@dataclass(frozen=True)
+class Section:
+    """Of a page."""
+
+    tables: list[Table]
+    picture: Picture | None
+    not_drawn: str  # why there is no picture; "" where none is meant
+    svg: str = ""
+
+    @property
+    def large(self) -> bool:
+        """Whether its picture is as wide as the page."""
+        return self.picture is not None and self.picture.large
+
+    @property
+    def anchor(self) -> str:
+        return self.tables[0].key
 
 
 def signed_svg(picture: Picture) -> str:

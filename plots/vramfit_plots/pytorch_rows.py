@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import pandas as pd
 
-from vramfit_plots.accuracy.cases import FIT_OPTIMIZERS, GENERATED, LOADED, Case
+from vramfit_plots.accuracy.cases import FIT_OPTIMIZERS, LOADED, Case, counters
 from vramfit_plots.accuracy.comparison import Accuracy
 from vramfit_plots.models import Model
 from vramfit_plots.several_gpus import STRATEGIES, Spread
@@ -16,7 +16,6 @@ from vramfit_plots.sources import TORCH, TORCH_MEASURED
 LORA_TARGETS = ["q_proj", "v_proj"]
 # Keys of cases in which PyTorch does other work than any row.
 _OTHER_WORK = {"cap_mib", "pretrained", "compile", "gen", "time_tokens"}
-_LEVELS = {"peak": "allocated", "reserved": "reserved", "device_used": "device_used"}
 
 Rows = dict[str, dict[str, float]]
 
@@ -80,16 +79,8 @@ def _counters(
     stages: Mapping[str, Mapping[str, int]], peak: Mapping[str, int]
 ) -> Iterator[tuple[str, float]]:
     """Without prefix."""
-    for level, name in _LEVELS.items():
-        if level in peak:
-            yield name, peak[level]
     yield "parameters", stages[LOADED]["after"]
-    yield "step1_loaded_after", stages[LOADED]["after"]
-    for stage, reading in stages.items():
-        if stage not in {LOADED, GENERATED}:
-            name = stage.replace(".", "_")
-            yield f"{name}_after", reading["after"]
-            yield f"{name}_peak", reading["peak"]
+    yield from counters(stages, peak)
 
 
 def _prefixed(prefix: str, counters: Iterable[tuple[str, float]]) -> dict[str, float]:

@@ -1,103 +1,62 @@
 """The whole report, written into one folder."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 
-from vramfit_plots import captions, figures, publish
-from vramfit_plots.accuracy import chapter as accuracy
-from vramfit_plots.contradictions import Contradictions, contradictions
+from vramfit_plots import captions, publish
 from vramfit_plots.errors import AbsentError
 from vramfit_plots.figures import style
-from vramfit_plots.figures.picture import Picture
 from vramfit_plots.files import writing
 from vramfit_plots.history.page import write_history
 from vramfit_plots.history.runs import History
 from vramfit_plots.inputs import Inputs
-from vramfit_plots.tables import (
-    checkpointing,
-    claims,
-    comparison,
-    inference,
-    kv_caches,
-    latency,
-    levels,
-    lora,
-    multi_gpu,
-    oom_cliff,
-    ops,
-    precisions,
-    scaling,
-    sharded,
-    sweep,
-    waterfall,
-    waterfall_optimizers,
-    wrong,
-)
+from vramfit_plots.publish import Section
 from vramfit_plots.tables.table import Table
 from vramfit_plots.templates import environment
+from vramfit_plots.topics import wrong
 
-
-@dataclass(frozen=True)
-class _Chapter:
-    build: Callable[[Inputs], list[Table]]
-    draw: Callable[[Inputs], Picture] | None = None
-    picture_key: str = ""  # names its files also where it is not drawn
-
-
-# Of each: the article's own table, the same by source, and tables that go further.
-_ARTICLE = (
-    _Chapter(inference.build, figures.inference.draw, "inference"),
-    _Chapter(waterfall.build, figures.waterfall.draw, "waterfall"),
-    _Chapter(oom_cliff.build, figures.oom_cliff.draw, "oom_cliff"),
-    _Chapter(multi_gpu.build, figures.multi_gpu.draw, "multi_gpu"),
-)
+# Chapters by their topics: a topic's build() makes its tables, its draw(), where it has one, the
+# picture of its name. Of the article's the first table is its own, the second the same by source;
+# others go further.
+_IN_ONE = "article"
+_ARTICLE = ("inference", "waterfall", "oom_cliff", "multi_gpu")
 _FURTHER = (
-    _Chapter(sharded.build, figures.sharded.draw, "sharded"),
-    _Chapter(scaling.build, figures.scaling.draw, "scaling"),
-    _Chapter(claims.build),
-    _Chapter(waterfall_optimizers.build, figures.waterfall_optimizers.draw, "waterfall_optimizers"),
-    _Chapter(checkpointing.build, figures.checkpointing.draw, "checkpointing"),
-    _Chapter(lora.build, figures.lora.draw, "lora"),
-    _Chapter(accuracy.build, accuracy.draw, "accuracy"),
-    _Chapter(precisions.build, figures.precisions.draw, "precisions"),
-    _Chapter(precisions.build_rounding, figures.rounding.draw, "rounding"),
-    _Chapter(kv_caches.build, figures.kv_caches.draw, "kv_caches"),
-    _Chapter(levels.build, figures.levels.draw, "levels"),
-    _Chapter(comparison.build),
-    _Chapter(ops.build, figures.ops.draw, "ops"),
-    _Chapter(sweep.build),
-    _Chapter(latency.build),
+    "sharded",
+    "scaling",
+    "claims",
+    "waterfall_optimizers",
+    "checkpointing",
+    "lora",
+    "accuracy",
+    "precisions",
+    "rounding",
+    "kv_caches",
+    "levels",
+    "comparison",
+    "ops",
+    "sweep",
+    "latency",
 )
-_IN_ONE = _Chapter(lambda _: [], figures.article.draw, "article")
+TOPICS = {
+    name: import_module(f"vramfit_plots.topics.{name}") for name in (_IN_ONE, *_ARTICLE, *_FURTHER)
+}
 
 
-@dataclass(frozen=True)
-class Section:
-    tables: list[Table]
-    picture: Picture | None
-    not_drawn: str  # why there is no picture; "" where none is meant
-    svg: str = ""
-
-    @property
-    def large(self) -> bool:
-        """Whether its picture is as wide as the page."""
-        return self.picture is not None and self.picture.large
-
-    @property
-    def anchor(self) -> str:
-        return self.tables[0].key
-
-
-def _section(chapter: _Chapter, inputs: Inputs) -> Section:
-    built = [table for table in chapter.build(inputs) if table.rows]
-    if chapter.draw is None:
+def _section(name: str, inputs: Inputs) -> Section:
+    topic = TOPICS[name]
+    try:
+        built = [table for table in topic.build(inputs) if table.rows]
+    except AbsentError:
+        built = []
+    if not hasattr(topic, "draw"):
         return Section(built, None, "")
     with style.styled():
         try:
-            picture = chapter.draw(inputs)
+            picture = topic.draw(inputs)
         except AbsentError as missing:
             return Section(built, None, f"Not drawn: this run does not hold {missing}.")
         return Section(built, picture, "", publish.signed_svg(picture))
@@ -106,9 +65,9 @@ def _section(chapter: _Chapter, inputs: Inputs) -> Section:
 def _write_pictures(sections: list[Section], folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     # A picture that this run does not have must not be an older run's.
-    for chapter in (*_ARTICLE, *_FURTHER, _IN_ONE):
+    for name in TOPICS:
         for suffix in (".png", ".svg"):
-            (folder / f"{chapter.picture_key}{suffix}").unlink(missing_ok=True)
+            (folder / f"{name}{suffix}").unlink(missing_ok=True)
     for section in sections:
         if section.picture:
             publish.write_picture(section.picture, section.svg, folder)
@@ -121,7 +80,7 @@ class _Page:
     in_one: Section
     article: list[Section]
     further: list[Section]
-    contradictions: Contradictions
+    contradictions: wrong.Contradictions
     summary: str
     provenance: dict[str, str]
     commands: list[str]
@@ -152,12 +111,12 @@ class _Page:
 
 
 def _page(inputs: Inputs, out: Path) -> _Page:
-    further = [_section(chapter, inputs) for chapter in _FURTHER]
+    further = [_section(name, inputs) for name in _FURTHER]
     return _Page(
         in_one=_section(_IN_ONE, inputs),
-        article=[_section(chapter, inputs) for chapter in _ARTICLE],
+        article=[_section(name, inputs) for name in _ARTICLE],
         further=[section for section in further if section.tables],
-        contradictions=contradictions(inputs),
+        contradictions=wrong.contradictions(inputs),
         summary=captions.summary(inputs),
         provenance=captions.provenance(inputs),
         commands=captions.commands(inputs, out),

@@ -1,6 +1,8 @@
 """Where a figure can come from. A table by source has a column for each that has figures in it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 
 @dataclass(frozen=True)
@@ -29,4 +31,15 @@ COUNTED = tuple(source for source in SOURCES if source.prefix)
 STAND_INS = (MEASURED, TORCH_MEASURED, PREDICTED, TORCH)
 # Whose figures stand for a side: what was measured, where it was.
 OURS, THEIRS = (MEASURED, PREDICTED), (TORCH_MEASURED, TORCH)
+TIMED = (MEASURED, TORCH_MEASURED)  # speeds have no prediction
 BY_KEY = {source.key: source for source in SOURCES}
+
+T = TypeVar("T")
+
+
+def best_of_each_side(
+    ask: Callable[[Source], T | None], sides: tuple[tuple[Source, ...], ...] = (OURS, THEIRS)
+) -> list[T]:
+    """Of each side what the first of its sources that has anything answers."""
+    found = (next(filter(None, map(ask, sources)), None) for sources in sides)
+    return [one for one in found if one]

@@ -42,6 +42,11 @@ def percent(ratio: float, decimals: int = 1, signed: bool = True) -> str:
     return with_unit(number(100 * ratio, decimals, signed), "%")
 
 
+def share(ratio: float, decimals: int = 1) -> str:
+    """A percentage of a whole, which has no sign."""
+    return percent(ratio, decimals, signed=False)
+
+
 def batch(value: float) -> str:
     """A largest batch; none at all is the article's OOM."""
     return number(value) if value > 0 else OOM

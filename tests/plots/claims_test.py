@@ -4,10 +4,10 @@ import copy
 import dataclasses
 
 import pytest
-from vramfit_plots.claims import answer
 from vramfit_plots.formula_errors import errors_in_run
 from vramfit_plots.sources import MEASURED, PREDICTED, TORCH, TORCH_MEASURED
-from vramfit_plots.tables import claims
+from vramfit_plots.topics import claims
+from vramfit_plots.topics.claims import answer
 from vramfit_plots.units import MISSING, gb
 
 
@@ -33,7 +33,6 @@ def test_every_claim_has_a_figure_or_a_stated_reason(measured):
 def test_the_table_has_a_line_for_each(inputs):
     (table,) = claims.build(inputs)
     assert [row[0] for row in table.rows] == [claim["text"] for claim in inputs.article.claims]
-    assert all(len(row) == len(table.headings) for row in table.rows)
 
 
 def test_a_run_without_the_rows_cannot_tell(poor):

@@ -5,15 +5,13 @@ from itertools import pairwise
 
 import pandas as pd
 import pytest
-from vramfit_plots import figures
-from vramfit_plots.cliff_curves import alike, curves
-from vramfit_plots.cliffs import load_cliffs
 from vramfit_plots.figures import style
-from vramfit_plots.figures.oom_cliff import _apart
 from vramfit_plots.row_name import parse
 from vramfit_plots.sources import OURS, PREDICTED, THEIRS
 from vramfit_plots.strategies import strategy_of
-from vramfit_plots.tables import oom_cliff
+from vramfit_plots.topics import oom_cliff
+from vramfit_plots.topics.cliffs import alike, curves, load_cliffs
+from vramfit_plots.topics.oom_cliff import _apart
 from vramfit_plots.units import MISSING, OOM
 
 AXES = ("model", "precision", "optimizer")
@@ -160,7 +158,7 @@ def test_the_cliff_marks_the_largest_batch_of_each_card(inputs):
         assert point.total == used + inputs.cards[name].driver_reserved
         assert point.total <= inputs.cards[name].vram
     assert "rtx4090" not in marked  # 4 B/param are more than it has
-    picture = figures.oom_cliff.draw(inputs)
+    picture = oom_cliff.draw(inputs)
     said = {text.get_text() for axes in picture.figure.axes for text in axes.texts}
     assert {f"{point.batch:.0f}" for point in marked.values()} <= said
     assert all(axes.get_ylim()[0] == 0 for axes in picture.figure.axes)
@@ -185,7 +183,7 @@ def test_measured_points_are_told_from_predicted_ones(inputs, measured):
 
 def test_each_side_has_a_panel_and_every_strategy_that_fits_a_name(adapted):
     with style.styled():
-        picture = figures.oom_cliff.draw(adapted)
+        picture = oom_cliff.draw(adapted)
     titles = [axes.get_title(loc="left") for axes in picture.figure.axes]
     assert titles == ["vramfit", "PyTorch"]
     names = [text.get_text() for text in picture.figure.legends[0].get_texts()]

@@ -8,16 +8,16 @@ import synthetic
 from comparisons import DOCUMENT, ROW, write
 from vramfit_plots.captions import provenance
 from vramfit_plots.comparison import load_comparison
-from vramfit_plots.errors import BadInputError
+from vramfit_plots.errors import AbsentError, BadInputError
 from vramfit_plots.files import data_dir
-from vramfit_plots.tables import comparison as comparison_table
+from vramfit_plots.topics import comparison as topic
 from vramfit_plots.units import MISSING
 
 
 @pytest.fixture
 def table(inputs, tmp_path):
     comparison = load_comparison(write(tmp_path / "a-compare.json"))
-    (table,) = comparison_table.build(dataclasses.replace(inputs, comparison=comparison))
+    (table,) = topic.build(dataclasses.replace(inputs, comparison=comparison))
     return table
 
 
@@ -54,7 +54,8 @@ def test_provenance_has_both_sides_versions(inputs, tmp_path, table):
 
 
 def test_without_one_there_is_no_table(inputs):
-    assert comparison_table.build(dataclasses.replace(inputs, comparison=None)) == []
+    with pytest.raises(AbsentError):
+        topic.build(dataclasses.replace(inputs, comparison=None))
 
 
 def test_the_newest_is_taken(tmp_path, taken):

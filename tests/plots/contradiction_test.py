@@ -7,11 +7,12 @@ import shutil
 import pytest
 import pytorch_cases
 from vramfit_plots.accuracy.comparison import compare
-from vramfit_plots.contradictions import ITEMS, contradictions
 from vramfit_plots.files import data_dir
 from vramfit_plots.inputs import Inputs
+from vramfit_plots.topics.wrong import ITEMS, contradictions
+from vramfit_plots.topics.wrong_figures import BY_NAME
 
-TITLES = [title for title, _ in ITEMS]
+TITLES = [item.title for item in ITEMS]
 
 
 @pytest.fixture(scope="module")
@@ -138,6 +139,10 @@ AGREEING = {
     "The rules of thumb": (looser_rules, "2 cases measured in PyTorch"),
     "What the allocator does not see": (more_outside, "measured in PyTorch"),
 }
+
+
+def test_every_item_has_its_figures_and_none_is_idle():
+    assert BY_NAME.keys() == {item.figures for item in ITEMS}
 
 
 def test_every_item_is_tested():

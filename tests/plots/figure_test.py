@@ -2,10 +2,11 @@ import dataclasses
 
 import pytest
 from matplotlib.colors import to_hex
-from vramfit_plots import figures
 from vramfit_plots.errors import AbsentError
 from vramfit_plots.figures import style
+from vramfit_plots.report import TOPICS
 from vramfit_plots.sources import PREDICTED
+from vramfit_plots.topics import article, inference, multi_gpu, oom_cliff, waterfall
 from vramfit_plots.units import gb
 
 
@@ -23,7 +24,7 @@ def bars(axes, look):
 
 
 def test_inference_bars_are_the_tables_figures(inputs):
-    picture = figures.inference.draw(inputs)
+    picture = inference.draw(inputs)
     left, right = picture.figure.axes
     for axes, batch, seq in ((left, 1, 512), (right, 8, 2048)):
         expected = [
@@ -41,8 +42,8 @@ def legend(picture) -> set[str]:
 
 
 def test_a_side_is_drawn_as_measured_where_it_was(inputs, measured):
-    assert "vramfit predicted" in legend(figures.inference.draw(inputs))
-    assert legend(figures.inference.draw(measured)) == {
+    assert "vramfit predicted" in legend(inference.draw(inputs))
+    assert legend(inference.draw(measured)) == {
         "article",
         "vramfit measured",
         "PyTorch measured",
@@ -50,7 +51,7 @@ def test_a_side_is_drawn_as_measured_where_it_was(inputs, measured):
 
 
 def test_multi_gpu_has_the_articles_table_its_code_and_pytorch(inputs):
-    picture = figures.multi_gpu.draw(inputs)
+    picture = multi_gpu.draw(inputs)
     for axes in picture.figure.axes:
         assert len(bars(axes, style.ARTICLE)) == 3
     assert picture.title == "The article's table counts 8 bytes a parameter, its code 16"
@@ -64,11 +65,11 @@ def test_the_multi_gpu_title_names_who_has_figures_and_of_what(inputs):
     rows[counter] = float("nan")
     rows.loc[near, counter] = 8.0 * inputs.models["llama2-7b"].parameters
     own = dataclasses.replace(inputs, rows=rows)
-    assert figures.multi_gpu.draw(own).title.startswith("In data parallel vramfit holds the 8 ")
+    assert multi_gpu.draw(own).title.startswith("In data parallel vramfit holds the 8 ")
     rows.loc[near, counter] *= 1.2
-    title = figures.multi_gpu.draw(own).title
+    title = multi_gpu.draw(own).title
     assert title.startswith("The article's table counts 8 bytes")
-    assert figures.multi_gpu.draw(own).signature.startswith("article and vramfit predicted;")
+    assert multi_gpu.draw(own).signature.startswith("article and vramfit predicted;")
 
 
 @pytest.mark.parametrize(
@@ -84,7 +85,7 @@ def test_the_inference_title_names_the_precisions_it_is_of(inputs, gone, start):
     rows = inputs.rows.drop(
         index=[f"Inference/llama2-7b/{precision}/batch:8/seq:2048" for precision in gone]
     )
-    assert figures.inference.draw(dataclasses.replace(inputs, rows=rows)).title.startswith(start)
+    assert inference.draw(dataclasses.replace(inputs, rows=rows)).title.startswith(start)
 
 
 @pytest.mark.parametrize(
@@ -102,24 +103,24 @@ def test_the_inference_title_has_signs_where_some_take_less(inputs, factor, said
             point["peak"] * 1e9
         )
     rows.loc["Inference/llama2-7b/fp32/batch:8/seq:2048", "pred_allocated"] = factor * 44.5e9
-    title = figures.inference.draw(dataclasses.replace(inputs, rows=rows)).title
+    title = inference.draw(dataclasses.replace(inputs, rows=rows)).title
     plain = title.replace("\N{NO-BREAK SPACE}", " ")
     assert plain == f"At bs=8, 2048 tokens every precision {said}"
 
 
 @pytest.mark.parametrize(
-    ("name", "remark"),
+    ("topic", "remark"),
     [
-        ("inference", "PyTorch measured: bitsandbytes' LLM.int8(); bitsandbytes' NF4."),
-        ("waterfall", "PyTorch measured: in BF16,"),
+        (inference, "PyTorch measured: bitsandbytes' LLM.int8(); bitsandbytes' NF4."),
+        (waterfall, "PyTorch measured: in BF16,"),
     ],
 )
-def test_a_caption_says_of_which_other_case_bars_are(measured, name, remark):
-    assert remark in getattr(figures, name).draw(measured).caption.note
+def test_a_caption_says_of_which_other_case_bars_are(measured, topic, remark):
+    assert remark in topic.draw(measured).caption.note
 
 
 def test_the_waterfalls_peaks_are_the_sums_of_their_parts(inputs):
-    picture = figures.waterfall.draw(inputs)
+    picture = waterfall.draw(inputs)
     peak = picture.figure.axes[1]
     row = "Training/llama2-7b/fp16/adamw/batch:4/seq:512"
     total = inputs.value(row, "pred_allocated")
@@ -136,13 +137,17 @@ def test_a_headline_is_computed(inputs):
     rows = inputs.rows.copy()
     row = "OomCliff/llama2-7b/fp16/adamw/seq:512/gpu:h100-80gb"
     rows.loc[row, ["pred_max_batch", "pytorch_max_batch"]] = (0.0, 77.0)
-    title = figures.oom_cliff.draw(dataclasses.replace(inputs, rows=rows)).title
+    title = oom_cliff.draw(dataclasses.replace(inputs, rows=rows)).title
     assert title.endswith("the article says OOM, vramfit OOM, PyTorch fits batch 77")
 
 
-@pytest.mark.parametrize("name", [n for n in figures.__all__ if n != "ops"])
-def test_a_picture_has_its_finding_as_its_title(measured, name):
-    picture = getattr(figures, name).draw(measured)
+DRAWN = {key: topic for key, topic in TOPICS.items() if hasattr(topic, "draw")}
+
+
+@pytest.mark.parametrize("key", [key for key in DRAWN if key not in {"ops", "accuracy"}])
+def test_a_picture_has_its_finding_as_its_title(measured, key):
+    picture = DRAWN[key].draw(measured)
+    assert picture.key == key
     drawn = picture.figure.get_suptitle()
     if picture.figure.legends:
         drawn = drawn or picture.figure.legends[0].get_title().get_text()
@@ -152,7 +157,7 @@ def test_a_picture_has_its_finding_as_its_title(measured, name):
 
 def test_the_articles_tables_are_in_one_picture(measured):
     with style.styled():
-        picture = figures.article.draw(measured)
+        picture = article.draw(measured)
     titles = [axes.get_title(loc="left") for axes in picture.figure.axes]
     assert [title.split(".")[0] for title in titles] == [f"Table {i}" for i in range(1, 5)]
     cells = [text.get_text() for text in picture.figure.axes[2].texts]
@@ -160,7 +165,7 @@ def test_the_articles_tables_are_in_one_picture(measured):
     assert picture.figure.get_size_inches()[0] == 9
 
 
-@pytest.mark.parametrize("module", [figures.inference, figures.waterfall, figures.oom_cliff])
+@pytest.mark.parametrize("module", [inference, waterfall, oom_cliff])
 def test_without_its_rows_a_picture_names_what_is_missing(poor, module):
     with pytest.raises(AbsentError, match="llama2-7b"):
         module.draw(poor)

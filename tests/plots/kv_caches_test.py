@@ -3,11 +3,10 @@
 import dataclasses
 
 import pytest
-from vramfit_plots import figures
 from vramfit_plots.errors import AbsentError
-from vramfit_plots.kv_caches import PLAIN, load_kv_caches
 from vramfit_plots.sources import MEASURED, PREDICTED
-from vramfit_plots.tables import kv_caches
+from vramfit_plots.topics import kv_caches
+from vramfit_plots.topics.kv_caches import PLAIN, load_kv_caches
 
 
 def test_every_kind_of_the_shortest_context_is_a_row(inputs):
@@ -27,7 +26,7 @@ def test_what_was_measured_is_preferred(inputs, measured):
 
 
 def test_the_picture_has_lines_and_bars(measured):
-    picture = figures.kv_caches.draw(measured)
+    picture = kv_caches.draw(measured)
     left, right = picture.figure.axes
     found = load_kv_caches(measured)
     each = next(c.bytes_per_token for c in found.every if c.stored_in == PLAIN)
@@ -42,10 +41,11 @@ def test_one_kind_alone_is_not_drawn(measured):
     some = dataclasses.replace(measured, run=dataclasses.replace(measured.run, rows=kept))
     assert kv_caches.build(some)
     with pytest.raises(AbsentError, match="unequal"):
-        figures.kv_caches.draw(some)
+        kv_caches.draw(some)
 
 
 def test_without_such_rows_there_is_no_table(measured):
     rows = measured.run.rows[~measured.run.rows.index.str.startswith("KvCache/")]
     without = dataclasses.replace(measured, run=dataclasses.replace(measured.run, rows=rows))
-    assert kv_caches.build(without) == []
+    with pytest.raises(AbsentError, match="KvCache"):
+        kv_caches.build(without)

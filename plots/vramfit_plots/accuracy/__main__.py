@@ -6,36 +6,24 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from vramfit_plots import publish
-from vramfit_plots.accuracy import figure, run, tables
+from vramfit_plots.accuracy import run
 from vramfit_plots.accuracy.cases import recorded
 from vramfit_plots.accuracy.comparison import compare
-from vramfit_plots.command_line import Arguments, file_or_folder, program, say
+from vramfit_plots.command_line import Arguments, program, say
 from vramfit_plots.figures import style
 from vramfit_plots.files import data_dir, writing
 from vramfit_plots.tables.text import text_table
+from vramfit_plots.topics import accuracy
 
 
 def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = Arguments(
-        prog="python -m vramfit_plots.accuracy", description=__doc__.split(": ", 1)[1]
-    )
-    parser.add_argument(
-        "--fit", type=file_or_folder, default=Path("build/fit"), help="(%(default)s)"
-    )
-    parser.add_argument(
-        "--out", type=file_or_folder, default=Path("build/accuracy"), help="a folder (%(default)s)"
-    )
-    parser.add_argument(
-        "--reference",
-        type=file_or_folder,
-        help="a file of measured cases, or a folder of such files (default: reference in --data)",
-    )
-    parser.add_argument(
-        "--data",
-        type=file_or_folder,
-        default=data_dir(),
-        help="the project's data folder (%(default)s)",
-    )
+    what = __doc__.split(": ", 1)[1]
+    parser = Arguments(prog="python -m vramfit_plots.accuracy", description=what)
+    parser.path("--fit", Path("build/fit"), "")
+    parser.path("--out", Path("build/accuracy"), "a folder")
+    measured = "a file of measured cases, or a folder of such files (default: reference in --data)"
+    parser.path("--reference", None, measured)
+    parser.path("--data", data_dir(), "the project's data folder")
     return parser.parse_args(argv)
 
 
@@ -44,14 +32,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = _arguments(argv)
     reference, out = arguments.reference, arguments.out
     comparison = compare(arguments.fit, arguments.data, reference)
-    built, several = tables.build(comparison), None
+    built, several = accuracy.tables(comparison), None
     if reference is None and recorded(arguments.data / "reference", several_gpus=True).cases:
         several = compare(arguments.fit, arguments.data, several_gpus=True)
-        built.append(tables.of_several_gpus(several))
+        built.append(accuracy.of_several_gpus(several))
     command = "make accuracy" + (f" REFERENCE={reference}" if reference else "")
     kept = run.document(comparison, command, several)
     with writing(), style.styled():
-        picture = figure.draw(comparison)
+        picture = accuracy.picture(comparison)
         publish.write_fragments(built, out)
         run.write(kept, out / "run.json")
         publish.write_picture(picture, publish.signed_svg(picture), out)

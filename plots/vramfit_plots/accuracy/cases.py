@@ -19,6 +19,8 @@ LEVELS = {
     "device_used": "device_used",
 }
 PEAKS = ("peak", "reserved", "device_used")
+_COUNTERS = {"peak": "allocated", "reserved": "reserved", "device_used": "device_used"}
+_OF_A_STAGE = ("after", "peak", "device_used")
 # The optimizers of measure_pytorch.py as `fit --runtime pytorch` and bench spell them.
 FIT_OPTIMIZERS = {
     "adamw": "adamw",
@@ -146,6 +148,23 @@ class Case:
         extras += [f"{case['strategy']} on {self.gpus} GPUs"] if self.gpus > 1 else []
         extras += [f"mixed precision {case['mixed']}"] if case.get("mixed") else []
         return ", ".join([" ".join(map(str, words)), *extras])
+
+
+def counters(
+    stages: Mapping[str, Mapping[str, int]], peak: Mapping[str, int]
+) -> Iterator[tuple[str, int]]:
+    """Without prefix. The peak while loading is that of drawing random weights; a generation is
+    read once, when it is over."""
+    for level, name in _COUNTERS.items():
+        if level in peak:
+            yield name, peak[level]
+    for stage, reading in stages.items():
+        if stage == LOADED:
+            yield "step1_loaded_after", reading["after"]
+        elif stage != GENERATED:
+            name = stage.replace(".", "_")
+            known = [level for level in _OF_A_STAGE if level in reading]
+            yield from ((f"{name}_{level}", reading[level]) for level in known)
 
 
 @dataclass(frozen=True)

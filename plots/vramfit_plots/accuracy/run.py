@@ -5,11 +5,11 @@ A case measured twice has one row: of its figures the first file's count."""
 
 import json
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from vramfit_plots.accuracy.cases import GENERATED, LOADED, Case, Failure, Recorded
+from vramfit_plots.accuracy.cases import Case, Failure, Recorded, counters
 from vramfit_plots.accuracy.comparison import Accuracy
 from vramfit_plots.accuracy.fit import Prediction
 from vramfit_plots.errors import BadInputError
@@ -24,8 +24,7 @@ _AXES = (
     "mode model precision optimizer batch: seq: attn: autocast: quant: accumulate: generate: "
     "checkpoint: lora: targets: from: compile: strategy: gpus: mixed-precision: cap_mib: by:"
 )
-_LEVELS = {"peak": "allocated", "reserved": "reserved", "device_used": "device_used"}
-_OF_A_STAGE = ("after", "peak", "device_used")
+
 
 Row = dict[str, Any]
 
@@ -69,25 +68,8 @@ def _context(comparison: Accuracy, command: str) -> dict[str, str]:
     }
 
 
-def _counters(
-    stages: Mapping[str, Mapping[str, int]], peak: Mapping[str, int]
-) -> Iterator[tuple[str, int]]:
-    """Without prefix. The peak while loading is that of drawing random weights; a generation is
-    read once, when it is over."""
-    for level, name in _LEVELS.items():
-        if level in peak:
-            yield name, peak[level]
-    for stage, reading in stages.items():
-        if stage == LOADED:
-            yield "step1_loaded_after", reading["after"]
-        elif stage != GENERATED:
-            name = stage.replace(".", "_")
-            known = [level for level in _OF_A_STAGE if level in reading]
-            yield from ((f"{name}_{level}", reading[level]) for level in known)
-
-
 def _measured(case: Case) -> Row:
-    row = {f"mem_{name}": value for name, value in _counters(case.stages, case.peak)}
+    row = {f"mem_{name}": value for name, value in counters(case.stages, case.peak)}
     if case.max_batch is not None:
         row["mem_max_batch"] = case.max_batch
     if case.tokens_per_second is not None:
@@ -104,7 +86,7 @@ def _predicted(case: Case, prediction: Prediction) -> Row:
         name: {level: said for level, said in prediction.stages[name].items() if level in reading}
         for name, reading in case.stages.items()
     }
-    return {f"pred_{name}": value for name, value in _counters(stages, prediction.peak)}
+    return {f"pred_{name}": value for name, value in counters(stages, prediction.peak)}
 
 
 def _failed(failure: Failure) -> Row:

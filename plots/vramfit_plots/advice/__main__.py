@@ -1,13 +1,12 @@
 """python -m vramfit_plots.advice: the tables of docs/advice.md, to be pasted."""
 
-import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from vramfit_plots.accuracy.cases import load_cases
 from vramfit_plots.advice import decisions, rules, slowdowns
-from vramfit_plots.command_line import Arguments, file_or_folder, program, say
+from vramfit_plots.command_line import Arguments, program, say
 from vramfit_plots.files import data_dir
 from vramfit_plots.tables.table import Table, markdown_fragment
 
@@ -20,11 +19,8 @@ def tables(fit: Path, data: Path) -> list[Table]:
 @program("advice")
 def main(argv: Sequence[str] | None = None) -> int:
     parser = Arguments(prog="python -m vramfit_plots.advice", description=__doc__.split(": ", 1)[1])
-    parser.add_argument(
-        "--fit", type=file_or_folder, default=Path("build/fit"), help="(%(default)s)"
-    )
-    arguments: argparse.Namespace = parser.parse_args(argv)
-    for table in tables(arguments.fit, data_dir()):
+    parser.path("--fit", Path("build/fit"), "")
+    for table in tables(parser.parse_args(argv).fit, data_dir()):
         say(markdown_fragment(table))
     return 0
 

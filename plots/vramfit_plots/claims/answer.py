@@ -1,11 +1,15 @@
-"""What there is to set beside a claim, and whether it holds."""
+"""A claim, what there is to set beside it, and whether it holds."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
+from vramfit_plots.cells import differ
 from vramfit_plots.errors import AbsentError
 from vramfit_plots.inputs import Inputs
-from vramfit_plots.sources import COUNTED, OURS, THEIRS, Source
+from vramfit_plots.row_name import RowName
+from vramfit_plots.sources import COUNTED, Source, best_of_each_side
+from vramfit_plots.units import GB
 
 Figures = Mapping[Source, float]
 
@@ -16,10 +20,49 @@ class Answer:
     verdict: str
 
 
-def counted(inputs: Inputs, row: str, counter: str) -> dict[Source, float]:
-    """Every source's."""
-    values = {source: inputs.value(row, source.prefix + counter) for source in COUNTED}
-    return {source: value for source, value in values.items() if value is not None}
+@dataclass(frozen=True)
+class Asked:
+    """A claim, and where its answer is looked for."""
+
+    inputs: Inputs
+    claim: Mapping[str, Any]
+
+    @property
+    def row(self) -> str:
+        return self.claim["row"]
+
+    @property
+    def near(self) -> str:
+        return self.claim["near"]["row"]
+
+    @property
+    def case(self) -> RowName:
+        return self.inputs.run.parse(self.row)
+
+    @property
+    def printed(self) -> float:
+        """What it says, in bytes."""
+        return self.claim["value"] * GB
+
+    @property
+    def parameters(self) -> int:
+        """Of the model that the article trains."""
+        return self.inputs.models[self.inputs.article.waterfall["model"]].parameters
+
+    def within(self, value: float) -> bool:
+        return self.claim["low"] <= value <= self.claim["high"]
+
+    def counted(self, counter: str, row: str = "") -> dict[Source, float]:
+        """Every source's, of the claim's row or another."""
+        values = {source: self.inputs.of(row or self.row, source, counter) for source in COUNTED}
+        return {source: value for source, value in values.items() if value is not None}
+
+    def kept(self, row: str) -> Figures:
+        """What a forward pass leaves, the model apart."""
+        after, loaded = (
+            self.counted(f"step1_{stage}_after", row) for stage in ("forward", "loaded")
+        )
+        return of_both(after, loaded, lambda a, b: a - b)
 
 
 def each(figures: Figures, change: Callable[[float], float]) -> dict[Source, float]:
@@ -33,8 +76,8 @@ def of_both(one: Figures, other: Figures, join: Callable[[float, float], float])
 
 def best_of_each(figures: Figures) -> dict[Source, float]:
     """Of each side what was measured, else what is predicted."""
-    best = (next((s for s in sources if s in figures), None) for sources in (OURS, THEIRS))
-    return {source: figures[source] for source in best if source}
+    best = best_of_each_side(lambda source: source if source in figures else None)
+    return {source: figures[source] for source in best}
 
 
 def judge(figures: Figures, holds: Callable[[float], bool]) -> str:
@@ -49,17 +92,29 @@ def judge(figures: Figures, holds: Callable[[float], bool]) -> str:
     return "Does not hold" if no else "Holds"
 
 
-def judged(
-    figures: Figures,
-    form: Callable[[float], str],
-    holds: Callable[[float], bool],
-    remark: str = "",
-) -> Answer:
-    """Throws AbsentError where there is no figure to judge by."""
-    if not figures:
-        raise AbsentError("a row that answers it")
-    word = judge(figures, holds)
-    return Answer(
-        {source: form(value) for source, value in figures.items()},
-        f"{word}: {remark}." if remark else f"{word}.",
-    )
+def as_printed(asked: Asked, value: float) -> bool:
+    return not differ(value, asked.claim["value"])
+
+
+def as_many_gb(asked: Asked, value: float) -> bool:
+    return not differ(value, asked.printed)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """How a claim is answered by a figure of each source."""
+
+    figures: Callable[[Asked], Figures]
+    form: Callable[[float], str]
+    holds: Callable[[Asked, float], bool]
+    remark: Callable[[Asked], str] = field(default=lambda _: "")
+
+    def __call__(self, asked: Asked) -> Answer:
+        """Throws AbsentError where there is no figure to judge by."""
+        figures = self.figures(asked)
+        if not figures:
+            raise AbsentError("a row that answers it")
+        word = judge(figures, lambda value: self.holds(asked, value))
+        remark = self.remark(asked)
+        texts = {source: self.form(value) for source, value in figures.items()}
+        return Answer(texts, f"{word}: {remark}." if remark else f"{word}.")

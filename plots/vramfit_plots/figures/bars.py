@@ -1,6 +1,6 @@
 """Groups of horizontal bars, each with its figure at its end, in panels side by side."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from matplotlib.axes import Axes
@@ -12,7 +12,7 @@ from vramfit_plots.sources import ARTICLE, Source
 from vramfit_plots.units import GB
 
 _THICKNESS = 0.88  # of the place of a bar
-_BETWEEN = 0.7  # of a bar's place, between two groups
+_BETWEEN, NARROW = 0.7, 0.6  # of a bar's place, between two groups
 _ROOM = 1.2  # for the figures at the bars' ends
 _BAR_INCHES, _AROUND_INCHES = 0.2, 1.5
 
@@ -40,23 +40,42 @@ def bars(cell: Cell, sources: Sequence[Source]) -> list[Bar]:
     ]
 
 
-def _places(panels: Sequence[Panel]) -> tuple[list[float], list[float], float]:
-    """In bars from the top: where each group begins, its middle, and where the last one ends. A
-    group is as high as the most bars that a panel has in it."""
+@dataclass(frozen=True)
+class Places:
+    """Of groups of bars, in bars from the top."""
+
+    starts: Sequence[float]
+    middles: Sequence[float]
+    end: float
+    between: float  # two groups
+
+    def name(self, axes: Axes, names: Sequence[str], end: float | None = None) -> None:
+        """The groups, in axes of that height or of another."""
+        axes.set_yticks(self.middles, names)
+        axes.set_ylim((end or self.end) + self.between / 2, -self.between / 2)
+
+
+def places(heights: Iterable[int], between: float = NARROW) -> Places:
+    """`heights` in bars."""
     starts, middles, at = [], [], 0.0
-    for groups in zip(*(panel.groups for panel in panels), strict=True):
-        height = max(len(group) for group in groups)
+    for height in heights:
         starts.append(at)
         middles.append(at + height / 2)
-        at += height + _BETWEEN
-    return starts, middles, at - _BETWEEN
+        at += height + between
+    return Places(starts, middles, at - between, between)
+
+
+def _common_places(panels: Sequence[Panel]) -> Places:
+    """A group is as high as the most bars that a panel has in it."""
+    together = zip(*(panel.groups for panel in panels), strict=True)
+    return places((max(map(len, groups)) for groups in together), _BETWEEN)
 
 
 def draw_panels(every: Sequence[Axes], names: Sequence[str], panels: Sequence[Panel]) -> None:
     """`names` from the top down; the axes share both scales."""
-    starts, middles, end = _places(panels)
+    common = _common_places(panels)
     for axes, panel in zip(every, panels, strict=True):
-        for start, group in zip(starts, panel.groups, strict=True):
+        for start, group in zip(common.starts, panel.groups, strict=True):
             for j, one in enumerate(group):
                 length, y = one.value / GB, start + j + 0.5
                 axes.barh(y, length, _THICKNESS, **one.look.bar())
@@ -66,8 +85,7 @@ def draw_panels(every: Sequence[Axes], names: Sequence[str], panels: Sequence[Pa
         axes.tick_params(length=0)
         axes.spines["left"].set_color(style.INK)
     for axes in every:
-        axes.set_yticks(middles, names if axes is every[0] else [""] * len(names))
-        axes.set_ylim(end + _BETWEEN / 2, -_BETWEEN / 2)
+        common.name(axes, names if axes is every[0] else [""] * len(names))
     longest = max((bar.value for p in panels for group in p.groups for bar in group), default=GB)
     for axes in every:
         axes.set_xlim(0, _ROOM * longest / GB)
@@ -81,8 +99,7 @@ def draw(
     axis_label: str,
 ) -> Figure:
     """In a group, bars in the legend's order."""
-    *_, end = _places(panels)
-    figure = style.new_figure(_AROUND_INCHES + _BAR_INCHES * end, headline)
+    figure = style.new_figure(_AROUND_INCHES + _BAR_INCHES * _common_places(panels).end, headline)
     every = figure.subplots(1, len(panels), squeeze=False)[0]
     draw_panels(every, names, panels)
     for axes in every:

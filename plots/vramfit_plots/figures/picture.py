@@ -1,10 +1,12 @@
 """A picture and what is said about it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from matplotlib.figure import Figure
 
-from vramfit_plots.captions import Caption
+from vramfit_plots.captions import Caption, caption, signature
+from vramfit_plots.inputs import Inputs
 
 
 @dataclass(frozen=True)
@@ -16,3 +18,21 @@ class Picture:
     figure: Figure
     signature: str  # for a copy without its caption
     large: bool = False  # has more in it than half a page's width shows
+
+
+def drawn(
+    inputs: Inputs,
+    key: str,
+    title: str,
+    figure: Figure,
+    *,
+    said: Sequence[str],
+    rows: str,
+    note: str,
+    unit: str = "",
+    large: bool = False,
+) -> Picture:
+    """Of the run. `said` are its figures in words, all in the unit; `rows` is a pattern of its
+    rows' names, "" where they are not the run's."""
+    alt = "; ".join(said) + (f" {unit}" if unit else "")
+    return Picture(key, title, alt, caption(inputs, rows, note), figure, signature(inputs), large)

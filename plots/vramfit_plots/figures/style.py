@@ -3,7 +3,7 @@ label with each, which survive a black-and-white printer."""
 
 import textwrap
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +14,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.patheffects import withStroke
+
+from vramfit_plots.sources import Source
 
 WIDTH = 7.0  # inches; 700 px at the 100 dpi that the fonts are sized for
 _HIGHEST = 100  # inches: files of bitmaps end at 65,536 pixels
@@ -145,6 +147,14 @@ def key(figure: Figure, looks: Sequence[tuple[str, Artist]], columns: int) -> No
         borderaxespad=0,
     )
     legend.get_title().set_multialignment("left")
+
+
+def key_of(
+    figure: Figure, sources: Iterable[Source], *more: tuple[str, Artist], columns: int = 9
+) -> None:
+    """Of sources, and what there is more, side by side."""
+    looks = [(source.heading, BY_SOURCE[source.key].patch()) for source in sources]
+    key(figure, [*looks, *more], min(len(looks) + len(more), columns))
 
 
 def say(

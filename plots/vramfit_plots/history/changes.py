@@ -45,7 +45,15 @@ class Change:
         """The row ran to its end, and no longer does."""
         return self.counter in FLAGS and self.new > self.old
 
-    def shown(self, value: float) -> str:
+    @property
+    def was(self) -> str:
+        return self._shown(self.old)
+
+    @property
+    def now(self) -> str:
+        return self._shown(self.new)
+
+    def _shown(self, value: float) -> str:
         if self.counter in FLAGS:
             return "yes" if value else "no"
         return number(value) if self.counter == MAX_BATCH else mib(value, 2)

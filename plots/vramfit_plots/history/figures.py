@@ -1,6 +1,7 @@
 """What each row took, run by run, a picture for each family."""
 
 from collections.abc import Collection, Iterator, Sequence
+from typing import Any
 
 import pandas as pd
 
@@ -14,7 +15,7 @@ from vramfit_plots.history.changes import (
     UNATTRIBUTED,
     Step,
 )
-from vramfit_plots.history.panels import Line, Panel, at_least, draw, plot
+from vramfit_plots.history.panels import Line, Panel, draw
 from vramfit_plots.history.runs import History, named
 from vramfit_plots.units import GB, MIB, mib, number, percent, times
 
@@ -24,6 +25,7 @@ _LINES = {
     "mem_allocated": Line("#0072B2", "o"),
 }
 _EACH = Line("#999999", ".")
+_THIN = Line("#999999", ".", width=0.7)
 _MIDDLE = Line("#0072B2", "o")
 _BY_CARD = (
     Line("#0072B2", "o"),
@@ -33,7 +35,6 @@ _BY_CARD = (
     Line("#56B4E9", "v"),
     Line("#D55E00", "x", "--"),
 )
-_LEAST_GB, _LEAST_MIB, _LEAST_BATCHES, _LEAST_PERCENT = 0.5, 16, 4, 4
 _SPEEDS = ("tokens_per_second", "prefill_tokens_per_second", "decode_tokens_per_second")
 
 
@@ -75,7 +76,9 @@ def _finding(
     )
 
 
-def _picture(key: str, title: str, note: str, history: History, **what) -> Picture:
+def _picture(
+    history: History, key: str, title: str, note: str, panels: Sequence[Panel], **what: Any
+) -> Picture:
     first, last = history.runs[0], history.runs[-1]
     marks = "; ".join(f"{mark.letter}: {mark.text}" for mark in history.marks)
     return Picture(
@@ -87,7 +90,7 @@ def _picture(key: str, title: str, note: str, history: History, **what) -> Pictu
             "dotted, with a letter: what changed around them.",
             "make measure",
         ),
-        figure=draw(history, title, **what),
+        figure=draw(history, title, panels, **what),
         signature=f"vramfit {named(last)}, measured on {' and '.join(history.cards)}",
     )
 
@@ -96,56 +99,36 @@ def _levels(
     history: History, steps: list[Step], key: str, families: Collection[str], what: str
 ) -> Iterator[Picture]:
     rows = history.rows(families, "mem_allocated")
-
-    def panel(row: str) -> Panel:
-        def on(axes) -> None:
-            for counter, line in _LINES.items():
-                plot(axes, history, history.series(row, counter) / GB, line)
-            at_least(axes, _LEAST_GB, 1)
-
-        return Panel(_short(row), on)
-
+    panels = [
+        Panel(_short(row), [(history.series(row, c) / GB, line) for c, line in _LINES.items()])
+        for row in rows
+    ]
+    title = _finding(history, steps, rows, LEVELS, what)
+    note = "Peaks over all steps, each row on its own scale."
+    lines = {LEVELS[counter]: line for counter, line in _LINES.items()}
+    how = {"unit": "GB (1e9 bytes)", "least": 0.5, "decimals": 1, "lines": lines}
     if rows:
-        yield _picture(
-            key,
-            _finding(history, steps, rows, LEVELS, what),
-            "Peaks over all steps, each row on its own scale.",
-            history,
-            unit="GB (1e9 bytes)",
-            panels=[panel(row) for row in rows],
-            lines={LEVELS[counter]: line for counter, line in _LINES.items()},
-        )
+        yield _picture(history, key, title, note, panels, **how)
 
 
 def _unattributed(history: History) -> Iterator[Picture]:
     """What no part of the profile explains."""
-    families = ("Training", "MultiGpu", "Inference", "KvCache", "OomCliff")
-    by_family = {family: history.rows([family], UNATTRIBUTED) for family in families}
-    by_family = {family: rows for family, rows in by_family.items() if rows}
-    if not by_family:
+    found: dict[str, list[pd.Series]] = {}
+    for family in ("Training", "MultiGpu", "Inference", "KvCache", "OomCliff"):
+        rows = history.rows([family], UNATTRIBUTED)
+        if rows:
+            heading = f"{family}, {_count(rows)}"
+            found[heading] = [history.series(row, UNATTRIBUTED) for row in rows]
+    if not found:
         return
-    every = [history.series(row, UNATTRIBUTED) for rows in by_family.values() for row in rows]
+    every = [series for own in found.values() for series in own]
     lowest, highest = min(s.min() for s in every), max(s.max() for s in every)
     span = mib(highest) if lowest == highest else f"from {mib(lowest)} to {mib(highest)}"
     title = f"Unattributed of {number(len(every))} rows in {_runs(history)}: {span}"
-
-    def panel(family: str, rows: list[str]) -> Panel:
-        def on(axes) -> None:
-            for row in rows:
-                plot(axes, history, history.series(row, UNATTRIBUTED) / MIB, _EACH)
-            at_least(axes, _LEAST_MIB, 0)
-
-        return Panel(f"{family}, {_count(rows)}", on)
-
-    yield _picture(
-        "unattributed",
-        title,
-        "What the card lost beyond what is reserved and the profile's context and libraries.",
-        history,
-        unit="MiB",
-        panels=[panel(family, rows) for family, rows in by_family.items()],
-        lines={"each row": _EACH},
-    )
+    note = "What the card lost beyond what is reserved and the profile's context and libraries."
+    panels = [Panel(name, [(series / MIB, _EACH) for series in own]) for name, own in found.items()]
+    how = {"unit": "MiB", "least": 16, "lines": {"each row": _EACH}}
+    yield _picture(history, "unattributed", title, note, panels, **how)
 
 
 def _parted(row: str) -> tuple[str, str]:
@@ -158,51 +141,32 @@ def _batches(history: History, steps: list[Step]) -> Iterator[Picture]:
     rows = history.rows(["OomCliff"], MAX_BATCH)
     cards = dict.fromkeys(card for _, card in map(_parted, rows))
     lines = {card: _BY_CARD[i % len(_BY_CARD)] for i, card in enumerate(cards)}
-
-    def panel(start: str) -> Panel:
-        def on(axes) -> None:
-            for row in rows:
-                what, card = _parted(row)
-                if what == start:
-                    plot(axes, history, history.series(row, MAX_BATCH), lines[card])
-            at_least(axes, _LEAST_BATCHES, 0)
-
-        return Panel(_short(start), on)
-
+    found: dict[str, list[tuple[pd.Series, Line]]] = {}
+    for row in rows:
+        start, card = _parted(row)
+        found.setdefault(start, []).append((history.series(row, MAX_BATCH), lines[card]))
+    panels = [Panel(_short(start), own) for start, own in found.items()]
+    title = _finding(history, steps, rows, [MAX_BATCH], "Largest batches")
+    note = "The largest batch that trains within a card's memory."
+    how = {"unit": "sequences", "least": 4, "lines": lines}
     if rows:
-        yield _picture(
-            "oom_cliff",
-            _finding(history, steps, rows, [MAX_BATCH], "Largest batches"),
-            "The largest batch that trains within a card's memory.",
-            history,
-            unit="sequences",
-            panels=[
-                panel(start) for start in dict.fromkeys(what for what, _ in map(_parted, rows))
-            ],
-            lines=lines,
-        )
+        yield _picture(history, "oom_cliff", title, note, panels, **how)
 
 
 def _overhead(history: History, steps: list[Step]) -> Iterator[Picture]:
     rows = history.rows(["Overhead"], OVERHEAD)
-
-    def panel(row: str) -> Panel:
-        def on(axes) -> None:
-            plot(axes, history, history.series(row, OVERHEAD) / MIB, _MIDDLE)
-            at_least(axes, _LEAST_MIB, 0)
-
-        return Panel(row.partition("/")[2].replace("_", " "), on)
-
-    if rows:
-        yield _picture(
-            "overhead",
-            _finding(history, steps, rows, [OVERHEAD], "Driver and libraries"),
-            "What driver and libraries take before anything runs, median of several processes.",
-            history,
-            unit="MiB",
-            panels=[panel(row) for row in rows],
-            lines={"median": _MIDDLE},
+    panels = [
+        Panel(
+            row.partition("/")[2].replace("_", " "),
+            [(history.series(row, OVERHEAD) / MIB, _MIDDLE)],
         )
+        for row in rows
+    ]
+    title = _finding(history, steps, rows, [OVERHEAD], "Driver and libraries")
+    note = "What driver and libraries take before anything runs, median of several processes."
+    how = {"unit": "MiB", "least": 16, "lines": {"median": _MIDDLE}}
+    if rows:
+        yield _picture(history, "overhead", title, note, panels, **how)
 
 
 def _relative(history: History, row: str, counter: str) -> pd.Series:
@@ -210,12 +174,8 @@ def _relative(history: History, row: str, counter: str) -> pd.Series:
     series = history.series(row, counter)
     parts = [series.loc[history.of_card(card)] for card in history.cards]
     firsts = [part.dropna().iloc[0] if part.notna().any() else float("nan") for part in parts]
-    return (
-        100
-        * pd.concat(
-            [part / first - 1 for part, first in zip(parts, firsts, strict=True)]
-        ).sort_index()
-    )
+    above = [part / first - 1 for part, first in zip(parts, firsts, strict=True)]
+    return 100 * pd.concat(above).sort_index()
 
 
 def _speeds(history: History) -> Iterator[Picture]:
@@ -228,16 +188,6 @@ def _speeds(history: History) -> Iterator[Picture]:
                 found[f"{family}, {what} of {_count(series)}"] = series
     if not found or len(history) == 1:
         return
-
-    def panel(title: str, every: list[pd.Series]) -> Panel:
-        def on(axes) -> None:
-            for series in every:
-                plot(axes, history, series, _EACH, linewidth=0.7)
-            plot(axes, history, pd.concat(every, axis=1).median(axis=1), _MIDDLE)
-            at_least(axes, _LEAST_PERCENT, 0)
-
-        return Panel(title, on)
-
     newest = pd.Series([series.iloc[-1] for every in found.values() for series in every]).dropna()
     title = f"Tokens a second in {_runs(history)}"
     if len(newest):
@@ -247,15 +197,17 @@ def _speeds(history: History) -> Iterator[Picture]:
             f"{percent(newest.median() / 100)}, farthest {percent(farthest / 100)} from the card's "
             "first"
         )
-    yield _picture(
-        "speed",
-        title,
-        "Each row beside the card's first run that has it; no two runs are equally fast.",
-        history,
-        unit="% above the first",
-        panels=[panel(title, every) for title, every in found.items()],
-        lines={"each row": _EACH, "median": _MIDDLE},
-    )
+    note = "Each row beside the card's first run that has it; no two runs are equally fast."
+    panels = [
+        Panel(
+            heading,
+            [*((one, _THIN) for one in every), (pd.concat(every, axis=1).median(axis=1), _MIDDLE)],
+        )
+        for heading, every in found.items()
+    ]
+    lines = {"each row": _EACH, "median": _MIDDLE}
+    how = {"unit": "% above the first", "least": 4, "lines": lines}
+    yield _picture(history, "speed", title, note, panels, **how)
 
 
 def pictures(history: History, steps: list[Step]) -> Iterator[Picture]:

@@ -6,25 +6,16 @@ from pathlib import Path
 
 from vramfit_plots import publish
 from vramfit_plots.figures import style
-from vramfit_plots.figures.picture import Picture
 from vramfit_plots.files import writing
 from vramfit_plots.history import figures, tables
 from vramfit_plots.history.changes import Step, steps
 from vramfit_plots.history.runs import History, day, when
+from vramfit_plots.publish import Section
 from vramfit_plots.tables.table import Table
 from vramfit_plots.templates import environment
 from vramfit_plots.units import in_words, number
 
 PICTURES = ("training", "inference", "oom_cliff", "overhead", "unattributed", "speed")
-
-
-@dataclass(frozen=True)
-class Section:
-    """As a section of the report: a picture alone."""
-
-    picture: Picture
-    svg: str
-    not_drawn: str = ""
 
 
 @dataclass(frozen=True)
@@ -53,7 +44,7 @@ def _summary(history: History) -> str:
 def _drawn(history: History, every: list[Step]) -> Iterable[Section]:
     with style.styled():
         for picture in figures.pictures(history, every):
-            yield Section(picture, publish.signed_svg(picture))
+            yield Section([], picture, "", publish.signed_svg(picture))
 
 
 def _forget(out: Path) -> None:

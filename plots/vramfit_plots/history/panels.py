@@ -1,7 +1,7 @@
 """Small pictures side by side, one for a row or a family, in which runs follow each other."""
 
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
 
@@ -26,24 +26,25 @@ _ROOM = 0.2  # above and below what is drawn, of its height: letters of marks st
 
 
 @dataclass(frozen=True)
-class Panel:
-    title: str
-    draw: Callable[[Axes], None]
-
-
-@dataclass(frozen=True)
 class Line:
     """How a series looks; its shape is told from others in print too."""
 
     color: str
     marker: str
     stroke: str = "-"
+    width: float = 1.2
 
     def artist(self) -> Line2D:
         return Line2D([], [], color=self.color, marker=self.marker, linestyle=self.stroke, ms=4)
 
 
-def plot(axes: Axes, history: History, series: pd.Series, line: Line, **how) -> None:
+@dataclass(frozen=True)
+class Panel:
+    title: str
+    lines: Sequence[tuple[pd.Series, Line]]
+
+
+def _plot(axes: Axes, history: History, series: pd.Series, line: Line) -> None:
     """What one card took is no continuation of what another did."""
     size = _MARKER if len(history) <= _LABELS else _SMALL_MARKER
     for card in history.cards:
@@ -54,11 +55,12 @@ def plot(axes: Axes, history: History, series: pd.Series, line: Line, **how) -> 
             color=line.color,
             marker=line.marker,
             linestyle=line.stroke,
-            **{"markersize": size, "linewidth": 1.2, **how},
+            markersize=size,
+            linewidth=line.width,
         )
 
 
-def at_least(axes: Axes, span: float, decimals: int) -> None:
+def _at_least(axes: Axes, span: float, decimals: int) -> None:
     """A range of heights that does not make mountains of what is the same."""
     axes.margins(y=_ROOM)
     low, high = axes.get_ylim()
@@ -100,9 +102,16 @@ def _name_runs(axes: Axes, history: History) -> None:
 
 
 def draw(
-    history: History, headline: str, unit: str, panels: Sequence[Panel], lines: dict[str, Line]
+    history: History,
+    headline: str,
+    panels: Sequence[Panel],
+    *,
+    unit: str,
+    least: float,
+    decimals: int = 0,
+    lines: dict[str, Line],
 ) -> Figure:
-    """`unit` is that of all heights."""
+    """`unit` is that of all heights, of which a panel spans so many at least."""
     columns = 2 if len(panels) == 4 else min(_COLUMNS, len(panels))
     count = ceil(len(panels) / columns)
     looks: list[tuple[str, Artist]] = [(name, line.artist()) for name, line in lines.items()]
@@ -115,7 +124,9 @@ def draw(
     for axes in every:
         axes.set(xlim=(-0.5, len(history) - 0.5), xticks=[])
     for axes, panel in zip(every, panels, strict=False):
-        panel.draw(axes)
+        for series, line in panel.lines:
+            _plot(axes, history, series, line)
+        _at_least(axes, least, decimals)
         _frame(axes, history, panel.title)
     for axes in every[len(panels) :]:  # of which only the runs' names are seen
         axes.spines[:].set_visible(False)

@@ -1,11 +1,33 @@
 """A table: what it holds, and how it is written as bare HTML and Markdown."""
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
+from operator import attrgetter
+from typing import Any
 
 from vramfit_plots.captions import Caption
+from vramfit_plots.units import MISSING
 
 _MANY = 6  # columns: more need smaller type
+
+
+@dataclass(frozen=True)
+class Column:
+    """`of` names an attribute of a row's item, or computes from it; `form` writes what is found,
+    with so many decimals. What is None is missing."""
+
+    heading: str
+    of: str | Callable[[Any], Any]
+    form: Callable[..., str] = str
+    decimals: int | None = None
+    text: bool = False  # reads from the left
+
+    def entry(self, item: Any) -> str:
+        value = self.of(item) if callable(self.of) else attrgetter(self.of)(item)
+        if value is None:
+            return MISSING
+        return self.form(value) if self.decimals is None else self.form(value, self.decimals)
 
 
 @dataclass(frozen=True)
@@ -19,6 +41,22 @@ class Table:
     caption: Caption
     text_columns: frozenset[int] = frozenset()  # that read from the left
     long: bool = False  # of interest to those who look for one row: folded up in the report
+
+
+def listing(
+    key: str,
+    title: str,
+    columns: Sequence[Column],
+    items: Iterable[Any],
+    caption: Caption,
+    *,
+    long: bool = False,
+) -> Table:
+    """A row for each item."""
+    headings = [column.heading for column in columns]
+    rows = [[column.entry(item) for column in columns] for item in items]
+    text = frozenset(i for i, column in enumerate(columns) if column.text)
+    return Table(key, title, headings, rows, caption, text, long)
 
 
 def _html_text(text: str) -> str:

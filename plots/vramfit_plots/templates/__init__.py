@@ -6,16 +6,18 @@ import jinja2
 from markupsafe import Markup
 
 from vramfit_plots.tables.table import html_table, markdown_fragment
+from vramfit_plots.units import gb, gigabytes, number, percent, share
 
 
 def environment() -> jinja2.Environment:
     found = jinja2.Environment(
         loader=jinja2.PackageLoader("vramfit_plots"),
-        autoescape=jinja2.select_autoescape(["html.j2"]),
+        autoescape=jinja2.select_autoescape(["html.j2"], default_for_string=False),
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
+    found.filters |= {form.__name__: form for form in (gb, gigabytes, number, percent, share)}
     found.filters["html_table"] = lambda table: Markup(html_table(table))
     found.filters["markdown"] = markdown_fragment
     found.filters["data_uri"] = lambda svg: (

@@ -1,0 +1,1 @@
+"""What the report is about, a module for each: what it reads, its table and its picture."""

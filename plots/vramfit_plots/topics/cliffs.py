@@ -1,0 +1,249 @@
+"""Rows of OomCliff by strategy and card, what the article prints, and memory against batch."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from vramfit_plots.cards import Card
+from vramfit_plots.cells import Cell
+from vramfit_plots.inputs import Inputs
+from vramfit_plots.row_name import family
+from vramfit_plots.sources import (
+    COUNTED,
+    MEASURED,
+    OURS,
+    PREDICTED,
+    THEIRS,
+    TIMED,
+    Source,
+)
+from vramfit_plots.strategies import Strategy, strategy_of
+from vramfit_plots.units import batch
+
+_WAYS = ("none", "selective", "full")  # what saves least, and costs least, first
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """The least checkpointing with which the printed batch fits, else what fits most."""
+
+    way: str  # "none", "selective"
+    largest: float
+    met: bool
+
+    @property
+    def plain(self) -> bool:
+        return self.way == _WAYS[0]
+
+    @property
+    def words(self) -> str:
+        """ "met without checkpointing", "met with selective checkpointing: 40"."""
+        word = "met" if self.met else "not met"
+        if self.plain:
+            return f"{word} without checkpointing"
+        even = "" if self.met else " even"
+        return f"{word}{even} with {self.way} checkpointing: {batch(self.largest)}"
+
+
+def least_printed(printed: float | str) -> float | None:
+    """ "96+" is at least 96; "OOM" asks for nothing."""
+    digits = str(printed).removesuffix("+")
+    return float(digits) if digits.isdecimal() else None
+
+
+def _largest(inputs: Inputs, row: str, source: Source) -> Iterator[tuple[str, float]]:
+    """By way: the source's own, else what its side has."""
+    side = OURS if source in OURS else THEIRS
+    for way in _WAYS:
+        name = row if way == _WAYS[0] else f"{row}/checkpoint:{way}"
+        found = (inputs.value(name, f"{one.prefix}max_batch") for one in (source, *side))
+        largest = next((value for value in found if value is not None), None)
+        if largest is not None:
+            yield way, largest
+
+
+def attempt(inputs: Inputs, row: str, source: Source, printed: float | str) -> Attempt | None:
+    """None where the article prints no batch, or nobody looked for one without checkpointing."""
+    least = least_printed(printed)
+    if least is None or inputs.value(row, f"{source.prefix}max_batch") is None:
+        return None
+    found = [Attempt(way, n, n >= least) for way, n in _largest(inputs, row, source)]
+    return next((one for one in found if one.met), max(found, key=lambda one: one.largest))
+
+
+ROWS_PATTERN = "^OomCliff/"
+_FAMILY = "OomCliff"
+
+
+@dataclass(frozen=True)
+class Cliffs:
+    """The largest models first, of each what trains all of it before adapters, and of these what
+    leaves least room."""
+
+    inputs: Inputs
+    strategies: list[Strategy]
+    cards: list[Card]  # by their VRAM
+    rows: Mapping[tuple[Strategy, str], str]  # by strategy and card
+
+    def cell(self, strategy: Strategy, card: Card) -> Cell:
+        """The article's figure too, where its table has the strategy."""
+        row = self.rows.get((strategy, card.name))
+        return self.inputs.cell(row, "max_batch", self._printed.get(row), batch)
+
+    @property
+    def _printed(self) -> Mapping[str | None, float | str]:
+        cells = [cell for row in self.inputs.article.oom_cliff["rows"] for cell in row["cells"]]
+        return {cell["row"]: cell["max_batch"] for cell in cells}
+
+    def vram(self, card: Card) -> str:
+        """As the article has it, else the card's own."""
+        named = {row["gpu"]: row["vram"] for row in self.inputs.article.oom_cliff["rows"]}
+        return named.get(card.name, short_title(card))
+
+    def taken(self, strategy: Strategy, card: Card, source: Source = PREDICTED) -> float | None:
+        row = self.rows.get((strategy, card.name))
+        return None if row is None else taken(self.inputs, row, card, source)
+
+
+def short_title(card: Card) -> str:
+    title = card.title.removeprefix("NVIDIA ").removeprefix("GeForce ")
+    return title.removesuffix(" Generation").removesuffix(" HBM3")
+
+
+def taken(inputs: Inputs, row: str, card: Card, source: Source = PREDICTED) -> float | None:
+    """What a card has lost to the run in all, driver included."""
+    used = inputs.value(row, f"{source.prefix}device_used")
+    return None if used is None else used + card.driver_reserved
+
+
+def load_cliffs(inputs: Inputs) -> Cliffs:
+    """Of every row of known cards, whoever has figures of it."""
+    rows, cards = {}, {}
+    for name in inputs.rows.index:
+        if family(name) != _FAMILY:
+            continue
+        parsed = inputs.run.parse(name)
+        card = inputs.cards.get(parsed.axes.get("gpu", ""))
+        if card is not None and parsed.axes.get("model") in inputs.models:
+            rows[strategy_of(parsed), card.name] = name
+            cards[card.name] = card
+    unsorted = Cliffs(
+        inputs,
+        list(dict.fromkeys(strategy for strategy, _ in rows)),
+        sorted(cards.values(), key=lambda card: card.vram),
+        rows,
+    )
+    strategies = sorted(unsorted.strategies, key=lambda strategy: _rank(unsorted, strategy))
+    return Cliffs(inputs, strategies, unsorted.cards, rows)
+
+
+def _rank(cliffs: Cliffs, strategy: Strategy) -> tuple[float, bool, float, str]:
+    parameters = cliffs.inputs.models[strategy.model].parameters
+    return -parameters, strategy.adapts, _fits(cliffs, strategy), strategy.words()
+
+
+def _fits(cliffs: Cliffs, strategy: Strategy) -> float:
+    """Of all cards together, by the best figure there is."""
+    cells = [cliffs.cell(strategy, card) for card in cliffs.cards]
+    return sum(cell.figure(best) or 0 for cell in cells if (best := cell.best(MEASURED)))
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One cell of the table."""
+
+    heading: str
+    vram: str  # as the article has it
+    cell: Cell
+    attempts: Mapping[str, Attempt]  # by source key, where the article prints a batch
+
+
+def _answer(inputs: Inputs, heading: str, vram: str, entry: Mapping[str, Any]) -> Answer:
+    row, printed = entry["row"], entry["max_batch"]
+    cell = inputs.cell(row, "max_batch", printed, batch, entry)
+    tried = {source.key: attempt(inputs, row, source, printed) for source in COUNTED}
+    attempts = {key: one for key, one in tried.items() if one}
+    below = {key: one.words for key, one in attempts.items()}
+    return Answer(heading, vram, replace(cell, below=below), attempts)
+
+
+def answers(inputs: Inputs) -> list[list[Answer]]:
+    """To the article's columns, by card."""
+    headings = inputs.article.oom_cliff["columns"][1:]
+    return [
+        [
+            _answer(inputs, heading, row["vram"], entry)
+            for heading, entry in zip(headings, row["cells"], strict=True)
+        ]
+        for row in inputs.article.oom_cliff["rows"]
+    ]
+
+
+_HALF = "16-bit"  # what FP16 and BF16 are here: the same bytes
+HIGHEST = 1.1  # of the largest card: what is beyond fits none
+
+
+@dataclass(frozen=True)
+class Point:
+    batch: float
+    total: float  # bytes the card has lost, driver included
+    measured: bool
+    card: Card | None  # on which this is the largest batch
+
+
+Curves = Mapping[Strategy, list[Point]]
+
+
+def alike(strategy: Strategy) -> Strategy:
+    """The one that stands for all that take the same."""
+    axes = dict(strategy.axes)
+    if axes.get("precision") in {"fp16", "bf16"}:
+        axes["precision"] = _HALF
+    return Strategy(frozenset(axes.items()))
+
+
+def _at_largest(
+    inputs: Inputs, row: str, cards: Mapping[str, Card], source: Source
+) -> Point | None:
+    """None where no batch fits, or the source does not know."""
+    card = cards.get(inputs.run.parse(row).axes.get("gpu", ""))
+    largest = inputs.of(row, source, "max_batch")
+    total = None if card is None else taken(inputs, row, card, source)
+    return Point(largest, total, source in TIMED, card) if largest and total else None
+
+
+def _at_batch(inputs: Inputs, row: str, driver: int, source: Source) -> Point | None:
+    used = inputs.of(row, source, "device_used")
+    if not used or inputs.value(row, "oom"):
+        return None
+    size = inputs.run.parse(row).number("batch")
+    return Point(size, used + driver, source in TIMED, None)
+
+
+def curves(inputs: Inputs, cards: Sequence[Card], sources: Sequence[Source]) -> Curves:
+    """By strategy that a cliff was looked for with: what every batch takes, and the largest of each
+    card."""
+    cliffs, article = load_cliffs(inputs), inputs.article
+    model, seq = article.inference["model"], str(article.oom_cliff["seq"])
+    shown = [s for s in cliffs.strategies if s.model == model and s.axes.get("seq") == seq]
+    found: dict[Strategy, list[Point | None]] = {alike(strategy): [] for strategy in shown}
+    by_name = {card.name: card for card in cards}
+    driver = cards[0].driver_reserved  # rows of Training ran on the run's card: taken as equal
+    for row in inputs.rows.index:
+        if family(row) not in {"Training", "OomCliff"}:
+            continue
+        own = found.get(alike(strategy_of(inputs.run.parse(row))))
+        for source in sources if own is not None else ():
+            own.append(
+                _at_batch(inputs, row, driver, source)
+                if family(row) == "Training"
+                else _at_largest(inputs, row, by_name, source)
+            )
+    highest = HIGHEST * max(card.vram for card in cards)
+    return {
+        strategy: sorted(
+            (point for point in points if point and point.total <= highest),
+            key=lambda point: (point.batch, point.total),
+        )
+        for strategy, points in found.items()
+    }

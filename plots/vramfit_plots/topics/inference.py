@@ -1,0 +1,137 @@
+"""Table 1: inference by precision."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from vramfit_plots.article import BYTES_PER_WEIGHT
+from vramfit_plots.cells import Cell, has_figures, remarks, sides
+from vramfit_plots.errors import AbsentError
+from vramfit_plots.figures import bars, style
+from vramfit_plots.figures.picture import Picture, drawn
+from vramfit_plots.inputs import Inputs
+from vramfit_plots.sources import ARTICLE, PREDICTED, Source
+from vramfit_plots.tables.article_table import Line, Spoken, by_source, own_table
+from vramfit_plots.tables.deviations import Line as Deviation
+from vramfit_plots.tables.deviations import deviations
+from vramfit_plots.tables.table import Table
+from vramfit_plots.units import GB, gb, in_words, number, percent, share
+
+_FURTHER = "FP8"
+
+
+def _pattern(inputs: Inputs) -> str:
+    return f"^Inference/{inputs.article.inference['model']}/"
+
+
+def _row(
+    inputs: Inputs, points: Sequence[Mapping[str, Any]], printed: Sequence[float | None]
+) -> list[Cell]:
+    """The model, then its peak at each point. `printed` is what the article has of them, in GB."""
+    counters = ["parameters", *("allocated" for _ in points)]
+    figures = [gb_printed and gb_printed * GB for gb_printed in printed]
+    return [
+        inputs.cell(point["row"], counter, figure, entry=point)
+        for point, counter, figure in zip((points[0], *points), counters, figures, strict=True)
+    ]
+
+
+def cells(inputs: Inputs) -> list[tuple[str, list[Cell]]]:
+    """The article's rows by precision: the model, then its peak at each of the article's points."""
+    return [
+        (
+            row["precision"],
+            _row(inputs, row["points"], [row["model"], *(p["peak"] for p in row["points"])]),
+        )
+        for row in inputs.article.inference["rows"]
+    ]
+
+
+def _all_cells(inputs: Inputs) -> list[tuple[str, list[Cell]]]:
+    """And of FP8, which the article does not have, at the same points."""
+    article = inputs.article.inference
+    start, points = f"Inference/{article['model']}/fp8", article["rows"][0]["points"]
+    own = [
+        {
+            "row": f"{start}/batch:{point['batch']}/seq:{point['seq']}",
+            "whose": {"vramfit": "vramfit's E4M3 weights and inputs, a scale a row"},
+        }
+        for point in points
+    ]
+    return [*cells(inputs), (_FURTHER, _row(inputs, own, [None] * (len(own) + 1)))]
+
+
+def build(inputs: Inputs) -> list[Table]:
+    article = inputs.article.inference
+    model, columns = article["model"], article["columns"]
+    assumed, true = inputs.article.assumed_parameters()[model], inputs.models[model].parameters
+    size = (
+        f"{model} has {number(true)} parameters; the article's sizes are those of "
+        f"{number(assumed)}. {_FURTHER} is not in the article."
+    )
+    about = ("GB (1e9 bytes) allocated.", size, _pattern(inputs))
+    every = _all_cells(inputs)
+    figures = [
+        (f"{precision}\n{column}", precision, cell)
+        for precision, row in every
+        for column, cell in zip(columns[1:], row, strict=True)
+    ]
+    lines = [
+        Deviation(head, cell, proportional=BYTES_PER_WEIGHT[precision] * assumed)
+        for head, precision, cell in figures
+        if cell.has(ARTICLE)
+    ]
+    own = Spoken("table1", f"Table 1: {article['caption']}", *about)
+    sources = Spoken("table1_sources", "Table 1 by source", *about)
+    why = Spoken("table1_deviations", "Table 1: why article and prediction differ", *about)
+    return [
+        own_table(inputs, own, columns, [[precision, *row] for precision, row in every]),
+        by_source(inputs, sources, columns[0], [Line(head, cell) for head, _, cell in figures]),
+        deviations(inputs, why, "figure", model, lines),
+    ]
+
+
+def _finding(point: str, by_precision: Mapping[str, Cell], shown: Sequence[Source]) -> str:
+    """How far what is known at a point is off the article, and of which precisions it is."""
+    off = {
+        precision: [value / printed - 1 for source in shown if (value := cell.figure(source))]
+        for precision, cell in by_precision.items()
+        if (printed := cell.figure(ARTICLE))
+    }
+    known = [precision for precision, ratios in off.items() if ratios]
+    if not known:
+        return f"The article alone has figures at {point}"
+    every = [ratio for ratios in off.values() for ratio in ratios]
+    low, high = min(every), max(every)
+    which = "every precision" if len(known) == len(off) else in_words(known)
+    one = len(known) in {1, len(off)}
+    if low >= 0:
+        span = f"{number(100 * low)} to {share(high, 0)}"
+        return f"At {point} {which} {'takes' if one else 'take'} {span} more than the article says"
+    span = f"{percent(low, 0)} to {percent(high, 0)}"
+    return f"At {point} {which} {'differs' if one else 'differ'} from the article by {span}"
+
+
+def draw(inputs: Inputs) -> Picture:
+    by_precision = _all_cells(inputs)
+    every = [cell for _, row in by_precision for cell in row[1:]]
+    if not has_figures(every, PREDICTED):
+        raise AbsentError(f"a row {_pattern(inputs)}")
+    shown = sides(every)
+    points = [column.removeprefix("peak ") for column in inputs.article.inference["columns"][2:]]
+    panels = [
+        bars.Panel(point, [bars.bars(row[1 + i], shown) for _, row in by_precision])
+        for i, point in enumerate(points)
+    ]
+    said = [
+        f"{precision}, {point}: "
+        + ", ".join(f"{s.heading} {gb(cell.figure(s))}" for s in shown if cell.figure(s))
+        for precision, row in by_precision
+        for point, cell in zip(points, row[1:], strict=True)
+    ]
+    others = [source for source in shown if source is not ARTICLE]
+    title = _finding(points[-1], {precision: row[-1] for precision, row in by_precision}, others)
+    legend = [(source.heading, style.BY_SOURCE[source.key]) for source in shown]
+    names = [precision for precision, _ in by_precision]
+    figure = bars.draw(title, names, panels, legend, "peak memory allocated, GB")
+    rows, note = _pattern(inputs), f"GB is 1e9 bytes. {remarks(every, shown)}".strip()
+    return drawn(inputs, "inference", title, figure, said=said, rows=rows, note=note, unit="GB")

@@ -1,0 +1,68 @@
+"""Where the article disagrees with itself, or with what was predicted or measured.
+
+wrong.json has a row for each: its sentence is left out where the figures no longer disagree, and
+its title is named where this run cannot tell."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from vramfit_plots.captions import Caption
+from vramfit_plots.cells import differ
+from vramfit_plots.errors import AbsentError
+from vramfit_plots.files import read_json
+from vramfit_plots.inputs import Inputs
+from vramfit_plots.tables.table import Column, Table, listing
+from vramfit_plots.templates import environment
+from vramfit_plots.topics.wrong_figures import BY_NAME
+
+
+@dataclass(frozen=True)
+class Item:
+    """A row of wrong.json."""
+
+    title: str
+    figures: str  # which function computes them
+    apart: Sequence[tuple[str, str]]  # of these pairs one at least differs; none: any figures count
+    text: str  # a sentence of them
+
+    def said(self, inputs: Inputs) -> str | None:
+        found = BY_NAME[self.figures](inputs)
+        if self.apart and not any(differ(found[one], found[other]) for one, other in self.apart):
+            return None
+        return environment().from_string(self.text).render(found) if found else None
+
+
+ITEMS = [Item(**row) for row in read_json(Path(__file__).with_suffix(".json"))]
+
+
+@dataclass(frozen=True)
+class Contradiction:
+    title: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Contradictions:
+    found: list[Contradiction]
+    unknown: list[str]  # titles of items that need rows this run does not hold
+
+
+def contradictions(inputs: Inputs) -> Contradictions:
+    found, unknown = [], []
+    for item in ITEMS:
+        try:
+            text = item.said(inputs)
+        except AbsentError:
+            unknown.append(item.title)
+            continue
+        if text is not None:
+            found.append(Contradiction(item.title, text))
+    return Contradictions(found, unknown)
+
+
+def table(found: Contradictions) -> Table:
+    unknown = ", ".join(found.unknown)
+    columns = (Column("what", "title", text=True), Column("how", "text", text=True))
+    below = f"This run holds too few rows to tell about: {unknown}." if unknown else ""
+    return listing("wrong", "Where the article is wrong", columns, found.found, Caption(below))

@@ -1,30 +1,14 @@
 """Advice on several GPUs, and what else the page shows of them."""
 
-import json
-import subprocess
-
-import built
 import pytest
-from page import START, opened, say, settled, state
+from page import START, fit, opened, say, settled, state
 
-
-def several_of_fit() -> list[dict]:
-    run = subprocess.run(
-        [
-            built.program("fit"),
-            *("--model", "llama2-7b", "--train", "--precision", "bf16", "--batch", "4"),
-            *("--seq", "2048", "--gpu", "rtx4090", "--advise", "--json"),
-        ],
-        capture_output=True,
-        check=False,
-        text=True,
-    )
-    return json.loads(run.stdout)["on_several_gpus"]
+_ASKED = "--model llama2-7b --train --precision bf16 --batch 4 --seq 2048 --gpu rtx4090 --advise"
 
 
 def test_advice_on_several_gpus_sets_them(browser):
     """Each of fit's has a button after those for one GPU; the first gives what it promises."""
-    promised = several_of_fit()
+    promised = fit(*_ASKED.split())["on_several_gpus"]
     page = opened(browser, START)
     settled(page)
     ways = page.locator("#advice h3 ~ .ways .way")

@@ -1,16 +1,20 @@
 """The page in a real browser. What drives it: Playwright, with the machine's own Chromium."""
 
+import json
 import os
 import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
+import built
 from playwright.sync_api import Browser, Page
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SITE = ROOT / "build/site"
 START = "model=llama2-7b&train&precision=bf16&batch=4&seq=2048&gpu=rtx4090"
+LORA = "model=llama2-7b&train&precision=bf16&batch=4&seq=1024&lora=16&checkpoint=full&gpu=rtx4090"
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
@@ -31,6 +35,14 @@ def why_not() -> str | None:
 
 def address(question: str = "", *, site: Path = SITE) -> str:
     return f"{(site / 'index.html').as_uri()}{'#' + question if question else ''}"
+
+
+def fit(*arguments: str) -> dict[str, Any]:
+    """What `fit --json` answers."""
+    run = subprocess.run(
+        [built.program("fit"), *arguments, "--json"], capture_output=True, check=False, text=True
+    )
+    return json.loads(run.stdout)
 
 
 def link(**question: Any) -> str:

@@ -5,20 +5,9 @@ import io
 import json
 import pickle
 import re
-import subprocess
 
-import built
 import pytest
-from page import START, ask, link, opened, say, settled, state, until
-
-LORA = "model=llama2-7b&train&precision=bf16&batch=4&seq=1024&lora=16&checkpoint=full&gpu=rtx4090"
-
-
-def fit(*arguments):
-    run = subprocess.run(
-        [built.program("fit"), *arguments, "--json"], capture_output=True, check=False, text=True
-    )
-    return json.loads(run.stdout)
+from page import LORA, ROOT, START, answered, ask, fit, link, opened, say, settled, state, until
 
 
 def asked(batch=4):
@@ -45,6 +34,22 @@ def test_it_opens_at_the_articles_7b(fresh):
         assert level in page.locator("#bar").text_content()
     settled(page)
     assert page.url.endswith(f"#{START}")
+
+
+@pytest.mark.parametrize("width", [360, 700, 1600])
+def test_the_cards_end_crosses_no_figure(browser, width):
+    page = opened(browser, viewport={"width": width, "height": 900})
+    crossed = page.evaluate(
+        """() => {
+          const line = document.querySelector('#bar .vram').getBoundingClientRect();
+          return [...document.querySelectorAll('#bar .inside')].filter((figure) => {
+            const { left, right } = figure.getBoundingClientRect();
+            return left < line.left && line.right < right;
+          }).length;
+        }"""
+    )
+    assert crossed == 0
+    page.context.close()
 
 
 def test_a_slider_moves_the_bar(page):
@@ -189,67 +194,47 @@ def test_a_link_holds_the_whole_state(browser):
 
 def test_the_command_answers_the_same(page):
     ask(page, LORA)
-    command = say(page, "#command")
-    assert command.startswith("fit --model llama2-7b")
-    assert fit(*command.split()[1:])["total"] == state(page, "answer.total")
+    program, *flags = say(page, "#command").split()
+    assert f'\n{program} = "vramfit.__main__' in (ROOT / "pyproject.toml").read_text()
+    assert f"RENAME {program})" in (ROOT / "cmake/install.cmake").read_text()
+    assert fit(*flags)["total"] == state(page, "answer.total")
 
 
-def test_the_walk_ends_in_the_cliff(page):
-    ask(page, LORA)
+@pytest.mark.parametrize("switch", ["strict", "strict=true"])
+def test_a_switch_of_fits_is_one_of_a_link(page, switch):
+    ask(page, f"{START}&{switch}")
+    assert say(page, "#verdict") == "OOM"
+    name = switch.split("=")[0]
+    assert say(page, "#command").endswith(f" --{name}")
     settled(page)
-    flags = "--model llama2-7b --train --precision bf16 --seq 1024 --lora 16 --checkpoint full"
-    largest = fit(*flags.split(), "--gpu", "rtx4090", "--max-batch")["max_batch"]
-    page.locator("#step").click()
-    assert say(page, "#walk-says").startswith("Batch 1: FITS")
-    page.locator("#play").click()
-    page.wait_for_timeout(700)
-    page.locator("#play").click()  # pauses
-    paused = say(page, "#walk-says")
-    page.wait_for_timeout(700)
-    assert say(page, "#walk-says") == paused
-    page.locator("#play").click()
-    until(
-        page,
-        "document.querySelector('#walk-says').className === 'oom'"
-        " && document.querySelector('#play').textContent === 'Animate'",
-    )
-    ended = say(page, "#walk-says")
-    size = int(re.match(r"Batch (\d+)", ended)[1])
-    assert size == largest + 1
-    assert "GB more than the RTX 4090's 25.76 GB" in ended
-    page.locator("#use-size").click()
-    assert state(page)["batch"] == str(size)
-    assert not state(page, "answer.fits")
+    assert page.url.endswith(f"&{name}")
 
 
-def test_the_largest_of_every_card(page):
-    ask(page, LORA)
+def test_strict_stays_whatever_is_chosen(page):
+    ask(page, f"{START}&strict")
+    page.get_by_label("Inference").check()
+    page.locator("#f-runtime").select_option("vramfit")
+    assert state(page)["strict"] is True
+
+
+@pytest.mark.parametrize("view", ["", "explorer&"])
+def test_a_refusal_leaves_no_figure_of_the_question_before(page, view):
+    ask(page, view + START)
     settled(page)
-    page.locator("#explorer summary").click()
-    rows = page.locator("#largest tr").all_inner_texts()
-    flags = "--model llama2-7b --train --precision bf16 --seq 1024 --lora 16 --checkpoint full"
-    found = {card["gpu"]["name"]: card for card in fit(*flags.split(), "--max-batch")["cards"]}
-    h200 = next(row for row in rows if row.split("\t")[1] == "H200")
-    assert h200.split("\t")[-1] == f"{found['h200']['max_batch']:,}"
-    assert h200.split("\t")[-2] == f"{found['h200']['largest_surely']:,}"
-    assert page.locator("#largest tr.mine").count() == 1
-
-
-def test_memory_against_the_sequence(page):
-    ask(page, LORA)
-    page.get_by_label("sequence", exact=True).check()
-    until(
-        page,
-        "vramfitPage.explorer.axis === 'seq' && vramfitPage.explorer.points.length > 10"
-        " && vramfitPage.explorer.points[0].size === 128",
-    )
-    assert "tokens in a sequence" in page.locator("#curve").text_content()
-    sizes = page.evaluate("vramfitPage.explorer.points.map(({ size }) => size)")
-    assert sizes == sorted(sizes) and sizes[0] == 128 and len(sizes) > 10
-    one = page.evaluate("vramfitPage.explorer.points[3]")
-    flags = "--model llama2-7b --train --precision bf16 --batch 4 --lora 16 --checkpoint full"
-    expected = fit(*flags.split(), "--gpu", "rtx4090", "--seq", str(one["size"]))
-    assert one["answer"]["total"] == expected["total"]
+    curve = page.locator("#curve .total-line")
+    assert curve.is_visible()
+    page.locator("#f-seq").fill("many")
+    answered(page)
+    settled(page)
+    assert not curve.is_visible()
+    said = page.locator(".answers").inner_text()
+    assert re.search(r"\d", said) is None
+    assert "No answer" in said
+    assert "seq: is 'many'" in said
+    assert "seq: is 'many'" in page.locator("#aloud").text_content()
+    page.locator("#f-seq").fill("2048")
+    settled(page)
+    assert curve.is_visible()
 
 
 def test_stale_questions_are_dropped(fresh):

@@ -66,6 +66,7 @@ export interface Asked {
   lora?: { rank: number; targets: string[] } | null;
   loss_only?: boolean;
   bucket_view?: boolean;
+  bucket_cap_mb?: number | null;
   reshard_after_forward?: boolean;
   mixed_precision?: { param: string; reduce: string } | null;
   /** Of inference. */

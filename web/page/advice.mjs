@@ -1,5 +1,5 @@
 // What would make it fit, as `fit --advise` gives it: on the GPUs asked about, on several, on other cards.
-import { escaped, figure } from './units.mjs';
+import { escaped, figure, unbroken } from './units.mjs';
 
 /** Every change there is a button for, in the buttons' order. */
 export const waysOf = ({ advice, on_several_gpus: several }) => [...advice, ...several];
@@ -9,7 +9,7 @@ const time = (slowdown) => (slowdown === null ? 'time not measured' : `${slowdow
 const wayMarkup = (way, i) => `<li><button type="button" class="way" data-way="${i}">`
   + `<span class="what">${escaped(way.changes.join(', '))}</span>`
   + `<span class="facts"><span class="word ${way.verdict.toLowerCase()}">${way.verdict}</span> ${figure(way.total)} GB · ${time(way.slowdown)}</span>`
-  + `<code>${escaped(way.flags)}</code>${way.launch ? `<code>${escaped(way.launch)}</code>` : ''}</button></li>`;
+  + `<code>${unbroken(way.flags)}</code>${way.launch ? `<code>${unbroken(way.launch)}</code>` : ''}</button></li>`;
 
 function cardsMarkup(names) {
   if (!names.length) return '<p class="hint">As it is it fits on no card there is data on.</p>';

@@ -42,11 +42,11 @@ const HATCH = '<defs><pattern id="hatch" width="7" height="7" patternUnits="user
 
 const LABEL = 46; // px that a part's figure needs
 
-/** Between `from` and `to`; where a line there would cross the figure, of the longer side. */
-function middleBeside(from, to, line) {
-  const middle = (from + to) / 2;
-  if (Math.abs(line - middle) > LABEL / 2 || to - from < 2 * LABEL) return middle;
-  return line - from > to - line ? (from + line) / 2 : (line + to) / 2;
+/** Where a figure has room between `from` and `to`, and the line does not cross it: of the longer side. */
+function roomFor(from, to, line) {
+  const crossed = Math.abs(line - (from + to) / 2) < LABEL / 2;
+  const [low, high] = !crossed ? [from, to] : line - from > to - line ? [from, line] : [line, to];
+  return high - low > LABEL ? (low + high) / 2 : undefined;
 }
 
 /** The bar's inside, of so many pixels' width. */
@@ -59,16 +59,19 @@ export function barMarkup(answer, width) {
   const out = [HATCH];
   out.push(`<rect x="0" y="${TOP}" width="${at(answer.vram).toFixed(1)}" height="${THICK}" class="room"/>`);
   let from = 0;
+  const figures = [];
   for (const { name, label, bytes } of parts) {
     const [x, w] = [at(from), at(bytes)];
     out.push(`<rect x="${x.toFixed(1)}" y="${TOP}" width="${Math.max(0, w).toFixed(1)}" height="${THICK}" `
       + `class="c-${name}"><title>${escaped(label)}: ${figure(bytes)} GB</title></rect>`);
-    out.push(text(middleBeside(x, x + w, at(room)), TOP + 27, 'middle', w > LABEL ? gb(bytes) : '', 'inside'));
+    const middle = roomFor(x, x + w, at(room));
+    figures.push(text(middle ?? x, TOP + 27, 'middle', middle === undefined ? '' : gb(bytes), 'inside'));
     from += bytes;
   }
   // What does not fit: from the card's end on.
   const beyond = Math.max(0, answer.total - room);
   out.push(`<rect x="${at(room).toFixed(1)}" y="${TOP}" width="${at(beyond).toFixed(1)}" height="${THICK}" class="beyond" fill="url(#hatch)"/>`);
+  out.push(...figures);
   const margin = answer.uncertainty?.total ?? 0;
   out.push(`<rect x="${at(Math.max(0, answer.total - margin)).toFixed(1)}" y="${TOP - 4}" `
     + `width="${at(Math.min(2 * margin, answer.total + margin)).toFixed(1)}" height="3" class="range">`

@@ -31,9 +31,8 @@ export function curveMarkup({ points, groups, chosen, largest, axis, at, end }, 
   const right = width < 560 ? 52 : 132;
   const last = points.at(-1)?.size ?? 1;
   const first = points[0]?.size ?? 0;
-  const from = axis === 'batch' ? 0 : 0;
   const highest = Math.max(...points.map(({ answer }) => answer.total), chosen.vram) * 1.06;
-  const x = (size) => LEFT + ((size - from) / Math.max(1, last - from)) * (width - LEFT - right);
+  const x = (size) => LEFT + (size / last) * (width - LEFT - right);
   const y = (bytes) => BASE - (bytes / highest) * (BASE - TOP);
   const out = [];
   const step = niceStep(highest / GB, 6);
@@ -42,7 +41,7 @@ export function curveMarkup({ points, groups, chosen, largest, axis, at, end }, 
     out.push(`<text x="${LEFT - 6}" y="${(y(value * GB) + 4).toFixed(1)}" text-anchor="end" class="tick-label">${+value.toFixed(2)}</text>`);
   }
   out.push(`<text x="${LEFT - 6}" y="${TOP - 3}" text-anchor="end" class="tick-label">GB</text>`);
-  const ticks = niceStep(last - from, Math.max(4, width / 90));
+  const ticks = niceStep(last, Math.max(4, width / 90));
   const whole = Math.max(1, ticks);
   for (let size = Math.ceil(first / whole) * whole; size <= last; size += whole) {
     if (size > 0) out.push(`<text x="${x(size).toFixed(1)}" y="${BASE + 18}" text-anchor="middle" class="tick-label">${size.toLocaleString('en-US')}</text>`);
@@ -59,10 +58,17 @@ export function curveMarkup({ points, groups, chosen, largest, axis, at, end }, 
     const px = x(here.size);
     out.push(`<line x1="${px.toFixed(1)}" x2="${px.toFixed(1)}" y1="${y(here.answer.total).toFixed(1)}" y2="${BASE}" class="here ${kind}"/>`);
     out.push(`<circle cx="${px.toFixed(1)}" cy="${y(here.answer.total).toFixed(1)}" r="${end ? 9 : 7}" class="dot ${kind}"/>`);
-    const [anchor, dx] = px > width * 0.55 ? ['end', -13] : ['start', 13];
+    const [anchor, dx] = px > LEFT + 150 ? ['end', -13] : ['start', 13]; // the curve rises to its right
     out.push(`<text x="${(px + dx).toFixed(1)}" y="${Math.max(TOP + 12, y(here.answer.total) - 10).toFixed(1)}" text-anchor="${anchor}" class="here-label ${kind}">${here.answer.verdict} · ${figure(here.answer.total)} GB</text>`);
   }
   return out.join('');
+}
+
+/** What its colours mean: of parts that some point has. */
+export function legendMarkup(points) {
+  const made = points.map(({ answer }) => partsOf(answer));
+  return made[0].filter((_, i) => made.some((parts) => parts[i].bytes > 0))
+    .map(({ name, label }) => `<li><span class="swatch c-${name}"></span>${escaped(label)}</li>`).join('');
 }
 
 /** What it is made of, one on the other. */
@@ -81,7 +87,6 @@ function areas(points, x, y) {
 
 /** The cards' ends; names where there is room for them. */
 function lines(groups, chosen, { width, right, highest, y }) {
-  let lastLabel = Infinity;
   const own = groups.find((group) => group.vram === chosen.vram)
     ?? { size: Math.round(chosen.vram / 2 ** 30), vram: chosen.vram, cards: [chosen] };
   const ordered = [...groups.filter((group) => group.vram !== own.vram && group.vram <= highest)];
@@ -92,7 +97,6 @@ function lines(groups, chosen, { width, right, highest, y }) {
     const at = y(group.vram);
     const free = taken.every((other) => Math.abs(other - at) > 13);
     if (free) taken.push(at);
-    lastLabel = at;
     const label = free
       ? `<text x="${width - right + 6}" y="${(at + 4).toFixed(1)}" class="card-label${bold ? ' bold' : ''}">${group.size} GiB${bold && right > 100 && chosen.label ? ` · ${escaped(chosen.label)}` : ''}</text>`
       : '';

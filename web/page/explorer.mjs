@@ -1,6 +1,6 @@
 // The batch size explorer: memory against batch or sequence, each point a run on paper of its own;
 // and the walk along it into the cliff.
-import { curveHeight, curveMarkup, groupsOf } from './curve.mjs';
+import { curveHeight, curveMarkup, groupsOf, legendMarkup } from './curve.mjs';
 import { searchOf, sized, withoutCard } from './question.mjs';
 import { show } from './svg.mjs';
 import { cardTitle, escaped, gb, grouped } from './units.mjs';
@@ -22,7 +22,9 @@ export class Explorer {
   #sizes = [];
   #largest = new Map();
   #chosen;
-  #walk = { at: undefined, timer: undefined };
+  #walk = { at: undefined, end: false, timer: undefined };
+  #use; // the size that the button would set: of the walk, the last that fits
+  #someFit = false;
 
   /** `changed` is called where the axis, or by a button the question, is another. */
   constructor(background, cards, changed) {
@@ -31,7 +33,7 @@ export class Explorer {
     this.#changed = changed;
     byId('play').addEventListener('click', () => this.#toggle());
     byId('step').addEventListener('click', () => this.#step());
-    byId('use-size').addEventListener('click', () => changed({ size: this.#walk.at }));
+    byId('use-size').addEventListener('click', () => changed({ size: this.#use }));
     for (const radio of document.querySelectorAll('input[name="axis"]')) {
       radio.addEventListener('change', () => {
         this.axis = radio.value;
@@ -42,31 +44,53 @@ export class Explorer {
 
   /** What to ask about the question, whose answer is known; the list is done as answers come. */
   jobs(question, answer) {
-    this.#stop();
+    this.#forget();
     this.#question = question;
     this.#chosen = { name: answer.gpu.name, vram: answer.vram, title: answer.gpu.title, label: answer.gpu.name ? cardTitle(answer.gpu.title) : '' };
-    this.#points = new Map();
-    this.#sizes = [];
-    this.#largest = new Map();
-    this.#walk.at = undefined;
     for (const radio of document.querySelectorAll('input[name="axis"]')) radio.checked = radio.value === this.axis;
-    byId('walk-says').className = '';
-    byId('walk-says').textContent = 'Animate walks up the curve, run by run, to the first that does not fit.';
+    this.#says('Animate walks up the curve, run by run, to the first that does not fit.');
     byId('explorer-wait').hidden = false;
     const given = Number(this.axis === 'batch' ? answer.asked.batch : answer.asked.seq);
     return [{
       flags: searchOf(question, this.axis),
       done: (text) => this.#plan(JSON.parse(text), given),
-      failed: (message) => this.#refused(message),
+      failed: (message) => this.refused(message),
     }];
   }
 
-  #refused(message) {
+  /** No curve: nothing of the question before stays. */
+  refused(message) {
+    this.#forget();
     byId('explorer-wait').hidden = true;
-    byId('curve').replaceChildren();
+    show(byId('curve'), '');
     byId('largest').replaceChildren();
-    byId('walk-says').textContent = message;
-    for (const id of ['play', 'step', 'use-size']) byId(id).disabled = true;
+    for (const id of ['play', 'step']) byId(id).disabled = true;
+    this.#says(message);
+  }
+
+  #forget() {
+    this.#stop();
+    this.#points = new Map();
+    this.#sizes = [];
+    this.#largest = new Map();
+    this.#walk.at = undefined;
+    this.#walk.end = false;
+    this.#offer(undefined);
+  }
+
+  #says(text, verdict = '') {
+    byId('walk-says').textContent = text;
+    byId('walk-says').className = verdict.toLowerCase();
+  }
+
+  #named(size) {
+    return this.axis === 'batch' ? `batch ${grouped(size)}` : `${grouped(size)} tokens`;
+  }
+
+  #offer(size) {
+    this.#use = size;
+    byId('use-size').disabled = size === undefined;
+    byId('use-size').textContent = size === undefined ? 'Use it' : `Use ${this.#named(size)}`;
   }
 
   /** The largest is known: sizes around it, and then every card. */
@@ -97,6 +121,8 @@ export class Explorer {
       done: (text) => this.#everyCard(JSON.parse(text)),
     });
     for (const id of ['play', 'step']) byId(id).disabled = false;
+    this.#someFit = largest > 0;
+    if (!this.#someFit) this.#says(`No ${this.axis === 'batch' ? 'batch' : 'sequence'} fits. Animate shows how far each is from it.`);
     this.#table();
   }
 
@@ -136,6 +162,7 @@ export class Explorer {
     target.setAttribute('viewBox', `0 0 ${width} ${curveHeight}`);
     show(target, this.picture(width));
     const { points } = this;
+    show(byId('curve-legend'), legendMarkup(points));
     target.setAttribute('aria-label', `Memory in GB by ${this.axis === 'batch' ? 'batch size' : 'sequence length'}: ${[points[0], points.at(-1)].map(({ size, answer }) => `${gb(answer.total)} at ${size}`).join(' to ')}. The table has the largest of each card.`);
   }
 
@@ -165,7 +192,6 @@ export class Explorer {
   #play() {
     byId('play').textContent = 'Pause';
     byId('play').setAttribute('aria-pressed', 'true');
-    if (this.#walk.end) this.#walk.at = undefined;
     this.#step(true);
     this.#walk.timer = setInterval(() => this.#step(true), PACE);
   }
@@ -177,7 +203,7 @@ export class Explorer {
     byId('play').setAttribute('aria-pressed', 'false');
   }
 
-  /** On to the next size; where it does not fit the walk ends. */
+  /** On to the next size. The walk ends in the first that does not fit; where none does, with the curve. */
   #step(playing = false) {
     if (!playing) this.#stop();
     const { points } = this;
@@ -186,13 +212,12 @@ export class Explorer {
       this.#stop();
       return;
     }
-    this.#walk.at = next.size;
-    this.#walk.end = !next.answer.fits;
-    const what = this.axis === 'batch' ? `Batch ${next.size}` : `${grouped(next.size)} tokens`;
-    byId('walk-says').textContent = `${what}: ${next.answer.verdict}, ${gb(next.answer.total)} GB; ${reason(next.answer)}`;
-    byId('walk-says').className = this.#walk.end ? 'oom' : next.answer.verdict.toLowerCase();
-    byId('use-size').disabled = false;
-    byId('use-size').textContent = `Use ${what.toLowerCase()}`;
+    const { size, answer } = next;
+    this.#walk.at = size;
+    this.#walk.end = size === this.#sizes.at(-1) || (this.#someFit && !answer.fits);
+    const named = this.#named(size);
+    this.#says(`${named[0].toUpperCase()}${named.slice(1)}: ${answer.verdict}, ${gb(answer.total)} GB; ${reason(answer)}`, answer.fits ? answer.verdict : 'oom');
+    this.#offer(points.filter((point) => point.size <= size && point.answer.fits).at(-1)?.size);
     if (this.#walk.end) this.#stop();
     this.draw();
   }

@@ -150,7 +150,7 @@ export const FIELDS = [
 const SECOND = ['autocast', 'double-quant'];
 const OURS = new Set([...FIELDS.map(({ name }) => name), ...SECOND]);
 /** These no runtime or task is without. Flags that have no field belong to one runtime or task each, as fit --help groups them. */
-const WHICH_MODEL = new Set(['model', 'config', 'params', 'hidden', 'layers', 'gpu', 'vram']);
+const OF_ANY_RUN = new Set(['model', 'config', 'params', 'hidden', 'layers', 'gpu', 'vram', 'strict']);
 /** And these have no field either, and go with what another flag says. */
 const GOES_WITH = {
   'bucket-view': inBuckets,
@@ -166,7 +166,7 @@ const GOES_WITH = {
 export function chosen(question, field, value) {
   let next = field.set(question, value);
   if (field.name === 'runtime' || field.name === 'train') {
-    const foreign = Object.keys(next).filter((name) => !OURS.has(name) && !WHICH_MODEL.has(name));
+    const foreign = Object.keys(next).filter((name) => !OURS.has(name) && !OF_ANY_RUN.has(name));
     for (const name of foreign) delete next[name];
   }
   for (const other of FIELDS) {

@@ -12,7 +12,7 @@ import { advised, commandOf, linkOf, readLink, sized } from './question.mjs';
 import { stagesHeight, stagesMarkup } from './stages.mjs';
 import { chartStyle, compiled, measuredCases, workerSource } from './start.mjs';
 import { show } from './svg.mjs';
-import { escaped, figure, gb, words } from './units.mjs';
+import { escaped, figure, gb, unbroken, words } from './units.mjs';
 import { peak, reason, whatRuns } from './verdict.mjs';
 
 const SOON = 16; // ms: what may be answered before the next frame
@@ -30,7 +30,7 @@ let said;
 function change(question) {
   state.question = question;
   controls.show(question);
-  byId('command').textContent = commandOf(question);
+  byId('command').innerHTML = unbroken(commandOf(question));
   answer();
   clearTimeout(quiet);
   quiet = setTimeout(settled, QUIET);
@@ -70,11 +70,13 @@ function refused(message) {
   background.replace([]);
   byId('verdict').textContent = 'No answer';
   byId('verdict').className = 'refused';
+  byId('what-runs').textContent = '';
   byId('reason').textContent = message;
   byId('glance-verdict').textContent = 'No answer';
   byId('glance-verdict').className = 'word';
   byId('glance-figures').textContent = '';
   document.body.classList.add('no-answer');
+  explorer.refused(`No answer: ${message}`);
 }
 
 function answered(text, ms) {
@@ -122,6 +124,7 @@ function drawStages() {
   const stages = byId('stages');
   if (!state.answer || !stages.closest('details').open) return;
   const width = stages.parentElement.clientWidth;
+  if (width === 0) return; // the explorer alone is shown
   stages.setAttribute('viewBox', `0 0 ${width} ${stagesHeight}`);
   show(stages, stagesMarkup(state.answer, width));
   const rows = byId('stage-rows');
@@ -160,9 +163,10 @@ function settled() {
     }
   }
   const busy = byId('calculator').hasAttribute('aria-busy');
-  if (!state.answer || busy) return;
-  const aloud = `${state.answer.verdict}: ${reason(state.answer)}`;
+  if (busy) return;
+  const aloud = state.answer ? `${state.answer.verdict}: ${reason(state.answer)}` : `No answer: ${byId('reason').textContent}`;
   if (aloud !== said) byId('aloud').textContent = said = aloud;
+  if (!state.answer) return;
   background.replace([...moreJobs(), ...(state.view.view === 'calculator' ? [] : explorer.jobs(state.question, state.answer))]);
 }
 

@@ -1,9 +1,10 @@
 // A question is fit's flags by name, as text; a switch is true. It is the page's whole state: the
 // link, the command and what the estimator is asked are three ways to write it.
 
+/** What a link may say is false. */
 const SWITCHES = new Set([
   'train', 'double-quant', 'padded', 'unpadded', 'again', 'bucket-view', 'beyond-positions',
-  'loss-only',
+  'loss-only', 'strict',
 ]);
 /** What a link says beside the question: which part of the page alone, and the explorer's axis. */
 const OF_THE_VIEW = new Set(['view', 'axis']);
@@ -34,6 +35,7 @@ export function readLink(hash) {
   for (const [flag, value] of link) {
     if (VIEWS.has(flag) && value === '') view.view = flag;
     else if (OF_THE_VIEW.has(flag)) view[flag] = value;
+    else if (value === '') question[flag] = true;
     else question[flag] = SWITCHES.has(flag) ? value !== 'false' : value;
   }
   return { question: Object.keys(question).length ? question : { ...START }, view };
@@ -41,9 +43,9 @@ export function readLink(hash) {
 
 const quoted = (text) => (/^[\w.,/:+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`);
 
-/** The command that answers the same. */
+/** The command that answers the same, as pip and `cmake --install` name it. */
 export function commandOf(question) {
-  const words = ['fit'];
+  const words = ['vramfit'];
   const ofTheHub = question.config !== undefined && String(question.model).includes('/');
   for (const [flag, value] of Object.entries(question)) {
     if (flag === (ofTheHub ? 'config' : 'model') && question.config !== undefined) continue;

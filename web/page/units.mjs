@@ -35,3 +35,7 @@ export const cardTitle = (title) =>
 
 /** A figure in GB within markup. */
 export const figure = (bytes) => escaped(gb(bytes));
+
+/** A command's flags, each with its value on one line. */
+export const unbroken = (command) => command.split(/ (?=--)/)
+  .map((part) => `<span class="unbroken">${escaped(part)}</span>`).join(' ');

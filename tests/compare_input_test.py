@@ -1,9 +1,10 @@
 """`build/compare`: what it refuses, in one line."""
 
+import json
 import random
 
 import pytest
-from compared import compare
+from compared import compare, report
 
 BAD = {
     "nothing": "",
@@ -41,6 +42,44 @@ def test_a_wrong_command_line_is_bad_input(old, arguments):
     )
     assert outcome.returncode == 2
     assert outcome.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("counter", "value", "wanted"),
+    [
+        ("mem_allocated", "1000", "a number above 0"),
+        ("mem_allocated", None, "a number above 0"),
+        ("mem_reserved", 0, "a number above 0"),
+        ("pred_step1_forward_peak", -1, "a number above 0"),
+        ("mem_activations", -1, "a number, 0 at least"),
+        ("mem_max_batch", [4], "a number, 0 at least"),
+        ("tokens_per_second", "fast", "a number, 0 at least"),
+        ("mem_unattributed", None, "a number"),
+    ],
+)
+def test_what_is_no_figure_is_bad_input(old, tmp_path, counter, value, wanted):
+    bad = report(tmp_path / "bad.json", {"Training/x": {"mem_allocated": 1000} | {counter: value}})
+    for pair in ((old, bad), (bad, old), (bad, bad)):
+        outcome = compare(*pair)
+        assert outcome.returncode == 2
+        assert outcome.stdout == ""
+        said = f"compare: error: {bad}: Training/x: {counter}: is {json.dumps(value)}; {wanted}\n"
+        assert outcome.stderr == said
+
+
+def test_a_row_without_counters_is_bad_input(old, tmp_path):
+    bare = report(tmp_path / "bare.json", {"Training/x": {"label": "measured"}})
+    for pair in ((old, bare), (bare, old), (bare, bare)):
+        outcome = compare(*pair)
+        assert outcome.returncode == 2
+        assert outcome.stderr.startswith(f"compare: error: {bare}: Training/x: has no counters; ")
+
+
+@pytest.mark.parametrize("option", ["--slower", "--against", "--format", "--allow"])
+def test_an_option_that_is_given_as_nothing_is_bad_input(old, option):
+    outcome = compare(option, "", old, old)
+    assert outcome.returncode == 2
+    assert outcome.stderr == f"compare: error: {option.removeprefix('--')}: is empty\n"
 
 
 def test_damaged_reports_end_in_a_verdict_or_a_line(old, tmp_path):

@@ -53,6 +53,19 @@ def test_what_is_allowed_is_no_failure(old, tmp_path):
     assert compare(old, none, *allowed).returncode == 1, "nothing was compared"
 
 
+def test_a_row_without_a_counter_in_both_is_not_the_same(old, tmp_path):
+    """Beside others that are: as where a run has lost its counters, and has its times alone."""
+    rows = {"Training/x": {"mem_allocated": 1000}, "Training/y": {"real_time": 7}}
+    before = report(tmp_path / "before.json", rows)
+    rows["Training/y"] = {"real_time": 7, "mem_allocated": 1}
+    after = report(tmp_path / "after.json", rows)
+    outcome = compare(before, after)
+    assert outcome.returncode == 1
+    assert "not comparable      Training/y: no counter is in both" in outcome.stdout
+    assert compare(before, after, "--allow", "not-comparable").returncode == 0
+    assert compare(before, before).returncode == 0
+
+
 def test_another_card_only_when_asked(old, tmp_path):
     rows = {"Training/x": {"mem_allocated": 1000, "params": 7}}
     other = report(tmp_path / "other.json", rows, gpu="NVIDIA L40S")
@@ -78,7 +91,8 @@ def test_times_are_shown_and_count_when_asked(tmp_path):
 
     fast, slow = run("fast.json", [99, 100, 101]), run("slow.json", [79, 80, 81])
     outcome = compare(fast, slow)
-    assert outcome.returncode == 0
+    assert outcome.returncode == 1, "times alone, which nobody asked about"
+    assert "1 same; nothing that counts is in both" in outcome.stdout
     assert "tokens_per_second               1 rows    0.800    0.800    0.800" in outcome.stdout
     assert compare(fast, slow, "--slower", "5").returncode == 1
     assert compare(fast, slow, "--slower", "30").returncode == 0

@@ -123,6 +123,8 @@ void forget_levels_of_a_cut_run(const ReportRow& before, const ReportRow& after,
   }
 }
 
+bool is_in_both(const Change& change) { return change.before && change.after; }
+
 Status status_of(const std::vector<Change>& changes) {
   const auto worse = [](const Change& change) { return change.worse; };
   const auto differs = [](const Change& change) { return change.differs && change.counts; };
@@ -144,11 +146,15 @@ RowChange change_of_row(const ReportRow& before, const ReportRow& after, const R
   add_changes(row, before, after, rules);
   forget_levels_of_a_cut_run(before, after, row.changes);
   row.status = status_of(row.changes);
-  if (row.status != Status::More && before.measured && !after.measured) {
+  if (row.status == Status::More) return row;
+  if (before.measured && !after.measured) {
     row.status = Status::NotMeasured;
   } else if (!before.error.empty()) {
     row.status = Status::Less;
     row.why = "failed before";
+  } else if (std::none_of(row.changes.begin(), row.changes.end(), is_in_both)) {
+    row.status = Status::NotComparable;
+    row.why = "no counter is in both";
   }
   return row;
 }
@@ -206,7 +212,7 @@ Comparison compare_runs(const RunFile& before, const RunFile& after, const Rules
 bool compares_anything(const Comparison& comparison) {
   const auto compared = [](const RowChange& row) {
     return std::any_of(row.changes.begin(), row.changes.end(),
-                       [](const Change& change) { return change.before && change.after; });
+                       [](const Change& change) { return is_in_both(change) && change.counts; });
   };
   return std::any_of(comparison.rows.begin(), comparison.rows.end(), compared);
 }

@@ -66,7 +66,7 @@ struct Allowed {
   bool not_measured = false;
 };
 
-/// Whether some counter is in both.
+/// Whether some counter that counts is in both: where only times are, nothing is held unless asked.
 bool compares_anything(const Comparison& comparison);
 
 /// Whether NEW is the same or better: and something was compared.

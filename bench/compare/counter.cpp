@@ -48,12 +48,26 @@ bool is_category(const std::string& name) {
   return std::find(kCategoryNames.begin(), kCategoryNames.end(), called) != kCategoryNames.end();
 }
 
+/// What is left of device used when all that is known is taken off may be less than nothing.
+bool is_remainder(const std::string& name) {
+  return name == "mem_unattributed" || name == "mem_modules";
+}
+
+/// "mem_allocated", "pred_step1_forward_peak": of all tensors at a moment, or of more than those.
+bool is_level(const std::string& name) {
+  constexpr const char* kEnds[] = {"_allocated", "_reserved", "_device_used", "_after", "_peak"};
+  return std::any_of(std::begin(kEnds), std::end(kEnds),
+                     [&](const char* end) { return name.ends_with(end); });
+}
+
 }  // namespace
 
 Counter counter_called(const std::string& name) {
   Counter counter = meaning_of(name);
   counter.predicted = is_predicted(name);
   counter.explains = is_part(name) || (counter.kind == Kind::Ledger && is_category(name));
+  if (is_remainder(name)) counter.range = Range::Any;
+  if (is_bytes(counter.kind) && is_level(name)) counter.range = Range::Positive;
   return counter;
 }
 

@@ -19,6 +19,13 @@ enum class Kind : std::uint8_t {
 /// Which of two values is the better one.
 enum class Better : std::uint8_t { Less, More };
 
+/// Which values there are of it; others are no figures, and nothing is held against them.
+enum class Range : std::uint8_t {
+  Any,  ///< what is left of a sum
+  NotNegative,
+  Positive,  ///< a level: a run holds its weights at every moment
+};
+
 struct Counter {
   Kind kind = Kind::Stated;
   Better better = Better::Less;
@@ -26,6 +33,7 @@ struct Counter {
   /// Says where a difference is, and is none itself: a category, a part of device used. Where a
   /// level counts, these only explain it.
   bool explains = false;
+  Range range = Range::NotNegative;
 };
 
 /// By its name, as docs/counters.md has them. One that nobody knows is bytes where it begins as

@@ -61,7 +61,7 @@ int run(int argc, const char* const* argv) {
   std::cout << text_of(*options, report);
   if (options->accept) {
     if (!compares_anything(report.comparison)) {
-      throw BadInput("accept: nothing in NEW can be compared with OLD; a run of the same rows");
+      throw BadInput("accept: nothing that counts is in both OLD and NEW; a run of the same rows");
     }
     const fs::path kept =
         accept(report.before, report.after, ledgers(options->new_ledgers, report.after));

@@ -93,7 +93,9 @@ std::string markdown_text(const Report& report) {
   if (!report.facts.empty()) text += "\n";
   const std::string rows = rows_text(report);
   const std::size_t same = report.comparison.count(Status::Same);
-  text += fmt::format("{} of {} rows are the same.\n", same, report.comparison.rows.size());
+  text +=
+      fmt::format("{} of {} rows are the same{}.\n", same, report.comparison.rows.size(),
+                  compares_anything(report.comparison) ? "" : "; nothing that counts is in both");
   if (!rows.empty()) {
     text += "\n| | row | counter | old | new | difference |\n|---|---|---|---:|---:|---:|\n" + rows;
   }

@@ -64,6 +64,15 @@ void set_runs(Options& options, const std::vector<std::string>& files) {
   if (wanted == 2) options.before = files.front();
 }
 
+/// What is given as nothing, as by a variable of CI that is not set, turns nothing off.
+void require_values(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& value : option->results()) {
+      if (value.empty()) throw BadInput(option->get_single_name() + ": is empty");
+    }
+  }
+}
+
 }  // namespace
 
 std::optional<Options> parse_options(int argc, const char* const* argv) {
@@ -101,6 +110,7 @@ std::optional<Options> parse_options(int argc, const char* const* argv) {
   } catch (const CLI::ParseError& error) {
     throw BadInput(std::string(error.what()) + "; compare --help says what is valid");
   }
+  require_values(app);
   require_format(options.format);
   options.allowed = allowed_by(allow);
   if (!slower.empty()) options.slower = parse_number("slower", slower, 0, 1000) / 100;

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "bench/compare/counter.h"
 #include "estimator/cards.h"
 #include "model/config/json_reader.h"
 #include "model/errors.h"
@@ -82,7 +83,24 @@ double seconds_of(const Json& json, double time) {
   return unit == "us" ? time * 1e-6 : time * 1e-9;
 }
 
-void add_figures(ReportRow& row, const Json& json) {
+bool is_in(Range range, double number) {
+  if (range == Range::Positive) return number > 0;
+  return range == Range::Any || number >= 0;
+}
+
+/// What stands in a figure's place and is none would be passed over, and what it hides with it.
+void require_figure(const std::string& key, const Json& value, const std::string& row,
+                    const std::string& source) {
+  const Counter counter = counter_called(key);
+  if (counter.kind == Kind::Stated) return;
+  if (value.is_number() && is_in(counter.range, value.get<double>())) return;
+  constexpr const char* kWanted[] = {"a number", "a number, 0 at least", "a number above 0"};
+  throw BadInput(source + ": " + row + ": " + printable(key) + ": is " +
+                 value.dump(-1, ' ', true, Json::error_handler_t::replace) + "; " +
+                 kWanted[static_cast<std::size_t>(counter.range)]);
+}
+
+void add_figures(ReportRow& row, const Json& json, const std::string& source) {
   const auto is_set = [&](const char* key) {
     const auto flag = json.find(key);
     return flag != json.end() && !flag->is_null() && *flag != Json(false);
@@ -93,10 +111,14 @@ void add_figures(ReportRow& row, const Json& json) {
     return;
   }
   for (const auto& [key, value] : json.items()) {
+    require_figure(key, value, row.name, source);
     if (!value.is_number() || is_own_number(key)) continue;
     const double number = value.get<double>();
     if (!std::isfinite(number)) continue;
     row.counters[printable(key)].push_back(key == "real_time" ? seconds_of(json, number) : number);
+  }
+  if (row.counters.empty()) {
+    throw BadInput(source + ": " + row.name + ": has no counters; " + kExpected);
   }
 }
 
@@ -111,7 +133,7 @@ void add_rows(RunFile& run, const Json& benchmarks, const std::string& source) {
     name = printable(name);
     const auto [it, fresh] = known.emplace(name, run.rows.size());
     if (fresh) run.rows.push_back(row_of(json, name, run));
-    add_figures(run.rows[it->second], json);
+    add_figures(run.rows[it->second], json, source);
   };
   for (const Json& json : benchmarks) {
     if (!json.is_object())

@@ -97,6 +97,7 @@ std::string times_text(const Report& report) {
 }
 
 std::string counts_text(const Report& report) {
+  if (report.comparison.rows.empty()) return "no rows";
   std::string text;
   for (const Status status : kStatuses) {
     const std::size_t rows = report.comparison.count(status);
@@ -104,9 +105,10 @@ std::string counts_text(const Report& report) {
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", rows, name(status));
   }
   const std::size_t predictions = report.comparison.count_predictions();
+  if (!compares_anything(report.comparison)) text += "; nothing that counts is in both";
   if (predictions > 0)
     text += fmt::format("; of the same, {} are predicted otherwise (--all)", predictions);
-  return text.empty() ? "no rows" : text;
+  return text;
 }
 
 }  // namespace

@@ -191,7 +191,7 @@ def run(case):
     if case.get("quant"):
         more.save_elsewhere(case)
     if case["mode"] == "train":
-        return run_training(case)
+        return run_training(case) | ({"outliers": more.OUTLIERS} if more.OUTLIERS else {})
     return run_decoding(case) if case.get("subject") else more.run(case)
 
 

@@ -26,6 +26,8 @@ from transformers import AutoModelForCausalLM
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
 CHECKPOINTS = Path("/dev/shm/models")
+# How many columns of an input hold an outlier, of each product of LLM.int8() in turn.
+OUTLIERS = []
 BITSANDBYTES = {"adamw8bit": "AdamW8bit", "paged_adamw8bit": "PagedAdamW8bit"}
 
 
@@ -48,7 +50,9 @@ def save(case):
         return
     shutil.rmtree(CHECKPOINTS, ignore_errors=True)
     with torch.device("cuda"):
-        model = AutoModelForCausalLM.from_config(config_of(case), dtype=DTYPES[case["dtype"]])
+        # generate() follows what the checkpoint says of the cache, and other cases read it too.
+        config = config_of({**case, "mode": "infer"})
+        model = AutoModelForCausalLM.from_config(config, dtype=DTYPES[case["dtype"]])
     model.save_pretrained(folder)
 
 
@@ -76,6 +80,21 @@ def quantization_of(case):
     )
 
 
+def count_outliers():
+    """What LLM.int8() takes hangs on these values."""
+    from bitsandbytes import functional  # noqa: PLC0415
+
+    quantize = functional.int8_vectorwise_quant
+
+    def counting(tensor, threshold=0.0):
+        quantized = quantize(tensor, threshold=threshold)
+        if quantized[2] is not None:  # otherwise it is a weight
+            OUTLIERS.append(quantized[2].numel())
+        return quantized
+
+    functional.int8_vectorwise_quant = counting
+
+
 def build(case):
     torch.manual_seed(0)
     options = {"dtype": DTYPES[case["dtype"]], "attn_implementation": case.get("attn", "sdpa")}
@@ -84,6 +103,8 @@ def build(case):
             return AutoModelForCausalLM.from_config(config_of(case), **options)
     if case.get("quant"):
         options["quantization_config"] = quantization_of(case)
+    if case.get("quant") == "int8":
+        count_outliers()
     folder = checkpoint_of(case)
     model = AutoModelForCausalLM.from_pretrained(folder, device_map="cuda", **options)
     model.config.use_cache = case["mode"] == "infer"
@@ -235,7 +256,7 @@ def run(case):
     else:
         run_training(model, case, result)
     result["seconds"] = round(time.time() - start, 2)
-    return result
+    return result | ({"outliers": OUTLIERS} if OUTLIERS else {})
 
 
 def environment():

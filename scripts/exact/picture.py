@@ -25,7 +25,7 @@ _LEAST = 1e-5  # the scale of errors begins there: what is less, and not equal, 
 _ERRORS = (1e-4, 1e-2, 1)
 _EQUAL = 2.1  # half as wide as the field of those that are equal; a factor of ten of error is 1
 _DOTS_IN_A_ROW = 20
-_APART = 0.19, 0.135  # of those dots: in factors of ten, in rows
+_APART = 0.19, 0.125  # of those dots: in factors of ten, in rows
 
 
 @dataclass(frozen=True)

@@ -245,6 +245,49 @@ def test_a_package_that_is_lacking_is_named(trial):
     assert changed.changes == {"lora": {"made": {}, "lacks": "peft"}}
 
 
+# What evaluates: without gradients around the loop, which tells at once, or within it.
+EVALUATES = {
+    "around": """
+model.eval()
+with torch.no_grad():
+    for ids in DataLoader(rows, batch_size=16):
+        model(input_ids=ids.cuda())
+model.train()
+""",
+    "within": """
+model.eval()
+for ids in DataLoader(rows, batch_size=16):
+    with torch.no_grad():
+        model(input_ids=ids.cuda())
+model.train()
+""",
+}
+
+
+@pytest.mark.parametrize("where", EVALUATES)
+def test_loaders_that_feed_no_training_stay_as_they_are(trial, where):
+    begins = "optimizer.zero_grad()\nfor"
+    assert begins in LOOP
+    both = LOOP.replace(begins, EVALUATES[where] + begins) + EVALUATES[where]
+    _, _, replaced, line = BY_HAND["micro_batch"]
+    by_hand = both
+    for written, instead in replaced.items():
+        by_hand = by_hand.replace(written, instead)
+    changed = trial(both, "micro_batch")
+    assert changed.changes["micro_batch"]["made"] == {line: 1}
+    assert [16, 256] in changed.answer["batches"]
+    if where == "around":
+        assert taken(changed) == taken(trial(by_hand))
+
+
+def test_an_evaluation_alone_accumulates_nothing(trial):
+    alone = LOOP.replace("in enumerate(loader)", "in enumerate([torch.stack(rows[:8])] * 8)")
+    alone = alone.replace("loader = DataLoader(rows, batch_size=8)", EVALUATES["around"])
+    changed = trial(alone, "micro_batch")
+    assert changed.changes["micro_batch"]["made"] == {}
+    assert taken(changed) == taken(trial(alone))
+
+
 def test_models_are_copied_as_they_are_with_adapters(trial):
     script = (
         CONFIG

@@ -18,6 +18,7 @@ PLAYED = (
     "pytorch_more/tinyllama-1.1b/train/fp32/bf16/adamw_fused/b:4/s:1024/accum:2",
     "pytorch_families/qwen3-8b-6l/infer/bf16/3x900/eager",
     "pytorch_more/tinyllama-1.1b/infer/bf16/1x512/pretrained",
+    "pytorch_companions/sd-vae/infer/diffusion/fp16/1x64,4x64,1x128",
     "pytorch_trainers/qwen3-0.6b/SFT/seq:1024/bf16/per_device_train_batch_size:4",
     f"pytorch_trainers/qwen3-0.6b/DPO/seq:512/bf16/lora:16/{ALL}/per_device_train_batch_size:2",
     "pytorch_more_families/olmoe-1b-7b/train/bf16/adamw_fused/b:2/s:1024",

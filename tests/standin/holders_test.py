@@ -74,6 +74,43 @@ def test_a_script_that_keeps_the_history_itself(run):
     assert answer["holders"] is None
 
 
+def test_averages_of_diffusers_are_parameters(run):
+    averages = """
+from diffusers.training_utils import EMAModel
+average = EMAModel(model.parameters())
+for _ in"""
+    answer = run(TRAINING.replace("for _ in", averages, 1)).answer
+    assert by_component(answer)["parameters"] == pytest.approx(2 * PARAMETERS, abs=8192)
+
+
+def test_without_a_vocabulary_there_are_no_logits(run):
+    """What cuDNN's batch norm reserves has no elements here."""
+    script = """
+import torch
+model = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 3), torch.nn.BatchNorm2d(8)).cuda()
+optimizer = torch.optim.SGD(model.parameters())
+for _ in range(3):
+    model(torch.randn(8, 3, 64, 64, device="cuda")).sum().backward()
+    optimizer.step()
+"""
+    components = by_component(run(script).answer)
+    assert components["activations"] > 0
+    assert "logits" not in components
+
+
+def test_a_backward_from_an_edge_of_the_graph(run):
+    """Which stands for a tensor that nobody keeps."""
+    kept = TRAINING.replace(").backward()", ")\n    loss.backward()")
+    kept = kept.replace("    torch.nn.f", "    loss = torch.nn.f")
+    from_edge = (
+        "edge = torch.autograd.graph.get_gradient_edge(loss)\n"
+        "    torch.autograd.backward(edge, torch.ones_like(loss))"
+    )
+    edge = kept.replace("loss.backward()", from_edge)
+    plain, within = run(TRAINING).answer, run(edge).answer
+    assert by_component(within)["activations"] == by_component(plain)["activations"]
+
+
 def test_what_a_wrapper_calls_is_not_the_wrappers(run):
     """As DDP's forward is around all of a model's."""
     wrapped = TRAINING.replace("for _ in", WRAPPED + "for _ in")

@@ -92,12 +92,51 @@ assert out.shape == (10, 4, 128) and torch.backends.cudnn.enabled
     assert any("RNNs" in what for what in assumed)
 
 
-def test_convolutions_and_batch_norms_are_named():
+def test_batch_norms_are_named():
     zero, others, _, peak = ops("""
 model = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 3), torch.nn.BatchNorm2d(8)).cuda()
 model(torch.randn(2, 3, 64, 64, **gpu)).sum().backward()
 """)
-    assert "cudnnBackendExecute but for attention" in zero
-    assert "cudnnGetBatchNormalizationForwardTrainingExWorkspaceSize" in zero
+    assert zero and all("BatchNormalization" in name for name in zero)
     assert others == []
     assert peak < 100 << 20
+
+
+CONVOLUTION = """
+import torch
+gpu = {"device": "cuda", "dtype": torch.bfloat16}
+model = torch.nn.Conv2d(256, 128, 3, padding=1, bias=False, **gpu)
+x = torch.empty(1, 256, 512, 512, **gpu)
+out = torch.empty(1, 128, 512, 512, **gpu)
+def taken(model, x):
+    torch.cuda.reset_peak_memory_stats()
+    before = torch.cuda.memory_allocated()
+    with torch.no_grad():
+        model(x)
+    return torch.cuda.max_memory_allocated() - before - out.nbytes
+"""
+
+
+def test_convolutions_work_in_copies_with_channels_last():
+    told = play(
+        CONVOLUTION
+        + """
+last = {"memory_format": torch.channels_last}
+print(json.dumps([taken(model, x), taken(model.to(**last), x.to(**last))]))
+"""
+    )
+    copies = 2 * (256 * 512 * 512 + 128 * 512 * 512 + 128 * 256 * 9)
+    assert told == [copies + 512, 0]
+
+
+def test_where_memory_runs_out_a_convolution_works_in_nothing():
+    """By cuDNN's fallback, as PyTorch does: aten/src/ATen/native/cudnn/Conv_v8.cpp, try_configs."""
+    told = play(
+        CONVOLUTION
+        + """
+free, _ = torch.cuda.mem_get_info()
+rest = torch.empty(free - out.nbytes - (64 << 20), dtype=torch.uint8, device="cuda")
+print(json.dumps(taken(model, x)))
+"""
+    )
+    assert told == 0

@@ -1,7 +1,10 @@
 """LLM.int8()'s outliers: in as many columns as random weights give them, where an MLP has them."""
 
+import json
+
 import numpy
 import pytest
+from exact.cases import LEVELS, REFERENCE, every_case, readings
 from stood_in import needs_torch, play
 
 ROWS, WIDE, HIDDEN = 256, 4096, 2048
@@ -88,3 +91,41 @@ for _ in range(2):
     found = play(_BLOCK + script)
     assert min(found) > 0
     assert len({*found}) > 1
+
+
+def measured_with_outliers():
+    """Cases whose outliers were counted on the GPU, those that are played in seconds."""
+    again = [json.loads(line) for line in (REFERENCE / "pytorch_again.jsonl").open()]
+    cases = {case.name: case for case in every_case()}
+    found = [(cases[line["again"]], line) for line in again if "outliers" in line]
+    return [(case, line) for case, line in found if case.setting["model"] != "llama2-7b"]
+
+
+_WITH_THESE = """
+import json, pathlib, sys, tempfile
+sys.path.insert(0, {reference!r})
+import measure_pytorch_companions as program
+program.more.CHECKPOINTS = pathlib.Path(tempfile.mkdtemp()) / "models"
+from vramfit.standin import _outliers
+counted = iter({outliers})
+expecting = _outliers.expecting
+_outliers.expecting = lambda values, reads, run: expecting(
+    values, [1, count] if (count := next(counted)) else [0], run
+)
+print(json.dumps(program.run(json.loads({case!r}))))
+"""
+
+
+@needs_torch
+@pytest.mark.parametrize(
+    ("case", "line"), [pytest.param(*one, id=one[0].name) for one in measured_with_outliers()]
+)
+def test_with_as_many_as_the_gpu_counted_all_is_as_measured(case, line):
+    """To the byte, but for `context`, which is read before there are any."""
+    script = _WITH_THESE.format(
+        reference=str(REFERENCE), outliers=line["outliers"], case=json.dumps(dict(case.setting))
+    )
+    found = readings(play(script, gpu=case.card))
+    for (name, read), measured in zip(found.items(), line["runs"][0], strict=True):
+        allocated = [read[level] for level in LEVELS[:-1]]
+        assert name == "context" or allocated == measured[:-1], name

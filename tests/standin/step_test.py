@@ -116,6 +116,17 @@ def test_no_batch_completes_on_a_small_card(folder):
     assert (found["max_batch"], found["fits"]) == (0, False)
 
 
+def test_a_batch_that_fails_for_another_reason_than_memory(folder):
+    """As a script: with its traceback, once, though two are tried at a time."""
+    ran = run(folder(**TINY, num_key_value_heads=3), "--train", "--max-batch", "--gpu", "h200")
+    assert (ran.returncode, ran.stdout) == (3, "")
+    lines = ran.stderr.splitlines()
+    assert lines[0] == "With a batch of 1:"
+    assert ran.stderr.count("Traceback") == 1
+    assert lines[-2].startswith("RuntimeError: ")
+    assert lines[-1] == "vramfit: the script itself failed: it ended with status 1"
+
+
 def test_a_family_that_fit_does_not_know(folder):
     mixture = {**TINY, "model_type": "qwen3_moe", "num_experts": 8, "moe_intermediate_size": 64}
     lora = ("--train", "--lora", 8)

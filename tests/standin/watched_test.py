@@ -288,6 +288,7 @@ def test_pushes_are_off(run):
 from huggingface_hub import HfApi, create_branch, create_repo, upload_file
 hub = HfApi()
 print(create_repo("someone/something").repo_id)
+print(create_repo("something").repo_id)
 print(hub.upload_file(path_or_fileobj=b"x", path_in_repo="x", repo_id="someone/something"))
 later = hub.upload_folder(folder_path=".", repo_id="someone/something", run_as_future=True)
 assert later.result().oid == "0" * 40
@@ -297,7 +298,9 @@ torch.ones(3, device="cuda")
 """.replace("from hugging", "import torch\nfrom hugging")
     )
     assert ran.returncode == 0, ran.stderr
-    assert ran.stderr.startswith("someone/something\nhttps://huggingface.co/someone/something/")
+    assert ran.stderr.startswith(
+        "someone/something\nnobody/something\nhttps://huggingface.co/someone/something/"
+    )
 
 
 def test_a_notebook():

@@ -115,17 +115,64 @@ except Exception as error:
     assert "vramfit: --random-weights makes the weights" in notes[0]
 
 
-def test_a_quantized_checkpoint_is_refused(tmp_path):
-    folder = config(tmp_path, quantization_config={"quant_method": "fp8"})
-    script = tmp_path / "script.py"
-    script.write_text(
-        "from transformers import AutoModelForCausalLM as Model\n"
-        f"Model.from_pretrained({folder!r})\n"
+def test_nor_is_a_processor(tmp_path):
+    script = """
+from transformers import AutoFeatureExtractor, AutoImageProcessor, AutoProcessor
+def notes(kind):
+    try:
+        kind.from_pretrained(folder)
+    except Exception as error:
+        return getattr(error, "__notes__", "of an earlier Python")
+tell([notes(kind)[0] for kind in (AutoFeatureExtractor, AutoImageProcessor, AutoProcessor)])
+"""
+    folder = config(
+        tmp_path, model_type="qwen2_5_vl", architectures=["Qwen2_5_VLForConditionalGeneration"]
     )
+    for told in play(BEGIN + script, MODEL=folder)[0]:
+        assert "and no processor: its files are to be in the cache" in told
+
+
+def test_models_that_see_are_made_of_their_config(tmp_path):
+    script = """
+from transformers import AutoModelForImageTextToText
+model = AutoModelForImageTextToText.from_pretrained(folder, device_map="cuda")
+tell(type(model).__name__, str(model.dtype), model.model.visual.patch_embed.proj.weight.is_cuda)
+"""
+    folder = config(
+        tmp_path,
+        model_type="qwen2_5_vl",
+        architectures=["Qwen2_5_VLForConditionalGeneration"],
+        vision_config={"depth": 2, "hidden_size": 64, "num_heads": 2, "out_hidden_size": 128},
+        text_config={
+            "hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 2,
+            "num_attention_heads": 2, "num_key_value_heads": 2, "vocab_size": 1000,
+        },
+    )  # fmt: skip
+    told = play(BEGIN + script, MODEL=folder)
+    assert told == ["Qwen2_5_VLForConditionalGeneration", "torch.bfloat16", True]
+
+
+def refused(tmp_path, script) -> str:
+    file = tmp_path / "script.py"
+    file.write_text(script)
     run = subprocess.run(
         [sys.executable, "-m", "vramfit", "run", "--gpu", "rtx4090", "--random-weights", "--",
-         EXACT, script],
+         EXACT, file],
         capture_output=True, text=True, check=False, cwd=PACKAGE,
     )  # fmt: skip
     assert run.returncode == 2, run.stderr
-    assert "is quantized, and its config does not say what its files hold" in run.stderr
+    return run.stderr
+
+
+def test_a_tokenizer_without_words_is_refused(tmp_path):
+    """Transformers 5 makes it where there is a config alone, and every row would be empty."""
+    folder = config(tmp_path, model_type="qwen2", architectures=["Qwen2ForCausalLM"])
+    load = f"from transformers import AutoTokenizer\nAutoTokenizer.from_pretrained({folder!r})\n"
+    assert "and no tokenizer: its files are to be in the cache" in refused(tmp_path, load)
+
+
+def test_a_quantized_checkpoint_is_refused(tmp_path):
+    folder = config(tmp_path, quantization_config={"quant_method": "fp8"})
+    load = f"from transformers import AutoModelForCausalLM as M\nM.from_pretrained({folder!r})\n"
+    stderr = refused(tmp_path, load)
+    assert "is quantized, and its config does not say what its files hold" in stderr

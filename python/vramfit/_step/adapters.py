@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 from vramfit._step.asked import Asked
@@ -10,27 +13,27 @@ from vramfit.standin._door import StandInError
 
 def lora_of(asked: Asked) -> Any:
     """The LoraConfig that is asked for."""
-    from peft import LoraConfig
-
+    peft = _peft(asked)
     targets: str | list[str] | None = asked.lora_targets
     if isinstance(targets, str) and targets != "all-linear":
         targets = targets.split(",")
-    return LoraConfig(r=asked.lora, lora_alpha=16, target_modules=targets, task_type="CAUSAL_LM")
+    return peft.LoraConfig(
+        r=asked.lora, lora_alpha=16, target_modules=targets, task_type="CAUSAL_LM"
+    )
 
 
 def adapted(model: Any, asked: Asked) -> Any:
     """With adapters, over frozen weights; quantised ones prepared as PEFT has it. Raises
     StandInError where it names no targets."""
-    from peft import get_peft_model, prepare_model_for_kbit_training
-
+    peft = _peft(asked)
     if asked.quant:
-        model = prepare_model_for_kbit_training(
+        model = peft.prepare_model_for_kbit_training(
             model,
             use_gradient_checkpointing=checkpoints(asked),
             gradient_checkpointing_kwargs=checkpointing(asked),
         )
     try:
-        return get_peft_model(model, lora_of(asked))
+        return peft.get_peft_model(model, lora_of(asked))
     except ValueError as error:
         if asked.lora_targets is None:
             raise StandInError(
@@ -38,6 +41,18 @@ def adapted(model: Any, asked: Asked) -> Any:
                 "q_proj,v_proj or all-linear"
             ) from error
         raise StandInError(f"lora-targets: PEFT says, {str(error).splitlines()[0]}") from error
+
+
+def _peft(asked: Asked) -> ModuleType:
+    """It imports bitsandbytes wherever that is installed, and with it torch's compiler, which takes
+    longer than all else of it: without need, it finds none."""
+    if not asked.quant:
+        sys.modules.setdefault("bitsandbytes", None)  # type: ignore[arg-type]
+    try:
+        return import_module("peft")
+    finally:
+        if sys.modules.get("bitsandbytes", True) is None:
+            del sys.modules["bitsandbytes"]
 
 
 def checkpoints(asked: Asked) -> bool:

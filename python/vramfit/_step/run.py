@@ -11,7 +11,7 @@ import transformers
 
 from vramfit._step.asked import Asked, tell
 from vramfit._step.generation import generate
-from vramfit._step.largest import Enough, largest
+from vramfit._step.largest import largest, leave_to
 from vramfit._step.models import build, facts_of, positions_of
 from vramfit._step.training import prepared, train
 
@@ -32,32 +32,31 @@ def run(asked: Asked) -> torch.nn.Module:
 
 
 def _run(asked: Asked) -> torch.nn.Module:
+    if asked.trainer != "none":
+        from vramfit._step.trainers import train_by_trainer  # before processes are forked
     model = build(asked)
     asked = replace(asked, seq=asked.seq or _usual_length(model, asked))
     tell(asked, **facts_of(model), seq=asked.seq)
     if asked.trainer == "none" and asked.train:
         model = prepared(model, asked)
 
-    def play(batch: int, enough: Enough) -> None:
-        """As many steps as are enough."""
+    def play(batch: int) -> None:
+        """As many steps as there may be."""
         this = replace(asked, batch=batch)
         if asked.trainer != "none":
-            from vramfit._step.trainers import train_by_trainer
-
-            train_by_trainer(model, this, _STEPS, enough)
+            train_by_trainer(model, this, _STEPS)
         elif asked.train:
-            train(model, this, _STEPS, enough)
+            train(model, this, _STEPS)
         else:
             generate(model, this)
 
-    batch = asked.batch
-    if asked.max_batch:
-        batch, tried = largest(play)
-        tell(
-            asked, max_batch=batch, tried=sorted((b, peak is not None) for b, peak in tried.items())
-        )
-    play(max(batch, 1), lambda: False)
-    return model
+    if not asked.max_batch:
+        play(asked.batch)
+        return model
+    batch, tried = largest(play)
+    completes = sorted((batch, each.completes) for batch, each in tried.items())
+    tell(asked, max_batch=batch, tried=completes)
+    return leave_to(max(batch, 1), tried)
 
 
 def _usual_length(model: Any, asked: Asked) -> int:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import Trainer, TrainerCallback, TrainingArguments
+from transformers import Trainer, TrainingArguments
 
 from vramfit._step.adapters import adapted, checkpointing, lora_of
 from vramfit._step.asked import Asked, tell
@@ -19,10 +18,9 @@ from vramfit.standin._door import StandInError
 _ROWS = 64  # of a data set, or a step's
 
 
-def train_by_trainer(model: Any, asked: Asked, steps: int, enough: Callable[[], bool]) -> None:
-    """So many steps at most; each asks `enough` whether another is wanted."""
+def train_by_trainer(model: Any, asked: Asked, steps: int) -> None:
     make = {"trainer": _plain, "trl": _sft}[asked.trainer]
-    trainer = make(model, asked, _arguments(asked, steps), _Until(enough))
+    trainer = make(model, asked, _arguments(asked, steps))
     settled = trainer.args
     tell(
         asked,
@@ -31,14 +29,6 @@ def train_by_trainer(model: Any, asked: Asked, steps: int, enough: Callable[[], 
         autocast="bf16" if settled.bf16 else "fp16" if settled.fp16 else None,
     )
     trainer.train()
-
-
-class _Until(TrainerCallback):  # type: ignore[misc]
-    def __init__(self, enough: Callable[[], bool]) -> None:
-        self._enough = enough
-
-    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        control.should_training_stop |= self._enough()
 
 
 def _arguments(asked: Asked, steps: int) -> dict[str, Any]:
@@ -74,7 +64,7 @@ def _rows(model: Any, asked: Asked) -> list[torch.Tensor]:
     return [torch.randint(1, words, (asked.seq,)) for _ in range(count)]
 
 
-def _plain(model: Any, asked: Asked, arguments: dict[str, Any], until: TrainerCallback) -> Any:
+def _plain(model: Any, asked: Asked, arguments: dict[str, Any]) -> Any:
     rows = [
         {"input_ids": ids, "attention_mask": torch.ones_like(ids), "labels": ids.clone()}
         for ids in _rows(model, asked)
@@ -83,11 +73,10 @@ def _plain(model: Any, asked: Asked, arguments: dict[str, Any], until: TrainerCa
         model=adapted(model, asked) if asked.lora else model,
         args=TrainingArguments(**arguments),
         train_dataset=rows,
-        callbacks=[until],
     )
 
 
-def _sft(model: Any, asked: Asked, arguments: dict[str, Any], until: TrainerCallback) -> Any:
+def _sft(model: Any, asked: Asked, arguments: dict[str, Any]) -> Any:
     from datasets import Dataset, disable_progress_bars
     from trl import SFTConfig, SFTTrainer
 
@@ -98,7 +87,6 @@ def _sft(model: Any, asked: Asked, arguments: dict[str, Any], until: TrainerCall
         args=SFTConfig(max_length=asked.seq, **arguments),
         train_dataset=Dataset.from_list(rows),
         processing_class=_tokenizer(vocabulary(model)),
-        callbacks=[until],
         peft_config=lora_of(asked) if asked.lora else None,
     )
 

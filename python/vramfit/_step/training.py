@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -28,16 +27,13 @@ def prepared(model: Any, asked: Asked) -> Any:
     return model
 
 
-def train(model: Any, asked: Asked, steps: int, enough: Callable[[], bool]) -> None:
-    """So many steps at most; each asks `enough` whether another is wanted."""
+def train(model: Any, asked: Asked, steps: int) -> None:
     optimizer = optimizer_of(model, asked.optimizer)
     forward = torch.compile(model) if asked.compile else model
     words = min(WORDS, vocabulary(model))
     ids = torch.randint(0, words, (asked.batch, asked.seq), device=model.device)
     for _ in range(steps):
         _step(forward, optimizer, ids, asked)
-        if enough():
-            return
 
 
 def _step(forward: Any, optimizer: Any, ids: torch.Tensor, asked: Asked) -> None:

@@ -20,12 +20,13 @@ def component(block: Block) -> str:
     origin = block.origin
     if block.holder is not None:
         return block.holder
-    if origin is not None and origin.component is not None:
-        return WORKSPACE if origin.component is OF_OPTIMIZER else origin.component
+    of_file = None if origin is None or block.of_backward else origin.component
+    if of_file is not None:
+        return WORKSPACE if of_file is OF_OPTIMIZER else of_file
     if block.stage in ("load", "optimizer"):
         return INPUTS
     # What cuBLAS keeps from its first product in backward on, and an op's own temporaries.
-    is_output = origin is None or origin.of_backward or block.requested in origin.outputs
+    is_output = origin is None or block.of_backward or block.requested in origin.outputs
     if not is_output or (block.stage == "backward" and block.outlived_step):
         return WORKSPACE
     return LOGITS if origin is not None and _are_logits(block, origin) else ACTIVATIONS
@@ -33,7 +34,7 @@ def component(block: Block) -> str:
 
 def _are_logits(block: Block, origin: Origin) -> bool:
     """Or their gradients: not all that backward makes of such an op is as wide."""
-    if not origin.of_backward:
+    if not block.of_backward:
         return origin.makes_logits
     return origin.vocabulary > 0 and block.requested % origin.vocabulary == 0
 
@@ -44,8 +45,7 @@ def holders(blocks: list[Block]) -> list[dict[str, Any]]:
     count: Counter[tuple[str, str, str, bool]] = Counter()
     for block in blocks:
         where, script = block.lines()
-        in_backward = block.origin is not None and block.origin.of_backward
-        key = component(block), told(where), told(script), in_backward
+        key = component(block), told(where), told(script), block.of_backward
         bytes_[key] += block.bytes
         count[key] += 1
     return [

@@ -17,6 +17,8 @@ from torch.optim.optimizer import (
 
 # Called with each model as its forward begins, before it runs.
 before_forward: list[Callable[[torch.nn.Module], None]] = []
+# Called as a backward begins.
+before_backward: list[Callable[[], None]] = []
 
 
 class _Told:
@@ -79,6 +81,8 @@ class Events:
     def _engine_called(self, _: Any) -> None:
         if in_backward():
             return  # of a reentrant checkpoint
+        for tell in before_backward:
+            tell()
         self._backward()
         self.await_forward()
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import torch
 
+from vramfit.standin._collector import resting
 from vramfit.standin._holders import Holders
 from vramfit.standin._lines import Line, innermost
 from vramfit.standin._origins import Origin, Origins
@@ -40,6 +41,7 @@ class Block:
     requested: int  # bytes
     frames: list[Json]  # of Python, as PyTorch tells them; of compiled code alone
     origin: Origin | None
+    of_backward: bool  # by the origin's node
     stage: str = ""  # in which it was made; known when that is over
     holder: str | None = None  # of _holders.py; None: none that was met
     outlived_step: bool = False
@@ -50,9 +52,8 @@ class Block:
 
     def lines(self) -> tuple[Line | None, Line | None]:
         """Outside of torch, and of the script."""
-        if self.origin is not None:
-            return self.origin.where, self.origin.script
-        return innermost((frame["filename"], frame["line"]) for frame in self.frames)
+        frames = self.frames if self.origin is None else self.origin.frames()
+        return innermost((frame["filename"], frame["line"]) for frame in frames)
 
 
 @dataclass(slots=True)
@@ -78,12 +79,15 @@ class _Gpu:
 
     def take(self, entries: list[Json], block: Callable[[Json], Block]) -> None:
         """What happened since, in order."""
-        most, moment = self._of_stage.bytes, -1
+        most, moment, allocated = self._of_stage.bytes, -1, self.allocated
         for at, entry in enumerate(entries):
-            size = _rounded(entry["size"])
-            self.allocated += size if entry["action"] == "alloc" else -size
-            if self.allocated > most:
-                most, moment = self.allocated, at
+            if entry["action"] == "alloc":
+                allocated += _rounded(entry["size"])
+                if allocated > most:
+                    most, moment = allocated, at
+            else:
+                allocated -= _rounded(entry["size"])
+        self.allocated = allocated
         for at, entry in enumerate(entries):
             if entry["action"] == "alloc":
                 made = self.live[entry["addr"]] = block(entry)
@@ -170,18 +174,22 @@ class History:
         return self._gpus[gpu].peak.blocks
 
     def _read_on(self) -> None:
+        with resting():
+            self._take()
+        self.origins.were_read()
+        if not self._is_whole:
+            self._record_on()
+
+    def _take(self) -> None:
         for gpu, entries in enumerate(torch.cuda.memory._snapshot()["device_traces"]):
             new = entries[self._read.get(gpu, 0) :]
             self._gpus[gpu].take([entry for entry in new if entry["action"] in _USED], self._block)
             if self._is_whole:
                 self._read[gpu] = len(entries)
-        self.origins.were_read()
-        if not self._is_whole:
-            self._record_on()
 
     def _block(self, entry: Json) -> Block:
-        origin = self.origins.of(entry["user_metadata"])
-        return Block(entry["size"], entry.get("frames", []), origin)
+        origin, of_backward = self.origins.of(entry["user_metadata"])
+        return Block(entry["size"], entry.get("frames", []), origin, of_backward)
 
     def _record_on(self) -> None:
         # Stacks cost as much as all else here, and ops have their lines: what Inductor generates

@@ -7,6 +7,7 @@ a model change nothing here.
 
 from __future__ import annotations
 
+import functools
 import weakref
 from collections.abc import Iterator
 from typing import Any
@@ -17,6 +18,8 @@ from torch.nn.modules.module import (
     register_module_parameter_registration_hook,
 )
 from torch.optim.optimizer import register_optimizer_step_pre_hook
+
+from vramfit.standin._imports import when_imported
 
 PARAMETERS, GRADIENTS, OPTIMIZER_STATE = "parameters", "gradients", "optimizer_state"
 
@@ -30,9 +33,21 @@ class Holders:
     def __init__(self) -> None:
         self._modules: weakref.WeakSet[torch.nn.Module] = weakref.WeakSet()
         self._optimizers: weakref.WeakSet[torch.optim.Optimizer] = weakref.WeakSet()
+        self._averages: weakref.WeakSet[Any] = weakref.WeakSet()  # diffusers', which are no modules
         register_module_parameter_registration_hook(self._meet)
         register_module_buffer_registration_hook(self._meet)
         register_optimizer_step_pre_hook(lambda optimizer, *_: self._optimizers.add(optimizer))
+        when_imported("diffusers.training_utils", self._meet_averages)
+
+    def _meet_averages(self, module: Any) -> None:
+        initialize = module.EMAModel.__init__
+
+        @functools.wraps(initialize)
+        def met(average: Any, *args: Any, **kwargs: Any) -> None:
+            initialize(average, *args, **kwargs)
+            self._averages.add(average)
+
+        module.EMAModel.__init__ = met
 
     def _meet(self, module: torch.nn.Module, *_: Any) -> None:
         self._modules.add(module)
@@ -57,6 +72,9 @@ class Holders:
                 if tensor.grad_fn is None and tensor.grad is not None:
                     for address in _addresses(tensor.grad):
                         yield address, GRADIENTS
+        for average in list(self._averages):
+            for address in _addresses_below(average.shadow_params, 1):
+                yield address, PARAMETERS
         for optimizer in list(self._optimizers):
             for address in _addresses_below(optimizer.state, _DEEP):
                 yield address, OPTIMIZER_STATE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sysconfig
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from types import FrameType
 
@@ -62,13 +62,18 @@ def innermost(lines: Iterable[Line]) -> tuple[Line | None, Line | None]:
     return where, None
 
 
-def stack(frame: FrameType | None) -> Iterator[Line]:
-    """From a frame outwards, without torch's."""
+def stack(frame: FrameType | None) -> list[Line]:
+    """From a frame outwards to the script, without torch's."""
+    lines = []
     while frame is not None:
         file = frame.f_code.co_filename
-        if whose[file] != INSIDE:
-            yield file, frame.f_lineno
+        kind = whose[file]
+        if kind != INSIDE:
+            lines.append((file, frame.f_lineno))
+            if kind == SCRIPT:
+                break
         frame = frame.f_back
+    return lines
 
 
 def told(line: Line | None) -> str:

@@ -46,7 +46,7 @@ class Longest:
         batches = _batches(order, at_most=len(loader.dataset))
         if not batches:
             return None
-        if isinstance(getattr(_innermost(order), "sampler", None), RandomSampler):
+        if isinstance(getattr(innermost_sampler(order), "sampler", None), RandomSampler):
             rows = sorted((row for batch in batches for row in batch), key=lengths.__getitem__)
             longest = rows[-max(map(len, batches)) :]
         else:
@@ -94,7 +94,7 @@ def _batches(order: Any, at_most: int) -> list[Any]:
             random.setstate(state)
 
 
-def _innermost(order: Any) -> Any:
+def innermost_sampler(order: Any) -> Any:
     """The sampler of batches within those that share it among processes."""
     while hasattr(order, "batch_sampler"):
         order = order.batch_sampler

@@ -1,42 +1,53 @@
 """What asked for an allocation: an op that was dispatched, or a node of autograd's graph.
 
 PyTorch's memory history keeps a word of the thread's with each allocation. Here it is a number, by
-which a block finds its op again. Autograd's engine runs no Python: a node gets the number of what
-its op in forward came from, which has a line.
+which a block finds its op again. Autograd's engine runs no Python: a node has the number of its op
+in forward, which has a line.
 """
 
 from __future__ import annotations
 
-import sys
 import threading
 from bisect import bisect_left
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
-from types import FrameType
 from typing import Any
 
 import torch
+from torch._C._profiler import gather_traceback, symbolize_tracebacks
 
+from vramfit.standin._collector import resting
 from vramfit.standin._events import in_backward
-from vramfit.standin._lines import INSIDE, SCRIPT, Line, whose
-from vramfit.standin._ops import results
+from vramfit.standin._lines import SCRIPT, whose
+from vramfit.standin._ops import Run, results
 
+_OF_NODE = "node of "
 # Ops whose nodes may come in a backward yet; and ops between two readings of the history.
-_GRAPH, _OFTEN = 200_000, 20_000
+_GRAPH, _OFTEN = 100_000, 20_000
 
 
 @dataclass(slots=True)
 class Origin:
-    """An op's call, or its node's in backward."""
+    """An op's call."""
 
+    word: str  # of the op's call
     outputs: tuple[int, ...]  # bytes of each
     makes_logits: bool  # whether one has rows of the vocabulary
     vocabulary: int  # how wide these are, where it makes or takes any; otherwise 0
-    where: Line | None  # outside of torch
-    script: Line | None
-    component: str | None  # where a file tells it: see _COMPONENTS
-    of_backward: bool = False
+    stack: Any  # of the thread, as torch._C gathers it: looked at where somebody asks
+
+    def frames(self) -> list[dict[str, Any]]:
+        """As PyTorch tells them, innermost first."""
+        frames: list[dict[str, Any]] = symbolize_tracebacks([self.stack])[0]
+        return frames
+
+    @property
+    def component(self) -> str | None:
+        """Where a file tells it, on the way to the innermost module's call: see _COMPONENTS."""
+        files = (frame["filename"] for frame in self.frames())
+        return next(filter(None.__ne__, map(_TOLD.__getitem__, files)), None) or None
 
 
 # Of a block that a function in such a file asked for.
@@ -50,36 +61,22 @@ _COMPONENTS = {
 }
 
 
+# It calls modules: what is around one's call allocates nothing in its own name.
+_CALL = "/torch/nn/modules/module.py"
+
+
 class _Told(dict[str, str | None]):
-    """What a file tells of what is allocated in it."""
+    """What a file tells of what is allocated in it; None: nothing, those around it may; empty: nor
+    do they."""
 
     def __missing__(self, file: str) -> str | None:
         told = [named for part, named in _COMPONENTS.items() if part in file]
-        self[file] = component = told[0] if told else None
+        ends = whose[file] == SCRIPT or file.endswith(_CALL)
+        self[file] = component = "" if ends else told[0] if told else None
         return component
 
 
 _TOLD = _Told()
-
-
-def _standing(frame: FrameType | None) -> tuple[Line | None, Line | None, str | None]:
-    """Where a thread stands: the innermost lines outside of torch and of the script, and what
-    component a file on the way tells of."""
-    where = component = None
-    is_in_call = True  # of the innermost module: what calls that allocates nothing in its own name
-    while frame is not None:
-        file = frame.f_code.co_filename
-        kind = whose[file]
-        if kind == SCRIPT:
-            script = file, frame.f_lineno
-            return where or script, script, component
-        if component is None and is_in_call:
-            component = _TOLD[file]
-            is_in_call = not file.endswith("/torch/nn/modules/module.py")
-        if kind != INSIDE and where is None:
-            where = file, frame.f_lineno
-        frame = frame.f_back
-    return where, None, component
 
 
 class _Graph(threading.local):
@@ -106,21 +103,19 @@ class Origins:
 
     def __init__(self, vocabulary: Callable[[], int], read_history: Callable[[], None]) -> None:
         self._vocabulary, self._read_history = vocabulary, read_history
-        self._row: tuple[int, ...] = (0,)  # of logits: the vocabulary
+        self._row: tuple[int] | None = None  # of logits: the vocabulary
         self._last = 0
         self._ops: dict[str, Origin] = {}
-        self._nodes: dict[str, Origin] = {}
+        self._nodes: dict[str, Origin] = {}  # each is its op's
         self._graph = _Graph()
-        self._run_backward = torch.autograd.graph._engine_run_backward
-        torch.autograd.graph._engine_run_backward = self._backward
-        torch.autograd._engine_run_backward = self._backward  # type: ignore[attr-defined]
 
-    def run(self, op: Callable[..., Any], func: Any, args: Any, kwargs: Any) -> Any:
-        """The op, in whose name all is that it allocates."""
-        word, before = self._word(), torch._C._cuda_getMemoryMetadata()
+    def run(self, way: Run, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """An op, in whose name all is that it allocates."""
+        self._last += 1
+        word, before = str(self._last), torch._C._cuda_getMemoryMetadata()
         torch._C._cuda_setMemoryMetadata(word)
         try:
-            result = op(func, args, kwargs)
+            result = way(func, args, kwargs)
         finally:
             torch._C._cuda_setMemoryMetadata(before)
         sizes, makes_logits = [], False
@@ -128,10 +123,12 @@ class Origins:
             if output.is_cuda:
                 sizes.append(output.nbytes)
                 makes_logits |= output.shape[-1:] == self._row
-        takes_logits = any(getattr(value, "shape", ())[-1:] == self._row for value in args)
-        place = _standing(sys._getframe(2))
-        vocabulary = self._row[0] if makes_logits or takes_logits else 0
-        origin = Origin(tuple(sizes), makes_logits, vocabulary, *place)
+        of_logits = makes_logits or any(
+            value.shape[-1:] == self._row for value in args if isinstance(value, torch.Tensor)
+        )
+        vocabulary = self._row[0] if self._row and of_logits else 0
+        stack = gather_traceback(python=True, script=False, cpp=False)
+        origin = Origin(word, tuple(sizes), makes_logits, vocabulary, stack)
         self._ops[word] = origin
         if torch.is_grad_enabled():
             self._graph.add(origin)
@@ -139,28 +136,30 @@ class Origins:
             self._read_history()
         return result
 
-    def of(self, word: str) -> Origin | None:
-        """Whose an allocation is that has this word in PyTorch's history."""
-        return self._ops.get(word) or self._nodes.get(word)
+    @contextmanager
+    def backward(self, tensors: Iterable[torch.Tensor]) -> Iterator[None]:
+        """What its nodes allocate is in their names."""
+        before = torch._C._cuda_getMemoryMetadata()
+        if not in_backward():
+            self._nodes.clear()
+        with resting():
+            self._name_nodes(map(_root, tensors))
+        try:
+            yield
+        finally:
+            torch._C._cuda_setMemoryMetadata(before)
+
+    def of(self, word: str) -> tuple[Origin | None, bool]:
+        """Whose an allocation is that has this word in PyTorch's history; and whether it is not the
+        op's, but its node's in backward."""
+        node = self._nodes.get(word)
+        return (self._ops.get(word), False) if node is None else (node, True)
 
     def were_read(self) -> None:
         """All allocations so far have found theirs."""
         self._ops.clear()
-        self._row = (self._vocabulary(),)
-
-    def _word(self) -> str:
-        self._last += 1
-        return str(self._last)
-
-    def _backward(self, tensors: Iterable[torch.Tensor], *args: Any, **kwargs: Any) -> Any:
-        before = torch._C._cuda_getMemoryMetadata()
-        if not in_backward():
-            self._nodes.clear()
-        self._name_nodes(tensor.grad_fn for tensor in tensors)
-        try:
-            return self._run_backward(tensors, *args, **kwargs)
-        finally:
-            torch._C._cuda_setMemoryMetadata(before)
+        rows = self._vocabulary()
+        self._row = (rows,) if rows else None
 
     def _name_nodes(self, roots: Iterable[Any]) -> None:
         seen = set()
@@ -172,10 +171,15 @@ class Origins:
             seen.add(node)
             origin = self._graph.of(node)
             if origin is not None:  # none of what gathers a parameter's gradient
-                word = self._word()
-                self._nodes[word] = replace(origin, component=None, of_backward=True)
+                word = f"{_OF_NODE}{origin.word}"
+                self._nodes[word] = origin
                 node.register_prehook(partial(_say, word))
             ahead += [following for following, _ in node.next_functions if following is not None]
+
+
+def _root(output: Any) -> Any:
+    """Where the engine begins: of a tensor, or of an edge that stands for one."""
+    return output.node if isinstance(output, torch.autograd.graph.GradientEdge) else output.grad_fn
 
 
 def _say(word: str, _: Any) -> None:

@@ -21,7 +21,7 @@ from vramfit.standin._sized import expecting
 if TYPE_CHECKING:
     from vramfit.standin._values import Values
 
-_AS_MANY = (
+AS_MANY_OUTLIERS = (
     "which columns are outliers to LLM.int8() only a GPU computes: as many as random weights have, "
     "trained ones mostly have fewer"
 )
@@ -57,7 +57,7 @@ class Outliers:
         threshold = args[1] if len(args) > 1 else kwargs.get("threshold", 0.0)
         if threshold == 0 or not tensor.is_cuda:
             return run()
-        values.reads[_AS_MANY] += 1
+        values.reads[AS_MANY_OUTLIERS] += 1
         columns = tensor.shape[-1]
         given = self._input()
         count = values.door.outlier_columns(

@@ -45,13 +45,15 @@ _GIVE_NOTHING = (
 def _without_pushes(hub: Any) -> None:
     """huggingface_hub.hf_api, whose functions are methods of one object."""
 
-    def create_repo(repo_id: str, *_: Any, **__: Any) -> Any:
-        return hub.RepoUrl(f"{hub.constants.ENDPOINT}/{repo_id}")
+    def whole(repo_id: str) -> str:
+        """The Hub puts the user before a name that has no owner."""
+        return repo_id if "/" in repo_id else f"nobody/{repo_id}"
 
-    def commit(
-        *_: Any, repo_id: str = "nobody/nothing", run_as_future: bool = False, **__: Any
-    ) -> Any:
-        url = f"{hub.constants.ENDPOINT}/{repo_id}/commit/{'0' * 40}"
+    def create_repo(repo_id: str, *_: Any, **__: Any) -> Any:
+        return hub.RepoUrl(f"{hub.constants.ENDPOINT}/{whole(repo_id)}")
+
+    def commit(*_: Any, repo_id: str = "nothing", run_as_future: bool = False, **__: Any) -> Any:
+        url = f"{hub.constants.ENDPOINT}/{whole(repo_id)}/commit/{'0' * 40}"
         info = hub.CommitInfo(
             commit_url=url, commit_message="", commit_description="", oid="0" * 40
         )

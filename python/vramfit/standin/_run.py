@@ -37,16 +37,27 @@ def refuse_another() -> None:
         )
 
 
+_process: _Process | None = None  # one a process
+
+
+def watched_process() -> _Process:
+    """This one, from begin() on."""
+    assert _process is not None
+    return _process
+
+
 def begin(settings: str) -> None:
     """Starts the stand-in as the settings' file says."""
+    global _process  # noqa: PLW0603
     file = Path(settings)
     told = json.loads(file.read_text())
     if told["real"]:
-        process = _RealProcess(told, file.parent)
+        process = _process = _RealProcess(told, file.parent)
         when_imported("torch", lambda _: process.loaded())
         return
+    _process = _Process(told, file.parent)
     try:
-        start(json.dumps(told["facts"]), _Process(told, file.parent), file.parent)
+        start(json.dumps(told["facts"]), _process, file.parent)
     except StandInError as error:
         _refuse(file.parent, str(error))
 
@@ -87,7 +98,24 @@ class _Process(Watcher):
         if not self._settings["uploads"]:
             keep_quiet()
         attend(lambda line: _refuse(self._folder, line))
-        atexit.register(self._write, "script")
+        atexit.register(self.write, "script")
+        self._attend_multiprocessing()
+
+    def _attend_multiprocessing(self) -> None:
+        """Whose children run finalizers as they end, and nothing else; one that was forked before
+        there was CUDA is watched by itself."""
+        from multiprocessing import parent_process, util
+
+        import torch
+
+        def attend(process: _Process) -> None:
+            if not torch.cuda.is_initialized():
+                process.begin_anew()
+            util.Finalize(None, process.write, ("script",), exitpriority=0)
+
+        util.register_after_fork(self, attend)  # run in a child, also where nothing was forked
+        if parent_process() is not None:
+            attend(self)
 
     def _watch(self) -> Watched:
         from vramfit.standin._values import name_ops
@@ -98,10 +126,15 @@ class _Process(Watcher):
     def _end(self, how: str) -> None:
         """Enough was seen. A process forked from this one goes on."""
         if os.getpid() == self._number:
-            self._write(how)
-            _leave(0)
+            self.write(how)
+            leave(0)
 
-    def _write(self, how: str) -> None:
+    def begin_anew(self) -> None:
+        """In a process that was forked from it, which is another's no more."""
+        self._number = os.getpid()
+
+    def write(self, how: str) -> None:
+        """What it took; `how` it ended."""
         is_over = not self._folder.is_dir()  # a daemon outlives the run
         if os.getpid() != self._number or self._watched is None or is_over:
             return
@@ -113,13 +146,14 @@ class _Process(Watcher):
             return  # a kernel of the GPU's failed, which answers no more
         took["changes"] = self._changes.told() if self._changes is not None else {}
         took["in_kernel"] = "ipykernel" in sys.modules  # what runs a notebook fails as that ends
-        self._watched.write_records(self._place(SNAPSHOT), self._place(TRACE))
-        part = self._place(RESULT).with_suffix(".part")
+        self._watched.write_records(self.place(SNAPSHOT), self.place(TRACE))
+        part = self.place(RESULT).with_suffix(".part")
         part.write_text(json.dumps(took))
-        part.rename(self._place(RESULT))
+        part.rename(self.place(RESULT))
 
-    def _place(self, kind: str) -> Path:
-        return self._folder / kind.format(self._number)
+    def place(self, kind: str, process: int | None = None) -> Path:
+        """Of what it leaves, or another process of the run."""
+        return self._folder / kind.format(process or self._number)
 
 
 class _RealProcess(_Process):
@@ -131,7 +165,7 @@ class _RealProcess(_Process):
         from vramfit.standin._watched import Watched
 
         def name_ops(origins: Origins) -> None:
-            mode.named = origins.run  # type: ignore[method-assign]
+            mode.names = origins
 
         mode = Watching()
         watch_everywhere(mode)
@@ -142,10 +176,10 @@ def _refuse(folder: Path, line: str) -> NoReturn:
     """Ends the process: no script goes on without what it came for."""
     with contextlib.suppress(OSError):  # where there is no room for it the empty file tells enough
         (folder / REFUSED.format(os.getpid())).write_text(line)
-    _leave(2)
+    leave(2)
 
 
-def _leave(status: int) -> NoReturn:
+def leave(status: int) -> NoReturn:
     """Ends the process at once, with all that it has printed."""
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:

@@ -311,7 +311,7 @@ def keep_values(door: Door) -> Values:
 def name_ops(origins: Origins) -> None:
     """From now on what ops allocate is theirs by name."""
     if _values is not None:
-        _values.named = origins.run
+        _values.names = origins
 
 
 def hollows() -> Hollows:

@@ -10,18 +10,15 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any, Protocol
 
 import torch
 from torch._C._dynamo import eval_frame
 from torch.utils._python_dispatch import TorchDispatchMode, _pop_mode, _push_mode
 
 from vramfit.standin._ops import Run
-
-Named = Callable[[Run, Any, tuple[Any, ...], dict[str, Any]], Any]
-
 
 _PLAIN = torch.Tensor.__torch_dispatch__
 _FAKE = torch._C._TorchDispatchModeKey.FAKE
@@ -32,16 +29,29 @@ def as_it_is(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return func(*args, **kwargs)
 
 
-def _unnamed(way: Run, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    return way(func, args, kwargs)
+class Names(Protocol):
+    """In whose name things run."""
+
+    def run(self, way: Run, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """An op, in a way."""
+
+    def backward(self, tensors: Iterable[torch.Tensor]) -> AbstractContextManager[None]:
+        """Meanwhile the engine runs from these tensors on."""
+
+
+class _Nobody:
+    def run(self, way: Run, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        return way(func, args, kwargs)
+
+    def backward(self, _: Iterable[torch.Tensor]) -> AbstractContextManager[None]:
+        return nullcontext()
 
 
 class Watching(TorchDispatchMode):
     """A mode that sees every op that is dispatched, of all that autograd has made of the script."""
 
     supports_higher_order_operators = True
-    # Runs an op in a way, and may tell of it.
-    named: Named = staticmethod(_unnamed)
+    names: Names = _Nobody()
 
     @classmethod
     def ignore_compile_internals(cls) -> bool:
@@ -58,7 +68,7 @@ class Watching(TorchDispatchMode):
             return func(*args, **(kwargs or {}))  # shapes alone, as FSDP2 asks for and compilers
         if types and any(kind.__torch_dispatch__ is not _PLAIN for kind in types):
             return NotImplemented  # a subclass makes plain ops of it, which come here in turn
-        return self.named(self.way(func), func, args, kwargs or {})
+        return self.names.run(self.way(func), func, args, kwargs or {})
 
     def way(self, func: Any) -> Run:
         """In which an op is run."""
@@ -136,7 +146,7 @@ def _unwatched(mode: Watching, function: Callable[..., Any]) -> Callable[..., An
         if torch.compiler.is_compiling():
             return function(*args, **kwargs)
         with _off(mode):
-            result = mode.named(as_it_is, function, args, kwargs)
+            result = mode.names.run(as_it_is, function, args, kwargs)
         if result.is_cuda:
             mode.unseen(result)
         return result
@@ -153,9 +163,9 @@ def watch_everywhere(mode: Watching) -> None:
     run_backward = torch.autograd.graph._engine_run_backward
 
     @functools.wraps(run_backward)
-    def unwatched(*args: Any, **kwargs: Any) -> Any:
-        with _off(mode):
-            result = run_backward(*args, **kwargs)
+    def unwatched(tensors: Any, *args: Any, **kwargs: Any) -> Any:
+        with _off(mode), mode.names.backward(tensors):
+            result = run_backward(tensors, *args, **kwargs)
         mode.backward_unseen()
         return result
 

@@ -17,6 +17,7 @@ from vramfit.standin._components import holders
 from vramfit.standin._history import History, Peak
 from vramfit.standin._lines import innermost, stack
 from vramfit.standin._origins import Origins
+from vramfit.standin._outliers import AS_MANY_OUTLIERS
 from vramfit.standin._session import checkpoints
 from vramfit.standin._steps import Steps
 from vramfit.standin._trace import trace
@@ -92,6 +93,7 @@ class Watched:
         steps.close()
         report = self._card.report()
         in_last = ended in ("script", "open") and steps.stage == "optimizer"
+        assumed = assumptions()
         return {
             **report,
             "host": {**report["host"], **host()},
@@ -109,7 +111,8 @@ class Watched:
             "out_of_memory": self._out_of_memory,
             "ran_out": _raised_for_memory(if_nothing=self.ran_out),
             "kernels": self._card.kernels(),
-            "assumptions": assumptions(),
+            "assumptions": assumed,
+            "int8_outliers": any(told["what"] == AS_MANY_OUTLIERS for told in assumed),
             "versions": {
                 name: sys.modules[name].__version__
                 for name in _LIBRARIES

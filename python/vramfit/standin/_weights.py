@@ -30,7 +30,9 @@ class RandomWeights:
         """From now on, for as long as the process lives."""
         when_imported("transformers.modeling_utils", self._make_what_is_absent)
         when_imported("diffusers.models.modeling_utils", self._make_what_diffuses)
-        when_imported("transformers.tokenization_utils_base", _say_what_is_not_made)
+        when_imported("transformers.tokenization_utils_base", _want_a_tokenizer)
+        for module, kind, read in _SETTINGS:
+            when_imported(module, functools.partial(_want_settings, kind, read))
 
     def _make_what_is_absent(self, module: Any) -> None:
         resolve = module._get_resolved_checkpoint_files
@@ -120,20 +122,54 @@ class RandomWeights:
 _OF_THE_TRUE_ONE = ("variant", "use_safetensors", "transformers_explicit_filename", "user_agent")
 
 
-def _say_what_is_not_made(module: Any) -> None:
-    tokenizer = module.PreTrainedTokenizerBase
-    load = tokenizer.from_pretrained.__func__
+# Classes that are made of a file of settings, and how they read it: no default of theirs is a
+# model's own. By the modules that they are in.
+_SETTINGS = (
+    ("transformers.image_processing_base", "ImageProcessingMixin", "get_image_processor_dict"),
+    ("transformers.video_processing_utils", "BaseVideoProcessor", "get_video_processor_dict"),
+    (
+        "transformers.feature_extraction_utils",
+        "FeatureExtractionMixin",
+        "get_feature_extractor_dict",
+    ),
+)
+
+
+def _want_settings(kind: str, read: str, module: Any) -> None:
+    _say_what_is_not_made(getattr(module, kind), read, "processor")
+
+
+def _want_a_tokenizer(module: Any) -> None:
+    def checked(tokenizer: Any, name: Any) -> None:
+        """Transformers makes some without their files, of special tokens alone."""
+        if len(tokenizer) <= len(tokenizer.all_special_tokens):
+            raise StandInError(_not_made(name, "tokenizer"))
+
+    _say_what_is_not_made(module.PreTrainedTokenizerBase, "from_pretrained", "tokenizer", checked)
+
+
+def _say_what_is_not_made(
+    owner: Any, method: str, what: str, check: Callable[[Any, Any], None] = lambda made, name: None
+) -> None:
+    """Where a class method of `owner` does not find its files."""
+    load = getattr(owner, method).__func__
 
     @functools.wraps(load)
     def loaded(kind: Any, name: Any, *args: Any, **kwargs: Any) -> Any:
         try:
-            return load(kind, name, *args, **kwargs)
+            made = load(kind, name, *args, **kwargs)
         except (OSError, ValueError, TypeError) as error:
             if hasattr(error, "add_note"):  # Python 3.11
-                error.add_note(
-                    f"vramfit: --random-weights makes the weights of {name}, and no tokenizer: its "
-                    "files are to be in the cache or the folder"
-                )
+                error.add_note(f"vramfit: {_not_made(name, what)}")
             raise
+        check(made, name)
+        return made
 
-    tokenizer.from_pretrained = classmethod(loaded)
+    setattr(owner, method, classmethod(loaded))
+
+
+def _not_made(name: Any, what: str) -> str:
+    return (
+        f"--random-weights makes the weights of {name}, and no {what}: its files are to be in the "
+        "cache or the folder"
+    )

@@ -175,7 +175,7 @@ int run_plan(const Options& options, const Target& target, const Plan& plan, con
     registry.add(row.name, [&row] { return Result{row.counters, "the article's code", 0, ""}; });
   }
   for (const LatencyBenchmark& latency : plan.latency) {
-    registry.add(latency, !options.google.min_time);
+    registry.add(latency, options.google.min_time);
   }
   {
     const OnInterrupt on_interrupt([&](int signal) {

@@ -11,6 +11,9 @@
 namespace vramfit {
 namespace {
 
+/// What blocks take beyond their tensors depends on where they lie, which is less than this part.
+constexpr std::uint64_t kPartOfDips = 4;
+
 /// An unlimited run, and where it takes more than the card has, one on the card: there PyTorch's
 /// allocator gives back what it cached before it gives up. Where the card's size decides what is
 /// loaded, the run that does not fit is one past its end.
@@ -24,7 +27,9 @@ class Runs {
     capacity_ = capacity_beside(run_.overhead, request);
     const bool looks = request.workload->depends_on_capacity();
     if (run_.report.reserved <= capacity_ && !looks) return;
-    if (ending == WhereItEnds::Untold && !request.workload->gives_back_cache()) {
+    const bool hopeless = run_.report.peak.allocated > capacity_ + capacity_ / kPartOfDips;
+    if (ending == WhereItEnds::Untold && !looks &&
+        (hopeless || !request.workload->gives_back_cache())) {
       fits_ = false;
       return;
     }
@@ -126,8 +131,7 @@ Estimate estimate(const Request& request, WhereItEnds ending) {
                   static_cast<std::int64_t>(result.total + request.budget.set_aside());
   result.missing = runs.missing();
   result.fits = runs.fits();
-  result.uncertainty =
-      uncertainty_of(request.workload->runtime(), report.reserved, result.overhead);
+  result.uncertainty = uncertainty_of(*request.workload, report.reserved, result.overhead);
   result.verdict = verdict_of(result.fits, result.margin, result.uncertainty);
   result.peak = report.peak;
   result.on_host = runs.run().on_host;

@@ -35,10 +35,25 @@ struct Run {
   double seq;
 };
 
+/// What weights are stored in, as the run calls it: "bf16", "nf4", "int8-wo".
+std::string stored_in(const Run& run) {
+  return run.has("quant") ? run.asked["quant"]["format"].get<std::string>() : run.text("precision");
+}
+
+constexpr int kBitsOfFp4 = 4;  ///< bitsandbytes', which vramfit's own step lacks
+
+int bits_of_weights(const Run& run) {
+  const std::string name = stored_in(run);
+  const auto format = Format::named(name.substr(0, name.find('-')));
+  return format ? static_cast<int>(format->row().bits) : kBitsOfFp4;
+}
+
 /// Its calculator knows Adam and SGD, and neither adapters nor checkpointing.
 Total article(const Run& run) {
   if (run.has("lora") || run.has("checkpoint") || run.has("autocast")) return std::nullopt;
-  Flags flags = {{"precision", run.text("precision")},
+  const int bits = bits_of_weights(run);
+  const bool plain = bits > 8;
+  Flags flags = {{"precision", plain ? run.text("precision") : "int" + std::to_string(bits)},
                  {"batch", std::to_string(run.asked["batch"].get<std::int64_t>())},
                  {"seq", std::to_string(run.asked["seq"].get<std::int64_t>())}};
   if (run.training) flags["optimizer"] = run.adam() ? "adam" : "sgd";
@@ -56,8 +71,7 @@ Total deepspeed(const Run& run) {
 
 Total accelerate(const Run& run) {
   if (run.training && !run.adam()) return std::nullopt;
-  const Format weights(parse_precision(run.text("precision")));
-  return (run.training ? 4 : 1) * run.parameters * static_cast<double>(weights.bytes(1));
+  return (run.training ? 4 : 1) * run.parameters * bits_of_weights(run) / 8;
 }
 
 /// The paper keeps activations whole and trains in mixed precision.

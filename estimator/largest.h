@@ -15,8 +15,8 @@ struct Band {
   std::int64_t possibly = 0;  ///< of those that are not OOM; 0: none is
 };
 
-/// The largest of either kind, from the largest that fits on: of larger sizes that were not tried
-/// yet in steps of a part of it, so that few are.
+/// The largest of either kind: the next size is not of that kind any more. Sizes further above may
+/// be again, and are not looked for; nor is the very size where each run takes very long.
 Band band_around(const Largest& found, SizedRuns& runs);
 
 }  // namespace vramfit

@@ -34,7 +34,7 @@ Release read_release(const nlohmann::json& object, const std::string& source) {
   const JsonReader json(object, source);
   allow_only(json, object,
              {"name", "torch", "transformers", "peft", "accelerate", "bitsandbytes", "cuda",
-              "cudnn", "least_arch", "reserved_error"});
+              "cudnn", "least_arch", "reserved_error", "int8_reserved_error"});
   Release release;
   release.name = json.text("name");
   release.torch = read_version(json, object, "torch");
@@ -46,6 +46,8 @@ Release read_release(const nlohmann::json& object, const std::string& source) {
   release.cudnn = read_version(json, object, "cudnn");
   release.least_arch = read_arch(sourced(json, object, "least_arch", "value"), "value");
   release.reserved_error = sourced(json, object, "reserved_error", "value").number("value", 0, 1);
+  release.int8_reserved_error =
+      sourced(json, object, "int8_reserved_error", "value").number("value", 0, 1);
   return release;
 }
 

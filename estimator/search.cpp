@@ -19,6 +19,21 @@ std::int64_t bisect(std::int64_t low, std::int64_t high, const Fits& fits) {
   return low;
 }
 
+/// What a size leaves.
+struct Point {
+  std::int64_t size;
+  double slack;
+};
+
+/// Where the line through both reaches nothing, or the middle.
+std::int64_t between(const Point& low, const Point& high, bool middle) {
+  const std::int64_t gap = high.size - low.size;
+  if (middle) return low.size + gap / 2;
+  const double part = low.slack / (low.slack - high.slack);
+  const auto ahead = static_cast<std::int64_t>(part * static_cast<double>(gap));
+  return low.size + std::clamp<std::int64_t>(ahead, 1, gap - 1);
+}
+
 /// Dips of what tensors take are smaller.
 constexpr double kSlack = 1.03;
 /// From here on a larger size takes no other path through the model.
@@ -26,6 +41,7 @@ constexpr std::int64_t kSameFromHere = 8;
 /// Answers up to here are exact.
 constexpr std::int64_t kExact = 1024;
 /// Steps of the passes between bound and answer, as parts of the bound.
+constexpr std::int64_t kVeryCoarse = 16;
 constexpr std::int64_t kCoarse = 64;
 constexpr std::int64_t kMiddle = 256;
 constexpr std::int64_t kFine = 1024;
@@ -58,7 +74,8 @@ class SizeSearch {
       if (!trials_.spent()) found_.step = 1;
       return found_;
     }
-    found_.holes = holes();
+    if (!trials_.few) found_.holes = holes();
+    if (found_.step > 1) to_the_edge();
     const auto above = tried_.upper_bound(found_.size);
     if (above != tried_.end()) {
       found_.next = above->first;
@@ -102,12 +119,22 @@ class SizeSearch {
   /// Coarse steps first, so that an expensive search that has to end early ends near the answer.
   /// Steps are odd, so that no remainder is left out.
   void search_down_from(std::int64_t bound) {
-    pass(bound, (bound / kCoarse) | 1, [this](std::int64_t size) { return hopeless(size); });
+    pass(bound, (bound / (trials_.few ? kVeryCoarse : kCoarse)) | 1,
+         [this](std::int64_t size) { return hopeless(size); });
+    if (found_.size == 0 && trials_.spent()) halve(bound);
+    if (trials_.few) return;
     const auto skips = [this](std::int64_t size) { return among_hopeless(size); };
     pass(bound, (bound / kMiddle) | 1, skips);
     pass(bound - bound % kPad, kPad * (bound / kPad / kFine | 1), skips);
     pass(bound, found_.size <= kExact ? 1 : (bound / kFine) | 1, skips);
-    if (found_.size == 0 && trials_.spent()) halve(bound);
+  }
+
+  /// On to a size whose next does not fit.
+  void to_the_edge() {
+    const auto slack = [this](std::int64_t size) { return trial(size).fits ? 1.0 : -1.0; };
+    const auto above = tried_.upper_bound(found_.size);
+    const std::int64_t limit = above == tried_.end() ? limit_ : above->first - 1;
+    found_.size = edge_near(found_.size, slack, limit, trials_.exhausted);
   }
 
   /// Something is found where there is something, also when no more may be tried.
@@ -203,6 +230,27 @@ std::int64_t largest_near(std::int64_t guess, const Fits& fits, std::int64_t lim
     step *= 2;
   }
   return bisect(low, std::min(low + step, limit + 1), fits);
+}
+
+std::int64_t edge_near(std::int64_t guess, const std::function<double(std::int64_t)>& slack,
+                       std::int64_t limit, const std::function<bool()>& spent) {
+  std::optional<Point> low;   // leaves some
+  std::optional<Point> high;  // does not
+  std::int64_t size = std::clamp<std::int64_t>(guess, 1, limit);
+  std::int64_t step = std::max<std::int64_t>(size / kCoarse, 1);
+  for (bool halves = false;; halves = !halves) {
+    const Point point{size, slack(size)};
+    (point.slack >= 0 ? low : high) = point;
+    if (low && low->size == limit) return limit;
+    if (high && high->size == 1) return 0;
+    if (low && high) {
+      if (high->size - low->size == 1 || spent()) return low->size;
+      size = between(*low, *high, halves);
+    } else {
+      size = std::clamp<std::int64_t>(low ? size + step : size - step, 1, limit);
+      step *= 4;
+    }
+  }
 }
 
 Largest largest_and_holes(std::int64_t limit, const Trials& trials) {

@@ -14,6 +14,12 @@ namespace vramfit {
 std::int64_t largest_near(std::int64_t guess, const std::function<bool(std::int64_t)>& fits,
                           std::int64_t limit);
 
+/// A size of 1 to `limit` that leaves some slack (0 or more) where the next one does not, near a
+/// guess; 0 where none was found. Few calls where the slack shrinks nearly in a line. Where
+/// `spent`, the next one may leave some too.
+std::int64_t edge_near(std::int64_t guess, const std::function<double(std::int64_t)>& slack,
+                       std::int64_t limit, const std::function<bool()>& spent);
+
 /// What a run of one size came to.
 struct Trial {
   bool fits = false;
@@ -27,6 +33,9 @@ struct Trials {
   std::function<double(std::int64_t)> least;
   std::function<Trial(std::int64_t)> run;
   std::function<bool()> spent;  ///< no more may be tried
+  /// Each is dear: no holes are looked for, and wide steps are enough.
+  bool few = false;
+  std::function<bool()> exhausted = [] { return false; };  ///< nor may any be to find an edge
 };
 
 /// The largest size that fits, and those below it that do not: what an allocator reserves is no
@@ -52,9 +61,9 @@ struct Largest {
 
 /// Searches 1 to `limit`, down from where tensors alone have no room. Answers up to 1,024 are
 /// exact, of larger ones sizes are tried in steps of less than 1 %, between which few may fit,
-/// unless `spent` ends the search. Below the answer
-/// the search for holes ends where what is reserved has stayed clear of the card's size for long
-/// enough.
+/// unless `spent` ends the search; of few trials in those of a 16th, and then up to the next that
+/// does not fit. Below the answer the search for holes ends where what is reserved has stayed clear
+/// of the card's size for long enough.
 Largest largest_and_holes(std::int64_t limit, const Trials& trials);
 
 }  // namespace vramfit

@@ -9,12 +9,11 @@
 namespace vramfit {
 namespace {
 
-/// Decode steps that a trial walks, times layers, and at least. What they find is then tried with
-/// all that are asked for.
-constexpr std::int64_t kTrialLayers = 1024;
-constexpr std::int64_t kTrialSamples = 2;
-/// What a trial may cost, about.
-constexpr std::uint64_t kTrialCost = 150'000;
+/// Decode steps of a run that only tells what tensors take.
+constexpr std::int64_t kFewSamples = 2;
+/// Decode steps times layers, and what a run may cost, of which many can be tried.
+constexpr std::int64_t kManyLayers = 1024;
+constexpr std::uint64_t kMuchCost = 150'000;
 /// What so much larger a card does not hold is not near the answer.
 constexpr std::uint64_t kFarAbove = 4;
 
@@ -40,14 +39,17 @@ SizedRuns::SizedRuns(Request request, Size which, std::uint64_t allowance)
     : request_(std::move(request)),
       which_(which),
       limit_(size_limit(request_, which)),
-      all_samples_(request_.samples),
-      allowance_(allowance),
-      samples_(
-          std::min(all_samples_, std::max(kTrialLayers / request_.model.layers, kTrialSamples))) {}
+      allowance_(allowance) {}
+
+bool SizedRuns::are_long() {
+  const std::int64_t decodes = request_.workload->positions() - request_.workload->seq();
+  if (limit_ < 1 || decodes <= kFewSamples || !least_at(1).sampled) return false;
+  return decodes * request_.model.layers > kManyLayers ||
+         static_cast<std::uint64_t>(decodes) * least_at(1).step_cost > kMuchCost;
+}
 
 const Request& SizedRuns::at(std::int64_t size) {
   set_size(request_, which_, size);
-  request_.samples = samples_;
   return request_;
 }
 
@@ -64,7 +66,7 @@ const SizedRuns::Least& SizedRuns::least_at(std::int64_t size) {
   workload->validate(model);
   Extent extent;
   extent.micro_batches = extent.decodes = 2;
-  extent.detail = {.samples = kTrialSamples, .events = false};
+  extent.detail = {.samples = kFewSamples, .events = false};
   const auto run_within_bytes = [&](std::uint64_t capacity) {
     Outcome run = request_.workload->run(gpu_of(request_.budget), capacity, request_.model, extent);
     cost_ += run.report.cost;
@@ -75,11 +77,8 @@ const SizedRuns::Least& SizedRuns::least_at(std::int64_t size) {
     extent.beyond = kFarAbove * budget.vram;
     run = run_within_bytes(capacity_beside(run.overhead));
   }
-  Least least{std::numeric_limits<double>::infinity(), run.overhead};
-  // Of prefill and as many decode steps.
-  const std::uint64_t step_cost = run.report.cost / (kTrialSamples + 1) + 1;
-  samples_ = std::min(samples_,
-                      std::max(static_cast<std::int64_t>(kTrialCost / step_cost), kTrialSamples));
+  Least least{std::numeric_limits<double>::infinity(), run.overhead,
+              run.report.cost / (kFewSamples + 1), run.sampled};
   if (!run.report.missing) {
     least.share = share(run.report.peak.allocated, capacity_beside(run.overhead));
   }
@@ -96,44 +95,33 @@ const Overhead& SizedRuns::overhead_at(std::int64_t size) {
   return larger.total() == smaller.total() ? larger : least_at(size).overhead;
 }
 
-Outcome SizedRuns::run_on_card(std::int64_t size, std::int64_t samples) {
+Outcome SizedRuns::run_in(std::uint64_t bytes, std::int64_t size) {
+  Outcome outcome = run_within(bytes, at(size));
+  cost_ += outcome.report.cost;
+  return outcome;
+}
+
+// Where a run within limits is another, the one that is told of is the one without, if there is
+// room for that; otherwise the one within, and where that does not complete the one without again.
+const Trial& SizedRuns::run(std::int64_t size) {
+  const auto [at, fresh] = tried_.try_emplace(size);
+  if (!fresh) return at->second;
   const std::uint64_t capacity = capacity_beside(overhead_at(size));
-  at(size);
-  request_.samples = samples;
-  last_cost_ = 0;
-  const auto run = [&](std::uint64_t bytes) {
-    Outcome outcome = run_within(bytes, request_);
-    cost_ += outcome.report.cost;
-    last_cost_ += outcome.report.cost + 1;
-    return outcome;
+  const auto of = [&](const Outcome& outcome) -> const Trial& {
+    const bool fits = !outcome.report.missing;
+    if (fits && has_verdicts()) slack_[size] = slack_of(outcome);
+    return at->second = {fits, share(outcome.report.reserved, capacity)};
   };
-  if (request_.workload->adapts_to_capacity()) {
-    Outcome unlimited = run(kUnlimitedBytes);
-    if (unlimited.report.reserved <= capacity) return unlimited;
-  }
-  return run(capacity);
+  if (!request_.workload->adapts_to_capacity()) return of(run_in(capacity, size));
+  const Outcome unlimited = run_in(kUnlimitedBytes, size);
+  const Trial& trial = of(unlimited);
+  return unlimited.report.reserved <= capacity ? trial : of(run_in(capacity, size));
 }
 
-Trial SizedRuns::run(std::int64_t size) {
-  const Outcome outcome = run_on_card(size, at(size).samples);
-  sampled_ = sampled_ || outcome.sampled;
-  const bool fits = !outcome.report.missing;
-  tried_.insert(size);
-  if (fits && has_verdicts()) slack_[size] = slack_of(outcome);
-  return {fits, share(outcome.report.reserved, capacity_beside(overhead_at(size)))};
-}
-
-bool SizedRuns::fits_whole(std::int64_t size) {
-  return !run_on_card(size, all_samples_).report.missing;
-}
-
-bool SizedRuns::has_verdicts() const {
-  return request_.workload->runtime().reserved_error().has_value();
-}
+bool SizedRuns::has_verdicts() const { return request_.workload->reserved_error().has_value(); }
 
 Slack SizedRuns::slack_of(const Outcome& run) const {
-  const auto uncertainty =
-      uncertainty_of(request_.workload->runtime(), run.report.reserved, run.overhead);
+  const auto uncertainty = uncertainty_of(*request_.workload, run.report.reserved, run.overhead);
   const double margin = static_cast<double>(request_.budget.vram) -
                         static_cast<double>(request_.budget.set_aside()) -
                         static_cast<double>(run.report.reserved + run.overhead.total());
@@ -143,19 +131,16 @@ Slack SizedRuns::slack_of(const Outcome& run) const {
 }
 
 // Of the run on the card where that completes, otherwise of one without limits.
-Slack SizedRuns::slack(std::int64_t size) {
-  if (tried_.count(size) == 0) run(size);
-  return slack_unlimited(size);
-}
-
-Slack SizedRuns::slack_unlimited(std::int64_t size) {
+const Slack& SizedRuns::slack(std::int64_t size) {
+  run(size);
   const auto known = slack_.find(size);
   if (known != slack_.end()) return known->second;
-  const bool looks = request_.workload->depends_on_capacity();
-  const std::uint64_t capacity = looks ? capacity_beside(overhead_at(size)) : 0;
-  const Request& request = at(size);
-  return slack_[size] =
-             slack_of(looks ? run_past(capacity, request) : run_within(kUnlimitedBytes, request));
+  if (!request_.workload->depends_on_capacity()) {
+    return slack_[size] = slack_of(run_in(kUnlimitedBytes, size));
+  }
+  const Outcome past = run_past(capacity_beside(overhead_at(size)), at(size));
+  cost_ += past.report.cost;
+  return slack_[size] = slack_of(past);
 }
 
 std::int64_t SizedRuns::largest_known(double Slack::*slack, std::int64_t most) const {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <map>
-#include <set>
 
 #include "estimator/estimate.h"
 #include "estimator/search.h"
@@ -28,43 +27,41 @@ struct Slack {
   double possibly = 0;
 };
 
-/// One request at many sizes, whatever its own is, and what running them cost. Of long generations
-/// few decode steps are walked, unless all are asked for.
+/// One request at many sizes, whatever its own is, and what running them cost.
 class SizedRuns {
  public:
   SizedRuns(Request request, Size which, std::uint64_t allowance = kSearchAllowance);
 
   std::int64_t limit() const { return limit_; }
   bool spent() const { return cost_ > allowance_; }
-  /// Decode steps were left out, and each would have been another.
-  bool sampled() const { return sampled_; }
+  /// Much more was spent.
+  bool exhausted() const { return cost_ > kMuchMore * allowance_; }
+  /// Each takes so many decode steps that few can be tried.
+  bool are_long();
 
   /// What tensors take at least, of what the card has; infinite where that is far too much.
   double least(std::int64_t size);
-  Trial run(std::int64_t size);
-  /// With all the decode steps that are asked for.
-  bool fits_whole(std::int64_t size);
-  /// So many runs like the last cost as much as the search may.
-  std::uint64_t affordable() const { return allowance_ / last_cost_; }
+  const Trial& run(std::int64_t size);
 
   /// How the verdict on a size comes about. Not where no runtime was measured.
-  Slack slack(std::int64_t size);
-  /// The same where it was not tried on the card and need not be: of a run that has all it likes.
-  Slack slack_unlimited(std::int64_t size);
+  const Slack& slack(std::int64_t size);
   /// The largest size that is known to leave some, up to `most`; 0: none.
   std::int64_t largest_known(double Slack::*slack, std::int64_t most) const;
   bool has_verdicts() const;
 
  private:
+  static constexpr std::uint64_t kMuchMore = 8;
   struct Least {
     double share;
     Overhead overhead;
+    std::uint64_t step_cost;  ///< of prefill, or of a decode step
+    bool sampled;             ///< decode steps were left out
   };
 
   const Least& least_at(std::int64_t size);
   const Overhead& overhead_at(std::int64_t size);
-  Outcome run_on_card(std::int64_t size, std::int64_t samples);
-  /// At a size, with few decode steps.
+  Outcome run_in(std::uint64_t bytes, std::int64_t size);
+  /// At a size.
   const Request& at(std::int64_t size);
   std::uint64_t capacity_beside(const Overhead& overhead) const;
   Slack slack_of(const Outcome& run) const;
@@ -72,14 +69,10 @@ class SizedRuns {
   Request request_;
   const Size which_;
   const std::int64_t limit_;
-  const std::int64_t all_samples_;
   const std::uint64_t allowance_;
   std::uint64_t cost_ = 0;
-  std::uint64_t last_cost_ = 1;  ///< of a run on the card
-  std::int64_t samples_;         ///< decode steps of a trial
-  bool sampled_ = false;
   std::map<std::int64_t, Least> least_;
-  std::set<std::int64_t> tried_;         ///< on the card
+  std::map<std::int64_t, Trial> tried_;  ///< on the card
   std::map<std::int64_t, Slack> slack_;  ///< of the run that a verdict goes by
 };
 

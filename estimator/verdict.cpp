@@ -29,9 +29,9 @@ const char* name(Verdict verdict) {
   return "OOM";
 }
 
-std::optional<Uncertainty> uncertainty_of(const Runtime& runtime, std::uint64_t reserved,
+std::optional<Uncertainty> uncertainty_of(const Workload& workload, std::uint64_t reserved,
                                           const Overhead& overhead) {
-  const std::optional<double> error = runtime.reserved_error();
+  const std::optional<double> error = workload.reserved_error();
   if (!error) return std::nullopt;
   const double bytes = std::ceil(*error * static_cast<double>(reserved));
   return Uncertainty{static_cast<std::uint64_t>(bytes), range_of(overhead)};

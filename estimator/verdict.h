@@ -27,7 +27,7 @@ std::uint64_t range_of(const Overhead& overhead);
 
 /// Of a run that reserves so much beside such an overhead; absent where nobody held the runtime
 /// against measurements.
-std::optional<Uncertainty> uncertainty_of(const Runtime& runtime, std::uint64_t reserved,
+std::optional<Uncertainty> uncertainty_of(const Workload& workload, std::uint64_t reserved,
                                           const Overhead& overhead);
 
 /// `margin` is what a card has beyond what a run must have; negative: lacks. Bytes.

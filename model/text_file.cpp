@@ -41,7 +41,9 @@ std::string read_text_file(const fs::path& path, const char* field, const char* 
     throw BadInput(std::string(field) + ": cannot read '" +
                    one_line(path.string(), kShownPathBytes) + "'" + why + "; " + expected);
   };
-  if (const std::string why = obstacle(path, at_most); !why.empty()) fail(why);
+  const bool names_one = path.native().find('\0') == std::string::npos;
+  const std::string why = names_one ? obstacle(path, at_most) : ": there is none";
+  if (!why.empty()) fail(why);
   std::ifstream file(path, std::ios::binary);
   std::string text;
   std::array<char, 1 << 14> part{};

@@ -15,9 +15,11 @@
 #include "estimator/ask/card_facts.h"
 #include "estimator/ask/spellings.h"
 #include "estimator/ask/verify.h"
+#include "estimator/files/user_file.h"
 #include "estimator/fit/model_files.h"
 #include "estimator/fit/program.h"
 #include "estimator/fit/verify_text.h"
+#include "estimator/timeline/recording.h"
 #include "estimator/timeline/snapshot.h"
 #include "estimator/timeline/trace.h"
 #include "estimator/version.h"
@@ -48,16 +50,19 @@ vramfit::Timeline timeline_of(const Asked& asked) {
   return vramfit::timeline_of(asked.answers.front());
 }
 
-/// Whether both agree, the comparison as JSON and as text.
+constexpr std::size_t kMostOfAFile = std::size_t{1} << 20;
+
+/// Whether both agree, the comparison as JSON and as text. Without a pickle it is read.
 std::tuple<bool, std::string, std::string> verify(const std::string& flags,
-                                                  const std::string& pickle,
+                                                  const std::optional<std::string>& pickle,
                                                   const std::string& called) {
   Options options = options_of(flags, {});
   options.verify = called;
   return vramfit::in_typed_names(options.typed, [&] {
     const vramfit::Question question = vramfit::understand(options, vramfit::fit::this_machine());
     const vramfit::Verification verification =
-        verified(vramfit::recording_of(pickle, called), called, question);
+        verified(pickle ? vramfit::recording_of(*pickle, called) : vramfit::read_recording(called),
+                 called, question);
     return std::tuple(verification.agree(), verification_json(verification, question),
                       vramfit::fit::verification_text(verification, question));
   });
@@ -125,12 +130,26 @@ NB_MODULE(_core, m) {
   m.def("ask", &ask, nb::arg("flags"), nb::arg("more"), Released());
   m.def(
       "verify",
-      [](const std::string& flags, nb::bytes pickle, const std::string& called) {
-        const std::string bytes(pickle.c_str(), pickle.size());
+      [](const std::string& flags, const std::optional<nb::bytes>& pickle,
+         const std::string& called) {
+        std::optional<std::string> bytes;
+        if (pickle) bytes.emplace(pickle->c_str(), pickle->size());
         const nb::gil_scoped_release released;
         return verify(flags, bytes, called);
       },
-      nb::arg("flags"), nb::arg("pickle"), nb::arg("called"));
+      nb::arg("flags"), nb::arg("pickle").none(), nb::arg("called"));
+  m.def(
+      "read_file",
+      [](nb::bytes path, const std::string& flag, const std::string& expected) {
+        const std::string name(path.c_str(), path.size());
+        std::string text;
+        {
+          const nb::gil_scoped_release released;
+          text = vramfit::read_user_file(name, flag.c_str(), expected.c_str(), kMostOfAFile);
+        }
+        return nb::bytes(text.data(), text.size());
+      },
+      nb::arg("path"), nb::arg("flag"), nb::arg("expected"));
   m.def("rows", &vramfit::python::rows, nb::arg("flags"), nb::arg("points"), Released());
   m.attr("columns") = vramfit::python::columns();
   m.def("card_facts", &card_facts, nb::arg("flags"), Released());

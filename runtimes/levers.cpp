@@ -14,15 +14,25 @@ constexpr std::int64_t kShortest = 8;  ///< of a sequence, an eighth
 constexpr std::int64_t kTimedTokens = 2048;
 constexpr std::int64_t kMostGpus = 64;  ///< that are advised
 
-Choice on_gpus(const std::string& label, const char* strategy, std::int64_t gpus, Launch launch) {
+/// As data/slowdowns.json names it.
+std::string spread(const char* strategy, std::int64_t gpus) {
+  return gpus == 1 ? "1" : std::string(strategy) + " " + std::to_string(gpus);
+}
+
+Choice on_gpus(const std::string& label, const char* strategy, std::int64_t gpus, Launch launch,
+               std::int64_t now = 1) {
   const std::string count = std::to_string(gpus);
   Choice choice{label + " over " + count + " GPUs",
-                {{"gpus", "1", std::string(strategy) + " " + count}},
+                {{"gpus", spread(strategy, now), spread(strategy, gpus)}},
                 {{"gpus", count}, {"strategy", strategy}},
                 {},
                 {}};
   if (launch != nullptr) choice.launch = launch(gpus);
   return choice;
+}
+
+double part_of(std::int64_t whole, std::int64_t size) {
+  return static_cast<double>(size) / static_cast<double>(whole);
 }
 
 }  // namespace
@@ -39,10 +49,11 @@ Lever lever_of(const char* part, Choice choice) {
 }
 
 Lever gpus_lever(const char* label, const char* strategy, Launch launch,
-                 const std::vector<CallArgument>& script) {
+                 const std::vector<CallArgument>& script, std::int64_t now) {
   Lever lever{.parts = {label}, .choices = {}};
   for (std::int64_t gpus = 2; gpus <= kMostGpus; gpus *= 2) {
-    lever.choices.push_back(on_gpus(label, strategy, gpus, launch));
+    if (gpus <= now) continue;
+    lever.choices.push_back(on_gpus(label, strategy, gpus, launch, now));
     lever.choices.back().script = script;
   }
   return lever;
@@ -87,7 +98,8 @@ Lever batch_lever(std::int64_t batch) {
                              .steps = {{"batch", "whole", "smaller"}},
                              .flags = {{"batch", std::to_string(sequences)}},
                              .without = {},
-                             .script = {}});
+                             .script = {},
+                             .keeps = part_of(batch, sequences)});
   }
   return lever;
 }
@@ -101,7 +113,8 @@ Lever sequence_lever(std::int64_t seq) {
                              .steps = {{"sequence", "whole", "shorter"}},
                              .flags = {{"seq", std::to_string(size)}},
                              .without = {},
-                             .script = {}});
+                             .script = {},
+                             .keeps = part_of(seq, size)});
   }
   return lever;
 }

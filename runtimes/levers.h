@@ -30,6 +30,7 @@ struct Choice {
   std::vector<std::string> without;  ///< those that it goes without
   std::vector<CallArgument> script;  ///< the same in a script; empty: nobody's libraries
   std::string launch = {};           ///< a command line that starts it on its GPUs, where one does
+  double keeps = 1;                  ///< of what is run, the part that is left of it
 };
 
 /// What can be changed by itself: choices that exclude each other, the mildest first. In none
@@ -53,9 +54,9 @@ Lever lever_of(const char* part, Choice choice);
 /// How a script is started on so many GPUs.
 using Launch = std::string (*)(std::int64_t gpus);
 /// Over GPUs of the card's kind by a strategy, twice as many each time, each with a batch of its
-/// own. No `launch`: there is nothing to say.
+/// own: more than `now`. No `launch`: there is nothing to say.
 Lever gpus_lever(const char* label, const char* strategy, Launch launch,
-                 const std::vector<CallArgument>& script);
+                 const std::vector<CallArgument>& script, std::int64_t now = 1);
 /// The same by --strategy ddp, where GPUs share the batch that one has.
 Lever shared_batch_lever(std::int64_t batch, Launch launch);
 

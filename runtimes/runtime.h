@@ -113,6 +113,9 @@ class Workload {
   virtual std::string text(const std::string& sizes) const = 0;
   /// What is stored in which type: "weights, gradients and optimizer states in bf16".
   virtual std::string types() const = 0;
+  /// The worst error of what is said to be reserved, as published, of what was measured; absent
+  /// where nobody measured.
+  virtual std::optional<double> reserved_error() const = 0;
 };
 
 /// A flag that a runtime has beside those all have (train, precision, batch, seq).
@@ -143,9 +146,6 @@ class Runtime {
   virtual nlohmann::ordered_json release() const = 0;
   /// A paragraph: whose step it is, and how another runtime's differs.
   virtual std::string about(const Workload& workload) const = 0;
-  /// The worst error of what it says is reserved, as published, of what was measured; absent where
-  /// nobody measured.
-  virtual std::optional<double> reserved_error() const = 0;
   /// What memory is taken in, bytes: what a card has left is rounded down to it.
   virtual std::uint64_t granularity() const = 0;
 };

@@ -3,6 +3,7 @@
 #include "bench/data/data_folder.h"
 #include "estimator/models.h"
 #include "model/config/hugging_face.h"
+#include "model/config/stored_quantization.h"
 #include "model/errors.h"
 #include "model/printable.h"
 
@@ -21,6 +22,7 @@ void require_name(const std::string& name) {
 Models::Models(const std::optional<std::string>& config) : config_(config) {
   if (!config_) return;
   ModelConfig model = read_hugging_face(*config_);
+  require_stored_format(model, "");
   given_ = model.name;
   require_name(given_);
   models_.emplace(given_, std::move(model));

@@ -40,7 +40,7 @@ double training_flops_per_token(const ModelConfig& config, std::int64_t seq, boo
   const std::int64_t embedding = config.tied_head ? 0 : config.vocab * config.hidden;
   const std::int64_t weights = parameter_count(config) - embedding;
   const auto attention =
-      static_cast<double>(config.layers * config.hidden) * static_cast<double>(seq);
+      static_cast<double>(config.layers * config.q_width()) * static_cast<double>(seq);
   return (frozen ? 4 : 6) * static_cast<double>(weights) + 6 * attention;
 }
 

@@ -8,8 +8,9 @@
 namespace vramfit::bench {
 
 /// Model FLOPs that training on one token of a sequence of `seq` takes: 6 (N − input embedding,
-/// unless tied) + 6·L·h·S, the causal half of attention. Recomputation does not count. `frozen`:
-/// weights beside adapters, whose gradients are not taken: 4 (…); adapters' own do not count.
+/// unless tied) + 6·L·(heads·head_dim)·S, the causal half of attention. Recomputation does not
+/// count. `frozen`: weights beside adapters, whose gradients are not taken: 4 (…); adapters' own do
+/// not count.
 double training_flops_per_token(const ModelConfig& config, std::int64_t seq, bool frozen = false);
 
 // Both run the row once more, for time alone: a few steps to warm up, in which GEMMs are tuned,

@@ -52,7 +52,8 @@ GoogleFlags parse_google_flags(const std::vector<std::string>& arguments) {
   flags.format = from_environment("BENCHMARK_FORMAT", flags.format);
   flags.out = from_environment("BENCHMARK_OUT", flags.out);
   flags.out_format = from_environment("BENCHMARK_OUT_FORMAT", flags.out_format);
-  flags.min_time = std::getenv("BENCHMARK_MIN_TIME") != nullptr;
+  constexpr const char* kMinTime = "BENCHMARK_MIN_TIME";
+  if (const char* value = std::getenv(kMinTime)) flags.min_time = parse_min_time(kMinTime, value);
   for (const std::string& argument : arguments) {
     require_value(argument);
     if (const auto filter = value_of(argument, "benchmark_filter")) {
@@ -63,6 +64,8 @@ GoogleFlags parse_google_flags(const std::vector<std::string>& arguments) {
       flags.list = true;
     } else if (const auto out = value_of(argument, "benchmark_out")) {
       flags.out = *out;
+    } else if (const auto time = value_of(argument, "benchmark_min_time")) {
+      flags.min_time = parse_min_time("benchmark_min_time", *time);
     } else {
       if (const auto format = value_of(argument, "benchmark_format")) flags.format = *format;
       if (const auto format = value_of(argument, "benchmark_out_format"))
@@ -70,7 +73,6 @@ GoogleFlags parse_google_flags(const std::vector<std::string>& arguments) {
       if (const auto context = value_of(argument, "benchmark_context")) {
         flags.context_keys = keys_of(*context);
       }
-      flags.min_time |= value_of(argument, "benchmark_min_time").has_value();
       flags.pass_on.push_back(argument);
     }
   }

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "bench/report/google_values.h"
 
 namespace vramfit::bench {
 
@@ -12,7 +15,7 @@ struct GoogleFlags {
   std::string format = "console";
   std::string out;  ///< a file; "" for none
   std::string out_format = "json";
-  bool min_time = false;  ///< it is given, whatever it is
+  std::optional<MinTime> min_time;
   std::vector<std::string> context_keys;
 
   std::vector<std::string> pass_on;  ///< for benchmark::Initialize

@@ -18,6 +18,7 @@ namespace {
 
 constexpr double kMostSeconds = 3600;
 constexpr std::int64_t kMostRepetitions = 10'000;
+constexpr std::int64_t kMostIterations = 1'000'000'000;
 constexpr std::int64_t kMostVerbosity = 9;
 
 std::string upper(std::string text) {
@@ -58,6 +59,10 @@ void seconds(const std::string& called, const std::string& value) {
   parse_number(called, value, 0, kMostSeconds);
 }
 
+void min_time(const std::string& called, const std::string& value) {
+  parse_min_time(called, value);
+}
+
 void repetitions(const std::string& called, const std::string& value) {
   parse_whole(called, value, 1, kMostRepetitions);
 }
@@ -86,7 +91,7 @@ const std::map<std::string, Check>& checks() {
       {"benchmark_enable_random_interleaving", boolean},
       {"benchmark_format", format},
       {"benchmark_list_tests", boolean},
-      {"benchmark_min_time", seconds},
+      {"benchmark_min_time", min_time},
       {"benchmark_min_warmup_time", seconds},
       {"benchmark_out_format", format},
       {"benchmark_repetitions", repetitions},
@@ -98,6 +103,14 @@ const std::map<std::string, Check>& checks() {
 }
 
 }  // namespace
+
+MinTime parse_min_time(const std::string& called, const std::string& value) {
+  const std::string number = value.substr(0, value.empty() ? 0 : value.size() - 1);
+  if (value.ends_with('x')) {
+    return {.iterations = parse_whole(called, number, 1, kMostIterations)};
+  }
+  return {.seconds = parse_number(called, value.ends_with('s') ? number : value, 0, kMostSeconds)};
+}
 
 void require_google_value(const std::string& flag, const std::string& value,
                           const std::string& called) {

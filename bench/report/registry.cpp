@@ -55,9 +55,13 @@ void Registry::report(::benchmark::State& state, const std::function<Result()>& 
   state.SetLabel(result.label);
 }
 
-void Registry::add(const LatencyBenchmark& latency, bool briefly) {
+void Registry::add(const LatencyBenchmark& latency, const std::optional<MinTime>& time) {
   auto* added = add_benchmark(latency.name, latency.run);
-  if (briefly) added->MinTime(kLatencySeconds);
+  if (time && time->iterations) {
+    added->Iterations(*time->iterations);
+  } else {
+    added->MinTime(time ? *time->seconds : kLatencySeconds);
+  }
 }
 
 void Registry::run(Report& report) {

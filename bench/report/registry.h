@@ -1,8 +1,10 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 
+#include "bench/report/google_values.h"
 #include "bench/report/report.h"
 #include "bench/rows/families.h"
 
@@ -13,8 +15,8 @@ class Registry {
  public:
   /// Once; the time is what the result says, a failure a row with an error.
   void add(const std::string& name, const std::function<Result()>& run);
-  /// `briefly`: no longer than a sweep can bear.
-  void add(const LatencyBenchmark& latency, bool briefly);
+  /// `time`: absent, no longer than a sweep can bear.
+  void add(const LatencyBenchmark& latency, const std::optional<MinTime>& time);
 
   void run(Report& report);
   int failures() const { return failures_; }

@@ -36,8 +36,8 @@ const std::array<AxisInfo, kAxes>& axes() {
        "what weights and activations are stored in: fp32, fp16, bf16; without training, and with\n"
        "adapters, also fp8, int8, int8-wo, nf4, int4, of the weights of linears"},
       {"optimizer", "", "",
-       "sgd, sgd-master, sgd-momentum, adamw, adamw-master, adamw-same, adamw-8bit, lion,\n"
-       "adafactor"},
+       "sgd, sgd-master, sgd-momentum, adamw, adamw-master, adamw-same, adamw-8bit, adamw-cpu,\n"
+       "lion, adafactor"},
       {"strategy", "", "",
        "how GPUs share the training of a model: ddp, zero1, zero2, fsdp, pipeline"},
       {"batch", "batch", "", "sequences in a micro-batch, of each GPU"},

@@ -1,7 +1,10 @@
 #include "estimator/ask/advise.h"
 
 #include <algorithm>
+#include <map>
+#include <mutex>
 #include <set>
+#include <tuple>
 
 #include "estimator/ask/in_parallel.h"
 #include "estimator/cards.h"
@@ -62,6 +65,13 @@ std::vector<Levers> selections(const std::vector<Lever>& levers, std::size_t cou
   return list;
 }
 
+/// Of what is run, with the mildest choices.
+double keeps_at_most(const Levers& levers) {
+  double keeps = 1;
+  for (const Lever* lever : levers) keeps *= lever->choices.front().keeps;
+  return keeps;
+}
+
 /// What a token's time is of, as data/slowdowns.json names it. A run that generates one token
 /// decodes nothing: prefill yields it.
 std::string timed(const Workload& workload, const Flags& flags) {
@@ -94,13 +104,17 @@ class Adviser {
       if (count > kFew && !found.empty()) break;
       std::vector<Levers> list = selections(levers, count);
       std::erase_if(list, [&](const Levers& some) {
-        return !go_together(some) || has_enough(found, parts_of(some), Verdict::Fits);
+        return !go_together(some) ||
+               has_enough(found, parts_of(some), Verdict::Fits, keeps_at_most(some));
       });
       std::vector<std::optional<Advice>> advice(list.size());
       in_parallel(list.size(), [&](std::size_t i) { advice[i] = with(list[i]); });
       for (std::size_t i = 0; i < list.size(); ++i) {
         Parts parts = parts_of(list[i]);
-        if (!advice[i] || has_enough(found, parts, advice[i]->estimate.verdict)) continue;
+        if (!advice[i] ||
+            has_enough(found, parts, advice[i]->estimate.verdict, advice[i]->keeps())) {
+          continue;
+        }
         found.push_back({std::move(parts), std::move(*advice[i])});
       }
     }
@@ -134,7 +148,7 @@ class Adviser {
     }
     std::vector<const Choice*> choices;
     for (const Lever* lever : selection) choices.push_back(&lever->choices.back());
-    return advice(choices, request_.samples);
+    return advice(choices);
   }
 
  private:
@@ -145,10 +159,12 @@ class Adviser {
     Advice advice;
   };
 
-  /// Whether some of these changes alone lead to that verdict, or a better one.
-  static bool has_enough(const std::vector<Enough>& found, const Parts& parts, Verdict verdict) {
+  /// Whether some of these changes alone lead to that verdict, or a better one, and keep as much of
+  /// what is run.
+  static bool has_enough(const std::vector<Enough>& found, const Parts& parts, Verdict verdict,
+                         double keeps) {
     return std::any_of(found.begin(), found.end(), [&](const Enough& fewer) {
-      return fewer.advice.estimate.verdict <= verdict &&
+      return fewer.advice.estimate.verdict <= verdict && fewer.advice.keeps() >= keeps &&
              std::includes(parts.begin(), parts.end(), fewer.parts.begin(), fewer.parts.end());
     });
   }
@@ -165,8 +181,11 @@ class Adviser {
     for (const Lever* lever : levers) choices.push_back(&lever->choices.back());
     if (!fits(choices, surely)) return std::nullopt;
     for (std::size_t i = 0; i < levers.size(); ++i) relax(choices, i, *levers[i], surely);
-    std::optional<Advice> found = advice(choices, request_.samples);
-    return found && is_enough(found->estimate, surely) ? found : std::nullopt;
+    std::optional<Advice> found = advice(choices);
+    if (!found || !is_enough({found->estimate.verdict, found->estimate.fits}, surely)) {
+      return std::nullopt;
+    }
+    return found;
   }
 
   /// Makes the choice at `i` as mild as the others let it be.
@@ -185,29 +204,59 @@ class Adviser {
     choices[i] = &lever.choices[enough];
   }
 
+  /// The same is asked of many selections.
   bool fits(const Choices& choices, bool surely) const {
-    const auto found = advice(choices, std::min(request_.samples, kTrialDecodes));
-    return found && is_enough(found->estimate, surely);
+    const Flags flags = with_flags(choices);
+    {
+      const std::lock_guard lock(mutex_);
+      const auto known = tried_.find(flags);
+      if (known != tried_.end()) return is_enough(known->second, surely);
+    }
+    Tried tried;
+    try {
+      Request request = changed(flags);
+      request.samples = std::min(request.samples, kTrialDecodes);
+      const Estimate found = estimate(request, WhereItEnds::Untold);
+      tried = {found.verdict, found.fits};
+    } catch (const BadInput&) {
+      tried = {};
+    }
+    const std::lock_guard lock(mutex_);
+    return is_enough(tried_.emplace(flags, tried).first->second, surely);
   }
 
-  static bool is_enough(const Estimate& estimate, bool surely) {
-    return surely ? estimate.verdict == Verdict::Fits : estimate.fits;
+  struct Tried {
+    Verdict verdict = Verdict::Oom;
+    bool fits = false;
+  };
+  static bool is_enough(const Tried& tried, bool surely) {
+    return surely ? tried.verdict == Verdict::Fits : tried.fits;
   }
 
-  /// Nothing where the model cannot be run so.
-  std::optional<Advice> advice(const Choices& choices, std::int64_t samples) const {
+  Flags with_flags(const Choices& choices) const {
     Flags flags = flags_;
     for (const Choice* choice : choices) {
       for (const std::string& name : choice->without) flags.erase(name);
       for (const auto& [name, value] : choice->flags) flags[name] = value;
     }
-    Advice advice;
-    advice.request = request_;
-    advice.request.samples = samples;
+    return flags;
+  }
+
+  /// Throws BadInput where the model cannot be run so.
+  Request changed(const Flags& flags) const {
+    Request request = request_;
     const Workload& workload = *request_.workload;
+    request.workload = workload.runtime().workload(flags, workload.training(), request_.model);
+    return request;
+  }
+
+  /// Nothing where the model cannot be run so.
+  std::optional<Advice> advice(const Choices& choices) const {
+    const Flags flags = with_flags(choices);
+    const Workload& workload = *request_.workload;
+    Advice advice;
     try {
-      advice.request.workload =
-          workload.runtime().workload(flags, workload.training(), request_.model);
+      advice.request = changed(flags);
       advice.estimate = estimate(advice.request);
     } catch (const BadInput&) {
       return std::nullopt;
@@ -227,6 +276,8 @@ class Adviser {
   const Request& request_;
   Flags flags_;
   const bool surely_;
+  mutable std::mutex mutex_;
+  mutable std::map<Flags, Tried> tried_;
 };
 
 /// Of the catalogue, the smallest first.
@@ -248,15 +299,14 @@ std::vector<std::string> cards_that_hold(const Request& request) {
   return names;
 }
 
-/// Those that nobody measured last.
+/// Those that nobody measured last, and of these what leaves less of the run.
 void sort_by_time(std::vector<Advice>& list) {
-  std::stable_sort(list.begin(), list.end(), [](const Advice& a, const Advice& b) {
-    const auto time_of = [](const Advice& advice) {
-      constexpr double kUnknown = 1e9;
-      return advice.slowdown().value_or(kUnknown);
-    };
-    return time_of(a) < time_of(b);
-  });
+  const auto cost_of = [](const Advice& advice) {
+    const std::optional<double> time = advice.slowdown();
+    return std::tuple(!time, time.value_or(0), -advice.keeps());
+  };
+  std::stable_sort(list.begin(), list.end(),
+                   [&](const Advice& a, const Advice& b) { return cost_of(a) < cost_of(b); });
 }
 
 }  // namespace
@@ -267,6 +317,12 @@ std::vector<Step> Advice::steps() const {
     list.insert(list.end(), choice.steps.begin(), choice.steps.end());
   }
   return list;
+}
+
+double Advice::keeps() const {
+  double product = 1;
+  for (const Choice& choice : choices) product *= choice.keeps;
+  return product;
 }
 
 std::optional<double> Advice::slowdown() const {

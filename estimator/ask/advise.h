@@ -18,6 +18,7 @@ struct Advice {
   std::vector<std::optional<double>> slowdowns;
 
   std::vector<Step> steps() const;
+  double keeps() const;  ///< of what is run: batches and sequences may be cut
   /// Time for a token, as `Advised::timed` says, of what it is now: the product; absent where a
   /// step was not measured.
   std::optional<double> slowdown() const;
@@ -34,7 +35,7 @@ struct Advised {
   std::string timed;
   /// Each makes it fit with as little change as it can: of a size the largest that surely does, of
   /// optimizers the one that keeps most. None has all the changes of another, and more, for the
-  /// same verdict. The cheapest first, those that nobody measured last.
+  /// same verdict, unless less is cut. The cheapest first, those that nobody measured last.
   std::vector<Advice> list;
   /// The same on several GPUs of the card's kind, which are fewest of each strategy: as the run is,
   /// or where that never fits, with one more change. Times are of each of the GPUs.

@@ -18,15 +18,17 @@ void add_other_precision(const Options& options, const Flags& flags, const Reque
   const std::string precision = request.workload->asked().at("precision");
   Flags other = flags;
   std::string choice;
-  if (const auto autocast = typed(flags, "autocast")) {
+  const auto autocast = typed(flags, "autocast");
+  if (autocast && precision == "fp32") {
     if (options.advise) return;  // which tries it, too
     other.erase("autocast");
     other["precision"] = *autocast;
     choice = "--precision " + *autocast + " without autocast";
   } else if (precision != "fp32") {
+    const std::string cast = autocast.value_or(precision);
     other["precision"] = "fp32";
-    other["autocast"] = precision;
-    choice = "fp32 weights under --autocast " + precision;
+    other["autocast"] = cast;
+    choice = "fp32 weights under --autocast " + cast;
   } else {
     return;
   }

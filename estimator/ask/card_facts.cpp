@@ -5,6 +5,7 @@
 
 #include "estimator/ask/budgets.h"
 #include "estimator/attributes.h"
+#include "estimator/releases.h"
 #include "estimator/verdict.h"
 #include "model/errors.h"
 
@@ -69,6 +70,7 @@ nlohmann::json card_facts(const Options& options, const Surroundings& surroundin
           {"overhead_source", overhead.source},
           {"assumed_from", overhead.assumed_from},
           {"uncertainty", range_of(overhead)},
+          {"int8_reserved_error", current_release().int8_reserved_error},
           {"notes", notes}};
 }
 

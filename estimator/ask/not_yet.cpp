@@ -51,12 +51,6 @@ void refuse_flash_attention(const std::string& implementation) {
       "' is not predicted yet; nearest: sdpa, which runs flash kernels of PyTorch's own");
 }
 
-void refuse_trainers_precision(const std::string& flag) {
-  throw BadInput(flag +
-                 ": Trainer's autocast, over weights of any type; --precision fp32 --autocast " +
-                 flag + " where they are fp32, --precision " + flag + " where they are in it");
-}
-
 void refuse_quantized_weights(const std::string& flag) {
   throw BadInput(flag +
                  ": in this form quantized weights are not predicted yet; nearest: bitsandbytes' "

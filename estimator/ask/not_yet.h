@@ -12,8 +12,6 @@ void refuse_what_is_not_there_yet(const Flags& flags, const Runtime& runtime);
 
 [[noreturn]] void refuse_several_gpus(const std::string& flag);
 [[noreturn]] void refuse_flash_attention(const std::string& implementation);
-/// TrainingArguments' bf16 and fp16, which say nothing of the weights.
-[[noreturn]] void refuse_trainers_precision(const std::string& flag);
 /// Weights in a format that is not bitsandbytes'.
 [[noreturn]] void refuse_quantized_weights(const std::string& flag);
 /// A file of weights where a model's shape is expected.

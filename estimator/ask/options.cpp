@@ -220,6 +220,7 @@ class CommandLineParser {
     CommandLine line = in_own_names(typed);
     options_.typed = std::move(line.typed);
     options_.passed_over = std::move(line.passed_over);
+    options_.of_a_trainer = line.of_a_trainer;
     std::vector<std::string>& arguments = line.arguments;
     std::reverse(arguments.begin(), arguments.end());  // as CLI11 takes them
     try {

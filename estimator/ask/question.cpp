@@ -7,7 +7,9 @@
 #include "estimator/ask/budgets.h"
 #include "estimator/ask/model.h"
 #include "estimator/ask/not_yet.h"
+#include "estimator/ask/trainer.h"
 #include "estimator/runtimes.h"
+#include "model/config/stored_quantization.h"
 #include "model/dtype.h"
 #include "model/errors.h"
 #include "model/quantity.h"
@@ -64,6 +66,16 @@ void refuse_strange_flags(const Options& o, const Runtime& runtime) {
 void run_as_stored(const Runtime& runtime, const ModelConfig& model, Flags& flags) {
   if (has(flags, "precision") || model.dtype.empty() || !runtime.runs_as_stored()) return;
   flags["precision"] = name(dtype_of_torch(model.dtype));
+}
+
+/// Where weights are stored in few bits, they run so.
+void quantize_as_stored(const Runtime& runtime, ModelConfig& model, Flags& flags) {
+  const bool can = find_flag(runtime, "quant") != nullptr;
+  require_stored_format(model, can ? typed(flags, "quant").value_or("") : "");
+  if (model.stored_quant.empty()) return;
+  flags.insert(model.stored_quant.begin(), model.stored_quant.end());
+  model.notes.emplace_back(
+      "its files hold weights in few bits; loading is predicted as of files of 16 bits");
 }
 
 /// What no trainer does unless told: GradScaler refuses to unscale gradients in fp16.
@@ -202,7 +214,9 @@ Question understand(const Options& o, const Surroundings& surroundings) {
   Request request{model_of(o, surroundings), nullptr, {}};
   request.beyond_positions = o.beyond_positions;
   Flags flags = o.flags;
+  run_as_a_trainer(o, runtime, flags);
   run_as_stored(runtime, request.model, flags);
+  quantize_as_stored(runtime, request.model, flags);
   request.workload = runtime.workload(flags, o.train, request.model);
   if ((o.max_batch || o.max_seq) && !request.workload->has_sizes()) {
     throw BadInput(std::string(o.max_batch ? "max-batch" : "max-seq") +

@@ -54,6 +54,9 @@ constexpr std::array<Pair, 6> kOptimizers = {{
     {"paged_adamw_8bit", "paged-adamw-8bit"},
     {"paged_adamw_32bit", "paged-adamw-32bit"},
 }};
+/// TrainingArguments' own, which only a Trainer takes.
+constexpr std::array<std::string_view, 4> kOfATrainer = {"per-device-train-batch-size", "optim",
+                                                         "bf16", "fp16"};
 /// torch.optim has one of that name, which --optimizer means; --optim means transformers' own.
 constexpr std::string_view kTrainersFlag = "optim";
 constexpr Pair kTrainersAdafactor = {"adafactor", "adafactor-hf"};
@@ -88,6 +91,7 @@ constexpr std::array<std::string_view, 3> kSeveralGpus = {"deepspeed", "use-deep
 // The Trainer's --fsdp "full_shard auto_wrap", and what it says of each layer's wrapping.
 constexpr std::string_view kTrainersFsdp = "fsdp";
 constexpr std::string_view kUseFsdp = "use-fsdp";
+constexpr std::string_view kLossOnly = "loss-only";
 constexpr const char* kByAccelerate = "--strategy=fsdp-accelerate";
 
 struct Argument {
@@ -204,10 +208,15 @@ class Translation {
     add_missing("quant-compute", "fp32");
   }
 
-  CommandLine own() && { return {std::move(own_), std::move(typed_as_), std::move(passed_over_)}; }
+  CommandLine own() && {
+    return {std::move(own_), std::move(typed_as_), std::move(passed_over_),
+            of_a_trainer_ && !says_loss_only_};
+  }
 
  private:
   void add(const std::string& flag, const std::optional<std::string>& value) {
+    of_a_trainer_ |= holds(kOfATrainer, flag);
+    says_loss_only_ |= flag == kLossOnly;
     if (flag == kCheckpointing) {
       typed_as_["checkpoint"] = flag;
       if (!is_on(flag, value)) return;
@@ -236,7 +245,12 @@ class Translation {
     }
     if (holds(kSeveralGpus, flag)) refuse_several_gpus(flag);
     if (flag == kTrainersFsdp || flag == kUseFsdp) return shard(flag, value);
-    if (flag == "bf16" || flag == "fp16") refuse_trainers_precision(flag);
+    if (flag == "bf16" || flag == "fp16") {
+      if (!is_on(flag, value)) return;
+      typed_as_["autocast"] = flag;
+      own_.push_back("--autocast=" + flag);
+      return;
+    }
     const std::string own = std::string(own_name(kFlags, flag));
     if (own != flag) typed_as_[own] = flag;
     const bool is_switch = holds(kSwitches, own);
@@ -298,11 +312,11 @@ class Translation {
     return typed_[at_++];
   }
 
-  /// Of a switch: by itself, or with a truth value. What is none is taken for its setting.
+  /// Of a switch: by itself, or with a truth value. Of one that takes a setting, too, that is on.
   bool is_on(const std::string& flag, const std::optional<std::string>& given) {
     const std::optional<std::string> value = given_truth(given);
     const std::optional<bool> on = value ? truth(*value) : true;
-    if (on || flag != kCheckpointing) return on.value_or(true);
+    if (on || holds(kQuantizationFlags, flag)) return on.value_or(true);
     throw BadInput(flag + ": is '" + *value + "'; true, false or nothing");
   }
 
@@ -313,6 +327,8 @@ class Translation {
   std::vector<std::string> passed_over_;
   bool four_bits_ = false;
   bool reentrant_ = false;
+  bool of_a_trainer_ = false;
+  bool says_loss_only_ = false;
   std::optional<std::size_t> checkpointing_;  ///< where in own_ theirs is
 };
 
@@ -325,6 +341,7 @@ std::string own_flag(std::string theirs) {
   if (theirs == kCheckpointing) return "checkpoint";
   if (theirs == kEightBits || theirs == kFourBits) return "quant";
   if (theirs == kTrainersFsdp || theirs == kUseFsdp) return "strategy";
+  if (theirs == "bf16" || theirs == "fp16") return "autocast";
   return std::string(own_name(kFlags, theirs));
 }
 
@@ -350,6 +367,8 @@ std::string other_names() {
          std::string(kEightBits) + std::string(32 - kEightBits.size(), ' ') + "--quant int8\n  --" +
          std::string(kFourBits) + std::string(32 - kFourBits.size(), ' ') +
          "--quant fp4 --quant-compute fp32\n" +
+         "  --bf16                            --autocast bf16 --loss-only\n"
+         "  --fp16                            --autocast fp16 --loss-only\n"
          "and passed over, as memory does not depend on them: --learning-rate, --lora-alpha, ...\n";
 }
 

@@ -24,6 +24,7 @@ fs::path resolved(const fs::path& path) {
 
 /// A file that may not be written is not to be replaced either.
 fs::path require_writable(const std::string& flag, const fs::path& path) {
+  if (path.empty()) throw BadInput(flag + ": is empty; a file's path");
   if (::access(path.c_str(), F_OK) != 0 || ::access(path.c_str(), W_OK) == 0) return path;
   throw BadInput(flag + ": cannot write '" + path.string() + "': " + std::strerror(errno) +
                  "; a file that can be written");
@@ -33,7 +34,7 @@ fs::path require_writable(const std::string& flag, const fs::path& path) {
 
 bool is_written_through(const fs::path& path) {
   std::error_code ignored;
-  const fs::path folder = fs::weakly_canonical(fs::absolute(path), ignored).parent_path();
+  const fs::path folder = fs::weakly_canonical(fs::absolute(path, ignored), ignored).parent_path();
   const fs::path typed_folder = fs::absolute(path, ignored).lexically_normal().parent_path();
   const bool of_the_system = typed_folder == "/dev" || typed_folder == "/dev/fd" ||
                              folder.string().rfind("/proc/", 0) == 0;
@@ -41,33 +42,34 @@ bool is_written_through(const fs::path& path) {
   return of_the_system || (fs::exists(status) && !fs::is_regular_file(status));
 }
 
+fs::path WholeFile::beside() const { return target_.string() + kBeside; }
+
 WholeFile::WholeFile(const std::string& flag, const fs::path& typed)
     : target_(is_written_through(typed) ? typed : resolved(typed)),
       through_(is_written_through(typed)),
-      file_(flag, through_ ? target_ : fs::path(target_.string() + kBeside),
-            require_writable(flag, typed)),
-      beside_(!through_) {
-  if (beside_) file_.clear();  // what a process left that was killed
+      file_(flag, through_ ? target_ : beside(), require_writable(flag, typed)) {
+  if (through_) return;
+  beside_.emplace(beside());
+  file_.clear();  // what a process left that was killed
 }
 
 WholeFile::~WholeFile() {
   std::error_code ignored;
-  if (beside_) fs::remove(target_.string() + kBeside, ignored);
+  if (beside_) fs::remove(beside(), ignored);
 }
 
 void WholeFile::replace(const std::string& text) {
   file_.append(text);
   if (through_) return;
-  const fs::path beside = target_.string() + kBeside;
   std::error_code error;
   if (fs::exists(target_, error)) {
-    fs::permissions(beside, fs::status(target_, error).permissions(), error);
+    fs::permissions(beside(), fs::status(target_, error).permissions(), error);
   }
-  fs::rename(beside, target_, error);
+  fs::rename(beside(), target_, error);
   if (error) {
     throw std::runtime_error("cannot write '" + target_.string() + "': " + error.message());
   }
-  beside_ = false;
+  beside_.reset();
 }
 
 }  // namespace vramfit

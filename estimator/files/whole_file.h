@@ -1,8 +1,10 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 
+#include "estimator/files/removed_at_signals.h"
 #include "estimator/files/writable_file.h"
 
 namespace vramfit {
@@ -27,10 +29,13 @@ class WholeFile {
   void replace(const std::string& text);
 
  private:
+  std::filesystem::path beside() const;
+
   std::filesystem::path target_;  ///< what links lead to
   bool through_;
   WritableFile file_;  ///< the target, or what lies beside it
-  bool beside_;        ///< there is something that has yet to take the target's name
+  /// Of what has yet to take the target's name; nothing once it has, or where it is the target.
+  std::optional<RemovedAtSignals> beside_;
 };
 
 }  // namespace vramfit

@@ -34,11 +34,16 @@ WritableFile::WritableFile(const std::string& flag, const std::filesystem::path&
     throw BadInput(flag + ": cannot write '" + called_ + "': " + why);
   };
   for (;;) {
-    descriptor_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, kMode);
+    // A pipe that nobody reads would be waited for.
+    constexpr int kAtTheEnd = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK;
+    descriptor_ = ::open(path.c_str(), kAtTheEnd, kMode);
     struct stat opened {};
+    if (descriptor_ < 0 && errno == ENXIO)
+      refuse("nobody reads it; a file, or a pipe with a reader");
     if (descriptor_ < 0 || ::fstat(descriptor_, &opened) != 0) {
       refuse(std::string(std::strerror(errno)) + "; a file in a folder that can be written");
     }
+    ::fcntl(descriptor_, F_SETFL, O_APPEND);  // but what is written to one waits for its reader
     regular_ = S_ISREG(opened.st_mode);
     if (!regular_) return;
     if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {

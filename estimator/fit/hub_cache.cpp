@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
-#include <fstream>
 #include <system_error>
+
+#include "model/errors.h"
+#include "model/text_file.h"
 
 namespace vramfit::fit {
 namespace {
@@ -20,6 +22,17 @@ std::string variable(const char* name) {
 bool is_file(const fs::path& path) {
   std::error_code ignored;
   return fs::is_regular_file(path, ignored);
+}
+
+/// What a branch's file names; empty where it does not.
+std::string commit_of(const fs::path& branch) {
+  constexpr std::size_t kMostBytes = 1 << 10;
+  try {
+    const std::string text = read_text_file(branch, "model", "a commit", kMostBytes);
+    return text.substr(0, text.find('\n'));
+  } catch (const BadInput&) {
+    return "";
+  }
 }
 
 }  // namespace
@@ -50,8 +63,7 @@ std::optional<fs::path> cached_config(const std::string& id) {
   folder.replace(folder.find('/'), 1, "--");
   const fs::path repository = hub_cache() / folder;
   const fs::path snapshots = repository / "snapshots";
-  std::string commit;
-  std::getline(std::ifstream(repository / "refs" / "main"), commit);
+  const std::string commit = commit_of(repository / "refs" / "main");
   if (fs::path path = snapshots / commit / "config.json"; !commit.empty() && is_file(path)) {
     return path;
   }

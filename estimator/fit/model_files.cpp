@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "estimator/ask/not_yet.h"
+#include "estimator/files/user_file.h"
 #include "estimator/fit/hub_cache.h"
 #include "estimator/models.h"
 #include "model/config/hugging_face.h"
@@ -38,7 +39,14 @@ void require_config(const std::string& flag, const std::filesystem::path& path) 
                           : "; the folder of a checkpoint, or the path of its config.json"));
 }
 
+std::string text_of(const std::filesystem::path& path, const char* flag) {
+  constexpr std::size_t kMostOfAPipe = std::size_t{1} << 20;
+  if (!is_pipe(path)) return hugging_face_text(path, flag);
+  return read_user_file(path, flag, "a Hugging Face config.json", kMostOfAPipe);
+}
+
 ModelConfig read(const std::string& path, const char* flag) {
+  if (is_pipe(path)) return parse_hugging_face(text_of(path, flag), path);
   require_no_weights(flag, path);
   require_config(flag, path);
   return read_hugging_face(path, flag);
@@ -79,7 +87,7 @@ std::pair<std::string, std::string> config_text(const std::string& called) {
   if (on_disk) require_config("model", called);
   if (!on_disk && !is_hub_id(called)) model_named(called);  // which refuses it, with what is near
   const std::filesystem::path path = on_disk ? std::filesystem::path(called) : in_the_cache(called);
-  return {called, hugging_face_text(path, "model")};
+  return {called, text_of(path, "model")};
 }
 
 ModelConfig config_on_disk(const std::string& path) { return read(path, "config"); }

@@ -66,7 +66,7 @@ std::string wrapped(const std::string& text, std::size_t indent) {
 std::string rests_on(const Request& request, const Estimate& estimate) {
   const std::string about = request.workload->runtime().about(*request.workload);
   std::string text = "rests on: " + about.substr(0, about.find(". "));
-  if (const auto error = request.workload->runtime().reserved_error(); error && *error > 0) {
+  if (const auto error = request.workload->reserved_error(); error && *error > 0) {
     text += fmt::format("; at worst {:.1f} % off where it was measured", 100 * *error);
   }
   const Overhead& overhead = estimate.overhead;

@@ -33,6 +33,10 @@ class Reader {
     read_segments(segments, device);
     result_.from_start = result_.allocations.size();
     for (std::size_t i = 0; i < trace.size(); ++i) entry(trace[i], i);
+    if (!any_known_) {
+      throw BadInput("of its " + std::to_string(trace.size()) +
+                     " entries none is an allocation, a free or a segment");
+    }
     // What was reserved before the first event is what the last leaves, less what was added.
     result_.peak_reserved =
         static_cast<std::uint64_t>(std::max<std::int64_t>(0, reserved_ - change_ + most_change_));
@@ -167,7 +171,10 @@ class Reader {
       reserve(-size_of(value));
     } else if (action == "oom") {
       result_.out_of_memory = true;
+    } else {
+      return;
     }
+    any_known_ = true;
   }
 
   void allocate(const PickleValue& value) {
@@ -229,6 +236,7 @@ class Reader {
   std::unordered_set<std::int64_t> ends_with_;  ///< addresses that the trace leaves allocated
   std::unordered_map<std::uint32_t, std::size_t> stacks_;  ///< by the list of frames
   std::optional<std::size_t> no_stack_;
+  bool any_known_ = false;        ///< an entry whose action counts
   std::int64_t reserved_ = 0;     ///< in the end
   std::int64_t change_ = 0;       ///< over the trace
   std::int64_t most_change_ = 0;  ///< over a part of it that begins it

@@ -6,6 +6,7 @@
 
 #include "model/config/families.h"
 #include "model/config/keys.h"
+#include "model/config/stored_quantization.h"
 #include "model/errors.h"
 #include "model/printable.h"
 #include "model/text_file.h"
@@ -41,10 +42,22 @@ const FamilyReader& reader_of(const JsonReader& json) {
   return *find_family(json.has("model_type") ? of_known_models(read) : read());
 }
 
+/// A head that drafts for another model has that one's config, and few of its layers.
+void refuse_drafts(const JsonReader& json, const std::vector<std::string>& classes) {
+  for (const std::string& name : classes) {
+    for (const char* draft : {"Eagle", "Medusa"}) {
+      if (name.find(draft) == std::string::npos) continue;
+      json.fail("architectures", "holds " + shortened(name, kShownTypeBytes) +
+                                     ", a head that drafts for another model; the config of that");
+    }
+  }
+}
+
 /// Other classes keep no logits, or end in a classifier.
 void require_head(const JsonReader& json) {
   if (!json.has("architectures")) return;
   const std::vector<std::string> classes = json.texts("architectures");
+  refuse_drafts(json, classes);
   const auto has_head = [](const std::string& name) {
     return name.find("ForCausalLM") != std::string::npos ||
            name.find("LMHeadModel") != std::string::npos;
@@ -94,10 +107,13 @@ void refuse_text_config(const nlohmann::json& object, const JsonReader& json) {
 }
 
 ModelConfig parse(const std::string& json_text, const std::string& source) {
-  const nlohmann::json object = parse_json_object(json_text, source, "a Hugging Face config.json");
+  nlohmann::json object = parse_json_object(json_text, source, "a Hugging Face config.json");
+  std::map<std::string, std::string> stored_quant = take_stored_quantization(object);
   const JsonReader json(object, source);
   of_known_models([&] { refuse_text_config(object, json); });
-  return read_model(json);
+  ModelConfig config = read_model(json);
+  config.stored_quant = std::move(stored_quant);
+  return config;
 }
 
 }  // namespace

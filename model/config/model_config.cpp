@@ -4,6 +4,21 @@
 
 namespace vramfit {
 
+bool alike(const ModelConfig& config, std::int64_t layer, std::int64_t other) {
+  return config.slides(layer) == config.slides(other);
+}
+
+ModelConfig without_layers(ModelConfig config, std::int64_t first, std::int64_t count) {
+  config.layers -= count;
+  if (!config.sliding_layers.empty()) {
+    // vector<bool>'s distance is 32 bits where the estimator is WebAssembly.
+    using Distance = std::vector<bool>::difference_type;
+    const auto begin = config.sliding_layers.begin() + static_cast<Distance>(first);
+    config.sliding_layers.erase(begin, begin + static_cast<Distance>(count));
+  }
+  return config;
+}
+
 const char* positions_key(const ModelConfig& config) {
   return config.learned_positions() ? "n_positions" : "max_position_embeddings";
 }

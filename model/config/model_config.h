@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -50,6 +51,8 @@ struct ModelConfig {
   std::string name;    ///< for people: "llama2-7b"
   std::string family;  ///< Hugging Face's model_type
   std::string dtype;   ///< torch's name of what its file says weights are stored in, or nothing
+  /// Where they are stored in bitsandbytes' format: the flags that say so, "quant" among them.
+  std::map<std::string, std::string> stored_quant;
   std::int64_t layers = 0;
   std::int64_t hidden = 0;
   std::int64_t heads = 0;
@@ -97,6 +100,11 @@ struct ModelConfig {
     return sliding_window && sliding_layers.at(static_cast<std::size_t>(layer));
   }
 };
+
+/// Whether two layers are of one kind: all that one has of its own.
+bool alike(const ModelConfig& config, std::int64_t layer, std::int64_t other);
+/// The same without `count` layers from `first` on.
+ModelConfig without_layers(ModelConfig config, std::int64_t first, std::int64_t count);
 
 /// What its file calls max_positions.
 const char* positions_key(const ModelConfig& config);

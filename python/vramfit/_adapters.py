@@ -21,8 +21,10 @@ class Reading:
     def __init__(self) -> None:
         self.flags: Flags = {}
         self.not_honoured: list[str] = []
+        self.keys: list[str] = []  #: of what is not honoured
 
     def name(self, key: str, value: Any, why: str = "not part of the prediction") -> None:
+        self.keys.append(key)
         shown = printable(str(value))
         self.not_honoured.append(
             f"{key}={shown if len(shown) <= 40 else shown[:37] + '...'}: {why}"
@@ -159,7 +161,8 @@ def read_arguments(arguments: Any, reading: Reading) -> None:
             break
     for precision in ("bf16", "fp16"):
         if value(precision):
-            flags["autocast"] = precision
+            flags.pop("autocast", None)  # Accelerate's file says so, too
+            flags[precision] = True
     _read_sharding(arguments, reading)
     reading.name_set(value, _ARGUMENTS)
     if value("eval_strategy") not in (None, "no"):
@@ -234,6 +237,19 @@ def read_quantization(config: Any, reading: Reading) -> None:
     reading.name_set(value, _QUANTIZATION)
 
 
+def _read(name: str, reader: Callable[[Any, Reading], None], value: Any, reading: Reading) -> None:
+    """An object's attributes may do, and raise, what they like."""
+    try:
+        reader(value, reading)
+    except _core.BadInput:
+        raise
+    except Exception as error:
+        what = f"{type(error).__name__}: {' '.join(str(error).split())[:80]}"
+        raise bad_input(
+            f"{name}: of type {type(value).__name__}, cannot be read: {what}"
+        ) from error
+
+
 def adapted(given: Flags, axes: Collection[str] = ()) -> tuple[Flags, tuple[str, ...]]:
     """All flags, those that were given by name, or are `axes`, before those of objects; and what is
     not honoured."""
@@ -250,7 +266,7 @@ def adapted(given: Flags, axes: Collection[str] = ()) -> tuple[Flags, tuple[str,
     reading = Reading()
     for name, reader in readers.items():
         if is_adapted(name, flags.get(name)):
-            reader(flags.pop(name), reading)
+            _read(name, reader, flags.pop(name), reading)
 
     def together(objects: Mapping[str, Any]) -> Mapping[str, str]:
         merged = {**objects, **flags}

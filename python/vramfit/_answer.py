@@ -149,14 +149,14 @@ class Answer:
     """What was asked, and the answer: for one card, or, where none was named and this machine has
     none, for each.
 
-    Attributes of one card (`total`, `levels`, …) raise AttributeError where there are several:
-    `cards` has them.
+    Attributes of one card (`fits`, `total`, `levels`, …) raise AttributeError where there are
+    several: `cards` has them.
     """
 
     _flags: str = field(repr=False, compare=False)  #: as JSON
     _more: tuple[str, ...] = field(repr=False, compare=False)  #: of a command line
     _json: str = field(repr=False)
-    fits: bool  #: on at least one card; of a search: a size may; asked strictly: beyond doubt
+    _fits: bool = field(repr=False)  #: on at least one card
     not_honoured: tuple[str, ...] = ()  #: what was given and does not count, a line each
 
     @cached_property
@@ -182,9 +182,15 @@ class Answer:
         return self._json
 
     @property
+    def fits(self) -> bool:
+        """Whether it does; of a search: whether a size may; asked strictly: beyond doubt."""
+        self._require_one_card()
+        return self._fits
+
+    @property
     def verdict(self) -> str:
-        """FITS, TIGHT (within what figures may be off by) or OOM; of several cards the best."""
-        return str(self._values["verdict"])
+        """FITS, TIGHT (within what figures may be off by) or OOM."""
+        return self.card.verdict
 
     @cached_property
     def cards(self) -> tuple[CardAnswer, ...]:
@@ -195,10 +201,13 @@ class Answer:
     @property
     def card(self) -> CardAnswer:
         """The answer for the one card."""
+        self._require_one_card()
+        return self.cards[0]
+
+    def _require_one_card(self) -> None:
         if len(self.cards) != 1:
             message = f"the answer is of {len(self.cards)} cards: .cards; gpu= or vram= names one"
             raise AttributeError(message)
-        return self.cards[0]
 
     @property
     def total(self) -> int:

@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vramfit import _core
 from vramfit._adapters import Reading
 from vramfit._bad_input import bad_input
-from vramfit._picture import sentence
+from vramfit._bounds import is_the_most
+from vramfit._picture import gigabytes, sentence
 from vramfit._questions import _asked_with, _written
 from vramfit._settle import settle
 from vramfit._yaml import load, read_accelerate, read_axolotl
+
+if TYPE_CHECKING:
+    from vramfit._answer import Answer
 
 USAGE = """Usage: vramfit check FILE.yaml [FILE.yaml ...] [FLAGS]
 
 Says in one line whether the run of the files fits, before it is submitted.
 FILE: axolotl's config, Accelerate's, or flags as keys and values, those of transformers'
 scripts among them. FLAGS: as vramfit takes them (vramfit --help), before a file's.
-Exit status: 0 it fits, 1 it does not (with --strict: not beyond doubt), 2 bad input.
+Exit status: 0 it fits, 1 it does not (with --strict: not beyond doubt), 2 bad input, 4 a file
+asks for what is not predicted and takes less (Liger's kernels, say), and without it the run would
+not fit: vramfit run tells.
 
   vramfit check config.yaml --gpu h100-80gb
   vramfit check accelerate.yaml train.yaml --gpu a100-40gb --strict
 """
-FITS, DOES_NOT_FIT, BAD_INPUT = 0, 1, 2
+FITS, DOES_NOT_FIT, BAD_INPUT, MAY_FIT = 0, 1, 2, 4
 
 
 #: Flags of `vramfit` that say what to print, or ask for something else.
@@ -74,9 +80,22 @@ def check(arguments: list[str]) -> int:
         return BAD_INPUT
     for line in answer.not_honoured:
         print(f"not honoured: {line}", file=sys.stderr)
-    fitting = [card for card in answer.cards if card.fits]
-    if len(answer.cards) == 1:
-        print(sentence(answer.cards[0]))
+    return _say(answer, is_the_most(reading.keys))
+
+
+def _say(answer: Answer, at_most: bool) -> int:
+    """In one line; returns the exit status. `at_most`: the run takes no more than is predicted."""
+    status = FITS if answer._fits else MAY_FIT if at_most else DOES_NOT_FIT
+    if len(answer.cards) > 1:
+        fitting = sum(card.fits for card in answer.cards)
+        verdict = answer.to_dict()["verdict"]
+        line = f"{verdict}: on {fitting} of {len(answer.cards)} cards; --gpu names one"
+    elif at_most:
+        card = answer.card
+        verdict = "MAY FIT" if status == MAY_FIT else card.verdict
+        of = f"of the {gigabytes(card.vram)} of {card.title}"
+        line = f"{verdict}: it takes at most {gigabytes(card.total)} {of}"
     else:
-        print(f"{answer.verdict}: on {len(fitting)} of {len(answer.cards)} cards; --gpu names one")
-    return FITS if answer.fits else DOES_NOT_FIT
+        line = sentence(answer.card)
+    print(line + ("; vramfit run -- SCRIPT … tells what it takes" if status == MAY_FIT else ""))
+    return status

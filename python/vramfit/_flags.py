@@ -82,6 +82,8 @@ class Asking(TypedDict, total=False):
     lora_target_modules: str | Sequence[str]
     load_in_8bit: bool
     load_in_4bit: bool
+    bf16: bool
+    fp16: bool
     bnb_4bit_quant_type: str
     bnb_4bit_compute_dtype: str
     bnb_4bit_use_double_quant: bool

@@ -74,8 +74,8 @@ def _written(flags: Mapping[str, Any]) -> str:
             written.append(f"{json.dumps(name)}: {json.dumps(_as_json(name, value))}")
         except BadInput:
             raise
-        except (TypeError, ValueError, RecursionError) as error:
-            raise bad_input(f"{name}: {error}") from None
+        except Exception as error:  # of an object's own
+            raise bad_input(f"{name}: {' '.join(str(error).split())}") from error
     return "{" + ", ".join(written) + "}"
 
 

@@ -56,30 +56,6 @@ def _drop_quantization(reading: Reading, names: Collection[str], given: Mapping[
         del reading.flags[name]
 
 
-def _settle_autocast(
-    reading: Reading, named: Collection[str], all_flags: Mapping[str, str]
-) -> None:
-    """The Trainer's bf16 is autocast, which is predicted over fp32 weights and over quantised ones.
-    Under FSDP it is mixed precision, over fp32 weights."""
-    if "autocast" not in reading.flags:
-        return
-    precision = all_flags.get("precision")
-    quantized = "quant" in all_flags
-    sharded = all_flags.get("strategy", "").startswith("fsdp")
-    autocast = reading.flags.pop("autocast")
-    if not _under_pytorch(all_flags):
-        reading.name(autocast, True, "autocast is predicted under PyTorch")
-    elif sharded and precision in (None, "fp32"):
-        if precision is None:
-            reading.flags["precision"] = "fp32"
-        if "mixed-precision" not in named:
-            reading.flags["mixed_precision"] = autocast
-    elif not sharded and (precision == "fp32" or quantized):
-        reading.flags["autocast"] = autocast
-    else:
-        reading.name(autocast, True, "autocast is predicted over fp32 weights: precision=fp32")
-
-
 def _under_pytorch(all_flags: Mapping[str, str]) -> bool:
     return all_flags.get("runtime", "pytorch") == "pytorch"
 
@@ -104,8 +80,11 @@ def settle(reading: Reading, names: Collection[str], together: Together) -> None
     sharded = all_flags.get("strategy", "").startswith("fsdp")
     if not sharded or not _under_pytorch(all_flags):
         _drop(reading, _OF_SHARDING)
+    elif "autocast" in reading.flags:  # Accelerate's, which is then what a Trainer's is
+        reading.flags[reading.flags.pop("autocast")] = True
     if sharded or not _under_pytorch(all_flags) or all_flags.get("gpus", "1") == "1":
         _drop(reading, _OF_BUCKETS)
-    _settle_autocast(reading, named, all_flags)
     if not _under_pytorch(all_flags):
-        _drop(reading, ("loss-only",))
+        for name in {"autocast", "bf16", "fp16"} & reading.flags.keys():
+            reading.name(name, reading.flags[name], "autocast is predicted under PyTorch")
+        _drop(reading, ("autocast", "loss-only"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import operator
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 #: Points of one task: enough that handing it over costs nothing beside it.
 _POINTS = 256
+#: Rows of one table, of which each takes some 250 bytes.
+_MOST = 10_000_000
 #: Tasks that wait for each worker: a sweep of a million is not laid out at once.
 _AHEAD = 4
 
@@ -33,6 +36,18 @@ def _is_axis(name: str, value: Any) -> bool:
     if name in OBJECTS:  # some of which can be iterated over: a PretrainedConfig has its keys
         return isinstance(value, (list, tuple, range))
     return isinstance(value, Iterable) and not isinstance(value, (str, bytes, Mapping, os.PathLike))
+
+
+def _listed(name: str, value: Iterable[Any]) -> list[Any]:
+    """An axis's values, where they are no more than a table can have."""
+    try:
+        too_many = operator.length_hint(value) > _MOST
+    except OverflowError:  # range(10**30)
+        too_many = True
+    values = [] if too_many else list(itertools.islice(value, _MOST + 1))
+    if too_many or len(values) > _MOST:
+        raise bad_input(f"{name}: more than {_MOST:,} values; sweep in parts")
+    return values
 
 
 def _chunks(points: Iterable[str]) -> Iterator[str]:
@@ -158,9 +173,11 @@ def sweep(*, executor: Executor | None = None, progress: bool = True, **axes: An
         import pandas as pd
     except ImportError:
         raise bad_input("sweep: needs pandas; pip install 'vramfit[sweep]'") from None
-    lists = {name: list(value) for name, value in axes.items() if _is_axis(name, value)}
-    points = _Points({name: axes[name] for name in axes if name not in lists}, lists)
+    lists = {name: _listed(name, value) for name, value in axes.items() if _is_axis(name, value)}
     total = math.prod(map(len, lists.values()))
+    if total > _MOST:
+        raise bad_input(f"sweep: {total:,} combinations; at most {_MOST:,}: in parts")
+    points = _Points({name: axes[name] for name in axes if name not in lists}, lists)
     verdicts: list[str] = []
     fits: list[bool | None] = []
     errors: list[str] = []

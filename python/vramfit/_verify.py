@@ -5,11 +5,9 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from os import PathLike, fspath
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vramfit import _core
-from vramfit._bad_input import bad_input
 from vramfit._questions import _flags, _written
 
 if TYPE_CHECKING:
@@ -43,13 +41,10 @@ def verify(snapshot: str | PathLike[str] | bytes, **flags: Unpack[Asking]) -> Ve
     `snapshot`: its path, or the pickle's bytes, of which nothing is executed; keywords as for
     `estimate`. Raises BadInput.
     """
+    pickle: bytes | None = None
     if isinstance(snapshot, bytes):
         pickle, called = snapshot, "snapshot"
     else:
         called = fspath(snapshot)
-        try:
-            pickle = Path(called).read_bytes()
-        except OSError as error:
-            raise bad_input(f"verify: cannot read '{called}': {error.strerror}") from None
     given, not_honoured = _flags(dict(flags))
     return Verification(*_core.verify(_written(given), pickle, called), not_honoured)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from vramfit import _core
 from vramfit._bad_input import bad_input
 
 if TYPE_CHECKING:
@@ -17,10 +17,9 @@ def load(path: str | os.PathLike[str], flag: str) -> dict[str, Any]:
     """A YAML file's mapping. Raises BadInput, which names the flag and the file."""
     import yaml
 
+    text = _core.read_file(os.fsencode(path), flag, "a YAML file")
     try:
-        values = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise bad_input(f"{flag}: cannot read '{path}': {error.strerror}") from None
+        values = yaml.safe_load(text.decode())
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError, ValueError) as error:
         raise bad_input(
             f"{flag}: '{path}' is no YAML: {' '.join(str(error).split())[:80]}"
@@ -140,7 +139,7 @@ def read_accelerate(given: Any, reading: Reading) -> None:
     if kind != "NO" and processes is not None:
         flags["num_processes"] = processes
     precision = values.get("mixed_precision")
-    if not _no(precision):
+    if not _no(precision) and not {"bf16", "fp16"} & flags.keys():  # a Trainer's say so, too
         flags["autocast"] = str(precision)
     if values.get("gradient_accumulation_steps") is not None:
         flags["gradient_accumulation_steps"] = values["gradient_accumulation_steps"]
@@ -177,8 +176,11 @@ _AXOLOTL_NAMED = {
     "lora_fan_in_fan_out": "not part of the prediction",
     "peft_use_dora": "not part of the prediction",
     "torch_compile": "not part of the prediction",
-    "plugins": "not part of the prediction",
     "liger_fused_linear_cross_entropy": "not part of the prediction",
+    "liger_rms_norm": "not part of the prediction",
+    "liger_layer_norm": "not part of the prediction",
+    "liger_glu_activation": "not part of the prediction",
+    "liger_rope": "not part of the prediction",
     "cut_cross_entropy": "not part of the prediction",
     "activation_offloading": "not part of the prediction",
     "unfrozen_parameters": "not part of the prediction",
@@ -204,7 +206,7 @@ def _read_axolotl_precision(values: Mapping[str, Any], reading: Reading) -> None
         elif name == "fp16":
             reading.flags["precision"] = "fp16"
         if not _no(asked) and asked != "full":
-            reading.flags["autocast"] = name
+            reading.flags[name] = True
         return
 
 
@@ -227,6 +229,16 @@ def _read_axolotl_adapter(values: Mapping[str, Any], reading: Reading) -> None:
     if values.get("load_in_4bit") or adapter == "qlora":
         flags.update(load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_use_double_quant=True)
         flags["bnb_4bit_compute_dtype"] = "bf16" if not _no(values.get("bf16")) else "fp16"
+
+
+def _read_axolotl_plugins(values: Mapping[str, Any], reading: Reading) -> None:
+    """Two of them do no more than what keys of their own ask for."""
+    plugins = values.get("plugins") or []
+    plugins = plugins if isinstance(plugins, (list, tuple)) else [plugins]
+    of_keys = ("LigerPlugin", "CutCrossEntropyPlugin")
+    others = [name for name in plugins if not str(name).endswith(of_keys)]
+    if others:
+        reading.name("plugins", others)
 
 
 def read_axolotl(given: Any, reading: Reading) -> None:
@@ -253,6 +265,7 @@ def read_axolotl(given: Any, reading: Reading) -> None:
     if not _no(values.get("fsdp")) or not _no(values.get("fsdp_config")):
         flags["use_fsdp"] = True
         read_fsdp(_section(values, "fsdp_config"), reading)
+    _read_axolotl_plugins(values, reading)
     for key, why in _AXOLOTL_NAMED.items():
         if not _no(values.get(key)):
             reading.name(key, values[key], why)

@@ -112,6 +112,7 @@ class ArticleWorkload final : public Workload {
   }
 
   std::string types() const override { return "parameters in " + question_.precision; }
+  std::optional<double> reserved_error() const override { return std::nullopt; }
 
  private:
   Question about(const ModelConfig& config) const {
@@ -177,8 +178,6 @@ class ArticleRuntime final : public Runtime {
   }
 
   Json release() const override { return nullptr; }
-
-  std::optional<double> reserved_error() const override { return std::nullopt; }
 
   std::uint64_t granularity() const override { return 1; }
 

@@ -282,16 +282,32 @@ std::string by_accelerate(std::int64_t gpus) {
          hosts + " train.py";
 }
 
+/// A strategy that shares the model itself, of which more GPUs each have less.
+Lever sharing(Strategy strategy, bool accelerates, std::int64_t now) {
+  if (strategy == Strategy::Zero1) {
+    return gpus_lever("ZeRO-1", "zero1", by_torchrun,
+                      {{"ZeroRedundancyOptimizer", "model.parameters()"},
+                       {"ZeroRedundancyOptimizer", "optimizer_class=torch.optim.AdamW"}},
+                      now);
+  }
+  if (accelerates) {
+    return gpus_lever("Accelerate's FSDP2", "fsdp-accelerate", by_accelerate, {}, now);
+  }
+  return gpus_lever("FSDP2", "fsdp", by_torchrun, {{"fully_shard", "each layer, then model"}}, now);
+}
+
 std::vector<Lever> gpus_of(const TrainingOptions& o) {
   std::vector<Lever> list;
-  if (o.distributed) return list;
+  if (const auto& now = o.distributed) {
+    if (now->strategy == Strategy::Ddp) return {};
+    Lever more = sharing(now->strategy, now->by_accelerate, now->gpus);
+    if (!more.choices.empty()) list.push_back(std::move(more));
+    return list;
+  }
   if (o.batch > 1) list.push_back(shared_batch_lever(o.batch, by_torchrun));
-  list.push_back(gpus_lever("ZeRO-1", "zero1", by_torchrun,
-                            {{"ZeroRedundancyOptimizer", "model.parameters()"},
-                             {"ZeroRedundancyOptimizer", "optimizer_class=torch.optim.AdamW"}}));
-  list.push_back(
-      gpus_lever("FSDP2", "fsdp", by_torchrun, {{"fully_shard", "each layer, then model"}}));
-  list.push_back(gpus_lever("Accelerate's FSDP2", "fsdp-accelerate", by_accelerate, {}));
+  list.push_back(sharing(Strategy::Zero1, false, 1));
+  list.push_back(sharing(Strategy::Fsdp, false, 1));
+  list.push_back(sharing(Strategy::Fsdp, true, 1));
   return list;
 }
 

@@ -103,12 +103,14 @@ void validate(const ModelConfig& config, const Options& options) {
     throw BadInput(
         "quant: quantised weights are not trained; --lora 16 trains adapters beside them");
   }
-  // Beside quantised weights all others are cast to fp32.
-  if (training.autocast && training.precision != DType::Fp32 && !quantized) {
-    throw BadInput("autocast: is for fp32 weights; --precision fp32, or no --autocast");
-  }
   if (training.autocast && !is_16_bit(*training.autocast)) {
     throw BadInput("autocast: bf16 or fp16");
+  }
+  // torch/amp/grad_scaler.py: "Attempting to unscale FP16 gradients."
+  if (training.autocast == DType::Fp16 && training.precision == DType::Fp16 && !training.lora) {
+    throw BadInput(
+        "autocast: fp16 needs GradScaler, which takes no gradients in fp16; --precision "
+        "fp32");
   }
   if (training.lora) {
     require_lora(config.family, training.lora->rank, training.lora->targets,

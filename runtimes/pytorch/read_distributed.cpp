@@ -147,11 +147,11 @@ void read_distributed(const Flags& flags, TrainingOptions& options) {
     distributed.stored = ScalarType::Float;  // trainable parameters are upcast
     options.precision = DType::Fp32;
   }
-  if (shards) refuse_beside_fsdp(options);
   if (options.pretrained && options.pretrained->quantization) {
     throw BadInput(
         "quant: quantised weights on several GPUs are not predicted yet; without --gpus");
   }
+  if (shards) refuse_beside_fsdp(options);
   if (distributed.mixed_precision && options.autocast) {
     throw BadInput("autocast and mixed-precision: one of them casts; without --autocast");
   }

@@ -13,20 +13,10 @@
 #include "runtimes/pytorch/memory/playback.h"
 #include "runtimes/pytorch/modules/causal_lm.h"
 #include "runtimes/pytorch/modules/families/families.h"
+#include "runtimes/pytorch/walked.h"
 
 namespace vramfit::pytorch {
 namespace {
-
-ScalarType scalar_type(DType precision) {
-  switch (precision) {
-    case DType::Fp16:
-      return ScalarType::Half;
-    case DType::Bf16:
-      return ScalarType::BFloat16;
-    default:
-      return ScalarType::Float;
-  }
-}
 
 Tensor random_tokens(Context& context, std::int64_t batch, std::int64_t seq) {
   return empty(context, {batch, seq}, ScalarType::Long, Category::Inputs);
@@ -47,8 +37,9 @@ struct OnPaper {
   const Ledger& ledger;
   Playback& playback;
   Context& context;
-  ModelConfig config;   ///< that is walked
-  std::int64_t layers;  ///< of the model that is played
+  ModelConfig config;    ///< that is walked
+  std::int64_t layers;   ///< of the model that is played
+  const DeviceMap* map;  ///< of the model that is walked; null: the loader works it out
 };
 
 /// The model, and what of it stays on the host.
@@ -75,7 +66,7 @@ Loaded load(const OnPaper& run, const ModelSettings& settings,
     loaded.model = std::make_unique<CausalLm>(context, family, config, settings);
   }
   if (pretrained)
-    loaded.map = from_pretrained(context, *loaded.model, config, *pretrained, run.layers);
+    loaded.map = from_pretrained(context, *loaded.model, config, *pretrained, run.layers, run.map);
   return loaded;
 }
 
@@ -128,7 +119,7 @@ class Repeated {
 };
 
 void train(const OnPaper& run, const TrainingOptions& options, const Extent& extent) {
-  const auto& [allocator, ledger, playback, context, config, layers] = run;
+  const auto& [allocator, ledger, playback, context, config, layers, map] = run;
   Tape& tape = context.tape;
   ModelSettings settings;
   settings.type = scalar_type(options.precision);
@@ -211,7 +202,7 @@ void train(const OnPaper& run, const TrainingOptions& options, const Extent& ext
 
 void infer(const OnPaper& run, const GenerationOptions& options, std::int64_t samples,
            std::optional<OnHost>* on_host) {
-  const auto& [allocator, ledger, playback, context, config, layers] = run;
+  const auto& [allocator, ledger, playback, context, config, layers, map] = run;
   ModelSettings settings;
   settings.type = scalar_type(options.precision);
   settings.attention = options.attention;
@@ -234,8 +225,9 @@ void infer(const OnPaper& run, const GenerationOptions& options, std::int64_t sa
 }
 
 template <typename Work>
-RunReport run_on(const Gpu& gpu, const Release& release, const ModelConfig& config,
-                 const Fold& fold, const Extent& extent, std::uint64_t capacity, const Work& work) {
+RunReport run_on(const Gpu& gpu, const Release& release, const Walked& walked, const Extent& extent,
+                 std::uint64_t capacity, const Work& work) {
+  const Fold& fold = walked.fold;
   const bool events = extent.detail.events;
   CachingAllocator allocator(capacity + extent.beyond);
   Ledger ledger(allocator, Counts::Blocks, events);
@@ -250,7 +242,8 @@ RunReport run_on(const Gpu& gpu, const Release& release, const ModelConfig& conf
   RunReport report = report_on(ledger, [&] {
     {
       Context context(tape, release, gpu, capacity);
-      work({allocator, ledger, playback, context, fold.walked(config), config.layers});
+      work({allocator, ledger, playback, context, walked.config, fold.layers(),
+            walked.map ? &*walked.map : nullptr});
     }
     if (events) playback.play(playback.ready(tape.take()), 0);  // all is given back
   });
@@ -265,31 +258,28 @@ RunReport run_on(const Gpu& gpu, const Release& release, const ModelConfig& conf
   return report;
 }
 
-/// Whether there is memory that holds some of several layers: buckets of gradients.
-bool spans_layers(const TrainingOptions& options) {
-  return options.distributed && !shards(options.distributed);
-}
-/// Or layers that lie on different GPUs.
-bool spans_layers(const GenerationOptions& options) {
-  return options.pretrained && options.pretrained->gpus > 1;
+/// Layers that are alike are walked once, unless they turn out not to be.
+template <typename Work>
+RunReport run_on(const Gpu& gpu, const Release& release, const ModelConfig& config,
+                 const Walked& few, const Extent& extent, std::uint64_t capacity,
+                 const Work& work) {
+  const auto walk = [&](const Walked& walked) {
+    return run_on(gpu, release, walked, extent, capacity, work);
+  };
+  if (extent.one_by_one) return walk(all_of(config));
+  try {
+    return walk(few);
+  } catch (const LayersDiffer&) {
+    return walk(all_of(config));
+  }
 }
 
-/// Layers that are alike are walked once, unless they turn out not to be.
-template <typename Options, typename Work>
-RunReport run_on(const Gpu& gpu, const Release& release, const ModelConfig& config,
-                 const Options& options, const Extent& extent, std::uint64_t capacity,
-                 const Work& work) {
-  const auto walk = [&](const Fold& fold) {
-    return run_on(gpu, release, config, fold, extent, capacity, work);
-  };
-  if (extent.one_by_one || keeps_outliers(options.pretrained) || spans_layers(options)) {
-    return walk(Fold::none(config));
-  }
-  try {
-    return walk(Fold::of(config));
-  } catch (const LayersDiffer&) {
-    return walk(Fold::none(config));
-  }
+RunReport run_few(const Walked& few, const Gpu& gpu, const Release& release,
+                  const ModelConfig& config, const GenerationOptions& options, const Extent& extent,
+                  std::uint64_t capacity, std::optional<OnHost>* on_host) {
+  const std::int64_t samples = decode_samples(config, extent);
+  return run_on(gpu, release, config, few, extent, capacity,
+                [&](const OnPaper& run) { infer(run, options, samples, on_host); });
 }
 
 }  // namespace
@@ -301,16 +291,37 @@ std::int64_t decode_samples(const ModelConfig& config, const Extent& extent) {
 
 RunReport run(const Gpu& gpu, const Release& release, const ModelConfig& config,
               const TrainingOptions& options, const Extent& extent, std::uint64_t capacity) {
-  return run_on(gpu, release, config, options, extent, capacity,
+  return run_on(gpu, release, config, few_of(config, options), extent, capacity,
                 [&](const OnPaper& run) { train(run, options, extent); });
 }
 
 RunReport run(const Gpu& gpu, const Release& release, const ModelConfig& config,
               const GenerationOptions& options, const Extent& extent, std::uint64_t capacity,
               std::optional<OnHost>* on_host) {
-  const std::int64_t samples = decode_samples(config, extent);
-  return run_on(gpu, release, config, options, extent, capacity,
-                [&](const OnPaper& run) { infer(run, options, samples, on_host); });
+  const auto map = map_of(gpu, release, config, options, capacity);
+  return run_few(few_of(config, options, map), gpu, release, config, options, extent, capacity,
+                 on_host);
+}
+
+std::vector<RunReport> run_on_each(const Gpu& gpu, const Release& release,
+                                   const ModelConfig& config, const GenerationOptions& options,
+                                   const Extent& extent, std::uint64_t capacity,
+                                   std::optional<OnHost>* on_host) {
+  const auto map = map_of(gpu, release, config, options, capacity);
+  std::optional<Walked> before;
+  std::vector<RunReport> reports;
+  GenerationOptions of_one = options;
+  for (int& i = of_one.pretrained->gpu = 0; i < options.pretrained->gpus; ++i) {
+    Walked few = few_of(config, of_one, map);
+    if (before && !extent.one_by_one && alike(*before, i - 1, few, i)) {
+      reports.push_back(reports.back());
+      reports.back().cost = 0;
+    } else {
+      reports.push_back(run_few(few, gpu, release, config, of_one, extent, capacity, on_host));
+    }
+    before = std::move(few);
+  }
+  return reports;
 }
 
 }  // namespace vramfit::pytorch

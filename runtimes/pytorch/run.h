@@ -59,9 +59,15 @@ struct GenerationOptions {
 RunReport run(const Gpu& gpu, const Release& release, const ModelConfig& config,
               const TrainingOptions& options, const Extent& extent = {},
               std::uint64_t capacity = kUnlimitedBytes);
+/// Of several GPUs that share the model, the one that the options name.
 RunReport run(const Gpu& gpu, const Release& release, const ModelConfig& config,
               const GenerationOptions& options, const Extent& extent = {},
               std::uint64_t capacity = kUnlimitedBytes, std::optional<OnHost>* on_host = nullptr);
+/// Of each of them.
+std::vector<RunReport> run_on_each(const Gpu& gpu, const Release& release,
+                                   const ModelConfig& config, const GenerationOptions& options,
+                                   const Extent& extent, std::uint64_t capacity,
+                                   std::optional<OnHost>* on_host);
 
 /// Decode steps that are walked, at most: fewer of a deep model.
 std::int64_t decode_samples(const ModelConfig& config, const Extent& extent);

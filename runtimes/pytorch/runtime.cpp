@@ -66,6 +66,11 @@ const std::optional<Pretrained>& TorchWorkload::pretrained() const {
                     options());
 }
 
+std::optional<double> TorchWorkload::reserved_error() const {
+  const Release& versions = runtime_->versions();
+  return keeps_outliers(pretrained()) ? versions.int8_reserved_error : versions.reserved_error;
+}
+
 bool TorchWorkload::depends_on_capacity() const {
   return pretrained() && pretrained()->auto_device_map;
 }
@@ -79,30 +84,29 @@ namespace {
 
 /// Of GPUs that share a model, the one whose run needs most, or the first that runs out, and what
 /// each takes in a note.
-RunReport run_on_each(const Gpu& gpu, const Release& release, const ModelConfig& config,
-                      const GenerationOptions& options, const Extent& extent,
-                      std::uint64_t capacity, Outcome& outcome) {
-  const int gpus = options.pretrained ? options.pretrained->gpus : 1;
-  if (gpus == 1) {
+RunReport run_most(const Gpu& gpu, const Release& release, const ModelConfig& config,
+                   const GenerationOptions& options, const Extent& extent, std::uint64_t capacity,
+                   Outcome& outcome) {
+  if (!options.pretrained || options.pretrained->gpus == 1) {
     return pytorch::run(gpu, release, config, options, extent, capacity, &outcome.on_host);
   }
-  RunReport most;
-  int shown = -1;
+  std::vector<RunReport> reports =
+      run_on_each(gpu, release, config, options, extent, capacity, &outcome.on_host);
+  std::size_t shown = 0;
+  std::uint64_t cost = 0;
   std::string each;
-  for (int i = 0; i < gpus; ++i) {
-    GenerationOptions of_one = options;
-    of_one.pretrained->gpu = i;
-    RunReport report =
-        pytorch::run(gpu, release, config, of_one, extent, capacity, &outcome.on_host);
+  for (std::size_t i = 0; i < reports.size(); ++i) {
+    const RunReport& report = reports[i];
+    const RunReport& most = reports[shown];
+    if (!most.missing && (report.missing || report.reserved > most.reserved)) shown = i;
+    cost += report.cost;
     each += (i == 0 ? "" : ", ") + std::to_string(report.reserved / 1'000'000) + " MB";
-    const bool more = shown < 0 || report.missing || report.reserved > most.reserved;
-    if (!more || most.missing) continue;
-    most = std::move(report);
-    shown = i;
   }
   outcome.notes.push_back("figures are of GPU " + std::to_string(shown) + " of " +
-                          std::to_string(gpus) + ", which takes most; reserved by each: " + each);
-  return most;
+                          std::to_string(reports.size()) +
+                          ", which takes most; reserved by each: " + each);
+  reports[shown].cost = cost;
+  return std::move(reports[shown]);
 }
 
 void note_quantization(const Quantization& quantization, std::vector<std::string>& notes) {
@@ -170,7 +174,7 @@ Outcome TorchWorkload::run(const Gpu& gpu, std::uint64_t capacity, const ModelCo
   Outcome outcome;
   const Release& release = runtime_->versions();
   if (const auto* generation = std::get_if<GenerationOptions>(&options())) {
-    outcome.report = run_on_each(gpu, release, config, *generation, extent, capacity, outcome);
+    outcome.report = run_most(gpu, release, config, *generation, extent, capacity, outcome);
   } else {
     const auto& trained = std::get<TrainingOptions>(options());
     outcome.report = pytorch::run(gpu, release, config, trained, extent, capacity);

@@ -23,7 +23,6 @@ class PyTorchRuntime final : public Runtime {
                                            const ModelConfig& model) const override;
   nlohmann::ordered_json release() const override;
   std::string about(const Workload& workload) const override;
-  std::optional<double> reserved_error() const override { return versions_.reserved_error; }
   std::uint64_t granularity() const override;
 
  private:
@@ -53,6 +52,7 @@ class TorchWorkload final
   nlohmann::ordered_json asked() const override;
   std::string text(const std::string& sizes) const override;
   std::string types() const override;
+  std::optional<double> reserved_error() const override;
 
   /// How its model is read, where it is read from a file.
   const std::optional<Pretrained>& pretrained() const;

@@ -34,6 +34,8 @@ void add_to(Json& json, const Distributed& distributed) {
   json["strategy"] = name(distributed);
   if (distributed.strategy != Strategy::Fsdp) {
     json["bucket_view"] = distributed.bucket_view;
+    const auto& cap = distributed.bucket_cap_mb;
+    json["bucket_cap_mb"] = cap ? Json(*cap) : Json(nullptr);
     return;
   }
   json["reshard_after_forward"] = distributed.reshard_after_forward;

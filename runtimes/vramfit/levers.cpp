@@ -173,12 +173,24 @@ std::vector<Lever> StepWorkload::levers(const ModelConfig&) const {
 
 std::vector<Lever> StepWorkload::gpu_levers() const {
   const auto* training = std::get_if<TrainingOptions>(&options());
-  if (training == nullptr || training->mesh.ranks > 1) return {};
+  if (training == nullptr) return {};
+  const Mesh& mesh = training->mesh;
+  struct Sharing {
+    Strategy strategy;
+    const char* label;
+    const char* flag;
+  };
   std::vector<Lever> list;
-  if (training->batch > 1) list.push_back(shared_batch_lever(training->batch, nullptr));
-  list.push_back(gpus_lever("ZeRO-1", "zero1", nullptr, {}));
-  list.push_back(gpus_lever("ZeRO-2", "zero2", nullptr, {}));
-  list.push_back(gpus_lever("FSDP", "fsdp", nullptr, {}));
+  if (mesh.ranks == 1 && training->batch > 1) {
+    list.push_back(shared_batch_lever(training->batch, nullptr));
+  }
+  for (const auto& [strategy, label, flag] :
+       {Sharing{Strategy::Zero1, "ZeRO-1", "zero1"}, Sharing{Strategy::Zero2, "ZeRO-2", "zero2"},
+        Sharing{Strategy::Fsdp, "FSDP", "fsdp"}}) {
+    if (mesh.ranks > 1 && mesh.strategy != strategy) continue;
+    Lever lever = gpus_lever(label, flag, nullptr, {}, mesh.ranks);
+    if (!lever.choices.empty()) list.push_back(std::move(lever));
+  }
   return list;
 }
 

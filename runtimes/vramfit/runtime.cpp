@@ -92,9 +92,6 @@ class VramfitRuntime final : public Runtime {
 
   Json release() const override { return nullptr; }
 
-  /// Every row that was measured reserves what was predicted, to the byte.
-  std::optional<double> reserved_error() const override { return 0.0; }
-
   std::uint64_t granularity() const override { return Pool::kGranularity; }
 
  private:

@@ -42,8 +42,18 @@ TEST(Options, GoogleBenchmarksFlagsThatNamesAndReportsDependOn) {
   EXPECT_EQ(flags.out, "x.csv");
   EXPECT_EQ(flags.out_format, "csv");
   EXPECT_EQ(flags.format, "console");
-  EXPECT_TRUE(flags.min_time);
-  EXPECT_EQ(flags.pass_on.size(), 2U);  // neither the filter, the list nor the file
+  EXPECT_EQ(flags.min_time->seconds, 0.1);
+  EXPECT_EQ(flags.pass_on.size(), 1U);  // neither the filter, the list, the file nor the time
+}
+
+TEST(Options, MinTimeIsSecondsOrIterations) {
+  const auto time_of = [](const char* word) { return *parse({word}).google.min_time; };
+  EXPECT_EQ(time_of("--benchmark_min_time=0.5s").seconds, 0.5);
+  EXPECT_EQ(time_of("--benchmark_min_time=100x").iterations, 100);
+  EXPECT_FALSE(time_of("--benchmark_min_time=100x").seconds);
+  setenv("BENCHMARK_MIN_TIME", "7x", 1);
+  EXPECT_EQ(parse({}).google.min_time->iterations, 7);
+  unsetenv("BENCHMARK_MIN_TIME");
 }
 
 TEST(Options, AListMayBeSwitchedOff) {
@@ -83,6 +93,8 @@ TEST(Options, RefusesValuesByFlagValueAndRange) {
       {"--benchmark_repetitions=99999999999", "benchmark_repetitions: is '99999999999'; a whole"},
       {"--benchmark_min_time=NaN", "benchmark_min_time: is 'NaN'; a number from 0 to 3600"},
       {"--benchmark_min_time=-1", "benchmark_min_time: is '-1'; a number from 0 to 3600"},
+      {"--benchmark_min_time=0x", "benchmark_min_time: is '0'; a whole number from 1 to"},
+      {"--benchmark_min_time=s", "benchmark_min_time: is ''; a number from 0 to 3600"},
       {"--benchmark_min_warmup_time=1e400", "benchmark_min_warmup_time: is '1e400'; a number"},
       {"--benchmark_time_unit=h", "benchmark_time_unit: is 'h'; one of ns,us,ms,s"},
       {"--benchmark_color=red", "benchmark_color: is 'red'; one of auto,true,false"},

@@ -30,5 +30,15 @@ TEST(Throughput, FlopsATokenAreThoseOfTheReference) {
   EXPECT_GE(compared, 5);
 }
 
+// What attention multiplies is as wide as its heads, which need not be the model's width.
+TEST(Throughput, FlopsOfAttentionAreThoseOfItsHeads) {
+  const ModelConfig config = model_named("qwen3-0.6b");
+  ASSERT_NE(config.heads * config.head_dim, config.hidden);
+  const double more =
+      training_flops_per_token(config, 2048) - training_flops_per_token(config, 1024);
+  EXPECT_DOUBLE_EQ(
+      more, 6.0 * static_cast<double>(config.layers * config.heads * config.head_dim) * 1024);
+}
+
 }  // namespace
 }  // namespace vramfit::bench

@@ -1,13 +1,21 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
+#include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
+#include <thread>
 
+#include "estimator/files/user_file.h"
 #include "estimator/files/whole_file.h"
+#include "model/errors.h"
 #include "tests/support/expect_bad_input.h"
 #include "tests/support/scratch_folder.h"
 
@@ -81,7 +89,67 @@ TEST_F(Files, OfTheSystemAreWrittenThrough) {
   EXPECT_THROW(WholeFile("benchmark_out", "/dev/full").replace("all"), std::runtime_error);
 }
 
+TEST_F(Files, LeaveNothingWhereASignalEndsTheProcess) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      const WholeFile file("benchmark_out", path_);
+      std::raise(signal);
+      std::_Exit(0);
+    }
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFSIGNALED(status));
+    EXPECT_EQ(WTERMSIG(status), signal);
+    EXPECT_EQ(files(), 0U);
+  }
+}
+
+TEST_F(Files, ThatNobodyReadsAreNotWaitedFor) {
+  ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
+  expect_bad_input([this] { WholeFile("snapshot", path_); }, {"snapshot", "nobody reads it"});
+  std::string read;
+  std::thread reader([&] { read = text_of(path_); });
+  for (;;) {
+    try {
+      WholeFile("snapshot", path_).replace(std::string(1 << 20, 'x'));
+      break;
+    } catch (const BadInput&) {
+      std::this_thread::yield();  // it is not there yet
+    }
+  }
+  reader.join();
+  EXPECT_EQ(read.size(), 1U << 20);
+}
+
+TEST_F(Files, MayBeReadOffAPipe) {
+  ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
+  std::thread writer([&] {
+    std::ofstream into(path_);
+    into << "12345" << std::flush;
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    into << "67890";
+  });
+  EXPECT_EQ(read_user_file(path_, "config", "a file", 10), "1234567890");
+  writer.join();
+  expect_bad_input([&] { read_user_file(path_, "config", "a file", 10); },
+                   {"config: cannot read", "nobody writes into it; a file"});
+}
+
+TEST_F(Files, AreNoPipesWithoutAnEnd) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe(ends.data()), 0);
+  ASSERT_EQ(::write(ends[1], "12345678901", 11), 11);
+  const fs::path pipe = "/dev/fd/" + std::to_string(ends[0]);
+  expect_bad_input([&] { read_user_file(pipe, "config", "a file", 10); }, {"it holds more than"});
+  ::close(ends[0]);
+  ::close(ends[1]);
+  expect_bad_input([] { read_user_file("/dev/zero", "config", "a file", 10); },
+                   {"it is no regular file"});
+}
+
 TEST_F(Files, ThatCannotBeWrittenAreSaidAtOnce) {
+  expect_bad_input([] { WholeFile("snapshot", ""); }, {"snapshot: is empty"});
   expect_bad_input([] { WholeFile("benchmark_out", "/no/such/folder/x"); },
                    {"benchmark_out", "/no/such/folder/x'", "No such file"});
   expect_bad_input([this] { WholeFile("benchmark_out", folder_.path()); },

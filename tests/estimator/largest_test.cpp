@@ -147,14 +147,16 @@ TEST(Largest, NamesTheHolesBelow) {
   EXPECT_EQ(*found.holes, holes);
 }
 
-// Of its decode steps few are walked until the answer is near.
+// Few sizes are tried, each with all decode steps.
 TEST(Largest, ALongGenerationsAnswerHoldsForAllOfIt) {
   for (const char* card : {"rtx3070", "rtx4090"}) {
-    const Request request = in_pytorch("qwen2-0.5b", card, false, {{"generate", "16"}});
+    const Request request = in_pytorch("qwen2-0.5b", card, false, {{"generate", "60"}});
     const Largest found = find_largest(request, Size::Batch);
-    EXPECT_LE(found.step, 1 + found.size / 64);
+    EXPECT_LE(found.step, 1 + *found.from / 16);
+    EXPECT_EQ(found.next, found.size + 1);
     EXPECT_TRUE(fits_with_batch(request, found.size)) << found.size;
     EXPECT_FALSE(fits_with_batch(request, found.next)) << found.size;
+    EXPECT_FALSE(fits_with_batch(request, found.size + found.step)) << found.size;
   }
 }
 
@@ -225,6 +227,51 @@ TEST(Band, IsOfTheVerdictsThatAnswersHave) {
     EXPECT_GE(band.possibly, found.size);
     EXPECT_NE(verdict_at(band.possibly), Verdict::Oom);
   }
+}
+
+/// Where the verdict changes, it does from one size to the next: also of long generations, all of
+/// whose decode steps count, and which fit longest by giving back what the allocator caches.
+TEST(Band, EndsWhereTheVerdictChanges) {
+  const Flags seq_1 = {{"precision", "fp16"}, {"generate", "60"}, {"seq", "1"}};
+  for (const auto& [model, card, flags] :
+       {std::tuple{"phi-2", "rtx4090", seq_1}, std::tuple{"gpt2-124m", "rtx3070", seq_1},
+        std::tuple{"qwen2-0.5b", "rtx4090", Flags{{"seq", "100"}}}}) {
+    SCOPED_TRACE(model);
+    const Request request = in_pytorch(model, card, false, flags);
+    SizedRuns runs(request, Size::Batch);
+    const Largest found = find_largest(runs);
+    const Band band = band_around(found, runs);
+    const auto verdict_at = [&](std::int64_t batch) {
+      Request sized = request;
+      set_batch(sized, batch);
+      return estimate(sized, WhereItEnds::Untold).verdict;
+    };
+    ASSERT_GT(band.surely, 0);
+    EXPECT_EQ(verdict_at(band.surely), Verdict::Fits) << band.surely;
+    EXPECT_NE(verdict_at(band.surely + 1), Verdict::Fits) << band.surely;
+    EXPECT_NE(verdict_at(band.possibly), Verdict::Oom) << band.possibly;
+    EXPECT_EQ(verdict_at(band.possibly + 1), Verdict::Oom) << band.possibly;
+  }
+}
+
+// Of a small card the overhead, which is not known, is a large part: sizes that are not holes any
+// more for long are TIGHT.
+TEST(Band, OfASmallCardIsWiderThanTheSearchForHoles) {
+  const ModelConfig config = model_named("gpt2-774m");
+  GenerationOptions options;
+  options.precision = DType::Fp32;
+  options.seq = 8;
+  options.generate = 11;
+  Request request{config, workload_of(options), budget_of_size(5'368'709'120)};
+  SizedRuns runs(request, Size::Batch);
+  const Band band = band_around(find_largest(runs), runs);
+  const auto verdict_at = [&](std::int64_t batch) {
+    set_batch(request, batch);
+    return estimate(request).verdict;
+  };
+  ASSERT_GT(band.surely, 0);
+  EXPECT_EQ(verdict_at(band.surely), Verdict::Fits);
+  EXPECT_EQ(verdict_at(band.surely + 1), Verdict::Tight);
 }
 
 // Where the card decides what is loaded, one without limits would need less than this one lacks.

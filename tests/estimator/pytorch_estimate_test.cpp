@@ -29,6 +29,53 @@ TEST(PytorchEstimate, TotalIsWhatIsReservedAndTheOverhead) {
   EXPECT_EQ(result.peak.by_category.total(), result.levels.allocated);
 }
 
+/// Of PyTorch itself on the stand-in, `vramfit model`: 2 x 300 tokens, --autocast bf16.
+struct UnderAutocast {
+  const char* model;
+  bool qlora;
+  std::uint64_t allocated;
+  std::uint64_t reserved;
+};
+
+TEST(PytorchEstimate, AutocastMayBeOverWeightsInBf16) {
+  // gpt2's norms are in fp32 then, and so is what they give; qwen2's are in fp32 either way.
+  for (const UnderAutocast& taken :
+       {UnderAutocast{"qwen2-0.5b", false, 5'182'857'216, 5'421'137'920},
+        UnderAutocast{"qwen2-0.5b", true, 2'472'631'808, 2'850'029'568},
+        UnderAutocast{"gpt2-124m", false, 1'752'862'720, 1'801'453'568}}) {
+    Request request = training_on("h200", taken.model);
+    TrainingOptions options;
+    options.autocast = DType::Bf16;
+    options.optimizer = OptimizerKind::AdamWFused;
+    options.batch = 2;
+    options.seq = 300;
+    if (taken.qlora) {
+      options.lora = LoraOptions{8, projection_names(request.model)};
+      options.checkpoint = Checkpointing::Full;
+      options.pretrained.emplace().quantization =
+          Quantization{Quantization::Format::Nf4, false, ScalarType::BFloat16};
+    }
+    request.workload = workload_of(options);
+    const Estimate result = estimate(request);
+    EXPECT_EQ(result.levels.allocated, taken.allocated) << taken.model;
+    EXPECT_EQ(result.levels.reserved, taken.reserved) << taken.model;
+  }
+}
+
+// In pythia's files the head is embed_out, and so is read first, not last.
+TEST(PytorchEstimate, ModelsAreReadInTheOrderOfTheirFiles) {
+  Request request = training_on("h200", "pythia-1b");
+  GenerationOptions options;
+  options.precision = DType::Bf16;
+  options.seq = 512;
+  options.pretrained.emplace().quantization =
+      Quantization{Quantization::Format::Nf4, false, ScalarType::BFloat16};
+  request.workload = workload_of(options);
+  const Estimate result = estimate(request);
+  EXPECT_EQ(result.levels.allocated, 1'021'307'904U) << "by PyTorch on the stand-in";
+  EXPECT_EQ(result.levels.reserved, 1'050'673'152U);
+}
+
 TEST(PytorchEstimate, ACardOfExactlyTheTotalFits) {
   Request request = training_on("h200", "tinyllama-1.1b");
   const Estimate whole = estimate(request);

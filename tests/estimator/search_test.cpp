@@ -34,6 +34,30 @@ TEST(LargestNear, AsksTwiceWhereTheGuessIsRight) {
   EXPECT_EQ(calls, 1);
 }
 
+TEST(EdgeNear, LeavesSomeWhereTheNextDoesNot) {
+  const auto never = [] { return false; };
+  for (const double each : {0.5, 1.0, 3.7}) {
+    for (std::int64_t guess = 1; guess <= 1000; guess += 37) {
+      int calls = 0;
+      const auto line = [&](std::int64_t n) {
+        return ++calls, 500 * each + 0.5 * each - each * static_cast<double>(n);
+      };
+      EXPECT_EQ(edge_near(guess, line, 1000, never), 500);
+      EXPECT_LE(calls, 12);
+      EXPECT_EQ(edge_near(guess, line, 300, never), 300);
+    }
+  }
+  const auto teeth = [](std::int64_t n) { return static_cast<double>(n % 7 - 3 + 60 - n); };
+  for (std::int64_t guess = 1; guess <= 200; ++guess) {
+    const std::int64_t edge = edge_near(guess, teeth, 200, never);
+    EXPECT_GE(teeth(edge), 0);
+    EXPECT_LT(teeth(edge + 1), 0);
+  }
+  EXPECT_EQ(edge_near(
+                5, [](std::int64_t) { return -1.0; }, 100, never),
+            0);
+}
+
 /// Sizes that take `base` of a card and `each` more, and reserve up to `waste` beyond it, which
 /// rises and falls like the teeth of a saw.
 struct Saw {
@@ -112,6 +136,7 @@ TEST(Search, LargeAnswersAreWithinOnePercent) {
     while (!saw.fits(largest)) --largest;
     EXPECT_GE(found.size, largest - largest / 100);
     EXPECT_TRUE(saw.fits(found.size));
+    EXPECT_FALSE(saw.fits(found.size + 1));
     EXPECT_LT(trials, 1500);
   }
 }

@@ -118,8 +118,9 @@ def _precision(random: Random, runtime: str, training: bool) -> list[str]:
         known += ["int8", "int4"]
     precision = random.choice(known)
     flags = ["--precision", precision]
-    if runtime == "pytorch" and training and precision == "fp32" and random.random() < 0.5:
-        flags += ["--autocast", random.choice(["bf16", "fp16"])]
+    if runtime == "pytorch" and training and random.random() < 0.5:
+        types = ["bf16"] if precision == "fp16" else ["bf16", "fp16"]
+        flags += ["--autocast", random.choice(types)]
     return flags
 
 

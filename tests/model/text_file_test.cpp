@@ -42,6 +42,9 @@ TEST_F(TextFile, IsNoLargerThanItMayBe) {
 
 TEST_F(TextFile, IsARegularOne) {
   EXPECT_EQ(message("none"), "flag: cannot read 'none': there is none; a file");
+  std::ofstream(folder / "a") << "x";
+  EXPECT_NE(message((folder / "a").string() + std::string("\0b", 2)).find("none"),
+            std::string::npos);
   EXPECT_EQ(message("/"), "flag: cannot read '/': it is a folder; a file");
   for (const char* device : {"/dev/null", "/dev/zero"}) {
     EXPECT_NE(message(device).find("it is no regular file"), std::string::npos) << device;

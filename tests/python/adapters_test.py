@@ -144,18 +144,82 @@ def test_a_model_brings_its_config_and_its_type():
 
 
 def test_what_is_not_honoured_is_named():
-    arguments = with_(TrainingArguments, torch_compile=True, eval_strategy="steps", bf16=True)
+    arguments = with_(TrainingArguments, torch_compile=True, eval_strategy="steps")
     lora = with_(LoraConfig, use_dora=True, lora_dropout=0.1)
     _, not_honoured = asked(model="llama2-7b", args=arguments, lora=lora, seq=64)
     for what in (
         "torch_compile=True",
         "eval_strategy=steps",
-        "bf16=True",
         "use_dora=True",
         "lora_dropout=0.1",
     ):
         assert any(line.startswith(what) for line in not_honoured), what
-    assert len(not_honoured) == 5
+    assert len(not_honoured) == 4
+
+
+def test_every_route_gives_one_figure():
+    """8B QLoRA, as axolotl's file, as a Trainer's objects and as flags."""
+    model = {"model": "llama3-8b", "gpu": "rtx3090"}
+    lora = with_(LoraConfig, r=32)
+    of_a_file = {
+        "base_model": "llama3-8b",
+        "adapter": "qlora",
+        "lora_r": 32,
+        "lora_target_modules": ["q_proj", "v_proj"],
+        "load_in_4bit": True,
+        "sequence_len": 4096,
+        "micro_batch_size": 2,
+        "optimizer": "adamw_torch_fused",
+        "bf16": True,
+        "gradient_checkpointing": True,
+    }
+    arguments = with_(
+        SFTConfig,
+        bf16=True,
+        per_device_train_batch_size=2,
+        gradient_accumulation_steps=1,
+        max_length=4096,
+    )
+    typed = {
+        "train": True,
+        "load_in_4bit": True,
+        "bnb_4bit_quant_type": "nf4",
+        "bnb_4bit_compute_dtype": "bfloat16",
+        "bnb_4bit_use_double_quant": True,
+        "lora_r": 32,
+        "lora_target_modules": "q_proj,v_proj",
+        "per_device_train_batch_size": 2,
+        "max_length": 4096,
+        "optim": "adamw_torch_fused",
+        "gradient_checkpointing": True,
+    }
+    objects = {"args": arguments, "lora": lora, "quantization_config": BitsAndBytesConfig()}
+    answers = [
+        vramfit.estimate(gpu="rtx3090", axolotl=of_a_file),
+        vramfit.estimate(**model, **objects),
+        *(
+            vramfit.estimate(**model, **typed, bf16=True, dtype=dtype)
+            for dtype in ("bfloat16", None)
+        ),
+    ]
+    assert {answer.total for answer in answers} == {answers[0].total}
+    defaults = {"assumed": None, "runs_with": None}
+    asked_for = [{**answer.to_dict()["asked"], **defaults} for answer in answers]
+    assert asked_for == [asked_for[0]] * len(answers)
+
+
+class Hostile:
+    """Of a library that is half installed, say."""
+
+    @property
+    def r(self):
+        raise TypeError("no such backend")
+
+
+def test_what_an_attribute_raises_is_bad_input():
+    lora = type("LoraConfig", (Hostile,), {})()
+    with pytest.raises(vramfit.BadInput, match=r"lora: of type LoraConfig, cannot be read: Type"):
+        vramfit.estimate(model="llama2-7b", train=True, lora=lora, gpu="h200")
 
 
 def test_activation_checkpointing_is_gradient_checkpointings_new_name():

@@ -54,8 +54,9 @@ def test_without_a_card_every_card_is_answered_for():
     assert [card.verdict for card in answer.cards] == [
         card["verdict"] for card in answer.to_dict()["cards"]
     ]
-    with pytest.raises(AttributeError, match="cards"):
-        _ = answer.total
+    for of_one in ("fits", "verdict", "total"):  # not of any of them
+        with pytest.raises(AttributeError, match="cards"):
+            getattr(answer, of_one)
 
 
 def test_searches_and_advice():
@@ -131,7 +132,11 @@ def test_a_predicted_run_verifies_itself(tmp_path):
     other = vramfit.verify((tmp_path / "own.pickle").read_bytes(), **{**run, "batch": 3})
     assert not other.agree
     assert other.to_dict()["agree"] is False
-    for bad, what in ((b"no pickle", "verify"), (tmp_path / "none", "cannot read")):
+    for bad, what in (
+        (b"no pickle", "verify"),
+        (tmp_path / "none", "cannot read"),
+        ("/dev/zero", "no regular file"),
+    ):
         with pytest.raises(vramfit.BadInput, match=what):
             vramfit.verify(bad, **run)
 

@@ -70,6 +70,7 @@ def test_one_line_and_a_status(files, arguments, status, says):
     ("arguments", "says"),
     [
         (["none.yaml"], "cannot read 'none.yaml'"),
+        (["/dev/zero"], "cannot read '/dev/zero': it is no regular file"),
         (["broken.yaml"], "is no YAML"),
         (["list.yaml"], "no keys and values"),
         (["flags.yaml", "--gpu", "no-such"], "gpu: unknown"),
@@ -90,6 +91,45 @@ def test_bad_input_is_one_line(files, arguments, says):
     assert ended.stderr.startswith("vramfit check: error: ")
     assert ended.stderr.count("\n") == 1
     assert says in ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("more", "gpu", "status", "says"),
+    [
+        ({"liger_fused_linear_cross_entropy": True}, "rtx4090", 0, "FITS: it takes at most "),
+        ({"liger_fused_linear_cross_entropy": True}, "rtx3060", 4, "MAY FIT: it takes at most "),
+        (
+            {"plugins": ["axolotl.integrations.liger.LigerPlugin"], "liger_rms_norm": True},
+            "rtx3060",
+            4,
+            "MAY FIT: it takes at most ",
+        ),
+        ({"cut_cross_entropy": True, "lora_dropout": 0.1}, "rtx3060", 1, "OOM: "),
+        ({}, "rtx3060", 1, "OOM: "),
+    ],
+)
+def test_what_takes_less_than_is_predicted_may_fit(tmp_path, more, gpu, status, says):
+    """Exit status 4, where nobody can say without running it."""
+    values = {**AXOLOTL, "sequence_len": 2048, "micro_batch_size": 4, **more}
+    (tmp_path / "run.yaml").write_text(yaml.safe_dump(values))
+    ended = command("check", "run.yaml", "--gpu", gpu, cwd=tmp_path)
+    assert ended.stdout.startswith(says), ended.stdout
+    assert ended.returncode == status
+    assert ("vramfit run -- SCRIPT" in ended.stdout) == (status == 4)
+
+
+def test_a_file_may_come_by_a_pipe(files):
+    line = f"{sys.executable} -m vramfit check <(cat flags.yaml) --gpu h100-80gb"
+    environment = {**os.environ, "PYTHONPATH": str(PACKAGE)}
+    ended = subprocess.run(
+        ["bash", "-c", line],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=files,
+        env=environment,
+    )
+    assert (ended.returncode, ended.stdout[:6]) == (0, "FITS: ")
 
 
 def test_what_is_not_honoured_is_said(files):

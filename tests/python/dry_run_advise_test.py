@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from dry_run_test import GB, OUT_OF_MEMORY, answer_of, run, took  # noqa: F401  a fixture
+from dry_runs import GB, OUT_OF_MEMORY, answer_of, took
 
 # What a script with these changes takes: GB reserved by change, beyond which memory runs out.
 _SCRIPT = """
@@ -51,7 +51,7 @@ def held(**components):
 
 
 @pytest.fixture
-def advise(run):  # noqa: F811
+def advise(run):
     def advise(*flags, holders=None, **more):
         return run("--advise", *flags, took=[took(holders=holders)], end=script(**more))
 
@@ -73,7 +73,7 @@ def test_what_fits_is_left_as_it_is(advise):
     assert ran.stdout.endswith("It fits as it is: nothing has to be changed.\n")
 
 
-def test_what_was_not_asked_for_is_null(run):  # noqa: F811
+def test_what_was_not_asked_for_is_null(run):
     assert answer_of(run("--json", "-", took=[took()]))["advice"] is None
 
 

@@ -53,7 +53,7 @@ def refused(*arguments) -> str:
         ((*MODEL, "--padded", "--unpadded"), "contradict each other"),
         ((*MODEL, "--batch", 0), "--batch: is '0'; a whole number from 1"),
         ((*MODEL, "--attn_implementation", "flash_attention_2"), "not predicted yet"),
-        ((*MODEL, "--bf16"), "--precision bf16"),
+        ((*MODEL, "--bf16"), "--autocast: only with --train"),
         (("llama2-7b", "--gpu", "rtx9999"), "rtx9999"),
         ((*MODEL, "--python", "/no/such/python"), "no program '/no/such/python'"),
     ],

@@ -82,11 +82,22 @@ def test_a_trainers_bf16_is_mixed_precision_under_fsdp(keywords):
     assert given["precision"] == "fp32"
 
 
-def test_mixed_precision_is_over_fp32_weights():
+def test_mixed_precision_is_over_fp32_weights_whatever_they_were():
+    """accelerate's fsdp2_prepare_model upcasts what is trained."""
     arguments = with_(TrainingArguments, fsdp="full_shard", bf16=True)
     given, not_honoured = asked(**LLAMA, args=arguments, gpus=2, dtype="bfloat16")
-    assert given["mixed_precision"] is None
-    assert [line.partition("=")[0] for line in not_honoured] == ["bf16"]
+    assert (given["precision"], given["autocast"]) == ("fp32", None)
+    assert given["mixed_precision"]["param"] == "bf16"
+    assert not_honoured == ()
+
+
+def test_a_trainer_and_accelerate_may_both_say_bf16():
+    arguments = with_(TrainingArguments, bf16=True)
+    once = {"distributed_type": "NO", "mixed_precision": "bf16"}
+    given = of_args(arguments, accelerate=once)
+    assert (given["autocast"], given["loss_only"]) == ("bf16", True)
+    own_step = asked(**LLAMA, train=True, accelerate=once)[0]
+    assert (own_step["autocast"], own_step["loss_only"]) == ("bf16", False)
 
 
 def test_another_strategy_leaves_the_ones_settings():

@@ -1,5 +1,6 @@
 """Tables of many questions."""
 
+import itertools
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 
@@ -120,6 +121,20 @@ def test_bad_axes():
         vramfit.sweep(**RUN, batch=[1, object()], gpu="h200")
     table = vramfit.sweep(model="gpt2-124m", seq=64, batch=[1], progress=False)
     assert "gpu: missing" in table["error"][0] or table["fits"][0]
+
+
+@pytest.mark.parametrize(
+    "axes",
+    [
+        {"batch": range(10**9)},
+        {"batch": range(10**30)},
+        {"batch": itertools.count(1)},
+        {"batch": range(1, 10**5), "seq": range(1, 10**5)},
+    ],
+)
+def test_a_table_that_nobody_has_room_for(axes):
+    with pytest.raises(vramfit.BadInput, match="in parts"):
+        vramfit.sweep(**RUN, **axes, gpu="h200", progress=False)
 
 
 def test_what_fits_is_what_an_estimate_says():

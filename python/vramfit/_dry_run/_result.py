@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,7 @@ def answer(facts: Json, command: str, status: int, took: Json) -> Json:
     failed = status != 0 and not ours
     fatal = bool(ran_out) and failed and took["ran_out"]
     stages = _stages(took, gpu)
+    levels = _levels(stages)
     top = max(stages, key=lambda stage: stage["peak"])
     return {
         "run_schema": SCHEMA,
@@ -72,8 +74,13 @@ def answer(facts: Json, command: str, status: int, took: Json) -> Json:
             "driver_reserved": facts["listed_total"] - facts["total"],
             "context": facts["loads"]["context"] + facts["loads"]["kernels"],
         },
-        "uncertainty": {"reserved": 0, "overhead": facts["uncertainty"]},
-        "levels": _levels(stages),
+        "uncertainty": {
+            "reserved": math.ceil(
+                facts["int8_reserved_error"] * levels["reserved"] if took["int8_outliers"] else 0
+            ),
+            "overhead": facts["uncertainty"],
+        },
+        "levels": levels,
         "levels_of_late_gpu": None,
         "peak": {"stage": top["name"], "step": top["step"]},
         "holders": took["holders"] and took["holders"][gpu],
@@ -124,7 +131,8 @@ def widen(answer: Json, late: Json) -> None:
     answer["levels_of_late_gpu"] = late["levels"]
     end = late["out_of_memory"]
     reserved = late["levels"]["reserved"] + (end["requested"] if end else 0)
-    answer["uncertainty"]["reserved"] = max(0, reserved - answer["levels"]["reserved"])
+    more = reserved - answer["levels"]["reserved"]
+    answer["uncertainty"]["reserved"] = max(answer["uncertainty"]["reserved"], more)
 
 
 def _stages(took: Json, gpu: int) -> list[Json]:

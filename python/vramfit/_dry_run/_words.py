@@ -57,6 +57,7 @@ def notes(answer: Json, facts: Json) -> list[str]:
         *_compiled(answer["compile"]),
         *_unknown(answer["unknown_calls"]),
         *_of_another_card(answer["kernels"], facts),
+        *_convolutions(answer["kernels"]),
         *_late(answer),
         *_on_wsl(),
         *_others(answer),
@@ -150,6 +151,15 @@ def _of_another_card(kernels: Json, facts: Json) -> Iterator[str]:
                 f"{what} ran {_count(times, 'time')}: {whose} as read off an {card}, since no "
                 f"source tells it of the {facts['title']}"
             )
+
+
+def _convolutions(kernels: Json) -> Iterator[str]:
+    times = kernels.get("cudnn convolution", 0)
+    if times:
+        yield (
+            f"cuDNN's convolutions ran {_count(times, 'time')}: what they work in is taken to be "
+            "copies of their tensors, channels last, as cuDNN 9.19 mostly chooses"
+        )
 
 
 def _late(answer: Json) -> Iterator[str]:

@@ -64,7 +64,7 @@ def _parser() -> Parser:
     add("--trainer", choices=("none", "trainer", "trl"), help="a plain loop (default), "
         "transformers' Trainer, TRL's SFTTrainer")  # fmt: skip
     add("--optimizer", metavar="NAME", help="as of vramfit --help (default: adamw-fused)")
-    add("--autocast", choices=("bf16", "fp16"), help="over weights of --precision fp32")
+    add("--autocast", choices=("bf16", "fp16"), help="whatever weights are in")
     add("--accumulate", metavar="N", type=whole, help="micro-batches in a step (default 1)")
     add("--loss-only", action="store_true", help="the loop keeps the loss alone")
     add("--checkpoint", choices=("none", "full", "reentrant"), help="activation checkpointing")

@@ -59,6 +59,7 @@ DeviceMap place(const std::vector<SizedModule>& modules, const std::vector<Unit>
                 const std::vector<int>& gpu, std::size_t gpus) {
   DeviceMap map;
   map.gpu.assign(modules.size(), kHost);
+  for (const SizedModule& sized : modules) map.layer.push_back(sized.module->layer);
   map.gpu_bytes.assign(gpus, 0);
   for (std::size_t u = 0; u < units.size(); ++u) {
     const Unit& unit = units[u];
@@ -87,6 +88,20 @@ double bytes_of(const std::vector<Unit>& units) {
 }
 
 }  // namespace
+
+DeviceMap without_layers(const DeviceMap& map, std::int64_t first, std::int64_t count) {
+  DeviceMap rest = map;
+  rest.gpu.clear();
+  rest.layer.clear();
+  for (std::size_t i = 0; i < map.gpu.size(); ++i) {
+    const std::optional<std::int64_t> layer = map.layer[i];
+    const bool behind = layer && *layer >= first + count;
+    if (layer && *layer >= first && !behind) continue;
+    rest.gpu.push_back(map.gpu[i]);
+    rest.layer.push_back(behind ? *layer - count : layer);
+  }
+  return rest;
+}
 
 DeviceMap all_on_gpu(const std::vector<SizedModule>& modules) {
   return place_all(modules, units_of(modules), 1);

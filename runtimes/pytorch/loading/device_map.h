@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "runtimes/pytorch/modules/causal_lm.h"
@@ -12,13 +13,17 @@ inline constexpr int kHost = -1;
 
 /// Where from_pretrained puts the modules of a model.
 struct DeviceMap {
-  std::vector<int> gpu;           ///< of named_modules(), one each: its number, or kHost
-  std::vector<double> gpu_bytes;  ///< what the loader counts for each
-  std::int64_t host_layers = 0;   ///< blocks that stay on the host
+  std::vector<int> gpu;  ///< of named_modules(), one each: its number, or kHost
+  std::vector<std::optional<std::int64_t>> layer;  ///< that each of them is in
+  std::vector<double> gpu_bytes;                   ///< what the loader counts for each
+  std::int64_t host_layers = 0;                    ///< blocks that stay on the host
   std::uint64_t host_bytes = 0;
 
   bool spills() const { return host_layers > 0 || host_bytes > 0; }
 };
+
+/// The same of a model without `count` layers from `first` on.
+DeviceMap without_layers(const DeviceMap& map, std::int64_t first, std::int64_t count);
 
 /// A named module with what the loader counts for it: half a byte an element of 4 bits.
 struct SizedModule {

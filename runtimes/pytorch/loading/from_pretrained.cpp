@@ -34,15 +34,35 @@ class Loader {
         left_out_(layers - config.layers),
         modules_(model.named_modules()) {}
 
-  DeviceMap load() {
+  DeviceMap load(const DeviceMap* known) {
     use_gpu_once();
-    const DeviceMap map = device_map();
-    if (map.spills() && left_out_ > 0) throw LayersDiffer{};
+    const DeviceMap map = known != nullptr ? *known : device_map();
+    if (known == nullptr && map.spills() && left_out_ > 0) throw LayersDiffer{};
     warm_up(map.gpu_bytes[static_cast<std::size_t>(arguments_.gpu)]);
     read(map);
     if (arguments_.gpus > 1) model_.place(dispatch(map));
     materialize_buffers();
     model_.tie_weights();
+    return map;
+  }
+
+  // adjust_max_memory keeps a tenth back where it quantises.
+  DeviceMap device_map() const {
+    constexpr double kShare = 0.9;
+    const std::vector<SizedModule> modules = sized();
+    if (!arguments_.auto_device_map) return all_on_gpu(modules);
+    std::vector<double> budgets = balanced_memory(modules, arguments_.gpus, free_bytes());
+    if (arguments_.quantization) {
+      for (double& budget : budgets) budget *= kShare;
+    }
+    DeviceMap map = infer_auto_device_map(modules, budgets);
+    // What is quantised is not spilled: validate_environment raises. Here the loader asks for what
+    // would have let it place everything.
+    if (arguments_.quantization && map.spills()) {
+      const double all = all_on_gpu(modules).gpu_bytes.front() / arguments_.gpus;
+      empty(context_, {static_cast<std::int64_t>(all / (kShare * kShare))}, ScalarType::Byte,
+            Category::Parameters);
+    }
     return map;
   }
 
@@ -68,7 +88,7 @@ class Loader {
   }
 
   bool is_tied(const NamedModule& module) const {
-    return config_.tied_head && module.name == CausalLm::kHeadName;
+    return config_.tied_head && &module == &modules_.back();
   }
 
   std::vector<SizedModule> sized() const {
@@ -95,26 +115,6 @@ class Loader {
   double free_bytes() const {
     return static_cast<double>(context_.capacity) +
            static_cast<double>(context_.libraries.before_forward());
-  }
-
-  // adjust_max_memory keeps a tenth back where it quantises.
-  DeviceMap device_map() const {
-    constexpr double kShare = 0.9;
-    const std::vector<SizedModule> modules = sized();
-    if (!arguments_.auto_device_map) return all_on_gpu(modules);
-    std::vector<double> budgets = balanced_memory(modules, arguments_.gpus, free_bytes());
-    if (arguments_.quantization) {
-      for (double& budget : budgets) budget *= kShare;
-    }
-    DeviceMap map = infer_auto_device_map(modules, budgets);
-    // What is quantised is not spilled: validate_environment raises. Here the loader asks for what
-    // would have let it place everything.
-    if (arguments_.quantization && map.spills()) {
-      const double all = all_on_gpu(modules).gpu_bytes.front() / arguments_.gpus;
-      empty(context_, {static_cast<std::int64_t>(all / (kShare * kShare))}, ScalarType::Byte,
-            Category::Parameters);
-    }
-    return map;
   }
 
   /// What lies on the host runs on the first GPU.
@@ -230,9 +230,14 @@ class Loader {
 
 }  // namespace
 
+DeviceMap device_map(Context& context, CausalLm& model, const ModelConfig& config,
+                     const Pretrained& arguments) {
+  return Loader(context, model, config, arguments, config.layers).device_map();
+}
+
 DeviceMap from_pretrained(Context& context, CausalLm& model, const ModelConfig& config,
-                          const Pretrained& arguments, std::int64_t layers) {
-  return Loader(context, model, config, arguments, layers).load();
+                          const Pretrained& arguments, std::int64_t layers, const DeviceMap* map) {
+  return Loader(context, model, config, arguments, layers).load(map);
 }
 
 }  // namespace vramfit::pytorch

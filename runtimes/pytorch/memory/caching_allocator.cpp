@@ -42,6 +42,7 @@ std::size_t CachingAllocator::FreeList::bin_of(std::uint64_t bytes) {
 }
 
 std::size_t CachingAllocator::FreeList::filled_from(std::size_t bin) const {
+  if (bin >= kBins) return kBins;
   std::size_t word = bin / 64;
   std::uint64_t bits = filled_[word] >> bin % 64 << bin % 64;
   while (bits == 0) {
@@ -97,8 +98,8 @@ CachingAllocator::Node* CachingAllocator::FreeList::take(std::uint64_t bytes) {
 
 std::vector<CachingAllocator::Node*> CachingAllocator::FreeList::nodes() const {
   std::vector<Node*> all;
-  for (const Bin& bin : bins_) {
-    for (Node* node = bin.first; node != nullptr; node = node->after) all.push_back(node);
+  for (std::size_t bin = filled_from(0); bin < kBins; bin = filled_from(bin + 1)) {
+    for (Node* node = bins_[bin].first; node != nullptr; node = node->after) all.push_back(node);
   }
   return all;
 }

@@ -14,9 +14,9 @@ constexpr std::int64_t kTurns = 2;
 /// freed there last; nor are the last ones, where backward begins. So many are left alone.
 std::int64_t edge(std::int64_t turn) { return std::max<std::int64_t>(turn, 2); }
 
-bool repeats_after(std::int64_t turn, const ModelConfig& config) {
-  for (std::int64_t i = 0; i + turn < config.layers; ++i) {
-    if (config.slides(i) != config.slides(i + turn)) return false;
+bool repeats_after(std::int64_t turn, const ModelConfig& config, const Layers& layers) {
+  for (std::int64_t i = layers.first; i + turn < layers.end; ++i) {
+    if (!alike(config, i, i + turn)) return false;
   }
   return true;
 }
@@ -41,28 +41,30 @@ bool same_acts(const Recording& recording, const Visit& a, const Visit& b) {
 
 }  // namespace
 
-Fold Fold::none(const ModelConfig& config) { return {config.layers, 1, 0}; }
-
-Fold Fold::of(const ModelConfig& config) {
-  for (std::int64_t turn = 1; turn < config.layers; ++turn) {
-    const std::int64_t turns = (config.layers - 2 * edge(turn)) / turn;
-    if (turns <= kTurns) break;
-    if (repeats_after(turn, config)) return {config.layers, turn, (turns - kTurns) * turn};
-  }
-  return none(config);
+std::int64_t turn_of(const ModelConfig& config, const Layers& layers) {
+  std::int64_t turn = 1;
+  while (!repeats_after(turn, config, layers)) ++turn;
+  return turn;
 }
 
-ModelConfig Fold::walked(ModelConfig config) const {
-  config.layers -= left_out_;
-  if (!config.sliding_layers.empty()) {
-    config.sliding_layers.resize(static_cast<std::size_t>(config.layers));
-  }
-  return config;
+Fold Fold::none(const ModelConfig& config) { return {config.layers, 0, 1, 0}; }
+
+Fold Fold::of(const ModelConfig& config) { return of(config, {0, config.layers}); }
+
+Fold Fold::of(const ModelConfig& config, const Layers& layers) {
+  const std::int64_t turn = turn_of(config, layers);
+  const std::int64_t turns = (layers.end - layers.first - 2 * edge(turn)) / turn;
+  if (turns <= kTurns) return none(config);
+  return {config.layers, layers.first + edge(turn), turn, (turns - kTurns) * turn};
+}
+
+ModelConfig Fold::walked(const ModelConfig& config) const {
+  return without_layers(config, behind(), left_out_);
 }
 
 std::vector<Fold::Unfolded> Fold::unfold(const Recording& recording) const {
   std::vector<Unfolded> all;
-  const std::int64_t behind = edge(turn_) + turn_;  // the first layer that is not played again
+  const std::int64_t behind = this->behind();
   for (Way rest = recording.visits; !rest.empty();) {
     const Way way = first_way(rest);
     for (const Visit& visit : way) {
@@ -73,7 +75,7 @@ std::vector<Fold::Unfolded> Fold::unfold(const Recording& recording) const {
       const bool down = visit.layer == behind && next == behind - 1;
       for (std::int64_t i = 0; i < left_out_ && (up || down); ++i) {
         const std::int64_t layer = behind + (up ? i : left_out_ - 1 - i);
-        all.push_back({&visit_of(edge(turn_) + (layer - behind) % turn_, way), layer});
+        all.push_back({&visit_of(first_ + (layer - behind) % turn_, way), layer});
       }
     }
     rest = rest.subspan(way.size());
@@ -84,14 +86,13 @@ std::vector<Fold::Unfolded> Fold::unfold(const Recording& recording) const {
 bool Fold::holds_for(const Recording& recording) const {
   if (!folds()) return true;
   if (!recording.local) return false;
-  const std::int64_t first = edge(turn_);
-  const std::int64_t behind = first + kTurns * turn_;
+  const std::int64_t behind = first_ + kTurns * turn_;
   for (Way rest = recording.visits; !rest.empty();) {
     const Way way = first_way(rest);
     const auto [low, high] = std::minmax({way.front().layer, way.back().layer});
-    const bool beside = high < first || low >= behind;
-    if (!beside && (low > first || high < behind - 1)) return false;
-    for (std::int64_t layer = first; layer < first + turn_ && !beside; ++layer) {
+    const bool beside = high < first_ || low >= behind;
+    if (!beside && (low > first_ || high < behind - 1)) return false;
+    for (std::int64_t layer = first_; layer < first_ + turn_ && !beside; ++layer) {
       const Visit& again = visit_of(layer + turn_, way);
       if (!same_acts(recording, visit_of(layer, way), again)) return false;
     }

@@ -19,7 +19,7 @@ void Tape::use_managed(std::uint64_t bytes) {
 }
 
 void Tape::use_libraries(DriverCode code, std::uint64_t bytes) {
-  add(visit(layer), {.kind = Act::Kind::UseLibraries, .bytes = bytes, .code = code});
+  add(visit(layer), {.kind = Act::Kind::UseLibraries, .code = code, .bytes = bytes});
 }
 
 Tape::Origin Tape::allocate(Category category, std::uint64_t bytes) {

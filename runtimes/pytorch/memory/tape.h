@@ -37,14 +37,14 @@ struct Act {
   Category category{};  ///< of the block
   Category to{};        ///< Relabel
   bool of_layer = false;
-  Stream stream{};  ///< Allocate
+  Stream stream{};    ///< Allocate
+  DriverCode code{};  ///< UseLibraries: the latest
   /// The visit that allocated the block: its place, and where a layer did, how many layers that is
   /// above this one.
   std::int32_t place = 0;
   std::uint32_t slot = 0;  ///< of that visit
   /// As asked for; of UseLibraries, all that is loaded.
   std::uint64_t bytes = 0;
-  DriverCode code{};  ///< UseLibraries: the latest
 
   friend bool operator==(const Act&, const Act&) = default;
 };

@@ -69,7 +69,7 @@ std::vector<CausalLm::NamedModule> CausalLm::named_modules() {
     }
   }
   all.push_back({name(parts.norm), &norm_});
-  all.push_back({kHeadName, &head_});
+  all.push_back({parts.head, &head_});
   return all;
 }
 

@@ -49,13 +49,13 @@ class CausalLm {
   Tensor forward(const Tensor& ids, const Step& step) const;
 
   /// A module with parameters, by its name in a checkpoint: "model.layers.3.mlp.up_proj".
-  static constexpr const char* kHeadName = "lm_head";
   struct NamedModule {
     std::string name;
     std::variant<Embedding*, Linear*, Norm*> module;
     std::optional<std::int64_t> layer = {};  ///< the block it is in
     LinearInput input = LinearInput::Stream;
   };
+  /// The head comes last.
   std::vector<NamedModule> named_modules();
   /// In the order of named_buffers().
   std::vector<Tensor*> buffers();

@@ -1,5 +1,6 @@
 #include "runtimes/pytorch/modules/decoder.h"
 
+#include "model/errors.h"
 #include "runtimes/pytorch/ops/view.h"
 
 namespace vramfit::pytorch {
@@ -37,10 +38,13 @@ Tensor split_heads(const Tensor& x, std::int64_t head_dim) {
 }
 
 Activation activation_of(const ModelConfig& config) {
-  if (config.hidden_act == "silu" || config.hidden_act == "swish") return Activation::Silu;
-  if (config.hidden_act == "gelu_new") return Activation::NewGelu;
-  if (config.hidden_act == "gelu_fast") return Activation::FastGelu;
-  return Activation::GeluOp;
+  const std::string& act = config.hidden_act;
+  if (act == "silu" || act == "swish") return Activation::Silu;
+  if (act == "gelu" || act == "gelu_pytorch_tanh") return Activation::GeluOp;
+  if (act == "gelu_new") return Activation::NewGelu;
+  if (act == "gelu_fast") return Activation::FastGelu;
+  throw BadInput("hidden_act: '" + act + "' is not predicted; silu, gelu, gelu_pytorch_tanh, " +
+                 "gelu_new or gelu_fast");
 }
 
 AttentionSettings attention_settings(const ModelConfig& config, const ModelSettings& settings,

@@ -20,6 +20,7 @@ struct PartNames {
   const char* positions = nullptr;
   const char* layers = "layers";
   const char* norm = "norm";
+  const char* head = "lm_head";
 };
 
 /// What a family's modeling_<family>.py does otherwise than the others': a row each, beside its

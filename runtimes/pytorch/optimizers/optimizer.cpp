@@ -48,7 +48,8 @@ const Row& row_of(OptimizerKind kind) {
   for (const Row& row : kOptimizers) {
     if (row.kind == kind) return row;
   }
-  return kOptimizers.front();
+  throw BadInput("optimizer: number " + std::to_string(static_cast<int>(kind)) + " is none of " +
+                 optimizer_names());
 }
 
 }  // namespace

@@ -34,6 +34,8 @@ struct Release {
   Version cudnn;              ///< that torch brings
   Arch least_arch;            ///< of GPUs that torch's build has code for
   double reserved_error = 0;  ///< the worst of the peaks reserved that were measured with it
+  /// The same of LLM.int8(), where they hang on which weights there are.
+  double int8_reserved_error = 0;
 };
 
 }  // namespace vramfit::pytorch

@@ -2,10 +2,24 @@
 
 #include <cstdint>
 
+#include "model/dtype.h"
+
 namespace vramfit::pytorch {
 
 /// c10::ScalarType, as far as a step needs it.
 enum class ScalarType : std::uint8_t { Float, Half, BFloat16, Long, Int, Bool, Byte, Char };
+
+/// Of a precision that people ask for.
+constexpr ScalarType scalar_type(DType precision) {
+  switch (precision) {
+    case DType::Fp16:
+      return ScalarType::Half;
+    case DType::Bf16:
+      return ScalarType::BFloat16;
+    default:
+      return ScalarType::Float;
+  }
+}
 
 constexpr std::int64_t element_size(ScalarType type) {
   switch (type) {

@@ -108,21 +108,22 @@ TEST(Advise, TheCheapestIsFirstAndWhatNobodyMeasuredLast) {
   }
 }
 
-TEST(Advise, NoneHasAllTheChangesOfAnotherAndMore) {
+TEST(Advise, NoneHasAllTheChangesOfAnotherAndMoreUnlessLessIsCut) {
   for (const auto& [options, question, answer, where] : asked()) {
     SCOPED_TRACE(where);
-    std::vector<std::pair<Texts, Verdict>> kinds;
+    std::vector<std::tuple<Texts, Verdict, double>> kinds;
     for (const Advice& advice : answer.advised->list) {
       Texts kind;
       for (const Step& step : advice.steps()) kind.push_back(step.kind + step.to);
       std::sort(kind.begin(), kind.end());
-      kinds.emplace_back(kind, advice.estimate.verdict);
+      kinds.emplace_back(kind, advice.estimate.verdict, advice.keeps());
     }
     for (std::size_t i = 0; i < kinds.size(); ++i) {
       for (std::size_t j = 0; j < kinds.size(); ++j) {
-        if (i == j || kinds[i].second > kinds[j].second) continue;
-        EXPECT_FALSE(std::includes(kinds[j].first.begin(), kinds[j].first.end(),
-                                   kinds[i].first.begin(), kinds[i].first.end()))
+        const auto& [fewer, better, keeps] = kinds[i];
+        const auto& [more, worse, keeps_of_more] = kinds[j];
+        if (i == j || better > worse || keeps < keeps_of_more) continue;
+        EXPECT_FALSE(std::includes(more.begin(), more.end(), fewer.begin(), fewer.end()))
             << i << " is in " << j;
       }
     }
@@ -334,10 +335,35 @@ TEST(Advise, ABatchThatDoesNotFitIsSharedByDataParallelism) {
   }
 }
 
-TEST(Advise, WhatIsOnSeveralGpusIsSpreadNoFurther) {
+TEST(Advise, CopiesOnSeveralGpusAreSpreadNoFurther) {
   const Options options =
       training("llama2-7b", "rtx4090", {{"precision", "bf16"}, {"gpus", "2"}, {"strategy", "ddp"}});
   EXPECT_TRUE(ask(options).advised->on_several_gpus.empty());
+}
+
+TEST(Advise, WhatIsSharedIsSharedByMore) {
+  Options options = training("llama2-13b", "a100-40gb",
+                             {{"precision", "bf16"}, {"gpus", "2"}, {"strategy", "fsdp"}});
+  const auto found = gpus_by_strategy(*ask(options).advised);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_GT(std::stoll(found.at("fsdp")), 2);
+  options.advise = false;
+  options.flags["gpus"] = found.at("fsdp");
+  EXPECT_TRUE(ask(options).estimate.fits);
+}
+
+// Sequences are cut as little as one more change lets them be, too.
+TEST(Advise, OneMoreChangeIsAdvisedWhereLessIsCutThen) {
+  const Advised advised = *ask(training("llama3.2-1b", "rtx3060",
+                                        {{"precision", "bf16"}, {"seq", "16384"}, {"lora", "16"}}))
+                               .advised;
+  std::map<std::size_t, double> most;  // kept of the sequence, by how many changes there are
+  for (const Advice& advice : advised.list) {
+    double& kept = most[advice.choices.size()];
+    kept = std::max(kept, advice.keeps());
+  }
+  ASSERT_GE(most.size(), 2U);
+  EXPECT_LT(most.begin()->second, most.rbegin()->second);
 }
 
 TEST(Advise, HeadroomIsLeftFree) {

@@ -33,9 +33,9 @@ TEST(Ask, FlagsByNameAreThoseOfTheCommandLine) {
                       {"gradient_checkpointing", true},
                       {"autocast", nullptr},
                       {"gpu", "rtx4090"}};
-  const Options typed =
-      parse_options({"--model=llama2-7b", "--train", "--batch=4", "--seq=512", "--lora=16",
-                     "--lora-targets=q_proj,k_proj", "--checkpoint=full", "--gpu=rtx4090"});
+  const Options typed = parse_options({"--model=llama2-7b", "--train", "--batch=4", "--seq=512",
+                                       "--lora=16", "--lora-targets=q_proj,k_proj",
+                                       "--checkpoint=full", "--loss-only", "--gpu=rtx4090"});
   EXPECT_EQ(ask(flags).json(), ask(typed).json());
   EXPECT_TRUE(ask(flags).yes());
 }

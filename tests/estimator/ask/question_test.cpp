@@ -288,6 +288,61 @@ TEST(Question, ThisMachinesGpuIsAskedOnlyWhereNoneIsNamed) {
   EXPECT_FALSE(question.every_card);
 }
 
+/// What is asked of a run of llama2-7b on two H200s or one, by a command line.
+nlohmann::json asked_by(std::vector<std::string> more) {
+  more.insert(more.end(), {"--model=llama2-7b", "--gpu=h200", "--train"});
+  return only_request(parse_options(more)).workload->asked();
+}
+
+TEST(Question, ATrainersPrecisionIsAutocastOverWeightsOfAnyType) {
+  for (const char* precision : {"fp32", "bf16"}) {
+    const auto asked = asked_by({"--bf16", std::string("--precision=") + precision});
+    EXPECT_EQ(asked.at("autocast"), "bf16");
+    EXPECT_EQ(asked.at("precision"), precision);
+    EXPECT_EQ(asked.at("loss_only"), true) << "a Trainer passes on no more";
+  }
+  EXPECT_EQ(asked_by({"--autocast=bf16"}).at("loss_only"), false) << "a script of one's own";
+  EXPECT_EQ(asked_by({"--bf16", "--loss-only=false"}).at("loss_only"), false);
+  EXPECT_EQ(asked_by({"--per_device_train_batch_size=2"}).at("loss_only"), true);
+}
+
+TEST(Question, UnderFsdpATrainersPrecisionIsMixed) {
+  for (const char* strategy : {"--fsdp=full_shard", "--strategy=fsdp"}) {
+    const auto asked = asked_by({"--bf16", "--gpus=2", strategy});
+    EXPECT_EQ(asked.at("autocast"), nullptr);
+    EXPECT_EQ(asked.at("precision"), "fp32");
+    EXPECT_EQ(asked.at("mixed_precision").at("param"), "bf16");
+  }
+}
+
+TEST(Question, HasTheBucketsThatWereAskedFor) {
+  EXPECT_EQ(asked_by({"--gpus=2", "--bucket-cap-mb=50"}).at("bucket_cap_mb"), 50);
+  EXPECT_EQ(asked_by({"--gpus=2"}).at("bucket_cap_mb"), nullptr);
+}
+
+TEST(Question, WeightsInFewBitsRunAsTheyAreStored) {
+  const std::string config = R"({"model_type": "llama", "hidden_size": 256, "vocab_size": 320,
+      "intermediate_size": 512, "num_hidden_layers": 2, "num_attention_heads": 4,
+      "num_key_value_heads": 4, "quantization_config": )";
+  Options o = ask();
+  o.model = "mine";
+  o.config_json = config + R"({"quant_method": "bitsandbytes", "load_in_4bit": true,
+      "bnb_4bit_quant_type": "nf4", "bnb_4bit_compute_dtype": "bfloat16",
+      "bnb_4bit_use_double_quant": true}})";
+  expect_bad_input([&] { understand(o, {}); }, {"bitsandbytes' nf4; --quant nf4"});
+  o.flags["quant"] = "int8";
+  expect_bad_input([&] { understand(o, {}); }, {"bitsandbytes' nf4; --quant nf4"});
+  o.flags["quant"] = "nf4";
+  EXPECT_EQ(only_request(o).workload->asked().at("quant").dump(),
+            R"({"format":"nf4","double_quant":true,"compute":"bf16"})");
+  o.flags.clear();
+  for (const char* none : {"{}", R"({"load_in_4bit": false, "load_in_8bit": false})",
+                           R"({"quant_method": "bitsandbytes", "llm_int8_threshold": 6.0})"}) {
+    o.config_json = config + none + "}";
+    EXPECT_EQ(only_request(o).workload->asked().at("quant"), nullptr) << none;
+  }
+}
+
 TEST(Question, WithoutAnyGpuItIsAboutEveryCard) {
   Options o = ask();
   o.gpu = std::nullopt;

@@ -49,6 +49,7 @@ TEST(Spellings, BitsAndBytesConfigs) {
                  "bfloat16", "--bnb_4bit_use_double_quant=True"}),
             (Texts{"--quant", "nf4", "--quant-compute", "bf16", "--double-quant"}));
   EXPECT_EQ(own({"--load_in_4bit", "False", "--train"}), Texts{"--train"});
+  EXPECT_EQ(own({"--load_in_8bit=1", "--load_in_4bit=0"}), Texts{"--quant=int8"});
   EXPECT_EQ(own({"--bnb_4bit_use_double_quant", "True"}), Texts{"--double-quant"});
   EXPECT_EQ(own({"--bnb_4bit_use_double_quant", "False", "--train"}), Texts{"--train"});
 }
@@ -123,6 +124,25 @@ TEST(Spellings, ASwitchHasNoOtherValue) {
   EXPECT_EQ(own({"--optim", "--train"}), (Texts{"--optimizer", "--train"}));
 }
 
+TEST(Spellings, ATrainersPrecisionIsAutocast) {
+  for (const char* on : {"--bf16", "--bf16=True", "--bf16=1"}) {
+    EXPECT_EQ(own({on}), Texts{"--autocast=bf16"}) << on;
+  }
+  EXPECT_EQ(own({"--fp16"}), Texts{"--autocast=fp16"});
+  EXPECT_EQ(own({"--bf16", "False", "--fp16=0"}), Texts{});
+  expect_bad_input([] { own({"--bf16=auto"}); }, {"bf16: is 'auto'; true, false or nothing"});
+}
+
+TEST(Spellings, ATrainersOwnFlagsAreKnown) {
+  for (const char* flag : {"--bf16", "--optim=sgd", "--per_device_train_batch_size=2"}) {
+    EXPECT_TRUE(in_own_names({flag}).of_a_trainer) << flag;
+    EXPECT_FALSE(in_own_names({flag, "--loss-only=false"}).of_a_trainer) << flag;
+  }
+  for (const char* flag : {"--autocast=bf16", "--optimizer=sgd", "--batch=2", "--lora_r=8"}) {
+    EXPECT_FALSE(in_own_names({flag}).of_a_trainer) << flag;
+  }
+}
+
 TEST(Spellings, SeveralGpusAreAsLaunchersAndTheTrainerCallThem) {
   for (const char* flag : {"--nproc_per_node", "--num_processes", "--num-gpus"}) {
     EXPECT_EQ(own({flag, "4"}), (Texts{"--gpus", "4"})) << flag;
@@ -149,7 +169,6 @@ TEST(Spellings, WhatIsNotThereYetIsAnsweredWithWhatIsNearest) {
   }
   expect_bad_input([] { own({"--fsdp", "hybrid_shard"}); }, {"fsdp: 'hybrid_shard' is not"});
   expect_bad_input([] { own({"--attn_implementation", "flash_attention_2"}); }, {"nearest: sdpa"});
-  expect_bad_input([] { own({"--bf16"}); }, {"--precision fp32 --autocast bf16"});
 }
 
 TEST(Spellings, WhichOfOursTheirsSet) {
@@ -158,6 +177,7 @@ TEST(Spellings, WhichOfOursTheirsSet) {
   EXPECT_EQ(own_flag("gradient_checkpointing_kwargs"), "gradient-checkpointing-kwargs");
   EXPECT_EQ(own_flag("load_in_4bit"), "quant");
   EXPECT_EQ(own_flag("use_fsdp"), "strategy");
+  EXPECT_EQ(own_flag("bf16"), "autocast");
   EXPECT_EQ(own_flag("max_batch"), "max-batch");
 }
 

@@ -119,7 +119,11 @@ TEST(FitRefuses, ValuesThatAreNone) {
       in_vramfit({"--train", "--optimizer", "adam"}, "optimizer: unknown 'adam'; one of sgd"),
       in_vramfit({"--train", "--optimizer", "adamw-fused"}, "optimizer: unknown 'adamw-fused'"),
       in_vramfit({"--train", "--optimizer", "adamw-master", "--precision", "fp32"}, "optimizer"),
-      on_7b({"--train", "--autocast", "bf16"}, "autocast: is for fp32 weights"),
+      on_7b({"--train", "--fp16"}, "fp16: fp16 needs GradScaler, which takes no gradients in fp16"),
+      on_7b({"--bf16"}, "bf16: only with --train"),
+      on_7b({"--train", "--bf16", "--runtime", "vramfit"}, "bf16: only under --runtime pytorch"),
+      on_7b({"--load-in-8bit=junk"}, "load-in-8bit: is 'junk'; true, false or nothing"),
+      on_7b({"--load-in-4bit=yes"}, "load-in-4bit: is 'yes'; true, false or nothing"),
       on_7b({"--train", "--precision", "fp32", "--autocast", "int8"}, "autocast: unknown 'int8'"),
       on_7b({"--train", "--precision", "fp32", "--autocast", "fp32"},
             "autocast: unknown 'fp32'; bf16 or fp16"),
@@ -162,6 +166,8 @@ TEST(FitRefuses, ValuesThatAreNone) {
             "optimizer: adamw-8bit with fsdp is not predicted"),
       on_7b({"--train", "--gpus", "2", "--strategy", "fsdp", "--checkpoint", "reentrant"},
             "checkpoint: fsdp needs full"),
+      on_7b({"--train", "--gpus", "2", "--strategy", "fsdp", "--lora", "8", "--quant", "int8"},
+            "quant: quantised weights on several GPUs are not predicted yet"),
       on_7b({"--train", "--gpus", "2", "--strategy", "fsdp", "--bucket-view"}, "bucket-view: only"),
       on_7b({"--train", "--gpus", "2", "--bucket-cap-mb", "0"}, "bucket-cap-mb: 0; 1 or more"),
       on_7b({"--train", "--gpus", "2", "--mixed-precision", "bf16"}, "mixed-precision: only with"),
@@ -313,7 +319,7 @@ class FitRefusesFiles : public testing::Test {
 TEST_F(FitRefusesFiles, APipeThatNobodyWritesInto) {
   const std::string pipe = folder_ / "pipe";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
-  expect_refused({{"--config", pipe}, "it is no regular file"});
+  expect_refused({{"--config", pipe}, "nobody writes into it"});
 }
 
 TEST_F(FitRefusesFiles, OutOfRangeOrBrokenText) {

@@ -1,6 +1,7 @@
 #include "estimator/fit/hub_cache.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <chrono>
 #include <cstdlib>
@@ -49,6 +50,18 @@ TEST_F(HubCache, HasTheConfigOfTheMainRevision) {
   EXPECT_EQ(cached_config("Qwen/Qwen3-4B"), other) << "that one was never fetched";
   const auto main = folder_.write(model / "snapshots/1a2b/config.json", "{}");
   EXPECT_EQ(cached_config("Qwen/Qwen3-4B"), main);
+}
+
+TEST_F(HubCache, ReadsNoBranchWithoutEnd) {
+  is_in("HF_HUB_CACHE", folder_.path());
+  const std::filesystem::path model = "models--Qwen--Qwen3-4B";
+  const auto config = folder_.write(model / "snapshots/1a2b/config.json", "{}");
+  const auto main = folder_.write(model / "refs/main", "");
+  resize_file(main, 1 << 30);
+  EXPECT_EQ(cached_config("Qwen/Qwen3-4B"), config);
+  remove(main);
+  ASSERT_EQ(mkfifo(main.c_str(), 0600), 0);
+  EXPECT_EQ(cached_config("Qwen/Qwen3-4B"), config);
 }
 
 TEST_F(HubCache, AnIdHasAnOwnerAndAName) {

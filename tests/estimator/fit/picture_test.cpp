@@ -213,6 +213,22 @@ TEST(Picture, SetsFormulasBesideTheAnswer) {
   expect_parts(picture_of(options), {"-   does not speak of such a run"});
 }
 
+TEST(Picture, FormulasKnowWeightsInFewBits) {
+  const auto picture = [](const char* flag, const char* format) {
+    Options options = ask("llama2-7b");
+    options.formulas = true;
+    options.runtime = std::string(flag) == "quant" ? "pytorch" : "vramfit";
+    options.flags[flag] = format;
+    return picture_of(options);
+  };
+  for (const char* flag : {"quant", "precision"}) {
+    expect_parts(picture(flag, "int8"),
+                 {"accelerate          4 x model; model                      6.74"});
+    expect_parts(picture(flag, "nf4"),
+                 {"accelerate          4 x model; model                      3.37"});
+  }
+}
+
 TEST(Picture, HasColoursWhereTheyShow) {
   const Options options = ask("llama2-7b");
   EXPECT_EQ(picture_of(options).find('\x1b'), std::string::npos);

@@ -280,6 +280,16 @@ TEST(Verification, NothingInCommonIsAParting) {
 }
 
 /// Bytes changed, cut out and put in: a recording or one line that says what is wrong.
+TEST(Verification, ATraceWithoutAnAllocationIsNone) {
+  std::string bytes = snapshot();
+  for (const std::string known : {"alloc", "free_completed", "segment_map"}) {
+    for (std::size_t at = 0; (at = bytes.find(known, at)) != std::string::npos;) {
+      bytes.replace(at, known.size(), std::string(known.size(), 'x'));
+    }
+  }
+  expect_bad_input([&] { recording_of(std::move(bytes)); }, {"none is an allocation"});
+}
+
 TEST(Verification, NoDamageGetsPastTheReader) {
   // A part of the trace is enough, and keeps the test short.
   KeptLedger ledger = predicted();

@@ -4,9 +4,11 @@
 
 #include <map>
 
+#include "runtimes/pytorch/modules/decoder.h"
 #include "runtimes/pytorch/modules/layers.h"
 #include "runtimes/pytorch/tensor/context.h"
 #include "tests/runtimes/pytorch/cases.h"
+#include "tests/support/expect_bad_input.h"
 
 namespace vramfit::pytorch {
 namespace {
@@ -37,6 +39,14 @@ TEST(Activation, PythonsAreOpsOfTheirOwn) {
 TEST(Activation, FusedOnesMakeTheirResultOnly) {
   EXPECT_EQ(events_of(Activation::GeluOp), "+1");
   EXPECT_EQ(events_of(Activation::Silu), "+1");
+}
+
+TEST(Activation, ThatNobodyKnowsIsRefused) {
+  ModelConfig config;
+  config.hidden_act = "relu2";
+  expect_bad_input([&] { activation_of(config); }, {"hidden_act: 'relu2' is not predicted"});
+  config.hidden_act = "gelu_pytorch_tanh";
+  EXPECT_EQ(activation_of(config), Activation::GeluOp);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "tests/runtimes/pytorch/cases.h"
+#include "tests/support/expect_bad_input.h"
 
 namespace vramfit::pytorch {
 namespace {
@@ -137,6 +138,12 @@ TEST(Optimizer, NamesAreReadBack) {
     ++kinds;
   }
   EXPECT_EQ(std::count(optimizer_names().begin(), optimizer_names().end(), ',') + 1, kinds);
+}
+
+TEST(Optimizers, WithoutARowAreRefused) {
+  const auto none = static_cast<OptimizerKind>(99);
+  expect_bad_input([&] { name(none); }, {"optimizer: number 99 is none of adamw-fused"});
+  expect_bad_input([&] { make_optimizer(none, {}); }, {"optimizer: number 99"});
 }
 
 }  // namespace

@@ -22,6 +22,14 @@ bool same_stage(const StageRecord& a, const StageRecord& b) {
          a.device_used == b.device_used && a.out_of_memory == b.out_of_memory;
 }
 
+void expect_same(const RunReport& a, const RunReport& b) {
+  ASSERT_EQ(first_difference(a.events, b.events), std::nullopt);
+  EXPECT_EQ(a.segments, b.segments);
+  EXPECT_EQ(a.missing.has_value(), b.missing.has_value());
+  EXPECT_TRUE(
+      std::equal(a.stages.begin(), a.stages.end(), b.stages.begin(), b.stages.end(), same_stage));
+}
+
 template <typename Options>
 void expect_played_as_walked(const ModelConfig& model, const Options& options) {
   Extent played;
@@ -29,13 +37,27 @@ void expect_played_as_walked(const ModelConfig& model, const Options& options) {
   Extent walked = played;
   walked.one_by_one = true;
   for (const std::uint64_t capacity : {kUnlimitedBytes, 12 * kGiB}) {
-    const RunReport a = run(h200(), current_release(), model, options, played, capacity);
-    const RunReport b = run(h200(), current_release(), model, options, walked, capacity);
-    ASSERT_EQ(first_difference(a.events, b.events), std::nullopt);
-    EXPECT_EQ(a.segments, b.segments);
-    EXPECT_EQ(a.missing.has_value(), b.missing.has_value());
-    EXPECT_TRUE(
-        std::equal(a.stages.begin(), a.stages.end(), b.stages.begin(), b.stages.end(), same_stage));
+    expect_same(run(h200(), current_release(), model, options, played, capacity),
+                run(h200(), current_release(), model, options, walked, capacity));
+  }
+}
+
+void expect_each_played_as_walked(const ModelConfig& model, const GenerationOptions& options) {
+  Extent walked;
+  walked.one_by_one = true;
+  std::optional<OnHost> on_host;
+  // Some is left on the host of the smaller ones.
+  for (const std::uint64_t capacity : {kUnlimitedBytes, 12 * kGiB, 5 * kGiB, 2 * kGiB}) {
+    const auto reports = [&](const Extent& extent) {
+      return run_on_each(h200(), current_release(), model, options, extent, capacity, &on_host);
+    };
+    const std::vector<RunReport> all = reports(walked);
+    const std::vector<RunReport> few = reports({});
+    ASSERT_EQ(few.size(), all.size());
+    for (std::size_t gpu = 0; gpu < all.size(); ++gpu) {
+      SCOPED_TRACE(gpu);
+      expect_same(few[gpu], all[gpu]);
+    }
   }
 }
 
@@ -151,6 +173,25 @@ TEST(Playback, OfModelsReadFromFilesToo) {
     GenerationOptions plain = options;
     plain.pretrained->quantization.reset();
     expect_played_as_walked(model_named(name), plain);
+  }
+}
+
+// As each of them sees it: the first with the embedding, those between, the last with the head, and
+// one that is left nothing.
+TEST(Playback, OfModelsOnSeveralGpusToo) {
+  GenerationOptions options;
+  options.seq = 40;
+  options.generate = 6;
+  options.pretrained = Pretrained{.auto_device_map = true, .quantization = {}};
+  for (const char* name : {"llama2-7b", "gemma3-1b", "gpt2-774m"}) {
+    for (const int gpus : {1, 2, 3, 9}) {
+      SCOPED_TRACE(std::string(name) + " on " + std::to_string(gpus));
+      options.pretrained->gpus = gpus;
+      options.pretrained->quantization.reset();
+      expect_each_played_as_walked(model_named(name), options);
+      options.pretrained->quantization = Quantization{.format = Quantization::Format::Nf4};
+      expect_each_played_as_walked(model_named(name), options);
+    }
   }
 }
 

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <numeric>
+#include <vector>
 
 #include "estimator/models.h"
 #include "runtimes/vramfit/dry_run.h"
@@ -37,6 +40,36 @@ TEST(PipelineSplit, TakesLeastOfAllSplitsOverTwo) {
     TrainingOptions other = options;
     other.mesh.stage_blocks = {first, config.layers - first};
     EXPECT_LE(split, most_reserved(config, other)) << first;
+  }
+}
+
+// Gaps may make a rank that has a block more reserve less.
+TEST(PipelineSplit, TakesLeastOfAllSplitsOverThreeBesideAdapters) {
+  const ModelConfig config = model_named("smollm-360m");
+  for (const std::int64_t adapters : {16, 32}) {
+    TrainingOptions options = of_stages(3);
+    options.lora = LoraOptions{.rank = adapters, .targets = usual_lora_targets(config)};
+    std::array<std::vector<std::uint64_t>, 3> reserved;  // of each rank, by its blocks
+    for (std::size_t rank = 0; rank < 3; ++rank) {
+      reserved[rank] = {0};
+      for (std::int64_t blocks = 1; blocks + 2 <= config.layers; ++blocks) {
+        TrainingOptions other = options;
+        other.mesh.rank = static_cast<std::int64_t>(rank);
+        other.mesh.stage_blocks.assign(3, 1);
+        other.mesh.stage_blocks[(rank + 1) % 3] = config.layers - blocks - 1;
+        other.mesh.stage_blocks[rank] = blocks;
+        reserved[rank].push_back(dry_run({kArch}, config, other, kDefaultSteps, false).reserved);
+      }
+    }
+    std::uint64_t least = ~std::uint64_t{0};
+    const auto layers = static_cast<std::size_t>(config.layers);
+    for (std::size_t first = 1; first + 2 <= layers; ++first) {
+      for (std::size_t second = 1; first + second + 1 <= layers; ++second) {
+        least = std::min(least, std::max({reserved[0][first], reserved[1][second],
+                                          reserved[2][layers - first - second]}));
+      }
+    }
+    EXPECT_EQ(most_reserved(config, with_split(kArch, config, options)), least) << adapters;
   }
 }
 

@@ -104,7 +104,10 @@ const Family kGptNeox = {
     .make_layer = make_layer<GptNeoxLayer>,
     .projections = kGptNeoxProjections,
     .lora_targets = kGptNeoxLoraTargets,
-    .parts = {.base = "gpt_neox", .embedding = "embed_in", .norm = "final_layer_norm"},
+    .parts = {.base = "gpt_neox",
+              .embedding = "embed_in",
+              .norm = "final_layer_norm",
+              .head = "embed_out"},
 };
 
 }  // namespace vramfit::pytorch

@@ -1,0 +1,116 @@
+#include "runtimes/pytorch/walked.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "runtimes/pytorch/loading/from_pretrained.h"
+#include "runtimes/pytorch/modules/families/families.h"
+
+namespace vramfit::pytorch {
+namespace {
+
+/// Whether there is memory that holds some of several layers: buckets of gradients.
+bool spans_layers(const TrainingOptions& options) {
+  return options.distributed && options.distributed->strategy != Strategy::Fsdp;
+}
+
+Walked folded(const ModelConfig& config, const Fold& fold) {
+  return {fold.walked(config), fold, std::nullopt};
+}
+
+/// In place of a GPU's number: another one, whose layers take nothing here.
+constexpr int kElsewhere = -2;
+
+/// Where a module lies that acts on this GPU: here or on the host, which the first works for.
+int seen_from(int here, int gpu) { return std::max(gpu, 0) == here ? gpu : kElsewhere; }
+
+/// Layers one after another that lie at one place.
+struct Placed {
+  Layers layers;
+  int place;
+
+  std::int64_t count() const { return layers.end - layers.first; }
+};
+
+std::vector<Placed> placed_layers(int here, const DeviceMap& map) {
+  std::vector<Placed> all;
+  for (std::size_t i = 0; i < map.gpu.size(); ++i) {
+    if (!map.layer[i]) continue;
+    const std::int64_t layer = *map.layer[i];
+    const int place = seen_from(here, map.gpu[i]);
+    if (all.empty() || all.back().place != place) all.push_back({{layer, layer}, place});
+    all.back().layers.end = layer + 1;
+  }
+  return all;
+}
+
+/// Of the layers that act on that GPU, few of those alike where most are; of those that do not, and
+/// take nothing there, a turn at either end.
+Walked share_of(int here, ModelConfig config, DeviceMap map) {
+  const std::int64_t turn = turn_of(config, {0, config.layers});
+  const auto leave_out = [&](std::int64_t first, std::int64_t count) {
+    config = without_layers(config, first, count);
+    map = without_layers(map, first, count);
+  };
+  const std::vector<Placed> all = placed_layers(here, map);
+  for (std::size_t i = all.size(); i-- > 0;) {
+    if (all[i].place != kElsewhere) continue;
+    const std::int64_t count = all[i].count() - 2 * turn;
+    if (count > 0) leave_out(all[i].layers.first + turn, count);
+  }
+  Layers most{0, 0};
+  for (const Placed& placed : placed_layers(here, map)) {
+    if (placed.place == kElsewhere || placed.count() <= most.end - most.first) continue;
+    most = placed.layers;
+  }
+  const Fold fold = Fold::of(config, most);
+  leave_out(fold.behind(), fold.left_out());
+  return {std::move(config), fold, std::move(map)};
+}
+
+}  // namespace
+
+Walked all_of(const ModelConfig& config) { return folded(config, Fold::none(config)); }
+
+Walked few_of(const ModelConfig& config, const TrainingOptions& options) {
+  if (keeps_outliers(options.pretrained) || spans_layers(options)) return all_of(config);
+  return folded(config, Fold::of(config));
+}
+
+Walked few_of(const ModelConfig& config, const GenerationOptions& options,
+              const std::optional<DeviceMap>& map) {
+  // The loader refuses to leave what is quantised on the host.
+  const bool refused = map && map->spills() && options.pretrained->quantization;
+  if (refused || keeps_outliers(options.pretrained)) return all_of(config);
+  return map ? share_of(options.pretrained->gpu, config, *map) : folded(config, Fold::of(config));
+}
+
+bool alike(const Walked& a, int gpu_of_a, const Walked& b, int gpu_of_b) {
+  if (!a.map || !b.map || gpu_of_a == 0 || gpu_of_b == 0) return false;
+  const auto same_place = [&](int of_a, int of_b) {
+    return (of_a == gpu_of_a) == (of_b == gpu_of_b);
+  };
+  const auto bytes = [](const Walked& walked, int gpu) {
+    return walked.map->gpu_bytes[static_cast<std::size_t>(gpu)];
+  };
+  return a.fold.layers() == b.fold.layers() && a.map->layer == b.map->layer &&
+         a.config.sliding_layers == b.config.sliding_layers &&
+         bytes(a, gpu_of_a) == bytes(b, gpu_of_b) &&
+         std::equal(a.map->gpu.begin(), a.map->gpu.end(), b.map->gpu.begin(), b.map->gpu.end(),
+                    same_place);
+}
+
+std::optional<DeviceMap> map_of(const Gpu& gpu, const Release& release, const ModelConfig& config,
+                                const GenerationOptions& options, std::uint64_t capacity) {
+  if (!options.pretrained || !options.pretrained->auto_device_map) return std::nullopt;
+  Tape tape(config.layers);
+  Context context(tape, release, gpu, capacity);
+  const Setting meta(context.meta, true);
+  ModelSettings settings;
+  settings.type = scalar_type(options.precision);
+  CausalLm model(context, family_of(config), config, settings);
+  return device_map(context, model, config, *options.pretrained);
+}
+
+}  // namespace vramfit::pytorch

@@ -77,7 +77,7 @@ def play(kind, device):
         how = asked(SEQ, train=True)
         model = prepared(models.build(how), how)
         found["parameters"] = sum(each.numel() for each in model.parameters())
-        train(model, how, STEPS, lambda: False)
+        train(model, how, STEPS)
 
     def generation():
         how = asked(SEQ - NEW_TOKENS, generate=NEW_TOKENS)  # some are made for so many positions

@@ -104,13 +104,14 @@ Outcome SizedRuns::run_in(std::uint64_t bytes, std::int64_t size) {
 // Where a run within limits is another, the one that is told of is the one without, if there is
 // room for that; otherwise the one within, and where that does not complete the one without again.
 const Trial& SizedRuns::run(std::int64_t size) {
-  const auto [at, fresh] = tried_.try_emplace(size);
-  if (!fresh) return at->second;
+  const auto [entry, fresh] = tried_.try_emplace(size);
+  Trial& told = entry->second;  // clang 14 takes no structured binding into a lambda
+  if (!fresh) return told;
   const std::uint64_t capacity = capacity_beside(overhead_at(size));
   const auto of = [&](const Outcome& outcome) -> const Trial& {
     const bool fits = !outcome.report.missing;
     if (fits && has_verdicts()) slack_[size] = slack_of(outcome);
-    return at->second = {fits, share(outcome.report.reserved, capacity)};
+    return told = {fits, share(outcome.report.reserved, capacity)};
   };
   if (!request_.workload->adapts_to_capacity()) return of(run_in(capacity, size));
   const Outcome unlimited = run_in(kUnlimitedBytes, size);

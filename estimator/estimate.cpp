@@ -11,9 +11,6 @@
 namespace vramfit {
 namespace {
 
-/// What blocks take beyond their tensors depends on where they lie, which is less than this part.
-constexpr std::uint64_t kPartOfDips = 4;
-
 /// An unlimited run, and where it takes more than the card has, one on the card: there PyTorch's
 /// allocator gives back what it cached before it gives up. Where the card's size decides what is
 /// loaded, the run that does not fit is one past its end.
@@ -27,7 +24,9 @@ class Runs {
     capacity_ = capacity_beside(run_.overhead, request);
     const bool looks = request.workload->depends_on_capacity();
     if (run_.report.reserved <= capacity_ && !looks) return;
-    const bool hopeless = run_.report.peak.allocated > capacity_ + capacity_ / kPartOfDips;
+    // Blocks are less than twice their tensors: of one above 1 MiB, what is left beyond another
+    // MiB is split off, and of smaller ones all that is.
+    const bool hopeless = run_.report.peak.allocated / 2 > capacity_;
     if (ending == WhereItEnds::Untold && !looks &&
         (hopeless || !request.workload->gives_back_cache())) {
       fits_ = false;

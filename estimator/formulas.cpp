@@ -51,6 +51,7 @@ int bits_of_weights(const Run& run) {
 /// Its calculator knows Adam and SGD, and neither adapters nor checkpointing.
 Total article(const Run& run) {
   if (run.has("lora") || run.has("checkpoint") || run.has("autocast")) return std::nullopt;
+  if (stored_in(run) == "fp8") return std::nullopt;  // it has whole numbers alone in 8 bits
   const int bits = bits_of_weights(run);
   const bool plain = bits > 8;
   Flags flags = {{"precision", plain ? run.text("precision") : "int" + std::to_string(bits)},

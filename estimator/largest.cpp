@@ -20,7 +20,7 @@ std::int64_t edge(std::int64_t from, double Slack::*slack, SizedRuns& runs, std:
 
 /// Of those that were tried the largest, or the next edge above it.
 std::int64_t largest_surely(const Largest& found, SizedRuns& runs) {
-  const std::int64_t known = runs.largest_known(&Slack::surely, found.size);
+  const std::int64_t known = runs.known_surely(found.size);
   return edge(known > 0 ? known : found.size, &Slack::surely, runs, found.size);
 }
 

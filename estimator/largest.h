@@ -16,7 +16,8 @@ struct Band {
 };
 
 /// The largest of either kind: the next size is not of that kind any more. Sizes further above may
-/// be again, and are not looked for; nor is the very size where each run takes very long.
+/// be again, and are not looked for. Where each run takes very long, the search for either ends
+/// early, at a size of that kind below the largest.
 Band band_around(const Largest& found, SizedRuns& runs);
 
 }  // namespace vramfit

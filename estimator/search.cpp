@@ -71,7 +71,7 @@ class SizeSearch {
     const std::int64_t bound = upper_bound();
     search_down_from(bound);
     if (found_.size == 0) {
-      if (!trials_.spent()) found_.step = 1;
+      if (!trials_.spent() && !trials_.few) found_.step = 1;
       return found_;
     }
     if (!trials_.few) found_.holes = holes();
@@ -121,8 +121,12 @@ class SizeSearch {
   void search_down_from(std::int64_t bound) {
     pass(bound, (bound / (trials_.few ? kVeryCoarse : kCoarse)) | 1,
          [this](std::int64_t size) { return hopeless(size); });
-    if (found_.size == 0 && trials_.spent()) halve(bound);
-    if (trials_.few) return;
+    if (!trials_.few) search_between(bound);
+    if (found_.size == 0 && (trials_.few || trials_.spent())) halve(bound);
+  }
+
+  /// In finer and finer steps.
+  void search_between(std::int64_t bound) {
     const auto skips = [this](std::int64_t size) { return among_hopeless(size); };
     pass(bound, (bound / kMiddle) | 1, skips);
     pass(bound - bound % kPad, kPad * (bound / kPad / kFine | 1), skips);
@@ -137,7 +141,8 @@ class SizeSearch {
     found_.size = edge_near(found_.size, slack, limit, trials_.exhausted);
   }
 
-  /// Something is found where there is something, also when no more may be tried.
+  /// Something is found where there is something, also when no more may be tried. The smallest
+  /// size is tried last.
   void halve(std::int64_t size) {
     while (size > 0 && !trial(size).fits) size /= 2;
     if (size == 0) return;

@@ -44,7 +44,8 @@ struct Largest {
   std::int64_t size = 0;  ///< 0: none fits
   /// Those below `size` that do not fit, ascending; absent where the search ended before.
   std::optional<std::vector<std::int64_t>> holes;
-  /// Sizes were tried in steps of this: 1 means that no larger one fits and no hole is missing.
+  /// Sizes were tried in steps of this: 1 means that no larger one fits and that, where holes are
+  /// known, none is missing.
   std::int64_t step = 1;
   /// The size that those steps go down from: tensors alone have no room in larger ones. Absent
   /// where not every step was tried.

@@ -144,9 +144,9 @@ const Slack& SizedRuns::slack(std::int64_t size) {
   return slack_[size] = slack_of(past);
 }
 
-std::int64_t SizedRuns::largest_known(double Slack::*slack, std::int64_t most) const {
+std::int64_t SizedRuns::known_surely(std::int64_t most) const {
   for (auto at = slack_.upper_bound(most); at != slack_.begin();) {
-    if ((--at)->second.*slack >= 0) return at->first;
+    if ((--at)->second.surely >= 0) return at->first;
   }
   return 0;
 }

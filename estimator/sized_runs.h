@@ -45,8 +45,8 @@ class SizedRuns {
 
   /// How the verdict on a size comes about. Not where no runtime was measured.
   const Slack& slack(std::int64_t size);
-  /// The largest size that is known to leave some, up to `most`; 0: none.
-  std::int64_t largest_known(double Slack::*slack, std::int64_t most) const;
+  /// The largest size, up to `most`, of which it is known already that it surely fits; 0: none.
+  std::int64_t known_surely(std::int64_t most) const;
   bool has_verdicts() const;
 
  private:
@@ -54,7 +54,7 @@ class SizedRuns {
   struct Least {
     double share;
     Overhead overhead;
-    std::uint64_t step_cost;  ///< of prefill, or of a decode step
+    std::uint64_t step_cost;  ///< of a pass: prefill allocates about as often as a decode step
     bool sampled;             ///< decode steps were left out
   };
 

@@ -35,14 +35,15 @@ std::string obstacle(const fs::path& path, std::size_t at_most) {
 
 }  // namespace
 
+bool names_a_path(const fs::path& path) { return path.native().find('\0') == std::string::npos; }
+
 std::string read_text_file(const fs::path& path, const char* field, const char* expected,
                            std::size_t at_most) {
   const auto fail = [&](const std::string& why) {
     throw BadInput(std::string(field) + ": cannot read '" +
                    one_line(path.string(), kShownPathBytes) + "'" + why + "; " + expected);
   };
-  const bool names_one = path.native().find('\0') == std::string::npos;
-  const std::string why = names_one ? obstacle(path, at_most) : ": there is none";
+  const std::string why = names_a_path(path) ? obstacle(path, at_most) : ": there is none";
   if (!why.empty()) fail(why);
   std::ifstream file(path, std::ios::binary);
   std::string text;

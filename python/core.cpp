@@ -23,6 +23,7 @@
 #include "estimator/timeline/snapshot.h"
 #include "estimator/timeline/trace.h"
 #include "estimator/version.h"
+#include "model/config/hugging_face.h"
 #include "model/errors.h"
 #include "python/dry_run.h"
 #include "python/sweep_rows.h"
@@ -49,8 +50,6 @@ vramfit::Timeline timeline_of(const Asked& asked) {
   }
   return vramfit::timeline_of(asked.answers.front());
 }
-
-constexpr std::size_t kMostOfAFile = std::size_t{1} << 20;
 
 /// Whether both agree, the comparison as JSON and as text. Without a pickle it is read.
 std::tuple<bool, std::string, std::string> verify(const std::string& flags,
@@ -145,7 +144,8 @@ NB_MODULE(_core, m) {
         std::string text;
         {
           const nb::gil_scoped_release released;
-          text = vramfit::read_user_file(name, flag.c_str(), expected.c_str(), kMostOfAFile);
+          text = vramfit::read_user_file(name, flag.c_str(), expected.c_str(),
+                                         vramfit::kMaxConfigBytes);
         }
         return nb::bytes(text.data(), text.size());
       },

@@ -104,7 +104,7 @@ class Workload {
 
   /// What could be changed about it so that it takes less, the gentlest first.
   virtual std::vector<Lever> levers(const ModelConfig&) const { return {}; }
-  /// On how many GPUs it could be instead, by which strategies; none where it is on several.
+  /// On how many GPUs it could be instead, by which strategies; where it is on several, on more.
   virtual std::vector<Lever> gpu_levers() const { return {}; }
 
   /// What was asked, as JSON has it.

@@ -67,6 +67,12 @@ def test_what_is_no_figure_is_bad_input(old, tmp_path, counter, value, wanted):
         assert outcome.stderr == said
 
 
+def test_a_run_whose_first_tensor_finds_no_room_has_taken_nothing(tmp_path):
+    row = {"mem_allocated": 0, "mem_reserved": 0, "oom": 1}
+    same = report(tmp_path / "oom.json", {"OomCliff/x": row})
+    assert compare(same, same).stderr == ""
+
+
 def test_a_row_without_counters_is_bad_input(old, tmp_path):
     bare = report(tmp_path / "bare.json", {"Training/x": {"label": "measured"}})
     for pair in ((old, bare), (bare, old), (bare, bare)):

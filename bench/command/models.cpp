@@ -22,7 +22,7 @@ void require_name(const std::string& name) {
 Models::Models(const std::optional<std::string>& config) : config_(config) {
   if (!config_) return;
   ModelConfig model = read_hugging_face(*config_);
-  require_stored_format(model, "");
+  require_stored_format(model, "", "the config of its 16-bit weights");
   given_ = model.name;
   require_name(given_);
   models_.emplace(given_, std::move(model));

@@ -83,17 +83,18 @@ double seconds_of(const Json& json, double time) {
   return unit == "us" ? time * 1e-6 : time * 1e-9;
 }
 
-bool is_in(Range range, double number) {
-  if (range == Range::Positive) return number > 0;
+/// A run whose first tensor found no room has taken nothing.
+bool is_in(Range range, double number, bool ran_out) {
+  if (range == Range::Positive) return number > 0 || (ran_out && number == 0);
   return range == Range::Any || number >= 0;
 }
 
 /// What stands in a figure's place and is none would be passed over, and what it hides with it.
-void require_figure(const std::string& key, const Json& value, const std::string& row,
+void require_figure(const std::string& key, const Json& value, bool ran_out, const std::string& row,
                     const std::string& source) {
   const Counter counter = counter_called(key);
   if (counter.kind == Kind::Stated) return;
-  if (value.is_number() && is_in(counter.range, value.get<double>())) return;
+  if (value.is_number() && is_in(counter.range, value.get<double>(), ran_out)) return;
   constexpr const char* kWanted[] = {"a number", "a number, 0 at least", "a number above 0"};
   throw BadInput(source + ": " + row + ": " + printable(key) + ": is " +
                  value.dump(-1, ' ', true, Json::error_handler_t::replace) + "; " +
@@ -111,7 +112,7 @@ void add_figures(ReportRow& row, const Json& json, const std::string& source) {
     return;
   }
   for (const auto& [key, value] : json.items()) {
-    require_figure(key, value, row.name, source);
+    require_figure(key, value, is_set("oom") && json.at("oom") != 0, row.name, source);
     if (!value.is_number() || is_own_number(key)) continue;
     const double number = value.get<double>();
     if (!std::isfinite(number)) continue;

@@ -109,7 +109,13 @@ MinTime parse_min_time(const std::string& called, const std::string& value) {
   if (value.ends_with('x')) {
     return {.iterations = parse_whole(called, number, 1, kMostIterations)};
   }
-  return {.seconds = parse_number(called, value.ends_with('s') ? number : value, 0, kMostSeconds)};
+  const double seconds =
+      parse_number(called, value.ends_with('s') ? number : value, 0, kMostSeconds);
+  // The library takes none, and says so by ending the program.
+  if (seconds == 0) {
+    throw BadInput(fmt::format("{}: is '{}'; more than 0 seconds, or 1x", called, value));
+  }
+  return {.seconds = seconds};
 }
 
 void require_google_value(const std::string& flag, const std::string& value,

@@ -70,9 +70,11 @@ void run_as_stored(const Runtime& runtime, const ModelConfig& model, Flags& flag
 
 /// Where weights are stored in few bits, they run so.
 void quantize_as_stored(const Runtime& runtime, ModelConfig& model, Flags& flags) {
+  const auto stored = model.stored_quant.find("quant");
+  if (stored == model.stored_quant.end()) return;
   const bool can = find_flag(runtime, "quant") != nullptr;
-  require_stored_format(model, can ? typed(flags, "quant").value_or("") : "");
-  if (model.stored_quant.empty()) return;
+  require_stored_format(model, can ? typed(flags, "quant").value_or("") : "",
+                        can ? "--quant " + stored->second : "--runtime pytorch runs them so");
   flags.insert(model.stored_quant.begin(), model.stored_quant.end());
   model.notes.emplace_back(
       "its files hold weights in few bits; loading is predicted as of files of 16 bits");

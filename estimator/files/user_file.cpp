@@ -58,9 +58,12 @@ class OpenPipe {
  private:
   /// Something, or its end.
   bool gives_before(Clock::time_point until) const {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count();
-    pollfd entry{descriptor_, POLLIN, 0};
-    return ::poll(&entry, 1, static_cast<int>(std::max<std::int64_t>(left, 0))) > 0;
+    for (;;) {
+      const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count();
+      pollfd entry{descriptor_, POLLIN, 0};
+      const int ready = ::poll(&entry, 1, static_cast<int>(std::max<std::int64_t>(left, 0)));
+      if (ready >= 0 || errno != EINTR) return ready > 0;
+    }
   }
 
   int descriptor_;
@@ -70,7 +73,7 @@ class OpenPipe {
 
 bool is_pipe(const fs::path& path) {
   std::error_code ignored;
-  return fs::is_fifo(path, ignored);
+  return names_a_path(path) && fs::is_fifo(path, ignored);
 }
 
 std::string read_user_file(const fs::path& path, const char* field, const char* expected,

@@ -40,9 +40,8 @@ void require_config(const std::string& flag, const std::filesystem::path& path) 
 }
 
 std::string text_of(const std::filesystem::path& path, const char* flag) {
-  constexpr std::size_t kMostOfAPipe = std::size_t{1} << 20;
   if (!is_pipe(path)) return hugging_face_text(path, flag);
-  return read_user_file(path, flag, "a Hugging Face config.json", kMostOfAPipe);
+  return read_user_file(path, flag, "a Hugging Face config.json", kMaxConfigBytes);
 }
 
 ModelConfig read(const std::string& path, const char* flag) {

@@ -14,7 +14,6 @@
 namespace vramfit {
 namespace {
 
-constexpr std::size_t kMaxFileBytes = std::size_t{1} << 20;
 constexpr std::size_t kShownTypeBytes = 60;
 
 /// Null where there is none.
@@ -46,7 +45,9 @@ const FamilyReader& reader_of(const JsonReader& json) {
 void refuse_drafts(const JsonReader& json, const std::vector<std::string>& classes) {
   for (const std::string& name : classes) {
     for (const char* draft : {"Eagle", "Medusa"}) {
-      if (name.find(draft) == std::string::npos) continue;
+      // NVIDIA's Eagle models, which see, are none.
+      if (name.find(draft) == std::string::npos || name.find("ForCausalLM") == std::string::npos)
+        continue;
       json.fail("architectures", "holds " + shortened(name, kShownTypeBytes) +
                                      ", a head that drafts for another model; the config of that");
     }
@@ -108,7 +109,7 @@ void refuse_text_config(const nlohmann::json& object, const JsonReader& json) {
 
 ModelConfig parse(const std::string& json_text, const std::string& source) {
   nlohmann::json object = parse_json_object(json_text, source, "a Hugging Face config.json");
-  std::map<std::string, std::string> stored_quant = take_stored_quantization(object);
+  auto stored_quant = of_known_models([&] { return take_stored_quantization(object, source); });
   const JsonReader json(object, source);
   of_known_models([&] { refuse_text_config(object, json); });
   ModelConfig config = read_model(json);
@@ -131,7 +132,7 @@ std::filesystem::path config_file(const std::filesystem::path& path) {
 
 std::string hugging_face_text(const std::filesystem::path& path, const char* flag) {
   return read_text_file(config_file(path), flag, "the path of a Hugging Face config.json",
-                        kMaxFileBytes);
+                        kMaxConfigBytes);
 }
 
 ModelConfig read_hugging_face(const std::filesystem::path& given, const char* flag) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <string>
 
@@ -11,6 +12,9 @@ namespace vramfit {
 /// families(). Keys that change memory or meaning are honoured, noted or refused (keys.h): throws
 /// BadInput that names the key and what would be valid. `name` goes into messages and the result.
 ModelConfig parse_hugging_face(const std::string& json_text, const std::string& name);
+
+/// No config.json is larger, nor what comes by a pipe as one. Bytes.
+inline constexpr std::size_t kMaxConfigBytes = std::size_t{1} << 20;
 
 /// The config.json that a path leads to: a checkpoint's folder holds it.
 std::filesystem::path config_file(const std::filesystem::path& path);

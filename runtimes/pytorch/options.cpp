@@ -106,10 +106,11 @@ void validate(const ModelConfig& config, const Options& options) {
   if (training.autocast && !is_16_bit(*training.autocast)) {
     throw BadInput("autocast: bf16 or fp16");
   }
-  // torch/amp/grad_scaler.py: "Attempting to unscale FP16 gradients."
-  if (training.autocast == DType::Fp16 && training.precision == DType::Fp16 && !training.lora) {
+  // torch/amp/grad_scaler.py: "Attempting to unscale FP16 gradients."; of bf16 the CUDA kernel
+  // (_amp_foreach_non_finite_check_and_unscale_) knows nothing.
+  if (training.autocast == DType::Fp16 && is_16_bit(training.precision) && !training.lora) {
     throw BadInput(
-        "autocast: fp16 needs GradScaler, which takes no gradients in fp16; --precision "
+        "autocast: fp16 needs GradScaler, which takes no gradients in 16 bits; --precision "
         "fp32");
   }
   if (training.lora) {

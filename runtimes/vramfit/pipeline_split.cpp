@@ -79,8 +79,9 @@ Blocks best_near(Tried& tried, const Blocks& start, std::int64_t layers) {
   const std::uint64_t most = most_reserved(tried, start);
   Blocks highest = start;
   std::int64_t room = 0;
+  const std::int64_t rest = layers - static_cast<std::int64_t>(start.size()) + 1;
   for (std::size_t rank = 0; rank < start.size(); ++rank) {
-    while (highest[rank] < layers && tried(rank, highest[rank] + 1).allocated < most) {
+    while (highest[rank] < rest && tried(rank, highest[rank] + 1).allocated < most) {
       ++highest[rank];
     }
     room += highest[rank] - start[rank];
@@ -97,8 +98,8 @@ Blocks best_near(Tried& tried, const Blocks& start, std::int64_t layers) {
     // From the most down: of equals an earlier rank has more.
     for (std::int64_t blocks = highest[rank]; blocks >= lowest; --blocks) {
       for (const auto& [sum, best] : by_sum) {
-        const std::uint64_t taken = std::max(best.most, tried(rank, blocks).reserved);
         if (sum + blocks > layers) continue;
+        const std::uint64_t taken = std::max(best.most, tried(rank, blocks).reserved);
         const auto [at, fresh] = next.try_emplace(sum + blocks);
         if (!fresh && taken >= at->second.most) continue;
         at->second = {taken, best.blocks};

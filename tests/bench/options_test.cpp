@@ -52,6 +52,7 @@ TEST(Options, MinTimeIsSecondsOrIterations) {
   EXPECT_EQ(time_of("--benchmark_min_time=100x").iterations, 100);
   EXPECT_FALSE(time_of("--benchmark_min_time=100x").seconds);
   setenv("BENCHMARK_MIN_TIME", "7x", 1);
+  expect_bad_input([&] { time_of("--benchmark_min_time=0s"); }, {"more than 0 seconds"});
   EXPECT_EQ(parse({}).google.min_time->iterations, 7);
   unsetenv("BENCHMARK_MIN_TIME");
 }

@@ -198,6 +198,21 @@ TEST(Search, NothingFits) {
   EXPECT_EQ(largest_and_holes(1 << 20, saw.trials()).size, 0);
 }
 
+TEST(Search, FewTrialsFindSmallAnswersBelowAHighBound) {
+  int runs = 0;
+  Trials trials{[](std::int64_t) { return 0.99; },
+                [&](std::int64_t size) {
+                  ++runs;
+                  return Trial{size <= 600, 0.99};
+                },
+                [] { return false; }};
+  trials.few = true;
+  const Largest found = largest_and_holes(10000, trials);
+  EXPECT_EQ(found.size, 600);
+  EXPECT_EQ(found.next, 601);
+  EXPECT_LE(runs, 40);
+}
+
 TEST(Search, WhatMayNotGoOnStillFindsSomething) {
   Saw saw;
   saw.each = 0.002;

@@ -119,7 +119,7 @@ def _precision(random: Random, runtime: str, training: bool) -> list[str]:
     precision = random.choice(known)
     flags = ["--precision", precision]
     if runtime == "pytorch" and training and random.random() < 0.5:
-        types = ["bf16"] if precision == "fp16" else ["bf16", "fp16"]
+        types = ["bf16", "fp16"] if precision == "fp32" else ["bf16"]
         flags += ["--autocast", random.choice(types)]
     return flags
 

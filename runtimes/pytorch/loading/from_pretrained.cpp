@@ -37,7 +37,6 @@ class Loader {
   DeviceMap load(const DeviceMap* known) {
     use_gpu_once();
     const DeviceMap map = known != nullptr ? *known : device_map();
-    if (known == nullptr && map.spills() && left_out_ > 0) throw LayersDiffer{};
     warm_up(map.gpu_bytes[static_cast<std::size_t>(arguments_.gpu)]);
     read(map);
     if (arguments_.gpus > 1) model_.place(dispatch(map));

@@ -14,8 +14,7 @@ DeviceMap device_map(Context& context, CausalLm& model, const ModelConfig& confi
 /// (convert_and_load_state_dict_in_model), integrations/bitsandbytes.py. What stays on the host
 /// stays on the meta device. Returns where everything went.
 ///
-/// The model may stand for one of more `layers`, all alike; throws LayersDiffer where some of them
-/// stay on the host. `map`: where it is known already.
+/// The model may stand for one of more `layers`, all alike. `map`: where it is known already.
 DeviceMap from_pretrained(Context& context, CausalLm& model, const ModelConfig& config,
                           const Pretrained& arguments, std::int64_t layers,
                           const DeviceMap* map = nullptr);

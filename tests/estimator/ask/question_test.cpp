@@ -332,6 +332,10 @@ TEST(Question, WeightsInFewBitsRunAsTheyAreStored) {
   expect_bad_input([&] { understand(o, {}); }, {"bitsandbytes' nf4; --quant nf4"});
   o.flags["quant"] = "int8";
   expect_bad_input([&] { understand(o, {}); }, {"bitsandbytes' nf4; --quant nf4"});
+  o.runtime = "vramfit";
+  o.flags.clear();
+  expect_bad_input([&] { understand(o, {}); }, {"bitsandbytes' nf4; --runtime pytorch"});
+  o.runtime = "pytorch";
   o.flags["quant"] = "nf4";
   EXPECT_EQ(only_request(o).workload->asked().at("quant").dump(),
             R"({"format":"nf4","double_quant":true,"compute":"bf16"})");
@@ -341,6 +345,27 @@ TEST(Question, WeightsInFewBitsRunAsTheyAreStored) {
     o.config_json = config + none + "}";
     EXPECT_EQ(only_request(o).workload->asked().at("quant"), nullptr) << none;
   }
+}
+
+TEST(Question, WhatBitsandbytesHasAndFlagsLackIsRefused) {
+  const std::string config = R"({"model_type": "llama", "hidden_size": 256, "vocab_size": 320,
+      "intermediate_size": 512, "num_hidden_layers": 2, "num_attention_heads": 4,
+      "num_key_value_heads": 4, "quantization_config": {"load_in_8bit": true, )";
+  Options o = ask();
+  o.model = "mine";
+  o.flags["quant"] = "int8";
+  for (const char* key :
+       {R"("llm_int8_skip_modules": ["lm_head", "model.layers.1.mlp"])",
+        R"("llm_int8_has_fp16_weight": true)", R"("llm_int8_enable_fp32_cpu_offload": true)",
+        R"("bnb_4bit_quant_storage": "bfloat16")"}) {
+    o.config_json = config + key + "}}";
+    const std::string name(key + 1, std::string(key).find('"', 1) - 1);
+    expect_bad_input([&] { understand(o, {}); }, {name.c_str(), "is not predicted"});
+  }
+  o.config_json = config + R"("llm_int8_skip_modules": ["lm_head"]}})";
+  EXPECT_EQ(only_request(o).workload->asked().at("quant").at("format"), "int8");
+  o.config_json = config + R"("quant_method": "gptq", "bits": 4}})";
+  expect_bad_input([&] { understand(o, {}); }, {"quantization_config", "in 16 bits"});
 }
 
 TEST(Question, WithoutAnyGpuItIsAboutEveryCard) {

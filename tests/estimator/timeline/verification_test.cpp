@@ -279,7 +279,6 @@ TEST(Verification, NothingInCommonIsAParting) {
   EXPECT_FALSE(verify(recording_of(snapshot()), {}).agree());
 }
 
-/// Bytes changed, cut out and put in: a recording or one line that says what is wrong.
 TEST(Verification, ATraceWithoutAnAllocationIsNone) {
   std::string bytes = snapshot();
   for (const std::string known : {"alloc", "free_completed", "segment_map"}) {
@@ -290,6 +289,7 @@ TEST(Verification, ATraceWithoutAnAllocationIsNone) {
   expect_bad_input([&] { recording_of(std::move(bytes)); }, {"none is an allocation"});
 }
 
+/// Bytes changed, cut out and put in: a recording or one line that says what is wrong.
 TEST(Verification, NoDamageGetsPastTheReader) {
   // A part of the trace is enough, and keeps the test short.
   KeptLedger ledger = predicted();

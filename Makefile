@@ -27,7 +27,7 @@ tables: build build/venv/tables.stamp  ## the article's tables and figures, in b
 	python -m vramfit_plots --fit build/fit $(if $(RUN),--measured $(RUN)) $(if $(SOURCE),--source $(SOURCE))
 
 accuracy: build build/venv/tables.stamp  ## PyTorch's memory, predicted against measured, into build/accuracy/ (REFERENCE=FILE or folder of make measure-pytorch)
-	python -m vramfit_plots.accuracy --fit build/fit $(if $(REFERENCE),--reference '$(REFERENCE)' --out build/accuracy/reference,--out build/accuracy)
+	python -m vramfit_plots.accuracy_report --fit build/fit $(if $(REFERENCE),--reference '$(REFERENCE)' --out build/accuracy/reference,--out build/accuracy)
 
 exact: wheel build/venv/tables.stamp build/exact/exact.stamp  ## PyTorch's reference cases on the stand-in, beside what was measured, into build/exact/ (ONLY=PART of a case's name)
 	PYTHONPATH=scripts python -m exact --only '$(ONLY)'

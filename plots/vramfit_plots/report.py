@@ -19,9 +19,9 @@ from vramfit_plots.tables.table import Table
 from vramfit_plots.templates import environment
 from vramfit_plots.topics import wrong
 
-# Chapters by their topics: a topic's build() makes its tables, its draw(), where it has one, the
-# picture of its name. Of the article's the first table is its own, the second the same by source;
-# others go further.
+# Chapters by their topics: a topic's build(), where it has one, makes its tables, its draw(), where
+# it has one, the picture of its name. Of the article's the first table is its own, the second the
+# same by source; others go further.
 _IN_ONE = "article"
 _ARTICLE = ("inference", "waterfall", "oom_cliff", "multi_gpu")
 _FURTHER = (
@@ -49,7 +49,8 @@ TOPICS = {
 def _section(name: str, inputs: Inputs) -> Section:
     topic = TOPICS[name]
     try:
-        built = [table for table in topic.build(inputs) if table.rows]
+        tables = topic.build(inputs) if hasattr(topic, "build") else []
+        built = [table for table in tables if table.rows]
     except AbsentError:
         built = []
     if not hasattr(topic, "draw"):

@@ -30,6 +30,11 @@ class Reading:
             f"{key}={shown if len(shown) <= 40 else shown[:37] + '...'}: {why}"
         )
 
+    def train_in(self, precision: str) -> None:
+        """A Trainer's own, which goes before Accelerate's."""
+        self.flags.pop("autocast", None)
+        self.flags[precision] = True
+
     def name_set(self, values: Callable[[str], Any], defaults: Mapping[str, Any]) -> None:
         """Names those that are not at their default."""
         for key, default in defaults.items():
@@ -95,7 +100,7 @@ def read_model(model: Any, reading: Reading) -> None:
 
 
 #: What else of TrainingArguments memory depends on, and their defaults.
-_ARGUMENTS = {
+ARGUMENTS = {
     "torch_compile": False,
     "use_liger_kernel": False,
     "auto_find_batch_size": False,
@@ -112,6 +117,7 @@ _ARGUMENTS = {
     "packing": False,
     "padding_free": False,
     "use_cpu": False,
+    "eval_strategy": "no",
 }
 
 
@@ -161,12 +167,9 @@ def read_arguments(arguments: Any, reading: Reading) -> None:
             break
     for precision in ("bf16", "fp16"):
         if value(precision):
-            flags.pop("autocast", None)  # Accelerate's file says so, too
-            flags[precision] = True
+            reading.train_in(precision)
     _read_sharding(arguments, reading)
-    reading.name_set(value, _ARGUMENTS)
-    if value("eval_strategy") not in (None, "no"):
-        reading.name("eval_strategy", value("eval_strategy"), "evaluation is not predicted")
+    reading.name_set(value, ARGUMENTS)
 
 
 #: What of LoraConfig memory depends on beside rank and targets.

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection
 
 #: It does the same in less memory, or leaves some of it out: what is predicted is the most.
-TAKES_LESS = {
+_TAKES_LESS = {
     "use_liger_kernel",
+    "liger_cross_entropy",
     "liger_fused_linear_cross_entropy",
     "liger_rms_norm",
     "liger_layer_norm",
     "liger_glu_activation",
+    "liger_swiglu",
     "cut_cross_entropy",
     "activation_offloading",
     "gradient_checkpointing",  # axolotl's "offload"
@@ -21,8 +23,6 @@ TAKES_LESS = {
     "lora_o_kernel",
     "auto_find_batch_size",
     "torch_empty_cache_steps",
-    "layers_to_transform",
-    "exclude_modules",
 }
 #: A training step is the same: how rows are filled, and what runs beside it.
 _THE_SAME = {
@@ -30,7 +30,6 @@ _THE_SAME = {
     "packing",
     "flash_attention",
     "liger_rope",
-    "eval_strategy",
     "eval_sample_packing",
     "val_set_size",
     "fp16_full_eval",
@@ -41,4 +40,4 @@ _THE_SAME = {
 
 def is_the_most(keys: Collection[str]) -> bool:
     """Whether a run with these set takes no more than is predicted, and perhaps less."""
-    return not TAKES_LESS.isdisjoint(keys) and {*keys} <= TAKES_LESS | _THE_SAME
+    return not _TAKES_LESS.isdisjoint(keys) and {*keys} <= _TAKES_LESS | _THE_SAME

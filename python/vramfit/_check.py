@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from vramfit import _core
-from vramfit._adapters import Reading
+from vramfit._adapters import ARGUMENTS, Reading
 from vramfit._bad_input import bad_input
 from vramfit._bounds import is_the_most
 from vramfit._picture import gigabytes, sentence
@@ -55,7 +55,9 @@ def _read(path: str, reading: Reading, flags: dict[str, Any]) -> None:
     elif "distributed_type" in values or "compute_environment" in values:
         read_accelerate(values, reading)
     else:
-        flags.update({name: value for name, value in values.items() if value is not None})
+        reading.name_set(lambda name: values.get(name) or None, ARGUMENTS)  # YAML's no is False
+        own = {name: value for name, value in values.items() if name not in ARGUMENTS}
+        flags.update({name: value for name, value in own.items() if value is not None})
 
 
 def check(arguments: list[str]) -> int:
@@ -85,17 +87,21 @@ def check(arguments: list[str]) -> int:
 
 def _say(answer: Answer, at_most: bool) -> int:
     """In one line; returns the exit status. `at_most`: the run takes no more than is predicted."""
-    status = FITS if answer._fits else MAY_FIT if at_most else DOES_NOT_FIT
-    if len(answer.cards) > 1:
-        fitting = sum(card.fits for card in answer.cards)
-        verdict = answer.to_dict()["verdict"]
-        line = f"{verdict}: on {fitting} of {len(answer.cards)} cards; --gpu names one"
-    elif at_most:
-        card = answer.card
-        verdict = "MAY FIT" if status == MAY_FIT else card.verdict
-        of = f"of the {gigabytes(card.vram)} of {card.title}"
-        line = f"{verdict}: it takes at most {gigabytes(card.total)} {of}"
+    cards = answer.cards
+    parameters = min(card.components["parameters"] for card in cards)
+    can_fit = any(parameters <= card.vram for card in cards)
+    status = FITS if answer._fits else MAY_FIT if at_most and can_fit else DOES_NOT_FIT
+    verdict = "MAY FIT" if status == MAY_FIT else answer.to_dict()["verdict"]
+    where = f"on {sum(card.fits for card in cards)} of {len(cards)} cards; --gpu names one"
+    several = len(cards) > 1
+    if at_most:
+        most = f"it takes at most {gigabytes(max(card.total for card in cards))}"
+        takes = most if can_fit else f"its parameters alone take {gigabytes(parameters)}"
+        one = f"; {cards[0].title} has {gigabytes(cards[0].vram)}"
+        line = f"{verdict}: {takes}{f', which fits {where}' if several else one}"
+    elif several:
+        line = f"{verdict}: {where}"
     else:
-        line = sentence(answer.card)
+        line = sentence(cards[0])
     print(line + ("; vramfit run -- SCRIPT … tells what it takes" if status == MAY_FIT else ""))
     return status

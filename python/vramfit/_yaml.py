@@ -139,8 +139,10 @@ def read_accelerate(given: Any, reading: Reading) -> None:
     if kind != "NO" and processes is not None:
         flags["num_processes"] = processes
     precision = values.get("mixed_precision")
+    if not _no(precision) and precision not in ("bf16", "fp16"):
+        raise bad_input(f"mixed_precision: '{precision}' is not predicted; bf16, fp16 or no")
     if not _no(precision) and not {"bf16", "fp16"} & flags.keys():  # a Trainer's say so, too
-        flags["autocast"] = str(precision)
+        flags["autocast"] = precision
     if values.get("gradient_accumulation_steps") is not None:
         flags["gradient_accumulation_steps"] = values["gradient_accumulation_steps"]
     if kind == "FSDP":
@@ -176,12 +178,15 @@ _AXOLOTL_NAMED = {
     "lora_fan_in_fan_out": "not part of the prediction",
     "peft_use_dora": "not part of the prediction",
     "torch_compile": "not part of the prediction",
+    "liger_cross_entropy": "not part of the prediction",
     "liger_fused_linear_cross_entropy": "not part of the prediction",
     "liger_rms_norm": "not part of the prediction",
     "liger_layer_norm": "not part of the prediction",
     "liger_glu_activation": "not part of the prediction",
+    "liger_swiglu": "not part of the prediction",
     "liger_rope": "not part of the prediction",
     "cut_cross_entropy": "not part of the prediction",
+    "cut_cross_entropy_accum_c_fp32": "not part of the prediction",
     "activation_offloading": "not part of the prediction",
     "unfrozen_parameters": "not part of the prediction",
     "tensor_parallel_size": "not part of the prediction",
@@ -206,7 +211,7 @@ def _read_axolotl_precision(values: Mapping[str, Any], reading: Reading) -> None
         elif name == "fp16":
             reading.flags["precision"] = "fp16"
         if not _no(asked) and asked != "full":
-            reading.flags[name] = True
+            reading.train_in(name)
         return
 
 
@@ -231,14 +236,25 @@ def _read_axolotl_adapter(values: Mapping[str, Any], reading: Reading) -> None:
         flags["bnb_4bit_compute_dtype"] = "bf16" if not _no(values.get("bf16")) else "fp16"
 
 
-def _read_axolotl_plugins(values: Mapping[str, Any], reading: Reading) -> None:
-    """Two of them do no more than what keys of their own ask for."""
+def _read_axolotl_plugins(values: Mapping[str, Any], reading: Reading) -> Mapping[str, Any]:
+    """Two of them do no more than what keys of their own ask for; of one the key is on by default.
+    Returns the keys with that."""
     plugins = values.get("plugins") or []
     plugins = plugins if isinstance(plugins, (list, tuple)) else [plugins]
     of_keys = ("LigerPlugin", "CutCrossEntropyPlugin")
     others = [name for name in plugins if not str(name).endswith(of_keys)]
     if others:
         reading.name("plugins", others)
+    cuts = any(str(name).endswith("CutCrossEntropyPlugin") for name in plugins)
+    return {"cut_cross_entropy": cuts, **values}
+
+
+def _evaluates_more(values: Mapping[str, Any]) -> bool:
+    """Whether an evaluation is of more rows than a step."""
+    rows, trained = values.get("eval_batch_size"), values.get("micro_batch_size", 1)
+    if _no(rows) or _no(values.get("val_set_size")):
+        return False
+    return not (isinstance(rows, int) and isinstance(trained, int) and rows <= trained)
 
 
 def read_axolotl(given: Any, reading: Reading) -> None:
@@ -265,7 +281,9 @@ def read_axolotl(given: Any, reading: Reading) -> None:
     if not _no(values.get("fsdp")) or not _no(values.get("fsdp_config")):
         flags["use_fsdp"] = True
         read_fsdp(_section(values, "fsdp_config"), reading)
-    _read_axolotl_plugins(values, reading)
+    values = _read_axolotl_plugins(values, reading)
+    if _evaluates_more(values):
+        reading.name("eval_batch_size", values["eval_batch_size"], "evaluation is not predicted")
     for key, why in _AXOLOTL_NAMED.items():
         if not _no(values.get(key)):
             reading.name(key, values[key], why)

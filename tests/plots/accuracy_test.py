@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 import pytorch_cases as known
-from vramfit_plots.accuracy import __main__ as command
+from vramfit_plots import accuracy_report as command
 from vramfit_plots.accuracy.bounds import BOUNDS
 from vramfit_plots.accuracy.cases import load_cases
 from vramfit_plots.accuracy.comparison import BY_STAGE, LARGEST, Accuracy, compare
@@ -178,6 +178,12 @@ def test_the_picture_shows_every_formula(tmp_path):
     picture = topic.picture(compared(tmp_path, known.training(), known.inference()))
     names = {text.get_text() for text in picture.figure.legends[0].get_texts()}
     assert len(names) == 1 + len(FORMULAS)
+
+
+def test_a_formula_more_is_drawn_too(tmp_path, monkeypatch):
+    more = (*FORMULAS, replace(FORMULAS[0], key="more", name="one more"))
+    monkeypatch.setattr("vramfit_plots.accuracy.rivals.FORMULAS", more)
+    assert "one more" in topic.picture(compared(tmp_path, known.training())).alt
 
 
 def test_the_report_has_a_chapter_on_it(tmp_path, inputs, full):

@@ -14,7 +14,7 @@ import pytest
 import synthetic
 from vramfit_plots import publish
 from vramfit_plots.__main__ import main as report
-from vramfit_plots.accuracy.__main__ import main as accuracy
+from vramfit_plots.accuracy_report import main as accuracy
 from vramfit_plots.files import data_dir
 from vramfit_plots.run import newest_run
 

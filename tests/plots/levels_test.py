@@ -3,7 +3,7 @@
 import pytest
 from vramfit_plots.errors import AbsentError
 from vramfit_plots.topics import levels as topic
-from vramfit_plots.topics.levels import measured_levels, pytorch_spread
+from vramfit_plots.topics.levels import measured_levels, pytorch_shares
 
 
 def test_parts_add_up_to_what_the_card_lost(measured):
@@ -21,7 +21,7 @@ def test_rows_that_were_only_predicted_have_none(inputs):
 
 def test_pytorchs_cases_are_counted_from_the_data(inputs):
     """Each large case once, on one side or the other of the article's range."""
-    found = pytorch_spread(inputs)
+    found = pytorch_shares(inputs)
     shares = [
         case.peak["device_used"] / case.peak["peak"] - 1
         for case in inputs.reference.cases

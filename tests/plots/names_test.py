@@ -16,6 +16,14 @@ def listed(kind: str) -> set[str]:
     }
 
 
+def test_topics_are_the_programs_to_ask():
+    """What they stand on knows nothing of them."""
+    folder = data_dir().parent / "plots" / "vramfit_plots"
+    every = [path for path in folder.rglob("*.py") if path.parent.name != "topics"]
+    asking = {path for path in every if "vramfit_plots.topics" in path.read_text()}
+    assert {path.name for path in asking} == {"report.py", "accuracy_report.py"}
+
+
 def test_every_fragment_is_listed_and_there(full):
     for suffix in (".html", ".md"):
         written = {path.stem for path in (full / "fragments").glob(f"*{suffix}")}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import pytorch_cases as known
-from vramfit_plots.accuracy import __main__ as command
+from vramfit_plots import accuracy_report as command
 from vramfit_plots.accuracy import run
 from vramfit_plots.accuracy.cases import recorded
 from vramfit_plots.accuracy.comparison import compare

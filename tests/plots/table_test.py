@@ -16,7 +16,7 @@ from vramfit_plots.sources import (
     TORCH_MEASURED,
 )
 from vramfit_plots.tables.article_table import Footnotes
-from vramfit_plots.tables.table import Column, html_fragment, listing, markdown_fragment
+from vramfit_plots.tables.table import Column, Table, html_fragment, listing, markdown_fragment
 from vramfit_plots.topics import inference, multi_gpu, oom_cliff, sharded, sweep, waterfall
 from vramfit_plots.topics.cliffs import attempt, least_printed
 from vramfit_plots.units import MISSING, gb
@@ -72,6 +72,11 @@ def test_a_columns_entry_is_what_is_found_as_it_is_written():
     assert table.rows == [["one", "1.50", "3.0"], ["none", MISSING, MISSING]]
     assert table.headings == ["name", "GB", "twice"]
     assert table.text_columns == {0}
+
+
+def test_every_row_is_as_long_as_the_headings():
+    with pytest.raises(ValueError, match="key: a row"):
+        Table("key", "title", ["name", "GB"], [["one", "1.5"], ["two"]], Caption("note"))
 
 
 def first(inputs, name):

@@ -37,6 +37,8 @@ def files(tmp_path):
         "axolotl": AXOLOTL,
         "lora": {**AXOLOTL, **lora},
         "accelerate": ACCELERATE,
+        "once": {"distributed_type": "NO", "mixed_precision": "bf16"},
+        "float8": {**ACCELERATE, "mixed_precision": "fp8"},
     }.items():
         (tmp_path / f"{name}.yaml").write_text(yaml.safe_dump(values))
     (tmp_path / "broken.yaml").write_text("a: [")
@@ -57,6 +59,8 @@ def files(tmp_path):
         (["axolotl.yaml", "--gpu", "rtx4090", "--quant", "int8"], 0, "FITS: "),
         (["axolotl.yaml", "--gpu", "rtx4090", "--max-batch"], 0, "TIGHT: "),
         (["accelerate.yaml", "typed.yaml", "--gpu", "h200"], 0, "FITS: "),
+        (["once.yaml", "axolotl.yaml", "--gpu", "rtx4090"], 0, "FITS: "),
+        (["axolotl.yaml", "once.yaml", "--gpu", "rtx4090"], 0, "FITS: "),
     ],
 )
 def test_one_line_and_a_status(files, arguments, status, says):
@@ -82,6 +86,7 @@ def test_one_line_and_a_status(files, arguments, status, says):
         (["accelerate.yaml", "--model", "llama2-7b", "--gpu", "h200"], "only with --train"),
         (["flags.yaml", "--gpus=2", "--mixed-precision=bf16", "--gpu", "h200"], "mixed-precision"),
         (["contradicts.yaml", "--gpu", "h200"], "double-quant: only with"),
+        (["float8.yaml", "flags.yaml", "--gpu", "h200"], "mixed_precision: 'fp8' is not predicted"),
     ],
 )
 def test_bad_input_is_one_line(files, arguments, says):
@@ -91,6 +96,11 @@ def test_bad_input_is_one_line(files, arguments, says):
     assert ended.stderr.startswith("vramfit check: error: ")
     assert ended.stderr.count("\n") == 1
     assert says in ended.stderr
+
+
+CUT = "axolotl.integrations.cut_cross_entropy.CutCrossEntropyPlugin"
+LIGER = {"liger_rms_norm": True}
+EVALUATED = {"val_set_size": 0.1}
 
 
 @pytest.mark.parametrize(
@@ -104,6 +114,13 @@ def test_bad_input_is_one_line(files, arguments, says):
             4,
             "MAY FIT: it takes at most ",
         ),
+        ({"plugins": [CUT]}, "rtx3060", 4, "MAY FIT: it takes at most "),
+        ({"plugins": [CUT], "cut_cross_entropy": False}, "rtx3060", 1, "OOM: "),
+        ({"liger_cross_entropy": True}, "rtx3060", 4, "MAY FIT: it takes at most "),
+        ({"liger_swiglu": True}, "rtx3060", 4, "MAY FIT: it takes at most "),
+        ({**LIGER, **EVALUATED, "eval_batch_size": 4}, "rtx3060", 4, "MAY FIT: it takes at most "),
+        ({**LIGER, **EVALUATED, "eval_batch_size": 5}, "rtx3060", 1, "OOM: "),
+        ({**LIGER, "load_in_4bit": False, "adapter": "lora"}, "rtx3060", 1, "OOM: its parameters "),
         ({"cut_cross_entropy": True, "lora_dropout": 0.1}, "rtx3060", 1, "OOM: "),
         ({}, "rtx3060", 1, "OOM: "),
     ],
@@ -116,6 +133,39 @@ def test_what_takes_less_than_is_predicted_may_fit(tmp_path, more, gpu, status, 
     assert ended.stdout.startswith(says), ended.stdout
     assert ended.returncode == status
     assert ("vramfit run -- SCRIPT" in ended.stdout) == (status == 4)
+
+
+@pytest.mark.parametrize(
+    ("batch", "status", "says"),
+    [
+        (1, 0, "FITS: it takes at most "),
+        (100_000, 4, "MAY FIT: it takes at most "),
+    ],
+)
+def test_at_most_is_said_of_many_cards_too(files, batch, status, says):
+    (files / "liger.yaml").write_text(yaml.safe_dump({**AXOLOTL, **LIGER}))
+    ended = command("check", "liger.yaml", f"--batch={batch}", cwd=files)
+    assert ended.returncode == status, ended.stderr
+    assert ended.stdout.startswith(says)
+    assert " cards; --gpu names one" in ended.stdout
+
+
+@pytest.mark.parametrize(
+    ("more", "status", "says"),
+    [
+        ({"use_liger_kernel": True}, 4, "MAY FIT: it takes at most "),
+        ({"use_liger_kernel": True, "eval_strategy": False}, 4, "MAY FIT: it takes at most "),
+        ({"use_liger_kernel": True, "eval_strategy": "steps"}, 1, "OOM: "),
+        ({"use_liger_kernel": False}, 1, "OOM: "),
+    ],
+)
+def test_flags_of_transformers_that_are_not_predicted(files, more, status, says):
+    values = yaml.safe_load((files / "flags.yaml").read_text())
+    (files / "more.yaml").write_text(yaml.safe_dump({**values, **more}))
+    ended = command("check", "more.yaml", "--gpu", "rtx4090", cwd=files)
+    assert ended.returncode == status, ended.stderr
+    assert ended.stdout.startswith(says)
+    assert ended.stderr.count("not honoured: ") == sum(map(bool, more.values()))
 
 
 def test_a_file_may_come_by_a_pipe(files):

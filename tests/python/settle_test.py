@@ -6,6 +6,7 @@ import pytest
 import vramfit
 from adapters_test import (
     ACCELERATE,
+    AXOLOTL,
     BitsAndBytesConfig,
     LoraConfig,
     SFTConfig,
@@ -96,6 +97,8 @@ def test_a_trainer_and_accelerate_may_both_say_bf16():
     once = {"distributed_type": "NO", "mixed_precision": "bf16"}
     given = of_args(arguments, accelerate=once)
     assert (given["autocast"], given["loss_only"]) == ("bf16", True)
+    of_a_file = asked(accelerate=once, axolotl={**AXOLOTL, "bf16": True})[0]
+    assert of_a_file["autocast"] == "bf16"
     own_step = asked(**LLAMA, train=True, accelerate=once)[0]
     assert (own_step["autocast"], own_step["loss_only"]) == ("bf16", False)
 

@@ -43,6 +43,16 @@ def test_the_legend_names_what_the_curve_is_made_of(page):
     assert "KV cache" not in named
 
 
+def test_nothing_stays_of_a_curve_where_the_next_is_refused(fresh):
+    page = fresh
+    settled(page)
+    curve = page.locator("#curve")
+    assert "Memory in GB by batch size: " in curve.get_attribute("aria-label")
+    page.evaluate("vramfitPage.explorer.refused('No answer')")
+    assert curve.get_attribute("aria-label") == "Memory against size"
+    assert page.locator("#curve > *, #curve-legend > *").count() == 0
+
+
 def test_where_nothing_fits_the_walk_is_along_the_whole_curve(fresh):
     """The opening question is one of these."""
     page = fresh

@@ -25,6 +25,7 @@ export class Explorer {
   #walk = { at: undefined, end: false, timer: undefined };
   #use; // the size that the button would set: of the walk, the last that fits
   #someFit = false;
+  #undrawn = byId('curve').getAttribute('aria-label');
 
   /** `changed` is called where the axis, or by a button the question, is another. */
   constructor(background, cards, changed) {
@@ -63,6 +64,8 @@ export class Explorer {
     this.#forget();
     byId('explorer-wait').hidden = true;
     show(byId('curve'), '');
+    byId('curve').setAttribute('aria-label', this.#undrawn);
+    show(byId('curve-legend'), '');
     byId('largest').replaceChildren();
     for (const id of ['play', 'step']) byId(id).disabled = true;
     this.#says(message);

@@ -22,6 +22,7 @@ class Formula:
     name: str
     form: str
     source: str
+    mark: tuple[str, str]  # shape and colour in the picture
     speaks_of: Callable[[Case], bool]
     total: Callable[[Case, Prediction], float]
 
@@ -63,6 +64,7 @@ FORMULAS = (
         "the article",
         "will_it_fit",
         "“GPU Memory Benchmarks: Will This Model Fit?”, its calculator with the true shape",
+        ("s", "#6e6e6e"),
         lambda case: case.plain,
         lambda _, prediction: prediction.article,
     ),
@@ -72,6 +74,7 @@ FORMULAS = (
         "18 B/param",
         "DeepSpeed's documentation, “Memory Requirements”: estimate_zero3_model_states_mem_needs "
         "on one GPU; model states only",
+        ("^", "#D55E00"),
         _adam,
         _deepspeed,
     ),
@@ -80,6 +83,7 @@ FORMULAS = (
         "accelerate",
         times(4, "model") + "; model",
         "accelerate's documentation, “Model memory estimator”: training with Adam; inference",
+        ("v", "#E69F00"),
         lambda case: _adam(case) or (not case.training and "quant" not in case.setting),
         _accelerate,
     ),
@@ -89,6 +93,7 @@ FORMULAS = (
         "18 B/param + L·sbh(34 + 5as/h)",
         "“Reducing Activation Recomputation in Large Transformer Models”, arXiv 2205.05198, "
         "equation 1; DeepSpeed's states beside it",
+        ("D", "#CC79A7"),
         _keeps_activations,
         _korthikanti,
     ),

@@ -42,6 +42,10 @@ class Table:
     text_columns: frozenset[int] = frozenset()  # that read from the left
     long: bool = False  # of interest to those who look for one row: folded up in the report
 
+    def __post_init__(self) -> None:
+        if any(len(row) != len(self.headings) for row in self.rows):
+            raise ValueError(f"{self.key}: a row is not as long as the headings")
+
 
 def listing(
     key: str,

@@ -29,12 +29,6 @@ _LEVELS = {
 }
 _TICKS = (0.5, 1, 2, 5, 10, 20, 50, 100, 200)
 _MARGIN = 1.25
-_MARKS = {  # by formula: shape and colour
-    "article": ("s", "#6e6e6e"),
-    "deepspeed": ("^", "#D55E00"),
-    "accelerate": ("v", "#E69F00"),
-    "korthikanti": ("D", "#CC79A7"),
-}
 
 
 def _error(value: float) -> str | None:
@@ -256,7 +250,7 @@ def picture(comparison: Accuracy) -> Picture:
     low, high = min(values) / GB / _MARGIN, max(values) / GB * _MARGIN
     axes.plot([low, high], [low, high], color=style.INK, linewidth=1, zorder=1)
     for rival in every:
-        marker, color = _MARKS[rival.formula.key]
+        marker, color = rival.formula.mark
         name = f"{rival.formula.name}, {rival.formula.form}"
         look = {"marker": marker, "color": color, "markerfacecolor": "none", "markersize": 6}
         label = _label(name, rival.theirs.errors, 0)

@@ -12,7 +12,6 @@ from vramfit_plots.figures.picture import Picture, drawn
 from vramfit_plots.inputs import Inputs
 from vramfit_plots.sources import ARTICLE, Source
 from vramfit_plots.tables.article_table import main_source
-from vramfit_plots.tables.table import Table
 from vramfit_plots.topics import cliffs, inference, multi_gpu, waterfall
 from vramfit_plots.units import MISSING, batch, share
 
@@ -132,11 +131,6 @@ def _headline(inputs: Inputs) -> str:
     within = share(NEAR, 0)
     start = f"{near} of the {len(cells)} figures in the article's tables hold within {within}"
     return f"{start}; {unknown} are unknown" if unknown else start
-
-
-def build(_: Inputs) -> list[Table]:
-    """It is of tables that stand elsewhere."""
-    return []
 
 
 def draw(inputs: Inputs) -> Picture:

@@ -4,12 +4,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from vramfit_plots.captions import Caption
-from vramfit_plots.claims import one_gpu, several_gpus
-from vramfit_plots.claims.answer import Answer, Asked, Judged, as_many_gb, as_printed
 from vramfit_plots.errors import AbsentError
 from vramfit_plots.inputs import Inputs
 from vramfit_plots.sources import COUNTED
 from vramfit_plots.tables.table import Column, Table, listing
+from vramfit_plots.topics import claims_one_gpu as one_gpu
+from vramfit_plots.topics import claims_several_gpus as several_gpus
+from vramfit_plots.topics.claims_answer import Answer, Asked, Judged, as_many_gb, as_printed
 from vramfit_plots.units import GB, batch, gigabytes, number, share, with_unit
 
 

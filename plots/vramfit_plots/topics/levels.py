@@ -39,7 +39,7 @@ class Levels:
 
 
 @dataclass(frozen=True)
-class Spread:
+class Shares:
     """How many shares lie where, of the article's range."""
 
     low: float
@@ -82,10 +82,10 @@ class Spread:
         )
 
 
-def spread(inputs: Inputs, shares: Sequence[float], name: str = "") -> Spread:
+def shares_of(inputs: Inputs, shares: Sequence[float], name: str = "") -> Shares:
     """The allocator does not see what "can add", by the article, such shares."""
     claim = inputs.article.claim("outside_the_allocator")
-    return Spread(claim["low"] / 100, claim["high"] / 100, shares, name)
+    return Shares(claim["low"] / 100, claim["high"] / 100, shares, name)
 
 
 def measured_levels(inputs: Inputs) -> list[Levels]:
@@ -105,9 +105,9 @@ def measured_levels(inputs: Inputs) -> list[Levels]:
     return found
 
 
-def our_spread(inputs: Inputs) -> Spread | None:
+def our_shares(inputs: Inputs) -> Shares | None:
     try:
-        return spread(inputs, [levels.share for levels in measured_levels(inputs)], "vramfit")
+        return shares_of(inputs, [levels.share for levels in measured_levels(inputs)], "vramfit")
     except AbsentError:
         return None
 
@@ -117,11 +117,11 @@ def _pytorch_cases(inputs: Inputs) -> list[Case]:
     return [case for case in inputs.reference.cases if case.peak["peak"] > LEAST]
 
 
-def pytorch_spread(inputs: Inputs) -> Spread:
+def pytorch_shares(inputs: Inputs) -> Shares:
     cases = _pytorch_cases(inputs)
     if not cases:
         raise AbsentError("cases measured in PyTorch")
-    return spread(inputs, [case.beyond_allocated for case in cases], "PyTorch")
+    return shares_of(inputs, [case.beyond_allocated for case in cases], "PyTorch")
 
 
 def _kind(case: Case) -> str:
@@ -160,16 +160,16 @@ def _of_pytorch(inputs: Inputs) -> Table:
             by_kind.setdefault(kind, []).append(case.beyond_allocated)
     below = Caption(
         "What the card lost beyond the peak allocated, as a share of it: rounding and gaps in the "
-        f"allocator, context and libraries. The article says {spread(inputs, []).claimed}. Each "
+        f"allocator, context and libraries. The article says {shares_of(inputs, []).claimed}. Each "
         f"case is of one kind. They are those of data/reference over {gigabytes(LEAST, 0)}; of "
         "smaller ones the context alone is more than 10 %."
     )
-    kinds = [spread(inputs, shares, kind) for kind, shares in by_kind.items()]
+    kinds = [shares_of(inputs, shares, kind) for kind, shares in by_kind.items()]
     title = "What PyTorch's allocator does not see"
     return listing("levels_pytorch", title, _OF_PYTORCH, kinds, below)
 
 
-def _of_vramfit(inputs: Inputs, found: Spread) -> Table:
+def _of_vramfit(inputs: Inputs, found: Shares) -> Table:
     note = f"The article says {found.claimed}; {found.within} of {found.count} rows are within."
     below = caption(inputs, "^(Training|Inference|KvCache)/", note)
     title, every = "What vramfit's allocator does not see", measured_levels(inputs)
@@ -177,11 +177,11 @@ def _of_vramfit(inputs: Inputs, found: Spread) -> Table:
 
 
 def build(inputs: Inputs) -> list[Table]:
-    ours = our_spread(inputs)
+    ours = our_shares(inputs)
     return [_of_pytorch(inputs), *([_of_vramfit(inputs, ours)] if ours else [])]
 
 
-def _histogram(axes: Axes, found: Spread, look: style.Look, right: float) -> None:
+def _histogram(axes: Axes, found: Shares, look: style.Look, right: float) -> None:
     shares = [min(100 * one, right - _BIN / 2) for one in found.shares]
     edges = range(0, int(right) + _BIN, _BIN)
     axes.hist(shares, bins=list(edges), **look.bar())
@@ -197,7 +197,7 @@ def _histogram(axes: Axes, found: Spread, look: style.Look, right: float) -> Non
 
 
 def draw(inputs: Inputs) -> Picture:
-    both = [found for found in (pytorch_spread(inputs), our_spread(inputs)) if found]
+    both = [found for found in (pytorch_shares(inputs), our_shares(inputs)) if found]
     medians = in_words(f"{share(found.median)} in {found.name}" for found in both)
     claimed = both[0].claimed
     title = f"Beyond tensors a run takes {medians} (medians); the article says {claimed}"

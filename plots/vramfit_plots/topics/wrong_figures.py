@@ -17,7 +17,7 @@ from vramfit_plots.several_gpus import Spread, spread
 from vramfit_plots.sources import MEASURED, OURS, PREDICTED, THEIRS, TORCH, TORCH_MEASURED, Source
 from vramfit_plots.topics import multi_gpu
 from vramfit_plots.topics.cliffs import attempt
-from vramfit_plots.topics.levels import our_spread, pytorch_spread
+from vramfit_plots.topics.levels import our_shares, pytorch_shares
 from vramfit_plots.units import (
     GB,
     MIB,
@@ -348,7 +348,7 @@ def formula_against_runs(inputs: Inputs) -> Figures:
 
 @figures
 def beyond_the_allocator(inputs: Inputs) -> Figures:
-    theirs, own = pytorch_spread(inputs), our_spread(inputs)
+    theirs, own = pytorch_shares(inputs), our_shares(inputs)
     if theirs.within == theirs.count:
         return {}
     said = own and (

@@ -4,11 +4,11 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from vramfit_plots.cells import differ
-from vramfit_plots.claims.answer import Answer, Asked
 from vramfit_plots.errors import AbsentError
 from vramfit_plots.inputs import Inputs
 from vramfit_plots.several_gpus import Spread, spread
 from vramfit_plots.sources import MEASURED, PREDICTED, TIMED, TORCH_MEASURED, Source
+from vramfit_plots.topics.claims_answer import Answer, Asked
 from vramfit_plots.topics.scaling import Scaling, every_spread, scaling
 from vramfit_plots.units import MINUS, gb, in_words, number, share, times
 

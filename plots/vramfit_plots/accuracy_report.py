@@ -1,4 +1,4 @@
-"""python -m vramfit_plots.accuracy: predictions of PyTorch held against measurements."""
+"""python -m vramfit_plots.accuracy_report: predictions of PyTorch held against measurements."""
 
 import argparse
 import sys
@@ -18,7 +18,7 @@ from vramfit_plots.topics import accuracy
 
 def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     what = __doc__.split(": ", 1)[1]
-    parser = Arguments(prog="python -m vramfit_plots.accuracy", description=what)
+    parser = Arguments(prog="python -m vramfit_plots.accuracy_report", description=what)
     parser.path("--fit", Path("build/fit"), "")
     parser.path("--out", Path("build/accuracy"), "a folder")
     measured = "a file of measured cases, or a folder of such files (default: reference in --data)"

@@ -7,7 +7,12 @@ import pandas as pd
 
 from vramfit_plots.cards import Card
 from vramfit_plots.cells import differ
-from vramfit_plots.claims.answer import (
+from vramfit_plots.errors import AbsentError
+from vramfit_plots.formula_errors import errors_in_pytorch, errors_in_run, off
+from vramfit_plots.inputs import Inputs
+from vramfit_plots.sources import ARTICLE, MEASURED, OURS, PREDICTED, TORCH_MEASURED, Source
+from vramfit_plots.topics.checkpointing import plain_row
+from vramfit_plots.topics.claims_answer import (
     Answer,
     Asked,
     Figures,
@@ -16,12 +21,7 @@ from vramfit_plots.claims.answer import (
     judge,
     of_both,
 )
-from vramfit_plots.errors import AbsentError
-from vramfit_plots.formula_errors import errors_in_pytorch, errors_in_run, off
-from vramfit_plots.inputs import Inputs
-from vramfit_plots.sources import ARTICLE, MEASURED, OURS, PREDICTED, TORCH_MEASURED, Source
-from vramfit_plots.topics.checkpointing import plain_row
-from vramfit_plots.topics.levels import our_spread, pytorch_spread
+from vramfit_plots.topics.levels import our_shares, pytorch_shares
 from vramfit_plots.topics.lora import adapters
 from vramfit_plots.units import (
     GB,
@@ -84,11 +84,11 @@ def of_the_whole_card(asked: Asked) -> str:
 
 
 def outside_the_allocator(asked: Asked) -> Answer:
-    figures, theirs = {}, pytorch_spread(asked.inputs)
+    figures, theirs = {}, pytorch_shares(asked.inputs)
     own = of_both(asked.counted("device_used"), asked.counted("allocated"), lambda a, b: a / b - 1)
     if PREDICTED in own:
         figures[PREDICTED] = f"{share(own[PREDICTED])}\nTable 2's case"
-    if ours := our_spread(asked.inputs):
+    if ours := our_shares(asked.inputs):
         figures[MEASURED] = f"{share(ours.median)}\nmedian of {ours.count} rows"
     figures[TORCH_MEASURED] = f"{share(theirs.median)}\nmedian of {theirs.count} cases"
     holds = "Holds" if theirs.within == theirs.count else "In part"

@@ -1,1 +1,0 @@
-"""What answers the claims of the article."""

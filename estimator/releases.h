@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "runtimes/pytorch/tensor/release.h"
+#include "runtimes/pytorch/torch/tensor/release.h"
 
 namespace vramfit {
 

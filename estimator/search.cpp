@@ -252,7 +252,8 @@ std::int64_t edge_near(std::int64_t guess, const std::function<double(std::int64
       if (high->size - low->size == 1 || spent()) return low->size;
       size = between(*low, *high, halves);
     } else {
-      size = std::clamp<std::int64_t>(low ? size + step : size - step, 1, limit);
+      const std::int64_t below = std::max(size - step, size / 2);  // a guess has its order
+      size = std::clamp<std::int64_t>(low ? size + step : below, 1, limit);
       step *= 4;
     }
   }

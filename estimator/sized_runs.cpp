@@ -73,14 +73,15 @@ const SizedRuns::Least& SizedRuns::least_at(std::int64_t size) {
     return run;
   };
   Outcome run = run_within_bytes(kFarAbove * budget.vram);
+  const Overhead overhead = run.overhead;  // as an estimate has it: of the run that has room
   if (workload->depends_on_capacity()) {
     extent.beyond = kFarAbove * budget.vram;
-    run = run_within_bytes(capacity_beside(run.overhead));
+    run = run_within_bytes(capacity_beside(overhead));
   }
-  Least least{std::numeric_limits<double>::infinity(), run.overhead,
+  Least least{std::numeric_limits<double>::infinity(), overhead,
               run.report.cost / (kFewSamples + 1), run.sampled};
   if (!run.report.missing) {
-    least.share = share(run.report.peak.allocated, capacity_beside(run.overhead));
+    least.share = share(run.report.peak.allocated, capacity_beside(overhead));
   }
   return least_.emplace(size, least).first->second;
 }

@@ -50,7 +50,7 @@ class SizedRuns {
   bool has_verdicts() const;
 
  private:
-  static constexpr std::uint64_t kMuchMore = 8;
+  static constexpr std::uint64_t kMuchMore = 16;
   struct Least {
     double share;
     Overhead overhead;

@@ -9,19 +9,22 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 
+_RUNTIMES = ("runtimes", "runtimes/pytorch/torch", "runtimes/pytorch/transformers")
 # room: the rooms whose headers it may include
 MAY_INCLUDE = {
     "kernels/cuda": {"model", "kernels/host", "kernels/cuda"},
     "kernels/cpu": {"model", "kernels/host", "kernels/cpu"},
     "kernels/host": {"model", "kernels/host"},
-    "runtimes": {"model", "runtimes"},
-    "estimator": {"model", "runtimes", "estimator"},
+    "runtimes/pytorch/torch": {"model", "runtimes", "runtimes/pytorch/torch"},
+    "runtimes/pytorch/transformers": {"model", *_RUNTIMES},
+    "runtimes": {"model", *_RUNTIMES},
+    "estimator": {"model", *_RUNTIMES, "estimator"},
     "bench": {
         "model",
         "kernels/host",
         "kernels/cpu",
         "kernels/cuda",
-        "runtimes",
+        *_RUNTIMES,
         "estimator",
         "bench",
     },

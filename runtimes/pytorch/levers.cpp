@@ -4,8 +4,8 @@
 #include <array>
 #include <span>
 
-#include "runtimes/pytorch/modules/families/families.h"
 #include "runtimes/pytorch/runtime.h"
+#include "runtimes/pytorch/transformers/modules/families/families.h"
 
 namespace vramfit::pytorch {
 namespace {

@@ -6,7 +6,7 @@
 #include "model/format.h"
 #include "model/transformer/lora.h"
 #include "model/transformer/sizes.h"
-#include "runtimes/pytorch/modules/families/families.h"
+#include "runtimes/pytorch/transformers/modules/families/families.h"
 
 namespace vramfit::pytorch {
 namespace {

@@ -3,16 +3,16 @@
 #include <algorithm>
 
 #include "model/errors.h"
-#include "runtimes/pytorch/autograd/engine.h"
-#include "runtimes/pytorch/distributed/ddp.h"
-#include "runtimes/pytorch/distributed/fully_shard.h"
-#include "runtimes/pytorch/distributed/zero_redundancy.h"
-#include "runtimes/pytorch/generate.h"
-#include "runtimes/pytorch/loading/from_pretrained.h"
-#include "runtimes/pytorch/memory/caching_allocator.h"
-#include "runtimes/pytorch/memory/playback.h"
-#include "runtimes/pytorch/modules/causal_lm.h"
-#include "runtimes/pytorch/modules/families/families.h"
+#include "runtimes/pytorch/torch/autograd/engine.h"
+#include "runtimes/pytorch/torch/memory/caching_allocator.h"
+#include "runtimes/pytorch/torch/memory/playback.h"
+#include "runtimes/pytorch/transformers/generate.h"
+#include "runtimes/pytorch/transformers/loading/from_pretrained.h"
+#include "runtimes/pytorch/transformers/modules/causal_lm.h"
+#include "runtimes/pytorch/transformers/modules/families/families.h"
+#include "runtimes/pytorch/transformers/parallel/ddp.h"
+#include "runtimes/pytorch/transformers/parallel/fully_shard.h"
+#include "runtimes/pytorch/transformers/parallel/zero_redundancy.h"
 #include "runtimes/pytorch/walked.h"
 
 namespace vramfit::pytorch {

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "model/dtype.h"
-#include "runtimes/pytorch/distributed/strategy.h"
-#include "runtimes/pytorch/modules/settings.h"
-#include "runtimes/pytorch/optimizers/optimizer.h"
-#include "runtimes/pytorch/tensor/release.h"
+#include "runtimes/pytorch/torch/distributed/strategy.h"
+#include "runtimes/pytorch/torch/tensor/release.h"
+#include "runtimes/pytorch/transformers/modules/settings.h"
+#include "runtimes/pytorch/transformers/optimizers/kinds.h"
 #include "runtimes/runtime.h"
 
 /// What a step takes of a GPU where PyTorch and transformers run it eagerly.

@@ -6,8 +6,8 @@
 #include "model/memory/pool.h"
 #include "model/transformer/parameters.h"
 #include "runtimes/notes.h"
-#include "runtimes/pytorch/generate.h"
 #include "runtimes/pytorch/read_options.h"
+#include "runtimes/pytorch/transformers/generate.h"
 
 namespace vramfit::pytorch {
 

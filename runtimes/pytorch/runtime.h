@@ -2,7 +2,7 @@
 
 #include "runtimes/options_workload.h"
 #include "runtimes/pytorch/options.h"
-#include "runtimes/pytorch/tensor/release.h"
+#include "runtimes/pytorch/torch/tensor/release.h"
 
 namespace vramfit::pytorch {
 

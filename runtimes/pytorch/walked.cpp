@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "runtimes/pytorch/loading/from_pretrained.h"
-#include "runtimes/pytorch/modules/families/families.h"
+#include "runtimes/pytorch/transformers/loading/from_pretrained.h"
+#include "runtimes/pytorch/transformers/modules/families/families.h"
 
 namespace vramfit::pytorch {
 namespace {

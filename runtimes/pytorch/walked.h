@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <optional>
 
-#include "runtimes/pytorch/loading/device_map.h"
-#include "runtimes/pytorch/memory/fold.h"
 #include "runtimes/pytorch/run.h"
+#include "runtimes/pytorch/torch/memory/fold.h"
+#include "runtimes/pytorch/transformers/loading/device_map.h"
 
 namespace vramfit::pytorch {
 

@@ -4,9 +4,9 @@
 
 #include <map>
 
-#include "runtimes/pytorch/modules/decoder.h"
-#include "runtimes/pytorch/modules/layers.h"
-#include "runtimes/pytorch/tensor/context.h"
+#include "runtimes/pytorch/torch/tensor/context.h"
+#include "runtimes/pytorch/transformers/modules/decoder.h"
+#include "runtimes/pytorch/transformers/modules/layers.h"
 #include "tests/runtimes/pytorch/cases.h"
 #include "tests/support/expect_bad_input.h"
 

@@ -1,4 +1,4 @@
-#include "runtimes/pytorch/memory/caching_allocator.h"
+#include "runtimes/pytorch/torch/memory/caching_allocator.h"
 
 #include <gtest/gtest.h>
 

@@ -2,9 +2,9 @@
 #include <gtest/gtest.h>
 
 #include "model/config/model_config.h"
-#include "runtimes/pytorch/distributed/bucket_assignment.h"
-#include "runtimes/pytorch/distributed/zero_redundancy.h"
-#include "runtimes/pytorch/loading/device_map.h"
+#include "runtimes/pytorch/torch/distributed/bucket_assignment.h"
+#include "runtimes/pytorch/transformers/loading/device_map.h"
+#include "runtimes/pytorch/transformers/parallel/zero_redundancy.h"
 #include "tests/runtimes/pytorch/cases.h"
 
 namespace vramfit::pytorch {

@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "model/ops/outliers.h"
-#include "runtimes/pytorch/loading/checkpoint_order.h"
-#include "runtimes/pytorch/modules/outliers.h"
-#include "runtimes/pytorch/ops/gemm_4bit.h"
+#include "runtimes/pytorch/torch/ops/gemm_4bit.h"
+#include "runtimes/pytorch/transformers/loading/checkpoint_order.h"
+#include "runtimes/pytorch/transformers/modules/outliers.h"
 #include "tests/runtimes/pytorch/cases.h"
 #include "tests/runtimes/pytorch/events.h"
 

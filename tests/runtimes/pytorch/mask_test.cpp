@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
-#include "runtimes/pytorch/ops/attention_kernels.h"
-#include "runtimes/pytorch/ops/view.h"
-#include "runtimes/pytorch/tensor/context.h"
+#include "runtimes/pytorch/torch/ops/attention_kernels.h"
+#include "runtimes/pytorch/torch/ops/view.h"
+#include "runtimes/pytorch/torch/tensor/context.h"
 #include "tests/runtimes/pytorch/cases.h"
 
 namespace vramfit::pytorch {

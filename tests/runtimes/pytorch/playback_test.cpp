@@ -1,5 +1,5 @@
 // A run of few layers and steps, played as one of many, against a walk of each of them.
-#include "runtimes/pytorch/memory/playback.h"
+#include "runtimes/pytorch/torch/memory/playback.h"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 #include <array>
 
 #include "estimator/models.h"
-#include "runtimes/pytorch/memory/caching_allocator.h"
 #include "runtimes/pytorch/options.h"
+#include "runtimes/pytorch/torch/memory/caching_allocator.h"
 #include "tests/runtimes/pytorch/cases.h"
 
 namespace vramfit::pytorch {

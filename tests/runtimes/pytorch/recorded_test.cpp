@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <map>
 
-#include "runtimes/pytorch/memory/caching_allocator.h"
+#include "runtimes/pytorch/torch/memory/caching_allocator.h"
 #include "tests/runtimes/pytorch/cases.h"
 
 namespace vramfit::pytorch {

@@ -1,0 +1,15 @@
+#pragma once
+
+#include "runtimes/pytorch/torch/tensor/tensor.h"
+
+namespace vramfit::pytorch {
+
+/// loss.backward(): runs the graph on the autograd thread of the device. In which order nodes run,
+/// and when a gradient is added into memory that is already there, follows torch/csrc/autograd
+/// (engine.cpp, input_buffer.cpp), PyTorch 2.11.
+void backward(const Tensor& loss);
+
+/// torch.autograd.backward(output, grad), within a backward that runs already.
+void backward(const Tensor& output, Tensor grad);
+
+}  // namespace vramfit::pytorch

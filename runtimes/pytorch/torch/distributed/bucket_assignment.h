@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "runtimes/pytorch/torch/tensor/tensor.h"
+
+namespace vramfit::pytorch {
+
+/// Tensors of one type that are communicated together.
+using Bucket = std::vector<Tensor>;
+
+/// Fills buckets in the order of `tensors`, each until it has reached its limit: the first of a
+/// type to the first of `limits`, further ones to the next, and all others to the last.
+///
+/// compute_bucket_assignment_by_size of torch/csrc/distributed/c10d/reducer.cpp, PyTorch 2.11.
+std::vector<Bucket> assign_buckets(const std::vector<Tensor>& tensors,
+                                   const std::vector<std::uint64_t>& limits);
+
+/// Of all its tensors.
+std::int64_t numel(const Bucket& bucket);
+
+}  // namespace vramfit::pytorch

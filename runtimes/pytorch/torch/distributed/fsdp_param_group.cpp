@@ -1,0 +1,134 @@
+#include "runtimes/pytorch/torch/distributed/fsdp_param_group.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "runtimes/pytorch/torch/tensor/context.h"
+
+namespace vramfit::pytorch {
+namespace {
+
+/// Of rank 0, whose are never fewer: torch.chunk along the first dimension.
+Dims shard_sizes(const Dims& sizes, std::int64_t gpus) {
+  return sizes.with(0, (sizes[0] + gpus - 1) / gpus);
+}
+
+Tensor flat(Context& context, std::int64_t elements, ScalarType type,
+            Category category = Category::Communication) {
+  return empty(context, {elements}, type, category);
+}
+
+}  // namespace
+
+Tensor FsdpParamGroup::shard_of(const Tensor& parameter) const {
+  const Dims sizes = shard_sizes(parameter.sizes(), options_.gpus);
+  Tensor sharded = pytorch::empty(context_, sizes, options_.stored, Category::Parameters);
+  sharded.impl()->requires_grad = parameter.impl()->requires_grad;
+  return sharded;
+}
+
+void FsdpParamGroup::add(const Tensor& parameter) {
+  parameters_.push_back({parameter, shard_of(parameter)});
+}
+
+// foreach_all_gather
+void FsdpParamGroup::unshard() {
+  if (all_gather_result_.defined() || unsharded_) return;
+  context_.libraries.use_collectives();
+  const Setting stream(context_.tape.stream, Stream::AllGatherCopyIn);
+  std::int64_t elements = 0;
+  for (const FsdpParam& parameter : parameters_) elements += parameter.sharded.numel();
+  const ScalarType type = parameters_.front().unsharded.type();
+  Tensor cast;
+  if (type != options_.stored) cast = flat(context_, elements, type);
+  all_gather_result_ = flat(context_, elements * options_.gpus, type);
+}
+
+// foreach_all_gather_copy_out; without record_stream, a buffer is free as soon as nobody holds it.
+void FsdpParamGroup::wait_for_unshard() {
+  if (!all_gather_result_.defined()) return;
+  const bool prefetches = state_ == State::Forward;
+  Tensor previous;  // a local variable there, too: it goes when the function returns
+  if (prefetches) previous = std::exchange(comm_.all_gather_state, {});
+  for (const FsdpParam& parameter : parameters_) {
+    const std::int64_t bytes =
+        parameter.sharded.numel() * options_.gpus * element_size(parameter.unsharded.type());
+    parameter.unsharded.impl()->storage->allocate_memory(static_cast<std::uint64_t>(bytes));
+  }
+  unsharded_ = true;
+  if (prefetches) comm_.all_gather_state = all_gather_result_;
+  all_gather_result_.reset();
+}
+
+void FsdpParamGroup::reshard() {
+  if (state_ == State::Forward && !reshard_after_forward_) return;
+  if (!std::exchange(unsharded_, false)) return;
+  for (const FsdpParam& parameter : parameters_) {
+    parameter.unsharded.impl()->storage->free_memory();
+  }
+}
+
+void FsdpParamGroup::pre_forward() {
+  state_ = State::Forward;
+  unshard();
+  wait_for_unshard();
+}
+
+void FsdpParamGroup::post_forward() {
+  reshard();
+  comm_.post_forward_order.push_back(this);
+  state_ = State::Idle;
+}
+
+// The group that ran before it in forward is gathered already while this one is in use.
+void FsdpParamGroup::pre_backward() {
+  if (state_ == State::PreBackward) return;
+  state_ = State::PreBackward;
+  unshard();
+  wait_for_unshard();
+  const auto& order = comm_.post_forward_order;
+  const auto self = std::find(order.begin(), order.end(), this);
+  if (self != order.begin() && self != order.end()) (*std::prev(self))->unshard();
+}
+
+void FsdpParamGroup::post_backward() {
+  state_ = State::PostBackward;
+  std::vector<Tensor> gradients;
+  std::vector<FsdpParam*> of;
+  for (FsdpParam& parameter : parameters_) {
+    Ref<TensorImpl>& grad = parameter.unsharded.impl()->grad;
+    if (!grad) continue;
+    gradients.emplace_back(std::move(grad));
+    of.push_back(&parameter);
+  }
+  reshard();
+  if (of.empty()) return;
+  comm_.reduce_scatter_state.reset();
+  reduce(std::move(gradients), of);
+}
+
+// foreach_reduce
+void FsdpParamGroup::reduce(std::vector<Tensor> gradients, const std::vector<FsdpParam*>& of) {
+  const ScalarType type =
+      options_.mixed_precision ? options_.mixed_precision->reduce : gradients.front().type();
+  std::int64_t elements = 0;  // of rows that are padded to as many for each GPU
+  for (const FsdpParam* parameter : of) elements += parameter->sharded.numel();
+  comm_.reduce_scatter_state = flat(context_, elements * options_.gpus, type);
+  gradients.clear();
+  const Setting stream(context_.tape.stream, Stream::ReduceScatter);
+  Tensor output = flat(context_, elements, type, Category::Gradients);
+  if (type != options_.stored)
+    output = flat(context_, elements, options_.stored, Category::Gradients);
+  for (const FsdpParam* parameter : of) {
+    const Tensor& sharded = parameter->sharded;
+    if (sharded.impl()->grad) continue;  // added to
+    sharded.impl()->grad = as_strided(output, sharded.sizes(), sharded.strides()).ref();
+  }
+}
+
+void FsdpParamGroup::finalize_backward() {
+  if (state_ != State::PostBackward) post_backward();
+  state_ = State::Idle;
+}
+
+}  // namespace vramfit::pytorch

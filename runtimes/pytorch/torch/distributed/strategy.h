@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "runtimes/pytorch/torch/tensor/scalar_type.h"
+
+namespace vramfit::pytorch {
+
+/// What several GPUs share of a training run.
+enum class Strategy : std::uint8_t {
+  Ddp,    ///< DistributedDataParallel: nothing, but gradients are averaged
+  Zero1,  ///< the same with ZeroRedundancyOptimizer, which shares optimizer states
+  Fsdp,   ///< fully_shard, layer by layer: weights and gradients too
+};
+
+/// MixedPrecisionPolicy.
+struct MixedPrecision {
+  ScalarType param;   ///< what layers compute in
+  ScalarType reduce;  ///< what gradients are summed in
+};
+
+/// How a training run is spread over GPUs, each of which has a batch of its own.
+struct Distributed {
+  Strategy strategy = Strategy::Ddp;
+  std::int64_t gpus = 2;
+  // DistributedDataParallel:
+  bool bucket_view = false;                   ///< gradient_as_bucket_view
+  std::optional<std::int64_t> bucket_cap_mb;  ///< absent: 25 after a first one of 1
+  // fully_shard:
+  ScalarType stored = ScalarType::BFloat16;  ///< what the shards are in
+  bool reshard_after_forward = true;         ///< of layers; the root's stay until backward
+  std::optional<MixedPrecision> mixed_precision;
+  /// By Accelerate, the Trainer's --fsdp: the model comes from the host, and the embedding and the
+  /// head with its norm are groups of their own.
+  bool by_accelerate = false;
+};
+
+}  // namespace vramfit::pytorch

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+
+#include "runtimes/gpu.h"
+#include "runtimes/pytorch/torch/memory/tape.h"
+
+namespace vramfit::pytorch {
+
+/// Which of a card's libraries a run has touched so far: the driver loads code lazily, so the card
+/// loses memory as kernels are first used (CUDA_MODULE_LOADING=LAZY, the default).
+class Libraries {
+ public:
+  /// `tape` is told of it, and must outlive them.
+  Libraries(const LibrarySizes& sizes, const NcclSizes& nccl, Tape& tape)
+      : tape_(tape), sizes_(sizes), nccl_(nccl), bytes_(sizes.context) {
+    tape_.use_libraries(DriverCode::Other, bytes_);
+  }
+
+  /// Kernels that may report a failed assertion: those that look up rows, and sums.
+  void use_asserts() { load(asserts_, DriverCode::Asserts, 0); }
+
+  void use_blas(bool backward) {
+    backward ? load(backward_blas_, DriverCode::BlasHandle, sizes_.backward_blas)
+             : load(blas_, DriverCode::Blas, sizes_.blas);
+  }
+  void use_attention(bool backward) {
+    backward ? load(backward_attention_, DriverCode::BackwardAttention, sizes_.backward_attention)
+             : load(attention_, DriverCode::Attention, sizes_.attention);
+  }
+
+  /// bitsandbytes multiplies int8 with a handle of cuBLAS of its own, which takes what the autograd
+  /// thread's does.
+  void use_int8() { load(int8_, DriverCode::BlasHandle, sizes_.backward_blas); }
+
+  /// init_process_group("nccl", device_id=…), and what the first collective maps.
+  void init_process_group() { load(process_group_, DriverCode::Other, nccl_.process_group); }
+  void use_collectives() { load(collectives_, DriverCode::Other, nccl_.collectives); }
+
+  /// Memory that the driver moves to the host and back as it sees fit (cudaMallocManaged).
+  void use_managed(std::uint64_t bytes) { tape_.use_managed(bytes); }
+
+  std::uint64_t bytes() const { return bytes_; }
+  /// What a generation has yet to load, and the card still has while a model is being read.
+  std::uint64_t before_forward() const { return blas_ ? 0 : sizes_.blas + sizes_.attention; }
+
+ private:
+  void load(bool& loaded, DriverCode code, std::uint64_t bytes) {
+    if (loaded) return;
+    loaded = true;
+    tape_.use_libraries(code, bytes_ += bytes);
+  }
+
+  Tape& tape_;
+  LibrarySizes sizes_;
+  NcclSizes nccl_;
+  std::uint64_t bytes_;
+  bool asserts_ = false;
+  bool blas_ = false;
+  bool backward_blas_ = false;
+  bool int8_ = false;
+  bool process_group_ = false;
+  bool collectives_ = false;
+  bool attention_ = false;
+  bool backward_attention_ = false;
+};
+
+}  // namespace vramfit::pytorch

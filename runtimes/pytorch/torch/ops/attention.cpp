@@ -1,0 +1,60 @@
+#include "runtimes/pytorch/torch/ops/attention.h"
+
+#include "runtimes/pytorch/torch/ops/attention_kernels.h"
+#include "runtimes/pytorch/torch/ops/cast.h"
+#include "runtimes/pytorch/torch/ops/elementwise.h"
+#include "runtimes/pytorch/torch/tensor/context.h"
+
+namespace vramfit::pytorch {
+namespace {
+
+enum class Backend { Cudnn, Flash, Efficient, Math };
+
+// aten/src/ATen/native/transformers/cuda/sdp_utils.cpp (select_sdp_backend), PyTorch 2.11: cuDNN
+// first on Hopper and data-centre Blackwell, flash first elsewhere; what cannot take the inputs is
+// passed over.
+Backend select(const Tensor& query, const SdpaOptions& options) {
+  const Context& context = query.context();
+  const Arch arch = context.arch;
+  const std::int64_t head_dim = query.size(-1);
+  const bool half = is_half(query.type());
+  // check_prefer_cudnn_attention.
+  const bool cudnn_first =
+      (arch.sm == 90 || arch.sm == 100) && context.release.cudnn > Version{9, 15, 0};
+  // check_cudnn_tensor_shapes: wider heads on Hopper only.
+  const std::int64_t widest = arch.sm == 90 ? 256 : 128;
+  if (half && cudnn_first && head_dim <= widest && head_dim % 8 == 0) return Backend::Cudnn;
+  // check_flash_attention_hardware_support, can_use_mem_efficient_attention: no flash attention
+  // before Ampere, and no bf16 in either.
+  const bool ampere = arch.sm >= 80;
+  if (half && ampere && !options.mask.defined() && head_dim <= 256) return Backend::Flash;
+  const bool efficient = ampere || query.type() != ScalarType::BFloat16;
+  if (efficient && !options.grouped) return Backend::Efficient;
+  return Backend::Math;
+}
+
+}  // namespace
+
+Tensor scaled_dot_product_attention(const Tensor& query_in, const Tensor& key_in,
+                                    const Tensor& value_in, const SdpaOptions& options_in) {
+  SdpaOptions options = options_in;
+  const Tensor value = lower(value_in);
+  const Tensor key = lower(key_in);
+  const Tensor query = lower(query_in);
+  switch (select(query, options)) {
+    case Backend::Cudnn:
+      options.mask = additive_mask(options.mask, query.type());
+      return cudnn_attention(query, key, value, options);
+    case Backend::Flash:
+      return flash_attention(query, key, value, options);
+    case Backend::Efficient:
+      options.mask = aligned_mask(additive_mask(options.mask, query.type()));
+      return efficient_attention(query, key, value, options);
+    case Backend::Math:
+      break;
+  }
+  options.mask = additive_mask(options.mask, query.type());
+  return math_attention(query, key, value, options);
+}
+
+}  // namespace vramfit::pytorch

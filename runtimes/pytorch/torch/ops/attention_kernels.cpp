@@ -1,0 +1,222 @@
+#include "runtimes/pytorch/torch/ops/attention_kernels.h"
+
+#include "model/ops/cudnn_attention.h"
+#include "runtimes/pytorch/torch/ops/elementwise.h"
+#include "runtimes/pytorch/torch/ops/iterator.h"
+#include "runtimes/pytorch/torch/ops/linear.h"
+#include "runtimes/pytorch/torch/ops/normalization.h"
+#include "runtimes/pytorch/torch/ops/view.h"
+#include "runtimes/pytorch/torch/tensor/graph.h"
+
+namespace vramfit::pytorch {
+namespace {
+
+Tensor empty_like(const Tensor& a) { return empty_for({&a}, a.type()); }
+
+Tensor workspace(Context& context, std::int64_t bytes) {
+  return empty(context, {bytes}, ScalarType::Byte, Category::Workspace);
+}
+
+constexpr std::int64_t round_up(std::int64_t n, std::int64_t unit) {
+  return (n + unit - 1) / unit * unit;
+}
+
+/// The output in the query's memory order, as heads of the value's width.
+Tensor output_like(const Tensor& query) { return empty_like(query); }
+
+}  // namespace
+
+Tensor additive_mask(const Tensor& mask, ScalarType type) {
+  if (!mask.defined() || mask.type() != ScalarType::Bool) return mask;
+  // at::where(mask, 0, -inf) makes two scalars on the way.
+  const Tensor zero = empty(mask.context(), {}, type);
+  const Tensor infinity = empty(mask.context(), {}, type);
+  return empty(mask.context(), mask.sizes(), type);
+}
+
+Tensor aligned_mask(const Tensor& mask) {
+  constexpr std::int64_t kAlignment = 8;
+  if (!mask.defined() || mask.size(-1) % kAlignment == 0) return mask;
+  const Dims padded = mask.sizes().with(-1, round_up(mask.size(-1), kAlignment));
+  return slice(empty(mask.context(), padded, mask.type()), -1, mask.size(-1));
+}
+
+namespace {
+
+CudnnAttention shape_of(const Tensor& query, const Tensor& key) {
+  return {query.size(0), query.size(1),           key.size(1), query.size(2), key.size(2),
+          query.size(3), element_size(key.type())};
+}
+
+}  // namespace
+
+// cudnn/MHA.cpp (run_cudnn_SDP_fprop, run_cudnn_SDP_bprop).
+Tensor cudnn_attention(const Tensor& query, const Tensor& key, const Tensor& value,
+                       const SdpaOptions& options) {
+  Context& context = query.context();
+  const bool training = needs_graph(context, query, key, value);
+  if (!context.elsewhere) context.libraries.use_attention(false);
+  const Tensor seed = empty(context, {}, ScalarType::Long);
+  const Tensor offset = empty(context, {}, ScalarType::Long);
+  const Tensor result = output_like(query);
+  Tensor statistics;
+  if (training) {
+    statistics = empty(context, query.sizes().with(3, 1), ScalarType::Float);
+  }
+  const auto bytes = cudnn_forward_workspace(shape_of(query, key), context.multiprocessors);
+  if (bytes > 0) workspace(context, static_cast<std::int64_t>(bytes));
+  const auto make_backward = [&] {
+    return [query = Saved(query), key = Saved(key), value = Saved(value),
+            mask = Saved(options.mask), output = Saved(result), statistics = Saved(statistics),
+            seed = Saved(seed), offset = Saved(offset)](Node&, Gradients& grads) -> Gradients {
+      Context& c = grads[0].context();
+      c.libraries.use_attention(true);
+      const Tensor q = query.unpack();
+      const Tensor k = key.unpack();
+      const Tensor v = value.unpack();
+      const Tensor rest[] = {mask.unpack(), output.unpack(), statistics.unpack(), seed.unpack(),
+                             offset.unpack()};
+      Gradients outputs = {empty_like(q), empty_like(k), empty_like(v)};
+      workspace(c, static_cast<std::int64_t>(cudnn_backward_workspace(shape_of(q, k))));
+      return outputs;
+    };
+  };
+  set_history(result, make_node(context, make_backward, query, key, value));
+  return result;
+}
+
+// cuda/flash_attn/flash_api.cpp (mha_fwd, mha_bwd).
+Tensor flash_attention(const Tensor& query, const Tensor& key, const Tensor& value,
+                       const SdpaOptions&) {
+  Context& context = query.context();
+  if (!context.elsewhere) context.libraries.use_attention(false);
+  const Tensor result = output_like(query);
+  const Tensor statistics =
+      empty(context, {query.size(0), query.size(1), query.size(2)}, ScalarType::Float);
+  const Tensor seed = empty(context, {2}, ScalarType::Long);
+  const Tensor unused = empty(context, {}, ScalarType::Long);
+  const auto make_backward = [&] {
+    return [query = Saved(query), key = Saved(key), value = Saved(value), output = Saved(result),
+            statistics = Saved(statistics), seed = Saved(seed),
+            unused = Saved(unused)](Node&, Gradients& grads) -> Gradients {
+      Context& c = grads[0].context();
+      c.libraries.use_attention(true);
+      const Tensor q = query.unpack();
+      const Tensor k = key.unpack();
+      const Tensor v = value.unpack();
+      const Tensor rest[] = {output.unpack(), statistics.unpack(), seed.unpack(), unused.unpack()};
+      Gradients outputs = {empty_like(q), empty_like(k), empty_like(v)};
+      const std::int64_t rows = round_up(q.size(2), 128);
+      const std::int64_t width = round_up(q.size(3), q.size(3) <= 128 ? 32 : 64);
+      const Tensor sums = workspace(c, q.size(0) * q.size(1) * rows * 4);
+      const Tensor accumulator = workspace(c, q.size(0) * rows * q.size(1) * width * 4);
+      if (k.size(1) != q.size(1)) {
+        const Dims expanded = {k.size(0), k.size(2), q.size(1), k.size(3)};
+        const Tensor keys = empty(c, expanded, k.type(), Category::Workspace);
+        const Tensor values = empty(c, expanded, k.type(), Category::Workspace);
+      }
+      return outputs;
+    };
+  };
+  set_history(result, make_node(context, make_backward, query, key, value));
+  return result;
+}
+
+// cuda/attention.cu and attention_backward.cu (_efficient_attention_forward and _backward).
+Tensor efficient_attention(const Tensor& query, const Tensor& key, const Tensor& value,
+                           const SdpaOptions& options) {
+  Context& context = query.context();
+  const bool training = needs_graph(context, query, key, value);
+  // (batch, tokens, heads, width), looked at as (batch, heads, tokens, width).
+  const Dims out = {query.size(0), query.size(2), query.size(1), value.size(3)};
+  const Tensor result = transpose(empty(context, out, query.type()), 1, 2);
+  Tensor statistics;
+  if (training) {
+    statistics = empty(context, {query.size(0), query.size(1), round_up(query.size(2), 32)},
+                       ScalarType::Float);
+  }
+  // Seed and offset of dropout stay on the CPU.
+  const auto make_backward = [&] {
+    return [query = Saved(query), key = Saved(key), value = Saved(value),
+            mask = Saved(options.mask), output = Saved(result),
+            statistics = Saved(statistics)](Node&, Gradients& grads) -> Gradients {
+      Context& c = grads[0].context();
+      const Tensor q = query.unpack();
+      const Tensor k = key.unpack();
+      const Tensor v = value.unpack();
+      const Tensor rest[] = {mask.unpack(), output.unpack(), statistics.unpack()};
+      Gradients outputs = {empty_like(q), empty_like(k), empty_like(v)};
+      Tensor delta;
+      {
+        // delta: the rows' sums of grad * output, then contiguous.
+        const Tensor product = empty(c, q.sizes(), ScalarType::Float, Category::Workspace);
+        const std::int64_t rows = q.size(0) * q.size(1) * q.size(2);
+        const Tensor sums = workspace(c, rows * 4);
+        delta = workspace(c, rows * 4);
+      }
+      // dQ is summed up in fp32, tile by tile (kernel_backward.h, workspace_size).
+      workspace(
+          c, q.size(0) * q.size(1) * (round_up(q.size(2), 64) * round_up(q.size(3), 32) * 4 + 128));
+      return outputs;
+    };
+  };
+  set_history(result, make_node(context, make_backward, query, key, value));
+  return result;
+}
+
+namespace {
+
+/// at::_safe_softmax: rows that are masked altogether become 0, in place. Autograd sees one op.
+Tensor safe_softmax(const Tensor& scores) {
+  Context& context = scores.context();
+  const Tensor result = empty_like(scores);
+  {
+    const Tensor masked = empty_for({&scores}, ScalarType::Bool);
+    const Tensor rows = empty(context, scores.sizes().with(3, 1), ScalarType::Bool);
+    const Tensor zero = empty(context, {}, scores.type());
+  }
+  const auto make_backward = [&] {
+    return [saved = Saved(result)](Node&, Gradients&) -> Gradients {
+      const Tensor output = saved.unpack();
+      Tensor grad = empty_like(output);
+      const Tensor product = empty_like(output);
+      return {std::move(grad)};
+    };
+  };
+  set_history(result, make_node(context, make_backward, scores));
+  return result;
+}
+
+/// repeat_interleave along the heads: a copy.
+Tensor repeat_heads(const Tensor& a, std::int64_t heads) {
+  if (a.size(1) == heads) return a;
+  const Dims wide = {a.size(0), a.size(1), heads / a.size(1), a.size(2), a.size(3)};
+  return reshape(clone(expand(unsqueeze(a, 2), wide)), a.sizes().with(1, heads));
+}
+
+Tensor causal_mask(Context& context, const Tensor& query, const Tensor& key) {
+  const Dims sizes = {query.size(2), key.size(2)};
+  Tensor mask = empty(context, sizes, ScalarType::Bool);  // ones
+  mask = empty(context, sizes, ScalarType::Bool);         // tril
+  return additive_mask(mask, query.type());
+}
+
+}  // namespace
+
+// attention.cpp (_scaled_dot_product_attention_math): an op for each step, which autograd sees.
+Tensor math_attention(const Tensor& query, const Tensor& key_in, const Tensor& value_in,
+                      const SdpaOptions& options) {
+  Context& context = query.context();
+  const Tensor scaled_query = mul_scalar(query);
+  const Tensor mask = options.causal ? causal_mask(context, query, key_in) : options.mask;
+  const Tensor key = repeat_heads(key_in, query.size(1));
+  const Tensor value = repeat_heads(value_in, query.size(1));
+  Tensor scores = matmul(scaled_query, mul_scalar(transpose(key, 2, 3)));
+  // The mask is added in place.
+  Tensor weights = safe_softmax(scores);
+  scores.reset();
+  weights = dropout(weights, options.dropout, true);
+  return matmul(weights, value);
+}
+
+}  // namespace vramfit::pytorch

@@ -1,0 +1,24 @@
+#pragma once
+
+#include "runtimes/pytorch/torch/ops/attention.h"
+
+// The kernels behind scaled_dot_product_attention: what each returns, saves and allocates besides.
+// aten/src/ATen/native/transformers, PyTorch 2.11.
+namespace vramfit::pytorch {
+
+/// convert_boolean_attn_mask: 0 and -inf in the query's type.
+Tensor additive_mask(const Tensor& mask, ScalarType type);
+/// preprocess_mask: memory-efficient attention wants rows of a multiple of 8 elements, and where
+/// they are not copies the mask into a wider one of which it takes a slice.
+Tensor aligned_mask(const Tensor& mask);
+
+Tensor cudnn_attention(const Tensor& query, const Tensor& key, const Tensor& value,
+                       const SdpaOptions& options);
+Tensor flash_attention(const Tensor& query, const Tensor& key, const Tensor& value,
+                       const SdpaOptions& options);
+Tensor efficient_attention(const Tensor& query, const Tensor& key, const Tensor& value,
+                           const SdpaOptions& options);
+Tensor math_attention(const Tensor& query, const Tensor& key, const Tensor& value,
+                      const SdpaOptions& options);
+
+}  // namespace vramfit::pytorch

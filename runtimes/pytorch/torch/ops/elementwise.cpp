@@ -1,0 +1,170 @@
+#include "runtimes/pytorch/torch/ops/elementwise.h"
+
+#include "runtimes/pytorch/torch/ops/iterator.h"
+#include "runtimes/pytorch/torch/tensor/graph.h"
+
+namespace vramfit::pytorch {
+namespace {
+
+Tensor like(const Tensor& a) { return empty_for({&a}, a.type()); }
+Tensor like(const Tensor& a, const Tensor& b) {
+  return empty_for({&a, &b}, promote(a.type(), b.type()));
+}
+
+/// A unary op whose backward takes the gradient and its input, `work(grad, input)`.
+template <typename Work>
+Tensor saves_input(const Tensor& a, const Work& work) {
+  const auto make_backward = [&] {
+    return [saved = Saved(a), work](Node&, Gradients& grads) -> Gradients {
+      const Tensor input = saved.unpack();
+      return {work(grads[0], input)};
+    };
+  };
+  const Ref<Node> node = make_node(a.context(), make_backward, a);
+  Tensor result = like(a);
+  set_history(result, node);
+  return result;
+}
+
+/// The same of a result.
+template <typename Work>
+Tensor saves_result(const Tensor& a, const Work& work) {
+  Tensor result = like(a);
+  const auto make_backward = [&] {
+    return [saved = Saved(result), work](Node&, Gradients& grads) -> Gradients {
+      const Tensor output = saved.unpack();
+      return {work(grads[0], output)};
+    };
+  };
+  set_history(result, make_node(a.context(), make_backward, a));
+  return result;
+}
+
+/// A unary op that saves nothing.
+template <typename Work>
+Tensor saves_nothing(const Tensor& a, const Work& work) {
+  const auto make_backward = [&] {
+    return [work](Node&, Gradients& grads) -> Gradients { return {work(grads[0])}; };
+  };
+  const Ref<Node> node = make_node(a.context(), make_backward, a);
+  Tensor result = like(a);
+  set_history(result, node);
+  return result;
+}
+
+}  // namespace
+
+ScalarType promote(ScalarType a, ScalarType b) {
+  if (a == b) return a;
+  if (!is_floating(a)) return is_floating(b) ? b : ScalarType::Long;
+  if (!is_floating(b)) return a;
+  return ScalarType::Float;
+}
+
+Tensor add(const Tensor& a, const Tensor& b) {
+  const auto make_backward = [] {
+    return [](Node& self, Gradients& grads) -> Gradients {
+      Gradients result;
+      if (self.wants(0)) result[0] = grads[0];
+      if (self.wants(1)) result[1] = grads[0];
+      return result;
+    };
+  };
+  const Ref<Node> node = make_node(a.context(), make_backward, a, b);
+  Tensor result = like(a, b);
+  set_history(result, node);
+  return result;
+}
+
+Tensor mul(const Tensor& a, const Tensor& b) {
+  const auto make_backward = [&] {
+    return [saved_a = Saved(b.requires_grad() ? a : Tensor()),
+            saved_b = Saved(a.requires_grad() ? b : Tensor())](Node& self,
+                                                               Gradients& grads) -> Gradients {
+      const Tensor other = saved_b.unpack();
+      const Tensor own = saved_a.unpack();
+      Gradients result;
+      // In the order of names: "other" before "self".
+      if (self.wants(1)) result[1] = mul(grads[0], own);
+      if (self.wants(0)) result[0] = mul(grads[0], other);
+      return result;
+    };
+  };
+  const Ref<Node> node = make_node(a.context(), make_backward, a, b);
+  Tensor result = like(a, b);
+  set_history(result, node);
+  return result;
+}
+
+Tensor add_scalar(const Tensor& a) {
+  return saves_nothing(a, [](const Tensor& grad) { return grad; });
+}
+
+Tensor mul_scalar(const Tensor& a) {
+  return saves_nothing(a, [](const Tensor& grad) { return like(grad); });
+}
+
+Tensor neg(const Tensor& a) {
+  return saves_nothing(a, [](const Tensor& grad) { return like(grad); });
+}
+
+Tensor pow(const Tensor& a) {
+  return saves_input(a, [](const Tensor& grad, const Tensor& input) {
+    // pow_backward: grad * (exponent * self.pow(exponent - 1))
+    const Tensor power = like(input);
+    const Tensor scaled = like(power);
+    return like(grad, scaled);
+  });
+}
+
+Tensor rsqrt(const Tensor& a) {
+  return saves_result(a, [](const Tensor& grad, const Tensor& result) {
+    // -0.5 * grad * result.pow(3)
+    const Tensor scaled = like(grad);
+    const Tensor power = like(result);
+    return like(scaled, power);
+  });
+}
+
+Tensor tanh(const Tensor& a) {
+  return saves_result(a,
+                      [](const Tensor& grad, const Tensor& result) { return like(grad, result); });
+}
+
+Tensor silu(const Tensor& a) {
+  return saves_input(a, [](const Tensor& grad, const Tensor& input) { return like(grad, input); });
+}
+
+Tensor gelu(const Tensor& a) {
+  return saves_input(a, [](const Tensor& grad, const Tensor& input) { return like(grad, input); });
+}
+
+// aten/src/ATen/native/cuda/Dropout.cu: the mask comes first, then the output.
+Tensor dropout(const Tensor& a, double p, bool training) {
+  if (p == 0 || !training) return a;
+  const Tensor mask = empty_for({&a}, ScalarType::Bool);
+  Tensor result = like(a);
+  const auto make_backward = [&] {
+    return [saved = Saved(mask)](Node&, Gradients& grads) -> Gradients {
+      const Tensor kept = saved.unpack();
+      return {like(grads[0])};
+    };
+  };
+  set_history(result, make_node(a.context(), make_backward, a));
+  return result;
+}
+
+Tensor to(const Tensor& a, ScalarType type) {
+  if (a.type() == type) return a;
+  const auto make_backward = [&] {
+    return [from = a.type()](Node&, Gradients& grads) -> Gradients { return {to(grads[0], from)}; };
+  };
+  const Ref<Node> node = make_node(a.context(), make_backward, a);
+  Tensor result = empty_for({&a}, type);
+  set_history(result, node);
+  return result;
+}
+
+Tensor pointwise_no_grad(const Tensor& a, ScalarType type) { return empty_for({&a}, type); }
+
+}  // namespace vramfit::pytorch

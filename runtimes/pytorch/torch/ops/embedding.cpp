@@ -1,0 +1,69 @@
+#include "runtimes/pytorch/torch/ops/embedding.h"
+
+#include <algorithm>
+
+#include "runtimes/pytorch/torch/tensor/graph.h"
+
+namespace vramfit::pytorch {
+namespace {
+
+/// Sorting lets the rows of one token meet: aten/src/ATen/native/cuda/Embedding.cu
+/// (embedding_dense_backward_cuda) and EmbeddingBackwardKernel.cu, PyTorch 2.11. Workspaces of cub
+/// as seen with 4,096 indices: a second buffer for keys and values, and some KiB.
+Tensor sorted_backward(const Tensor& grad, const Dims& weight, std::int64_t count) {
+  constexpr std::int64_t kRowsPerThread = 10;
+  constexpr std::int64_t kSortWorkspace = 17919;
+  constexpr std::int64_t kScanWorkspace = 1279;
+  Context& context = grad.context();
+  const auto indices = [&](std::int64_t n) {
+    return empty(context, {n}, ScalarType::Long, Category::Workspace);
+  };
+  const auto bytes = [&](std::int64_t n) {
+    return empty(context, {n}, ScalarType::Byte, Category::Workspace);
+  };
+  const Tensor sorted = indices(count);
+  const Tensor original = indices(count);
+  {
+    const Tensor range = indices(count);
+    const Tensor workspace = bytes(2 * 8 * count + kSortWorkspace);
+  }
+  const Tensor result = empty(context, weight, grad.type());
+  const Tensor segment_offsets = indices(count);
+  const Tensor segments = indices(1);
+  {
+    const Tensor unique = indices(count);
+    const Tensor workspace = bytes(kScanWorkspace);
+  }
+  const Tensor partials = indices(count);
+  const Tensor partial_offsets = indices(count);
+  bytes(kScanWorkspace);
+  const Tensor partial_count = indices(1);
+  const std::int64_t most = count / kRowsPerThread + std::min(count, weight[0]);
+  const Tensor offsets = indices(most);
+  const Tensor sums = empty(context, {most, weight[1]}, ScalarType::Float, Category::Workspace);
+  return result;
+}
+
+}  // namespace
+
+Tensor embedding(const Tensor& weight, const Tensor& indices) {
+  // Below so many a kernel without sorting adds up what belongs together.
+  constexpr std::int64_t kUnsorted = 3072;
+  const auto make_backward = [&] {
+    return [saved = Saved(indices), weight = weight.sizes()](Node&, Gradients& grads) -> Gradients {
+      const Tensor& grad = grads[0];
+      const std::int64_t count = saved.unpack().numel();
+      return {count > kUnsorted ? sorted_backward(grad, weight, count)
+                                : empty(grad.context(), weight, grad.type())};
+    };
+  };
+  if (!weight.context().elsewhere) weight.context().libraries.use_asserts();
+  const Ref<Node> node = make_node(weight.context(), make_backward, weight);
+  Dims sizes = indices.sizes();
+  sizes.push_back(weight.size(1));
+  Tensor result = empty(weight.context(), sizes, weight.type());
+  set_history(result, node);
+  return result;
+}
+
+}  // namespace vramfit::pytorch

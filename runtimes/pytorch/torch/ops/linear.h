@@ -1,0 +1,19 @@
+#pragma once
+
+#include "runtimes/pytorch/torch/tensor/tensor.h"
+
+namespace vramfit::pytorch {
+
+/// nn.functional.linear: x W^T + b of (..., in) and (out, in). Casts under autocast.
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias);
+
+/// torch.mm(a, b) of matrices.
+Tensor mm(const Tensor& a, const Tensor& b);
+
+/// torch.addmm(bias, a, b) of matrices. Casts under autocast.
+Tensor addmm(const Tensor& bias, const Tensor& a, const Tensor& b);
+
+/// torch.matmul of two stacks of matrices, batch dimensions broadcast. Casts under autocast.
+Tensor matmul(const Tensor& a, const Tensor& b);
+
+}  // namespace vramfit::pytorch

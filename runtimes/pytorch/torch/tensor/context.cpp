@@ -1,0 +1,17 @@
+#include "runtimes/pytorch/torch/tensor/context.h"
+
+#include "runtimes/pytorch/torch/tensor/checkpoint.h"
+
+namespace vramfit::pytorch {
+
+Context::Context(Tape& tape_, const Release& release_, const Gpu& gpu, std::uint64_t capacity_)
+    : tape(tape_),
+      libraries(gpu.overhead.pytorch.value(), gpu.overhead.nccl.value_or(NcclSizes{}), tape_),
+      release(release_),
+      arch(gpu.arch),
+      multiprocessors(gpu.multiprocessors),
+      capacity(capacity_) {}
+
+Context::~Context() = default;
+
+}  // namespace vramfit::pytorch

@@ -1,0 +1,92 @@
+#include "runtimes/pytorch/transformers/modules/masks.h"
+
+#include "runtimes/pytorch/torch/ops/view.h"
+#include "runtimes/pytorch/torch/tensor/context.h"
+
+namespace vramfit::pytorch {
+namespace {
+
+Tensor make(Context& context, const Dims& sizes, ScalarType type) {
+  return empty(context, sizes, type, Category::Inputs);
+}
+
+/// find_packed_sequence_indices: looks for several sequences in a row of tokens, in training.
+void find_packed_sequences(Context& context, std::int64_t batch, std::int64_t tokens) {
+  const Tensor first = make(context, {batch, 1}, ScalarType::Long);
+  Tensor padded = make(context, {batch, tokens + 1}, ScalarType::Long);
+  const Tensor difference = make(context, {batch, tokens}, ScalarType::Long);
+  padded.reset();
+  Tensor changes = make(context, {batch, tokens}, ScalarType::Bool);
+  Tensor converted = make(context, {batch, tokens}, ScalarType::Long);
+  const Tensor sums = make(context, {batch, tokens}, ScalarType::Long);
+  // One row is scanned by cub, with a workspace of its own.
+  if (batch == 1) make(context, {1279}, ScalarType::Byte);
+  converted.reset();
+  changes.reset();
+  const Tensor none = make(context, {batch}, ScalarType::Bool);
+  const Tensor all = make(context, {}, ScalarType::Bool);
+}
+
+/// sdpa_mask: true where a query may look.
+Tensor boolean_mask(Context& context, const MaskRequest& request, bool with_padding) {
+  const Dims square = {1, 1, request.queries, request.keys};
+  const Dims full = {request.batch, 1, request.queries, request.keys};
+  const Tensor batch = make(context, {request.batch}, ScalarType::Long);
+  const Tensor head = make(context, {1}, ScalarType::Long);
+  const auto range = [&](std::int64_t length) {  // arange(length) + offset
+    const Tensor steps = make(context, {length}, ScalarType::Long);
+    return make(context, {length}, ScalarType::Long);
+  };
+  const Tensor queries = range(request.queries);
+  const Tensor keys = range(request.keys);
+  // mask.expand(batch, …): a view, but what is made of it is as large as it looks.
+  if (!with_padding && !request.window) {
+    return expand(make(context, square, ScalarType::Bool), full);
+  }
+  // and_masks: ones, and each condition on top.
+  const Tensor one = make(context, {}, ScalarType::Bool);
+  Tensor mask = make(context, square, ScalarType::Bool);
+  mask = make(context, square, ScalarType::Bool);
+  if (request.window) {
+    const Tensor within = make(context, square, ScalarType::Bool);
+    mask = make(context, square, ScalarType::Bool);
+  }
+  if (with_padding) {
+    const Tensor index = make(context, {request.batch, 1, 1, request.keys}, ScalarType::Long);
+    const Tensor kept = make(context, {request.batch, 1, 1, request.keys}, ScalarType::Bool);
+    mask = make(context, full, ScalarType::Bool);
+  }
+  return expand(mask, full);
+}
+
+/// _ignore_causal_mask_sdpa; fast_all sums the padding up on the way.
+bool can_skip(Context& context, const MaskRequest& request) {
+  if (request.padding.defined()) {
+    const Tensor sum = make(context, {}, ScalarType::Long);
+    const Tensor converted = make(context, request.padding.sizes(), ScalarType::Long);
+  }
+  if (request.window && request.keys >= *request.window) return false;
+  if (request.room) return !request.padded && request.empty;
+  return !request.padded && (request.queries == 1 || request.queries == request.keys);
+}
+
+}  // namespace
+
+Tensor create_causal_mask(Context& context, AttentionKind attention, const MaskRequest& request) {
+  if (!request.cached && !request.padding.defined()) {
+    find_packed_sequences(context, request.batch, request.queries);
+  }
+  Tensor padding;
+  if (request.padding.defined()) padding = make(context, request.padding.sizes(), ScalarType::Bool);
+  if (attention == AttentionKind::Sdpa && can_skip(context, request)) return {};
+  const bool eager = attention == AttentionKind::Eager;
+  const bool with_padding = request.padded || request.room || (eager && padding.defined());
+  Tensor allowed = boolean_mask(context, request, with_padding);
+  if (!eager) return allowed;
+  // eager_mask: 0 and the type's lowest number, by torch.where.
+  const Tensor zero = make(context, {}, request.type);
+  const Tensor lowest = make(context, {}, request.type);
+  return make(context, allowed.sizes(), request.type);
+}
+
+}  // namespace vramfit::pytorch

@@ -1,0 +1,76 @@
+#include "runtimes/pytorch/transformers/modules/quantized_weight.h"
+
+#include "model/ops/outliers.h"
+#include "runtimes/pytorch/torch/ops/elementwise.h"
+#include "runtimes/pytorch/torch/ops/four_bits.h"
+#include "runtimes/pytorch/torch/ops/llm_int8.h"
+#include "runtimes/pytorch/torch/ops/view.h"
+
+namespace vramfit::pytorch {
+namespace {
+
+/// bias.data = bias.data.to(type)
+void cast_for_good(Tensor& bias, ScalarType type) {
+  if (!bias.defined() || bias.type() == type) return;
+  bias = empty(bias.context(), bias.sizes(), type, Category::Parameters);
+}
+
+/// Linear8bitLt with a threshold of 6.
+class Int8Weight final : public QuantizedWeight {
+ public:
+  Int8Weight(const Tensor& weight, const OutlierStatistics& outliers) : outliers_(outliers) {
+    const Tensor half = empty(weight.context(), weight.sizes(), ScalarType::Half,
+                              Category::Parameters);  // by way of the host
+    rows_ = int8_vectorwise_quant(half);
+  }
+
+  /// Of a weight of integers their type says nothing: they stay as they are made, fp32.
+  Adapted adapted() const override { return {ScalarType::Float, false}; }
+
+  Tensor forward(const Tensor& x, Tensor& bias) const override {
+    cast_for_good(bias, x.type());
+    const std::int64_t columns = x.size(-1);
+    const std::int64_t outliers =
+        outlier_columns(outliers_.chance, x.numel() / columns, columns, outliers_.quantile);
+    return matmul_8bit(x, rows_, outliers, outlier_columns_);
+  }
+
+ private:
+  Int8Rows rows_;
+  OutlierStatistics outliers_;
+  mutable Tensor outlier_columns_;  ///< MatmulLtState.idx: until the next forward
+};
+
+/// Linear4bit.
+class FourBitWeight final : public QuantizedWeight {
+ public:
+  FourBitWeight(const Tensor& weight, const Quantization& quantization)
+      : weight_(quantize_4bit(contiguous(weight), quantization.double_quant)),
+        compute_(quantization.compute) {}
+
+  Adapted adapted() const override { return {compute_, true}; }
+
+  Tensor forward(const Tensor& x, Tensor& bias) const override {
+    const Tensor cast = to(x, compute_);
+    cast_for_good(bias, compute_);
+    const Tensor result = matmul_4bit(cast, weight_, bias);
+    return to(result, x.type());
+  }
+
+ private:
+  FourBits weight_;
+  ScalarType compute_;
+};
+
+}  // namespace
+
+std::shared_ptr<const QuantizedWeight> quantize(const Quantization& quantization,
+                                                const Tensor& weight,
+                                                const OutlierStatistics& outliers) {
+  if (quantization.format == Quantization::Format::Int8) {
+    return std::make_shared<Int8Weight>(weight, outliers);
+  }
+  return std::make_shared<FourBitWeight>(weight, quantization);
+}
+
+}  // namespace vramfit::pytorch

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <memory>
+
+#include "runtimes/pytorch/torch/tensor/tensor.h"
+#include "runtimes/pytorch/transformers/modules/settings.h"
+
+namespace vramfit::pytorch {
+
+/// What one of bitsandbytes' linears holds in place of a weight, and how it multiplies with it:
+/// bitsandbytes/nn/modules.py (Linear8bitLt, Linear4bit), 0.50.2.
+class QuantizedWeight {
+ public:
+  /// What PEFT's layer around it does otherwise than around a plain linear.
+  struct Adapted {
+    ScalarType type;  ///< that adapters are made in first
+    bool clones;      ///< the product, before theirs is added
+  };
+
+  virtual ~QuantizedWeight() = default;
+  virtual Adapted adapted() const = 0;
+  /// x W^T + b of (..., in). A bias of another type than the arithmetic's is cast for good.
+  virtual Tensor forward(const Tensor& x, Tensor& bias) const = 0;
+};
+
+/// Of a linear's input, to LLM.int8().
+struct OutlierStatistics {
+  double chance = 0;      ///< of an element to be one
+  double quantile = 0.5;  ///< of how many columns hold one, among all linears
+};
+
+/// Of an (out, in) weight on the GPU, as transformers quantises while it loads.
+std::shared_ptr<const QuantizedWeight> quantize(const Quantization& quantization,
+                                                const Tensor& weight,
+                                                const OutlierStatistics& outliers);
+
+}  // namespace vramfit::pytorch

@@ -1,0 +1,62 @@
+#include "runtimes/pytorch/transformers/modules/rotary.h"
+
+#include "runtimes/pytorch/torch/ops/elementwise.h"
+#include "runtimes/pytorch/torch/ops/linear.h"
+#include "runtimes/pytorch/torch/ops/view.h"
+#include "runtimes/pytorch/torch/tensor/context.h"
+#include "runtimes/pytorch/transformers/modules/layers.h"
+
+namespace vramfit::pytorch {
+
+RotaryEmbedding::RotaryEmbedding(Context& context, std::int64_t dims)
+    : inverse_frequencies_(buffer(context, {dims / 2}, ScalarType::Float)),
+      original_(buffer(context, {dims / 2}, ScalarType::Float)) {}
+
+PositionEmbeddings RotaryEmbedding::operator()(const Tensor& positions, ScalarType type) const {
+  Context& context = positions.context();
+  const Setting no_grad(context.grad_enabled, false);
+  const AutocastScope full(context.autocast, std::nullopt);
+  const std::int64_t batch = positions.size(0);
+  const Tensor frequencies =
+      expand(reshape(inverse_frequencies_, {1, inverse_frequencies_.size(0), 1}),
+             {batch, inverse_frequencies_.size(0), 1});
+  const Tensor upcast = unsqueeze(to(positions, ScalarType::Float), 1);
+  const Tensor angles = transpose(matmul(frequencies, upcast), 1, 2);
+  const Tensor twice = cat(angles, angles, 2);
+  Tensor cos = pointwise_no_grad(twice, ScalarType::Float);
+  cos = mul_scalar(cos);
+  Tensor sin = pointwise_no_grad(twice, ScalarType::Float);
+  sin = mul_scalar(sin);
+  return {to(cos, type), to(sin, type)};
+}
+
+namespace {
+
+// rotate_half: two views, one of them negated, side by side.
+Tensor rotate_half(const Tensor& x) {
+  const std::int64_t half = x.size(-1) / 2;
+  const Tensor first = slice(x, -1, half);
+  const Tensor second = slice(x, -1, x.size(-1) - half);
+  const Tensor negated = neg(second);
+  return cat(negated, first, -1);
+}
+
+}  // namespace
+
+Tensor rotate(const Tensor& x, const Tensor& cos, const Tensor& sin) {
+  const Tensor straight = mul(x, cos);
+  Tensor turned = rotate_half(x);
+  turned = mul(turned, sin);
+  return add(straight, turned);
+}
+
+void apply_rotary(Tensor& query, Tensor& key, const PositionEmbeddings& embeddings) {
+  const Tensor cos = unsqueeze(embeddings.cos, 1);
+  const Tensor sin = unsqueeze(embeddings.sin, 1);
+  Tensor rotated_query = rotate(query, cos, sin);
+  Tensor rotated_key = rotate(key, cos, sin);
+  query = std::move(rotated_query);
+  key = std::move(rotated_key);
+}
+
+}  // namespace vramfit::pytorch

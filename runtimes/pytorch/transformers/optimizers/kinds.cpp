@@ -1,0 +1,79 @@
+#include "runtimes/pytorch/transformers/optimizers/kinds.h"
+
+#include <array>
+#include <utility>
+
+#include "model/errors.h"
+#include "runtimes/pytorch/torch/optimizers/adafactor.h"
+#include "runtimes/pytorch/torch/optimizers/adamw.h"
+#include "runtimes/pytorch/torch/optimizers/sgd.h"
+#include "runtimes/pytorch/transformers/optimizers/bitsandbytes_adamw.h"
+#include "runtimes/pytorch/transformers/optimizers/transformers_adafactor.h"
+
+namespace vramfit::pytorch {
+namespace {
+
+using Parameters = std::vector<Tensor>;
+
+/// Made as `T(option, parameters)`.
+template <typename T, auto kOption>
+std::unique_ptr<Optimizer> make(Parameters parameters) {
+  return std::make_unique<T>(kOption, std::move(parameters));
+}
+template <typename T>
+std::unique_ptr<Optimizer> make(Parameters parameters) {
+  return std::make_unique<T>(std::move(parameters));
+}
+
+struct Row {
+  OptimizerKind kind;
+  const char* name;
+  std::unique_ptr<Optimizer> (*make)(Parameters);
+};
+
+constexpr std::array<Row, 10> kOptimizers = {{
+    {OptimizerKind::AdamWFused, "adamw-fused", make<AdamW, AdamW::Form::Fused>},
+    {OptimizerKind::AdamW, "adamw", make<AdamW, AdamW::Form::Foreach>},
+    {OptimizerKind::AdamWLoop, "adamw-loop", make<AdamW, AdamW::Form::Loop>},
+    {OptimizerKind::AdamW8bit, "adamw-8bit", make<BitsandbytesAdamW, kEightBits>},
+    {OptimizerKind::PagedAdamW8bit, "paged-adamw-8bit", make<BitsandbytesAdamW, kPagedEightBits>},
+    {OptimizerKind::PagedAdamW32bit, "paged-adamw-32bit", make<BitsandbytesAdamW, kPaged32Bits>},
+    {OptimizerKind::Adafactor, "adafactor", make<Adafactor>},
+    {OptimizerKind::AdafactorTransformers, "adafactor-hf", make<TransformersAdafactor>},
+    {OptimizerKind::Sgd, "sgd", make<Sgd, false>},
+    {OptimizerKind::SgdMomentum, "sgd-momentum", make<Sgd, true>},
+}};
+
+const Row& row_of(OptimizerKind kind) {
+  for (const Row& row : kOptimizers) {
+    if (row.kind == kind) return row;
+  }
+  throw BadInput("optimizer: number " + std::to_string(static_cast<int>(kind)) + " is none of " +
+                 optimizer_names());
+}
+
+}  // namespace
+
+const std::string& optimizer_names() {
+  static const std::string names = [] {
+    std::string list;
+    for (const Row& row : kOptimizers) list.append(list.empty() ? "" : ", ").append(row.name);
+    return list;
+  }();
+  return names;
+}
+
+OptimizerKind parse_optimizer(const std::string& text) {
+  for (const Row& row : kOptimizers) {
+    if (text == row.name) return row.kind;
+  }
+  throw BadInput("optimizer: unknown '" + text + "' under pytorch; " + optimizer_names());
+}
+
+const char* name(OptimizerKind kind) { return row_of(kind).name; }
+
+std::unique_ptr<Optimizer> make_optimizer(OptimizerKind kind, std::vector<Tensor> parameters) {
+  return row_of(kind).make(std::move(parameters));
+}
+
+}  // namespace vramfit::pytorch

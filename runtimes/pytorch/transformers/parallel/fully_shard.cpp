@@ -1,0 +1,197 @@
+#include "runtimes/pytorch/transformers/parallel/fully_shard.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "runtimes/pytorch/torch/tensor/graph.h"
+
+namespace vramfit::pytorch {
+namespace {
+
+/// Tensor.register_hook
+void register_hook(const Tensor& tensor, std::function<void()> hook) {
+  tensor.impl()->grad_fn->hook = std::make_unique<std::function<void()>>(std::move(hook));
+}
+
+/// RegisterPostBackwardFunction: runs once the gradient of what it passes on is complete.
+Tensor register_post_backward(Context& context, FsdpParamGroup& group, const Tensor& input) {
+  const auto make_backward = [&group] {
+    return [&group](Node&, Gradients& grads) -> Gradients {
+      group.post_backward();
+      return {std::move(grads[0])};
+    };
+  };
+  const Ref<Node> node = make_node(context, make_backward, input);
+  if (!node) return input;
+  Tensor output = input.detach();
+  set_history(output, node);
+  return output;
+}
+
+std::vector<Tensor> parameters_of(const CausalLm::NamedModule& named) {
+  std::vector<Tensor> all;
+  std::visit(
+      [&all](const auto* module) {
+        all.push_back(module->weight);
+        if constexpr (requires { module->bias; }) all.push_back(module->bias);
+      },
+      named.module);
+  std::erase_if(all, [](const Tensor& tensor) { return !tensor.defined(); });
+  return all;
+}
+
+int layer_of(const CausalLm::NamedModule& named) {
+  return static_cast<int>(named.layer.value_or(kNoLayer));
+}
+
+}  // namespace
+
+FullyShard::FullyShard(Context& context, CausalLm& model, const Distributed& options)
+    : context_(context),
+      model_(model),
+      options_(options),
+      root_(context, comm_, options, false),
+      embedding_(context, comm_, options, options.reshard_after_forward),
+      head_(context, comm_, options, false) {
+  context.libraries.use_collectives();  // DTensor's random numbers are seeded alike
+  const Modules modules = model.named_modules();
+  options.by_accelerate ? take_from_host(modules) : to_empty(modules);
+  for (Tensor* buffer : model.buffers()) {
+    *buffer = empty(context, buffer->sizes(), buffer->type(), Category::Parameters);
+  }
+  model.set_hooks(this);
+}
+
+FullyShard::~FullyShard() { model_.set_hooks(nullptr); }
+
+FsdpParamGroup& FullyShard::group_of(const CausalLm::NamedModule& named) {
+  if (named.layer) {
+    const auto layer = static_cast<std::size_t>(*named.layer);
+    if (layer == layers_.size()) {
+      layers_.push_back(
+          std::make_unique<Group>(context_, comm_, options_, options_.reshard_after_forward));
+    }
+    return *layers_[layer];
+  }
+  if (!options_.by_accelerate) return root_;
+  if (std::holds_alternative<Norm*>(named.module)) return head_;
+  if (std::holds_alternative<Linear*>(named.module)) return head_;
+  const bool of_tokens = parameters_of(named).front().impl() == model_.parameters().front().impl();
+  return !of_tokens ? root_ : model_.is_tied() ? head_ : embedding_;
+}
+
+void FullyShard::add(Group& group, const Tensor& parameter) {
+  for (const Group* other : groups()) {
+    const auto& known = other->parameters();
+    const bool tied = std::any_of(known.begin(), known.end(), [&](const FsdpParam& one) {
+      return one.unsharded.impl() == parameter.impl();
+    });
+    if (!tied) continue;
+    if (!options_.by_accelerate) untied_head_ = group.shard_of(parameter);
+    return;
+  }
+  group.add(parameter);
+}
+
+// Module by module.
+void FullyShard::to_empty(const Modules& modules) {
+  for (const CausalLm::NamedModule& named : modules) {
+    const LayerScope acts(context_, layer_of(named));
+    Group& group = group_of(named);
+    for (const Tensor& parameter : parameters_of(named)) add(group, parameter);
+  }
+}
+
+// Group by group, from the bottom up: a group is on the GPU as a whole until it is sharded
+// (_move_states_to_device).
+void FullyShard::take_from_host(const Modules& modules) {
+  std::vector<std::pair<Group*, std::vector<const CausalLm::NamedModule*>>> by_group;
+  for (const CausalLm::NamedModule& named : modules) {
+    Group* group = &group_of(named);
+    auto found = std::find_if(by_group.begin(), by_group.end(),
+                              [group](const auto& one) { return one.first == group; });
+    if (found == by_group.end()) found = by_group.insert(by_group.end(), {group, {}});
+    found->second.push_back(&named);
+  }
+  std::stable_partition(by_group.begin(), by_group.end(),
+                        [](const auto& one) { return one.second.front()->layer.has_value(); });
+  for (const auto& [group, members] : by_group) {
+    const LayerScope acts(context_, layer_of(*members.front()));
+    std::vector<Tensor> whole;
+    for (const CausalLm::NamedModule* named : members) {
+      for (const Tensor& parameter : parameters_of(*named)) {
+        whole.push_back(empty(context_, parameter.sizes(), options_.stored, Category::Parameters));
+      }
+    }
+    for (const CausalLm::NamedModule* named : members) {
+      for (const Tensor& parameter : parameters_of(*named)) add(*group, parameter);
+    }
+  }
+}
+
+std::vector<FsdpParamGroup*> FullyShard::groups() {
+  std::vector<Group*> all = {&root_, &embedding_};
+  for (const auto& layer : layers_) all.push_back(layer.get());
+  all.push_back(&head_);
+  return all;
+}
+
+std::vector<Tensor> FullyShard::trainable() {
+  std::unordered_map<const TensorImpl*, Tensor> shards;
+  for (const Group* group : groups()) {
+    for (const FsdpParam& own : group->parameters()) {
+      shards.emplace(own.unsharded.impl(), own.sharded);
+    }
+  }
+  std::vector<Tensor> all;
+  for (const Tensor& parameter : model_.trainable()) all.push_back(shards.at(parameter.impl()));
+  return all;
+}
+
+// Under activation checkpointing a layer's hooks run again, and find it gathered.
+void FullyShard::pre_forward(Group& group) {
+  if (!group.empty() && !group.in_backward()) group.pre_forward();
+}
+
+void FullyShard::post_forward(Group& group, const Tensor& output) {
+  if (group.empty() || group.in_backward()) return;
+  group.post_forward();
+  register_hook(output, [&group] { group.pre_backward(); });
+}
+
+void FullyShard::after_forward(const CausalLm::Output& output) {
+  if (!root_.empty()) root_.post_forward();
+  comm_.all_gather_state.reset();
+  if (root_.empty()) return;
+  for (const Tensor& tensor : {output.loss, output.logits}) {
+    register_hook(tensor, [this] { root_.pre_backward(); });
+  }
+}
+
+// _root_post_backward_final_callback
+void FullyShard::after_backward() {
+  for (Group* group : groups()) {
+    if (!group->empty()) group->finalize_backward();
+  }
+  comm_.post_forward_order.clear();
+  comm_.reduce_scatter_state.reset();
+}
+
+Tensor FullyShard::before_layer(std::size_t layer, const Tensor& hidden) {
+  Group& group = *layers_[layer];
+  if (group.in_backward()) return hidden;
+  group.pre_forward();
+  return register_post_backward(context_, group, hidden);
+}
+
+void FullyShard::after_layer(std::size_t layer, const Tensor& hidden) {
+  post_forward(*layers_[layer], hidden);
+}
+
+Tensor FullyShard::before_head(const Tensor& hidden) {
+  if (head_.empty()) return hidden;
+  pre_forward(head_);
+  return register_post_backward(context_, head_, hidden);
+}
+
+}  // namespace vramfit::pytorch

@@ -136,6 +136,11 @@ def test_a_circle_is_found(tmp_path):
         ("model/a.h", '#include "b.h"', False),
         ("estimator/a.cpp", '#include "model/b.h"', True),
         ("runtimes/a.cpp", '#include "estimator/b.h"', False),
+        (
+            "runtimes/pytorch/torch/a.cpp",
+            '#include "runtimes/pytorch/transformers/b.h"',
+            False,
+        ),
         ("estimator/a.cpp", '  #  include "kernels/cpu/b.h"', False),
         ("estimator/a.cpp", "#include <cuda_runtime.h>", False),
         ("kernels/cpu/a.cpp", '#include "estimator/b.h"', False),

@@ -81,6 +81,15 @@ const std::vector<Release>& releases() {
   return list;
 }
 
+const Release& release_named(const std::string& name) {
+  std::string names;
+  for (const Release& release : releases()) {
+    if (release.name == name) return release;
+    names += (names.empty() ? "" : ", ") + release.name;
+  }
+  throw BadInput("release: unknown '" + name + "'; " + names);
+}
+
 const Release& current_release() { return releases().back(); }
 
 }  // namespace vramfit

@@ -10,6 +10,9 @@ namespace vramfit {
 /// The releases of data/releases.json, oldest first. Throws BadInput.
 const std::vector<pytorch::Release>& releases();
 
+/// By its name, "2.11". Throws BadInput that lists those there are.
+const pytorch::Release& release_named(const std::string& name);
+
 /// What figures hold for: the newest.
 const pytorch::Release& current_release();
 

@@ -14,17 +14,9 @@ using Json = nlohmann::json;
 using pytorch::Release;
 using pytorch::Version;
 
-TEST(Releases, TheCurrentOneIsWhatWasMeasured) {
-  const Release& release = current_release();
-  EXPECT_EQ(release.name, "2.11");
-  EXPECT_EQ(text(release.torch), "2.11.0");
-  EXPECT_EQ(text(release.transformers), "5.17.0");
-  EXPECT_EQ(text(release.peft), "0.21.0");
-  EXPECT_EQ(text(release.accelerate), "1.15.0");
-  EXPECT_EQ(text(release.bitsandbytes), "0.50.2");
-  EXPECT_EQ(short_text(release.cuda), "13.0");
-  EXPECT_EQ(text(release.cudnn), "9.19.0");
-  EXPECT_EQ(release.least_arch.sm, 75);
+TEST(Releases, AreFoundByName) {
+  EXPECT_EQ(&release_named(current_release().name), &current_release());
+  expect_bad_input([] { release_named("1.0"); }, {"release: unknown '1.0'; 2.11"});
 }
 
 TEST(Releases, RulesCompareVersionsByNumber) {

@@ -16,7 +16,7 @@ namespace {
 /// "+n" as the n-th tensor is made and "-n" as it goes; the input is number 0.
 std::string events_of(Activation activation) {
   Tape tape(1);
-  Context context(tape, current_release(), h200(), kUnlimitedBytes);
+  Context context(tape, measured_release(), h200(), kUnlimitedBytes);
   const Tensor x = parameter(context, {1000}, ScalarType::Float);
   tape.take();
   const Tensor y = activate(activation, x);

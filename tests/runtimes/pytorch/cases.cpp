@@ -20,6 +20,8 @@ std::vector<Json> read_lines(const std::string& path) {
 
 Gpu h200() { return gpu_of(budget_of(card_named("h200"))); }
 
+const Release& measured_release() { return release_named("2.11"); }
+
 ModelConfig model_of(const Json& test_case) {
   return parse_hugging_face(test_case.at("arch").dump(), test_case.at("model"));
 }

@@ -12,8 +12,9 @@ namespace vramfit::pytorch {
 /// One JSON object of each line.
 std::vector<nlohmann::json> read_lines(const std::string& path);
 
-/// The H200 that the measurements are from.
+/// The H200 that the measurements are from, and the release: a newer one may have other rules.
 Gpu h200();
+const Release& measured_release();
 
 // A case of data/reference/measure_pytorch.py, as a run.
 ModelConfig model_of(const nlohmann::json& test_case);

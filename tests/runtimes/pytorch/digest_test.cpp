@@ -29,14 +29,14 @@ std::string digest_of(const RunReport& report) {
 
 void add_training(const Json& test_case, std::map<std::string, std::string>& digests) {
   digests[title_of(test_case)] =
-      digest_of(run(h200(), current_release(), model_of(test_case), training_of(test_case)));
+      digest_of(run(h200(), measured_release(), model_of(test_case), training_of(test_case)));
 }
 
 void add_generations(const Json& test_case, std::map<std::string, std::string>& digests) {
   for (const Json& point : test_case.at("points")) {
     const std::string title = title_of(test_case) + " at " + point.dump();
     digests[title] = digest_of(
-        run(h200(), current_release(), model_of(test_case), generation_of(test_case, point)));
+        run(h200(), measured_release(), model_of(test_case), generation_of(test_case, point)));
   }
 }
 

@@ -18,7 +18,7 @@ constexpr double kRounding = 2.0 * (1 << 20);
 struct OnTape {
   Tape tape{1};
   Gpu gpu = h200();
-  Context context{tape, current_release(), gpu, ~std::uint64_t{0}};
+  Context context{tape, measured_release(), gpu, ~std::uint64_t{0}};
 
   Tensor of(std::int64_t elements, ScalarType type = ScalarType::Float) {
     return empty(context, {elements}, type, Category::Parameters);
@@ -98,7 +98,7 @@ TrainingOptions spread(Strategy strategy, std::int64_t gpus) {
 
 RunReport run_of(const TrainingOptions& options, const Extent& extent = {},
                  std::uint64_t capacity = kUnlimitedBytes) {
-  return run(h200(), current_release(), llama(), options, extent, capacity);
+  return run(h200(), measured_release(), llama(), options, extent, capacity);
 }
 
 std::uint64_t at_end_of(const RunReport& report, Stage stage, int step, Category category) {
@@ -208,7 +208,7 @@ GenerationOptions over(int gpus, int gpu) {
 
 std::uint64_t loaded(int gpus, int gpu) {
   const RunReport report =
-      run(h200(), current_release(), llama(), over(gpus, gpu), {}, 64'000'000'000);
+      run(h200(), measured_release(), llama(), over(gpus, gpu), {}, 64'000'000'000);
   return at_end_of(report, Stage::Loaded, 0, Category::Parameters);
 }
 
@@ -225,7 +225,7 @@ TEST(DeviceMap, SeveralGpusShareTheModelAndNothingIsThereTwice) {
 TEST(DeviceMap, EachGpuCachesItsOwnLayers) {
   const auto cache = [](int gpus, int gpu) {
     const RunReport report =
-        run(h200(), current_release(), llama(), over(gpus, gpu), {}, 64'000'000'000);
+        run(h200(), measured_release(), llama(), over(gpus, gpu), {}, 64'000'000'000);
     return at_end_of(report, Stage::Prefill, 1, Category::KvCache) +
            at_end_of(report, Stage::Prefill, 1, Category::Activations);
   };

@@ -17,7 +17,7 @@ namespace {
 using Json = nlohmann::json;
 
 RunReport predicted(const Json& test_case) {
-  return run(h200(), current_release(), model_of(test_case),
+  return run(h200(), measured_release(), model_of(test_case),
              generation_of(test_case, test_case.at("points").at(0)));
 }
 
@@ -114,7 +114,7 @@ TEST(DeviceMap, LeavesTheLayersOnTheHostThatAccelerateDoes) {
     // What libraries are about to load is free as well.
     const LibrarySizes sizes = h200().overhead.pytorch.value();
     std::optional<OnHost> host;
-    const RunReport report = run(h200(), current_release(), model_of(test_case), options, {},
+    const RunReport report = run(h200(), measured_release(), model_of(test_case), options, {},
                                  free - sizes.blas - sizes.attention, &host);
     return std::pair(host ? host->layers : 0, report.stages.at(0).after);
   };
@@ -131,7 +131,7 @@ TEST(DeviceMap, WhatLiesOnTheHostIsCopiedForItsForward) {
   GenerationOptions options = generation_of(row.at("case"), {1, 16});
   options.pretrained->auto_device_map = true;
   std::optional<OnHost> host;
-  const RunReport report = run(h200(), current_release(), model_of(row.at("case")), options, {},
+  const RunReport report = run(h200(), measured_release(), model_of(row.at("case")), options, {},
                                std::uint64_t{12} << 30, &host);
   ASSERT_TRUE(host);
   const auto copies = std::count_if(report.events.begin(), report.events.end(), [](const Event& e) {
@@ -148,7 +148,7 @@ TEST(DeviceMap, WhatIsQuantisedIsNotSpilled) {
   options.pretrained->auto_device_map = true;
   const ModelConfig model = model_of(row.at("case"));
   const auto missing = [&](std::uint64_t capacity) {
-    return run(h200(), current_release(), model, options, {}, capacity).missing;
+    return run(h200(), measured_release(), model, options, {}, capacity).missing;
   };
   EXPECT_FALSE(missing(std::uint64_t{6} << 30));
   ASSERT_TRUE(missing(std::uint64_t{4} << 30));

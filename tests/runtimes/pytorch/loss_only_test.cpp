@@ -33,7 +33,7 @@ TrainingOptions options(DType precision, bool loss_only) {
 }
 
 std::uint64_t after_forward(const TrainingOptions& options) {
-  const RunReport report = run(h200(), current_release(), llama(), options);
+  const RunReport report = run(h200(), measured_release(), llama(), options);
   const auto forward =
       std::find_if(report.stages.begin(), report.stages.end(),
                    [](const StageRecord& stage) { return stage.stage == Stage::Forward; });

@@ -37,8 +37,8 @@ void expect_played_as_walked(const ModelConfig& model, const Options& options) {
   Extent walked = played;
   walked.one_by_one = true;
   for (const std::uint64_t capacity : {kUnlimitedBytes, 12 * kGiB}) {
-    expect_same(run(h200(), current_release(), model, options, played, capacity),
-                run(h200(), current_release(), model, options, walked, capacity));
+    expect_same(run(h200(), measured_release(), model, options, played, capacity),
+                run(h200(), measured_release(), model, options, walked, capacity));
   }
 }
 
@@ -49,7 +49,7 @@ void expect_each_played_as_walked(const ModelConfig& model, const GenerationOpti
   // Some is left on the host of the smaller ones.
   for (const std::uint64_t capacity : {kUnlimitedBytes, 12 * kGiB, 5 * kGiB, 2 * kGiB}) {
     const auto reports = [&](const Extent& extent) {
-      return run_on_each(h200(), current_release(), model, options, extent, capacity, &on_host);
+      return run_on_each(h200(), measured_release(), model, options, extent, capacity, &on_host);
     };
     const std::vector<RunReport> all = reports(walked);
     const std::vector<RunReport> few = reports({});
@@ -203,7 +203,7 @@ TEST(Playback, OfModelsReadFromFilesTapesFewLayersToo) {
   walked.one_by_one = true;
   const auto expect_few = [&](const auto& asked) {
     const auto cost = [&](const Extent& extent) {
-      return run(h200(), current_release(), model_named("llama2-7b"), asked, extent).cost;
+      return run(h200(), measured_release(), model_named("llama2-7b"), asked, extent).cost;
     };
     EXPECT_LT(2 * cost({}), cost(walked));
   };
@@ -231,7 +231,7 @@ TEST(Playback, GoesOnBeyondTheCapacity) {
   const auto run_with = [&](std::uint64_t beyond, std::optional<OnHost>& on_host) {
     Extent extent;
     extent.beyond = beyond;
-    return run(h200(), current_release(), model_named("llama2-7b"), options, extent, 12 * kGiB,
+    return run(h200(), measured_release(), model_named("llama2-7b"), options, extent, 12 * kGiB,
                &on_host);
   };
   std::optional<OnHost> on_host;

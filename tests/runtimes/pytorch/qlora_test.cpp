@@ -11,7 +11,7 @@ namespace {
 using Json = nlohmann::json;
 
 RunReport trained(const Json& test_case) {
-  return run(h200(), current_release(), model_of(test_case), training_of(test_case));
+  return run(h200(), measured_release(), model_of(test_case), training_of(test_case));
 }
 
 TEST(Qlora, AsksForTheSameBytesInTheSameOrder) {
@@ -47,7 +47,7 @@ TEST(Qlora, KeepsInFp32WhatIsNotQuantised) {
   const RunReport prepared = trained(test_case);
   GenerationOptions read;
   read.pretrained = options.pretrained;
-  const RunReport loaded = run(h200(), current_release(), model_of(test_case), read);
+  const RunReport loaded = run(h200(), measured_release(), model_of(test_case), read);
   constexpr double kCast = 2.0 * (2 * 32000.0 * 2048 + 5 * 2048);          // 2 bytes more each
   constexpr double kAdapters = 2 * 4 * 16 * (2048.0 + 2048 + 2048 + 256);  // q and v
   const auto more = static_cast<double>(prepared.stages[0].after - loaded.stages[0].after);
@@ -63,7 +63,7 @@ TEST(Qlora, WhichInputsAreKept) {
     TrainingOptions options = training_of(test_case);
     options.checkpoint = checkpoint;
     const RunReport report =
-        run(h200(), current_release(), model_of(test_case), options, {.steps = 1, .detail = {}});
+        run(h200(), measured_release(), model_of(test_case), options, {.steps = 1, .detail = {}});
     const StageRecord& forward = report.stages.at(1);
     return static_cast<double>(forward.at_end[Category::Activations]);
   };
@@ -88,7 +88,7 @@ TEST(Qlora, LongerRunsAreWhatTheirStepsAre) {
     options.accumulate = 3;
     options.optimizer = OptimizerKind::AdafactorTransformers;
     const auto report_of = [&](bool one_by_one) {
-      return run(h200(), current_release(), model_of(test_case), options,
+      return run(h200(), measured_release(), model_of(test_case), options,
                  {.steps = 4, .one_by_one = one_by_one, .detail = {}});
     };
     const RunReport played = report_of(false);

@@ -127,7 +127,7 @@ std::vector<std::string> predicted_events(const Json& test_case) {
   std::vector<std::string> events;
   std::map<std::uint64_t, std::uint64_t> sizes;
   for (const Event& event :
-       run(h200(), current_release(), model_of(test_case), training_of(test_case)).events) {
+       run(h200(), measured_release(), model_of(test_case), training_of(test_case)).events) {
     const bool allocated = event.kind == Event::Kind::Allocate;
     if (!allocated && event.kind != Event::Kind::Free) continue;
     if (allocated) sizes[event.offset] = event.requested;

@@ -58,7 +58,7 @@ void expect_training_within_bounds(const std::string& file, std::size_t cases) {
     if (!is_modelled(test_case)) continue;
     const std::string title = title_of(test_case);
     const RunReport report =
-        run(h200(), current_release(), model_of(test_case), training_of(test_case));
+        run(h200(), measured_release(), model_of(test_case), training_of(test_case));
     Levels predicted;
     Json measured = {{"peak", 0}, {"peak_reserved", 0}, {"device_used", 0}};
     for (const StageRecord& stage : report.stages) {
@@ -113,7 +113,7 @@ struct GenerationErrors {
     GenerationOptions options = generation_of(test_case, {point.at("b"), point.at("s")});
     options.padded = false;  // measure_pytorch_more.py's prompts hold none
     options.again = again;
-    const RunReport report = run(h200(), current_release(), model_of(test_case), options);
+    const RunReport report = run(h200(), measured_release(), model_of(test_case), options);
     Levels predicted;
     for (const StageRecord& stage : report.stages) {
       if (stage.stage == Stage::Loaded) continue;
@@ -181,7 +181,7 @@ TEST(Reference, TheLargestBatchIsTheMeasuredOne) {
     TrainingOptions options = training_of(test_case);
     const auto fits = [&](std::int64_t batch) {
       options.batch = batch;
-      return !run(h200(), current_release(), model_of(test_case), options, {}, capacity).missing;
+      return !run(h200(), measured_release(), model_of(test_case), options, {}, capacity).missing;
     };
     const std::int64_t measured = row.at("result").at("max_batch");
     EXPECT_TRUE(fits(measured)) << title_of(test_case);
@@ -200,7 +200,7 @@ TEST(Reference, SevenBillionTakeMilliseconds) {
   double best = 1e9;
   for (int i = 0; i < 20; ++i) {
     const std::clock_t start = std::clock();
-    run(h200(), current_release(), model, training_of(test_case), {.detail = {.events = false}});
+    run(h200(), measured_release(), model, training_of(test_case), {.detail = {.events = false}});
     const auto ticks = static_cast<double>(std::clock() - start);
     best = std::min(best, 1000 * ticks / CLOCKS_PER_SEC);
   }

@@ -175,6 +175,42 @@ BY_HAND = {
     ),
 }
 
+# Loops that take a batch before the one before it is trained with, or between its forward and its
+# backward.
+_LOADER, _TAKES = "DataLoader(rows, batch_size=8)", "for number, ids in enumerate(loader):\n"
+_TRAINS = "    model(input_ids=ids, labels=ids).loss.backward()\n"
+AHEAD = {
+    "Accelerate": {_LOADER: f"__import__('accelerate').Accelerator().prepare({_LOADER})"},
+    "one ahead": {
+        _TAKES: """
+def ahead(loader):
+    batches = iter(loader)
+    batch = next(batches)
+    for following in batches:
+        yield batch
+        batch = following
+for number, ids in enumerate(ahead(loader)):
+"""
+    },
+    "one meanwhile": {
+        _TAKES: "batches = iter(loader)\nids = next(batches)\nfor number in range(7):\n",
+        _TRAINS: "    loss = model(input_ids=ids, labels=ids).loss\n    ids = next(batches)\n"
+        "    loss.backward()\n",
+    },
+}
+
+
+def written(script, replaced) -> str:
+    for before, instead in replaced.items():
+        assert before in script
+        script = script.replace(before, instead)
+    return script
+
+
+BY_HAND |= {
+    f"micro_batch, {how}": ("micro_batch", written(LOOP, replaced), *BY_HAND["micro_batch"][2:])
+    for how, replaced in AHEAD.items()
+}
 
 # What the scripts take as they are, each run once.
 _PLAIN: dict[str, dict] = {}
@@ -204,10 +240,7 @@ def taken(ran) -> dict:
 @pytest.mark.parametrize("case", BY_HAND)
 def test_a_change_takes_what_the_script_takes_that_is_written_with_it(trial, case):
     name, script, replaced, line = BY_HAND[case]
-    by_hand = script
-    for written, instead in replaced.items():
-        assert written in by_hand
-        by_hand = by_hand.replace(written, instead)
+    by_hand = written(script, replaced)
     changed = trial(script, name)
     assert changed.changes == {name: {"made": {line: 1}, "lacks": None}}
     assert taken(changed) == taken(trial(by_hand))
@@ -245,7 +278,8 @@ def test_a_package_that_is_lacking_is_named(trial):
     assert changed.changes == {"lora": {"made": {}, "lacks": "peft"}}
 
 
-# What evaluates: without gradients around the loop, which tells at once, or within it.
+# What evaluates: without gradients around the loop, which tells at once, or within it; or with
+# gradients that nobody asks for.
 EVALUATES = {
     "around": """
 model.eval()
@@ -263,7 +297,43 @@ for ids in DataLoader(rows, batch_size=16):
 assert sizes in ([16] * 4, [8, 16, 16, 16, 8]), sizes
 model.train()
 """,
+    "workers": """
+model.eval()
+with torch.no_grad():
+    held_out = DataLoader(rows, batch_size=16, num_workers=2, drop_last=True)
+    sizes = [len(model(input_ids=ids.cuda()).logits) for ids in held_out]
+assert sizes == [16] * 4, sizes
+model.train()
+""",
+    "Accelerate": """
+model.eval()
+sizes = []
+for ids in __import__("accelerate").Accelerator().prepare(DataLoader(rows, batch_size=16)):
+    with torch.no_grad():
+        sizes.append(len(model(input_ids=ids.cuda()).logits))
+assert sizes in ([16] * 4, [8, 8, 16, 16, 16]), sizes
+model.train()
+""",
+    "with gradients": """
+model.eval()
+sizes = [len(model(input_ids=ids.cuda()).logits) for ids in DataLoader(rows, batch_size=16)]
+assert sizes in ([16] * 4, [8, 8, 16, 16, 16]), sizes
+model.train()
+""",
+    "a batch": """
+held_out = iter(DataLoader(rows, batch_size=16))
+ids = next(held_out).cuda()
+with torch.no_grad():
+    model(input_ids=ids)
+""",
+    "one's own": """
+with torch.no_grad():
+    for ids in DataLoader(rows, batch_sampler=[[0, 1], [2, 3]]):
+        assert len(model(input_ids=ids.cuda()).logits) == 2
+""",
 }
+# Of which the first batches are halved before anything shows what they are for.
+LATE = ("within", "Accelerate", "with gradients", "a batch")
 
 
 @pytest.mark.parametrize("where", EVALUATES)
@@ -272,13 +342,19 @@ def test_loaders_that_feed_no_training_stay_as_they_are(trial, where):
     assert begins in LOOP
     both = LOOP.replace(begins, EVALUATES[where] + begins) + EVALUATES[where]
     _, _, replaced, line = BY_HAND["micro_batch"]
-    by_hand = both
-    for written, instead in replaced.items():
-        by_hand = by_hand.replace(written, instead)
     changed = trial(both, "micro_batch")
     assert changed.changes["micro_batch"]["made"] == {line: 1}
-    if where == "around":
-        assert taken(changed) == taken(trial(by_hand))
+    if where not in LATE:
+        assert taken(changed) == taken(trial(written(both, replaced)))
+
+
+def test_loaders_that_feed_training_together(trial):
+    joined = f"others = iter({_LOADER})\n{_TAKES}    ids = torch.cat((ids, next(others)))\n"
+    both = written(LOOP, {_TAKES: joined})
+    _, _, replaced, line = BY_HAND["micro_batch"]
+    changed = trial(both, "micro_batch")
+    assert changed.changes["micro_batch"]["made"] == {line: 2}
+    assert taken(changed) == taken(trial(written(both, replaced)))
 
 
 def test_an_evaluation_alone_accumulates_nothing(trial):

@@ -48,6 +48,13 @@ def test_components_of_a_training_step(run):
     assert 0 <= answer["levels"]["allocated"] - sum(found.values()) < 2 << 20
 
 
+def test_warnings_may_be_errors(run):
+    """Of what tells holders, which is looked at when the script is over."""
+    ran = run(f"{TRAINING}\nimport warnings\nwarnings.simplefilter('error')\n")
+    assert ran.returncode == 0, ran.stderr
+    assert by_component(ran.answer) == by_component(run(TRAINING).answer)
+
+
 def test_lines_of_script_and_forward(run):
     held = run(TRAINING).answer["holders"]
     lines = {

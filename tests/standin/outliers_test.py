@@ -98,7 +98,9 @@ def measured_with_outliers():
     again = [json.loads(line) for line in (REFERENCE / "pytorch_again.jsonl").open()]
     cases = {case.name: case for case in every_case()}
     found = [(cases[line["again"]], line) for line in again if "outliers" in line]
-    return [(case, line) for case, line in found if case.setting["model"] != "llama2-7b"]
+    played = [(case, line) for case, line in found if case.setting["model"] != "llama2-7b"]
+    assert played
+    return played
 
 
 _WITH_THESE = """

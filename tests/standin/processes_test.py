@@ -48,6 +48,22 @@ def test_how_a_loaders_workers_are_started_makes_no_difference(run):
             assert other[key] == first[key]
 
 
+def test_a_loaders_workers_that_come_to_their_end_tell_nothing(run):
+    """Forked after CUDA began, they can have none."""
+    ran = run(
+        """
+import os, pathlib, torch
+held = torch.ones(3, device="cuda")
+rows = torch.utils.data.DataLoader(range(64), num_workers=2)
+assert sum(map(len, rows)) == 64
+told = pathlib.Path(os.environ["VRAMFIT_RUN"]).parent.glob("[0-9]*.json")
+assert not list(told)
+"""
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert ran.answer["processes"] == 1
+
+
 # What a process puts on the GPU by itself.
 HOLDS = """
 import multiprocessing, torch

@@ -115,6 +115,18 @@ except Exception as error:
     assert "vramfit: --random-weights makes the weights" in notes[0]
 
 
+def test_nor_is_one_that_is_asked_for_by_keyword(tmp_path):
+    script = """
+from transformers import CLIPTokenizer
+try:
+    CLIPTokenizer.from_pretrained(pretrained_model_name_or_path=folder)
+except Exception as error:
+    tell(str(error), *getattr(error, "__notes__", ()))
+"""
+    told = play(BEGIN + script, MODEL=config(tmp_path))
+    assert any("--random-weights makes the weights" in line for line in told)
+
+
 def test_nor_is_a_processor(tmp_path):
     script = """
 from transformers import AutoFeatureExtractor, AutoImageProcessor, AutoProcessor

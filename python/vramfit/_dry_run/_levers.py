@@ -69,7 +69,8 @@ LEVERS = (
         "half the micro-batch, twice the accumulation",
         ("activations", "logits"),
         0.1,
-        "no TrainingArguments and no DataLoader of the script's has two rows or more",
+        "no TrainingArguments, and no DataLoader(…, batch_size=…) of torch's that fed training, "
+        "has two rows or more",
         "time: smaller batches use a GPU less well",
     ),
     Lever(

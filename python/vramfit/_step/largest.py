@@ -7,7 +7,6 @@ and what is told is what the try of the largest took.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import signal
@@ -96,14 +95,21 @@ def _full(done: list[tuple[int, Try]]) -> int:
 
 def _together(batches: list[int], play: Play) -> Tried:
     """Each in a process of its own."""
-    begun = [(batch, *_begin(batch, play)) for batch in batches]
+    begun = {batch: _begin(batch, play) for batch in batches}
+    tried: Tried = {}
     try:
-        return {batch: _end(batch, reader, child) for batch, reader, child in begun}
+        for batch in batches:
+            reader, child = begun[batch]
+            with os.fdopen(reader) as pipe:
+                failure = pipe.read()
+            _, status = os.waitpid(child, 0)
+            del begun[batch]  # its number may be another's from now on
+            tried[batch] = _tried(batch, child, failure, status)
     except BaseException:  # of one, whose others nobody asks any more
-        for _, _, child in begun:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(child, signal.SIGKILL)
+        for _, child in begun.values():
+            os.kill(child, signal.SIGKILL)
         raise
+    return tried
 
 
 def _begin(batch: int, play: Play) -> tuple[int, int]:
@@ -116,10 +122,7 @@ def _begin(batch: int, play: Play) -> tuple[int, int]:
     return reader, child
 
 
-def _end(batch: int, reader: int, child: int) -> Try:
-    with os.fdopen(reader) as pipe:
-        failure = pipe.read()
-    _, status = os.waitpid(child, 0)
+def _tried(batch: int, child: int, failure: str, status: int) -> Try:
     took = _forks.took(child)
     if took is not None:
         return _try(child, took)
@@ -142,15 +145,18 @@ def _play(writer: int, batch: int, play: Play) -> NoReturn:
         os.dup2(silence, sys.stderr.fileno())
         torch.cuda._is_in_bad_fork = lambda: False  # no driver is there that forks would confuse
         _forks.begin()
-        play(batch)
+        try:
+            play(batch)
+        except BaseException as error:
+            if is_any(error, torch.OutOfMemoryError):
+                _forks.end()
+            raise
         _forks.end()
     except StandInError as error:
         why = {"refused": str(error)}
     except ModuleNotFoundError as error:
         why = {"lacks": error.name or str(error)}
     except BaseException as error:
-        if is_any(error, torch.OutOfMemoryError):
-            _forks.end()
         error.__traceback__ = without_us(error.__traceback__)
         why = {"failed": "".join(traceback.format_exception(error)).rstrip()}
     finally:

@@ -7,7 +7,7 @@ for the modules inside a model.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch.optim.optimizer import (
@@ -50,6 +50,8 @@ def in_backward() -> bool:
 class Events:
     """Tells of each: `forward` with its model, `backward`, `optimizer` as a step of one begins."""
 
+    the: ClassVar[Events]  # the process's
+
     def __init__(
         self,
         forward: Callable[[torch.nn.Module], None],
@@ -62,6 +64,7 @@ class Events:
         torch.autograd._engine_run_backward = type("Engine", (), {"__call__": engine})()
         register_optimizer_step_pre_hook(self._optimizer_steps)
         register_optimizer_step_post_hook(lambda *_: self.await_forward())
+        Events.the = self
         self.await_forward()
 
     def await_forward(self) -> None:

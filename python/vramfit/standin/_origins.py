@@ -46,8 +46,8 @@ class Origin:
     @property
     def component(self) -> str | None:
         """Where a file tells it, on the way to the innermost module's call: see _COMPONENTS."""
-        files = (frame["filename"] for frame in self.frames())
-        return next(filter(None.__ne__, map(_TOLD.__getitem__, files)), None) or None
+        told = (_TOLD[frame["filename"]] for frame in self.frames())
+        return next((each for each in told if each is not None), None) or None
 
 
 # Of a block that a function in such a file asked for.

@@ -109,8 +109,9 @@ class _Process(Watcher):
         import torch
 
         def attend(process: _Process) -> None:
-            if not torch.cuda.is_initialized():
-                process.begin_anew()
+            if torch.cuda.is_initialized() or torch.cuda._is_in_bad_fork():
+                return  # of what it copied nothing is its own, and it can have no more
+            process.begin_anew()
             util.Finalize(None, process.write, ("script",), exitpriority=0)
 
         util.register_after_fork(self, attend)  # run in a child, also where nothing was forked

@@ -19,8 +19,6 @@ _QUIET, _QUIET_OF_VARYING = 1, 8
 # PyTorch's watchdog of NCCL looks every 100 ms at what has completed, and lets go of its tensors.
 _WATCHDOG = 0.15  # seconds
 
-Level = dict[str, int]
-
 
 class Steps:
     """Keeps a row for each stage of each step, and says when enough was seen."""

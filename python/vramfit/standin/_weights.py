@@ -155,7 +155,8 @@ def _say_what_is_not_made(
     load = getattr(owner, method).__func__
 
     @functools.wraps(load)
-    def loaded(kind: Any, name: Any, *args: Any, **kwargs: Any) -> Any:
+    def loaded(kind: Any, /, pretrained_model_name_or_path: Any, *args: Any, **kwargs: Any) -> Any:
+        name = pretrained_model_name_or_path  # as people spell it out
         try:
             made = load(kind, name, *args, **kwargs)
         except (OSError, ValueError, TypeError) as error:

@@ -233,11 +233,19 @@ TEST(Band, IsOfTheVerdictsThatAnswersHave) {
 /// whose decode steps count, and which fit longest by giving back what the allocator caches.
 TEST(Band, EndsWhereTheVerdictChanges) {
   const Flags seq_1 = {{"precision", "fp16"}, {"generate", "60"}, {"seq", "1"}};
-  for (const auto& [model, card, flags] :
-       {std::tuple{"phi-2", "rtx4090", seq_1}, std::tuple{"gpt2-124m", "rtx3070", seq_1},
-        std::tuple{"qwen2-0.5b", "rtx4090", Flags{{"seq", "100"}}}}) {
-    SCOPED_TRACE(model);
-    const Request request = in_pytorch(model, card, false, flags);
+  // The fullest of several GPUs is another after all decode steps than after few.
+  Request several = in_pytorch("qwen2-0.5b", "h200", false,
+                               {{"precision", "fp32"},
+                                {"generate", "34"},
+                                {"gpus", "4"},
+                                {"attention", "eager"},
+                                {"seq", "3"}});
+  several.budget.vram = 114ULL << 30U;
+  for (const Request& request :
+       {in_pytorch("phi-2", "rtx4090", false, seq_1),
+        in_pytorch("gpt2-124m", "rtx3070", false, seq_1),
+        in_pytorch("qwen2-0.5b", "rtx4090", false, {{"seq", "100"}}), several}) {
+    SCOPED_TRACE(request.model.name);
     SizedRuns runs(request, Size::Batch);
     const Largest found = find_largest(runs);
     const Band band = band_around(found, runs);

@@ -22,23 +22,23 @@ class Runs {
       throw BadInput("sizes: more than 2^60 bytes are needed; a smaller batch, seq or model");
     }
     capacity_ = capacity_beside(run_.overhead, request);
-    const bool looks = request.workload->depends_on_capacity();
-    if (run_.report.reserved <= capacity_ && !looks) return;
+    const Demand demand = request.workload->demand();
+    const bool elastic = demand == Demand::Elastic;
+    if (run_.report.reserved <= capacity_ && !elastic) return;
     // Blocks are less than twice their tensors: of one above 1 MiB, what is left beyond another
     // MiB is split off, and of smaller ones all that is.
     const bool hopeless = run_.report.peak.allocated / 2 > capacity_;
-    if (ending == WhereItEnds::Untold && !looks &&
-        (hopeless || !request.workload->gives_back_cache())) {
+    if (ending == WhereItEnds::Untold && !elastic && (hopeless || demand == Demand::Fixed)) {
       fits_ = false;
       return;
     }
     Outcome limited = run_within(capacity_, request);
     missing_ = limited.report.missing;
     fits_ = !missing_;
-    if (missing_ && looks) run_ = run_past(capacity_, request);
+    if (missing_ && elastic) run_ = run_past(capacity_, request);
     if (missing_) return;
     run_ = std::move(limited);
-    if (looks) return;
+    if (elastic) return;
     run_.notes.emplace_back(
         "it fits only because the allocator gives back cached segments on the way, "
         "which costs time");

@@ -74,7 +74,7 @@ const SizedRuns::Least& SizedRuns::least_at(std::int64_t size) {
   };
   Outcome run = run_within_bytes(kFarAbove * budget.vram);
   const Overhead overhead = run.overhead;  // as an estimate has it: of the run that has room
-  if (workload->depends_on_capacity()) {
+  if (workload->demand() == Demand::Elastic) {
     extent.beyond = kFarAbove * budget.vram;
     run = run_within_bytes(capacity_beside(overhead));
   }
@@ -90,7 +90,7 @@ const SizedRuns::Least& SizedRuns::least_at(std::int64_t size) {
 /// where the sizes around agree, this one does too. Of several GPUs it is that of the fullest,
 /// which may be another after some decode steps.
 Overhead SizedRuns::overhead_at(std::int64_t size) {
-  if (request_.workload->depends_on_capacity()) {
+  if (request_.workload->demand() == Demand::Elastic) {
     const auto [at, fresh] = fullest_.try_emplace(size);
     if (fresh) at->second = run_in(kUnlimitedBytes, size).overhead;
     return at->second;
@@ -120,7 +120,7 @@ const Trial& SizedRuns::run(std::int64_t size) {
     if (fits && has_verdicts()) slack_[size] = slack_of(outcome);
     return told = {fits, share(outcome.report.reserved, capacity)};
   };
-  if (!request_.workload->adapts_to_capacity()) return of(run_in(capacity, size));
+  if (request_.workload->demand() != Demand::Adapting) return of(run_in(capacity, size));
   const Outcome unlimited = run_in(kUnlimitedBytes, size);
   const Trial& trial = of(unlimited);
   return unlimited.report.reserved <= capacity ? trial : of(run_in(capacity, size));
@@ -143,7 +143,7 @@ const Slack& SizedRuns::slack(std::int64_t size) {
   run(size);
   const auto known = slack_.find(size);
   if (known != slack_.end()) return known->second;
-  if (!request_.workload->depends_on_capacity()) {
+  if (request_.workload->demand() != Demand::Elastic) {
     return slack_[size] = slack_of(run_in(kUnlimitedBytes, size));
   }
   const Outcome past = run_past(capacity_beside(overhead_at(size)), at(size));

@@ -63,6 +63,16 @@ struct Outcome {
 struct FamilyReader;
 class Runtime;
 
+/// What a run takes, beside what the card has. Each allows for what those before it do.
+enum class Demand : std::uint8_t {
+  Fixed,     ///< a run without limits says all
+  Cached,    ///< the allocator gives back what it caches before it gives up: what takes more
+             ///< without limits may fit
+  Adapting,  ///< a run within limits is another also where the card has room for one without,
+             ///< which is the one that is told of
+  Elastic,   ///< what runs where is up to what the card has: a run without limits says nothing
+};
+
 /// One run of a model under a runtime. Does not change: another size is another workload.
 class Workload {
  public:
@@ -85,14 +95,7 @@ class Workload {
 
   /// Throws BadInput where the model cannot be run so.
   virtual void validate(const ModelConfig& config) const = 0;
-  /// Whether a run looks at what the card has, so that one without limits says nothing about it.
-  virtual bool depends_on_capacity() const { return false; }
-  /// Whether a run within limits is another than one without also where the card has room for that,
-  /// which is the one that is told of.
-  virtual bool adapts_to_capacity() const { return false; }
-  /// Whether the allocator gives back what it caches where the card is full: a run that takes more
-  /// without limits may fit all the same.
-  virtual bool gives_back_cache() const { return false; }
+  virtual Demand demand() const { return Demand::Fixed; }
   /// The longest sequence the model takes in such a run, batch and memory apart; less than 1 where
   /// what is generated leaves no room.
   virtual std::int64_t seq_limit(const ModelConfig& config) const = 0;

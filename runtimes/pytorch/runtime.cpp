@@ -71,13 +71,10 @@ std::optional<double> TorchWorkload::reserved_error() const {
   return keeps_outliers(pretrained()) ? versions.int8_reserved_error : versions.reserved_error;
 }
 
-bool TorchWorkload::depends_on_capacity() const {
-  return pretrained() && pretrained()->auto_device_map;
-}
-
-// The warm-up of the loader leaves some of the card alone.
-bool TorchWorkload::adapts_to_capacity() const {
-  return pretrained() && !pretrained()->auto_device_map;
+// The warm-up of the loader leaves some of the card alone; device_map="auto" goes by what there is.
+Demand TorchWorkload::demand() const {
+  if (!pretrained()) return Demand::Cached;
+  return pretrained()->auto_device_map ? Demand::Elastic : Demand::Adapting;
 }
 
 namespace {

@@ -39,9 +39,7 @@ class TorchWorkload final
 
   const Runtime& runtime() const override { return *runtime_; }
   DType computes_in() const override;
-  bool depends_on_capacity() const override;
-  bool adapts_to_capacity() const override;
-  bool gives_back_cache() const override { return true; }
+  Demand demand() const override;
   std::int64_t stored_parameters(const ModelConfig& config) const override;
   void validate(const ModelConfig& config) const override;
   std::int64_t seq_limit(const ModelConfig& config) const override;

@@ -30,6 +30,7 @@ MAY_INCLUDE = {
     },
     "standin": {"model", "standin"},
     "python": {"model", "estimator", "python"},
+    "web": {"model", "runtimes", "estimator", "web"},
     "model": {"model"},
 }
 _JSON = {"nlohmann/json.hpp", "nlohmann/json_fwd.hpp"}
@@ -70,6 +71,14 @@ def objections(root: Path) -> list[str]:
                 if reason := objection(file, quote, header):
                     found.append(f"{file} includes {header}: {reason}")
     return found
+
+
+def test_every_folder_with_code_is_a_room():
+    """Tests may include all of them."""
+    others = {"build", "tests"}
+    folders = {path for path in ROOT.iterdir() if path.name[0] != "." and path.name not in others}
+    with_code = {path.name for path in folders if next(path.rglob("*.cpp"), None)}
+    assert with_code == {room.partition("/")[0] for room in MAY_INCLUDE}
 
 
 def test_rooms_include_only_what_they_may():

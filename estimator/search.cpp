@@ -254,7 +254,7 @@ std::int64_t edge_near(std::int64_t guess, const std::function<double(std::int64
     } else {
       const std::int64_t below = std::max(size - step, size / 2);  // a guess has its order
       size = std::clamp<std::int64_t>(low ? size + step : below, 1, limit);
-      step *= 4;
+      step = std::min(4 * step, limit);
     }
   }
 }

@@ -87,14 +87,8 @@ const SizedRuns::Least& SizedRuns::least_at(std::int64_t size) {
 }
 
 /// What of the card is gone beside a run of this size. It depends on which libraries a run uses, so
-/// where the sizes around agree, this one does too. Of several GPUs it is that of the fullest,
-/// which may be another after some decode steps.
-Overhead SizedRuns::overhead_at(std::int64_t size) {
-  if (request_.workload->demand() == Demand::Elastic) {
-    const auto [at, fresh] = fullest_.try_emplace(size);
-    if (fresh) at->second = run_in(kUnlimitedBytes, size).overhead;
-    return at->second;
-  }
+/// where the sizes around agree, this one does too.
+const Overhead& SizedRuns::overhead_at(std::int64_t size) {
   const auto above = least_.lower_bound(size);
   if (above == least_.end() || above == least_.begin()) return least_at(size).overhead;
   const Overhead& larger = above->second.overhead;

@@ -59,7 +59,7 @@ class SizedRuns {
   };
 
   const Least& least_at(std::int64_t size);
-  Overhead overhead_at(std::int64_t size);
+  const Overhead& overhead_at(std::int64_t size);
   Outcome run_in(std::uint64_t bytes, std::int64_t size);
   /// At a size.
   const Request& at(std::int64_t size);
@@ -72,9 +72,8 @@ class SizedRuns {
   const std::uint64_t allowance_;
   std::uint64_t cost_ = 0;
   std::map<std::int64_t, Least> least_;
-  std::map<std::int64_t, Overhead> fullest_;  ///< beside a run without limits
-  std::map<std::int64_t, Trial> tried_;       ///< on the card
-  std::map<std::int64_t, Slack> slack_;       ///< of the run that a verdict goes by
+  std::map<std::int64_t, Trial> tried_;  ///< on the card
+  std::map<std::int64_t, Slack> slack_;  ///< of the run that a verdict goes by
 };
 
 }  // namespace vramfit

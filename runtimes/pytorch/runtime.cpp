@@ -79,21 +79,36 @@ Demand TorchWorkload::demand() const {
 
 namespace {
 
+/// What libraries take beside the context, as it is at a run's end: the driver loads code as it is
+/// first used.
+std::uint64_t libraries_of(const RunReport& report, const Overhead& overhead) {
+  if (report.stages.empty()) return overhead.libraries;
+  const StageRecord& last = report.stages.back();
+  return last.device_used - last.reserved - overhead.context;
+}
+
 /// Of GPUs that share a model, the one whose run needs most, or the first that runs out, and what
-/// each takes in a note.
+/// each takes in a note. All are as large, so each is taken to lose to libraries what one loses
+/// most.
 RunReport run_most(const Gpu& gpu, const Release& release, const ModelConfig& config,
                    const GenerationOptions& options, const Extent& extent, std::uint64_t capacity,
                    Outcome& outcome) {
   if (!options.pretrained || options.pretrained->gpus == 1) {
-    return pytorch::run(gpu, release, config, options, extent, capacity, &outcome.on_host);
+    RunReport report =
+        pytorch::run(gpu, release, config, options, extent, capacity, &outcome.on_host);
+    outcome.overhead.libraries = libraries_of(report, outcome.overhead);
+    return report;
   }
   std::vector<RunReport> reports =
       run_on_each(gpu, release, config, options, extent, capacity, &outcome.on_host);
   std::size_t shown = 0;
   std::uint64_t cost = 0;
   std::string each;
+  outcome.overhead.libraries = 0;
   for (std::size_t i = 0; i < reports.size(); ++i) {
     const RunReport& report = reports[i];
+    outcome.overhead.libraries =
+        std::max(outcome.overhead.libraries, libraries_of(report, outcome.overhead));
     const RunReport& most = reports[shown];
     if (!most.missing && (report.missing || report.reserved > most.reserved)) shown = i;
     cost += report.cost;
@@ -169,12 +184,15 @@ void note_on_host(const OnHost& host, std::int64_t layers, const Pretrained& pre
 Outcome TorchWorkload::run(const Gpu& gpu, std::uint64_t capacity, const ModelConfig& config,
                            const Extent& extent) const {
   Outcome outcome;
+  outcome.overhead = gpu.overhead;
+  outcome.overhead.context = gpu.overhead.pytorch.value().context;
   const Release& release = runtime_->versions();
   if (const auto* generation = std::get_if<GenerationOptions>(&options())) {
     outcome.report = run_most(gpu, release, config, *generation, extent, capacity, outcome);
   } else {
     const auto& trained = std::get<TrainingOptions>(options());
     outcome.report = pytorch::run(gpu, release, config, trained, extent, capacity);
+    outcome.overhead.libraries = libraries_of(outcome.report, outcome.overhead);
     note_kept_inputs(trained, outcome.notes);
     note_managed(outcome.report, outcome.notes);
   }
@@ -190,13 +208,6 @@ Outcome TorchWorkload::run(const Gpu& gpu, std::uint64_t capacity, const ModelCo
     outcome.notes.emplace_back(
         "below sm_80 PyTorch has no fused attention in bf16: each layer holds the scores of all "
         "tokens with all, which fp16 may not need");
-  }
-  outcome.overhead = gpu.overhead;
-  outcome.overhead.context = gpu.overhead.pytorch.value().context;
-  // As they are at its end: the driver loads code as it is first used.
-  if (!outcome.report.stages.empty()) {
-    const StageRecord& last = outcome.report.stages.back();
-    outcome.overhead.libraries = last.device_used - last.reserved - outcome.overhead.context;
   }
   const auto* training = std::get_if<TrainingOptions>(&options());
   if (training != nullptr && training->distributed) {

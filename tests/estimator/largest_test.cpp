@@ -233,7 +233,7 @@ TEST(Band, IsOfTheVerdictsThatAnswersHave) {
 /// whose decode steps count, and which fit longest by giving back what the allocator caches.
 TEST(Band, EndsWhereTheVerdictChanges) {
   const Flags seq_1 = {{"precision", "fp16"}, {"generate", "60"}, {"seq", "1"}};
-  // The fullest of several GPUs is another after all decode steps than after few.
+  // Which of several GPUs is the fullest depends on what each has, and on the decode steps.
   Request several = in_pytorch("qwen2-0.5b", "h200", false,
                                {{"precision", "fp32"},
                                 {"generate", "34"},

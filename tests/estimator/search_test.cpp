@@ -53,9 +53,11 @@ TEST(EdgeNear, LeavesSomeWhereTheNextDoesNot) {
     EXPECT_GE(teeth(edge), 0);
     EXPECT_LT(teeth(edge + 1), 0);
   }
-  EXPECT_EQ(edge_near(
-                5, [](std::int64_t) { return -1.0; }, 100, never),
-            0);
+  for (const std::int64_t guess : {std::int64_t{5}, std::int64_t{1} << 40}) {
+    EXPECT_EQ(edge_near(
+                  guess, [](std::int64_t) { return -1.0; }, guess, never),
+              0);
+  }
 }
 
 /// Sizes that take `base` of a card and `each` more, and reserve up to `waste` beyond it, which

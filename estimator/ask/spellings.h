@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "model/errors.h"
+#include "runtimes/runtime.h"
 
 namespace vramfit {
 
@@ -16,10 +17,11 @@ struct CommandLine {
   bool of_a_trainer = false;  ///< some are a Trainer's own, and nothing is said of loss-only
 };
 
-/// A command line in the names of fit's own flags. Those of transformers' Trainer, PEFT and
-/// bitsandbytes are taken too, as people have them in their scripts, and '_' for '-' in all. Throws
-/// BadInput on what fit knows by name and has no answer for yet: it says what is nearest.
+/// A command line in the names of fit's own flags. What runtimes' settings are called in people's
+/// scripts is taken too, first in the words of the runtime that it names, and '_' for '-' in all.
+/// Throws BadInput on what fit knows by name and has no answer for yet: it says what is nearest.
 CommandLine in_own_names(const std::vector<std::string>& typed);
+CommandLine in_own_names(const std::vector<std::string>& typed, const Runtime& runtime);
 
 /// Which of fit's own flags one of theirs sets, '_' for '-' in either; itself where it is an own
 /// one, or only details another, as gradient-checkpointing-kwargs does.

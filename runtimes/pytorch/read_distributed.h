@@ -6,8 +6,8 @@
 
 namespace vramfit::pytorch {
 
-/// The flags that say how a run is spread over GPUs, --gpus and --strategy apart.
-std::vector<Flag> distributed_flags();
+/// Those that say how a run is spread over GPUs.
+Settings distributed_settings();
 
 /// Sets how training is spread over GPUs. Throws BadInput on what is wrong or contradicts the rest
 /// of the options.

@@ -5,8 +5,8 @@
 
 namespace vramfit::pytorch {
 
-/// The flags that the runtime has beside those all have.
-const std::vector<Flag>& option_flags();
+/// What a run can be told.
+const Settings& settings();
 
 /// Reads flags into options. Throws BadInput on a value that is wrong.
 TrainingOptions training_options(const Flags& flags, const ModelConfig& model);

@@ -1,5 +1,7 @@
 #include "runtimes/pytorch/read_distributed.h"
 
+#include <nlohmann/json.hpp>
+
 #include "model/errors.h"
 #include "model/quantity.h"
 #include "runtimes/parallel_flags.h"
@@ -134,14 +136,11 @@ void read_distributed(const Flags& flags, TrainingOptions& options) {
     if (several->strategy) throw BadInput("strategy: only with --gpus 2 or more");
     several.reset();
   }
-  Distributed distributed;
-  if (several) {
-    const std::string named = several->strategy.value_or("ddp");
-    distributed.by_accelerate = named == kByAccelerate;
-    distributed.strategy = distributed.by_accelerate ? Strategy::Fsdp : parse_strategy(named);
-  }
-  const bool shards = several && distributed.strategy == Strategy::Fsdp;
   if (!several) return;
+  Distributed distributed;
+  const std::string named = several->strategy.value_or("ddp");
+  distributed.by_accelerate = named == kByAccelerate;
+  distributed.strategy = distributed.by_accelerate ? Strategy::Fsdp : parse_strategy(named);
   distributed.gpus = several->gpus;
   distributed.bucket_view = has(flags, "bucket-view");
   if (const auto cap = typed(flags, "bucket-cap-mb")) {
@@ -164,11 +163,27 @@ void read_distributed(const Flags& flags, TrainingOptions& options) {
     throw BadInput(
         "quant: quantised weights on several GPUs are not predicted yet; without --gpus");
   }
-  if (shards) refuse_beside_fsdp(options);
+  if (distributed.strategy == Strategy::Fsdp) refuse_beside_fsdp(options);
   if (distributed.mixed_precision && options.autocast) {
     throw BadInput("autocast and mixed-precision: one of them casts; without --autocast");
   }
   options.distributed = distributed;
+}
+
+void add_asked(const Distributed& distributed, nlohmann::ordered_json& json) {
+  json["gpus"] = distributed.gpus;
+  json["strategy"] = name(distributed);
+  if (distributed.strategy != Strategy::Fsdp) {
+    json["bucket_view"] = distributed.bucket_view;
+    const auto& cap = distributed.bucket_cap_mb;
+    json["bucket_cap_mb"] = cap ? nlohmann::ordered_json(*cap) : nullptr;
+    return;
+  }
+  json["reshard_after_forward"] = distributed.reshard_after_forward;
+  json["mixed_precision"] = nullptr;
+  if (const auto& mixed = distributed.mixed_precision) {
+    json["mixed_precision"] = {{"param", name(mixed->param)}, {"reduce", name(mixed->reduce)}};
+  }
 }
 
 void read_gpus(const Flags& flags, GenerationOptions& options) {

@@ -1,5 +1,7 @@
 #include "runtimes/pytorch/read_options.h"
 
+#include <nlohmann/json.hpp>
+
 #include "model/errors.h"
 #include "runtimes/lora_flags.h"
 #include "runtimes/options_workload.h"
@@ -8,6 +10,8 @@
 
 namespace vramfit::pytorch {
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 /// What transformers' Trainer takes where none is named.
 constexpr const char* kDefaultOptimizer = "adamw-fused";
@@ -50,6 +54,25 @@ std::optional<Pretrained> pretrained(const Flags& flags, const std::string& prec
   arguments.quantization = quantization(flags, precision);
   if (!map && !arguments.quantization) return std::nullopt;
   return arguments;
+}
+
+Json json_of(const std::optional<Pretrained>& pretrained) {
+  if (!pretrained || !pretrained->quantization) return nullptr;
+  const Quantization& quantization = *pretrained->quantization;
+  const bool four_bits = quantization.format != Quantization::Format::Int8;
+  return {{"format", name(quantization.format)},
+          {"double_quant", quantization.double_quant},
+          {"compute", four_bits ? Json(name(quantization.compute)) : Json(nullptr)}};
+}
+
+Json json_of(Checkpointing checkpoint) {
+  if (checkpoint == Checkpointing::None) return nullptr;
+  return checkpoint == Checkpointing::Full ? "full" : "reentrant";
+}
+
+Json device_map(const std::optional<Pretrained>& pretrained) {
+  if (!pretrained) return nullptr;
+  return pretrained->auto_device_map ? "auto" : "cuda";
 }
 
 }  // namespace
@@ -197,6 +220,42 @@ GenerationOptions generation_options(const Flags& flags) {
   options.pretrained = pretrained(flags, name(options.precision));
   read_gpus(flags, options);
   return options;
+}
+
+Json asked(const Options& options) {
+  if (const auto* o = std::get_if<TrainingOptions>(&options)) {
+    Json json = {{"mode", "training"},
+                 {"precision", name(o->precision)},
+                 {"autocast", o->autocast ? Json(name(*o->autocast)) : Json(nullptr)},
+                 {"attention", name(o->attention)},
+                 {"batch", o->batch},
+                 {"seq", o->seq},
+                 {"optimizer", name(o->optimizer)},
+                 {"accumulate", o->accumulate},
+                 {"loss_only", keeps_loss_only(*o)},
+                 {"checkpoint", json_of(o->checkpoint)},
+                 {"lora", nullptr},
+                 {"quant", json_of(o->pretrained)},
+                 {"device_map", device_map(o->pretrained)},
+                 {"gpus", 1},
+                 {"strategy", nullptr}};
+    if (o->distributed) add_asked(*o->distributed, json);
+    if (o->lora) json["lora"] = {{"rank", o->lora->rank}, {"targets", o->lora->targets}};
+    return json;
+  }
+  const auto& o = std::get<GenerationOptions>(options);
+  return {{"mode", "inference"},
+          {"precision", name(o.precision)},
+          {"attention", name(o.attention)},
+          {"batch", o.batch},
+          {"seq", o.seq},
+          {"generate", o.generate},
+          {"padded", o.padded.value_or(o.batch > 1)},
+          {"quant", json_of(o.pretrained)},
+          {"device_map", device_map(o.pretrained)},
+          {"gpus", o.pretrained ? o.pretrained->gpus : 1},
+          {"cache_implementation", o.static_cache ? "static" : "dynamic"},
+          {"again", o.again}};
 }
 
 }  // namespace vramfit::pytorch

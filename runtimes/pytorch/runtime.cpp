@@ -53,6 +53,8 @@ std::int64_t TorchWorkload::stored_parameters(const ModelConfig& config) const {
   return parameter_count(config);
 }
 
+Json TorchWorkload::asked() const { return pytorch::asked(options()); }
+
 void TorchWorkload::validate(const ModelConfig& config) const {
   pytorch::validate(config, options());
 }

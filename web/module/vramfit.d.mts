@@ -43,45 +43,7 @@ export interface Stage {
 
 /** The run that was asked about, defaults filled in. */
 export interface Asked {
-  model: string;
-  mode: 'training' | 'inference';
-  precision: string;
-  /** null: what `max-batch` or `max-seq` looks for. */
-  batch: number | null;
-  seq: number | null;
-  attention?: string;
-  gpus?: number;
-  strategy?: string | null;
-  quant?: {
-    format: 'int8' | 'nf4' | 'fp4';
-    double_quant: boolean;
-    compute: 'fp32' | 'fp16' | 'bf16' | null;
-  } | null;
-  /** Of training. */
-  optimizer?: string;
-  accumulate?: number;
-  autocast?: string | null;
-  checkpoint?: string | null;
-  checkpoint_every?: number;
-  lora?: { rank: number; targets: string[] } | null;
-  loss_only?: boolean;
-  bucket_view?: boolean;
-  bucket_cap_mb?: number | null;
-  reshard_after_forward?: boolean;
-  mixed_precision?: { param: string; reduce: string } | null;
-  /** Of inference. */
-  generate?: number;
-  padded?: boolean;
-  again?: boolean;
-  device_map?: 'cuda' | 'auto' | null;
-  cache_implementation?: 'dynamic' | 'static';
-  head?: '16-bit' | 'quantized';
-  cache?: 'unquantized' | 'fp8' | 'int8';
-  block?: number;
-  lengths?: 'equal' | 'spread';
-  /** Flags whose values here are defaults, and in words what is stored in which type. */
-  assumed?: string[];
-  runs_with?: string;
+  //{asked}
   [key: string]: unknown;
 }
 

@@ -319,6 +319,8 @@ std::string as_typed(const std::string& message, const std::map<std::string, std
   return message;
 }
 
+std::span<const std::string_view> own_switches() { return kSwitches; }
+
 std::string other_names() {
   constexpr std::size_t kColumn = 32;
   std::string text;

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <map>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/errors.h"
@@ -41,6 +43,9 @@ auto in_typed_names(const std::map<std::string, std::string>& typed, const Body&
     throw BadInput(as_typed(error.what(), typed));
   }
 }
+
+/// Flags without a value that are no runtime's settings.
+std::span<const std::string_view> own_switches();
 
 /// Those names, for --help.
 std::string other_names();

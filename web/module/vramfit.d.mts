@@ -191,13 +191,16 @@ export class Vramfit {
   /** The compiled module, for another thread. */
   readonly module: WebAssembly.Module;
   /** What there is to choose from; cards by size. */
-  catalogue(): { version: string; models: Model[]; cards: Card[] };
+  catalogue(): { version: string; models: Model[]; cards: Card[]; switches: string[] };
   /** What `fit --json` answers. Throws BadInput. */
   ask(flags: Flags): Answer;
   /** The same as the text that `fit --json` prints. */
   json(flags: Flags): string;
   /** The same text but for `verdict_changes_with`: in about half the time. */
   estimate(flags: Flags): string;
+  /** Settings that the rest of the question leaves without a meaning, and why: they are of another
+   * runtime or task, or lack what they need. */
+  astray(flags: Flags): Record<string, 'runtime' | 'task' | 'needs'>;
   /** The run as PyTorch's memory snapshot, pickled, for pytorch.org/memory_viz. */
   snapshot(flags: Flags): Uint8Array;
   /** The run as a Chrome trace, for ui.perfetto.dev. */

@@ -40,6 +40,7 @@ constexpr std::array<std::string_view, 4> kQuantizationFlags = {"qlora", "bits",
                                                                 "quantization-config"};
 constexpr std::array<std::string_view, 3> kSeveralGpus = {"deepspeed", "use-deepspeed",
                                                           "tensor-parallel-size"};
+
 struct Argument {
   std::string flag;  ///< without dashes, '_' as '-'; empty where it is none
   std::optional<std::string> value;

@@ -32,11 +32,4 @@ const Runtime& runtime_named(const std::string& name) {
   throw BadInput("runtime: unknown '" + name + "'; " + list);
 }
 
-const Flag* find_flag(const Runtime& runtime, const std::string& name) {
-  const std::vector<Flag>& flags = runtime.flags();
-  const auto found =
-      std::find_if(flags.begin(), flags.end(), [&](const Flag& flag) { return flag.name == name; });
-  return found == flags.end() ? nullptr : &*found;
-}
-
 }  // namespace vramfit

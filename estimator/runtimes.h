@@ -15,7 +15,4 @@ const pytorch::PyTorchRuntime& current_pytorch();
 /// Throws BadInput that lists the names where `name` is none of them.
 const Runtime& runtime_named(const std::string& name);
 
-/// The runtime's flag of that name; null where it has none.
-const Flag* find_flag(const Runtime& runtime, const std::string& name);
-
 }  // namespace vramfit

@@ -12,6 +12,7 @@
 
 #include "estimator/ask/answer_timeline.h"
 #include "estimator/ask/ask.h"
+#include "estimator/ask/astray.h"
 #include "estimator/ask/card_facts.h"
 #include "estimator/ask/spellings.h"
 #include "estimator/ask/verify.h"
@@ -118,6 +119,7 @@ NB_MODULE(_core, m) {
         return vramfit::own_flags(vramfit::python::parsed(flags), more);
       },
       nb::arg("flags"), nb::arg("more"), Released());
+  m.def("astray", &vramfit::astray, nb::arg("flags"), Released());
   m.def(
       "in_own_names",
       [](const std::vector<std::string>& typed) {

@@ -9,9 +9,7 @@ namespace vramfit {
 
 std::optional<std::int64_t> lora_rank(const Flags& flags) {
   const auto rank = typed(flags, "lora");
-  if (has(flags, "lora-targets") && !rank) throw BadInput("lora-targets: only with --lora");
-  if (!rank) return std::nullopt;
-  return parse_whole("lora", *rank);
+  return rank ? std::optional(parse_whole("lora", *rank)) : std::nullopt;
 }
 
 std::vector<std::string> parse_lora_targets(const std::string& text,

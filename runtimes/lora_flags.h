@@ -4,13 +4,15 @@
 #include <string>
 #include <vector>
 
-#include "runtimes/flags.h"
+#include "runtimes/setting.h"
 
 namespace vramfit {
 
-/// --lora's rank; absent where it was not typed. Throws BadInput where it is no number, or
-/// --lora-targets stands alone.
+/// --lora's rank; absent where it was not typed. Throws BadInput where it is no number.
 std::optional<std::int64_t> lora_rank(const Flags& flags);
+
+/// What --lora-targets needs.
+inline constexpr Needs kLora = {"--lora", [](const Flags& flags) { return has(flags, "lora"); }};
 
 /// PEFT's word for all of them.
 inline constexpr const char* kEveryLinear = "all-linear";

@@ -10,10 +10,6 @@
 
 namespace vramfit {
 
-/// What such runtimes say of --precision in --help.
-inline constexpr const char* kPrecisions =
-    "fp32, fp16 or bf16 (default: the config's, bf16 if it says none)";
-
 /// A workload that is stated by one of two structs of options. `Self` is what derives from it
 /// (CRTP), so that a resized copy is one of its own kind.
 template <typename Self, typename Generation, typename Training>

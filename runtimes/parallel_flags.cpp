@@ -31,18 +31,18 @@ std::string own_name(std::string theirs) {
 
 }  // namespace
 
+std::string strategy_named(const Flags& flags) {
+  return own_name(typed(flags, "strategy").value_or(""));
+}
+
 std::optional<SeveralGpus> several_gpus(const Flags& flags) {
   constexpr std::int64_t kMaxGpus = 65536;
-  const auto strategy = typed(flags, "strategy");
-  if (!has(flags, "gpus")) {
-    if (strategy) throw BadInput("strategy: only with --gpus");
-    return std::nullopt;
-  }
+  if (!has(flags, "gpus")) return std::nullopt;
   SeveralGpus several{whole(flags, "gpus", 1), {}};
   if (several.gpus < 1 || several.gpus > kMaxGpus) {
     throw BadInput("gpus: " + std::to_string(several.gpus) + "; 1 to " + std::to_string(kMaxGpus));
   }
-  if (strategy) several.strategy = own_name(*strategy);
+  if (has(flags, "strategy")) several.strategy = strategy_named(flags);
   return several;
 }
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "runtimes/flags.h"
+#include "runtimes/setting.h"
 
 // --gpus and --strategy, which every runtime that spreads a run over GPUs spells alike.
 namespace vramfit {
@@ -17,7 +17,13 @@ struct SeveralGpus {
   std::optional<std::string> strategy;
 };
 
-/// Absent without --gpus. Throws BadInput where that is no number, or --strategy stands alone.
+/// Absent without --gpus. Throws BadInput where that is no number.
 std::optional<SeveralGpus> several_gpus(const Flags& flags);
+
+/// What was typed for --strategy, however it was spelt: "fsdp" for "full_shard"; "" where nothing.
+std::string strategy_named(const Flags& flags);
+
+/// What --strategy needs.
+inline constexpr Needs kGpus = {"--gpus", [](const Flags& flags) { return has(flags, "gpus"); }};
 
 }  // namespace vramfit

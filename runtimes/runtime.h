@@ -15,6 +15,7 @@
 #include "runtimes/flags.h"
 #include "runtimes/gpu.h"
 #include "runtimes/levers.h"
+#include "runtimes/setting.h"
 
 // The door to every runtime: whose step it is that a question is about. A runtime reads its flags
 // into a workload, and runs that on paper, on a GPU of so many bytes.
@@ -121,36 +122,35 @@ class Workload {
   virtual std::optional<double> reserved_error() const = 0;
 };
 
-/// A flag that a runtime has beside those all have (train, precision, batch, seq).
-struct Flag {
-  enum class With : std::uint8_t { Either, Training, Inference };
-  const char* name;  ///< "optimizer"
-  With with;
-  const char* help;
-  bool takes_value = true;
-};
-
 class Runtime {
  public:
   virtual ~Runtime() = default;
 
   virtual const char* name() const = 0;  ///< as --runtime spells it
-  virtual const std::vector<Flag>& flags() const = 0;
+  /// What a run can be told, precision, batch and seq among it: a row each.
+  virtual const Settings& settings() const = 0;
+  bool knows(std::string_view setting) const { return find(settings(), setting) != nullptr; }
   /// Whether it has what the family's models are made of.
   virtual bool runs(const FamilyReader& family) const = 0;
-  /// What it says for --precision in --help.
-  virtual const char* precisions() const = 0;
   /// Whether a model runs in the type its config names, where no --precision is given.
   virtual bool runs_as_stored() const = 0;
-  /// Throws BadInput on a value that is wrong. `flags` are the runtime's own and the shared ones.
-  virtual std::shared_ptr<const Workload> workload(const Flags& flags, bool training,
-                                                   const ModelConfig& model) const = 0;
+  /// Throws BadInput on a value that is wrong, and on settings that make no sense together. `flags`
+  /// are of its settings.
+  std::shared_ptr<const Workload> workload(const Flags& flags, bool training,
+                                           const ModelConfig& model) const {
+    require_sense(settings(), flags);
+    return read(flags, training, model);
+  }
   /// The libraries its figures hold for, by name; null where it has none.
   virtual nlohmann::ordered_json release() const = 0;
   /// A paragraph: whose step it is, and how another runtime's differs.
   virtual std::string about(const Workload& workload) const = 0;
   /// What memory is taken in, bytes: what a card has left is rounded down to it.
   virtual std::uint64_t granularity() const = 0;
+
+ private:
+  virtual std::shared_ptr<const Workload> read(const Flags& flags, bool training,
+                                               const ModelConfig& model) const = 0;
 };
 
 }  // namespace vramfit

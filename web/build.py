@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import measured
+import types_of_asked as types
 from vramfit_plots.errors import BadInputError
 
 _HERE = Path(__file__).resolve().parent
@@ -112,8 +113,9 @@ def main() -> None:
     out.mkdir(parents=True, exist_ok=True)
     (out / "index.html").write_text(page(wasm), encoding="utf-8")
     shutil.copy(wasm, out)
-    for file in ("vramfit.mjs", "vramfit.d.mts"):
-        shutil.copy(_HERE / "module" / file, out)
+    shutil.copy(_HERE / "module/vramfit.mjs", out)
+    declared = (_HERE / "module/vramfit.d.mts").read_text()
+    (out / "vramfit.d.mts").write_text(declared.replace("  //{asked}", types.asked()))
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ namespace {
 void add_other_precision(const Options& options, const Flags& flags, const Request& request,
                          std::vector<Alternative>& list) {
   const Runtime& runtime = request.workload->runtime();
-  const bool can = request.workload->training() && find_flag(runtime, "autocast") != nullptr;
+  const bool can = request.workload->training() && runtime.knows("autocast");
   if (!can || has(flags, "lora") || has(flags, "mixed-precision")) return;
   const std::string precision = request.workload->asked().at("precision");
   Flags other = flags;

@@ -27,12 +27,12 @@ bool is_quantized(std::string precision) {
 }  // namespace
 
 void refuse_what_is_not_there_yet(const Flags& flags, const Runtime& runtime) {
-  if (has(flags, "gpus") && find_flag(runtime, "gpus") == nullptr) {
+  if (has(flags, "gpus") && !runtime.knows("gpus")) {
     throw BadInput(std::string("gpus: ") + runtime.name() +
                    "'s step is predicted on one GPU yet; without it, or --runtime pytorch");
   }
-  const bool formulas = find_flag(runtime, "attention") == nullptr;  // they know formats by name
-  const bool quantizes = formulas || find_flag(runtime, "head") != nullptr;
+  const bool formulas = !runtime.knows("attention");  // they know formats by name
+  const bool quantizes = formulas || runtime.knows("head");
   const std::string precision = typed(flags, "precision").value_or("");
   if (!quantizes && is_quantized(precision)) {
     refuse_quantized_weights("precision " + precision);
@@ -43,12 +43,6 @@ void refuse_several_gpus(const std::string& flag) {
   throw BadInput(flag +
                  ": not predicted yet; nearest: --gpus N --strategy fsdp, which shares weights, "
                  "gradients and states as ZeRO-3 does, or zero1");
-}
-
-void refuse_flash_attention(const std::string& implementation) {
-  throw BadInput(
-      "attention: '" + implementation +
-      "' is not predicted yet; nearest: sdpa, which runs flash kernels of PyTorch's own");
 }
 
 void refuse_quantized_weights(const std::string& flag) {

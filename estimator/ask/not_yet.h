@@ -11,7 +11,6 @@ namespace vramfit {
 void refuse_what_is_not_there_yet(const Flags& flags, const Runtime& runtime);
 
 [[noreturn]] void refuse_several_gpus(const std::string& flag);
-[[noreturn]] void refuse_flash_attention(const std::string& implementation);
 /// Weights in a format that is not bitsandbytes'.
 [[noreturn]] void refuse_quantized_weights(const std::string& flag);
 /// A file of weights where a model's shape is expected.

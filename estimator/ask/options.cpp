@@ -51,75 +51,53 @@ void add_model_options(CLI::App& app, Options& options) {
   app.add_option("--layers", options.layers, "Its depth, with --params")->group(group);
 }
 
-/// What --help says of a flag: each runtime in its own words, or once where they agree.
-std::string help_of(const std::function<std::string(const Runtime&)>& of) {
+/// What --help says of a setting: each runtime in its own words, or once where they agree.
+std::string help_of(const std::string& name) {
   std::string text;
   std::string last;
   for (const Runtime* runtime : runtimes()) {
-    const std::string help = of(*runtime);
-    if (help.empty() || help == last) continue;
-    text += (text.empty() ? "" : ";\nunder " + std::string(runtime->name()) + ": ") + help;
-    last = help;
+    const Setting* setting = find(runtime->settings(), name);
+    if (setting == nullptr || setting->help.empty() || setting->help == last) continue;
+    last = setting->help;
+    text += (text.empty() ? "" : ";\nunder " + std::string(runtime->name()) + ": ") + last;
   }
   return text;
 }
 
-std::string precisions_of(const Runtime& runtime) { return runtime.precisions(); }
-
-/// Flags that every runtime has.
-constexpr std::array<std::string_view, 3> kShared = {"precision", "batch", "seq"};
-
-void add_shared_flags(CLI::App& app, Options& options) {
-  const auto add = [&](const std::string& name, const std::string& help) {
-    app.add_option_function<std::string>(
-           "--" + name, [&options, name](const std::string& text) { options.flags[name] = text; },
-           help)
-        ->group(kRun);
-  };
-  add("precision", help_of(precisions_of));
-  add("batch", "Sequences in a (micro-)batch (default 1)");
-  add("seq", "Tokens in a sequence, or its prompt (default 2048)");
-}
-
-const char* condition(Flag::With with) {
+const char* condition(Setting::With with) {
   switch (with) {
-    case Flag::With::Training:
+    case Setting::With::Training:
       return "With --train: ";
-    case Flag::With::Inference:
+    case Setting::With::Inference:
       return "Inference: ";
-    case Flag::With::Either:
+    case Setting::With::Either:
       break;
   }
   return "";
 }
 
-/// Flags of one runtime stand together, apart from those that others have as well.
-std::string group_of(const std::string& flag) {
+/// Settings of one runtime stand together, apart from those that others have as well.
+std::string group_of(const std::string& setting) {
   std::vector<std::string> names;
   for (const Runtime* runtime : runtimes()) {
-    if (find_flag(*runtime, flag) != nullptr) names.emplace_back(runtime->name());
+    if (runtime->knows(setting)) names.emplace_back(runtime->name());
   }
   return names.size() == 1 ? "Under --runtime " + names.front() + " alone" : kRun;
 }
 
-/// The flags of all runtimes, each once.
-void add_runtime_flags(CLI::App& app, Options& options) {
+/// The settings of all runtimes, each once.
+void add_settings(CLI::App& app, Options& options) {
   std::set<std::string> added;
   for (const Runtime* runtime : runtimes()) {
-    for (const Flag& flag : runtime->flags()) {
-      const std::string name = flag.name;
+    for (const Setting& setting : runtime->settings()) {
+      const std::string name = setting.name;
       if (!added.insert(name).second) continue;
-      const std::string help = condition(flag.with) + help_of([&](const Runtime& other) {
-                                 const Flag* same = find_flag(other, name);
-                                 return std::string(same == nullptr ? "" : same->help);
-                               });
-      CLI::Option* option =
-          flag.takes_value
-              ? app.add_option_function<std::string>(
-                    "--" + name,
-                    [&options, name](const std::string& text) { options.flags[name] = text; }, help)
-              : app.add_flag_callback(
-                    "--" + name, [&options, name] { options.flags[name]; }, help);
+      const std::string help = condition(setting.with) + help_of(name);
+      const auto set = [&options, name](const std::string& text) { options.flags[name] = text; };
+      CLI::Option* option = setting.takes == Setting::Takes::Nothing
+                                ? app.add_flag_callback(
+                                      "--" + name, [set] { set(""); }, help)
+                                : app.add_option_function<std::string>("--" + name, set, help);
       option->group(group_of(name));
     }
   }
@@ -133,8 +111,7 @@ void add_run_options(CLI::App& app, Options& options) {
   }
   app.add_option("--runtime", options.runtime, "Whose memory: " + names + "; the first if not said")
       ->group(kRun);
-  add_shared_flags(app, options);
-  add_runtime_flags(app, options);
+  add_settings(app, options);
 }
 
 void add_gpu_options(CLI::App& app, Options& options) {
@@ -247,10 +224,6 @@ class CommandLineParser {
 };
 
 }  // namespace
-
-bool is_shared(const std::string& flag) {
-  return std::find(kShared.begin(), kShared.end(), flag) != kShared.end();
-}
 
 Options parse_options(const std::vector<std::string>& typed) {
   // Made once: a sweep asks a million times, and making it takes longer than an estimate.

@@ -20,7 +20,7 @@ struct Options {
   std::optional<std::string> layers;
 
   bool train = false;
-  Flags flags;  ///< those of the run: the shared ones, and the runtimes' own
+  Flags flags;  ///< settings of the run
   std::optional<std::string> runtime;
 
   std::optional<std::string> gpu;
@@ -48,9 +48,6 @@ struct Options {
   std::vector<std::string> passed_over;  ///< flags of a script that no byte depends on
   bool of_a_trainer = false;             ///< some flags are a Trainer's own: trainer.h
 };
-
-/// Whether every runtime has the flag: precision, batch, seq.
-bool is_shared(const std::string& flag);
 
 /// Of a command line, without the program's name. Throws BadInput.
 Options parse_options(const std::vector<std::string>& arguments);

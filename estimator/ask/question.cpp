@@ -40,25 +40,25 @@ void refuse_contradictions(const Options& o) {
   not_both(o.max_batch, "--max-batch", o.max_seq, "--max-seq", "one search at a time");
 }
 
-/// "--runtime pytorch, the default": those that have the flag.
-std::string runtimes_with(const std::string& flag) {
+/// "--runtime pytorch, the default": those that have the setting.
+std::string runtimes_with(const std::string& setting) {
   std::string list;
   for (const Runtime* runtime : runtimes()) {
-    if (find_flag(*runtime, flag) == nullptr) continue;
+    if (!runtime->knows(setting)) continue;
     list += (list.empty() ? "" : " or ") + std::string("--runtime ") + runtime->name();
     if (runtime == runtimes().front()) list += ", the default";
   }
   return list;
 }
 
-/// Flags that the runtime does not have, or not for what is asked.
-void refuse_strange_flags(const Options& o, const Runtime& runtime) {
+/// Settings that the runtime does not have, or not for what is asked.
+void refuse_strange_settings(const Options& o, const Runtime& runtime) {
+  using enum Setting::With;
   for (const auto& [name, value] : o.flags) {
-    if (is_shared(name)) continue;
-    const Flag* flag = find_flag(runtime, name);
-    if (flag == nullptr) throw BadInput(name + ": only under " + runtimes_with(name));
-    only_with(flag->with == Flag::With::Training, name, o.train, "--train");
-    only_with(flag->with == Flag::With::Inference, name, !o.train, "inference, without --train");
+    const Setting* setting = find(runtime.settings(), name);
+    if (setting == nullptr) throw BadInput(name + ": only under " + runtimes_with(name));
+    only_with(setting->with == Training, name, o.train, "--train");
+    only_with(setting->with == Inference, name, !o.train, "inference, without --train");
   }
 }
 
@@ -72,7 +72,7 @@ void run_as_stored(const Runtime& runtime, const ModelConfig& model, Flags& flag
 void quantize_as_stored(const Runtime& runtime, ModelConfig& model, Flags& flags) {
   const auto stored = model.stored_quant.find("quant");
   if (stored == model.stored_quant.end()) return;
-  const bool can = find_flag(runtime, "quant") != nullptr;
+  const bool can = runtime.knows("quant");
   require_stored_format(model, can ? typed(flags, "quant").value_or("") : "",
                         can ? "--quant " + stored->second : "--runtime pytorch runs them so");
   flags.insert(model.stored_quant.begin(), model.stored_quant.end());
@@ -96,7 +96,7 @@ void note_pure_fp16(const Options& o, const Workload& workload, ModelConfig& mod
 std::vector<std::string> assumed_flags(const Options& o, const Runtime& runtime) {
   std::vector<std::string> names;
   if (!has(o.flags, "precision")) names.emplace_back("precision");
-  const bool optimizer = o.train && find_flag(runtime, "optimizer") != nullptr;
+  const bool optimizer = o.train && runtime.knows("optimizer");
   if (optimizer && !has(o.flags, "optimizer")) names.emplace_back("optimizer");
   if (!has(o.flags, "batch") && !o.max_batch) names.emplace_back("batch");
   if (!has(o.flags, "seq") && !o.max_seq) names.emplace_back("seq");
@@ -211,7 +211,7 @@ Question understand(const Options& o, const Surroundings& surroundings) {
   Question question;
   const Runtime& runtime = o.runtime ? runtime_named(*o.runtime) : *runtimes().front();
   refuse_what_is_not_there_yet(o.flags, runtime);
-  refuse_strange_flags(o, runtime);
+  refuse_strange_settings(o, runtime);
   refuse_strange_answers(o, runtime);
   Request request{model_of(o, surroundings), nullptr, {}};
   request.beyond_positions = o.beyond_positions;

@@ -8,69 +8,25 @@
 #include <utility>
 
 #include "estimator/ask/not_yet.h"
+#include "estimator/runtimes.h"
 #include "model/errors.h"
 
 namespace vramfit {
 namespace {
 
-using Pair = std::pair<std::string_view, std::string_view>;
-
-/// transformers' TrainingArguments and from_pretrained, PEFT's LoraConfig, what torchrun and
-/// accelerate launch take: theirs, and fit's own.
-constexpr std::array<Pair, 22> kFlags = {{
-    {"model-name-or-path", "model"},
-    {"torch-dtype", "precision"},
-    {"dtype", "precision"},
-    {"per-device-train-batch-size", "batch"},
-    {"gradient-accumulation-steps", "accumulate"},
-    {"max-seq-length", "seq"},
-    {"max-length", "seq"},
-    {"max-new-tokens", "generate"},
-    {"attn-implementation", "attention"},
-    {"optim", "optimizer"},
-    {"lora-r", "lora"},
-    {"lora-target-modules", "lora-targets"},
-    {"bnb-4bit-quant-type", "quant"},
-    {"bnb-4bit-compute-dtype", "quant-compute"},
-    {"bnb-4bit-use-double-quant", "double-quant"},
-    {"nproc-per-node", "gpus"},
-    {"num-processes", "gpus"},
-    {"num-gpus", "gpus"},
-    {"ddp-bucket-cap-mb", "bucket-cap-mb"},
-    {"gradient-as-bucket-view", "bucket-view"},
-    {"ddp-gradient-as-bucket-view", "bucket-view"},
-    {"fsdp-reshard-after-forward", "reshard-after-forward"},
-}};
-constexpr std::string_view kEightBits = "load-in-8bit";
+/// fit's own, beside the runtimes' settings.
+constexpr std::array<std::string_view, 10> kSwitches = {
+    "train",  "max-batch", "max-seq", "beyond-positions", "formulas", "strict", "verbose",
+    "advise", "json",      "list"};
+constexpr std::string_view kModelOrPath = "model-name-or-path";
+// What says more than a setting's name does.
 constexpr std::string_view kFourBits = "load-in-4bit";
 constexpr std::string_view kCheckpointing = "gradient-checkpointing";
 constexpr std::string_view kCheckpointingArguments = "gradient-checkpointing-kwargs";
-
-constexpr std::array<Pair, 6> kOptimizers = {{
-    {"adamw_torch", "adamw"},
-    {"adamw_torch_fused", "adamw-fused"},
-    {"adamw_bnb_8bit", "adamw-8bit"},
-    {"adamw_8bit", "adamw-8bit"},
-    {"paged_adamw_8bit", "paged-adamw-8bit"},
-    {"paged_adamw_32bit", "paged-adamw-32bit"},
-}};
-/// TrainingArguments' own, which only a Trainer takes.
-constexpr std::array<std::string_view, 4> kOfATrainer = {"per-device-train-batch-size", "optim",
-                                                         "bf16", "fp16"};
-/// torch.optim has one of that name, which --optimizer means; --optim means transformers' own.
-constexpr std::string_view kTrainersFlag = "optim";
-constexpr Pair kTrainersAdafactor = {"adafactor", "adafactor-hf"};
-constexpr std::array<Pair, 4> kPrecisions = {{
-    {"bfloat16", "bf16"},
-    {"float16", "fp16"},
-    {"half", "fp16"},
-    {"float32", "fp32"},
-}};
-
-constexpr std::array<std::string_view, 16> kSwitches = {
-    "bucket-view",  "train",    "max-batch", "max-seq", "beyond-positions", "formulas", "strict",
-    "verbose",      "advise",   "json",      "list",    "padded",           "unpadded", "again",
-    "double-quant", "loss-only"};
+/// The Trainer's --fsdp "full_shard auto_wrap", and what it says of each layer's wrapping.
+constexpr std::string_view kTrainersFsdp = "fsdp";
+constexpr const char* kByAccelerate = "--strategy=fsdp-accelerate";
+constexpr std::string_view kLossOnly = "loss-only";
 
 /// Theirs that no byte on the GPU depends on, each with a value: schedules, rates, files, names.
 constexpr std::array<std::string_view, 19> kWithoutMemory = {
@@ -79,20 +35,11 @@ constexpr std::array<std::string_view, 19> kWithoutMemory = {
     "logging-steps",    "save-steps",        "save-strategy", "seed",         "output-dir",
     "report-to",        "run-name",          "lora-alpha",    "dataset-name"};
 
-/// Flags whose values have other names, too.
-constexpr std::array<std::string_view, 6> kRenamedValues = {
-    "optimizer", "precision", "quant-compute", "attention", "seq", "generate"};
-
 // Switches for what is not there yet.
 constexpr std::array<std::string_view, 4> kQuantizationFlags = {"qlora", "bits", "quantization",
                                                                 "quantization-config"};
 constexpr std::array<std::string_view, 3> kSeveralGpus = {"deepspeed", "use-deepspeed",
                                                           "tensor-parallel-size"};
-// The Trainer's --fsdp "full_shard auto_wrap", and what it says of each layer's wrapping.
-constexpr std::string_view kTrainersFsdp = "fsdp";
-constexpr std::string_view kUseFsdp = "use-fsdp";
-constexpr std::string_view kLossOnly = "loss-only";
-constexpr const char* kByAccelerate = "--strategy=fsdp-accelerate";
 
 struct Argument {
   std::string flag;  ///< without dashes, '_' as '-'; empty where it is none
@@ -108,12 +55,45 @@ Argument taken_apart(const std::string& text) {
   return argument;
 }
 
-template <std::size_t N>
-std::string_view own_name(const std::array<Pair, N>& pairs, std::string_view theirs) {
-  for (const auto& [name, own] : pairs) {
-    if (name == theirs) return own;
+/// A setting, and what it was called where that is not its own name.
+struct Known {
+  const Setting* setting = nullptr;
+  const Spelling* spelling = nullptr;
+};
+
+Known known(const Settings& settings, std::string_view name) {
+  for (const Setting& setting : settings) {
+    if (setting.name == name) return {&setting};
+    for (const Spelling& spelling : setting.spellings) {
+      if (spelling.name == name) return {&setting, &spelling};
+    }
   }
-  return theirs;
+  return {};
+}
+
+/// In the words of the runtime that is asked about; where it has none for it, in others'.
+Known known(const Runtime& runtime, std::string_view name) {
+  Known found = known(runtime.settings(), name);
+  for (const Runtime* other : runtimes()) {
+    if (found.setting == nullptr) found = known(other->settings(), name);
+  }
+  return found;
+}
+
+/// Its own, or where its runtime has none those of another that has such a setting.
+auto spelling_of_values(const Setting& setting) {
+  auto spelt = setting.own_value;
+  for (const Runtime* runtime : runtimes()) {
+    const Setting* same = find(runtime->settings(), setting.name);
+    if (spelt == nullptr && same != nullptr) spelt = same->own_value;
+  }
+  return spelt;
+}
+
+/// What the value of a setting, which was typed as `flag`, is called here.
+std::string own_value(const Setting& setting, std::string_view flag, const std::string& theirs) {
+  const auto spelt = spelling_of_values(setting);
+  return spelt == nullptr ? theirs : spelt(flag, theirs);
 }
 
 /// As Python prints, and scripts pass on, what is true or false.
@@ -128,37 +108,6 @@ std::optional<bool> truth(std::string text) {
 template <std::size_t N>
 bool holds(const std::array<std::string_view, N>& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
-}
-
-/// "32k", as context lengths are called: 32768.
-std::string tokens(const std::string& theirs) {
-  constexpr std::size_t kDigits = 6;
-  const std::size_t digits = theirs.find_first_not_of("0123456789");
-  const bool thousands = digits != std::string::npos && digits > 0 && digits <= kDigits &&
-                         (theirs.substr(digits) == "k" || theirs.substr(digits) == "K");
-  return thousands ? std::to_string(1024 * std::stol(theirs.substr(0, digits))) : theirs;
-}
-
-/// What the value of a flag, typed as `typed`, is called here.
-std::string own_value(const std::string& flag, const std::string& typed,
-                      const std::string& theirs) {
-  if (flag == "optimizer") {
-    const bool trainers = typed == kTrainersFlag && theirs == kTrainersAdafactor.first;
-    return std::string(trainers ? kTrainersAdafactor.second : own_name(kOptimizers, theirs));
-  }
-  if (flag == "precision" || flag == "quant-compute") {
-    constexpr std::string_view kModule = "torch.";
-    const bool qualified = theirs.starts_with(kModule);
-    return std::string(own_name(kPrecisions, qualified ? theirs.substr(kModule.size()) : theirs));
-  }
-  if (flag == "lora-targets") {
-    std::string list = theirs;  // "q_proj v_proj", as a list is typed; "q_proj, v_proj" stays
-    if (list.find(',') == std::string::npos) std::replace(list.begin(), list.end(), ' ', ',');
-    return list;
-  }
-  if (flag == "attention" && theirs.starts_with("flash_attention")) refuse_flash_attention(theirs);
-  if (flag == "seq" || flag == "generate") return tokens(theirs);
-  return theirs;
 }
 
 /// What a dictionary, as JSON or as Python prints it, says of use_reentrant: false where it is not
@@ -179,9 +128,24 @@ bool enters_again(const std::string& flag, const std::string& arguments) {
   return *on;
 }
 
+/// The one that is asked about; where it is none, that is refused later.
+const Runtime& runtime_of(const std::vector<std::string>& typed) {
+  std::string name;
+  for (std::size_t i = 0; i < typed.size(); ++i) {
+    const Argument argument = taken_apart(typed[i]);
+    if (argument.flag != "runtime") continue;
+    name = argument.value.value_or(i + 1 < typed.size() ? typed[i + 1] : "");
+  }
+  for (const Runtime* runtime : runtimes()) {
+    if (name == runtime->name()) return *runtime;
+  }
+  return *runtimes().front();
+}
+
 class Translation {
  public:
-  explicit Translation(std::vector<std::string> typed) : typed_(std::move(typed)) {
+  Translation(std::vector<std::string> typed, const Runtime& runtime)
+      : typed_(std::move(typed)), runtime_(runtime) {
     while (at_ < typed_.size()) {
       const Argument argument = taken_apart(typed_[at_++]);
       if (argument.flag.empty()) {
@@ -215,58 +179,58 @@ class Translation {
 
  private:
   void add(const std::string& flag, const std::optional<std::string>& value) {
-    of_a_trainer_ |= holds(kOfATrainer, flag);
     says_loss_only_ |= flag == kLossOnly;
-    if (flag == kCheckpointing) {
-      typed_as_["checkpoint"] = flag;
-      if (!is_on(flag, value)) return;
-      checkpointing_ = own_.size();
-      own_.emplace_back("--checkpoint=full");
-      return;
-    }
     if (flag == kCheckpointingArguments) {
       const bool given = !value && at_ < typed_.size();
       reentrant_ = enters_again(flag, given ? typed_[at_++] : value.value_or(""));
-      return;
-    }
-    if (holds(kWithoutMemory, flag)) return pass_over(flag, value.has_value());
-    if (holds(kQuantizationFlags, flag)) {
-      if (is_on(flag, value)) refuse_quantized_weights(flag);
-      return;
-    }
-    if (flag == kEightBits) {
-      typed_as_["quant"] = flag;
-      if (is_on(flag, value)) own_.emplace_back("--quant=int8");
-      return;
-    }
-    if (flag == kFourBits) {
+    } else if (flag == kFourBits) {
       four_bits_ = is_on(flag, value);
-      return;
+    } else if (flag == kTrainersFsdp) {
+      shard(flag, value);
+    } else if (const Known theirs = known(runtime_, flag); theirs.setting != nullptr) {
+      add(theirs, flag, value);
+    } else if (holds(kSwitches, flag)) {
+      add_switch(flag, value);
+    } else if (holds(kWithoutMemory, flag)) {
+      pass_over(flag, value.has_value());
+    } else if (holds(kQuantizationFlags, flag)) {
+      if (is_on(flag, value)) refuse_quantized_weights(flag);
+    } else if (holds(kSeveralGpus, flag)) {
+      refuse_several_gpus(flag);
+    } else {
+      const std::string own = own_flag(flag);
+      if (own != flag) typed_as_[own] = flag;
+      own_.push_back("--" + own + (value ? "=" + *value : ""));
     }
-    if (holds(kSeveralGpus, flag)) refuse_several_gpus(flag);
-    if (flag == kTrainersFsdp || flag == kUseFsdp) return shard(flag, value);
-    if (flag == "bf16" || flag == "fp16") {
-      if (!is_on(flag, value)) return;
-      typed_as_["autocast"] = flag;
-      own_.push_back("--autocast=" + flag);
-      return;
+  }
+
+  void add(const Known& theirs, const std::string& flag, const std::optional<std::string>& value) {
+    const Setting& setting = *theirs.setting;
+    const std::string own = setting.name;
+    if (theirs.spelling != nullptr) {
+      of_a_trainer_ |= theirs.spelling->of_a_trainer;
+      const char* sets = theirs.spelling->sets;
+      if (sets != nullptr && !is_on(flag, value)) return;
+      typed_as_[own] = flag;
+      if (flag == kCheckpointing) checkpointing_ = own_.size();
+      if (sets != nullptr) return own_.push_back("--" + own + "=" + sets);
     }
-    const std::string own = std::string(own_name(kFlags, flag));
-    if (own != flag) typed_as_[own] = flag;
-    const bool is_switch = holds(kSwitches, own);
-    if (const auto truth_value = is_switch ? given_truth(value) : std::nullopt) {
-      const std::optional<bool> on = truth(*truth_value);
-      if (!on)
-        throw BadInput(own + ": is a switch, and '" + *truth_value +
-                       "' no value of it; without it");
-      if (*on) own_.push_back("--" + own);
-      return;
-    }
-    if (own == "lora-targets" && !value) return add_list(own);
-    own_.push_back("--" + own + (value ? "=" + own_value(own, flag, *value) : ""));
-    const bool takes_one = holds(kRenamedValues, own);
+    if (setting.takes == Setting::Takes::Nothing) return add_switch(own, value);
+    if (setting.takes == Setting::Takes::List && !value) return add_list(setting);
+    own_.push_back("--" + own + (value ? "=" + own_value(setting, flag, *value) : ""));
     const bool given = at_ < typed_.size() && !typed_[at_].starts_with("--");
-    if (takes_one && !value && given) own_.push_back(own_value(own, flag, typed_[at_++]));
+    if (!value && given && spelling_of_values(setting) != nullptr) {
+      own_.push_back(own_value(setting, flag, typed_[at_++]));
+    }
+  }
+
+  void add_switch(const std::string& own, const std::optional<std::string>& value) {
+    const std::optional<std::string> truth_value = given_truth(value);
+    const std::optional<bool> on = truth_value ? truth(*truth_value) : true;
+    if (!on) {
+      throw BadInput(own + ": is a switch, and '" + *truth_value + "' no value of it; without it");
+    }
+    if (*on) own_.push_back("--" + own);
   }
 
   void pass_over(const std::string& flag, bool with_value) {
@@ -282,10 +246,6 @@ class Translation {
   /// layer gathered after forward.
   void shard(const std::string& flag, const std::optional<std::string>& value) {
     typed_as_["strategy"] = flag;
-    if (flag == kUseFsdp) {
-      if (is_on(flag, value)) own_.emplace_back(kByAccelerate);
-      return;
-    }
     const bool given = !value && at_ < typed_.size() && !typed_[at_].starts_with("--");
     const std::string what = given ? typed_[at_++] : value.value_or("full_shard");
     const bool states = what.starts_with("shard_grad_op");
@@ -297,11 +257,11 @@ class Translation {
   }
 
   /// "q_proj v_proj", as argparse takes a list, is "q_proj,v_proj".
-  void add_list(const std::string& flag) {
-    own_.push_back("--" + flag);
+  void add_list(const Setting& setting) {
+    own_.push_back(std::string("--") + setting.name);
     std::string list;
     for (; at_ < typed_.size() && !typed_[at_].starts_with("-"); ++at_) {
-      list += (list.empty() ? "" : ",") + own_value(flag, flag, typed_[at_]);
+      list += (list.empty() ? "" : ",") + own_value(setting, setting.name, typed_[at_]);
     }
     if (!list.empty()) own_.push_back(list);
   }
@@ -321,6 +281,7 @@ class Translation {
   }
 
   std::vector<std::string> typed_;
+  const Runtime& runtime_;
   std::size_t at_ = 0;
   std::vector<std::string> own_;
   std::map<std::string, std::string> typed_as_;
@@ -334,15 +295,19 @@ class Translation {
 
 }  // namespace
 
-CommandLine in_own_names(const std::vector<std::string>& typed) { return Translation(typed).own(); }
+CommandLine in_own_names(const std::vector<std::string>& typed) {
+  return in_own_names(typed, runtime_of(typed));
+}
+
+CommandLine in_own_names(const std::vector<std::string>& typed, const Runtime& runtime) {
+  return Translation(typed, runtime).own();
+}
 
 std::string own_flag(std::string theirs) {
   std::replace(theirs.begin(), theirs.end(), '_', '-');
-  if (theirs == kCheckpointing) return "checkpoint";
-  if (theirs == kEightBits || theirs == kFourBits) return "quant";
-  if (theirs == kTrainersFsdp || theirs == kUseFsdp) return "strategy";
-  if (theirs == "bf16" || theirs == "fp16") return "autocast";
-  return std::string(own_name(kFlags, theirs));
+  if (theirs == kModelOrPath) return "model";
+  const Setting* setting = known(*runtimes().front(), theirs).setting;
+  return setting == nullptr ? theirs : setting->name;
 }
 
 std::string as_typed(const std::string& message, const std::map<std::string, std::string>& typed) {
@@ -355,20 +320,30 @@ std::string as_typed(const std::string& message, const std::map<std::string, std
   return message;
 }
 
+std::span<const std::string_view> own_switches() { return kSwitches; }
+
 std::string other_names() {
+  constexpr std::size_t kColumn = 32;
   std::string text;
-  for (const auto& [theirs, own] : kFlags) {
-    text += "  --" + std::string(theirs) + std::string(32 - theirs.size(), ' ') + "--" +
-            std::string(own) + "\n";
+  const auto add = [&](std::string_view theirs, const std::string& own) {
+    text += "  --" + std::string(theirs) + std::string(kColumn - theirs.size(), ' ') + own + "\n";
+  };
+  add(kModelOrPath, "--model");
+  for (const Runtime* runtime : runtimes()) {
+    for (const Setting& setting : runtime->settings()) {
+      for (const Spelling& theirs : setting.spellings) {
+        std::string own = std::string("--") + setting.name;
+        if (theirs.sets != nullptr) own += std::string(" ") + theirs.sets;
+        if (theirs.sets != nullptr && theirs.of_a_trainer) own += " --loss-only";
+        if (theirs.name == kFourBits) own += " --quant-compute fp32";
+        if (theirs.name == kCheckpointing) {
+          own += ", or reentrant as --" + std::string(kCheckpointingArguments) + " says";
+        }
+        add(theirs.name, own);
+      }
+    }
   }
-  return text + "  --" + std::string(kCheckpointing) +
-         std::string(32 - kCheckpointing.size(), ' ') +
-         "--checkpoint full, or reentrant as --gradient-checkpointing-kwargs says\n  --" +
-         std::string(kEightBits) + std::string(32 - kEightBits.size(), ' ') + "--quant int8\n  --" +
-         std::string(kFourBits) + std::string(32 - kFourBits.size(), ' ') +
-         "--quant fp4 --quant-compute fp32\n" +
-         "  --bf16                            --autocast bf16 --loss-only\n"
-         "  --fp16                            --autocast fp16 --loss-only\n"
+  return text +
          "and passed over, as memory does not depend on them: --learning-rate, --lora-alpha, ...\n";
 }
 

@@ -1,10 +1,13 @@
 #pragma once
 
 #include <map>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/errors.h"
+#include "runtimes/runtime.h"
 
 namespace vramfit {
 
@@ -16,10 +19,11 @@ struct CommandLine {
   bool of_a_trainer = false;  ///< some are a Trainer's own, and nothing is said of loss-only
 };
 
-/// A command line in the names of fit's own flags. Those of transformers' Trainer, PEFT and
-/// bitsandbytes are taken too, as people have them in their scripts, and '_' for '-' in all. Throws
-/// BadInput on what fit knows by name and has no answer for yet: it says what is nearest.
+/// A command line in the names of fit's own flags. What runtimes' settings are called in people's
+/// scripts is taken too, first in the words of the runtime that it names, and '_' for '-' in all.
+/// Throws BadInput on what fit knows by name and has no answer for yet: it says what is nearest.
 CommandLine in_own_names(const std::vector<std::string>& typed);
+CommandLine in_own_names(const std::vector<std::string>& typed, const Runtime& runtime);
 
 /// Which of fit's own flags one of theirs sets, '_' for '-' in either; itself where it is an own
 /// one, or only details another, as gradient-checkpointing-kwargs does.
@@ -39,6 +43,9 @@ auto in_typed_names(const std::map<std::string, std::string>& typed, const Body&
     throw BadInput(as_typed(error.what(), typed));
   }
 }
+
+/// Flags without a value that are no runtime's settings.
+std::span<const std::string_view> own_switches();
 
 /// Those names, for --help.
 std::string other_names();

@@ -21,7 +21,7 @@ void shard_in_mixed_precision(Flags& flags) {
 
 void run_as_a_trainer(const Options& options, const Runtime& runtime, Flags& flags) {
   // Of what the model gives, Trainer.compute_loss passes on no more.
-  const bool can = options.train && find_flag(runtime, "loss-only") != nullptr;
+  const bool can = options.train && runtime.knows("loss-only");
   if (can && options.of_a_trainer) flags.try_emplace("loss-only", "");
   const bool sharded = typed(flags, "strategy").value_or("").starts_with("fsdp");
   if (sharded && is_a_trainers(options, "autocast")) shard_in_mixed_precision(flags);

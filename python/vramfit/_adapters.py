@@ -271,7 +271,7 @@ def adapted(given: Flags, axes: Collection[str] = ()) -> tuple[Flags, tuple[str,
         if is_adapted(name, flags.get(name)):
             _read(name, reader, flags.pop(name), reading)
 
-    def together(objects: Mapping[str, Any]) -> Mapping[str, str]:
+    def together(objects: Mapping[str, Any]) -> dict[str, str]:
         merged = {**objects, **flags}
         if isinstance(merged.get("config"), Mapping):
             del merged["config"]

@@ -11,19 +11,13 @@ if TYPE_CHECKING:
     from vramfit._adapters import Reading
 
 #: What all flags together say, by fit's own names, where objects' are these.
-Together = Callable[[Mapping[str, Any]], Mapping[str, str]]
+Together = Callable[[Mapping[str, Any]], dict[str, str]]
 
 #: Of bitsandbytes' 4 bits: to name one leaves the other as an object has it.
 _FOUR_BITS = {"load_in_4bit", "bnb_4bit_quant_type"}
 _IN_FOUR_BITS = ("nf4", "fp4")
-_OF_FOUR_BITS = ("quant-compute", "double-quant")
-_OF_SHARDING = ("reshard-after-forward", "mixed-precision", "reduce-dtype")
-_OF_BUCKETS = ("bucket-cap-mb", "bucket-view")
-_OF_TRAINING = (
-    *("lora", "lora-targets", "accumulate", "optimizer", "loss-only"),
-    *("checkpoint", "gradient-checkpointing-kwargs"),
-    *("autocast", "gpus", "strategy", *_OF_SHARDING, *_OF_BUCKETS),
-)
+#: Where an object's are not meant they are left, and refused where they are.
+_OF_SEVERAL_GPUS = {"gpus", "strategy"}
 
 
 def _drop(reading: Reading, own: Collection[str]) -> None:
@@ -71,20 +65,17 @@ def settle(reading: Reading, names: Collection[str], together: Together) -> None
     if "fsdp" in reading.flags:
         reading.flags.pop("use_fsdp", None)
     all_flags = together(reading.flags)
+    astray = _core.astray(all_flags)
+    gone = {name for name, why in astray.items() if why == "needs"} - _OF_SEVERAL_GPUS
     if "train" in named and "train" not in all_flags:
         if "lora" in reading.flags:
             reading.name("lora", reading.flags["lora"], "of training")
-        _drop(reading, _OF_TRAINING)
-    if all_flags.get("quant") not in _IN_FOUR_BITS:
-        _drop(reading, _OF_FOUR_BITS)
-    sharded = all_flags.get("strategy", "").startswith("fsdp")
-    if not sharded or not _under_pytorch(all_flags):
-        _drop(reading, _OF_SHARDING)
-    elif "autocast" in reading.flags:  # Accelerate's, which is then what a Trainer's is
-        reading.flags[reading.flags.pop("autocast")] = True
-    if sharded or not _under_pytorch(all_flags) or all_flags.get("gpus", "1") == "1":
-        _drop(reading, _OF_BUCKETS)
+        gone |= {name for name, why in astray.items() if why == "task"} | _OF_SEVERAL_GPUS
+        gone.add("gradient-checkpointing-kwargs")
     if not _under_pytorch(all_flags):
         for name in {"autocast", "bf16", "fp16"} & reading.flags.keys():
             reading.name(name, reading.flags[name], "autocast is predicted under PyTorch")
-        _drop(reading, ("autocast", "loss-only"))
+        gone |= {"autocast", "loss-only"}
+    elif all_flags.get("strategy", "").startswith("fsdp") and "autocast" in reading.flags:
+        reading.flags[reading.flags.pop("autocast")] = True  # Accelerate's, now as a Trainer's is
+    _drop(reading, gone)

@@ -143,34 +143,25 @@ class ArticleRuntime final : public Runtime {
  public:
   const char* name() const override { return "article"; }
 
-  const std::vector<Flag>& flags() const override {
-    static const std::vector<Flag> list = {
-        {"optimizer", Flag::With::Training, "adam (default) or sgd"},
-        {"gpus", Flag::With::Training, "its estimate for so many GPUs, of each"},
-        {"strategy", Flag::With::Training,
-         "how --gpus share: data-parallel (default), pipeline or fsdp"},
+  const Settings& settings() const override {
+    using enum Setting::With;
+    using enum Setting::Takes;
+    static const Settings rows = {
+        {"precision", Either, "fp32, fp16 (default), bf16, int8 or int4"},
+        {"batch", Either, "", Number},
+        {"seq", Either, "", Number},
+        {"optimizer", Training, "adam (default) or sgd"},
+        {"gpus", Training, "its estimate for so many GPUs, of each", Number},
+        {"strategy", Training, "how --gpus share: data-parallel (default), pipeline or fsdp", Text,
+         &kGpus},
     };
-    return list;
+    return rows;
   }
 
   /// It asks for sizes alone.
   bool runs(const FamilyReader&) const override { return true; }
 
-  const char* precisions() const override { return "fp32, fp16 (default), bf16, int8 or int4"; }
   bool runs_as_stored() const override { return false; }
-
-  std::shared_ptr<const Workload> workload(const Flags& flags, bool training,
-                                           const ModelConfig& model) const override {
-    Question question;
-    question.training = training;
-    question.precision = typed(flags, "precision").value_or(question.precision);
-    question.optimizer = typed(flags, "optimizer").value_or(question.optimizer);
-    question.batch = whole(flags, "batch", question.batch);
-    question.seq = whole(flags, "seq", question.seq);
-    const auto workload = workload_of(flags, std::move(question));
-    workload->validate(model);  // its precision and optimizer are known by name alone
-    return workload;
-  }
 
   std::string about(const Workload&) const override {
     return "the article's formulas, as they stand: to be held against, not to rely on. --runtime "
@@ -182,6 +173,19 @@ class ArticleRuntime final : public Runtime {
   std::uint64_t granularity() const override { return 1; }
 
  private:
+  std::shared_ptr<const Workload> read(const Flags& flags, bool training,
+                                       const ModelConfig& model) const override {
+    Question question;
+    question.training = training;
+    question.precision = typed(flags, "precision").value_or(question.precision);
+    question.optimizer = typed(flags, "optimizer").value_or(question.optimizer);
+    question.batch = whole(flags, "batch", question.batch);
+    question.seq = whole(flags, "seq", question.seq);
+    const auto workload = workload_of(flags, std::move(question));
+    workload->validate(model);  // its precision and optimizer are known by name alone
+    return workload;
+  }
+
   static std::shared_ptr<const Workload> workload_of(const Flags& flags, Question question) {
     auto several = several_gpus(flags);
     if (!several) return std::make_shared<ArticleWorkload>(std::move(question));

@@ -44,20 +44,12 @@ std::string list_of(const std::vector<std::string>& names) {
 
 }  // namespace
 
-AttentionKind parse_attention(const std::string& text) {
-  if (text == "sdpa") return AttentionKind::Sdpa;
-  if (text == "eager") return AttentionKind::Eager;
-  throw BadInput("attention: unknown '" + text + "' under --runtime pytorch; sdpa or eager");
-}
-
 const char* name(AttentionKind kind) { return kind == AttentionKind::Sdpa ? "sdpa" : "eager"; }
 
 Quantization::Format parse_format(const std::string& text) {
-  for (const auto format :
-       {Quantization::Format::Int8, Quantization::Format::Nf4, Quantization::Format::Fp4}) {
-    if (text == name(format)) return format;
-  }
-  throw BadInput("quant: unknown '" + text + "'; int8, nf4 or fp4, which are bitsandbytes'");
+  return text == "int8"  ? Quantization::Format::Int8
+         : text == "nf4" ? Quantization::Format::Nf4
+                         : Quantization::Format::Fp4;
 }
 
 const char* name(Quantization::Format format) {
@@ -75,6 +67,15 @@ const char* name(Quantization::Format format) {
 const char* name(ScalarType type) {
   return type == ScalarType::Half ? "fp16" : type == ScalarType::BFloat16 ? "bf16" : "fp32";
 }
+
+ScalarType parse_type(const std::string& text) {
+  for (const auto type : {ScalarType::Float, ScalarType::Half, ScalarType::BFloat16}) {
+    if (text == name(type)) return type;
+  }
+  throw BadInput("precision: unknown '" + text + "'; " + one_of(type_names()));
+}
+
+std::vector<std::string> type_names() { return {"fp32", "fp16", "bf16"}; }
 
 std::vector<std::string> projection_names(const ModelConfig& config) {
   const auto names = family_of(config).projections;

@@ -11,15 +11,16 @@ namespace vramfit::pytorch {
 /// What is done with a model.
 using Options = std::variant<GenerationOptions, TrainingOptions>;
 
-/// "sdpa" or "eager"; throws BadInput on anything else.
-AttentionKind parse_attention(const std::string& text);
+/// "sdpa" or "eager"
 const char* name(AttentionKind kind);
 
-/// BitsAndBytesConfig by name: "int8", "nf4", "fp4"; throws BadInput on anything else.
+/// BitsAndBytesConfig by name: "int8", "nf4" or "fp4".
 Quantization::Format parse_format(const std::string& text);
 const char* name(Quantization::Format format);
 /// "bf16"
 const char* name(ScalarType type);
+ScalarType parse_type(const std::string& text);  ///< of type_names(); throws BadInput on another
+std::vector<std::string> type_names();
 
 /// What LoRA can adapt in a layer, by the names that target_modules have.
 std::vector<std::string> projection_names(const ModelConfig& config);

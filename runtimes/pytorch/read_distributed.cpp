@@ -1,5 +1,7 @@
 #include "runtimes/pytorch/read_distributed.h"
 
+#include <nlohmann/json.hpp>
+
 #include "model/errors.h"
 #include "model/quantity.h"
 #include "runtimes/parallel_flags.h"
@@ -38,38 +40,26 @@ bool parse_truth(const char* flag, const std::string& text) {
   throw BadInput(std::string(flag) + ": is '" + text + "'; true or false");
 }
 
-ScalarType half_or_float(const char* flag, const std::string& text) {
-  if (text == "fp32") return ScalarType::Float;
-  if (text == "fp16") return ScalarType::Half;
-  if (text == "bf16") return ScalarType::BFloat16;
-  throw BadInput(std::string(flag) + ": unknown '" + text + "'; fp32, fp16 or bf16");
-}
-
-ScalarType stored_type(DType precision) {
-  return half_or_float("precision", vramfit::name(precision));
-}
-
 /// FullyShardedDataParallelPlugin.set_mixed_precision reduces in what it computes in.
 std::optional<MixedPrecision> mixed_precision(const Flags& flags, bool by_accelerate) {
   const auto param = typed(flags, "mixed-precision");
-  const auto reduce = typed(flags, "reduce-dtype");
-  if (!param) {
-    if (reduce) throw BadInput("reduce-dtype: only with --mixed-precision");
-    return std::nullopt;
-  }
-  return MixedPrecision{
-      half_or_float("mixed-precision", *param),
-      half_or_float("reduce-dtype", reduce.value_or(by_accelerate ? *param : "fp32"))};
+  if (!param) return std::nullopt;
+  const std::string reduce = by_accelerate ? *param : "fp32";
+  return MixedPrecision{parse_type(*param),
+                        parse_type(typed(flags, "reduce-dtype").value_or(reduce))};
 }
 
-void only_under(const Flags& flags, std::initializer_list<const char*> names, bool condition,
-                const char* strategy) {
-  for (const char* name : names) {
-    if (has(flags, name) && !condition) {
-      throw BadInput(std::string(name) + ": only with --gpus 2 or more and --strategy " + strategy);
-    }
-  }
+bool is_spread(const Flags& flags) { return typed(flags, "gpus").value_or("1") != "1"; }
+bool is_sharded(const Flags& flags) {
+  return is_spread(flags) && strategy_named(flags).starts_with("fsdp");
 }
+
+constexpr Needs kBuckets = {"--gpus 2 or more and --strategy ddp or zero1", [](const Flags& flags) {
+                              return is_spread(flags) && !is_sharded(flags);
+                            }};
+constexpr Needs kShards = {"--gpus 2 or more and --strategy fsdp", is_sharded};
+constexpr Needs kMixes = {"--mixed-precision",
+                          [](const Flags& flags) { return has(flags, "mixed-precision"); }};
 
 void refuse_beside_fsdp(const TrainingOptions& options) {
   const auto refuse = [](const char* what) {
@@ -90,18 +80,45 @@ void refuse_beside_fsdp(const TrainingOptions& options) {
 
 }  // namespace
 
-std::vector<Flag> distributed_flags() {
-  using With = Flag::With;
+Settings distributed_settings() {
+  using enum vramfit::Setting::With;
+  using enum vramfit::Setting::Takes;
   return {
-      {"gpus", With::Either, "so many GPUs, a batch on each (default 1)"},
-      {"strategy", With::Either,
-       "with --gpus: ddp (default), zero1, fsdp or fsdp-accelerate; in inference pipeline"},
-      {"bucket-view", With::Training, "with ddp or zero1: gradient_as_bucket_view", false},
-      {"bucket-cap-mb", With::Training, "with ddp or zero1: of a bucket (default 25)"},
-      {"reshard-after-forward", With::Training, "with fsdp: true (default) or false"},
-      {"mixed-precision", With::Training,
-       "with fsdp: MixedPrecisionPolicy's param_dtype, bf16 or fp16, over --precision fp32"},
-      {"reduce-dtype", With::Training, "with --mixed-precision: fp32 (default), bf16 or fp16"},
+      {.name = "gpus",
+       .help = "so many GPUs, a batch on each (default 1)",
+       .takes = Number,
+       .spellings = {{"nproc-per-node"}, {"num-processes"}, {"num-gpus"}}},
+      {.name = "strategy",
+       .help = "with --gpus: ddp (default), zero1, fsdp or fsdp-accelerate; in inference pipeline",
+       .needs = &kGpus,
+       .spellings = {{"fsdp"}, {"use-fsdp", kByAccelerate}}},
+      {.name = "bucket-view",
+       .with = Training,
+       .help = "with ddp or zero1: gradient_as_bucket_view",
+       .takes = Nothing,
+       .needs = &kBuckets,
+       .spellings = {{"gradient-as-bucket-view"}, {"ddp-gradient-as-bucket-view"}}},
+      {.name = "bucket-cap-mb",
+       .with = Training,
+       .help = "with ddp or zero1: of a bucket (default 25)",
+       .takes = Number,
+       .needs = &kBuckets,
+       .spellings = {{"ddp-bucket-cap-mb"}}},
+      {.name = "reshard-after-forward",
+       .with = Training,
+       .help = "with fsdp: true (default) or false",
+       .needs = &kShards,
+       .spellings = {{"fsdp-reshard-after-forward"}}},
+      {.name = "mixed-precision",
+       .with = Training,
+       .help = "with fsdp: MixedPrecisionPolicy's param_dtype, bf16 or fp16, over --precision fp32",
+       .needs = &kShards,
+       .choices = type_names()},
+      {.name = "reduce-dtype",
+       .with = Training,
+       .help = "with --mixed-precision: fp32 (default), bf16 or fp16",
+       .needs = &kMixes,
+       .choices = type_names()},
   };
 }
 
@@ -119,16 +136,11 @@ void read_distributed(const Flags& flags, TrainingOptions& options) {
     if (several->strategy) throw BadInput("strategy: only with --gpus 2 or more");
     several.reset();
   }
-  Distributed distributed;
-  if (several) {
-    const std::string named = several->strategy.value_or("ddp");
-    distributed.by_accelerate = named == kByAccelerate;
-    distributed.strategy = distributed.by_accelerate ? Strategy::Fsdp : parse_strategy(named);
-  }
-  const bool shards = several && distributed.strategy == Strategy::Fsdp;
-  only_under(flags, {"bucket-view", "bucket-cap-mb"}, several && !shards, "ddp or zero1");
-  only_under(flags, {"reshard-after-forward", "mixed-precision", "reduce-dtype"}, shards, "fsdp");
   if (!several) return;
+  Distributed distributed;
+  const std::string named = several->strategy.value_or("ddp");
+  distributed.by_accelerate = named == kByAccelerate;
+  distributed.strategy = distributed.by_accelerate ? Strategy::Fsdp : parse_strategy(named);
   distributed.gpus = several->gpus;
   distributed.bucket_view = has(flags, "bucket-view");
   if (const auto cap = typed(flags, "bucket-cap-mb")) {
@@ -141,7 +153,7 @@ void read_distributed(const Flags& flags, TrainingOptions& options) {
   if (const auto reshards = typed(flags, "reshard-after-forward")) {
     distributed.reshard_after_forward = parse_truth("reshard-after-forward", *reshards);
   }
-  distributed.stored = stored_type(options.precision);
+  distributed.stored = parse_type(vramfit::name(options.precision));
   distributed.mixed_precision = mixed_precision(flags, distributed.by_accelerate);
   if (distributed.by_accelerate && distributed.mixed_precision) {
     distributed.stored = ScalarType::Float;  // trainable parameters are upcast
@@ -151,11 +163,27 @@ void read_distributed(const Flags& flags, TrainingOptions& options) {
     throw BadInput(
         "quant: quantised weights on several GPUs are not predicted yet; without --gpus");
   }
-  if (shards) refuse_beside_fsdp(options);
+  if (distributed.strategy == Strategy::Fsdp) refuse_beside_fsdp(options);
   if (distributed.mixed_precision && options.autocast) {
     throw BadInput("autocast and mixed-precision: one of them casts; without --autocast");
   }
   options.distributed = distributed;
+}
+
+void add_asked(const Distributed& distributed, nlohmann::ordered_json& json) {
+  json["gpus"] = distributed.gpus;
+  json["strategy"] = name(distributed);
+  if (distributed.strategy != Strategy::Fsdp) {
+    json["bucket_view"] = distributed.bucket_view;
+    const auto& cap = distributed.bucket_cap_mb;
+    json["bucket_cap_mb"] = cap ? nlohmann::ordered_json(*cap) : nullptr;
+    return;
+  }
+  json["reshard_after_forward"] = distributed.reshard_after_forward;
+  json["mixed_precision"] = nullptr;
+  if (const auto& mixed = distributed.mixed_precision) {
+    json["mixed_precision"] = {{"param", name(mixed->param)}, {"reduce", name(mixed->reduce)}};
+  }
 }
 
 void read_gpus(const Flags& flags, GenerationOptions& options) {

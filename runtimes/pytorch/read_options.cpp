@@ -1,12 +1,17 @@
 #include "runtimes/pytorch/read_options.h"
 
+#include <nlohmann/json.hpp>
+
 #include "model/errors.h"
 #include "runtimes/lora_flags.h"
 #include "runtimes/options_workload.h"
 #include "runtimes/pytorch/read_distributed.h"
+#include "runtimes/pytorch/spellings.h"
 
 namespace vramfit::pytorch {
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 /// What transformers' Trainer takes where none is named.
 constexpr const char* kDefaultOptimizer = "adamw-fused";
@@ -19,52 +24,31 @@ std::optional<LoraOptions> lora_options(const Flags& flags, const ModelConfig& m
                                     : default_lora_targets(model)};
 }
 
-DType autocast_type(const std::string& text) {
-  if (text != "bf16" && text != "fp16") {
-    throw BadInput("autocast: unknown '" + text + "'; bf16 or fp16");
-  }
-  return parse_precision(text);
-}
-
 Checkpointing checkpointing(const Flags& flags) {
   const auto checkpoint = typed(flags, "checkpoint");
-  if (!checkpoint || *checkpoint == "none") return Checkpointing::None;
-  if (*checkpoint == "full") return Checkpointing::Full;
-  if (*checkpoint == "reentrant") return Checkpointing::Reentrant;
-  throw BadInput("checkpoint: unknown '" + *checkpoint + "'; none, full or reentrant");
+  if (checkpoint == "full") return Checkpointing::Full;
+  return checkpoint == "reentrant" ? Checkpointing::Reentrant : Checkpointing::None;
 }
 
-ScalarType compute_type(const std::string& flag, const std::string& text) {
-  if (text == "fp32") return ScalarType::Float;
-  if (text == "fp16") return ScalarType::Half;
-  if (text == "bf16") return ScalarType::BFloat16;
-  throw BadInput(flag + ": unknown '" + text + "'; fp32, fp16 or bf16");
-}
+constexpr Needs kFourBits = {"--quant nf4 or fp4", [](const Flags& flags) {
+                               const auto format = typed(flags, "quant");
+                               return format == "nf4" || format == "fp4";
+                             }};
 
 /// BitsAndBytesConfig: 4 bits compute in the type of --precision unless another is named.
 std::optional<Quantization> quantization(const Flags& flags, const std::string& precision) {
   const auto format = typed(flags, "quant");
-  for (const char* flag : {"double-quant", "quant-compute"}) {
-    if (has(flags, flag) && (!format || *format == "int8")) {
-      throw BadInput(std::string(flag) + ": only with --quant nf4 or fp4");
-    }
-  }
   if (!format) return std::nullopt;
   Quantization quantization;
   quantization.format = parse_format(*format);
   quantization.double_quant = has(flags, "double-quant");
-  const auto compute = typed(flags, "quant-compute");
-  quantization.compute =
-      compute ? compute_type("quant-compute", *compute) : compute_type("precision", precision);
+  quantization.compute = parse_type(typed(flags, "quant-compute").value_or(precision));
   return quantization;
 }
 
 /// Quantised models are read by from_pretrained, others where a device_map says so.
 std::optional<Pretrained> pretrained(const Flags& flags, const std::string& precision) {
   const auto map = typed(flags, "device-map");
-  if (map && *map != "cuda" && *map != "auto") {
-    throw BadInput("device-map: unknown '" + *map + "'; cuda, which is all of the model, or auto");
-  }
   Pretrained arguments;
   arguments.auto_device_map = map == "auto";
   arguments.quantization = quantization(flags, precision);
@@ -72,63 +56,145 @@ std::optional<Pretrained> pretrained(const Flags& flags, const std::string& prec
   return arguments;
 }
 
-bool static_cache(const Flags& flags) {
-  const auto kind = typed(flags, "cache-implementation");
-  if (kind && *kind != "dynamic" && *kind != "static") {
-    throw BadInput("cache-implementation: unknown '" + *kind + "'; dynamic or static");
-  }
-  return kind == "static";
+Json json_of(const std::optional<Pretrained>& pretrained) {
+  if (!pretrained || !pretrained->quantization) return nullptr;
+  const Quantization& quantization = *pretrained->quantization;
+  const bool four_bits = quantization.format != Quantization::Format::Int8;
+  return {{"format", name(quantization.format)},
+          {"double_quant", quantization.double_quant},
+          {"compute", four_bits ? Json(name(quantization.compute)) : Json(nullptr)}};
+}
+
+Json json_of(Checkpointing checkpoint) {
+  if (checkpoint == Checkpointing::None) return nullptr;
+  return checkpoint == Checkpointing::Full ? "full" : "reentrant";
+}
+
+Json device_map(const std::optional<Pretrained>& pretrained) {
+  if (!pretrained) return nullptr;
+  return pretrained->auto_device_map ? "auto" : "cuda";
 }
 
 }  // namespace
 
-const std::vector<Flag>& option_flags() {
-  using With = Flag::With;
-  static const std::string optimizer_help = optimizer_names() + "; default: " + kDefaultOptimizer;
-  static const std::vector<Flag> of_one = {
-      {"optimizer", With::Training, optimizer_help.c_str()},
-      {"accumulate", With::Training, "micro-batches in a step (default 1)"},
-      {"loss-only", With::Training,
-       "the script keeps the loss alone, as a Trainer does: logits go before backward", false},
-      {"generate", With::Inference, "new tokens (default 1)"},
-      {"attention", With::Either, "sdpa (default) or eager"},
-      {"autocast", With::Training,
-       "bf16 or fp16, whatever weights are in; with --precision fp32 mixed precision"},
-      {"checkpoint", With::Training,
-       "full computes every layer's activations again; reentrant does with use_reentrant=True"},
-      {"lora", With::Training, "adapters of this rank (PEFT)"},
-      {"lora-targets", With::Training,
-       "with --lora: names of projections, as q_proj,v_proj, or all-linear (default: PEFT's)"},
-      {"quant", With::Either,
-       "int8, nf4 or fp4: linears of the blocks in bitsandbytes' format; in training with --lora"},
-      {"double-quant", With::Either, "with --quant nf4 or fp4: scales are quantised too", false},
-      {"quant-compute", With::Either,
-       "with --quant nf4 or fp4: fp32, fp16 or bf16 (default: as --precision)"},
-      {"device-map", With::Either,
-       "cuda or auto: read by from_pretrained; auto leaves on the host what does not fit"},
-      {"cache-implementation", With::Inference, "dynamic (default) or static, of generate()"},
-      {"again", With::Inference, "generate() has been called before in the process", false},
-      {"padded", With::Inference, "a prompt holds padding, as those of a batch do unless it is 1",
-       false},
-      {"unpadded", With::Inference, "prompts of a batch are of one length: none holds padding",
-       false},
+const Settings& settings() {
+  using enum vramfit::Setting::With;
+  using enum vramfit::Setting::Takes;
+  static const Settings of_one = {
+      {.name = "precision",
+       .help = "fp32, fp16 or bf16 (default: the config's, bf16 if it says none)",
+       .spellings = {{"torch-dtype"}, {"dtype"}},
+       .own_value = own_type},
+      {.name = "batch",
+       .help = "Sequences in a (micro-)batch (default 1)",
+       .takes = Number,
+       .spellings = {{"per-device-train-batch-size", nullptr, true}}},
+      {.name = "seq",
+       .help = "Tokens in a sequence, or its prompt (default 2048)",
+       .takes = Number,
+       .spellings = {{"max-seq-length"}, {"max-length"}},
+       .own_value = own_tokens},
+      {.name = "optimizer",
+       .with = Training,
+       .help = optimizer_names() + "; default: " + kDefaultOptimizer,
+       .spellings = {{"optim", nullptr, true}},
+       .own_value = own_optimizer},
+      {.name = "accumulate",
+       .with = Training,
+       .help = "micro-batches in a step (default 1)",
+       .takes = Number,
+       .spellings = {{"gradient-accumulation-steps"}}},
+      {.name = "loss-only",
+       .with = Training,
+       .help = "the script keeps the loss alone, as a Trainer does: logits go before backward",
+       .takes = Nothing},
+      {.name = "generate",
+       .with = Inference,
+       .help = "new tokens (default 1)",
+       .takes = Number,
+       .spellings = {{"max-new-tokens"}},
+       .own_value = own_tokens},
+      {.name = "attention",
+       .help = "sdpa (default) or eager",
+       .choices = {"sdpa", "eager"},
+       .spellings = {{"attn-implementation"}},
+       .own_value = own_attention},
+      {.name = "autocast",
+       .with = Training,
+       .help = "bf16 or fp16, whatever weights are in; with --precision fp32 mixed precision",
+       .choices = {"bf16", "fp16"},
+       .spellings = {{"bf16", "bf16", true}, {"fp16", "fp16", true}}},
+      {.name = "checkpoint",
+       .with = Training,
+       .help = "full computes every layer's activations again; reentrant does with "
+               "use_reentrant=True",
+       .choices = {"none", "full", "reentrant"},
+       .spellings = {{"gradient-checkpointing", "full"}}},
+      {.name = "lora",
+       .with = Training,
+       .help = "adapters of this rank (PEFT)",
+       .takes = Number,
+       .spellings = {{"lora-r"}}},
+      {.name = "lora-targets",
+       .with = Training,
+       .help =
+           "with --lora: names of projections, as q_proj,v_proj, or all-linear (default: PEFT's)",
+       .takes = List,
+       .needs = &kLora,
+       .spellings = {{"lora-target-modules"}},
+       .own_value = own_list},
+      {.name = "quant",
+       .help = "int8, nf4 or fp4: linears of the blocks in bitsandbytes' format; in training with "
+               "--lora",
+       .choices = {"int8", "nf4", "fp4"},
+       .spellings = {{"load-in-8bit", "int8"}, {"load-in-4bit", "fp4"}, {"bnb-4bit-quant-type"}}},
+      {.name = "double-quant",
+       .help = "with --quant nf4 or fp4: scales are quantised too",
+       .takes = Nothing,
+       .needs = &kFourBits,
+       .spellings = {{"bnb-4bit-use-double-quant"}}},
+      {.name = "quant-compute",
+       .help = "with --quant nf4 or fp4: fp32, fp16 or bf16 (default: as --precision)",
+       .needs = &kFourBits,
+       .choices = type_names(),
+       .spellings = {{"bnb-4bit-compute-dtype"}},
+       .own_value = own_type},
+      {.name = "device-map",
+       .help = "cuda or auto: read by from_pretrained; auto leaves on the host what does not fit",
+       .choices = {"cuda", "auto"}},
+      {.name = "cache-implementation",
+       .with = Inference,
+       .help = "dynamic (default) or static, of generate()",
+       .choices = {"dynamic", "static"}},
+      {.name = "again",
+       .with = Inference,
+       .help = "generate() has been called before in the process",
+       .takes = Nothing},
+      {.name = "padded",
+       .with = Inference,
+       .help = "a prompt holds padding, as those of a batch do unless it is 1",
+       .takes = Nothing},
+      {.name = "unpadded",
+       .with = Inference,
+       .help = "prompts of a batch are of one length: none holds padding",
+       .takes = Nothing},
   };
-  static const std::vector<Flag> list = [] {
-    std::vector<Flag> all = of_one;
-    for (const Flag& flag : distributed_flags()) all.push_back(flag);
-    return all;
+  static const Settings all = [] {
+    Settings rows = of_one;
+    for (const auto& setting : distributed_settings()) rows.push_back(setting);
+    return rows;
   }();
-  return list;
+  return all;
 }
 
 TrainingOptions training_options(const Flags& flags, const ModelConfig& model) {
   TrainingOptions options;
   read_sizes(flags, options);
-  if (const auto kind = typed(flags, "attention")) options.attention = parse_attention(*kind);
+  if (typed(flags, "attention") == "eager") options.attention = AttentionKind::Eager;
   options.optimizer = parse_optimizer(typed(flags, "optimizer").value_or(kDefaultOptimizer));
   options.accumulate = whole(flags, "accumulate", options.accumulate);
   options.loss_only = has(flags, "loss-only");
-  if (const auto type = typed(flags, "autocast")) options.autocast = autocast_type(*type);
+  if (const auto type = typed(flags, "autocast")) options.autocast = parse_precision(*type);
   options.checkpoint = checkpointing(flags);
   options.lora = lora_options(flags, model);
   options.pretrained = pretrained(flags, name(options.precision));
@@ -142,7 +208,7 @@ TrainingOptions training_options(const Flags& flags, const ModelConfig& model) {
 GenerationOptions generation_options(const Flags& flags) {
   GenerationOptions options;
   read_sizes(flags, options);
-  if (const auto kind = typed(flags, "attention")) options.attention = parse_attention(*kind);
+  if (typed(flags, "attention") == "eager") options.attention = AttentionKind::Eager;
   options.generate = whole(flags, "generate", options.generate);
   if (has(flags, "padded") && has(flags, "unpadded")) {
     throw BadInput("padded and unpadded contradict each other: either prompts hold padding or not");
@@ -150,10 +216,46 @@ GenerationOptions generation_options(const Flags& flags) {
   if (has(flags, "padded")) options.padded = true;
   if (has(flags, "unpadded")) options.padded = false;
   options.again = has(flags, "again");
-  options.static_cache = static_cache(flags);
+  options.static_cache = typed(flags, "cache-implementation") == "static";
   options.pretrained = pretrained(flags, name(options.precision));
   read_gpus(flags, options);
   return options;
+}
+
+Json asked(const Options& options) {
+  if (const auto* o = std::get_if<TrainingOptions>(&options)) {
+    Json json = {{"mode", "training"},
+                 {"precision", name(o->precision)},
+                 {"autocast", o->autocast ? Json(name(*o->autocast)) : Json(nullptr)},
+                 {"attention", name(o->attention)},
+                 {"batch", o->batch},
+                 {"seq", o->seq},
+                 {"optimizer", name(o->optimizer)},
+                 {"accumulate", o->accumulate},
+                 {"loss_only", keeps_loss_only(*o)},
+                 {"checkpoint", json_of(o->checkpoint)},
+                 {"lora", nullptr},
+                 {"quant", json_of(o->pretrained)},
+                 {"device_map", device_map(o->pretrained)},
+                 {"gpus", 1},
+                 {"strategy", nullptr}};
+    if (o->distributed) add_asked(*o->distributed, json);
+    if (o->lora) json["lora"] = {{"rank", o->lora->rank}, {"targets", o->lora->targets}};
+    return json;
+  }
+  const auto& o = std::get<GenerationOptions>(options);
+  return {{"mode", "inference"},
+          {"precision", name(o.precision)},
+          {"attention", name(o.attention)},
+          {"batch", o.batch},
+          {"seq", o.seq},
+          {"generate", o.generate},
+          {"padded", o.padded.value_or(o.batch > 1)},
+          {"quant", json_of(o.pretrained)},
+          {"device_map", device_map(o.pretrained)},
+          {"gpus", o.pretrained ? o.pretrained->gpus : 1},
+          {"cache_implementation", o.static_cache ? "static" : "dynamic"},
+          {"again", o.again}};
 }
 
 }  // namespace vramfit::pytorch

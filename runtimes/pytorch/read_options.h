@@ -1,15 +1,20 @@
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "runtimes/pytorch/options.h"
 #include "runtimes/runtime.h"
 
 namespace vramfit::pytorch {
 
-/// The flags that the runtime has beside those all have.
-const std::vector<Flag>& option_flags();
+/// What a run can be told.
+const Settings& settings();
 
 /// Reads flags into options. Throws BadInput on a value that is wrong.
 TrainingOptions training_options(const Flags& flags, const ModelConfig& model);
 GenerationOptions generation_options(const Flags& flags);
+
+/// What was asked, as JSON has it, defaults filled in.
+nlohmann::ordered_json asked(const Options& options);
 
 }  // namespace vramfit::pytorch

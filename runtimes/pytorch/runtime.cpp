@@ -13,10 +13,10 @@ namespace vramfit::pytorch {
 
 using Json = nlohmann::ordered_json;
 
-const std::vector<Flag>& PyTorchRuntime::flags() const { return option_flags(); }
+const Settings& PyTorchRuntime::settings() const { return pytorch::settings(); }
 
-std::shared_ptr<const Workload> PyTorchRuntime::workload(const Flags& flags, bool training,
-                                                         const ModelConfig& model) const {
+std::shared_ptr<const Workload> PyTorchRuntime::read(const Flags& flags, bool training,
+                                                     const ModelConfig& model) const {
   if (training) return std::make_shared<TorchWorkload>(*this, training_options(flags, model));
   return std::make_shared<TorchWorkload>(*this, generation_options(flags));
 }
@@ -52,6 +52,8 @@ DType TorchWorkload::computes_in() const {
 std::int64_t TorchWorkload::stored_parameters(const ModelConfig& config) const {
   return parameter_count(config);
 }
+
+Json TorchWorkload::asked() const { return pytorch::asked(options()); }
 
 void TorchWorkload::validate(const ModelConfig& config) const {
   pytorch::validate(config, options());

@@ -14,18 +14,18 @@ class PyTorchRuntime final : public Runtime {
   const Release& versions() const { return versions_; }
 
   const char* name() const override { return "pytorch"; }
-  const std::vector<Flag>& flags() const override;
+  const Settings& settings() const override;
   /// A config is read for its sake: transformers has every family.
   bool runs(const FamilyReader&) const override { return true; }
-  const char* precisions() const override { return kPrecisions; }
   bool runs_as_stored() const override { return true; }
-  std::shared_ptr<const Workload> workload(const Flags& flags, bool training,
-                                           const ModelConfig& model) const override;
   nlohmann::ordered_json release() const override;
   std::string about(const Workload& workload) const override;
   std::uint64_t granularity() const override;
 
  private:
+  std::shared_ptr<const Workload> read(const Flags& flags, bool training,
+                                       const ModelConfig& model) const override;
+
   Release versions_;
 };
 

@@ -1,49 +1,10 @@
-// What a run under PyTorch is, as JSON has it and in words.
-#include <nlohmann/json.hpp>
-
+// What a run under PyTorch is, in words.
 #include "runtimes/notes.h"
 #include "runtimes/pytorch/read_distributed.h"
 #include "runtimes/pytorch/runtime.h"
 
 namespace vramfit::pytorch {
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-Json json_of(const std::optional<Pretrained>& pretrained) {
-  if (!pretrained || !pretrained->quantization) return nullptr;
-  const Quantization& quantization = *pretrained->quantization;
-  const bool four_bits = quantization.format != Quantization::Format::Int8;
-  return {{"format", name(quantization.format)},
-          {"double_quant", quantization.double_quant},
-          {"compute", four_bits ? Json(name(quantization.compute)) : Json(nullptr)}};
-}
-
-Json json_of(Checkpointing checkpoint) {
-  if (checkpoint == Checkpointing::None) return nullptr;
-  return checkpoint == Checkpointing::Full ? "full" : "reentrant";
-}
-
-Json device_map(const std::optional<Pretrained>& pretrained) {
-  if (!pretrained) return nullptr;
-  return pretrained->auto_device_map ? "auto" : "cuda";
-}
-
-void add_to(Json& json, const Distributed& distributed) {
-  json["gpus"] = distributed.gpus;
-  json["strategy"] = name(distributed);
-  if (distributed.strategy != Strategy::Fsdp) {
-    json["bucket_view"] = distributed.bucket_view;
-    const auto& cap = distributed.bucket_cap_mb;
-    json["bucket_cap_mb"] = cap ? Json(*cap) : Json(nullptr);
-    return;
-  }
-  json["reshard_after_forward"] = distributed.reshard_after_forward;
-  json["mixed_precision"] = nullptr;
-  if (const auto& mixed = distributed.mixed_precision) {
-    json["mixed_precision"] = {{"param", name(mixed->param)}, {"reduce", name(mixed->reduce)}};
-  }
-}
 
 /// ", on each of 2 GPUs under fsdp"
 std::string text_of(const Distributed& distributed) {
@@ -80,42 +41,6 @@ std::string states_type(OptimizerKind kind, const std::string& trained) {
 }
 
 }  // namespace
-
-Json TorchWorkload::asked() const {
-  if (const auto* o = std::get_if<TrainingOptions>(&options())) {
-    Json json = {{"mode", "training"},
-                 {"precision", name(o->precision)},
-                 {"autocast", o->autocast ? Json(name(*o->autocast)) : Json(nullptr)},
-                 {"attention", name(o->attention)},
-                 {"batch", o->batch},
-                 {"seq", o->seq},
-                 {"optimizer", name(o->optimizer)},
-                 {"accumulate", o->accumulate},
-                 {"loss_only", keeps_loss_only(*o)},
-                 {"checkpoint", json_of(o->checkpoint)},
-                 {"lora", nullptr},
-                 {"quant", json_of(o->pretrained)},
-                 {"device_map", device_map(o->pretrained)},
-                 {"gpus", 1},
-                 {"strategy", nullptr}};
-    if (o->distributed) add_to(json, *o->distributed);
-    if (o->lora) json["lora"] = {{"rank", o->lora->rank}, {"targets", o->lora->targets}};
-    return json;
-  }
-  const auto& o = std::get<GenerationOptions>(options());
-  return {{"mode", "inference"},
-          {"precision", name(o.precision)},
-          {"attention", name(o.attention)},
-          {"batch", o.batch},
-          {"seq", o.seq},
-          {"generate", o.generate},
-          {"padded", o.padded.value_or(o.batch > 1)},
-          {"quant", json_of(o.pretrained)},
-          {"device_map", device_map(o.pretrained)},
-          {"gpus", o.pretrained ? o.pretrained->gpus : 1},
-          {"cache_implementation", o.static_cache ? "static" : "dynamic"},
-          {"again", o.again}};
-}
 
 std::string TorchWorkload::text(const std::string& sizes) const {
   if (const auto* o = std::get_if<GenerationOptions>(&options())) {

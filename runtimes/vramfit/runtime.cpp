@@ -6,7 +6,6 @@
 #include "model/config/families.h"
 #include "model/errors.h"
 #include "model/memory/pool.h"
-#include "model/printable.h"
 #include "model/transformer/parameters.h"
 #include "runtimes/lora_flags.h"
 #include "runtimes/notes.h"
@@ -19,66 +18,69 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-bool quantizes_head(const std::string& head) {
-  if (head == "quantized" || head == "16-bit") return head == "quantized";
-  throw BadInput("head: is '" + shortened(head, 40) + "'; 16-bit or quantized");
-}
+constexpr Needs kSomeCheckpointing = {"--checkpoint selective or full", [](const Flags& flags) {
+                                        return flags.at("checkpoint-every") == "1" ||
+                                               typed(flags, "checkpoint").value_or("none") !=
+                                                   "none";
+                                      }};
+
+constexpr Needs kFewBits = {
+    "--precision fp8, int8, int8-wo, nf4 or int4", [](const Flags& flags) {
+      const auto precisions = model_precisions();
+      return flags.at("head") == "16-bit" ||
+             std::any_of(precisions.begin(), precisions.end(), [&](const ModelPrecision& row) {
+               return row.quantized() && typed(flags, "precision") == row.name;
+             });
+    }};
 
 class VramfitRuntime final : public Runtime {
  public:
   const char* name() const override { return "vramfit"; }
 
-  const std::vector<Flag>& flags() const override {
-    using With = Flag::With;
-    static const std::vector<Flag> list = {
-        {"optimizer", With::Training,
+  const Settings& settings() const override {
+    using enum Setting::With;
+    using enum Setting::Takes;
+    static const Settings rows = {
+        {"precision", Either,
+         "fp32, fp16 or bf16 (default: the config's, bf16 if it\nsays none); inference, and "
+         "training with --lora, also\nfp8, int8, int8-wo, nf4, int4"},
+        {"batch", Either, "", Number},
+        {"seq", Either, "", Number},
+        {"optimizer", Training,
          "sgd, sgd-master, sgd-momentum, adamw (default),\nadamw-master, adamw-same, adamw-8bit, "
          "adamw-cpu,\nlion, adafactor"},
-        {"accumulate", With::Training, "micro-batches in a step (default 1)"},
-        {"lora", With::Training, "adapters of this rank; all else is frozen"},
-        {"lora-targets", With::Training,
-         "with --lora: names of projections, as\nq_proj,v_proj, or all-linear (default: PEFT's)"},
-        {"gpus", With::Training, "so many GPUs, a batch on each (default 1)"},
-        {"strategy", With::Training,
-         "with --gpus: ddp (default), zero1, zero2, fsdp,\nwhich is ZeRO-3, or pipeline"},
-        {"checkpoint", With::Training,
+        {"accumulate", Training, "micro-batches in a step (default 1)", Number},
+        {"lora", Training, "adapters of this rank; all else is frozen", Number},
+        {"lora-targets", Training,
+         "with --lora: names of projections, as\nq_proj,v_proj, or all-linear (default: PEFT's)",
+         List, &kLora},
+        {"gpus", Training, "so many GPUs, a batch on each (default 1)", Number},
+        {"strategy", Training,
+         "with --gpus: ddp (default), zero1, zero2, fsdp,\nwhich is ZeRO-3, or pipeline", Text,
+         &kGpus},
+        {"checkpoint", Training,
          "activations computed again: none (default),\nselective (the MLP's first half) or full"},
-        {"checkpoint-every", With::Training, "one of so many blocks does (default 1)"},
-        {"generate", With::Inference, "new tokens (default 1)"},
-        {"attention", With::Either, "flash (default) or cublas"},
-        {"head", With::Inference,
-         "the head's weight: 16-bit (default), or\nquantized as linears are"},
-        {"cache", With::Inference, "keys and values: unquantized (default), fp8 or\nint8"},
-        {"block", With::Inference,
+        {"checkpoint-every", Training, "one of so many blocks does (default 1)", Number,
+         &kSomeCheckpointing},
+        {"generate", Inference, "new tokens (default 1)", Number},
+        {"attention", Either, "flash (default) or cublas"},
+        {.name = "head",
+         .with = Inference,
+         .help = "the head's weight: 16-bit (default), or\nquantized as linears are",
+         .needs = &kFewBits,
+         .choices = {"16-bit", "quantized"}},
+        {"cache", Inference, "keys and values: unquantized (default), fp8 or\nint8"},
+        {"block", Inference,
          "positions of the cache's blocks, a power of two;\nnone (default): one for a whole "
          "sequence"},
-        {"lengths", With::Inference, "prompts: equal (default), or spread up to seq"},
+        {"lengths", Inference, "prompts: equal (default), or spread up to seq"},
     };
-    return list;
+    return rows;
   }
 
   bool runs(const FamilyReader& family) const override { return family.in_step_program; }
 
-  const char* precisions() const override {
-    return "fp32, fp16 or bf16 (default: the config's, bf16 if it\nsays none); inference, and "
-           "training "
-           "with --lora, also\nfp8, int8, int8-wo, nf4, int4";
-  }
   bool runs_as_stored() const override { return true; }
-
-  std::shared_ptr<const Workload> workload(const Flags& flags, bool training,
-                                           const ModelConfig& model) const override {
-    if (training) return std::make_shared<StepWorkload>(training_options(flags, model));
-    GenerationOptions options;
-    read_sizes(flags, options);
-    if (const auto form = typed(flags, "attention")) options.attention = parse_attention(*form);
-    options.generate = whole(flags, "generate", options.generate);
-    if (const auto cache = typed(flags, "cache")) options.cache = parse_cache(*cache);
-    if (const auto block = typed(flags, "block")) options.block = parse_block(*block);
-    if (const auto lengths = typed(flags, "lengths")) options.spread = parse_lengths(*lengths);
-    if (const auto head = typed(flags, "head")) options.quantize_head = quantizes_head(*head);
-    return std::make_shared<StepWorkload>(options);
-  }
 
   std::string about(const Workload& workload) const override {
     const char* more = workload.training()
@@ -95,6 +97,20 @@ class VramfitRuntime final : public Runtime {
   std::uint64_t granularity() const override { return Pool::kGranularity; }
 
  private:
+  std::shared_ptr<const Workload> read(const Flags& flags, bool training,
+                                       const ModelConfig& model) const override {
+    if (training) return std::make_shared<StepWorkload>(training_options(flags, model));
+    GenerationOptions options;
+    read_sizes(flags, options);
+    if (const auto form = typed(flags, "attention")) options.attention = parse_attention(*form);
+    options.generate = whole(flags, "generate", options.generate);
+    if (const auto cache = typed(flags, "cache")) options.cache = parse_cache(*cache);
+    if (const auto block = typed(flags, "block")) options.block = parse_block(*block);
+    if (const auto lengths = typed(flags, "lengths")) options.spread = parse_lengths(*lengths);
+    options.quantize_head = typed(flags, "head") == "quantized";
+    return std::make_shared<StepWorkload>(options);
+  }
+
   static TrainingOptions training_options(const Flags& flags, const ModelConfig& model) {
     TrainingOptions options;
     read_sizes(flags, options);

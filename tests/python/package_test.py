@@ -77,7 +77,7 @@ def test_keywords_are_the_commands_flags():
     of_the_command = {"help", "version", "list", "verbose", "json", "snapshot", "trace", "verify"}
     keywords = set(typing.get_type_hints(_flags.Given))
     objects = {"args", "accelerate", "axolotl", "quantization_config"}
-    more = {"fsdp", "use_fsdp", "gradient_checkpointing_kwargs"}
+    more = {"gradient_checkpointing_kwargs"}
     assert keywords - objects - more == flags - of_the_command
 
 

@@ -43,45 +43,7 @@ export interface Stage {
 
 /** The run that was asked about, defaults filled in. */
 export interface Asked {
-  model: string;
-  mode: 'training' | 'inference';
-  precision: string;
-  /** null: what `max-batch` or `max-seq` looks for. */
-  batch: number | null;
-  seq: number | null;
-  attention?: string;
-  gpus?: number;
-  strategy?: string | null;
-  quant?: {
-    format: 'int8' | 'nf4' | 'fp4';
-    double_quant: boolean;
-    compute: 'fp32' | 'fp16' | 'bf16' | null;
-  } | null;
-  /** Of training. */
-  optimizer?: string;
-  accumulate?: number;
-  autocast?: string | null;
-  checkpoint?: string | null;
-  checkpoint_every?: number;
-  lora?: { rank: number; targets: string[] } | null;
-  loss_only?: boolean;
-  bucket_view?: boolean;
-  bucket_cap_mb?: number | null;
-  reshard_after_forward?: boolean;
-  mixed_precision?: { param: string; reduce: string } | null;
-  /** Of inference. */
-  generate?: number;
-  padded?: boolean;
-  again?: boolean;
-  device_map?: 'cuda' | 'auto' | null;
-  cache_implementation?: 'dynamic' | 'static';
-  head?: '16-bit' | 'quantized';
-  cache?: 'unquantized' | 'fp8' | 'int8';
-  block?: number;
-  lengths?: 'equal' | 'spread';
-  /** Flags whose values here are defaults, and in words what is stored in which type. */
-  assumed?: string[];
-  runs_with?: string;
+  //{asked}
   [key: string]: unknown;
 }
 
@@ -229,13 +191,16 @@ export class Vramfit {
   /** The compiled module, for another thread. */
   readonly module: WebAssembly.Module;
   /** What there is to choose from; cards by size. */
-  catalogue(): { version: string; models: Model[]; cards: Card[] };
+  catalogue(): { version: string; models: Model[]; cards: Card[]; switches: string[] };
   /** What `fit --json` answers. Throws BadInput. */
   ask(flags: Flags): Answer;
   /** The same as the text that `fit --json` prints. */
   json(flags: Flags): string;
   /** The same text but for `verdict_changes_with`: in about half the time. */
   estimate(flags: Flags): string;
+  /** Settings that the rest of the question leaves without a meaning, and why: they are of another
+   * runtime or task, or lack what they need. */
+  astray(flags: Flags): Record<string, 'runtime' | 'task' | 'needs'>;
   /** The run as PyTorch's memory snapshot, pickled, for pytorch.org/memory_viz. */
   snapshot(flags: Flags): Uint8Array;
   /** The run as a Chrome trace, for ui.perfetto.dev. */

@@ -58,7 +58,7 @@ export class Vramfit {
     this.#exports = instantiate(module);
   }
 
-  /** What there is to choose from: {version, models, cards}. */
+  /** What there is to choose from: {version, models, cards, switches}. */
   catalogue() {
     return JSON.parse(decoder.decode(this.#call('vramfit_catalogue')));
   }
@@ -81,6 +81,11 @@ export class Vramfit {
   /** The same without looking at what other choices would change: in about half the time. */
   estimate(flags) {
     return decoder.decode(this.#call('vramfit_estimate', flags));
+  }
+
+  /** Settings that the rest of the question leaves without a meaning, and why. */
+  astray(flags) {
+    return JSON.parse(decoder.decode(this.#call('vramfit_astray', flags)));
   }
 
   /** The run as PyTorch's memory snapshot, for pytorch.org/memory_viz. */

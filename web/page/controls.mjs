@@ -38,12 +38,15 @@ const nearest = (stops, value) => stops.reduce(
   (best, stop, i) => (Math.abs(Math.log(stop / value)) < Math.abs(Math.log(stops[best] / value)) ? i : best), 0);
 
 export class Controls {
+  #astray;
   #change;
   #shown = new Map();
   #question = {};
 
-  /** `change` is told the question that a control makes of the one before. */
-  constructor({ models, cards }, change) {
+  /** `astray` says which settings of a question have no meaning in it; `change` is told the question
+   * that a control makes of the one before. */
+  constructor({ models, cards }, astray, change) {
+    this.#astray = astray;
     this.#change = change;
     for (const group of ['run', 'less', 'card']) {
       const markup = FIELDS.filter((field) => field.group === group).map(fieldMarkup).join('');
@@ -69,7 +72,7 @@ export class Controls {
 
   #listen(field) {
     const { name } = field;
-    const tell = (value) => this.#change(chosen(this.#question, field, value));
+    const tell = (value) => this.#change(chosen(this.#question, field, value, this.#astray));
     if (field.kind === 'choice') {
       for (const radio of document.querySelectorAll(`input[name="${name}"]`)) {
         radio.addEventListener('change', () => tell(radio.value));

@@ -7,8 +7,6 @@ const own = (q) => runtimeOf(q) === 'vramfit';
 const article = (q) => runtimeOf(q) === 'article';
 const several = (q) => Number(q.gpus ?? 1) > 1;
 const sharded = (q) => String(q.strategy ?? '').startsWith('fsdp');
-/** DDP and ZeRO-1 reduce gradients in buckets. */
-const inBuckets = (q) => several(q) && !sharded(q);
 
 /** A field of one flag. */
 const flag = (name, label, options, more = {}) => ({
@@ -146,29 +144,9 @@ export const FIELDS = [
   flag('headroom', 'To be left free', null, { group: 'card', kind: 'text', placeholder: '0GB' }),
 ];
 
-/** Flags of fields, of which the page keeps those that make sense together. */
-const SECOND = ['autocast', 'double-quant'];
-const OURS = new Set([...FIELDS.map(({ name }) => name), ...SECOND]);
-/** These no runtime or task is without. Flags that have no field belong to one runtime or task each, as fit --help groups them. */
-const OF_ANY_RUN = new Set(['model', 'config', 'params', 'hidden', 'layers', 'gpu', 'vram', 'strict']);
-/** And these have no field either, and go with what another flag says. */
-const GOES_WITH = {
-  'bucket-view': inBuckets,
-  'bucket-cap-mb': inBuckets,
-  'reshard-after-forward': (q) => several(q) && sharded(q),
-  'reduce-dtype': (q) => q['mixed-precision'],
-  'quant-compute': (q) => ['nf4', 'fp4'].includes(q.quant),
-  'checkpoint-every': (q) => q.checkpoint,
-  head: (q) => few.some(([format]) => format === q.precision),
-};
-
 /** The question after one choice, with what no longer goes with it taken back. */
-export function chosen(question, field, value) {
+export function chosen(question, field, value, astray) {
   let next = field.set(question, value);
-  if (field.name === 'runtime' || field.name === 'train') {
-    const foreign = Object.keys(next).filter((name) => !OURS.has(name) && !OF_ANY_RUN.has(name));
-    for (const name of foreign) delete next[name];
-  }
   for (const other of FIELDS) {
     if (other === field) continue;
     if (!other.when(next)) next = other.set(next, '');
@@ -176,6 +154,7 @@ export function chosen(question, field, value) {
       next = other.set(next, other.options(next)[0][0]);
     }
   }
-  for (const [name, goes] of Object.entries(GOES_WITH)) if (!goes(next)) delete next[name];
-  return Object.fromEntries(Object.entries(next).filter(([, given]) => given !== undefined && given !== ''));
+  next = Object.fromEntries(Object.entries(next).filter(([, given]) => given !== undefined && given !== ''));
+  for (const name of Object.keys(astray(next))) delete next[name];
+  return next;
 }

@@ -36,6 +36,16 @@ function change(question) {
   quiet = setTimeout(settled, QUIET);
 }
 
+/** Settings without a meaning, of a question that may be refused for another reason. */
+function astray(question) {
+  try {
+    return vramfit.astray(question);
+  } catch (error) {
+    if (error instanceof BadInput) return {};
+    throw error;
+  }
+}
+
 /** At once where that is quick; where it was not the last time, by the worker. */
 function answer() {
   state.asked += 1;
@@ -241,7 +251,7 @@ for (const [from, to] of [['#glance', 'verdict'], ['.skip', 'verdict']]) {
   });
 }
 
-const controls = new Controls(catalogue, change);
+const controls = new Controls(catalogue, astray, change);
 const explorer = new Explorer(background, catalogue.cards, ({ axis, size }) => {
   if (axis) {
     state.view = { ...state.view, axis };
@@ -251,7 +261,7 @@ const explorer = new Explorer(background, catalogue.cards, ({ axis, size }) => {
 });
 
 function open() {
-  const { question, view } = readLink(location.hash);
+  const { question, view } = readLink(location.hash, catalogue.switches);
   state.view = view;
   explorer.axis = view.axis === 'seq' ? 'seq' : 'batch';
   document.body.dataset.view = view.view ?? 'all';

@@ -1,11 +1,6 @@
 // A question is fit's flags by name, as text; a switch is true. It is the page's whole state: the
 // link, the command and what the estimator is asked are three ways to write it.
 
-/** What a link may say is false. */
-const SWITCHES = new Set([
-  'train', 'double-quant', 'padded', 'unpadded', 'again', 'bucket-view', 'beyond-positions',
-  'loss-only', 'strict',
-]);
 /** What a link says beside the question: which part of the page alone, and the explorer's axis. */
 const OF_THE_VIEW = new Set(['view', 'axis']);
 const VIEWS = new Set(['calculator', 'explorer']);
@@ -27,8 +22,9 @@ export function linkOf(question, view = {}) {
   return link.toString().replaceAll('=&', '&').replace(/=$/, '');
 }
 
-/** The same read: the question, and the view. "#explorer" alone is the start's. */
-export function readLink(hash) {
+/** The same read: the question, and the view. "#explorer" alone is the start's. Of `switches` a
+ * link may say that they are false. */
+export function readLink(hash, switches) {
   const link = new URLSearchParams(hash.replace(/^#/, ''));
   const question = {};
   const view = {};
@@ -36,7 +32,7 @@ export function readLink(hash) {
     if (VIEWS.has(flag) && value === '') view.view = flag;
     else if (OF_THE_VIEW.has(flag)) view[flag] = value;
     else if (value === '') question[flag] = true;
-    else question[flag] = SWITCHES.has(flag) ? value !== 'false' : value;
+    else question[flag] = switches.includes(flag) ? value !== 'false' : value;
   }
   return { question: Object.keys(question).length ? question : { ...START }, view };
 }

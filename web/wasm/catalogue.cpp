@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "estimator/ask/astray.h"
 #include "estimator/cards.h"
 #include "estimator/models.h"
 #include "estimator/runtimes.h"
@@ -58,7 +59,10 @@ Json cards_json() {
 }  // namespace
 
 std::string catalogue() {
-  const Json json = {{"version", kVersionLine}, {"models", models_json()}, {"cards", cards_json()}};
+  const Json json = {{"version", kVersionLine},
+                     {"models", models_json()},
+                     {"cards", cards_json()},
+                     {"switches", switches()}};
   return json.dump();
 }
 

@@ -8,6 +8,7 @@
 
 #include "estimator/ask/answer_timeline.h"
 #include "estimator/ask/ask.h"
+#include "estimator/ask/astray.h"
 #include "estimator/timeline/snapshot.h"
 #include "estimator/timeline/trace.h"
 #include "model/errors.h"
@@ -114,6 +115,15 @@ VRAMFIT_EXPORT(vramfit_snapshot) int vramfit_snapshot() {
 VRAMFIT_EXPORT(vramfit_trace) int vramfit_trace() {
   return answered([] {
     output = vramfit::chrome_trace(timeline());
+    return kFits;
+  });
+}
+
+/// Settings that the rest of the question leaves without a meaning, by name.
+VRAMFIT_EXPORT(vramfit_astray) int vramfit_astray() {
+  return answered([] {
+    const auto flags = nlohmann::json::parse(input);
+    output = nlohmann::json(vramfit::astray(vramfit::own_flags(flags, {}))).dump();
     return kFits;
   });
 }

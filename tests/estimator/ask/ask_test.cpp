@@ -49,9 +49,9 @@ TEST(Ask, SwitchesAreOnOrOff) {
   }
   // Every flag without a value is one of those.
   for (const Runtime* runtime : runtimes()) {
-    for (const Flag& flag : runtime->flags()) {
-      if (flag.takes_value) continue;
-      EXPECT_FALSE(has(options_of(with({{flag.name, false}})).flags, flag.name)) << flag.name;
+    for (const Setting& setting : runtime->settings()) {
+      if (setting.takes != Setting::Takes::Nothing) continue;
+      EXPECT_FALSE(has(options_of(with({{setting.name, false}})).flags, setting.name));
     }
   }
   EXPECT_FALSE(options_of(with({{"train", false}})).train);

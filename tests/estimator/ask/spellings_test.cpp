@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "tests/support/expect_bad_input.h"
 
 namespace vramfit {
@@ -169,6 +171,41 @@ TEST(Spellings, WhatIsNotThereYetIsAnsweredWithWhatIsNearest) {
   }
   expect_bad_input([] { own({"--fsdp", "hybrid_shard"}); }, {"fsdp: 'hybrid_shard' is not"});
   expect_bad_input([] { own({"--attn_implementation", "flash_attention_2"}); }, {"nearest: sdpa"});
+}
+
+/// A runtime that has its own --quantization.
+class OfItsOwnWords final : public Runtime {
+ public:
+  const char* name() const override { return "theirs"; }
+  const Settings& settings() const override {
+    static const Settings rows = {
+        {.name = "weights", .spellings = {{"quantization"}, {"seed"}}},
+        {.name = "shards", .spellings = {{"tensor-parallel-size"}}},
+        {.name = "adapter", .spellings = {{"lora-r"}}},
+    };
+    return rows;
+  }
+  bool runs(const FamilyReader&) const override { return true; }
+  bool runs_as_stored() const override { return true; }
+  nlohmann::ordered_json release() const override { return nullptr; }
+  std::string about(const Workload&) const override { return ""; }
+  std::uint64_t granularity() const override { return 1; }
+
+ private:
+  std::shared_ptr<const Workload> read(const Flags&, bool, const ModelConfig&) const override {
+    return nullptr;
+  }
+};
+
+TEST(Spellings, ARuntimesOwnWordsGoBeforeOthersAndBeforeWhatIsRefused) {
+  const auto in_its_words = [](const Texts& typed) {
+    return in_own_names(typed, OfItsOwnWords()).arguments;
+  };
+  EXPECT_EQ(in_its_words({"--quantization", "awq"}), (Texts{"--weights", "awq"}));
+  EXPECT_EQ(in_its_words({"--tensor_parallel_size=2"}), Texts{"--shards=2"});
+  EXPECT_EQ(in_its_words({"--lora-r=8", "--seed=1"}), (Texts{"--adapter=8", "--weights=1"}));
+  EXPECT_EQ(in_its_words({"--optim", "adamw_torch"}), (Texts{"--optimizer", "adamw"}));
+  expect_bad_input([&] { in_its_words({"--deepspeed=x"}); }, {"not predicted yet"});
 }
 
 TEST(Spellings, WhichOfOursTheirsSet) {

@@ -243,7 +243,7 @@ TEST(FitRefuses, Contradictions) {
                  "checkpoint-every: only with --checkpoint"),
       in_vramfit({"--train", "--checkpoint", "some"},
                  "checkpoint: is 'some'; none, selective or full"),
-      in_vramfit({"--train", "--checkpoint-every", "0"},
+      in_vramfit({"--train", "--checkpoint", "full", "--checkpoint-every", "0"},
                  "checkpoint-every: is 0; a whole number from 1"),
       in_vramfit({"--padded"}, "padded: only under --runtime pytorch"),
       on_7b({"--max-batch", "--batch", "2"}, "--max-batch and --batch"),

@@ -1,0 +1,42 @@
+#include "runtimes/setting.h"
+
+#include <algorithm>
+
+#include "model/errors.h"
+
+namespace vramfit {
+
+const Setting* find(const Settings& settings, std::string_view name) {
+  const auto found = std::find_if(settings.begin(), settings.end(),
+                                  [&](const Setting& setting) { return setting.name == name; });
+  return found == settings.end() ? nullptr : &*found;
+}
+
+bool is_astray(const Setting& setting, const Flags& flags, bool training) {
+  const auto other = training ? Setting::With::Inference : Setting::With::Training;
+  return setting.with == other || (setting.needs != nullptr && !setting.needs->met(flags));
+}
+
+void require_sense(const Settings& settings, const Flags& flags) {
+  for (const Setting& setting : settings) {
+    const auto value = typed(flags, setting.name);
+    if (!value) continue;
+    const std::vector<std::string>& choices = setting.choices;
+    if (!choices.empty() && std::find(choices.begin(), choices.end(), *value) == choices.end()) {
+      throw BadInput(std::string(setting.name) + ": unknown '" + *value + "'; " + one_of(choices));
+    }
+    if (setting.needs != nullptr && !setting.needs->met(flags)) {
+      throw BadInput(std::string(setting.name) + ": only with " + setting.needs->what);
+    }
+  }
+}
+
+std::string one_of(const std::vector<std::string>& names) {
+  std::string list;
+  for (const std::string& name : names) {
+    list += (list.empty() ? "" : name == names.back() ? " or " : ", ") + name;
+  }
+  return list;
+}
+
+}  // namespace vramfit

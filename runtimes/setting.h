@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtimes/flags.h"
+
+// What a run can be told. All that is to be known of a setting beside what it does stands in one
+// row of its runtime: the command line, help, other spellings, the page and Python read it there.
+namespace vramfit {
+
+/// What scripts call a setting.
+struct Spelling {
+  const char* name;            ///< "per-device-train-batch-size"
+  const char* sets = nullptr;  ///< where theirs is a switch, what it sets: "int8" of load-in-8bit
+  bool of_a_trainer = false;   ///< only a Trainer has it
+};
+
+/// Beside what it makes sense, and as a message says that: "--quant nf4 or fp4".
+struct Needs {
+  const char* what;
+  bool (*met)(const Flags& flags);
+};
+
+struct Setting {
+  enum class With : std::uint8_t { Either, Training, Inference };
+  enum class Takes : std::uint8_t { Text, Number, List, Nothing };
+
+  const char* name;  ///< its flag: "optimizer"
+  With with = With::Either;
+  std::string help = {};
+  Takes takes = Takes::Text;
+  const Needs* needs = nullptr;
+  std::vector<std::string> choices = {};  ///< where these are all it takes
+  std::vector<Spelling> spellings = {};
+  /// What a value is called here that scripts may spell otherwise; `flag` is what they call it.
+  std::string (*own_value)(std::string_view flag, const std::string& theirs) = nullptr;
+};
+
+using Settings = std::vector<Setting>;
+
+/// The one of that name; null where there is none.
+const Setting* find(const Settings& settings, std::string_view name);
+
+/// Whether it was set for another task, or without what it needs.
+bool is_astray(const Setting& setting, const Flags& flags, bool training);
+
+/// Throws BadInput on a value that is no choice, and on what lacks what it needs.
+void require_sense(const Settings& settings, const Flags& flags);
+
+/// "fp32, fp16 or bf16"
+std::string one_of(const std::vector<std::string>& names);
+
+}  // namespace vramfit

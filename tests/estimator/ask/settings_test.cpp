@@ -1,0 +1,61 @@
+// The runtimes' rows against what they do.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "estimator/models.h"
+#include "estimator/runtimes.h"
+#include "tests/support/expect_bad_input.h"
+
+namespace vramfit {
+namespace {
+
+/// Settings beside which others make sense.
+Flags beside(const std::string& name) {
+  const Flags sharded = {{"gpus", "2"}, {"strategy", "fsdp"}};
+  if (name == "mixed-precision") return sharded;
+  if (name == "quant-compute") return {{"quant", "nf4"}};
+  if (name == "head") return {{"precision", "nf4"}};
+  if (name != "reduce-dtype") return {};
+  Flags mixed = sharded;
+  mixed["mixed-precision"] = "bf16";
+  return mixed;
+}
+
+TEST(Settings, EveryChoiceIsReadAndToldOf) {
+  const ModelConfig model = model_named("llama2-7b");
+  for (const Runtime* runtime : runtimes()) {
+    for (const Setting& setting : runtime->settings()) {
+      if (setting.choices.empty()) continue;
+      SCOPED_TRACE(setting.name);
+      Flags flags = beside(setting.name);
+      const bool training = setting.with == Setting::With::Training;
+      std::set<std::string> told;
+      for (const std::string& choice : setting.choices) {
+        flags[setting.name] = choice;
+        told.insert(runtime->workload(flags, training, model)->asked().dump());
+      }
+      EXPECT_EQ(told.size(), setting.choices.size());
+      flags[setting.name] = "some";
+      const std::string says = ": unknown 'some'; " + one_of(setting.choices);
+      expect_bad_input([&] { runtime->workload(flags, training, model); },
+                       {setting.name, says.c_str()});
+    }
+  }
+}
+
+TEST(Settings, WhatOneNeedsIsSaid) {
+  const ModelConfig model = model_named("llama2-7b");
+  for (const Runtime* runtime : runtimes()) {
+    for (const Setting& setting : runtime->settings()) {
+      if (setting.needs == nullptr) continue;
+      const Flags alone = {{setting.name, setting.choices.empty() ? "2" : setting.choices.back()}};
+      expect_bad_input([&] { runtime->workload(alone, true, model); },
+                       {setting.name, ": only with ", setting.needs->what});
+    }
+  }
+}
+
+}  // namespace
+}  // namespace vramfit

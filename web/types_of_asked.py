@@ -1,0 +1,40 @@
+"""What the answer's schema says of `asked`, as TypeScript: its keys are listed once."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+_SCHEMA = Path(__file__).resolve().parent.parent / "docs/schemas/fit.schema.json"
+_KINDS = {"string": "string", "integer": "number", "boolean": "boolean", "null": "null"}
+
+
+def _kind(part: Mapping[str, Any]) -> str:
+    if "enum" in part:
+        return " | ".join("null" if one is None else f"'{one}'" for one in part["enum"])
+    kinds = part["type"] if isinstance(part["type"], list) else [part["type"]]
+    return " | ".join(_one_kind(kind, part) for kind in kinds)
+
+
+def _one_kind(kind: str, part: Mapping[str, Any]) -> str:
+    if kind == "array":
+        return f"{_kind(part['items'])}[]"
+    if kind != "object":
+        return _KINDS[kind]
+    members = [f"{name}: {_kind(of)}" for name, of in part["properties"].items()]
+    return "{ " + "; ".join(members) + " }"
+
+
+def asked() -> str:
+    """The members of `Asked`: those of either task may be absent."""
+    schema = json.loads(_SCHEMA.read_text())["$defs"]["asked"]
+    members = dict(schema["properties"])
+    for case in ("then", "else"):
+        for name, part in schema[case]["properties"].items():
+            members.setdefault(name, part)
+    lines = []
+    for name, part in members.items():
+        if "description" in part:
+            lines.append(f"  /** {part['description']}. */")
+        lines.append(f"  {name}{'' if name in schema['required'] else '?'}: {_kind(part)};")
+    return "\n".join(lines)

@@ -91,19 +91,13 @@ void count_article(Counters& counters, const Row& row) {
   for (const auto& [counter, value] : article_figures(row.name())) counters.set(counter, value);
 }
 
-/// What the article calls a precision; "" where it has none such.
-std::string articles_precision(const std::string& precision) {
-  if (precision == "int8-wo") return "int8";
-  if (precision == "nf4") return "int4";
-  return precision == "fp8" || precision == "fp64" ? "" : precision;
-}
-
 void count_article_formula(Counters& counters, const Case& c) {
-  const std::string precision = articles_precision(c.row[Axis::Precision]);
-  if (precision.empty()) return;
+  const auto precision =
+      article::precision_for(parse_model_precision(c.row[Axis::Precision]).linears);
+  if (!precision) return;
   const std::string& optimizer = c.row[Axis::Optimizer];
   article::Question question =
-      article::question_about(*c.config, precision, c.size(Axis::Batch), c.size(Axis::Seq));
+      article::question_about(*c.config, *precision, c.size(Axis::Batch), c.size(Axis::Seq));
   question.training = !optimizer.empty();
   question.optimizer = article::optimizer_for(optimizer);
   counters.set("article_formula", article::will_it_fit(question).total());

@@ -60,9 +60,11 @@ class VramfitRuntime final : public Runtime {
   bool runs(const FamilyReader& family) const override { return family.in_step_program; }
 
   const char* precisions() const override {
-    return "fp32, fp16 or bf16 (default: the config's, bf16 if it\nsays none); inference, and "
-           "training "
-           "with --lora, also\nfp8, int8, int8-wo, nf4, int4";
+    static const std::string text =
+        "fp32, fp16 or bf16 (default: the config's, bf16 if it\nsays none); inference, and "
+        "training with --lora, also\n" +
+        quantized_precisions();
+    return text.c_str();
   }
   bool runs_as_stored() const override { return true; }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "bench/counters/counter.h"
 #include "bench/rows/article.h"
 #include "model/transformer/parameters.h"
 #include "runtimes/article/formulas.h"
@@ -19,6 +20,10 @@ std::string stage_key(const std::string& prefix, const StageRecord& record) {
 
 void Counters::set(const std::string& name, double value) {
   if (!std::isfinite(value)) throw std::logic_error("counter " + name + " is no number");
+  // Of rows that are run together one is told from another by what stands before.
+  if (!is_counter(name.substr(name.rfind('/') + 1))) {
+    throw std::logic_error("counter " + name + " is not in the table of counters");
+  }
   values_[name] = value;
 }
 

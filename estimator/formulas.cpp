@@ -6,6 +6,7 @@
 #include "estimator/runtimes.h"
 #include "model/format.h"
 #include "model/transformer/parameters.h"
+#include "runtimes/article/formulas.h"
 
 namespace vramfit {
 namespace {
@@ -40,21 +41,18 @@ std::string stored_in(const Run& run) {
   return run.has("quant") ? run.asked["quant"]["format"].get<std::string>() : run.text("precision");
 }
 
-constexpr int kBitsOfFp4 = 4;  ///< bitsandbytes', which vramfit's own step lacks
-
-int bits_of_weights(const Run& run) {
+/// bitsandbytes' fp4, which vramfit's own step lacks, is as nf4 is to who counts bits.
+Format format_of_weights(const Run& run) {
   const std::string name = stored_in(run);
-  const auto format = Format::named(name.substr(0, name.find('-')));
-  return format ? static_cast<int>(format->row().bits) : kBitsOfFp4;
+  return Format::named(name.substr(0, name.find('-'))).value_or(*Format::named("nf4"));
 }
 
 /// Its calculator knows Adam and SGD, and neither adapters nor checkpointing.
 Total article(const Run& run) {
   if (run.has("lora") || run.has("checkpoint") || run.has("autocast")) return std::nullopt;
-  if (stored_in(run) == "fp8") return std::nullopt;  // it has whole numbers alone in 8 bits
-  const int bits = bits_of_weights(run);
-  const bool plain = bits > 8;
-  Flags flags = {{"precision", plain ? run.text("precision") : "int" + std::to_string(bits)},
+  const auto precision = article::precision_for(format_of_weights(run));
+  if (!precision) return std::nullopt;
+  Flags flags = {{"precision", *precision},
                  {"batch", std::to_string(run.asked["batch"].get<std::int64_t>())},
                  {"seq", std::to_string(run.asked["seq"].get<std::int64_t>())}};
   if (run.training) flags["optimizer"] = run.adam() ? "adam" : "sgd";
@@ -72,7 +70,7 @@ Total deepspeed(const Run& run) {
 
 Total accelerate(const Run& run) {
   if (run.training && !run.adam()) return std::nullopt;
-  return (run.training ? 4 : 1) * run.parameters * bits_of_weights(run) / 8;
+  return (run.training ? 4 : 1) * run.parameters * format_of_weights(run).row().bits / 8;
 }
 
 /// The paper keeps activations whole and trains in mixed precision.

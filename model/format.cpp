@@ -24,7 +24,8 @@ std::uint64_t FormatRow::bytes(std::int64_t elements) const {
       checked_multiply(count / 8, std::uint64_t{bits}) + (count % 8 * bits + 7) / 8;
   if (plain()) return values;
   const std::uint64_t blocks = round_up(count, std::uint64_t{block}) / block;
-  return values + (checked_multiply(blocks, std::uint64_t{scale_bits}) + 7) / 8;
+  const std::uint64_t of_block = Format(scale).row().bits + zero_bits;
+  return values + (checked_multiply(blocks, of_block) + 7) / 8;
 }
 
 }  // namespace vramfit

@@ -12,16 +12,40 @@
 
 namespace vramfit {
 
-/// How elements are stored: one after the other, or in blocks that share scales.
-struct FormatRow {
-  const char* name;
-  DType element;            ///< what an element stands for once it is read
-  std::uint32_t bits;       ///< of an element as stored
-  DType sums;               ///< what sums over elements are kept in, and row statistics with them
-  std::uint32_t block = 1;  ///< elements that share scales
-  std::uint32_t scale_bits = 0;  ///< of a block's scales; 0: the format is plain
+/// What elements are multiplied by that mean nothing alone.
+enum class Scales : std::uint8_t {
+  None,   ///< they mean what they are
+  Row,    ///< by an fp32 of their row's, in a tensor beside them
+  Block,  ///< by what neighbours share, which stands behind all elements of the tensor
+};
 
-  constexpr bool plain() const { return scale_bits == 0; }
+/// How the bits of an element are read, before its scale.
+enum class Codec : std::uint8_t {
+  Element,  ///< as `element` is
+  Normal,   ///< the number of a quantile of a normal distribution (Dettmers et al. 2023)
+  Offset,   ///< a whole number from 0 on, less the zero point of its block
+};
+
+/// How elements are stored, and all that reading, writing and counting them asks.
+struct FormatRow {
+  const char* name = "";
+  DType element = DType::Fp32;  ///< what an element is; of other codecs, what it stands for
+  std::uint32_t bits = 32;      ///< of an element as stored
+  DType sums = DType::Fp32;  ///< what sums over elements are kept in, and row statistics with them
+  Scales scales = Scales::None;
+  Codec codec = Codec::Element;
+  float largest = 0;  ///< magnitude of a code: what the largest of those that share a scale becomes
+  std::uint32_t block = 1;    ///< elements that share scales: rows are whole ones
+  DType scale = DType::Fp32;  ///< what a scale is stored in
+  std::uint32_t zero_bits =
+      0;  ///< of a block's zero point, or whatever else it has beside its scale
+
+  /// Whether a tensor holds elements and nothing else.
+  constexpr bool plain() const { return scales != Scales::Block; }
+
+  /// What sizes of a matrix are multiples of, where its elements have scales: a block, or 16 bytes,
+  /// which tensor cores read at once.
+  constexpr std::int64_t multiple() const { return plain() ? 16 : block; }
 
   /// Of elements that follow each other, in blocks counted from the first: the last block has its
   /// scales even where it is not full. Throws BadInput where they overflow.
@@ -31,18 +55,32 @@ struct FormatRow {
 /// Every format. A plain one stands at its element's place in DType; devices name their type for
 /// each element (kernels/cpu/element.h, kernels/cuda/base/element.h) and dispatch by this table.
 inline constexpr std::array kFormats = {
-    FormatRow{"fp64", DType::Fp64, 64, DType::Fp64},
-    FormatRow{"fp32", DType::Fp32, 32, DType::Fp32},
-    FormatRow{"fp16", DType::Fp16, 16, DType::Fp32},
-    FormatRow{"bf16", DType::Bf16, 16, DType::Fp32},
-    FormatRow{"int32", DType::Int32, 32, DType::Fp32},
-    // 4 exponent bits and 3 of mantissa, up to 448 (Micikevicius et al. 2022); scales are tensors.
-    FormatRow{"fp8", DType::Fp8, 8, DType::Fp32},
-    FormatRow{"int8", DType::Int8, 8, DType::Fp32},
-    // The 16 quantiles of a normal distribution, fp32 scales (Dettmers et al. 2023).
-    FormatRow{"nf4", DType::Fp32, 4, DType::Fp32, 64, 32},
-    // Uniform, an fp16 scale and a zero point of 4 bits, as AWQ and GPTQ store it.
-    FormatRow{"int4", DType::Fp16, 4, DType::Fp32, 128, 20},
+    FormatRow{.name = "fp64", .element = DType::Fp64, .bits = 64, .sums = DType::Fp64},
+    FormatRow{.name = "fp32", .element = DType::Fp32, .bits = 32},
+    FormatRow{.name = "fp16", .element = DType::Fp16, .bits = 16},
+    FormatRow{.name = "bf16", .element = DType::Bf16, .bits = 16},
+    FormatRow{.name = "int32", .element = DType::Int32, .bits = 32},
+    // 4 exponent bits and 3 of mantissa (Micikevicius et al. 2022).
+    FormatRow{
+        .name = "fp8", .element = DType::Fp8, .bits = 8, .scales = Scales::Row, .largest = 448},
+    FormatRow{
+        .name = "int8", .element = DType::Int8, .bits = 8, .scales = Scales::Row, .largest = 127},
+    // bitsandbytes', without double quantisation.
+    FormatRow{.name = "nf4",
+              .bits = 4,
+              .scales = Scales::Block,
+              .codec = Codec::Normal,
+              .largest = 1,
+              .block = 64},
+    // As AWQ and GPTQ store it.
+    FormatRow{.name = "int4",
+              .bits = 4,
+              .scales = Scales::Block,
+              .codec = Codec::Offset,
+              .largest = 15,
+              .block = 128,
+              .scale = DType::Fp16,
+              .zero_bits = 4},
 };
 
 /// A row of kFormats, in one byte.
@@ -73,28 +111,37 @@ class Format {
   std::uint8_t row_;
 };
 
-inline constexpr Format kNf4 = *Format::named("nf4");
-inline constexpr Format kInt4 = *Format::named("int4");
-
 constexpr bool is_16_bit(Format format) { return format.row().bits == 16; }
 /// Whether elements mean nothing without scales.
-constexpr bool is_quantized(Format format) { return format.row().bits <= 8; }
-/// Whether its rows have a scale each, in a tensor beside them: elements of 8 bits reach too
-/// little.
-constexpr bool has_row_scales(Format format) { return format.row().bits == 8; }
+constexpr bool is_quantized(Format format) { return format.row().scales != Scales::None; }
+/// Whether its rows have a scale each, in a tensor beside them.
+constexpr bool has_row_scales(Format format) { return format.row().scales == Scales::Row; }
 constexpr DType accumulation_dtype(Format format) { return format.row().sums; }
 
-/// Calls `body` with a plain format's element as a std::integral_constant: where a format, which is
-/// a value, becomes a type. Returns false, and calls nothing, where the format has blocks.
+/// Calls `body` with the format's place in the table as a std::integral_constant: where a format,
+/// which is a value, becomes a type.
 template <typename Body>
-constexpr bool with_plain_element(Format format, const Body& body) {
-  return [&]<std::size_t... kRow>(std::index_sequence<kRow...>) {
+constexpr void with_row(Format format, const Body& body) {
+  [&]<std::size_t... kRow>(std::index_sequence<kRow...>) {
     const auto is = [format](std::size_t row) { return &format.row() == &kFormats[row]; };
-    return ((kFormats[kRow].plain() && is(kRow) &&
-             (body(std::integral_constant<DType, kFormats[kRow].element>{}), true)) ||
-            ...);
+    static_cast<void>(
+        ((is(kRow) && (body(std::integral_constant<std::size_t, kRow>{}), true)) || ...));
   }
   (std::make_index_sequence<kFormats.size()>{});
+}
+
+/// Calls `body` with a plain format's element as a std::integral_constant. Returns false, and calls
+/// nothing, where the format has blocks.
+template <typename Body>
+constexpr bool with_plain_element(Format format, const Body& body) {
+  bool plain = false;
+  with_row(format, [&](auto row) {
+    if constexpr (kFormats[decltype(row)::value].plain()) {
+      plain = true;
+      body(std::integral_constant<DType, kFormats[decltype(row)::value].element>{});
+    }
+  });
+  return plain;
 }
 
 }  // namespace vramfit

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "bench/compare/counter.h"
 #include "bench/compare/run_file.h"
 #include "bench/compare/tolerances.h"
+#include "bench/counters/counter.h"
 
 namespace vramfit::bench::compare {
 

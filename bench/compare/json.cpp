@@ -6,9 +6,11 @@
 namespace vramfit::bench::compare {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
-Json optional(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
+OrderedJson optional(const std::optional<double>& value) {
+  return value ? OrderedJson(*value) : OrderedJson(nullptr);
+}
 
 const char* name(Kind kind) {
   static constexpr const char* kNames[] = {"ledger", "reserved", "device_used", "fact",
@@ -16,24 +18,25 @@ const char* name(Kind kind) {
   return kNames[static_cast<std::size_t>(kind)];
 }
 
-Json run_json(const RunFile& run) {
+OrderedJson run_json(const RunFile& run) {
   return {{"path", run.path.string()}, {"context", run.context}, {"rows", run.rows.size()}};
 }
 
-Json quartiles_json(const RunFile& run, const std::string& row, const std::string& counter) {
+OrderedJson quartiles_json(const RunFile& run, const std::string& row, const std::string& counter) {
   const ReportRow* found = run.find(row);
   const Quartiles q = quartiles_of(found->counters.at(counter));
   return {q.lower, q.median, q.upper};
 }
 
-Json change_json(const Report& report, const std::string& row, const Change& change) {
-  Json json = {{"kind", name(change.kind)},
-               {"old", optional(change.before)},
-               {"new", optional(change.after)},
-               {"difference", change.before && change.after ? Json(*change.after - *change.before)
-                                                            : Json(nullptr)},
-               {"differs", change.differs},
-               {"worse", change.worse}};
+OrderedJson change_json(const Report& report, const std::string& row, const Change& change) {
+  OrderedJson json = {
+      {"kind", name(change.kind)},
+      {"old", optional(change.before)},
+      {"new", optional(change.after)},
+      {"difference", change.before && change.after ? OrderedJson(*change.after - *change.before)
+                                                   : OrderedJson(nullptr)},
+      {"differs", change.differs},
+      {"worse", change.worse}};
   if (change.kind == Kind::Time) {
     if (change.before) json["old_quartiles"] = quartiles_json(report.before, row, change.counter);
     if (change.after) json["new_quartiles"] = quartiles_json(report.after, row, change.counter);
@@ -41,8 +44,8 @@ Json change_json(const Report& report, const std::string& row, const Change& cha
   return json;
 }
 
-Json moved_json(const Moved& moved) {
-  Json tensors = Json::array();
+OrderedJson moved_json(const Moved& moved) {
+  OrderedJson tensors = OrderedJson::array();
   for (const MovedTensors& t : moved.tensors) {
     tensors.push_back({{"step", t.step},
                        {"stage", name(t.stage)},
@@ -57,9 +60,9 @@ Json moved_json(const Moved& moved) {
           {"tensors", std::move(tensors)}};
 }
 
-Json row_json(const Report& report, const RowChange& row) {
-  Json json = {{"row", row.row}, {"status", name(row.status)}, {"why", row.why}};
-  json["counters"] = Json::object();
+OrderedJson row_json(const Report& report, const RowChange& row) {
+  OrderedJson json = {{"row", row.row}, {"status", name(row.status)}, {"why", row.why}};
+  json["counters"] = OrderedJson::object();
   for (const Change& change : row.changes) {
     json["counters"][change.counter] = change_json(report, row.row, change);
   }
@@ -69,26 +72,26 @@ Json row_json(const Report& report, const RowChange& row) {
   return json;
 }
 
-std::string text_of(const Json& json) {
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+std::string text_of(const OrderedJson& json) {
+  return json.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
 }
 
 }  // namespace
 
 std::string json_text(const Report& report) {
-  Json json = {{"schema", 1},
-               {"verdict", report.passes ? "same or better" : "worse"},
-               {"old", run_json(report.before)},
-               {"new", run_json(report.after)},
-               {"tolerances",
-                {{"reserved_bytes", report.rules.tolerances.reserved},
-                 {"device_used_bytes", report.rules.tolerances.device_used},
-                 {"source", report.rules.tolerances.source}}}};
-  json["facts"] = Json::object();
+  OrderedJson json = {{"schema", 1},
+                      {"verdict", report.passes ? "same or better" : "worse"},
+                      {"old", run_json(report.before)},
+                      {"new", run_json(report.after)},
+                      {"tolerances",
+                       {{"reserved_bytes", report.rules.tolerances.reserved},
+                        {"device_used_bytes", report.rules.tolerances.device_used},
+                        {"source", report.rules.tolerances.source}}}};
+  json["facts"] = OrderedJson::object();
   for (const FactChange& fact : report.facts) json["facts"][fact.fact] = {fact.before, fact.after};
-  json["shares"] = Json::object();
+  json["shares"] = OrderedJson::object();
   for (const Share& share : report.shares) json["shares"][share.part] = {share.before, share.after};
-  json["rows"] = Json::array();
+  json["rows"] = OrderedJson::array();
   for (const RowChange& row : report.comparison.rows) json["rows"].push_back(row_json(report, row));
   return text_of(json);
 }

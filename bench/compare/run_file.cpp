@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "bench/compare/counter.h"
+#include "bench/counters/counter.h"
 #include "estimator/cards.h"
 #include "model/config/json_reader.h"
 #include "model/errors.h"

@@ -37,12 +37,14 @@ void count(Counters& counters, const Estimate& estimate) {
 /// bitsandbytes' format of the linears; absent where they are not quantised, or as it has none.
 std::optional<pytorch::Quantization> quantization_of(const ModelPrecision& precision) {
   using Format = pytorch::Quantization::Format;
-  pytorch::Quantization theirs;
-  theirs.compute = pytorch::ScalarType::BFloat16;  // as ours do
-  const bool is_int8 = precision == parse_model_precision("int8");
-  if (!(is_int8 || precision.linears == kNf4)) return std::nullopt;
-  theirs.format = is_int8 ? Format::Int8 : Format::Nf4;
-  return theirs;
+  for (const Format format : {Format::Int8, Format::Nf4, Format::Fp4}) {
+    if (precision.name != std::string_view(name(format))) continue;
+    pytorch::Quantization theirs;
+    theirs.compute = pytorch::ScalarType::BFloat16;  // as ours do
+    theirs.format = format;
+    return theirs;
+  }
+  return std::nullopt;
 }
 
 bool has_counterpart(const ModelPrecision& precision) {

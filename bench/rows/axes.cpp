@@ -30,11 +30,13 @@ std::string value_of_head(const std::string& value) {
 }  // namespace
 
 const std::array<AxisInfo, kAxes>& axes() {
-  static constexpr std::array<AxisInfo, kAxes> kTable = {{
+  static const std::string kPrecisionHelp =
+      "what weights and activations are stored in: fp32, fp16, bf16; without training, and with\n"
+      "adapters, also " +
+      quantized_precisions() + ", of the weights of linears";
+  static const std::array<AxisInfo, kAxes> kTable = {{
       {"model", "", "", "models, by their folders in data/models"},
-      {"precision", "", "",
-       "what weights and activations are stored in: fp32, fp16, bf16; without training, and with\n"
-       "adapters, also fp8, int8, int8-wo, nf4, int4, of the weights of linears"},
+      {"precision", "", "", kPrecisionHelp.c_str()},
       {"optimizer", "", "",
        "sgd, sgd-master, sgd-momentum, adamw, adamw-master, adamw-same, adamw-8bit, adamw-cpu,\n"
        "lion, adafactor"},

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "bench/counters/counter.h"
 #include "bench/rows/article.h"
 #include "model/transformer/parameters.h"
 #include "runtimes/article/formulas.h"
@@ -19,6 +20,10 @@ std::string stage_key(const std::string& prefix, const StageRecord& record) {
 
 void Counters::set(const std::string& name, double value) {
   if (!std::isfinite(value)) throw std::logic_error("counter " + name + " is no number");
+  // Of rows that are run together one is told from another by what stands before.
+  if (!is_counter(name.substr(name.rfind('/') + 1))) {
+    throw std::logic_error("counter " + name + " is not in the table of counters");
+  }
   values_[name] = value;
 }
 
@@ -91,19 +96,13 @@ void count_article(Counters& counters, const Row& row) {
   for (const auto& [counter, value] : article_figures(row.name())) counters.set(counter, value);
 }
 
-/// What the article calls a precision; "" where it has none such.
-std::string articles_precision(const std::string& precision) {
-  if (precision == "int8-wo") return "int8";
-  if (precision == "nf4") return "int4";
-  return precision == "fp8" || precision == "fp64" ? "" : precision;
-}
-
 void count_article_formula(Counters& counters, const Case& c) {
-  const std::string precision = articles_precision(c.row[Axis::Precision]);
-  if (precision.empty()) return;
+  const auto precision =
+      article::precision_for(parse_model_precision(c.row[Axis::Precision]).linears);
+  if (!precision) return;
   const std::string& optimizer = c.row[Axis::Optimizer];
   article::Question question =
-      article::question_about(*c.config, precision, c.size(Axis::Batch), c.size(Axis::Seq));
+      article::question_about(*c.config, *precision, c.size(Axis::Batch), c.size(Axis::Seq));
   question.training = !optimizer.empty();
   question.optimizer = article::optimizer_for(optimizer);
   counters.set("article_formula", article::will_it_fit(question).total());

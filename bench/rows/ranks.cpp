@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "bench/counters/counter.h"
+
 namespace vramfit::bench {
 namespace {
 
@@ -22,15 +24,6 @@ bool takes_less(const Result& a, const Result& b) {
   return false;
 }
 
-bool counts_least(const std::string& counter) {
-  return counter == "ledger_equal" || counter == "bubble" || counter.ends_with("_per_second");
-}
-
-bool counts_most(const std::string& counter) {
-  return counter == "oom" || counter == "pred_oom" || counter == "exposed_seconds" ||
-         counter.ends_with("_sent");
-}
-
 }  // namespace
 
 Result of_ranks(std::vector<Result> ranks) {
@@ -41,8 +34,9 @@ Result of_ranks(std::vector<Result> ranks) {
     for (const auto& [counter, value] : rank.counters.values()) {
       const auto known = all.counters.values().find(counter);
       const double so_far = known == all.counters.values().end() ? value : known->second;
-      if (counts_least(counter)) all.counters.set(counter, std::min(so_far, value));
-      if (counts_most(counter)) all.counters.set(counter, std::max(so_far, value));
+      const Rank whose = counter_called(counter).rank;
+      if (whose == Rank::Least) all.counters.set(counter, std::min(so_far, value));
+      if (whose == Rank::Most) all.counters.set(counter, std::max(so_far, value));
     }
     all.seconds = std::max(all.seconds, rank.seconds);
   }

@@ -1,8 +1,8 @@
 #include <vector>
 
 #include "kernels/cpu/attention_rows.h"
+#include "kernels/cpu/codes.h"
 #include "kernels/cpu/cpu_device.h"
-#include "kernels/cpu/quantize_row.h"
 #include "model/ops/workspaces.h"
 
 namespace vramfit {
@@ -62,8 +62,7 @@ void append(const KvCacheAppend& op) {
 /// Element `i` of all that the tensor stores, without its scale.
 template <typename Element>
 Accumulator<Element> stored(const Tensor& tensor, std::int64_t i) {
-  if (tensor.format() == Format(DType::Int8)) return tensor.as<std::int8_t>()[i];
-  if (tensor.format() == Format(DType::Fp8)) return tensor.as<const E4m3>()[i];
+  if (is_quantized(tensor.format())) return code_of(tensor, i);
   return tensor.as<const Element>()[i];
 }
 

@@ -68,6 +68,20 @@ void with_element(Format format, const Body& body) {
   throw std::logic_error(std::string("an op computes with floating point, not ") + format.name());
 }
 
+/// Calls `body` with a value of the type that codes of 8 bits have.
+template <typename Body>
+void with_code(DType element, const Body& body) {
+  bool runs = false;
+  with_plain_element(element, [&](auto dtype) {
+    using Element = typename HostElement<decltype(dtype)::value>::Type;
+    if constexpr (is_quantized(decltype(dtype)::value)) {
+      runs = true;
+      body(Element{});
+    }
+  });
+  if (!runs) throw std::logic_error(std::string("codes are no ") + name(element));
+}
+
 /// The plain format whose elements have that type; does not compile where there is none.
 template <typename Element>
 consteval Format format_of() {

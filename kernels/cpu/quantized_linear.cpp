@@ -32,7 +32,7 @@ void multiply(const LinearForward& op, const Rows& x, const float* scales) {
   const std::int64_t in = op.weight.stored()[1];
   const std::int64_t out = op.weight.stored()[0];
   const QuantizedWeight weight(op.weight, op.quantized.weight_scales);
-  const bool rounded = op.weight.format() == kNf4 && rows <= kFusedRows;
+  const bool rounded = rows <= kFusedRows;
   const Element* bias = input<Element>(op.bias, out);
   const Element* residual = input<Element>(op.residual, rows * out);
   const auto y = output<Element>(op.y, rows, out);
@@ -78,15 +78,14 @@ void linear(const LinearForward& op) {
   require_contract(op);
   if (op.quantized.x_scales != nullptr) {
     const float* scales = input<float>(op.quantized.x_scales, rows);
-    if (op.x.format() == Format(DType::Int8)) {
-      return multiply<Element>(op, input<std::int8_t>(op.x, rows, in), scales);
-    }
-    return multiply<Element>(op, input<E4m3>(op.x, rows, in), scales);
+    return with_code(op.x.format().element(), [&](auto code) {
+      multiply<Element>(op, input<decltype(code)>(op.x, rows, in), scales);
+    });
   }
   const LinearRows<Element> x(op.x, op.norm, rows, in);
   if (!op.quantized.quantizes_x) return multiply<Element>(op, x, nullptr);
-  if (op.weight.format() == Format(DType::Int8)) return quantize_and_multiply<std::int8_t>(op, x);
-  quantize_and_multiply<E4m3>(op, x);
+  with_code(op.weight.format().element(),
+            [&](auto code) { quantize_and_multiply<decltype(code)>(op, x); });
 }
 
 }  // namespace

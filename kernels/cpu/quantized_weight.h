@@ -9,10 +9,10 @@ namespace vramfit {
 /// A quantised weight, (out, in), read element by element.
 class QuantizedWeight {
  public:
-  /// `scales`: of 8 bits. Throws std::logic_error where they are not what Quantize writes.
+  /// `scales`: of rows. Throws std::logic_error where they are not what Quantize writes.
   QuantizedWeight(const Tensor& weight, const Tensor* scales);
 
-  /// What a row's codes are multiplied by: 1 for 4 bits, whose blocks have one.
+  /// What a row's codes are multiplied by: 1 where blocks have a scale.
   float row_scale(std::int64_t row) const { return scales_ == nullptr ? 1.0F : scales_[row]; }
   /// What a code stands for, and the scale of its block: 1 where its row has one.
   struct Value {
@@ -22,16 +22,9 @@ class QuantizedWeight {
   Value value(std::int64_t row, std::int64_t column) const;
 
  private:
-  Value four_bits(std::int64_t element) const;
-
   const Tensor& weight_;
   const float* scales_;
   std::int64_t columns_;
 };
-
-/// The code of two that a byte holds: the earlier one stands above.
-constexpr int nibble(std::uint8_t byte, std::int64_t element) {
-  return element % 2 == 0 ? byte >> 4 : byte & 0xF;
-}
 
 }  // namespace vramfit

@@ -19,12 +19,12 @@ struct InputNorm {
 /// What a linear whose weight is quantised has beside one whose is not; nothing otherwise.
 /// Where inputs are in 8 bits as well, sums are of products of codes, in fp32 or int32, and scaled
 /// once: kFusedRows rows at most are quantised by what multiplies them, more come as `x_scales`
-/// says. Where the weight alone is, it is read as code · scale, nf4's codes rounded to y's format:
+/// says. Where the weight alone is, it is read as code · scale, codes rounded to y's format:
 /// of at most kFusedRows rows by what multiplies it, of more by way of `dequantized`, rounded to
 /// y's format, as many of its rows at a time as that holds.
 struct QuantizedOperands {
   const Tensor* x_scales = nullptr;       ///< (N), fp32: x is in 8 bits
-  const Tensor* weight_scales = nullptr;  ///< (out), fp32: the weight is in 8 bits
+  const Tensor* weight_scales = nullptr;  ///< (out), fp32: rows have one each
   Tensor* dequantized = nullptr;          ///< (dequantized_rows, in), y's format; more rows only
   bool quantizes_x = false;               ///< of few rows, as Quantize does, to the weight's format
 };
@@ -49,7 +49,7 @@ struct LinearBackwardInput {
   Tensor& dx;            ///< (N, in)
   bool accumulate;
   Tensor& workspace;
-  const Tensor* weight_scales = nullptr;  ///< (out), fp32: the weight is in 8 bits
+  const Tensor* weight_scales = nullptr;  ///< (out), fp32: rows have one each
   Tensor* dequantized =
       nullptr;  ///< (out, dequantized_columns), dy's format; quantised weights only
 };

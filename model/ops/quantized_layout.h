@@ -4,15 +4,12 @@
 
 #include "model/format.h"
 
-// How quantised weights stand in memory and are read back, the same on every device. A tensor of 4
-// bits holds its codes, two to a byte, the earlier one above; then the blocks' scales; then, where
-// they have them, the blocks' zero points, two to a byte as codes are.
+// How quantised weights stand in memory and are read back, the same on every device. A tensor whose
+// blocks have scales holds its codes, of 4 bits two to a byte, the earlier one above; then the
+// blocks' scales; then, where they have them, the blocks' zero points, stored as codes are.
 
 namespace vramfit {
 
-/// Of the largest magnitude that a code stands for: what a row's largest is divided by.
-inline constexpr float kLargestInt8 = 127.0F;
-inline constexpr float kLargestFp8 = 448.0F;
 /// No scale is smaller: zeros are divided too.
 inline constexpr float kSmallestScale = 1.17549435e-38F;
 
@@ -50,19 +47,17 @@ constexpr int nf4_code(float x) {
   return code;
 }
 
-/// Largest code of int4, and the smallest scale, fp16's smallest normal.
-inline constexpr float kLargestInt4 = 15.0F;
-inline constexpr float kSmallestInt4Scale = 6.1035156e-5F;
+/// The smallest scale of what has a zero point: fp16's smallest normal.
+inline constexpr float kSmallestOffsetScale = 6.1035156e-5F;
 
-/// Where a tensor of 4 bits and so many elements holds what: offsets in bytes.
-struct FourBitLayout {
+/// Where a tensor of so many elements holds what: offsets in bytes.
+struct BlockLayout {
   std::int64_t scales;
   std::int64_t zeros;
 
-  constexpr FourBitLayout(Format format, std::int64_t elements)
-      : scales(elements / 2), zeros(scales + elements / format.row().block * scale_bytes(format)) {}
-
-  static constexpr std::int64_t scale_bytes(Format format) { return format == kNf4 ? 4 : 2; }
+  constexpr BlockLayout(Format format, std::int64_t elements)
+      : scales(elements * format.row().bits / 8),
+        zeros(scales + elements / format.row().block * Format(format.row().scale).row().bits / 8) {}
 };
 
 }  // namespace vramfit

@@ -20,7 +20,7 @@ struct Run {
 std::array<Run, 3> runs(Format format, std::int64_t elements) {
   const std::uint64_t all = format.bytes(elements);
   if (format.row().plain()) return {Run{0, all}, Run{all, 0}, Run{all, 0}};
-  const FourBitLayout layout(format, elements);
+  const BlockLayout layout(format, elements);
   const auto scales = static_cast<std::uint64_t>(layout.scales);
   const auto zeros = static_cast<std::uint64_t>(layout.zeros);
   return {Run{0, scales}, Run{scales, zeros - scales}, Run{zeros, all - zeros}};

@@ -56,8 +56,9 @@ void validate(const ModelConfig& config, const GenerationOptions& options) {
 
 std::optional<DType> parse_cache(const std::string& text) {
   if (text == "unquantized") return std::nullopt;
-  if (text == "fp8") return DType::Fp8;
-  if (text == "int8") return DType::Int8;
+  if (const auto format = Format::named(text); format && has_row_scales(*format)) {
+    return format->element();
+  }
   throw BadInput("cache: is '" + shortened(text, 40) + "'; unquantized, fp8 or int8");
 }
 

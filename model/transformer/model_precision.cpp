@@ -18,31 +18,31 @@ constexpr std::array kPrecisions = {
     ModelPrecision("fp8", kBase, DType::Fp8, DType::Fp8, 90),
     ModelPrecision("int8", kBase, DType::Int8, DType::Int8, 80),
     ModelPrecision("int8-wo", kBase, DType::Int8, kBase, 80),
-    ModelPrecision("nf4", kBase, kNf4, kBase, 80),
-    ModelPrecision("int4", kBase, kInt4, kBase, 80),
+    ModelPrecision("nf4", kBase, *Format::named("nf4"), kBase, 80),
+    ModelPrecision("int4", kBase, *Format::named("int4"), kBase, 80),
     ModelPrecision(DType::Fp64),
 };
 
-/// What the sizes of a matrix of such elements are multiples of: a block, or 16 bytes, which tensor
-/// cores read at once.
-std::int64_t multiple_of(Format format) {
-  return format.row().plain() ? 16 : static_cast<std::int64_t>(format.row().block);
-}
-
-/// "fp32, fp16, bf16, fp8, ...".
-std::string names_on_gpus() {
+/// "fp32, fp16, bf16", of those that the test passes.
+template <typename Test>
+std::string listed(const Test& test, const std::string& last_comma = ", ") {
   std::string list;
+  std::string last;
   for (const ModelPrecision& row : kPrecisions) {
-    if (row.activations == DType::Fp64) continue;
-    if (!list.empty()) list += ", ";
-    list += row.name;
+    if (!test(row)) continue;
+    if (!last.empty()) list += (list.empty() ? "" : ", ") + last;
+    last = row.name;
   }
-  return list;
+  return list + (list.empty() ? "" : last_comma) + last;
 }
 
 }  // namespace
 
 std::span<const ModelPrecision> model_precisions() { return kPrecisions; }
+
+std::string quantized_precisions(const std::string& last_comma) {
+  return listed([](const auto& row) { return row.quantized(); }, last_comma);
+}
 
 Precisions ModelPrecision::precisions(bool quantize_head) const {
   Precisions result = Precisions::plain(activations);
@@ -56,29 +56,31 @@ ModelPrecision parse_model_precision(const std::string& text) {
   for (const ModelPrecision& row : kPrecisions) {
     if (text == row.name) return row;
   }
-  throw BadInput("precision: unknown '" + text + "'; one of " + names_on_gpus());
+  throw BadInput("precision: unknown '" + text + "'; one of " +
+                 listed([](const auto& row) { return row.activations != DType::Fp64; }));
 }
 
 void require_arch(const ModelPrecision& precision, Arch arch) {
   if (arch.sm >= precision.sm) return;
+  const std::string older =
+      listed([](const auto& row) { return row.quantized() && row.sm <= 80; }, " or ");
   throw BadInput(std::string("precision: ") + precision.name + " needs sm_" +
                  std::to_string(precision.sm) + " or newer, and this GPU is sm_" +
-                 std::to_string(arch.sm) +
-                 "; int8, int8-wo, nf4 or int4 where it is sm_80, or bf16");
+                 std::to_string(arch.sm) + "; " + older + " where it is sm_80, or bf16");
 }
 
 void require_linears(const ModelConfig& config, const ModelPrecision& precision,
                      bool quantize_head) {
   if (!precision.quantized()) {
     if (!quantize_head) return;
-    throw BadInput(std::string("head: precision ") + precision.name +
-                   " quantises nothing; fp8, int8, int8-wo, nf4 or int4");
+    throw BadInput(std::string("head: precision ") + precision.name + " quantises nothing; " +
+                   quantized_precisions(" or "));
   }
   if (quantize_head && config.tied_head) {
     throw BadInput("head: the head of " + config.name +
                    " is its token embedding, which stays in 16 bits");
   }
-  const std::int64_t in_multiple = multiple_of(precision.linears);
+  const std::int64_t in_multiple = precision.linears.row().multiple();
   const std::int64_t out_multiple = precision.linears == precision.inputs ? 16 : 1;
   ModelConfig one_block = config;
   one_block.layers = 1;

@@ -39,6 +39,9 @@ struct ModelPrecision {
 /// Every one, fp64 last, which is for tests.
 std::span<const ModelPrecision> model_precisions();
 
+/// Those that quantise by name: "fp8, int8, int8-wo" and so on.
+std::string quantized_precisions(const std::string& last_comma = ", ");
+
 /// Throws BadInput with those there are.
 ModelPrecision parse_model_precision(const std::string& text);
 

@@ -78,6 +78,15 @@ double kv_cache_bytes(const Question& q) {
   return 2 * layer_tokens(q) * bytes_per_parameter(q.precision) * static_cast<double>(q.batch);
 }
 
+std::optional<std::string> precision_for(Format weights) {
+  const FormatRow& row = weights.row();
+  if (!is_quantized(weights)) {
+    return row.bits > 32 ? std::nullopt : std::optional<std::string>(row.name);
+  }
+  if (row.element == DType::Fp8) return std::nullopt;
+  return "int" + std::to_string(row.bits);
+}
+
 std::string optimizer_for(const std::string& optimizer) {
   return optimizer.compare(0, 3, "sgd") == 0 ? "sgd" : "adam";
 }

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "model/config/model_config.h"
+#include "model/format.h"
 
 // The formulas of the article "GPU Memory Benchmarks: Will This Model Fit?", as they stand and
 // where they are wrong as well: to be set beside predictions and measurements, never to answer.
@@ -49,6 +51,10 @@ double estimate_multi_gpu_memory(double params_billion, std::int64_t gpus,
 /// Its KV cache: 2 · layers · heads · head_dim · bytes · batch · seq, where heads · head_dim is
 /// hidden.
 double kv_cache_bytes(const Question& question);
+
+/// The article's precision for weights of ours: it has whole numbers alone in 8 and 4 bits. Absent
+/// where it has none such.
+std::optional<std::string> precision_for(Format weights);
 
 /// The article's optimizer for one of ours: "sgd" for those it calls so, otherwise "adam".
 std::string optimizer_for(const std::string& optimizer);

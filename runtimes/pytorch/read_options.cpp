@@ -121,7 +121,8 @@ const Settings& settings() {
        .own_value = own_attention},
       {.name = "autocast",
        .with = Training,
-       .help = "bf16 or fp16, whatever weights are in; with --precision fp32 mixed precision",
+       .help = "bf16, whatever weights are in, or fp16 over fp32; with --precision fp32 mixed "
+               "precision",
        .choices = {"bf16", "fp16"},
        .spellings = {{"bf16", "bf16", true}, {"fp16", "fp16", true}}},
       {.name = "checkpoint",

@@ -130,9 +130,8 @@ class Levers {
 
   void adapters(const TrainingOptions& o) {
     if (!o.lora) add("LoRA", lora_choice(false));
-    const std::string now = o.precision.name;
     if (!o.precision.quantized()) quantized_base(o, "8-bit base", "int8-wo");
-    if (now != "nf4" && now != "int4") quantized_base(o, "4-bit base", "nf4");
+    if (o.precision.linears.row().bits > 4) quantized_base(o, "4-bit base", "nf4");
   }
 
   /// Under adapters, which there must be.
@@ -153,8 +152,9 @@ class Levers {
     if (!o.precision.quantized()) {
       add("8-bit weights", precision_choice("8-bit weights", now, "int8-wo"));
     }
-    if (now == "nf4" || now == "int4") return;
-    add("4-bit weights", precision_choice("4-bit weights", now, "int4"));
+    if (o.precision.linears.row().bits > 4) {
+      add("4-bit weights", precision_choice("4-bit weights", now, "int4"));
+    }
   }
 
   void sequence(std::int64_t seq) {

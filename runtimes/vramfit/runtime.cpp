@@ -43,7 +43,8 @@ class VramfitRuntime final : public Runtime {
     static const Settings rows = {
         {"precision", Either,
          "fp32, fp16 or bf16 (default: the config's, bf16 if it\nsays none); inference, and "
-         "training with --lora, also\nfp8, int8, int8-wo, nf4, int4"},
+         "training with --lora, also\n" +
+             quantized_precisions()},
         {"batch", Either, "", Number},
         {"seq", Either, "", Number},
         {"optimizer", Training,

@@ -13,11 +13,28 @@ namespace {
 constexpr DType kAll[] = {DType::Fp64,  DType::Fp32, DType::Fp16, DType::Bf16,
                           DType::Int32, DType::Fp8,  DType::Int8};
 
-/// What quantised weights are stored as: 4 bits each, and an fp32 scale for 64 of them, which is
-/// bitsandbytes' nf4 without double quantisation.
-constexpr FormatRow kBlocks{"nf4", DType::Fp32, 4, DType::Fp32, 64, 32};
+constexpr FormatRow kNf4 = Format::named("nf4")->row();
 /// 8 bits, and a byte of scale for 32: OCP's MXFP8.
-constexpr FormatRow kMxfp8{"mxfp8", DType::Fp32, 8, DType::Fp32, 32, 8};
+constexpr FormatRow kMxfp8{.name = "mxfp8",
+                           .element = DType::Fp8,
+                           .bits = 8,
+                           .scales = Scales::Block,
+                           .block = 32,
+                           .scale = DType::Int8};
+/// GGUF's: 34 bytes for 32 elements, and a super-block's 144 for 256: beside its scale another of
+/// zero points, and 6 bits of either for each of 8 parts.
+constexpr FormatRow kQ80{.name = "q8_0",
+                         .element = DType::Int8,
+                         .bits = 8,
+                         .scales = Scales::Block,
+                         .block = 32,
+                         .scale = DType::Fp16};
+constexpr FormatRow kQ4K{.name = "q4_k",
+                         .bits = 4,
+                         .scales = Scales::Block,
+                         .block = 256,
+                         .scale = DType::Fp16,
+                         .zero_bits = 16 + 8 * (6 + 6)};
 
 TEST(Format, StoresEachPlainElementInItsBytes) {
   const std::uint64_t expected[] = {8, 4, 2, 2, 4, 1, 1};
@@ -30,17 +47,19 @@ TEST(Format, StoresEachPlainElementInItsBytes) {
 }
 
 TEST(Format, CountsTheScalesOfBlocks) {
-  EXPECT_FALSE(kBlocks.plain());
+  EXPECT_FALSE(kNf4.plain());
   constexpr std::int64_t kWeights = 4096 * 11008;
-  EXPECT_EQ(static_cast<double>(kBlocks.bytes(kWeights)), 0.5625 * kWeights);
+  EXPECT_EQ(static_cast<double>(kNf4.bytes(kWeights)), 0.5625 * kWeights);
   EXPECT_EQ(kMxfp8.bytes(kWeights), kWeights + kWeights / 32);
+  EXPECT_EQ(kQ80.bytes(kWeights), kWeights / 32 * 34);
+  EXPECT_EQ(kQ4K.bytes(kWeights), kWeights / 256 * 144);
 }
 
 TEST(Format, GivesABlockThatIsNotFullItsScalesAndAHalfByteItsByte) {
-  EXPECT_EQ(kBlocks.bytes(0), 0U);
-  EXPECT_EQ(kBlocks.bytes(1), 1U + 4);
-  EXPECT_EQ(kBlocks.bytes(64), 32U + 4);
-  EXPECT_EQ(kBlocks.bytes(65), 33U + 2 * 4);
+  EXPECT_EQ(kNf4.bytes(0), 0U);
+  EXPECT_EQ(kNf4.bytes(1), 1U + 4);
+  EXPECT_EQ(kNf4.bytes(64), 32U + 4);
+  EXPECT_EQ(kNf4.bytes(65), 33U + 2 * 4);
 }
 
 TEST(Format, RefusesBytesThatOverflow) {
@@ -53,6 +72,18 @@ TEST(Format, RefusesBytesThatOverflow) {
 TEST(Format, IsFoundByItsName) {
   for (const DType dtype : kAll) EXPECT_EQ(Format::named(name(dtype)), Format(dtype));
   EXPECT_EQ(Format::named("fp12"), std::nullopt);
+}
+
+TEST(Format, SaysWhatScalesItHasAndWhatItIsPaddedTo) {
+  const auto says = [](const char* name, Scales scales, std::int64_t multiple) {
+    const FormatRow& row = Format::named(name)->row();
+    EXPECT_EQ(row.scales, scales) << name;
+    EXPECT_EQ(row.multiple(), multiple) << name;
+  };
+  says("bf16", Scales::None, 16);
+  says("fp8", Scales::Row, 16);
+  says("nf4", Scales::Block, 64);
+  says("int4", Scales::Block, 128);
 }
 
 TEST(Format, TakesAByte) { EXPECT_EQ(sizeof(Format), 1U); }

@@ -41,8 +41,7 @@ struct KvPlaces {
 template <typename T, typename Body>
 void with_stored(Format format, const Body& body) {
   if constexpr (sizeof(T) == 2) {
-    if (format == Format(DType::Int8)) return body(std::int8_t{});
-    if (format == Format(DType::Fp8)) return body(__nv_fp8_e4m3{});
+    if (with_code(format.element(), body)) return;
   }
   expect(!is_quantized(format), "a cache in 8 bits goes with activations in 16");
   body(T{});

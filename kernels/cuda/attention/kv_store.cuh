@@ -32,7 +32,7 @@ struct KvHeads {
         if (there(i)) to[column(i)] = from_float<Stored>(head[i]);
       }
     } else {
-      constexpr float kMost = std::is_same_v<Stored, std::int8_t> ? kLargestInt8 : kLargestFp8;
+      constexpr float kMost = kLargest<Stored>;
       float largest = 0;
 #pragma unroll
       for (int i = 0; i < kCount; ++i) {

@@ -3,10 +3,46 @@
 #include <cuda_fp8.h>
 
 #include <cstdint>
+#include <type_traits>
+
+#include "model/format.h"
 
 // Elements of 8 bits, as pack.cuh has the others. What they are scaled by stands beside them.
 
 namespace vramfit::gpu {
+
+/// The GPU's type of a format's codes of 8 bits.
+template <DType>
+struct GpuCode {
+  using Type = void;
+};
+template <>
+struct GpuCode<DType::Int8> {
+  using Type = std::int8_t;
+};
+template <>
+struct GpuCode<DType::Fp8> {
+  using Type = __nv_fp8_e4m3;
+};
+
+/// What the largest of those that share a scale becomes.
+template <typename Code>
+inline constexpr float kLargest =
+    Format(std::is_same_v<Code, std::int8_t> ? DType::Int8 : DType::Fp8).row().largest;
+
+/// Calls `body` with a value of the type; returns false, and calls nothing, where there is none.
+template <typename Body>
+bool with_code(DType element, const Body& body) {
+  bool runs = false;
+  with_plain_element(element, [&](auto dtype) {
+    using Code = typename GpuCode<decltype(dtype)::value>::Type;
+    if constexpr (!std::is_void_v<Code>) {
+      runs = true;
+      body(Code{});
+    }
+  });
+  return runs;
+}
 
 __device__ inline float to_float(std::int8_t x) { return static_cast<float>(x); }
 __device__ inline float to_float(__nv_fp8_e4m3 x) { return static_cast<float>(x); }

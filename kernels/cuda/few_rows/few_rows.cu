@@ -160,54 +160,32 @@ void launch_stages(FewRows<T> f, const Stages& weight, std::int64_t rows, cudaSt
   }
 }
 
-/// A reader of codes; those of 4 bits are still to be told of their blocks.
-template <typename Stages>
-Stages stages_of(const std::uint8_t* codes) {
-  Stages stages;
-  stages.codes = codes;
-  return stages;
+template <typename T, typename Stages, typename Codes>
+void launch_if_read(const FewRows<T>& f, const Stages& stages, std::int64_t rows,
+                    cudaStream_t stream) {
+  if constexpr (std::is_same_v<Stages, NoStages>) {
+    throw std::logic_error("linear: few rows are not multiplied so");
+  } else {
+    launch_stages<T, Stages, Codes>(f, stages, rows, stream);
+  }
 }
 
 /// Calls the launch with a reader of the weight's stages.
 template <typename T>
 void launch_format(const FewRows<T>& f, const Tensor& weight, bool quantizes_x, std::int64_t rows,
                    cudaStream_t stream) {
-  const auto* codes = weight.as<const std::uint8_t>();
-  const Format format = weight.format();
-  if (!is_quantized(format)) {
-    return launch_stages<T, PlainStages<T>, void>(f, stages_of<PlainStages<T>>(codes), rows,
-                                                  stream);
-  }
-  if constexpr (sizeof(T) == 2) {
-    using Int8 = EightBitStages<T, std::int8_t>;
-    using Fp8 = EightBitStages<__half, __nv_fp8_e4m3>;
-    const FourBitLayout layout(format, weight.stored().elements());
-    const int blocks = f.input.in / static_cast<int>(format.row().block);
-    if (format == Format(DType::Int8) && quantizes_x) {
-      return launch_stages<T, Int8Stages, std::int8_t>(f, stages_of<Int8Stages>(codes), rows,
-                                                       stream);
+  const auto launch = [&](auto stages, auto codes) {
+    using Codes = std::remove_pointer_t<decltype(codes)>;
+    launch_if_read<T, decltype(stages), Codes>(f, stages, rows, stream);
+  };
+  with_row(weight.format(), [&](auto row) {
+    constexpr std::size_t kRow = decltype(row)::value;
+    if constexpr (kFormats[kRow].scales == Scales::Row) {
+      using Code = typename GpuCode<kFormats[kRow].element>::Type;
+      if (quantizes_x) return launch(stages_of<T, kRow, Code>(weight), static_cast<Code*>(nullptr));
     }
-    if (format == Format(DType::Int8)) {
-      return launch_stages<T, Int8, void>(f, stages_of<Int8>(codes), rows, stream);
-    }
-    if (format == Format(DType::Fp8) && quantizes_x) {
-      return launch_stages<T, Fp8, __nv_fp8_e4m3>(f, stages_of<Fp8>(codes), rows, stream);
-    }
-    if (format == kNf4) {
-      auto stages = stages_of<Nf4Stages<T>>(codes);
-      stages.blocks = blocks;
-      stages.scales = reinterpret_cast<const float*>(codes + layout.scales);
-      return launch_stages<T, Nf4Stages<T>, void>(f, stages, rows, stream);
-    }
-    if (format == kInt4) {
-      auto stages = stages_of<Int4Stages<T>>(codes);
-      stages.blocks = blocks;
-      stages.scales = reinterpret_cast<const __half*>(codes + layout.scales);
-      stages.zeros = codes + layout.zeros;
-      return launch_stages<T, Int4Stages<T>, void>(f, stages, rows, stream);
-    }
-  }
-  throw std::logic_error("linear: few rows are not multiplied so");
+    launch(stages_of<T, kRow, void>(weight), static_cast<void*>(nullptr));
+  });
 }
 
 /// What LinearForward and MlpUpForward have in common.

@@ -209,7 +209,7 @@ __device__ void bring_rows(const InputRows<T>& r, std::uint8_t* to, float* scale
 
   float scale = 1;
   if constexpr (!std::is_void_v<Codes>) {
-    constexpr float kMost = std::is_same_v<Codes, std::int8_t> ? kLargestInt8 : kLargestFp8;
+    constexpr float kMost = kLargest<Codes>;
     const auto larger = [](float a, float b) { return fmaxf(a, b); };
     float largest = 0;
     row.each_slot([&](int slot, int first) {

@@ -37,7 +37,7 @@ struct Place {
 /// What a stage has in shared memory, and whose it is.
 struct WeightStage {
   const std::uint8_t* codes;    ///< (16, 64), see Place::chunk
-  const std::uint32_t* scales;  ///< 4 bits: a word of each lane's copying
+  const std::uint32_t* scales;  ///< of blocks: a word of each lane's copying
   int index;                    ///< of the row's stages
   unsigned low_block;           ///< of 4 bits: the first of row g's in the weight, its lower bits
   unsigned high_block;          ///< row g + 8's
@@ -360,5 +360,49 @@ struct Int4Stages : FourBitStages {
     return bits_of(__hsub2(two_of(above_ones<T>(word, 0x000F000FU), T{}), two_of(zero, T{})));
   }
 };
+
+/// Nothing reads stages of such a format.
+struct NoStages {};
+
+/// The reader of a weight's stages, by the place of its format in the table. `Codes`: what rows are
+/// quantised to; void: they are not.
+template <typename T, std::size_t kRow, typename Codes>
+auto stages_of(const Tensor& weight) {
+  constexpr FormatRow kFormat = kFormats[kRow];
+  const auto read_by = [&](auto stages) {
+    stages.codes = weight.as<const std::uint8_t>();
+    return stages;
+  };
+  const auto read_by_blocks = [&](auto stages) {
+    const BlockLayout layout(weight.format(), weight.stored().elements());
+    stages = read_by(stages);
+    stages.blocks = static_cast<int>(weight.stored()[1] / kFormat.block);
+    stages.scales = reinterpret_cast<decltype(stages.scales)>(stages.codes + layout.scales);
+    if constexpr (kFormats[kRow].zero_bits > 0) stages.zeros = stages.codes + layout.zeros;
+    return stages;
+  };
+  if constexpr (kFormat.scales == Scales::None) {
+    return read_by(PlainStages<T>{});
+  } else if constexpr (sizeof(T) != 2) {
+    return NoStages{};
+  } else if constexpr (kFormat.scales == Scales::Row) {
+    using Element = typename GpuCode<kFormat.element>::Type;
+    if constexpr (std::is_same_v<Codes, std::int8_t>) {
+      return read_by(Int8Stages{});
+    } else if constexpr (std::is_same_v<Codes, __nv_fp8_e4m3>) {
+      return read_by(EightBitStages<__half, Element>{});
+    } else if constexpr (std::is_same_v<Element, std::int8_t>) {
+      return read_by(EightBitStages<T, Element>{});
+    } else {
+      return NoStages{};
+    }
+  } else if constexpr (kFormat.codec == Codec::Normal && kFormat.block == 64) {
+    return read_by_blocks(Nf4Stages<T>{});
+  } else if constexpr (kFormat.codec == Codec::Offset && kFormat.block == 128) {
+    return read_by_blocks(Int4Stages<T>{});
+  } else {
+    return NoStages{};
+  }
+}
 
 }  // namespace vramfit::gpu

@@ -1,8 +1,7 @@
-#include <algorithm>
 #include <tuple>
 
-#include "model/transformer/model_precision.h"
 #include "tests/kernels/cuda/support/quantized.h"
+#include "tests/kernels/support/formats.h"
 
 // Linears of few rows, which normalise and quantise them as well.
 
@@ -132,14 +131,17 @@ TEST_P(FewRowsTest, MayBeLong) {
 }
 
 std::string label(const testing::TestParamInfo<Case>& test) {
-  std::string text = std::get<0>(test.param) + std::string("_") + name(std::get<1>(test.param));
-  std::replace(text.begin(), text.end(), '-', '_');
-  return text;
+  return test_name(std::get<0>(test.param) + std::string("_") + name(std::get<1>(test.param)));
+}
+
+std::vector<const char*> all_names() {
+  std::vector<const char*> names = quantized_names();
+  names.push_back("plain");
+  return names;
 }
 
 INSTANTIATE_TEST_SUITE_P(Cuda, FewRowsTest,
-                         testing::Combine(testing::Values("plain", "fp8", "int8", "int8-wo", "nf4",
-                                                          "int4"),
+                         testing::Combine(testing::ValuesIn(all_names()),
                                           testing::Values(DType::Fp16, DType::Bf16)),
                          label);
 INSTANTIATE_TEST_SUITE_P(CudaFp32, FewRowsTest, testing::Values(Case{"plain", DType::Fp32}), label);

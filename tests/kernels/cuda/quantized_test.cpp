@@ -2,24 +2,21 @@
 
 #include <cuda_runtime_api.h>
 
-#include <algorithm>
 #include <tuple>
 #include <utility>
 
 #include "kernels/cuda/base/error.h"
 #include "kernels/cuda/quantized/quantized_linear.h"
 #include "model/ops/workspaces.h"
-#include "model/transformer/model_precision.h"
+#include "tests/kernels/support/formats.h"
 
 namespace vramfit {
 namespace {
 
-constexpr Format kFormats[] = {DType::Fp8, DType::Int8, kNf4, kInt4};
-
 class QuantizedTest : public OpTest {};
 
 TEST_P(QuantizedTest, CodesAreThoseOfTheCpu) {
-  for (const Format format : kFormats) {
+  for (const Format format : quantized_formats()) {
     for (const Shape& shape : {Shape{1, 128}, Shape{7, 256}, Shape{64, 4096}, Shape{33, 1152}}) {
       Lab lab(GetParam());
       Twin from = lab.random(shape, 0.3F);
@@ -33,7 +30,7 @@ TEST_P(QuantizedTest, CodesAreThoseOfTheCpu) {
 }
 
 TEST_P(QuantizedTest, RowsGoWhereTheyAreTold) {
-  for (const Format format : kFormats) {
+  for (const Format format : quantized_formats()) {
     Lab lab(GetParam());
     Twin rows = lab.random({6, 256});
     Twin four = lab.random({4, 256});
@@ -134,7 +131,7 @@ TEST_P(QuantizedLinearTest, BackwardIsThatOfTheCpu) {
 
 // A slab holds 128 of 256 columns.
 TEST_F(QuantizedSlabTest, BackwardGoesFromSlabToSlab) {
-  check_backward(kNf4, DType::Bf16, {{3, 256, 270'000}});
+  check_backward(*Format::named("nf4"), DType::Bf16, {{3, 256, 270'000}});
 }
 
 class Int8LinearTest : public OpTest {};
@@ -178,15 +175,13 @@ TEST_P(Int8LinearTest, IsThatOfTheCpuByEveryKernel) {
 }
 
 std::string label(const testing::TestParamInfo<std::tuple<const char*, DType>>& test) {
-  std::string text = std::get<0>(test.param) + std::string("_") + name(std::get<1>(test.param));
-  std::replace(text.begin(), text.end(), '-', '_');
-  return text;
+  return test_name(std::get<0>(test.param) + std::string("_") + name(std::get<1>(test.param)));
 }
 
 VRAMFIT_FOR_EACH_DTYPE(QuantizedTest);
 VRAMFIT_FOR_EACH_DTYPE(Int8LinearTest);
 INSTANTIATE_TEST_SUITE_P(Cuda, QuantizedLinearTest,
-                         testing::Combine(testing::Values("fp8", "int8", "int8-wo", "nf4", "int4"),
+                         testing::Combine(testing::ValuesIn(quantized_names()),
                                           testing::Values(DType::Fp16, DType::Bf16)),
                          label);
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/kernels/support/finite_difference.h"
+#include "tests/kernels/support/formats.h"
 #include "tests/kernels/support/host_run.h"
 #include "tests/kernels/support/tiny_models.h"
 #include "tests/kernels/support/workbench.h"
@@ -176,12 +177,8 @@ TEST_P(QuantizedBaseTest, HasTheGradientsOfWhatItStandsFor) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Formats, QuantizedBaseTest,
-                         testing::Values("fp8", "int8", "int8-wo", "nf4", "int4"),
-                         [](const auto& test) {
-                           std::string text = test.param;
-                           return text == "int8-wo" ? "int8_wo" : text;
-                         });
+INSTANTIATE_TEST_SUITE_P(Formats, QuantizedBaseTest, testing::ValuesIn(quantized_names()),
+                         [](const auto& test) { return test_name(test.param); });
 
 }  // namespace
 }  // namespace vramfit

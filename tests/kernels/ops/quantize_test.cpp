@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <optional>
 
 #include "kernels/cpu/e4m3.h"
 #include "kernels/cpu/quantized_weight.h"
 #include "model/ops/quantized_layout.h"
 #include "model/ops/workspaces.h"
-#include "model/transformer/model_precision.h"
+#include "tests/kernels/support/formats.h"
 #include "tests/kernels/support/workbench.h"
 
 namespace vramfit {
@@ -84,28 +83,23 @@ TEST(Nf4, TakesTheNearestCode) {
   EXPECT_EQ(nf4_code(-0.9F), 0);
 }
 
-struct Expected {
-  Format format;
-  double most;  ///< relative error of normal weights; theory says a little less
-};
-
-class QuantizeTest : public testing::TestWithParam<Expected> {
+class QuantizeTest : public testing::TestWithParam<Format> {
  protected:
   Workbench bench{DType::Bf16};
 };
 
 TEST_P(QuantizeTest, LosesNoMoreThanItsCodesMust) {
   const Tensor from = bench.random({256, 1024});
-  Stored stored(bench, GetParam().format, from);
+  Stored stored(bench, GetParam(), from);
   const double error = relative_error(stored.read(), values_of(from));
-  EXPECT_LE(error, GetParam().most);
-  EXPECT_GE(error, GetParam().most / 3) << "a format that loses less than it can";
+  EXPECT_LE(error, most_error(GetParam()));
+  EXPECT_GE(error, most_error(GetParam()) / 3) << "a format that loses less than it can";
 }
 
 TEST_P(QuantizeTest, OfSlabsIsThatOfTheWhole) {
   const Tensor from = bench.random({6, 256});
-  Stored whole(bench, GetParam().format, from);
-  Stored parts(bench, GetParam().format, from);
+  Stored whole(bench, GetParam(), from);
+  Stored parts(bench, GetParam(), from);
   const Tensor first = bench.tensor(from.format(), {4, 256});
   const Tensor second = bench.tensor(from.format(), {2, 256});
   bench.device.upload(first, from.data(), first.bytes());
@@ -121,7 +115,7 @@ TEST_P(QuantizeTest, KeepsZeroAndTheLargest) {
   std::vector<double> values(256, 0.0);
   values[128] = 12.0;
   set_values(from, values);
-  Stored stored(bench, GetParam().format, from);
+  Stored stored(bench, GetParam(), from);
   const std::vector<double> read = stored.read();
   EXPECT_NEAR(read[128], 12.0, 0.01);
   for (std::size_t i = 0; i < read.size(); ++i) {
@@ -131,19 +125,17 @@ TEST_P(QuantizeTest, KeepsZeroAndTheLargest) {
 
 TEST_P(QuantizeTest, RefusesScalesThatAreNotAsTheFormatHasThem) {
   const Tensor from = bench.random({2, 128});
-  Tensor to = bench.tensor(GetParam().format, {2, 128});
+  Tensor to = bench.tensor(GetParam(), {2, 128});
   Tensor scales = bench.floats({2});
-  const bool beside = has_row_scales(GetParam().format);
+  const bool beside = has_row_scales(GetParam());
   EXPECT_THROW(bench.device.run(Quantize{from, to, beside ? nullptr : &scales, 0}),
                std::logic_error);
   EXPECT_THROW(bench.device.run(Quantize{from, to, beside ? &scales : nullptr, 1}),
                std::logic_error);
 }
 
-INSTANTIATE_TEST_SUITE_P(Formats, QuantizeTest,
-                         testing::Values(Expected{DType::Fp8, 0.03}, Expected{DType::Int8, 0.012},
-                                         Expected{kNf4, 0.1}, Expected{kInt4, 0.12}),
-                         [](const auto& test) { return test.param.format.name(); });
+INSTANTIATE_TEST_SUITE_P(Formats, QuantizeTest, testing::ValuesIn(quantized_formats()),
+                         [](const auto& test) { return test_name(test.param.name()); });
 
 /// y of a quantised linear against that of the weight it was made of.
 class QuantizedLinearTest : public testing::TestWithParam<const char*> {
@@ -191,23 +183,18 @@ class QuantizedLinearTest : public testing::TestWithParam<const char*> {
 };
 
 TEST_P(QuantizedLinearTest, IsNearTheOneItWasMadeOf) {
-  // Theory: 0.038, 0.013, 0.009, 0.092 and, for groups of 128, 0.1.
-  const std::map<std::string, double> most = {
-      {"fp8", 4e-2}, {"int8", 1.5e-2}, {"int8-wo", 1.2e-2}, {"nf4", 1e-1}, {"int4", 1.2e-1}};
+  const ModelPrecision precision = parse_model_precision(GetParam());
+  const bool both = precision.inputs == precision.linears;
+  const double most = most_error(precision.linears) * (both ? 4.0 / 3 : 1);
   for (const std::int64_t rows : {std::int64_t{1}, kFusedRows, kFusedRows + 5}) {
     const double error = error_of(rows);
-    EXPECT_LE(error, most.at(GetParam())) << rows << " rows";
-    EXPECT_GE(error, most.at(GetParam()) / 3) << rows << " rows";
+    EXPECT_LE(error, most) << rows << " rows";
+    EXPECT_GE(error, most / 3) << rows << " rows";
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Precisions, QuantizedLinearTest,
-                         testing::Values("fp8", "int8", "int8-wo", "nf4", "int4"),
-                         [](const auto& test) {
-                           std::string name = test.param;
-                           std::replace(name.begin(), name.end(), '-', '_');
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(Precisions, QuantizedLinearTest, testing::ValuesIn(quantized_names()),
+                         [](const auto& test) { return test_name(test.param); });
 
 }  // namespace
 }  // namespace vramfit

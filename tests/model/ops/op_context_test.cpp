@@ -29,7 +29,8 @@ TEST(OpContext, StoresEachTensorByWhatItIsFor) {
     EXPECT_EQ(tensor.category(), category) << tensor.name().text();
     EXPECT_EQ(tensor.format(), format) << tensor.name().text();
   };
-  expect(context.weight("weight", kNf4, shape, shape), Category::Parameters, kNf4);
+  const Format nf4 = *Format::named("nf4");
+  expect(context.weight("weight", nf4, shape, shape), Category::Parameters, nf4);
   expect(context.gradient("gradient", shape, shape), Category::Gradients, DType::Fp16);
   expect(context.master_weight("master", shape, shape), Category::OptimizerState, DType::Fp64);
   expect(context.moment("moment", shape, shape), Category::OptimizerState, DType::Bf16);

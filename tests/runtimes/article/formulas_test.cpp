@@ -97,6 +97,14 @@ TEST(ArticleFormulas, RefusesWhatItDoesNotKnow) {
   EXPECT_THROW(will_it_fit(question), BadInput);
 }
 
+TEST(ArticleFormulas, CountsWeightsOfOursInWholeNumbersOfAsManyBits) {
+  EXPECT_EQ(precision_for(DType::Bf16), "bf16");
+  EXPECT_EQ(precision_for(DType::Int8), "int8");
+  EXPECT_EQ(precision_for(*Format::named("nf4")), "int4");
+  EXPECT_EQ(precision_for(DType::Fp8), std::nullopt);
+  EXPECT_EQ(precision_for(DType::Fp64), std::nullopt);
+}
+
 TEST(ArticleFormulas, AsksAboutOurModelsWithTheirTrueSizes) {
   const Question question = question_about(model_named("llama2-13b"), "bf16", 2, 128);
   EXPECT_DOUBLE_EQ(question.params_billion, 13.01586432);

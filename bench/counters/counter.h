@@ -2,8 +2,9 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
-namespace vramfit::bench::compare {
+namespace vramfit::bench {
 
 /// What a counter is, which says how two of it are compared.
 enum class Kind : std::uint8_t {
@@ -26,17 +27,30 @@ enum class Range : std::uint8_t {
   Positive,  ///< a level: a run holds its weights at every moment
 };
 
+/// Whose it is, of a row that several GPUs made.
+enum class Rank : std::uint8_t { Fullest, Least, Most };
+
 struct Counter {
   Kind kind = Kind::Stated;
   Better better = Better::Less;
-  bool predicted = false;  ///< rather than measured
+  Range range = Range::NotNegative;
   /// Says where a difference is, and is none itself: a category, a part of device used. Where a
   /// level counts, these only explain it.
   bool explains = false;
-  Range range = Range::NotNegative;
+  Rank rank = Rank::Fullest;
+  bool predicted = false;  ///< rather than measured: by its name
 };
 
-/// By its name, as docs/counters.md has them. One that nobody knows is bytes where it begins as
+/// Every counter, as docs/counters.md writes them: "{mem,pred}_<category>".
+std::vector<std::string> counter_patterns();
+
+/// The names that a pattern stands for.
+std::vector<std::string> names_of(const std::string& pattern);
+
+/// Whether the table has it: rows carry no other.
+bool is_counter(const std::string& name);
+
+/// By its name. One that the table lacks, as those of other versions, is bytes where it begins as
 /// such counters do, and Stated otherwise.
 Counter counter_called(const std::string& name);
 
@@ -47,4 +61,4 @@ bool is_bytes(Kind kind);
 /// percent.
 bool is_whole(Kind kind);
 
-}  // namespace vramfit::bench::compare
+}  // namespace vramfit::bench

@@ -111,7 +111,7 @@ def test_nothing_is_enough(advise):
         "As it is it takes 91.65 GB. Nothing that was tried makes it surely fit: with activation "
         "checkpointing it still takes 83.65 GB" in words
     )
-    assert "twice the accumulation: not applicable: no TrainingArguments and no" in words
+    assert "twice the accumulation: not applicable: no TrainingArguments, and no" in words
     assert max(map(len, ran.stdout.splitlines())) <= 100
 
 

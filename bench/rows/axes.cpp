@@ -30,13 +30,13 @@ std::string value_of_head(const std::string& value) {
 }  // namespace
 
 const std::array<AxisInfo, kAxes>& axes() {
-  static const std::string kPrecisionHelp =
+  static const std::string precision_help =
       "what weights and activations are stored in: fp32, fp16, bf16; without training, and with\n"
       "adapters, also " +
       quantized_precisions() + ", of the weights of linears";
-  static const std::array<AxisInfo, kAxes> kTable = {{
+  static const std::array<AxisInfo, kAxes> table = {{
       {"model", "", "", "models, by their folders in data/models"},
-      {"precision", "", "", kPrecisionHelp.c_str()},
+      {"precision", "", "", precision_help.c_str()},
       {"optimizer", "", "",
        "sgd, sgd-master, sgd-momentum, adamw, adamw-master, adamw-same, adamw-8bit, adamw-cpu,\n"
        "lion, adafactor"},
@@ -62,7 +62,7 @@ const std::array<AxisInfo, kAxes>& axes() {
        "activations that backward computes again: none, selective (the MLP's first half), full"},
       {"checkpoint-every", "every", "1", "blocks of which one does so"},
   }};
-  return kTable;
+  return table;
 }
 
 const AxisInfo& info(Axis axis) { return axes()[index(axis)]; }

@@ -10,12 +10,12 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Stage stage_of(const std::string& stage) {
-  static const std::map<std::string, Stage> kStages = {{"load", Stage::Loaded},
-                                                       {"compile", Stage::Compile},
-                                                       {"forward", Stage::Forward},
-                                                       {"backward", Stage::Backward},
-                                                       {"optimizer", Stage::Optimizer}};
-  return kStages.at(stage);
+  static const std::map<std::string, Stage> stages = {{"load", Stage::Loaded},
+                                                      {"compile", Stage::Compile},
+                                                      {"forward", Stage::Forward},
+                                                      {"backward", Stage::Backward},
+                                                      {"optimizer", Stage::Optimizer}};
+  return stages.at(stage);
 }
 
 Budget budget_in(const Json& json) {

@@ -60,27 +60,34 @@ std::string flag_of_dtype(const std::string& dtype) {
   return dtype.ends_with("float16") ? "fp16" : "fp32";
 }
 
+using Flags = std::map<std::string, std::string>;
+
+/// What is not said is as BitsAndBytesConfig has it.
+Flags flags_of(const Json& section) {
+  if (is_true(section, "load_in_8bit")) return {{"quant", "int8"}};
+  if (!is_true(section, "load_in_4bit")) return {};
+  Flags flags = {
+      {"quant", text(section, "bnb_4bit_quant_type", "fp4")},
+      {"quant-compute", flag_of_dtype(text(section, "bnb_4bit_compute_dtype", "float32"))}};
+  if (is_true(section, "bnb_4bit_use_double_quant")) flags["double-quant"] = "";
+  return flags;
+}
+
 }  // namespace
 
 std::map<std::string, std::string> take_stored_quantization(Json& config,
                                                             const std::string& source) {
   const auto found = config.find(kKey);
   if (found == config.end() || !found->is_object()) return {};
-  const Json section = *found;
+  const Json& section = *found;
   // Configs of old have no method.
   const bool ours = text(section, "quant_method", "bitsandbytes") == "bitsandbytes" &&
                     (is_true(section, "load_in_4bit") || is_true(section, "load_in_8bit") ||
                      section.contains("quant_method"));
   if (!ours && !says_nothing(section)) return {};
-  config.erase(kKey);
   refuse_what_has_no_flag(section, source);
-  if (is_true(section, "load_in_8bit")) return {{"quant", "int8"}};
-  if (!is_true(section, "load_in_4bit")) return {};
-  // What is not said is as BitsAndBytesConfig has it.
-  std::map<std::string, std::string> flags = {
-      {"quant", text(section, "bnb_4bit_quant_type", "fp4")},
-      {"quant-compute", flag_of_dtype(text(section, "bnb_4bit_compute_dtype", "float32"))}};
-  if (is_true(section, "bnb_4bit_use_double_quant")) flags["double-quant"] = "";
+  Flags flags = flags_of(section);
+  config.erase(kKey);
   return flags;
 }
 

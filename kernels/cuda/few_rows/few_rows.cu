@@ -3,6 +3,7 @@
 #include "kernels/cuda/few_rows/copy_ahead.cuh"
 #include "kernels/cuda/few_rows/few_rows.h"
 #include "kernels/cuda/few_rows/finish.cuh"
+#include "kernels/cuda/few_rows/stages_of.cuh"
 #include "model/ops/workspaces.h"
 
 // Blocks stay for the whole product, one on each multiprocessor. A block takes a tile of 16 rows of

@@ -38,7 +38,8 @@ struct Hparams {
   std::int64_t window = 0;  ///< n_swa; 0: none slides
   /// The first so many layers have a cache of their own, those after share one (gemma4); -1: all.
   std::int64_t kv_from_start = -1;
-  std::int64_t nextn_layers = 0;  ///< of next-token prediction, behind the others: loaded, not run
+  /// Of next-token prediction, the last of `layers`: neither loaded nor run without --spec-type mtp.
+  std::int64_t nextn_layers = 0;
 
   // Mixtures of experts.
   std::int64_t experts = 0;
@@ -74,7 +75,21 @@ struct Hparams {
   double residual_scale = 0;
   double embedding_scale = 0;
   double attention_scale = 0;
+  double attention_temperature = 0;  ///< by position (mistral3's f_attn_temp_scale)
+  bool multi_rope = false;           ///< positions of several axes (use_mrope)
   std::int64_t embd_per_layer = 0;  ///< gemma4's and gemma3n's per-layer inputs
+
+  /// Layers that are run: n_layer().
+  std::int64_t run_layers() const {
+    return static_cast<std::int64_t>(layers.size()) - nextn_layers;
+  }
+  std::int64_t head_k_of(const Layer& layer) const { return layer.sliding ? head_k_swa : head_k; }
+  std::int64_t head_v_of(const Layer& layer) const { return layer.sliding ? head_v_swa : head_v; }
+  /// Width of all keys of a position: n_embd_k_gqa.
+  std::int64_t k_width(const Layer& layer) const { return head_k_of(layer) * layer.kv_heads; }
+  std::int64_t v_width(const Layer& layer) const { return head_v_of(layer) * layer.kv_heads; }
+  std::int64_t rot_of(const Layer& layer) const { return layer.sliding ? rot_swa : rot; }
+  bool latent() const { return head_k_mla != 0; }  ///< is_mla
 };
 
 }  // namespace vramfit::llamacpp

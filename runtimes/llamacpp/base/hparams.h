@@ -14,11 +14,11 @@ enum class Gating : std::uint8_t { None, Softmax, Sigmoid, SoftmaxWeight };
 /// Of one layer. Sizes are in elements.
 struct Layer {
   std::int64_t heads = 0;
-  std::int64_t kv_heads = 0;       ///< 0: no attention (recurrent, or a convolution)
-  std::int64_t ffn = 0;            ///< 0: experts alone
-  bool experts = false;            ///< a mixture of experts in place of, or beside, the dense network
-  bool sliding = false;            ///< attends to the last `window` positions alone (is_swa)
-  bool recurrent = false;          ///< keeps a state in place of a cache (is_recr)
+  std::int64_t kv_heads = 0;  ///< 0: no attention (recurrent, or a convolution)
+  std::int64_t ffn = 0;       ///< 0: experts alone
+  bool experts = false;       ///< a mixture of experts in place of, or beside, the dense network
+  bool sliding = false;       ///< attends to the last `window` positions alone (is_swa)
+  bool recurrent = false;     ///< keeps a state in place of a cache (is_recr)
   bool rope = true;
 };
 
@@ -38,7 +38,8 @@ struct Hparams {
   std::int64_t window = 0;  ///< n_swa; 0: none slides
   /// The first so many layers have a cache of their own, those after share one (gemma4); -1: all.
   std::int64_t kv_from_start = -1;
-  /// Of next-token prediction, the last of `layers`: neither loaded nor run without --spec-type mtp.
+  /// Of next-token prediction, the last of `layers`: neither loaded nor run without --spec-type
+  /// mtp.
   std::int64_t nextn_layers = 0;
 
   // Mixtures of experts.
@@ -77,7 +78,7 @@ struct Hparams {
   double attention_scale = 0;
   double attention_temperature = 0;  ///< by position (mistral3's f_attn_temp_scale)
   bool multi_rope = false;           ///< positions of several axes (use_mrope)
-  std::int64_t embd_per_layer = 0;  ///< gemma4's and gemma3n's per-layer inputs
+  std::int64_t embd_per_layer = 0;   ///< gemma4's and gemma3n's per-layer inputs
 
   /// Layers that are run: n_layer().
   std::int64_t run_layers() const {

@@ -17,28 +17,28 @@ enum class FlashAttention : std::uint8_t { Auto, On, Off };
 
 /// Where weights lie.
 struct Placement {
-  std::int64_t gpu_layers = -1;       ///< -ngl: from the back, the output first; -1: all
+  std::int64_t gpu_layers = -1;        ///< -ngl: from the back, the output first; -1: all
   SplitMode split = SplitMode::Layer;  ///< -sm
-  int main_gpu = 0;                   ///< -mg
-  std::vector<double> tensor_split;   ///< -ts, a share a GPU; none: by what is free
+  int main_gpu = 0;                    ///< -mg
+  std::vector<double> tensor_split;    ///< -ts, a share a GPU; none: by what is free
   /// -ot and what --cpu-moe, --n-cpu-moe add: a pattern of tensors' names, and the buffer type
   /// ("CPU", "CUDA0") they go to; the first that matches holds.
   std::vector<std::pair<std::string, std::string>> overrides;
 };
 
 struct ContextOptions {
-  std::int64_t context = 0;     ///< -c; 0: as trained
-  std::int64_t batch = 2048;    ///< -b
-  std::int64_t ubatch = 512;    ///< -ub
-  std::int64_t sequences = 1;   ///< -np, slots
-  std::int64_t outputs_max = 0;  ///< rows of logits at most; 0: batch
-  bool unified = false;         ///< -kvu: one cache for all sequences
-  Format type_k = DType::Fp16;  ///< -ctk
-  Format type_v = DType::Fp16;  ///< -ctv
+  std::int64_t context = 0;                     ///< -c; 0: as trained
+  std::int64_t batch = 2048;                    ///< -b
+  std::int64_t ubatch = 512;                    ///< -ub
+  std::int64_t sequences = 1;                   ///< -np, slots
+  std::int64_t outputs_max = 0;                 ///< rows of logits at most; 0: batch
+  bool unified = false;                         ///< -kvu: one cache for all sequences
+  Format type_k = DType::Fp16;                  ///< -ctk
+  Format type_v = DType::Fp16;                  ///< -ctv
   FlashAttention flash = FlashAttention::Auto;  ///< -fa
-  bool swa_full = false;      ///< --swa-full
-  bool offload_kqv = true;    ///< not -nkvo
-  bool offload_ops = true;    ///< not --no-op-offload
+  bool swa_full = false;                        ///< --swa-full
+  bool offload_kqv = true;                      ///< not -nkvo
+  bool offload_ops = true;                      ///< not --no-op-offload
 };
 
 }  // namespace vramfit::llamacpp

@@ -21,9 +21,13 @@ struct Placement {
   SplitMode split = SplitMode::Layer;  ///< -sm
   int main_gpu = 0;                    ///< -mg
   std::vector<double> tensor_split;    ///< -ts, a share a GPU; none: by what is free
-  /// -ot and what --cpu-moe, --n-cpu-moe add: a pattern of tensors' names, and the buffer type
-  /// ("CPU", "CUDA0") they go to; the first that matches holds.
+  /// -ot: a pattern of tensors' names, and the buffer type ("CPU", "CUDA0") they go to; the first
+  /// that matches holds.
   std::vector<std::pair<std::string, std::string>> overrides;
+  /// The experts of the first so many layers stay on the host: --n-cpu-moe; --cpu-moe: of all.
+  std::int64_t cpu_moe_layers = 0;
+  bool mmap = true;         ///< not --load-mode none: weights on the host are mapped, not read
+  bool load_nextn = false;  ///< layers of next-token prediction too: --spec-type draft-mtp
 };
 
 struct ContextOptions {

@@ -9,9 +9,9 @@ namespace vramfit::llamacpp {
 
 const std::vector<const Architecture*>& architectures() {
   static const std::vector<const Architecture*> all = {
-      &kLlama,  &kMistral3, &kQwen2,      &kQwen3,    &kQwen3Moe,  &kQwen3Next, &kGemma2,
-      &kGemma3, &kGemma4,   &kPhi3,       &kGptOss,   &kDeepseek2, &kGlm4Moe,   &kGranite,
-      &kOlmo2,  &kFalcon,   &kStarcoder2, &kCommandR, &kLfm2};
+      &kLlama,      &kMistral3, &kQwen2,  &kQwen3,      &kQwen3Moe,  &kQwen3Next, &kGemma2,
+      &kGemma3,     &kGemma4,   &kPhi3,   &kGptOss,     &kDeepseek2, &kGlm4Moe,   &kGranite,
+      &kGraniteMoe, &kOlmo2,    &kFalcon, &kStarcoder2, &kCommandR,  &kLfm2};
   return all;
 }
 

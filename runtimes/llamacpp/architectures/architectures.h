@@ -13,6 +13,7 @@ extern const Architecture kGemma4;
 extern const Architecture kGlm4Moe;
 extern const Architecture kGptOss;
 extern const Architecture kGranite;
+extern const Architecture kGraniteMoe;
 extern const Architecture kLfm2;
 extern const Architecture kLlama;
 extern const Architecture kMistral3;

@@ -1,4 +1,5 @@
 #include "runtimes/llamacpp/architectures/architectures.h"
+#include "runtimes/llamacpp/base/limits.h"
 
 namespace vramfit::llamacpp {
 namespace {
@@ -23,6 +24,7 @@ void llama_tensors(const Hparams& h, const HfConfig& config, TensorList& list) {
     list.norm(i, "ffn_norm");
     if (h.layers[i].experts) {
       list.experts(i, h.expert_ffn);
+      if (h.shared_ffn > 0) list.shared_experts(i, h.shared_ffn);
     } else {
       list.gated_ffn(i, h.layers[i].ffn, mlp);
     }
@@ -48,6 +50,8 @@ void read_granite(const ArchKeys& keys, Hparams& h) {
   h.residual_scale = keys.number_or("residual_scale", 0);
   h.embedding_scale = keys.number_or("embedding_scale", 0);
   h.attention_scale = keys.number_or("attention.scale", 0);
+  h.shared_ffn = keys.integer_or("expert_shared_feed_forward_length", 0, 0, kLargestFfn);
+  if (h.arch != "granite") return;  // others rotate in any case
   const bool rope = keys.boolean_or("rope.scaling.finetuned", true);
   for (Layer& layer : h.layers) layer.rope = rope;
 }
@@ -61,6 +65,10 @@ void convert_granite(const HfConfig& config, ArchWriter& keys) {
   copy("embedding_scale", "embedding_multiplier");
   copy("residual_scale", "residual_multiplier");
   copy("logit_scale", "logits_scaling");
+  if (config.json().has("shared_intermediate_size")) {
+    keys.set("expert_shared_feed_forward_length",
+             config.integer_or({"shared_intermediate_size"}, 0, kLargestFfn));
+  }
 }
 
 }  // namespace
@@ -80,5 +88,11 @@ const Architecture kMistral3 = {"mistral3",
 
 const Architecture kGranite = {
     "granite", {"GraniteForCausalLM"}, read_granite, convert_granite, llama_tensors};
+
+const Architecture kGraniteMoe = {"granitemoe",
+                                  {"GraniteMoeForCausalLM", "GraniteMoeSharedForCausalLM"},
+                                  read_granite,
+                                  convert_granite,
+                                  llama_tensors};
 
 }  // namespace vramfit::llamacpp

@@ -22,8 +22,8 @@ namespace vramfit {
 namespace {
 
 constexpr unsigned kHangSeconds = 10;
-constexpr long kMostMegabytes =
-    512;  // of memory: no count in a file of some hundred bytes asks for more
+/// Of memory, a sanitizer's own with it: no count in a file of some hundred bytes asks for more.
+constexpr long kMostMegabytes = 1000;
 
 [[noreturn]] void broken(const std::string& promise) {
   std::fprintf(stderr, "broken promise: %s\n", promise.c_str());

@@ -11,6 +11,7 @@
 // matrix.
 namespace vramfit::llamacpp {
 
+// NOLINTBEGIN(readability-identifier-naming): as everybody spells them
 /// llama_ftype.
 enum class Recipe : std::uint8_t {
   F32,
@@ -49,6 +50,7 @@ enum class Recipe : std::uint8_t {
   TQ2_0,
   MXFP4_MOE,
 };
+// NOLINTEND(readability-identifier-naming)
 
 /// All, those that take less first.
 const std::vector<Recipe>& recipes();

@@ -107,7 +107,7 @@ Format TypeChoice::chosen(const ModelTensor& tensor, Category category) {
           Recipe::IQ1_M})) {
     return of_two_bits(category);
   }
-  if (holds_values(category)) return of_values(type_);
+  if (holds_values(category)) return of_values();
   switch (category) {
     case Category::K:
       return of_keys();
@@ -161,32 +161,27 @@ Format TypeChoice::of_two_bits(Category category) {
   return type_;
 }
 
-Format TypeChoice::of_values(Format type) {
+Format TypeChoice::of_values() {
   const Counter at = values_;
   ++values_.next;
-  const bool grouped = group_ >= 4;
   if (more_experts()) return named("q8_0");
-  if (recipe_ == Recipe::Q2_K) {
-    type = grouped ? named("q4_K") : named("q3_K");
-  } else if (is({Recipe::Q2_K_S, Recipe::IQ3_XS, Recipe::IQ3_S}) && grouped) {
-    type = named("q4_K");
-  } else if (recipe_ == Recipe::IQ3_XXS) {
-    type = grouped ? named("q4_K") : named("iq3_s");
-  } else if (recipe_ == Recipe::IQ3_M) {
-    type = named("q4_K");
-  } else if (recipe_ == Recipe::Q3_K_M) {
-    type = at.next < 2 ? named("q5_K") : named("q4_K");
-  } else if (recipe_ == Recipe::Q3_K_L) {
-    type = named("q5_K");
-  } else if (is({Recipe::IQ4_NL, Recipe::IQ4_XS}) && grouped) {
-    type = named("q5_K");
-  } else if (is({Recipe::Q4_K_M, Recipe::Q5_K_M}) && use_more_bits(at.next, at.all)) {
-    type = named("q6_K");
-  } else if (recipe_ == Recipe::Q4_K_S && at.next < 4) {
-    type = named("q5_K");
-  }
+  const Format type = of_values_by_recipe(at);
   const bool few = type == named("q3_K") || type == named("q4_K");
   return is_70b(hparams_) && few ? named("q5_K") : type;
+}
+
+Format TypeChoice::of_values_by_recipe(const Counter& at) const {
+  const bool grouped = group_ >= 4;
+  if (recipe_ == Recipe::Q2_K) return grouped ? named("q4_K") : named("q3_K");
+  if (recipe_ == Recipe::IQ3_XXS) return grouped ? named("q4_K") : named("iq3_s");
+  if (recipe_ == Recipe::IQ3_M) return named("q4_K");
+  if (recipe_ == Recipe::Q3_K_M) return at.next < 2 ? named("q5_K") : named("q4_K");
+  if (recipe_ == Recipe::Q3_K_L) return named("q5_K");
+  if (is({Recipe::Q2_K_S, Recipe::IQ3_XS, Recipe::IQ3_S}) && grouped) return named("q4_K");
+  if (is({Recipe::IQ4_NL, Recipe::IQ4_XS}) && grouped) return named("q5_K");
+  const bool more = use_more_bits(at.next, at.all);
+  if (is({Recipe::Q4_K_M, Recipe::Q5_K_M}) && more) return named("q6_K");
+  return recipe_ == Recipe::Q4_K_S && at.next < 4 ? named("q5_K") : type_;
 }
 
 Format TypeChoice::of_keys() const { return more_experts() ? named("q8_0") : of_queries(); }

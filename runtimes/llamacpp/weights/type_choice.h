@@ -52,7 +52,8 @@ class TypeChoice {
   Format of_embedding() const;
   /// Under recipes of about two bits and less.
   Format of_two_bits(Category category);
-  Format of_values(Format type);
+  Format of_values();
+  Format of_values_by_recipe(const Counter& at) const;
   Format of_keys() const;
   Format of_queries() const;
   Format of_down(const ModelTensor& tensor);

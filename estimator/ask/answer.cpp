@@ -22,6 +22,8 @@ Answer answer_one(Request request, const Question& question, std::uint64_t allow
     set_size(request, axis, std::max<std::int64_t>(answer.largest->size, 1));
   }
   answer.estimate = estimate(request);
+  answer.own_choice =
+      request.workload->own_choice(gpu_of(request.budget), answer.estimate.capacity);
   answer.request = std::move(request);
   return answer;
 }

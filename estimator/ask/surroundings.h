@@ -6,6 +6,7 @@
 
 #include "estimator/budget.h"
 #include "model/config/model_config.h"
+#include "model/gguf/file.h"
 
 namespace vramfit {
 
@@ -18,6 +19,8 @@ struct Surroundings {
   std::function<std::optional<ModelConfig>(const std::string& called)> model;
   /// The model of a config.json or its folder, by its path. Throws BadInput.
   std::function<ModelConfig(const std::string& path)> config;
+  /// The header of a GGUF file, by its path. Throws BadInput.
+  std::function<gguf::File(const std::string& path)> gguf;
 };
 
 }  // namespace vramfit

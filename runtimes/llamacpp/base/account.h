@@ -10,6 +10,7 @@ struct Buffers {
   std::uint64_t model = 0;
   std::uint64_t context = 0;  ///< caches and states
   std::uint64_t compute = 0;
+  std::uint64_t states = 0;  ///< of `context`: recurrent layers', which even no_alloc allocates
 
   std::uint64_t total() const { return model + context + compute; }
 };

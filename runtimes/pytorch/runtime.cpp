@@ -36,7 +36,7 @@ Json PyTorchRuntime::release() const {
 
 const Capabilities& PyTorchRuntime::can() const {
   static const Capabilities can = {.quantized_as_stored = true,
-                                   .defaults_of = "transformers",
+                                   .defaults_of = "transformers'",
                                    .granularity = Pool::kGranularity};
   return can;
 }

@@ -44,7 +44,7 @@ class CommonHead {
 class MemoryMaker {
  public:
   MemoryMaker(const Hparams& hparams, const ContextOptions& options, const ContextParams& params,
-        const Residence& residence, BackendId host, ggml::Ops& ops)
+              const Residence& residence, BackendId host, ggml::Ops& ops)
       : hparams_(hparams),
         options_(options),
         params_(params),

@@ -98,6 +98,38 @@ Placement recorded_placement(const json& args) {
   return placement;
 }
 
+ContextOptions recorded_options(const json& args) {
+  const auto type = [&](const char* key) {
+    return *gguf::type_named(args.value(key, std::string("f16")));
+  };
+  ContextOptions options;
+  options.context = args.value("ctx", 4096);
+  options.batch = args.value("batch", 2048);
+  options.ubatch = args.value("ubatch", 512);
+  options.sequences = args.value("seqs", 1);
+  options.outputs_max = args.value("outputs", 0);
+  options.unified = args.value("unified", 0) != 0;
+  options.type_k = type("ctk");
+  options.type_v = type("ctv");
+  const std::string flash = args.value("fa", std::string("auto"));
+  options.flash = flash == "on"    ? FlashAttention::On
+                  : flash == "off" ? FlashAttention::Off
+                                   : FlashAttention::Auto;
+  options.swa_full = args.value("swafull", 0) != 0;
+  options.offload_kqv = args.value("kvo", 1) != 0;
+  options.offload_ops = args.value("opo", 1) != 0;
+  return options;
+}
+
+std::vector<int> recorded_capabilities(const std::string& gpus) {
+  static const std::map<std::string, int> kKnown = {
+      {"h200", 900}, {"rtx4090", 890}, {"rtx3090", 860}, {"a100", 800}, {"t4", 750}};
+  std::vector<int> capabilities;
+  std::istringstream names(gpus);
+  for (std::string name; std::getline(names, name, ';');) capabilities.push_back(kKnown.at(name));
+  return capabilities;
+}
+
 std::vector<std::uint64_t> recorded_free(const std::string& gpus) {
   std::vector<std::uint64_t> free;
   std::istringstream names(gpus);

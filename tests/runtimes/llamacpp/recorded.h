@@ -24,6 +24,10 @@ const Model& recorded_model(const std::string& name);
 
 /// A case's `args` of how weights are placed.
 Placement recorded_placement(const nlohmann::ordered_json& args);
+/// A case's `args` of how its context was started.
+ContextOptions recorded_options(const nlohmann::ordered_json& args);
+/// Compute capabilities of a case's `gpus`, as ggml counts them.
+std::vector<int> recorded_capabilities(const std::string& gpus);
 /// Bytes that were free on each of a case's `gpus`: "rtx4090;rtx3090".
 std::vector<std::uint64_t> recorded_free(const std::string& gpus);
 

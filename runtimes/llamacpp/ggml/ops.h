@@ -83,7 +83,8 @@ class Ops {
  private:
   Tensor* make(Op op, Type type, Shape ne);
   Tensor* make_view(Op op, Tensor* of, Shape ne, std::uint64_t offset);
-  Tensor* same_shape_as(Op op, Tensor* a, Tensor* b = nullptr);
+  Tensor* same_shape_as(Op op, Tensor* a);
+  Tensor* same_shape_as(Op op, Tensor* a, Tensor* b);
 
   static constexpr std::uint32_t kBlock = 1024;  ///< tensors in one allocation
 

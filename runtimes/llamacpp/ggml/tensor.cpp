@@ -71,8 +71,4 @@ bool same_layout(const Tensor& a, const Tensor& b) {
   return a.type == b.type && a.ne == b.ne && a.nb == b.nb;
 }
 
-bool is_view_op(Op op) {
-  return op == Op::View || op == Op::Reshape || op == Op::Permute || op == Op::Transpose;
-}
-
 }  // namespace vramfit::llamacpp::ggml

@@ -28,6 +28,10 @@ class Devices {
   ggml::BackendId holder(Place place) const {
     if (!place.on_gpu()) return ggml::cpu_of(backends_);
     const auto gpu = std::find(gpus_.begin(), gpus_.end(), place.gpu);
+    if (gpu == gpus_.end()) {
+      throw BadInput("override-tensor: CUDA" + std::to_string(place.gpu) +
+                     ", which split-mode none leaves unused");
+    }
     return static_cast<ggml::BackendId>(gpu - gpus_.begin());
   }
 

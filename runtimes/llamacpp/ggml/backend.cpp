@@ -15,7 +15,7 @@ bool gets_rows_of(const Tensor& source) {
     case Kind::TQ:
     case Kind::I64:
       return false;
-    case Kind::IQ4_NL:
+    case Kind::IQ4NL:
     case Kind::MXFP4:
       return source.ne[0] % 256 == 0;
     default:

@@ -28,11 +28,11 @@ bool reads(Type type) {
     case Kind::F32:
     case Kind::F16:
     case Kind::BF16:
-    case Kind::Q4_0:
-    case Kind::Q4_1:
-    case Kind::Q5_0:
-    case Kind::Q5_1:
-    case Kind::Q8_0:
+    case Kind::Q40:
+    case Kind::Q41:
+    case Kind::Q50:
+    case Kind::Q51:
+    case Kind::Q80:
       return true;
     default:
       return false;
@@ -68,7 +68,6 @@ bool has_head_size(const Sources& s, bool together) {
     case 320:
       return s.v.ne[0] == 256 && together && s.heads_per_key % 32 == 0;
     case 512:
-      return s.v.ne[0] == 512 && together;
     case 576:
       return s.v.ne[0] == 512 && together;
     default:
@@ -114,7 +113,7 @@ bool vector_reads(Type k, Type v) {
   const auto as_read = [](Type type) { return type == kF32 ? Kind::F16 : type.kind; };
   const Kind kind = as_read(k);
   return kind == as_read(v) &&
-         (kind == Kind::F16 || kind == Kind::BF16 || kind == Kind::Q4_0 || kind == Kind::Q8_0);
+         (kind == Kind::F16 || kind == Kind::BF16 || kind == Kind::Q40 || kind == Kind::Q80);
 }
 
 std::uint64_t aligned(std::uint64_t size) {

@@ -98,6 +98,8 @@ bool same_shape(const Tensor& a, const Tensor& b);
 /// ggml_are_same_layout.
 bool same_layout(const Tensor& a, const Tensor& b);
 /// An op that only looks at its source in another way: ggml_is_view_op.
-bool is_view_op(Op op);
+constexpr bool is_view_op(Op op) {
+  return op == Op::View || op == Op::Reshape || op == Op::Permute || op == Op::Transpose;
+}
 
 }  // namespace vramfit::llamacpp::ggml

@@ -1,6 +1,9 @@
 #include "runtimes/llamacpp/graphs/memory.h"
 
 #include <algorithm>
+#include <string>
+
+#include "model/errors.h"
 
 #include "runtimes/llamacpp/ggml/backend.h"
 
@@ -78,16 +81,25 @@ class MemoryMaker {
       v.see(hparams_.head_v_of(layer));
     }
     if (hparams_.kv_from_start >= 0) {
+      check_reuse();
       for (auto il = static_cast<std::size_t>(hparams_.kv_from_start); il < cache.layers.size();
            ++il) {
-        if (hparams_.layers[il].sliding == sliding)
-          cache.layers[il] = cache.layers[reused(hparams_, il)];
+        if (hparams_.layers[il].sliding != sliding) continue;
+        cache.layers[il] = cache.layers[reused(hparams_, il)];
       }
     }
     const Layer& first = hparams_.layers.at(0);
     if (k.turns(type_k, hparams_.head_k_of(first))) cache.rotation_k = k.largest_rotation();
     if (v.turns(type_v, hparams_.head_v_of(first))) cache.rotation_v = 64;
     return cache;
+  }
+
+  /// The last two layers with a cache of their own are what the others look at.
+  void check_reuse() const {
+    const std::int64_t own = hparams_.kv_from_start;
+    if (own >= 2 && own <= static_cast<std::int64_t>(hparams_.layers.size())) return;
+    throw BadInput("attention.shared_kv_layers: " + std::to_string(own) +
+                   " layers with a cache of their own; 2 or more, and no more than there are");
   }
 
   // llama_memory_recurrent: a row for each sequence.

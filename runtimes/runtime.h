@@ -99,8 +99,8 @@ class Workload {
   virtual DType computes_in() const = 0;  ///< the element type of its arithmetic
   /// The oldest compute capability that it runs on, 10 · major + minor.
   virtual int oldest_sm() const { return 0; }
-  virtual std::int64_t positions() const = 0;  ///< of a sequence when the run ends
-  virtual std::int64_t decodes() const = 0;    ///< steps of it that add one position each
+  virtual std::int64_t positions() const = 0;         ///< of a sequence when the run ends
+  virtual std::int64_t decodes() const { return 0; }  ///< steps of it that add one position each
   virtual std::int64_t micro_batches() const { return 1; }  ///< in a step
   /// As published.
   virtual std::int64_t parameters(const ModelConfig& config) const;
@@ -153,7 +153,7 @@ class Workload {
   virtual std::optional<double> reserved_error() const = 0;
 };
 
-/// How a command line was typed that a script's may be.
+/// How a command line was typed, which may be that of somebody's script.
 struct Script {
   bool training = false;
   bool of_a_trainer = false;                        ///< some flags are a Trainer's own
@@ -175,7 +175,7 @@ class Runtime {
   virtual const std::vector<SearchAxis>& axes() const = 0;
   /// A model that no reader has a shape of, as far as the door asks; absent: it runs none such.
   virtual std::optional<ModelConfig> read_model(const ModelSource&) const { return std::nullopt; }
-  /// Sets what a script means beside what it says.
+  /// Sets what such a script means beside what its flags say.
   virtual void complete(Flags&, const Script&) const {}
   /// Throws BadInput on a value that is wrong, and on settings that make no sense together. `flags`
   /// are of its settings.

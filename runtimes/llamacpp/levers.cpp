@@ -67,9 +67,12 @@ std::vector<Lever> ServerWorkload::levers(const ModelConfig&) const {
   add(contexts(positions()));
   if (options_.fits_itself) return list;
   if (model_->hparams.experts > 0 && options_.placement.cpu_moe_layers == 0) {
-    add(lever_of("experts", {.label = "experts on the host", .flags = {{"cpu-moe", ""}}}));
+    add(lever_of("experts", {.label = "experts on the host",
+                             .steps = {{"experts", "gpu", "host"}},
+                             .flags = {{"cpu-moe", ""}}}));
   }
   add(lever_of("layers", {.label = "layers on the host, as llama.cpp chooses",
+                          .steps = {{"layers", "gpu", "host"}},
                           .flags = {{"fit", "on"}},
                           .without = {"gpu-layers", "ctx", "cpu-moe", "n-cpu-moe"}}));
   return list;

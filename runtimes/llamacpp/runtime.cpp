@@ -1,7 +1,11 @@
 #include "runtimes/llamacpp/runtime.h"
 
+#include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
+#include "model/config/families.h"
 #include "model/errors.h"
 #include "runtimes/llamacpp/architectures/load_model.h"
 #include "runtimes/llamacpp/read_options.h"
@@ -23,7 +27,11 @@ class LlamaCppRuntime final : public Runtime {
  public:
   const char* name() const override { return "llama.cpp"; }
   const Settings& settings() const override { return llamacpp::settings(); }
-  bool runs(const FamilyReader&) const override { return true; }
+  bool runs(const FamilyReader& family) const override {
+    constexpr std::array<std::string_view, 9> kFamilies = {
+        "llama", "mistral", "qwen2", "qwen3", "gemma2", "gemma3_text", "phi3", "olmo2", "granite"};
+    return std::find(kFamilies.begin(), kFamilies.end(), family.model_type) != kFamilies.end();
+  }
 
   const Capabilities& can() const override {
     static const Capabilities can = {

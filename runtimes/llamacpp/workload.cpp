@@ -35,7 +35,8 @@ Json overrides_json(const Placement& placement) {
 }
 
 std::vector<Device> devices_of(const Gpu& gpu, std::int64_t count, std::uint64_t free) {
-  return std::vector<Device>(static_cast<std::size_t>(count), {free, gpu.arch.sm * 10});
+  return std::vector<Device>(static_cast<std::size_t>(count),
+                             {free, gpu.arch.sm * 10, gpu.multiprocessors});
 }
 
 DeviceParts parts_of(const std::string& device, const Buffers& buffers) {
@@ -43,25 +44,37 @@ DeviceParts parts_of(const std::string& device, const Buffers& buffers) {
           {{"model", buffers.model}, {"context", buffers.context}, {"compute", buffers.compute}}};
 }
 
+/// Whether cuBLAS is loaded: what is not quantised is multiplied by it, as are scores without flash
+/// attention and what experts are chosen by.
+bool uses_cublas(const Model& model, const ContextOptions& context) {
+  return context.flash == FlashAttention::Off ||
+         std::any_of(model.tensors.begin(), model.tensors.end(), [](const ModelTensor& tensor) {
+           return tensor.dims() > 1 && !is_quantized(tensor.type) &&
+                  tensor.name.rfind("blk.", 0) == 0;
+         });
+}
+
 /// Beside what is allocated on a card.
-Overhead overhead_on(const Gpu& gpu) {
+Overhead overhead_on(const Gpu& gpu, const Model& model, const ContextOptions& context) {
   Overhead overhead = gpu.overhead;
   if (const RuntimeOverhead* parts = gpu.overhead.of("llama.cpp")) {
     overhead.context = (*parts)["context"];
     overhead.libraries = (*parts)["kernels"];
+    if (uses_cublas(model, context)) overhead.libraries += (*parts)["cublas"];
   }
   return overhead;
 }
 
 /// Writes a device's buffers down, each as cudaMalloc gives it.
-void allocate(Ledger& ledger, const Buffers& buffers) {
+void allocate(Ledger& ledger, const Buffers& buffers, std::uint64_t pool) {
   {
     const StageScope scope(ledger, Stage::Loaded, 0);
-    ledger.allocate("model buffer", Category::Parameters, buffers.model);
+    ledger.allocate("model buffer", vramfit::Category::Parameters, buffers.model);
   }
   const StageScope scope(ledger, Stage::Prefill, 1);
-  ledger.allocate("context buffer", Category::KvCache, buffers.context);
-  ledger.allocate("compute buffer", Category::Workspace, buffers.compute);
+  ledger.allocate("context buffer", vramfit::Category::KvCache, buffers.context);
+  ledger.allocate("compute buffer", vramfit::Category::Workspace, buffers.compute);
+  ledger.allocate("pool", vramfit::Category::Workspace, pool);
 }
 
 }  // namespace
@@ -133,7 +146,7 @@ Options ServerWorkload::chosen(const Gpu& gpu, std::uint64_t free) const {
 Outcome ServerWorkload::run(const Gpu& gpu, std::uint64_t capacity, const ModelConfig&,
                             const Extent& extent) const {
   Outcome outcome;
-  outcome.overhead = overhead_on(gpu);
+  outcome.overhead = overhead_on(gpu, *model_, options_.context);
   const std::uint64_t free = capacity + outcome.overhead.libraries;
   const Options options = options_.fits_itself ? chosen(gpu, free) : options_;
   const Breakdown taken = breakdown(*model_, options.placement, options.context,
@@ -141,22 +154,25 @@ Outcome ServerWorkload::run(const Gpu& gpu, std::uint64_t capacity, const ModelC
   const auto fullest =
       std::max_element(taken.gpus.begin(), taken.gpus.end(),
                        [](const Buffers& a, const Buffers& b) { return a.total() < b.total(); });
+  const auto gpu_shown = static_cast<std::size_t>(fullest - taken.gpus.begin());
   SumAllocator sum(capacity + extent.beyond, kGranule);
   SumAllocator host_sum(kUnlimitedBytes);
   Ledger ledger(sum, Counts::Requested, extent.detail.events);
   Ledger host(host_sum, Counts::Requested, extent.detail.events);
   ledger.set_host(&host);
   outcome.report = report_on(ledger, [&] {
-    host.allocate("model buffer", Category::Parameters, taken.host.model + taken.pinned.model);
-    host.allocate("context buffer", Category::KvCache, taken.host.context);
-    host.allocate("compute buffer", Category::Workspace, taken.pinned.compute);
-    allocate(ledger, *fullest);
+    host.allocate("model buffer", vramfit::Category::Parameters,
+                  taken.host.model + taken.pinned.model);
+    host.allocate("context buffer", vramfit::Category::KvCache, taken.host.context);
+    host.allocate("compute buffer", vramfit::Category::Workspace, taken.pinned.compute);
+    allocate(ledger, *fullest, taken.pools[gpu_shown]);
   });
   for (StageRecord& stage : outcome.report.stages) {
     stage.device_used = stage.reserved + outcome.overhead.context + outcome.overhead.libraries;
   }
   for (std::size_t i = 0; i < taken.gpus.size(); ++i) {
     outcome.devices.push_back(parts_of("GPU " + std::to_string(i), taken.gpus[i]));
+    outcome.devices.back().parts.emplace_back("pool", taken.pools[i]);
   }
   outcome.devices.push_back(parts_of("host", taken.host));
   outcome.devices.push_back(parts_of("host, page-locked", taken.pinned));
@@ -170,17 +186,16 @@ Outcome ServerWorkload::run(const Gpu& gpu, std::uint64_t capacity, const ModelC
         OnHost{std::max<std::int64_t>(layers - on_gpu, 0), taken.host.model + taken.pinned.model};
   }
   if (options.gpus > 1) {
-    outcome.notes.push_back("figures are of GPU " + std::to_string(fullest - taken.gpus.begin()) +
-                            " of " + std::to_string(options.gpus) + ", which takes most");
+    outcome.notes.push_back("figures are of GPU " + std::to_string(gpu_shown) + " of " +
+                            std::to_string(options.gpus) + ", which takes most");
   }
-  outcome.notes.emplace_back(
-      "a draft model and what sees (--mmproj) are not counted; nor is what ggml-cuda's pool of "
-      "temporaries takes, 8 to 100 MB where it was measured");
+  outcome.notes.emplace_back("a draft model and what sees (--mmproj) are not counted");
   return outcome;
 }
 
 std::optional<Flags> ServerWorkload::own_choice(const Gpu& gpu, std::uint64_t capacity) const {
-  const Options options = chosen(gpu, capacity + overhead_on(gpu).libraries);
+  const Options options =
+      chosen(gpu, capacity + overhead_on(gpu, *model_, options_.context).libraries);
   const ServerWorkload started(model_, options);
   Flags flags = {{"ctx", std::to_string(started.size(kContextAxis))},
                  {"gpu-layers", std::to_string(started.size(kLayersAxis))}};
@@ -223,7 +238,7 @@ Json ServerWorkload::asked() const {
 std::string ServerWorkload::text(const std::string& sizes) const {
   const ContextOptions& context = options_.context;
   std::string text = "llama.cpp, " + types() + ", " + sizes;
-  if (context.unified && context.sequences > 1) text += " of one cache";
+  if (context.unified && context.sequences > 1) text += ", one cache for all slots";
   text += std::string(", flash attention ") + name(context.flash);
   if (!context.offload_kqv) text += ", the cache on the host";
   if (options_.placement.cpu_moe_layers > 0 || !options_.placement.overrides.empty()) {
@@ -241,8 +256,8 @@ std::string ServerWorkload::types() const {
 }
 
 std::string ServerWorkload::about() const {
-  return "llama.cpp 0c1e57098 (ggml 0.25.3) with CUDA; what starts it as Ollama and LM Studio do "
-         "takes the same for the same settings.";
+  return "llama.cpp 0c1e57098 (ggml 0.25.3) with CUDA. Ollama, LM Studio and others that start it "
+         "take the same for the same settings.";
 }
 
 std::optional<double> ServerWorkload::reserved_error() const { return 0.01; }

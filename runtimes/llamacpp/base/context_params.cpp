@@ -9,6 +9,16 @@ namespace {
 
 constexpr std::int64_t kMaxSequences = 256;  // LLAMA_MAX_SEQ
 
+// Keys and values of a head are whole blocks of their type (llama_init_from_model, ggml_row_size).
+void check_blocks(const char* what, Format type, std::int64_t head) {
+  const std::int64_t block = type.row().block;
+  if (is_quantized(type) && head % block != 0) {
+    throw BadInput(std::string("a cache of ") + what + " in " + type.name() +
+                   ", whose blocks have " + std::to_string(block) +
+                   " elements, does not hold heads of " + std::to_string(head) + "; take fp16");
+  }
+}
+
 }  // namespace
 
 ContextParams settle(const ContextOptions& options, const Hparams& hparams) {
@@ -36,6 +46,10 @@ ContextParams settle(const ContextOptions& options, const Hparams& hparams) {
                    std::to_string(params.sequences) + " sequences; each takes 256 positions");
   }
   if (!options.unified) params.context = params.context_seq * params.sequences;
+  for (const Layer& layer : hparams.layers) {
+    check_blocks("keys", options.type_k, hparams.head_k_of(layer));
+    check_blocks("values", options.type_v, hparams.head_v_of(layer));
+  }
   params.streams = options.unified ? 1 : params.sequences;
   return params;
 }

@@ -1,5 +1,6 @@
 #include "runtimes/llamacpp/ggml/backend.h"
 
+#include "runtimes/llamacpp/ggml/cuda_facts.h"
 #include "runtimes/llamacpp/ggml/flash_attention.h"
 
 namespace vramfit::llamacpp::ggml {
@@ -14,7 +15,7 @@ bool gets_rows_of(const Tensor& source) {
     case Kind::TQ:
     case Kind::I64:
       return false;
-    case Kind::IQ4_NL:
+    case Kind::IQ4NL:
     case Kind::MXFP4:
       return source.ne[0] % 256 == 0;
     default:
@@ -96,7 +97,6 @@ std::int64_t batch_size(const Tensor& op) {
 }
 
 constexpr std::int64_t kOffloadMinBatch = 32;  // GGML_OP_OFFLOAD_MIN_BATCH's default
-constexpr std::int64_t kRowPadding = 512;      // MATRIX_ROW_PADDING
 
 }  // namespace
 

@@ -1,14 +1,10 @@
 #include "runtimes/llamacpp/ggml/flash_attention.h"
 
+#include "runtimes/llamacpp/ggml/cuda_facts.h"
+
 namespace vramfit::llamacpp::ggml {
 namespace {
 
-// GGML_CUDA_CC_*.
-constexpr int kVolta = 700;
-constexpr int kTuring = 750;
-constexpr int kAda = 890;
-
-constexpr std::int64_t kStride = 256;  // FATTN_KQ_STRIDE
 constexpr std::uint64_t kExtraAlignment = 128;
 
 struct Sources {
@@ -32,11 +28,11 @@ bool reads(Type type) {
     case Kind::F32:
     case Kind::F16:
     case Kind::BF16:
-    case Kind::Q4_0:
-    case Kind::Q4_1:
-    case Kind::Q5_0:
-    case Kind::Q5_1:
-    case Kind::Q8_0:
+    case Kind::Q40:
+    case Kind::Q41:
+    case Kind::Q50:
+    case Kind::Q51:
+    case Kind::Q80:
       return true;
     default:
       return false;
@@ -45,7 +41,7 @@ bool reads(Type type) {
 
 // gqa_opt_applies: heads of one key are computed together.
 bool heads_together(const Sources& s) {
-  if (s.heads_per_key < 2 || s.mask == nullptr || s.k.ne[1] % kStride != 0) return false;
+  if (s.heads_per_key < 2 || s.mask == nullptr || s.k.ne[1] % kKeyStride != 0) return false;
   for (const Tensor* tensor : {&s.q, &s.k, &s.v, s.mask}) {
     if (tensor->type.quantised()) continue;
     for (std::size_t i = 1; i < kMaxDims; ++i) {
@@ -72,7 +68,6 @@ bool has_head_size(const Sources& s, bool together) {
     case 320:
       return s.v.ne[0] == 256 && together && s.heads_per_key % 32 == 0;
     case 512:
-      return s.v.ne[0] == 512 && together;
     case 576:
       return s.v.ne[0] == 512 && together;
     default:
@@ -118,7 +113,7 @@ bool vector_reads(Type k, Type v) {
   const auto as_read = [](Type type) { return type == kF32 ? Kind::F16 : type.kind; };
   const Kind kind = as_read(k);
   return kind == as_read(v) &&
-         (kind == Kind::F16 || kind == Kind::BF16 || kind == Kind::Q4_0 || kind == Kind::Q8_0);
+         (kind == Kind::F16 || kind == Kind::BF16 || kind == Kind::Q40 || kind == Kind::Q80);
 }
 
 std::uint64_t aligned(std::uint64_t size) {
@@ -126,6 +121,8 @@ std::uint64_t aligned(std::uint64_t size) {
 }
 
 }  // namespace
+
+bool heads_together(const Tensor& op) { return heads_together(Sources(op)); }
 
 AttentionKernel flash_attention_kernel(int compute_capability, const Tensor& op) {
   const Sources s(op);
@@ -135,7 +132,7 @@ AttentionKernel flash_attention_kernel(int compute_capability, const Tensor& op)
     return AttentionKernel::None;
   }
   const std::int64_t size = s.q.ne[0];
-  const bool vector = size <= 256 && size % 64 == 0 && size != 192 && s.k.ne[1] % kStride == 0;
+  const bool vector = size <= 256 && size % 64 == 0 && size != 192 && s.k.ne[1] % kKeyStride == 0;
   if (size != 40 && size != 72) {
     if (compute_capability >= kTuring) {
       return on_turing_and_later(compute_capability, s, together, vector);

@@ -15,12 +15,24 @@ void require(bool holds, const char* what) {
   }
 }
 
+/// A weight may be missing in a file.
+void require_there(const Tensor* weight) { require(weight != nullptr, "one is missing"); }
+
+/// Beyond what any tensor has, and so that no sum of those of a graph overflows 64 bits.
+constexpr std::uint64_t kLargestTensor = std::uint64_t{1} << 46;
+
 Strides packed(Type type, const Shape& ne) {
   Strides nb{};
   nb[0] = type.bytes;
-  nb[1] = type.row_size(ne[0]);
-  for (std::size_t i = 2; i < kMaxDims; ++i)
-    nb[i] = nb[i - 1] * static_cast<std::uint64_t>(ne[i - 1]);
+  std::uint64_t size = nb[0];
+  for (std::size_t i = 0; i < kMaxDims; ++i) {
+    std::uint64_t elements = static_cast<std::uint64_t>(ne[i]);
+    if (i == 0) elements /= type.block;
+    if (ne[i] < 0 || __builtin_mul_overflow(size, elements, &size) || size > kLargestTensor) {
+      throw BadInput("a tensor of the graph has more than 64 TiB; take a shorter context or batch");
+    }
+    if (i + 1 < kMaxDims) nb[i + 1] = size;
+  }
   return nb;
 }
 
@@ -51,15 +63,19 @@ Tensor* Ops::make_view(Op op, Tensor* of, Shape ne, std::uint64_t offset) {
   return view;
 }
 
-Tensor* Ops::same_shape_as(Op op, Tensor* a, Tensor* b) {
+Tensor* Ops::same_shape_as(Op op, Tensor* a) {
   Tensor* made = make(op, a->type, a->ne);
   made->add_source(a);
-  if (b != nullptr) {
-    for (std::size_t i = 0; i < kMaxDims; ++i) {
-      require(b->ne[i] > 0 && a->ne[i] % b->ne[i] == 0, "a sum of unlike shapes");
-    }
-    made->add_source(b);
+  return made;
+}
+
+Tensor* Ops::same_shape_as(Op op, Tensor* a, Tensor* b) {
+  require_there(b);
+  Tensor* made = same_shape_as(op, a);
+  for (std::size_t i = 0; i < kMaxDims; ++i) {
+    require(b->ne[i] > 0 && a->ne[i] % b->ne[i] == 0, "a sum of unlike shapes");
   }
+  made->add_source(b);
   return made;
 }
 
@@ -126,6 +142,7 @@ Tensor* Ops::soft_max(Tensor* a, Tensor* mask) {
 }
 
 Tensor* Ops::mul_mat(Tensor* a, Tensor* b) {
+  require_there(a);
   require(a->ne[0] == b->ne[0] && a->ne[2] > 0 && a->ne[3] > 0 && b->ne[2] % a->ne[2] == 0 &&
               b->ne[3] % a->ne[3] == 0,
           "a product of unlike rows");
@@ -136,6 +153,7 @@ Tensor* Ops::mul_mat(Tensor* a, Tensor* b) {
 }
 
 Tensor* Ops::mul_mat_id(Tensor* as, Tensor* b, Tensor* ids) {
+  require_there(as);
   require(as->ne[0] == b->ne[0], "a product of unlike rows of experts");
   Tensor* made = make(Op::MulMatId, kF32, {as->ne[1], ids->ne[0], b->ne[2], 1});
   for (Tensor* source : {as, b, ids}) made->add_source(source);
@@ -190,7 +208,7 @@ Tensor* Ops::argsort(Tensor* a) {
 }
 
 Tensor* Ops::argsort_top_k(Tensor* a, std::int64_t k) {
-  require(k <= a->ne[0], "more experts used than there are");
+  require(1 <= k && k <= a->ne[0], "experts used of those there are");
   Tensor* sorted = argsort(a);
   return view(sorted, {k, a->ne[1], a->ne[2], a->ne[3]},
               {sorted->nb[1], sorted->nb[2], sorted->nb[3]}, 0);
@@ -226,6 +244,7 @@ Tensor* Ops::pad(Tensor* a, std::int64_t more) {
 }
 
 Tensor* Ops::ssm_conv(Tensor* x, Tensor* kernel) {
+  require_there(kernel);
   require(x->ne[1] == kernel->ne[1] && x->ne[0] >= kernel->ne[0], "a convolution's channels");
   Tensor* made =
       make(Op::SsmConv, kF32, {kernel->ne[1], x->ne[0] - kernel->ne[0] + 1, x->ne[2], 1});

@@ -83,9 +83,11 @@ class Ops {
  private:
   Tensor* make(Op op, Type type, Shape ne);
   Tensor* make_view(Op op, Tensor* of, Shape ne, std::uint64_t offset);
-  Tensor* same_shape_as(Op op, Tensor* a, Tensor* b = nullptr);
+  Tensor* same_shape_as(Op op, Tensor* a);
+  Tensor* same_shape_as(Op op, Tensor* a, Tensor* b);
 
-  static constexpr std::uint32_t kBlock = 1024;  ///< tensors in one allocation
+  static constexpr std::uint32_t kBlock =
+      256;  ///< tensors in one allocation, small enough for the heap to keep it
 
   std::vector<std::unique_ptr<std::array<Tensor, kBlock>>> blocks_;
   std::uint32_t first_id_;

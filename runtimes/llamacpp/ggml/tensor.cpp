@@ -14,11 +14,10 @@ Type type_of(Format format) {
   };
   // Those that some kernel treats unlike others; the others are quantised.
   static constexpr Known kKnown[] = {
-      {"fp32", Kind::F32},    {"fp16", Kind::F16},      {"bf16", Kind::BF16},
-      {"int32", Kind::I32},   {"i64", Kind::I64},       {"q4_0", Kind::Q4_0},
-      {"q4_1", Kind::Q4_1},   {"q5_0", Kind::Q5_0},     {"q5_1", Kind::Q5_1},
-      {"q8_0", Kind::Q8_0},   {"iq4_nl", Kind::IQ4_NL}, {"mxfp4", Kind::MXFP4},
-      {"nvfp4", Kind::NVFP4}, {"tq1_0", Kind::TQ},      {"tq2_0", Kind::TQ},
+      {"fp32", Kind::F32},    {"fp16", Kind::F16}, {"bf16", Kind::BF16},    {"int32", Kind::I32},
+      {"i64", Kind::I64},     {"q4_0", Kind::Q40}, {"q4_1", Kind::Q41},     {"q5_0", Kind::Q50},
+      {"q5_1", Kind::Q51},    {"q8_0", Kind::Q80}, {"iq4_nl", Kind::IQ4NL}, {"mxfp4", Kind::MXFP4},
+      {"nvfp4", Kind::NVFP4}, {"tq1_0", Kind::TQ}, {"tq2_0", Kind::TQ},
   };
   const FormatRow& row = format.row();
   Type type{Kind::Quantised, static_cast<std::uint16_t>(row.block),
@@ -70,10 +69,6 @@ bool same_shape(const Tensor& a, const Tensor& b) { return a.ne == b.ne; }
 
 bool same_layout(const Tensor& a, const Tensor& b) {
   return a.type == b.type && a.ne == b.ne && a.nb == b.nb;
-}
-
-bool is_view_op(Op op) {
-  return op == Op::View || op == Op::Reshape || op == Op::Permute || op == Op::Transpose;
 }
 
 }  // namespace vramfit::llamacpp::ggml

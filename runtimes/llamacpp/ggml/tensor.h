@@ -69,6 +69,7 @@ struct Tensor {
   bool weight = false;            ///< in a buffer of weights
   bool input = false;
   bool output = false;
+  bool precise = false;  ///< of Op::MulMat: summed in f32 (GGML_PREC_F32)
   Unary unary = Unary::Other;
   std::uint8_t source_count = 0;  ///< of `sources`, some of which may be absent
   Shape ne{1, 1, 1, 1};
@@ -97,6 +98,8 @@ bool same_shape(const Tensor& a, const Tensor& b);
 /// ggml_are_same_layout.
 bool same_layout(const Tensor& a, const Tensor& b);
 /// An op that only looks at its source in another way: ggml_is_view_op.
-bool is_view_op(Op op);
+constexpr bool is_view_op(Op op) {
+  return op == Op::View || op == Op::Reshape || op == Op::Permute || op == Op::Transpose;
+}
 
 }  // namespace vramfit::llamacpp::ggml

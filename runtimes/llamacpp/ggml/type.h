@@ -13,12 +13,12 @@ enum class Kind : std::uint8_t {
   BF16,
   I32,
   I64,
-  Q4_0,
-  Q4_1,
-  Q5_0,
-  Q5_1,
-  Q8_0,
-  IQ4_NL,
+  Q40,
+  Q41,
+  Q50,
+  Q51,
+  Q80,
+  IQ4NL,
   MXFP4,
   NVFP4,
   TQ,         ///< tq1_0 and tq2_0
@@ -31,7 +31,7 @@ struct Type {
   std::uint16_t block = 1;  ///< elements
   std::uint16_t bytes = 4;  ///< of a block
 
-  constexpr bool quantised() const { return kind >= Kind::Q4_0; }
+  constexpr bool quantised() const { return kind >= Kind::Q40; }
   constexpr std::uint64_t row_size(std::int64_t elements) const {
     return static_cast<std::uint64_t>(elements) * bytes / block;
   }

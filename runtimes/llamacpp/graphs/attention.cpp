@@ -1,3 +1,4 @@
+#include "model/errors.h"
 #include "runtimes/llamacpp/graphs/builder.h"
 
 // Attention to a cache: build_attn of llama-graph.cpp, and what llama-kv-cache.cpp gives it.
@@ -6,6 +7,13 @@ namespace vramfit::llamacpp {
 using ggml::Tensor;
 
 namespace {
+
+/// A layer's part of a cache, which it may lack.
+Tensor* cached(Tensor* part, std::size_t il) {
+  if (part != nullptr) return part;
+  throw BadInput("layer " + std::to_string(il) +
+                 " attends but has no cache; which layers slide, share one or are latent is wrong");
+}
 
 /// [size, heads, tokens] as [size, tokens, heads], and back.
 constexpr std::array<std::size_t, ggml::kMaxDims> kHeadsOutside{0, 2, 1, 3};
@@ -47,7 +55,7 @@ Tensor* GraphBuilder::rotate(Tensor* x, Tensor* rotation) {
 
 // get_k: [head size, heads, cells, streams].
 Tensor* GraphBuilder::cached_k(const KvCache& cache, std::size_t il) {
-  Tensor* k = cache.layers[il].k;
+  Tensor* k = cached(cache.layers[il].k, il);
   const std::int64_t size = hparams().head_k_of(hparams().layers[il]);
   return ops_.view(k, {size, hparams().layers[il].kv_heads, cache.cells, cache.streams},
                    {k->type.row_size(size), k->nb[1], k->nb[2]}, 0);
@@ -55,7 +63,7 @@ Tensor* GraphBuilder::cached_k(const KvCache& cache, std::size_t il) {
 
 // get_v: as keys, or [cells, heads, head size, streams].
 Tensor* GraphBuilder::cached_v(const KvCache& cache, std::size_t il) {
-  Tensor* v = cache.layers[il].v;
+  Tensor* v = cached(cache.layers[il].v, il);
   const std::int64_t size = hparams().head_v_of(hparams().layers[il]);
   const std::int64_t heads = hparams().layers[il].kv_heads;
   if (!cache.transposed) {
@@ -69,7 +77,7 @@ Tensor* GraphBuilder::cached_v(const KvCache& cache, std::size_t il) {
 
 // cpy_k: tokens' keys as rows of all streams.
 Tensor* GraphBuilder::store_k(const KvCache& cache, Tensor* k, Tensor* rows, std::size_t il) {
-  Tensor* to = cache.layers[il].k;
+  Tensor* to = cached(cache.layers[il].k, il);
   Tensor* from = ops_.view_2d(k, k->ne[0] * k->ne[1], k->ne[2], k->nb[2], 0);
   if (cache.streams > 1) to = ops_.reshape(to, {to->ne[0], cache.cells * cache.streams, 1, 1});
   return ops_.set_rows(to, from, rows);
@@ -77,7 +85,7 @@ Tensor* GraphBuilder::store_k(const KvCache& cache, Tensor* k, Tensor* rows, std
 
 // cpy_v: the same, or, transposed, each element as a row.
 Tensor* GraphBuilder::store_v(const KvCache& cache, Tensor* v, Tensor* rows, std::size_t il) {
-  Tensor* to = cache.layers[il].v;
+  Tensor* to = cached(cache.layers[il].v, il);
   if (!cache.transposed) {
     Tensor* from = ops_.view_2d(v, v->ne[0] * v->ne[1], v->ne[2], v->nb[2], 0);
     if (cache.streams > 1) to = ops_.reshape(to, {to->ne[0], cache.cells * cache.streams, 1, 1});
@@ -163,6 +171,7 @@ Tensor* GraphBuilder::attend(const Qkv& qkv, Tensor* mask, Tensor* wv_b, std::si
 // that are a part of the keys, and where the cache was made before flash attention was given up.
 Tensor* GraphBuilder::attend_in_steps(const Qkv& qkv, Tensor* mask, Tensor* wv_b, std::size_t il) {
   Tensor* scores = ops_.mul_mat(qkv.k, qkv.q);
+  scores->precise = true;
   if (hparams().attn_softcap != 0) scores = softcap(scores);
   scores = ops_.soft_max(scores, mask);
   if (layer(il).attn_sinks != nullptr) scores->add_source(layer(il).attn_sinks);

@@ -35,11 +35,11 @@ Tensor* GraphBuilder::attention_scale() { return ops_.input(ggml::kF32, {1, 1, t
 Tensor* GraphBuilder::norm(Tensor* x, Tensor* weight, Tensor* bias, NormKind kind, std::size_t il) {
   x = kind == NormKind::Rms ? ops_.rms_norm(x) : ops_.norm(x);
   const bool stays = tokens() < 32 || model_.residence.fully_offloaded;
-  if (weight != nullptr && il != kNoLayer && stays) {
+  if (il != kNoLayer && stays) {
     const BackendId device = model_.residence.layers[il];
     if (ggml::supports_op(model_.backends, device, *x)) scheduler_.assign(*x, device);
   }
-  if (weight != nullptr) x = ops_.mul(x, weight);
+  x = ops_.mul(x, weight);
   if (bias != nullptr) x = ops_.add(x, bias);
   return x;
 }

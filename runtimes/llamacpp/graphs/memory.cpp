@@ -1,6 +1,11 @@
 #include "runtimes/llamacpp/graphs/memory.h"
 
 #include <algorithm>
+#include <string>
+
+#include "model/errors.h"
+
+#include "runtimes/llamacpp/ggml/backend.h"
 
 namespace vramfit::llamacpp {
 namespace {
@@ -44,7 +49,7 @@ class CommonHead {
 class MemoryMaker {
  public:
   MemoryMaker(const Hparams& hparams, const ContextOptions& options, const ContextParams& params,
-        const Residence& residence, BackendId host, ggml::Ops& ops)
+              const Residence& residence, BackendId host, ggml::Ops& ops)
       : hparams_(hparams),
         options_(options),
         params_(params),
@@ -76,16 +81,25 @@ class MemoryMaker {
       v.see(hparams_.head_v_of(layer));
     }
     if (hparams_.kv_from_start >= 0) {
+      check_reuse();
       for (auto il = static_cast<std::size_t>(hparams_.kv_from_start); il < cache.layers.size();
            ++il) {
-        if (hparams_.layers[il].sliding == sliding)
-          cache.layers[il] = cache.layers[reused(hparams_, il)];
+        if (hparams_.layers[il].sliding != sliding) continue;
+        cache.layers[il] = cache.layers[reused(hparams_, il)];
       }
     }
     const Layer& first = hparams_.layers.at(0);
     if (k.turns(type_k, hparams_.head_k_of(first))) cache.rotation_k = k.largest_rotation();
     if (v.turns(type_v, hparams_.head_v_of(first))) cache.rotation_v = 64;
     return cache;
+  }
+
+  /// The last two layers with a cache of their own are what the others look at.
+  void check_reuse() const {
+    const std::int64_t own = hparams_.kv_from_start;
+    if (own >= 2 && own <= static_cast<std::int64_t>(hparams_.layers.size())) return;
+    throw BadInput("attention.shared_kv_layers: " + std::to_string(own) +
+                   " layers with a cache of their own; 2 or more, and no more than there are");
   }
 
   // llama_memory_recurrent: a row for each sequence.
@@ -123,6 +137,34 @@ std::int64_t embd_r(const Hparams& hparams) {
 }
 
 std::int64_t embd_s(const Hparams& hparams) { return hparams.ssm_state * hparams.ssm_inner; }
+
+std::vector<MemoryBytes> bytes(const Memory& memory, const ggml::Backends& backends) {
+  std::vector<MemoryBytes> bytes(backends.size());
+  // Each tensor begins aligned (ggml_backend_alloc_ctx_tensors_from_buft).
+  const auto size = [&](const ggml::Tensor& tensor) {
+    const ggml::Backend& backend = backends[static_cast<std::size_t>(tensor.buffer)];
+    const std::uint64_t unit = ggml::alignment(backend);
+    return (ggml::alloc_size(backend, tensor) + unit - 1) / unit * unit;
+  };
+  std::vector<const ggml::Tensor*> counted;  // layers may share one
+  for (const KvCache* cache : {&memory.base, &memory.sliding}) {
+    for (const KvCache::Layer& layer : cache->layers) {
+      for (const ggml::Tensor* tensor : {layer.k, layer.v}) {
+        if (tensor == nullptr) continue;
+        if (std::find(counted.begin(), counted.end(), tensor) != counted.end()) continue;
+        counted.push_back(tensor);
+        bytes[static_cast<std::size_t>(tensor->buffer)].all += size(*tensor);
+      }
+    }
+  }
+  for (const std::vector<ggml::Tensor*>* states : {&memory.r, &memory.s}) {
+    for (const ggml::Tensor* state : *states) {
+      if (state != nullptr) bytes[static_cast<std::size_t>(state->buffer)].states += size(*state);
+    }
+  }
+  for (MemoryBytes& each : bytes) each.all += each.states;
+  return bytes;
+}
 
 Memory make_memory(const Hparams& hparams, const ContextOptions& options,
                    const ContextParams& params, const Residence& residence, BackendId host,

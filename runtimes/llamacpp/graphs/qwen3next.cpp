@@ -1,3 +1,4 @@
+#include "model/errors.h"
 #include "runtimes/llamacpp/graphs/architectures.h"
 
 namespace vramfit::llamacpp {
@@ -82,7 +83,7 @@ Qkvz queries_keys_values_gate(GraphBuilder& b, const DeltaNet& net, Tensor* x, s
 Tensor* with_state(GraphBuilder& b, const StateInputs& states, Tensor* qkv, std::size_t il) {
   ggml::Ops& g = b.ops();
   Tensor* cache = b.memory().r[il];
-  const std::int64_t kept = b.layer(il).ssm_conv1d->ne[0] - 1;
+  const std::int64_t kept = b.hparams().ssm_conv - 1;
   const std::int64_t channels = qkv->ne[0];
   const std::int64_t sequences = b.shape().sequences;
   Tensor* before = b.state(states, cache, embd_r(b.hparams()));
@@ -187,6 +188,9 @@ Tensor* mixture_with_shared(GraphBuilder& b, Tensor* x, std::size_t il) {
 // src/models/qwen3next.cpp: gated delta nets, and every few layers attention.
 void build_qwen3next(GraphBuilder& b) {
   ggml::Ops& g = b.ops();
+  if (b.hparams().ssm_dt_rank < 1 || b.hparams().ssm_groups < 1) {
+    throw BadInput("ssm.time_step_rank, ssm.group_count: a delta net has 1 or more of both");
+  }
   Tensor* x = b.embed_tokens();
   const StateInputs states = b.state_inputs();
   const AttentionInputs inputs = b.attention_inputs();

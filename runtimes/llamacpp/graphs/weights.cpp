@@ -21,7 +21,7 @@ using ModelMember = Tensor* Weights::*;
 // By their names in a file (llama-arch.cpp), behind "blk.N.".
 const std::unordered_map<std::string_view, LayerMember>& layer_tensors() {
   using L = LayerWeights;
-  static const std::unordered_map<std::string_view, LayerMember> kTensors = {
+  static const std::unordered_map<std::string_view, LayerMember> tensors = {
       {"attn_norm.weight", &L::attn_norm},
       {"attn_norm.bias", &L::attn_norm_b},
       {"attn_norm_2.weight", &L::attn_norm_2},
@@ -106,11 +106,11 @@ const std::unordered_map<std::string_view, LayerMember>& layer_tensors() {
       {"post_norm.weight", &L::per_layer_post_norm},
       {"layer_output_scale.weight", &L::out_scale},
   };
-  return kTensors;
+  return tensors;
 }
 
 const std::unordered_map<std::string_view, ModelMember>& model_tensors() {
-  static const std::unordered_map<std::string_view, ModelMember> kTensors = {
+  static const std::unordered_map<std::string_view, ModelMember> tensors = {
       {"token_embd.weight", &Weights::token_embd},
       {"output_norm.weight", &Weights::output_norm},
       {"token_embd_norm.weight", &Weights::output_norm},  // lfm2's name for it
@@ -122,7 +122,7 @@ const std::unordered_map<std::string_view, ModelMember>& model_tensors() {
       {"per_layer_model_proj.weight", &Weights::per_layer_model_proj},
       {"per_layer_proj_norm.weight", &Weights::per_layer_proj_norm},
   };
-  return kTensors;
+  return tensors;
 }
 
 /// "blk.12.attn_q.weight" as 12 and what follows.

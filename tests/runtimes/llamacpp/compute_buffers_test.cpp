@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
 
+#include "model/errors.h"
 #include "tests/runtimes/llamacpp/recorded.h"
 #include "tests/support/expect_bad_input.h"
 
@@ -17,8 +19,8 @@ ComputeBuffers asked(const std::string& model, const json& args, const std::stri
   const Model& known = recorded_model(model);
   const Placement placement = recorded_placement(args);
   const WeightPlaces places = place_weights(known, placement, recorded_free(gpus));
-  return compute_buffers(known, placement, places, recorded_options(args),
-                         recorded_capabilities(gpus), reservation);
+  return compute_buffers(known, placement, places, recorded_options(args), recorded_devices(gpus),
+                         reservation);
 }
 
 /// What graphs take on the host, in whichever kind of its memory: behind the GPUs' buffers.
@@ -99,27 +101,89 @@ TEST(LlamaCppComputeBuffers, RefuseWhatLlamaCppRefuses) {
   };
   refused("tinyllama-1.1b F16", {{"ctv", "q8_0"}, {"fa", "off"}}, {"q8_0", "flash attention"});
   refused("tinyllama-1.1b F16", {{"seqs", 257}}, {"at most 256 sequences"});
+  refused("tinyllama-1.1b F16", {{"ctx", 1 << 30}, {"batch", 1 << 30}, {"ubatch", 1 << 30}},
+          {"64 TiB", "shorter context"});
   refused("tinyllama-1.1b F16", {{"ctx", 100}, {"seqs", 200}}, {"100 rows are too few"});
   Model unknown = recorded_model("tinyllama-1.1b F16");
   unknown.hparams.arch = "mamba";
   const WeightPlaces places = place_weights(unknown, {}, recorded_free("h200"));
-  expect_bad_input([&] { compute_buffers(unknown, {}, places, {}, {900}, Reservation::Measured); },
-                   {"mamba", "qwen3moe"});
+  expect_bad_input(
+      [&] {
+        compute_buffers(unknown, {}, places, {}, recorded_devices("h200"), Reservation::Measured);
+      },
+      {"mamba", "qwen3moe"});
+}
+
+void ask(const Model& model) {
+  const WeightPlaces places = place_weights(model, {}, recorded_free("h200"));
+  compute_buffers(model, {}, places, {}, recorded_devices("h200"), Reservation::Measured);
+}
+
+/// Whether it was refused as bad input; anything else that is thrown is a defect.
+bool refuses(const Model& model) {
+  try {
+    ask(model);
+    return false;
+  } catch (const BadInput&) {
+    return true;
+  }
 }
 
 TEST(LlamaCppComputeBuffers, NeedTensorsThatFitTogether) {
   Model model = recorded_model("tinyllama-1.1b F16");
-  const auto ask = [&] {
-    const WeightPlaces places = place_weights(model, {}, recorded_free("h200"));
-    compute_buffers(model, {}, places, {}, {900}, Reservation::Measured);
-  };
   for (ModelTensor& tensor : model.tensors) {
     if (tensor.name == "blk.3.attn_q.weight") tensor.ne[0] = 7;
   }
-  expect_bad_input(ask, {"do not fit together"});
+  expect_bad_input([&] { ask(model); }, {"do not fit together"});
   model = recorded_model("tinyllama-1.1b F16");
   model.tensors.erase(model.tensors.begin());
-  expect_bad_input(ask, {"no tensor"});
+  expect_bad_input([&] { ask(model); }, {"no tensor"});
+}
+
+/// A model of each architecture.
+std::map<std::string, const Model*> one_of_each() {
+  std::map<std::string, const Model*> models;
+  for (const json& row : recorded_lines("no_alloc.jsonl")) {
+    const Model& model = recorded_model(row["model"]);
+    models.emplace(model.hparams.arch, &model);
+  }
+  return models;
+}
+
+TEST(LlamaCppComputeBuffers, SurviveAFileThatLacksAnyTensor) {
+  for (const auto& [architecture, whole] : one_of_each()) {
+    int refused = 0;
+    for (std::size_t i = 0; i < whole->tensors.size(); i += 1 + i / 40) {
+      Model model = *whole;
+      model.tensors.erase(model.tensors.begin() + static_cast<std::ptrdiff_t>(i));
+      refused += refuses(model) ? 1 : 0;
+    }
+    EXPECT_GT(refused, 5) << architecture;
+  }
+}
+
+TEST(LlamaCppComputeBuffers, SurviveHyperparametersOfAnySize) {
+  using Field = std::int64_t Hparams::*;
+  const std::vector<Field> fields = {
+      &Hparams::embd,          &Hparams::head_k,        &Hparams::head_v,
+      &Hparams::head_k_swa,    &Hparams::head_v_swa,    &Hparams::rot,
+      &Hparams::window,        &Hparams::kv_from_start, &Hparams::experts,
+      &Hparams::experts_used,  &Hparams::expert_groups, &Hparams::groups_used,
+      &Hparams::lora_kv,       &Hparams::head_k_mla,    &Hparams::head_v_mla,
+      &Hparams::ssm_conv,      &Hparams::ssm_inner,     &Hparams::ssm_state,
+      &Hparams::ssm_dt_rank,   &Hparams::ssm_groups,    &Hparams::shortconv_cache,
+      &Hparams::context_train, &Hparams::dense_lead};
+  int refused = 0;
+  for (const auto& [architecture, whole] : one_of_each()) {
+    for (const Field field : fields) {
+      for (const std::int64_t value : {0, 1, 7, 1 << 30}) {
+        Model model = *whole;
+        model.hparams.*field = value;
+        refused += refuses(model) ? 1 : 0;
+      }
+    }
+  }
+  EXPECT_GT(refused, 100);
 }
 
 }  // namespace

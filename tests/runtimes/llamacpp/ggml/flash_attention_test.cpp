@@ -7,8 +7,8 @@
 namespace vramfit::llamacpp::ggml {
 namespace {
 
-constexpr Type kQ8{Kind::Q8_0, 32, 34};
-constexpr Type kQ5{Kind::Q5_0, 32, 22};
+constexpr Type kQ8{Kind::Q80, 32, 34};
+constexpr Type kQ5{Kind::Q50, 32, 22};
 
 struct Case {
   std::int64_t head = 128;
@@ -53,7 +53,7 @@ TEST_F(GgmlFlashAttention, IsThereForSomeHeadsAlone) {
   EXPECT_EQ(kernel(900, {.head = 192, .head_v = 128, .heads = 8}), AttentionKernel::None);
   EXPECT_EQ(kernel(900, {.head = 576, .head_v = 512, .kv_heads = 1}), AttentionKernel::TensorCores);
   EXPECT_EQ(kernel(900, {.head = 512, .head_v = 512, .kv_heads = 8}), AttentionKernel::None);
-  EXPECT_EQ(kernel(900, {.cache = {Kind::IQ4_NL, 32, 18}}), AttentionKernel::None);
+  EXPECT_EQ(kernel(900, {.cache = {Kind::IQ4NL, 32, 18}}), AttentionKernel::None);
 }
 
 TEST_F(GgmlFlashAttention, CopiesACacheThatItsKernelDoesNotRead) {

@@ -59,7 +59,7 @@ TEST_F(GgmlGraphAllocator, TakesNothingForWhatIsAllocated) {
 }
 
 TEST_F(GgmlGraphAllocator, PadsRowsOfQuantisedCopies) {
-  const Type q8{Kind::Q8_0, 32, 34};
+  const Type q8{Kind::Q80, 32, 34};
   Tensor* copy = ops_.tensor(q8, {576, 1, 1, 1});
   EXPECT_EQ(alloc_size(backends_[0], *copy), 34U * 18 + 34U * 14);
   EXPECT_EQ(alloc_size(backends_[1], *copy), 34U * 18);

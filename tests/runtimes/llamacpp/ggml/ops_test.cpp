@@ -43,6 +43,10 @@ TEST(GgmlOps, RefuseWhatDoesNotFit) {
   EXPECT_THROW(ops.mul_mat(ops.tensor(kF16, {32, 32, 1, 1}), x), BadInput);
   EXPECT_THROW(ops.add(x, ops.tensor(kF32, {63, 1, 1, 1})), BadInput);
   EXPECT_THROW(ops.argsort_top_k(x, 65), BadInput);
+  EXPECT_THROW(ops.argsort_top_k(x, 0), BadInput);
+  EXPECT_THROW(ops.mul_mat(nullptr, x), BadInput);
+  EXPECT_THROW(ops.tensor(kF32, {1 << 30, 1 << 30, 1 << 30, 1}), BadInput);
+  EXPECT_THROW(ops.tensor(kF32, {-1, 1, 1, 1}), BadInput);
   EXPECT_THROW(ops.reshape(x, {64, 11, 1, 1}), BadInput);
 }
 

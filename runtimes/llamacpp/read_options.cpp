@@ -138,7 +138,7 @@ const Settings& settings() {
            "slots, each with its share of the context (default: the server's 4, which share one "
            "cache)",
        .takes = Number,
-       .spellings = {{"np"}, {"num-parallel"}, {"OLLAMA-NUM-PARALLEL"}}},
+       .spellings = {{"np"}, {"num-parallel"}, {"ollama-num-parallel"}}},
       {.name = "gpu-layers",
        .with = Inference,
        .help = "layers on the GPU, the output one of them: a number, or all (default)",

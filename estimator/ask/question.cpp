@@ -226,11 +226,11 @@ void leave_out_older_cards(std::vector<Request>& requests, const Workload& workl
 ModelConfig model_for(const Options& o, const Surroundings& surroundings, const Runtime& runtime) {
   try {
     return model_of(o, surroundings);
-  } catch (const UnknownModel& unknown) {
-    if (unknown.source() == nullptr) throw;
-    std::optional<ModelConfig> model = runtime.read_model(*unknown.source());
+  } catch (const UnreadModel& unread) {
+    if (unread.source() == nullptr) throw;
+    std::optional<ModelConfig> model = runtime.read_model(*unread.source());
     if (!model) throw;
-    model->source = unknown.source();
+    model->source = unread.source();
     return *std::move(model);
   }
 }

@@ -127,6 +127,8 @@ ModelConfig parse_named(const std::string& json_text, const std::string& place, 
     return config;
   } catch (const UnknownModel& unknown) {
     throw UnknownModel(unknown.what(), source);
+  } catch (const BadInput& refusal) {
+    throw UnreadModel(refusal.what(), source);
   }
 }
 

@@ -146,7 +146,7 @@ Options ServerWorkload::chosen(const Gpu& gpu, std::uint64_t free) const {
 Outcome ServerWorkload::run(const Gpu& gpu, std::uint64_t capacity, const ModelConfig&,
                             const Extent& extent) const {
   Outcome outcome;
-  outcome.overhead = overhead_on(gpu, *model_, options_.context);
+  outcome.overhead = overhead_on(gpu, *model_, options_.context);  // as layers are shared out by
   const std::uint64_t free = capacity + outcome.overhead.libraries;
   const Options options = options_.fits_itself ? chosen(gpu, free) : options_;
   const Breakdown taken = breakdown(*model_, options.placement, options.context,
@@ -155,6 +155,7 @@ Outcome ServerWorkload::run(const Gpu& gpu, std::uint64_t capacity, const ModelC
       std::max_element(taken.gpus.begin(), taken.gpus.end(),
                        [](const Buffers& a, const Buffers& b) { return a.total() < b.total(); });
   const auto gpu_shown = static_cast<std::size_t>(fullest - taken.gpus.begin());
+  if (fullest->total() == 0) outcome.overhead.libraries = 0;  // no kernel is loaded
   SumAllocator sum(capacity + extent.beyond, kGranule);
   SumAllocator host_sum(kUnlimitedBytes);
   Ledger ledger(sum, Counts::Requested, extent.detail.events);

@@ -1,3 +1,5 @@
+#include "runtimes/llamacpp/ggml/pool.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -41,6 +43,25 @@ TEST(LlamaCppPool, IsWhatAnH200Took) {
     ++held;
   }
   EXPECT_EQ(held, 42);
+}
+
+// As its host code asked for them where no kernel ran, of contexts that prompts fill.
+TEST(LlamaCppPool, IsWhatItsHostCodeAsksFor) {
+  int held = 0;
+  for (const json& row : recorded_lines("pools.jsonl")) {
+    const Model& model = recorded_model(row["model"]);
+    const Placement placement = recorded_placement(row["args"]);
+    const std::string gpus = row["gpus"];
+    const WeightPlaces places = place_weights(model, placement, recorded_free(gpus));
+    const std::uint64_t got =
+        compute_buffers(model, placement, places, recorded_options(row["args"]),
+                        recorded_devices(gpus), Reservation::Allocated)
+            .pools[0];
+    const auto was = ggml::pool_mapped(row["pool"].get<std::uint64_t>());
+    EXPECT_EQ(got, was) << row.dump();
+    ++held;
+  }
+  EXPECT_GE(held, 30);
 }
 
 }  // namespace

@@ -19,9 +19,10 @@ struct Capabilities {
   bool quantized_as_stored = false;
   /// Its precisions may be formats of few bits.
   bool quantized_precisions = false;
-  /// Whose defaults its settings have: "transformers"; empty: its own.
+  /// Whose defaults its settings have: "transformers'"; empty: its own.
   std::string_view defaults_of = {};
-  /// Settings that a user may believe to be otherwise: what is assumed of them is said.
+  /// Settings that a user may believe to be otherwise, of those that it has: what is assumed of
+  /// them is said.
   std::vector<std::string_view> assumed = {"precision", "optimizer", "batch", "seq"};
   /// What memory is taken in, bytes: what a card has left is rounded down to it.
   std::uint64_t granularity = 1;

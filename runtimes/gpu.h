@@ -11,7 +11,7 @@
 
 namespace vramfit {
 
-/// What driver and libraries take of a card in a process of a runtime's, part by part. Bytes:
+/// What driver and libraries take of a card in a runtime's process, part by part. Bytes:
 /// constants of a card, driver and release. A row of data/gpus.json.
 struct RuntimeOverhead {
   std::string runtime;  ///< as --runtime spells it

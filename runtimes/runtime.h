@@ -92,8 +92,8 @@ class Workload {
   virtual DType computes_in() const = 0;  ///< the element type of its arithmetic
   /// The oldest compute capability that it runs on, 10 · major + minor.
   virtual int oldest_sm() const { return 0; }
-  virtual std::int64_t positions() const = 0;  ///< of a sequence when the run ends
-  virtual std::int64_t decodes() const = 0;    ///< steps of it that add one position each
+  virtual std::int64_t positions() const = 0;         ///< of a sequence when the run ends
+  virtual std::int64_t decodes() const { return 0; }  ///< steps of it that add one position each
   virtual std::int64_t micro_batches() const { return 1; }  ///< in a step
   /// With what the runtime stores beside the published ones: rows that pad the vocabulary.
   virtual std::int64_t stored_parameters(const ModelConfig& config) const = 0;
@@ -138,7 +138,7 @@ class Workload {
   virtual std::optional<double> reserved_error() const = 0;
 };
 
-/// How a command line was typed that a script's may be.
+/// How a command line was typed, which may be that of somebody's script.
 struct Script {
   bool training = false;
   bool of_a_trainer = false;                        ///< some flags are a Trainer's own
@@ -158,7 +158,7 @@ class Runtime {
   virtual const Capabilities& can() const = 0;
   /// The sizes of a run, in the order that text has them.
   virtual const std::vector<SearchAxis>& axes() const = 0;
-  /// Sets what a script means beside what it says.
+  /// Sets what such a script means beside what its flags say.
   virtual void complete(Flags&, const Script&) const {}
   /// Throws BadInput on a value that is wrong, and on settings that make no sense together. `flags`
   /// are of its settings.

@@ -11,14 +11,13 @@
 #include "estimator/largest.h"
 #include "estimator/search.h"
 #include "estimator/steady_run.h"
-#include "model/transformer/sizes.h"
 #include "runtimes/vramfit/runtime.h"
 
 namespace vramfit::bench {
 namespace {
 
 void resize(Cliff& cliff, std::int64_t size) {
-  std::visit([&](auto& o) { (cliff.size == kBatchAxis ? o.batch : o.seq) = size; }, cliff.options);
+  std::visit([&](auto& o) { (cliff.axis == kBatchAxis ? o.batch : o.seq) = size; }, cliff.options);
 }
 
 /// The largest size by running rows of it, from the predicted one: two runs where that is right.
@@ -28,7 +27,7 @@ class RealSearch {
       : case_(c), cliff_(cliff), run_apart_(run_apart) {}
 
   std::int64_t largest(std::int64_t predicted) {
-    const std::int64_t limit = StepWorkload(cliff_.options).limit(cliff_.size, *case_.config);
+    const std::int64_t limit = StepWorkload(cliff_.options).limit(cliff_.axis, *case_.config);
     return largest_near(
         predicted, [this](std::int64_t size) { return fits(size); }, limit);
   }
@@ -40,7 +39,7 @@ class RealSearch {
   bool fits(std::int64_t size) {
     Row row = case_.row;
     row.family = find_family(cliff_.family);
-    row[cliff_.size == kBatchAxis ? Axis::Batch : Axis::Seq] = std::to_string(size);
+    row[cliff_.axis == kBatchAxis ? Axis::Batch : Axis::Seq] = std::to_string(size);
     const Result result = run_apart_(row);
     if (!result.error.empty()) throw std::runtime_error(row.name() + ": " + result.error);
     const bool fit = result.counters.values().at("oom") == 0;
@@ -108,7 +107,7 @@ Result run_cliff(const Case& c, Cliff cliff, const RunApart& run_apart) {
   Counters& counters = result.counters;
   const auto start = Clock::now();
   const Request request{*c.config, std::make_shared<StepWorkload>(cliff.options), budget};
-  std::int64_t largest = predicted_largest(request, cliff.size);
+  std::int64_t largest = predicted_largest(request, cliff.axis);
   counters.set("pred_" + cliff.counter(), static_cast<double>(largest));
   count_curve(counters, "pred", largest,
               [&](std::int64_t size) { return unlimited(c, cliff, size).peak.allocated; });
@@ -122,7 +121,7 @@ Result run_cliff(const Case& c, Cliff cliff, const RunApart& run_apart) {
   count_card(counters, c, report.reserved);
   count_pytorch_cliff(counters, c, cliff);
   count_model(counters, *c.config);
-  const std::string what(cliff.size.noun);
+  const std::string what(cliff.axis.noun);
   result.label =
       evidence(c) + "; figures of " + (largest == 0 ? what + " 1" : "the largest " + what);
   return result;

@@ -158,10 +158,10 @@ void count_pytorch(Counters& counters, const Case& c, const StepOptions& options
 void count_pytorch_cliff(Counters& counters, const Case& c, const Cliff& cliff) {
   auto request = ask(c, cliff.options);
   if (!request) return;
-  const std::int64_t largest = find_largest(*request, cliff.size).size;
+  const std::int64_t largest = find_largest(*request, cliff.axis).size;
   counters.set("pytorch_" + cliff.counter(), static_cast<double>(largest));
   const auto at = [&](std::int64_t size) {
-    set_size(*request, cliff.size, size);
+    set_size(*request, cliff.axis, size);
     return estimate(*request);
   };
   count(counters, at(std::max(largest, std::int64_t{1})));

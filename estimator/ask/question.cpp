@@ -100,13 +100,13 @@ void quantize_as_stored(const Runtime& runtime, ModelConfig& model, Flags& flags
 
 /// Flags that were left to their defaults, of those that a user may believe to be otherwise.
 std::vector<std::string> assumed_flags(const Options& o, const Runtime& runtime) {
+  const auto other_task = o.train ? Setting::With::Inference : Setting::With::Training;
   std::vector<std::string> names;
   for (const std::string_view name : runtime.can().assumed) {
-    const std::string setting(name);
-    const bool other_task =
-        find(runtime.settings(), name)->with == Setting::With::Training && !o.train;
-    const bool searched = !o.searches.empty() && o.searches.front() == setting;
-    if (!o.flags.contains(setting) && !searched && !other_task) names.push_back(setting);
+    const Setting* setting = find(runtime.settings(), name);
+    if (setting == nullptr || setting->with == other_task) continue;
+    const bool searched = !o.searches.empty() && o.searches.front() == name;
+    if (!has(o.flags, setting->name) && !searched) names.emplace_back(name);
   }
   return names;
 }
@@ -132,7 +132,7 @@ std::string runs_with(const Question& question, const Runtime& runtime, const Mo
   std::string text;
   const std::string_view whose = runtime.can().defaults_of;
   if (assumes("optimizer") && !whose.empty()) {
-    text = workload.facts().optimizer_name + ", " + std::string(whose) + "' default; ";
+    text = workload.facts().optimizer_name + ", " + std::string(whose) + " default; ";
   }
   text += workload.types();
   if (assumes("precision")) {

@@ -38,7 +38,6 @@ class ArticleWorkload final : public Workload {
   /// Its formulas know sizes of formats alone: no card lacks one.
   DType computes_in() const override { return DType::Fp32; }
   std::int64_t positions() const override { return question_.seq; }
-  std::int64_t decodes() const override { return 0; }
 
   std::int64_t stored_parameters(const ModelConfig& config) const override {
     return parameter_count(config);

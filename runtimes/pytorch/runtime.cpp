@@ -36,7 +36,7 @@ Json PyTorchRuntime::release() const {
 
 const Capabilities& PyTorchRuntime::can() const {
   static const Capabilities can = {.quantized_as_stored = true,
-                                   .defaults_of = "transformers",
+                                   .defaults_of = "transformers'",
                                    .granularity = Pool::kGranularity};
   return can;
 }
@@ -127,6 +127,10 @@ std::string TorchWorkload::about() const {
 DType TorchWorkload::computes_in() const {
   const auto* training = std::get_if<TrainingOptions>(&options());
   if (training == nullptr) return std::get<GenerationOptions>(options()).precision;
+  const auto& distributed = training->distributed;
+  if (distributed && distributed->mixed_precision) {
+    return parse_precision(name(distributed->mixed_precision->param));
+  }
   return training->autocast.value_or(training->precision);
 }
 

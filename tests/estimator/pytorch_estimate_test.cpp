@@ -62,6 +62,19 @@ TEST(PytorchEstimate, AutocastMayBeOverWeightsInBf16) {
   }
 }
 
+// A card that lacks the type says so, as it does of weights that are stored in it.
+TEST(PytorchEstimate, MixedPrecisionComputesInItsParametersType) {
+  TrainingOptions options;
+  options.precision = DType::Fp32;
+  Distributed& distributed = options.distributed.emplace();
+  distributed.strategy = Strategy::Fsdp;
+  distributed.gpus = 2;
+  distributed.stored = ScalarType::Float;
+  EXPECT_EQ(workload_of(options)->computes_in(), DType::Fp32);
+  distributed.mixed_precision = MixedPrecision{ScalarType::BFloat16, ScalarType::Float};
+  EXPECT_EQ(workload_of(options)->computes_in(), DType::Bf16);
+}
+
 // In pythia's files the head is embed_out, and so is read first, not last.
 TEST(PytorchEstimate, ModelsAreReadInTheOrderOfTheirFiles) {
   Request request = training_on("h200", "pythia-1b");

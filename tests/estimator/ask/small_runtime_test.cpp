@@ -32,7 +32,6 @@ class Serving final : public Workload {
   Facts facts() const override { return {.weights = DType::Bf16, .batch = slots_}; }
   DType computes_in() const override { return DType::Bf16; }
   std::int64_t positions() const override { return 1; }
-  std::int64_t decodes() const override { return 0; }
   std::int64_t stored_parameters(const ModelConfig& c) const override { return parameter_count(c); }
   std::int64_t size(const SearchAxis&) const override { return slots_; }
   std::shared_ptr<const Workload> resized(const SearchAxis&, std::int64_t slots) const override {
@@ -80,7 +79,7 @@ class Server final : public Runtime {
   bool runs(const FamilyReader&) const override { return true; }
   const Capabilities& can() const override {
     static const Capabilities can = {.no_formulas = "nobody has one of a server",
-                                     .assumed = {"slots"}};
+                                     .assumed = {"slots", "optimizer"}};
     return can;
   }
   const std::vector<SearchAxis>& axes() const override {
@@ -130,7 +129,7 @@ TEST(SmallRuntime, FillsItsShareAndSaysSo) {
   EXPECT_EQ(json.at("verdict"), "FITS");
   EXPECT_EQ(json.at("overhead_parts").at("context"), 1'000'000'000);
   EXPECT_EQ(json.at("asked").at("slots"), 4);
-  EXPECT_EQ(json.at("asked").at("assumed"), Json::array({"slots"}));
+  EXPECT_EQ(json.at("asked").at("assumed"), Json::array({"slots"})) << "it has no optimizer";
   EXPECT_EQ(json.at("asked").at("runs_with"), "weights and cache in bf16; 4 slots by default");
   const std::uint64_t share = json.at("capacity").get<std::uint64_t>() / 10 * kFilled;
   EXPECT_EQ(json.at("levels").at("reserved"), share) << "whatever it is asked";

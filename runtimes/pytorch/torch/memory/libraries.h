@@ -20,8 +20,8 @@ struct LibrarySizes {
   std::uint64_t collectives = 0;    ///< NCCL's channels and buffers, as something is first sent
 };
 
-/// On a card, under a release of PyTorch, or the nearest that was measured. Throws BadInput where
-/// none was.
+/// On a card, under a release of PyTorch, or where nobody measured that one, under the last that
+/// was measured. Throws BadInput where none was.
 LibrarySizes library_sizes(const Overhead& overhead, std::string_view release);
 
 /// Which of a card's libraries a run has touched so far: the driver loads code lazily, so the card

@@ -18,7 +18,7 @@
 #include "bench/report/context.h"
 #include "bench/report/printout.h"
 #include "bench/report/registry.h"
-#include "estimator/files/whole_file.h"
+#include "estimator/files/atomic_file.h"
 #include "model/errors.h"
 #include "model/printable.h"
 
@@ -151,7 +151,7 @@ int run_plan(const BenchOptions& options, const Target& target, const Plan& plan
     case_conditions.push_back(conditions_with(conditions, models, c.row[Axis::Model]));
   }
   Report report(options.google, facts);
-  std::optional<WholeFile> profile;
+  std::optional<AtomicFile> profile;
   std::filesystem::path profile_file;
   if (options.write_profile) {
     profile_file = profile_path(*options.write_profile, facts);

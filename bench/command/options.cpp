@@ -8,7 +8,7 @@
 
 #include "bench/command/paths.h"
 #include "bench/rows/list.h"
-#include "estimator/files/whole_file.h"
+#include "estimator/files/atomic_file.h"
 #include "estimator/version.h"
 #include "model/errors.h"
 #include "model/quantity.h"

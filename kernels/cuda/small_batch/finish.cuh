@@ -1,14 +1,14 @@
 #pragma once
 
-#include "kernels/cuda/few_rows/product.cuh"
 #include "kernels/cuda/layers/activation.cuh"
+#include "kernels/cuda/small_batch/product.cuh"
 
 namespace vramfit::gpu {
 
 /// Brings near what is added to the block's rows or scales them, and no kernel before writes: under
 /// way beside the weight it would come late.
 template <typename T>
-__device__ void prefetch_of_rows(const FewRows<T>& f) {
+__device__ void prefetch_of_rows(const SmallBatch<T>& f) {
   const int thread = static_cast<int>(threadIdx.x);
   const int tile = static_cast<int>(blockIdx.x) + thread / 2 * static_cast<int>(gridDim.x);
   if (tile >= f.tiles) return;
@@ -24,7 +24,7 @@ __device__ void prefetch_of_rows(const FewRows<T>& f) {
 template <int kWarps, typename T>
 class Finish {
  public:
-  __device__ Finish(const FewRows<T>& f, int tile) : f_(f) {
+  __device__ Finish(const SmallBatch<T>& f, int tile) : f_(f) {
     const int own = static_cast<int>(threadIdx.x);
     if (own >= kSums) return;
     row_ = row_of(f, tile, own / kColumns);
@@ -68,7 +68,7 @@ class Finish {
     }
   }
 
-  const FewRows<T>& f_;
+  const SmallBatch<T>& f_;
   bool there_ = false;
   int row_ = 0;
   int n_ = 0;

@@ -1,4 +1,4 @@
-#include "estimator/files/whole_file.h"
+#include "estimator/files/atomic_file.h"
 
 #include <unistd.h>
 
@@ -42,9 +42,9 @@ bool is_written_through(const fs::path& path) {
   return of_the_system || (fs::exists(status) && !fs::is_regular_file(status));
 }
 
-fs::path WholeFile::beside() const { return target_.string() + kBeside; }
+fs::path AtomicFile::beside() const { return target_.string() + kBeside; }
 
-WholeFile::WholeFile(const std::string& flag, const fs::path& typed)
+AtomicFile::AtomicFile(const std::string& flag, const fs::path& typed)
     : target_(is_written_through(typed) ? typed : resolved(typed)),
       through_(is_written_through(typed)),
       file_(flag, through_ ? target_ : beside(), require_writable(flag, typed)) {
@@ -53,12 +53,12 @@ WholeFile::WholeFile(const std::string& flag, const fs::path& typed)
   file_.clear();  // what a process left that was killed
 }
 
-WholeFile::~WholeFile() {
+AtomicFile::~AtomicFile() {
   std::error_code ignored;
   if (beside_) fs::remove(beside(), ignored);
 }
 
-void WholeFile::replace(const std::string& text) {
+void AtomicFile::replace(const std::string& text) {
   file_.append(text);
   if (through_) return;
   std::error_code error;

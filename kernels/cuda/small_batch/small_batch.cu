@@ -1,9 +1,9 @@
 #include <cuda_runtime.h>
 
-#include "kernels/cuda/few_rows/copy_ahead.cuh"
-#include "kernels/cuda/few_rows/few_rows.h"
-#include "kernels/cuda/few_rows/finish.cuh"
-#include "kernels/cuda/few_rows/stages_of.cuh"
+#include "kernels/cuda/small_batch/copy_ahead.cuh"
+#include "kernels/cuda/small_batch/finish.cuh"
+#include "kernels/cuda/small_batch/small_batch.h"
+#include "kernels/cuda/small_batch/stages_of.cuh"
 #include "model/ops/workspaces.h"
 
 // Blocks stay for the whole product, one on each multiprocessor. A block takes a tile of 16 rows of
@@ -36,7 +36,7 @@ struct StagedRows {
 /// Codes: what rows are quantised to; void: they are not.
 template <typename T, typename Stages, typename Codes, typename Ring, bool kPacked>
 __global__ void __launch_bounds__(Stages::kWarps* kWarp, 1)
-    few_rows(const FewRows<T> f, Stages weight) {
+    small_batch(const SmallBatch<T> f, Stages weight) {
   constexpr int kWarps = Stages::kWarps;
   constexpr int kStepBytes = Ring::kStages * kStageBytes<Stages>;
   constexpr int kPieceBytes = Stages::kElements * static_cast<int>(sizeof(typename Stages::Input));
@@ -113,16 +113,16 @@ T* advanced(T* pointer, std::int64_t elements) {
 
 /// Starts the kernel for rows that there is room for beside the ring.
 template <typename Codes, typename Ring, bool kPacked, typename T, typename Stages>
-void start_kernel(const FewRows<T>& f, const Stages& weight, int blocks, cudaStream_t stream) {
+void start_kernel(const SmallBatch<T>& f, const Stages& weight, int blocks, cudaStream_t stream) {
   const int shared = Stages::kTableBytes + f.input.rows * f.input.stride + kRingBytes<Stages, Ring>;
   start({"linear", static_cast<unsigned>(blocks), Stages::kWarps * kWarp, stream,
          static_cast<std::size_t>(shared), true},
-        few_rows<T, Stages, Codes, Ring, kPacked>, f, weight);
+        small_batch<T, Stages, Codes, Ring, kPacked>, f, weight);
 }
 
 /// As many rows at a time as shared memory has room for.
 template <typename T, typename Stages, typename Codes>
-void launch_stages(FewRows<T> f, const Stages& weight, std::int64_t rows, cudaStream_t stream) {
+void launch_stages(SmallBatch<T> f, const Stages& weight, std::int64_t rows, cudaStream_t stream) {
   constexpr int kStatic = 2 * Stages::kWarps * kSums * 4 + 1024;
   constexpr int kPieceBytes = Stages::kElements * static_cast<int>(sizeof(typename Stages::Input));
   static const int multiprocessors = device_attribute(cudaDevAttrMultiProcessorCount);
@@ -142,7 +142,7 @@ void launch_stages(FewRows<T> f, const Stages& weight, std::int64_t rows, cudaSt
   }
   const int blocks = std::min(f.tiles, multiprocessors);
   for (std::int64_t first = 0; first < rows; first += at_once) {
-    FewRows<T> part = f;
+    SmallBatch<T> part = f;
     part.input.rows = static_cast<int>(std::min<std::int64_t>(at_once, rows - first));
     part.input.x += first * f.input.in;
     part.residual = advanced(f.residual, first * f.out);
@@ -162,7 +162,7 @@ void launch_stages(FewRows<T> f, const Stages& weight, std::int64_t rows, cudaSt
 }
 
 template <typename T, typename Stages, typename Codes>
-void launch_if_read(const FewRows<T>& f, const Stages& stages, std::int64_t rows,
+void launch_if_read(const SmallBatch<T>& f, const Stages& stages, std::int64_t rows,
                     cudaStream_t stream) {
   if constexpr (std::is_same_v<Stages, NoStages>) {
     throw std::logic_error("linear: few rows are not multiplied so");
@@ -173,8 +173,8 @@ void launch_if_read(const FewRows<T>& f, const Stages& stages, std::int64_t rows
 
 /// Calls the launch with a reader of the weight's stages.
 template <typename T>
-void launch_format(const FewRows<T>& f, const Tensor& weight, bool quantizes_x, std::int64_t rows,
-                   cudaStream_t stream) {
+void launch_format(const SmallBatch<T>& f, const Tensor& weight, bool quantizes_x,
+                   std::int64_t rows, cudaStream_t stream) {
   const auto launch = [&](auto stages, auto codes) {
     using Codes = std::remove_pointer_t<decltype(codes)>;
     launch_if_read<T, decltype(stages), Codes>(f, stages, rows, stream);
@@ -191,11 +191,11 @@ void launch_format(const FewRows<T>& f, const Tensor& weight, bool quantizes_x, 
 
 /// What LinearForward and MlpUpForward have in common.
 template <typename T, typename Op>
-FewRows<T> arguments(const Op& op, Tensor& y) {
+SmallBatch<T> arguments(const Op& op, Tensor& y) {
   const std::int64_t in = op.weight.stored()[1];
   if (op.x.shape()[1] != in) throw std::logic_error("linear: rows of x and weight differ");
   const auto* norm = op.norm;
-  FewRows<T> f{};
+  SmallBatch<T> f{};
   f.input.x = op.x.template as<const T>();
   f.input.norm_weight = norm == nullptr ? nullptr : norm->weight.template as<const T>();
   f.input.norm_bias = norm == nullptr ? nullptr : elements_of<const T>(norm->bias);
@@ -213,20 +213,20 @@ FewRows<T> arguments(const Op& op, Tensor& y) {
 
 }  // namespace
 
-void launch_few_rows(const LinearForward& op, cudaStream_t stream) {
+void launch_small_batch(const LinearForward& op, cudaStream_t stream) {
   with_element(op.y.format(), [&](auto element) {
     using T = decltype(element);
-    FewRows<T> f = arguments<T>(op, op.y);
+    SmallBatch<T> f = arguments<T>(op, op.y);
     f.residual = elements_of<const T>(op.residual);
     f.tiles = ceil_divide(f.out, kTileRows);
     launch_format(f, op.weight, op.quantized.quantizes_x, op.x.shape()[0], stream);
   });
 }
 
-void launch_few_rows(const MlpUpForward& op, cudaStream_t stream) {
+void launch_small_batch(const MlpUpForward& op, cudaStream_t stream) {
   with_element(op.act.format(), [&](auto element) {
     using T = decltype(element);
-    FewRows<T> f = arguments<T>(op, op.pre);
+    SmallBatch<T> f = arguments<T>(op, op.pre);
     f.act = op.act.as<T>();
     f.gated = op.kind == ActivationKind::SwiGlu;
     f.tiles = f.gated ? ceil_divide(f.out / 2, kTileRows / 2) : ceil_divide(f.out, kTileRows);

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "kernels/cuda/few_rows/input_rows.cuh"
+#include "kernels/cuda/small_batch/input_rows.cuh"
 
 namespace vramfit::gpu {
 
@@ -8,7 +8,7 @@ inline constexpr int kSums = kTileRows * kColumns;
 
 /// What comes around the product.
 template <typename T>
-struct FewRows {
+struct SmallBatch {
   InputRows<T> input;
   const float* weight_scales;  ///< of 8 bits; null: none
   const T* bias;
@@ -26,7 +26,7 @@ struct FewRows {
 /// Row `r` of a tile; of what is gated two gates and their two partners take turns, so that a warp
 /// that finishes four rows has both. Beyond the weight: -1.
 template <typename T>
-__device__ int row_of(const FewRows<T>& f, int tile, int r) {
+__device__ int row_of(const SmallBatch<T>& f, int tile, int r) {
   if (!f.gated) {
     const int row = tile * kTileRows + r;
     return row < f.out ? row : -1;

@@ -2,6 +2,7 @@
 #include "runtimes/pytorch/transformers/modules/families/llama_layer.h"
 #include "runtimes/pytorch/transformers/modules/families/rows.h"
 
+// qwen2 and qwen3.
 namespace vramfit::pytorch {
 namespace {
 
@@ -22,6 +23,15 @@ class Qwen3Layer final : public LlamaLayer {
 };
 
 }  // namespace
+
+const Family kQwen2 = {
+    .model_type = "qwen2",
+    .norm = Norm::Kind::LlamaRmsNorm,
+    .make_layer = make_layer<LlamaLayer>,
+    .projections = LlamaLayer::kProjections,
+    .lora_targets = LlamaLayer::kLoraTargets,
+    .masks_by_layer_type = true,
+};
 
 const Family kQwen3 = {
     .model_type = "qwen3",

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "kernels/cuda/few_rows/product.cuh"
+#include "kernels/cuda/small_batch/product.cuh"
 
 namespace vramfit::gpu {
 
@@ -37,7 +37,7 @@ inline __device__ __noinline__ void copy_bytes(std::uint8_t* to, const std::uint
 template <typename T, typename Stages, typename Ring, bool kPacked>
 class Ahead {
  public:
-  __device__ Ahead(const FewRows<T>& f, const Stages& weight, std::uint8_t* ring)
+  __device__ Ahead(const SmallBatch<T>& f, const Stages& weight, std::uint8_t* ring)
       : f_(f),
         weight_(weight),
         ring_(ring),
@@ -103,7 +103,7 @@ class Ahead {
     }
   }
 
-  const FewRows<T>& f_;
+  const SmallBatch<T>& f_;
   const Stages& weight_;
   std::uint8_t* ring_;
   unsigned to_;  ///< the lane's first bytes of the first stage in the ring

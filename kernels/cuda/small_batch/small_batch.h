@@ -10,7 +10,7 @@ namespace vramfit {
 /// weight, which goes from memory into registers and no further. What the contract has around the
 /// product (norm and quantisation of the rows before, scales, bias, residual and activation after)
 /// is done by the same kernel, so that decoding starts few of them.
-void launch_few_rows(const LinearForward& op, cudaStream_t stream);
-void launch_few_rows(const MlpUpForward& op, cudaStream_t stream);
+void launch_small_batch(const LinearForward& op, cudaStream_t stream);
+void launch_small_batch(const MlpUpForward& op, cudaStream_t stream);
 
 }  // namespace vramfit

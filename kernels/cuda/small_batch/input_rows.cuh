@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "kernels/cuda/few_rows/weight_stages.cuh"
+#include "kernels/cuda/small_batch/weight_stages.cuh"
 #include "model/config/model_config.h"
 
 // The rows that a weight is multiplied with, as each block brings them into its shared memory:

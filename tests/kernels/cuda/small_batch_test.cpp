@@ -48,7 +48,7 @@ Bound bound_of(const ModelPrecision& precision) {
 
 using Case = std::tuple<const char*, DType>;
 
-class FewRowsTest : public testing::TestWithParam<Case> {
+class SmallBatchTest : public testing::TestWithParam<Case> {
  protected:
   void SetUp() override { VRAMFIT_NEEDS_GPU(); }
 
@@ -62,7 +62,7 @@ class FewRowsTest : public testing::TestWithParam<Case> {
   }
 };
 
-TEST_P(FewRowsTest, NormaliseThem) {
+TEST_P(SmallBatchTest, NormaliseThem) {
   for (const NormKind kind : {NormKind::RmsNorm, NormKind::LayerNorm}) {
     for (const std::int64_t rows : {1, 2, 3, 4, 8, 11, 16}) {
       for (const std::int64_t in : {128, 1152, 4096}) {
@@ -86,7 +86,7 @@ TEST_P(FewRowsTest, NormaliseThem) {
   }
 }
 
-TEST_P(FewRowsTest, ActivateThem) {
+TEST_P(SmallBatchTest, ActivateThem) {
   for (const ActivationKind kind : {ActivationKind::SwiGlu, ActivationKind::Gelu}) {
     for (const std::int64_t rows : {1, 3, 8, 16}) {
       for (const std::int64_t ffn : {24, 300}) {
@@ -112,7 +112,7 @@ TEST_P(FewRowsTest, ActivateThem) {
 }
 
 /// x of 8 rows does not fit into shared memory at once, and the longest x of 1 row hardly does.
-TEST_P(FewRowsTest, MayBeLong) {
+TEST_P(SmallBatchTest, MayBeLong) {
   if (std::get<1>(GetParam()) == DType::Fp32) GTEST_SKIP() << "skipped: the CPU takes long";
   for (const std::int64_t in : {11008, 28672}) {
     constexpr std::int64_t kRows = 8;
@@ -140,11 +140,12 @@ std::vector<const char*> all_names() {
   return names;
 }
 
-INSTANTIATE_TEST_SUITE_P(Cuda, FewRowsTest,
+INSTANTIATE_TEST_SUITE_P(Cuda, SmallBatchTest,
                          testing::Combine(testing::ValuesIn(all_names()),
                                           testing::Values(DType::Fp16, DType::Bf16)),
                          label);
-INSTANTIATE_TEST_SUITE_P(CudaFp32, FewRowsTest, testing::Values(Case{"plain", DType::Fp32}), label);
+INSTANTIATE_TEST_SUITE_P(CudaFp32, SmallBatchTest, testing::Values(Case{"plain", DType::Fp32}),
+                         label);
 
 }  // namespace
 }  // namespace vramfit

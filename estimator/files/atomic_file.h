@@ -16,14 +16,14 @@ bool is_written_through(const std::filesystem::path& path);
 /// A file that is replaced whole or not at all: its text is written beside it, and takes its name
 /// once it is on disk. What is written through is just that. No two
 /// processes can be at the same one.
-class WholeFile {
+class AtomicFile {
  public:
   /// Throws BadInput where it cannot be written, before there is anything to write; `flag` named
   /// it.
-  WholeFile(const std::string& flag, const std::filesystem::path& typed);
-  ~WholeFile();
-  WholeFile(const WholeFile&) = delete;
-  WholeFile& operator=(const WholeFile&) = delete;
+  AtomicFile(const std::string& flag, const std::filesystem::path& typed);
+  ~AtomicFile();
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
 
   /// Once. Throws std::runtime_error that names the path; the file is as it was then.
   void replace(const std::string& text);

@@ -33,7 +33,7 @@ ModelConfig model_called(const std::string& called, const Surroundings& surround
   std::string name = path.substr(folder == std::string::npos ? 0 : folder + 1);
   if (name.ends_with(".gguf")) name.resize(name.size() - std::string_view(".gguf").size());
   auto file = std::make_shared<const gguf::File>(surroundings.gguf(path));
-  throw UnknownModel(
+  throw UnreadModel(
       "gguf: is read by --runtime llama.cpp alone",
       std::make_shared<const ModelSource>(ModelSource{printable(name), {}, std::move(file)}));
 }

@@ -77,7 +77,8 @@ std::string read_dtype(const JsonReader& json) {
 }
 
 ModelConfig read_model(const JsonReader& json) {
-  of_known_models([&] { refuse_keys(json, ""); });  // so that a model of several parts hears of those, not of its type
+  // First, so that a model of several parts hears of those, not of its type.
+  of_known_models([&] { refuse_keys(json, ""); });
   const FamilyReader& family = reader_of(json);
   of_known_models([&] { refuse_keys(json, family.model_type); });
   require_head(json);

@@ -4,7 +4,6 @@
 #include <string>
 
 #include "model/errors.h"
-
 #include "runtimes/llamacpp/ggml/backend.h"
 
 namespace vramfit::llamacpp {

@@ -130,11 +130,12 @@ Estimate estimate(const Request& request, WhereItEnds ending) {
   result.verdict = verdict_of(result.fits, result.margin, result.uncertainty);
   result.peak = report.peak;
   result.on_host = runs.run().on_host;
+  result.devices = runs.run().devices;
   result.stages = report.stages;
   for (StageRecord& stage : result.stages) {
     stage.device_used += on_card(stage.managed, stage.reserved, result.capacity);
   }
-  result.parameters = parameter_count(request.model);
+  result.parameters = request.workload->parameters(request.model);
   result.parameters_stored = request.workload->stored_parameters(request.model);
   result.notes = notes_on(request, runs.run());
   return result;

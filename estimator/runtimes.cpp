@@ -5,6 +5,7 @@
 #include "estimator/releases.h"
 #include "model/errors.h"
 #include "runtimes/article/runtime.h"
+#include "runtimes/llamacpp/runtime.h"
 #include "runtimes/vramfit/runtime.h"
 
 namespace vramfit {
@@ -16,7 +17,8 @@ const pytorch::PyTorchRuntime& current_pytorch() {
 
 const std::vector<const Runtime*>& runtimes() {
   static const std::vector<const Runtime*> list = {&current_pytorch(), &vramfit_runtime(),
-                                                   &article::article_runtime()};
+                                                   &article::article_runtime(),
+                                                   &llamacpp::llamacpp_runtime()};
   return list;
 }
 

@@ -127,7 +127,8 @@ Slack SizedRuns::slack_of(const Outcome& run) const {
 
 // Of the run on the card where that completes, otherwise of one without limits.
 const Slack& SizedRuns::slack(std::int64_t size) {
-  run(size);
+  const bool by_one_run = step() > 0 && request_.workload->demand() == Demand::Fixed;
+  if (!by_one_run) run(size);
   const auto known = slack_.find(size);
   if (known != slack_.end()) return known->second;
   if (request_.workload->demand() != Demand::Elastic) {

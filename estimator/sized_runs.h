@@ -43,6 +43,8 @@ class SizedRuns {
   /// The largest size, up to `most`, of which it is known already that it surely fits; 0: none.
   std::int64_t known_surely(std::int64_t most) const;
   bool has_verdicts() const;
+  /// Sizes take more the larger they are, in steps of so many; 0: nothing is known of that.
+  std::int64_t step() const { return has_verdicts() ? axis_.step : 0; }
 
  private:
   static constexpr std::uint64_t kMuchMore = 16;

@@ -53,6 +53,12 @@ struct OnHost {
   std::uint64_t bytes = 0;
 };
 
+/// What one of a run's devices, or the host, holds, part by part. Bytes.
+struct DeviceParts {
+  std::string device;  ///< "GPU 0"
+  std::vector<std::pair<std::string, std::uint64_t>> parts;
+};
+
 /// What a run took, and what of the card is gone beside it.
 struct Outcome {
   RunReport report;
@@ -60,9 +66,10 @@ struct Outcome {
   /// A longer extent would walk no more decode steps: all are there, or a sample that the runtime
   /// chose, where the cache grows with each and none is like another.
   bool all_decodes = true;
-  bool sampled = false;            ///< decode steps were left out, and each would have been another
-  std::optional<OnHost> on_host;   ///< absent: the whole model is on the GPU
-  std::vector<std::string> notes;  ///< what was assumed or left out, a line each
+  bool sampled = false;           ///< decode steps were left out, and each would have been another
+  std::optional<OnHost> on_host;  ///< absent: the whole model is on the GPU
+  std::vector<DeviceParts> devices;  ///< where a run is told of device by device
+  std::vector<std::string> notes;    ///< what was assumed or left out, a line each
 };
 
 struct FamilyReader;
@@ -95,6 +102,8 @@ class Workload {
   virtual std::int64_t positions() const = 0;         ///< of a sequence when the run ends
   virtual std::int64_t decodes() const { return 0; }  ///< steps of it that add one position each
   virtual std::int64_t micro_batches() const { return 1; }  ///< in a step
+  /// As published.
+  virtual std::int64_t parameters(const ModelConfig& config) const;
   /// With what the runtime stores beside the published ones: rows that pad the vocabulary.
   virtual std::int64_t stored_parameters(const ModelConfig& config) const = 0;
 
@@ -114,6 +123,12 @@ class Workload {
   /// result. `config` is valid for it.
   virtual Outcome run(const Gpu& gpu, std::uint64_t capacity, const ModelConfig& config,
                       const Extent& extent) const = 0;
+
+  /// What its runtime would set by itself where a card leaves so many bytes to it, as flags;
+  /// absent: it sets nothing.
+  virtual std::optional<Flags> own_choice(const Gpu&, std::uint64_t /*capacity*/) const {
+    return std::nullopt;
+  }
 
   /// What could be changed about it so that it takes less, the gentlest first.
   virtual std::vector<Lever> levers(const ModelConfig&) const { return {}; }
@@ -158,6 +173,8 @@ class Runtime {
   virtual const Capabilities& can() const = 0;
   /// The sizes of a run, in the order that text has them.
   virtual const std::vector<SearchAxis>& axes() const = 0;
+  /// A model that no reader has a shape of, as far as the door asks; absent: it runs none such.
+  virtual std::optional<ModelConfig> read_model(const ModelSource&) const { return std::nullopt; }
   /// Sets what such a script means beside what its flags say.
   virtual void complete(Flags&, const Script&) const {}
   /// Throws BadInput on a value that is wrong, and on settings that make no sense together. `flags`

@@ -18,6 +18,9 @@ struct SearchAxis {
   std::string_view after = {};
   /// A sequence's length, which a config bounds: --beyond-positions goes on.
   bool of_positions = false;
+  /// A run takes more the larger it is, in steps of so many: what surely fits ends at one edge.
+  /// 0: an allocator's gaps come and go with the size, which has to be tried one by one.
+  std::int64_t step = 0;
 
   bool operator==(const SearchAxis& other) const { return name == other.name; }
 };

@@ -5,16 +5,17 @@
 
 namespace vramfit {
 
-/// Adds up, to the byte, and gives nothing back: of runs in which nothing is freed, or whose
-/// allocator is known by its sums.
+/// Adds up, in whole granules, and gives nothing back: of runs in which nothing is freed.
 class SumAllocator final : public Allocator {
  public:
-  explicit SumAllocator(std::uint64_t capacity) : capacity_(capacity) {}
+  explicit SumAllocator(std::uint64_t capacity, std::uint64_t granule = 1)
+      : capacity_(capacity), granule_(granule) {}
 
   Block allocate(std::uint64_t bytes, Placement) override {
-    if (bytes > capacity_ - reserved_) throw OutOfMemory(bytes, reserved_, capacity_);
-    const Block block{reserved_, bytes};
-    reserved_ += bytes;
+    const std::uint64_t whole = (bytes + granule_ - 1) / granule_ * granule_;
+    if (whole > capacity_ - reserved_) throw OutOfMemory(bytes, reserved_, capacity_);
+    const Block block{reserved_, whole};
+    reserved_ += whole;
     return block;
   }
   void free(const Block&) noexcept override {}
@@ -22,6 +23,7 @@ class SumAllocator final : public Allocator {
 
  private:
   std::uint64_t capacity_;
+  std::uint64_t granule_;
   std::uint64_t reserved_ = 0;
 };
 

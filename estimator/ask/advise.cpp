@@ -95,7 +95,9 @@ class Adviser {
  public:
   Adviser(const Request& request, Flags flags, bool surely)
       : request_(request), flags_(std::move(flags)), surely_(surely) {
+    // A default may be shorter than it is elsewhere.
     for (const SearchAxis& axis : request.workload->runtime().axes()) {
+      if (!axis.of_positions) continue;
       flags_[std::string(axis.name)] = std::to_string(request.workload->size(axis));
     }
   }

@@ -14,6 +14,7 @@ constexpr std::int64_t kTableSamples = 16;
 
 Answer answer_one(Request request, const Question& question, std::uint64_t allowance) {
   Answer answer;
+  const std::shared_ptr<const Workload> asked = request.workload;
   if (question.search != nullptr) {
     const SearchAxis& axis = *question.search;
     SizedRuns runs(request, axis, allowance);
@@ -22,6 +23,7 @@ Answer answer_one(Request request, const Question& question, std::uint64_t allow
     set_size(request, axis, std::max<std::int64_t>(answer.largest->size, 1));
   }
   answer.estimate = estimate(request);
+  answer.own_choice = asked->own_choice(gpu_of(request.budget), answer.estimate.capacity);
   answer.request = std::move(request);
   return answer;
 }

@@ -41,6 +41,11 @@ void add_formulas(Json& json, const Answer& answer) {
   json["formulas"] = std::move(list);
 }
 
+void add_own_choice(Json& json, const Flags& choice) {
+  json["own_choice"] = Json::object();
+  for (const auto& [flag, value] : choice) json["own_choice"][key_of(flag)] = value;
+}
+
 void add_changes(Json& json, const Answer& answer) {
   json["verdict_changes_with"] = Json::array();
   for (const Change& change : answer.changes) {
@@ -111,6 +116,7 @@ std::string json_text(const Question& question, const std::vector<Answer>& answe
     Json& card = question.every_card ? json["cards"][i] : json;
     if (question.search != nullptr) add_largest(card, "max_" + searched, answers[i]);
     if (question.formulas) add_formulas(card, answers[i]);
+    if (answers[i].own_choice) add_own_choice(card, *answers[i].own_choice);
   }
   // Names from files may hold anything.
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

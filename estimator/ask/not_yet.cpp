@@ -45,8 +45,10 @@ void refuse_quantized_weights(const std::string& flag) {
 }
 
 void refuse_weights(const std::string& flag, const std::string& path) {
-  throw BadInput(flag + ": '" + path + "' holds weights, which are not read yet; the model's " +
-                 "config.json, or the folder that holds it");
+  throw BadInput(
+      flag + ": '" + path +
+      "' holds weights; the model's config.json or the folder that holds it, or of a GGUF file " +
+      "--runtime llama.cpp --gguf");
 }
 
 }  // namespace vramfit

@@ -45,6 +45,8 @@ void add_model_options(CLI::App& app, Options& options) {
       ->group(group);
   app.add_option("--config", options.config, "A Hugging Face config.json, or its folder")
       ->group(group);
+  app.add_option("--gguf", options.gguf, "A GGUF file, split or not, with --runtime llama.cpp")
+      ->group(group);
   app.add_option("--params", options.params, "A llama-shaped model of this size: 7B, 350M")
       ->group(group);
   app.add_option("--hidden", options.hidden, "Its width, with --params")->group(group);

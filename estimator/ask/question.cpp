@@ -30,6 +30,10 @@ void refuse_contradictions(const Options& o) {
   not_both(o.model.has_value(), "--model", o.config.has_value(), "--config", one_model);
   not_both(o.model.has_value(), "--model", o.params.has_value(), "--params", one_model);
   not_both(o.config.has_value(), "--config", o.params.has_value(), "--params", one_model);
+  for (const auto& other : {o.model, o.config, o.params}) {
+    not_both(o.gguf.has_value(), "--gguf", other.has_value(), "--model, --config and --params",
+             one_model);
+  }
   only_with(o.hidden.has_value(), "hidden", o.params.has_value(), "--params");
   only_with(o.layers.has_value(), "layers", o.params.has_value(), "--params");
   for (const std::string& axis : o.searches) {
@@ -218,6 +222,19 @@ void leave_out_older_cards(std::vector<Request>& requests, const Workload& workl
   }
 }
 
+/// One that no reader has a shape of, as the runtime reads it.
+ModelConfig model_for(const Options& o, const Surroundings& surroundings, const Runtime& runtime) {
+  try {
+    return model_of(o, surroundings);
+  } catch (const UnreadModel& unread) {
+    if (unread.source() == nullptr) throw;
+    std::optional<ModelConfig> model = runtime.read_model(*unread.source());
+    if (!model) throw;
+    model->source = unread.source();
+    return *std::move(model);
+  }
+}
+
 }  // namespace
 
 Question understand(const Options& o, const Surroundings& surroundings) {
@@ -230,7 +247,7 @@ Question understand(const Options& o, const Surroundings& surroundings, const Ru
   refuse_quantized_precision(o.flags, runtime);
   refuse_strange_settings(o, runtime);
   refuse_strange_answers(o, runtime);
-  Request request{model_of(o, surroundings), nullptr, {}};
+  Request request{model_for(o, surroundings, runtime), nullptr, {}};
   request.beyond_positions = o.beyond_positions;
   Flags flags = o.flags;
   runtime.complete(flags, {o.train, o.of_a_trainer, o.typed});

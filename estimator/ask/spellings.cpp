@@ -143,8 +143,11 @@ class Translation {
   Translation(std::vector<std::string> typed, const Runtime& runtime)
       : typed_(std::move(typed)), runtime_(runtime) {
     while (at_ < typed_.size()) {
-      const Argument argument = taken_apart(typed_[at_++]);
-      if (argument.flag.empty()) {
+      const std::string& text = typed_[at_++];
+      const Argument argument = taken_apart(text);
+      if (const Known theirs = by_one_dash(text); theirs.setting != nullptr) {
+        add_by_one_dash(theirs, text);
+      } else if (argument.flag.empty()) {
         own_.push_back(*argument.value);
       } else {
         add(argument.flag, argument.value);
@@ -218,6 +221,19 @@ class Translation {
     if (!value && given && spelling_of_values(setting) != nullptr) {
       own_.push_back(own_value(setting, flag, typed_[at_++]));
     }
+  }
+
+  /// "-ngl", where it is one of the runtime's own words.
+  Known by_one_dash(const std::string& text) const {
+    const bool one = text.size() > 1 && text[0] == '-' && text[1] != '-';
+    return one ? known(runtime_.settings(), text.substr(1)) : Known{};
+  }
+
+  void add_by_one_dash(const Known& theirs, const std::string& text) {
+    const std::string own = theirs.setting->name;
+    typed_as_[own] = text.substr(1);
+    if (theirs.setting->takes == Setting::Takes::Nothing) return own_.push_back("--" + own);
+    own_.push_back("--" + own + (at_ < typed_.size() ? "=" + typed_[at_++] : ""));
   }
 
   void add_switch(const std::string& own, const std::optional<std::string>& value) {

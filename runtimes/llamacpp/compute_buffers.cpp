@@ -4,6 +4,7 @@
 #include <string>
 
 #include "model/errors.h"
+#include "runtimes/llamacpp/ggml/pool.h"
 #include "runtimes/llamacpp/graphs/architectures.h"
 #include "runtimes/llamacpp/weights/layer_split.h"
 
@@ -13,9 +14,11 @@ namespace {
 /// The devices that a model is on as backends: GPUs in order, the CPU last.
 class Devices {
  public:
-  Devices(const std::vector<int>& gpus, const std::vector<int>& capabilities) : gpus_(gpus) {
-    for (const int gpu : gpus)
-      backends_.push_back({true, capabilities[static_cast<std::size_t>(gpu)]});
+  Devices(const std::vector<int>& gpus, const std::vector<Device>& devices) : gpus_(gpus) {
+    for (const int gpu : gpus) {
+      const Device& device = devices[static_cast<std::size_t>(gpu)];
+      backends_.push_back({true, device.capability, device.multiprocessors});
+    }
     backends_.push_back({});
   }
 
@@ -84,8 +87,18 @@ class Reserver {
         buffers.gpus[i] = std::max(buffers.gpus[i], generation[i]);
       }
     }
+    buffers.pools.resize(backends_.size());
+    if (reservation == Reservation::Allocated) {
+      add_pools({whole_sequences(tokens), sequences, sequences, buffers.flash}, buffers.pools);
+      add_pools({sequences, sequences, sequences, buffers.flash}, buffers.pools);
+      for (std::uint64_t& pool : buffers.pools) pool = ggml::pool_mapped(pool);
+    }
+    buffers.pools.pop_back();
     buffers.host = buffers.gpus.back();
     buffers.gpus.pop_back();
+    buffers.caches = bytes(memory_, backends_);
+    buffers.host_caches = buffers.caches.back();
+    buffers.caches.pop_back();
     buffers.output = static_cast<std::uint64_t>(hparams_.vocab * sequences) * ggml::kF32.bytes;
     return buffers;
   }
@@ -128,6 +141,18 @@ class Reserver {
     return allocator_.reserve(placed, ops_.end_id());
   }
 
+  void add_pools(const GraphShape& shape, std::vector<std::uint64_t>& pools) {
+    build(shape);
+    scheduler_.split(graph_, ops_);
+    for (const ggml::Split& split : scheduler_.splits()) {
+      const auto where = static_cast<std::size_t>(split.backend);
+      if (!backends_[where].cuda) continue;
+      for (std::size_t i = split.begin; i < split.end; ++i) {
+        pools[where] = std::max(pools[where], ggml::pool_bytes(backends_[where], *graph_.nodes[i]));
+      }
+    }
+  }
+
   const Hparams& hparams_;
   const ContextOptions& options_;
   const Residence& residence_;
@@ -143,6 +168,15 @@ class Reserver {
   ggml::Scheduler scheduler_;
   ggml::GraphAllocator allocator_;
 };
+
+/// What each of the model's devices has, as a list of all GPUs.
+template <typename Bytes>
+std::vector<Bytes> of_all(const std::vector<Bytes>& devices, const std::vector<int>& gpus,
+                          std::size_t count) {
+  std::vector<Bytes> all(count);
+  for (std::size_t i = 0; i < gpus.size(); ++i) all[static_cast<std::size_t>(gpus[i])] = devices[i];
+  return all;
+}
 
 // What llama_init_from_model refuses.
 void check_cache_types(const Hparams& hparams, const ContextOptions& options) {
@@ -160,18 +194,16 @@ void check_cache_types(const Hparams& hparams, const ContextOptions& options) {
 
 ComputeBuffers compute_buffers(const Model& model, const Placement& placement,
                                const WeightPlaces& places, const ContextOptions& options,
-                               const std::vector<int>& capabilities, Reservation reservation) {
+                               const std::vector<Device>& devices, Reservation reservation) {
   check_cache_types(model.hparams, options);
-  const std::vector<int> gpus = devices_of(placement, capabilities.size());
-  const Devices devices(gpus, capabilities);
-  const Residence residence = devices.residence(placement, places);
+  const std::vector<int> gpus = devices_of(placement, devices.size());
+  const Devices backends(gpus, devices);
+  const Residence residence = backends.residence(placement, places);
   ComputeBuffers buffers =
-      Reserver(model, options, residence, devices.backends()).reserve(reservation);
-  std::vector<std::uint64_t> all(capabilities.size(), 0);
-  for (std::size_t i = 0; i < gpus.size(); ++i) {
-    all[static_cast<std::size_t>(gpus[i])] = buffers.gpus[i];
-  }
-  buffers.gpus = std::move(all);
+      Reserver(model, options, residence, backends.backends()).reserve(reservation);
+  buffers.gpus = of_all(buffers.gpus, gpus, devices.size());
+  buffers.caches = of_all(buffers.caches, gpus, devices.size());
+  buffers.pools = of_all(buffers.pools, gpus, devices.size());
   return buffers;
 }
 

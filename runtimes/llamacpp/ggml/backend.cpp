@@ -1,5 +1,6 @@
 #include "runtimes/llamacpp/ggml/backend.h"
 
+#include "runtimes/llamacpp/ggml/cuda_facts.h"
 #include "runtimes/llamacpp/ggml/flash_attention.h"
 
 namespace vramfit::llamacpp::ggml {
@@ -96,7 +97,6 @@ std::int64_t batch_size(const Tensor& op) {
 }
 
 constexpr std::int64_t kOffloadMinBatch = 32;  // GGML_OP_OFFLOAD_MIN_BATCH's default
-constexpr std::int64_t kRowPadding = 512;      // MATRIX_ROW_PADDING
 
 }  // namespace
 

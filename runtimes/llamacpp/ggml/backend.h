@@ -11,6 +11,7 @@ namespace vramfit::llamacpp::ggml {
 struct Backend {
   bool cuda = false;           ///< else the CPU
   int compute_capability = 0;  ///< 890: of CUDA, times 100 as ggml counts
+  int multiprocessors = 0;     ///< which temporary buffers depend on, and no other size
 };
 
 /// The scheduler's list: GPUs in order, the CPU last (llama_context's constructor).

@@ -1,14 +1,10 @@
 #include "runtimes/llamacpp/ggml/flash_attention.h"
 
+#include "runtimes/llamacpp/ggml/cuda_facts.h"
+
 namespace vramfit::llamacpp::ggml {
 namespace {
 
-// GGML_CUDA_CC_*.
-constexpr int kVolta = 700;
-constexpr int kTuring = 750;
-constexpr int kAda = 890;
-
-constexpr std::int64_t kStride = 256;  // FATTN_KQ_STRIDE
 constexpr std::uint64_t kExtraAlignment = 128;
 
 struct Sources {
@@ -45,7 +41,7 @@ bool reads(Type type) {
 
 // gqa_opt_applies: heads of one key are computed together.
 bool heads_together(const Sources& s) {
-  if (s.heads_per_key < 2 || s.mask == nullptr || s.k.ne[1] % kStride != 0) return false;
+  if (s.heads_per_key < 2 || s.mask == nullptr || s.k.ne[1] % kKeyStride != 0) return false;
   for (const Tensor* tensor : {&s.q, &s.k, &s.v, s.mask}) {
     if (tensor->type.quantised()) continue;
     for (std::size_t i = 1; i < kMaxDims; ++i) {
@@ -126,6 +122,8 @@ std::uint64_t aligned(std::uint64_t size) {
 
 }  // namespace
 
+bool heads_together(const Tensor& op) { return heads_together(Sources(op)); }
+
 AttentionKernel flash_attention_kernel(int compute_capability, const Tensor& op) {
   const Sources s(op);
   const bool together = heads_together(s);
@@ -134,7 +132,7 @@ AttentionKernel flash_attention_kernel(int compute_capability, const Tensor& op)
     return AttentionKernel::None;
   }
   const std::int64_t size = s.q.ne[0];
-  const bool vector = size <= 256 && size % 64 == 0 && size != 192 && s.k.ne[1] % kStride == 0;
+  const bool vector = size <= 256 && size % 64 == 0 && size != 192 && s.k.ne[1] % kKeyStride == 0;
   if (size != 40 && size != 72) {
     if (compute_capability >= kTuring) {
       return on_turing_and_later(compute_capability, s, together, vector);

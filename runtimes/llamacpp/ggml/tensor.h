@@ -69,6 +69,7 @@ struct Tensor {
   bool weight = false;            ///< in a buffer of weights
   bool input = false;
   bool output = false;
+  bool precise = false;  ///< of Op::MulMat: summed in f32 (GGML_PREC_F32)
   Unary unary = Unary::Other;
   std::uint8_t source_count = 0;  ///< of `sources`, some of which may be absent
   Shape ne{1, 1, 1, 1};

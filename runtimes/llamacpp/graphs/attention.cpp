@@ -171,6 +171,7 @@ Tensor* GraphBuilder::attend(const Qkv& qkv, Tensor* mask, Tensor* wv_b, std::si
 // that are a part of the keys, and where the cache was made before flash attention was given up.
 Tensor* GraphBuilder::attend_in_steps(const Qkv& qkv, Tensor* mask, Tensor* wv_b, std::size_t il) {
   Tensor* scores = ops_.mul_mat(qkv.k, qkv.q);
+  scores->precise = true;
   if (hparams().attn_softcap != 0) scores = softcap(scores);
   scores = ops_.soft_max(scores, mask);
   if (layer(il).attn_sinks != nullptr) scores->add_source(layer(il).attn_sinks);

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "model/errors.h"
+#include "runtimes/llamacpp/ggml/backend.h"
 
 namespace vramfit::llamacpp {
 namespace {
@@ -135,6 +136,34 @@ std::int64_t embd_r(const Hparams& hparams) {
 }
 
 std::int64_t embd_s(const Hparams& hparams) { return hparams.ssm_state * hparams.ssm_inner; }
+
+std::vector<MemoryBytes> bytes(const Memory& memory, const ggml::Backends& backends) {
+  std::vector<MemoryBytes> bytes(backends.size());
+  // Each tensor begins aligned (ggml_backend_alloc_ctx_tensors_from_buft).
+  const auto size = [&](const ggml::Tensor& tensor) {
+    const ggml::Backend& backend = backends[static_cast<std::size_t>(tensor.buffer)];
+    const std::uint64_t unit = ggml::alignment(backend);
+    return (ggml::alloc_size(backend, tensor) + unit - 1) / unit * unit;
+  };
+  std::vector<const ggml::Tensor*> counted;  // layers may share one
+  for (const KvCache* cache : {&memory.base, &memory.sliding}) {
+    for (const KvCache::Layer& layer : cache->layers) {
+      for (const ggml::Tensor* tensor : {layer.k, layer.v}) {
+        if (tensor == nullptr) continue;
+        if (std::find(counted.begin(), counted.end(), tensor) != counted.end()) continue;
+        counted.push_back(tensor);
+        bytes[static_cast<std::size_t>(tensor->buffer)].all += size(*tensor);
+      }
+    }
+  }
+  for (const std::vector<ggml::Tensor*>* states : {&memory.r, &memory.s}) {
+    for (const ggml::Tensor* state : *states) {
+      if (state != nullptr) bytes[static_cast<std::size_t>(state->buffer)].states += size(*state);
+    }
+  }
+  for (MemoryBytes& each : bytes) each.all += each.states;
+  return bytes;
+}
 
 Memory make_memory(const Hparams& hparams, const ContextOptions& options,
                    const ContextParams& params, const Residence& residence, BackendId host,

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "runtimes/llamacpp/base/context_params.h"
+#include "runtimes/llamacpp/ggml/backend.h"
 #include "runtimes/llamacpp/graphs/weights.h"
 
 namespace vramfit::llamacpp {
@@ -38,6 +39,14 @@ struct Memory {
   std::vector<ggml::Tensor*> r;  ///< by layer: what a convolution keeps
   std::vector<ggml::Tensor*> s;  ///< by layer: a recurrent state
 };
+
+struct MemoryBytes {
+  std::uint64_t all = 0;
+  std::uint64_t states = 0;  ///< of recurrent layers
+};
+
+/// What its buffers take on each backend: llama_memory_i::memory_breakdown.
+std::vector<MemoryBytes> bytes(const Memory& memory, const ggml::Backends& backends);
 
 /// What lies where a layer's device is, or, unless caches are offloaded, on the host.
 Memory make_memory(const Hparams& hparams, const ContextOptions& options,

@@ -19,8 +19,8 @@ ComputeBuffers asked(const std::string& model, const json& args, const std::stri
   const Model& known = recorded_model(model);
   const Placement placement = recorded_placement(args);
   const WeightPlaces places = place_weights(known, placement, recorded_free(gpus));
-  return compute_buffers(known, placement, places, recorded_options(args),
-                         recorded_capabilities(gpus), reservation);
+  return compute_buffers(known, placement, places, recorded_options(args), recorded_devices(gpus),
+                         reservation);
 }
 
 /// What graphs take on the host, in whichever kind of its memory: behind the GPUs' buffers.
@@ -107,13 +107,16 @@ TEST(LlamaCppComputeBuffers, RefuseWhatLlamaCppRefuses) {
   Model unknown = recorded_model("tinyllama-1.1b F16");
   unknown.hparams.arch = "mamba";
   const WeightPlaces places = place_weights(unknown, {}, recorded_free("h200"));
-  expect_bad_input([&] { compute_buffers(unknown, {}, places, {}, {900}, Reservation::Measured); },
-                   {"mamba", "qwen3moe"});
+  expect_bad_input(
+      [&] {
+        compute_buffers(unknown, {}, places, {}, recorded_devices("h200"), Reservation::Measured);
+      },
+      {"mamba", "qwen3moe"});
 }
 
 void ask(const Model& model) {
   const WeightPlaces places = place_weights(model, {}, recorded_free("h200"));
-  compute_buffers(model, {}, places, {}, {900}, Reservation::Measured);
+  compute_buffers(model, {}, places, {}, recorded_devices("h200"), Reservation::Measured);
 }
 
 /// Whether it was refused as bad input; anything else that is thrown is a defect.

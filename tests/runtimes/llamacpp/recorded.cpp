@@ -121,13 +121,20 @@ ContextOptions recorded_options(const json& args) {
   return options;
 }
 
-std::vector<int> recorded_capabilities(const std::string& gpus) {
-  static const std::map<std::string, int> kKnown = {
-      {"h200", 900}, {"rtx4090", 890}, {"rtx3090", 860}, {"a100", 800}, {"t4", 750}};
-  std::vector<int> capabilities;
+std::vector<Device> recorded_devices(const std::string& gpus) {
+  static const std::map<std::string, Device> kKnown = {{"h200", {0, 900, 132}},
+                                                       {"rtx4090", {0, 890, 128}},
+                                                       {"rtx3090", {0, 860, 82}},
+                                                       {"a100", {0, 800, 108}}};
+  std::vector<Device> devices;
   std::istringstream names(gpus);
-  for (std::string name; std::getline(names, name, ';');) capabilities.push_back(kKnown.at(name));
-  return capabilities;
+  for (const std::uint64_t free : recorded_free(gpus)) {
+    std::string name;
+    std::getline(names, name, ';');
+    devices.push_back(kKnown.at(name));
+    devices.back().free = free;
+  }
+  return devices;
 }
 
 std::vector<std::uint64_t> recorded_free(const std::string& gpus) {

@@ -7,6 +7,7 @@
 #include "model/gguf/metadata.h"
 #include "runtimes/llamacpp/base/model.h"
 #include "runtimes/llamacpp/base/run_options.h"
+#include "runtimes/llamacpp/compute_buffers.h"
 
 // What data/reference/llamacpp/ holds.
 namespace vramfit::llamacpp {
@@ -26,8 +27,8 @@ const Model& recorded_model(const std::string& name);
 Placement recorded_placement(const nlohmann::ordered_json& args);
 /// A case's `args` of how its context was started.
 ContextOptions recorded_options(const nlohmann::ordered_json& args);
-/// Compute capabilities of a case's `gpus`, as ggml counts them.
-std::vector<int> recorded_capabilities(const std::string& gpus);
+/// A case's `gpus`: "rtx4090;rtx3090".
+std::vector<Device> recorded_devices(const std::string& gpus);
 /// Bytes that were free on each of a case's `gpus`: "rtx4090;rtx3090".
 std::vector<std::uint64_t> recorded_free(const std::string& gpus);
 

@@ -20,7 +20,7 @@ void lay_text_over(nlohmann::json& config) {
   for (const char* key : kTextConfigs) {
     const auto found = config.find(key);
     if (found == config.end() || !found->is_object()) continue;
-    const nlohmann::json text = *found;
+    const nlohmann::json text = std::move(*found);
     for (const auto& [name, value] : text.items()) config[name] = value;
     return;
   }
@@ -109,7 +109,7 @@ std::int64_t HfConfig::head_dim() const {
 }
 
 JsonReader HfConfig::rope() const {
-  const JsonReader all = *json().object(kRope);
+  JsonReader all = *json().object(kRope);
   if (const auto full = all.object("full_attention")) return *full;
   return all;
 }

@@ -63,6 +63,26 @@ std::int64_t read_vocab(const gguf::Metadata& metadata, const ArchKeys& keys) {
   return static_cast<std::int64_t>(tokens);
 }
 
+/// What libllama asserts, here or where it builds a graph.
+void check_layers(const ArchKeys& keys, const Hparams& h) {
+  const auto require = [&](bool holds, const char* key, const char* what) {
+    if (!holds) keys.fail(key, what);
+  };
+  for (const Layer& layer : h.layers) {
+    require(layer.heads > 0, "attention.head_count", "0 or missing; 1 or more in each layer");
+    require(layer.kv_heads == 0 || layer.heads % layer.kv_heads == 0, "attention.head_count_kv",
+            "no divisor of attention.head_count");
+    require(layer.kv_heads > 0 || layer.recurrent, "attention.head_count_kv", "0; 1 or more");
+    require(h.head_k_of(layer) > 0, "attention.key_length", "0; 1 or more");
+    require(h.head_v_of(layer) > 0, "attention.value_length", "0; 1 or more");
+    require(h.rot_of(layer) <= h.head_k_of(layer), "rope.dimension_count",
+            "more than attention.key_length");
+    require(layer.experts || layer.ffn > 0, "feed_forward_length", "0 or missing; 1 or more");
+    require(!layer.experts || h.expert_ffn > 0, "expert_feed_forward_length",
+            "0 or missing; 1 or more");
+  }
+}
+
 }  // namespace
 
 Hparams read_hparams(const gguf::Metadata& metadata) {
@@ -85,6 +105,7 @@ Hparams read_hparams(const gguf::Metadata& metadata) {
   read_layers(keys, h);
   read_heads(keys, h);
   arch->read(keys, h);
+  check_layers(keys, h);
   return h;
 }
 

@@ -95,6 +95,12 @@ TEST(LlamaCppHparams, RefuseWhatCannotBe) {
   refused("llama.expert_used_count", std::int64_t{2}, {"llama.expert_used_count: 2"});
   refused("llama.expert_count", std::int64_t{8}, {"llama.expert_used_count: 0; 1 to the 8"});
   refused("llama.nextn_predict_layers", std::int64_t{2}, {"nextn_predict_layers: 2; 0 to 1"});
+  refused("llama.attention.head_count", std::int64_t{0}, {"attention.head_count: 0 or missing"});
+  refused("llama.attention.head_count_kv", std::int64_t{3}, {"head_count_kv: no divisor of"});
+  refused("llama.attention.head_count_kv", std::int64_t{0}, {"head_count_kv: 0; 1 or more"});
+  refused("llama.attention.key_length", std::int64_t{0}, {"attention.key_length: 0; 1 or more"});
+  refused("llama.rope.dimension_count", std::int64_t{20}, {"rope.dimension_count: more than"});
+  refused("llama.feed_forward_length", std::int64_t{0}, {"feed_forward_length: 0 or missing"});
   refused("llama.embedding_length", std::int64_t{1} << 40, {"llama.embedding_length"});
 }
 

@@ -6,7 +6,7 @@ from vramfit_plots.accuracy.cases import load_cases
 from vramfit_plots.advice import rules
 from vramfit_plots.advice.__main__ import tables
 from vramfit_plots.files import data_dir
-from vramfit_plots.tables.table import markdown_fragment
+from vramfit_plots.tables import markdown_fragment
 
 CASES = load_cases(data_dir() / "reference").askable
 

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
@@ -36,12 +35,6 @@ _COMPARED_VERSIONS = {
     "commit": "commit",
 }
 _VIRTUAL = "virtual:"
-
-
-@dataclass(frozen=True)
-class Caption:
-    note: str  # how to read it
-    command: str = ""  # makes its rows again; "" where it has none of ours
 
 
 def virtual_cards(inputs: Inputs) -> str:
@@ -108,11 +101,6 @@ def device_flag(inputs: Inputs) -> str:
 def command(inputs: Inputs, rows: str) -> str:
     """The command that makes the rows whose names match `rows` again."""
     return f"build/bench --device={device_flag(inputs)} --benchmark_filter='{rows}'"
-
-
-def caption(inputs: Inputs, rows: str, note: str) -> Caption:
-    """`rows` is a pattern of its rows' names, "" where they are not the run's."""
-    return Caption(note, command(inputs, rows) if rows else "")
 
 
 def summary(inputs: Inputs) -> str:

@@ -21,6 +21,11 @@ class Card:
     overhead: int  # bytes that driver, context and libraries take in all
     assumed_from: str | None  # the card that the overhead was measured on, if not this one
 
+    @property
+    def short_title(self) -> str:
+        title = self.title.removeprefix("NVIDIA ").removeprefix("GeForce ")
+        return title.removesuffix(" Generation").removesuffix(" HBM3")
+
 
 def load_cards(path: Path) -> Catalogue[Card]:
     listed = {card["name"]: card for card in read_json(path, "gpus")["cards"]}

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from vramfit_plots.errors import BadInputError
+from vramfit_plots.units import times
 
 _NUMBER = re.compile("[0-9]{1,12}")
 
@@ -18,6 +19,11 @@ class RowName:
         if axis not in self.axes:
             raise BadInputError(f"row '{self.family}/{'/'.join(self.axes.values())}': no {axis}")
         return self.axes[axis]
+
+    @property
+    def size(self) -> str:
+        """Batch and length, times each other."""
+        return times(self.text("batch"), self.text("seq"))
 
     def number(self, axis: str) -> int:
         text = self.text(axis)

@@ -12,7 +12,7 @@ import pandas as pd
 from vramfit_plots.dates import instant
 from vramfit_plots.errors import BadInputError
 from vramfit_plots.repetitions import together
-from vramfit_plots.row_name import RowName, parse
+from vramfit_plots.row_name import RowName, family, parse
 from vramfit_plots.schemas import read_json
 
 # Google Benchmark appends how it ran to a name; our own axes never look like this.
@@ -38,6 +38,9 @@ class Run:
     def device(self) -> str:
         """As bench spells it: "virtual:h200", "cpu", "cuda:0 NVIDIA H200"."""
         return self.context.get("device", "")
+
+    def names(self, *families: str) -> list[str]:
+        return [name for name in self.rows.index if family(name) in families]
 
     def parse(self, row: str) -> RowName:
         return parse(row, self.fact("axes").split())

@@ -50,7 +50,7 @@ def test_provenance_has_both_sides_versions(inputs, tmp_path, table):
         "in turn on one NVIDIA H200: driver 580.1, CUDA 13.0, PyTorch 2.11.0, transformers 5.17.0, "
         "commit abc1234"
     )
-    assert table.caption.command == "make compare-pytorch"
+    assert table.command == "make compare-pytorch"
 
 
 def test_without_one_there_is_no_table(inputs):

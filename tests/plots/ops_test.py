@@ -73,7 +73,7 @@ def test_a_table_of_all_steps_and_one_of_all_ops(timed):
     assert {row[0].split("\n")[0] for row in each.rows} == {
         case.removeprefix("Ops/") for case in (CASE, OTHER)
     }
-    assert each.caption.command.endswith("'^Ops/'")
+    assert each.command.endswith("'^Ops/'")
 
 
 def test_bars_are_what_an_op_must_take_and_what_it_loses(timed):

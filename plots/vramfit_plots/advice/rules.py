@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from vramfit_plots.accuracy.cases import LOADED, Case
-from vramfit_plots.captions import Caption
-from vramfit_plots.tables.table import Table
+from vramfit_plots.tables import Column, Table, listing
 from vramfit_plots.units import TIMES, number, percent
 
 ASKED_FOR = 0.20  # the article's rules hold "within ~20 %"
@@ -297,29 +296,22 @@ def _families(cases: Iterable[Case]) -> str:
     return ", ".join(names) if len(names) <= _NAMED else f"{len(names)} families"
 
 
+def _worst(which: Callable[[Iterable[float]], float]) -> Callable[[tuple[Rule, list[Case]]], float]:
+    return lambda line: which([line[0].error(case) for case in line[1]])
+
+
+_COLUMNS = (  # of a rule and its cases
+    Column("of", lambda line: line[0].of),
+    Column("bytes", lambda line: line[0].says, text=True),
+    Column("cases", lambda line: len(line[1])),
+    Column("families", lambda line: _families(line[1]), text=True),
+    Column("N, 1e9", lambda line: _range(map(_parameters, line[1]), 1e9, 1)),
+    Column("T", lambda line: _range(map(_tokens, line[1]))),
+    Column("lowest", _worst(min), percent),
+    Column("highest", _worst(max), percent),
+)
+
+
 def table(every: Iterable[Case]) -> Table:
     every = list(every)
-    rows = []
-    for rule in RULES:
-        cases = rule.cases(every)
-        errors = [rule.error(case) for case in cases]
-        rows.append(
-            [
-                rule.of,
-                rule.says,
-                str(len(cases)),
-                _families(cases),
-                _range(map(_parameters, cases), 1e9, 1),
-                _range(map(_tokens, cases)),
-                percent(min(errors)),
-                percent(max(errors)),
-            ]
-        )
-    return Table(
-        key="rules",
-        title="Rules of thumb",
-        headings=["of", "bytes", "cases", "families", "N, 1e9", "T", "lowest", "highest"],
-        rows=rows,
-        caption=Caption("How far the rule is off what was measured, predicted / measured less 1."),
-        text_columns=frozenset({1, 3}),
-    )
+    return listing("rules", _COLUMNS, [(rule, rule.cases(every)) for rule in RULES])

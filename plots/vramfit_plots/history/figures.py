@@ -5,7 +5,6 @@ from typing import Any
 
 import pandas as pd
 
-from vramfit_plots.captions import Caption
 from vramfit_plots.figures.picture import Picture
 from vramfit_plots.history.changes import (
     FLAGS,
@@ -85,11 +84,8 @@ def _picture(
         key=f"history_{key}",
         title=title,
         alt=f"{_runs(history)}, {named(first)} to {named(last)}" + (f". {marks}" if marks else ""),
-        caption=Caption(
-            f"{note} Below stand the runs of data/runs, one card's after another's, each by date; "
-            "dotted, with a letter: what changed around them.",
-            "make measure",
-        ),
+        note=f"{note} Below stand the runs of data/runs, one card's after another's, each by date; "
+        "dotted, with a letter: what changed around them.",
         figure=draw(history, title, panels, **what),
         signature=f"vramfit {named(last)}, measured on {' and '.join(history.cards)}",
     )

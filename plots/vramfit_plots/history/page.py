@@ -1,29 +1,17 @@
 """The history as a page of its own, beside the report."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
-from vramfit_plots import publish
 from vramfit_plots.figures import style
 from vramfit_plots.files import writing
 from vramfit_plots.history import figures, tables
 from vramfit_plots.history.changes import Step, steps
 from vramfit_plots.history.runs import History, day, when
-from vramfit_plots.publish import Section
-from vramfit_plots.tables.table import Table
+from vramfit_plots.tables import write_fragments
 from vramfit_plots.templates import environment
 from vramfit_plots.units import in_words, number
 
 PICTURES = ("training", "inference", "oom_cliff", "overhead", "unattributed", "speed")
-
-
-@dataclass(frozen=True)
-class _Page:
-    title: str
-    summary: str
-    tables: list[Table]
-    sections: list[Section]
 
 
 def _title(history: History, every: list[Step]) -> str:
@@ -41,12 +29,6 @@ def _summary(history: History) -> str:
     return f"What the kept runs of vramfit's own step took on {in_words(history.cards)}, {span}."
 
 
-def _drawn(history: History, every: list[Step]) -> Iterable[Section]:
-    with style.styled():
-        for picture in figures.pictures(history, every):
-            yield Section([], picture, "", publish.signed_svg(picture))
-
-
 def _forget(out: Path) -> None:
     """A picture that these runs do not have must not be an older report's."""
     (out / "history.html").unlink(missing_ok=True)
@@ -62,14 +44,16 @@ def write_history(history: History | None, out: Path) -> None:
     if history is None:
         return
     every = steps(history)
-    page = _Page(
-        _title(history, every),
-        _summary(history),
-        tables.build(history, every),
-        list(_drawn(history, every)),
-    )
-    for section in page.sections:
-        publish.write_picture(section.picture, section.svg, out / "figures")
-    publish.write_fragments(page.tables, out / "fragments")
+    with style.styled():
+        pictures = list(figures.pictures(history, every))
+    page = {
+        "title": _title(history, every),
+        "summary": _summary(history),
+        "tables": tables.build(history, every),
+        "pictures": pictures,
+    }
+    for picture in pictures:
+        picture.write(out / "figures")
+    write_fragments(page["tables"], out / "fragments")
     text = environment().get_template("history.html.j2").render(page=page)
     (out / "history.html").write_text(text, encoding="utf-8")

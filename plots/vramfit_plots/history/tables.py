@@ -1,9 +1,8 @@
 """Runs and what changed between them, as tables."""
 
-from vramfit_plots.captions import Caption
 from vramfit_plots.history.changes import FAILED, OOM, Change, Step
 from vramfit_plots.history.runs import History, day, fact, named
-from vramfit_plots.tables.table import Column, Table, listing
+from vramfit_plots.tables import Column, Table, listing
 from vramfit_plots.units import number
 
 _COMMAND = "make measure"
@@ -41,14 +40,7 @@ def _runs(history: History, steps: list[Step]) -> Table:
         Column("moved", lambda i: _moved(since.get(i))),
         Column("what changed around them", lambda i: around.get(i, ""), text=True),
     )
-    below = Caption(
-        "The runs of data/runs, one card's after another's, each by date. Moved: of the rows with "
-        "a figure of memory those of which it is other, to the byte, than in the card's run "
-        "before, or that now fail or did. Of repetitions the highest counts, and the lowest "
-        "largest batch.",
-        _COMMAND,
-    )
-    return listing("history", "Every kept run", columns, range(len(history)), below)
+    return listing("history", columns, range(len(history)), _COMMAND)
 
 
 def _changes(history: History, steps: list[Step]) -> Table:
@@ -71,14 +63,7 @@ def _changes(history: History, steps: list[Step]) -> Table:
         of("after", "now"),
         of("difference", "difference"),
     )
-    below = Caption(
-        "The newest first; every difference counts. Times are in the picture of speeds alone: no "
-        "two runs have the same. build/compare says which differences are beyond what repeated "
-        "runs differ by, and names the allocations behind them.",
-        _COMMAND,
-    )
-    title, long = "What moved from one run to the next", len(lines) > _MANY
-    return listing("history_changes", title, columns, lines, below, long=long)
+    return listing("history_changes", columns, lines, _COMMAND, long=len(lines) > _MANY)
 
 
 def build(history: History, steps: list[Step]) -> list[Table]:

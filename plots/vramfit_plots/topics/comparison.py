@@ -3,11 +3,10 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from vramfit_plots.captions import Caption
 from vramfit_plots.comparison import Pair
 from vramfit_plots.errors import AbsentError
 from vramfit_plots.inputs import Inputs
-from vramfit_plots.tables.table import Column, Table, listing
+from vramfit_plots.tables import Column, Table, listing
 from vramfit_plots.units import MISSING, OOM, gb, number
 
 
@@ -26,8 +25,7 @@ def _figure(heading: str, figure: str, form: Callable[[float], str]) -> Column:
     def entry(pair: Pair) -> str:
         ratio = pair.ratio(figure)
         head = MISSING if ratio is None else number(ratio, 2)
-        both = (_side(result, figure, form) for result in (pair.ours, pair.theirs))
-        return f"{head}\n{' / '.join(both)}"
+        return f"{head}\n{_side(pair.ours, figure, form)} / {_side(pair.theirs, figure, form)}"
 
     return Column(heading, entry)
 
@@ -46,12 +44,4 @@ def build(inputs: Inputs) -> list[Table]:
     found = inputs.comparison
     if found is None:
         raise AbsentError("a comparison with PyTorch on the same card")
-    below = Caption(
-        "Each cell has vramfit's figure over PyTorch's, and below it both. A ratio of tokens/s "
-        "above 1 means that vramfit is faster, one of memory below 1 that it takes less. Peaks are "
-        "over all steps, in GB (1e9 bytes); tokens/s are the median step's. Model, batch and "
-        "length are the same on both sides, each in its own process.",
-        found.context.get("command", ""),
-    )
-    title = "Against PyTorch on the same card"
-    return [listing("comparison", title, _COLUMNS, found.pairs, below)]
+    return [listing("comparison", _COLUMNS, found.pairs, found.context.get("command", ""))]

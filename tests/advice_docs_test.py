@@ -19,7 +19,7 @@ def test_the_tables_are_the_programs():
                 assert row in shown, f"{table.key}: take it from python -m vramfit_plots.advice"
 
 
-@pytest.mark.parametrize("rule", rules.RULES, ids=lambda rule: rule.key)
+@pytest.mark.parametrize("rule", rules.RULES, ids=lambda rule: rule.of)
 def test_rules_hold_within_what_is_asked_for(rule):
     cases = rule.cases(CASES)
     assert len(cases) >= 2

@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from vramfit_plots.inputs import Inputs
-from vramfit_plots.several_gpus import spread
+from vramfit_plots.rows import spread
 from vramfit_plots.sources import (
     COUNTED,
     MEASURED,
@@ -144,7 +144,7 @@ def provenance(inputs: Inputs) -> dict[str, str]:
         if any(column.startswith(source.prefix) for column in columns)
     }
     if inputs.comparison:
-        ran = inputs.comparison.context
+        ran = inputs.comparison["context"]
         words = [f"{word} {ran[key]}" for key, word in _COMPARED_VERSIONS.items() if key in ran]
         found["vramfit against PyTorch"] = f"in turn on one {ran['gpu']}: {', '.join(words)}"
     return found

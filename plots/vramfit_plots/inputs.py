@@ -10,16 +10,14 @@ import pandas as pd
 
 from vramfit_plots.accuracy.comparison import Accuracy, compare
 from vramfit_plots.article import Article, load_article
-from vramfit_plots.cards import Card, load_cards
+from vramfit_plots.catalogues import Card, Model, load_cards, load_models
 from vramfit_plots.cells import Cell
-from vramfit_plots.comparison import Comparison, load_comparison
-from vramfit_plots.errors import AbsentError, BadInputError
+from vramfit_plots.files import AbsentError, BadInputError
 from vramfit_plots.history.runs import History, load_history
-from vramfit_plots.models import Model, load_models
-from vramfit_plots.pytorch_rows import ours_by_theirs, predicted_rows
-from vramfit_plots.reference import Reference, load_reference
-from vramfit_plots.row_name import family
+from vramfit_plots.reference import Reference, load_reference, ours_by_theirs, predicted_rows
+from vramfit_plots.rows import Strategy, family, strategy_of
 from vramfit_plots.run import Run, beside, load_run, peak_stage
+from vramfit_plots.schemas import read_json
 from vramfit_plots.sources import (
     ARTICLE,
     COUNTED,
@@ -30,7 +28,6 @@ from vramfit_plots.sources import (
     Source,
     best_of_each_side,
 )
-from vramfit_plots.strategies import Strategy, strategy_of
 from vramfit_plots.units import gb
 
 
@@ -42,7 +39,8 @@ class Inputs:
     cards: Mapping[str, Card]
     reference: Reference
     rows: pd.DataFrame  # the run's, PyTorch's and the reference's counters by row name
-    comparison: Comparison | None = None  # with PyTorch on the same card, where there is one
+    # A comparison with PyTorch on the same card, data/runs/…-compare.json, where there is one.
+    comparison: Mapping[str, Any] | None = None
     accuracy: Accuracy | None = None  # of `fit` with PyTorch, where there is a `fit` to ask
     history: History | None = None  # every kept run, where there are any
     source: Source = MEASURED  # whose figures stand in the article's own tables
@@ -193,7 +191,6 @@ def load_inputs(
     run = load_run(run_path)
     if measured is not None:
         run = beside(load_run(measured), run)
-    compared = load_comparison(comparison) if comparison else None
     models = load_models(data / "models")
     reference = load_reference(data / "reference", models, run.fact("pytorch_optimizers"))
     accuracy = compare(fit, data) if fit else None
@@ -204,7 +201,7 @@ def load_inputs(
         cards=load_cards(data / "gpus.json"),
         reference=reference,
         rows=_rows(run, reference, accuracy),
-        comparison=compared,
+        comparison=read_json(comparison, "comparison") if comparison else None,
         accuracy=accuracy,
         history=load_history(kept) if kept else None,
         source=source,

@@ -8,10 +8,9 @@ from importlib import import_module
 from pathlib import Path
 
 from vramfit_plots import captions
-from vramfit_plots.errors import AbsentError
 from vramfit_plots.figures import style
 from vramfit_plots.figures.picture import Picture
-from vramfit_plots.files import writing
+from vramfit_plots.files import AbsentError, writing
 from vramfit_plots.history.page import write_history
 from vramfit_plots.history.runs import History
 from vramfit_plots.inputs import Inputs

@@ -2,6 +2,7 @@
 figures."""
 
 import re
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -46,6 +47,16 @@ def _template(text: str) -> jinja2.Template:
 def filled(text: str, figures: dict[str, Any]) -> str:
     """What a figure that says nothing leaves beside it is one space, none at the ends."""
     return re.sub(" +", " ", _template(text).render(figures)).strip(" ")
+
+
+@cache
+def _expression(text: str) -> Callable[..., Any]:
+    return templates().compile_expression(text, undefined_to_none=False)
+
+
+def computed(expression: str, figures: dict[str, Any]) -> Any:
+    """Of a row of data, whether it holds or what it comes to."""
+    return _expression(expression)(figures)
 
 
 def note(key: str, part: str = "note", **figures: Any) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
 from programs import ROOT
-from vramfit_plots.cards import load_cards
+from vramfit_plots.catalogues import load_cards
 from vramfit_plots.figures import style
 from vramfit_plots.figures.picture import Picture
 from vramfit_plots.units import GB, MINUS, in_words, percent

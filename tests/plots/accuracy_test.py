@@ -12,8 +12,7 @@ from vramfit_plots.accuracy.comparison import BY_STAGE, LARGEST, Accuracy, compa
 from vramfit_plots.accuracy.fit import article_flags, flags
 from vramfit_plots.accuracy.rivals import FORMULAS, rivals, wrong
 from vramfit_plots.captions import commands
-from vramfit_plots.errors import AbsentError, BadInputError
-from vramfit_plots.files import data_dir
+from vramfit_plots.files import AbsentError, BadInputError, data_dir
 from vramfit_plots.tables import text_table
 from vramfit_plots.topics import accuracy as topic
 

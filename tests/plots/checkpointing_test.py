@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 import synthetic
-from vramfit_plots.errors import AbsentError
+from vramfit_plots.files import AbsentError
 from vramfit_plots.sources import MEASURED, PREDICTED, TORCH_MEASURED
 from vramfit_plots.topics import checkpointing
 from vramfit_plots.topics.checkpointing import load_pairs, of_article, plain_row

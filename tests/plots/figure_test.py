@@ -2,8 +2,8 @@ import dataclasses
 
 import pytest
 from matplotlib.colors import to_hex
-from vramfit_plots.errors import AbsentError
 from vramfit_plots.figures import style
+from vramfit_plots.files import AbsentError
 from vramfit_plots.report import TOPICS
 from vramfit_plots.sources import PREDICTED
 from vramfit_plots.topics import article, inference, multi_gpu, oom_cliff, waterfall

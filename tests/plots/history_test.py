@@ -7,12 +7,10 @@ from pathlib import Path
 
 import pytest
 import synthetic
-from vramfit_plots.errors import BadInputError
-from vramfit_plots.files import data_dir
-from vramfit_plots.history import tables
+from vramfit_plots.files import BadInputError, data_dir
 from vramfit_plots.history.changes import steps
 from vramfit_plots.history.figures import pictures
-from vramfit_plots.history.page import PICTURES, write_history
+from vramfit_plots.history.page import PICTURES, tables, write_history
 from vramfit_plots.history.runs import History, load_history
 from vramfit_plots.run import newest_run
 
@@ -46,7 +44,7 @@ def loaded(folder: Path, *documents: dict) -> History:
 
 
 def shown(history: History) -> dict:
-    return {table.key: table for table in tables.build(history, steps(history))}
+    return {table.key: table for table in tables(history, steps(history))}
 
 
 def test_nothing_that_moved_is_said_as_such(tmp_path):

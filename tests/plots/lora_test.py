@@ -4,8 +4,8 @@ import dataclasses
 
 import pytest
 import synthetic
-from vramfit_plots.errors import AbsentError
 from vramfit_plots.figures import style
+from vramfit_plots.files import AbsentError
 from vramfit_plots.sources import MEASURED, PREDICTED, TORCH, TORCH_MEASURED
 from vramfit_plots.topics import lora
 from vramfit_plots.topics.lora import adapters, load_lora

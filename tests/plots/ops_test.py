@@ -5,8 +5,7 @@ import dataclasses
 import pytest
 import synthetic
 from matplotlib.colors import to_hex
-from vramfit_plots.errors import AbsentError
-from vramfit_plots.files import data_dir
+from vramfit_plots.files import AbsentError, data_dir
 from vramfit_plots.inputs import load_inputs
 from vramfit_plots.topics import ops
 from vramfit_plots.topics.ops import measured_steps

@@ -5,8 +5,8 @@ import dataclasses
 import pandas as pd
 import pytest
 import synthetic
-from vramfit_plots.errors import AbsentError
 from vramfit_plots.figures import style
+from vramfit_plots.files import AbsentError
 from vramfit_plots.sources import MEASURED, PREDICTED, TORCH, TORCH_MEASURED
 from vramfit_plots.topics import waterfall_optimizers
 from vramfit_plots.topics.waterfall_optimizers import load_optimizers

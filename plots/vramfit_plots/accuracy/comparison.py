@@ -11,7 +11,7 @@ import pandas as pd
 
 from vramfit_plots.accuracy.cases import GENERATED, LOADED, Case, Recorded, load_cases
 from vramfit_plots.accuracy.fit import Prediction, predict
-from vramfit_plots.cards import Card, load_cards
+from vramfit_plots.catalogues import Card, load_cards
 
 PEAK_KINDS = {
     "peak": "peak allocated",

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from vramfit_plots import row_name
 from vramfit_plots.history.runs import History
+from vramfit_plots.rows import family
 from vramfit_plots.units import mib, number
 
 LEVELS = {
@@ -82,7 +82,7 @@ class Step:
     def moved(self, families: Collection[str] | None = None) -> list[str]:
         """Rows, each once."""
         rows = dict.fromkeys(change.row for change in self.changes)
-        return [row for row in rows if families is None or row_name.family(row) in families]
+        return [row for row in rows if families is None or family(row) in families]
 
     def lost(self, flag: str) -> int:
         return sum(change.is_lost and change.counter == flag for change in self.changes)

@@ -11,9 +11,9 @@ from vramfit_plots import words
 from vramfit_plots.accuracy.bounds import BOUNDS
 from vramfit_plots.accuracy.comparison import KINDS, LARGEST, PEAK_KINDS, Accuracy
 from vramfit_plots.accuracy.rivals import CARDS, Rival, ours, rivals, with_peak
-from vramfit_plots.errors import AbsentError
 from vramfit_plots.figures import style
 from vramfit_plots.figures.picture import Picture
+from vramfit_plots.files import AbsentError
 from vramfit_plots.inputs import Inputs
 from vramfit_plots.tables import Column, Table, listing
 from vramfit_plots.units import GB, gb, number, percent, share

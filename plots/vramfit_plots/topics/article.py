@@ -7,9 +7,9 @@ from matplotlib.axes import Axes
 
 from vramfit_plots.article_tables import main_source
 from vramfit_plots.cells import NEAR, Cell, sides
-from vramfit_plots.errors import AbsentError
 from vramfit_plots.figures import bars, style
 from vramfit_plots.figures.picture import Picture, drawn
+from vramfit_plots.files import AbsentError
 from vramfit_plots.inputs import Inputs
 from vramfit_plots.sources import ARTICLE, Source
 from vramfit_plots.topics import cliffs, inference, multi_gpu, waterfall

@@ -7,9 +7,9 @@ from matplotlib.axes import Axes
 
 from vramfit_plots.article_tables import Footnotes
 from vramfit_plots.captions import command
-from vramfit_plots.errors import AbsentError
 from vramfit_plots.figures import style
 from vramfit_plots.figures.picture import Picture, drawn
+from vramfit_plots.files import AbsentError
 from vramfit_plots.inputs import Inputs, Reading
 from vramfit_plots.sources import (
     ARTICLE,

@@ -5,18 +5,16 @@ source, how one is written, when the claim holds by it, and what is remarked; or
 answers."""
 
 from collections.abc import Callable, Mapping
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-from vramfit_plots.errors import AbsentError
-from vramfit_plots.files import read_json
+from vramfit_plots.files import AbsentError, read_json
 from vramfit_plots.inputs import Inputs
 from vramfit_plots.sources import COUNTED
 from vramfit_plots.tables import Column, Table, listing
 from vramfit_plots.topics import claims_one_gpu, claims_several_gpus
 from vramfit_plots.topics.claims_asked import Answer, Asked, Figures, judge
-from vramfit_plots.words import filled, templates
+from vramfit_plots.words import computed, filled
 
 ROWS: dict[str, dict[str, str]] = read_json(Path(__file__).with_suffix(".json"))
 FIGURES: Mapping[str, Callable[[Asked], Figures]] = claims_one_gpu.FIGURES
@@ -26,11 +24,6 @@ ANSWERS: Mapping[str, Callable[[Asked], Answer]] = {
 }
 
 
-@cache
-def _condition(expression: str) -> Callable[..., bool]:
-    return templates().compile_expression(expression, undefined_to_none=False)
-
-
 def _judged(asked: Asked, figures: str, form: str, holds: str, remark: str = "") -> Answer:
     """Throws AbsentError where there is no figure to judge by."""
     found = FIGURES[figures](asked)
@@ -38,7 +31,7 @@ def _judged(asked: Asked, figures: str, form: str, holds: str, remark: str = "")
         raise AbsentError("a row that answers it")
     about: dict[str, Any] = {"asked": asked, "claim": asked.claim, "figures": found}
     about |= claims_one_gpu.REMARKS
-    word = judge(found, lambda value: _condition(holds)(**about, value=value))
+    word = judge(found, lambda value: computed(holds, {**about, "value": value}))
     texts = {source: filled(form, {**about, "value": value}) for source, value in found.items()}
     said = filled(remark, about)
     return Answer(texts, f"{word}: {said}." if said else f"{word}.")

@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from vramfit_plots.cards import Card
+from vramfit_plots.catalogues import Card
 from vramfit_plots.cells import differ
 from vramfit_plots.inputs import Inputs
-from vramfit_plots.row_name import RowName
+from vramfit_plots.rows import RowName
 from vramfit_plots.sources import ARTICLE, COUNTED, TORCH_MEASURED, Source, best_of_each_side
 from vramfit_plots.topics.lora import adapters
 from vramfit_plots.units import GB

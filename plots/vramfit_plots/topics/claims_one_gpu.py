@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import pandas as pd
 
 from vramfit_plots.cells import differ
-from vramfit_plots.errors import AbsentError
+from vramfit_plots.files import AbsentError
 from vramfit_plots.formula_errors import errors_in_pytorch, errors_in_run, off
 from vramfit_plots.sources import MEASURED, OURS, PREDICTED, TORCH_MEASURED, Source
 from vramfit_plots.topics.checkpointing import plain_row

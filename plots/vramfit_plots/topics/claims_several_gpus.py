@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from vramfit_plots.cells import differ
-from vramfit_plots.errors import AbsentError
+from vramfit_plots.files import AbsentError
 from vramfit_plots.inputs import Inputs
-from vramfit_plots.several_gpus import Spread, spread
+from vramfit_plots.rows import Spread, spread
 from vramfit_plots.sources import MEASURED, PREDICTED, TIMED, TORCH_MEASURED, Source
 from vramfit_plots.topics.claims_asked import Answer, Asked, in_lines
 from vramfit_plots.topics.scaling import Scaling, every_spread, scaling

@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from vramfit_plots.cards import Card
+from vramfit_plots.catalogues import Card
 from vramfit_plots.cells import Cell
 from vramfit_plots.inputs import Inputs, Reading
+from vramfit_plots.rows import Strategy, strategy_of
 from vramfit_plots.sources import COUNTED, MEASURED, OURS, THEIRS, TIMED, Source
-from vramfit_plots.strategies import Strategy, strategy_of
 from vramfit_plots.units import batch
 
 _WAYS = ("none", "selective", "full")  # what saves least, and costs least, first

@@ -6,9 +6,9 @@ from typing import Any
 from vramfit_plots.article import BYTES_PER_WEIGHT
 from vramfit_plots.article_tables import by_source, deviations, own_table
 from vramfit_plots.cells import Cell, has_figures, remarks, sides
-from vramfit_plots.errors import AbsentError
 from vramfit_plots.figures import bars, style
 from vramfit_plots.figures.picture import Picture, drawn
+from vramfit_plots.files import AbsentError
 from vramfit_plots.inputs import Inputs
 from vramfit_plots.sources import ARTICLE, PREDICTED, Source
 from vramfit_plots.tables import Table

@@ -7,13 +7,13 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from vramfit_plots.captions import command
-from vramfit_plots.errors import AbsentError
 from vramfit_plots.figures import bars, style
 from vramfit_plots.figures.picture import Picture, drawn
+from vramfit_plots.files import AbsentError
 from vramfit_plots.inputs import Inputs, Reading
-from vramfit_plots.pytorch_rows import LORA_TARGETS
+from vramfit_plots.reference import LORA_TARGETS
+from vramfit_plots.rows import strategy_of
 from vramfit_plots.sources import SOURCES, TORCH_MEASURED
-from vramfit_plots.strategies import strategy_of
 from vramfit_plots.tables import Column, Table, listing
 from vramfit_plots.units import GB, gb, gigabytes, in_words, number
 

@@ -9,9 +9,9 @@ from vramfit_plots.article import shrinks
 from vramfit_plots.article_tables import by_source, own_table
 from vramfit_plots.captions import command
 from vramfit_plots.cells import Cell, remarks, sides
-from vramfit_plots.errors import AbsentError
 from vramfit_plots.figures import bars, style
 from vramfit_plots.figures.picture import Picture
+from vramfit_plots.files import AbsentError
 from vramfit_plots.inputs import Inputs
 from vramfit_plots.sources import ARTICLE, COUNTED, TORCH_MEASURED, Source
 from vramfit_plots.tables import Column, Table, listing

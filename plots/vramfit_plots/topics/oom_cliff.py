@@ -12,13 +12,13 @@ from matplotlib.ticker import LogLocator
 
 from vramfit_plots.article_tables import by_source, own_table
 from vramfit_plots.captions import command
-from vramfit_plots.cards import Card
-from vramfit_plots.errors import AbsentError
+from vramfit_plots.catalogues import Card
 from vramfit_plots.figures import style
 from vramfit_plots.figures.picture import Picture, drawn
+from vramfit_plots.files import AbsentError
 from vramfit_plots.inputs import Inputs
+from vramfit_plots.rows import Strategy
 from vramfit_plots.sources import ARTICLE, COUNTED, OURS, PREDICTED, SOURCES, THEIRS, TORCH
-from vramfit_plots.strategies import Strategy
 from vramfit_plots.tables import Column, Table, listing
 from vramfit_plots.topics.cliffs import (
     HIGHEST,

@@ -8,9 +8,9 @@ from functools import cached_property
 from matplotlib.axes import Axes
 
 from vramfit_plots.captions import command, said
-from vramfit_plots.errors import AbsentError
 from vramfit_plots.figures import style
 from vramfit_plots.figures.picture import Picture, drawn
+from vramfit_plots.files import AbsentError
 from vramfit_plots.inputs import Inputs
 from vramfit_plots.sources import MEASURED, PREDICTED, Source
 from vramfit_plots.tables import Column, Table, listing

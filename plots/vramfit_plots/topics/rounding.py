@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from matplotlib.axes import Axes
 
 from vramfit_plots.captions import command
-from vramfit_plots.errors import AbsentError
 from vramfit_plots.figures import style
 from vramfit_plots.figures.picture import Picture, drawn
+from vramfit_plots.files import AbsentError
 from vramfit_plots.inputs import Inputs
 from vramfit_plots.tables import Column, Table, listing
 from vramfit_plots.topics.precisions import Precisions, load_precisions

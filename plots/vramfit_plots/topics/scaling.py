@@ -7,11 +7,11 @@ from functools import cached_property
 from matplotlib.axes import Axes
 
 from vramfit_plots.captions import command
-from vramfit_plots.errors import AbsentError
 from vramfit_plots.figures import bars, style
 from vramfit_plots.figures.picture import Picture, drawn
+from vramfit_plots.files import AbsentError
 from vramfit_plots.inputs import Inputs, Reading
-from vramfit_plots.several_gpus import FAMILY, NAMES, PER_PARAMETER, STRATEGIES, Spread, spread
+from vramfit_plots.rows import FAMILY, NAMES, PER_PARAMETER, STRATEGIES, Spread, spread
 from vramfit_plots.sources import MEASURED, PREDICTED, TIMED, Source
 from vramfit_plots.tables import Column, Table, listing
 from vramfit_plots.units import MINUS, gb, in_words, number, percent, share, times

@@ -7,11 +7,11 @@ from matplotlib.axes import Axes
 
 from vramfit_plots.article import shrinks
 from vramfit_plots.captions import command
-from vramfit_plots.errors import AbsentError
 from vramfit_plots.figures import bars, style
 from vramfit_plots.figures.picture import Picture, drawn
+from vramfit_plots.files import AbsentError
 from vramfit_plots.inputs import Inputs
-from vramfit_plots.several_gpus import FAMILY, NAMES, PER_PARAMETER, Spread
+from vramfit_plots.rows import FAMILY, NAMES, PER_PARAMETER, Spread
 from vramfit_plots.sources import COUNTED, MEASURED, OURS, TORCH, TORCH_MEASURED, Source
 from vramfit_plots.tables import Column, Table, listing
 from vramfit_plots.topics.scaling import PATTERN, Each, every_spread, named

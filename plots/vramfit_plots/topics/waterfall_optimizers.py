@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from matplotlib.axes import Axes
 
 from vramfit_plots.captions import command
-from vramfit_plots.errors import AbsentError
 from vramfit_plots.figures import style
 from vramfit_plots.figures.picture import Picture, drawn
+from vramfit_plots.files import AbsentError
 from vramfit_plots.inputs import Inputs, Reading
-from vramfit_plots.pytorch_rows import theirs_by_ours
+from vramfit_plots.reference import theirs_by_ours
 from vramfit_plots.sources import OURS, SOURCES
 from vramfit_plots.tables import Column, Table, listing
 from vramfit_plots.units import GB, gb, gigabytes, number

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vramfit_plots.cells import differ
-from vramfit_plots.errors import AbsentError
-from vramfit_plots.files import read_json
+from vramfit_plots.files import AbsentError, read_json
 from vramfit_plots.inputs import Inputs
 from vramfit_plots.tables import Column, Table, listing
 from vramfit_plots.topics.wrong_figures import BY_NAME

@@ -8,11 +8,10 @@ from typing import Any
 
 from vramfit_plots.article import BYTES_PER_WEIGHT
 from vramfit_plots.cells import differ
-from vramfit_plots.errors import AbsentError
+from vramfit_plots.files import AbsentError
 from vramfit_plots.formula_errors import errors_in_pytorch, errors_in_run, off
 from vramfit_plots.inputs import Inputs
-from vramfit_plots.row_name import RowName
-from vramfit_plots.several_gpus import Spread, spread
+from vramfit_plots.rows import RowName, Spread, spread
 from vramfit_plots.sources import MEASURED, OURS, PREDICTED, THEIRS, TORCH, TORCH_MEASURED, Source
 from vramfit_plots.topics import multi_gpu
 from vramfit_plots.topics.cliffs import attempt

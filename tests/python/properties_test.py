@@ -66,7 +66,7 @@ def test_the_largest_batch_fits_and_the_next_does_not(model, gigabytes):
 NAMES = strategies.one_of(
     strategies.sampled_from(
         [
-            *sorted(vramfit._questions.OBJECTS),
+            *sorted(vramfit._keywords.OBJECTS),
             "params",
             "batch",
             "seq",

@@ -11,7 +11,6 @@ given, settings, strategies = hypothesis.given, hypothesis.settings, hypothesis.
 MODELS = strategies.sampled_from(["gpt2-124m", "qwen2-0.5b", "tinyllama-1.1b", "pythia-1b"])
 SIZES = strategies.integers(1, 32)
 SEQS = strategies.integers(1, 512)
-RUNTIMES = strategies.sampled_from(["pytorch", "vramfit"])
 COMMON = settings(max_examples=40, deadline=None)
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Change:
+class Advice:
     """Changes that make it fit."""
 
     changes: tuple[str, ...]  #: in words
@@ -31,8 +31,8 @@ class Change:
     slowdown: float | None  #: time against now; None: nobody measured it
 
 
-def _change(values: dict[str, Any]) -> Change:
-    return Change(
+def _advice(values: dict[str, Any]) -> Advice:
+    return Advice(
         changes=tuple(values["changes"]),
         flags=values["flags"],
         without=tuple(values["without"]),
@@ -150,9 +150,9 @@ class Answer:
         return self.card.largest
 
     @cached_property
-    def advice(self) -> tuple[Change, ...]:
+    def advice(self) -> tuple[Advice, ...]:
         """What would make it fit, the cheapest first: of `advise`."""
-        return tuple(_change(change) for change in self._values.get("advice", []))
+        return tuple(_advice(each) for each in self._values.get("advice", []))
 
     def text(self, verbose: bool = False) -> str:
         """What `vramfit` prints."""

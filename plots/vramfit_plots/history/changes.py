@@ -69,7 +69,7 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Step:
+class Transition:
     """From one run of a card to its next."""
 
     before: int
@@ -102,7 +102,7 @@ def _figures(history: History, run: int) -> pd.DataFrame:
     return figures.assign(**{FAILED: failed})
 
 
-def _step(history: History, before: int, after: int) -> Step:
+def _transition(history: History, before: int, after: int) -> Transition:
     old, new = _figures(history, before), _figures(history, after)
     failing = {*old.index[old[FAILED] > 0], *new.index[new[FAILED] > 0]}
 
@@ -118,8 +118,10 @@ def _step(history: History, before: int, after: int) -> Step:
         for counter, was, now in zip(COUNTERS, old.loc[row], new.loc[row], strict=True)
         if was < now or was > now  # neither, where one is absent
     ]
-    return Step(before, after, common, len(new) - len(common), len(old) - len(common), changes)
+    return Transition(
+        before, after, common, len(new) - len(common), len(old) - len(common), changes
+    )
 
 
-def steps(history: History) -> list[Step]:
-    return [_step(history, before, after) for before, after in history.pairs]
+def transitions(history: History) -> list[Transition]:
+    return [_transition(history, before, after) for before, after in history.pairs]

@@ -12,7 +12,7 @@ from vramfit_plots.history.changes import (
     MAX_BATCH,
     OVERHEAD,
     UNATTRIBUTED,
-    Step,
+    Transition,
 )
 from vramfit_plots.history.panels import Line, Panel, draw
 from vramfit_plots.history.runs import History, named
@@ -56,12 +56,21 @@ def _count(rows: Sequence[object]) -> str:
 
 
 def _finding(
-    history: History, steps: list[Step], rows: Sequence[str], counters: Collection[str], what: str
+    history: History,
+    transitions: list[Transition],
+    rows: Sequence[str],
+    counters: Collection[str],
+    what: str,
 ) -> str:
     """How many of the rows moved, and which the most."""
-    of_rows = (change for step in steps for change in step.changes if change.row in set(rows))
+    of_rows = (
+        change
+        for transition in transitions
+        for change in transition.changes
+        if change.row in set(rows)
+    )
     changes = [change for change in of_rows if change.counter in {*counters, *FLAGS}]
-    if not steps:
+    if not transitions:
         return f"{what}: {_count(rows)} in {_runs(history)}"
     if not changes:
         return f"{what}: none of {number(len(rows))} rows moved in {_runs(history)}"
@@ -92,14 +101,14 @@ def _picture(
 
 
 def _levels(
-    history: History, steps: list[Step], key: str, families: Collection[str], what: str
+    history: History, transitions: list[Transition], key: str, families: Collection[str], what: str
 ) -> Iterator[Picture]:
     rows = history.rows(families, "mem_allocated")
     panels = [
         Panel(_short(row), [(history.series(row, c) / GB, line) for c, line in _LINES.items()])
         for row in rows
     ]
-    title = _finding(history, steps, rows, LEVELS, what)
+    title = _finding(history, transitions, rows, LEVELS, what)
     note = "Peaks over all steps, each row on its own scale."
     lines = {LEVELS[counter]: line for counter, line in _LINES.items()}
     how = {"unit": "GB (1e9 bytes)", "least": 0.5, "decimals": 1, "lines": lines}
@@ -133,7 +142,7 @@ def _parted(row: str) -> tuple[str, str]:
     return start or row, card
 
 
-def _batches(history: History, steps: list[Step]) -> Iterator[Picture]:
+def _batches(history: History, transitions: list[Transition]) -> Iterator[Picture]:
     rows = history.rows(["OomCliff"], MAX_BATCH)
     cards = dict.fromkeys(card for _, card in map(_parted, rows))
     lines = {card: _BY_CARD[i % len(_BY_CARD)] for i, card in enumerate(cards)}
@@ -142,14 +151,14 @@ def _batches(history: History, steps: list[Step]) -> Iterator[Picture]:
         start, card = _parted(row)
         found.setdefault(start, []).append((history.series(row, MAX_BATCH), lines[card]))
     panels = [Panel(_short(start), own) for start, own in found.items()]
-    title = _finding(history, steps, rows, [MAX_BATCH], "Largest batches")
+    title = _finding(history, transitions, rows, [MAX_BATCH], "Largest batches")
     note = "The largest batch that trains within a card's memory."
     how = {"unit": "sequences", "least": 4, "lines": lines}
     if rows:
         yield _picture(history, "oom_cliff", title, note, panels, **how)
 
 
-def _overhead(history: History, steps: list[Step]) -> Iterator[Picture]:
+def _overhead(history: History, transitions: list[Transition]) -> Iterator[Picture]:
     rows = history.rows(["Overhead"], OVERHEAD)
     panels = [
         Panel(
@@ -158,7 +167,7 @@ def _overhead(history: History, steps: list[Step]) -> Iterator[Picture]:
         )
         for row in rows
     ]
-    title = _finding(history, steps, rows, [OVERHEAD], "Driver and libraries")
+    title = _finding(history, transitions, rows, [OVERHEAD], "Driver and libraries")
     note = "What driver and libraries take before anything runs, median of several processes."
     how = {"unit": "MiB", "least": 16, "lines": {"median": _MIDDLE}}
     if rows:
@@ -206,10 +215,10 @@ def _speeds(history: History) -> Iterator[Picture]:
     yield _picture(history, "speed", title, note, panels, **how)
 
 
-def pictures(history: History, steps: list[Step]) -> Iterator[Picture]:
-    yield from _levels(history, steps, "training", ["Training", "MultiGpu"], "Training")
-    yield from _levels(history, steps, "inference", ["Inference", "KvCache"], "Inference")
-    yield from _batches(history, steps)
-    yield from _overhead(history, steps)
+def pictures(history: History, transitions: list[Transition]) -> Iterator[Picture]:
+    yield from _levels(history, transitions, "training", ["Training", "MultiGpu"], "Training")
+    yield from _levels(history, transitions, "inference", ["Inference", "KvCache"], "Inference")
+    yield from _batches(history, transitions)
+    yield from _overhead(history, transitions)
     yield from _unattributed(history)
     yield from _speeds(history)

@@ -6,7 +6,7 @@ from pathlib import Path
 from vramfit_plots.figures import style
 from vramfit_plots.files import writing
 from vramfit_plots.history import figures
-from vramfit_plots.history.changes import FAILED, OOM, Change, Step, steps
+from vramfit_plots.history.changes import FAILED, OOM, Change, Transition, transitions
 from vramfit_plots.history.runs import History, day, fact, named, when
 from vramfit_plots.tables import Column, Table, listing, write_fragments
 from vramfit_plots.templates import environment
@@ -21,22 +21,22 @@ _ARROW = "\N{RIGHTWARDS ARROW}"
 _AROUND = {"gpu": "card", "driver": "driver", "cuda": "CUDA", "cublas": "cuBLAS", "cudnn": "cuDNN"}
 
 
-def _moved(step: Step | None) -> str | None:
+def _moved(transition: Transition | None) -> str | None:
     """How many of those that both runs have, and in small type what only one has."""
-    if step is None:
+    if transition is None:
         return None
     counts = {
-        "now out of memory": step.lost(OOM),
-        "now failed": step.lost(FAILED),
-        "new": step.new,
-        "gone": step.gone,
+        "now out of memory": transition.lost(OOM),
+        "now failed": transition.lost(FAILED),
+        "new": transition.new,
+        "gone": transition.gone,
     }
     more = ", ".join(f"{number(found)} {word}" for word, found in counts.items() if found)
-    return step.in_words + (f"\n{more}" if more else "")
+    return transition.in_words + (f"\n{more}" if more else "")
 
 
-def _runs(history: History, steps: list[Step]) -> Table:
-    since = {step.after: step for step in steps}
+def _runs(history: History, transitions: list[Transition]) -> Table:
+    since = {transition.after: transition for transition in transitions}
     around = {mark.position: f"{mark.letter}: {mark.text}" for mark in history.marks}
     columns = (
         Column("run", lambda i: i + 1),
@@ -53,14 +53,18 @@ def _runs(history: History, steps: list[Step]) -> Table:
     return listing("history", columns, range(len(history)), _COMMAND)
 
 
-def _changes(history: History, steps: list[Step]) -> Table:
-    """A step without changes has a line too."""
-    lines = [(step, change) for step in reversed(steps) for change in step.changes or [None]]
+def _changes(history: History, transitions: list[Transition]) -> Table:
+    """A transition without changes has a line too."""
+    lines = [
+        (transition, change)
+        for transition in reversed(transitions)
+        for change in transition.changes or [None]
+    ]
 
-    def between(line: tuple[Step, Change | None]) -> str:
-        step, _ = line
-        old, new = history.runs[step.before], history.runs[step.after]
-        return f"{step.before + 1} {_ARROW} {step.after + 1}\n{named(old)} {_ARROW} {named(new)}"
+    def between(line: tuple[Transition, Change | None]) -> str:
+        transition, _ = line
+        old, new = history.runs[transition.before], history.runs[transition.after]
+        return f"{transition.before + 1} {_ARROW} {transition.after + 1}\n{named(old)} {_ARROW} {named(new)}"
 
     def of(heading: str, entry: str, *, text: bool = False) -> Column:
         return Column(heading, lambda line: line[1] and getattr(line[1], entry), text=text)
@@ -76,16 +80,16 @@ def _changes(history: History, steps: list[Step]) -> Table:
     return listing("history_changes", columns, lines, _COMMAND, long=len(lines) > _MANY)
 
 
-def tables(history: History, steps: list[Step]) -> list[Table]:
-    return [_runs(history, steps), _changes(history, steps)]
+def tables(history: History, transitions: list[Transition]) -> list[Table]:
+    return [_runs(history, transitions), _changes(history, transitions)]
 
 
-def _title(history: History, every: list[Step]) -> str:
+def _title(history: History, every: list[Transition]) -> str:
     """The finding: what the newest run of all took differently."""
     count = number(len(history))
     if not every:
         return f"GPU memory over time: {count} run" + ("s" if len(history) > 1 else "")
-    newest = max(every, key=lambda step: when(history.runs[step.after]))
+    newest = max(every, key=lambda transition: when(history.runs[transition.after]))
     return f"GPU memory over {count} runs: {newest.in_words} moved in the newest"
 
 
@@ -109,7 +113,7 @@ def write_history(history: History | None, out: Path) -> None:
     _forget(out)
     if history is None:
         return
-    every = steps(history)
+    every = transitions(history)
     with style.styled():
         pictures = list(figures.pictures(history, every))
     page = {

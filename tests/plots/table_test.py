@@ -10,6 +10,7 @@ import pytest
 from vramfit_plots import words
 from vramfit_plots.article_tables import Footnotes
 from vramfit_plots.captions import provenance
+from vramfit_plots.history.page import PICTURES
 from vramfit_plots.sources import (
     ARTICLE,
     COUNTED,
@@ -90,6 +91,7 @@ def test_all_words_are_of_something():
     """A table, a picture, or a note that others include."""
     folder = Path(words.__file__).parent
     code = "".join(path.read_text() for path in folder.rglob("*.py"))
+    code += "".join(f'"history_{name}"' for name in PICTURES)
     notes = json.loads((folder / "words.json").read_text())
     texts = "".join(text for parts in notes.values() for text in parts.values())
     assert [key for key in notes if f'"{key}"' not in code and f"'{key}'" not in texts] == []

@@ -12,7 +12,7 @@ from vramfit_plots.tables import Column, Table, listing, write_fragments
 from vramfit_plots.templates import environment
 from vramfit_plots.units import in_words, number
 
-PICTURES = ("training", "inference", "oom_cliff", "overhead", "unattributed", "speed")
+PICTURES = (*(name for name, *_ in figures.MOVING), "unattributed", "speed")
 
 
 _COMMAND = "make measure"
@@ -55,16 +55,13 @@ def _runs(history: History, transitions: list[Transition]) -> Table:
 
 def _changes(history: History, transitions: list[Transition]) -> Table:
     """A transition without changes has a line too."""
-    lines = [
-        (transition, change)
-        for transition in reversed(transitions)
-        for change in transition.changes or [None]
-    ]
+    newest_first = transitions[::-1]
+    lines = [(one, change) for one in newest_first for change in one.changes or [None]]
 
     def between(line: tuple[Transition, Change | None]) -> str:
-        transition, _ = line
-        old, new = history.runs[transition.before], history.runs[transition.after]
-        return f"{transition.before + 1} {_ARROW} {transition.after + 1}\n{named(old)} {_ARROW} {named(new)}"
+        before, after = line[0].before, line[0].after
+        old, new = (named(history.runs[at]) for at in (before, after))
+        return f"{before + 1} {_ARROW} {after + 1}\n{old} {_ARROW} {new}"
 
     def of(heading: str, entry: str, *, text: bool = False) -> Column:
         return Column(heading, lambda line: line[1] and getattr(line[1], entry), text=text)

@@ -197,8 +197,9 @@ def _scales(axes: Axes, low: float, high: float) -> None:
     axes.set_ylabel("predicted, GB")
 
 
-def _label(name: str, errors: pd.Series, decimals: int) -> str:
-    return f"{name}: median error {share(errors.abs().median(), decimals)}"
+def _label(name: str, errors: pd.Series, decimals: int, form: str = "") -> str:
+    said = f"{name}: median error {share(errors.abs().median(), decimals)}"
+    return f"{said}\n{form}" if form else said
 
 
 def _finding(comparison: Accuracy, every: Sequence[Rival]) -> str:
@@ -215,24 +216,33 @@ def picture(comparison: Accuracy) -> Picture:
     own = {i: comparison.predictions[i].peak["peak"] for i in with_peak(comparison)}
     every = rivals(comparison)
     title = _finding(comparison, every)
-    figure = style.new_figure(6, title)
+    figure = style.new_figure(5.4, title)
     axes = figure.subplots()
     values = [comparison.cases[i].peak["peak"] for i in own]
     values += [value for rival in every for value in rival.said] + list(own.values())
     _scales(axes, min(values) / GB / _MARGIN, max(values) / GB * _MARGIN)
     for rival in every:
         marker, color = rival.formula.mark
-        name = f"{rival.formula.name}, {rival.formula.form}"
         look = {"marker": marker, "color": color, "markerfacecolor": "none", "markersize": 6}
-        label = _label(name, rival.theirs.errors, 0)
+        label = _label(rival.formula.name, rival.theirs.errors, 0, rival.formula.form)
         _scatter(axes, comparison, rival.said.to_dict(), **look, label=label)
     look = {"marker": "o", "color": style.PREDICTED.color, "markersize": 4.5, "zorder": 4}
     look |= {"markeredgecolor": "white", "markeredgewidth": 0.5}
     label = _label("vramfit", comparison.errors("peak allocated"), 2)
     _scatter(axes, comparison, own, **look, label=label)
-    handles, labels = axes.get_legend_handles_labels()
-    style.key(figure, list(zip(labels[::-1], handles[::-1], strict=True)), 1)
-    alt, note = "; ".join(labels[::-1]), words.note("accuracy", "picture")
+    handles, labels = (every[::-1] for every in axes.get_legend_handles_labels())
+    # Below the line there is room: nobody predicts little of what takes much.
+    axes.legend(
+        handles,
+        labels,
+        loc="lower right",
+        fontsize=8,
+        labelspacing=0.7,
+        frameon=True,
+        edgecolor="w",
+    )
+    alt = "; ".join(label.replace("\n", ", ") for label in labels)
+    note = words.note("accuracy", "picture")
     return Picture("accuracy", title, alt, note, figure, "vramfit: fit --runtime pytorch")
 
 

@@ -156,11 +156,12 @@ def build(inputs: Inputs) -> list[Table]:
     ]
 
 
-_PANEL_INCHES, _AROUND_INCHES = 2.5, 1.5
+_PANEL_INCHES, _AROUND_INCHES = 3.1, 1.5
 _COLUMNS = 3  # of the key
 _LINES = {"none": "-", "full": "--"}  # by checkpointing; others are dotted
 _MOST_TICKS = 14
 _DIGIT = 0.0165  # of the panel's width: what one of a figure takes
+_ROOM = 2.2  # right of the largest batch, for the figures that are moved there
 
 
 @dataclass(frozen=True)
@@ -313,6 +314,9 @@ def draw(inputs: Inputs) -> Picture:
         _panel(axes, side, cards)
         for strategy, points in found.items():
             _draw_curve(axes, points, looks[strategy])
+    panels[0].set_xlim(
+        right=_ROOM * max(p.batch for s in shown.values() for f in s.values() for p in f)
+    )
     for axes, found in zip(panels, shown.values(), strict=True):
         _say_largest(axes, found, looks)
     panels[-1].set_xlabel(f"micro-batch, sequences of {article['seq']} tokens")

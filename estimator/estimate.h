@@ -20,8 +20,7 @@ struct Request {
   bool beyond_positions = false;  ///< a search for the longest sequence passes the model's own
 };
 
-void set_batch(Request& request, std::int64_t batch);
-void set_seq(Request& request, std::int64_t seq);
+void set_size(Request& request, const SearchAxis& axis, std::int64_t size);
 
 /// What a run takes at most. Bytes.
 struct Levels {

@@ -36,8 +36,8 @@ Largest find_largest(SizedRuns& runs) {
   return largest_and_holes(runs.limit(), trials);
 }
 
-Largest find_largest(Request request, Size which, std::uint64_t allowance) {
-  SizedRuns runs(std::move(request), which, allowance);
+Largest find_largest(Request request, const SearchAxis& axis, std::uint64_t allowance) {
+  SizedRuns runs(std::move(request), axis, allowance);
   return find_largest(runs);
 }
 

@@ -20,6 +20,18 @@ const std::vector<const Runtime*>& runtimes() {
   return list;
 }
 
+const Runtime& default_runtime() { return *runtimes().front(); }
+
+std::vector<SearchAxis> all_axes() {
+  std::vector<SearchAxis> axes;
+  for (const Runtime* runtime : runtimes()) {
+    for (const SearchAxis& axis : runtime->axes()) {
+      if (std::find(axes.begin(), axes.end(), axis) == axes.end()) axes.push_back(axis);
+    }
+  }
+  return axes;
+}
+
 const Runtime& runtime_named(const std::string& name) {
   std::string list;
   for (const Runtime* runtime : runtimes()) {

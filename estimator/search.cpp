@@ -125,11 +125,14 @@ class SizeSearch {
     if (found_.size == 0 && (trials_.few || trials_.spent())) halve(bound);
   }
 
-  /// In finer and finer steps.
+  /// In finer and finer steps. Those of padded sizes begin at the first that is not below the
+  /// bound: sizes between the last below and the bound may still fit.
   void search_between(std::int64_t bound) {
-    const auto skips = [this](std::int64_t size) { return among_hopeless(size); };
+    const auto skips = [=, this](std::int64_t size) {
+      return size > bound || among_hopeless(size);
+    };
     pass(bound, (bound / kMiddle) | 1, skips);
-    pass(bound - bound % kPad, kPad * (bound / kPad / kFine | 1), skips);
+    pass((bound + kPad - 1) / kPad * kPad, kPad * (bound / kPad / kFine | 1), skips);
     pass(bound, found_.size <= kExact ? 1 : (bound / kFine) | 1, skips);
   }
 

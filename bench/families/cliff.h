@@ -15,10 +15,10 @@ namespace vramfit::bench {
 struct Cliff {
   const char* family;
   StepOptions options;
-  Size which;
+  SearchAxis size;
 
   /// "max_batch" or "max_seq".
-  const char* counter() const { return which == Size::Batch ? "max_batch" : "max_seq"; }
+  std::string counter() const { return "max_" + std::string(size.name); }
 };
 
 /// pred_, mem_ and pytorch_max_…, and what is taken there; what size 1 would take, with oom = 1,

@@ -94,8 +94,9 @@ class Adviser {
  public:
   Adviser(const Request& request, Flags flags, bool surely)
       : request_(request), flags_(std::move(flags)), surely_(surely) {
-    flags_["batch"] = std::to_string(request.workload->batch());
-    flags_["seq"] = std::to_string(request.workload->seq());
+    for (const SearchAxis& axis : request.workload->runtime().axes()) {
+      flags_[std::string(axis.name)] = std::to_string(request.workload->size(axis));
+    }
   }
 
   std::vector<Advice> all(const std::vector<Lever>& levers) const {

@@ -27,8 +27,7 @@ struct Options {
   std::optional<std::string> vram;
   std::optional<std::string> headroom;
 
-  bool max_batch = false;
-  bool max_seq = false;
+  std::vector<std::string> searches;  ///< names of axes: "batch" of --max-batch
   bool beyond_positions = false;
   bool formulas = false;
   bool advise = false;

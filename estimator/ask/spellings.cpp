@@ -14,10 +14,6 @@
 namespace vramfit {
 namespace {
 
-/// fit's own, beside the runtimes' settings.
-constexpr std::array<std::string_view, 10> kSwitches = {
-    "train",  "max-batch", "max-seq", "beyond-positions", "formulas", "strict", "verbose",
-    "advise", "json",      "list"};
 constexpr std::string_view kModelOrPath = "model-name-or-path";
 // What says more than a setting's name does.
 constexpr std::string_view kFourBits = "load-in-4bit";
@@ -105,8 +101,8 @@ std::optional<bool> truth(std::string text) {
   return std::nullopt;
 }
 
-template <std::size_t N>
-bool holds(const std::array<std::string_view, N>& names, std::string_view name) {
+template <typename Names>
+bool holds(const Names& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
@@ -139,7 +135,7 @@ const Runtime& runtime_of(const std::vector<std::string>& typed) {
   for (const Runtime* runtime : runtimes()) {
     if (name == runtime->name()) return *runtime;
   }
-  return *runtimes().front();
+  return default_runtime();
 }
 
 class Translation {
@@ -189,7 +185,7 @@ class Translation {
       shard(flag, value);
     } else if (const Known theirs = known(runtime_, flag); theirs.setting != nullptr) {
       add(theirs, flag, value);
-    } else if (holds(kSwitches, flag)) {
+    } else if (holds(own_switches(), flag)) {
       add_switch(flag, value);
     } else if (holds(kWithoutMemory, flag)) {
       pass_over(flag, value.has_value());
@@ -306,7 +302,7 @@ CommandLine in_own_names(const std::vector<std::string>& typed, const Runtime& r
 std::string own_flag(std::string theirs) {
   std::replace(theirs.begin(), theirs.end(), '_', '-');
   if (theirs == kModelOrPath) return "model";
-  const Setting* setting = known(*runtimes().front(), theirs).setting;
+  const Setting* setting = known(default_runtime(), theirs).setting;
   return setting == nullptr ? theirs : setting->name;
 }
 
@@ -320,7 +316,15 @@ std::string as_typed(const std::string& message, const std::map<std::string, std
   return message;
 }
 
-std::span<const std::string_view> own_switches() { return kSwitches; }
+const std::vector<std::string>& own_switches() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> list = {"train",   "beyond-positions", "formulas", "strict",
+                                     "verbose", "advise",           "json",     "list"};
+    for (const SearchAxis& axis : all_axes()) list.push_back("max-" + std::string(axis.name));
+    return list;
+  }();
+  return names;
+}
 
 std::string other_names() {
   constexpr std::size_t kColumn = 32;

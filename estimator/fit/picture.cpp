@@ -22,9 +22,9 @@ std::string header(const Question& question, const Answer& answer) {
   const Request& request = answer.request;
   std::string text = fmt::format("{}: {} parameters\n", short_name(request.model),
                                  grouped(answer.estimate.parameters));
-  text += wrapped(workload_text(request, std::nullopt), 2);
+  text += wrapped(workload_text(request, nullptr), 2);
   text += wrapped(on_text(request.budget), 2);
-  return question.search ? text + search_text(answer, *question.search) : text;
+  return question.search != nullptr ? text + search_text(answer, *question.search) : text;
 }
 
 /// What PyTorch's tensors are called that have no name.

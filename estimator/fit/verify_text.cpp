@@ -126,7 +126,7 @@ std::string verification_text(const Verification& v, const Question& question) {
   const Request& request = question.requests.front();
   const std::string& card = request.budget.title;
   std::string text = short_name(request.model) + ", recorded and predicted\n";
-  text += wrapped("  " + workload_text(request, std::nullopt), 2);
+  text += wrapped("  " + workload_text(request, nullptr), 2);
   text += "\n" + wrapped("  " + verdict_text(v, card), 4);
   text += list_text("the run has, the prediction has not", v.extra);
   text += list_text("the prediction has, the run has not", v.missing);

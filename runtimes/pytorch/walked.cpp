@@ -6,6 +6,7 @@
 
 #include "runtimes/pytorch/transformers/loading/from_pretrained.h"
 #include "runtimes/pytorch/transformers/modules/families/families.h"
+#include "runtimes/pytorch/transformers/modules/outliers.h"
 
 namespace vramfit::pytorch {
 namespace {
@@ -45,28 +46,36 @@ std::vector<Placed> placed_layers(int here, const DeviceMap& map) {
   return all;
 }
 
-/// Of the layers that act on that GPU, few of those alike where most are; of those that do not, and
-/// take nothing there, a turn at either end.
-Walked share_of(int here, ModelConfig config, DeviceMap map) {
+Walked without_layers(const Walked& walked, std::int64_t first, std::int64_t count) {
+  const ModelConfig config = vramfit::without_layers(walked.config, first, count);
+  return {config, Fold::none(config), without_layers(*walked.map, first, count)};
+}
+
+/// All layers that act on that GPU, and of those that do not, and take nothing there, a turn at
+/// either end.
+Walked share_of(int here, const ModelConfig& config, const DeviceMap& map) {
+  Walked share{config, Fold::none(config), map};
   const std::int64_t turn = turn_of(config, {0, config.layers});
-  const auto leave_out = [&](std::int64_t first, std::int64_t count) {
-    config = without_layers(config, first, count);
-    map = without_layers(map, first, count);
-  };
   const std::vector<Placed> all = placed_layers(here, map);
   for (std::size_t i = all.size(); i-- > 0;) {
     if (all[i].place != kElsewhere) continue;
     const std::int64_t count = all[i].count() - 2 * turn;
-    if (count > 0) leave_out(all[i].layers.first + turn, count);
+    if (count > 0) share = without_layers(share, all[i].layers.first + turn, count);
   }
+  return share;
+}
+
+/// Few of those alike that act there, where most are.
+Walked few_of_share(int here, const Walked& share) {
   Layers most{0, 0};
-  for (const Placed& placed : placed_layers(here, map)) {
+  for (const Placed& placed : placed_layers(here, *share.map)) {
     if (placed.place == kElsewhere || placed.count() <= most.end - most.first) continue;
     most = placed.layers;
   }
-  const Fold fold = Fold::of(config, most);
-  leave_out(fold.behind(), fold.left_out());
-  return {std::move(config), fold, std::move(map)};
+  const Fold fold = Fold::of(share.config, most);
+  Walked few = without_layers(share, fold.behind(), fold.left_out());
+  few.fold = fold;
+  return few;
 }
 
 }  // namespace
@@ -82,12 +91,16 @@ Walked few_of(const ModelConfig& config, const GenerationOptions& options,
               const std::optional<DeviceMap>& map) {
   // The loader refuses to leave what is quantised on the host.
   const bool refused = map && map->spills() && options.pretrained->quantization;
-  if (refused || keeps_outliers(options.pretrained)) return all_of(config);
-  return map ? share_of(options.pretrained->gpu, config, *map) : folded(config, Fold::of(config));
+  if (refused) return all_of(config);
+  const bool each_differs = keeps_outliers(options.pretrained);
+  if (!map) return each_differs ? all_of(config) : folded(config, Fold::of(config));
+  const Walked share = share_of(options.pretrained->gpu, config, *map);
+  return each_differs ? share : few_of_share(options.pretrained->gpu, share);
 }
 
 bool alike(const Walked& a, int gpu_of_a, const Walked& b, int gpu_of_b) {
   if (!a.map || !b.map || gpu_of_a == 0 || gpu_of_b == 0) return false;
+  if (outliers_grow_with_depth(a.config)) return false;
   const auto same_place = [&](int of_a, int of_b) {
     return (of_a == gpu_of_a) == (of_b == gpu_of_b);
   };

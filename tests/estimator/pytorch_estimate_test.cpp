@@ -24,7 +24,7 @@ TEST(PytorchEstimate, TotalIsWhatIsReservedAndTheOverhead) {
   EXPECT_TRUE(result.fits);
   EXPECT_EQ(result.total, result.levels.reserved + result.overhead.total());
   EXPECT_EQ(result.levels.device_used, result.stages.back().device_used);
-  EXPECT_EQ(result.overhead.context, request.budget.overhead.pytorch->context);
+  EXPECT_EQ(result.overhead.context, (*request.budget.overhead.of("pytorch"))["context"]);
   EXPECT_EQ(result.margin, static_cast<std::int64_t>(request.budget.vram - result.total));
   EXPECT_EQ(result.peak.by_category.total(), result.levels.allocated);
 }
@@ -143,11 +143,11 @@ TEST(PytorchEstimate, WhatIsPagedTakesTheRoomThereIs) {
 
 TEST(PytorchEstimate, TheLargestBatchIsTheLastThatFits) {
   Request request = training_on("rtx4090", "gpt2-355m");
-  const std::int64_t batch = find_largest(request, Size::Batch).size;
+  const std::int64_t batch = find_largest(request, kBatchAxis).size;
   ASSERT_GT(batch, 0);
-  set_batch(request, batch);
+  set_size(request, kBatchAxis, batch);
   EXPECT_TRUE(fits(request));
-  set_batch(request, batch + 1);
+  set_size(request, kBatchAxis, batch + 1);
   EXPECT_FALSE(fits(request));
 }
 
@@ -192,7 +192,7 @@ TEST(PytorchEstimate, WhatACardHasNoRoomForStaysOnTheHost) {
 
 TEST(PytorchEstimate, ASearchKnowsThatLayersStayOnTheHost) {
   const Request small = generation_on(std::uint64_t{12} << 30, false);
-  EXPECT_GE(find_largest(small, Size::Batch).size, 1);
+  EXPECT_GE(find_largest(small, kBatchAxis).size, 1);
 }
 
 TEST(PytorchEstimate, WhatIsQuantisedIsAllOnTheGpuOrNotLoaded) {

@@ -143,6 +143,9 @@ TEST(Search, LargeAnswersAreWithinOnePercent) {
   }
 }
 
+/// What tensors take may dip by so much: below it a size may fit.
+constexpr double kDips = 1.03;
+
 // Islands among sizes that do not fit are missed between steps, never on one.
 TEST(Search, NoneOfTheStepsItNamesFits) {
   std::mt19937 random(3);
@@ -162,7 +165,7 @@ TEST(Search, NoneOfTheStepsItNamesFits) {
     };
     const Largest found = largest_and_holes(1 << 20, trials);
     ASSERT_TRUE(found.from.has_value());
-    EXPECT_GT(saw.tensors(*found.from + 1), 1.0);
+    EXPECT_GT(saw.tensors(*found.from + 1), kDips);
     EXPECT_LE(found.step, std::max<std::int64_t>(found.size / 100, 1));
     for (std::int64_t size = *found.from; size > found.size; size -= found.step) {
       EXPECT_FALSE(fits(size)) << size << " of " << found.size << " in steps of " << found.step;

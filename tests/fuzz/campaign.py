@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -15,7 +16,7 @@ from pathlib import Path
 from random import Random
 from threading import Timer
 
-WORKERS = os.cpu_count() or 2
+WORKERS = len(os.sched_getaffinity(0))
 _CHUNK = 20  # cases a worker is handed at a time
 _SLEEPS = 60  # times as long as it may work, where others have the processors
 _LINE = 200  # characters of a refusal
@@ -104,7 +105,8 @@ class Limits:
 @dataclass
 class Figures:
     cases: int = 0
-    seconds: float = 0.0
+    seconds: float = 0.0  # of a processor
+    clock: float = 0.0  # seconds that all together took, with what checks asked for
     worst: Case = field(default_factory=lambda: Case(""))
     largest: Case = field(default_factory=lambda: Case(""))
     kinds: Counter[str] = field(default_factory=Counter)
@@ -132,6 +134,7 @@ class Figures:
         )
         return (
             f"{name}: {self.cases:,} cases ({kinds}); {len(self.broken)} broken\n"
+            f"  {self.clock:,.0f} s by the clock on {WORKERS} cores\n"
             f"  mean {1e3 * self.mean:.1f} ms; worst {self.worst.seconds:.2f} s: "
             f"{self.worst.command}\n"
             f"  memory at most {self.largest.rss / 1e6:.0f} MB: {self.largest.command}"
@@ -160,11 +163,13 @@ class _Checked:
 def campaign(check: Callable[[Random], Case], count: int, first: int = 1) -> Figures:
     """The cases of `count` seeds from `first` on."""
     figures = Figures()
+    began = time.monotonic()
     with ProcessPoolExecutor(WORKERS) as pool:
         for case in pool.map(_Checked(check), range(first, first + count), chunksize=_CHUNK):
             figures.add(case)
             if case.broken:
                 _report(case, len(figures.broken))
+    figures.clock = time.monotonic() - began
     return figures
 
 

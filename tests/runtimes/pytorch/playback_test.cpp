@@ -177,22 +177,51 @@ TEST(Playback, OfModelsReadFromFilesToo) {
 }
 
 // As each of them sees it: the first with the embedding, those between, the last with the head, and
-// one that is left nothing.
+// one that is left nothing. Outliers of LLM.int8() are of each layer, and olmo2 has more further
+// behind, on GPUs too that are alike otherwise.
 TEST(Playback, OfModelsOnSeveralGpusToo) {
+  using Format = Quantization::Format;
   GenerationOptions options;
   options.seq = 40;
   options.generate = 6;
   options.pretrained = Pretrained{.auto_device_map = true, .quantization = {}};
-  for (const char* name : {"llama2-7b", "gemma3-1b", "gpt2-774m"}) {
-    for (const int gpus : {1, 2, 3, 9}) {
-      SCOPED_TRACE(std::string(name) + " on " + std::to_string(gpus));
+  ModelConfig olmo2 = model_named("olmo2-1b");
+  olmo2.layers = 32;
+  for (const ModelConfig& model :
+       {model_named("llama2-7b"), model_named("gemma3-1b"), model_named("gpt2-774m"), olmo2}) {
+    for (const int gpus : {1, 2, 3, 5, 9}) {
+      SCOPED_TRACE(model.name + " on " + std::to_string(gpus));
       options.pretrained->gpus = gpus;
       options.pretrained->quantization.reset();
-      expect_each_played_as_walked(model_named(name), options);
-      options.pretrained->quantization = Quantization{.format = Quantization::Format::Nf4};
-      expect_each_played_as_walked(model_named(name), options);
+      expect_each_played_as_walked(model, options);
+      for (const Format format : {Format::Nf4, Format::Int8}) {
+        options.pretrained->quantization = Quantization{.format = format};
+        expect_each_played_as_walked(model, options);
+      }
     }
   }
+}
+
+// What other GPUs run takes nothing here, and those between the first and the last run the same.
+TEST(Playback, OfLlmInt8WalksTheLayersOfEachGpuAlone) {
+  GenerationOptions options;
+  options.seq = 40;
+  options.pretrained = Pretrained{
+      .auto_device_map = true,
+      .quantization = Quantization{.format = Quantization::Format::Int8},
+      .gpus = 8,
+  };
+  const auto walked = [&](const Extent& extent) {
+    std::uint64_t cost = 0;
+    for (const RunReport& report : run_on_each(h200(), measured_release(), model_named("llama2-7b"),
+                                               options, extent, kUnlimitedBytes, nullptr)) {
+      cost += report.cost;
+    }
+    return cost;
+  };
+  Extent all;
+  all.one_by_one = true;
+  EXPECT_LT(2 * walked({}), walked(all));
 }
 
 TEST(Playback, OfModelsReadFromFilesTapesFewLayersToo) {

@@ -31,6 +31,18 @@ void FsdpParamGroup::add(const Tensor& parameter) {
   parameters_.push_back({parameter, shard_of(parameter)});
 }
 
+bool FsdpParamGroup::has(const Tensor& parameter) const {
+  return std::any_of(parameters_.begin(), parameters_.end(), [&](const FsdpParam& own) {
+    return own.unsharded.impl() == parameter.impl();
+  });
+}
+
+void FsdpParamGroup::renew_shard(const Tensor& parameter) {
+  for (FsdpParam& own : parameters_) {
+    if (own.unsharded.impl() == parameter.impl()) own.sharded = shard_of(parameter);
+  }
+}
+
 // foreach_all_gather
 void FsdpParamGroup::unshard() {
   if (all_gather_result_.defined() || unsharded_) return;

@@ -39,7 +39,9 @@ class FsdpParamGroup {
         reshard_after_forward_(reshard_after_forward) {}
 
   void add(const Tensor& parameter);
-  Tensor shard_of(const Tensor& parameter) const;
+  bool has(const Tensor& parameter) const;
+  /// Gives a parameter of the group a new shard, then frees the one it had.
+  void renew_shard(const Tensor& parameter);
   bool empty() const { return parameters_.empty(); }
   const std::vector<FsdpParam>& parameters() const { return parameters_; }
 
@@ -55,6 +57,7 @@ class FsdpParamGroup {
 
  private:
   enum class State : std::uint8_t { Idle, Forward, PreBackward, PostBackward };
+  Tensor shard_of(const Tensor& parameter) const;
   void unshard();
   void wait_for_unshard();
   void reshard();

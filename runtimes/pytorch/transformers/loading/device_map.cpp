@@ -59,7 +59,13 @@ DeviceMap place(const std::vector<SizedModule>& modules, const std::vector<Unit>
                 const std::vector<int>& gpu, std::size_t gpus) {
   DeviceMap map;
   map.gpu.assign(modules.size(), kHost);
-  for (const SizedModule& sized : modules) map.layer.push_back(sized.module->layer);
+  for (const SizedModule& sized : modules) {
+    const std::optional<std::int64_t> layer = sized.module->layer;
+    map.layer.push_back(layer);
+    if (layer && (map.numbers.empty() || map.numbers.back() != *layer)) {
+      map.numbers.push_back(*layer);
+    }
+  }
   map.gpu_bytes.assign(gpus, 0);
   for (std::size_t u = 0; u < units.size(); ++u) {
     const Unit& unit = units[u];
@@ -100,6 +106,8 @@ DeviceMap without_layers(const DeviceMap& map, std::int64_t first, std::int64_t 
     rest.gpu.push_back(map.gpu[i]);
     rest.layer.push_back(behind ? *layer - count : layer);
   }
+  const auto begin = rest.numbers.begin() + static_cast<std::ptrdiff_t>(first);
+  rest.numbers.erase(begin, begin + static_cast<std::ptrdiff_t>(count));
   return rest;
 }
 

@@ -15,8 +15,9 @@ inline constexpr int kHost = -1;
 struct DeviceMap {
   std::vector<int> gpu;  ///< of named_modules(), one each: its number, or kHost
   std::vector<std::optional<std::int64_t>> layer;  ///< that each of them is in
-  std::vector<double> gpu_bytes;                   ///< what the loader counts for each
-  std::int64_t host_layers = 0;                    ///< blocks that stay on the host
+  std::vector<std::int64_t> numbers;  ///< of its layers, in the model as it is published
+  std::vector<double> gpu_bytes;      ///< what the loader counts for each
+  std::int64_t host_layers = 0;       ///< blocks that stay on the host
   std::uint64_t host_bytes = 0;
 
   bool spills() const { return host_layers > 0 || host_bytes > 0; }

@@ -194,20 +194,22 @@ class Loader {
       const LayerScope acts(context_, static_cast<int>(entry.module->layer.value_or(kNoLayer)));
       Linear* linear = arguments_.quantization ? quantized_linear(*entry.module) : nullptr;
       if (linear != nullptr && entry.tensor == &linear->weight) {
-        quantize_into(*linear, *entry.module);
+        const auto layer = static_cast<std::size_t>(*entry.module->layer);
+        quantize_into(*linear, entry.module->input, map.numbers[layer]);
       } else {
         materialize(*entry.tensor);
       }
     }
   }
 
-  void quantize_into(Linear& linear, const NamedModule& module) {
+  /// `layer`: its number in the model as it is published.
+  void quantize_into(Linear& linear, LinearInput input, std::int64_t layer) {
     const Tensor stored =
         empty(context_, linear.weight.sizes(), linear.weight.type(), Category::Parameters);
     // Conv1D's is transposed first.
     const Tensor weight = linear.is_transposed() ? t(stored) : stored;
     OutlierStatistics outliers;
-    outliers.chance = outlier_chance(config_, module.input, *module.layer);
+    outliers.chance = outlier_chance(config_, input, layer);
     outliers.quantile = next_quantile();
     linear.quantized = quantize(*arguments_.quantization, weight, outliers);
   }

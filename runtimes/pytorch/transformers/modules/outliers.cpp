@@ -6,13 +6,15 @@
 
 namespace vramfit::pytorch {
 
+bool outliers_grow_with_depth(const ModelConfig& config) {
+  return config.block_norms == BlockNorms::After;
+}
+
 double outlier_chance(const ModelConfig& config, LinearInput input, std::int64_t layer) {
-  // Where norms stand behind attention and MLP, each adds unit variance to what enters the next.
-  // What they are added to, embeddings of 0.02, hardly counts.
+  // What norms are added to, embeddings of 0.02, hardly counts.
   const bool hidden = input == LinearInput::Hidden;
   const double added = static_cast<double>(2 * layer + (hidden ? 1 : 0));
-  const double stream =
-      config.block_norms == BlockNorms::After ? std::sqrt(added + 0.02 * 0.02) : 1.0;
+  const double stream = outliers_grow_with_depth(config) ? std::sqrt(added + 0.02 * 0.02) : 1.0;
   switch (input) {
     case LinearInput::Stream:
       return vramfit::outlier_chance(stream);

@@ -13,6 +13,10 @@ enum class LinearInput : std::uint8_t {
   Hidden,    ///< the MLP's: activated, and gated where it is
 };
 
+/// Whether layers further behind have more of them: where norms stand behind attention and MLP,
+/// each adds unit variance to what enters the next.
+bool outliers_grow_with_depth(const ModelConfig& config);
+
 /// How likely an element of it is an outlier to LLM.int8(): model/ops/outliers.h.
 double outlier_chance(const ModelConfig& config, LinearInput input, std::int64_t layer);
 

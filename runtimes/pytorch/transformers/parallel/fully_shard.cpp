@@ -81,19 +81,15 @@ FsdpParamGroup& FullyShard::group_of(const CausalLm::NamedModule& named) {
 }
 
 void FullyShard::add(Group& group, const Tensor& parameter) {
-  for (const Group* other : groups()) {
-    const auto& known = other->parameters();
-    const bool tied = std::any_of(known.begin(), known.end(), [&](const FsdpParam& one) {
-      return one.unsharded.impl() == parameter.impl();
-    });
-    if (!tied) continue;
-    if (!options_.by_accelerate) untied_head_ = group.shard_of(parameter);
+  for (Group* owner : groups()) {
+    if (!owner->has(parameter)) continue;
+    if (!options_.by_accelerate) owner->renew_shard(parameter);
     return;
   }
   group.add(parameter);
 }
 
-// Module by module.
+// Module by module (Module._apply): a tied head is the embedding's parameter, which is made anew.
 void FullyShard::to_empty(const Modules& modules) {
   for (const CausalLm::NamedModule& named : modules) {
     const LayerScope acts(context_, layer_of(named));

@@ -52,7 +52,6 @@ class FullyShard final : public DataParallel, public ModuleHooks {
   Group embedding_;
   Group head_;
   std::vector<std::unique_ptr<Group>> layers_;
-  Tensor untied_head_;  ///< to_empty gives a tied head a shard of its own, which nobody uses
 };
 
 }  // namespace vramfit::pytorch

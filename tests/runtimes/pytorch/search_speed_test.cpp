@@ -1,0 +1,46 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <ctime>
+
+#include "estimator/largest.h"
+#include "estimator/models.h"
+#include "estimator/runtimes.h"
+
+namespace vramfit {
+namespace {
+
+/// Seconds of a processor that the search and what is around its answer take.
+double search_seconds(const Request& request, const SearchAxis& axis) {
+  const std::clock_t start = std::clock();
+  SizedRuns runs(request, axis);
+  const Largest found = find_largest(runs);
+  band_around(found, runs);
+  EXPECT_GT(found.size, 0);
+  return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+}
+
+// With LLM.int8() no two layers are alike, so that all that lie on a GPU are walked in each of many
+// decode steps.
+TEST(SearchSpeed, OfLongGenerationsWithLlmInt8OverSeveralGpus) {
+  const ModelConfig model = model_named("llama2-13b");
+  double worst = 0;
+  for (const char* gpus : {"2", "7"}) {
+    for (const SearchAxis& axis : batch_and_seq()) {
+      Request request{model,
+                      runtime_named("pytorch").workload(
+                          {{"quant", "int8"}, {"gpus", gpus}, {"generate", "248"}, {"seq", "124"}},
+                          false, model),
+                      budget_of(card_named("rtx4090"))};
+      const double seconds = search_seconds(request, axis);
+      RecordProperty(gpus + (" " + std::string(axis.name)), std::to_string(seconds));
+      worst = std::max(worst, seconds);
+    }
+  }
+#ifdef NDEBUG
+  EXPECT_LT(worst, 5) << "0.1 to 1.8 were measured";
+#endif
+}
+
+}  // namespace
+}  // namespace vramfit

@@ -175,7 +175,8 @@ def test_tables_hold_every_case_and_stage(tmp_path):
 
 def test_the_picture_shows_every_formula(tmp_path):
     picture = topic.picture(compared(tmp_path, known.training(), known.inference()))
-    names = {text.get_text() for text in picture.figure.legends[0].get_texts()}
+    (axes,) = picture.figure.axes
+    names = {text.get_text() for text in axes.get_legend().get_texts()}
     assert len(names) == 1 + len(FORMULAS)
 
 

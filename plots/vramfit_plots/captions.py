@@ -8,14 +8,7 @@ import pandas as pd
 
 from vramfit_plots.inputs import Inputs
 from vramfit_plots.rows import spread
-from vramfit_plots.sources import (
-    COUNTED,
-    MEASURED,
-    PREDICTED,
-    TORCH,
-    TORCH_MEASURED,
-    Source,
-)
+from vramfit_plots.sources import COUNTED, MEASURED, PREDICTED, TORCH, TORCH_MEASURED, Source
 from vramfit_plots.units import in_words
 
 _VERSIONS = {

@@ -56,11 +56,7 @@ class Accuracy:
 
 def _figures(case: Case, prediction: Prediction) -> Iterator[dict[str, Any]]:
     if case.max_batch is not None:
-        yield {
-            "kind": LARGEST,
-            "predicted": prediction.max_batch,
-            "measured": case.max_batch,
-        }
+        yield {"kind": LARGEST, "predicted": prediction.max_batch, "measured": case.max_batch}
         return
     for level, kind in PEAK_KINDS.items():
         if level in case.peak:

@@ -131,9 +131,7 @@ class Rival:
 
 
 def _score(
-    comparison: Accuracy,
-    allocated: Mapping[int, float],
-    totals: Mapping[int, float],
+    comparison: Accuracy, allocated: Mapping[int, float], totals: Mapping[int, float]
 ) -> Score:
     cases, cards = comparison.cases, comparison.cards
     errors = pd.Series({i: said / cases[i].peak["peak"] - 1 for i, said in allocated.items()})

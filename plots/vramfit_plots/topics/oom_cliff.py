@@ -33,10 +33,7 @@ from vramfit_plots.topics.cliffs import (
 )
 from vramfit_plots.units import GB, MIB, MISSING, batch, gb, gigabytes, mib, number
 
-_LINE = {
-    "pred_cliff_base": "without a sequence\nGB",
-    "pred_cliff_slope": "each adds\nGB",
-}
+_LINE = {"pred_cliff_base": "without a sequence\nGB", "pred_cliff_slope": "each adds\nGB"}
 
 
 def _words(inputs: Inputs, strategy: Strategy) -> str:

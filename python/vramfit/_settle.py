@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from vramfit import _core
-
-if TYPE_CHECKING:
-    from vramfit._adapters import Reading
+from vramfit._reading import Reading
 
 #: What all flags together say, by fit's own names, where objects' are these.
 Together = Callable[[Mapping[str, Any]], dict[str, str]]

@@ -1,12 +1,13 @@
-"""A table: what it holds, and how it is written as bare HTML and Markdown."""
+"""A table: what it holds, and how it is written as bare HTML, as Markdown and for a terminal."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 from operator import attrgetter
+from pathlib import Path
 from typing import Any
 
-from vramfit_plots.captions import Caption
+from vramfit_plots import words
 from vramfit_plots.units import MISSING
 
 _MANY = 6  # columns: more need smaller type
@@ -36,9 +37,10 @@ class Table:
 
     key: str  # also its fragment's file name
     title: str
+    note: str  # how to read it
     headings: list[str]
     rows: list[list[str]]
-    caption: Caption
+    command: str = ""  # makes its rows again; "" where it has none of ours
     text_columns: frozenset[int] = frozenset()  # that read from the left
     long: bool = False  # of interest to those who look for one row: folded up in the report
 
@@ -49,18 +51,19 @@ class Table:
 
 def listing(
     key: str,
-    title: str,
     columns: Sequence[Column],
     items: Iterable[Any],
-    caption: Caption,
+    command: str = "",
     *,
     long: bool = False,
+    **figures: Any,
 ) -> Table:
-    """A row for each item."""
+    """A row for each item; title and note are those of words.json, with these figures in them."""
     headings = [column.heading for column in columns]
     rows = [[column.entry(item) for column in columns] for item in items]
     text = frozenset(i for i, column in enumerate(columns) if column.text)
-    return Table(key, title, headings, rows, caption, text, long)
+    said = words.title_and_note(key, **figures)
+    return Table(key, *said, headings, rows, command, text, long)
 
 
 def _html_text(text: str) -> str:
@@ -71,44 +74,58 @@ def _html_text(text: str) -> str:
     return head + "".join(f"<br><small>{line}</small>" for line in small)
 
 
-def _html_class(table: Table, column: int) -> str:
-    return ' class="text"' if column in table.text_columns else ""
-
-
 def html_table(table: Table) -> str:
     """The bare <table>, for a page that has its own style."""
+
+    def cell(tag: str, column: int, text: str) -> str:
+        left = ' class="text"' if column in table.text_columns else ""
+        return f"<{tag}{left}>{_html_text(text)}</{tag[:2]}>"
+
     lines = ['<table class="wide">' if len(table.headings) > _MANY else "<table>"]
     lines += ["<thead>", "<tr>"]
-    for i, heading in enumerate(table.headings):
-        lines.append(f'<th scope="col"{_html_class(table, i)}>{_html_text(heading)}</th>')
+    lines += [cell('th scope="col"', i, heading) for i, heading in enumerate(table.headings)]
     lines += ["</tr>", "</thead>", "<tbody>"]
     for head, *entries in table.rows:
-        row = f'<tr><th scope="row"{_html_class(table, 0)}>{_html_text(head)}</th>'
-        for i, entry in enumerate(entries, 1):
-            row += f"<td{_html_class(table, i)}>{_html_text(entry)}</td>"
-        lines.append(row + "</tr>")
+        row = "".join(cell("td", i, entry) for i, entry in enumerate(entries, 1))
+        first = cell('th scope="row"', 0, head)
+        lines.append(f"<tr>{first}{row}</tr>")
     return "\n".join([*lines, "</tbody>", "</table>"])
 
 
 def html_fragment(table: Table) -> str:
     return (
         f'<figure>\n<div style="overflow-x:auto">\n{html_table(table)}\n</div>\n'
-        f"<figcaption>{escape(table.caption.note)}</figcaption>\n</figure>\n"
+        f"<figcaption>{escape(table.note)}</figcaption>\n</figure>\n"
     )
-
-
-def _markdown_entry(entry: str) -> str:
-    return entry.replace("|", "\\|").replace("\n", "<br>")
-
-
-def _markdown_row(entries: list[str]) -> str:
-    return "| " + " | ".join(entries) + " |"
 
 
 def markdown_fragment(table: Table) -> str:
     left = {0, *table.text_columns}
     aligned = ["---" if i in left else "---:" for i in range(len(table.headings))]
-    lines = [_markdown_row([_markdown_entry(heading) for heading in table.headings])]
-    lines.append(_markdown_row(aligned))
-    lines += [_markdown_row([_markdown_entry(entry) for entry in row]) for row in table.rows]
-    return "\n".join(lines) + "\n\n" + table.caption.note + "\n"
+    lines = [
+        [entry.replace("|", "\\|").replace("\n", "<br>") for entry in line]
+        for line in (table.headings, aligned, *table.rows)
+    ]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines) + f"\n{table.note}\n"
+
+
+def write_fragments(tables: Iterable[Table], folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for table in tables:
+        (folder / f"{table.key}.html").write_text(html_fragment(table), encoding="utf-8")
+        (folder / f"{table.key}.md").write_text(markdown_fragment(table), encoding="utf-8")
+
+
+def text_table(table: Table) -> str:
+    """For a terminal. Columns are as wide as they need; the last may be long."""
+    lines = [[e.replace("\n", ", ") for e in line] for line in (table.headings, *table.rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    left = {0, *table.text_columns}
+    text = [table.title, ""]
+    for line in lines:
+        entries = [
+            entry.ljust(width) if i in left else entry.rjust(width)
+            for i, (entry, width) in enumerate(zip(line, widths, strict=True))
+        ]
+        text.append("  " + "  ".join(entries).rstrip())
+    return "\n".join([*text, "", f"  {table.note}", ""])

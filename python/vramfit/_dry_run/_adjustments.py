@@ -13,7 +13,7 @@ _UNUSED, _OF_OPTIMIZER = "unused", "of_optimizer"
 
 
 @dataclass(frozen=True)
-class Lever:
+class Adjustment:
     """One change, as standin/_changes.py has it by its name."""
 
     name: str
@@ -26,8 +26,8 @@ class Lever:
 
 
 # Those that cost least first. What costs nothing is tried for less.
-LEVERS = (
-    Lever(
+ADJUSTMENTS = (
+    Adjustment(
         "expandable_segments",
         "segments of the allocator's that grow",
         (_UNUSED,),
@@ -35,28 +35,28 @@ LEVERS = (
         "PyTorch did not take the setting",
         allocator="expandable_segments:True",
     ),
-    Lever(
+    Adjustment(
         "no_cache",
         "no cache of keys and values in training",
         ("kv_cache",),
         0.01,
         "no model of transformers' kept one in training",
     ),
-    Lever(
+    Adjustment(
         "fused_adamw",
         "fused AdamW",
         (_OF_OPTIMIZER,),
         0.03,
         "no Adam of torch's was made that is not fused",
     ),
-    Lever(
+    Adjustment(
         "fused_loss",
         "Liger's kernels, whose loss has no whole logits",
         ("logits",),
         0.05,
         "no model that Liger knows was trained, and computed its loss",
     ),
-    Lever(
+    Adjustment(
         "adamw_8bit",
         "8-bit AdamW of bitsandbytes",
         ("optimizer_state",),
@@ -64,7 +64,7 @@ LEVERS = (
         "no Adam of torch's was made",
         "states are rounded to 8 bits",
     ),
-    Lever(
+    Adjustment(
         "micro_batch",
         "half the micro-batch, twice the accumulation",
         ("activations", "logits"),
@@ -73,7 +73,7 @@ LEVERS = (
         "has two rows or more",
         "time: smaller batches use a GPU less well",
     ),
-    Lever(
+    Adjustment(
         "checkpointing",
         "activation checkpointing",
         ("activations",),
@@ -81,7 +81,7 @@ LEVERS = (
         "no model of transformers' that supports it was trained without",
         "time: forward is computed again in backward",
     ),
-    Lever(
+    Adjustment(
         "lora",
         "LoRA of rank 16",
         ("gradients", "optimizer_state"),
@@ -106,23 +106,25 @@ def shares(answer: Json) -> Counter[str] | None:
     return Counter({name: size / levels["reserved"] for name, size in held.items()})
 
 
-def worth_trying(answer: Json) -> list[Lever]:
+def worth_trying(answer: Json) -> list[Adjustment]:
     """Those that lower what dominates; all, where nobody knows what does."""
     held = shares(answer)
     if held is None:
-        return list(LEVERS)
-    return [lever for lever in LEVERS if _lowers(lever, held) >= lever.least]
+        return list(ADJUSTMENTS)
+    return [
+        adjustment for adjustment in ADJUSTMENTS if _lowers(adjustment, held) >= adjustment.least
+    ]
 
 
-def next_to_try(levers: list[Lever], answer: Json) -> Lever:
+def next_to_try(adjustments: list[Adjustment], answer: Json) -> Adjustment:
     """The one that costs least of those that may be enough, else the one that lowers most."""
     held = shares(answer) or Counter()
     lacking = answer["uncertainty"]["total"] - answer["margin"]
-    for lever in levers:
-        if _lowers(lever, held) * answer["levels"]["reserved"] > lacking:
-            return lever
-    return max(levers, key=lambda lever: _lowers(lever, held))
+    for adjustment in adjustments:
+        if _lowers(adjustment, held) * answer["levels"]["reserved"] > lacking:
+            return adjustment
+    return max(adjustments, key=lambda adjustment: _lowers(adjustment, held))
 
 
-def _lowers(lever: Lever, held: Counter[str]) -> float:
-    return sum(held[component] for component in lever.lowers)
+def _lowers(adjustment: Adjustment, held: Counter[str]) -> float:
+    return sum(held[component] for component in adjustment.lowers)

@@ -1,10 +1,9 @@
-"""The GPU catalogue, data/gpus.json."""
+"""The catalogues: GPUs, data/gpus.json, and what is published about models, data/models."""
 
 from dataclasses import dataclass
 from pathlib import Path
 
-from vramfit_plots.errors import BadInputError
-from vramfit_plots.files import Catalogue
+from vramfit_plots.files import BadInputError, Catalogue
 from vramfit_plots.schemas import read_json
 
 # What is gone from a card before a run allocates anything.
@@ -20,6 +19,11 @@ class Card:
     driver_reserved: int  # bytes that cudaMemGetInfo does not count
     overhead: int  # bytes that driver, context and libraries take in all
     assumed_from: str | None  # the card that the overhead was measured on, if not this one
+
+    @property
+    def short_title(self) -> str:
+        title = self.title.removeprefix("NVIDIA ").removeprefix("GeForce ")
+        return title.removesuffix(" Generation").removesuffix(" HBM3")
 
 
 def load_cards(path: Path) -> Catalogue[Card]:
@@ -46,3 +50,17 @@ def load_cards(path: Path) -> Catalogue[Card]:
             assumed_from=assumed_from,
         )
     return Catalogue(path, cards)
+
+
+@dataclass(frozen=True)
+class Model:
+    name: str
+    parameters: int  # published count
+
+
+def load_models(folder: Path) -> Catalogue[Model]:
+    path = folder / "parameters.json"
+    published = read_json(path, "models")
+    return Catalogue(
+        path, {name: Model(name, entry["parameters"]) for name, entry in published.items()}
+    )

@@ -1,17 +1,20 @@
 """A claim, what there is to set beside it, and whether it holds."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
+from vramfit_plots.catalogues import Card
 from vramfit_plots.cells import differ
-from vramfit_plots.errors import AbsentError
 from vramfit_plots.inputs import Inputs
-from vramfit_plots.row_name import RowName
-from vramfit_plots.sources import COUNTED, Source, best_of_each_side
+from vramfit_plots.rows import RowName
+from vramfit_plots.sources import ARTICLE, COUNTED, TORCH_MEASURED, Source, best_of_each_side
+from vramfit_plots.topics.lora import adapters
 from vramfit_plots.units import GB
 
 Figures = Mapping[Source, float]
+
+_OPENING_GB = 24
 
 
 @dataclass(frozen=True)
@@ -22,7 +25,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Asked:
-    """A claim, and where its answer is looked for."""
+    """A claim, where its answer is looked for, and what rows of claims.json may speak of."""
 
     inputs: Inputs
     claim: Mapping[str, Any]
@@ -40,17 +43,52 @@ class Asked:
         return self.inputs.run.parse(self.row)
 
     @property
+    def near_case(self) -> RowName:
+        return self.inputs.run.parse(self.near)
+
+    @property
     def printed(self) -> float:
         """What it says, in bytes."""
         return self.claim["value"] * GB
+
+    @property
+    def printed_each(self) -> float:
+        """Bytes a parameter, as the article has more of them."""
+        return self.printed / self.inputs.article.seven_b
 
     @property
     def parameters(self) -> int:
         """Of the model that the article trains."""
         return self.inputs.models[self.inputs.article.waterfall["model"]].parameters
 
+    @property
+    def opening_card(self) -> Card:
+        rows = self.inputs.article.oom_cliff["rows"]
+        row = next((row for row in rows if row["vram_gb"] == _OPENING_GB), rows[0])
+        return self.inputs.cards[row["gpu"]]
+
+    @property
+    def card(self) -> Card:
+        """That of the claim's row."""
+        return self.inputs.cards[self.case.text("gpu")]
+
+    @property
+    def adapters(self) -> str:
+        return adapters(self.inputs, self.row)
+
+    @property
+    def int4_model(self) -> tuple[float, str]:
+        """Its bytes, and whose they are."""
+        rows = {row["precision"]: row for row in self.inputs.article.inference["rows"]}
+        measured = self.inputs.of(self.near, TORCH_MEASURED, "parameters")
+        own = (measured, self.claim["near"]["as"]) if measured else None
+        return own or (rows["INT4"]["model"] * GB, ARTICLE.heading)
+
     def within(self, value: float) -> bool:
         return self.claim["low"] <= value <= self.claim["high"]
+
+    def same(self, value: float, printed: float, tolerance: float = 0.01) -> bool:
+        return not differ(value, printed, tolerance)
 
     def counted(self, counter: str, row: str = "") -> dict[Source, float]:
         """Every source's, of the claim's row or another."""
@@ -59,9 +97,8 @@ class Asked:
 
     def kept(self, row: str) -> Figures:
         """What a forward pass leaves, the model apart."""
-        after, loaded = (
-            self.counted(f"step1_{stage}_after", row) for stage in ("forward", "loaded")
-        )
+        stages = ("forward", "loaded")
+        after, loaded = (self.counted(f"step1_{stage}_after", row) for stage in stages)
         return of_both(after, loaded, lambda a, b: a - b)
 
 
@@ -80,7 +117,7 @@ def best_of_each(figures: Figures) -> dict[Source, float]:
     return {source: figures[source] for source in best}
 
 
-def judge(figures: Figures, holds: Callable[[float], bool]) -> str:
+def judge(figures: Mapping[Source, Any], holds: Callable[[Any], bool]) -> str:
     """In a word; where they disagree, for whom it holds."""
     by_side: dict[str, list[bool]] = {}
     for source, value in figures.items():
@@ -92,29 +129,5 @@ def judge(figures: Figures, holds: Callable[[float], bool]) -> str:
     return "Does not hold" if no else "Holds"
 
 
-def as_printed(asked: Asked, value: float) -> bool:
-    return not differ(value, asked.claim["value"])
-
-
-def as_many_gb(asked: Asked, value: float) -> bool:
-    return not differ(value, asked.printed)
-
-
-@dataclass(frozen=True)
-class Judged:
-    """How a claim is answered by a figure of each source."""
-
-    figures: Callable[[Asked], Figures]
-    form: Callable[[float], str]
-    holds: Callable[[Asked, float], bool]
-    remark: Callable[[Asked], str] = field(default=lambda _: "")
-
-    def __call__(self, asked: Asked) -> Answer:
-        """Throws AbsentError where there is no figure to judge by."""
-        figures = self.figures(asked)
-        if not figures:
-            raise AbsentError("a row that answers it")
-        word = judge(figures, lambda value: self.holds(asked, value))
-        remark = self.remark(asked)
-        texts = {source: self.form(value) for source, value in figures.items()}
-        return Answer(texts, f"{word}: {remark}." if remark else f"{word}.")
+def in_lines(texts: Mapping[Source, list[str]]) -> dict[Source, str]:
+    return {source: "\n".join(lines) for source, lines in texts.items()}

@@ -13,8 +13,6 @@
 
 namespace vramfit::pytorch {
 
-using Json = nlohmann::ordered_json;
-
 const Settings& PyTorchRuntime::settings() const { return pytorch::settings(); }
 
 std::shared_ptr<const Workload> PyTorchRuntime::read(const Flags& flags, bool training,
@@ -23,7 +21,7 @@ std::shared_ptr<const Workload> PyTorchRuntime::read(const Flags& flags, bool tr
   return std::make_shared<TorchWorkload>(*this, generation_options(flags));
 }
 
-Json PyTorchRuntime::release() const {
+nlohmann::ordered_json PyTorchRuntime::release() const {
   return {{"name", versions_.name},
           {"torch", pytorch::text(versions_.torch)},
           {"transformers", pytorch::text(versions_.transformers)},
@@ -138,7 +136,7 @@ std::int64_t TorchWorkload::stored_parameters(const ModelConfig& config) const {
   return parameter_count(config);
 }
 
-Json TorchWorkload::asked() const { return pytorch::asked(options()); }
+nlohmann::ordered_json TorchWorkload::asked() const { return pytorch::asked(options()); }
 
 void TorchWorkload::validate(const ModelConfig& config) const {
   pytorch::validate(config, options());

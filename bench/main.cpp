@@ -18,7 +18,7 @@
 #include "bench/report/context.h"
 #include "bench/report/printout.h"
 #include "bench/report/registry.h"
-#include "estimator/files/whole_file.h"
+#include "estimator/files/atomic_file.h"
 #include "model/errors.h"
 #include "model/printable.h"
 
@@ -53,7 +53,7 @@ void initialize(char* program, const GoogleFlags& flags) {
 }
 
 /// Refuses to measure beside others, unless told to; then the report names them.
-void note_neighbours(const Options& options, const Target& target, Facts& facts) {
+void note_neighbours(const BenchOptions& options, const Target& target, Facts& facts) {
   if (!target.is_gpu()) return;
   const std::string neighbours = target.device()->neighbours();
   if (!neighbours.empty() && !options.measuring.shared_gpu) {
@@ -90,7 +90,7 @@ std::string article_printout(const Row& row, const Counters& counters) {
 
 /// All rows of a case come of one run, which the first of them starts.
 void add_case(Registry& registry, RowRunner& runner, LedgerFolder& ledgers,
-              const Timelines& timelines, const Options& options,
+              const Timelines& timelines, const BenchOptions& options,
               const std::vector<std::string>& rows, const Case& c, const Conditions& conditions) {
   const auto whole = std::make_shared<std::optional<Result>>();
   for (const std::string& name : rows) {
@@ -111,7 +111,7 @@ void add_case(Registry& registry, RowRunner& runner, LedgerFolder& ledgers,
 }
 
 /// What the report shows beside the rows; a key that the command line gives is not one of ours.
-void add_context(const Options& options, const Facts& facts) {
+void add_context(const BenchOptions& options, const Facts& facts) {
   for (const std::string& key : options.google.context_keys) {
     if (facts.count(key) == 0) continue;
     throw BadInput("benchmark_context: '" + key + "' is bench's own; another key");
@@ -137,7 +137,8 @@ int interrupted(int signal, Report& report, const std::string& journal) {
   }
 }
 
-int run_plan(const Options& options, const Target& target, const Plan& plan, const Models& models) {
+int run_plan(const BenchOptions& options, const Target& target, const Plan& plan,
+             const Models& models) {
   Facts facts = context_of(target);
   const std::vector<std::string> arguments = arguments_for_rows(options);
   const std::string path = target.device() != nullptr ? options.journal : "";
@@ -150,7 +151,7 @@ int run_plan(const Options& options, const Target& target, const Plan& plan, con
     case_conditions.push_back(conditions_with(conditions, models, c.row[Axis::Model]));
   }
   Report report(options.google, facts);
-  std::optional<WholeFile> profile;
+  std::optional<AtomicFile> profile;
   std::filesystem::path profile_file;
   if (options.write_profile) {
     profile_file = profile_path(*options.write_profile, facts);
@@ -199,7 +200,7 @@ int run_plan(const Options& options, const Target& target, const Plan& plan, con
 }
 
 int run(int argc, char** argv) {
-  Options options = parse_options(argc, argv);
+  BenchOptions options = parse_options(argc, argv);
   if (options.answered) return 0;
   if (!options.row.empty()) {
     run_row_process(options);

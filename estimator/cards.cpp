@@ -13,7 +13,7 @@
 namespace vramfit {
 namespace {
 
-constexpr std::int64_t kSchema = 2;
+constexpr std::int64_t kSchema = 3;
 constexpr std::int64_t kMaxOverheadBytes = std::int64_t{1} << 60;
 constexpr std::int64_t kMaxMultiprocessors = 1024;
 constexpr std::int64_t kMaxL2Bytes = std::int64_t{1} << 30;
@@ -58,26 +58,31 @@ Traits read_traits(const JsonReader& json, const nlohmann::json& object) {
   return traits;
 }
 
-LibrarySizes read_libraries(const JsonReader& json, const nlohmann::json& object) {
-  allow_only(
-      json, object,
-      {"context", "cublas", "cublas_backward", "attention", "attention_backward", "streams"});
-  LibrarySizes sizes;
-  sizes.context = sourced_bytes(json, object, "context", "bytes", 0);
-  sizes.blas = sourced_bytes(json, object, "cublas", "bytes", 0);
-  sizes.backward_blas = sourced_bytes(json, object, "cublas_backward", "bytes", 0);
-  sizes.attention = sourced_bytes(json, object, "attention", "bytes", 0);
-  sizes.backward_attention = sourced_bytes(json, object, "attention_backward", "bytes", 0);
-  if (json.has("streams")) sizes.streams = sourced_bytes(json, object, "streams", "bytes", 0);
-  return sizes;
+RuntimeOverhead read_runtime(const nlohmann::json& object, const std::string& source) {
+  if (!object.is_object()) throw BadInput(source + ": not a JSON object");
+  const JsonReader json(object, source);
+  allow_only(json, object, {"runtime", "release", "parts"});
+  const auto parts = json.object("parts");
+  if (!parts) json.fail("parts", "missing; what each was measured to take");
+  RuntimeOverhead row{json.text("runtime"), json.has("release") ? json.text("release") : "", {}};
+  for (const auto& part : object.at("parts").items()) {
+    row.parts[part.key()] =
+        sourced_bytes(*parts, object.at("parts"), part.key().c_str(), "bytes", 0);
+  }
+  return row;
 }
 
-NcclSizes read_nccl(const JsonReader& json, const nlohmann::json& object) {
-  allow_only(json, object, {"process_group", "collectives", "connected", "staged"});
-  return {sourced_bytes(json, object, "process_group", "bytes", 0),
-          sourced_bytes(json, object, "collectives", "bytes", 0),
-          sourced_bytes(json, object, "connected", "bytes", 0),
-          sourced_bytes(json, object, "staged", "bytes", 0)};
+/// What processes of runtimes take, a row each.
+std::shared_ptr<const std::vector<RuntimeOverhead>> read_runtimes(const JsonReader& json,
+                                                                  const nlohmann::json& object) {
+  if (!object.contains("runtimes")) return nullptr;
+  const nlohmann::json& entries = object.at("runtimes");
+  if (!entries.is_array()) json.fail("runtimes", "is no list of runtimes");
+  auto rows = std::make_shared<std::vector<RuntimeOverhead>>();
+  for (const nlohmann::json& entry : entries) {
+    rows->push_back(read_runtime(entry, json.source() + ": runtimes"));
+  }
+  return rows;
 }
 
 /// Of a folded title what people say.
@@ -124,8 +129,7 @@ Card read_card(const nlohmann::json& object, const std::string& source) {
   card.overhead_assumed = overhead->has("assumed_from");
   if (!card.overhead_assumed) {
     card.overhead = read_overhead(*overhead, object.at("overhead"));
-    if (!card.overhead.pytorch) overhead->fail("pytorch", "missing; what it was measured to take");
-    if (!card.overhead.nccl) overhead->fail("nccl", "missing; what it was measured to take");
+    if (!card.overhead.runtimes) overhead->fail("runtimes", "missing; what theirs take of it");
   }
   return card;
 }
@@ -198,7 +202,7 @@ Arch read_arch(const JsonReader& json, const char* key) {
 Overhead read_overhead(const JsonReader& json, const nlohmann::json& object) {
   allow_only(json, object,
              {"source", "range", "driver_reserved", "context", "cublaslt", "cudnn", "modules",
-              "pytorch", "nccl"});
+              "runtimes"});
   Overhead overhead;
   overhead.source = json.text("source");
   if (json.has("range")) overhead.range = sourced_bytes(json, object, "range", "bytes", 0);
@@ -207,10 +211,7 @@ Overhead read_overhead(const JsonReader& json, const nlohmann::json& object) {
   overhead.libraries = sourced_bytes(json, object, "cublaslt", "bytes", 0) +
                        sourced_bytes(json, object, "cudnn", "bytes", 0);
   if (json.has("modules")) overhead.libraries += sourced_bytes(json, object, "modules", "bytes", 0);
-  if (const auto torch = json.object("pytorch")) {
-    overhead.pytorch = read_libraries(*torch, object.at("pytorch"));
-  }
-  if (const auto nccl = json.object("nccl")) overhead.nccl = read_nccl(*nccl, object.at("nccl"));
+  overhead.runtimes = read_runtimes(json, object);
   return overhead;
 }
 

@@ -73,7 +73,7 @@ const Card& card_of_size(std::uint64_t vram);
 std::vector<Card> parse_cards(const std::string& json_text, const std::string& source);
 
 /// An overhead as cards and profiles state it, each part with its source. Profiles need not know
-/// PyTorch's share.
+/// what processes of runtimes take.
 Overhead read_overhead(const JsonReader& json, const nlohmann::json& object);
 
 /// Throws BadInput where `object`, which `json` reads, has any other key: a slip of the pen, and a

@@ -90,7 +90,7 @@ std::vector<std::string> notes_on(const Request& request, const Outcome& run) {
 
 std::uint64_t capacity_beside(const Overhead& overhead, const Request& request) {
   return pool_capacity(request.budget.vram, overhead, request.budget.set_aside(),
-                       request.workload->runtime().granularity());
+                       request.workload->runtime().can().granularity);
 }
 
 Outcome run_within(std::uint64_t capacity, const Request& request, bool events) {
@@ -103,12 +103,8 @@ Outcome run_past(std::uint64_t capacity, const Request& request) {
                     {.samples = request.samples, .events = false}, kUnlimitedBytes - capacity);
 }
 
-void set_batch(Request& request, std::int64_t batch) {
-  request.workload = request.workload->resized(batch, request.workload->seq());
-}
-
-void set_seq(Request& request, std::int64_t seq) {
-  request.workload = request.workload->resized(request.workload->batch(), seq);
+void set_size(Request& request, const SearchAxis& axis, std::int64_t size) {
+  request.workload = request.workload->resized(axis, size);
 }
 
 Estimate estimate(const Request& request, WhereItEnds ending) {
@@ -134,11 +130,12 @@ Estimate estimate(const Request& request, WhereItEnds ending) {
   result.verdict = verdict_of(result.fits, result.margin, result.uncertainty);
   result.peak = report.peak;
   result.on_host = runs.run().on_host;
+  result.devices = runs.run().devices;
   result.stages = report.stages;
   for (StageRecord& stage : result.stages) {
     stage.device_used += on_card(stage.managed, stage.reserved, result.capacity);
   }
-  result.parameters = parameter_count(request.model);
+  result.parameters = request.workload->parameters(request.model);
   result.parameters_stored = request.workload->stored_parameters(request.model);
   result.notes = notes_on(request, runs.run());
   return result;

@@ -20,8 +20,7 @@ struct Request {
   bool beyond_positions = false;  ///< a search for the longest sequence passes the model's own
 };
 
-void set_batch(Request& request, std::int64_t batch);
-void set_seq(Request& request, std::int64_t seq);
+void set_size(Request& request, const SearchAxis& axis, std::int64_t size);
 
 /// What a run takes at most. Bytes.
 struct Levels {
@@ -46,6 +45,7 @@ struct Estimate {
   std::vector<StageRecord> stages;       ///< as steady_run keeps them
   std::optional<MissingMemory> missing;  ///< where a run on this card ends, if it does and is told
   std::optional<OnHost> on_host;         ///< what the loader leaves there; absent: nothing
+  std::vector<DeviceParts> devices;      ///< where a run is told of device by device
   std::int64_t parameters = 0;           ///< as published
   std::int64_t parameters_stored = 0;    ///< with declared padding
   std::vector<std::string> notes;        ///< what was assumed or left out, a line each

@@ -55,6 +55,16 @@ Json stages_json(const std::vector<StageRecord>& stages) {
   return list;
 }
 
+Json devices_json(const std::vector<DeviceParts>& devices) {
+  Json list = Json::array();
+  for (const DeviceParts& device : devices) {
+    Json parts = Json::object();
+    for (const auto& [part, bytes] : device.parts) parts[part] = bytes;
+    list.push_back({{"device", device.device}, {"parts", std::move(parts)}});
+  }
+  return list;
+}
+
 Json uncertainty_json(const Estimate& estimate) {
   if (!estimate.uncertainty) return nullptr;
   const Uncertainty& uncertainty = *estimate.uncertainty;
@@ -104,6 +114,7 @@ Json verdict_json(const Request& request, const Estimate& estimate) {
   } else {
     json["on_host"] = nullptr;
   }
+  if (!estimate.devices.empty()) json["devices"] = devices_json(estimate.devices);
   json["stages"] = stages_json(estimate.stages);
   json["notes"] = estimate.notes;
   return json;

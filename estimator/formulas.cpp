@@ -1,64 +1,43 @@
 #include "estimator/formulas.h"
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 
-#include "estimator/runtimes.h"
-#include "model/format.h"
 #include "model/transformer/parameters.h"
 #include "runtimes/article/formulas.h"
 
 namespace vramfit {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using Total = std::optional<double>;
 
 /// A run as formulas know one.
 struct Run {
   explicit Run(const Request& request)
       : model(request.model),
-        asked(request.workload->asked()),
+        facts(request.workload->facts()),
         parameters(static_cast<double>(parameter_count(request.model))),
-        training(request.workload->training()),
-        batch(static_cast<double>(request.workload->batch())),
-        seq(static_cast<double>(request.workload->seq())) {}
+        training(request.workload->training()) {}
 
-  bool has(const char* option) const { return asked.contains(option) && !asked[option].is_null(); }
-  std::string text(const char* option) const { return asked.value(option, ""); }
-  bool adam() const { return training && !has("lora") && text("optimizer").starts_with("adam"); }
+  /// All parameters are trained, with states of Adam's.
+  bool adam() const { return facts.optimizer == Facts::Optimizer::Adam && !facts.adapters; }
 
   const ModelConfig& model;
-  Json asked;
+  Facts facts;
   double parameters;
   bool training;
-  double batch;
-  double seq;
 };
-
-/// What weights are stored in, as the run calls it: "bf16", "nf4", "int8-wo".
-std::string stored_in(const Run& run) {
-  return run.has("quant") ? run.asked["quant"]["format"].get<std::string>() : run.text("precision");
-}
-
-/// bitsandbytes' fp4, which vramfit's own step lacks, is as nf4 is to who counts bits.
-Format format_of_weights(const Run& run) {
-  const std::string name = stored_in(run);
-  return Format::named(name.substr(0, name.find('-'))).value_or(*Format::named("nf4"));
-}
 
 /// Its calculator knows Adam and SGD, and neither adapters nor checkpointing.
 Total article(const Run& run) {
-  if (run.has("lora") || run.has("checkpoint") || run.has("autocast")) return std::nullopt;
-  const auto precision = article::precision_for(format_of_weights(run));
+  const Facts& facts = run.facts;
+  if (facts.adapters || facts.checkpointing || facts.autocast) return std::nullopt;
+  const auto precision = article::precision_for(facts.weights);
   if (!precision) return std::nullopt;
-  Flags flags = {{"precision", *precision},
-                 {"batch", std::to_string(run.asked["batch"].get<std::int64_t>())},
-                 {"seq", std::to_string(run.asked["seq"].get<std::int64_t>())}};
-  if (run.training) flags["optimizer"] = run.adam() ? "adam" : "sgd";
-  const auto workload = runtime_named("article").workload(flags, run.training, run.model);
-  const Outcome outcome = workload->run({}, kUnlimitedBytes, run.model, {});
-  return static_cast<double>(outcome.report.peak.allocated);
+  article::Question question =
+      article::question_about(run.model, *precision, facts.batch, facts.seq);
+  question.training = run.training;
+  question.optimizer = run.adam() ? "adam" : "sgd";
+  return article::will_it_fit(question).total();
 }
 
 constexpr double kStatesOfMixedPrecision = 18;  ///< bytes a parameter
@@ -70,15 +49,17 @@ Total deepspeed(const Run& run) {
 
 Total accelerate(const Run& run) {
   if (run.training && !run.adam()) return std::nullopt;
-  return (run.training ? 4 : 1) * run.parameters * format_of_weights(run).row().bits / 8;
+  return (run.training ? 4 : 1) * run.parameters * run.facts.weights.row().bits / 8;
 }
 
 /// The paper keeps activations whole and trains in mixed precision.
 Total korthikanti(const Run& run) {
-  if (!run.adam() || run.has("checkpoint")) return std::nullopt;
+  if (!run.adam() || run.facts.checkpointing) return std::nullopt;
   const auto hidden = static_cast<double>(run.model.hidden);
   const auto heads = static_cast<double>(run.model.heads);
-  const double layer = run.seq * run.batch * hidden * (34 + 5 * heads * run.seq / hidden);
+  const auto batch = static_cast<double>(run.facts.batch);
+  const auto seq = static_cast<double>(run.facts.seq);
+  const double layer = seq * batch * hidden * (34 + 5 * heads * seq / hidden);
   return kStatesOfMixedPrecision * run.parameters + static_cast<double>(run.model.layers) * layer;
 }
 

@@ -18,6 +18,31 @@ std::int64_t edge(std::int64_t from, double Slack::*slack, SizedRuns& runs, std:
   return 0;
 }
 
+/// The largest size of those in the axis's steps that leaves some slack, where larger ones leave
+/// less; 0: none does.
+template <typename Left>
+std::int64_t last_step(SizedRuns& runs, const Left& left) {
+  const std::int64_t step = runs.step();
+  const std::int64_t last = runs.limit() / step;
+  if (last < 1) return 0;
+  if (left(last * step) >= 0) return last * step;
+  const auto of_steps = [&](std::int64_t steps) { return left(steps * step); };
+  return step * edge_near(last / 2, of_steps, last - 1, [] { return false; });
+}
+
+/// Halfway between figures that are off to the worse side and to the better one.
+Largest find_last_step(SizedRuns& runs) {
+  Largest found;
+  found.size = last_step(runs, [&](std::int64_t size) {
+    const Slack& slack = runs.slack(size);
+    return (slack.surely + slack.possibly) / 2;
+  });
+  found.holes.emplace();
+  found.step = runs.step();
+  if (found.size / found.step < runs.limit() / found.step) found.next = found.size + found.step;
+  return found;
+}
+
 /// Of those that were tried the largest, or the next edge above it.
 std::int64_t largest_surely(const Largest& found, SizedRuns& runs) {
   const std::int64_t known = runs.known_surely(found.size);
@@ -27,6 +52,7 @@ std::int64_t largest_surely(const Largest& found, SizedRuns& runs) {
 }  // namespace
 
 Largest find_largest(SizedRuns& runs) {
+  if (runs.step() > 0) return find_last_step(runs);
   Trials trials;
   trials.least = [&](std::int64_t size) { return runs.least(size); };
   trials.run = [&](std::int64_t size) { return runs.run(size); };
@@ -36,13 +62,17 @@ Largest find_largest(SizedRuns& runs) {
   return largest_and_holes(runs.limit(), trials);
 }
 
-Largest find_largest(Request request, Size which, std::uint64_t allowance) {
-  SizedRuns runs(std::move(request), which, allowance);
+Largest find_largest(Request request, const SearchAxis& axis, std::uint64_t allowance) {
+  SizedRuns runs(std::move(request), axis, allowance);
   return find_largest(runs);
 }
 
 Band band_around(const Largest& found, SizedRuns& runs) {
   if (!runs.has_verdicts()) return {found.size, found.size};
+  if (runs.step() > 0) {
+    return {last_step(runs, [&](std::int64_t size) { return runs.slack(size).surely; }),
+            last_step(runs, [&](std::int64_t size) { return runs.slack(size).possibly; })};
+  }
   return {largest_surely(found, runs), edge(found.size, &Slack::possibly, runs, runs.limit())};
 }
 

@@ -7,7 +7,8 @@ namespace vramfit {
 /// The largest size with which the request fits.
 Largest find_largest(SizedRuns& runs);
 /// Where what is around it does not matter.
-Largest find_largest(Request request, Size which, std::uint64_t allowance = kSearchAllowance);
+Largest find_largest(Request request, const SearchAxis& axis,
+                     std::uint64_t allowance = kSearchAllowance);
 
 /// Around the answer, what the figures' uncertainty leaves open.
 struct Band {

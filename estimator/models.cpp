@@ -31,14 +31,21 @@ std::vector<std::string> hub_names(const nlohmann::json& published, const std::s
 
 std::vector<std::string> model_names() { return data_folders("models"); }
 
+std::vector<std::string> more_model_names() { return data_folders("more_models"); }
+
 std::string shipped_config(const std::string& name) {
-  return data_text("models/" + name + "/config.json");
+  const std::vector<std::string> more = more_model_names();
+  const bool is_more = std::find(more.begin(), more.end(), name) != more.end();
+  return data_text((is_more ? "more_models/" : "models/") + name + "/config.json");
 }
 
 std::optional<std::string> shipped_model(const std::string& called) {
   const std::string key = folded(called);
   const std::vector<std::string> names = model_names();
   for (const std::string& name : names) {
+    if (folded(name) == key) return name;
+  }
+  for (const std::string& name : more_model_names()) {
     if (folded(name) == key) return name;
   }
   const nlohmann::json published =
@@ -64,6 +71,10 @@ ModelConfig model_named(const std::string& name) {
       config = std::move(now);
     }
     return model;
+  }
+  const std::vector<std::string> more = more_model_names();
+  if (std::find(more.begin(), more.end(), name) != more.end()) {
+    return parse_hugging_face(shipped_config(name), name);
   }
   std::string known = did_you_mean(name, names);
   if (known.empty()) known = "; one of those that fit --list shows.";

@@ -10,12 +10,14 @@ namespace vramfit {
 
 /// The models in data/models, in alphabetical order.
 std::vector<std::string> model_names();
+/// Those in data/more_models: shipped for llama.cpp's runtime, most of families that it alone has.
+std::vector<std::string> more_model_names();
 
 /// The name of the model that people call so: by it, by its repository on the Hugging Face hub or
 /// that one's last part, or by another of the same shape; nothing where there is none.
 std::optional<std::string> shipped_model(const std::string& called);
 
-/// Its config.json; throws BadInput where `name` is no folder of data/models.
+/// Its config.json; throws BadInput where `name` is no folder of either.
 std::string shipped_config(const std::string& name);
 
 /// Throws BadInput where `name` is none of them.

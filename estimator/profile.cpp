@@ -36,8 +36,7 @@ Overhead overhead_of(const Card& card, const Profile& profile) {
   Overhead overhead =
       card.title == profile.gpu ? profile.overhead : assumed(profile.overhead, profile.gpu);
   // What a profile does not hold.
-  if (!overhead.pytorch) overhead.pytorch = card.overhead.pytorch;
-  if (!overhead.nccl) overhead.nccl = card.overhead.nccl;
+  if (!overhead.runtimes) overhead.runtimes = card.overhead.runtimes;
   overhead.range = std::max(overhead.range, card.overhead.range);
   return overhead;
 }

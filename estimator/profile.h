@@ -21,7 +21,7 @@ Profile read_profile(const std::filesystem::path& path);
 Profile parse_profile(const std::string& json_text, const std::string& source);
 
 /// What the card loses by the profile: marked as assumed where the card is of another kind.
-/// PyTorch's share is the card's own where the profile has none.
+/// What runtimes take is the card's own where the profile does not say.
 Overhead overhead_of(const Card& card, const Profile& profile);
 
 /// "nvidia-h200-580.159.04-13.0.json": the profile of such a GPU, in data/gpus.

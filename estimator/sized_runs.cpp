@@ -4,8 +4,6 @@
 #include <iterator>
 #include <limits>
 
-#include "model/transformer/sizes.h"
-
 namespace vramfit {
 namespace {
 
@@ -23,33 +21,28 @@ double share(std::uint64_t bytes, std::uint64_t capacity) {
 
 }  // namespace
 
-void set_size(Request& request, Size which, std::int64_t size) {
-  (which == Size::Batch ? set_batch : set_seq)(request, size);
+std::int64_t size_limit(const Request& request, const SearchAxis& axis) {
+  const std::int64_t limit = request.workload->limit(axis, request.model);
+  const bool bounded = axis.of_positions && !request.beyond_positions;
+  if (!bounded || request.model.max_positions < 1) return limit;
+  return std::min(limit, request.model.max_positions - request.workload->decodes());
 }
 
-std::int64_t size_limit(const Request& request, Size which) {
-  if (which == Size::Batch) return kMaxBatch;
-  const std::int64_t limit = request.workload->seq_limit(request.model);
-  if (request.beyond_positions || request.model.max_positions < 1) return limit;
-  const std::int64_t generated = request.workload->positions() - request.workload->seq();
-  return std::min(limit, request.model.max_positions - generated);
-}
-
-SizedRuns::SizedRuns(Request request, Size which, std::uint64_t allowance)
+SizedRuns::SizedRuns(Request request, const SearchAxis& axis, std::uint64_t allowance)
     : request_(std::move(request)),
-      which_(which),
-      limit_(size_limit(request_, which)),
+      axis_(axis),
+      limit_(size_limit(request_, axis)),
       allowance_(allowance) {}
 
 bool SizedRuns::are_long() {
-  const std::int64_t decodes = request_.workload->positions() - request_.workload->seq();
+  const std::int64_t decodes = request_.workload->decodes();
   if (limit_ < 1 || decodes <= kFewSamples || !least_at(1).sampled) return false;
   return decodes * request_.model.layers > kManyLayers ||
          static_cast<std::uint64_t>(decodes) * least_at(1).step_cost > kMuchCost;
 }
 
 const Request& SizedRuns::at(std::int64_t size) {
-  set_size(request_, which_, size);
+  set_size(request_, axis_, size);
   return request_;
 }
 
@@ -136,7 +129,8 @@ Slack SizedRuns::slack_of(const Outcome& run) const {
 
 // Of the run on the card where that completes, otherwise of one without limits.
 const Slack& SizedRuns::slack(std::int64_t size) {
-  run(size);
+  const bool by_one_run = step() > 0 && request_.workload->demand() == Demand::Fixed;
+  if (!by_one_run) run(size);
   const auto known = slack_.find(size);
   if (known != slack_.end()) return known->second;
   if (request_.workload->demand() != Demand::Elastic) {

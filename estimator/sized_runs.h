@@ -11,14 +11,9 @@ namespace vramfit {
 /// comes then, to be sure of the answer and to find what is around it, takes about as much again.
 inline constexpr std::uint64_t kSearchAllowance = 6'000'000;
 
-/// What is searched for: the number of sequences, or their length.
-enum class Size : std::uint8_t { Batch, Seq };
-
-void set_size(Request& request, Size which, std::int64_t size);
-
-/// The largest size that is tried: of sequences the model's own limit too. Less than 1 where what
-/// is generated leaves no room.
-std::int64_t size_limit(const Request& request, Size which);
+/// The largest size that is tried: of a sequence's length the model's own limit too. Less than 1
+/// where what is generated leaves no room.
+std::int64_t size_limit(const Request& request, const SearchAxis& axis);
 
 /// What is left of the card beside a run where figures are off to the worse side, and where they
 /// are off to the better one. Bytes; where there are any, it surely fits, or may.
@@ -30,7 +25,7 @@ struct Slack {
 /// One request at many sizes, whatever its own is, and what running them cost.
 class SizedRuns {
  public:
-  SizedRuns(Request request, Size which, std::uint64_t allowance = kSearchAllowance);
+  SizedRuns(Request request, const SearchAxis& axis, std::uint64_t allowance = kSearchAllowance);
 
   std::int64_t limit() const { return limit_; }
   bool spent() const { return cost_ > allowance_; }
@@ -48,6 +43,8 @@ class SizedRuns {
   /// The largest size, up to `most`, of which it is known already that it surely fits; 0: none.
   std::int64_t known_surely(std::int64_t most) const;
   bool has_verdicts() const;
+  /// Sizes take more the larger they are, in steps of so many; 0: nothing is known of that.
+  std::int64_t step() const { return has_verdicts() ? axis_.step : 0; }
 
  private:
   static constexpr std::uint64_t kMuchMore = 16;
@@ -67,7 +64,7 @@ class SizedRuns {
   Slack slack_of(const Outcome& run) const;
 
   Request request_;
-  const Size which_;
+  const SearchAxis axis_;
   const std::int64_t limit_;
   const std::uint64_t allowance_;
   std::uint64_t cost_ = 0;

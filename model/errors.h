@@ -3,8 +3,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <memory>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "model/printable.h"
 
@@ -22,10 +24,26 @@ class BadInput : public std::runtime_error {
       : std::runtime_error(one_line(message, kLongestMessage)) {}
 };
 
-/// Of a model that no step is written down for, though nothing is wrong with its config.
-class UnknownModel : public BadInput {
+struct ModelSource;
+
+/// Of a model that no shape is read of.
+class UnreadModel : public BadInput {
  public:
-  using BadInput::BadInput;
+  /// `source`: what it was read from, for a runtime that reads models by itself.
+  explicit UnreadModel(const std::string& message,
+                       std::shared_ptr<const ModelSource> source = nullptr)
+      : BadInput(message), source_(std::move(source)) {}
+
+  const std::shared_ptr<const ModelSource>& source() const { return source_; }
+
+ private:
+  std::shared_ptr<const ModelSource> source_;
+};
+
+/// Of one that no step is written down for, though nothing is wrong with its config.
+class UnknownModel : public UnreadModel {
+ public:
+  using UnreadModel::UnreadModel;
 };
 
 /// The memory asked for does not exist. Thrown only when that is certain; a result, not a defect.

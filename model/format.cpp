@@ -15,10 +15,20 @@ constexpr bool plain_formats_stand_at_their_elements() {
 }
 static_assert(plain_formats_stand_at_their_elements());
 
+constexpr bool packed_formats_stand_last() {
+  for (std::size_t row = kReadFormats; row < kFormats.size(); ++row) {
+    if (!kFormats[row].packed()) return false;
+  }
+  return true;
+}
+static_assert(packed_formats_stand_last());
+
 }  // namespace
 
 std::uint64_t FormatRow::bytes(std::int64_t elements) const {
   const auto count = static_cast<std::uint64_t>(elements);
+  if (packed())
+    return checked_multiply(div_up(count, std::uint64_t{block}), std::uint64_t{packed_bytes});
   // Eight elements take whole bytes, however many bits each has.
   const std::uint64_t values =
       checked_multiply(count / 8, std::uint64_t{bits}) + (count % 8 * bits + 7) / 8;

@@ -14,9 +14,10 @@ namespace vramfit {
 
 /// What elements are multiplied by that mean nothing alone.
 enum class Scales : std::uint8_t {
-  None,   ///< they mean what they are
-  Row,    ///< by an fp32 of their row's, in a tensor beside them
-  Block,  ///< by what neighbours share, which stands behind all elements of the tensor
+  None,    ///< they mean what they are
+  Row,     ///< by an fp32 of their row's, in a tensor beside them
+  Block,   ///< by what neighbours share, which stands behind all elements of the tensor
+  Within,  ///< by what neighbours share, which stands among them
 };
 
 /// How the bits of an element are read, before its scale.
@@ -39,9 +40,12 @@ struct FormatRow {
   DType scale = DType::Fp32;  ///< what a scale is stored in
   std::uint32_t zero_bits =
       0;  ///< of a block's zero point, or whatever else it has beside its scale
+  /// Of a block with all that it has, where it is known by its size alone: no device reads it.
+  std::uint32_t packed_bytes = 0;
 
+  constexpr bool packed() const { return packed_bytes != 0; }
   /// Whether a tensor holds elements and nothing else.
-  constexpr bool plain() const { return scales != Scales::Block; }
+  constexpr bool plain() const { return scales != Scales::Block && !packed(); }
 
   /// What sizes of a matrix are multiples of, where its elements have scales: a block, or 16 bytes,
   /// which tensor cores read at once.
@@ -51,6 +55,15 @@ struct FormatRow {
   /// scales even where it is not full. Throws BadInput where they overflow.
   std::uint64_t bytes(std::int64_t elements) const;
 };
+
+/// One of ggml's types, by its traits (ggml.c: type_traits): `bytes` for `block` elements.
+constexpr FormatRow packed_row(const char* name, std::uint32_t block, std::uint32_t bytes) {
+  return {.name = name,
+          .bits = bytes * 8 / block,
+          .scales = block > 1 ? Scales::Within : Scales::None,
+          .block = block,
+          .packed_bytes = bytes};
+}
 
 /// Every format. A plain one stands at its element's place in DType; devices name their type for
 /// each element (kernels/cpu/element.h, kernels/cuda/base/element.h) and dispatch by this table.
@@ -81,7 +94,44 @@ inline constexpr std::array kFormats = {
               .block = 128,
               .scale = DType::Fp16,
               .zero_bits = 4},
+    // Those of GGUF files, named as there, that are none of the above.
+    packed_row("i16", 1, 2),
+    packed_row("i64", 1, 8),
+    packed_row("q1_0", 128, 18),
+    packed_row("q2_0", 64, 18),
+    packed_row("q4_0", 32, 18),
+    packed_row("q4_1", 32, 20),
+    packed_row("q5_0", 32, 22),
+    packed_row("q5_1", 32, 24),
+    packed_row("q8_0", 32, 34),
+    packed_row("q8_1", 32, 36),
+    packed_row("q2_K", 256, 84),
+    packed_row("q3_K", 256, 110),
+    packed_row("q4_K", 256, 144),
+    packed_row("q5_K", 256, 176),
+    packed_row("q6_K", 256, 210),
+    packed_row("q8_K", 256, 292),
+    packed_row("iq1_s", 256, 50),
+    packed_row("iq1_m", 256, 56),
+    packed_row("iq2_xxs", 256, 66),
+    packed_row("iq2_xs", 256, 74),
+    packed_row("iq2_s", 256, 82),
+    packed_row("iq3_xxs", 256, 98),
+    packed_row("iq3_s", 256, 110),
+    packed_row("iq4_nl", 32, 18),
+    packed_row("iq4_xs", 256, 136),
+    packed_row("tq1_0", 256, 54),
+    packed_row("tq2_0", 256, 66),
+    packed_row("mxfp4", 32, 17),
+    packed_row("nvfp4", 64, 36),
 };
+
+/// Those that devices read stand before those that none does.
+inline constexpr std::size_t kReadFormats = [] {
+  std::size_t read = 0;
+  while (read < kFormats.size() && !kFormats[read].packed()) ++read;
+  return read;
+}();
 
 /// A row of kFormats, in one byte.
 class Format {
@@ -119,7 +169,7 @@ constexpr bool has_row_scales(Format format) { return format.row().scales == Sca
 constexpr DType accumulation_dtype(Format format) { return format.row().sums; }
 
 /// Calls `body` with the format's place in the table as a std::integral_constant: where a format,
-/// which is a value, becomes a type.
+/// which is a value, becomes a type. None that no device reads does.
 template <typename Body>
 constexpr void with_row(Format format, const Body& body) {
   [&]<std::size_t... kRow>(std::index_sequence<kRow...>) {
@@ -127,7 +177,7 @@ constexpr void with_row(Format format, const Body& body) {
     static_cast<void>(
         ((is(kRow) && (body(std::integral_constant<std::size_t, kRow>{}), true)) || ...));
   }
-  (std::make_index_sequence<kFormats.size()>{});
+  (std::make_index_sequence<kReadFormats>{});
 }
 
 /// Calls `body` with a plain format's element as a std::integral_constant. Returns false, and calls

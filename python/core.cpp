@@ -46,7 +46,7 @@ Asked ask(const std::string& flags, const std::vector<std::string>& more) {
 }
 
 vramfit::Timeline timeline_of(const Asked& asked) {
-  if (asked.question.every_card || asked.question.search) {
+  if (asked.question.every_card || asked.question.search != nullptr) {
     throw BadInput("snapshot: of a run of one size on one card; gpu or vram names it");
   }
   return vramfit::timeline_of(asked.answers.front());

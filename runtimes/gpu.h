@@ -1,31 +1,25 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <map>
+#include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "model/ops/arch.h"
-#include "model/parallel/mesh.h"
 
 namespace vramfit {
 
-/// What driver and libraries take of a card where PyTorch runs, outside its allocator. Bytes:
-/// constants of a card, driver and build of PyTorch.
-struct LibrarySizes {
-  std::uint64_t context = 0;        ///< with PyTorch's kernels, after one tiny tensor
-  std::uint64_t blas = 0;           ///< cuBLAS's handle on the main thread, first kernels
-  std::uint64_t backward_blas = 0;  ///< the autograd thread's own handle
-  std::uint64_t attention = 0;      ///< fused attention in 16 bits: cuDNN's or flash's code
-  std::uint64_t backward_attention = 0;
-  std::uint64_t streams = 0;  ///< the pool that is made with the first one beside the default
-};
+/// What driver and libraries take of a card in a runtime's process, part by part. Bytes:
+/// constants of a card, driver and release. A row of data/gpus.json.
+struct RuntimeOverhead {
+  std::string runtime;  ///< as --runtime spells it
+  std::string release;  ///< of its libraries; empty where it has none
+  std::map<std::string, std::uint64_t, std::less<>> parts;
 
-/// What NCCL takes of each of several GPUs. Bytes.
-struct NcclSizes {
-  std::uint64_t process_group = 0;  ///< under PyTorch, as it is made
-  std::uint64_t collectives = 0;    ///< channels and buffers, as something is first communicated
-  std::uint64_t connected = 0;  ///< of a communicator that makes all connections at once, as ours
-  std::uint64_t staged = 0;     ///< likewise a pipeline's, of few channels
+  /// Throws BadInput where nobody measured that part.
+  std::uint64_t operator[](std::string_view part) const;
 };
 
 /// What driver and libraries take of a card beside what a run reserves. Bytes.
@@ -33,21 +27,16 @@ struct Overhead {
   std::uint64_t driver_reserved = 0;  ///< nvidia-smi's total less cudaMemGetInfo's
   std::uint64_t context = 0;          ///< a bare CUDA context
   std::uint64_t libraries = 0;        ///< handles of cuBLASLt and cuDNN, code loaded as it is used
-  std::string source;  ///< "measured …", or "assumed: …" where it is another card's
-  /// Context and libraries where a process runs PyTorch; absent where nobody measured them.
-  std::optional<LibrarySizes> pytorch = {};
-  std::optional<NcclSizes> nccl = {};
+  std::string source;             ///< "measured …", or "assumed: …" where it is another card's
   std::uint64_t range = 0;        ///< what it may be off by, either way, where it was measured
   std::string assumed_from = {};  ///< the card it was measured on, "NVIDIA H200"; empty: this one
+  /// Of each runtime where it was measured; shared, as cards are copied into every question. Null:
+  /// of none.
+  std::shared_ptr<const std::vector<RuntimeOverhead>> runtimes = {};
 
-  /// The same where the process is one of these that train by this project's own step. What NCCL
-  /// takes has been measured wherever libraries have.
-  Overhead of_rank(const Mesh& mesh) const {
-    Overhead overhead = *this;
-    const NcclSizes sizes = nccl.value_or(NcclSizes{});
-    if (!mesh.alone()) overhead.libraries += mesh.pipelined() ? sizes.staged : sizes.connected;
-    return overhead;
-  }
+  /// That runtime's in that release, or where nobody measured that, in the last that is listed;
+  /// null: in none.
+  const RuntimeOverhead* of(std::string_view runtime, std::string_view release = {}) const;
 
   std::uint64_t total() const { return driver_reserved + context + libraries; }
 };

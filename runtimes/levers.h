@@ -24,13 +24,13 @@ struct CallArgument {
 };
 
 struct Choice {
-  std::string label;                 ///< "8-bit AdamW"
-  std::vector<Step> steps;           ///< what it changes, one of each kind
-  Flags flags;                       ///< those that it sets
-  std::vector<std::string> without;  ///< those that it goes without
-  std::vector<CallArgument> script;  ///< the same in a script; empty: nobody's libraries
-  std::string launch = {};           ///< a command line that starts it on its GPUs, where one does
-  double keeps = 1;                  ///< of what is run, the part that is left of it
+  std::string label;                      ///< "8-bit AdamW"
+  std::vector<Step> steps = {};           ///< what it changes, one of each kind
+  Flags flags = {};                       ///< those that it sets
+  std::vector<std::string> without = {};  ///< those that it goes without
+  std::vector<CallArgument> script = {};  ///< the same in a script; empty: nobody's libraries
+  std::string launch = {};  ///< a command line that starts it on its GPUs, where one does
+  double keeps = 1;         ///< of what is run, the part that is left of it
 };
 
 /// What can be changed by itself: choices that exclude each other, the mildest first. In none

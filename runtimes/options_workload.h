@@ -22,32 +22,33 @@ class OptionsWorkload : public Workload {
   const Options& options() const { return options_; }
 
   bool training() const override { return std::holds_alternative<Training>(options_); }
-  std::int64_t batch() const override {
-    return std::visit([](const auto& options) { return options.batch; }, options_);
-  }
-  std::int64_t seq() const override {
-    return std::visit([](const auto& options) { return options.seq; }, options_);
-  }
-  std::int64_t positions() const override {
+  std::int64_t positions() const override { return size(kSeqAxis) + decodes(); }
+  std::int64_t decodes() const override {
     const auto* generation = std::get_if<Generation>(&options_);
-    return generation == nullptr ? seq() : generation->seq + generation->generate - 1;
+    return generation == nullptr ? 0 : generation->generate - 1;
   }
   std::int64_t micro_batches() const override {
     const auto* training = std::get_if<Training>(&options_);
     return training == nullptr ? 1 : training->accumulate;
   }
-  std::shared_ptr<const Workload> resized(std::int64_t batch, std::int64_t seq) const override {
+  std::int64_t size(const SearchAxis& axis) const override {
+    return std::visit([&](const auto& options) { return on(axis, options); }, options_);
+  }
+  std::shared_ptr<const Workload> resized(const SearchAxis& axis,
+                                          std::int64_t size) const override {
     auto resized = std::make_shared<Self>(static_cast<const Self&>(*this));
-    std::visit(
-        [&](auto& options) {
-          options.batch = batch;
-          options.seq = seq;
-        },
-        static_cast<OptionsWorkload&>(*resized).options_);
+    std::visit([&](auto& options) { on(axis, options) = size; },
+               static_cast<OptionsWorkload&>(*resized).options_);
     return resized;
   }
 
  private:
+  /// What the options say of that axis: batch or seq.
+  template <typename SomeOptions>
+  static auto& on(const SearchAxis& axis, SomeOptions& options) {
+    return axis == kBatchAxis ? options.batch : options.seq;
+  }
+
   Options options_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -12,9 +13,12 @@
 #include "model/dtype.h"
 #include "model/memory/memory_source.h"
 #include "model/memory/run_report.h"
+#include "runtimes/capabilities.h"
+#include "runtimes/facts.h"
 #include "runtimes/flags.h"
 #include "runtimes/gpu.h"
 #include "runtimes/levers.h"
+#include "runtimes/search_axis.h"
 #include "runtimes/setting.h"
 
 // The door to every runtime: whose step it is that a question is about. A runtime reads its flags
@@ -49,6 +53,12 @@ struct OnHost {
   std::uint64_t bytes = 0;
 };
 
+/// What one of a run's devices, or the host, holds, part by part. Bytes.
+struct DeviceParts {
+  std::string device;  ///< "GPU 0"
+  std::vector<std::pair<std::string, std::uint64_t>> parts;
+};
+
 /// What a run took, and what of the card is gone beside it.
 struct Outcome {
   RunReport report;
@@ -56,9 +66,10 @@ struct Outcome {
   /// A longer extent would walk no more decode steps: all are there, or a sample that the runtime
   /// chose, where the cache grows with each and none is like another.
   bool all_decodes = true;
-  bool sampled = false;            ///< decode steps were left out, and each would have been another
-  std::optional<OnHost> on_host;   ///< absent: the whole model is on the GPU
-  std::vector<std::string> notes;  ///< what was assumed or left out, a line each
+  bool sampled = false;           ///< decode steps were left out, and each would have been another
+  std::optional<OnHost> on_host;  ///< absent: the whole model is on the GPU
+  std::vector<DeviceParts> devices;  ///< where a run is told of device by device
+  std::vector<std::string> notes;    ///< what was assumed or left out, a line each
 };
 
 struct FamilyReader;
@@ -81,35 +92,53 @@ class Workload {
 
   virtual const Runtime& runtime() const = 0;
   virtual bool training() const = 0;
-  /// Whether what it takes depends on batch and seq: otherwise there is nothing to search for.
+  /// What others judge it by.
+  virtual Facts facts() const = 0;
+  /// Whether what it takes depends on its sizes: otherwise there is nothing to search for.
   virtual bool has_sizes() const { return true; }
-  virtual std::int64_t batch() const = 0;  ///< sequences in a micro-batch
-  virtual std::int64_t seq() const = 0;    ///< tokens in a sequence, or its prompt
-  virtual DType computes_in() const = 0;   ///< the element type of its arithmetic
+  virtual DType computes_in() const = 0;  ///< the element type of its arithmetic
   /// The oldest compute capability that it runs on, 10 · major + minor.
   virtual int oldest_sm() const { return 0; }
-  virtual std::int64_t positions() const = 0;      ///< of a sequence when the run ends
-  virtual std::int64_t micro_batches() const = 0;  ///< in a step; 1 without training
+  virtual std::int64_t positions() const = 0;         ///< of a sequence when the run ends
+  virtual std::int64_t decodes() const { return 0; }  ///< steps of it that add one position each
+  virtual std::int64_t micro_batches() const { return 1; }  ///< in a step
+  /// As published.
+  virtual std::int64_t parameters(const ModelConfig& config) const;
   /// With what the runtime stores beside the published ones: rows that pad the vocabulary.
   virtual std::int64_t stored_parameters(const ModelConfig& config) const = 0;
-  virtual std::shared_ptr<const Workload> resized(std::int64_t batch, std::int64_t seq) const = 0;
+
+  // Of its runtime's axes.
+  virtual std::int64_t size(const SearchAxis& axis) const = 0;
+  virtual std::shared_ptr<const Workload> resized(const SearchAxis& axis,
+                                                  std::int64_t size) const = 0;
+  /// The largest size the model takes in such a run, memory and other axes apart; less than 1
+  /// where what is generated leaves no room.
+  virtual std::int64_t limit(const SearchAxis& axis, const ModelConfig& config) const = 0;
 
   /// Throws BadInput where the model cannot be run so.
   virtual void validate(const ModelConfig& config) const = 0;
   virtual Demand demand() const { return Demand::Fixed; }
-  /// The longest sequence the model takes in such a run, batch and memory apart; less than 1 where
-  /// what is generated leaves no room.
-  virtual std::int64_t seq_limit(const ModelConfig& config) const = 0;
 
   /// The run within `capacity` bytes, and the extent's beyond it. Running out of memory is a
   /// result. `config` is valid for it.
   virtual Outcome run(const Gpu& gpu, std::uint64_t capacity, const ModelConfig& config,
                       const Extent& extent) const = 0;
 
+  /// What its runtime would set by itself where a card leaves so many bytes to it, as flags;
+  /// absent: it sets nothing.
+  virtual std::optional<Flags> own_choice(const Gpu&, std::uint64_t /*capacity*/) const {
+    return std::nullopt;
+  }
+
   /// What could be changed about it so that it takes less, the gentlest first.
   virtual std::vector<Lever> levers(const ModelConfig&) const { return {}; }
   /// On how many GPUs it could be instead, by which strategies; where it is on several, on more.
   virtual std::vector<Lever> gpu_levers() const { return {}; }
+
+  /// The same run as others understand such flags, whose verdict may be another.
+  virtual std::optional<Choice> also_meant() const { return std::nullopt; }
+  /// What is seldom wanted of what was asked, a line each.
+  virtual std::vector<std::string> cautions() const { return {}; }
 
   /// What was asked, as JSON has it.
   virtual nlohmann::ordered_json asked() const = 0;
@@ -117,9 +146,18 @@ class Workload {
   virtual std::string text(const std::string& sizes) const = 0;
   /// What is stored in which type: "weights, gradients and optimizer states in bf16".
   virtual std::string types() const = 0;
+  /// A paragraph: whose step it is, and how another runtime's differs.
+  virtual std::string about() const = 0;
   /// The worst error of what is said to be reserved, as published, of what was measured; absent
   /// where nobody measured.
   virtual std::optional<double> reserved_error() const = 0;
+};
+
+/// How a command line was typed, which may be that of somebody's script.
+struct Script {
+  bool training = false;
+  bool of_a_trainer = false;                        ///< some flags are a Trainer's own
+  const std::map<std::string, std::string>& typed;  ///< by the name of a flag, what it was called
 };
 
 class Runtime {
@@ -132,8 +170,13 @@ class Runtime {
   bool knows(std::string_view setting) const { return find(settings(), setting) != nullptr; }
   /// Whether it has what the family's models are made of.
   virtual bool runs(const FamilyReader& family) const = 0;
-  /// Whether a model runs in the type its config names, where no --precision is given.
-  virtual bool runs_as_stored() const = 0;
+  virtual const Capabilities& can() const = 0;
+  /// The sizes of a run, in the order that text has them.
+  virtual const std::vector<SearchAxis>& axes() const = 0;
+  /// A model that no reader has a shape of, as far as the door asks; absent: it runs none such.
+  virtual std::optional<ModelConfig> read_model(const ModelSource&) const { return std::nullopt; }
+  /// Sets what such a script means beside what its flags say.
+  virtual void complete(Flags&, const Script&) const {}
   /// Throws BadInput on a value that is wrong, and on settings that make no sense together. `flags`
   /// are of its settings.
   std::shared_ptr<const Workload> workload(const Flags& flags, bool training,
@@ -143,10 +186,6 @@ class Runtime {
   }
   /// The libraries its figures hold for, by name; null where it has none.
   virtual nlohmann::ordered_json release() const = 0;
-  /// A paragraph: whose step it is, and how another runtime's differs.
-  virtual std::string about(const Workload& workload) const = 0;
-  /// What memory is taken in, bytes: what a card has left is rounded down to it.
-  virtual std::uint64_t granularity() const = 0;
 
  private:
   virtual std::shared_ptr<const Workload> read(const Flags& flags, bool training,

@@ -31,12 +31,20 @@ void require_sense(const Settings& settings, const Flags& flags) {
   }
 }
 
-std::string one_of(const std::vector<std::string>& names) {
+namespace {
+
+std::string listed(const std::vector<std::string>& names, const char* last) {
   std::string list;
   for (const std::string& name : names) {
-    list += (list.empty() ? "" : name == names.back() ? " or " : ", ") + name;
+    list += (list.empty() ? "" : name == names.back() ? last : ", ") + name;
   }
   return list;
 }
+
+}  // namespace
+
+std::string one_of(const std::vector<std::string>& names) { return listed(names, " or "); }
+
+std::string all_of(const std::vector<std::string>& names) { return listed(names, " and "); }
 
 }  // namespace vramfit

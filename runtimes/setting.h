@@ -53,5 +53,7 @@ void require_sense(const Settings& settings, const Flags& flags);
 
 /// "fp32, fp16 or bf16"
 std::string one_of(const std::vector<std::string>& names);
+/// "--max-batch and --max-seq"
+std::string all_of(const std::vector<std::string>& names);
 
 }  // namespace vramfit

@@ -103,7 +103,7 @@ def keep(recordings: list[Recording], folder: Path, facts: dict[str, Any]) -> No
     for recording in recordings:
         recording.remove()
     for share in shares:
-        print("PyTorch's own share of the card, for `pytorch` in data/gpus.json:")
+        print("PyTorch's own share of the card, the parts of `pytorch` in data/gpus.json:")
         print(json.dumps(share, indent=2))
     for file, count in kept:
         print(f"{count} cases are in {file}")

@@ -8,8 +8,14 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "plots"))  # also where nothing is installed: it needs Python alone
 
 from vramfit_plots.command_line import Arguments, file_or_folder, program  # noqa: E402
-from vramfit_plots.errors import BadInputError  # noqa: E402
-from vramfit_plots.files import parse_json, read_json, read_jsonl, read_text, writing  # noqa: E402
+from vramfit_plots.files import (  # noqa: E402
+    BadInputError,
+    parse_json,
+    read_json,
+    read_jsonl,
+    read_text,
+    writing,
+)
 
 
 def cases_to_record(path: Path) -> list[dict[str, Any]]:

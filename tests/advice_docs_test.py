@@ -6,7 +6,7 @@ from vramfit_plots.accuracy.cases import load_cases
 from vramfit_plots.advice import rules
 from vramfit_plots.advice.__main__ import tables
 from vramfit_plots.files import data_dir
-from vramfit_plots.tables.table import markdown_fragment
+from vramfit_plots.tables import markdown_fragment
 
 CASES = load_cases(data_dir() / "reference").askable
 
@@ -19,7 +19,7 @@ def test_the_tables_are_the_programs():
                 assert row in shown, f"{table.key}: take it from python -m vramfit_plots.advice"
 
 
-@pytest.mark.parametrize("rule", rules.RULES, ids=lambda rule: rule.key)
+@pytest.mark.parametrize("rule", rules.RULES, ids=lambda rule: rule.of)
 def test_rules_hold_within_what_is_asked_for(rule):
     cases = rule.cases(CASES)
     assert len(cases) >= 2

@@ -91,7 +91,7 @@ def test_a_ledger_that_cannot_be_written_fails_the_run_and_loses_no_row(tmp_path
         (
             "backward",
             1,
-            "16 same, 15 more",
+            "16 same, 15 worse",
             [
                 "NEW backward of step 1 allocates planted (workspace, 1048576 B",
                 "workspace, backward of step 2: planted, +1 allocations, +1,048,576 B (+1.00 MiB)",
@@ -101,18 +101,18 @@ def test_a_ledger_that_cannot_be_written_fails_the_run_and_loses_no_row(tmp_path
         (
             "behind",
             1,
-            "31 more",
+            "31 worse",
             [
                 "device used: modules and whatever allocates behind the pool +4,194,304 B "
                 "(+4.00 MiB); first at the end of loaded of step 1"
             ],
         ),
-        ("eager", 1, "31 more", ["cuda_module_loading: LAZY, now EAGER", "cuBLASLt +356,515,840"]),
-        ("tf32", 0, "27 same, 4 less", ["tf32: off, now on", "behind the pool -2,097,152 B"]),
+        ("eager", 1, "31 worse", ["cuda_module_loading: LAZY, now EAGER", "cuBLASLt +356,515,840"]),
+        ("tf32", 0, "27 same, 4 better", ["tf32: off, now on", "behind the pool -2,097,152 B"]),
         (
             "cudnn914",
             1,
-            "30 same, 1 more",
+            "30 same, 1 worse",
             ["cudnn: 9.19.0, now 9.14.0", "seq:333: failed: cuDNN 9.14.0: attention backward"],
         ),
     ],

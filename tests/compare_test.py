@@ -27,8 +27,8 @@ def test_runs_of_other_commits_compare(tmp_path):
     ("counters", "status", "said"),
     [
         ({"mem_allocated": 1000}, 0, "1 same"),
-        ({"mem_allocated": 999}, 0, "1 less"),
-        ({"mem_allocated": 1001}, 1, "1 more"),
+        ({"mem_allocated": 999}, 0, "1 better"),
+        ({"mem_allocated": 1001}, 1, "1 worse"),
         ({"mem_allocated": 1000, "params": 8}, 1, "1 not comparable"),
         ({"mem_allocated": 1000, "label": "predicted, virtual:h200"}, 1, "1 no longer measured"),
         ({"error_occurred": True, "error_message": "no memory"}, 1, "failed: no memory"),
@@ -117,7 +117,7 @@ def test_rows_that_failed_before_are_said(tmp_path):
         {"Training/x": {"mem_allocated": 1}, "Training/y": {"mem_allocated": 1}},
     )
     assert compare(old, new).returncode == 0
-    assert "| less | Training/x | | | | failed before |" in (
+    assert "| better | Training/x | | | | failed before |" in (
         compare(old, new, "--format", "markdown").stdout
     )
 
@@ -135,7 +135,7 @@ def test_formats(old, tmp_path):
     )
     markdown = compare(old, new, "--format", "markdown")
     assert markdown.returncode == 1
-    assert "| ⚠ more | Training/x | mem_allocated | 1,000 | 1,001 | +1 B |" in markdown.stdout
+    assert "| ⚠ worse | Training/x | mem_allocated | 1,000 | 1,001 | +1 B |" in markdown.stdout
     whole = json.loads(compare(old, new, "--format", "json").stdout)
     schema = json.loads((ROOT / "docs/schemas/compare.schema.json").read_text())
     jsonschema.validate(whole, schema)

@@ -10,7 +10,7 @@ from vramfit_plots.accuracy.bounds import BOUNDS
 from vramfit_plots.accuracy.comparison import Accuracy, compare
 from vramfit_plots.accuracy.fit import ask
 from vramfit_plots.files import data_dir, read_jsonl
-from vramfit_plots.tables.table import markdown_fragment
+from vramfit_plots.tables import markdown_fragment
 from vramfit_plots.topics import accuracy
 
 

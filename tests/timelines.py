@@ -60,6 +60,6 @@ def verified(path: Path, *question: str, status: int) -> dict:
     assert objections(without_strangers("verify.schema.json"), answer) == []
     assert answer["agree"] == (status == 0)
     text = fit(*question, "--verify", path, status=(status,)).stdout
-    assert ("AGREE" if status == 0 else "PART") in text
+    assert ("AGREE" if status == 0 else "DIFFER") in text
     assert max(map(len, text.splitlines())) <= 100
     return answer

@@ -79,7 +79,7 @@ def test_a_run_that_ran_out_of_memory_parts_from_one_that_fits(recorded, tmp_pat
     path.write_bytes(pickle.dumps(snapshot))
     assert verified(path, *recorded["question"], status=1)["parts_in"] == ["ending"]
     text = fit(*recorded["question"], "--verify", path, status=(1,)).stdout
-    assert "PART: the recording ran out of memory; the prediction fits on NVIDIA H200\n" in text
+    assert "DIFFER: the recording ran out of memory; the prediction fits on NVIDIA H200\n" in text
 
 
 def test_a_run_that_goes_on_parts_from_one_that_runs_out(recorded, tmp_path):

@@ -14,7 +14,7 @@ from typing import Any
 
 import measured
 import types_of_asked as types
-from vramfit_plots.errors import BadInputError
+from vramfit_plots.files import BadInputError
 
 _HERE = Path(__file__).resolve().parent
 _PAGE = _HERE / "page"

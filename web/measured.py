@@ -7,8 +7,8 @@ from typing import Any
 
 from vramfit_plots.accuracy.cases import Case, load_cases
 from vramfit_plots.accuracy.fit import flags
-from vramfit_plots.cards import Card, load_cards
-from vramfit_plots.row_name import RowName
+from vramfit_plots.catalogues import Card, load_cards
+from vramfit_plots.rows import RowName
 from vramfit_plots.run import load_run, newest_run
 from vramfit_plots.units import times
 

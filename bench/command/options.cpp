@@ -8,7 +8,7 @@
 
 #include "bench/command/paths.h"
 #include "bench/rows/list.h"
-#include "estimator/files/whole_file.h"
+#include "estimator/files/atomic_file.h"
 #include "estimator/version.h"
 #include "model/errors.h"
 #include "model/quantity.h"
@@ -42,7 +42,7 @@ std::string speed_seconds(const std::string& text) {
   return "";  // CLI11's word for valid
 }
 
-void add_measuring_options(CLI::App& app, Options& options) {
+void add_measuring_options(CLI::App& app, BenchOptions& options) {
   const char* group = "Measuring";
   app.add_option("--speed-seconds", options.measuring.speed_seconds,
                  "to spend on timing each kind of step of a row; 0: memory only")
@@ -95,8 +95,8 @@ std::vector<std::string> parse_sizes(const std::string& text) {
 
 }  // namespace
 
-Options parse_options(int argc, char** argv) {
-  Options options;
+BenchOptions parse_options(int argc, char** argv) {
+  BenchOptions options;
   std::array<std::string, kAxes> lists;
   bool help = false;
 
@@ -167,7 +167,7 @@ Options parse_options(int argc, char** argv) {
   return options;
 }
 
-std::vector<std::string> arguments_for_rows(const Options& options) {
+std::vector<std::string> arguments_for_rows(const BenchOptions& options) {
   std::vector<std::string> arguments;
   const auto add = [&](const char* flag, const std::string& value) {
     if (!value.empty()) arguments.push_back(std::string("--") + flag + "=" + value);

@@ -11,7 +11,7 @@
 namespace vramfit::bench {
 
 /// What the command line asks for.
-struct Options {
+struct BenchOptions {
   std::optional<std::string> sweep;   ///< a file; otherwise data/sweep.json
   std::optional<std::string> config;  ///< a config.json that replaces the models
   std::string device;                 ///< as typed; "" where nothing was
@@ -34,9 +34,9 @@ struct Options {
 };
 
 /// What a row's own process has to be told.
-std::vector<std::string> arguments_for_rows(const Options& options);
+std::vector<std::string> arguments_for_rows(const BenchOptions& options);
 
 /// Throws BadInput. --help and --version print.
-Options parse_options(int argc, char** argv);
+BenchOptions parse_options(int argc, char** argv);
 
 }  // namespace vramfit::bench

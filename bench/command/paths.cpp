@@ -16,7 +16,7 @@ struct NamedFile {
   bool written;
 };
 
-std::vector<NamedFile> files_of(const Options& options) {
+std::vector<NamedFile> files_of(const BenchOptions& options) {
   const std::vector<NamedFile> all = {
       {"benchmark_out", options.google.out, true},
       {"journal", options.journal, true},
@@ -45,7 +45,7 @@ bool are_one(const fs::path& a, const fs::path& b) {
 
 }  // namespace
 
-void require_distinct_files(const Options& options) {
+void require_distinct_files(const BenchOptions& options) {
   const std::vector<NamedFile> files = files_of(options);
   for (std::size_t i = 0; i < files.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {

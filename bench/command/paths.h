@@ -5,6 +5,6 @@
 namespace vramfit::bench {
 
 /// Throws BadInput where two flags name the same file and one of them writes it.
-void require_distinct_files(const Options& options);
+void require_distinct_files(const BenchOptions& options);
 
 }  // namespace vramfit::bench

@@ -9,7 +9,7 @@
 namespace vramfit::bench {
 namespace {
 
-Selection select_rows(const Options& options, const Filter& filter, Target& target,
+Selection select_rows(const BenchOptions& options, const Filter& filter, Target& target,
                       Models& models) {
   const auto entries = options.sweep ? read_sweep(*options.sweep) : default_sweep();
   Selection selection = select(expand(entries, options.axes), options.axes, filter, target, models);
@@ -40,7 +40,7 @@ std::vector<std::string> Plan::rows_of(const Case& c) const {
   return selected;
 }
 
-Plan make_plan(const Options& options, Target& target, Models& models) {
+Plan make_plan(const BenchOptions& options, Target& target, Models& models) {
   const Filter filter(options.google.filter);
   Plan plan{filter, select_rows(options, filter, target, models), {}, {}, {}};
   for (Case& c : plan.selection.cases) c.keeps_ledger = !options.ledgers.empty();

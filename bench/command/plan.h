@@ -27,6 +27,6 @@ struct Plan {
 };
 
 /// Says on stderr which rows are left out. Throws BadInput where none is left.
-Plan make_plan(const Options& options, Target& target, Models& models);
+Plan make_plan(const BenchOptions& options, Target& target, Models& models);
 
 }  // namespace vramfit::bench

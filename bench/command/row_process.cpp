@@ -35,12 +35,12 @@ std::vector<std::int64_t> correspondents_of(const std::string& row,
 }
 
 /// A launcher may have left each process but its own GPU to see.
-std::string device_of(const Options& options, const std::optional<Launched>& rank) {
+std::string device_of(const BenchOptions& options, const std::optional<Launched>& rank) {
   if (!rank) return options.device;
   return "cuda:" + std::to_string(rank->local_rank % std::max(cuda_devices(), 1));
 }
 
-Result run_row(const Options& options) {
+Result run_row(const BenchOptions& options) {
   MeasuringOptions measuring = options.measuring;
   measuring.rank = own_rank(options.row);
   measuring.correspondents = correspondents_of(options.row, measuring.rank);
@@ -64,7 +64,7 @@ Result run_row(const Options& options) {
 
 }  // namespace
 
-void run_row_process(const Options& options) {
+void run_row_process(const BenchOptions& options) {
   end_with_parent();
   Result result;
   try {

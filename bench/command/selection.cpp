@@ -69,7 +69,7 @@ std::string objection(const Case& c) {
   return "";
 }
 
-bool any_typed(const Family& family, const AxisLists& typed) {
+bool any_typed(const RowFamily& family, const AxisLists& typed) {
   return std::any_of(family.axes.begin(), family.axes.end(),
                      [&](Axis axis) { return !typed[index(axis)].empty(); });
 }

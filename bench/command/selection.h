@@ -17,7 +17,7 @@ struct Selection {
   /// Combinations of typed values that no run can have, and how many rows each reason took.
   std::map<std::string, int> left_out;
   /// Where rows were selected that only a real device can run, and there is none: their family.
-  const Family* needs_device = nullptr;
+  const RowFamily* needs_device = nullptr;
 };
 
 /// The rows' cases on the target: on several virtual cards, or on several cards that a real device

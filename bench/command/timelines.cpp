@@ -44,7 +44,7 @@ std::uint64_t beside(const Result& result) {
 
 }  // namespace
 
-Timelines::Timelines(const Options& options, const Plan& plan)
+Timelines::Timelines(const BenchOptions& options, const Plan& plan)
     : files_((require_one_row("snapshot", options.snapshot, plan),
               require_one_row("trace", options.trace, plan), given(options.snapshot)),
              given(options.trace)) {}
@@ -57,7 +57,7 @@ void Timelines::write(const std::string& row, const Result& result, std::uint64_
                 value(result, "pred_device_used") == 0 ? 0 : beside(result)});
 }
 
-PassingLedgers::PassingLedgers(Options& options) {
+PassingLedgers::PassingLedgers(BenchOptions& options) {
   const bool needed = !options.snapshot.empty() || !options.trace.empty();
   if (!needed || !options.ledgers.empty()) return;
   std::string path = (fs::temp_directory_path() / "vramfit-ledgers-XXXXXX").string();

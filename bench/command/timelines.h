@@ -13,7 +13,7 @@ namespace vramfit::bench {
 class Timelines {
  public:
   /// Throws BadInput where a file cannot be written, or the plan is not one row with a ledger.
-  Timelines(const Options& options, const Plan& plan);
+  Timelines(const BenchOptions& options, const Plan& plan);
 
   /// Reads the row's ledger, as it was kept in `ledgers`. Nothing where it has none: it failed.
   void write(const std::string& row, const Result& result, std::uint64_t capacity,
@@ -27,7 +27,7 @@ class Timelines {
 /// Removed with what is in it; "" where none is needed.
 class PassingLedgers {
  public:
-  explicit PassingLedgers(Options& options);
+  explicit PassingLedgers(BenchOptions& options);
   ~PassingLedgers();
   PassingLedgers(const PassingLedgers&) = delete;
   PassingLedgers& operator=(const PassingLedgers&) = delete;

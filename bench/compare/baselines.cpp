@@ -12,7 +12,7 @@
 
 #include "bench/data/data_folder.h"
 #include "estimator/cards.h"
-#include "estimator/files/whole_file.h"
+#include "estimator/files/atomic_file.h"
 #include "estimator/names.h"
 #include "model/errors.h"
 #include "model/printable.h"
@@ -161,7 +161,7 @@ fs::path accept(const RunFile& before, const RunFile& now, const fs::path& ledge
   const fs::path path = free_path(folder, file_name(now));
   // The run comes last: without it, nobody takes its ledgers for anything.
   try {
-    WholeFile file("accept", path);
+    AtomicFile file("accept", path);
     if (fs::is_directory(ledgers)) {
       fs::copy(ledgers, ledgers_of(path), fs::copy_options::recursive);
     }

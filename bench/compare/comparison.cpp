@@ -128,8 +128,8 @@ bool is_in_both(const Change& change) { return change.before && change.after; }
 Status status_of(const std::vector<Change>& changes) {
   const auto worse = [](const Change& change) { return change.worse; };
   const auto differs = [](const Change& change) { return change.differs && change.counts; };
-  if (std::any_of(changes.begin(), changes.end(), worse)) return Status::More;
-  return std::any_of(changes.begin(), changes.end(), differs) ? Status::Less : Status::Same;
+  if (std::any_of(changes.begin(), changes.end(), worse)) return Status::Worse;
+  return std::any_of(changes.begin(), changes.end(), differs) ? Status::Better : Status::Same;
 }
 
 RowChange change_of_row(const ReportRow& before, const ReportRow& after, const Rules& rules) {
@@ -140,17 +140,17 @@ RowChange change_of_row(const ReportRow& before, const ReportRow& after, const R
   }
   if (!after.error.empty()) {
     row.why = "failed: " + after.error;
-    row.status = before.error.empty() ? Status::More : Status::Same;
+    row.status = before.error.empty() ? Status::Worse : Status::Same;
     return row;
   }
   add_changes(row, before, after, rules);
   forget_levels_of_a_cut_run(before, after, row.changes);
   row.status = status_of(row.changes);
-  if (row.status == Status::More) return row;
+  if (row.status == Status::Worse) return row;
   if (before.measured && !after.measured) {
     row.status = Status::NotMeasured;
   } else if (!before.error.empty()) {
-    row.status = Status::Less;
+    row.status = Status::Better;
     row.why = "failed before";
   } else if (std::none_of(row.changes.begin(), row.changes.end(), is_in_both)) {
     row.status = Status::NotComparable;
@@ -173,7 +173,7 @@ std::optional<double> value_of(const ReportRow& row, const std::string& counter)
 
 const char* name(Status status) {
   static constexpr std::array<const char*, 7> kNames = {
-      "same", "less", "more", "gone", "new", "not comparable", "no longer measured"};
+      "same", "better", "worse", "gone", "new", "not comparable", "no longer measured"};
   return kNames[static_cast<std::size_t>(status)];
 }
 
@@ -221,7 +221,7 @@ bool passes(const Comparison& comparison, const Allowed& allowed) {
   const auto is_fine = [&](const RowChange& row) {
     switch (row.status) {
       case Status::Same:
-      case Status::Less:
+      case Status::Better:
       case Status::Added:
         return true;
       case Status::Gone:
@@ -230,7 +230,7 @@ bool passes(const Comparison& comparison, const Allowed& allowed) {
         return allowed.not_comparable;
       case Status::NotMeasured:
         return allowed.not_measured;
-      case Status::More:
+      case Status::Worse:
         break;
     }
     return false;

@@ -24,8 +24,8 @@ struct Change {
 
 enum class Status : std::uint8_t {
   Same,
-  Less,           ///< better, nothing worse
-  More,           ///< something is worse
+  Better,         ///< something is, and nothing worse
+  Worse,          ///< something is
   Gone,           ///< OLD has it, NEW has not
   Added,          ///< NEW has it, OLD has not
   NotComparable,  ///< they are of different things

@@ -1,6 +1,6 @@
 #include <nlohmann/json.hpp>
 
-#include "bench/compare/device_used.h"
+#include "bench/compare/change_text.h"
 #include "bench/compare/report.h"
 
 namespace vramfit::bench::compare {

@@ -2,7 +2,7 @@
 #include <iostream>
 
 #include "bench/compare/baselines.h"
-#include "bench/compare/moved_rows.h"
+#include "bench/compare/moved.h"
 #include "bench/compare/options.h"
 #include "bench/compare/report.h"
 #include "model/errors.h"
@@ -31,7 +31,7 @@ fs::path ledgers(const std::string& typed, const RunFile& run) {
   throw BadInput("ledgers: '" + typed + "' is no folder; one that bench --ledgers wrote");
 }
 
-Report report_on(const Options& options) {
+Report report_on(const CompareOptions& options) {
   Report report;
   report.after = run_at(options.after, "NEW");
   report.before = options.against.empty() ? run_at(options.before, "OLD")
@@ -46,7 +46,7 @@ Report report_on(const Options& options) {
   return report;
 }
 
-std::string text_of(const Options& options, const Report& report) {
+std::string text_of(const CompareOptions& options, const Report& report) {
   if (options.format == "markdown") return markdown_text(report);
   if (options.format == "json") return json_text(report);
   if (options.format == "bmf") return bmf_text(report.after);
@@ -55,7 +55,7 @@ std::string text_of(const Options& options, const Report& report) {
 }
 
 int run(int argc, const char* const* argv) {
-  const std::optional<Options> options = parse_options(argc, argv);
+  const std::optional<CompareOptions> options = parse_options(argc, argv);
   if (!options) return kSameOrBetter;
   const Report report = report_on(*options);
   std::cout << text_of(*options, report);

@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-#include "bench/compare/device_used.h"
-#include "bench/compare/figures.h"
+#include "bench/compare/change_text.h"
 #include "bench/compare/report.h"
 #include "model/printable.h"
 

@@ -1,10 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "bench/compare/comparison.h"
 #include "model/memory/kept_ledger.h"
 
 namespace vramfit::bench::compare {
@@ -31,5 +34,11 @@ struct Moved {
 
 /// Nothing where they are equal.
 std::optional<Moved> moved(const KeptLedger& before, const KeptLedger& after);
+
+/// What moved, by row, where the folders `before` and `after` both have the row's ledger. A ledger
+/// that differs counts, as any difference of it does: a row whose counters are the same is not the
+/// same any more. Throws BadInput where a ledger is damaged.
+std::map<std::string, Moved> note_moved(Comparison& comparison, const std::filesystem::path& before,
+                                        const std::filesystem::path& after);
 
 }  // namespace vramfit::bench::compare

@@ -54,7 +54,7 @@ void require_format(const std::string& format) {
 }
 
 /// OLD and NEW, or NEW alone where --against says what is old.
-void set_runs(Options& options, const std::vector<std::string>& files) {
+void set_runs(CompareOptions& options, const std::vector<std::string>& files) {
   const std::size_t wanted = options.against.empty() ? 2 : 1;
   if (files.size() != wanted) {
     throw BadInput(options.against.empty() ? "runs: OLD and NEW; or --against newest NEW"
@@ -75,8 +75,8 @@ void require_values(const CLI::App& app) {
 
 }  // namespace
 
-std::optional<Options> parse_options(int argc, const char* const* argv) {
-  Options options;
+std::optional<CompareOptions> parse_options(int argc, const char* const* argv) {
+  CompareOptions options;
   std::vector<std::string> files;
   std::vector<std::string> allow;
   std::vector<std::string> ledgers;

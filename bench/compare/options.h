@@ -8,7 +8,7 @@
 namespace vramfit::bench::compare {
 
 /// What the command line asks for.
-struct Options {
+struct CompareOptions {
   std::string before;  ///< a run, or a folder with runs; "" where `against` says which
   std::string after;
   std::string against;  ///< "newest", a card or a driver; "" where OLD is given
@@ -24,6 +24,6 @@ struct Options {
 
 /// Nothing where the command line asked for help or the version, which has been printed then.
 /// Throws BadInput.
-std::optional<Options> parse_options(int argc, const char* const* argv);
+std::optional<CompareOptions> parse_options(int argc, const char* const* argv);
 
 }  // namespace vramfit::bench::compare

@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-#include "bench/compare/device_used.h"
-#include "bench/compare/figures.h"
+#include "bench/compare/change_text.h"
 #include "bench/compare/report.h"
 #include "model/printable.h"
 #include "model/quantity.h"
@@ -13,8 +12,8 @@ namespace {
 
 /// Counters of a row, and kinds of tensors of a ledger, that are shown; what follows is counted.
 constexpr std::size_t kShown = 8;
-constexpr Status kStatuses[] = {Status::Same,       Status::Less,  Status::More,
-                                Status::Gone,       Status::Added, Status::NotComparable,
+constexpr Status kStatuses[] = {Status::Same,       Status::Better, Status::Worse,
+                                Status::Gone,       Status::Added,  Status::NotComparable,
                                 Status::NotMeasured};
 
 std::string run_text(const char* which, const RunFile& run) {
@@ -82,7 +81,7 @@ std::string shares_text(const std::vector<Share>& shares) {
   return text.empty() ? text : "beside tensors, by the profiles, B\n" + text + "\n";
 }
 
-std::string times_text(const Report& report) {
+std::string times_lines(const Report& report) {
   std::string text;
   for (const TimeChange& time : time_changes(report)) {
     text += fmt::format("  {:<28}{:>5} rows{:>9.3f}{:>9.3f}{:>9.3f}\n", time.counter, time.rows,
@@ -128,7 +127,7 @@ std::string table_text(const Report& report, bool all) {
     any = true;
   }
   if (any) text += "\n";
-  text += shares_text(report.shares) + times_text(report);
+  text += shares_text(report.shares) + times_lines(report);
   const Tolerances& may = report.rules.tolerances;
   text += fmt::format("{}: {}", report.passes ? "SAME OR BETTER" : "WORSE", counts_text(report));
   if (may.reserved + may.device_used == 0) return text + "; bytes are compared exactly\n";

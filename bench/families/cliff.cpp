@@ -11,15 +11,13 @@
 #include "estimator/largest.h"
 #include "estimator/search.h"
 #include "estimator/steady_run.h"
-#include "model/transformer/sizes.h"
 #include "runtimes/vramfit/runtime.h"
 
 namespace vramfit::bench {
 namespace {
 
 void resize(Cliff& cliff, std::int64_t size) {
-  std::visit([&](auto& o) { (cliff.which == Size::Batch ? o.batch : o.seq) = size; },
-             cliff.options);
+  std::visit([&](auto& o) { (cliff.axis == kBatchAxis ? o.batch : o.seq) = size; }, cliff.options);
 }
 
 /// The largest size by running rows of it, from the predicted one: two runs where that is right.
@@ -29,9 +27,7 @@ class RealSearch {
       : case_(c), cliff_(cliff), run_apart_(run_apart) {}
 
   std::int64_t largest(std::int64_t predicted) {
-    const std::int64_t limit = cliff_.which == Size::Batch
-                                   ? kMaxBatch
-                                   : StepWorkload(cliff_.options).seq_limit(*case_.config);
+    const std::int64_t limit = StepWorkload(cliff_.options).limit(cliff_.axis, *case_.config);
     return largest_near(
         predicted, [this](std::int64_t size) { return fits(size); }, limit);
   }
@@ -43,7 +39,7 @@ class RealSearch {
   bool fits(std::int64_t size) {
     Row row = case_.row;
     row.family = find_family(cliff_.family);
-    row[cliff_.which == Size::Batch ? Axis::Batch : Axis::Seq] = std::to_string(size);
+    row[cliff_.axis == kBatchAxis ? Axis::Batch : Axis::Seq] = std::to_string(size);
     const Result result = run_apart_(row);
     if (!result.error.empty()) throw std::runtime_error(row.name() + ": " + result.error);
     const bool fit = result.counters.values().at("oom") == 0;
@@ -69,17 +65,17 @@ std::int64_t count_measured(Counters& counters, const Case& c, const Cliff& clif
   for (const auto& [name, value] : search.counters().values()) {
     if (name.rfind("mem_", 0) == 0 || name == "ledger_equal") counters.set(name, value);
   }
-  counters.set(std::string("mem_") + cliff.counter(), static_cast<double>(largest));
+  counters.set("mem_" + cliff.counter(), static_cast<double>(largest));
   return largest;
 }
 
 /// To the last one: from 1,024 on a search leaves out sizes between its steps.
-std::int64_t predicted_largest(Request request, Size which) {
-  const Largest found = find_largest(request, which);
+std::int64_t predicted_largest(Request request, const SearchAxis& axis) {
+  const Largest found = find_largest(request, axis);
   if (found.step == 1) return found.size;
-  SizedRuns runs(request, which);
+  SizedRuns runs(request, axis);
   const auto fits_at = [&](std::int64_t size) {
-    set_size(request, which, size);
+    set_size(request, axis, size);
     return fits(request);
   };
   return largest_near(found.size, fits_at, runs.limit());
@@ -111,8 +107,8 @@ Result run_cliff(const Case& c, Cliff cliff, const RunApart& run_apart) {
   Counters& counters = result.counters;
   const auto start = Clock::now();
   const Request request{*c.config, std::make_shared<StepWorkload>(cliff.options), budget};
-  std::int64_t largest = predicted_largest(request, cliff.which);
-  counters.set(std::string("pred_") + cliff.counter(), static_cast<double>(largest));
+  std::int64_t largest = predicted_largest(request, cliff.axis);
+  counters.set("pred_" + cliff.counter(), static_cast<double>(largest));
   count_curve(counters, "pred", largest,
               [&](std::int64_t size) { return unlimited(c, cliff, size).peak.allocated; });
   resize(cliff, std::max(largest, std::int64_t{1}));
@@ -125,9 +121,9 @@ Result run_cliff(const Case& c, Cliff cliff, const RunApart& run_apart) {
   count_card(counters, c, report.reserved);
   count_pytorch_cliff(counters, c, cliff);
   count_model(counters, *c.config);
-  const char* what = cliff.which == Size::Batch ? "batch" : "sequence";
-  result.label = evidence(c) + "; figures of " +
-                 (largest == 0 ? std::string(what) + " 1" : std::string("the largest ") + what);
+  const std::string what(cliff.axis.noun);
+  result.label =
+      evidence(c) + "; figures of " + (largest == 0 ? what + " 1" : "the largest " + what);
   return result;
 }
 

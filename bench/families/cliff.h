@@ -15,10 +15,10 @@ namespace vramfit::bench {
 struct Cliff {
   const char* family;
   StepOptions options;
-  Size which;
+  SearchAxis axis;
 
   /// "max_batch" or "max_seq".
-  const char* counter() const { return which == Size::Batch ? "max_batch" : "max_seq"; }
+  std::string counter() const { return "max_" + std::string(axis.name); }
 };
 
 /// pred_, mem_ and pytorch_max_…, and what is taken there; what size 1 would take, with oom = 1,

@@ -6,7 +6,7 @@
 
 namespace vramfit::bench {
 
-const std::vector<Family>& families() {
+const std::vector<RowFamily>& families() {
   using enum Axis;
   static const std::vector<Axis> generation = {Model,    Precision, Batch, Seq,   Attention,
                                                Generate, Head,      Cache, Block, Lengths};
@@ -16,7 +16,7 @@ const std::vector<Family>& families() {
   static const std::vector<Axis> of_several_gpus = {
       Model,      Precision, Optimizer,   Strategy,   Batch,          Seq, Gpus, Attention,
       Accumulate, Lora,      LoraTargets, Checkpoint, CheckpointEvery};
-  static const std::vector<Family> list = {
+  static const std::vector<RowFamily> list = {
       {"Training", training, true, check_training, run_training},
       {"MultiGpu", of_several_gpus, true, check_training, run_multi_gpu},
       {"Inference", generation, true, check_generation, run_inference},
@@ -42,9 +42,9 @@ const std::vector<Family>& families() {
   return list;
 }
 
-const Family* find_family(const std::string& name) {
+const RowFamily* find_family(const std::string& name) {
   const auto found = std::find_if(families().begin(), families().end(),
-                                  [&](const Family& family) { return name == family.name; });
+                                  [&](const RowFamily& family) { return name == family.name; });
   return found == families().end() ? nullptr : &*found;
 }
 

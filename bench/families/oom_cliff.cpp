@@ -18,7 +18,7 @@ std::int64_t article_max_batch(const Case& c) {
 /// The largest batch that trains on a card.
 Result run_oom_cliff(const Case& c, const RunApart& run_apart) {
   const TrainingOptions options = training_options(c);
-  Result result = run_cliff(c, {"Training", options, Size::Batch}, run_apart);
+  Result result = run_cliff(c, {"Training", options, kBatchAxis}, run_apart);
   // The article's code knows no adapters; its table does, and has no formula.
   if (!options.lora) {
     result.counters.set("article_max_batch", static_cast<double>(article_max_batch(c)));

@@ -73,7 +73,7 @@ bool has_counterpart(const GenerationOptions& ours) {
 
 /// Nothing where it is not known what PyTorch's libraries take, or PyTorch runs nothing alike.
 std::optional<Request> ask(const Case& c, const StepOptions& options) {
-  if (c.card == nullptr || !c.card->overhead.pytorch) return std::nullopt;
+  if (c.card == nullptr || c.card->overhead.of("pytorch") == nullptr) return std::nullopt;
   const auto in_both = [](const auto& o) { return has_counterpart(o); };
   if (precision_of(options) == DType::Fp64 || !std::visit(in_both, options)) return std::nullopt;
   Request request{*c.config, nullptr, budget_of(*c.card)};
@@ -158,10 +158,10 @@ void count_pytorch(Counters& counters, const Case& c, const StepOptions& options
 void count_pytorch_cliff(Counters& counters, const Case& c, const Cliff& cliff) {
   auto request = ask(c, cliff.options);
   if (!request) return;
-  const std::int64_t largest = find_largest(*request, cliff.which).size;
-  counters.set(std::string("pytorch_") + cliff.counter(), static_cast<double>(largest));
+  const std::int64_t largest = find_largest(*request, cliff.axis).size;
+  counters.set("pytorch_" + cliff.counter(), static_cast<double>(largest));
   const auto at = [&](std::int64_t size) {
-    set_size(*request, cliff.which, size);
+    set_size(*request, cliff.axis, size);
     return estimate(*request);
   };
   count(counters, at(std::max(largest, std::int64_t{1})));

@@ -5,7 +5,7 @@
 #include <system_error>
 
 #include "bench/ledgers/ledger_file.h"
-#include "estimator/files/whole_file.h"
+#include "estimator/files/atomic_file.h"
 #include "model/errors.h"
 
 namespace vramfit::bench {
@@ -29,7 +29,7 @@ void LedgerFolder::keep(const std::string& row, bool measured, const Result& res
     return;
   }
   try {
-    WholeFile("ledgers", path).replace(packed({row, measured, *result.ledger}));
+    AtomicFile("ledgers", path).replace(packed({row, measured, *result.ledger}));
   } catch (const std::exception& error) {
     std::cerr << "bench: error: " << error.what() << "\n";
     failed_ = true;

@@ -7,7 +7,7 @@
 
 #include "bench/report/google_flags.h"
 #include "bench/report/reporter.h"
-#include "estimator/files/whole_file.h"
+#include "estimator/files/atomic_file.h"
 
 namespace vramfit::bench {
 
@@ -33,7 +33,7 @@ class Report {
   std::mutex mutex_;
   std::unique_ptr<::benchmark::BenchmarkReporter> to_screen_;
   Reporter display_;
-  std::optional<WholeFile> target_;
+  std::optional<AtomicFile> target_;
   std::ostringstream text_;  ///< the target's
   std::unique_ptr<::benchmark::BenchmarkReporter> to_text_;
   std::optional<Reporter> file_;

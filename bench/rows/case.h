@@ -7,6 +7,7 @@
 #include "estimator/budget.h"
 #include "model/transformer/generation.h"
 #include "model/transformer/training.h"
+#include "runtimes/vramfit/rank_overhead.h"
 
 namespace vramfit::bench {
 
@@ -31,7 +32,7 @@ struct Case {
   }
   /// Of the card, beside what the run reserves.
   Overhead overhead() const {
-    return card == nullptr ? Overhead{} : card->overhead.of_rank(mesh());
+    return card == nullptr ? Overhead{} : rank_overhead(card->overhead, mesh());
   }
   /// What it runs on as a runtime's rules see it.
   Gpu gpu() const;

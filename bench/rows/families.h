@@ -17,7 +17,7 @@ namespace vramfit::bench {
 using RunApart = std::function<Result(const Row&)>;
 
 /// A kind of row: which axes it has, and what it runs.
-struct Family {
+struct RowFamily {
   const char* name;
   std::vector<Axis> axes;
   /// On a real device its run has a process of its own. Otherwise its run is one of other rows,
@@ -38,9 +38,9 @@ std::vector<std::string> row_names(const Case& c);
 Result part_of(const Result& whole, const Case& c, const std::string& row_name);
 
 /// In the order in which they are registered.
-const std::vector<Family>& families();
+const std::vector<RowFamily>& families();
 /// Null where there is none of that name.
-const Family* find_family(const std::string& name);
+const RowFamily* find_family(const std::string& name);
 
 /// A row that needs no run: its figures are known beforehand.
 struct FixedRow {

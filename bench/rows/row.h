@@ -7,11 +7,11 @@
 
 namespace vramfit::bench {
 
-struct Family;
+struct RowFamily;
 
 /// One point of a sweep.
 struct Row {
-  const Family* family = nullptr;
+  const RowFamily* family = nullptr;
   std::array<std::string, kAxes> values;  ///< canonical; "" where the family has no such axis
 
   const std::string& operator[](Axis axis) const { return values[index(axis)]; }

@@ -16,21 +16,21 @@ using Json = nlohmann::json;
 
 constexpr std::size_t kMaxBytes = std::size_t{1} << 20;
 
-const Family& family_named(const JsonReader& json, const std::string& name) {
-  if (const Family* family = find_family(name)) return *family;
+const RowFamily& family_named(const JsonReader& json, const std::string& name) {
+  if (const RowFamily* family = find_family(name)) return *family;
   std::string list;
-  for (const Family& family : families()) {
+  for (const RowFamily& family : families()) {
     list += (list.empty() ? "" : ", ") + std::string(family.name);
   }
   json.fail("family", "unknown '" + name + "'; one of " + list);
 }
 
-bool has(const Family& family, Axis axis) {
+bool has(const RowFamily& family, Axis axis) {
   return std::find(family.axes.begin(), family.axes.end(), axis) != family.axes.end();
 }
 
 /// The family's axes as flags spell them, for messages.
-std::string axis_list(const Family& family) {
+std::string axis_list(const RowFamily& family) {
   std::string list;
   for (const Axis axis : family.axes)
     list += (list.empty() ? "" : ", ") + std::string(info(axis).flag);

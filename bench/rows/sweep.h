@@ -11,7 +11,7 @@ namespace vramfit::bench {
 
 /// One entry of a sweep file: a family and the values of each of its axes.
 struct SweepEntry {
-  const Family* family;
+  const RowFamily* family;
   AxisLists values;
 };
 

@@ -74,18 +74,19 @@ double keeps_at_most(const Levers& levers) {
 
 /// What a token's time is of, as data/slowdowns.json names it. A run that generates one token
 /// decodes nothing: prefill yields it.
-std::string timed(const Workload& workload, const Flags& flags) {
+std::string timed(const Workload& workload) {
   if (workload.training()) return "training";
-  return whole(flags, "generate", 1) > 1 ? "decoding" : "prefill";
+  return workload.decodes() > 0 ? "decoding" : "prefill";
 }
 
 /// What a step is timed beside, as data/slowdowns.json names it: nothing where weights are of 16
 /// bits without adapters, and nothing that the step itself is about.
-std::string beside(const Step& step, const Flags& flags) {
+std::string beside(const Step& step, const Workload& workload) {
   if (step.kind == "precision") return "";
-  std::string text = step.kind != "lora" && has(flags, "lora") ? "lora" : "";
-  if (has(flags, "autocast")) text += text.empty() ? "autocast" : " autocast";
-  const bool fp32 = typed(flags, "precision") == "fp32" && !has(flags, "autocast");
+  const Facts facts = workload.facts();
+  std::string text = step.kind != "lora" && facts.adapters ? "lora" : "";
+  if (facts.autocast) text += text.empty() ? "autocast" : " autocast";
+  const bool fp32 = workload.computes_in() == DType::Fp32;
   if (fp32) text += text.empty() ? "fp32" : " fp32";
   return text;
 }
@@ -94,8 +95,11 @@ class Adviser {
  public:
   Adviser(const Request& request, Flags flags, bool surely)
       : request_(request), flags_(std::move(flags)), surely_(surely) {
-    flags_["batch"] = std::to_string(request.workload->batch());
-    flags_["seq"] = std::to_string(request.workload->seq());
+    // A default may be shorter than it is elsewhere.
+    for (const SearchAxis& axis : request.workload->runtime().axes()) {
+      if (!axis.of_positions) continue;
+      flags_[std::string(axis.name)] = std::to_string(request.workload->size(axis));
+    }
   }
 
   std::vector<Advice> all(const std::vector<Lever>& levers) const {
@@ -252,11 +256,9 @@ class Adviser {
 
   /// Nothing where the model cannot be run so.
   std::optional<Advice> advice(const Choices& choices) const {
-    const Flags flags = with_flags(choices);
-    const Workload& workload = *request_.workload;
     Advice advice;
     try {
-      advice.request = changed(flags);
+      advice.request = changed(with_flags(choices));
       advice.estimate = estimate(advice.request);
     } catch (const BadInput&) {
       return std::nullopt;
@@ -266,9 +268,10 @@ class Adviser {
       std::erase_if(advice.choices.back().without,
                     [&](const std::string& name) { return flags_.count(name) == 0; });
     }
+    const Workload& workload = *advice.request.workload;
     for (const Step& step : advice.steps()) {
-      advice.slowdowns.push_back(slowdowns().of(workload.runtime().name(), timed(workload, flags),
-                                                step, beside(step, flags)));
+      advice.slowdowns.push_back(
+          slowdowns().of(workload.runtime().name(), timed(workload), step, beside(step, workload)));
     }
     return advice;
   }
@@ -358,7 +361,7 @@ Advised advise(const Request& request, const Flags& flags, bool surely) {
   const Adviser adviser(request, flags, surely);
   const std::vector<Lever> levers = request.workload->levers(request.model);
   Advised advised;
-  advised.timed = timed(*request.workload, flags);
+  advised.timed = timed(*request.workload);
   advised.list = adviser.all(levers);
   sort_by_time(advised.list);
   advised.on_several_gpus = adviser.over(request.workload->gpu_levers(), levers);

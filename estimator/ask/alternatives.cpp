@@ -1,40 +1,35 @@
 #include "estimator/ask/alternatives.h"
 
-#include <nlohmann/json.hpp>
+#include <algorithm>
 
 #include "estimator/ask/sizes.h"
-#include "estimator/runtimes.h"
 
 namespace vramfit {
 namespace {
 
-/// 16-bit weights by themselves, or fp32 ones under autocast: both are what people call mixed
-/// precision, and half of them have the other in mind.
-void add_other_precision(const Options& options, const Flags& flags, const Request& request,
-                         std::vector<Alternative>& list) {
-  const Runtime& runtime = request.workload->runtime();
-  const bool can = request.workload->training() && runtime.knows("autocast");
-  if (!can || has(flags, "lora") || has(flags, "mixed-precision")) return;
-  const std::string precision = request.workload->asked().at("precision");
-  Flags other = flags;
-  std::string choice;
-  const auto autocast = typed(flags, "autocast");
-  if (autocast && precision == "fp32") {
-    if (options.advise) return;  // which tries it, too
-    other.erase("autocast");
-    other["precision"] = *autocast;
-    choice = "--precision " + *autocast + " without autocast";
-  } else if (precision != "fp32") {
-    const std::string cast = autocast.value_or(precision);
-    other["precision"] = "fp32";
-    other["autocast"] = cast;
-    choice = "fp32 weights under --autocast " + cast;
-  } else {
-    return;
+/// Whether the choice is among the changes that advice is made of.
+bool is_advised(const Choice& choice, const Request& request) {
+  const std::vector<Lever> levers = request.workload->levers(request.model);
+  return std::any_of(levers.begin(), levers.end(), [&](const Lever& lever) {
+    return std::any_of(lever.choices.begin(), lever.choices.end(), [&](const Choice& other) {
+      return other.flags == choice.flags && other.without == choice.without;
+    });
+  });
+}
+
+void add_also_meant(const Options& options, Flags flags, const Request& request,
+                    std::vector<Alternative>& list) {
+  const Workload& workload = *request.workload;
+  const std::optional<Choice> choice = workload.also_meant();
+  if (!choice || (options.advise && is_advised(*choice, request))) return;
+  for (const std::string& flag : choice->without) flags.erase(flag);
+  for (const auto& [flag, value] : choice->flags) flags[flag] = value;
+  Alternative alternative{choice->label, request};
+  auto other = workload.runtime().workload(flags, workload.training(), request.model);
+  for (const SearchAxis& axis : workload.runtime().axes()) {
+    other = other->resized(axis, workload.size(axis));
   }
-  Alternative alternative{choice, request};
-  alternative.request.workload = runtime.workload(other, true, request.model)
-                                     ->resized(request.workload->batch(), request.workload->seq());
+  alternative.request.workload = std::move(other);
   list.push_back(std::move(alternative));
 }
 
@@ -43,7 +38,7 @@ void add_other_precision(const Options& options, const Flags& flags, const Reque
 std::vector<Alternative> alternatives(const Options& options, const Flags& flags,
                                       const Request& request) {
   std::vector<Alternative> list;
-  add_other_precision(options, flags, request, list);
+  add_also_meant(options, flags, request, list);
   if (options.vram && is_bare(*options.vram)) {
     Alternative alternative{"--vram " + *options.vram + "GiB", request};
     alternative.request.budget.vram = vram_of(*options.vram + "GiB");

@@ -14,14 +14,16 @@ constexpr std::int64_t kTableSamples = 16;
 
 Answer answer_one(Request request, const Question& question, std::uint64_t allowance) {
   Answer answer;
-  if (question.search) {
-    const Size which = *question.search;
-    SizedRuns runs(request, which, allowance);
+  const std::shared_ptr<const Workload> asked = request.workload;
+  if (question.search != nullptr) {
+    const SearchAxis& axis = *question.search;
+    SizedRuns runs(request, axis, allowance);
     answer.largest = find_largest(runs);
     answer.band = band_around(*answer.largest, runs);
-    set_size(request, which, std::max<std::int64_t>(answer.largest->size, 1));
+    set_size(request, axis, std::max<std::int64_t>(answer.largest->size, 1));
   }
   answer.estimate = estimate(request);
+  answer.own_choice = asked->own_choice(gpu_of(request.budget), answer.estimate.capacity);
   answer.request = std::move(request);
   return answer;
 }
@@ -64,7 +66,7 @@ std::vector<Answer> answer(const Question& question) {
   std::vector<Answer> answers(count);
   in_parallel(count, [&](std::size_t i) {
     Request request = question.requests[i];
-    const bool table_of_searches = question.every_card && question.search;
+    const bool table_of_searches = question.every_card && question.search != nullptr;
     if (table_of_searches) request.samples = std::min(request.samples, kTableSamples);
     answers[i] = answer_one(std::move(request), question,
                             table_of_searches ? kTableAllowance : kSearchAllowance);

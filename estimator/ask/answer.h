@@ -24,6 +24,7 @@ struct Answer {
   std::optional<Largest> largest;
   Band band;  ///< around the largest
   std::vector<Change> changes;
+  std::optional<Flags> own_choice;      ///< what the runtime would set by itself, where it does
   std::vector<FormulaAnswer> formulas;  ///< where they were asked for
   std::optional<Advised> advised;       ///< the same; of what fits, none
 

@@ -1,5 +1,6 @@
 #include "estimator/ask/answer_json.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "estimator/estimate_json.h"
@@ -9,7 +10,14 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-void add_largest(Json& json, const char* key, const Answer& answer) {
+/// A flag's name as JSON spells it.
+std::string key_of(std::string_view flag) {
+  std::string key(flag);
+  std::replace(key.begin(), key.end(), '-', '_');
+  return key;
+}
+
+void add_largest(Json& json, const std::string& key, const Answer& answer) {
   const Largest& largest = *answer.largest;
   json[key] = json["largest"] = largest.size;
   json["largest_surely"] = answer.band.surely;
@@ -31,6 +39,11 @@ void add_formulas(Json& json, const Answer& answer) {
                     {"fits", formula.total ? Json(formula.fits) : Json(nullptr)}});
   }
   json["formulas"] = std::move(list);
+}
+
+void add_own_choice(Json& json, const Flags& choice) {
+  json["own_choice"] = Json::object();
+  for (const auto& [flag, value] : choice) json["own_choice"][key_of(flag)] = value;
 }
 
 void add_changes(Json& json, const Answer& answer) {
@@ -94,15 +107,16 @@ std::string json_text(const Question& question, const std::vector<Answer>& answe
                                   : estimate_json(requests.front(), estimates.front());
   json["asked"]["assumed"] = question.assumed;
   json["asked"]["runs_with"] = question.runs_with;
-  const bool batch = question.search == Size::Batch;
   // What is searched for was not asked for, but is the answer, which may be another on each card.
-  if (question.search) json["asked"][batch ? "batch" : "seq"] = nullptr;
+  const std::string searched = question.search == nullptr ? "" : key_of(question.search->name);
+  if (question.search != nullptr) json["asked"][searched] = nullptr;
   if (!question.every_card) add_changes(json, answers.front());
   if (question.advise) add_advice(json, *answers.front().advised);
   for (std::size_t i = 0; i < answers.size(); ++i) {
     Json& card = question.every_card ? json["cards"][i] : json;
-    if (question.search) add_largest(card, batch ? "max_batch" : "max_seq", answers[i]);
+    if (question.search != nullptr) add_largest(card, "max_" + searched, answers[i]);
     if (question.formulas) add_formulas(card, answers[i]);
+    if (answers[i].own_choice) add_own_choice(card, *answers[i].own_choice);
   }
   // Names from files may hold anything.
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

@@ -27,7 +27,10 @@ Asked ask(const Options& options, const Surroundings& surroundings) {
 Estimate estimate(const Options& options, const Surroundings& surroundings) {
   return in_typed_names(options.typed, [&] {
     const Question question = understand(options, surroundings);
-    if (question.search) throw BadInput("max-batch, max-seq: not of many; each run has its size");
+    if (question.search != nullptr) {
+      throw BadInput("max-" + std::string(question.search->name) +
+                     ": not of many; each run has its size");
+    }
     if (question.every_card)
       throw BadInput("gpu: missing; --gpu or --vram names the card of a run");
     return estimate(question.requests.front(), WhereItEnds::Untold);

@@ -20,7 +20,7 @@ const Setting* of_any(const std::string& name) {
 
 std::map<std::string, std::string> astray(const OwnFlags& flags) {
   const auto named = typed(flags, "runtime");
-  const Runtime& runtime = named ? runtime_named(*named) : *runtimes().front();
+  const Runtime& runtime = named ? runtime_named(*named) : default_runtime();
   std::map<std::string, std::string> found;
   for (const auto& [name, value] : flags) {
     const Setting* any = of_any(name);
@@ -36,7 +36,7 @@ std::map<std::string, std::string> astray(const OwnFlags& flags) {
 }
 
 std::vector<std::string> switches() {
-  std::vector<std::string> names(own_switches().begin(), own_switches().end());
+  std::vector<std::string> names = own_switches();
   for (const Runtime* runtime : runtimes()) {
     for (const Setting& setting : runtime->settings()) {
       if (setting.takes == Setting::Takes::Nothing) names.emplace_back(setting.name);

@@ -8,6 +8,7 @@
 #include "estimator/releases.h"
 #include "estimator/verdict.h"
 #include "model/errors.h"
+#include "runtimes/pytorch/torch/memory/libraries.h"
 
 namespace vramfit {
 namespace {
@@ -27,9 +28,10 @@ Budget one_budget(const Options& options, const Surroundings& surroundings) {
 
 nlohmann::json loads_of(const Overhead& overhead) {
   // Where nobody measured PyTorch, its kernels are as large as the libraries were.
-  const LibrarySizes torch =
-      overhead.pytorch.value_or(LibrarySizes{.context = overhead.context + overhead.libraries});
-  const NcclSizes nccl = overhead.nccl.value_or(NcclSizes{});
+  const pytorch::LibrarySizes torch =
+      overhead.of("pytorch") != nullptr
+          ? pytorch::library_sizes(overhead, current_release().name)
+          : pytorch::LibrarySizes{.context = overhead.context + overhead.libraries};
   return {{"context", overhead.context},
           {"kernels", torch.context - std::min(torch.context, overhead.context)},
           {"blas", torch.blas},
@@ -37,8 +39,8 @@ nlohmann::json loads_of(const Overhead& overhead) {
           {"attention", torch.attention},
           {"backward_attention", torch.backward_attention},
           {"streams", torch.streams},
-          {"process_group", nccl.process_group},
-          {"collectives", nccl.collectives}};
+          {"process_group", torch.process_group},
+          {"collectives", torch.collectives}};
 }
 
 }  // namespace

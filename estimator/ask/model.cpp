@@ -3,6 +3,7 @@
 #include "estimator/models.h"
 #include "model/config/hugging_face.h"
 #include "model/errors.h"
+#include "model/printable.h"
 #include "model/quantity.h"
 #include "model/transformer/assumed_llama.h"
 
@@ -23,6 +24,20 @@ ModelConfig model_called(const std::string& called, const Surroundings& surround
   return model_named(called);
 }
 
+/// Its shape is for a runtime to read.
+[[noreturn]] void throw_gguf(const std::string& path, const Surroundings& surroundings) {
+  if (!surroundings.gguf) {
+    throw BadInput("gguf: '" + path + "' is a path, and no files are read here; --model NAME");
+  }
+  const std::size_t folder = path.find_last_of('/');
+  std::string name = path.substr(folder == std::string::npos ? 0 : folder + 1);
+  if (name.ends_with(".gguf")) name.resize(name.size() - std::string_view(".gguf").size());
+  auto file = std::make_shared<const gguf::File>(surroundings.gguf(path));
+  throw UnreadModel(
+      "gguf: is read by --runtime llama.cpp alone",
+      std::make_shared<const ModelSource>(ModelSource{printable(name), {}, std::move(file)}));
+}
+
 }  // namespace
 
 ModelConfig model_of(const Options& o, const Surroundings& surroundings) {
@@ -32,11 +47,13 @@ ModelConfig model_of(const Options& o, const Surroundings& surroundings) {
     if (surroundings.config) return surroundings.config(*o.config);
     throw BadInput("config: '" + *o.config + "' is a path, and no files are read here; its JSON");
   }
+  if (o.gguf) throw_gguf(*o.gguf, surroundings);
   if (o.params) {
     return assumed_llama(parse_count("params", *o.params), whole("hidden", o.hidden),
                          whole("layers", o.layers));
   }
-  throw BadInput("model: missing; --model NAME (fit --list), --config PATH or --params 7B");
+  throw BadInput(
+      "model: missing; --model NAME (fit --list), --config PATH, --gguf FILE or --params 7B");
 }
 
 }  // namespace vramfit

@@ -5,7 +5,6 @@
 #include <cctype>
 #include <string_view>
 
-#include "estimator/runtimes.h"
 #include "model/errors.h"
 
 namespace vramfit {
@@ -26,15 +25,9 @@ bool is_quantized(std::string precision) {
 
 }  // namespace
 
-void refuse_what_is_not_there_yet(const Flags& flags, const Runtime& runtime) {
-  if (has(flags, "gpus") && !runtime.knows("gpus")) {
-    throw BadInput(std::string("gpus: ") + runtime.name() +
-                   "'s step is predicted on one GPU yet; without it, or --runtime pytorch");
-  }
-  const bool formulas = !runtime.knows("attention");  // they know formats by name
-  const bool quantizes = formulas || runtime.knows("head");
+void refuse_quantized_precision(const Flags& flags, const Runtime& runtime) {
   const std::string precision = typed(flags, "precision").value_or("");
-  if (!quantizes && is_quantized(precision)) {
+  if (!runtime.can().quantized_precisions && is_quantized(precision)) {
     refuse_quantized_weights("precision " + precision);
   }
 }
@@ -52,8 +45,10 @@ void refuse_quantized_weights(const std::string& flag) {
 }
 
 void refuse_weights(const std::string& flag, const std::string& path) {
-  throw BadInput(flag + ": '" + path + "' holds weights, which are not read yet; the model's " +
-                 "config.json, or the folder that holds it");
+  throw BadInput(
+      flag + ": '" + path +
+      "' holds weights; the model's config.json or the folder that holds it, or of a GGUF file " +
+      "--runtime llama.cpp --gguf");
 }
 
 }  // namespace vramfit

@@ -7,8 +7,8 @@
 // What people ask for, and fit has no answer to yet: said in one line, with what is nearest.
 namespace vramfit {
 
-/// Throws BadInput where the flags, of which `runtime` may lack some, ask for such a thing.
-void refuse_what_is_not_there_yet(const Flags& flags, const Runtime& runtime);
+/// Throws BadInput where --precision is a format of few bits, and the runtime's may be none.
+void refuse_quantized_precision(const Flags& flags, const Runtime& runtime);
 
 [[noreturn]] void refuse_several_gpus(const std::string& flag);
 /// Weights in a format that is not bitsandbytes'.

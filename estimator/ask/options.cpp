@@ -45,6 +45,8 @@ void add_model_options(CLI::App& app, Options& options) {
       ->group(group);
   app.add_option("--config", options.config, "A Hugging Face config.json, or its folder")
       ->group(group);
+  app.add_option("--gguf", options.gguf, "A GGUF file, split or not, with --runtime llama.cpp")
+      ->group(group);
   app.add_option("--params", options.params, "A llama-shaped model of this size: 7B, 350M")
       ->group(group);
   app.add_option("--hidden", options.hidden, "Its width, with --params")->group(group);
@@ -124,11 +126,13 @@ void add_gpu_options(CLI::App& app, Options& options) {
 
 void add_answer_options(CLI::App& app, Options& options) {
   const char* group = "Which answer";
-  app.add_flag("--max-batch", options.max_batch, "The largest batch that fits, 0 if none does")
-      ->group(group);
-  app.add_flag("--max-seq", options.max_seq,
-               "The longest sequence that fits, up to the config's positions")
-      ->group(group);
+  for (const SearchAxis& axis : all_axes()) {
+    const std::string name(axis.name);
+    app.add_flag_callback(
+           "--max-" + name, [&options, name] { options.searches.push_back(name); },
+           std::string(axis.help))
+        ->group(group);
+  }
   app.add_flag("--beyond-positions", options.beyond_positions, "With --max-seq: further than that")
       ->group(group);
   app.add_flag("--formulas", options.formulas, "Beside it, what formulas that people use would say")

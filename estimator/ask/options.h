@@ -15,6 +15,7 @@ struct Options {
   std::optional<std::string> model;
   std::optional<std::string> config;       ///< a path
   std::optional<std::string> config_json;  ///< what such a file holds; `model` may then name it
+  std::optional<std::string> gguf;         ///< the path of a GGUF file
   std::optional<std::string> params;
   std::optional<std::string> hidden;
   std::optional<std::string> layers;
@@ -27,8 +28,7 @@ struct Options {
   std::optional<std::string> vram;
   std::optional<std::string> headroom;
 
-  bool max_batch = false;
-  bool max_seq = false;
+  std::vector<std::string> searches;  ///< names of axes: "batch" of --max-batch
   bool beyond_positions = false;
   bool formulas = false;
   bool advise = false;

@@ -1,13 +1,11 @@
 #include "estimator/ask/question.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "estimator/ask/alternatives.h"
 #include "estimator/ask/budgets.h"
 #include "estimator/ask/model.h"
 #include "estimator/ask/not_yet.h"
-#include "estimator/ask/trainer.h"
 #include "estimator/runtimes.h"
 #include "model/config/stored_quantization.h"
 #include "model/dtype.h"
@@ -18,10 +16,9 @@ namespace vramfit {
 namespace {
 
 /// Throws where both are given.
-void not_both(bool a, const char* a_flag, bool b, const char* b_flag, const char* what) {
-  if (a && b) {
-    throw BadInput(std::string(a_flag) + " and " + b_flag + " contradict each other: " + what);
-  }
+void not_both(bool a, const std::string& a_flag, bool b, const std::string& b_flag,
+              const char* what) {
+  if (a && b) throw BadInput(a_flag + " and " + b_flag + " contradict each other: " + what);
 }
 
 void only_with(bool given, const std::string& flag, bool condition, const char* what) {
@@ -33,11 +30,36 @@ void refuse_contradictions(const Options& o) {
   not_both(o.model.has_value(), "--model", o.config.has_value(), "--config", one_model);
   not_both(o.model.has_value(), "--model", o.params.has_value(), "--params", one_model);
   not_both(o.config.has_value(), "--config", o.params.has_value(), "--params", one_model);
+  for (const auto& other : {o.model, o.config, o.params}) {
+    not_both(o.gguf.has_value(), "--gguf", other.has_value(), "--model, --config and --params",
+             one_model);
+  }
   only_with(o.hidden.has_value(), "hidden", o.params.has_value(), "--params");
   only_with(o.layers.has_value(), "layers", o.params.has_value(), "--params");
-  not_both(o.max_batch, "--max-batch", has(o.flags, "batch"), "--batch", "one is searched for");
-  not_both(o.max_seq, "--max-seq", has(o.flags, "seq"), "--seq", "one is searched for");
-  not_both(o.max_batch, "--max-batch", o.max_seq, "--max-seq", "one search at a time");
+  for (const std::string& axis : o.searches) {
+    not_both(true, "--max-" + axis, o.flags.contains(axis), "--" + axis, "one is searched for");
+  }
+  if (o.searches.size() > 1) {
+    not_both(true, "--max-" + o.searches[0], true, "--max-" + o.searches[1],
+             "one search at a time");
+  }
+}
+
+/// "--max-batch and --max-seq": the searches that a runtime has.
+std::string searches_of(const Runtime& runtime) {
+  std::vector<std::string> names;
+  for (const SearchAxis& axis : runtime.axes()) names.push_back("--max-" + std::string(axis.name));
+  return all_of(names);
+}
+
+/// What is searched for; null: nothing.
+const SearchAxis* search_of(const Options& o, const Runtime& runtime) {
+  if (o.searches.empty()) return nullptr;
+  for (const SearchAxis& axis : runtime.axes()) {
+    if (axis.name == o.searches.front()) return &axis;
+  }
+  throw BadInput("max-" + o.searches.front() + ": not under --runtime " + runtime.name() + "; " +
+                 searches_of(runtime));
 }
 
 /// "--runtime pytorch, the default": those that have the setting.
@@ -46,7 +68,7 @@ std::string runtimes_with(const std::string& setting) {
   for (const Runtime* runtime : runtimes()) {
     if (!runtime->knows(setting)) continue;
     list += (list.empty() ? "" : " or ") + std::string("--runtime ") + runtime->name();
-    if (runtime == runtimes().front()) list += ", the default";
+    if (runtime == &default_runtime()) list += ", the default";
   }
   return list;
 }
@@ -64,7 +86,7 @@ void refuse_strange_settings(const Options& o, const Runtime& runtime) {
 
 /// Where no precision is asked for, a model runs in the one its config names.
 void run_as_stored(const Runtime& runtime, const ModelConfig& model, Flags& flags) {
-  if (has(flags, "precision") || model.dtype.empty() || !runtime.runs_as_stored()) return;
+  if (has(flags, "precision") || model.dtype.empty() || !runtime.can().as_stored) return;
   flags["precision"] = name(dtype_of_torch(model.dtype));
 }
 
@@ -72,7 +94,7 @@ void run_as_stored(const Runtime& runtime, const ModelConfig& model, Flags& flag
 void quantize_as_stored(const Runtime& runtime, ModelConfig& model, Flags& flags) {
   const auto stored = model.stored_quant.find("quant");
   if (stored == model.stored_quant.end()) return;
-  const bool can = runtime.knows("quant");
+  const bool can = runtime.can().quantized_as_stored;
   require_stored_format(model, can ? typed(flags, "quant").value_or("") : "",
                         can ? "--quant " + stored->second : "--runtime pytorch runs them so");
   flags.insert(model.stored_quant.begin(), model.stored_quant.end());
@@ -80,68 +102,65 @@ void quantize_as_stored(const Runtime& runtime, ModelConfig& model, Flags& flags
       "its files hold weights in few bits; loading is predicted as of files of 16 bits");
 }
 
-/// What no trainer does unless told: GradScaler refuses to unscale gradients in fp16.
-void note_pure_fp16(const Options& o, const Workload& workload, ModelConfig& model) {
-  const auto asked = workload.asked();
-  const bool pure = o.train && asked.value("precision", "") == "fp16" &&
-                    asked.contains("autocast") && asked["autocast"].is_null() &&
-                    asked["lora"].is_null();
-  if (!pure) return;
-  model.notes.emplace_back(
-      "training in pure fp16 is seldom stable; --precision bf16 takes as much, --precision fp32 "
-      "--autocast fp16 is what GradScaler is for");
-}
-
 /// Flags that were left to their defaults, of those that a user may believe to be otherwise.
 std::vector<std::string> assumed_flags(const Options& o, const Runtime& runtime) {
+  const auto other_task = o.train ? Setting::With::Inference : Setting::With::Training;
   std::vector<std::string> names;
-  if (!has(o.flags, "precision")) names.emplace_back("precision");
-  const bool optimizer = o.train && runtime.knows("optimizer");
-  if (optimizer && !has(o.flags, "optimizer")) names.emplace_back("optimizer");
-  if (!has(o.flags, "batch") && !o.max_batch) names.emplace_back("batch");
-  if (!has(o.flags, "seq") && !o.max_seq) names.emplace_back("seq");
+  for (const std::string_view name : runtime.can().assumed) {
+    const Setting* setting = find(runtime.settings(), name);
+    if (setting == nullptr || setting->with == other_task) continue;
+    const bool searched = !o.searches.empty() && o.searches.front() == name;
+    if (!has(o.flags, setting->name) && !searched) names.emplace_back(name);
+  }
   return names;
+}
+
+/// "batch 1 and 2048 tokens by default", with what goes before it; nothing where all were given.
+template <typename Assumes>
+std::string sizes_by_default(const Workload& workload, const Assumes& assumes) {
+  std::string text;
+  for (const SearchAxis& axis : workload.runtime().axes()) {
+    if (!assumes(axis.name) || !workload.has_sizes()) continue;
+    text += (text.empty() ? "; " : " and ") + text_of(axis, workload.size(axis));
+  }
+  return text.empty() ? text : text + " by default";
 }
 
 /// "adamw-fused, transformers' default; weights in bf16, as its config says; batch 1 by default".
 std::string runs_with(const Question& question, const Runtime& runtime, const ModelConfig& model,
                       const Workload& workload) {
-  const auto assumes = [&](const char* flag) {
+  const auto assumes = [&](std::string_view flag) {
     const std::vector<std::string>& list = question.assumed;
     return std::find(list.begin(), list.end(), flag) != list.end();
   };
   std::string text;
-  if (assumes("optimizer") && &runtime == runtimes().front()) {
-    text = workload.asked().at("optimizer").get<std::string>() + ", transformers' default; ";
+  const std::string_view whose = runtime.can().defaults_of;
+  if (assumes("optimizer") && !whose.empty()) {
+    text = workload.facts().optimizer_name + ", " + std::string(whose) + " default; ";
   }
   text += workload.types();
   if (assumes("precision")) {
-    const bool as_stored = runtime.runs_as_stored() && !model.dtype.empty();
+    const bool as_stored = runtime.can().as_stored && !model.dtype.empty();
     text += as_stored ? ", as its config says" : ", the default";
   }
-  const bool batch = assumes("batch") && workload.has_sizes();
-  const bool seq = assumes("seq") && workload.has_sizes();
-  if (batch || seq) {
-    text += std::string("; ") + (batch ? "batch 1" : "") + (batch && seq ? " and " : "") +
-            (seq ? std::to_string(workload.seq()) + " tokens" : "") + " by default";
-  }
-  return text;
+  return text + sizes_by_default(workload, assumes);
+}
+
+/// Throws where an answer is asked for that the runtime does not give.
+void refuse_unless_can(bool asked, const std::string& flag, const char* why_not) {
+  if (asked && why_not != nullptr) throw BadInput(flag + ": " + why_not);
 }
 
 void refuse_strange_answers(const Options& o, const Runtime& runtime) {
-  only_with(o.beyond_positions, "beyond-positions", o.max_seq, "--max-seq");
-  if (o.formulas && &runtime == &runtime_named("article")) {
-    throw BadInput("formulas: --runtime article is one of them; without either");
-  }
-  if (o.advise && &runtime == &runtime_named("article")) {
-    throw BadInput("advise: formulas are not to be relied on; without --runtime article");
-  }
-  if (o.advise && (o.max_batch || o.max_seq)) {
-    throw BadInput("advise: of a run of one size; without --max-batch and --max-seq");
-  }
-  if (o.formulas && (o.max_batch || o.max_seq)) {
-    throw BadInput("formulas: what they say is of one size; without --max-batch and --max-seq");
-  }
+  const SearchAxis* search = search_of(o, runtime);
+  only_with(o.beyond_positions, "beyond-positions", search != nullptr && search->of_positions,
+            "--max-seq");
+  refuse_unless_can(o.formulas, "formulas", runtime.can().no_formulas);
+  refuse_unless_can(o.advise, "advise", runtime.can().no_advice);
+  if (search == nullptr) return;
+  const std::string without = "; without " + searches_of(runtime);
+  if (o.advise) throw BadInput("advise: of a run of one size" + without);
+  if (o.formulas) throw BadInput("formulas: what they say is of one size" + without);
 }
 
 /// Flags that are about one run, allocation by allocation.
@@ -149,13 +168,11 @@ void refuse_strange_timelines(const Options& o, const Question& question, const 
   if (!o.snapshot && !o.trace && !o.verify) return;
   const std::string flag = o.verify ? "verify" : o.snapshot ? "snapshot" : "trace";
   if (question.search) {
-    throw BadInput(flag + ": of a run of one size; without --max-batch and --max-seq");
+    throw BadInput(flag + ": of a run of one size; without " + searches_of(runtime));
   }
   if (question.every_card)
     throw BadInput(flag + ": of a run on one card; --gpu or --vram names it");
-  if (&runtime == &runtime_named("article")) {
-    throw BadInput(flag + ": formulas allocate nothing; without --runtime article");
-  }
+  refuse_unless_can(true, flag, runtime.can().no_timelines);
   const bool another = o.snapshot || o.trace || o.formulas || o.advise || o.strict || o.verbose;
   if (o.verify && another) {
     throw BadInput(
@@ -175,15 +192,16 @@ void refuse_strange_timelines(const Options& o, const Question& question, const 
 }
 
 /// A model with fewer positions than the default sequence has is asked about all of them.
-void shorten_default_seq(Request& request) {
-  const std::int64_t limit = request.workload->seq_limit(request.model);
-  if (limit >= request.workload->seq()) return;
+void shorten_default(const SearchAxis& axis, Request& request) {
+  const std::int64_t limit = request.workload->limit(axis, request.model);
+  if (limit >= request.workload->size(axis)) return;
   if (limit < 1) {
     refuse_generation(request.model);
   }
-  set_seq(request, limit);
+  set_size(request, axis, limit);
   ModelConfig& model = request.model;
-  model.notes.push_back("seq " + std::to_string(limit) + ": as long as " + model.name + " takes");
+  model.notes.push_back(std::string(axis.name) + " " + std::to_string(limit) + ": as long as " +
+                        model.name + " takes");
 }
 
 void note_passed_over(const Options& o, ModelConfig& model) {
@@ -204,28 +222,51 @@ void leave_out_older_cards(std::vector<Request>& requests, const Workload& workl
   }
 }
 
+/// One that no reader has a shape of, as the runtime reads it.
+ModelConfig model_for(const Options& o, const Surroundings& surroundings, const Runtime& runtime) {
+  try {
+    return model_of(o, surroundings);
+  } catch (const UnreadModel& unread) {
+    if (unread.source() == nullptr) throw;
+    std::optional<ModelConfig> model = runtime.read_model(*unread.source());
+    if (!model) throw;
+    model->source = unread.source();
+    return *std::move(model);
+  }
+}
+
 }  // namespace
 
 Question understand(const Options& o, const Surroundings& surroundings) {
+  return understand(o, surroundings, o.runtime ? runtime_named(*o.runtime) : default_runtime());
+}
+
+Question understand(const Options& o, const Surroundings& surroundings, const Runtime& runtime) {
   refuse_contradictions(o);
   Question question;
-  const Runtime& runtime = o.runtime ? runtime_named(*o.runtime) : *runtimes().front();
-  refuse_what_is_not_there_yet(o.flags, runtime);
+  refuse_quantized_precision(o.flags, runtime);
   refuse_strange_settings(o, runtime);
   refuse_strange_answers(o, runtime);
-  Request request{model_of(o, surroundings), nullptr, {}};
+  Request request{model_for(o, surroundings, runtime), nullptr, {}};
   request.beyond_positions = o.beyond_positions;
   Flags flags = o.flags;
-  run_as_a_trainer(o, runtime, flags);
+  runtime.complete(flags, {o.train, o.of_a_trainer, o.typed});
   run_as_stored(runtime, request.model, flags);
   quantize_as_stored(runtime, request.model, flags);
   request.workload = runtime.workload(flags, o.train, request.model);
-  if ((o.max_batch || o.max_seq) && !request.workload->has_sizes()) {
-    throw BadInput(std::string(o.max_batch ? "max-batch" : "max-seq") +
+  question.search = search_of(o, runtime);
+  if (question.search != nullptr && !request.workload->has_sizes()) {
+    throw BadInput("max-" + o.searches.front() +
                    ": what is asked about does not depend on it; without it");
   }
-  if (!has(o.flags, "seq") && !o.max_seq) shorten_default_seq(request);
-  note_pure_fp16(o, *request.workload, request.model);
+  for (const SearchAxis& axis : runtime.axes()) {
+    const bool chosen = o.flags.contains(std::string(axis.name)) ||
+                        (question.search != nullptr && *question.search == axis);
+    if (axis.of_positions && !chosen) shorten_default(axis, request);
+  }
+  for (std::string& caution : request.workload->cautions()) {
+    request.model.notes.push_back(std::move(caution));
+  }
   note_passed_over(o, request.model);
   for (Budget& budget : budgets_of(o, surroundings)) {
     request.budget = std::move(budget);
@@ -236,13 +277,12 @@ Question understand(const Options& o, const Surroundings& surroundings) {
     throw BadInput("advise: of a run on one card; --gpu or --vram names it");
   }
   if (question.every_card) leave_out_older_cards(question.requests, *request.workload);
-  if (o.max_batch) question.search = Size::Batch;
-  if (o.max_seq) {
-    question.search = Size::Seq;
-    if (size_limit(request, Size::Seq) < 1) refuse_generation(request.model);
+  const SearchAxis* search = question.search;
+  if (search != nullptr && search->of_positions && size_limit(request, *search) < 1) {
+    refuse_generation(request.model);
   }
   refuse_strange_timelines(o, question, runtime);
-  if (!question.every_card && !question.search) {
+  if (!question.every_card && search == nullptr) {
     question.alternatives = alternatives(o, flags, question.requests.front());
   }
   question.formulas = o.formulas;

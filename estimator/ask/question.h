@@ -19,8 +19,8 @@ struct Alternative {
 /// What a command line asks. One request for each card it is about.
 struct Question {
   std::vector<Request> requests;
-  bool every_card = false;  ///< no card was named, and this machine has none
-  std::optional<Size> search;
+  bool every_card = false;                ///< no card was named, and this machine has none
+  const SearchAxis* search = nullptr;     ///< of its runtime; null: nothing is searched for
   bool formulas = false;                  ///< to be set beside it
   bool advise = false;                    ///< what to do where it does not fit
   bool strict = false;                    ///< only what surely fits counts
@@ -32,5 +32,8 @@ struct Question {
 
 /// Throws BadInput on a value that is wrong, and on flags that contradict each other.
 Question understand(const Options& options, const Surroundings& surroundings);
+/// The same of a runtime that the table may lack.
+Question understand(const Options& options, const Surroundings& surroundings,
+                    const Runtime& runtime);
 
 }  // namespace vramfit

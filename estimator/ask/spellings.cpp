@@ -14,10 +14,6 @@
 namespace vramfit {
 namespace {
 
-/// fit's own, beside the runtimes' settings.
-constexpr std::array<std::string_view, 10> kSwitches = {
-    "train",  "max-batch", "max-seq", "beyond-positions", "formulas", "strict", "verbose",
-    "advise", "json",      "list"};
 constexpr std::string_view kModelOrPath = "model-name-or-path";
 // What says more than a setting's name does.
 constexpr std::string_view kFourBits = "load-in-4bit";
@@ -105,8 +101,8 @@ std::optional<bool> truth(std::string text) {
   return std::nullopt;
 }
 
-template <std::size_t N>
-bool holds(const std::array<std::string_view, N>& names, std::string_view name) {
+template <typename Names>
+bool holds(const Names& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
@@ -139,7 +135,7 @@ const Runtime& runtime_of(const std::vector<std::string>& typed) {
   for (const Runtime* runtime : runtimes()) {
     if (name == runtime->name()) return *runtime;
   }
-  return *runtimes().front();
+  return default_runtime();
 }
 
 class Translation {
@@ -147,8 +143,11 @@ class Translation {
   Translation(std::vector<std::string> typed, const Runtime& runtime)
       : typed_(std::move(typed)), runtime_(runtime) {
     while (at_ < typed_.size()) {
-      const Argument argument = taken_apart(typed_[at_++]);
-      if (argument.flag.empty()) {
+      const std::string& text = typed_[at_++];
+      const Argument argument = taken_apart(text);
+      if (const Known theirs = by_one_dash(text); theirs.setting != nullptr) {
+        add_by_one_dash(theirs, text);
+      } else if (argument.flag.empty()) {
         own_.push_back(*argument.value);
       } else {
         add(argument.flag, argument.value);
@@ -189,7 +188,7 @@ class Translation {
       shard(flag, value);
     } else if (const Known theirs = known(runtime_, flag); theirs.setting != nullptr) {
       add(theirs, flag, value);
-    } else if (holds(kSwitches, flag)) {
+    } else if (holds(own_switches(), flag)) {
       add_switch(flag, value);
     } else if (holds(kWithoutMemory, flag)) {
       pass_over(flag, value.has_value());
@@ -222,6 +221,19 @@ class Translation {
     if (!value && given && spelling_of_values(setting) != nullptr) {
       own_.push_back(own_value(setting, flag, typed_[at_++]));
     }
+  }
+
+  /// "-ngl", where it is one of the runtime's own words.
+  Known by_one_dash(const std::string& text) const {
+    const bool one = text.size() > 1 && text[0] == '-' && text[1] != '-';
+    return one ? known(runtime_.settings(), text.substr(1)) : Known{};
+  }
+
+  void add_by_one_dash(const Known& theirs, const std::string& text) {
+    const std::string own = theirs.setting->name;
+    typed_as_[own] = text.substr(1);
+    if (theirs.setting->takes == Setting::Takes::Nothing) return own_.push_back("--" + own);
+    own_.push_back("--" + own + (at_ < typed_.size() ? "=" + typed_[at_++] : ""));
   }
 
   void add_switch(const std::string& own, const std::optional<std::string>& value) {
@@ -306,7 +318,7 @@ CommandLine in_own_names(const std::vector<std::string>& typed, const Runtime& r
 std::string own_flag(std::string theirs) {
   std::replace(theirs.begin(), theirs.end(), '_', '-');
   if (theirs == kModelOrPath) return "model";
-  const Setting* setting = known(*runtimes().front(), theirs).setting;
+  const Setting* setting = known(default_runtime(), theirs).setting;
   return setting == nullptr ? theirs : setting->name;
 }
 
@@ -320,7 +332,15 @@ std::string as_typed(const std::string& message, const std::map<std::string, std
   return message;
 }
 
-std::span<const std::string_view> own_switches() { return kSwitches; }
+const std::vector<std::string>& own_switches() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> list = {"train",   "beyond-positions", "formulas", "strict",
+                                     "verbose", "advise",           "json",     "list"};
+    for (const SearchAxis& axis : all_axes()) list.push_back("max-" + std::string(axis.name));
+    return list;
+  }();
+  return names;
+}
 
 std::string other_names() {
   constexpr std::size_t kColumn = 32;

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <map>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,7 +44,7 @@ auto in_typed_names(const std::map<std::string, std::string>& typed, const Body&
 }
 
 /// Flags without a value that are no runtime's settings.
-std::span<const std::string_view> own_switches();
+const std::vector<std::string>& own_switches();
 
 /// Those names, for --help.
 std::string other_names();

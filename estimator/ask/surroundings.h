@@ -6,6 +6,7 @@
 
 #include "estimator/budget.h"
 #include "model/config/model_config.h"
+#include "model/gguf/file.h"
 
 namespace vramfit {
 
@@ -13,11 +14,13 @@ namespace vramfit {
 /// question needs it, and left empty there is no such thing.
 struct Surroundings {
   /// Where no card is named; without one all cards are answered for.
-  std::function<std::optional<Budget>()> gpu;
+  std::function<std::optional<Budget>()> gpu = {};
   /// A model that is not shipped, by what --model says. Throws BadInput.
-  std::function<std::optional<ModelConfig>(const std::string& called)> model;
+  std::function<std::optional<ModelConfig>(const std::string& called)> model = {};
   /// The model of a config.json or its folder, by its path. Throws BadInput.
-  std::function<ModelConfig(const std::string& path)> config;
+  std::function<ModelConfig(const std::string& path)> config = {};
+  /// The header of a GGUF file, by its path. Throws BadInput.
+  std::function<gguf::File(const std::string& path)> gguf = {};
 };
 
 }  // namespace vramfit

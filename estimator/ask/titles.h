@@ -13,6 +13,6 @@ std::string short_name(const ModelConfig& model);
 
 /// "training in fp16 with adamw, batch 4 x 512 tokens, flash attention"; what is searched for is
 /// not named by its number.
-std::string workload_text(const Request& request, std::optional<Size> search);
+std::string workload_text(const Request& request, const SearchAxis* search);
 
 }  // namespace vramfit

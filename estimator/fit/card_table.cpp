@@ -71,7 +71,7 @@ std::multimap<std::uint64_t, const Answer*> by_size(const std::vector<Answer>& a
 
 std::string card_table(const Question& question, const std::vector<Answer>& answers,
                        const Style& style) {
-  const bool searches = question.search.has_value();
+  const bool searches = question.search != nullptr;
   std::string text = table_header(question, answers.front()) + "\n";
   text += fmt::format(
       "  {:<16}{:>23}{:>12}{:>12}{}\n", "card", "VRAM", "needs, GB", "spare, GB",

@@ -89,6 +89,8 @@ std::pair<std::string, std::string> config_text(const std::string& called) {
   return {called, text_of(path, "model")};
 }
 
+gguf::File gguf_on_disk(const std::string& path) { return gguf::read_file(path, "gguf"); }
+
 ModelConfig config_on_disk(const std::string& path) { return read(path, "config"); }
 
 }  // namespace vramfit::fit

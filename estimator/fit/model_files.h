@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "model/config/model_config.h"
+#include "model/gguf/file.h"
 
 // Models as they lie on this machine: folders of checkpoints, config.json, Hugging Face's cache.
 namespace vramfit::fit {
@@ -15,6 +16,9 @@ std::optional<ModelConfig> model_on_disk(const std::string& called);
 
 /// The model of a config.json, or of the folder it lies in. Throws BadInput.
 ModelConfig config_on_disk(const std::string& path);
+
+/// The header of a GGUF file, split or not. Throws BadInput.
+gguf::File gguf_on_disk(const std::string& path);
 
 /// What --model calls so, by name, and its config.json as it stands: a shipped one, a path's or the
 /// cache's. Throws BadInput.

@@ -22,9 +22,9 @@ std::string header(const Question& question, const Answer& answer) {
   const Request& request = answer.request;
   std::string text = fmt::format("{}: {} parameters\n", short_name(request.model),
                                  grouped(answer.estimate.parameters));
-  text += wrapped(workload_text(request, std::nullopt), 2);
+  text += wrapped(workload_text(request, nullptr), 2);
   text += wrapped(on_text(request.budget), 2);
-  return question.search ? text + search_text(answer, *question.search) : text;
+  return question.search != nullptr ? text + search_text(answer, *question.search) : text;
 }
 
 /// What PyTorch's tensors are called that have no name.
@@ -44,6 +44,30 @@ std::string answer_line(const Estimate& estimate, const Budget& budget, bool col
   const std::string text = verdict_text(estimate, budget, colours);
   if (!estimate.uncertainty) return text + "; by a formula, without overhead";
   return estimate.missing ? text + "; " + end_text(*estimate.missing) : text;
+}
+
+/// A device a line: "GPU 0: model 4.6 GB, context 1.1, compute 0.1".
+std::string devices_text(const std::vector<DeviceParts>& devices) {
+  std::string text;
+  for (const DeviceParts& device : devices) {
+    std::string parts;
+    for (const auto& [part, bytes] : device.parts) {
+      if (bytes > 0) parts += (parts.empty() ? "" : ", ") + part + " " + both_units(bytes);
+    }
+    if (!parts.empty()) text += wrapped("  " + device.device + ": " + parts, 4);
+  }
+  return text.empty() ? text : "By device\n" + text + "\n";
+}
+
+/// What the runtime would set by itself, where that is not what was asked.
+std::string own_choice_text(const Answer& answer) {
+  if (!answer.own_choice || answer.estimate.verdict == Verdict::Fits) return "";
+  std::string flags;
+  for (const auto& [flag, value] : *answer.own_choice) flags += " --" + flag + " " + value;
+  return wrapped(fmt::format("{} would set by itself:{}", answer.request.workload->runtime().name(),
+                             flags),
+                 2) +
+         "\n";
 }
 
 std::string grounds(const Question& question, const Answer& answer, const Style& style) {
@@ -67,6 +91,7 @@ std::string picture(const Question& question, const Answer& answer, const Style&
   std::string text = header(question, answer) + "\n";
   text += sums(estimate, answer.request.budget) + "\n";
   text += wrapped(answer_line(estimate, answer.request.budget, style.colours), 2) + "\n";
+  text += devices_text(estimate.devices) + own_choice_text(answer);
   if (style.verbose) text += waterfall(estimate) + "\n";
   if (answer.advised) text += advice_text(answer, style.colours) + "\n";
   if (!answer.formulas.empty()) text += formula_table(answer, style.verbose) + "\n";

@@ -74,7 +74,7 @@ void complain(const char* message, const std::string& hint = "") {
 }
 
 }  // namespace
-Surroundings this_machine() { return {this_gpu, model_on_disk, config_on_disk}; }
+Surroundings this_machine() { return {this_gpu, model_on_disk, config_on_disk, gguf_on_disk}; }
 
 std::string answer_text(const Question& question, const std::vector<Answer>& answers,
                         const Style& style) {

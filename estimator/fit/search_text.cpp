@@ -36,16 +36,16 @@ std::string holes_text(const Largest& largest) {
 }
 
 /// Whether a search for the longest sequence ended at what the model was made for.
-bool ended_at_positions(const Answer& answer, Size which) {
+bool ended_at_positions(const Answer& answer, const SearchAxis& axis) {
   const ModelConfig& model = answer.request.model;
-  return which == Size::Seq && answer.largest->next == 0 &&
+  return axis.of_positions && answer.largest->next == 0 &&
          answer.request.workload->positions() == model.max_positions && !model.learned_positions();
 }
 
 /// What is above the largest: "14 is not".
-std::string above_text(const Answer& answer, Size which) {
+std::string above_text(const Answer& answer, const SearchAxis& axis) {
   const Largest& largest = *answer.largest;
-  if (ended_at_positions(answer, which)) {
+  if (ended_at_positions(answer, axis)) {
     return fmt::format("its config's {}; --beyond-positions goes on",
                        positions_key(answer.request.model));
   }
@@ -56,16 +56,16 @@ std::string above_text(const Answer& answer, Size which) {
 
 }  // namespace
 
-std::string search_text(const Answer& answer, Size which) {
-  const char* what = which == Size::Batch ? "batch" : "sequence";
+std::string search_text(const Answer& answer, const SearchAxis& axis) {
+  const std::string_view what = axis.noun;
   const Largest& largest = *answer.largest;
   const Band& band = answer.band;
   std::string text = fmt::format("largest {} that surely fits: {}", what, band.surely);
   text += band.possibly > band.surely ? fmt::format("; that may fit: {}", band.possibly) : "";
   if (largest.size == 0) return wrapped(fmt::format("{} ({} 1 is shown)", text, what), 2);
   text += band.possibly > band.surely ? fmt::format("; shown: {}, predicted to fit ({})",
-                                                    largest.size, above_text(answer, which))
-                                      : fmt::format(" ({})", above_text(answer, which));
+                                                    largest.size, above_text(answer, axis))
+                                      : fmt::format(" ({})", above_text(answer, axis));
   text = wrapped(text, 2);
   if (!largest.holes && largest.size > 1) return text + "  smaller ones were not all tried\n";
   if (!largest.holes) return text;

@@ -8,6 +8,6 @@ namespace vramfit::fit {
 
 /// What a search found, in lines: the largest that surely fits, the largest that may, and the
 /// smaller sizes that do not.
-std::string search_text(const Answer& answer, Size which);
+std::string search_text(const Answer& answer, const SearchAxis& axis);
 
 }  // namespace vramfit::fit

@@ -64,7 +64,7 @@ std::string wrapped(const std::string& text, std::size_t indent) {
 }
 
 std::string rests_on(const Request& request, const Estimate& estimate) {
-  const std::string about = request.workload->runtime().about(*request.workload);
+  const std::string about = request.workload->about();
   std::string text = "rests on: " + about.substr(0, about.find(". "));
   if (const auto error = request.workload->reserved_error(); error && *error > 0) {
     text += fmt::format("; at worst {:.1f} % off where it was measured", 100 * *error);
@@ -77,8 +77,6 @@ std::string rests_on(const Request& request, const Estimate& estimate) {
   return wrapped(text, 2) + wrapped("driver and context overhead: " + whose, 2);
 }
 
-std::string runtime_text(const Request& request) {
-  return "runtime: " + request.workload->runtime().about(*request.workload);
-}
+std::string runtime_text(const Request& request) { return "runtime: " + request.workload->about(); }
 
 }  // namespace vramfit::fit

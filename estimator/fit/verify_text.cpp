@@ -21,7 +21,7 @@ std::string size_text(std::uint64_t bytes) {
 std::string who(const std::string& what) { return what.empty() ? "no line of Python" : what; }
 
 std::string parting_text(const Parting& parting) {
-  std::string text = fmt::format("PART: {}, after {} allocations of the recording, ",
+  std::string text = fmt::format("DIFFER: {}, after {} allocations of the recording, ",
                                  moment(parting.moment.stage, parting.moment.step),
                                  grouped(static_cast<std::int64_t>(parting.recorded)));
   if (parting.frees) {
@@ -55,9 +55,9 @@ std::string ending_text(const Verification& v, const std::string& card) {
 /// Where they part first, or by what, and how they end.
 std::string verdict_text(const Verification& v, const std::string& card) {
   if (v.first) return parting_text(*v.first);
-  if (v.ending != Ending::Alike) return "PART: " + ending_text(v, card);
+  if (v.ending != Ending::Alike) return "DIFFER: " + ending_text(v, card);
   if (v.reserved_differs) {
-    return fmt::format("PART: the run reserves {}, the prediction {}; allocations agree",
+    return fmt::format("DIFFER: the run reserves {}, the prediction {}; allocations agree",
                        size_text(v.run_reserved), size_text(v.predicted_reserved));
   }
   return fmt::format("AGREE: all {} allocations that are compared were predicted, in this order",
@@ -126,7 +126,7 @@ std::string verification_text(const Verification& v, const Question& question) {
   const Request& request = question.requests.front();
   const std::string& card = request.budget.title;
   std::string text = short_name(request.model) + ", recorded and predicted\n";
-  text += wrapped("  " + workload_text(request, std::nullopt), 2);
+  text += wrapped("  " + workload_text(request, nullptr), 2);
   text += "\n" + wrapped("  " + verdict_text(v, card), 4);
   text += list_text("the run has, the prediction has not", v.extra);
   text += list_text("the prediction has, the run has not", v.missing);

@@ -6,8 +6,8 @@
 namespace vramfit {
 namespace {
 
-std::unique_ptr<WholeFile> opened(const char* flag, const std::optional<std::string>& path) {
-  return path ? std::make_unique<WholeFile>(flag, *path) : nullptr;
+std::unique_ptr<AtomicFile> opened(const char* flag, const std::optional<std::string>& path) {
+  return path ? std::make_unique<AtomicFile>(flag, *path) : nullptr;
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "estimator/files/whole_file.h"
+#include "estimator/files/atomic_file.h"
 #include "estimator/timeline/timeline.h"
 
 namespace vramfit {
@@ -22,8 +22,8 @@ class TimelineFiles {
   void write(const Timeline& timeline) const;
 
  private:
-  std::unique_ptr<WholeFile> snapshot_;
-  std::unique_ptr<WholeFile> trace_;
+  std::unique_ptr<AtomicFile> snapshot_;
+  std::unique_ptr<AtomicFile> trace_;
 };
 
 }  // namespace vramfit

@@ -77,7 +77,8 @@ std::string read_dtype(const JsonReader& json) {
 }
 
 ModelConfig read_model(const JsonReader& json) {
-  refuse_keys(json, "");  // so that a model of several parts hears of those, not of its type
+  // First, so that a model of several parts hears of those, not of its type.
+  of_known_models([&] { refuse_keys(json, ""); });
   const FamilyReader& family = reader_of(json);
   of_known_models([&] { refuse_keys(json, family.model_type); });
   require_head(json);
@@ -117,12 +118,25 @@ ModelConfig parse(const std::string& json_text, const std::string& source) {
   return config;
 }
 
+/// The model of that name. `place` names the file in messages.
+ModelConfig parse_named(const std::string& json_text, const std::string& place, std::string name) {
+  const auto source = std::make_shared<const ModelSource>(ModelSource{std::move(name), json_text});
+  try {
+    ModelConfig config = parse(json_text, place);
+    config.name = source->name;
+    config.source = source;
+    return config;
+  } catch (const UnknownModel& unknown) {
+    throw UnknownModel(unknown.what(), source);
+  } catch (const BadInput& refusal) {
+    throw UnreadModel(refusal.what(), source);
+  }
+}
+
 }  // namespace
 
 ModelConfig parse_hugging_face(const std::string& json_text, const std::string& name) {
-  ModelConfig config = parse(json_text, name);
-  config.name = name;
-  return config;
+  return parse_named(json_text, name, name);
 }
 
 std::filesystem::path config_file(const std::filesystem::path& path) {
@@ -139,13 +153,12 @@ ModelConfig read_hugging_face(const std::filesystem::path& given, const char* fl
   const std::filesystem::path config_json = config_file(given);
   const std::string text = hugging_face_text(given, flag);
   const std::string path = config_json.string();
-  ModelConfig config = parse(text, one_line(path, kShownTypeBytes));
   std::error_code ignored;
   const std::filesystem::path whole =
       std::filesystem::absolute(config_json, ignored).lexically_normal();
   const std::string folder = whole.parent_path().filename().string();
-  config.name = printable(folder.empty() ? path : folder);
-  return config;
+  return parse_named(text, one_line(path, kShownTypeBytes),
+                     printable(folder.empty() ? path : folder));
 }
 
 }  // namespace vramfit

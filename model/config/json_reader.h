@@ -15,6 +15,7 @@ class JsonReader {
   /// `source` names the file in messages. Both must outlive the reader.
   JsonReader(const nlohmann::json& object, std::string source);
 
+  const std::string& source() const { return source_; }
   bool has(const char* key) const;
   /// Present and null, which in some keys says "none" where absence stands for a default.
   bool is_null(const char* key) const;

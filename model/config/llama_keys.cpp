@@ -57,16 +57,4 @@ void read_windows(const JsonReader& json, ModelConfig& config, std::optional<std
   config.sliding_layers = std::move(slide);
 }
 
-void read_qwen_windows(const JsonReader& json, ModelConfig& config) {
-  constexpr std::int64_t kDefaultWindow = 4096;
-  constexpr std::int64_t kDefaultFullLayers = 28;
-  std::optional<std::int64_t> window;
-  if (json.boolean_or("use_sliding_window", false) && !json.is_null("sliding_window")) {
-    window = json.integer_or("sliding_window", kDefaultWindow, 1, kMaxPositions);
-  }
-  const std::int64_t full =
-      json.integer_or("max_window_layers", kDefaultFullLayers, 0, kMaxPositions);
-  read_windows(json, config, window, [full](std::int64_t layer) { return layer >= full; });
-}
-
 }  // namespace vramfit

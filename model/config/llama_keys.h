@@ -22,7 +22,4 @@ ModelConfig read_llama_shape(const JsonReader& json,
 void read_windows(const JsonReader& json, ModelConfig& config, std::optional<std::int64_t> window,
                   const std::function<bool(std::int64_t layer)>& slides);
 
-/// qwen2 and qwen3: a window where `use_sliding_window` says so, for the last layers.
-void read_qwen_windows(const JsonReader& json, ModelConfig& config);
-
 }  // namespace vramfit

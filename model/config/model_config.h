@@ -3,10 +3,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "model/config/model_source.h"
 #include "model/config/rope.h"
 
 namespace vramfit {
@@ -80,6 +82,8 @@ struct ModelConfig {
   bool logits_softcap = false;  ///< and so do the head's logits
   Dropout dropout;
   std::vector<std::string> notes;  ///< what was assumed of the shape, a line each
+  /// What it was read from; null: assumed.
+  std::shared_ptr<const ModelSource> source = nullptr;
 
   std::int64_t q_width() const { return heads * head_dim; }
   std::int64_t kv_width() const { return kv_heads * head_dim; }

@@ -7,33 +7,33 @@ AttentionShape attention_shape(const ModelConfig& config, const Sequence& sequen
 }
 
 void normalize_heads(Model& model, int layer, const Sequence& sequence, Tensor& qkv,
-                     HeadNormKept* keep) {
+                     SavedHeadNorm* saved) {
   const ModelConfig& config = model.config;
   if (config.qk_norm == QkNorm::None) return;
   OpContext& context = model.context;
   const AttentionShape shape = attention_shape(config, sequence);
-  if (keep != nullptr) {
-    keep->x = context.activation({"head_norm_x", layer},
-                                 {shape.tokens(), shape.q_width() + shape.kv_width()});
-    keep->rstd =
+  if (saved != nullptr) {
+    saved->x = context.activation({"head_norm_x", layer},
+                                  {shape.tokens(), shape.q_width() + shape.kv_width()});
+    saved->rstd =
         context.statistics({"head_rstd", layer}, {shape.tokens(), shape.heads + shape.kv_heads});
   }
   context.device.run(HeadNormForward{
       config.norm_eps, shape, qkv, model.weights.value(Role::QNormWeight, layer),
-      model.weights.value(Role::KNormWeight, layer), keep != nullptr ? &keep->x : nullptr,
-      keep != nullptr ? &keep->rstd : nullptr});
+      model.weights.value(Role::KNormWeight, layer), saved != nullptr ? &saved->x : nullptr,
+      saved != nullptr ? &saved->rstd : nullptr});
 }
 
-void normalize_heads_backward(Model& model, int layer, const Sequence& sequence, HeadNormKept kept,
-                              Tensor& dqkv) {
+void normalize_heads_backward(Model& model, int layer, const Sequence& sequence,
+                              SavedHeadNorm saved, Tensor& dqkv) {
   const ModelConfig& config = model.config;
   if (config.qk_norm == QkNorm::None) return;
   OpContext& context = model.context;
   Weights& weights = model.weights;
   const AttentionShape shape = attention_shape(config, sequence);
   HeadNormBackward op{shape,
-                      kept.x,
-                      kept.rstd,
+                      saved.x,
+                      saved.rstd,
                       weights.value(Role::QNormWeight, layer),
                       weights.value(Role::KNormWeight, layer),
                       dqkv};
@@ -50,7 +50,7 @@ void normalize_heads_backward(Model& model, int layer, const Sequence& sequence,
     op.partials = &partials;
   }
   context.device.run(op);
-  kept = {};
+  saved = {};
 }
 
 void rotate(Model& model, Tensor& qkv, const Sequence& sequence, bool backward) {
@@ -61,32 +61,32 @@ void rotate(Model& model, Tensor& qkv, const Sequence& sequence, bool backward) 
                                            backward});
 }
 
-AttentionKept attend(Model& model, int layer, const Sequence& sequence, const Tensor& qkv,
-                     bool keep) {
+SavedAttention attend(Model& model, int layer, const Sequence& sequence, const Tensor& qkv,
+                      bool save) {
   OpContext& context = model.context;
   const AttentionShape shape = attention_shape(model.config, sequence);
   if (sequence.cache != nullptr) {
     context.device.run(
         KvCacheAppend{shape, qkv, sequence.cache->layer(layer), nullptr, sequence.counts()});
   }
-  AttentionKept kept;
-  kept.out = context.activation({"attention", layer}, {shape.tokens(), shape.q_width()});
+  SavedAttention saved;
+  saved.out = context.activation({"attention", layer}, {shape.tokens(), shape.q_width()});
   const bool flash = sequence.form == AttentionForm::Flash;
-  if (flash && keep) {
-    kept.log_sum_exp =
+  if (flash && save) {
+    saved.log_sum_exp =
         context.statistics({"log_sum_exp", layer}, {shape.batch, shape.heads, shape.seq});
   }
   if (!flash) {
-    kept.probabilities = context.activation({"probabilities", layer},
-                                            {shape.batch, shape.heads, shape.seq, shape.seq});
+    saved.probabilities = context.activation({"probabilities", layer},
+                                             {shape.batch, shape.heads, shape.seq, shape.seq});
   }
   Tensor workspace =
       context.bytes({"attention_workspace", layer},
                     attention_forward_workspace_bytes(sequence.form, shape, qkv.format()));
   context.device.run(AttentionForward{
-      sequence.form, shape, qkv, kept.out, kept.log_sum_exp ? &kept.log_sum_exp : nullptr,
-      kept.probabilities ? &kept.probabilities : nullptr, workspace, context.gemm_workspace});
-  return kept;
+      sequence.form, shape, qkv, saved.out, saved.log_sum_exp ? &saved.log_sum_exp : nullptr,
+      saved.probabilities ? &saved.probabilities : nullptr, workspace, context.gemm_workspace});
+  return saved;
 }
 
 Tensor attend_to_cache(Model& model, int layer, const Sequence& sequence, Tensor& qkv) {
@@ -106,24 +106,24 @@ Tensor attend_to_cache(Model& model, int layer, const Sequence& sequence, Tensor
 }
 
 Tensor attend_backward(Model& model, int layer, const Sequence& sequence, Tensor qkv,
-                       AttentionKept kept, Tensor dout) {
+                       SavedAttention saved, Tensor dout) {
   OpContext& context = model.context;
   const AttentionShape shape = attention_shape(model.config, sequence);
   Tensor dqkv = context.activation({"d_qkv", layer}, qkv.shape());
   Tensor dscores;
-  if (kept.probabilities) {
-    dscores = context.activation({"d_scores", layer}, kept.probabilities.shape());
+  if (saved.probabilities) {
+    dscores = context.activation({"d_scores", layer}, saved.probabilities.shape());
   }
   Tensor workspace =
       context.bytes({"attention_workspace", layer},
                     attention_backward_workspace_bytes(sequence.form, shape, qkv.format()));
   context.device.run(AttentionBackward{
-      sequence.form, shape, qkv, kept.out, kept.log_sum_exp ? &kept.log_sum_exp : nullptr,
-      kept.probabilities ? &kept.probabilities : nullptr, dout, dqkv, dscores ? &dscores : nullptr,
-      workspace, context.gemm_workspace});
+      sequence.form, shape, qkv, saved.out, saved.log_sum_exp ? &saved.log_sum_exp : nullptr,
+      saved.probabilities ? &saved.probabilities : nullptr, dout, dqkv,
+      dscores ? &dscores : nullptr, workspace, context.gemm_workspace});
   // By name rather than by leaving scope: when parameters die is the compiler's choice.
   qkv.release();
-  kept = {};
+  saved = {};
   dout.release();
   rotate(model, dqkv, sequence, true);
   return dqkv;

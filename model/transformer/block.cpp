@@ -15,32 +15,32 @@ bool ends_at(const Model& model, const Projection& p) {
 
 /// x + out(attention(norm1 x)); x: (N, h). The part of the block where tokens meet.
 Tensor attention_half(Model& model, int layer, const Sequence& sequence, Tensor x,
-                      BlockKept* keep) {
+                      SavedActivations* saved) {
   Tensor qkv;
   {
-    const bool keeps_statistics = keep != nullptr && !ends_at(model, qkv_of(layer));
+    const bool keeps_statistics = saved != nullptr && !ends_at(model, qkv_of(layer));
     const NormedInput normed(model, norm1_of(layer), {"norm1", layer}, x,
-                             keeps_statistics ? &keep->norm1 : nullptr);
+                             keeps_statistics ? &saved->norm1 : nullptr);
     qkv = project(model, qkv_of(layer), {"qkv", layer}, normed.rows(), nullptr, normed.norm());
   }
-  normalize_heads(model, layer, sequence, qkv, keep ? &keep->head_norm : nullptr);
+  normalize_heads(model, layer, sequence, qkv, saved ? &saved->head_norm : nullptr);
 
-  AttentionKept attention;
+  SavedAttention attention;
   if (sequence.decoding()) {
     attention.out = attend_to_cache(model, layer, sequence, qkv);
   } else {
     rotate(model, qkv, sequence, false);
-    attention = attend(model, layer, sequence, qkv, keep != nullptr);
+    attention = attend(model, layer, sequence, qkv, saved != nullptr);
   }
-  if (keep == nullptr) {
+  if (saved == nullptr) {
     qkv.release();
     attention.probabilities.release();
   }
   Tensor middle = project(model, out_of(layer), {"middle", layer}, attention.out, &x);
-  if (keep != nullptr) {
-    keep->x = std::move(x);
-    keep->qkv = std::move(qkv);
-    keep->attention = std::move(attention);
+  if (saved != nullptr) {
+    saved->x = std::move(x);
+    saved->qkv = std::move(qkv);
+    saved->attention = std::move(attention);
   }
   return middle;
 }
@@ -52,14 +52,14 @@ struct Activated {
 };
 
 /// act(up(norm2 m)): one op, unless adapters come between up and act.
-Activated activate(Model& model, int layer, const Tensor& middle, BlockKept* keep) {
+Activated activate(Model& model, int layer, const Tensor& middle, SavedActivations* saved) {
   OpContext& context = model.context;
   const ModelConfig& config = model.config;
   const std::int64_t tokens = middle.shape()[0];
   Activated result;
   {
     const NormedInput normed(model, norm2_of(layer), {"norm2", layer}, middle,
-                             keep ? &keep->norm2 : nullptr);
+                             saved ? &saved->norm2 : nullptr);
     if (model.adapters.beside(Role::UpWeight) == nullptr) {
       result.pre = context.activation({"pre", layer}, {tokens, config.up_width()});
       result.act = context.activation({"act", layer}, {tokens, config.ffn});
@@ -78,13 +78,13 @@ Activated activate(Model& model, int layer, const Tensor& middle, BlockKept* kee
 }
 
 /// m + down(act(up(norm2 m))); m: (N, h). The part of the block that sees one token at a time.
-Tensor mlp_half(Model& model, int layer, Tensor middle, BlockKept* keep) {
-  auto [pre, act] = activate(model, layer, middle, keep);
-  if (keep == nullptr) pre.release();
+Tensor mlp_half(Model& model, int layer, Tensor middle, SavedActivations* saved) {
+  auto [pre, act] = activate(model, layer, middle, saved);
+  if (saved == nullptr) pre.release();
   Tensor next = project(model, down_of(layer), {"x", layer + 1}, act, &middle);
-  if (keep != nullptr) {
-    keep->middle = std::move(middle);
-    keep->pre = std::move(pre);
+  if (saved != nullptr) {
+    saved->middle = std::move(middle);
+    saved->pre = std::move(pre);
   }
   return next;
 }
@@ -102,89 +102,91 @@ void end_backward(Model& model, const Projection& p, const Tensor& x, const Tens
 }
 
 /// Returns whether backward goes on.
-bool mlp_half_backward(Model& model, int layer, BlockKept& kept, Tensor& dx) {
+bool mlp_half_backward(Model& model, int layer, SavedActivations& saved, Tensor& dx) {
   OpContext& context = model.context;
   const ModelConfig& config = model.config;
   if (ends_at(model, down_of(layer))) {
     Tensor act = context.activation({"act", layer}, {dx.shape()[0], config.ffn});
-    context.device.run(Activate{config.activation, kept.pre, act});
+    context.device.run(Activate{config.activation, saved.pre, act});
     end_backward(model, down_of(layer), act, dx);
     return false;
   }
   {
     auto [act, du] = project_backward_input(model, down_of(layer), {"act", layer}, dx);
-    context.device.run(ActivateBackward{config.activation, kept.pre, act});
+    context.device.run(ActivateBackward{config.activation, saved.pre, act});
     project_backward_weight(model, down_of(layer), act, dx, du);
   }
-  const Tensor dpre = std::move(kept.pre);
+  const Tensor dpre = std::move(saved.pre);
   if (ends_at(model, up_of(layer))) {
     dx.release();
-    const Tensor normed = normalize(model, norm2_of(layer), {"norm2", layer}, kept.middle, nullptr);
-    kept.middle.release();
+    const Tensor normed =
+        normalize(model, norm2_of(layer), {"norm2", layer}, saved.middle, nullptr);
+    saved.middle.release();
     end_backward(model, up_of(layer), normed, dpre);
     return false;
   }
   auto [normed, du] = project_backward_input(model, up_of(layer), {"norm2", layer}, dpre);
-  normalize_backward(model, norm2_of(layer), std::move(kept.middle), std::move(kept.norm2), normed,
-                     dx, true);
+  normalize_backward(model, norm2_of(layer), std::move(saved.middle), std::move(saved.norm2),
+                     normed, dx, true);
   project_backward_weight(model, up_of(layer), normed, dpre, du);
   return true;
 }
 
-void attention_half_backward(Model& model, int layer, const Sequence& sequence, BlockKept& kept,
-                             Tensor& dx) {
+void attention_half_backward(Model& model, int layer, const Sequence& sequence,
+                             SavedActivations& saved, Tensor& dx) {
   if (ends_at(model, out_of(layer))) {
-    return end_backward(model, out_of(layer), kept.attention.out, dx);
+    return end_backward(model, out_of(layer), saved.attention.out, dx);
   }
   auto [dout, du_of_out] = project_backward_input(model, out_of(layer), {"d_attention", layer}, dx);
-  project_backward_weight(model, out_of(layer), kept.attention.out, dx, du_of_out);
+  project_backward_weight(model, out_of(layer), saved.attention.out, dx, du_of_out);
   du_of_out.release();
   const bool last = ends_at(model, qkv_of(layer));
   if (last) dx.release();
-  Tensor dqkv = attend_backward(model, layer, sequence, std::move(kept.qkv),
-                                std::move(kept.attention), std::move(dout));
-  normalize_heads_backward(model, layer, sequence, std::move(kept.head_norm), dqkv);
+  Tensor dqkv = attend_backward(model, layer, sequence, std::move(saved.qkv),
+                                std::move(saved.attention), std::move(dout));
+  normalize_heads_backward(model, layer, sequence, std::move(saved.head_norm), dqkv);
   if (last) {
-    const Tensor normed = normalize(model, norm1_of(layer), {"norm1", layer}, kept.x, nullptr);
-    kept.x.release();
+    const Tensor normed = normalize(model, norm1_of(layer), {"norm1", layer}, saved.x, nullptr);
+    saved.x.release();
     return end_backward(model, qkv_of(layer), normed, dqkv);
   }
   auto [normed, du] = project_backward_input(model, qkv_of(layer), {"norm1", layer}, dqkv);
-  normalize_backward(model, norm1_of(layer), std::move(kept.x), std::move(kept.norm1), normed, dx,
+  normalize_backward(model, norm1_of(layer), std::move(saved.x), std::move(saved.norm1), normed, dx,
                      true);
   project_backward_weight(model, qkv_of(layer), normed, dqkv, du);
 }
 
 }  // namespace
 
-Tensor block_forward(Model& model, int layer, const Sequence& sequence, Tensor x, BlockKept* keep) {
-  Tensor middle = attention_half(model, layer, sequence, std::move(x), keep);
-  return mlp_half(model, layer, std::move(middle), keep);
+Tensor block_forward(Model& model, int layer, const Sequence& sequence, Tensor x,
+                     SavedActivations* saved) {
+  Tensor middle = attention_half(model, layer, sequence, std::move(x), saved);
+  return mlp_half(model, layer, std::move(middle), saved);
 }
 
-void forget(BlockKept& kept, Checkpoint checkpoint) {
+void forget(SavedActivations& saved, Checkpoint checkpoint) {
   if (checkpoint == Checkpoint::None) return;
-  kept.pre.release();
-  kept.norm2 = {};
+  saved.pre.release();
+  saved.norm2 = {};
   if (checkpoint == Checkpoint::Selective) return;
-  Tensor x = std::move(kept.x);
-  kept = {};
-  kept.x = std::move(x);
+  Tensor x = std::move(saved.x);
+  saved = {};
+  saved.x = std::move(x);
 }
 
-void recompute(Model& model, int layer, const Sequence& sequence, BlockKept& kept) {
-  if (!kept.middle) {
-    kept.middle = attention_half(model, layer, sequence, std::move(kept.x), &kept);
+void recompute(Model& model, int layer, const Sequence& sequence, SavedActivations& saved) {
+  if (!saved.middle) {
+    saved.middle = attention_half(model, layer, sequence, std::move(saved.x), &saved);
   }
-  if (!kept.pre) kept.pre = pre_again(model, layer, kept.middle, kept.norm2);
+  if (!saved.pre) saved.pre = pre_again(model, layer, saved.middle, saved.norm2);
 }
 
-void block_backward(Model& model, int layer, const Sequence& sequence, BlockKept kept, Tensor& dx,
-                    const std::function<void()>& mlp_passed) {
-  const bool goes_on = mlp_half_backward(model, layer, kept, dx);
+void block_backward(Model& model, int layer, const Sequence& sequence, SavedActivations saved,
+                    Tensor& dx, const std::function<void()>& mlp_passed) {
+  const bool goes_on = mlp_half_backward(model, layer, saved, dx);
   mlp_passed();
   if (!goes_on) return;
-  attention_half_backward(model, layer, sequence, kept, dx);
+  attention_half_backward(model, layer, sequence, saved, dx);
 }
 
 }  // namespace vramfit

@@ -8,7 +8,7 @@ namespace vramfit {
 /// Activation checkpointing: what of a block stays from forward to backward. What does not is
 /// computed again, from the same values to the same values, so that gradients are the same.
 enum class Checkpoint : std::uint8_t {
-  None,       ///< all of BlockKept
+  None,       ///< all of SavedActivations
   Selective,  ///< all but what the MLP's first half wrote: nearly half of it, for one GEMM
   Full,       ///< the block's input (Chen et al. 2016)
 };

@@ -20,10 +20,10 @@ DataParallel::DataParallel(Model& model, const Mesh& mesh)
 }
 
 Tensor DataParallel::whole_gradient(Parameter& parameter) {
-  Kept& kept = *parameter.kept;
-  kept.gradient =
-      model_.context.gradient(parameter.spec.name, parameter.spec.shape, kept.shard.whole);
-  return gradient_in(model_.context, kept.gradient, parameter.spec);
+  ShardStorage& storage = *parameter.storage;
+  storage.gradient =
+      model_.context.gradient(parameter.spec.name, parameter.spec.shape, storage.shard.whole);
+  return gradient_in(model_.context, storage.gradient, parameter.spec);
 }
 
 void DataParallel::forward_enters(int unit) {
@@ -87,7 +87,7 @@ void DataParallel::scatter_sums(int part) {
     const Parameter& p = model_.weights.all()[i];
     if (!p.trained) continue;
     own.push_back(p.own_gradient());
-    sum.parts.push_back({p.kept->gradient, own.back(), false});
+    sum.parts.push_back({p.storage->gradient, own.back(), false});
   }
   if (!own.empty()) model_.context.device.run(sum);
 }
@@ -132,7 +132,7 @@ void DataParallel::parameters_updated() {
       const Parameter& p = model_.weights.all()[i];
       if (!p.trained) continue;
       own.push_back(p.own_value());
-      values.parts.push_back({own.back(), p.kept->value});
+      values.parts.push_back({own.back(), p.storage->value});
     }
     if (!own.empty()) model_.context.device.run(values);
   }

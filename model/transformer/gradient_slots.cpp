@@ -33,7 +33,7 @@ GradientSlots::GradientSlots(OpContext& context, Weights& weights, const Units& 
 
 std::uint64_t GradientSlots::room(const Parameter& parameter) const {
   if (!parameter.trained) return 0;
-  return round_up(context_.precisions.gradients.bytes(parameter.kept->shard.whole.elements()),
+  return round_up(context_.precisions.gradients.bytes(parameter.storage->shard.whole.elements()),
                   Pool::kAlignment);
 }
 
@@ -44,7 +44,7 @@ Tensor GradientSlots::whole(const Parameter& parameter) {
     if (&member == &parameter) break;
     offset += room(member);
   }
-  const Shape& shape = parameter.kept->shard.whole;
+  const Shape& shape = parameter.storage->shard.whole;
   return Tensor::view(slot_of(unit_).memory, offset, parameter.spec.name, Category::Gradients,
                       context_.precisions.gradients, shape, shape);
 }
@@ -69,12 +69,13 @@ void GradientSlots::reduce() {
   for (const std::size_t i : units_.used(unit_)) {
     Parameter& parameter = weights_.all()[i];
     if (!parameter.gradient) continue;
-    Kept& kept = *parameter.kept;
-    accumulate.push_back(static_cast<bool>(kept.gradient));
-    if (!kept.gradient) {
-      kept.gradient = context_.gradient(parameter.spec.name, kept.shard.part, kept.shard.part);
+    ShardStorage& storage = *parameter.storage;
+    accumulate.push_back(static_cast<bool>(storage.gradient));
+    if (!storage.gradient) {
+      storage.gradient =
+          context_.gradient(parameter.spec.name, storage.shard.part, storage.shard.part);
     }
-    sums.push_back({own_part(kept.gradient, kept.shard), whole(parameter)});
+    sums.push_back({own_part(storage.gradient, storage.shard), whole(parameter)});
     parameter.gradient.release();
   }
   if (sums.empty()) return;

@@ -35,8 +35,8 @@ void Optimizer::create_slots(OpContext& context, const Weights& weights) {
 
 Optimizer::State Optimizer::state_of(OpContext& context, const Parameter& parameter) const {
   const Name& name = parameter.spec.name;
-  const Shape& shape = parameter.kept ? parameter.kept->shard.part : parameter.spec.shape;
-  const Shape& stored = parameter.kept ? parameter.kept->shard.part : parameter.spec.stored;
+  const Shape& shape = parameter.storage ? parameter.storage->shard.part : parameter.spec.shape;
+  const Shape& stored = parameter.storage ? parameter.storage->shard.part : parameter.spec.stored;
   State s;
   if (kind_.master) s.master = context.master_weight(name.part("master"), shape, stored);
   if (kind_.keeps_momentum())

@@ -25,18 +25,18 @@ struct Gathered {
 /// Calls `body` with each tensor of a parameter that is cut.
 template <typename Body>
 void for_each_tensor(Parameter& parameter, const Body& body) {
-  Kept& kept = *parameter.kept;
+  ShardStorage& storage = *parameter.storage;
   const ParameterSpec& spec = parameter.spec;
-  body(Gathered{kept.value, parameter.value, kept.value.format(), spec.shape, spec.stored,
-                kept.shard});
-  if (!kept.scales) return;
+  body(Gathered{storage.value, parameter.value, storage.value.format(), spec.shape, spec.stored,
+                storage.shard});
+  if (!storage.scales) return;
   const Shape rows = {spec.stored[0]};
-  body(Gathered{kept.scales,
+  body(Gathered{storage.scales,
                 parameter.scales,
                 DType::Fp32,
                 rows,
                 rows,
-                {{kept.shard.part[0]}, {kept.shard.whole[0]}, kept.shard.first}});
+                {{storage.shard.part[0]}, {storage.shard.whole[0]}, storage.shard.first}});
 }
 
 }  // namespace

@@ -145,9 +145,9 @@ Tensor Trainer::forward(MicroBatch& micro_batch, Tensor x) {
   }
   for (int layer = stage.first; layer < stage.end; ++layer) {
     ranks_.forward_enters(Units::of_block(layer));
-    BlockKept& kept = micro_batch.blocks[static_cast<std::size_t>(layer)];
-    x = block_forward(model_, layer, sequence_, std::move(x), &kept);
-    forget(kept, options_.checkpointing.of(layer));
+    SavedActivations& saved = micro_batch.blocks[static_cast<std::size_t>(layer)];
+    x = block_forward(model_, layer, sequence_, std::move(x), &saved);
+    forget(saved, options_.checkpointing.of(layer));
   }
   if (!stage.has_head) return x;
   micro_batch.last_x = std::move(x);
@@ -177,9 +177,9 @@ Tensor Trainer::backward(MicroBatch& micro_batch, Tensor made, bool last_micro_b
   }
   for (int layer = stage.end - 1; layer >= stage.first; --layer) {
     ranks_.backward_enters_block(layer);
-    BlockKept kept = std::move(micro_batch.blocks[static_cast<std::size_t>(layer)]);
-    recompute(model_, layer, sequence_, kept);
-    block_backward(model_, layer, sequence_, std::move(kept), dx,
+    SavedActivations saved = std::move(micro_batch.blocks[static_cast<std::size_t>(layer)]);
+    recompute(model_, layer, sequence_, saved);
+    block_backward(model_, layer, sequence_, std::move(saved), dx,
                    [&] { ranks_.backward_passes_mlp(layer, last_micro_batch); });
     ranks_.backward_leaves_block(layer, last_micro_batch);
   }

@@ -41,10 +41,10 @@ BatchLoader random_batches(std::int64_t vocab, std::uint64_t seed);
 
 /// What of a micro-batch stays from its forward to its backward pass.
 struct MicroBatch {
-  Tensor tokens;                  ///< (B, T)
-  Tensor targets;                 ///< (B, T)
-  std::vector<BlockKept> blocks;  ///< of each block
-  Tensor last_x;                  ///< (N, h), the last block's output
+  Tensor tokens;                         ///< (B, T)
+  Tensor targets;                        ///< (B, T)
+  std::vector<SavedActivations> blocks;  ///< of each block
+  Tensor last_x;                         ///< (N, h), the last block's output
   NormStatistics final_statistics;
 };
 

@@ -61,20 +61,22 @@ Parameter whole(OpContext& context, const ParameterSpec& spec, bool trained, For
 /// One whose states ranks cut, and perhaps the rest of it.
 Parameter cut(OpContext& context, const ParameterSpec& spec, bool trained, Format format,
               const Mesh& mesh) {
-  Parameter parameter{spec, trained, {}, {}, {}, Kept{shard_of(spec.stored, mesh), {}, {}, {}}};
-  Kept& kept = *parameter.kept;
+  Parameter parameter{spec, trained, {},
+                      {},   {},      ShardStorage{shard_of(spec.stored, mesh), {}, {}, {}}};
+  ShardStorage& storage = *parameter.storage;
   if (mesh.shards_parameters()) {
-    const std::int64_t rows = kept.shard.part[0];
-    const std::int64_t filled = filled_rows(spec.shape, kept.shard.first, rows);
-    kept.value = context.weight(spec.name, format, with_rows(spec.shape, filled), kept.shard.part);
+    const std::int64_t rows = storage.shard.part[0];
+    const std::int64_t filled = filled_rows(spec.shape, storage.shard.first, rows);
+    storage.value =
+        context.weight(spec.name, format, with_rows(spec.shape, filled), storage.shard.part);
     if (has_row_scales(format)) {
-      kept.scales = context.weight(scales_name(spec), DType::Fp32, {rows}, {rows});
+      storage.scales = context.weight(scales_name(spec), DType::Fp32, {rows}, {rows});
     }
     return parameter;
   }
-  kept.value = context.weight(spec.name, format, spec.shape, kept.shard.whole);
-  parameter.value =
-      Tensor::view(kept.value, 0, spec.name, Category::Parameters, format, spec.shape, spec.stored);
+  storage.value = context.weight(spec.name, format, spec.shape, storage.shard.whole);
+  parameter.value = Tensor::view(storage.value, 0, spec.name, Category::Parameters, format,
+                                 spec.shape, spec.stored);
   return parameter;
 }
 
@@ -85,11 +87,11 @@ Parameter load(OpContext& context, const ParameterSpec& spec, bool trained, std:
   const bool is_cut = trained ? mesh.shards_states() : mesh.shards_parameters();
   Parameter parameter =
       is_cut ? cut(context, spec, trained, format, mesh) : whole(context, spec, trained, format);
-  Tensor& value = is_cut ? parameter.kept->value : parameter.value;
-  Tensor& scales = is_cut ? parameter.kept->scales : parameter.scales;
+  Tensor& value = is_cut ? parameter.storage->value : parameter.value;
+  Tensor& scales = is_cut ? parameter.storage->scales : parameter.scales;
   const bool part = is_cut && mesh.shards_parameters();
   load(context,
-       {spec, number, part ? parameter.kept->shard.first : 0, value, scales ? &scales : nullptr},
+       {spec, number, part ? parameter.storage->shard.first : 0, value, scales ? &scales : nullptr},
        source);
   return parameter;
 }
@@ -109,11 +111,11 @@ Tensor all_of(const Tensor& tensor) {
 }  // namespace
 
 Tensor Parameter::own_value() const {
-  return kept ? own_part(kept->value, kept->shard) : all_of(value);
+  return storage ? own_part(storage->value, storage->shard) : all_of(value);
 }
 
 Tensor Parameter::own_gradient() const {
-  return kept ? own_part(kept->gradient, kept->shard) : all_of(gradient);
+  return storage ? own_part(storage->gradient, storage->shard) : all_of(gradient);
 }
 
 void draw_parameter(Device& device, const ParameterPart& part, Tensor& to) {
@@ -177,7 +179,7 @@ std::vector<const Parameter*> Weights::trained() const {
 void Weights::free_gradients() {
   for (Parameter& parameter : parameters_) {
     parameter.gradient.release();
-    if (parameter.kept) parameter.kept->gradient.release();
+    if (parameter.storage) parameter.storage->gradient.release();
   }
 }
 

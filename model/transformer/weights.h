@@ -15,7 +15,7 @@ namespace vramfit {
 
 /// What a rank keeps of a parameter that ranks cut: of each tensor its part or, where the strategy
 /// leaves it whole, all of it with the padding that the cut needs.
-struct Kept {
+struct ShardStorage {
   Shard shard;
   Tensor value;
   Tensor scales;  ///< (rows): cut as the value's rows are
@@ -31,7 +31,7 @@ struct Parameter {
   Tensor value;
   Tensor scales;  ///< (rows), fp32: of 8-bit weights
   Tensor gradient;
-  std::optional<Kept> kept;
+  std::optional<ShardStorage> storage;
 
   /// What this rank updates: all of it on one that shares nothing.
   Tensor own_value() const;

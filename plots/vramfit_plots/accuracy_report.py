@@ -5,14 +5,13 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from vramfit_plots import publish
 from vramfit_plots.accuracy import run
 from vramfit_plots.accuracy.cases import recorded
 from vramfit_plots.accuracy.comparison import compare
 from vramfit_plots.command_line import Arguments, program, say
 from vramfit_plots.figures import style
 from vramfit_plots.files import data_dir, writing
-from vramfit_plots.tables.text import text_table
+from vramfit_plots.tables import text_table, write_fragments
 from vramfit_plots.topics import accuracy
 
 
@@ -40,9 +39,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     kept = run.document(comparison, command, several)
     with writing(), style.styled():
         picture = accuracy.picture(comparison)
-        publish.write_fragments(built, out)
+        write_fragments(built, out)
         run.write(kept, out / "run.json")
-        publish.write_picture(picture, publish.signed_svg(picture), out)
+        picture.write(out)
     # What is said in all stands last, where a terminal shows it.
     say("\n".join(text_table(table) for table in reversed(built)))
     say(f"Predicted without a GPU; measured with {comparison.environment}.\n")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from vramfit_plots.errors import BadInputError
+from vramfit_plots.files import BadInputError
 from vramfit_plots.schemas import read_json
 from vramfit_plots.units import GB
 

@@ -2,21 +2,13 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 
 from vramfit_plots.inputs import Inputs
-from vramfit_plots.several_gpus import spread
-from vramfit_plots.sources import (
-    COUNTED,
-    MEASURED,
-    PREDICTED,
-    TORCH,
-    TORCH_MEASURED,
-    Source,
-)
+from vramfit_plots.rows import spread
+from vramfit_plots.sources import COUNTED, MEASURED, PREDICTED, TORCH, TORCH_MEASURED, Source
 from vramfit_plots.units import in_words
 
 _VERSIONS = {
@@ -36,12 +28,6 @@ _COMPARED_VERSIONS = {
     "commit": "commit",
 }
 _VIRTUAL = "virtual:"
-
-
-@dataclass(frozen=True)
-class Caption:
-    note: str  # how to read it
-    command: str = ""  # makes its rows again; "" where it has none of ours
 
 
 def virtual_cards(inputs: Inputs) -> str:
@@ -110,11 +96,6 @@ def command(inputs: Inputs, rows: str) -> str:
     return f"build/bench --device={device_flag(inputs)} --benchmark_filter='{rows}'"
 
 
-def caption(inputs: Inputs, rows: str, note: str) -> Caption:
-    """`rows` is a pattern of its rows' names, "" where they are not the run's."""
-    return Caption(note, command(inputs, rows) if rows else "")
-
-
 def summary(inputs: Inputs) -> str:
     """What the whole report rests on; more of it is at the foot."""
     own = (
@@ -156,7 +137,7 @@ def provenance(inputs: Inputs) -> dict[str, str]:
         if any(column.startswith(source.prefix) for column in columns)
     }
     if inputs.comparison:
-        ran = inputs.comparison.context
+        ran = inputs.comparison["context"]
         words = [f"{word} {ran[key]}" for key, word in _COMPARED_VERSIONS.items() if key in ran]
         found["vramfit against PyTorch"] = f"in turn on one {ran['gpu']}: {', '.join(words)}"
     return found

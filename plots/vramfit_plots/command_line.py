@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from vramfit_plots.errors import BadInputError
+from vramfit_plots.files import BadInputError
 
 _EXIT_BAD_INPUT = 2
 _EXIT_INTERRUPTED = 130  # as shells have it: 128 and SIGINT

@@ -10,16 +10,21 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from vramfit_plots.errors import BadInputError
-
 _DEPTH = 50  # of objects and lists in each other; ours have 8
 # No measure of anything is beyond these, and what is computed from such numbers stays finite.
 _SMALLEST, _LARGEST = 1e-21, 1e21
 # Neither print nor fit a line: control characters, and halves of surrogate pairs.
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
-
 T = TypeVar("T")
+
+
+class BadInputError(Exception):
+    """One line that names the file and what is wrong with it."""
+
+
+class AbsentError(LookupError):
+    """A row or counter that this run does not hold: what needs it is left out, and said so."""
 
 
 class Catalogue(dict[str, T]):

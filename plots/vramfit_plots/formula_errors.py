@@ -4,8 +4,7 @@ import pandas as pd
 
 from vramfit_plots.accuracy.comparison import Accuracy
 from vramfit_plots.inputs import Inputs
-from vramfit_plots.row_name import family
-from vramfit_plots.strategies import strategy_of
+from vramfit_plots.rows import family, strategy_of
 from vramfit_plots.units import percent
 
 

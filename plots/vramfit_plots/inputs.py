@@ -1,24 +1,33 @@
 """Everything the report is made from, joined by row name."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pandas as pd
 
 from vramfit_plots.accuracy.comparison import Accuracy, compare
 from vramfit_plots.article import Article, load_article
-from vramfit_plots.cards import Card, load_cards
+from vramfit_plots.catalogues import Card, Model, load_cards, load_models
 from vramfit_plots.cells import Cell
-from vramfit_plots.comparison import Comparison, load_comparison
-from vramfit_plots.errors import AbsentError, BadInputError
+from vramfit_plots.files import AbsentError, BadInputError
 from vramfit_plots.history.runs import History, load_history
-from vramfit_plots.models import Model, load_models
-from vramfit_plots.pytorch_rows import ours_by_theirs, predicted_rows
-from vramfit_plots.reference import Reference, load_reference
+from vramfit_plots.reference import Reference, load_reference, ours_by_theirs, predicted_rows
+from vramfit_plots.rows import Strategy, family, strategy_of
 from vramfit_plots.run import Run, beside, load_run, peak_stage
-from vramfit_plots.sources import ARTICLE, COUNTED, MEASURED, TIMED, TORCH_MEASURED, Source
+from vramfit_plots.schemas import read_json
+from vramfit_plots.sources import (
+    ARTICLE,
+    COUNTED,
+    MEASURED,
+    OURS,
+    THEIRS,
+    TIMED,
+    Source,
+    best_of_each_side,
+)
 from vramfit_plots.units import gb
 
 
@@ -30,7 +39,8 @@ class Inputs:
     cards: Mapping[str, Card]
     reference: Reference
     rows: pd.DataFrame  # the run's, PyTorch's and the reference's counters by row name
-    comparison: Comparison | None = None  # with PyTorch on the same card, where there is one
+    # A comparison with PyTorch on the same card, data/runs/…-compare.json, where there is one.
+    comparison: Mapping[str, Any] | None = None
     accuracy: Accuracy | None = None  # of `fit` with PyTorch, where there is a `fit` to ask
     history: History | None = None  # every kept run, where there are any
     source: Source = MEASURED  # whose figures stand in the article's own tables
@@ -52,16 +62,28 @@ class Inputs:
         known = [value for value in found if value is not None]
         return known if len(known) == len(found) else None
 
-    def speed(self, row: str, source: Source) -> float | None:
-        """Tokens a second; vramfit's own has no prefix. None of what is only predicted."""
-        prefix = {MEASURED: "", TORCH_MEASURED: source.prefix}
-        found = self.value(row, f"{prefix[source]}tokens_per_second") if source in prefix else None
-        return found or None
-
     def speeds(self, row: str) -> dict[Source, float]:
         """Of those who were timed."""
-        found = {source: self.speed(row, source) for source in TIMED}
+        found = {source: Reading(self, row, source).tokens_per_second for source in TIMED}
         return {source: speed for source, speed in found.items() if speed}
+
+    def names(self, *families: str) -> list[str]:
+        """Of the rows of these families, whoever has figures of them."""
+        return [name for name in self.rows.index if family(name) in families]
+
+    def best(
+        self,
+        of: type["R"],
+        row: str,
+        *counters: str,
+        among: Sequence[Sequence[Source]] = (OURS, THEIRS),
+    ) -> list["R"]:
+        """Of vramfit and of PyTorch each the first of its sources that has all these counters."""
+
+        def ask(source: Source) -> "R | None":
+            return of(self, row, source) if self.all_of(row, source, *counters) else None
+
+        return best_of_each_side(ask, among)
 
     def need(self, row: str, counter: str) -> float:
         """A counter that what follows cannot do without."""
@@ -106,6 +128,44 @@ class Inputs:
         return Cell(figures, form, notes, missing)
 
 
+@dataclass(frozen=True)
+class Reading:
+    """A row as one source has it. Counters are attributes, None where the source has none: what is
+    written as `reading.allocated` may be measured or predicted, of vramfit or PyTorch. Topics add
+    what they make of them."""
+
+    inputs: Inputs = field(repr=False, compare=False)
+    row: str
+    source: Source
+
+    def __getattr__(self, counter: str) -> float | None:
+        if counter.startswith("_") or hasattr(type(self), counter):
+            raise AttributeError(counter)
+        return self.counter(counter)
+
+    def counter(self, name: str) -> float | None:
+        return self.inputs.of(self.row, self.source, name)
+
+    @property
+    def side(self) -> str:
+        return self.source.side
+
+    @cached_property
+    def strategy(self) -> Strategy:
+        return strategy_of(self.inputs.run.parse(self.row))
+
+    @property
+    def tokens_per_second(self) -> float | None:
+        """vramfit's own has no prefix. None of what is only predicted."""
+        if self.source not in TIMED:
+            return None
+        prefix = "" if self.source is MEASURED else self.source.prefix
+        return self.inputs.value(self.row, f"{prefix}tokens_per_second") or None
+
+
+R = TypeVar("R", bound=Reading)
+
+
 def _rows(run: Run, reference: Reference, accuracy: Accuracy | None) -> pd.DataFrame:
     """The run's own counters win over others."""
     rows = run.rows.combine_first(reference.rows)
@@ -131,7 +191,6 @@ def load_inputs(
     run = load_run(run_path)
     if measured is not None:
         run = beside(load_run(measured), run)
-    compared = load_comparison(comparison) if comparison else None
     models = load_models(data / "models")
     reference = load_reference(data / "reference", models, run.fact("pytorch_optimizers"))
     accuracy = compare(fit, data) if fit else None
@@ -142,7 +201,7 @@ def load_inputs(
         cards=load_cards(data / "gpus.json"),
         reference=reference,
         rows=_rows(run, reference, accuracy),
-        comparison=compared,
+        comparison=read_json(comparison, "comparison") if comparison else None,
         accuracy=accuracy,
         history=load_history(kept) if kept else None,
         source=source,

@@ -2,20 +2,19 @@
 
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
-from vramfit_plots import captions, publish
-from vramfit_plots.errors import AbsentError
+from vramfit_plots import captions
 from vramfit_plots.figures import style
-from vramfit_plots.files import writing
+from vramfit_plots.figures.picture import Picture
+from vramfit_plots.files import AbsentError, writing
 from vramfit_plots.history.page import write_history
 from vramfit_plots.history.runs import History
 from vramfit_plots.inputs import Inputs
-from vramfit_plots.publish import Section
-from vramfit_plots.tables.table import Table
+from vramfit_plots.tables import Table, write_fragments
 from vramfit_plots.templates import environment
 from vramfit_plots.topics import wrong
 
@@ -46,21 +45,36 @@ TOPICS = {
 }
 
 
+@dataclass(frozen=True)
+class Section:
+    """Of the page: a topic's."""
+
+    tables: list[Table]
+    picture: Picture | None
+    not_drawn: str = ""  # why there is no picture; "" where none is meant
+
+    @property
+    def large(self) -> bool:
+        """Whether its picture is as wide as the page."""
+        return self.picture is not None and self.picture.large
+
+    @property
+    def anchor(self) -> str:
+        return self.tables[0].key
+
+
 def _section(name: str, inputs: Inputs) -> Section:
-    topic = TOPICS[name]
-    try:
+    topic, built = TOPICS[name], []
+    with suppress(AbsentError):
         tables = topic.build(inputs) if hasattr(topic, "build") else []
         built = [table for table in tables if table.rows]
-    except AbsentError:
-        built = []
     if not hasattr(topic, "draw"):
-        return Section(built, None, "")
+        return Section(built, None)
     with style.styled():
         try:
-            picture = topic.draw(inputs)
+            return Section(built, topic.draw(inputs))
         except AbsentError as missing:
             return Section(built, None, f"Not drawn: this run does not hold {missing}.")
-        return Section(built, picture, "", publish.signed_svg(picture))
 
 
 def _write_pictures(sections: list[Section], folder: Path) -> None:
@@ -71,7 +85,7 @@ def _write_pictures(sections: list[Section], folder: Path) -> None:
             (folder / f"{name}{suffix}").unlink(missing_ok=True)
     for section in sections:
         if section.picture:
-            publish.write_picture(section.picture, section.svg, folder)
+            section.picture.write(folder)
 
 
 @dataclass(frozen=True)
@@ -106,8 +120,8 @@ class _Page:
         """The tables that each command makes the rows of."""
         found: dict[str, list[str]] = {}
         for table in self.tables:
-            if table.caption.command:
-                found.setdefault(table.caption.command, []).append(table.key)
+            if table.command:
+                found.setdefault(table.command, []).append(table.key)
         return found
 
 
@@ -146,7 +160,7 @@ def write_report(inputs: Inputs, out: Path) -> Path:
         page, templates = _page(inputs, out), environment()
         with writing():
             _write_pictures(page.sections, out / "figures")
-            publish.write_fragments(page.tables, out / "fragments")
+            write_fragments(page.tables, out / "fragments")
             for name in ("tables.md", "tables.html"):
                 text = templates.get_template(f"{name}.j2").render(page=page)
                 (out / name).write_text(text, encoding="utf-8")

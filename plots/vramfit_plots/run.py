@@ -2,17 +2,17 @@
 
 import math
 import re
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timezone
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import pandas as pd
 
-from vramfit_plots.dates import instant
-from vramfit_plots.errors import BadInputError
-from vramfit_plots.repetitions import together
-from vramfit_plots.row_name import RowName, parse
+from vramfit_plots.files import BadInputError
+from vramfit_plots.rows import RowName, family, parse
 from vramfit_plots.schemas import read_json
 
 # Google Benchmark appends how it ran to a name; our own axes never look like this.
@@ -24,6 +24,22 @@ _OF_PREDICTIONS = ("pytorch_optimizers", "axes")  # lines of the context
 _PEAK = re.compile(r"peak in ([^;]+)")
 
 _MAKE_ONE = "make one with `build/bench --benchmark_out=FILE --benchmark_out_format=json`"
+
+
+UNDATED = datetime.min.replace(tzinfo=timezone.utc)  # before all that have a date
+
+
+def instant(text: str) -> datetime:
+    """Of ISO 8601: Google Benchmark writes local time with its offset, so texts are in no order.
+    In UTC, which is also meant where no offset is written. UNDATED where the text
+    is no date."""
+    try:
+        found = datetime.fromisoformat(text.strip().replace("Z", "+00:00"))
+        if found.tzinfo is None:
+            return found.replace(tzinfo=timezone.utc)
+        return found.astimezone(timezone.utc)
+    except (ValueError, OverflowError):
+        return UNDATED
 
 
 @dataclass(frozen=True)
@@ -38,6 +54,9 @@ class Run:
     def device(self) -> str:
         """As bench spells it: "virtual:h200", "cpu", "cuda:0 NVIDIA H200"."""
         return self.context.get("device", "")
+
+    def names(self, *families: str) -> list[str]:
+        return [name for name in self.rows.index if family(name) in families]
 
     def parse(self, row: str) -> RowName:
         return parse(row, self.fact("axes").split())
@@ -122,6 +141,32 @@ def newest_comparison(folder: Path) -> Path | None:
     return _newest(folder.glob(f"*/*/*{_COMPARISON}"))
 
 
+_TIMES = ("seconds", "_per_second", "real_time", "cpu_time", "milliseconds", "of_bound", "bubble")
+_MORE_IS_BETTER = ("max_batch", "ledger_equal")
+
+
+def _figure(counter: str, values: Sequence[Any]) -> Any:
+    """One for a row's repetitions, by the rules of build/compare: of memory and flags the worst, of
+    a time the median, of a text the first."""
+    if isinstance(values[0], str):
+        return values[0]
+    if counter.endswith(_TIMES):
+        return median(values)
+    return min(values) if counter.endswith(_MORE_IS_BETTER) else max(values)
+
+
+def _together(repetitions: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """A counter that a repetition lacks, or that is None, is of the others; None where of none."""
+    counters = dict.fromkeys(counter for row in repetitions for counter in row)
+    found = {
+        counter: [row[counter] for row in repetitions if row.get(counter) is not None]
+        for counter in counters
+    }
+    return {
+        counter: _figure(counter, values) if values else None for counter, values in found.items()
+    }
+
+
 def load_run(path: Path) -> Run:
     """Throws BadInputError where the file holds no run of ours."""
     if not path.exists():
@@ -144,6 +189,6 @@ def load_run(path: Path) -> Run:
         path=path,
         context={key: str(value) for key, value in document["context"].items()},
         rows=pd.DataFrame.from_dict(
-            {name: together(every) for name, every in repetitions.items()}, orient="index"
+            {name: _together(every) for name, every in repetitions.items()}, orient="index"
         ),
     )

@@ -15,7 +15,7 @@ from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
 from vramfit_plots import files
-from vramfit_plots.errors import BadInputError
+from vramfit_plots.files import BadInputError
 
 _FOLDER = Path(__file__).resolve().parents[2] / "docs" / "schemas"
 _SUFFIX = ".schema.json"

@@ -1,6 +1,6 @@
 """Where a figure can come from. A table by source has a column for each that has figures in it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -38,7 +38,7 @@ T = TypeVar("T")
 
 
 def best_of_each_side(
-    ask: Callable[[Source], T | None], sides: tuple[tuple[Source, ...], ...] = (OURS, THEIRS)
+    ask: Callable[[Source], T | None], sides: Sequence[Sequence[Source]] = (OURS, THEIRS)
 ) -> list[T]:
     """Of each side what the first of its sources that has anything answers."""
     found = (next(filter(None, map(ask, sources)), None) for sources in sides)

@@ -14,7 +14,8 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from vramfit._answer import Answer, CardAnswer, Change, Largest, Levels, Peak, Stage, Uncertainty
+from vramfit._answer import Advice, Answer
+from vramfit._card import CardAnswer, Largest, Levels, Peak, Stage, Uncertainty
 from vramfit._core import BadInput
 from vramfit._questions import advise, estimate, max_batch, max_seq
 
@@ -27,10 +28,10 @@ if TYPE_CHECKING:
     from vramfit._watch import watch
 
 __all__ = [
+    "Advice",
     "Answer",
     "BadInput",
     "CardAnswer",
-    "Change",
     "Largest",
     "Levels",
     "Peak",

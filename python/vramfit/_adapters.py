@@ -8,39 +8,10 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from vramfit import _core, _yaml
-from vramfit._bad_input import bad_input, printable
-from vramfit._questions import _written, is_adapted
+from vramfit._bad_input import bad_input
+from vramfit._keywords import is_adapted, written
+from vramfit._reading import Flags, Reading
 from vramfit._settle import settle
-
-Flags = dict[str, Any]
-
-
-class Reading:
-    """Flags as they are read, and what is not honoured."""
-
-    def __init__(self) -> None:
-        self.flags: Flags = {}
-        self.not_honoured: list[str] = []
-        self.keys: list[str] = []  #: of what is not honoured
-
-    def name(self, key: str, value: Any, why: str = "not part of the prediction") -> None:
-        self.keys.append(key)
-        shown = printable(str(value))
-        self.not_honoured.append(
-            f"{key}={shown if len(shown) <= 40 else shown[:37] + '...'}: {why}"
-        )
-
-    def train_in(self, precision: str) -> None:
-        """A Trainer's own, which goes before Accelerate's."""
-        self.flags.pop("autocast", None)
-        self.flags[precision] = True
-
-    def name_set(self, values: Callable[[str], Any], defaults: Mapping[str, Any]) -> None:
-        """Names those that are not at their default."""
-        for key, default in defaults.items():
-            value = values(key)
-            if value is not None and value != default and value not in ([], {}, ""):
-                self.name(key, value)
 
 
 def is_a(value: Any, name: str) -> bool:
@@ -275,7 +246,7 @@ def adapted(given: Flags, axes: Collection[str] = ()) -> tuple[Flags, tuple[str,
         merged = {**objects, **flags}
         if isinstance(merged.get("config"), Mapping):
             del merged["config"]
-        return _core.own_flags(_written(merged), [])
+        return _core.own_flags(written(merged), [])
 
     settle(reading, {*flags, *axes}, together)
     return {**reading.flags, **flags}, tuple(reading.not_honoured)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from vramfit import _core
+from vramfit._card import CardAnswer, Largest, Levels, Peak, Stage, card_of
 
 TYPE_CHECKING = False  # typing itself takes long to import
 if TYPE_CHECKING:
@@ -17,58 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Levels:
-    """What a run takes at most, in bytes. Formulas (runtime "article") know `allocated` alone."""
-
-    allocated: int  #: by tensors
-    reserved: int | None = None  #: by the allocator
-    device_used: int | None = None  #: by the process, context and libraries included
-    managed: int | None = None  #: of that, what the driver moves to the host where others need room
-    host: int | None = None  #: in the host's memory, beside all that
-
-
-@dataclass(frozen=True)
-class Peak:
-    """When most is allocated."""
-
-    stage: str
-    step: int  #: from 1; 0: before the first
-
-
-@dataclass(frozen=True)
-class Stage:
-    """A stage of the run; sizes in bytes, allocated ones where nothing else is said."""
-
-    step: int
-    name: str
-    before: int
-    after: int
-    peak: int
-    reserved: int | None = None
-    peak_reserved: int | None = None
-    device_used: int | None = None
-
-
-@dataclass(frozen=True)
-class Uncertainty:
-    """What figures may be off by, in bytes."""
-
-    reserved: int
-    overhead: int
-    total: int
-
-
-@dataclass(frozen=True)
-class Largest:
-    """What a search found: the largest size that fits, 0 where none does."""
-
-    size: int  #: predicted to fit
-    surely: int  #: fits whatever figures may be off by
-    possibly: int  #: may fit
-
-
-@dataclass(frozen=True)
-class Change:
+class Advice:
     """Changes that make it fit."""
 
     changes: tuple[str, ...]  #: in words
@@ -81,58 +31,8 @@ class Change:
     slowdown: float | None  #: time against now; None: nobody measured it
 
 
-@dataclass(frozen=True)
-class CardAnswer:
-    """The answer for one card. Sizes are integers in bytes."""
-
-    gpu: str | None  #: as the flag spells it; None: a size alone, or this machine's
-    title: str
-    vram: int
-    fits: bool
-    verdict: str  #: FITS, TIGHT or OOM
-    total: int  #: what the card must have
-    margin: int  #: what it has beyond that; negative: what it lacks
-    overhead: int  #: context, libraries and the driver's share
-    levels: Levels
-    components: dict[str, int]  #: what `levels.allocated` is made of at the peak
-    peak: Peak
-    stages: tuple[Stage, ...]
-    notes: tuple[str, ...]
-    uncertainty: Uncertainty | None  #: None: nobody knows
-    largest: Largest | None  #: of a search
-
-
-def _known(of: type, values: dict[str, Any]) -> dict[str, Any]:
-    """Later releases add keys."""
-    return {name: values[name] for name in of.__dataclass_fields__ if name in values}  # type: ignore[attr-defined]
-
-
-def _card(values: dict[str, Any]) -> CardAnswer:
-    uncertainty = values.get("uncertainty")
-    searched = "largest" in values
-    return CardAnswer(
-        gpu=values["gpu"].get("name"),
-        title=values["gpu"].get("title") or "",
-        vram=values["vram"],
-        fits=values["fits"],
-        verdict=values["verdict"],
-        total=values["total"],
-        margin=values["margin"],
-        overhead=values["overhead"],
-        levels=Levels(**_known(Levels, values["levels"])),
-        components=dict(values["components"]),
-        peak=Peak(**_known(Peak, values["peak"])),
-        stages=tuple(Stage(**_known(Stage, stage)) for stage in values["stages"]),
-        notes=tuple(values["notes"]),
-        uncertainty=Uncertainty(**_known(Uncertainty, uncertainty)) if uncertainty else None,
-        largest=Largest(values["largest"], values["largest_surely"], values["largest_possibly"])
-        if searched
-        else None,
-    )
-
-
-def _change(values: dict[str, Any]) -> Change:
-    return Change(
+def _advice(values: dict[str, Any]) -> Advice:
+    return Advice(
         changes=tuple(values["changes"]),
         flags=values["flags"],
         without=tuple(values["without"]),
@@ -196,7 +96,7 @@ class Answer:
     def cards(self) -> tuple[CardAnswer, ...]:
         """The answer for each card."""
         values = self._values
-        return tuple(_card(card) for card in values.get("cards", [values]))
+        return tuple(card_of(card) for card in values.get("cards", [values]))
 
     @property
     def card(self) -> CardAnswer:
@@ -250,9 +150,9 @@ class Answer:
         return self.card.largest
 
     @cached_property
-    def advice(self) -> tuple[Change, ...]:
+    def advice(self) -> tuple[Advice, ...]:
         """What would make it fit, the cheapest first: of `advise`."""
-        return tuple(_change(change) for change in self._values.get("advice", []))
+        return tuple(_advice(each) for each in self._values.get("advice", []))
 
     def text(self, verbose: bool = False) -> str:
         """What `vramfit` prints."""
@@ -280,7 +180,7 @@ class Answer:
         """Draws the components against the card's memory. Needs matplotlib (`vramfit[plot]`)."""
         from vramfit._plot import plot
 
-        return plot(self, ax)
+        return plot(self.cards, ax)
 
     def __str__(self) -> str:
         return self.text()
@@ -289,4 +189,4 @@ class Answer:
         """What a notebook shows."""
         from vramfit._picture import html
 
-        return html(self)
+        return html(self.cards, self.not_honoured)

@@ -6,11 +6,12 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from vramfit import _core
-from vramfit._adapters import ARGUMENTS, Reading
+from vramfit._adapters import ARGUMENTS
 from vramfit._bad_input import bad_input
-from vramfit._bounds import is_the_most
+from vramfit._keywords import written
 from vramfit._picture import gigabytes, sentence
-from vramfit._questions import _asked_with, _written
+from vramfit._questions import asked_with
+from vramfit._reading import Reading
 from vramfit._settle import settle
 from vramfit._yaml import load, read_accelerate, read_axolotl
 
@@ -75,14 +76,14 @@ def check(arguments: list[str]) -> int:
         for path in files:
             _read(path, reading, flags)
         names = {*flags, *_typed(more)}
-        settle(reading, names, lambda own: _core.own_flags(_written({**own, **flags}), more))
-        answer = _asked_with({**reading.flags, **flags}, more, tuple(reading.not_honoured))
+        settle(reading, names, lambda own: _core.own_flags(written({**own, **flags}), more))
+        answer = asked_with({**reading.flags, **flags}, more, tuple(reading.not_honoured))
     except _core.BadInput as error:
         print(f"vramfit check: error: {error}", file=sys.stderr)
         return BAD_INPUT
     for line in answer.not_honoured:
         print(f"not honoured: {line}", file=sys.stderr)
-    return _say(answer, is_the_most(reading.keys))
+    return _say(answer, reading.is_the_most)
 
 
 def _say(answer: Answer, at_most: bool) -> int:

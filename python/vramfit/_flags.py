@@ -15,6 +15,7 @@ class Asking(TypedDict, total=False):
 
     # which model
     model: Any  #: a name, a Hugging Face id, a path, or a transformers model
+    gguf: str | PathLike[str]
     config: Any  #: a config.json: its path, what it holds, or a PretrainedConfig
     params: Number
     hidden: Number
@@ -54,6 +55,30 @@ class Asking(TypedDict, total=False):
     cache: str
     block: Number
     lengths: str
+    # under llama.cpp
+    ctx: Number
+    parallel: Number
+    gpu_layers: Number | str
+    cache_type_k: str
+    cache_type_v: str
+    kv_unified: bool
+    ubatch_size: Number
+    batch_size: Number
+    outputs: str
+    flash_attn: str
+    no_kv_offload: bool
+    no_op_offload: bool
+    swa_full: bool
+    no_mmap: bool
+    override_tensor: str | Sequence[str]
+    cpu_moe: bool
+    n_cpu_moe: Number
+    tensor_split: str | Sequence[Number]
+    split_mode: str
+    main_gpu: Number
+    fit: str
+    fit_target: str | Sequence[Number]
+    fit_ctx: Number
     # on which GPU
     gpu: str
     vram: Number | float
@@ -96,6 +121,32 @@ class Asking(TypedDict, total=False):
     ddp_bucket_cap_mb: int
     gradient_as_bucket_view: bool
     ddp_gradient_as_bucket_view: bool
+    # in llama.cpp's and Ollama's
+    c: Number
+    ctx_size: Number
+    num_ctx: Number
+    np: Number
+    num_parallel: Number
+    ollama_num_parallel: Number
+    ngl: Number | str
+    n_gpu_layers: Number | str
+    num_gpu: Number
+    ctk: str
+    ctv: str
+    kvu: bool
+    ub: Number
+    b: Number
+    num_batch: Number
+    fa: str
+    nkvo: bool
+    ot: str | Sequence[str]
+    cmoe: bool
+    ncmoe: Number
+    ts: str | Sequence[Number]
+    sm: str
+    mg: Number
+    fitt: str | Sequence[Number]
+    fitc: Number
     gradient_checkpointing: bool
     gradient_checkpointing_kwargs: Mapping[str, bool]
 
@@ -105,4 +156,7 @@ class Given(Asking, total=False):
 
     max_batch: bool
     max_seq: bool
+    max_ctx: bool
+    max_parallel: bool
+    max_gpu_layers: bool
     advise: bool

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from vramfit._answer import Answer, CardAnswer
+from vramfit._card import CardAnswer
 
 #: Of Okabe and Ito, told apart by colour-blind readers too.
 COLOURS = {
@@ -77,19 +76,20 @@ def _bar(card: CardAnswer) -> str:
     )
 
 
-def _table(answer: Answer) -> str:
+def _table(cards: Sequence[CardAnswer]) -> str:
     rows = "".join(
         f"<tr><td>{escape(card.gpu or card.title)}</td><td>{gigabytes(card.vram)}</td>"
         f"<td>{gigabytes(card.total)}</td>"
         f'<td style="color:{VERDICTS[card.verdict]}">{card.verdict}</td></tr>'
-        for card in answer.cards
+        for card in cards
     )
     return f"<table><tr><th>card</th><th>VRAM</th><th>total</th><th>verdict</th></tr>{rows}</table>"
 
 
-def html(answer: Answer) -> str:
+def html(cards: Sequence[CardAnswer], not_honoured: Sequence[str]) -> str:
     """The picture of one card, a table of several, with what was assumed below."""
-    shown = _bar(answer.cards[0]) if len(answer.cards) == 1 else _table(answer)
-    notes = answer.cards[0].notes if len(answer.cards) == 1 else ()
-    lines = "".join(f"<li>{escape(note)}</li>" for note in (*notes, *answer.not_honoured))
+    one = len(cards) == 1
+    shown = _bar(cards[0]) if one else _table(cards)
+    notes = cards[0].notes if one else ()
+    lines = "".join(f"<li>{escape(note)}</li>" for note in (*notes, *not_honoured))
     return f"<div>{shown}{f'<ul>{lines}</ul>' if lines else ''}</div>"

@@ -2,39 +2,20 @@
 
 from __future__ import annotations
 
-import json
-import math
-import operator
-import os
-
 from vramfit import _core
 from vramfit._answer import Answer
-from vramfit._bad_input import bad_input
-from vramfit._core import BadInput
+from vramfit._keywords import is_adapted, written
 
 TYPE_CHECKING = False  # typing itself takes long to import
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from typing import Any
 
     from typing_extensions import Unpack
 
     from vramfit._flags import Asking, Given
 
-#: Keywords that take nothing but what people have in hand; vramfit._adapters reads it.
-_ADAPTED = ("args", "accelerate", "axolotl", "quantization_config")
-OBJECTS = (*_ADAPTED, "model", "config", "lora")  #: and those that may
-_PLAIN = (str, bool, int, float, type(None))
 
-
-def is_adapted(name: str, value: Any) -> bool:
-    """Whether it is an object that vramfit._adapters makes flags of."""
-    if name in _ADAPTED:
-        return value is not None
-    return name in OBJECTS and not isinstance(value, (*_PLAIN, dict, os.PathLike))
-
-
-def _flags(
+def flags_of(
     given: dict[str, Any], axes: tuple[str, ...] = ()
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     """The flags, and what of the objects among them cannot be honoured. `axes`, flags that have
@@ -47,48 +28,16 @@ def _flags(
     return adapted(flags, axes)
 
 
-def _as_json(name: str, value: Any) -> Any:
-    """What JSON has for a flag's value; what a flag cannot be is refused by the flag's name."""
-    if isinstance(value, float) and not math.isfinite(value):
-        raise bad_input(f"{name}: is {value}; text, a number or a list")
-    if isinstance(value, (*_PLAIN, list, dict)):
-        return value
-    if isinstance(value, (set, frozenset)):
-        return sorted(value)
-    if isinstance(value, tuple):
-        return [*value]
-    if isinstance(value, os.PathLike):
-        return os.fspath(value)
-    if hasattr(value, "__index__"):  # NumPy's whole numbers
-        return operator.index(value)
-    if type(value).__name__ == "dtype":  # PyTorch's and NumPy's
-        return str(value).removeprefix("torch.")
-    raise bad_input(f"{name}: is of type {type(value).__name__}; text, a number or a list")
-
-
-def _written(flags: Mapping[str, Any]) -> str:
-    """As JSON."""
-    written = []
-    for name, value in flags.items():
-        try:
-            written.append(f"{json.dumps(name)}: {json.dumps(_as_json(name, value))}")
-        except BadInput:
-            raise
-        except Exception as error:  # of an object's own
-            raise bad_input(f"{name}: {' '.join(str(error).split())}") from error
-    return "{" + ", ".join(written) + "}"
-
-
 def _asked(given: dict[str, Any]) -> Answer:
-    flags, not_honoured = _flags(given)
-    return _asked_with(flags, [], not_honoured)
+    flags, not_honoured = flags_of(given)
+    return asked_with(flags, [], not_honoured)
 
 
-def _asked_with(flags: dict[str, Any], more: list[str], not_honoured: tuple[str, ...]) -> Answer:
+def asked_with(flags: dict[str, Any], more: list[str], not_honoured: tuple[str, ...]) -> Answer:
     """`more`: arguments of a command line."""
-    written = _written(flags)
-    asked = _core.ask(written, more)
-    answer = Answer(written, (*more,), asked.json(), asked.fits(), not_honoured)
+    as_json = written(flags)
+    asked = _core.ask(as_json, more)
+    answer = Answer(as_json, (*more,), asked.json(), asked.fits(), not_honoured)
     vars(answer)["_asked"] = asked
     return answer
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from vramfit import _core
-
-if TYPE_CHECKING:
-    from vramfit._adapters import Reading
+from vramfit._reading import Reading
 
 #: What all flags together say, by fit's own names, where objects' are these.
 Together = Callable[[Mapping[str, Any]], dict[str, str]]
@@ -32,8 +30,7 @@ def _named(names: Collection[str], given: Mapping[str, str]) -> set[str]:
         named.add("reshard-after-forward")
     if "checkpoint" in names:
         named.add("gradient-checkpointing-kwargs")
-    named |= {sought for sought in ("batch", "seq") if f"max-{sought}" in given}
-    return named
+    return named | {name.removeprefix("max-") for name in given if name.startswith("max-")}
 
 
 def _drop_quantization(reading: Reading, names: Collection[str], given: Mapping[str, str]) -> None:
@@ -48,10 +45,6 @@ def _drop_quantization(reading: Reading, names: Collection[str], given: Mapping[
         gone = own
     for name in own & gone:
         del reading.flags[name]
-
-
-def _under_pytorch(all_flags: Mapping[str, str]) -> bool:
-    return all_flags.get("runtime", "pytorch") == "pytorch"
 
 
 def settle(reading: Reading, names: Collection[str], together: Together) -> None:
@@ -72,10 +65,12 @@ def settle(reading: Reading, names: Collection[str], together: Together) -> None
             reading.name("lora", reading.flags["lora"], "of training")
         gone |= {name for name, why in astray.items() if why == "task"} | _OF_SEVERAL_GPUS
         gone.add("gradient-checkpointing-kwargs")
-    if not _under_pytorch(all_flags):
+    if foreign := {"autocast", "loss-only"} & {
+        name for name, why in astray.items() if why == "runtime"
+    }:
         for name in {"autocast", "bf16", "fp16"} & reading.flags.keys():
             reading.name(name, reading.flags[name], "autocast is predicted under PyTorch")
-        gone |= {"autocast", "loss-only"}
+        gone |= foreign
     elif all_flags.get("strategy", "").startswith("fsdp") and "autocast" in reading.flags:
         reading.flags[reading.flags.pop("autocast")] = True  # Accelerate's, now as a Trainer's is
     _drop(reading, gone)

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from vramfit import _core
 from vramfit._bad_input import bad_input
-from vramfit._questions import OBJECTS, _flags, _written, is_adapted
+from vramfit._keywords import OBJECTS, is_adapted, written
+from vramfit._questions import flags_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -84,20 +85,20 @@ class _Points:
     def _settled(self, chosen: tuple[Any, ...]) -> str:
         """All flags, where the deciding axes are at these values."""
         given = {**self._fixed, **dict(zip(self._deciding, chosen, strict=True))}
-        flags, not_honoured = _flags(given, self._others)
+        flags, not_honoured = flags_of(given, self._others)
         self.not_honoured += [line for line in not_honoured if line not in self.not_honoured]
-        return _written(flags)
+        return written(flags)
 
     def __iter__(self) -> Iterator[str]:
-        written = {
-            name: [_written({name: value})[1:-1] for value in self._axes[name]]
+        texts = {
+            name: [written({name: value})[1:-1] for value in self._axes[name]]
             for name in self._others
         }
         if not self._deciding:
-            return ("{" + ", ".join(point) + "}" for point in itertools.product(*written.values()))
-        return self._whole(written)
+            return ("{" + ", ".join(point) + "}" for point in itertools.product(*texts.values()))
+        return self._whole(texts)
 
-    def _whole(self, written: dict[str, list[str]]) -> Iterator[str]:
+    def _whole(self, texts: dict[str, list[str]]) -> Iterator[str]:
         """A point that cannot be is why, as text."""
         settled: dict[tuple[int, ...], str] = {}
         for point in itertools.product(*(range(len(values)) for values in self._axes.values())):
@@ -112,7 +113,7 @@ class _Points:
             if settled[key].startswith('"'):
                 yield settled[key]
                 continue
-            parts = (settled[key][1:-1], *(written[name][at[name]] for name in self._others))
+            parts = (settled[key][1:-1], *(texts[name][at[name]] for name in self._others))
             yield "{" + ", ".join(part for part in parts if part) + "}"
 
 

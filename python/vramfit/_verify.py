@@ -8,7 +8,8 @@ from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
 from vramfit import _core
-from vramfit._questions import _flags, _written
+from vramfit._keywords import written
+from vramfit._questions import flags_of
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -46,5 +47,5 @@ def verify(snapshot: str | PathLike[str] | bytes, **flags: Unpack[Asking]) -> Ve
         pickle, called = snapshot, "snapshot"
     else:
         called = fspath(snapshot)
-    given, not_honoured = _flags(dict(flags))
-    return Verification(*_core.verify(_written(given), pickle, called), not_honoured)
+    given, not_honoured = flags_of(dict(flags))
+    return Verification(*_core.verify(written(given), pickle, called), not_honoured)

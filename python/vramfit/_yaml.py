@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from vramfit import _core
 from vramfit._bad_input import bad_input
-
-if TYPE_CHECKING:
-    from vramfit._adapters import Reading
+from vramfit._reading import Reading
 
 
 def load(path: str | os.PathLike[str], flag: str) -> dict[str, Any]:

@@ -8,30 +8,12 @@
 #include "model/transformer/sizes.h"
 #include "runtimes/notes.h"
 #include "runtimes/parallel_flags.h"
+#include "runtimes/sum_allocator.h"
 
 namespace vramfit::article {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-/// Adds up, to the byte: the formulas know no allocator.
-class Sum final : public Allocator {
- public:
-  explicit Sum(std::uint64_t capacity) : capacity_(capacity) {}
-
-  Block allocate(std::uint64_t bytes, Placement) override {
-    if (bytes > capacity_ - reserved_) throw OutOfMemory(bytes, reserved_, capacity_);
-    const Block block{reserved_, bytes};
-    reserved_ += bytes;
-    return block;
-  }
-  void free(const Block&) noexcept override {}
-  std::uint64_t reserved() const override { return reserved_; }
-
- private:
-  std::uint64_t capacity_;
-  std::uint64_t reserved_ = 0;
-};
 
 class ArticleWorkload final : public Workload {
  public:
@@ -42,22 +24,35 @@ class ArticleWorkload final : public Workload {
 
   const Runtime& runtime() const override { return article_runtime(); }
   bool training() const override { return question_.training; }
+  Facts facts() const override {
+    Facts facts{.weights = Format::named(question_.precision).value_or(DType::Fp32),
+                .batch = question_.batch,
+                .seq = question_.seq};
+    if (!question_.training) return facts;
+    facts.optimizer =
+        question_.optimizer == "adam" ? Facts::Optimizer::Adam : Facts::Optimizer::Other;
+    facts.optimizer_name = question_.optimizer;
+    return facts;
+  }
   bool has_sizes() const override { return gpus_ == 0; }
-  std::int64_t batch() const override { return question_.batch; }
-  std::int64_t seq() const override { return question_.seq; }
   /// Its formulas know sizes of formats alone: no card lacks one.
   DType computes_in() const override { return DType::Fp32; }
   std::int64_t positions() const override { return question_.seq; }
-  std::int64_t micro_batches() const override { return 1; }
 
   std::int64_t stored_parameters(const ModelConfig& config) const override {
     return parameter_count(config);
   }
-  std::shared_ptr<const Workload> resized(std::int64_t batch, std::int64_t seq) const override {
+  std::int64_t size(const SearchAxis& axis) const override {
+    return axis == kBatchAxis ? question_.batch : question_.seq;
+  }
+  std::shared_ptr<const Workload> resized(const SearchAxis& axis,
+                                          std::int64_t size) const override {
     Question question = question_;
-    question.batch = batch;
-    question.seq = seq;
+    (axis == kBatchAxis ? question.batch : question.seq) = size;
     return std::make_shared<ArticleWorkload>(std::move(question), gpus_, strategy_);
+  }
+  std::int64_t limit(const SearchAxis& axis, const ModelConfig&) const override {
+    return axis == kBatchAxis ? kMaxBatch : kMaxSeq;
   }
 
   void validate(const ModelConfig& config) const override {
@@ -67,11 +62,9 @@ class ArticleWorkload final : public Workload {
     }
   }
 
-  std::int64_t seq_limit(const ModelConfig&) const override { return kMaxSeq; }
-
   Outcome run(const Gpu&, std::uint64_t capacity, const ModelConfig& config,
               const Extent& extent) const override {
-    Sum sum(capacity + extent.beyond);
+    SumAllocator sum(capacity + extent.beyond);
     Ledger ledger(sum, Counts::Requested, extent.detail.events);
     const Answer answer = gpus_ == 0 ? will_it_fit(about(config)) : share_of(config);
     Outcome outcome;
@@ -112,6 +105,10 @@ class ArticleWorkload final : public Workload {
   }
 
   std::string types() const override { return "parameters in " + question_.precision; }
+  std::string about() const override {
+    return "the article's formulas, as they stand: to be held against, not to rely on. --runtime "
+           "pytorch is what PyTorch takes.";
+  }
   std::optional<double> reserved_error() const override { return std::nullopt; }
 
  private:
@@ -161,16 +158,20 @@ class ArticleRuntime final : public Runtime {
   /// It asks for sizes alone.
   bool runs(const FamilyReader&) const override { return true; }
 
-  bool runs_as_stored() const override { return false; }
-
-  std::string about(const Workload&) const override {
-    return "the article's formulas, as they stand: to be held against, not to rely on. --runtime "
-           "pytorch is what PyTorch takes.";
+  const Capabilities& can() const override {
+    static const Capabilities can = {
+        .no_timelines = "formulas allocate nothing; without --runtime article",
+        .no_advice = "formulas are not to be relied on; without --runtime article",
+        .no_formulas = "--runtime article is one of them; without either",
+        .as_stored = false,
+        .quantized_precisions = true,
+    };
+    return can;
   }
 
-  Json release() const override { return nullptr; }
+  const std::vector<SearchAxis>& axes() const override { return batch_and_seq(); }
 
-  std::uint64_t granularity() const override { return 1; }
+  Json release() const override { return nullptr; }
 
  private:
   std::shared_ptr<const Workload> read(const Flags& flags, bool training,

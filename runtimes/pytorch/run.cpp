@@ -32,7 +32,7 @@ Tensor import_torchaudio(Context& context) {
 constexpr std::uint64_t kCostOfTaping = 3;
 
 /// What a run has at hand.
-struct OnPaper {
+struct DryRun {
   const CachingAllocator& allocator;
   const Ledger& ledger;
   Playback& playback;
@@ -50,7 +50,7 @@ struct Loaded {
 };
 
 /// `on_meta`: what it is wrapped in gives it memory.
-Loaded load(const OnPaper& run, const ModelSettings& settings,
+Loaded load(const DryRun& run, const ModelSettings& settings,
             const std::optional<Pretrained>& pretrained, bool on_meta = false) {
   Context& context = run.context;
   const ModelConfig& config = run.config;
@@ -94,9 +94,9 @@ std::unique_ptr<Optimizer> optimizer_of(const TrainingOptions& options,
 
 /// A part of training that repeats. At first it makes some things for good; the last of its
 /// distinct runs is like all further ones, which are played only.
-class Repeated {
+class ReplayedStep {
  public:
-  Repeated(Tape& tape, Playback& playback, bool plays, int distinct)
+  ReplayedStep(Tape& tape, Playback& playback, bool plays, int distinct)
       : tape_(tape), playback_(playback), plays_(plays), distinct_(distinct) {}
 
   template <typename Walk>
@@ -118,7 +118,7 @@ class Repeated {
   int walks_ = 0;
 };
 
-void train(const OnPaper& run, const TrainingOptions& options, const Extent& extent) {
+void train(const DryRun& run, const TrainingOptions& options, const Extent& extent) {
   const auto& [allocator, ledger, playback, context, config, layers, map] = run;
   Tape& tape = context.tape;
   ModelSettings settings;
@@ -177,11 +177,11 @@ void train(const OnPaper& run, const TrainingOptions& options, const Extent& ext
   const bool plays =
       !extent.one_by_one && !keeps_outliers(options.pretrained) && optimizer->keeps_its_states();
   const int distinct = parallel ? parallel->distinct_steps() : 2;
-  Repeated first_forward(tape, playback, plays, distinct);
-  Repeated first_back(tape, playback, plays, distinct);
-  Repeated further_forward(tape, playback, plays, distinct);
-  Repeated further_back(tape, playback, plays, distinct);
-  Repeated end(tape, playback, plays, distinct);
+  ReplayedStep first_forward(tape, playback, plays, distinct);
+  ReplayedStep first_back(tape, playback, plays, distinct);
+  ReplayedStep further_forward(tape, playback, plays, distinct);
+  ReplayedStep further_back(tape, playback, plays, distinct);
+  ReplayedStep end(tape, playback, plays, distinct);
   const std::int64_t micro_batches = std::min(options.accumulate, extent.micro_batches);
   for (int step = 1; step <= extent.steps; ++step) {
     const std::uint64_t changes = allocator.segment_changes();
@@ -200,7 +200,7 @@ void train(const OnPaper& run, const TrainingOptions& options, const Extent& ext
   }
 }
 
-void infer(const OnPaper& run, const GenerationOptions& options, std::int64_t samples,
+void infer(const DryRun& run, const GenerationOptions& options, std::int64_t samples,
            std::optional<OnHost>* on_host) {
   const auto& [allocator, ledger, playback, context, config, layers, map] = run;
   ModelSettings settings;
@@ -277,7 +277,7 @@ RunReport run_few(const Walked& few, const Gpu& gpu, const Release& release,
                   std::uint64_t capacity, std::optional<OnHost>* on_host) {
   const std::int64_t samples = decode_samples(config, extent);
   return run_on(gpu, release, config, few, extent, capacity,
-                [&](const OnPaper& run) { infer(run, options, samples, on_host); });
+                [&](const DryRun& run) { infer(run, options, samples, on_host); });
 }
 
 }  // namespace
@@ -290,7 +290,7 @@ std::int64_t decode_samples(const ModelConfig& config, const Extent& extent) {
 RunReport run(const Gpu& gpu, const Release& release, const ModelConfig& config,
               const TrainingOptions& options, const Extent& extent, std::uint64_t capacity) {
   return run_on(gpu, release, config, few_of(config, options), extent, capacity,
-                [&](const OnPaper& run) { train(run, options, extent); });
+                [&](const DryRun& run) { train(run, options, extent); });
 }
 
 RunReport run(const Gpu& gpu, const Release& release, const ModelConfig& config,

@@ -5,13 +5,13 @@
 #include "model/errors.h"
 #include "model/memory/pool.h"
 #include "model/transformer/parameters.h"
+#include "model/transformer/sizes.h"
 #include "runtimes/notes.h"
 #include "runtimes/pytorch/read_options.h"
+#include "runtimes/pytorch/torch/memory/libraries.h"
 #include "runtimes/pytorch/transformers/generate.h"
 
 namespace vramfit::pytorch {
-
-using Json = nlohmann::ordered_json;
 
 const Settings& PyTorchRuntime::settings() const { return pytorch::settings(); }
 
@@ -21,7 +21,7 @@ std::shared_ptr<const Workload> PyTorchRuntime::read(const Flags& flags, bool tr
   return std::make_shared<TorchWorkload>(*this, generation_options(flags));
 }
 
-Json PyTorchRuntime::release() const {
+nlohmann::ordered_json PyTorchRuntime::release() const {
   return {{"name", versions_.name},
           {"torch", pytorch::text(versions_.torch)},
           {"transformers", pytorch::text(versions_.transformers)},
@@ -32,20 +32,103 @@ Json PyTorchRuntime::release() const {
           {"cudnn", pytorch::text(versions_.cudnn)}};
 }
 
-std::string PyTorchRuntime::about(const Workload& workload) const {
-  const auto& pretrained = dynamic_cast<const TorchWorkload&>(workload).pretrained();
-  const bool quantised = pretrained && pretrained->quantization;
-  return "PyTorch " + short_text(versions_.torch) + " and transformers " +
-         short_text(versions_.transformers) +
-         (quantised ? " with bitsandbytes " + short_text(versions_.bitsandbytes) : "") +
-         ", eager mode. --runtime vramfit is this project's own step, which needs less.";
+const Capabilities& PyTorchRuntime::can() const {
+  static const Capabilities can = {.quantized_as_stored = true,
+                                   .defaults_of = "transformers'",
+                                   .granularity = Pool::kGranularity};
+  return can;
 }
 
-std::uint64_t PyTorchRuntime::granularity() const { return Pool::kGranularity; }
+void PyTorchRuntime::complete(Flags& flags, const Script& script) const {
+  // Of what the model gives, Trainer.compute_loss passes on no more.
+  if (script.training && script.of_a_trainer) flags.try_emplace("loss-only", "");
+  if (!typed(flags, "strategy").value_or("").starts_with("fsdp")) return;
+  const auto called = script.typed.find("autocast");
+  if (called == script.typed.end() || (called->second != "bf16" && called->second != "fp16"))
+    return;
+  // accelerate/utils/fsdp_utils.py, fsdp2_prepare_model: what is trained is upcast, and
+  // MixedPrecisionPolicy casts.
+  const std::string type = *typed(flags, "autocast");
+  flags.erase("autocast");
+  flags.try_emplace("mixed-precision", type);
+  flags.try_emplace("precision", "fp32");
+}
+
+namespace {
+
+Facts::Optimizer kind_of(OptimizerKind kind) {
+  return std::string_view(name(kind)).starts_with("adam") ? Facts::Optimizer::Adam
+                                                          : Facts::Optimizer::Other;
+}
+
+/// As who counts bits sees it.
+Format weights_of(DType precision, const std::optional<Pretrained>& pretrained) {
+  if (!pretrained || !pretrained->quantization) return precision;
+  return pretrained->quantization->format == Quantization::Format::Int8 ? *Format::named("int8")
+                                                                        : *Format::named("nf4");
+}
+
+}  // namespace
+
+Facts TorchWorkload::facts() const {
+  Facts facts = std::visit(
+      [](const auto& o) {
+        return Facts{
+            .weights = weights_of(o.precision, o.pretrained), .batch = o.batch, .seq = o.seq};
+      },
+      options());
+  const auto* o = std::get_if<TrainingOptions>(&options());
+  if (o == nullptr) return facts;
+  facts.optimizer = kind_of(o->optimizer);
+  facts.optimizer_name = name(o->optimizer);
+  facts.adapters = o->lora.has_value();
+  facts.checkpointing = o->checkpoint != Checkpointing::None;
+  facts.autocast = o->autocast.has_value();
+  return facts;
+}
+
+// 16-bit weights by themselves, or fp32 ones under autocast: both are what people call mixed
+// precision, and half of them have the other in mind.
+std::optional<Choice> TorchWorkload::also_meant() const {
+  const auto* o = std::get_if<TrainingOptions>(&options());
+  if (o == nullptr || o->lora || (o->distributed && o->distributed->mixed_precision)) return {};
+  if (o->precision != DType::Fp32) {
+    const std::string cast = name(o->autocast.value_or(o->precision));
+    return Choice{.label = "fp32 weights under --autocast " + cast,
+                  .flags = {{"precision", "fp32"}, {"autocast", cast}}};
+  }
+  if (!o->autocast) return {};
+  const std::string type = name(*o->autocast);
+  return Choice{.label = "--precision " + type + " without autocast",
+                .flags = {{"precision", type}},
+                .without = {"autocast"}};
+}
+
+// GradScaler refuses to unscale gradients in fp16.
+std::vector<std::string> TorchWorkload::cautions() const {
+  const auto* o = std::get_if<TrainingOptions>(&options());
+  if (o == nullptr || o->precision != DType::Fp16 || o->autocast || o->lora) return {};
+  return {
+      "training in pure fp16 is seldom stable; --precision bf16 takes as much, --precision fp32 "
+      "--autocast fp16 is what GradScaler is for"};
+}
+
+std::string TorchWorkload::about() const {
+  const Release& versions = runtime_->versions();
+  const bool quantised = pretrained() && pretrained()->quantization;
+  return "PyTorch " + short_text(versions.torch) + " and transformers " +
+         short_text(versions.transformers) +
+         (quantised ? " with bitsandbytes " + short_text(versions.bitsandbytes) : "") +
+         ", eager mode. --runtime vramfit is this project's own step, which needs less.";
+}
 
 DType TorchWorkload::computes_in() const {
   const auto* training = std::get_if<TrainingOptions>(&options());
   if (training == nullptr) return std::get<GenerationOptions>(options()).precision;
+  const auto& distributed = training->distributed;
+  if (distributed && distributed->mixed_precision) {
+    return parse_precision(name(distributed->mixed_precision->param));
+  }
   return training->autocast.value_or(training->precision);
 }
 
@@ -53,14 +136,14 @@ std::int64_t TorchWorkload::stored_parameters(const ModelConfig& config) const {
   return parameter_count(config);
 }
 
-Json TorchWorkload::asked() const { return pytorch::asked(options()); }
+nlohmann::ordered_json TorchWorkload::asked() const { return pytorch::asked(options()); }
 
 void TorchWorkload::validate(const ModelConfig& config) const {
   pytorch::validate(config, options());
 }
 
-std::int64_t TorchWorkload::seq_limit(const ModelConfig& config) const {
-  return pytorch::seq_limit(config, options());
+std::int64_t TorchWorkload::limit(const SearchAxis& axis, const ModelConfig& config) const {
+  return axis == kBatchAxis ? kMaxBatch : seq_limit(config, options());
 }
 
 const std::optional<Pretrained>& TorchWorkload::pretrained() const {
@@ -187,8 +270,8 @@ Outcome TorchWorkload::run(const Gpu& gpu, std::uint64_t capacity, const ModelCo
                            const Extent& extent) const {
   Outcome outcome;
   outcome.overhead = gpu.overhead;
-  outcome.overhead.context = gpu.overhead.pytorch.value().context;
   const Release& release = runtime_->versions();
+  outcome.overhead.context = library_sizes(gpu.overhead, release.name).context;
   if (const auto* generation = std::get_if<GenerationOptions>(&options())) {
     outcome.report = run_most(gpu, release, config, *generation, extent, capacity, outcome);
   } else {

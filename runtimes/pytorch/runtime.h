@@ -17,10 +17,10 @@ class PyTorchRuntime final : public Runtime {
   const Settings& settings() const override;
   /// A config is read for its sake: transformers has every family.
   bool runs(const FamilyReader&) const override { return true; }
-  bool runs_as_stored() const override { return true; }
+  const Capabilities& can() const override;
+  const std::vector<SearchAxis>& axes() const override { return batch_and_seq(); }
+  void complete(Flags& flags, const Script& script) const override;
   nlohmann::ordered_json release() const override;
-  std::string about(const Workload& workload) const override;
-  std::uint64_t granularity() const override;
 
  private:
   std::shared_ptr<const Workload> read(const Flags& flags, bool training,
@@ -38,18 +38,22 @@ class TorchWorkload final
       : OptionsWorkload(std::move(options)), runtime_(&runtime) {}
 
   const Runtime& runtime() const override { return *runtime_; }
+  Facts facts() const override;
   DType computes_in() const override;
   Demand demand() const override;
   std::int64_t stored_parameters(const ModelConfig& config) const override;
   void validate(const ModelConfig& config) const override;
-  std::int64_t seq_limit(const ModelConfig& config) const override;
+  std::int64_t limit(const SearchAxis& axis, const ModelConfig& config) const override;
   Outcome run(const Gpu& gpu, std::uint64_t capacity, const ModelConfig& config,
               const Extent& extent) const override;
   std::vector<Lever> levers(const ModelConfig& config) const override;
   std::vector<Lever> gpu_levers() const override;
+  std::optional<Choice> also_meant() const override;
+  std::vector<std::string> cautions() const override;
   nlohmann::ordered_json asked() const override;
   std::string text(const std::string& sizes) const override;
   std::string types() const override;
+  std::string about() const override;
   std::optional<double> reserved_error() const override;
 
   /// How its model is read, where it is read from a file.

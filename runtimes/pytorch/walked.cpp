@@ -49,16 +49,16 @@ Walked without_layers(const Walked& walked, std::int64_t first, std::int64_t cou
   return {config, Fold::none(config), without_layers(*walked.map, first, count)};
 }
 
-/// All layers that act on that GPU, and of those that do not, and take nothing there, a turn at
+/// All layers that act on that GPU, and of those that do not, and take nothing there, a period at
 /// either end.
 Walked share_of(int here, const ModelConfig& config, const DeviceMap& map) {
   Walked share{config, Fold::none(config), map};
-  const std::int64_t turn = turn_of(config, {0, config.layers});
+  const std::int64_t period = period_of(config, {0, config.layers});
   const std::vector<Placed> all = placed_layers(here, map);
   for (std::size_t i = all.size(); i-- > 0;) {
     if (all[i].place != kElsewhere) continue;
-    const std::int64_t count = all[i].count() - 2 * turn;
-    if (count > 0) share = without_layers(share, all[i].layers.first + turn, count);
+    const std::int64_t count = all[i].count() - 2 * period;
+    if (count > 0) share = without_layers(share, all[i].layers.first + period, count);
   }
   return share;
 }

@@ -19,7 +19,7 @@ struct Walked {
 Walked all_of(const ModelConfig& config);
 /// Of layers that are alike few; with LLM.int8(), which finds other outliers in each, all. Where
 /// the model lies by a map, those that act on the GPU that is looked at, and of the others, which
-/// take nothing there, a turn at either end.
+/// take nothing there, a period at either end.
 Walked few_of(const ModelConfig& config, const TrainingOptions& options);
 Walked few_of(const ModelConfig& config, const GenerationOptions& options,
               const std::optional<DeviceMap>& map);

@@ -7,11 +7,13 @@
 #include "model/errors.h"
 #include "model/memory/pool.h"
 #include "model/transformer/parameters.h"
+#include "model/transformer/sizes.h"
 #include "runtimes/lora_flags.h"
 #include "runtimes/notes.h"
 #include "runtimes/parallel_flags.h"
 #include "runtimes/vramfit/dry_run.h"
 #include "runtimes/vramfit/pipeline_split.h"
+#include "runtimes/vramfit/rank_overhead.h"
 
 namespace vramfit {
 namespace {
@@ -81,21 +83,15 @@ class VramfitRuntime final : public Runtime {
 
   bool runs(const FamilyReader& family) const override { return family.in_step_program; }
 
-  bool runs_as_stored() const override { return true; }
-
-  std::string about(const Workload& workload) const override {
-    const char* more = workload.training()
-                           ? "it keeps activations and logits that vramfit computes again or in "
-                             "pieces, and holds on to what its allocator rounds up"
-                           : "its temporaries are larger, and it holds on to what its allocator "
-                             "rounds up";
-    return std::string("vramfit, this project's own step. PyTorch needs more for the same: ") +
-           more + ".";
+  const Capabilities& can() const override {
+    static const Capabilities can = {.quantized_precisions = true,
+                                     .granularity = Pool::kGranularity};
+    return can;
   }
 
-  Json release() const override { return nullptr; }
+  const std::vector<SearchAxis>& axes() const override { return batch_and_seq(); }
 
-  std::uint64_t granularity() const override { return Pool::kGranularity; }
+  Json release() const override { return nullptr; }
 
  private:
   std::shared_ptr<const Workload> read(const Flags& flags, bool training,
@@ -254,6 +250,22 @@ const Runtime& vramfit_runtime() {
 
 const Runtime& StepWorkload::runtime() const { return vramfit_runtime(); }
 
+Facts StepWorkload::facts() const {
+  Facts facts = std::visit(
+      [](const auto& o) {
+        return Facts{.weights = o.precision.linears, .batch = o.batch, .seq = o.seq};
+      },
+      options());
+  const auto* o = std::get_if<TrainingOptions>(&options());
+  if (o == nullptr) return facts;
+  facts.optimizer_name = o->optimizer.name;
+  facts.optimizer =
+      facts.optimizer_name.starts_with("adam") ? Facts::Optimizer::Adam : Facts::Optimizer::Other;
+  facts.adapters = o->lora.has_value();
+  facts.checkpointing = o->checkpointing.kind != Checkpoint::None;
+  return facts;
+}
+
 int StepWorkload::oldest_sm() const {
   return std::visit([](const auto& o) { return o.precision.sm; }, options());
 }
@@ -266,8 +278,8 @@ void StepWorkload::validate(const ModelConfig& config) const {
   vramfit::validate(config, options());
 }
 
-std::int64_t StepWorkload::seq_limit(const ModelConfig& config) const {
-  return vramfit::seq_limit(config, options());
+std::int64_t StepWorkload::limit(const SearchAxis& axis, const ModelConfig& config) const {
+  return axis == kBatchAxis ? kMaxBatch : seq_limit(config, options());
 }
 
 Outcome StepWorkload::run(const Gpu& gpu, std::uint64_t capacity, const ModelConfig& config,
@@ -275,7 +287,7 @@ Outcome StepWorkload::run(const Gpu& gpu, std::uint64_t capacity, const ModelCon
   const VirtualGpu virtual_gpu{gpu.arch, capacity + extent.beyond};
   Outcome outcome;
   const auto* training = std::get_if<TrainingOptions>(&options());
-  outcome.overhead = gpu.overhead.of_rank(training == nullptr ? Mesh{} : training->mesh);
+  outcome.overhead = rank_overhead(gpu.overhead, training == nullptr ? Mesh{} : training->mesh);
   std::visit(
       [&](const auto& o) {
         const auto own = of_one_gpu(gpu.arch, config, o);
@@ -329,6 +341,15 @@ std::string StepWorkload::text(const std::string& sizes) const {
   const auto& o = std::get<GenerationOptions>(options());
   return std::string("inference in ") + o.precision.name + ", " + sizes +
          new_tokens_text(o.generate) + ", " + name(o.attention) + " attention";
+}
+
+std::string StepWorkload::about() const {
+  const char* more = training() ? "it keeps activations and logits that vramfit computes again or "
+                                  "in pieces, and holds on to what its allocator rounds up"
+                                : "its temporaries are larger, and it holds on to what its "
+                                  "allocator rounds up";
+  return std::string("vramfit, this project's own step. PyTorch needs more for the same: ") + more +
+         ".";
 }
 
 std::string StepWorkload::types() const {

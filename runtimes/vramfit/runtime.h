@@ -13,10 +13,11 @@ class StepWorkload final
 
   const Runtime& runtime() const override;
   DType computes_in() const override { return precision_of(options()); }
+  Facts facts() const override;
   int oldest_sm() const override;
   std::int64_t stored_parameters(const ModelConfig& config) const override;
   void validate(const ModelConfig& config) const override;
-  std::int64_t seq_limit(const ModelConfig& config) const override;
+  std::int64_t limit(const SearchAxis& axis, const ModelConfig& config) const override;
   Outcome run(const Gpu& gpu, std::uint64_t capacity, const ModelConfig& config,
               const Extent& extent) const override;
   std::vector<Lever> levers(const ModelConfig& config) const override;
@@ -24,6 +25,7 @@ class StepWorkload final
   nlohmann::ordered_json asked() const override;
   std::string text(const std::string& sizes) const override;
   std::string types() const override;
+  std::string about() const override;
   /// Every row that was measured reserves what was predicted, to the byte.
   std::optional<double> reserved_error() const override { return 0.0; }
 };

@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from programs import ROOT, Arguments, BadInputError, file_or_folder, program, read_jsonl, writing
-from vramfit_plots.tables.table import markdown_fragment
-from vramfit_plots.tables.text import text_table
+from vramfit_plots.tables import markdown_fragment, text_table
 
 from breadth import table
 from breadth.lines import Line, failures, kept, line_of, lost

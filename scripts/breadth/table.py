@@ -2,8 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from vramfit_plots.captions import Caption
-from vramfit_plots.tables.table import Table
+from vramfit_plots.tables import Table
 
 from breadth.lines import PARTS, Line, failures
 
@@ -41,7 +40,8 @@ def build(lines: Sequence[Line]) -> Table:
         title="Types of causal language models, trained and generated from on the stand-in",
         headings=["type", "training", "generation", "where it stops", "values assumed at"],
         rows=[[line["type"], *_parts(line), why(line), _assumed(line)] for line in lines],
-        caption=Caption(f"{summary(lines)}.", "make breadth"),
+        note=f"{summary(lines)}.",
+        command="make breadth",
         text_columns=frozenset(range(1, 5)),
     )
 

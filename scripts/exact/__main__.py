@@ -15,10 +15,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from programs import ROOT, Arguments, file_or_folder, program, writing
-from vramfit_plots import publish
 from vramfit_plots.figures import style
-from vramfit_plots.tables.table import markdown_fragment
-from vramfit_plots.tables.text import text_table
+from vramfit_plots.tables import markdown_fragment, text_table
 
 from exact import picture, table
 from exact.cases import Case, chosen, every_case
@@ -76,7 +74,7 @@ def _publish(lines: list[Line], out: Path) -> None:
     built = table.build(lines, every_case())
     with writing(), style.styled():
         drawn = picture.draw(lines, every_case())
-        publish.write_picture(drawn, publish.signed_svg(drawn), out)
+        drawn.write(out)
         (out / "exact.md").write_text(
             f"{markdown_fragment(built)}\n{picture.markdown(drawn)}\n", encoding="utf-8"
         )

@@ -8,7 +8,7 @@ from typing import Any
 from programs import ROOT, BadInputError, read_jsonl
 from vramfit_plots.accuracy.environment import Environment
 from vramfit_plots.accuracy.names import of_companions, of_more
-from vramfit_plots.cards import load_cards
+from vramfit_plots.catalogues import load_cards
 
 REFERENCE = ROOT / "data" / "reference"
 LEVELS = ("alloc", "peak", "reserved", "peak_reserved", "device_used")

@@ -8,8 +8,7 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
 from programs import ROOT
-from vramfit_plots.captions import Caption
-from vramfit_plots.cards import load_cards
+from vramfit_plots.catalogues import load_cards
 from vramfit_plots.figures import style
 from vramfit_plots.figures.picture import Picture
 from vramfit_plots.units import GB, MINUS, in_words, percent
@@ -161,11 +160,8 @@ def draw(lines: Iterable[Line], every: Iterable[Case]) -> Picture:
         key="run",
         title=title,
         alt=f"{title}: {told}; the largest error is {percent(worst, 2)}",
-        caption=Caption(
-            "GB is 1e9 bytes. The error is that of what is allocated or of what is reserved, "
-            "whichever is larger. A case that did not run to its end is counted, without a dot.",
-            "make exact",
-        ),
+        note="GB is 1e9 bytes. The error is that of what is allocated or of what is reserved, "
+        "whichever is larger. A case that did not run to its end is counted, without a dot.",
         figure=figure,
         signature="vramfit: make exact; measured in PyTorch on "
         + in_words(sorted({cards[case.card].title for case in by_name.values()})),

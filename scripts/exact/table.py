@@ -4,8 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from vramfit_plots.captions import Caption
-from vramfit_plots.tables.table import Table
+from vramfit_plots.tables import Table
 from vramfit_plots.units import MIB, number, percent, with_unit
 
 from exact.cases import KINDS, Case
@@ -135,11 +134,9 @@ def build(lines: Iterable[Line], every: Iterable[Case]) -> Table:
             "host\nMiB",
         ],
         rows=[*rows, _row("all", summed(played))],
-        caption=Caption(
-            "Equal is to the byte, allocated and reserved. A reading has its own peak; all levels "
-            "are what is allocated and reserved, then and at most. Device used is near enough "
-            f"within {percent(_OF_DEVICE, signed=False)} or {with_unit('16', 'MiB')}. The host's "
-            "memory is the most that a case took beyond imports.",
-            "make exact",
-        ),
+        note="Equal is to the byte, allocated and reserved. A reading has its own peak; all levels "
+        "are what is allocated and reserved, then and at most. Device used is near enough within "
+        f"{percent(_OF_DEVICE, signed=False)} or {with_unit('16', 'MiB')}. The host's memory is "
+        "the most that a case took beyond imports.",
+        command="make exact",
     )

@@ -11,28 +11,28 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-Options parse(Words words) {
+BenchOptions parse(Words words) {
   words.insert(words.begin(), "bench");
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
   return parse_options(static_cast<int>(argv.size()), argv.data());
 }
 
-const Words& values(const Options& options, Axis axis) { return options.axes[index(axis)]; }
+const Words& values(const BenchOptions& options, Axis axis) { return options.axes[index(axis)]; }
 
-TEST(Options, ListsAreSplitAndSpelledInOneWay) {
-  const Options options = parse({"--batch=04,2,4", "--optimizer", "adamw,sgd"});
+TEST(BenchOptions, ListsAreSplitAndSpelledInOneWay) {
+  const BenchOptions options = parse({"--batch=04,2,4", "--optimizer", "adamw,sgd"});
   EXPECT_EQ(values(options, Axis::Batch), (Words{"4", "2"}));
   EXPECT_EQ(values(options, Axis::Optimizer), (Words{"adamw", "sgd"}));
   EXPECT_TRUE(values(options, Axis::Seq).empty());
 }
 
-TEST(Options, WhatIsNotOursGoesToGoogleBenchmark) {
-  const Options options = parse({"--benchmark_repetitions=3", "--seq=512", "--v=1"});
+TEST(BenchOptions, WhatIsNotOursGoesToGoogleBenchmark) {
+  const BenchOptions options = parse({"--benchmark_repetitions=3", "--seq=512", "--v=1"});
   EXPECT_EQ(options.google.pass_on, (Words{"--benchmark_repetitions=3", "--v=1"}));
 }
 
-TEST(Options, GoogleBenchmarksFlagsThatNamesAndReportsDependOn) {
+TEST(BenchOptions, GoogleBenchmarksFlagsThatNamesAndReportsDependOn) {
   const GoogleFlags flags =
       parse({"--benchmark_filter=-Training", "--benchmark_list_tests", "--benchmark_out=x.csv",
              "--benchmark_out_format=csv", "--benchmark_min_time=0.1"})
@@ -46,7 +46,7 @@ TEST(Options, GoogleBenchmarksFlagsThatNamesAndReportsDependOn) {
   EXPECT_EQ(flags.pass_on.size(), 1U);  // neither the filter, the list, the file nor the time
 }
 
-TEST(Options, MinTimeIsSecondsOrIterations) {
+TEST(BenchOptions, MinTimeIsSecondsOrIterations) {
   const auto time_of = [](const char* word) { return *parse({word}).google.min_time; };
   EXPECT_EQ(time_of("--benchmark_min_time=0.5s").seconds, 0.5);
   EXPECT_EQ(time_of("--benchmark_min_time=100x").iterations, 100);
@@ -57,12 +57,12 @@ TEST(Options, MinTimeIsSecondsOrIterations) {
   unsetenv("BENCHMARK_MIN_TIME");
 }
 
-TEST(Options, AListMayBeSwitchedOff) {
+TEST(BenchOptions, AListMayBeSwitchedOff) {
   EXPECT_FALSE(parse({"--benchmark_list_tests=false"}).google.list);
   EXPECT_TRUE(parse({"--benchmark_list_tests=1"}).google.list);
 }
 
-TEST(Options, RefusesWhatNoAxisHas) {
+TEST(BenchOptions, RefusesWhatNoAxisHas) {
   for (const char* word :
        {"--batch=0", "--batch=-1", "--batch=1.5", "--batch=x", "--batch=4x", "--batch=1,,2",
         "--batch=", "--batch=99999999999999999999", "--seq=0", "--accumulate=0", "--generate=0",
@@ -77,7 +77,7 @@ struct Bad {
   const char* message;
 };
 
-TEST(Options, RefusesValuesByFlagValueAndRange) {
+TEST(BenchOptions, RefusesValuesByFlagValueAndRange) {
   const Bad bad[] = {
       {"--vram=0", "vram: is '0'; the size of a GPU"},
       {"--vram=24GB,0GiB", "vram: is '0GiB'; the size of a GPU"},
@@ -110,20 +110,20 @@ TEST(Options, RefusesValuesByFlagValueAndRange) {
   }
 }
 
-TEST(Options, TakesWhatGoogleBenchmarkTakes) {
+TEST(BenchOptions, TakesWhatGoogleBenchmarkTakes) {
   EXPECT_NO_THROW(parse({"--benchmark_min_time=0.01", "--benchmark_repetitions=3",
                          "--benchmark_color=Auto", "--benchmark_counters_tabular=yes",
                          "--benchmark_time_unit=us", "--benchmark_context=a=b,c=d", "--v=2"}));
   EXPECT_EQ(parse({"--benchmark_context=a=b,c=d"}).google.context_keys, (Words{"a", "c"}));
 }
 
-TEST(Options, RefusesBadValuesInTheEnvironmentToo) {
+TEST(BenchOptions, RefusesBadValuesInTheEnvironmentToo) {
   setenv("BENCHMARK_REPETITIONS", "-1", 1);
   expect_bad_input([] { parse({}); }, {"BENCHMARK_REPETITIONS: is '-1'; a whole number from 1"});
   unsetenv("BENCHMARK_REPETITIONS");
 }
 
-TEST(Options, RefusesAFileThatIsTwoThings) {
+TEST(BenchOptions, RefusesAFileThatIsTwoThings) {
   for (const Words& words : std::vector<Words>{{"--benchmark_out=x", "--journal=x"},
                                                {"--benchmark_out=x", "--journal=./y/../x"},
                                                {"--benchmark_out=x", "--write-profile=x"},
@@ -136,13 +136,13 @@ TEST(Options, RefusesAFileThatIsTwoThings) {
   EXPECT_NO_THROW(parse({"--config=x", "--profile=x"}));
 }
 
-TEST(Options, WhatGoesThroughADeviceHasNoJournalOfItsOwn) {
+TEST(BenchOptions, WhatGoesThroughADeviceHasNoJournalOfItsOwn) {
   EXPECT_EQ(parse({"--benchmark_out=x"}).journal, "x.journal");
   EXPECT_EQ(parse({"--benchmark_out=/dev/stdout"}).journal, "");
   EXPECT_THROW(parse({"--benchmark_out=/dev/null", "--resume"}), BadInput);
 }
 
-TEST(Options, RefusesAModelTwice) {
+TEST(BenchOptions, RefusesAModelTwice) {
   EXPECT_THROW(parse({"--model=llama2-7b", "--config=x/config.json"}), BadInput);
   EXPECT_THROW(parse({"--seq=512", "--seq=1024"}), BadInput);
 }

@@ -143,14 +143,32 @@ TEST(Cards, ReadStrictly) {
       {"/cards/4/overhead/source", absent, "source"},
       {"/cards/4/overhead/cudnn/bytes", "10", "bytes"},
       {"/cards/4/overhead/cudnn/mib", 10, "mib"},
+      {"/cards/4/overhead/runtimes", absent, "runtimes"},
+      {"/cards/4/overhead/runtimes", 3, "runtimes"},
+      {"/cards/4/overhead/runtimes/0", 3, "runtimes"},
+      {"/cards/4/overhead/runtimes/0/runtime", absent, "runtime"},
+      {"/cards/4/overhead/runtimes/0/parts", absent, "parts"},
+      {"/cards/4/overhead/runtimes/0/parts/context/bytes", -1, "bytes"},
   };
-  EXPECT_EQ(parse_cards(changed("/schema", 2), "text").size(), cards().size());
+  EXPECT_EQ(parse_cards(changed("/schema", 3), "text").size(), cards().size());
   for (const auto& [pointer, value, part] : cases) {
     SCOPED_TRACE(pointer);
     const std::string text = changed(pointer, value);
     expect_bad_input([&] { parse_cards(text, "text"); }, {"text", part});
   }
   expect_bad_input([] { parse_cards("{", "text"); }, {"text"});
+}
+
+TEST(Overhead, IsKeyedByRuntimeAndRelease) {
+  Overhead overhead;
+  EXPECT_EQ(overhead.of("theirs"), nullptr);
+  const std::vector<RuntimeOverhead> rows = {
+      {"theirs", "1.0", {{"context", 1}}}, {"ours", "", {}}, {"theirs", "2.0", {{"context", 2}}}};
+  overhead.runtimes = std::make_shared<const std::vector<RuntimeOverhead>>(rows);
+  EXPECT_EQ((*overhead.of("theirs", "1.0"))["context"], 1U);
+  EXPECT_EQ((*overhead.of("theirs", "1.5"))["context"], 2U) << "the last that was measured";
+  EXPECT_EQ(overhead.of("others"), nullptr);
+  expect_bad_input([&] { (*overhead.of("theirs"))["streams"]; }, {"theirs's streams"});
 }
 
 TEST(PoolCapacity, IsWhatIsLeftInWholeGranules) {

@@ -154,13 +154,13 @@ TEST(Estimate, LargerBatchesAndSequencesNeedMore) {
     SCOPED_TRACE(request.model.name);
     std::uint64_t before = 0;
     for (const std::int64_t batch : {1, 2, 3, 5, 8, 13, 64}) {
-      set_batch(request, batch);
+      set_size(request, kBatchAxis, batch);
       EXPECT_GE(estimate(request).levels.allocated, before) << "batch " << batch;
       before = estimate(request).levels.allocated;
     }
     before = 0;
     for (const std::int64_t seq : {1, 2, 127, 128, 129, 500, 1000}) {
-      set_seq(request, seq);
+      set_size(request, kSeqAxis, seq);
       EXPECT_GE(estimate(request).levels.allocated, before) << "seq " << seq;
       before = estimate(request).levels.allocated;
     }
@@ -194,7 +194,7 @@ TEST(Estimate, NotesSayWhatIsLeftOut) {
   EXPECT_TRUE(
       has(estimate(longer), "tokens are more than its config's max_position_embeddings, 4096"));
   EXPECT_TRUE(has(estimate(longer), "2 of 3 decode steps"));
-  set_seq(longer, 4093);
+  set_size(longer, kSeqAxis, 4093);
   EXPECT_FALSE(has(estimate(longer), "more positions"));
 }
 
@@ -207,7 +207,7 @@ TEST(Estimate, AbsurdSizesAreBadInput) {
   Request request = training("llama2-7b", "adamw", DType::Bf16, kMaxBatch, kMaxSeq);
   request.model = parse_hugging_face(kHugeModel, "huge");
   expect_bad_input([&] { estimate(request); }, {"sizes"});
-  set_batch(request, 1);
+  set_size(request, kBatchAxis, 1);
   change_options<TrainingOptions>(request, [](auto& o) { o.attention = AttentionForm::Cublas; });
   expect_bad_input([&] { estimate(request); }, {"sizes"});
 

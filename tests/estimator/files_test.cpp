@@ -13,8 +13,8 @@
 #include <stdexcept>
 #include <thread>
 
+#include "estimator/files/atomic_file.h"
 #include "estimator/files/user_file.h"
-#include "estimator/files/whole_file.h"
 #include "model/errors.h"
 #include "tests/support/expect_bad_input.h"
 #include "tests/support/scratch_folder.h"
@@ -37,7 +37,7 @@ class Files : public testing::Test {
 
 TEST_F(Files, AreReplacedWhole) {
   std::ofstream(path_) << "what was there before, which is longer";
-  WholeFile file("benchmark_out", path_);
+  AtomicFile file("benchmark_out", path_);
   EXPECT_EQ(text_of(path_), "what was there before, which is longer");
   file.replace("new");
   EXPECT_EQ(text_of(path_), "new");
@@ -46,25 +46,25 @@ TEST_F(Files, AreReplacedWhole) {
 
 TEST_F(Files, OrNotAtAll) {
   std::ofstream(path_) << "old";
-  { const WholeFile file("benchmark_out", path_); }
+  { const AtomicFile file("benchmark_out", path_); }
   EXPECT_EQ(text_of(path_), "old");
   fs::remove(path_);
-  { const WholeFile file("benchmark_out", path_); }
+  { const AtomicFile file("benchmark_out", path_); }
   EXPECT_EQ(files(), 0U) << "what was never written leaves nothing";
 }
 
 TEST_F(Files, TakeOverWhatAKilledRunLeft) {
   std::ofstream(path_.string() + ".partial") << "half of";
-  WholeFile("benchmark_out", path_).replace("new");
+  AtomicFile("benchmark_out", path_).replace("new");
   EXPECT_EQ(text_of(path_), "new");
 }
 
 TEST_F(Files, BelongToOneAtATime) {
-  WholeFile first("benchmark_out", path_);
-  expect_bad_input([&] { WholeFile("benchmark_out", path_); },
+  AtomicFile first("benchmark_out", path_);
+  expect_bad_input([&] { AtomicFile("benchmark_out", path_); },
                    {"benchmark_out", path_.c_str(), "another process"});
   first.replace("first");
-  WholeFile("benchmark_out", path_).replace("second");
+  AtomicFile("benchmark_out", path_).replace("second");
   EXPECT_EQ(text_of(path_), "second");
 }
 
@@ -73,7 +73,7 @@ TEST_F(Files, KeepTheirLinksAndModes) {
   std::ofstream(real) << "old";
   fs::permissions(real, fs::perms::owner_read | fs::perms::owner_write);
   fs::create_symlink(real, path_);
-  WholeFile("benchmark_out", path_).replace("new");
+  AtomicFile("benchmark_out", path_).replace("new");
   EXPECT_TRUE(fs::is_symlink(path_));
   EXPECT_EQ(text_of(real), "new");
   EXPECT_EQ(fs::status(real).permissions(), fs::perms::owner_read | fs::perms::owner_write);
@@ -85,8 +85,8 @@ TEST_F(Files, OfTheSystemAreWrittenThrough) {
   }
   EXPECT_FALSE(is_written_through("/dev/shm/out.json"));
   EXPECT_FALSE(is_written_through(path_));
-  WholeFile("benchmark_out", "/dev/null").replace("nothing");
-  EXPECT_THROW(WholeFile("benchmark_out", "/dev/full").replace("all"), std::runtime_error);
+  AtomicFile("benchmark_out", "/dev/null").replace("nothing");
+  EXPECT_THROW(AtomicFile("benchmark_out", "/dev/full").replace("all"), std::runtime_error);
 }
 
 TEST_F(Files, LeaveNothingWhereASignalEndsTheProcess) {
@@ -94,7 +94,7 @@ TEST_F(Files, LeaveNothingWhereASignalEndsTheProcess) {
     const pid_t child = ::fork();
     if (child == 0) {
       std::signal(signal, SIG_DFL);  // a shell's job in the background is to ignore some
-      const WholeFile file("benchmark_out", path_);
+      const AtomicFile file("benchmark_out", path_);
       std::raise(signal);
       std::_Exit(0);
     }
@@ -108,12 +108,12 @@ TEST_F(Files, LeaveNothingWhereASignalEndsTheProcess) {
 
 TEST_F(Files, ThatNobodyReadsAreNotWaitedFor) {
   ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
-  expect_bad_input([this] { WholeFile("snapshot", path_); }, {"snapshot", "nobody reads it"});
+  expect_bad_input([this] { AtomicFile("snapshot", path_); }, {"snapshot", "nobody reads it"});
   std::string read;
   std::thread reader([&] { read = text_of(path_); });
   for (;;) {
     try {
-      WholeFile("snapshot", path_).replace(std::string(1 << 20, 'x'));
+      AtomicFile("snapshot", path_).replace(std::string(1 << 20, 'x'));
       break;
     } catch (const BadInput&) {
       std::this_thread::yield();  // it is not there yet
@@ -150,10 +150,10 @@ TEST_F(Files, AreNoPipesWithoutAnEnd) {
 }
 
 TEST_F(Files, ThatCannotBeWrittenAreSaidAtOnce) {
-  expect_bad_input([] { WholeFile("snapshot", ""); }, {"snapshot: is empty"});
-  expect_bad_input([] { WholeFile("benchmark_out", "/no/such/folder/x"); },
+  expect_bad_input([] { AtomicFile("snapshot", ""); }, {"snapshot: is empty"});
+  expect_bad_input([] { AtomicFile("benchmark_out", "/no/such/folder/x"); },
                    {"benchmark_out", "/no/such/folder/x'", "No such file"});
-  expect_bad_input([this] { WholeFile("benchmark_out", folder_.path()); },
+  expect_bad_input([this] { AtomicFile("benchmark_out", folder_.path()); },
                    {"benchmark_out", folder_.path().c_str(), "directory"});
 }
 
@@ -193,7 +193,7 @@ TEST_F(Files, AreAsTheyWereWhereTheDiskIsFull) {
   std::ofstream(path_) << "old";
   {
     const Limit limit(10);
-    EXPECT_THROW(WholeFile("benchmark_out", path_).replace("new, and too long"),
+    EXPECT_THROW(AtomicFile("benchmark_out", path_).replace("new, and too long"),
                  std::runtime_error);
   }
   EXPECT_EQ(text_of(path_), "old");

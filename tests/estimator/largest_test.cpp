@@ -20,14 +20,14 @@ Request training(const char* model, const char* card) {
 }
 
 bool fits_with_batch(Request request, std::int64_t batch) {
-  set_batch(request, batch);
+  set_size(request, kBatchAxis, batch);
   return fits(request);
 }
 
 TEST(Largest, BatchFitsAndOneMoreDoesNot) {
   for (const char* card : {"rtx4090", "a100-40gb", "h200"}) {
     const Request request = training("gpt2-1.5b", card);
-    const std::int64_t batch = find_largest(request, Size::Batch).size;
+    const std::int64_t batch = find_largest(request, kBatchAxis).size;
     ASSERT_GT(batch, 0);
     EXPECT_TRUE(fits_with_batch(request, batch));
     EXPECT_FALSE(fits_with_batch(request, batch + 1));
@@ -36,7 +36,7 @@ TEST(Largest, BatchFitsAndOneMoreDoesNot) {
 
 // A batch is each GPU's. What is cut leaves room for more of it.
 TEST(Largest, OnSeveralGpusBatchIsEachOnes) {
-  std::int64_t before = find_largest(training("tinyllama-1.1b", "rtx4090"), Size::Batch).size;
+  std::int64_t before = find_largest(training("tinyllama-1.1b", "rtx4090"), kBatchAxis).size;
   for (const Strategy strategy :
        {Strategy::Ddp, Strategy::Zero1, Strategy::Zero2, Strategy::Fsdp}) {
     Request request = training("tinyllama-1.1b", "rtx4090");
@@ -44,7 +44,7 @@ TEST(Largest, OnSeveralGpusBatchIsEachOnes) {
     options.seq = 512;
     options.mesh = {strategy, 4, 0};
     request.workload = workload_of(options);
-    const std::int64_t batch = find_largest(request, Size::Batch).size;
+    const std::int64_t batch = find_largest(request, kBatchAxis).size;
     EXPECT_TRUE(fits_with_batch(request, batch)) << name(strategy);
     EXPECT_FALSE(fits_with_batch(request, batch + 1)) << name(strategy);
     if (strategy == Strategy::Ddp) {
@@ -64,7 +64,7 @@ TEST(Largest, OfAPipelineFitsOnEveryRank) {
   options.accumulate = 6;
   options.mesh = {Strategy::Pipeline, 3, 0};
   request.workload = workload_of(options);
-  const std::int64_t batch = find_largest(request, Size::Batch).size;
+  const std::int64_t batch = find_largest(request, kBatchAxis).size;
   ASSERT_GT(batch, 1);
   EXPECT_TRUE(fits_with_batch(request, batch));
   EXPECT_FALSE(fits_with_batch(request, batch + 1));
@@ -78,8 +78,8 @@ TEST(Largest, OfAPipelineFitsOnEveryRank) {
 }
 
 TEST(Largest, NothingFitsIsZero) {
-  EXPECT_EQ(find_largest(training("llama2-7b", "rtx4090"), Size::Batch).size, 0);
-  EXPECT_EQ(find_largest(training("llama2-7b", "rtx4090"), Size::Seq).size, 0);
+  EXPECT_EQ(find_largest(training("llama2-7b", "rtx4090"), kBatchAxis).size, 0);
+  EXPECT_EQ(find_largest(training("llama2-7b", "rtx4090"), kSeqAxis).size, 0);
 }
 
 // Every capacity around the place where what is mapped shrinks as the batch grows.
@@ -89,26 +89,26 @@ TEST(Largest, IsTheLargestOfAllThatFit) {
     request.budget.vram = request.budget.overhead.total() + (mib << 20);
     std::int64_t expected = 0;
     for (std::int64_t batch = 1; batch <= 24; ++batch) {
-      set_seq(request, 100);
+      set_size(request, kSeqAxis, 100);
       if (fits_with_batch(request, batch)) expected = batch;
     }
     ASSERT_LT(expected, 24);
-    EXPECT_EQ(find_largest(request, Size::Batch).size, expected) << mib << " MiB";
+    EXPECT_EQ(find_largest(request, kBatchAxis).size, expected) << mib << " MiB";
   }
 }
 
 TEST(Largest, SeqEndsWhereTheModelDoes) {
-  EXPECT_EQ(find_largest(training("gpt2-124m", "h200"), Size::Seq).size, 1024);
+  EXPECT_EQ(find_largest(training("gpt2-124m", "h200"), kSeqAxis).size, 1024);
   Request request = training("mistral-7b", "h200");
   request.workload = workload_of(GenerationOptions{});
-  EXPECT_EQ(find_largest(request, Size::Seq).size, 4096);
+  EXPECT_EQ(find_largest(request, kSeqAxis).size, 4096);
 }
 
 TEST(Largest, TheRequestsOwnSizeDoesNotMatter) {
   Request request = training("gpt2-1.5b", "rtx4090");
-  const std::int64_t batch = find_largest(request, Size::Batch).size;
-  set_batch(request, 1000);
-  EXPECT_EQ(find_largest(request, Size::Batch).size, batch);
+  const std::int64_t batch = find_largest(request, kBatchAxis).size;
+  set_size(request, kBatchAxis, 1000);
+  EXPECT_EQ(find_largest(request, kBatchAxis).size, batch);
 }
 
 /// What PyTorch is asked.
@@ -122,7 +122,7 @@ Request in_pytorch(const char* model, const char* card, bool training, const Fla
 TEST(Largest, ABatchOfOneThatDoesNotFitEndsNoSearch) {
   const Request request =
       in_pytorch("tinyllama-1.1b", "rtx4090", false, {{"precision", "fp32"}, {"seq", "8192"}});
-  const Largest found = find_largest(request, Size::Batch);
+  const Largest found = find_largest(request, kBatchAxis);
   EXPECT_GE(found.size, 8);
   ASSERT_TRUE(found.holes.has_value());
   EXPECT_EQ(*found.holes, std::vector<std::int64_t>{1});
@@ -131,7 +131,7 @@ TEST(Largest, ABatchOfOneThatDoesNotFitEndsNoSearch) {
 // Against every size one by one.
 TEST(Largest, NamesTheHolesBelow) {
   const Request request = in_pytorch("llama2-7b", "rtx4090", false, {{"seq", "128"}});
-  const Largest found = find_largest(request, Size::Batch);
+  const Largest found = find_largest(request, kBatchAxis);
   std::vector<std::int64_t> holes;
   std::int64_t largest = 0;
   for (std::int64_t batch = 1; batch <= 160; ++batch) {
@@ -151,7 +151,7 @@ TEST(Largest, NamesTheHolesBelow) {
 TEST(Largest, ALongGenerationsAnswerHoldsForAllOfIt) {
   for (const char* card : {"rtx3070", "rtx4090"}) {
     const Request request = in_pytorch("qwen2-0.5b", card, false, {{"generate", "60"}});
-    const Largest found = find_largest(request, Size::Batch);
+    const Largest found = find_largest(request, kBatchAxis);
     EXPECT_LE(found.step, 1 + *found.from / 16);
     EXPECT_EQ(found.next, found.size + 1);
     EXPECT_TRUE(fits_with_batch(request, found.size)) << found.size;
@@ -161,7 +161,7 @@ TEST(Largest, ALongGenerationsAnswerHoldsForAllOfIt) {
 }
 
 /// Those up to `most` that fit, by trying all.
-std::vector<std::int64_t> that_fit(Request request, Size which, std::int64_t from,
+std::vector<std::int64_t> that_fit(Request request, const SearchAxis& which, std::int64_t from,
                                    std::int64_t most) {
   std::vector<std::int64_t> sizes;
   for (std::int64_t size = from; size <= most; ++size) {
@@ -181,9 +181,9 @@ TEST(Largest, OfAModelThatIsPartlyOnTheHost) {
                                 {"attention", "eager"},
                                 {"batch", "4"}});
   request.beyond_positions = true;
-  const Largest found = find_largest(request, Size::Seq);
+  const Largest found = find_largest(request, kSeqAxis);
   ASSERT_EQ(found.step, 1);
-  EXPECT_EQ(that_fit(request, Size::Seq, found.size, found.size + 100),
+  EXPECT_EQ(that_fit(request, kSeqAxis, found.size, found.size + 100),
             std::vector<std::int64_t>{found.size});
 }
 
@@ -193,10 +193,10 @@ TEST(Largest, HolesAreThoseOfTheRunThatIsToldOf) {
   Request request = in_pytorch("qwen2-7b", "rtx3080-10gb", false,
                                {{"padded", ""}, {"quant", "int8"}, {"batch", "21"}});
   request.budget.headroom = 3'000'000;
-  const Largest found = find_largest(request, Size::Seq);
+  const Largest found = find_largest(request, kSeqAxis);
   ASSERT_GT(found.size, 0);
   ASSERT_TRUE(found.holes.has_value());
-  const auto fit = that_fit(request, Size::Seq, 1, found.size);
+  const auto fit = that_fit(request, kSeqAxis, 1, found.size);
   for (const std::int64_t hole : *found.holes) {
     EXPECT_EQ(std::count(fit.begin(), fit.end(), hole), 0) << hole;
   }
@@ -211,12 +211,12 @@ TEST(Band, IsOfTheVerdictsThatAnswersHave) {
   for (const Request& request :
        {in_pytorch("gpt2-1.5b", "a40", true, lora), in_pytorch("gpt2-1.5b", "h200", true, common),
         in_pytorch("gpt2-124m", "rtx4090", true, common)}) {
-    SizedRuns runs(request, Size::Batch);
+    SizedRuns runs(request, kBatchAxis);
     const Largest found = find_largest(runs);
     const Band band = band_around(found, runs);
     const auto verdict_at = [&](std::int64_t batch) {
       Request sized = request;
-      set_batch(sized, batch);
+      set_size(sized, kBatchAxis, batch);
       return estimate(sized).verdict;
     };
     ASSERT_GT(band.surely, 0);
@@ -246,12 +246,12 @@ TEST(Band, EndsWhereTheVerdictChanges) {
         in_pytorch("gpt2-124m", "rtx3070", false, seq_1),
         in_pytorch("qwen2-0.5b", "rtx4090", false, {{"seq", "100"}}), several}) {
     SCOPED_TRACE(request.model.name);
-    SizedRuns runs(request, Size::Batch);
+    SizedRuns runs(request, kBatchAxis);
     const Largest found = find_largest(runs);
     const Band band = band_around(found, runs);
     const auto verdict_at = [&](std::int64_t batch) {
       Request sized = request;
-      set_batch(sized, batch);
+      set_size(sized, kBatchAxis, batch);
       return estimate(sized, WhereItEnds::Untold).verdict;
     };
     ASSERT_GT(band.surely, 0);
@@ -271,10 +271,10 @@ TEST(Band, OfASmallCardIsWiderThanTheSearchForHoles) {
   options.seq = 8;
   options.generate = 11;
   Request request{config, workload_of(options), budget_of_size(5'368'709'120)};
-  SizedRuns runs(request, Size::Batch);
+  SizedRuns runs(request, kBatchAxis);
   const Band band = band_around(find_largest(runs), runs);
   const auto verdict_at = [&](std::int64_t batch) {
-    set_batch(request, batch);
+    set_size(request, kBatchAxis, batch);
     return estimate(request).verdict;
   };
   ASSERT_GT(band.surely, 0);
@@ -299,7 +299,7 @@ TEST(Verdict, WhatDoesNotFitLacksSomething) {
 
 TEST(Largest, AnAllowanceThatIsSpentStillFindsSomething) {
   const Request request = in_pytorch("mistral-7b", "h200", true, {{"precision", "fp32"}});
-  const Largest found = find_largest(request, Size::Seq, 200'000);
+  const Largest found = find_largest(request, kSeqAxis, 200'000);
   EXPECT_GT(found.size, 1000);
   EXPECT_GT(found.step, 1);
 }

@@ -24,7 +24,7 @@ TEST(PytorchEstimate, TotalIsWhatIsReservedAndTheOverhead) {
   EXPECT_TRUE(result.fits);
   EXPECT_EQ(result.total, result.levels.reserved + result.overhead.total());
   EXPECT_EQ(result.levels.device_used, result.stages.back().device_used);
-  EXPECT_EQ(result.overhead.context, request.budget.overhead.pytorch->context);
+  EXPECT_EQ(result.overhead.context, (*request.budget.overhead.of("pytorch"))["context"]);
   EXPECT_EQ(result.margin, static_cast<std::int64_t>(request.budget.vram - result.total));
   EXPECT_EQ(result.peak.by_category.total(), result.levels.allocated);
 }
@@ -60,6 +60,19 @@ TEST(PytorchEstimate, AutocastMayBeOverWeightsInBf16) {
     EXPECT_EQ(result.levels.allocated, taken.allocated) << taken.model;
     EXPECT_EQ(result.levels.reserved, taken.reserved) << taken.model;
   }
+}
+
+// A card that lacks the type says so, as it does of weights that are stored in it.
+TEST(PytorchEstimate, MixedPrecisionComputesInItsParametersType) {
+  TrainingOptions options;
+  options.precision = DType::Fp32;
+  Distributed& distributed = options.distributed.emplace();
+  distributed.strategy = Strategy::Fsdp;
+  distributed.gpus = 2;
+  distributed.stored = ScalarType::Float;
+  EXPECT_EQ(workload_of(options)->computes_in(), DType::Fp32);
+  distributed.mixed_precision = MixedPrecision{ScalarType::BFloat16, ScalarType::Float};
+  EXPECT_EQ(workload_of(options)->computes_in(), DType::Bf16);
 }
 
 // In pythia's files the head is embed_out, and so is read first, not last.
@@ -143,11 +156,11 @@ TEST(PytorchEstimate, WhatIsPagedTakesTheRoomThereIs) {
 
 TEST(PytorchEstimate, TheLargestBatchIsTheLastThatFits) {
   Request request = training_on("rtx4090", "gpt2-355m");
-  const std::int64_t batch = find_largest(request, Size::Batch).size;
+  const std::int64_t batch = find_largest(request, kBatchAxis).size;
   ASSERT_GT(batch, 0);
-  set_batch(request, batch);
+  set_size(request, kBatchAxis, batch);
   EXPECT_TRUE(fits(request));
-  set_batch(request, batch + 1);
+  set_size(request, kBatchAxis, batch + 1);
   EXPECT_FALSE(fits(request));
 }
 
@@ -192,7 +205,7 @@ TEST(PytorchEstimate, WhatACardHasNoRoomForStaysOnTheHost) {
 
 TEST(PytorchEstimate, ASearchKnowsThatLayersStayOnTheHost) {
   const Request small = generation_on(std::uint64_t{12} << 30, false);
-  EXPECT_GE(find_largest(small, Size::Batch).size, 1);
+  EXPECT_GE(find_largest(small, kBatchAxis).size, 1);
 }
 
 TEST(PytorchEstimate, WhatIsQuantisedIsAllOnTheGpuOrNotLoaded) {

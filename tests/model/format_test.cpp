@@ -21,20 +21,6 @@ constexpr FormatRow kMxfp8{.name = "mxfp8",
                            .scales = Scales::Block,
                            .block = 32,
                            .scale = DType::Int8};
-/// GGUF's: 34 bytes for 32 elements, and a super-block's 144 for 256: beside its scale another of
-/// zero points, and 6 bits of either for each of 8 parts.
-constexpr FormatRow kQ80{.name = "q8_0",
-                         .element = DType::Int8,
-                         .bits = 8,
-                         .scales = Scales::Block,
-                         .block = 32,
-                         .scale = DType::Fp16};
-constexpr FormatRow kQ4K{.name = "q4_k",
-                         .bits = 4,
-                         .scales = Scales::Block,
-                         .block = 256,
-                         .scale = DType::Fp16,
-                         .zero_bits = 16 + 8 * (6 + 6)};
 
 TEST(Format, StoresEachPlainElementInItsBytes) {
   const std::uint64_t expected[] = {8, 4, 2, 2, 4, 1, 1};
@@ -51,8 +37,25 @@ TEST(Format, CountsTheScalesOfBlocks) {
   constexpr std::int64_t kWeights = 4096 * 11008;
   EXPECT_EQ(static_cast<double>(kNf4.bytes(kWeights)), 0.5625 * kWeights);
   EXPECT_EQ(kMxfp8.bytes(kWeights), kWeights + kWeights / 32);
-  EXPECT_EQ(kQ80.bytes(kWeights), kWeights / 32 * 34);
-  EXPECT_EQ(kQ4K.bytes(kWeights), kWeights / 256 * 144);
+}
+
+TEST(Format, CountsWhatIsPackedByWholeBlocks) {
+  const Format q4_k = *Format::named("q4_K");
+  EXPECT_FALSE(q4_k.row().plain());
+  EXPECT_TRUE(is_quantized(q4_k));
+  EXPECT_EQ(q4_k.bytes(4096 * 11008), 4096U * 11008 / 256 * 144);
+  EXPECT_EQ(Format::named("q8_0")->bytes(33), 2U * 34);
+  EXPECT_EQ(Format::named("mxfp4")->bytes(32), 17U);
+  EXPECT_FALSE(is_quantized(*Format::named("i64")));
+  EXPECT_THROW(Format::named("i64")->bytes(std::numeric_limits<std::int64_t>::max()), BadInput);
+}
+
+TEST(Format, IsATypeOnDevicesWhereTheyReadIt) {
+  for (const FormatRow& row : kFormats) {
+    int calls = 0;
+    with_row(*Format::named(row.name), [&](auto) { ++calls; });
+    EXPECT_EQ(calls, row.packed() ? 0 : 1) << row.name;
+  }
 }
 
 TEST(Format, GivesABlockThatIsNotFullItsScalesAndAHalfByteItsByte) {

@@ -12,9 +12,8 @@ from vramfit_plots.accuracy.comparison import BY_STAGE, LARGEST, Accuracy, compa
 from vramfit_plots.accuracy.fit import article_flags, flags
 from vramfit_plots.accuracy.rivals import FORMULAS, rivals, wrong
 from vramfit_plots.captions import commands
-from vramfit_plots.errors import AbsentError, BadInputError
-from vramfit_plots.files import data_dir
-from vramfit_plots.tables.text import text_table
+from vramfit_plots.files import AbsentError, BadInputError, data_dir
+from vramfit_plots.tables import text_table
 from vramfit_plots.topics import accuracy as topic
 
 
@@ -176,7 +175,8 @@ def test_tables_hold_every_case_and_stage(tmp_path):
 
 def test_the_picture_shows_every_formula(tmp_path):
     picture = topic.picture(compared(tmp_path, known.training(), known.inference()))
-    names = {text.get_text() for text in picture.figure.legends[0].get_texts()}
+    (axes,) = picture.figure.axes
+    names = {text.get_text() for text in axes.get_legend().get_texts()}
     assert len(names) == 1 + len(FORMULAS)
 
 

@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 import synthetic
-from vramfit_plots.errors import AbsentError
+from vramfit_plots.files import AbsentError
 from vramfit_plots.sources import MEASURED, PREDICTED, TORCH_MEASURED
 from vramfit_plots.topics import checkpointing
 from vramfit_plots.topics.checkpointing import load_pairs, of_article, plain_row
@@ -41,7 +41,7 @@ def test_every_way_is_held_against_none(measured):
     assert full.kept == pytest.approx(1 / synthetic.LESS_KEPT["full"])
     speed = synthetic.TOKENS_PER_SECOND
     assert full.time == pytest.approx(speed["none"] / speed["full"] - 1)
-    assert full.peak == full.forward.peak / full.plain.peak < 1
+    assert full.peak == full.forward.allocated / full.plain.allocated < 1
     assert (ours["none"].kept, ours["none"].time) == (1, 0)
 
 
@@ -74,7 +74,7 @@ def test_the_table_says_what_is_saved_and_paid(measured):
     # Of what PyTorch's peak is made of only predictions tell.
     at_peak = by_head[WORDS, "full", TORCH_MEASURED.heading][2]
     assert at_peak.endswith("†")
-    assert "† PyTorch predicted." in table.caption.note
+    assert "† PyTorch predicted." in table.note
 
 
 def test_a_row_of_checkpointing_alone_is_no_pair(measured):

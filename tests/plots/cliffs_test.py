@@ -6,9 +6,8 @@ from itertools import pairwise
 import pandas as pd
 import pytest
 from vramfit_plots.figures import style
-from vramfit_plots.row_name import parse
+from vramfit_plots.rows import parse, strategy_of
 from vramfit_plots.sources import OURS, PREDICTED, THEIRS
-from vramfit_plots.strategies import strategy_of
 from vramfit_plots.topics import oom_cliff
 from vramfit_plots.topics.cliffs import alike, curves, load_cliffs
 from vramfit_plots.topics.oom_cliff import _apart

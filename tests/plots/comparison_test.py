@@ -7,16 +7,15 @@ import pytest
 import synthetic
 from comparisons import DOCUMENT, ROW, write
 from vramfit_plots.captions import provenance
-from vramfit_plots.comparison import load_comparison
-from vramfit_plots.errors import AbsentError, BadInputError
-from vramfit_plots.files import data_dir
+from vramfit_plots.files import AbsentError, BadInputError, data_dir
+from vramfit_plots.schemas import read_json
 from vramfit_plots.topics import comparison as topic
 from vramfit_plots.units import MISSING
 
 
 @pytest.fixture
 def table(inputs, tmp_path):
-    comparison = load_comparison(write(tmp_path / "a-compare.json"))
+    comparison = read_json(write(tmp_path / "a-compare.json"), "comparison")
     (table,) = topic.build(dataclasses.replace(inputs, comparison=comparison))
     return table
 
@@ -44,13 +43,13 @@ def test_a_side_without_figures_says_why(table):
 
 
 def test_provenance_has_both_sides_versions(inputs, tmp_path, table):
-    comparison = load_comparison(write(tmp_path / "a-compare.json"))
+    comparison = read_json(write(tmp_path / "a-compare.json"), "comparison")
     said = provenance(dataclasses.replace(inputs, comparison=comparison))
     assert said["vramfit against PyTorch"] == (
         "in turn on one NVIDIA H200: driver 580.1, CUDA 13.0, PyTorch 2.11.0, transformers 5.17.0, "
         "commit abc1234"
     )
-    assert table.caption.command == "make compare-pytorch"
+    assert table.command == "make compare-pytorch"
 
 
 def test_without_one_there_is_no_table(inputs):
@@ -65,8 +64,8 @@ def test_the_newest_is_taken(tmp_path, taken):
     folder.mkdir(parents=True)
     write(folder / "2026-11-21-abc1234-compare.json")
     run = synthetic.write(tmp_path / "bench.json", synthetic.document())
-    (pair, *_) = taken("--run", str(run), "--data", str(data)).comparison.pairs
-    assert pair.row == ROW
+    found = taken("--run", str(run), "--data", str(data)).comparison
+    assert found["cases"][0]["row"] == ROW
 
 
 def test_it_is_in_the_report(full):
@@ -85,4 +84,4 @@ def test_it_is_in_the_report(full):
 )
 def test_a_file_of_another_shape_is_named(tmp_path, changes, complaint):
     with pytest.raises(BadInputError, match=rf"a-compare\.json: .*{complaint}"):
-        load_comparison(write(tmp_path / "a-compare.json", **changes))
+        read_json(write(tmp_path / "a-compare.json", **changes), "comparison")

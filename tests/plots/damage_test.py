@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 import synthetic
-from vramfit_plots import publish
 from vramfit_plots.__main__ import main as report
 from vramfit_plots.accuracy_report import main as accuracy
+from vramfit_plots.figures.picture import Picture
 from vramfit_plots.files import data_dir
 from vramfit_plots.run import newest_run
 
@@ -288,6 +288,6 @@ def test_a_strange_run_as_the_measured_one(tmp_path, arguments, capsys, kind):
 @pytest.mark.parametrize("kind", BESIDE_ANOTHER)
 def test_a_strange_run_beside_a_measured_one(tmp_path, arguments, capsys, monkeypatch, kind):
     """Every picture is made from what both hold; painting them all takes ten times as long."""
-    monkeypatch.setattr(publish, "signed_svg", lambda picture: picture.title)
-    monkeypatch.setattr(publish, "write_picture", lambda *_: None)
+    monkeypatch.setattr(Picture, "svg", property(lambda picture: picture.title))
+    monkeypatch.setattr(Picture, "write", lambda *_: None)
     reported_or_refused([*arguments, "--run", strange(tmp_path, kind), *MEASURED], capsys)

@@ -1,5 +1,5 @@
 import pytest
-from vramfit_plots.dates import UNDATED, instant
+from vramfit_plots.run import UNDATED, instant
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,8 @@ import dataclasses
 
 import pytest
 from matplotlib.colors import to_hex
-from vramfit_plots.errors import AbsentError
 from vramfit_plots.figures import style
+from vramfit_plots.files import AbsentError
 from vramfit_plots.report import TOPICS
 from vramfit_plots.sources import PREDICTED
 from vramfit_plots.topics import article, inference, multi_gpu, oom_cliff, waterfall
@@ -116,7 +116,7 @@ def test_the_inference_title_has_signs_where_some_take_less(inputs, factor, said
     ],
 )
 def test_a_caption_says_of_which_other_case_bars_are(measured, topic, remark):
-    assert remark in topic.draw(measured).caption.note
+    assert remark in topic.draw(measured).note
 
 
 def test_the_waterfalls_peaks_are_the_sums_of_their_parts(inputs):

@@ -7,12 +7,10 @@ from pathlib import Path
 
 import pytest
 import synthetic
-from vramfit_plots.errors import BadInputError
-from vramfit_plots.files import data_dir
-from vramfit_plots.history import tables
-from vramfit_plots.history.changes import steps
+from vramfit_plots.files import BadInputError, data_dir
+from vramfit_plots.history.changes import transitions
 from vramfit_plots.history.figures import pictures
-from vramfit_plots.history.page import PICTURES, write_history
+from vramfit_plots.history.page import PICTURES, tables, write_history
 from vramfit_plots.history.runs import History, load_history
 from vramfit_plots.run import newest_run
 
@@ -46,7 +44,7 @@ def loaded(folder: Path, *documents: dict) -> History:
 
 
 def shown(history: History) -> dict:
-    return {table.key: table for table in tables.build(history, steps(history))}
+    return {table.key: table for table in tables(history, transitions(history))}
 
 
 def test_nothing_that_moved_is_said_as_such(tmp_path):
@@ -55,7 +53,7 @@ def test_nothing_that_moved_is_said_as_such(tmp_path):
     count = len(history.runs[0].rows)
     assert change[0].startswith("1 \N{RIGHTWARDS ARROW} 2\n2026-11-21")
     assert change[1] == f"none of {count} rows moved"
-    titles = {picture.key: picture.title for picture in pictures(history, steps(history))}
+    titles = {picture.key: picture.title for picture in pictures(history, transitions(history))}
     assert titles["history_training"] == "Training: none of 15 rows moved in 2 runs"
 
 
@@ -74,7 +72,7 @@ def test_a_row_that_moved_is_named_with_both_figures(tmp_path):
     assert newest[4] == "590.1"
     assert newest[9].startswith("2 of ")
     assert newest[10] == "a: driver 590.1, cuDNN 9.20.0"
-    titles = {picture.key: picture.title for picture in pictures(history, steps(history))}
+    titles = {picture.key: picture.title for picture in pictures(history, transitions(history))}
     assert re.search(
         r"1 of 15 rows moved in 2 runs; the most, device used of llama2-7b",
         titles["history_training"],
@@ -97,7 +95,7 @@ def test_of_repetitions_the_worst_counts(tmp_path, order):
         at = after["benchmarks"].index(row)
         after["benchmarks"][at : at + 1] = [row, {**row, counter: row[counter] + by}][::order]
     history = loaded(tmp_path, content("2026-11-21"), after)
-    found = {change.row: change.new - change.old for change in steps(history)[0].changes}
+    found = {change.row: change.new - change.old for change in transitions(history)[0].changes}
     assert found == {ROW: 5 * MIB, CLIFF: -1}
 
 
@@ -120,7 +118,7 @@ def test_a_row_that_no_longer_runs_is_said_and_not_gone(tmp_path, what, said, co
     assert "1 of " in found["history"].rows[2][9], "it is back"
     changes = [row[1:] for row in found["history_changes"].rows]
     assert [ROW, said.removeprefix("now "), "no", "yes", said] in changes
-    titles = {picture.key: picture.title for picture in pictures(history, steps(history))}
+    titles = {picture.key: picture.title for picture in pictures(history, transitions(history))}
     assert titles["history_training"].endswith(said)
 
 
@@ -155,7 +153,7 @@ def test_thirty_runs_are_drawn_and_one_too(tmp_path):
     many[20]["context"]["driver"] = "590.1"
     for count, documents in ((1, many[:1]), (30, many)):
         history = loaded(tmp_path / str(count), *documents)
-        for picture in pictures(history, steps(history)):
+        for picture in pictures(history, transitions(history)):
             labels = [
                 label.get_text()
                 for axes in picture.figure.axes
@@ -195,7 +193,7 @@ def test_the_page_needs_nothing_else_and_old_pictures_go(tmp_path):
 def test_the_committed_runs_are_read(tmp_path):
     history = load_history(data_dir() / "runs")
     assert len(history) >= 3
-    assert {picture.key for picture in pictures(history, steps(history))} == {
+    assert {picture.key for picture in pictures(history, transitions(history))} == {
         f"history_{name}" for name in PICTURES
     }
 
@@ -208,9 +206,9 @@ def test_a_real_difference_is_found(tmp_path):
         shutil.copy(data_dir() / "comparisons" / f"{name}.json", folder)
     history = load_history(tmp_path)
     assert [mark.text for mark in history.marks] == ["module loading EAGER"]
-    (step,) = steps(history)
-    assert {change.figure for change in step.changes} == {"device used", "unattributed"}
-    assert all(change.new > change.old for change in step.changes)
+    (transition,) = transitions(history)
+    assert {change.figure for change in transition.changes} == {"device used", "unattributed"}
+    assert all(change.new > change.old for change in transition.changes)
 
 
 def test_a_folder_without_runs_has_no_history(tmp_path):

@@ -6,8 +6,7 @@ import pytest
 import synthetic
 from vramfit_plots import units
 from vramfit_plots.cells import Cell, sources_of, split
-from vramfit_plots.errors import AbsentError
-from vramfit_plots.files import data_dir
+from vramfit_plots.files import AbsentError, data_dir
 from vramfit_plots.sources import ARTICLE, MEASURED, PREDICTED, TORCH, TORCH_MEASURED
 from vramfit_plots.units import MISSING
 

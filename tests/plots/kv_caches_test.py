@@ -3,7 +3,7 @@
 import dataclasses
 
 import pytest
-from vramfit_plots.errors import AbsentError
+from vramfit_plots.files import AbsentError
 from vramfit_plots.sources import MEASURED, PREDICTED
 from vramfit_plots.topics import kv_caches
 from vramfit_plots.topics.kv_caches import PLAIN, load_kv_caches

@@ -1,7 +1,7 @@
 """What rows take beyond what is allocated."""
 
 import pytest
-from vramfit_plots.errors import AbsentError
+from vramfit_plots.files import AbsentError
 from vramfit_plots.topics import levels as topic
 from vramfit_plots.topics.levels import measured_levels, pytorch_shares
 

@@ -4,8 +4,8 @@ import dataclasses
 
 import pytest
 import synthetic
-from vramfit_plots.errors import AbsentError
 from vramfit_plots.figures import style
+from vramfit_plots.files import AbsentError
 from vramfit_plots.sources import MEASURED, PREDICTED, TORCH, TORCH_MEASURED
 from vramfit_plots.topics import lora
 from vramfit_plots.topics.lora import adapters, load_lora
@@ -81,9 +81,9 @@ def test_the_picture_has_weights_within_each_peak(measured):
     assert memory.get_title(loc="left").startswith("Weights")
     one = by_row(measured)[ROW.format("int8")][0]
     widths = [patch.get_width() for patch in memory.patches]
-    assert pytest.approx(one.peak / 1e9) in widths
-    assert pytest.approx(one.weights / 1e9) in widths
-    assert gb(one.peak) in {text.get_text() for text in memory.texts}
+    assert pytest.approx(one.allocated / 1e9) in widths
+    assert pytest.approx(one.parameters / 1e9) in widths
+    assert gb(one.allocated) in {text.get_text() for text in memory.texts}
     assert "12,000" in {text.get_text() for text in speed.texts}
     names = [label.get_text() for label in memory.get_yticklabels()]
     assert "int8, selective" in names

@@ -5,8 +5,7 @@ import dataclasses
 import pytest
 import synthetic
 from matplotlib.colors import to_hex
-from vramfit_plots.errors import AbsentError
-from vramfit_plots.files import data_dir
+from vramfit_plots.files import AbsentError, data_dir
 from vramfit_plots.inputs import load_inputs
 from vramfit_plots.topics import ops
 from vramfit_plots.topics.ops import measured_steps
@@ -73,7 +72,7 @@ def test_a_table_of_all_steps_and_one_of_all_ops(timed):
     assert {row[0].split("\n")[0] for row in each.rows} == {
         case.removeprefix("Ops/") for case in (CASE, OTHER)
     }
-    assert each.caption.command.endswith("'^Ops/'")
+    assert each.command.endswith("'^Ops/'")
 
 
 def test_bars_are_what_an_op_must_take_and_what_it_loses(timed):

@@ -5,8 +5,8 @@ import dataclasses
 import pandas as pd
 import pytest
 import synthetic
-from vramfit_plots.errors import AbsentError
 from vramfit_plots.figures import style
+from vramfit_plots.files import AbsentError
 from vramfit_plots.sources import MEASURED, PREDICTED, TORCH, TORCH_MEASURED
 from vramfit_plots.topics import waterfall_optimizers
 from vramfit_plots.topics.waterfall_optimizers import load_optimizers
@@ -25,8 +25,8 @@ def test_every_optimizer_of_the_sweep_has_its_waterfall(inputs):
     true = inputs.models["llama2-7b"].parameters
     for optimizer, (ours, *_) in found.items():
         assert ours.states_per_parameter == synthetic.STATES[optimizer]
-        assert ours.peak == inputs.value(ROW.format(optimizer), "pred_allocated")
-        assert ours.after["optimizer"] == (4 + synthetic.STATES[optimizer]) * true
+        assert ours.allocated == inputs.value(ROW.format(optimizer), "pred_allocated")
+        assert ours.after("optimizer") == (4 + synthetic.STATES[optimizer]) * true
     states = [own[0].states_per_parameter for own in load_optimizers(inputs).by_optimizer]
     assert states == sorted(states)
 
@@ -90,7 +90,7 @@ def test_a_panel_has_both_sides_bars_and_their_peaks(inputs):
     panels = [axes for axes in picture.figure.axes if axes.get_visible()]
     titles = [axes.get_title(loc="left") for axes in panels]
     adam = panels[titles.index("adamw, 8 B/param")]
-    peaks = [waterfall.peak for waterfall in by_optimizer(inputs)["adamw"]]
+    peaks = [waterfall.allocated for waterfall in by_optimizer(inputs)["adamw"]]
     assert [text.get_text() for text in adam.texts] == [gb(peak) for peak in peaks]
     ours = [patch.get_height() for patch in adam.patches][:6]
     assert max(ours) == pytest.approx(peaks[0] / 1e9)

@@ -3,7 +3,7 @@
 import dataclasses
 
 import pytest
-from vramfit_plots.errors import AbsentError
+from vramfit_plots.files import AbsentError
 from vramfit_plots.sources import MEASURED, PREDICTED
 from vramfit_plots.topics import precisions, rounding
 from vramfit_plots.topics.precisions import Point, load_precisions
@@ -48,8 +48,8 @@ def test_rounding_is_of_measured_runs_alone(inputs, measured):
     table = rounding.build(measured)[0]
     assert [row[0] for row in table.rows] == ["bf16", "fp8", "int8", "int8-wo", "nf4", "int4"]
     assert table.rows[0][2:] == ["0.50", "3.0010", "3.0000", "+0.0010"]
-    assert "nothing of quality" in table.caption.note
-    assert "nothing of quality" in rounding.draw(measured).caption.note
+    assert "nothing of quality" in table.note
+    assert "nothing of quality" in rounding.draw(measured).note
 
 
 def test_names_of_points_do_not_stand_on_each_other(measured):

@@ -12,9 +12,8 @@ from vramfit_plots.accuracy.cases import recorded
 from vramfit_plots.accuracy.comparison import compare
 from vramfit_plots.accuracy.environment import Environment
 from vramfit_plots.accuracy.names import row_names
-from vramfit_plots.cards import load_cards
-from vramfit_plots.errors import BadInputError
-from vramfit_plots.files import data_dir
+from vramfit_plots.catalogues import load_cards
+from vramfit_plots.files import BadInputError, data_dir
 from vramfit_plots.run import load_run
 from vramfit_plots.schemas import check
 

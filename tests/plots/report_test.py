@@ -122,7 +122,7 @@ def test_a_data_folder_that_is_none_is_named(tmp_path, capsys):
 def test_data_of_another_shape_is_named(tmp_path, capsys):
     data = tmp_path / "data"
     shutil.copytree(data_dir(), data)
-    (data / "gpus.json").write_text('{"schema": 2, "cards": [{"name": "h200"}]}')
+    (data / "gpus.json").write_text('{"schema": 3, "cards": [{"name": "h200"}]}')
     path = synthetic.write(tmp_path / "bench.json", synthetic.document())
     assert main(["--run", str(path), "--data", str(data)]) == 2
     assert re.search(r"gpus\.json: cards\[0\]: no 'title'", capsys.readouterr().err)

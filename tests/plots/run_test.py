@@ -3,7 +3,7 @@ import math
 
 import pytest
 import synthetic
-from vramfit_plots.errors import BadInputError
+from vramfit_plots.files import BadInputError
 from vramfit_plots.run import load_run, peak_stage, row_name
 
 

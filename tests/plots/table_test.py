@@ -1,11 +1,16 @@
 import copy
 import dataclasses
+import json
 import math
 import re
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
-from vramfit_plots.captions import Caption, provenance
+from vramfit_plots import words
+from vramfit_plots.article_tables import Footnotes
+from vramfit_plots.captions import provenance
+from vramfit_plots.history.page import PICTURES
 from vramfit_plots.sources import (
     ARTICLE,
     COUNTED,
@@ -15,8 +20,7 @@ from vramfit_plots.sources import (
     TORCH,
     TORCH_MEASURED,
 )
-from vramfit_plots.tables.article_table import Footnotes
-from vramfit_plots.tables.table import Column, Table, html_fragment, listing, markdown_fragment
+from vramfit_plots.tables import Column, Table, html_fragment, listing, markdown_fragment
 from vramfit_plots.topics import inference, multi_gpu, oom_cliff, sharded, sweep, waterfall
 from vramfit_plots.topics.cliffs import attempt, least_printed
 from vramfit_plots.units import MISSING, gb
@@ -68,15 +72,29 @@ def test_a_columns_entry_is_what_is_found_as_it_is_written():
         Column("twice", lambda item: item.size and 2 * item.size, gb),
     )
     items = [Item("one", 1.5e9), Item("none", None)]
-    table = listing("key", "title", columns, items, Caption("note"))
+    table = listing("wrong", columns, items, "make it", unknown="one, another")
     assert table.rows == [["one", "1.50", "3.0"], ["none", MISSING, MISSING]]
     assert table.headings == ["name", "GB", "twice"]
     assert table.text_columns == {0}
+    assert table.title == "Where the article is wrong"
+    assert table.note == "This run holds too few rows to tell about: one, another."
+    assert table.command == "make it"
+    assert listing("wrong", columns, items, unknown="").note == ""
 
 
 def test_every_row_is_as_long_as_the_headings():
     with pytest.raises(ValueError, match="key: a row"):
-        Table("key", "title", ["name", "GB"], [["one", "1.5"], ["two"]], Caption("note"))
+        Table("key", "title", "note", ["name", "GB"], [["one", "1.5"], ["two"]])
+
+
+def test_all_words_are_of_something():
+    """A table, a picture, or a note that others include."""
+    folder = Path(words.__file__).parent
+    code = "".join(path.read_text() for path in folder.rglob("*.py"))
+    code += "".join(f'"history_{name}"' for name in PICTURES)
+    notes = json.loads((folder / "words.json").read_text())
+    texts = "".join(text for parts in notes.values() for text in parts.values())
+    assert [key for key in notes if f'"{key}"' not in code and f"'{key}'" not in texts] == []
 
 
 def first(inputs, name):
@@ -132,7 +150,7 @@ def by_head(table, head):
 def signed(table, entry: str) -> tuple[str, str]:
     """A figure that has a sign, and what the sign says below the table."""
     figure, sign = entry.split("\N{NARROW NO-BREAK SPACE}")
-    said = dict(re.findall(r"(?:^|(?<= ))([†‡§¶]+) (.+?)\.(?= |$)", table.caption.note))
+    said = dict(re.findall(r"(?:^|(?<= ))([†‡§¶]+) (.+?)\.(?= |$)", table.note))
     return figure, said[sign]
 
 
@@ -142,7 +160,7 @@ def test_every_sign_is_said_below_its_table_and_none_is_idle(inputs, measured, n
         for table in BUILDERS[name](source):
             entries = "".join(entry for row in table.rows for entry in row)
             used = set(re.findall("\N{NARROW NO-BREAK SPACE}([†‡§¶]+)", entries))
-            assert used == set(re.findall("[†‡§¶]+", table.caption.note)), table.key
+            assert used == set(re.findall("[†‡§¶]+", table.note)), table.key
 
 
 def test_there_is_a_sign_for_every_remark():
@@ -178,7 +196,7 @@ def test_the_articles_table_has_the_figures_of_the_source_that_was_asked_for(mea
     assert by_head(first(asked, "inference"), "FP16")["peak bs=8, 2048 tokens"] == gb(
         measured.value(name, f"{source.prefix}allocated")
     )
-    note = first(asked, "inference").caption.note
+    note = first(asked, "inference").note
     assert {"vramfit": "vramfit", "PyTorch": "PyTorch"}[source.heading.split()[0]] in note
 
 
@@ -253,7 +271,7 @@ def test_a_cell_says_what_it_takes_to_meet_the_articles_batch(inputs, none, sele
     own = by_head(table, "24 GB")
     assert own["7B INT8+LoRA"].replace("\N{NARROW NO-BREAK SPACE}", " ") == said
     assert "\n" not in own["7B FP16+Adam"], "OOM asks for no batch"
-    assert "LoRA of rank 16, in bf16, on vramfit's W8A8" in table.caption.note
+    assert "LoRA of rank 16, in bf16, on vramfit's W8A8" in table.note
 
 
 def test_at_least_is_met_by_no_less(inputs):
@@ -326,7 +344,7 @@ def test_the_waterfall_by_source_also_has_the_peak_of_all_steps(inputs):
     row = by_head(table, waterfall.PEAK)
     assert row[PREDICTED.heading] == gb(inputs.value(name, "pred_allocated"))
     assert row[ARTICLE.heading] == MISSING
-    assert "backward of step 2" in table.caption.note
+    assert "backward of step 2" in table.note
     assert waterfall.PEAK not in heads(first(inputs, "waterfall"))
 
 
@@ -348,20 +366,20 @@ def test_deviations_show_count_and_rest(inputs):
 
 
 def test_table_3_says_which_cards_stand_for_its_sizes(inputs):
-    note = first(inputs, "oom_cliff").caption.note.replace("\N{NO-BREAK SPACE}", " ")
+    note = first(inputs, "oom_cliff").note.replace("\N{NO-BREAK SPACE}", " ")
     assert "24 GB: RTX 4090, 25.8 GB" in note
 
 
 def test_a_caption_says_whose_figures_and_its_command_is_kept(inputs, measured):
     table = first(inputs, "inference")
-    assert "Measured in PyTorch." in table.caption.note
+    assert "Measured in PyTorch." in table.note
     command = "--device=virtual:h200 --benchmark_filter='^Inference/llama2-7b/'"
-    assert command in table.caption.command
+    assert command in table.command
     assert "commit" not in html_fragment(table)
     assert "Measured by vramfit on one, two and four NVIDIA H200s." in markdown_fragment(
         first(measured, "inference")
     )
-    assert "--device=cuda " in first(measured, "inference").caption.command
+    assert "--device=cuda " in first(measured, "inference").command
 
 
 def test_provenance_is_said_of_the_sources_that_there_are(inputs, measured):

@@ -57,7 +57,7 @@ def test_users_are_type_checked(tmp_path):
         check=False,
     )
     shown = re.findall(r'Revealed type is "(.*?)"', ended.stdout)
-    names = [text.replace("builtins.", "").replace("vramfit._answer.", "") for text in shown]
+    names = [text.replace("builtins.", "").replace("vramfit._card.", "") for text in shown]
     spelt = [re.sub(r"Union\[(\w+), None\]", r"\1 | None", name) for name in names]
     assert spelt == ["int", "int | None", "Largest | None", "bool"], ended.stdout
     assert 'Unexpected keyword argument "batsh"' in ended.stdout

@@ -11,7 +11,6 @@ given, settings, strategies = hypothesis.given, hypothesis.settings, hypothesis.
 MODELS = strategies.sampled_from(["gpt2-124m", "qwen2-0.5b", "tinyllama-1.1b", "pythia-1b"])
 SIZES = strategies.integers(1, 32)
 SEQS = strategies.integers(1, 512)
-RUNTIMES = strategies.sampled_from(["pytorch", "vramfit"])
 COMMON = settings(max_examples=40, deadline=None)
 
 
@@ -66,7 +65,7 @@ def test_the_largest_batch_fits_and_the_next_does_not(model, gigabytes):
 NAMES = strategies.one_of(
     strategies.sampled_from(
         [
-            *sorted(vramfit._questions.OBJECTS),
+            *sorted(vramfit._keywords.OBJECTS),
             "params",
             "batch",
             "seq",

@@ -195,7 +195,7 @@ def test_a_second_one_begins_anew():
 def test_another_batch_is_told_apart():
     outcome = alone(of_another_batch)
     assert not outcome["agrees"]
-    assert "PART: " in outcome["says"]
+    assert "DIFFER: " in outcome["says"]
 
 
 def test_a_trainers_own_steps():

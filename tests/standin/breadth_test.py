@@ -5,7 +5,7 @@ from breadth import table
 from breadth.__main__ import no_gpu, played
 from breadth.lines import failures, kept, line_of, lost
 from stood_in import EXACT, ROOT, needs_torch
-from vramfit_plots.tables.table import markdown_fragment
+from vramfit_plots.tables import markdown_fragment
 
 # Of each kind of architecture one, and one that no GPU runs.
 PLAYED = ("qwen3_moe", "gpt_oss", "deepseek_v3", "qwen3_next", "mamba2", "git")

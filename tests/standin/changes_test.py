@@ -9,12 +9,12 @@ from stood_in import EXACT, PACKAGE, needs_torch
 
 sys.path.insert(0, str(PACKAGE))
 from vramfit import _core
-from vramfit._dry_run._levers import LEVERS
+from vramfit._dry_run._adjustments import ADJUSTMENTS
 from vramfit._dry_run._trials import Trials
 
 pytestmark = needs_torch
 
-OF = {lever.name: lever for lever in LEVERS}
+OF = {adjustment.name: adjustment for adjustment in ADJUSTMENTS}
 OPTIONS = Namespace(
     strict=False, steps=None, longest=False, uploads=False, random_weights=False, beside_real=False
 )

@@ -8,7 +8,7 @@ from exact.cases import KINDS, LEVELS, Case, every_case, readings
 from exact.comparison import compared, kept, lost, told
 from exact.standin import played
 from stood_in import EXACT, ROOT, needs_torch
-from vramfit_plots.tables.table import markdown_fragment
+from vramfit_plots.tables import markdown_fragment
 
 ALL = "q_proj,k_proj,v_proj,o_proj,gate_proj,up_proj,down_proj"
 # The quickest that have something of their own, of all kinds but the search for a largest batch.

@@ -2,7 +2,7 @@
 // beside them, what driver and libraries take; and the card's end.
 import { escaped, figure, GB, gb, words } from './units.mjs';
 
-export const COMPONENTS = [
+const COMPONENTS = [
   'parameters', 'gradients', 'optimizer_state', 'activations', 'kv_cache', 'workspace', 'inputs',
   'communication',
 ];

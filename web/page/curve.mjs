@@ -89,8 +89,8 @@ function areas(points, x, y) {
 function lines(groups, chosen, { width, right, highest, y }) {
   const own = groups.find((group) => group.vram === chosen.vram)
     ?? { size: Math.round(chosen.vram / 2 ** 30), vram: chosen.vram, cards: [chosen] };
-  const ordered = [...groups.filter((group) => group.vram !== own.vram && group.vram <= highest)];
-  const labels = [own, ...ordered.reverse()];
+  const others = groups.filter((group) => group.vram !== own.vram && group.vram <= highest);
+  const labels = [own, ...others.reverse()];
   const taken = [];
   return labels.map((group) => {
     const bold = group === own;

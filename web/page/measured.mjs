@@ -1,7 +1,7 @@
 // Runs that were measured, nearest to the question, and how far the prediction is from each.
 import { cardTitle, escaped, figure, percent } from './units.mjs';
 
-export const NEAREST = 4;
+const NEAREST = 4;
 
 /** What weighs more than a size that is twice the other. */
 const WEIGHTS = {

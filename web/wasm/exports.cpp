@@ -65,7 +65,7 @@ vramfit::Timeline timeline() {
   if (run.question.every_card) {
     throw vramfit::BadInput("a run on one card has a timeline; gpu or vram names it");
   }
-  if (run.question.search) {
+  if (run.question.search != nullptr) {
     throw vramfit::BadInput("a run of one size has a timeline; without max-batch and max-seq");
   }
   return timeline_of(run.answers.front());

@@ -207,12 +207,12 @@ struct Key {
 };
 
 /// Where q, k and v start in a (B, T, a + 2k, d) tensor.
-struct Thirds {
+struct QkvPointers {
   void* q;
   void* k;
   void* v;
 
-  Thirds(const Tensor& fused, const AttentionShape& s) : q(fused.data()) {
+  QkvPointers(const Tensor& fused, const AttentionShape& s) : q(fused.data()) {
     auto* bytes = fused.as<std::byte>();
     k = bytes + fused.format().bytes(s.q_width());
     v = bytes + fused.format().bytes(s.q_width() + s.kv_width());
@@ -264,7 +264,7 @@ CudnnAttention::~CudnnAttention() = default;
 
 void CudnnAttention::run(const AttentionForward& op) {
   const bool statistics = op.log_sum_exp != nullptr;
-  const Thirds qkv(op.qkv, op.shape);
+  const QkvPointers qkv(op.qkv, op.shape);
   Pointers pointers = {{kQ, qkv.q}, {kK, qkv.k}, {kV, qkv.v}, {kOut, op.out.data()}};
   if (statistics) pointers.emplace(kStatistics, op.log_sum_exp->data());
   impl_->run(statistics ? Kind::ForwardWithStatistics : Kind::Forward, op.shape, op.qkv.format(),
@@ -272,8 +272,8 @@ void CudnnAttention::run(const AttentionForward& op) {
 }
 
 void CudnnAttention::run(const AttentionBackward& op) {
-  const Thirds qkv(op.qkv, op.shape);
-  const Thirds dqkv(op.dqkv, op.shape);
+  const QkvPointers qkv(op.qkv, op.shape);
+  const QkvPointers dqkv(op.dqkv, op.shape);
   impl_->run(Kind::Backward, op.shape, op.qkv.format(), op.workspace,
              {{kQ, qkv.q},
               {kK, qkv.k},

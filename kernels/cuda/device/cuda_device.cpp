@@ -11,13 +11,13 @@
 #include "kernels/cuda/collectives/collectives.h"
 #include "kernels/cuda/device/laps.h"
 #include "kernels/cuda/device/recorded_graph.h"
-#include "kernels/cuda/few_rows/few_rows.h"
 #include "kernels/cuda/gemm/adapters.h"
 #include "kernels/cuda/gemm/gemm.h"
 #include "kernels/cuda/gemm/one_token.h"
 #include "kernels/cuda/gpu/gpu_info.h"
 #include "kernels/cuda/optimizer/optimizer.h"
 #include "kernels/cuda/quantized/quantized_linear.h"
+#include "kernels/cuda/small_batch/small_batch.h"
 #include "model/ops/workspaces.h"
 
 namespace vramfit {
@@ -37,7 +37,7 @@ void require_room(const Tensor& tensor, std::uint64_t bytes) {
 
 /// Whether a linear is bound by reading its weight, or does more than a GEMM can.
 template <typename Op>
-bool is_of_few_rows(const Op& op) {
+bool is_small_batch(const Op& op) {
   return op.x.shape()[0] <= (is_quantized(op.weight.format()) ? kFusedRows : kNormedRows);
 }
 
@@ -150,7 +150,7 @@ VRAMFIT_OPS(VRAMFIT_RUN)
 #undef VRAMFIT_RUN
 
 void CudaDevice::Impl::run(const LinearForward& op) {
-  if (is_of_few_rows(op)) return launch_few_rows(op, stream);
+  if (is_small_batch(op)) return launch_small_batch(op, stream);
   if (is_quantized(op.weight.format())) return multiply_quantized(op, gemms, stream);
   const std::int64_t rows = op.x.shape()[0];
   const std::int64_t out = op.weight.stored()[0];
@@ -185,7 +185,7 @@ void CudaDevice::Impl::run(const LinearBackwardWeight& op) {
 // cuBLASLt's GELU epilogue computes from what it has not yet rounded, where the contract says that
 // `act` comes from `pre` as stored: backward computes it again from there, and must get the same.
 void CudaDevice::Impl::run(const MlpUpForward& op) {
-  if (is_of_few_rows(op)) return launch_few_rows(op, stream);
+  if (is_small_batch(op)) return launch_small_batch(op, stream);
   run(LinearForward{op.x, op.weight, op.bias, nullptr, op.pre, op.workspace, op.quantized});
   launch(Activate{op.kind, op.pre, op.act}, stream);
 }

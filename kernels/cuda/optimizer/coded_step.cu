@@ -167,8 +167,8 @@ __device__ float encode(const Floats<kOwn>& values, const CodeTable<Numbers>& ta
 }
 
 template <typename T, bool kWhole>
-__device__ void take_block(const Entry& entry, std::int64_t first, const Step& step, bool skips,
-                           float inverse_scale, const Tables& tables) {
+__device__ void take_block(const Entry& entry, std::int64_t first, const StepConstants& step,
+                           bool skips, float inverse_scale, const Tables& tables) {
   const int lane_in_warp = static_cast<int>(threadIdx.x) % kWarp;
   using Lane = Lane<T, kWhole>;
   const Lane lane{first + lane_in_warp * Lane::kPack, entry.elements};
@@ -212,7 +212,7 @@ __device__ void take_block(const Entry& entry, std::int64_t first, const Step& s
 
 template <typename T>
 __global__ void __launch_bounds__(kStepThreads, 4)
-    take_coded_step(const Entry* table, int entries, int chunks, Step step) {
+    take_coded_step(const Entry* table, int entries, int chunks, StepConstants step) {
   __shared__ Tables tables;
   const bool skips = step.scaler != nullptr && step.scaler[LossScale::kOverflow] != 0;
   if (skips && !step.first) return;
@@ -237,15 +237,16 @@ __global__ void __launch_bounds__(kStepThreads, 4)
 }  // namespace
 
 template <typename T>
-void launch_coded_step(const Entry* table, int entries, int chunks, const Step& step,
+void launch_coded_step(const Entry* table, int entries, int chunks, const StepConstants& step,
                        cudaStream_t stream) {
   const auto blocks = static_cast<unsigned>(ceil_divide(chunks, kChunksOfABlock));
   start({"optimizer", blocks, kStepThreads, stream}, take_coded_step<T>, table, entries, chunks,
         step);
 }
 
-template void launch_coded_step<float>(const Entry*, int, int, const Step&, cudaStream_t);
-template void launch_coded_step<__half>(const Entry*, int, int, const Step&, cudaStream_t);
-template void launch_coded_step<__nv_bfloat16>(const Entry*, int, int, const Step&, cudaStream_t);
+template void launch_coded_step<float>(const Entry*, int, int, const StepConstants&, cudaStream_t);
+template void launch_coded_step<__half>(const Entry*, int, int, const StepConstants&, cudaStream_t);
+template void launch_coded_step<__nv_bfloat16>(const Entry*, int, int, const StepConstants&,
+                                               cudaStream_t);
 
 }  // namespace vramfit

@@ -7,6 +7,6 @@ namespace vramfit {
 /// AdamW whose moments are codes of 8 bits, on all chunks of the table's parameters.
 template <typename T>
 void launch_coded_step(const OptimizerLauncher::Entry* table, int entries, int chunks,
-                       const gpu::Step& step, cudaStream_t stream);
+                       const gpu::StepConstants& step, cudaStream_t stream);
 
 }  // namespace vramfit

@@ -83,7 +83,7 @@ struct Elements {
 
 template <typename Keeps>
 __global__ void __launch_bounds__(kStepThreads)
-    take_step(const Entry* table, int entries, Step step) {
+    take_step(const Entry* table, int entries, StepConstants step) {
   using T = typename Keeps::T;
   const bool skips = step.scaler != nullptr && step.scaler[LossScale::kOverflow] != 0;
   if (skips && !step.first) return;
@@ -243,8 +243,9 @@ void OptimizerLauncher::launch_step(const OptimizerStep& op, std::int64_t chunks
   }
   const double correction1 = 1 - std::pow(double{op.settings.beta1}, op.step);
   const double correction2 = 1 - std::pow(double{op.settings.beta2}, op.step);
-  const Step step = {op.settings, static_cast<float>(op.settings.learning_rate / correction1),
-                     static_cast<float>(1 / correction2), scaler, op.step == 1};
+  const StepConstants step = {op.settings,
+                              static_cast<float>(op.settings.learning_rate / correction1),
+                              static_cast<float>(1 / correction2), scaler, op.step == 1};
   if (op.kind.on_host) {
     host_updates().launch(op, stream);
   } else if (op.kind.rule == Rule::Adafactor) {

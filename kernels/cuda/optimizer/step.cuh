@@ -16,7 +16,7 @@ inline constexpr int kStepThreads = 256;
 inline constexpr std::int64_t kChunk = 16384;
 
 /// What all of a step's elements have in common.
-struct Step {
+struct StepConstants {
   OptimizerSettings settings;
   float rate;           ///< Adam's learning rate over 1 − β1^step
   float correction;     ///< 1 / (1 − β2^step)
@@ -59,7 +59,7 @@ struct Element {
   }
 
   /// The step is taken from m and v before they are rounded to what they are stored in.
-  __device__ void adamw(const Step& step, bool decays) {
+  __device__ void adamw(const StepConstants& step, bool decays) {
     const OptimizerSettings& s = step.settings;
     momentum = s.beta1 * momentum + (1.0F - s.beta1) * gradient;
     variance = s.beta2 * variance + (1.0F - s.beta2) * gradient * gradient;

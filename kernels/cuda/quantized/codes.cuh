@@ -6,8 +6,8 @@
 #include "model/ops/quantized_layout.h"
 
 // Quantised weights as they are read back element by element: 16 bytes of codes at a time, and what
-// those are to be multiplied by (few_rows/weight_stages.cuh has them for tensor cores). A reader is
-// made once in a thread block's life, from its `Table` in shared memory.
+// those are to be multiplied by (small_batch/weight_stages.cuh has them for tensor cores). A reader
+// is made once in a thread block's life, from its `Table` in shared memory.
 
 namespace vramfit::gpu {
 

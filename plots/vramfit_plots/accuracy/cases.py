@@ -7,7 +7,7 @@ from typing import Any
 
 from vramfit_plots.accuracy.environment import Environment
 from vramfit_plots.accuracy.names import of_companions, of_more, row_name, row_names
-from vramfit_plots.errors import BadInputError
+from vramfit_plots.files import BadInputError
 from vramfit_plots.schemas import read_jsonl
 from vramfit_plots.units import MIB, times
 

@@ -11,7 +11,7 @@ import pandas as pd
 
 from vramfit_plots.accuracy.cases import GENERATED, LOADED, Case, Recorded, load_cases
 from vramfit_plots.accuracy.fit import Prediction, predict
-from vramfit_plots.cards import Card, load_cards
+from vramfit_plots.catalogues import Card, load_cards
 
 PEAK_KINDS = {
     "peak": "peak allocated",
@@ -56,11 +56,7 @@ class Accuracy:
 
 def _figures(case: Case, prediction: Prediction) -> Iterator[dict[str, Any]]:
     if case.max_batch is not None:
-        yield {
-            "kind": LARGEST,
-            "predicted": prediction.max_batch,
-            "measured": case.max_batch,
-        }
+        yield {"kind": LARGEST, "predicted": prediction.max_batch, "measured": case.max_batch}
         return
     for level, kind in PEAK_KINDS.items():
         if level in case.peak:

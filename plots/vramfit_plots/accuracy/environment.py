@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from vramfit_plots.cards import Card
-from vramfit_plots.errors import BadInputError
+from vramfit_plots.catalogues import Card
+from vramfit_plots.files import BadInputError
 from vramfit_plots.units import MIB, in_words
 
 # An environment's programs, and how they are spelt.

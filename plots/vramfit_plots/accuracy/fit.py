@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from vramfit_plots.accuracy.cases import FIT_OPTIMIZERS, GENERATED, LOADED, PEAKS, Case
-from vramfit_plots.errors import BadInputError
+from vramfit_plots.files import BadInputError
 from vramfit_plots.schemas import parse_json
 
 _PER_MICRO_BATCH = ("forward", "backward")

@@ -9,7 +9,7 @@ import pandas as pd
 from vramfit_plots.accuracy.cases import Case
 from vramfit_plots.accuracy.comparison import Accuracy
 from vramfit_plots.accuracy.fit import Prediction
-from vramfit_plots.cards import Card
+from vramfit_plots.catalogues import Card
 from vramfit_plots.units import times
 
 CARDS = ("rtx4090", "a100-40gb", "rtx6000-ada", "h100-80gb")  # of 24, 40, 48 and 80 GB
@@ -131,9 +131,7 @@ class Rival:
 
 
 def _score(
-    comparison: Accuracy,
-    allocated: Mapping[int, float],
-    totals: Mapping[int, float],
+    comparison: Accuracy, allocated: Mapping[int, float], totals: Mapping[int, float]
 ) -> Score:
     cases, cards = comparison.cases, comparison.cards
     errors = pd.Series({i: said / cases[i].peak["peak"] - 1 for i, said in allocated.items()})

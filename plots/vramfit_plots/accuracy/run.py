@@ -12,7 +12,7 @@ from typing import Any
 from vramfit_plots.accuracy.cases import Case, Failure, Recorded, counters
 from vramfit_plots.accuracy.comparison import Accuracy
 from vramfit_plots.accuracy.fit import Prediction
-from vramfit_plots.errors import BadInputError
+from vramfit_plots.files import BadInputError
 
 _NONE = "none"
 # What a context names, and what of it a run has one of.

@@ -8,7 +8,7 @@ from vramfit_plots.accuracy.cases import load_cases
 from vramfit_plots.advice import decisions, rules, slowdowns
 from vramfit_plots.command_line import Arguments, program, say
 from vramfit_plots.files import data_dir
-from vramfit_plots.tables.table import Table, markdown_fragment
+from vramfit_plots.tables import Table, markdown_fragment
 
 
 def tables(fit: Path, data: Path) -> list[Table]:

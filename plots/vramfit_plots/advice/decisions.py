@@ -1,11 +1,11 @@
 """The article's decision tree, computed: what `fit --advise` says first, by model and card."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from vramfit_plots.accuracy.fit import ask
-from vramfit_plots.captions import Caption
-from vramfit_plots.tables.table import Table
+from vramfit_plots.tables import Column, Table, listing
 from vramfit_plots.units import TIMES, number
 
 CARDS = {"24 GB": "rtx4090", "40 GB": "a100-40gb", "48 GB": "rtx6000-ada", "80 GB": "h100-80gb"}
@@ -33,22 +33,13 @@ def decision(answer: dict[str, Any]) -> str:
 
 
 def table(program: Path) -> Table:
-    rows = [
-        [name]
-        + [
-            decision(ask(program, [*typed, "--gpu", card, "--advise"], name))
-            for card in CARDS.values()
-        ]
-        for name, typed in QUESTIONS.items()
-    ]
-    return Table(
-        key="decisions",
-        title="The decision tree, computed",
-        headings=["", *(f"{size}\n{card}" for size, card in CARDS.items())],
-        rows=rows,
-        caption=Caption(
-            "The cheapest change that makes it fit, else on how many GPUs it does, and the time "
-            "for a token, of what it would be."
-        ),
-        text_columns=frozenset(range(1, len(CARDS) + 1)),
-    )
+    def told(card: str) -> Callable[[tuple[str, list[str]]], str]:
+        def entry(question: tuple[str, list[str]]) -> str:
+            name, typed = question
+            return decision(ask(program, [*typed, "--gpu", card, "--advise"], name))
+
+        return entry
+
+    cards = [Column(f"{size}\n{card}", told(card), text=True) for size, card in CARDS.items()]
+    columns = [Column("", lambda question: question[0]), *cards]
+    return listing("decisions", columns, QUESTIONS.items())

@@ -5,9 +5,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from vramfit_plots.captions import Caption
 from vramfit_plots.schemas import read_json
-from vramfit_plots.tables.table import Table
+from vramfit_plots.tables import Column, Table, listing
 from vramfit_plots.units import number
 
 Comparison = Mapping[str, Any]
@@ -22,21 +21,28 @@ def _time(comparison: Comparison, first: str, setting: str) -> float:
     return speeds[first]["tokens_per_second"] / speeds[setting]["tokens_per_second"]
 
 
-def _row(comparisons: list[Comparison]) -> list[str]:
+def _times(comparisons: list[Comparison]) -> str:
     """Each setting beside the first, which is what people have: the median, as `fit` takes it."""
-    runtime, mode, kind, beside = _group(comparisons[0])
     first, *others = comparisons[0]["speeds"]
     times = {
         setting: median(_time(comparison, first, setting) for comparison in comparisons)
         for setting in others
     }
-    return [
-        f"{runtime}, {mode}",
-        f"{kind}{f', beside {beside}' if beside else ''}",
-        first,
-        "; ".join(f"{setting}: {number(time, 2)}" for setting, time in times.items()),
-        "; ".join(comparison["run"] for comparison in comparisons),
-    ]
+    return "; ".join(f"{setting}: {number(time, 2)}" for setting, time in times.items())
+
+
+def _setting(comparisons: list[Comparison]) -> str:
+    _, _, kind, beside = _group(comparisons[0])
+    return f"{kind}{f', beside {beside}' if beside else ''}"
+
+
+_COLUMNS = (  # of comparisons of one kind
+    Column("runtime", lambda found: ", ".join(_group(found[0])[:2])),
+    Column("setting", _setting, text=True),
+    Column("from", lambda found: next(iter(found[0]["speeds"])), text=True),
+    Column("to: times as long", _times, text=True),
+    Column("measured on", lambda found: "; ".join(one["run"] for one in found), text=True),
+)
 
 
 def table(data: Path) -> Table:
@@ -44,14 +50,4 @@ def table(data: Path) -> Table:
     groups: dict[tuple[str, ...], list[Comparison]] = {}
     for comparison in found["comparisons"]:
         groups.setdefault(_group(comparison), []).append(comparison)
-    return Table(
-        key="slowdowns",
-        title="What changes cost",
-        headings=["runtime", "setting", "from", "to: times as long", "measured on"],
-        rows=[_row(comparisons) for comparisons in groups.values()],
-        caption=Caption(
-            f"Time for a token, of what it takes with the setting that is changed; one "
-            f"{found['gpu']}. Of several runs the median."
-        ),
-        text_columns=frozenset(range(1, 5)),
-    )
+    return listing("slowdowns", _COLUMNS, groups.values(), gpu=found["gpu"])

@@ -1,7 +1,8 @@
 """Groups of horizontal bars, each with its figure at its end, in panels side by side."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -15,6 +16,8 @@ _THICKNESS = 0.88  # of the place of a bar
 _BETWEEN, NARROW = 0.7, 0.6  # of a bar's place, between two groups
 _ROOM = 1.2  # for the figures at the bars' ends
 _BAR_INCHES, _AROUND_INCHES = 0.2, 1.5
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,13 @@ def places(heights: Iterable[int], between: float = NARROW) -> Places:
     return Places(starts, middles, at - between, between)
 
 
+def each(groups: Iterable[Sequence[T]], at: Places) -> Iterator[tuple[float, T]]:
+    """Every bar's middle, and what it is of."""
+    for start, group in zip(at.starts, groups, strict=True):
+        for j, one in enumerate(group):
+            yield start + j + 0.5, one
+
+
 def _common_places(panels: Sequence[Panel]) -> Places:
     """A group is as high as the most bars that a panel has in it."""
     together = zip(*(panel.groups for panel in panels), strict=True)
@@ -75,15 +85,12 @@ def draw_panels(every: Sequence[Axes], names: Sequence[str], panels: Sequence[Pa
     """`names` from the top down; the axes share both scales."""
     common = _common_places(panels)
     for axes, panel in zip(every, panels, strict=True):
-        for start, group in zip(common.starts, panel.groups, strict=True):
-            for j, one in enumerate(group):
-                length, y = one.value / GB, start + j + 0.5
-                axes.barh(y, length, _THICKNESS, **one.look.bar())
-                at, away = (length, y), (4, 0)
-                style.say(axes, one.text, at, away, va="center", strong=one.strong)
+        for y, one in each(panel.groups, common):
+            length = one.value / GB
+            axes.barh(y, length, _THICKNESS, **one.look.bar())
+            style.say(axes, one.text, (length, y), (4, 0), va="center", strong=one.strong)
         axes.set_title(panel.title)
-        axes.tick_params(length=0)
-        axes.spines["left"].set_color(style.INK)
+        style.bare(axes)
     for axes in every:
         common.name(axes, names if axes is every[0] else [""] * len(names))
     longest = max((bar.value for p in panels for group in p.groups for bar in group), default=GB)

@@ -1,11 +1,21 @@
-"""A picture and what is said about it."""
+"""A picture, what is said about it, and its files.
 
+Figure.savefig() would draw each file twice: once to lay it out, which drawing does itself."""
+
+import io
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
 
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
-from vramfit_plots.captions import Caption, caption, signature
+from vramfit_plots import words
+from vramfit_plots.captions import signature
+from vramfit_plots.figures import style
 from vramfit_plots.inputs import Inputs
 
 
@@ -14,10 +24,29 @@ class Picture:
     key: str  # also its files' name
     title: str  # what it shows, in a sentence; it stands in the picture
     alt: str  # its figures, for those who do not see it
-    caption: Caption
+    note: str  # how to read it
     figure: Figure
-    signature: str  # for a copy without its caption
+    signature: str  # for a copy without its note
     large: bool = False  # has more in it than half a page's width shows
+
+    @cached_property
+    def svg(self) -> str:
+        with style.styled():
+            style.sign(self.figure, self.signature)
+            svg = io.StringIO()
+            canvas = FigureCanvasSVG(self.figure)
+            canvas.print_svg(svg, metadata={"Date": None, "Creator": None})
+        # As it is laid out now it stays: doing that again for the bitmap takes as long as drawing.
+        self.figure.set_layout_engine("none")
+        return svg.getvalue()
+
+    def write(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{self.key}.svg").write_text(self.svg, encoding="utf-8")
+        with style.styled():
+            self.figure.set_dpi(style.PNG_DPI)
+            canvas = FigureCanvasAgg(self.figure)
+            canvas.print_png(folder / f"{self.key}.png", metadata={"Software": None})
 
 
 def drawn(
@@ -25,14 +54,14 @@ def drawn(
     key: str,
     title: str,
     figure: Figure,
-    *,
     said: Sequence[str],
-    rows: str,
-    note: str,
+    *,
     unit: str = "",
     large: bool = False,
+    **figures: Any,
 ) -> Picture:
-    """Of the run. `said` are its figures in words, all in the unit; `rows` is a pattern of its
-    rows' names, "" where they are not the run's."""
+    """Of the run. `said` are its figures in words, all in the unit; its note is that of words.json,
+    with `figures` in it."""
     alt = "; ".join(said) + (f" {unit}" if unit else "")
-    return Picture(key, title, alt, caption(inputs, rows, note), figure, signature(inputs), large)
+    note = words.note(key, "picture", **figures)
+    return Picture(key, title, alt, note, figure, signature(inputs), large)

@@ -195,6 +195,30 @@ def apart(places: Sequence[float], least: float) -> list[float]:
     return [moved[i] for i in range(len(places))]
 
 
+def grid(figure: Figure, count: int, columns: int, **how: Any) -> list[Axes]:
+    """So many axes in rows of `columns`; what is over of the last row is not seen."""
+    every = figure.subplots(-(-count // columns), columns, squeeze=False, **how)
+    for axes in every.flat[count:]:
+        axes.set_visible(False)
+    return list(every.flat[:count])
+
+
+def stack(
+    axes: Axes, y: float, parts: Iterable[tuple[float, Look]], thickness: float, start: float = 0.0
+) -> float:
+    """Parts of a bar, one after another from the left; its end comes back."""
+    for length, look in parts:
+        axes.barh(y, length, thickness, start, **look.bar())
+        start += length
+    return start
+
+
+def bare(axes: Axes) -> None:
+    """Of ticks."""
+    axes.tick_params(length=0)
+    axes.spines["left"].set_color(INK)
+
+
 def level_grid(axes: Axes) -> None:
     """Lines to read heights off, no tick marks."""
     axes.grid(axis="y")

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from vramfit_plots import row_name
 from vramfit_plots.history.runs import History
+from vramfit_plots.rows import family
 from vramfit_plots.units import mib, number
 
 LEVELS = {
@@ -69,7 +69,7 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Step:
+class Transition:
     """From one run of a card to its next."""
 
     before: int
@@ -82,7 +82,7 @@ class Step:
     def moved(self, families: Collection[str] | None = None) -> list[str]:
         """Rows, each once."""
         rows = dict.fromkeys(change.row for change in self.changes)
-        return [row for row in rows if families is None or row_name.family(row) in families]
+        return [row for row in rows if families is None or family(row) in families]
 
     def lost(self, flag: str) -> int:
         return sum(change.is_lost and change.counter == flag for change in self.changes)
@@ -102,7 +102,7 @@ def _figures(history: History, run: int) -> pd.DataFrame:
     return figures.assign(**{FAILED: failed})
 
 
-def _step(history: History, before: int, after: int) -> Step:
+def _transition(history: History, before: int, after: int) -> Transition:
     old, new = _figures(history, before), _figures(history, after)
     failing = {*old.index[old[FAILED] > 0], *new.index[new[FAILED] > 0]}
 
@@ -118,8 +118,10 @@ def _step(history: History, before: int, after: int) -> Step:
         for counter, was, now in zip(COUNTERS, old.loc[row], new.loc[row], strict=True)
         if was < now or was > now  # neither, where one is absent
     ]
-    return Step(before, after, common, len(new) - len(common), len(old) - len(common), changes)
+    return Transition(
+        before, after, common, len(new) - len(common), len(old) - len(common), changes
+    )
 
 
-def steps(history: History) -> list[Step]:
-    return [_step(history, before, after) for before, after in history.pairs]
+def transitions(history: History) -> list[Transition]:
+    return [_transition(history, before, after) for before, after in history.pairs]

@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from vramfit_plots.captions import Caption
+from vramfit_plots import words
 from vramfit_plots.figures.picture import Picture
 from vramfit_plots.history.changes import (
     FLAGS,
@@ -13,7 +13,7 @@ from vramfit_plots.history.changes import (
     MAX_BATCH,
     OVERHEAD,
     UNATTRIBUTED,
-    Step,
+    Transition,
 )
 from vramfit_plots.history.panels import Line, Panel, draw
 from vramfit_plots.history.runs import History, named
@@ -57,78 +57,45 @@ def _count(rows: Sequence[object]) -> str:
 
 
 def _finding(
-    history: History, steps: list[Step], rows: Sequence[str], counters: Collection[str], what: str
+    history: History, transitions: list[Transition], rows: list[str], counters: Collection[str]
 ) -> str:
     """How many of the rows moved, and which the most."""
-    of_rows = (change for step in steps for change in step.changes if change.row in set(rows))
-    changes = [change for change in of_rows if change.counter in {*counters, *FLAGS}]
-    if not steps:
-        return f"{what}: {_count(rows)} in {_runs(history)}"
+    every = (change for one in transitions for change in one.changes if change.row in set(rows))
+    changes = [change for change in every if change.counter in {*counters, *FLAGS}]
+    if not transitions:
+        return f"{_count(rows)} in {_runs(history)}"
     if not changes:
-        return f"{what}: none of {number(len(rows))} rows moved in {_runs(history)}"
+        return f"none of {number(len(rows))} rows moved in {_runs(history)}"
     moved = {change.row for change in changes}
     most = max(changes, key=lambda change: (change.is_lost, abs(change.new - change.old)))
     how = f"the most, {most.figure} of {_short(most.row)}, by {most.difference}"
     if most.counter in FLAGS:
         how = f"{_short(most.row)} {most.difference}"
-    return (
-        f"{what}: {number(len(moved))} of {number(len(rows))} rows moved in {_runs(history)}; {how}"
-    )
+    return f"{number(len(moved))} of {number(len(rows))} rows moved in {_runs(history)}; {how}"
 
 
 def _picture(
-    history: History, key: str, title: str, note: str, panels: Sequence[Panel], **what: Any
+    history: History, name: str, title: str, panels: Sequence[Panel], **how: Any
 ) -> Picture:
     first, last = history.runs[0], history.runs[-1]
     marks = "; ".join(f"{mark.letter}: {mark.text}" for mark in history.marks)
     return Picture(
-        key=f"history_{key}",
+        key=f"history_{name}",
         title=title,
         alt=f"{_runs(history)}, {named(first)} to {named(last)}" + (f". {marks}" if marks else ""),
-        caption=Caption(
-            f"{note} Below stand the runs of data/runs, one card's after another's, each by date; "
-            "dotted, with a letter: what changed around them.",
-            "make measure",
-        ),
-        figure=draw(history, title, panels, **what),
+        note=words.note(f"history_{name}", "picture"),
+        figure=draw(history, title, panels, **how),
         signature=f"vramfit {named(last)}, measured on {' and '.join(history.cards)}",
     )
 
 
-def _levels(
-    history: History, steps: list[Step], key: str, families: Collection[str], what: str
-) -> Iterator[Picture]:
-    rows = history.rows(families, "mem_allocated")
+def _levels(history: History, rows: list[str]) -> tuple[list[Panel], dict[str, Any]]:
     panels = [
         Panel(_short(row), [(history.series(row, c) / GB, line) for c, line in _LINES.items()])
         for row in rows
     ]
-    title = _finding(history, steps, rows, LEVELS, what)
-    note = "Peaks over all steps, each row on its own scale."
     lines = {LEVELS[counter]: line for counter, line in _LINES.items()}
-    how = {"unit": "GB (1e9 bytes)", "least": 0.5, "decimals": 1, "lines": lines}
-    if rows:
-        yield _picture(history, key, title, note, panels, **how)
-
-
-def _unattributed(history: History) -> Iterator[Picture]:
-    """What no part of the profile explains."""
-    found: dict[str, list[pd.Series]] = {}
-    for family in ("Training", "MultiGpu", "Inference", "KvCache", "OomCliff"):
-        rows = history.rows([family], UNATTRIBUTED)
-        if rows:
-            heading = f"{family}, {_count(rows)}"
-            found[heading] = [history.series(row, UNATTRIBUTED) for row in rows]
-    if not found:
-        return
-    every = [series for own in found.values() for series in own]
-    lowest, highest = min(s.min() for s in every), max(s.max() for s in every)
-    span = mib(highest) if lowest == highest else f"from {mib(lowest)} to {mib(highest)}"
-    title = f"Unattributed of {number(len(every))} rows in {_runs(history)}: {span}"
-    note = "What the card lost beyond what is reserved and the profile's context and libraries."
-    panels = [Panel(name, [(series / MIB, _EACH) for series in own]) for name, own in found.items()]
-    how = {"unit": "MiB", "least": 16, "lines": {"each row": _EACH}}
-    yield _picture(history, "unattributed", title, note, panels, **how)
+    return panels, {"unit": "GB (1e9 bytes)", "least": 0.5, "decimals": 1, "lines": lines}
 
 
 def _parted(row: str) -> tuple[str, str]:
@@ -137,8 +104,7 @@ def _parted(row: str) -> tuple[str, str]:
     return start or row, card
 
 
-def _batches(history: History, steps: list[Step]) -> Iterator[Picture]:
-    rows = history.rows(["OomCliff"], MAX_BATCH)
+def _batches(history: History, rows: list[str]) -> tuple[list[Panel], dict[str, Any]]:
     cards = dict.fromkeys(card for _, card in map(_parted, rows))
     lines = {card: _BY_CARD[i % len(_BY_CARD)] for i, card in enumerate(cards)}
     found: dict[str, list[tuple[pd.Series, Line]]] = {}
@@ -146,27 +112,42 @@ def _batches(history: History, steps: list[Step]) -> Iterator[Picture]:
         start, card = _parted(row)
         found.setdefault(start, []).append((history.series(row, MAX_BATCH), lines[card]))
     panels = [Panel(_short(start), own) for start, own in found.items()]
-    title = _finding(history, steps, rows, [MAX_BATCH], "Largest batches")
-    note = "The largest batch that trains within a card's memory."
-    how = {"unit": "sequences", "least": 4, "lines": lines}
-    if rows:
-        yield _picture(history, "oom_cliff", title, note, panels, **how)
+    return panels, {"unit": "sequences", "least": 4, "lines": lines}
 
 
-def _overhead(history: History, steps: list[Step]) -> Iterator[Picture]:
-    rows = history.rows(["Overhead"], OVERHEAD)
+def _overhead(history: History, rows: list[str]) -> tuple[list[Panel], dict[str, Any]]:
     panels = [
-        Panel(
-            row.partition("/")[2].replace("_", " "),
-            [(history.series(row, OVERHEAD) / MIB, _MIDDLE)],
-        )
-        for row in rows
+        Panel(row.partition("/")[2].replace("_", " "), [(series / MIB, _MIDDLE)])
+        for row, series in ((row, history.series(row, OVERHEAD)) for row in rows)
     ]
-    title = _finding(history, steps, rows, [OVERHEAD], "Driver and libraries")
-    note = "What driver and libraries take before anything runs, median of several processes."
-    how = {"unit": "MiB", "least": 16, "lines": {"median": _MIDDLE}}
-    if rows:
-        yield _picture(history, "overhead", title, note, panels, **how)
+    return panels, {"unit": "MiB", "least": 16, "lines": {"median": _MIDDLE}}
+
+
+# Pictures of rows that moved or did not: of which families, by which counters, what is drawn.
+MOVING = (
+    ("training", "Training", ("Training", "MultiGpu"), tuple(LEVELS), _levels),
+    ("inference", "Inference", ("Inference", "KvCache"), tuple(LEVELS), _levels),
+    ("oom_cliff", "Largest batches", ("OomCliff",), (MAX_BATCH,), _batches),
+    ("overhead", "Driver and libraries", ("Overhead",), (OVERHEAD,), _overhead),
+)
+
+
+def _unattributed(history: History) -> Iterator[Picture]:
+    """What no part of the profile explains."""
+    found: dict[str, list[pd.Series]] = {}
+    for family in ("Training", "MultiGpu", "Inference", "KvCache", "OomCliff"):
+        if rows := history.rows([family], UNATTRIBUTED):
+            series = [history.series(row, UNATTRIBUTED) for row in rows]
+            found[f"{family}, {_count(rows)}"] = series
+    if not found:
+        return
+    every = [series for own in found.values() for series in own]
+    lowest, highest = min(s.min() for s in every), max(s.max() for s in every)
+    span = mib(highest) if lowest == highest else f"from {mib(lowest)} to {mib(highest)}"
+    title = f"Unattributed of {number(len(every))} rows in {_runs(history)}: {span}"
+    panels = [Panel(name, [(series / MIB, _EACH) for series in own]) for name, own in found.items()]
+    how = {"unit": "MiB", "least": 16, "lines": {"each row": _EACH}}
+    yield _picture(history, "unattributed", title, panels, **how)
 
 
 def _relative(history: History, row: str, counter: str) -> pd.Series:
@@ -197,7 +178,6 @@ def _speeds(history: History) -> Iterator[Picture]:
             f"{percent(newest.median() / 100)}, farthest {percent(farthest / 100)} from the card's "
             "first"
         )
-    note = "Each row beside the card's first run that has it; no two runs are equally fast."
     panels = [
         Panel(
             heading,
@@ -207,13 +187,14 @@ def _speeds(history: History) -> Iterator[Picture]:
     ]
     lines = {"each row": _EACH, "median": _MIDDLE}
     how = {"unit": "% above the first", "least": 4, "lines": lines}
-    yield _picture(history, "speed", title, note, panels, **how)
+    yield _picture(history, "speed", title, panels, **how)
 
 
-def pictures(history: History, steps: list[Step]) -> Iterator[Picture]:
-    yield from _levels(history, steps, "training", ["Training", "MultiGpu"], "Training")
-    yield from _levels(history, steps, "inference", ["Inference", "KvCache"], "Inference")
-    yield from _batches(history, steps)
-    yield from _overhead(history, steps)
+def pictures(history: History, transitions: list[Transition]) -> Iterator[Picture]:
+    for name, what, families, counters, lay_out in MOVING:
+        if rows := history.rows(families, counters[0]):
+            title = f"{what}: {_finding(history, transitions, rows, counters)}"
+            panels, how = lay_out(history, rows)
+            yield _picture(history, name, title, panels, **how)
     yield from _unattributed(history)
     yield from _speeds(history)

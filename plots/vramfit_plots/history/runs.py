@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from vramfit_plots import row_name
-from vramfit_plots.dates import UNDATED, instant
-from vramfit_plots.run import Run, kept_runs, load_run
+from vramfit_plots.rows import family
+from vramfit_plots.run import UNDATED, Run, instant, kept_runs, load_run
 
 # What may change around the rows, and how it is called.
 _AROUND = {
@@ -81,7 +80,7 @@ class History:
         """Those that a run has the counter of, in the newest's order."""
         every = (run.rows for run in reversed(self.runs) if counter in run.rows)
         names = dict.fromkeys(name for rows in every for name in rows[counter].dropna().index)
-        return [name for name in names if row_name.family(name) in families]
+        return [name for name in names if family(name) in families]
 
     def series(self, row: str, counter: str) -> pd.Series:
         """By position; NaN where the run does not have it."""

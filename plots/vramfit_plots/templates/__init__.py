@@ -5,8 +5,7 @@ import base64
 import jinja2
 from markupsafe import Markup
 
-from vramfit_plots.tables.table import html_table, markdown_fragment
-from vramfit_plots.units import gb, gigabytes, number, percent, share
+from vramfit_plots.tables import html_table, markdown_fragment
 
 
 def environment() -> jinja2.Environment:
@@ -17,7 +16,6 @@ def environment() -> jinja2.Environment:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    found.filters |= {form.__name__: form for form in (gb, gigabytes, number, percent, share)}
     found.filters["html_table"] = lambda table: Markup(html_table(table))
     found.filters["markdown"] = markdown_fragment
     found.filters["data_uri"] = lambda svg: (

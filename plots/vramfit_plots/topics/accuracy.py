@@ -1,26 +1,24 @@
 """The accuracy of predictions of PyTorch: in all, beside the formulas, by case and by stage."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
 
+from vramfit_plots import words
 from vramfit_plots.accuracy.bounds import BOUNDS
 from vramfit_plots.accuracy.comparison import KINDS, LARGEST, PEAK_KINDS, Accuracy
-from vramfit_plots.accuracy.rivals import CARDS, Rival, Score, ours, rivals, with_peak
-from vramfit_plots.captions import Caption
-from vramfit_plots.errors import AbsentError
+from vramfit_plots.accuracy.rivals import CARDS, Rival, ours, rivals, with_peak
 from vramfit_plots.figures import style
 from vramfit_plots.figures.picture import Picture
+from vramfit_plots.files import AbsentError
 from vramfit_plots.inputs import Inputs
-from vramfit_plots.tables.table import Column, Table, listing
-from vramfit_plots.units import GB, MINUS, gb, number, percent, share
+from vramfit_plots.tables import Column, Table, listing
+from vramfit_plots.units import GB, gb, number, percent, share
 
 _COMMAND = "make accuracy"
-_SIGNATURE = "vramfit: fit --runtime pytorch"
 _LEVELS = {
     "after": "allocated after",
     "peak": "peak allocated",
@@ -43,93 +41,73 @@ def _worst(errors: pd.Series) -> str | None:
     return _error(errors.loc[errors.abs().idxmax()])
 
 
-@dataclass(frozen=True)
-class _Kind:
-    """Errors of one kind of figure in one file."""
-
-    kind: str
-    source: str
-    errors: pd.Series
-
-    @property
-    def asked(self) -> str:
-        return "; ".join(bound.text for bound in BOUNDS if bound.figure == self.kind)
-
-    @property
-    def met(self) -> str:
-        bounds = [bound for bound in BOUNDS if bound.figure == self.kind]
-        missed = [bound.words for bound in bounds if not bound.kept(self.errors)]
-        return f"not the {', '.join(missed)}" if missed else "yes"
+def _asked_for(kind: str) -> str:
+    return "; ".join(bound.text for bound in BOUNDS if bound.figure == kind)
 
 
-_IN_ALL = (
-    Column("figure", lambda one: f"{one.kind}\n{one.source}"),
-    Column("how many", lambda one: len(one.errors), number),
-    Column("equal", lambda one: (one.errors == 0).sum(), number),
-    Column("median error", lambda one: _median(one.errors)),
-    Column("worst", lambda one: _worst(one.errors)),
-    Column("lowest", lambda one: _error(one.errors.min())),
-    Column("asked for", "asked", text=True),
-    Column("met", "met", text=True),
+def _met(kind: str, errors: pd.Series) -> str:
+    bounds = [bound for bound in BOUNDS if bound.figure == kind]
+    missed = [bound.words for bound in bounds if not bound.kept(errors)]
+    return f"not the {', '.join(missed)}" if missed else "yes"
+
+
+_IN_ALL = (  # of a kind, the file it is in and its errors
+    Column("figure", lambda one: f"{one[0]}\n{one[1]}"),
+    Column("how many", lambda one: len(one[2]), number),
+    Column("equal", lambda one: (one[2] == 0).sum(), number),
+    Column("median error", lambda one: _median(one[2])),
+    Column("worst", lambda one: _worst(one[2])),
+    Column("lowest", lambda one: _error(one[2].min())),
+    Column("asked for", lambda one: _asked_for(one[0]), text=True),
+    Column("met", lambda one: _met(one[0], one[2]), text=True),
 )
 
 
 def _in_all(comparison: Accuracy) -> Table:
     every = [
-        _Kind(kind, source, comparison.errors(kind, source))
+        (kind, source, comparison.errors(kind, source))
         for kind in KINDS
         for source in comparison.sources
     ]
-    below = Caption(
-        f"An error is predicted / measured {MINUS} 1. Peaks are over all steps; figures by stage "
-        "are what is allocated when a stage ends, and the peak in it.",
-        _COMMAND,
-    )
-    title = "What PyTorch takes: how near the predictions come"
-    return listing("accuracy", title, _IN_ALL, [o for o in every if not o.errors.empty], below)
+    return listing("accuracy", _IN_ALL, [one for one in every if not one[2].empty], _COMMAND)
 
 
 def _beside_formulas(comparison: Accuracy) -> Table:
-    every, found = with_peak(comparison), rivals(comparison)
-    scores = [("vramfit", ours(comparison, every))]
+    """A line is who says it, and how well."""
+    found = rivals(comparison)
+    scores = [("vramfit", ours(comparison, with_peak(comparison)))]
     for rival in found:
         scores.append((f"{rival.formula.name}\n{rival.formula.form}", rival.theirs))
         scores.append(("vramfit\non the same cases", rival.ours))
-
-    def of(form: Callable[[Score], Any]) -> Callable[[tuple[str, Score]], Any]:
-        return lambda line: form(line[1])
-
     columns = [
         Column("by", lambda line: line[0]),
-        Column("cases", of(lambda score: score.cases), number),
-        Column("median error", of(lambda score: _median(score.errors))),
-        Column("worst", of(lambda score: _worst(score.errors))),
+        Column("cases", lambda line: line[1].cases, number),
+        Column("median error", lambda line: _median(line[1].errors)),
+        Column("worst", lambda line: _worst(line[1].errors)),
         *(
             Column(
                 f"{number(comparison.cards[card].vram / 2**30)} GiB\n{card}",
-                of(lambda score, card=card: score.wrong.get(card, 0)),
+                lambda line, card=card: line[1].wrong.get(card, 0),
                 number,
             )
             for card in CARDS
         ),
-        Column("wrong verdicts", of(lambda s: f"{s.all_wrong} of {s.cases * len(CARDS)}")),
+        Column(
+            "wrong verdicts", lambda line: f"{line[1].all_wrong} of {line[1].cases * len(CARDS)}"
+        ),
     ]
     sources = "; ".join(f"{rival.formula.name}: {rival.formula.source}" for rival in found)
-    below = Caption(
-        "Errors are of the peak allocated. The columns of cards count the cases of which FITS or "
-        "OOM is wrong for the card; the truth is what the measured card lost, driver included. "
-        f"Where the formulas are from: {sources}.",
-        _COMMAND,
-    )
-    title = "Beside the formulas that people use"
-    return listing("accuracy_formulas", title, columns, scores, below)
+    return listing("accuracy_formulas", columns, scores, _COMMAND, sources=sources)
+
+
+Line = tuple[str, dict[str, Any]]  # its head, and figures by level
 
 
 def _three(level: str) -> list[Column]:
     """Predicted and measured in GB, and the error, of a line's figures by level."""
 
     def column(what: str, key: str, form: Callable[..., str | None], *decimals: int) -> Column:
-        def entry(line: tuple[str, Mapping[str, Any]]) -> str | None:
+        def entry(line: Line) -> str | None:
             found = line[1].get(level)
             return None if found is None else form(getattr(found, key), *decimals)
 
@@ -142,38 +120,32 @@ def _three(level: str) -> list[Column]:
     ]
 
 
-def _cases(comparison: Accuracy, key: str, title: str, note: str, *, long: bool = False) -> Table:
+def _by_level(
+    key: str, head: str, lines: Iterable[Line], levels: Iterable[str], *, long: bool = False
+) -> Table:
+    three = [column for level in levels for column in _three(level)]
+    columns = [Column(head, lambda line: line[0]), *three]
+    return listing(key, columns, lines, _COMMAND, long=long)
+
+
+def _cases(comparison: Accuracy) -> Iterable[Line]:
     figures = comparison.figures
-    peaks = figures[figures["kind"].isin(PEAK_KINDS.values())]
     by_case = {i: (comparison.cases[i].title, {}) for i in with_peak(comparison)}
-    for one in peaks.itertuples():
+    for one in figures[figures["kind"].isin(PEAK_KINDS.values())].itertuples():
         by_case[one.case][1][one.level] = one
-    columns = [
-        Column("case", lambda line: line[0]),
-        *(column for level in PEAK_KINDS for column in _three(level)),
-    ]
-    below = Caption(f"Peaks over all steps{note}", _COMMAND)
-    return listing(key, title, columns, by_case.values(), below, long=long)
+    return by_case.values()
 
 
 def of_several_gpus(comparison: Accuracy) -> Table:
-    note = ", of the first GPU. Batch and tokens are each GPU's."
-    return _cases(comparison, "accuracy_gpus", "On several GPUs: what each takes", note)
+    return _by_level("accuracy_gpus", "case", _cases(comparison), PEAK_KINDS)
 
 
-def _by_stage(comparison: Accuracy) -> Table:
-    figures = comparison.figures[comparison.figures["stage"].notna()]
-    by_stage: dict[tuple[int, str], tuple[str, dict[str, Any]]] = {}
-    for one in figures.itertuples():
+def _stages(comparison: Accuracy) -> Iterable[Line]:
+    by_stage: dict[tuple[int, str], Line] = {}
+    for one in comparison.figures[comparison.figures["stage"].notna()].itertuples():
         head = f"{comparison.cases[one.case].title}\n{one.stage}"
         by_stage.setdefault((one.case, one.stage), (head, {}))[1][one.level] = one
-    columns = [
-        Column("case and stage", lambda line: line[0]),
-        *(column for level in _LEVELS for column in _three(level)),
-    ]
-    below = Caption("What is allocated when a stage ends, and the peaks in it.", _COMMAND)
-    title, lines = "Every measured case, stage by stage", by_stage.values()
-    return listing("accuracy_stages", title, columns, lines, below, long=True)
+    return by_stage.values()
 
 
 def _largest_batches(comparison: Accuracy) -> Table:
@@ -182,19 +154,18 @@ def _largest_batches(comparison: Accuracy) -> Table:
         Column("predicted", "predicted", number),
         Column("measured", "measured", number),
     )
-    figures = comparison.figures
-    largest = figures[figures["kind"] == LARGEST].itertuples()
-    below = Caption("The cap in a case's name is on what PyTorch's allocator holds.", _COMMAND)
-    return listing("accuracy_max_batch", "The largest batch", columns, largest, below)
+    largest = comparison.figures[comparison.figures["kind"] == LARGEST].itertuples()
+    return listing("accuracy_max_batch", columns, largest, _COMMAND)
 
 
 def tables(comparison: Accuracy) -> list[Table]:
+    cases, stages = _cases(comparison), _stages(comparison)
     built = [
         _in_all(comparison),
         _beside_formulas(comparison),
         _largest_batches(comparison),
-        _cases(comparison, "accuracy_cases", "Every measured case", ".", long=True),
-        _by_stage(comparison),
+        _by_level("accuracy_cases", "case", cases, PEAK_KINDS, long=True),
+        _by_level("accuracy_stages", "case and stage", stages, _LEVELS, long=True),
     ]
     return [table for table in built if table.rows]
 
@@ -215,16 +186,20 @@ def _scatter(axes: Axes, comparison: Accuracy, said: Mapping[int, float], **how:
 
 
 def _scales(axes: Axes, low: float, high: float) -> None:
-    for axis, limits in ((axes.xaxis, axes.set_xlim), (axes.yaxis, axes.set_ylim)):
-        limits(low, high)
+    axes.plot([low, high], [low, high], color=style.INK, linewidth=1, zorder=1)
+    axes.set(xscale="log", yscale="log", xlim=(low, high), ylim=(low, high))
+    for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_locator(FixedLocator([tick for tick in _TICKS if low <= tick <= high]))
         axis.set_minor_locator(NullLocator())
         axis.set_major_formatter(StrMethodFormatter("{x:g}"))
     axes.grid()
+    axes.set_xlabel("measured peak allocated, GB")
+    axes.set_ylabel("predicted, GB")
 
 
-def _label(name: str, errors: pd.Series, decimals: int) -> str:
-    return f"{name}: median error {share(errors.abs().median(), decimals)}"
+def _label(name: str, errors: pd.Series, decimals: int, form: str = "") -> str:
+    said = f"{name}: median error {share(errors.abs().median(), decimals)}"
+    return f"{said}\n{form}" if form else said
 
 
 def _finding(comparison: Accuracy, every: Sequence[Rival]) -> str:
@@ -241,35 +216,34 @@ def picture(comparison: Accuracy) -> Picture:
     own = {i: comparison.predictions[i].peak["peak"] for i in with_peak(comparison)}
     every = rivals(comparison)
     title = _finding(comparison, every)
-    figure = style.new_figure(6, title)
+    figure = style.new_figure(5.4, title)
     axes = figure.subplots()
-    axes.set_xscale("log")
-    axes.set_yscale("log")
     values = [comparison.cases[i].peak["peak"] for i in own]
     values += [value for rival in every for value in rival.said] + list(own.values())
-    low, high = min(values) / GB / _MARGIN, max(values) / GB * _MARGIN
-    axes.plot([low, high], [low, high], color=style.INK, linewidth=1, zorder=1)
+    _scales(axes, min(values) / GB / _MARGIN, max(values) / GB * _MARGIN)
     for rival in every:
         marker, color = rival.formula.mark
-        name = f"{rival.formula.name}, {rival.formula.form}"
         look = {"marker": marker, "color": color, "markerfacecolor": "none", "markersize": 6}
-        label = _label(name, rival.theirs.errors, 0)
+        label = _label(rival.formula.name, rival.theirs.errors, 0, rival.formula.form)
         _scatter(axes, comparison, rival.said.to_dict(), **look, label=label)
     look = {"marker": "o", "color": style.PREDICTED.color, "markersize": 4.5, "zorder": 4}
     look |= {"markeredgecolor": "white", "markeredgewidth": 0.5}
     label = _label("vramfit", comparison.errors("peak allocated"), 2)
     _scatter(axes, comparison, own, **look, label=label)
-    _scales(axes, low, high)
-    axes.set_xlabel("measured peak allocated, GB")
-    axes.set_ylabel("predicted, GB")
-    handles, labels = axes.get_legend_handles_labels()
-    style.key(figure, list(zip(labels[::-1], handles[::-1], strict=True)), 1)
-    below = Caption(
-        "GB is 1e9 bytes. A point on the line is predicted right, above it too high, below it too "
-        "low.",
-        _COMMAND,
+    handles, labels = (every[::-1] for every in axes.get_legend_handles_labels())
+    # Below the line there is room: nobody predicts little of what takes much.
+    axes.legend(
+        handles,
+        labels,
+        loc="lower right",
+        fontsize=8,
+        labelspacing=0.7,
+        frameon=True,
+        edgecolor="w",
     )
-    return Picture("accuracy", title, "; ".join(labels[::-1]), below, figure, _SIGNATURE)
+    alt = "; ".join(label.replace("\n", ", ") for label in labels)
+    note = words.note("accuracy", "picture")
+    return Picture("accuracy", title, alt, note, figure, "vramfit: fit --runtime pytorch")
 
 
 def draw(inputs: Inputs) -> Picture:

@@ -5,20 +5,20 @@ from collections.abc import Sequence
 
 from matplotlib.axes import Axes
 
+from vramfit_plots.article_tables import main_source
 from vramfit_plots.cells import NEAR, Cell, sides
-from vramfit_plots.errors import AbsentError
 from vramfit_plots.figures import bars, style
 from vramfit_plots.figures.picture import Picture, drawn
+from vramfit_plots.files import AbsentError
 from vramfit_plots.inputs import Inputs
 from vramfit_plots.sources import ARTICLE, Source
-from vramfit_plots.tables.article_table import main_source
 from vramfit_plots.topics import cliffs, inference, multi_gpu, waterfall
 from vramfit_plots.units import MISSING, batch, share
 
 _WIDTH, _HEIGHT = 9.0, 7.2  # inches: 900 px wide, as code hosts show it
 _TOP, _ROW, _COLUMN = 0.07, 0.19, 0.29  # of the panel, of Table 3 as text
 _BELOW = 0.06  # what is said below a figure of it
-_NAME_WIDTH, _NOTE_WIDTH = 10, 66  # characters
+_NOTE_WIDTH = 66  # characters
 _RIGHT, _WRONG = "#00704f", "#a83c00"
 
 
@@ -32,11 +32,9 @@ def _shown(cells: Sequence[Cell]) -> list[Source]:
 def _inference(axes: Axes, inputs: Inputs) -> list[Source]:
     by_precision = inference.cells(inputs)
     shown = _shown([cell for _, row in by_precision for cell in row[1:]])
+    groups = [bars.bars(row[-1], shown) for _, row in by_precision]
     last = inputs.article.inference["columns"][-1]
-    panel = bars.Panel(
-        f"Table 1. Inference, 7B: {last}, GB",
-        [bars.bars(row[-1], shown) for _, row in by_precision],
-    )
+    panel = bars.Panel(f"Table 1. Inference, 7B: {last}, GB", groups)
     bars.draw_panels([axes], [precision for precision, _ in by_precision], [panel])
     return shown
 
@@ -106,17 +104,12 @@ def _oom_cliff(axes: Axes, inputs: Inputs) -> None:
 
 
 def _multi_gpu(axes: Axes, inputs: Inputs) -> list[Source]:
-    by_strategy = multi_gpu.cells(inputs)
     gpus = inputs.article.multi_gpu["rows"][0]["cells"][0]["gpus"]
-    shown = [
-        source for source in sides([row[0] for _, row in by_strategy]) if source is not ARTICLE
-    ]
-    panel = bars.Panel(
-        f"Table 4. Each of {gpus} GPUs that train 13B, GB",
-        multi_gpu.groups(inputs, 0, gpus, shown),
-    )
-    names = [textwrap.fill(strategy, _NAME_WIDTH) for strategy, _ in by_strategy]
-    bars.draw_panels([axes], names, [panel])
+    every = sides([row[0] for _, row in multi_gpu.cells(inputs)])
+    shown = [source for source in every if source is not ARTICLE]
+    groups = multi_gpu.groups(inputs, 0, gpus, shown)
+    panel = bars.Panel(f"Table 4. Each of {gpus} GPUs that train 13B, GB", groups)
+    bars.draw_panels([axes], multi_gpu.names(inputs), [panel])
     return shown
 
 
@@ -143,8 +136,4 @@ def draw(inputs: Inputs) -> Picture:
     shown += [source for source in _multi_gpu(four, inputs) if source not in shown]
     style.key_of(figure, shown, ("article's code (Table 4)", multi_gpu.CODE.patch()))
     said = "The article's four tables, each figure beside what was measured or is predicted"
-    note = (
-        "GB is 1e9 bytes. The tables below have every figure by source, and say where a figure is "
-        "of another case than the article's."
-    )
-    return drawn(inputs, "article", title, figure, said=[said], rows="", note=note)
+    return drawn(inputs, "article", title, figure, [said])

@@ -1,14 +1,14 @@
 """What the claims about several GPUs are answered by."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from vramfit_plots.cells import differ
-from vramfit_plots.errors import AbsentError
+from vramfit_plots.files import AbsentError
 from vramfit_plots.inputs import Inputs
-from vramfit_plots.several_gpus import Spread, spread
+from vramfit_plots.rows import Spread, spread
 from vramfit_plots.sources import MEASURED, PREDICTED, TIMED, TORCH_MEASURED, Source
-from vramfit_plots.topics.claims_answer import Answer, Asked
+from vramfit_plots.topics.claims_asked import Answer, Asked, in_lines
 from vramfit_plots.topics.scaling import Scaling, every_spread, scaling
 from vramfit_plots.units import MINUS, gb, in_words, number, share, times
 
@@ -69,14 +69,14 @@ def _ratios(timed: list[Scaling]) -> dict[Source, str]:
     lines: dict[Source, list[str]] = {}
     for one in timed:
         lines.setdefault(one.source, []).append(f"{number(one.ratio, 2)} times on {_case(one)}")
-    return {source: "\n".join(own) for source, own in lines.items()}
+    return in_lines(lines)
 
 
 def throughput(asked: Asked) -> Answer:
     """Of N GPUs over that of one."""
     timed, verdicts = _scalings(asked), []
-    for side in dict.fromkeys(one.source.side for one in timed):
-        shares = [one.efficiency for one in timed if one.source.side == side]
+    for side in dict.fromkeys(one.side for one in timed):
+        shares = [one.efficiency for one in timed if one.side == side]
         word = "holds" if min(shares) >= _GOOD else "in part"
         ends = dict.fromkeys(share(end, 0) for end in (min(shares), max(shares)))
         verdicts.append(f"{side}: {word}, {' to '.join(ends)}")
@@ -135,3 +135,15 @@ def fsdp_no_bubble(asked: Asked) -> Answer:
         raise AbsentError(fsdp.row)
     costly = f" Gathering parameters costs time instead, here {in_words(costs)}." if costs else ""
     return Answer(figures, f"Holds by design: no GPU waits for another's stage.{costly}")
+
+
+ANSWERS: dict[str, Callable[[Asked], Answer]] = {
+    function.__name__: function
+    for function in (
+        data_parallel_saves_nothing,
+        throughput,
+        capacity,
+        pipeline_throughput,
+        fsdp_no_bubble,
+    )
+}

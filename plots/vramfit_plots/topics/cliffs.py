@@ -1,23 +1,15 @@
 """Rows of OomCliff by strategy and card, what the article prints, and memory against batch."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
-from vramfit_plots.cards import Card
+from vramfit_plots.catalogues import Card
 from vramfit_plots.cells import Cell
-from vramfit_plots.inputs import Inputs
-from vramfit_plots.row_name import family
-from vramfit_plots.sources import (
-    COUNTED,
-    MEASURED,
-    OURS,
-    PREDICTED,
-    THEIRS,
-    TIMED,
-    Source,
-)
-from vramfit_plots.strategies import Strategy, strategy_of
+from vramfit_plots.inputs import Inputs, Reading
+from vramfit_plots.rows import Strategy, strategy_of
+from vramfit_plots.sources import COUNTED, MEASURED, OURS, THEIRS, TIMED, Source
 from vramfit_plots.units import batch
 
 _WAYS = ("none", "selective", "full")  # what saves least, and costs least, first
@@ -51,28 +43,21 @@ def least_printed(printed: float | str) -> float | None:
     return float(digits) if digits.isdecimal() else None
 
 
-def _largest(inputs: Inputs, row: str, source: Source) -> Iterator[tuple[str, float]]:
-    """By way: the source's own, else what its side has."""
-    side = OURS if source in OURS else THEIRS
+def attempt(inputs: Inputs, row: str, source: Source, printed: float | str) -> Attempt | None:
+    """None where the article prints no batch, or nobody looked for one without checkpointing; with
+    it, what the source's side has stands in."""
+    least = least_printed(printed)
+    if least is None or inputs.of(row, source, "max_batch") is None:
+        return None
+    side, found = (OURS if source in OURS else THEIRS), []
     for way in _WAYS:
         name = row if way == _WAYS[0] else f"{row}/checkpoint:{way}"
-        found = (inputs.value(name, f"{one.prefix}max_batch") for one in (source, *side))
-        largest = next((value for value in found if value is not None), None)
-        if largest is not None:
-            yield way, largest
-
-
-def attempt(inputs: Inputs, row: str, source: Source, printed: float | str) -> Attempt | None:
-    """None where the article prints no batch, or nobody looked for one without checkpointing."""
-    least = least_printed(printed)
-    if least is None or inputs.value(row, f"{source.prefix}max_batch") is None:
-        return None
-    found = [Attempt(way, n, n >= least) for way, n in _largest(inputs, row, source)]
+        largest = (inputs.of(name, one, "max_batch") for one in (source, *side))
+        found += [Attempt(way, n, n >= least) for n in largest if n is not None][:1]
     return next((one for one in found if one.met), max(found, key=lambda one: one.largest))
 
 
 ROWS_PATTERN = "^OomCliff/"
-_FAMILY = "OomCliff"
 
 
 @dataclass(frozen=True)
@@ -85,12 +70,15 @@ class Cliffs:
     cards: list[Card]  # by their VRAM
     rows: Mapping[tuple[Strategy, str], str]  # by strategy and card
 
+    def row(self, strategy: Strategy, card: Card) -> str | None:
+        return self.rows.get((strategy, card.name))
+
     def cell(self, strategy: Strategy, card: Card) -> Cell:
         """The article's figure too, where its table has the strategy."""
-        row = self.rows.get((strategy, card.name))
+        row = self.row(strategy, card)
         return self.inputs.cell(row, "max_batch", self._printed.get(row), batch)
 
-    @property
+    @cached_property
     def _printed(self) -> Mapping[str | None, float | str]:
         cells = [cell for row in self.inputs.article.oom_cliff["rows"] for cell in row["cells"]]
         return {cell["row"]: cell["max_batch"] for cell in cells}
@@ -98,54 +86,34 @@ class Cliffs:
     def vram(self, card: Card) -> str:
         """As the article has it, else the card's own."""
         named = {row["gpu"]: row["vram"] for row in self.inputs.article.oom_cliff["rows"]}
-        return named.get(card.name, short_title(card))
-
-    def taken(self, strategy: Strategy, card: Card, source: Source = PREDICTED) -> float | None:
-        row = self.rows.get((strategy, card.name))
-        return None if row is None else taken(self.inputs, row, card, source)
+        return named.get(card.name, card.short_title)
 
 
-def short_title(card: Card) -> str:
-    title = card.title.removeprefix("NVIDIA ").removeprefix("GeForce ")
-    return title.removesuffix(" Generation").removesuffix(" HBM3")
-
-
-def taken(inputs: Inputs, row: str, card: Card, source: Source = PREDICTED) -> float | None:
+def taken(inputs: Inputs, row: str | None, card: Card, source: Source) -> float | None:
     """What a card has lost to the run in all, driver included."""
-    used = inputs.value(row, f"{source.prefix}device_used")
+    used = inputs.of(row, source, "device_used")
     return None if used is None else used + card.driver_reserved
 
 
 def load_cliffs(inputs: Inputs) -> Cliffs:
     """Of every row of known cards, whoever has figures of it."""
     rows, cards = {}, {}
-    for name in inputs.rows.index:
-        if family(name) != _FAMILY:
-            continue
+    for name in inputs.names("OomCliff"):
         parsed = inputs.run.parse(name)
         card = inputs.cards.get(parsed.axes.get("gpu", ""))
         if card is not None and parsed.axes.get("model") in inputs.models:
             rows[strategy_of(parsed), card.name] = name
             cards[card.name] = card
-    unsorted = Cliffs(
-        inputs,
-        list(dict.fromkeys(strategy for strategy, _ in rows)),
-        sorted(cards.values(), key=lambda card: card.vram),
-        rows,
-    )
-    strategies = sorted(unsorted.strategies, key=lambda strategy: _rank(unsorted, strategy))
-    return Cliffs(inputs, strategies, unsorted.cards, rows)
+    by_vram = sorted(cards.values(), key=lambda card: card.vram)
+    found = Cliffs(inputs, list(dict.fromkeys(strategy for strategy, _ in rows)), by_vram, rows)
 
+    def rank(strategy: Strategy) -> tuple[float, bool, float, str]:
+        """By what fits all cards together, by the best figure there is."""
+        cells = [found.cell(strategy, card) for card in by_vram]
+        fits = sum(cell.figure(best) or 0 for cell in cells if (best := cell.best(MEASURED)))
+        return -inputs.models[strategy.model].parameters, strategy.adapts, fits, strategy.words()
 
-def _rank(cliffs: Cliffs, strategy: Strategy) -> tuple[float, bool, float, str]:
-    parameters = cliffs.inputs.models[strategy.model].parameters
-    return -parameters, strategy.adapts, _fits(cliffs, strategy), strategy.words()
-
-
-def _fits(cliffs: Cliffs, strategy: Strategy) -> float:
-    """Of all cards together, by the best figure there is."""
-    cells = [cliffs.cell(strategy, card) for card in cliffs.cards]
-    return sum(cell.figure(best) or 0 for cell in cells if (best := cell.best(MEASURED)))
+    return replace(found, strategies=sorted(found.strategies, key=rank))
 
 
 @dataclass(frozen=True)
@@ -202,22 +170,19 @@ def alike(strategy: Strategy) -> Strategy:
     return Strategy(frozenset(axes.items()))
 
 
-def _at_largest(
-    inputs: Inputs, row: str, cards: Mapping[str, Card], source: Source
-) -> Point | None:
-    """None where no batch fits, or the source does not know."""
-    card = cards.get(inputs.run.parse(row).axes.get("gpu", ""))
-    largest = inputs.of(row, source, "max_batch")
-    total = None if card is None else taken(inputs, row, card, source)
-    return Point(largest, total, source in TIMED, card) if largest and total else None
-
-
-def _at_batch(inputs: Inputs, row: str, driver: int, source: Source) -> Point | None:
-    used = inputs.of(row, source, "device_used")
-    if not used or inputs.value(row, "oom"):
+def _point(one: Reading, cards: Mapping[str, Card], driver: int) -> Point | None:
+    """Of a row of Training, or of OomCliff the card's largest batch. None where no batch fits, or
+    the source does not know."""
+    name = one.inputs.run.parse(one.row)
+    if name.family == "Training":
+        card, size = None, 0 if one.inputs.value(one.row, "oom") else name.number("batch")
+    else:
+        card, size = cards.get(name.axes.get("gpu", "")), one.max_batch
+        driver = card.driver_reserved if card else 0
+        size = size if card else None
+    if not size or not one.device_used:
         return None
-    size = inputs.run.parse(row).number("batch")
-    return Point(size, used + driver, source in TIMED, None)
+    return Point(size, one.device_used + driver, one.source in TIMED, card)
 
 
 def curves(inputs: Inputs, cards: Sequence[Card], sources: Sequence[Source]) -> Curves:
@@ -229,16 +194,10 @@ def curves(inputs: Inputs, cards: Sequence[Card], sources: Sequence[Source]) -> 
     found: dict[Strategy, list[Point | None]] = {alike(strategy): [] for strategy in shown}
     by_name = {card.name: card for card in cards}
     driver = cards[0].driver_reserved  # rows of Training ran on the run's card: taken as equal
-    for row in inputs.rows.index:
-        if family(row) not in {"Training", "OomCliff"}:
-            continue
+    for row in inputs.names("Training", "OomCliff"):
         own = found.get(alike(strategy_of(inputs.run.parse(row))))
         for source in sources if own is not None else ():
-            own.append(
-                _at_batch(inputs, row, driver, source)
-                if family(row) == "Training"
-                else _at_largest(inputs, row, by_name, source)
-            )
+            own.append(_point(Reading(inputs, row, source), by_name, driver))
     highest = HIGHEST * max(card.vram for card in cards)
     return {
         strategy: sorted(

@@ -3,12 +3,15 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from vramfit_plots.captions import Caption
-from vramfit_plots.comparison import Pair
-from vramfit_plots.errors import AbsentError
+from vramfit_plots.files import AbsentError
 from vramfit_plots.inputs import Inputs
-from vramfit_plots.tables.table import Column, Table, listing
+from vramfit_plots.tables import Column, Table, listing
 from vramfit_plots.units import MISSING, OOM, gb, number
+
+MODES = {"eager": "eager", "compile": "torch.compile"}  # PyTorch's, as the file and as we call them
+
+# A row of ours, a mode, and the figures of both, of which a side may have `oom` or `error` instead.
+Pair = tuple[str, str, Mapping[str, Any], Mapping[str, Any]]
 
 
 def _side(result: Mapping[str, Any], figure: str, form: Callable[[float], str]) -> str:
@@ -21,20 +24,20 @@ def _side(result: Mapping[str, Any], figure: str, form: Callable[[float], str]) 
 
 
 def _figure(heading: str, figure: str, form: Callable[[float], str]) -> Column:
-    """The ratio, and in small type both figures."""
+    """Ours over theirs, where both have it, and in small type both."""
 
     def entry(pair: Pair) -> str:
-        ratio = pair.ratio(figure)
-        head = MISSING if ratio is None else number(ratio, 2)
-        both = (_side(result, figure, form) for result in (pair.ours, pair.theirs))
-        return f"{head}\n{' / '.join(both)}"
+        *_, ours, theirs = pair
+        known = ours.get(figure) and theirs.get(figure)
+        head = number(ours[figure] / theirs[figure], 2) if known else MISSING
+        return f"{head}\n{_side(ours, figure, form)} / {_side(theirs, figure, form)}"
 
     return Column(heading, entry)
 
 
 _COLUMNS = (
-    Column("row", "row", text=True),
-    Column("PyTorch", "mode", text=True),
+    Column("row", lambda pair: pair[0], text=True),
+    Column("PyTorch", lambda pair: pair[1], text=True),
     _figure("tokens/s", "tokens_per_second", number),
     _figure("allocated, GB", "allocated", gb),
     _figure("reserved, GB", "reserved", gb),
@@ -46,12 +49,10 @@ def build(inputs: Inputs) -> list[Table]:
     found = inputs.comparison
     if found is None:
         raise AbsentError("a comparison with PyTorch on the same card")
-    below = Caption(
-        "Each cell has vramfit's figure over PyTorch's, and below it both. A ratio of tokens/s "
-        "above 1 means that vramfit is faster, one of memory below 1 that it takes less. Peaks are "
-        "over all steps, in GB (1e9 bytes); tokens/s are the median step's. Model, batch and "
-        "length are the same on both sides, each in its own process.",
-        found.context.get("command", ""),
-    )
-    title = "Against PyTorch on the same card"
-    return [listing("comparison", title, _COLUMNS, found.pairs, below)]
+    pairs: list[Pair] = [
+        (case["row"], name, case["vramfit"], case[mode])
+        for case in found["cases"]
+        for mode, name in MODES.items()
+        if mode in case
+    ]
+    return [listing("comparison", _COLUMNS, pairs, found["context"].get("command", ""))]

@@ -4,16 +4,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from vramfit_plots.article import BYTES_PER_WEIGHT
+from vramfit_plots.article_tables import by_source, deviations, own_table
 from vramfit_plots.cells import Cell, has_figures, remarks, sides
-from vramfit_plots.errors import AbsentError
 from vramfit_plots.figures import bars, style
 from vramfit_plots.figures.picture import Picture, drawn
+from vramfit_plots.files import AbsentError
 from vramfit_plots.inputs import Inputs
 from vramfit_plots.sources import ARTICLE, PREDICTED, Source
-from vramfit_plots.tables.article_table import Line, Spoken, by_source, own_table
-from vramfit_plots.tables.deviations import Line as Deviation
-from vramfit_plots.tables.deviations import deviations
-from vramfit_plots.tables.table import Table
+from vramfit_plots.tables import Table
 from vramfit_plots.units import GB, gb, in_words, number, percent, share
 
 _FURTHER = "FP8"
@@ -61,32 +59,27 @@ def _all_cells(inputs: Inputs) -> list[tuple[str, list[Cell]]]:
 
 
 def build(inputs: Inputs) -> list[Table]:
-    article = inputs.article.inference
+    article, pattern = inputs.article.inference, _pattern(inputs)
     model, columns = article["model"], article["columns"]
     assumed, true = inputs.article.assumed_parameters()[model], inputs.models[model].parameters
-    size = (
-        f"{model} has {number(true)} parameters; the article's sizes are those of "
-        f"{number(assumed)}. {_FURTHER} is not in the article."
-    )
-    about = ("GB (1e9 bytes) allocated.", size, _pattern(inputs))
+    about = {"article": article, "published": true, "assumed": assumed, "further": _FURTHER}
     every = _all_cells(inputs)
     figures = [
         (f"{precision}\n{column}", precision, cell)
         for precision, row in every
         for column, cell in zip(columns[1:], row, strict=True)
     ]
-    lines = [
-        Deviation(head, cell, proportional=BYTES_PER_WEIGHT[precision] * assumed)
+    lines = [(head, cell) for head, _, cell in figures]
+    causes = [
+        (head, cell, BYTES_PER_WEIGHT[precision] * assumed)
         for head, precision, cell in figures
         if cell.has(ARTICLE)
     ]
-    own = Spoken("table1", f"Table 1: {article['caption']}", *about)
-    sources = Spoken("table1_sources", "Table 1 by source", *about)
-    why = Spoken("table1_deviations", "Table 1: why article and prediction differ", *about)
+    rows = [[precision, *row] for precision, row in every]
     return [
-        own_table(inputs, own, columns, [[precision, *row] for precision, row in every]),
-        by_source(inputs, sources, columns[0], [Line(head, cell) for head, _, cell in figures]),
-        deviations(inputs, why, "figure", model, lines),
+        own_table(inputs, "table1", columns, rows, pattern, **about),
+        by_source(inputs, "table1_sources", columns[0], lines, pattern, **about),
+        deviations(inputs, "table1_deviations", "figure", model, causes, pattern=pattern, **about),
     ]
 
 
@@ -133,5 +126,5 @@ def draw(inputs: Inputs) -> Picture:
     legend = [(source.heading, style.BY_SOURCE[source.key]) for source in shown]
     names = [precision for precision, _ in by_precision]
     figure = bars.draw(title, names, panels, legend, "peak memory allocated, GB")
-    rows, note = _pattern(inputs), f"GB is 1e9 bytes. {remarks(every, shown)}".strip()
-    return drawn(inputs, "inference", title, figure, said=said, rows=rows, note=note, unit="GB")
+    beside = remarks(every, shown)
+    return drawn(inputs, "inference", title, figure, said, unit="GB", remarks=beside)

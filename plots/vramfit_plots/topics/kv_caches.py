@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 from matplotlib.axes import Axes
 
-from vramfit_plots.captions import caption
+from vramfit_plots.captions import command
 from vramfit_plots.captions import said as whose
-from vramfit_plots.errors import AbsentError
 from vramfit_plots.figures import style
 from vramfit_plots.figures.picture import Picture, drawn
+from vramfit_plots.files import AbsentError
 from vramfit_plots.inputs import Inputs
 from vramfit_plots.sources import MEASURED, PREDICTED, Source
-from vramfit_plots.tables.table import Column, Table, listing
+from vramfit_plots.tables import Column, Table, listing
 from vramfit_plots.units import GB, gb, gigabytes, number, share, times
 
 PLAIN = "16 bits"  # as --cache=unquantized stores them of a model in 16 bits
@@ -50,7 +50,6 @@ class KvCache:
 
 @dataclass(frozen=True)
 class KvCaches:
-    inputs: Inputs
     model: str
     source: Source
     every: Sequence[KvCache]
@@ -66,29 +65,25 @@ class KvCaches:
         return [cache for cache in self.every if cache.positions == least]
 
 
-def _of_inference(inputs: Inputs, model: str, source: Source) -> list[tuple[int, float]]:
-    form = re.compile(rf"Inference/{re.escape(model)}/bf16/batch:(\d+)/seq:(\d+)")
-    found = []
-    for match in filter(None, map(form.fullmatch, inputs.run.rows.index)):
-        size = inputs.of(match[0], source, "kv_cache")
-        if size is not None:
-            found.append((int(match[1]) * int(match[2]), size))
-    return found
-
-
 def load_kv_caches(inputs: Inputs) -> KvCaches:
     """Of the measured rows, or where there are none of the predicted ones."""
+
+    def rows(form: str) -> list[re.Match[str]]:
+        return [m for m in map(re.compile(form).fullmatch, inputs.run.rows.index) if m]
+
     model = inputs.article.inference["model"]
-    form = re.compile(_FORM.format(model=re.escape(model)))
     for source in (MEASURED, PREDICTED):
         every = []
-        for match in filter(None, map(form.fullmatch, inputs.run.rows.index)):
+        for match in rows(_FORM.format(model=re.escape(model))):
             if taken := inputs.all_of(match[0], source, *_COUNTERS):
                 positions = int(match["seq"]) + int(match["generate"]) - 1
                 kind = (match["cache"] or PLAIN, int(match["block"] or 0), bool(match["spread"]))
                 every.append(KvCache(*kind, int(match["batch"]), positions, *taken))
         if every:
-            return KvCaches(inputs, model, source, every, _of_inference(inputs, model, source))
+            prompts = rows(rf"Inference/{re.escape(model)}/bf16/batch:(\d+)/seq:(\d+)")
+            sizes = [(int(m[1]) * int(m[2]), inputs.of(m[0], source, "kv_cache")) for m in prompts]
+            of_inference = [(tokens, size) for tokens, size in sizes if size is not None]
+            return KvCaches(model, source, every, of_inference)
     raise AbsentError(f"rows KvCache/{model}/bf16/…/generate:…")
 
 
@@ -105,17 +100,10 @@ _COLUMNS = (
 
 def build(inputs: Inputs) -> list[Table]:
     found = load_kv_caches(inputs)
-    caches = found.of_shortest()
-    size = times(caches[0].batch, f"{caches[0].positions:,}")
-    note = (
-        f"Of {found.model}, {size} positions at most, {whose(inputs, found.source)}. Unfilled are "
-        "positions of the cache that no sequence comes to. Unequal prompts have 1/batch, 2/batch, "
-        "… of the longest's; one block a sequence has room for the longest, blocks of a few "
-        "positions are found through a table and end with the sequence. 8 bits have an fp32 scale "
-        "a position and head."
-    )
-    caption_ = caption(inputs, found.pattern, note)
-    return [listing("kv_caches", "The KV cache by kind", _COLUMNS, caches, caption_)]
+    caches, rows = found.of_shortest(), command(inputs, found.pattern)
+    size, said = times(caches[0].batch, f"{caches[0].positions:,}"), whose(inputs, found.source)
+    about = {"model": found.model, "size": size, "whose": said}
+    return [listing("kv_caches", _COLUMNS, caches, rows, **about)]
 
 
 _HEIGHT = 3.6
@@ -128,11 +116,10 @@ _LOOKS = {  # of 8 bits both formats take the same
 
 def _points(found: KvCaches, stored_in: str) -> list[tuple[int, float]]:
     """What sequences of one length take together, by their tokens; in 16 bits of Inference too."""
-    whole = [cache for cache in found.every if cache.block == 0 and not cache.spread]
     points = [
         (cache.batch * cache.positions, cache.bytes)
-        for cache in whole
-        if cache.stored_in == stored_in
+        for cache in found.every
+        if cache.stored_in == stored_in and cache.block == 0 and not cache.spread
     ]
     return sorted([*points, *found.of_inference] if stored_in == PLAIN else points)
 
@@ -164,15 +151,11 @@ def _bars(axes: Axes, caches: list[KvCache]) -> None:
     names = []
     for y, cache in enumerate(caches):
         color, bits = _LOOKS[cache.stored_in]
-        filled = cache.bytes - cache.waste
-        axes.barh(y, filled / GB, 0.7, color=color)
-        axes.barh(
-            y, cache.waste / GB, 0.7, filled / GB, color="white", edgecolor=color, hatch="////"
-        )
-        said = f"{share(cache.unfilled, 0)} unfilled"
-        axes.annotate(
-            said, (cache.bytes / GB, y), (4, 0), textcoords="offset points", va="center", size=9
-        )
+        filled, waste = (cache.bytes - cache.waste) / GB, cache.waste / GB
+        axes.barh(y, filled, 0.7, color=color)
+        axes.barh(y, waste, 0.7, filled, color="white", edgecolor=color, hatch="////")
+        text = f"{share(cache.unfilled, 0)} unfilled"
+        style.say(axes, text, (cache.bytes / GB, y), (4, 0), va="center")
         names.append(f"{bits},\n{'blocks ' if cache.block else ''}{cache.blocks}")
     axes.set_yticks(range(len(caches)), names)
     axes.invert_yaxis()
@@ -202,5 +185,4 @@ def draw(inputs: Inputs) -> Picture:
         f"{gb(cache.waste, 2)} unfilled"
         for cache in found.of_shortest()
     ]
-    note = f"Of {found.model} in bf16."
-    return drawn(inputs, "kv_caches", title, figure, said=said, rows=found.pattern, note=note)
+    return drawn(inputs, "kv_caches", title, figure, said, model=found.model)

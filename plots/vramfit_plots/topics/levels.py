@@ -7,14 +7,13 @@ from statistics import median
 
 from matplotlib.axes import Axes
 
-from vramfit_plots import row_name
 from vramfit_plots.accuracy.cases import Case
-from vramfit_plots.captions import Caption, caption
-from vramfit_plots.errors import AbsentError
+from vramfit_plots.captions import command
 from vramfit_plots.figures import style
 from vramfit_plots.figures.picture import Picture, drawn
+from vramfit_plots.files import AbsentError
 from vramfit_plots.inputs import Inputs
-from vramfit_plots.tables.table import Column, Table, listing
+from vramfit_plots.tables import Column, Table, listing
 from vramfit_plots.units import GB, gb, gigabytes, in_words, mib, number, share
 
 LEAST = 5 * GB  # allocated: of smaller runs the context alone, which is the same for all, is 10 %
@@ -91,15 +90,13 @@ def shares_of(inputs: Inputs, shares: Sequence[float], name: str = "") -> Shares
 def measured_levels(inputs: Inputs) -> list[Levels]:
     """Every measured row's, in the run's order; throws AbsentError where there is none."""
     found = []
-    for row in inputs.run.rows.index:
+    for row in inputs.run.names(*_FAMILIES):
         used = inputs.value(row, "mem_device_used")
-        if used is None or row_name.family(row) not in _FAMILIES:
+        if used is None:
             continue
         allocated = inputs.divisor(row, "mem_allocated")
-        reserved = inputs.need(row, "mem_reserved")
-        unattributed = inputs.need(row, "mem_unattributed")
-        overhead = used - reserved - unattributed
-        found.append(Levels(row, allocated, reserved - allocated, overhead, unattributed))
+        reserved, rest = (inputs.need(row, f"mem_{part}") for part in ("reserved", "unattributed"))
+        found.append(Levels(row, allocated, reserved - allocated, used - reserved - rest, rest))
     if not found:
         raise AbsentError("mem_device_used: rows measured on a GPU")
     return found
@@ -153,42 +150,30 @@ _OF_VRAMFIT = (
 )
 
 
-def _of_pytorch(inputs: Inputs) -> Table:
+def build(inputs: Inputs) -> list[Table]:
     by_kind: dict[str, list[float]] = {}
     for case in _pytorch_cases(inputs):
         for kind in ("all", _kind(case)):
             by_kind.setdefault(kind, []).append(case.beyond_allocated)
-    below = Caption(
-        "What the card lost beyond the peak allocated, as a share of it: rounding and gaps in the "
-        f"allocator, context and libraries. The article says {shares_of(inputs, []).claimed}. Each "
-        f"case is of one kind. They are those of data/reference over {gigabytes(LEAST, 0)}; of "
-        "smaller ones the context alone is more than 10 %."
-    )
     kinds = [shares_of(inputs, shares, kind) for kind, shares in by_kind.items()]
-    title = "What PyTorch's allocator does not see"
-    return listing("levels_pytorch", title, _OF_PYTORCH, kinds, below)
-
-
-def _of_vramfit(inputs: Inputs, found: Shares) -> Table:
-    note = f"The article says {found.claimed}; {found.within} of {found.count} rows are within."
-    below = caption(inputs, "^(Training|Inference|KvCache)/", note)
-    title, every = "What vramfit's allocator does not see", measured_levels(inputs)
-    return listing("levels", title, _OF_VRAMFIT, every, below, long=True)
-
-
-def build(inputs: Inputs) -> list[Table]:
-    ours = our_shares(inputs)
-    return [_of_pytorch(inputs), *([_of_vramfit(inputs, ours)] if ours else [])]
+    about = {"claimed": shares_of(inputs, []).claimed, "least": LEAST}
+    of_pytorch = listing("levels_pytorch", _OF_PYTORCH, kinds, **about)
+    ours, rows = our_shares(inputs), command(inputs, f"^({'|'.join(_FAMILIES)})/")
+    if ours is None:
+        return [of_pytorch]
+    every = measured_levels(inputs)
+    return [of_pytorch, listing("levels", _OF_VRAMFIT, every, rows, long=True, found=ours)]
 
 
 def _histogram(axes: Axes, found: Shares, look: style.Look, right: float) -> None:
+    axes.axvspan(100 * found.low, 100 * found.high, color="#e6e6e6", zorder=0)
     shares = [min(100 * one, right - _BIN / 2) for one in found.shares]
-    edges = range(0, int(right) + _BIN, _BIN)
-    axes.hist(shares, bins=list(edges), **look.bar())
+    axes.hist(shares, bins=list(range(0, int(right) + _BIN, _BIN)), **look.bar())
     middle = 100 * found.median
     axes.axvline(middle, color=style.INK, linewidth=1.5)
     top = 1.2 * axes.get_ylim()[1]
     axes.set_ylim(0, top)
+    axes.set_xlim(0, right)
     style.say(axes, f"median {share(found.median)}", (middle, top), (4, -9), strong=True)
     of = f"cases over {gigabytes(LEAST, 0)}" if found.name == "PyTorch" else "rows"
     axes.set_title(f"{found.name}, {found.count} {of}")
@@ -203,19 +188,13 @@ def draw(inputs: Inputs) -> Picture:
     title = f"Beyond tensors a run takes {medians} (medians); the article says {claimed}"
     right = min(100 * max(one for found in both for one in found.shares) + _BIN, _WIDEST)
     figure = style.new_figure(0.9 + 1.5 * len(both), title)
-    every = figure.subplots(len(both), 1, sharex=True, squeeze=False)[:, 0]
+    every = style.grid(figure, len(both), 1, sharex=True)
     for axes, found, look in zip(every, both, (style.TORCH_MEASURED, style.MEASURED), strict=False):
-        axes.axvspan(100 * found.low, 100 * found.high, color="#e6e6e6", zorder=0)
         _histogram(axes, found, look, right)
-        axes.set_xlim(0, right)
     every[-1].set_xlabel("lost beyond the peak allocated, % of it (grey: the article's range)")
     said = [
         f"{found.name}: {found.below} below the article's range, {found.within} within, "
         f"{found.above} above"
         for found in both
     ]
-    note = (
-        "What the card lost beyond the peak allocated to tensors, as a share of it: rounding and "
-        "gaps in the pool, context and libraries."
-    )
-    return drawn(inputs, "levels", title, figure, said=said, rows="", note=note)
+    return drawn(inputs, "levels", title, figure, said)

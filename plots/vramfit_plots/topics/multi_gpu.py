@@ -2,19 +2,19 @@
 
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from vramfit_plots import article_code
+from vramfit_plots import words
 from vramfit_plots.article import shrinks
-from vramfit_plots.captions import caption
+from vramfit_plots.article_tables import by_source, own_table
+from vramfit_plots.captions import command
 from vramfit_plots.cells import Cell, remarks, sides
-from vramfit_plots.errors import AbsentError
 from vramfit_plots.figures import bars, style
 from vramfit_plots.figures.picture import Picture
+from vramfit_plots.files import AbsentError
 from vramfit_plots.inputs import Inputs
 from vramfit_plots.sources import ARTICLE, COUNTED, TORCH_MEASURED, Source
-from vramfit_plots.tables.article_table import Line, Spoken, by_source, own_table
-from vramfit_plots.tables.table import Column, Table, listing
+from vramfit_plots.tables import Column, Table, listing
 from vramfit_plots.units import GB, gb, in_words, number
 
 PATTERN = "^Article/estimate_multi_gpu_memory/"
@@ -66,7 +66,8 @@ def cells(inputs: Inputs) -> list[tuple[str, list[Cell]]]:
 def by_the_code(inputs: Inputs, strategy: str, gpus: int) -> float:
     """What the article's code gives a GPU for the same strategy. Bytes."""
     named = {row["strategy"]: row["code"] for row in inputs.article.multi_gpu["rows"]}
-    return article_code.on_each_gpu(inputs, named[strategy], gpus)
+    row = f"Article/estimate_multi_gpu_memory/13B/{named[strategy]}/gpus:{gpus}"
+    return inputs.need(row, "article_formula")
 
 
 def _parameters(inputs: Inputs) -> tuple[float, int]:
@@ -75,89 +76,61 @@ def _parameters(inputs: Inputs) -> tuple[float, int]:
     return inputs.article.assumed_parameters()[model], inputs.models[model].parameters
 
 
-@dataclass(frozen=True)
-class _Detail:
-    """Bytes of a GPU, `share` of which have the model together."""
-
-    name: str
-    share: int
-    printed: float
-    coded: float
-    measured: float | None
-
-
-def _details(inputs: Inputs) -> list[_Detail]:
-    """None where the run does not hold the rows."""
+def _against_the_code(inputs: Inputs) -> Table:
+    """Without rows where the run does not hold those of the code. An item is a name, how many GPUs
+    have the model together, and bytes of one."""
+    assumed, true = _parameters(inputs)
     rows = zip(inputs.article.multi_gpu["rows"], cells(inputs), strict=True)
     try:
-        return [
-            _Detail(
-                name=f"{strategy}\n{entry['gpus']} GPUs",
-                share=entry["gpus"] if shrinks(row) else 1,
-                printed=entry["memory"] * GB,
-                coded=by_the_code(inputs, strategy, entry["gpus"]),
-                measured=cell.figure(TORCH_MEASURED),
+        items = [
+            (
+                f"{strategy}\n{entry['gpus']} GPUs",
+                entry["gpus"] if shrinks(row) else 1,
+                entry["memory"] * GB,
+                by_the_code(inputs, strategy, entry["gpus"]),
+                cell.figure(TORCH_MEASURED),
             )
             for row, (strategy, own) in rows
             for entry, cell in zip(row["cells"], own, strict=True)
         ]
     except AbsentError:
-        return []
+        items = []
 
-
-def _against_the_code(inputs: Inputs) -> Table:
-    assumed, true = _parameters(inputs)
-
-    def figure(heading: str, of: str, parameters: float) -> Column:
-        def text(detail: _Detail) -> str | None:
-            value = getattr(detail, of)
-            if value is None:
-                return None
-            return f"{gb(value)}\n{number(value * detail.share / parameters, 1)}"
+    def figure(heading: str, place: int, parameters: float) -> Column:
+        def text(item: tuple) -> str | None:
+            value, share = item[place], item[1]
+            return value and f"{gb(value)}\n{number(value * share / parameters, 1)}"
 
         return Column(f"{heading}\nGB, B/param", text)
 
     columns = (
-        Column("strategy", "name"),
-        figure("article's table", "printed", assumed),
-        figure("article's code", "coded", assumed),
-        figure(TORCH_MEASURED.heading, "measured", true),
+        Column("strategy", lambda item: item[0]),
+        figure("article's table", 2, assumed),
+        figure("article's code", 3, assumed),
+        figure(TORCH_MEASURED.heading, 4, true),
     )
-    note = (
-        "On each GPU; B/param counts all GPUs that share the model. The article's code adds fp32 "
-        "master weights; PyTorch's AdamW was measured with states in BF16, on Llama-2-7B, and is "
-        "scaled to 13B by the parameters."
-    )
-    title, below = "Table 4 against the article's code", caption(inputs, PATTERN, note)
-    return listing("table4_code", title, columns, _details(inputs), below)
+    return listing("table4_code", columns, items, command(inputs, PATTERN))
 
 
 def build(inputs: Inputs) -> list[Table]:
-    article = inputs.article.multi_gpu
-    model, columns = article["model"], article["columns"]
+    article, columns = inputs.article.multi_gpu, inputs.article.multi_gpu["columns"]
     assumed, true = _parameters(inputs)
+    about = {"article": article, "published": true, "assumed": assumed}
     by_strategy = cells(inputs)
-    unit = (
-        "GB (1e9 bytes) on each GPU: weights, gradients and optimizer states; of a pipeline on the "
-        "one whose peak is highest."
-    )
-    count = f"{model} has {number(true)} parameters, {number(assumed)} in the article."
     gpus = [cell["gpus"] for cell in article["rows"][0]["cells"]]
     rows = [
         [strategy, *own, row["communication"], row["scaling"]]
         for row, (strategy, own) in zip(article["rows"], by_strategy, strict=True)
     ]
     lines = [
-        Line(f"{strategy}\n{of} GPUs", cell)
+        (f"{strategy}\n{of} GPUs", cell)
         for strategy, own in by_strategy
         for of, cell in zip(gpus, own, strict=True)
     ]
     texts = frozenset({len(columns) - 2, len(columns) - 1})
-    own = Spoken("table4", f"Table 4: {article['caption']}", unit, count, PATTERN)
-    sources = Spoken("table4_sources", "Table 4 by source", unit, "", PATTERN)
     return [
-        own_table(inputs, own, columns, rows, text_columns=texts),
-        by_source(inputs, sources, columns[0], lines),
+        own_table(inputs, "table4", columns, rows, PATTERN, text_columns=texts, **about),
+        by_source(inputs, "table4_sources", columns[0], lines, PATTERN),
         _against_the_code(inputs),
     ]
 
@@ -173,6 +146,12 @@ def groups(
         known = bars.bars(row[column], sources)
         found.append([*printed, bars.Bar(coded, gb(coded), CODE), *known])
     return found
+
+
+def names(inputs: Inputs) -> list[str]:
+    """The strategies', for beside bars."""
+    every = (row["strategy"] for row in inputs.article.multi_gpu["rows"])
+    return [textwrap.fill(strategy, _NAME_WIDTH) for strategy in every]
 
 
 def _finding(inputs: Inputs, shown: Sequence[Source]) -> str:
@@ -209,8 +188,7 @@ def _signature(inputs: Inputs, every: Sequence[Cell], shown: Sequence[Source]) -
 
 
 def draw(inputs: Inputs) -> Picture:
-    article = inputs.article.multi_gpu
-    by_strategy = cells(inputs)
+    article, by_strategy = inputs.article.multi_gpu, cells(inputs)
     every = [cell for _, row in by_strategy for cell in row]
     shown = [source for source in sides(every) if source is not ARTICLE]
     panels = [
@@ -228,16 +206,7 @@ def draw(inputs: Inputs) -> Picture:
         ("article's code", CODE),
         *((source.heading, style.BY_SOURCE[source.key]) for source in shown),
     ]
-    names = [textwrap.fill(strategy, _NAME_WIDTH) for strategy, _ in by_strategy]
-    note = (
-        "GB is 1e9 bytes: weights, gradients and optimizer states of each GPU. "
-        f"{remarks(every, shown)}"
-    )
-    return Picture(
-        key="multi_gpu",
-        title=title,
-        alt="Table, code, then measured. " + "; ".join(said) + " GB",
-        caption=caption(inputs, PATTERN, note),
-        figure=bars.draw(title, names, panels, legend, "memory of each GPU, GB"),
-        signature=_signature(inputs, every, shown),
-    )
+    figure = bars.draw(title, names(inputs), panels, legend, "memory of each GPU, GB")
+    alt = f"Table, code, then measured. {'; '.join(said)} GB"
+    note = words.note("table4", "picture", remarks=remarks(every, shown))
+    return Picture("multi_gpu", title, alt, note, figure, _signature(inputs, every, shown))

@@ -10,24 +10,16 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator
 
-from vramfit_plots.captions import caption
-from vramfit_plots.cards import Card
-from vramfit_plots.errors import AbsentError
+from vramfit_plots.article_tables import by_source, own_table
+from vramfit_plots.captions import command
+from vramfit_plots.catalogues import Card
 from vramfit_plots.figures import style
 from vramfit_plots.figures.picture import Picture, drawn
+from vramfit_plots.files import AbsentError
 from vramfit_plots.inputs import Inputs
-from vramfit_plots.sources import (
-    ARTICLE,
-    COUNTED,
-    OURS,
-    PREDICTED,
-    SOURCES,
-    THEIRS,
-    TORCH,
-)
-from vramfit_plots.strategies import Strategy
-from vramfit_plots.tables.article_table import Line, Spoken, by_source, own_table
-from vramfit_plots.tables.table import Column, Table, listing
+from vramfit_plots.rows import Strategy
+from vramfit_plots.sources import ARTICLE, COUNTED, OURS, PREDICTED, SOURCES, THEIRS, TORCH
+from vramfit_plots.tables import Column, Table, listing
 from vramfit_plots.topics.cliffs import (
     HIGHEST,
     ROWS_PATTERN,
@@ -37,18 +29,11 @@ from vramfit_plots.topics.cliffs import (
     answers,
     curves,
     load_cliffs,
-    short_title,
+    taken,
 )
 from vramfit_plots.units import GB, MIB, MISSING, batch, gb, gigabytes, mib, number
 
-_LINE = {
-    "pred_cliff_base": "without a sequence\nGB",
-    "pred_cliff_slope": "each adds\nGB",
-}
-_OF_LINE = (
-    "Of tensors alone are what stands without a sequence and what each adds: the line through the "
-    "largest batch and half of it. "
-)
+_LINE = {"pred_cliff_base": "without a sequence\nGB", "pred_cliff_slope": "each adds\nGB"}
 
 
 def _words(inputs: Inputs, strategy: Strategy) -> str:
@@ -57,15 +42,14 @@ def _words(inputs: Inputs, strategy: Strategy) -> str:
     return strategy.words("seq") if usual else strategy.words()
 
 
-def _strategies(inputs: Inputs, cliffs: Cliffs, unit: str) -> Table:
+def _strategies(inputs: Inputs, cliffs: Cliffs, about: Mapping[str, object]) -> Table:
     """A row for each who has figures."""
     code = f"{ARTICLE.heading}'s code"
 
     def text(line: tuple[Strategy, str], card: Card) -> str | None:
         strategy, whose = line
         if whose == code:
-            row = cliffs.rows.get((strategy, card.name))
-            formula = inputs.value(row, "article_max_batch")
+            formula = inputs.value(cliffs.row(strategy, card), "article_max_batch")
             return None if formula is None else batch(formula)
         cell = cliffs.cell(strategy, card)
         return next(cell.text(s) for s in SOURCES if s.heading == whose)
@@ -73,48 +57,41 @@ def _strategies(inputs: Inputs, cliffs: Cliffs, unit: str) -> Table:
     columns = [
         Column("strategy", lambda line: _words(inputs, line[0])),
         Column("whose", lambda line: line[1], text=True),
-        *(
-            Column(cliffs.vram(card), lambda line, card=card: text(line, card))
-            for card in cliffs.cards
-        ),
+        *(Column(cliffs.vram(c), lambda line, card=c: text(line, card)) for c in cliffs.cards),
     ]
     everyone = [ARTICLE.heading, code, *(source.heading for source in COUNTED)]
     every = [(strategy, whose) for strategy in cliffs.strategies for whose in everyone]
     lines = [
         line for line in every if any(text(line, c) not in {None, MISSING} for c in cliffs.cards)
     ]
-    note = (
-        f"{unit} Optimizers are named after what they keep; LoRA adapts q_proj and v_proj, INT8 "
-        "and NF4 weights are bitsandbytes' in PyTorch. The article's code is its "
-        "find_max_batch_size with the model's true shape: it knows neither LoRA nor checkpointing. "
-        f"{_sizes(inputs)} {_lora_under_a_cap(inputs)}"
-    )
-    below = caption(inputs, ROWS_PATTERN, note.strip())
-    return listing("table3_optimizers", "Table 3 for every strategy", columns, lines, below)
+    return listing("table3_optimizers", columns, lines, command(inputs, ROWS_PATTERN), **about)
 
 
-def _left_over(inputs: Inputs, cliffs: Cliffs) -> Table:
-    rows, value = cliffs.rows, inputs.value
+def _left_over(inputs: Inputs, cliffs: Cliffs, about: Mapping[str, object]) -> Table:
+    """Of strategies and cards."""
+    value = inputs.value
     line = {
-        c: h for c, h in _LINE.items() if any(value(row, c) is not None for row in rows.values())
+        c: heading
+        for c, heading in _LINE.items()
+        if any(value(row, c) is not None for row in cliffs.rows.values())
     }
 
     def used(case: tuple[Strategy, Card]) -> float | None:
         fits = cliffs.cell(*case).figure(PREDICTED) or 0
-        return cliffs.taken(*case) if fits > 0 else None
+        return taken(inputs, cliffs.row(*case), case[1], PREDICTED) if fits > 0 else None
 
     def left(case: tuple[Strategy, Card]) -> float | None:
-        taken = used(case)
-        return None if taken is None else case[1].vram - taken
+        lost = used(case)
+        return None if lost is None else case[1].vram - lost
 
     columns = [
         Column("strategy", lambda case: _words(inputs, case[0])),
-        Column("card", lambda case: short_title(case[1]), text=True),
+        Column("card", lambda case: case[1].short_title, text=True),
         Column("largest batch\nvramfit predicted", lambda case: cliffs.cell(*case).text(PREDICTED)),
         Column("taken at it\nGB", used, gb, 2),
         Column("left over\nGB", left, gb, 2),
         *(
-            Column(heading, lambda case, c=c: value(rows[case[0], case[1].name], c), gb, 2)
+            Column(heading, lambda case, c=c: value(cliffs.row(*case), c), gb, 2)
             for c, heading in line.items()
         ),
     ]
@@ -124,94 +101,64 @@ def _left_over(inputs: Inputs, cliffs: Cliffs) -> Table:
         for card in cliffs.cards
         if cliffs.cell(strategy, card).has(PREDICTED)
     ]
-    note = (
-        "What is taken is all that the card has lost, driver and context included. "
-        f"{_OF_LINE if line else ''}{_overheads(inputs)}"
-    )
-    title, below = "Table 3: what is left over", caption(inputs, ROWS_PATTERN, note)
-    return listing("table3_answers", title, columns, cases, below, long=True)
+    rows = command(inputs, ROWS_PATTERN)
+    return listing("table3_answers", columns, cases, rows, long=True, line=line, **about)
 
 
 def _overheads(inputs: Inputs) -> str:
     """What is taken from each card before a run, and who says so."""
-    names = [row["gpu"] for row in inputs.article.oom_cliff["rows"]]
-    cards = [inputs.cards[name] for name in names]
+    cards = [inputs.cards[row["gpu"]] for row in inputs.article.oom_cliff["rows"]]
     parts = []
     for overhead in dict.fromkeys(card.overhead for card in cards):
         sharing = [card for card in cards if card.overhead == overhead]
         sources = {card.assumed_from for card in sharing} - {None}
         assumed = "".join(
-            f", assumed from the {short_title(inputs.cards[source])}" for source in sorted(sources)
+            f", assumed from the {inputs.cards[source].short_title}" for source in sorted(sources)
         )
-        who = "each card" if len(sharing) == len(cards) else ", ".join(map(short_title, sharing))
+        some = ", ".join(card.short_title for card in sharing)
+        who = "each card" if len(sharing) == len(cards) else some
         parts.append(f"{mib(overhead)} of {who}{assumed}")
-    return f"Driver, context and libraries take {'; '.join(parts)}."
+    return "; ".join(parts)
 
 
 def _sizes(inputs: Inputs) -> str:
     """The cards that stand for the article's sizes."""
-    cards = (
-        f"{row['vram']}: {short_title(card)}, {gigabytes(card.vram)}"
-        for row in inputs.article.oom_cliff["rows"]
-        for card in [inputs.cards[row["gpu"]]]
-    )
-    capped = (
-        " vramfit was measured on one card, capped to each size in turn."
-        if inputs.run.measured
-        else ""
-    )
-    return f"Cards that stand for the sizes: {'; '.join(cards)}.{capped}"
-
-
-def _lora_under_a_cap(inputs: Inputs) -> str:
-    """PyTorch's were measured otherwise than the table asks."""
-    found = [
-        f"{number} within {mib(cap * MIB)}"
-        for cap, number in inputs.reference.lora_max_batch.items()
-    ]
-    return (
-        f"PyTorch's largest batches with LoRA were measured under a cap on its allocator alone, "
-        f"with the context on top: {', '.join(found)}."
-        if found
-        else ""
-    )
+    cards = ((row["vram"], inputs.cards[row["gpu"]]) for row in inputs.article.oom_cliff["rows"])
+    return "; ".join(f"{vram}: {card.short_title}, {gigabytes(card.vram)}" for vram, card in cards)
 
 
 def build(inputs: Inputs) -> list[Table]:
     article = inputs.article.oom_cliff
     by_card, cliffs = answers(inputs), load_cliffs(inputs)
-    unit = (
-        f"Sequences of {article['seq']} tokens (the article states no length); "
-        "OOM: not even one fits."
-    )
-    met = (
-        "Met: the article's batch fits, as it is or with the least activation checkpointing that "
-        "makes it fit."
-    )
-    beyond = f"{met} {_overheads(inputs)} {_lora_under_a_cap(inputs)}".strip()
-    note, title = f"{met} {_sizes(inputs)}", f"Table 3: {article['caption']}"
-    own = Spoken("table3", title, unit, note, ROWS_PATTERN)
-    sources = Spoken("table3_sources", "Table 3 by source", unit, beyond, ROWS_PATTERN)
+    caps = inputs.reference.lora_max_batch.items()
+    about = {
+        "article": article,
+        "sizes": _sizes(inputs),
+        "measured": inputs.run.measured,
+        "overheads": _overheads(inputs),
+        "capped": ", ".join(f"{number} within {mib(cap * MIB)}" for cap, number in caps),
+    }
     columns = article["columns"]
     rows = [[row[0].vram, *(answer.cell for answer in row)] for row in by_card]
     lines = [  # by column, as one compares
-        Line(f"{answer.vram}\n{answer.heading}", answer.cell)
+        (f"{answer.vram}\n{answer.heading}", answer.cell)
         for column in zip(*by_card, strict=True)
         for answer in column
     ]
     return [
-        own_table(inputs, own, columns, rows),
-        by_source(inputs, sources, columns[0], lines),
-        _strategies(inputs, cliffs, unit),
-        _left_over(inputs, cliffs),
+        own_table(inputs, "table3", columns, rows, ROWS_PATTERN, **about),
+        by_source(inputs, "table3_sources", columns[0], lines, ROWS_PATTERN, **about),
+        _strategies(inputs, cliffs, about),
+        _left_over(inputs, cliffs, about),
     ]
 
 
-_PANEL_INCHES, _AROUND_INCHES = 2.5, 1.5
+_PANEL_INCHES, _AROUND_INCHES = 3.1, 1.5
 _COLUMNS = 3  # of the key
 _LINES = {"none": "-", "full": "--"}  # by checkpointing; others are dotted
 _MOST_TICKS = 14
 _DIGIT = 0.0165  # of the panel's width: what one of a figure takes
+_ROOM = 2.2  # right of the largest batch, for the figures that are moved there
 
 
 @dataclass(frozen=True)
@@ -318,15 +265,6 @@ def _say_largest(axes: Axes, found: Curves, looks: Mapping[Strategy, Look]) -> N
             style.say(axes, number(largest), at, (0, 3), **look, **beside)
 
 
-def _draw_cards(axes: Axes, cards: Sequence[Card]) -> None:
-    """Their names stand right of the panel."""
-    for card in cards:
-        axes.axhline(card.vram / GB, color=style.INK, linewidth=1)
-        at, beside = (1, card.vram / GB), {"xycoords": axes.get_yaxis_transform()}
-        text = f"{short_title(card)}, {gb(card.vram)}"
-        style.say(axes, text, at, (5, 0), size=8, va="center", **beside)
-
-
 def _finding(inputs: Inputs) -> str:
     """The article's first column on its largest card."""
     answer = answers(inputs)[-1][0]
@@ -340,7 +278,12 @@ def _finding(inputs: Inputs) -> str:
 
 
 def _panel(axes: Axes, side: str, cards: Sequence[Card]) -> None:
-    _draw_cards(axes, cards)
+    """Cards' names stand right of it."""
+    for card in cards:
+        axes.axhline(card.vram / GB, color=style.INK, linewidth=1)
+        at, beside = (1, card.vram / GB), {"xycoords": axes.get_yaxis_transform()}
+        text = f"{card.short_title}, {gb(card.vram)}"
+        style.say(axes, text, at, (5, 0), size=8, va="center", **beside)
     axes.set_title(side)
     axes.set_xscale("log", base=2)
     axes.xaxis.set_major_locator(LogLocator(base=2, numticks=_MOST_TICKS))
@@ -353,40 +296,34 @@ def _panel(axes: Axes, side: str, cards: Sequence[Card]) -> None:
 def draw(inputs: Inputs) -> Picture:
     article, model = inputs.article.oom_cliff, inputs.article.inference["model"]
     cards = [inputs.cards[row["gpu"]] for row in article["rows"]]
-    by_side = {sources[0].side: curves(inputs, cards, sources) for sources in (OURS, THEIRS)}
-    shown = {
-        side: {strategy: points for strategy, points in found.items() if points}
-        for side, found in by_side.items()
-    }
-    shown = {side: found for side, found in shown.items() if found}
+    shown = {}
+    for sources in (OURS, THEIRS):
+        found = curves(inputs, cards, sources)
+        if fitting := {strategy: points for strategy, points in found.items() if points}:
+            shown[sources[0].side] = fitting
     strategies = list(dict.fromkeys(strategy for found in shown.values() for strategy in found))
     if not strategies:
         raise AbsentError(f"a row OomCliff/{model}/…/seq:{article['seq']}/gpu:… that fits")
-    looks = _looks(strategies)
-    title = _finding(inputs)
+    looks, title = _looks(strategies), _finding(inputs)
     figure = style.new_figure(_AROUND_INCHES + _PANEL_INCHES * len(shown), title)
-    panels = figure.subplots(len(shown), 1, sharex=True, squeeze=False)[:, 0]
+    panels = style.grid(figure, len(shown), 1, sharex=True)
     for axes, (side, found) in zip(panels, shown.items(), strict=True):
         _panel(axes, side, cards)
         for strategy, points in found.items():
             _draw_curve(axes, points, looks[strategy])
+    panels[0].set_xlim(
+        right=_ROOM * max(p.batch for s in shown.values() for f in s.values() for p in f)
+    )
     for axes, found in zip(panels, shown.values(), strict=True):
         _say_largest(axes, found, looks)
     panels[-1].set_xlabel(f"micro-batch, sequences of {article['seq']} tokens")
     style.key(figure, _key(looks), _COLUMNS)
     marks = [
-        f"{side}, {_named(strategy)}, {short_title(point.card)}: {number(point.batch)}"
+        f"{side}, {_named(strategy)}, {point.card.short_title}: {number(point.batch)}"
         for side, found in shown.items()
         for strategy, points in found.items()
         for point in points
         if point.card and not point.measured
     ]
-    note = (
-        f"Training {model}. What is taken is the pool's peak with driver, context and libraries, "
-        "in GB (1e9 bytes). A numbered mark is the largest batch that fits the card whose line is "
-        "the next above it; where a curve has no mark for a card, no batch fits it. Filled marks "
-        "were measured, lines and hollow marks are predicted. PyTorch's Adam keeps m and v in the "
-        "weights' type."
-    )
-    said, rows = ["Largest batch: " + "; ".join(marks)], f"^(Training|OomCliff)/{model}/"
-    return drawn(inputs, "oom_cliff", title, figure, said=said, rows=rows, note=note, large=True)
+    said = ["Largest batch: " + "; ".join(marks)]
+    return drawn(inputs, "oom_cliff", title, figure, said, large=True, model=model)

@@ -4,14 +4,14 @@ from dataclasses import dataclass
 
 from matplotlib.axes import Axes
 
-from vramfit_plots.captions import caption
-from vramfit_plots.errors import AbsentError
+from vramfit_plots.captions import command
 from vramfit_plots.figures import style
 from vramfit_plots.figures.picture import Picture, drawn
+from vramfit_plots.files import AbsentError
 from vramfit_plots.inputs import Inputs
-from vramfit_plots.row_name import RowName
-from vramfit_plots.tables.table import Column, Table, listing
-from vramfit_plots.units import number, share, times, with_unit
+from vramfit_plots.rows import RowName
+from vramfit_plots.tables import Column, Table, listing
+from vramfit_plots.units import number, share, with_unit
 
 FAMILY = "Ops"
 _PATTERN = f"^{FAMILY}/"
@@ -71,20 +71,16 @@ class Step:
 
     @property
     def title(self) -> str:
-        what = [self.name.text(axis) for axis in ("model", "precision", "optimizer")]
-        size = times(self.name.text("batch"), self.name.text("seq"))
-        told = {"model", "precision", "optimizer", "batch", "seq"}
-        rest = [f"{key} {value}" for key, value in self.name.axes.items() if key not in told]
-        return ", ".join([" ".join(what), size, *rest])
+        axes = dict(self.name.axes)
+        what = [axes.pop(axis) for axis in ("model", "precision", "optimizer")]
+        rest = [f"{key} {value}" for key, value in axes.items() if key not in {"batch", "seq"}]
+        return ", ".join([" ".join(what), self.name.size, *rest])
 
 
 def _op(inputs: Inputs, row: str) -> Op:
-    return Op(
-        row.rpartition("/")[2],
-        calls=inputs.need(row, "calls"),
-        seconds=inputs.divisor(row, "seconds"),
-        bound=inputs.need(row, "bound_seconds"),
-    )
+    seconds = inputs.divisor(row, "seconds")
+    label, need = row.rpartition("/")[2], inputs.need
+    return Op(label, need(row, "calls"), seconds, need(row, "bound_seconds"))
 
 
 def _step(inputs: Inputs, case: str, rows: list[str]) -> Step:
@@ -112,9 +108,8 @@ def measured_steps(inputs: Inputs) -> list[Step]:
     """In the run's order; a case that the run holds in part has none. Throws AbsentError where
     there is none at all."""
     rows: dict[str, list[str]] = {}
-    for row in inputs.run.rows.index:
-        if row.startswith(f"{FAMILY}/"):
-            rows.setdefault(row.rpartition("/")[0], []).append(row)
+    for row in inputs.run.names(FAMILY):
+        rows.setdefault(row.rpartition("/")[0], []).append(row)
     found = [_step(inputs, case, of) for case, of in rows.items() if _is_whole(inputs, case, of)]
     if not found:
         raise AbsentError(f"{FAMILY}/*: steps timed op by op")
@@ -148,23 +143,11 @@ _OF_OPS = (  # of a step and an op
 
 
 def build(inputs: Inputs) -> list[Table]:
-    steps = measured_steps(inputs)
+    steps, rows = measured_steps(inputs), command(inputs, _PATTERN)
     lines = [line for step in steps for line in step.lines]
-    of_steps = (
-        "An op's bound is its bytes over the bandwidth of a large copy, or its FLOPs over the rate "
-        "of a large GEMM on random data, whichever takes longer; both were measured beside the "
-        "step. A step's bound is the sum of its ops' bounds. The step is timed as a whole, its ops "
-        "in further steps that note the time after each, so that the ops' sum is not quite the "
-        "step's time."
-    )
-    of_ops = (
-        "Each op with all its calls in a step, the one that loses most first; then the ops' sum, "
-        "and the step timed as a whole."
-    )
-    below, below_each = (caption(inputs, _PATTERN, note) for note in (of_steps, of_ops))
     return [
-        listing("ops", "Where a step's time goes", _OF_STEPS, steps, below),
-        listing("ops_each", "Op by op", _OF_OPS, lines, below_each, long=True),
+        listing("ops", _OF_STEPS, steps, rows),
+        listing("ops_each", _OF_OPS, lines, rows, long=True),
     ]
 
 
@@ -173,15 +156,13 @@ def _ms(seconds: float) -> str:
 
 
 def _draw_step(axes: Axes, step: Step) -> None:
-    shown, others = step.shown, step.ops[_SHOWN:]
+    shown, others, scale = step.shown, step.ops[_SHOWN:], 100 / step.ops_seconds
     for y, op in enumerate(shown):
         kept, lost = min(op.bound, op.seconds), max(0.0, op.lost)
-        end = 100 * kept / step.ops_seconds
-        axes.barh(y, end, 0.75, **BOUND.bar())
-        axes.barh(y, 100 * lost / step.ops_seconds, 0.75, end, **LOST.bar())
+        style.stack(axes, y, [(scale * kept, BOUND), (scale * lost, LOST)], 0.75)
         lost_text, of_bound = _ms(op.lost), share(op.of_bound, 0)
         text = f"{lost_text}, {of_bound}" if y else f"{lost_text} lost, {of_bound} of the bound"
-        style.say(axes, text, (100 * op.seconds / step.ops_seconds, y), (4, 0), va="center")
+        style.say(axes, text, (scale * op.seconds, y), (4, 0), va="center")
     last = len(shown)
     lost, taken = (sum(getattr(op, key) for op in others) for key in ("lost", "seconds"))
     text = f"{_ms(lost)} lost of {_ms(taken)}"
@@ -193,8 +174,7 @@ def _draw_step(axes: Axes, step: Step) -> None:
     axes.set_yticks(range(last + 1), labels, fontsize=8)
     axes.set_ylim(last + 0.6, -0.6)
     axes.set_title(step.title, fontsize=10)
-    axes.tick_params(length=0)
-    axes.spines["left"].set_color(style.INK)
+    style.bare(axes)
 
 
 def _finding(steps: list[Step]) -> str:
@@ -213,7 +193,7 @@ def draw(inputs: Inputs) -> Picture:
     title, rows = _finding(steps), [len(step.shown) + 1 for step in steps]
     height = _AROUND_INCHES + sum(_TITLE_INCHES + _BAR_INCHES * count for count in rows)
     figure = style.new_figure(height, title)
-    panels = figure.subplots(len(steps), 1, sharex=True, height_ratios=rows, squeeze=False)[:, 0]
+    panels = style.grid(figure, len(steps), 1, sharex=True, height_ratios=rows)
     for axes, step in zip(panels, steps, strict=True):
         _draw_step(axes, step)
     ends = [
@@ -228,8 +208,4 @@ def draw(inputs: Inputs) -> Picture:
         f"{step.title}: " + ", ".join(f"{op.label} loses {_ms(op.lost)}" for op in step.shown)
         for step in steps
     ]
-    note = (
-        f"The {_SHOWN} ops of each step that lose most against their bounds, and at each bar's end "
-        "how much, and how near it is to its bound."
-    )
-    return drawn(inputs, "ops", title, figure, said=said, rows=_PATTERN, note=note)
+    return drawn(inputs, "ops", title, figure, said, shown=_SHOWN)

@@ -1,24 +1,23 @@
 """Inference of the article's model by what its weights are stored in: memory."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from matplotlib.axes import Axes
 
-from vramfit_plots.captions import caption, said
-from vramfit_plots.errors import AbsentError
+from vramfit_plots.captions import command, said
 from vramfit_plots.figures import style
 from vramfit_plots.figures.picture import Picture, drawn
+from vramfit_plots.files import AbsentError
 from vramfit_plots.inputs import Inputs
 from vramfit_plots.sources import MEASURED, PREDICTED, Source
-from vramfit_plots.tables.table import Column, Table, listing
+from vramfit_plots.tables import Column, Table, listing
 from vramfit_plots.units import GB, gb, number, share, times
 
 BASE = "bf16"  # what formats of fewer bits are held against
 _CACHE, _WEIGHTS = "kv_cache", "parameters"
-_BATCH_BY_SEQUENCE = times("batch", "sequence")
 _LOOKS = {
     "weights": style.BY_CATEGORY[_WEIGHTS],
     "KV cache": style.BY_CATEGORY[_CACHE],
@@ -52,10 +51,6 @@ class Precisions:
         return self.inputs.article.inference["model"]
 
     @property
-    def parameters(self) -> int:
-        return self.inputs.models[self.model].parameters
-
-    @property
     def pattern(self) -> str:
         return f"^Inference/{self.model}/"
 
@@ -69,11 +64,8 @@ class Precisions:
     def row(self, precision: str, point: Point) -> str:
         return _row(self.model, precision, point)
 
-    def bytes(self, precision: str, point: Point, counter: str) -> float:
+    def bytes(self, precision: str, point: Point, counter: str = "allocated") -> float:
         return self.inputs.need(self.row(precision, point), f"{self.source.prefix}{counter}")
-
-    def peak(self, precision: str, point: Point) -> float:
-        return self.bytes(precision, point, "allocated")
 
     def weights(self, precision: str) -> float:
         """What they take in bytes, scales and what stays in 16 bits included."""
@@ -107,55 +99,40 @@ def load_precisions(inputs: Inputs) -> Precisions:
 
 def build(inputs: Inputs) -> list[Table]:
     found = load_precisions(inputs)
+    parameters = inputs.models[found.model].parameters
     columns = [
         Column("weights in", str),
         Column("weights\nGB", found.weights, gb, 2),
-        Column("B/param", lambda one: found.weights(one) / found.parameters, number, 3),
+        Column("B/param", lambda one: found.weights(one) / parameters, number, 3),
         *(
-            Column(f"{point.text}\nGB", lambda one, point=point: found.peak(one, point), gb)
+            Column(f"{point.text}\nGB", lambda one, point=point: found.bytes(one, point), gb)
             for point in found.points
         ),
     ]
-    note = (
-        f"Of {found.model}: GB (1e9 bytes) of weights, and the peak allocated at "
-        f"{_BATCH_BY_SEQUENCE}, {said(inputs, found.source)}. Of formats of 8 and 4 bits the "
-        "linears' weights are stored so, with their scales; embeddings, norms, head and cache stay "
-        f"in {BASE}. int8 multiplies 8 bits by 8 bits, int8-wo, nf4 and int4 hold weights alone "
-        "so; nf4 is bitsandbytes' codes, int4 uniform in groups of 128, as AWQ and GPTQ store it."
-    )
-    below = caption(inputs, found.pattern, note)
-    return [listing("precisions", "Inference by format", columns, found.precisions, below)]
-
-
-def _parts(found: Precisions, precision: str, point: Point) -> Mapping[str, float]:
-    """What a peak is made of, by the legend's names."""
-    peak = found.peak(precision, point)
-    weights, cache = (found.bytes(precision, point, part) for part in (_WEIGHTS, _CACHE))
-    return dict(zip(_LOOKS, (weights, cache, peak - weights - cache), strict=True))
+    about = {"model": found.model, "whose": said(inputs, found.source), "base": BASE}
+    rows = command(inputs, found.pattern)
+    return [listing("precisions", columns, found.precisions, rows, **about)]
 
 
 def _draw_point(axes: Axes, found: Precisions, point: Point) -> float:
     """The longest bar comes back."""
-    longest = 0.0
-    for y, precision in enumerate(found.precisions):
-        end = 0.0
-        for name, part in _parts(found, precision, point).items():
-            axes.barh(y, part / GB, 0.8, end / GB, **_LOOKS[name].bar())
-            end += part
-        style.say(axes, gb(end), (end / GB, y), (4, 0), va="center", strong=True)
-        longest = max(longest, end)
+    peaks = [found.bytes(precision, point) for precision in found.precisions]
+    for y, (precision, peak) in enumerate(zip(found.precisions, peaks, strict=True)):
+        weights, cache = (found.bytes(precision, point, part) for part in (_WEIGHTS, _CACHE))
+        parts = (part / GB for part in (weights, cache, peak - weights - cache))
+        style.stack(axes, y, zip(parts, _LOOKS.values(), strict=True), 0.8)
+        style.say(axes, gb(peak), (peak / GB, y), (4, 0), va="center", strong=True)
     axes.set_ylim(len(found.precisions) - 0.4, -0.6)
     axes.set_title(f"{point.text} tokens")
-    axes.tick_params(length=0)
-    axes.spines["left"].set_color(style.INK)
-    return longest
+    style.bare(axes)
+    return max(peaks)
 
 
 def _finding(found: Precisions) -> str:
     """The smallest weights against 16 bits, at the last point."""
     least, last = found.precisions[-1], found.points[-1]
     stored = found.weights(least) / found.weights(BASE)
-    peak = found.peak(least, last) / found.peak(BASE, last)
+    peak = found.bytes(least, last) / found.bytes(BASE, last)
     return (
         f"{least} stores the weights in {share(stored, 0)} of {BASE}'s bytes; at {last.text} "
         f"tokens it takes {share(peak, 0)} of its memory, as the cache stays as it is"
@@ -167,26 +144,19 @@ def draw(inputs: Inputs) -> Picture:
     title, lines = _finding(found), -(-len(found.points) // _COLUMNS)
     height = _AROUND_INCHES + lines * (_PANEL_INCHES + _BAR_INCHES * len(found.precisions))
     figure = style.new_figure(height, title)
-    panels = figure.subplots(lines, _COLUMNS, sharex=True, sharey=True, squeeze=False)
-    every = list(panels.flat)
+    panels = style.grid(figure, len(found.points), _COLUMNS, sharex=True, sharey=True)
     longest = max(
-        _draw_point(axes, found, point) for axes, point in zip(every, found.points, strict=False)
+        _draw_point(axes, found, point) for axes, point in zip(panels, found.points, strict=True)
     )
-    for axes in every[len(found.points) :]:
-        axes.set_visible(False)
-    every[0].set_yticks(range(len(found.precisions)), found.precisions)
-    every[0].set_xlim(0, _ROOM * longest / GB)
-    for axes in panels[-1]:
+    panels[0].set_yticks(range(len(found.precisions)), found.precisions)
+    panels[0].set_xlim(0, _ROOM * longest / GB)
+    for axes in figure.axes[-_COLUMNS:]:
         axes.set_xlabel("peak memory allocated, GB")
     style.key(figure, [(name, look.patch()) for name, look in _LOOKS.items()], len(_LOOKS))
     peaks = [
-        f"{precision}, {point.text} tokens: {gb(found.peak(precision, point))}"
+        f"{precision}, {point.text} tokens: {gb(found.bytes(precision, point))}"
         for point in found.points
         for precision in found.precisions
     ]
-    note = (
-        f"{found.model}, {_BATCH_BY_SEQUENCE}, {found.source.heading}. GB is 1e9 bytes. fp16 takes "
-        f"what {BASE} does."
-    )
-    rows = found.pattern
-    return drawn(inputs, "precisions", title, figure, said=peaks, rows=rows, note=note, unit="GB")
+    about = {"model": found.model, "whose": found.source.heading, "base": BASE}
+    return drawn(inputs, "precisions", title, figure, peaks, unit="GB", **about)

@@ -5,21 +5,16 @@ from dataclasses import dataclass
 
 from matplotlib.axes import Axes
 
-from vramfit_plots.captions import caption
-from vramfit_plots.errors import AbsentError
+from vramfit_plots.captions import command
 from vramfit_plots.figures import style
 from vramfit_plots.figures.picture import Picture, drawn
+from vramfit_plots.files import AbsentError
 from vramfit_plots.inputs import Inputs
-from vramfit_plots.tables.table import Column, Table, listing
+from vramfit_plots.tables import Column, Table, listing
 from vramfit_plots.topics.precisions import Precisions, load_precisions
 from vramfit_plots.units import GB, gb, gigabytes, number, share
 
-_RANDOM = (
-    "The model's weights are random: the error says how far a format's rounding grows through the "
-    "layers, and nothing of quality. The loss is that of a small llama that was trained on a "
-    "Markov chain for seconds, on held-out text: which format costs more it tells, not what a "
-    "large language model would lose."
-)
+_COUNTERS = ("logits_error", "trained_loss", "trained_loss_fp32")
 _HEIGHT = 3.6
 _ROOM = 1.35  # right of the largest weights, for its name
 _APART = 0.07  # of the panel's height: names that stand nearer are moved
@@ -44,11 +39,12 @@ class Cost:
 
 
 def _costs(found: Precisions) -> list[Cost]:
-    counters = ("logits_error", "trained_loss", "trained_loss_fp32")
-    return [
-        Cost(one, found.weights(one), *(found.of(one, counter) for counter in counters))
+    """None where nothing was measured."""
+    every = (
+        Cost(one, found.weights(one), *(found.of(one, counter) for counter in _COUNTERS))
         for one in found.precisions
-    ]
+    )
+    return [one for one in every if one.error is not None or one.above is not None]
 
 
 _COLUMNS = (
@@ -62,15 +58,9 @@ _COLUMNS = (
 
 
 def build(inputs: Inputs) -> list[Table]:
-    """Without rows where nothing was measured."""
     found = load_precisions(inputs)
-    costs = [one for one in _costs(found) if one.error is not None or one.above is not None]
-    note = (
-        f"Logits of {found.model} against those of the same weights in fp32: the distance over "
-        f"their length, measured. {_RANDOM}"
-    )
-    below = caption(inputs, found.pattern, note)
-    return [listing("rounding", "What fewer bits cost", _COLUMNS, costs, below)]
+    rows = command(inputs, found.pattern)
+    return [listing("rounding", _COLUMNS, _costs(found), rows, model=found.model)]
 
 
 def _columns(costs: Sequence[Cost]) -> list[list[Cost]]:
@@ -93,9 +83,7 @@ def _points(axes: Axes, costs: Sequence[Cost], value: Callable[[Cost], float]) -
         for cost, place in zip(column, style.apart(places, _APART), strict=True):
             axes.plot(cost.weights / GB, value(cost), "o", color=style.MEASURED.color)
             beside = {"xycoords": axes.get_xaxis_transform(), "va": "center"}
-            axes.annotate(
-                cost.precision, (at, place), (8, 0), textcoords="offset points", size=9, **beside
-            )
+            style.say(axes, cost.precision, (at, place), (8, 0), **beside)
 
 
 def _panel(axes: Axes, title: str, costs: Sequence[Cost]) -> None:
@@ -107,7 +95,7 @@ def _panel(axes: Axes, title: str, costs: Sequence[Cost]) -> None:
 
 def draw(inputs: Inputs) -> Picture:
     found = load_precisions(inputs)
-    costs = [one for one in _costs(found) if one.error is not None and one.above is not None]
+    costs = _costs(found)
     if not costs:
         raise AbsentError(f"{found.row(found.precisions[-1], found.points[0])}: logits_error")
     first, last = costs[0], costs[-1]
@@ -135,5 +123,4 @@ def draw(inputs: Inputs) -> Picture:
         f"{share(cost.error, 2)}, loss by {number(cost.above, 4, signed=True)}"
         for cost in costs
     ]
-    note = f"Weights are those of {found.model}. {_RANDOM}"
-    return drawn(inputs, "rounding", title, figure, said=said, rows=found.pattern, note=note)
+    return drawn(inputs, "rounding", title, figure, said, model=found.model)

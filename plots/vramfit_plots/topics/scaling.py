@@ -2,17 +2,18 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from matplotlib.axes import Axes
 
-from vramfit_plots.captions import caption
-from vramfit_plots.errors import AbsentError
+from vramfit_plots.captions import command
 from vramfit_plots.figures import bars, style
 from vramfit_plots.figures.picture import Picture, drawn
-from vramfit_plots.inputs import Inputs
-from vramfit_plots.several_gpus import FAMILY, NAMES, PER_PARAMETER, STRATEGIES, Spread, spread
+from vramfit_plots.files import AbsentError
+from vramfit_plots.inputs import Inputs, Reading
+from vramfit_plots.rows import FAMILY, NAMES, PER_PARAMETER, STRATEGIES, Spread, spread
 from vramfit_plots.sources import MEASURED, PREDICTED, TIMED, Source
-from vramfit_plots.tables.table import Column, Table, listing
+from vramfit_plots.tables import Column, Table, listing
 from vramfit_plots.units import MINUS, gb, in_words, number, percent, share, times
 
 PATTERN = f"^{FAMILY}/"
@@ -31,26 +32,61 @@ _ROOM = 1.2  # for the figures at the bars' ends
 _COLUMNS = 2
 
 
-@dataclass(frozen=True)
-class Scaling:
+class Each(Reading):
+    """What each of several GPUs takes and does, as one source has it."""
+
+    @cached_property
+    def spread(self) -> Spread:
+        return spread(self.row)
+
+    @property
+    def out_of_memory(self) -> bool:
+        """Whether it was run and did not end; its figures are then those of how far it came."""
+        run = self.source is MEASURED and self.allocated is not None
+        return run and bool(self.inputs.value(self.row, "oom"))
+
+
+class Scaling(Each):
     """One side's measured speed on several GPUs."""
 
-    spread: Spread
-    source: Source
-    tokens_per_second: float
-    alone: float | None  # of one GPU on the same work
-    exposed: float | None  # share of a step in which communication is not hidden
-    bubble: float | None  # of a pipeline, share of a step
-    predicted_bubble: float | None
+    def _own(self, counter: str) -> float | None:
+        """vramfit's alone."""
+        return self.inputs.value(self.row, counter) if self.source is MEASURED else None
+
+    @property
+    def alone(self) -> float | None:
+        """Tokens a second of one GPU on the same work."""
+        one, training = self.spread.alone.row, self.spread.training
+        return self._speed_of(one) or self._speed_of(training)
+
+    def _speed_of(self, row: str) -> float | None:
+        return self.inputs.speeds(row).get(self.source)
+
+    @property
+    def exposed(self) -> float | None:
+        """Share of a step in which communication is not hidden."""
+        one, seconds = self.spread, self._own("exposed_seconds")
+        whole = 1 if one.strategy == "pipeline" else one.gpus  # batches that a step is of
+        step = one.batch * one.seq * one.micro_batches * whole / self.tokens_per_second
+        return None if seconds is None else seconds / step
+
+    @property
+    def bubble(self) -> float | None:
+        """Of a pipeline, share of a step."""
+        return self._own("bubble")
+
+    @property
+    def predicted_bubble(self) -> float | None:
+        return self._own("pred_bubble")
 
     @property
     def ratio(self) -> float | None:
-        return None if self.alone is None else self.tokens_per_second / self.alone
+        return self.alone and self.tokens_per_second / self.alone
 
     @property
     def efficiency(self) -> float | None:
         """Of N times one GPU's throughput."""
-        return None if self.ratio is None else self.ratio / self.spread.gpus
+        return self.ratio and self.ratio / self.spread.gpus
 
 
 def every_spread(inputs: Inputs) -> list[Spread]:
@@ -67,37 +103,15 @@ def every_spread(inputs: Inputs) -> list[Spread]:
     return sorted((one for one in found if one.model in models), key=order)
 
 
-def out_of_memory(inputs: Inputs, one: Spread, source: Source) -> bool:
-    """Whether it was run and did not end; its figures are then those of how far it came."""
-    run = inputs.of(one.row, MEASURED, "allocated") is not None
-    return source is MEASURED and run and bool(inputs.value(one.row, "oom"))
-
-
-def _exposed(inputs: Inputs, one: Spread, speed: float) -> float | None:
-    seconds = inputs.value(one.row, "exposed_seconds")
-    whole = 1 if one.strategy == "pipeline" else one.gpus  # batches that a step is of
-    step = one.batch * one.seq * one.micro_batches * whole / speed
-    return None if seconds is None else seconds / step
-
-
 def scaling(inputs: Inputs, one: Spread, source: Source) -> Scaling | None:
     """None where nobody timed it."""
-    speed = inputs.speed(one.row, source)
-    if not speed:
-        return None
-    alone = inputs.speed(one.alone.row, source) or inputs.speed(one.training, source)
-    exposed, bubble, predicted = None, None, None
-    if source is MEASURED:
-        exposed = _exposed(inputs, one, speed)
-        bubble, predicted = (inputs.value(one.row, name) for name in ("bubble", "pred_bubble"))
-    return Scaling(one, source, speed, alone, exposed, bubble, predicted)
+    found = Scaling(inputs, one.row, source)
+    return found if found.tokens_per_second else None
 
 
 def every_scaling(inputs: Inputs) -> Iterator[Scaling]:
-    for one in every_spread(inputs):
-        for source in TIMED:
-            if found := scaling(inputs, one, source):
-                yield found
+    found = (scaling(inputs, one, source) for one in every_spread(inputs) for source in TIMED)
+    return filter(None, found)
 
 
 def named(one: Spread) -> str:
@@ -160,21 +174,10 @@ _OF_SCALING = (
 
 
 def build(inputs: Inputs) -> list[Table]:
-    sent = (
-        "GB (1e9 bytes) that one GPU sends the others in a training step. Predicted as rings of N "
-        "GPUs send, P being the parameters' bytes; measured by NVLink's own counters."
-    )
-    scaled = (
-        "Of one GPU: the same micro-batches on it alone. Not hidden is how long a step's kernels "
-        "wait for communication, of the step. The bubble is the share of a step in which one of p "
-        "stages waits for the others, of m micro-batches."
-    )
-    below_sent, below_scaled = (caption(inputs, PATTERN, note) for note in (sent, scaled))
-    of_sent = "Table 4's communication: what a GPU sends in a step"
-    of_scaling = "Table 4's scaling: tokens a second against one GPU"
+    rows = command(inputs, PATTERN)
     return [
-        listing("table4_communication", of_sent, _OF_SENT, _every_sent(inputs), below_sent),
-        listing("table4_scaling", of_scaling, _OF_SCALING, every_scaling(inputs), below_scaled),
+        listing("table4_communication", _OF_SENT, _every_sent(inputs), rows),
+        listing("table4_scaling", _OF_SCALING, every_scaling(inputs), rows),
     ]
 
 
@@ -199,29 +202,28 @@ def _panels(found: Sequence[Scaling]) -> dict[str, _Groups]:
 def _panel(axes: Axes, title: str, groups: _Groups, height: float) -> None:
     """`height` in bars, of the panel that has most of them."""
     places, names = bars.places(map(len, groups.values())), []
-    for start, (strategy, own) in zip(places.starts, groups.items(), strict=True):
-        for j, one in enumerate(own):
-            y = start + j + 0.5
-            axes.barh(y, one.ratio, _THICKNESS, **style.BY_SOURCE[one.source.key].bar())
-            text = f"{number(one.ratio, 2)}  {number(one.tokens_per_second)}/s"
-            style.say(axes, text, (0, y), (4, 0), va="center", size=8, color="white", strong=True)
+    for y, one in bars.each(groups.values(), places):
+        axes.barh(y, one.ratio, _THICKNESS, **style.BY_SOURCE[one.source.key].bar())
+        text = f"{number(one.ratio, 2)}  {number(one.tokens_per_second)}/s"
+        style.say(axes, text, (0, y), (4, 0), va="center", size=8, color="white", strong=True)
+    for strategy, own in groups.items():
         micro = own[0].spread.micro_batches
-        names.append(
-            NAMES[strategy].replace(" / ", " /\n") + (f",\nm = {micro}" if micro > 1 else "")
-        )
+        name = NAMES[strategy].replace(" / ", " /\n")
+        names.append(name + (f",\nm = {micro}" if micro > 1 else ""))
     gpus = own[0].spread.gpus
     axes.axvline(gpus, color=style.INK, linewidth=0.9, linestyle="--")
     places.name(axes, names, height)
     axes.set_xlim(0, _ROOM * gpus)
     axes.set_title(title, fontsize=9)
+    axes.set_xlabel("times one GPU's tokens a second")
     axes.tick_params(length=0)
 
 
 def _finding(found: Sequence[Scaling]) -> str:
     """Of each side the least and the most of N times one GPU's throughput."""
     said = []
-    for side in dict.fromkeys(one.source.side for one in found):
-        shares = [one.efficiency for one in found if one.source.side == side]
+    for side in dict.fromkeys(one.side for one in found):
+        shares = [one.efficiency for one in found if one.side == side]
         ends = dict.fromkeys(share(end, 0) for end in (min(shares), max(shares)))
         said.append(f"{' to '.join(ends)} in {side}")
     return f"N GPUs do {in_words(said)} of N times one GPU's throughput"
@@ -232,30 +234,22 @@ def draw(inputs: Inputs) -> Picture:
     if not found:
         raise AbsentError(f"{FAMILY}/* that are timed beside one GPU")
     panels = _panels(found)
-    shown = {
-        what: [one for own in groups.values() for one in own] for what, groups in panels.items()
-    }
-    title = _finding([one for own in shown.values() for one in own])
-    lines = -(-len(panels) // _COLUMNS)
+    shown = [
+        (what, one) for what, groups in panels.items() for own in groups.values() for one in own
+    ]
+    title = _finding([one for _, one in shown])
+    columns = min(_COLUMNS, len(panels))
     most = max(bars.places(map(len, groups.values())).end for groups in panels.values())
+    lines = -(-len(panels) // columns)
     height = _AROUND_INCHES + lines * (0.4 + _BAR_INCHES * (most + bars.NARROW))
     figure = style.new_figure(height, title)
-    every = list(figure.subplots(lines, min(_COLUMNS, len(panels)), squeeze=False).flat)
-    for axes, (what, groups) in zip(every, panels.items(), strict=False):
+    every = style.grid(figure, len(panels), columns)
+    for axes, (what, groups) in zip(every, panels.items(), strict=True):
         _panel(axes, what, groups, most)
-        axes.set_xlabel("times one GPU's tokens a second")
-    for axes in every[len(panels) :]:
-        axes.set_visible(False)
-    sources = {one.source for own in shown.values() for one in own}
+    sources = {one.source for _, one in shown}
     style.key_of(figure, [source for source in TIMED if source in sources])
     said = [
         f"{NAMES[one.spread.strategy]}, {what}, {one.source.heading}: {number(one.ratio, 2)} times"
-        for what, own in shown.items()
-        for one in own
+        for what, one in shown
     ]
-    note = (
-        "Measured tokens a second of all GPUs over those of one on the same micro-batches; dashed "
-        "is N times. Each GPU has the batch in the title, but a pipeline's have it together, m "
-        "times a step."
-    )
-    return drawn(inputs, "scaling", title, figure, said=said, rows=PATTERN, note=note)
+    return drawn(inputs, "scaling", title, figure, said)

@@ -5,17 +5,15 @@ from collections.abc import Sequence
 
 from matplotlib.axes import Axes
 
+from vramfit_plots.article_tables import by_source, deviations, own_table
 from vramfit_plots.cells import Cell, has_figures, remarks, sides
-from vramfit_plots.errors import AbsentError
 from vramfit_plots.figures import bars, style
 from vramfit_plots.figures.picture import Picture, drawn
+from vramfit_plots.files import AbsentError
 from vramfit_plots.inputs import Inputs
 from vramfit_plots.sources import ARTICLE, COUNTED, PREDICTED, TORCH, Source
-from vramfit_plots.tables.article_table import Line, Spoken, by_source, own_table
-from vramfit_plots.tables.deviations import Line as Deviation
-from vramfit_plots.tables.deviations import deviations
-from vramfit_plots.tables.table import Table
-from vramfit_plots.units import GB, gb, gigabytes, number
+from vramfit_plots.tables import Table
+from vramfit_plots.units import GB, gb, gigabytes
 
 PEAK = "peak of all steps"
 _FIGURE = re.compile(r"[+\N{MINUS SIGN}]\d+\.\d ")  # in the article's words for a change
@@ -72,7 +70,7 @@ def _steps(inputs: Inputs, pattern: str) -> Table:
     """Both steps, stage by stage."""
     row, rows = inputs.article.table_2_row, inputs.article.waterfall["rows"]
     lines = [
-        Line(
+        (
             f"{entry['label'].removeprefix('after ')}\nstep {step}, {said} it",
             inputs.cell(row, f"step{step}_{entry['stage']}_{when}", entry=rows[0]),
         )
@@ -80,43 +78,29 @@ def _steps(inputs: Inputs, pattern: str) -> Table:
         for entry in rows[step - 1 :]  # the model is loaded once
         for when, said in (("after", "after"), ("peak", "peak in"))
     ]
-    note = (
-        "The article's waterfall is step 1; from step 2 on, activations and the optimizer's states "
-        "are there at the same time."
-    )
-    unit = "GB (1e9 bytes) allocated."
-    spoken = Spoken("table2_steps", "Table 2: both steps", unit, note, pattern)
-    known = [line for line in lines if any(line.cell.has(source) for source in COUNTED)]
-    return by_source(inputs, spoken, "stage", known)
+    known = [(head, cell) for head, cell in lines if any(map(cell.has, COUNTED))]
+    return by_source(inputs, "table2_steps", "stage", known, pattern)
 
 
 def build(inputs: Inputs) -> list[Table]:
     article, row = inputs.article.waterfall, inputs.article.table_2_row
     model, columns, pattern = article["model"], article["columns"], f"^{row}$"
     assumed, true = inputs.article.assumed_parameters()[model], inputs.models[model].parameters
-    labels = [entry["label"] for entry in article["rows"]]
-    after = stage_cells(inputs)
+    labels, after = [entry["label"] for entry in article["rows"]], stage_cells(inputs)
     changes = [
         _change(before, cell, entry["component"], true)
         for before, cell, entry in zip([None, *after], after, article["rows"], strict=False)
     ]
+    about = {"article": article, "published": true, "assumed": assumed}
     where = inputs.peak_stage(row)
-    later = f"The last line is not in the article; vramfit's peak is in {where}." if where else ""
-    unit = "GB (1e9 bytes) allocated after each stage of step 1"
-    changed = f"{unit}, and the change from the line above."
-    own = Spoken("table2", f"Table 2: {article['caption']}", changed, "", pattern)
-    sources = Spoken("table2_sources", "Table 2 by source", f"{unit}.", later, pattern)
-    size = f"{model} has {number(true)} parameters, {number(assumed)} in the article."
-    differ = "Table 2: why article and prediction differ"
-    why = Spoken("table2_deviations", differ, "", size, pattern)
-    lines = [*map(Line, labels, after), Line(PEAK, _peak_cell(inputs))]
+    lines = [*zip(labels, after, strict=True), (PEAK, _peak_cell(inputs))]
     rows = [list(row) for row in zip(labels, after, changes, strict=True)]
-    causes = list(map(Deviation, labels, after, _proportional(inputs)))
+    causes = list(zip(labels, after, _proportional(inputs), strict=True))
     return [
-        own_table(inputs, own, columns, rows, text_columns=frozenset({2})),
-        by_source(inputs, sources, columns[0], lines),
+        own_table(inputs, "table2", columns, rows, pattern, text_columns=frozenset({2}), **about),
+        by_source(inputs, "table2_sources", columns[0], lines, pattern, where=where),
         _steps(inputs, pattern),
-        deviations(inputs, why, "after", model, causes),
+        deviations(inputs, "table2_deviations", "after", model, causes, pattern=pattern, **about),
     ]
 
 
@@ -168,9 +152,9 @@ def _finding(after: Sequence[Cell], labels: Sequence[str]) -> str:
 
 
 def draw(inputs: Inputs) -> Picture:
-    row, after, peak = inputs.article.table_2_row, stage_cells(inputs), _peak_cell(inputs)
+    after, peak = stage_cells(inputs), _peak_cell(inputs)
     if peak.figure(PREDICTED) is None or not has_figures(after, PREDICTED):
-        raise AbsentError(row)
+        raise AbsentError(inputs.article.table_2_row)
     sources = sides(after)
     labels = [entry["label"] for entry in inputs.article.waterfall["rows"]]
     title = _finding(after, labels)
@@ -185,10 +169,5 @@ def draw(inputs: Inputs) -> Picture:
         f"{label}: " + ", ".join(f"{s.heading} {cell.text(s)}" for s in sources)
         for label, cell in zip(labels, after, strict=True)
     ]
-    note = (
-        "GB is 1e9 bytes. Left: step 1, as in the article. Right: the peak over all steps and what "
-        "it is made of. vramfit keeps m and v in FP32, as the article does; PyTorch's AdamW keeps "
-        f"them in the weights' type. {remarks(after, sources)}".strip()
-    )
-    said, rows = [*stages, *peaks], f"^{row}$"
-    return drawn(inputs, "waterfall", title, figure, said=said, rows=rows, note=note, unit="GB")
+    said, beside = [*stages, *peaks], remarks(after, sources)
+    return drawn(inputs, "waterfall", title, figure, said, unit="GB", remarks=beside)

@@ -7,14 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from vramfit_plots.captions import Caption
 from vramfit_plots.cells import differ
-from vramfit_plots.errors import AbsentError
-from vramfit_plots.files import read_json
+from vramfit_plots.files import AbsentError, read_json
 from vramfit_plots.inputs import Inputs
-from vramfit_plots.tables.table import Column, Table, listing
-from vramfit_plots.templates import environment
+from vramfit_plots.tables import Column, Table, listing
 from vramfit_plots.topics.wrong_figures import BY_NAME
+from vramfit_plots.words import filled
 
 
 @dataclass(frozen=True)
@@ -30,21 +28,15 @@ class Item:
         found = BY_NAME[self.figures](inputs)
         if self.apart and not any(differ(found[one], found[other]) for one, other in self.apart):
             return None
-        return environment().from_string(self.text).render(found) if found else None
+        return filled(self.text, found) if found else None
 
 
 ITEMS = [Item(**row) for row in read_json(Path(__file__).with_suffix(".json"))]
 
 
 @dataclass(frozen=True)
-class Contradiction:
-    title: str
-    text: str
-
-
-@dataclass(frozen=True)
 class Contradictions:
-    found: list[Contradiction]
+    found: list[tuple[str, str]]  # titles and sentences
     unknown: list[str]  # titles of items that need rows this run does not hold
 
 
@@ -57,12 +49,13 @@ def contradictions(inputs: Inputs) -> Contradictions:
             unknown.append(item.title)
             continue
         if text is not None:
-            found.append(Contradiction(item.title, text))
+            found.append((item.title, text))
     return Contradictions(found, unknown)
 
 
-def table(found: Contradictions) -> Table:
-    unknown = ", ".join(found.unknown)
-    columns = (Column("what", "title", text=True), Column("how", "text", text=True))
-    below = f"This run holds too few rows to tell about: {unknown}." if unknown else ""
-    return listing("wrong", "Where the article is wrong", columns, found.found, Caption(below))
+def table(said: Contradictions) -> Table:
+    columns = (
+        Column("what", lambda item: item[0], text=True),
+        Column("how", lambda item: item[1], text=True),
+    )
+    return listing("wrong", columns, said.found, unknown=", ".join(said.unknown))

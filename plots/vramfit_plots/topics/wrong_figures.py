@@ -6,14 +6,12 @@ from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import Any
 
-from vramfit_plots import article_code
 from vramfit_plots.article import BYTES_PER_WEIGHT
 from vramfit_plots.cells import differ
-from vramfit_plots.errors import AbsentError
+from vramfit_plots.files import AbsentError
 from vramfit_plots.formula_errors import errors_in_pytorch, errors_in_run, off
 from vramfit_plots.inputs import Inputs
-from vramfit_plots.row_name import RowName
-from vramfit_plots.several_gpus import Spread, spread
+from vramfit_plots.rows import RowName, Spread, spread
 from vramfit_plots.sources import MEASURED, OURS, PREDICTED, THEIRS, TORCH, TORCH_MEASURED, Source
 from vramfit_plots.topics import multi_gpu
 from vramfit_plots.topics.cliffs import attempt
@@ -79,23 +77,30 @@ def parameter_count(inputs: Inputs) -> Figures:
     return {"model": model, "assumed": assumed, "published": true, "change": change}
 
 
-def _by_calculator(inputs: Inputs) -> article_code.Answer:
-    row = _table_2_case(inputs)
-    return article_code.training(inputs, row.number("batch"), row.number("seq"))
+def _will_it_fit(
+    inputs: Inputs, case: RowName | Mapping[str, Any], what: str, *parts: str
+) -> float:
+    """Bytes that the article's code gives these parts of 7 billion parameters; `what` is
+    "fp16/adam"."""
+    axes = case.axes if isinstance(case, RowName) else case
+    row = f"Article/will_it_fit/7B/{what}/batch:{axes['batch']}/seq:{axes['seq']}"
+    return sum(inputs.need(row, f"article_formula_{part}") for part in parts)
 
 
 @figures
 def table_2_and_calculator(inputs: Inputs) -> Figures:
-    printed, answer = inputs.article.stage_memory("optimizer"), _by_calculator(inputs)
+    printed, case = inputs.article.stage_memory("optimizer"), _table_2_case(inputs)
+    states = ("parameters", "gradients", "optimizer_state")
+    fixed = _will_it_fit(inputs, case, "fp16/adam", *states)
     master = inputs.article.claim("master_weights_extra")["value"] * GB
     are = f" The {gigabytes(master)} between them are the FP32 master weights."
     return {
         "printed": printed,
         "printed_each": printed / inputs.article.seven_b,
-        "fixed": answer.fixed,
-        "activations": answer.activations,
-        "fixed_each": answer.fixed / inputs.article.seven_b,
-        "why": "" if differ(answer.fixed - printed, master) else are,
+        "fixed": fixed,
+        "activations": _will_it_fit(inputs, case, "fp16/adam", "activations"),
+        "fixed_each": fixed / inputs.article.seven_b,
+        "why": "" if differ(fixed - printed, master) else are,
     }
 
 
@@ -108,7 +113,7 @@ def activations(inputs: Inputs) -> Figures:
     torch_forward, torch_loaded = (_pytorch(inputs, "adamw", counter) for counter in counters)
     return {
         "printed": memory("forward") - memory("loaded"),
-        "formula": _by_calculator(inputs).activations,
+        "formula": _will_it_fit(inputs, _table_2_case(inputs), "fp16/adam", "activations"),
         "own": forward - loaded,
         "how": _how(source),
         "theirs": torch_forward - torch_loaded,
@@ -217,7 +222,7 @@ def kv_any_precision(inputs: Inputs) -> Figures:
         **{name: (row["points"][-1]["peak"] - row["model"]) * GB for name, row in rows.items()},
         "claim": inputs.article.claim("kv_cache_any_precision")["text"],
         "point": point,
-        "coded": article_code.inference(inputs, "int4", point["batch"], point["seq"]).kv_cache,
+        "coded": _will_it_fit(inputs, point, "int4", "kv_cache"),
     }
 
 
@@ -250,7 +255,8 @@ def quantised_weights(inputs: Inputs) -> Figures:
 def lora_column(inputs: Inputs) -> Figures:
     article = inputs.article.oom_cliff
     printed = {row["vram_gb"]: row["cells"][-1]["max_batch"] for row in article["rows"]}
-    coded = [article_code.largest_batch(inputs, "int8", article["seq"], vram) for vram in printed]
+    code = f"Article/find_max_batch_size/7B/int8/seq:{article['seq']}/vram:{{}}GB"
+    coded = [inputs.need(code.format(vram), "article_max_batch") for vram in printed]
     numbers = {vram: n for vram, n in printed.items() if isinstance(n, int)}
     if any(coded) or not numbers:
         return {}

@@ -14,7 +14,7 @@ from typing import IO
 
 from vramfit import _core
 from vramfit._dry_run import _child, _process, _result
-from vramfit._dry_run._levers import Lever
+from vramfit._dry_run._adjustments import Adjustment
 from vramfit._dry_run._result import Json
 
 # A card with room has so much more memory. Bytes; addresses for it are reserved several times over
@@ -49,24 +49,24 @@ class Trials:
         """What the script would take as it is, which runs out of memory."""
         return self._with_room(()).answer
 
-    def _with_room(self, levers: Sequence[Lever]) -> Ran:
-        ran = self._run(levers, _ROOM)
+    def _with_room(self, adjustments: Sequence[Adjustment]) -> Ran:
+        ran = self._run(adjustments, _ROOM)
         if ran.answer["ended"] == "memory":
             raise TrialFailedError(f"it takes more than {ran.answer['total'] / 1e9:.0f} GB")
         return Ran({**ran.answer, "verdict": "OOM", "fits": False}, ran.changes)
 
-    def run(self, levers: Sequence[Lever]) -> Ran:
+    def run(self, adjustments: Sequence[Adjustment]) -> Ran:
         """Raises TrialFailedError where the script does not go on with such changes."""
-        ran = self._run(levers, 0)
-        return self._with_room(levers) if ran.answer["ended"] == "memory" else ran
+        ran = self._run(adjustments, 0)
+        return self._with_room(adjustments) if ran.answer["ended"] == "memory" else ran
 
-    def _run(self, levers: Sequence[Lever], room: int) -> Ran:
+    def _run(self, adjustments: Sequence[Adjustment], room: int) -> Ran:
         if _child.interrupted:
             raise _process.ScriptFailedError(-_child.interrupted)
         facts = {**self._facts}
         for total in ("total", "listed_total"):
             facts[total] += room
-        names = [lever.name for lever in levers]
+        names = [adjustment.name for adjustment in adjustments]
         told = _process.settings(self._options, facts, changes=names)
         with _process.folder(told) as place, _output(place) as output:
             try:
@@ -76,7 +76,7 @@ class Trials:
                     self._options.uploads,
                     stdout=output.fileno(),
                     stderr=output.fileno(),
-                    more=_variables(levers),
+                    more=_variables(adjustments),
                 )
             except _process.ScriptFailedError as error:
                 raise _failed(error.args[0], output) from None
@@ -108,9 +108,9 @@ def _output(folder: str) -> IO[str]:
     return Path(folder, "output").open("w+", encoding="utf-8", errors="replace")
 
 
-def _variables(levers: Sequence[Lever]) -> dict[str, str]:
+def _variables(adjustments: Sequence[Adjustment]) -> dict[str, str]:
     """Those of PyTorch's allocator, added to what is set."""
-    added = [lever.allocator for lever in levers if lever.allocator is not None]
+    added = [adjustment.allocator for adjustment in adjustments if adjustment.allocator is not None]
     if not added:
         return {}
     set_already = next((os.environ[name] for name in _ALLOCATOR if os.environ.get(name)), None)

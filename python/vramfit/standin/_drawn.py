@@ -7,15 +7,12 @@ PyTorch's distribution_nullary_kernel does it (aten/src/ATen/native/cuda/Distrib
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
-from vramfit.standin._guesses import Handler
+from vramfit.standin._handlers import Handler, Known
 from vramfit.standin._twins import is_small
-
-if TYPE_CHECKING:
-    from vramfit.standin._values import Values
 
 _WORD = 0xFFFFFFFF
 _MULTIPLIERS = 0xD2511F53, 0xCD9E8D57
@@ -71,7 +68,7 @@ def seed_generators() -> None:
     torch.cuda._lazy_call(seed)
 
 
-def _drawn(values: Values, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _drawn(values: Known, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """randint of a size, random_ of a tensor."""
     bounds = [value for value in args if isinstance(value, int)]
     low, high = bounds if len(bounds) == 2 else (0, *(bounds or [0]))

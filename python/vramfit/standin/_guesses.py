@@ -7,24 +7,19 @@ finite.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
 from vramfit.standin._door import ASSUMED, KNOWN
+from vramfit.standin._handlers import Handler, Known
 from vramfit.standin._twins import is_small
-
-if TYPE_CHECKING:
-    from vramfit.standin._values import Values
-
-Handler = Callable[["Values", Any, tuple[Any, ...], dict[str, Any]], Any]
 
 # No model's beginning, end or padding, as far as their configs say.
 TOKEN = 5
 
 
-def is_known(values: Values, tensor: torch.Tensor) -> bool:
+def is_known(values: Known, tensor: torch.Tensor) -> bool:
     """Whether a choice among its elements is the one that a GPU would make. Integers are computed
     from what was assumed, which makes as good a choice as any."""
     return is_small(tensor) and (
@@ -32,14 +27,14 @@ def is_known(values: Values, tensor: torch.Tensor) -> bool:
     )
 
 
-def _guess(values: Values, tensor: torch.Tensor, value: Any) -> None:
+def _guess(values: Known, tensor: torch.Tensor, value: Any) -> None:
     if is_small(tensor):
         values.twins.write(tensor, value, ASSUMED)
     else:
         values.twins.forget(tensor)
 
 
-def _token(values: Values, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _token(values: Known, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """argmax, multinomial: the same token for every row."""
     tensor = args[0]
     if not tensor.is_cuda or is_known(values, tensor):
@@ -50,7 +45,7 @@ def _token(values: Values, func: Any, args: tuple[Any, ...], kwargs: dict[str, A
     return result
 
 
-def _best(values: Values, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _best(values: Known, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """max and min along a dimension."""
     tensor = args[0]
     if len(args) < 2 or not tensor.is_cuda or is_known(values, tensor):
@@ -66,7 +61,7 @@ def _best(values: Values, func: Any, args: tuple[Any, ...], kwargs: dict[str, An
     return result
 
 
-def _balanced(values: Values, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _balanced(values: Known, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """topk, by which routers choose experts: each row takes those that follow the row's before."""
     tensor = args[0]
     dim = args[2] if len(args) > 2 else kwargs.get("dim", -1)
@@ -85,7 +80,7 @@ def _balanced(values: Values, func: Any, args: tuple[Any, ...], kwargs: dict[str
     return best, places
 
 
-def _in_order(values: Values, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _in_order(values: Known, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """sort: as they stand."""
     tensor = args[0]
     if not tensor.is_cuda or not tensor.dtype.is_floating_point or is_known(values, tensor):
@@ -102,7 +97,7 @@ def _in_order(values: Values, func: Any, args: tuple[Any, ...], kwargs: dict[str
 def _answering(answer: bool) -> Handler:
     """all and any of conditions that nobody knows."""
 
-    def handler(values: Values, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def handler(values: Known, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         tensor = args[0]
         if not tensor.is_cuda or is_small(tensor):
             return values.repeated(func, args, kwargs)
@@ -113,7 +108,7 @@ def _answering(answer: bool) -> Handler:
     return handler
 
 
-def _all_finite(values: Values, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _all_finite(values: Known, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The gradient scaler's check: it found no infinity."""
     return func(*args, **kwargs)
 

@@ -10,14 +10,14 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-Change = Callable[[ModuleType], None]
+Patch = Callable[[ModuleType], None]
 
 
 class _Finder(importlib.abc.MetaPathFinder):
     """Finds what is awaited where it would be found anyway."""
 
     def __init__(self) -> None:
-        self.awaited: dict[str, list[Change]] = {}
+        self.awaited: dict[str, list[Patch]] = {}
 
     def find_spec(
         self, name: str, path: Any = None, target: ModuleType | None = None
@@ -43,7 +43,7 @@ class _Finder(importlib.abc.MetaPathFinder):
 _finder = _Finder()
 
 
-def when_imported(name: str, change: Change) -> None:
+def when_imported(name: str, change: Patch) -> None:
     """Changes a module right after it is executed; at once where it is there already."""
     if name in sys.modules:
         change(sys.modules[name])

@@ -5,17 +5,15 @@ What cuSOLVER and cuBLAS say of it lies on the GPU, and PyTorch reads it from wi
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
 from vramfit.standin._door import ASSUMED, KNOWN
-from vramfit.standin._guesses import Handler, is_known
+from vramfit.standin._guesses import is_known
+from vramfit.standin._handlers import Handler, Known
 from vramfit.standin._ops import results
 from vramfit.standin._sized import expecting
-
-if TYPE_CHECKING:
-    from vramfit.standin._values import Values
 
 _SUCCEEDS = "whether matrices can be factorized only a GPU computes: they can"
 _READS = 8  # at most
@@ -24,7 +22,7 @@ _READS = 8  # at most
 def _succeeding(*first: int) -> Handler:
     """`first`: what it reads before, in order; then that nothing failed."""
 
-    def handler(values: Values, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def handler(values: Known, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         tensor = args[0]
         if not tensor.is_cuda:
             return values.repeated(func, args, kwargs)
@@ -41,7 +39,7 @@ def _succeeding(*first: int) -> Handler:
     return handler
 
 
-def _check(values: Values, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _check(values: Known, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     codes, *more = args
     if not codes.is_cuda:
         return func(*args, **kwargs)

@@ -12,14 +12,12 @@ import sys
 import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
+from vramfit.standin._handlers import Known
 from vramfit.standin._sized import expecting
-
-if TYPE_CHECKING:
-    from vramfit.standin._values import Values
 
 AS_MANY_OUTLIERS = (
     "which columns are outliers to LLM.int8() only a GPU computes: as many as random weights have, "
@@ -46,7 +44,7 @@ class Outliers:
         self._draws = random.Random(0)
 
     def quantized(
-        self, values: Values, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+        self, values: Known, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
         """bitsandbytes::int8_vectorwise_quant, which reads whether there are any, and where."""
 

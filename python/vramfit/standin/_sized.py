@@ -9,20 +9,16 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
 from vramfit.standin._door import UNKNOWN
+from vramfit.standin._handlers import Handler, Known
 from vramfit.standin._twins import is_kept, is_small
 
-if TYPE_CHECKING:
-    from vramfit.standin._values import Values
 
-Handler = Callable[["Values", Any, tuple[Any, ...], dict[str, Any]], Any]
-
-
-def expecting(values: Values, reads: list[int], run: Callable[[], Any]) -> Any:
+def expecting(values: Known, reads: list[int], run: Callable[[], Any]) -> Any:
     """Runs it; what it reads off the GPU are these, in order."""
     for value in reads:
         values.door.next_read(value)
@@ -33,7 +29,7 @@ def expecting(values: Values, reads: list[int], run: Callable[[], Any]) -> Any:
 
 
 def _repeat_interleave(
-    values: Values, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    values: Known, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
     repeats = args[0]
     if not repeats.is_cuda or kwargs.get("output_size") is not None:
@@ -43,7 +39,7 @@ def _repeat_interleave(
 
 
 def _counted_by_host(
-    values: Values, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    values: Known, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
     """unique and its kin: as many as the host finds."""
     tensor = args[0]
@@ -60,7 +56,7 @@ def _counted_by_host(
     return expecting(values, reads, lambda: values.repeated(func, args, kwargs))
 
 
-def _coalesce(values: Values, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _coalesce(values: Known, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     tensor = args[0]
     if not tensor.is_cuda:
         return func(*args, **kwargs)
@@ -68,7 +64,7 @@ def _coalesce(values: Values, func: Any, args: tuple[Any, ...], kwargs: dict[str
     return expecting(values, [tensor._nnz()], lambda: values.not_repeated(func, args, kwargs))
 
 
-def _bincount(values: Values, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _bincount(values: Known, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """It reads the least, which must not be negative, and the greatest."""
     tensor = args[0]
     if not tensor.is_cuda or not is_small(tensor) or tensor.numel() == 0:
@@ -94,7 +90,7 @@ class NonZero:
     copies what has gaps or repeats, as expand() makes it, and counts in the copy, of which nobody
     knows anything."""
 
-    def __init__(self, values: Values) -> None:
+    def __init__(self, values: Known) -> None:
         self._values = values
         self._kernel = torch.library.get_kernel("aten::nonzero", "CUDA")
         self._library = torch.library.Library("aten", "IMPL")

@@ -25,20 +25,20 @@ TEST(Comparison, EachCounterHasADirection) {
   for (const char* bytes : {"mem_allocated", "mem_step2_backward_peak", "mem_reserved",
                             "mem_device_used", "median", "oom"}) {
     EXPECT_EQ(status({{bytes, {1}}}, {{bytes, {1}}}), Status::Same) << bytes;
-    EXPECT_EQ(status({{bytes, {0}}}, {{bytes, {1}}}), Status::More) << bytes;
-    EXPECT_EQ(status({{bytes, {1}}}, {{bytes, {0}}}), Status::Less) << bytes;
+    EXPECT_EQ(status({{bytes, {0}}}, {{bytes, {1}}}), Status::Worse) << bytes;
+    EXPECT_EQ(status({{bytes, {1}}}, {{bytes, {0}}}), Status::Better) << bytes;
   }
   for (const char* more : {"mem_max_batch", "ledger_equal"}) {
-    EXPECT_EQ(status({{more, {1}}}, {{more, {0}}}), Status::More) << more;
-    EXPECT_EQ(status({{more, {0}}}, {{more, {1}}}), Status::Less) << more;
+    EXPECT_EQ(status({{more, {1}}}, {{more, {0}}}), Status::Worse) << more;
+    EXPECT_EQ(status({{more, {0}}}, {{more, {1}}}), Status::Better) << more;
   }
 }
 
 TEST(Comparison, ErrorsMayDifferByAPartOfThemselves) {
   for (const char* error : {"logits_error", "trained_loss"}) {
     EXPECT_EQ(status({{error, {0.100}}}, {{error, {0.101}}}), Status::Same) << error;
-    EXPECT_EQ(status({{error, {0.100}}}, {{error, {0.103}}}), Status::More) << error;
-    EXPECT_EQ(status({{error, {0.100}}}, {{error, {0.097}}}), Status::Less) << error;
+    EXPECT_EQ(status({{error, {0.100}}}, {{error, {0.103}}}), Status::Worse) << error;
+    EXPECT_EQ(status({{error, {0.100}}}, {{error, {0.097}}}), Status::Better) << error;
     EXPECT_EQ(status({{"oom", {0}}, {error, {0.1}}}, {{"oom", {0}}}), Status::Same)
         << error << " is not measured where no time is spent";
   }
@@ -50,37 +50,37 @@ TEST(Comparison, ErrorsMayDifferByAPartOfThemselves) {
 TEST(Comparison, SomethingWorseOutweighsWhatIsBetter) {
   EXPECT_EQ(status({{"mem_allocated", {5}}, {"mem_reserved", {6}}},
                    {{"mem_allocated", {4}}, {"mem_reserved", {7}}}),
-            Status::More);
+            Status::Worse);
 }
 
 TEST(Comparison, WhatExplainsALevelDoesNotCountBesideIt) {
   for (const char* part : {"mem_activations", "mem_modules", "mem_unattributed", "mem_cudnn"}) {
     const RowChange row = change(measured({{"mem_allocated", {5}}, {part, {1}}}),
                                  measured({{"mem_allocated", {4}}, {part, {2}}}));
-    EXPECT_EQ(row.status, Status::Less) << part;
+    EXPECT_EQ(row.status, Status::Better) << part;
     EXPECT_TRUE(row.changes.back().differs) << part;
   }
 }
 
 TEST(Comparison, LevelsOfARunThatWasCutShortSayNothing) {
   EXPECT_EQ(status({{"oom", {1}}, {"mem_allocated", {4}}}, {{"oom", {0}}, {"mem_allocated", {9}}}),
-            Status::Less);
+            Status::Better);
   EXPECT_EQ(status({{"oom", {0}}, {"mem_allocated", {9}}}, {{"oom", {1}}, {"mem_allocated", {4}}}),
-            Status::More);
+            Status::Worse);
 }
 
 TEST(Comparison, AllocatedIsExactAndLevelsHaveATolerance) {
   const Rules rules{{10, 20, "somewhere"}, false, std::nullopt};
-  EXPECT_EQ(status({{"mem_allocated", {5}}}, {{"mem_allocated", {6}}}, rules), Status::More);
+  EXPECT_EQ(status({{"mem_allocated", {5}}}, {{"mem_allocated", {6}}}, rules), Status::Worse);
   EXPECT_EQ(status({{"mem_reserved", {5}}}, {{"mem_reserved", {15}}}, rules), Status::Same);
-  EXPECT_EQ(status({{"mem_reserved", {5}}}, {{"mem_reserved", {16}}}, rules), Status::More);
+  EXPECT_EQ(status({{"mem_reserved", {5}}}, {{"mem_reserved", {16}}}, rules), Status::Worse);
   EXPECT_EQ(status({{"mem_device_used", {5}}}, {{"mem_device_used", {25}}}, rules), Status::Same);
-  EXPECT_EQ(status({{"mem_device_used", {26}}}, {{"mem_device_used", {5}}}, rules), Status::Less);
+  EXPECT_EQ(status({{"mem_device_used", {26}}}, {{"mem_device_used", {5}}}, rules), Status::Better);
 }
 
 TEST(Comparison, OfRepetitionsTheWorstCounts) {
   EXPECT_EQ(status({{"mem_allocated", {3, 5, 4}}}, {{"mem_allocated", {5}}}), Status::Same);
-  EXPECT_EQ(status({{"ledger_equal", {1, 1}}}, {{"ledger_equal", {0, 1}}}), Status::More);
+  EXPECT_EQ(status({{"ledger_equal", {1, 1}}}, {{"ledger_equal", {0, 1}}}), Status::Worse);
 }
 
 TEST(Comparison, TimesCountOnlyWhenAskedAndThenByQuartiles) {
@@ -89,12 +89,13 @@ TEST(Comparison, TimesCountOnlyWhenAskedAndThenByQuartiles) {
   const std::map<std::string, Values> wide = {{"tokens_per_second", {60, 90, 120}}};
   EXPECT_EQ(status(before, slow), Status::Same);
   const Rules five{{}, false, 0.05};
-  EXPECT_EQ(status(before, slow, five), Status::More);
+  EXPECT_EQ(status(before, slow, five), Status::Worse);
   EXPECT_EQ(status(before, wide, five), Status::Same) << "its upper quartile is above";
   EXPECT_EQ(status(slow, before, five), Status::Same);
   EXPECT_EQ(status(before, slow, {{}, false, 0.2}), Status::Same);
-  EXPECT_EQ(status({{"seconds", {1}}}, {{"seconds", {1.2}}}, five), Status::More);
-  EXPECT_EQ(status({{"seconds", {1}}, {"oom", {0}}}, {{"oom", {0}}}, five), Status::More) << "gone";
+  EXPECT_EQ(status({{"seconds", {1}}}, {{"seconds", {1.2}}}, five), Status::Worse);
+  EXPECT_EQ(status({{"seconds", {1}}, {"oom", {0}}}, {{"oom", {0}}}, five), Status::Worse)
+      << "gone";
 }
 
 TEST(Comparison, HowLongARowTookIsAsideWhereItHasOtherFigures) {
@@ -114,12 +115,12 @@ TEST(Comparison, PredictionsBesideWhatWasMeasuredAreShownAndDoNotCount) {
   ReportRow before{"x", false, "virtual:h200", "", {{"pred_allocated", {5}}}};
   ReportRow after = before;
   after.counters["pred_allocated"] = {6};
-  EXPECT_EQ(change(before, after).status, Status::More) << "nothing was measured";
+  EXPECT_EQ(change(before, after).status, Status::Worse) << "nothing was measured";
 }
 
 TEST(Comparison, ACounterThatIsGoneIsWorse) {
   EXPECT_EQ(status({{"mem_allocated", {1}}, {"mem_reserved", {1}}}, {{"mem_allocated", {1}}}),
-            Status::More);
+            Status::Worse);
   EXPECT_EQ(status({{"mem_allocated", {1}}}, {{"mem_allocated", {1}}, {"mem_reserved", {1}}}),
             Status::Same);
   EXPECT_EQ(status({{"tokens_per_second", {1}}, {"oom", {0}}}, {{"oom", {0}}}), Status::Same);
@@ -147,7 +148,7 @@ TEST(Comparison, WhatIsOnlyPredictedNowIsSaid) {
   failed.error = "no driver";
   EXPECT_EQ(change(failed, after).status, Status::NotMeasured);
   after.counters["pred_allocated"] = {2};
-  EXPECT_EQ(change(before, after).status, Status::More) << "allowing it hides no regression";
+  EXPECT_EQ(change(before, after).status, Status::Worse) << "allowing it hides no regression";
   after.card = "NVIDIA L40S";
   EXPECT_EQ(change(before, after).status, Status::NotComparable);
 }
@@ -156,9 +157,9 @@ TEST(Comparison, AFailureIsWorseAndItsEndBetter) {
   const ReportRow fine = measured({{"mem_allocated", {1}}});
   ReportRow failed = measured({});
   failed.error = "no driver";
-  EXPECT_EQ(change(fine, failed).status, Status::More);
+  EXPECT_EQ(change(fine, failed).status, Status::Worse);
   EXPECT_EQ(change(fine, failed).why, "failed: no driver");
-  EXPECT_EQ(change(failed, fine).status, Status::Less);
+  EXPECT_EQ(change(failed, fine).status, Status::Better);
   EXPECT_EQ(change(failed, failed).status, Status::Same);
   EXPECT_EQ(change(failed, fine).why, "failed before");
 }
@@ -171,7 +172,7 @@ TEST(Comparison, PassesWhereSomethingWasComparedAndNothingIsWorse) {
   EXPECT_TRUE(passes(rows({same, {"b", Status::Added, "", {}}}), {}));
   EXPECT_FALSE(passes(rows({}), {})) << "nothing was compared";
   EXPECT_FALSE(passes(rows({{"b", Status::Added, "", {}}}), {}));
-  EXPECT_FALSE(passes(rows({same, {"b", Status::More, "", {both}}}), {true, true, true}));
+  EXPECT_FALSE(passes(rows({same, {"b", Status::Worse, "", {both}}}), {true, true, true}));
   for (const Status left : {Status::Gone, Status::NotComparable, Status::NotMeasured}) {
     const Comparison with = rows({same, {"b", left, "", {}}});
     EXPECT_FALSE(passes(with, {}));

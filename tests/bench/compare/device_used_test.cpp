@@ -1,6 +1,6 @@
-#include "bench/compare/device_used.h"
-
 #include <gtest/gtest.h>
+
+#include "bench/compare/change_text.h"
 
 namespace vramfit::bench::compare {
 namespace {

@@ -134,8 +134,8 @@ TEST(Advise, NoneHasAllTheChangesOfAnotherAndMoreUnlessLessIsCut) {
 Verdict verdict_with(const Question& question, const std::vector<Choice>& choices) {
   Request request = question.requests.front();
   Flags flags = question.flags;
-  flags["batch"] = std::to_string(request.workload->batch());
-  flags["seq"] = std::to_string(request.workload->seq());
+  flags["batch"] = std::to_string(request.workload->size(kBatchAxis));
+  flags["seq"] = std::to_string(request.workload->size(kSeqAxis));
   for (const Choice& choice : choices) {
     for (const std::string& name : choice.without) flags.erase(name);
     for (const auto& [name, value] : choice.flags) flags[name] = value;

@@ -252,10 +252,10 @@ TEST(Question, AShortModelIsAskedAboutAllItsPositions) {
   Options o = ask();
   o.model = "gpt2-124m";
   o.flags["generate"] = "25";
-  EXPECT_EQ(only_request(o).workload->seq(), 1000);
+  EXPECT_EQ(only_request(o).workload->size(kSeqAxis), 1000);
   EXPECT_NE(only_request(o).model.notes.back().find("seq 1000"), std::string::npos);
   o.flags["seq"] = "999";
-  EXPECT_EQ(only_request(o).workload->seq(), 999);
+  EXPECT_EQ(only_request(o).workload->size(kSeqAxis), 999);
 }
 
 TEST(Question, VramSetsTheSizeOfANamedCard) {
@@ -383,12 +383,11 @@ TEST(Question, WithoutAnyGpuItIsAboutEveryCard) {
 
 TEST(Question, Searches) {
   Options o = ask();
-  EXPECT_EQ(understand(o, {}).search, std::nullopt);
-  o.max_batch = true;
-  EXPECT_EQ(understand(o, {}).search, Size::Batch);
-  o.max_batch = false;
-  o.max_seq = true;
-  EXPECT_EQ(understand(o, {}).search, Size::Seq);
+  EXPECT_EQ(understand(o, {}).search, nullptr);
+  o.searches = {"batch"};
+  EXPECT_EQ(*understand(o, {}).search, kBatchAxis);
+  o.searches = {"seq"};
+  EXPECT_EQ(*understand(o, {}).search, kSeqAxis);
 }
 
 }  // namespace

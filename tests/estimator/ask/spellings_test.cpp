@@ -186,10 +186,12 @@ class OfItsOwnWords final : public Runtime {
     return rows;
   }
   bool runs(const FamilyReader&) const override { return true; }
-  bool runs_as_stored() const override { return true; }
+  const Capabilities& can() const override {
+    static const Capabilities can;
+    return can;
+  }
+  const std::vector<SearchAxis>& axes() const override { return batch_and_seq(); }
   nlohmann::ordered_json release() const override { return nullptr; }
-  std::string about(const Workload&) const override { return ""; }
-  std::uint64_t granularity() const override { return 1; }
 
  private:
   std::shared_ptr<const Workload> read(const Flags&, bool, const ModelConfig&) const override {

@@ -120,10 +120,9 @@ TEST(Picture, OfInferenceHasACacheAndItsStages) {
 TEST(Picture, OfASearchNamesWhatItFound) {
   Options options = ask("gpt2-1.5b");
   options.train = true;
-  options.max_batch = true;
+  options.searches = {"batch"};
   expect_parts(picture_of(options), {"largest batch that surely fits: ", " is not)"});
-  options.max_batch = false;
-  options.max_seq = true;
+  options.searches = {"seq"};
   expect_parts(picture_of(options),
                {"largest sequence that surely fits: 1024 (larger ones are refused)"});
   options.gpu = std::nullopt;
@@ -237,7 +236,7 @@ TEST(Picture, HasColoursWhereTheyShow) {
 
 TEST(Picture, OfALongSequenceStopsWhereTheModelDoes) {
   Options options = ask("llama3-8b");
-  options.max_seq = true;
+  options.searches = {"seq"};
   expect_parts(picture_of(options), {"that surely fits: 8192 (its config's max_position_embeddings",
                                      "--beyond-positions"});
   options.beyond_positions = true;
@@ -250,7 +249,7 @@ TEST(CardTable, HasALineForEachCard) {
   Options options = ask("llama2-7b");
   options.gpu = std::nullopt;
   options.train = true;
-  options.max_batch = true;
+  options.searches = {"batch"};
   const Question question = understand(options, {});
   const std::string text = card_table(question, answer(question), {.verbose = true});
   for (const Card& card : cards()) {

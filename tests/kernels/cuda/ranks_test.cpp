@@ -80,7 +80,7 @@ struct Piece {
 };
 
 Piece piece_of(Device& device, const Parameter& p, const Tensor& own) {
-  return {p.spec.name.text(), p.kept.has_value(),
+  return {p.spec.name.text(), p.storage.has_value(),
           static_cast<std::size_t>(p.spec.stored.elements()), values_on(device, own)};
 }
 

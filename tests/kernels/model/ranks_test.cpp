@@ -39,7 +39,7 @@ bool same(const std::vector<double>& a, const std::vector<double>& b) {
 void put_together(Values& all, const Parameter& p, const Tensor& own) {
   const std::vector<double> values = values_of(own);
   std::vector<double>& to = all[p.spec.name.text()];
-  if (!p.kept && !to.empty()) {
+  if (!p.storage && !to.empty()) {
     EXPECT_TRUE(same(values, to)) << p.spec.name.text() << ": ranks differ";
     return;
   }

@@ -13,7 +13,7 @@ namespace vramfit {
 inline std::vector<Format> quantized_formats() {
   std::vector<Format> formats;
   for (const FormatRow& row : kFormats) {
-    if (row.scales != Scales::None) formats.push_back(*Format::named(row.name));
+    if (row.scales != Scales::None && !row.packed()) formats.push_back(*Format::named(row.name));
   }
   return formats;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "model/ops/outliers.h"
+#include "runtimes/pytorch/torch/memory/libraries.h"
 #include "runtimes/pytorch/torch/ops/gemm_4bit.h"
 #include "runtimes/pytorch/transformers/loading/checkpoint_order.h"
 #include "runtimes/pytorch/transformers/modules/outliers.h"
@@ -112,7 +113,7 @@ TEST(DeviceMap, LeavesTheLayersOnTheHostThatAccelerateDoes) {
   options.pretrained->auto_device_map = true;
   const auto on_host = [&](std::uint64_t free) {
     // What libraries are about to load is free as well.
-    const LibrarySizes sizes = h200().overhead.pytorch.value();
+    const LibrarySizes sizes = library_sizes(h200().overhead, "2.11");
     std::optional<OnHost> host;
     const RunReport report = run(h200(), measured_release(), model_of(test_case), options, {},
                                  free - sizes.blas - sizes.attention, &host);

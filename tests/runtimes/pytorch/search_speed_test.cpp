@@ -11,9 +11,9 @@ namespace vramfit {
 namespace {
 
 /// Seconds of a processor that the search and what is around its answer take.
-double search_seconds(const Request& request, Size which) {
+double search_seconds(const Request& request, const SearchAxis& axis) {
   const std::clock_t start = std::clock();
-  SizedRuns runs(request, which);
+  SizedRuns runs(request, axis);
   const Largest found = find_largest(runs);
   band_around(found, runs);
   EXPECT_GT(found.size, 0);
@@ -26,15 +26,14 @@ TEST(SearchSpeed, OfLongGenerationsWithLlmInt8OverSeveralGpus) {
   const ModelConfig model = model_named("llama2-13b");
   double worst = 0;
   for (const char* gpus : {"2", "7"}) {
-    for (const Size which : {Size::Batch, Size::Seq}) {
+    for (const SearchAxis& axis : batch_and_seq()) {
       Request request{model,
                       runtime_named("pytorch").workload(
                           {{"quant", "int8"}, {"gpus", gpus}, {"generate", "248"}, {"seq", "124"}},
                           false, model),
                       budget_of(card_named("rtx4090"))};
-      const double seconds = search_seconds(request, which);
-      RecordProperty(std::string(gpus) + (which == Size::Batch ? " batch" : " seq"),
-                     std::to_string(seconds));
+      const double seconds = search_seconds(request, axis);
+      RecordProperty(gpus + (" " + std::string(axis.name)), std::to_string(seconds));
       worst = std::max(worst, seconds);
     }
   }

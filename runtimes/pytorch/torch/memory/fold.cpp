@@ -8,30 +8,30 @@ namespace vramfit::pytorch {
 namespace {
 
 /// One that is played again, one to compare it with.
-constexpr std::int64_t kTurns = 2;
+constexpr std::int64_t kPeriods = 2;
 
 /// The first layers of each kind are not like the others, for what is made once is made there, and
 /// freed there last; nor are the last ones, where backward begins. So many are left alone.
-std::int64_t edge(std::int64_t turn) { return std::max<std::int64_t>(turn, 2); }
+std::int64_t edge(std::int64_t period) { return std::max<std::int64_t>(period, 2); }
 
-bool repeats_after(std::int64_t turn, const ModelConfig& config, const Layers& layers) {
-  for (std::int64_t i = layers.first; i + turn < layers.end; ++i) {
-    if (!alike(config, i, i + turn)) return false;
+bool repeats_after(std::int64_t period, const ModelConfig& config, const Layers& layers) {
+  for (std::int64_t i = layers.first; i + period < layers.end; ++i) {
+    if (!alike(config, i, i + period)) return false;
   }
   return true;
 }
 
-/// Visits that share their place: one way up or down the layers.
-using Way = std::span<const Visit>;
+/// Visits that share their place: one pass up or down the layers.
+using LayerPass = std::span<const Visit>;
 
-Way first_way(Way visits) {
+LayerPass first_pass(LayerPass visits) {
   const auto end = std::find_if(visits.begin(), visits.end(),
                                 [&](const Visit& v) { return v.place != visits.front().place; });
   return visits.first(static_cast<std::size_t>(end - visits.begin()));
 }
 
-const Visit& visit_of(std::int64_t layer, Way way) {
-  return way[static_cast<std::size_t>(std::abs(layer - way.front().layer))];
+const Visit& visit_of(std::int64_t layer, LayerPass pass) {
+  return pass[static_cast<std::size_t>(std::abs(layer - pass.front().layer))];
 }
 
 bool same_acts(const Recording& recording, const Visit& a, const Visit& b) {
@@ -41,10 +41,10 @@ bool same_acts(const Recording& recording, const Visit& a, const Visit& b) {
 
 }  // namespace
 
-std::int64_t turn_of(const ModelConfig& config, const Layers& layers) {
-  std::int64_t turn = 1;
-  while (!repeats_after(turn, config, layers)) ++turn;
-  return turn;
+std::int64_t period_of(const ModelConfig& config, const Layers& layers) {
+  std::int64_t period = 1;
+  while (!repeats_after(period, config, layers)) ++period;
+  return period;
 }
 
 Fold Fold::none(const ModelConfig& config) { return {config.layers, 0, 1, 0}; }
@@ -52,10 +52,10 @@ Fold Fold::none(const ModelConfig& config) { return {config.layers, 0, 1, 0}; }
 Fold Fold::of(const ModelConfig& config) { return of(config, {0, config.layers}); }
 
 Fold Fold::of(const ModelConfig& config, const Layers& layers) {
-  const std::int64_t turn = turn_of(config, layers);
-  const std::int64_t turns = (layers.end - layers.first - 2 * edge(turn)) / turn;
-  if (turns <= kTurns) return none(config);
-  return {config.layers, layers.first + edge(turn), turn, (turns - kTurns) * turn};
+  const std::int64_t period = period_of(config, layers);
+  const std::int64_t periods = (layers.end - layers.first - 2 * edge(period)) / period;
+  if (periods <= kPeriods) return none(config);
+  return {config.layers, layers.first + edge(period), period, (periods - kPeriods) * period};
 }
 
 ModelConfig Fold::walked(const ModelConfig& config) const {
@@ -65,20 +65,20 @@ ModelConfig Fold::walked(const ModelConfig& config) const {
 std::vector<Fold::Unfolded> Fold::unfold(const Recording& recording) const {
   std::vector<Unfolded> all;
   const std::int64_t behind = this->behind();
-  for (Way rest = recording.visits; !rest.empty();) {
-    const Way way = first_way(rest);
-    for (const Visit& visit : way) {
+  for (LayerPass rest = recording.visits; !rest.empty();) {
+    const LayerPass pass = first_pass(rest);
+    for (const Visit& visit : pass) {
       all.push_back({&visit, visit.layer + (visit.layer >= behind ? left_out_ : 0)});
-      if (&visit == &way.back()) break;
+      if (&visit == &pass.back()) break;
       const std::int64_t next = (&visit)[1].layer;
       const bool up = visit.layer == behind - 1 && next == behind;
       const bool down = visit.layer == behind && next == behind - 1;
       for (std::int64_t i = 0; i < left_out_ && (up || down); ++i) {
         const std::int64_t layer = behind + (up ? i : left_out_ - 1 - i);
-        all.push_back({&visit_of(first_ + (layer - behind) % turn_, way), layer});
+        all.push_back({&visit_of(first_ + (layer - behind) % period_, pass), layer});
       }
     }
-    rest = rest.subspan(way.size());
+    rest = rest.subspan(pass.size());
   }
   return all;
 }
@@ -86,17 +86,17 @@ std::vector<Fold::Unfolded> Fold::unfold(const Recording& recording) const {
 bool Fold::holds_for(const Recording& recording) const {
   if (!folds()) return true;
   if (!recording.local) return false;
-  const std::int64_t behind = first_ + kTurns * turn_;
-  for (Way rest = recording.visits; !rest.empty();) {
-    const Way way = first_way(rest);
-    const auto [low, high] = std::minmax({way.front().layer, way.back().layer});
+  const std::int64_t behind = first_ + kPeriods * period_;
+  for (LayerPass rest = recording.visits; !rest.empty();) {
+    const LayerPass pass = first_pass(rest);
+    const auto [low, high] = std::minmax({pass.front().layer, pass.back().layer});
     const bool beside = high < first_ || low >= behind;
     if (!beside && (low > first_ || high < behind - 1)) return false;
-    for (std::int64_t layer = first_; layer < first_ + turn_ && !beside; ++layer) {
-      const Visit& again = visit_of(layer + turn_, way);
-      if (!same_acts(recording, visit_of(layer, way), again)) return false;
+    for (std::int64_t layer = first_; layer < first_ + period_ && !beside; ++layer) {
+      const Visit& again = visit_of(layer + period_, pass);
+      if (!same_acts(recording, visit_of(layer, pass), again)) return false;
     }
-    rest = rest.subspan(way.size());
+    rest = rest.subspan(pass.size());
   }
   return true;
 }

@@ -15,13 +15,13 @@ struct Layers {
 };
 
 /// After how many of these layers their kinds repeat.
-std::int64_t turn_of(const ModelConfig& config, const Layers& layers);
+std::int64_t period_of(const ModelConfig& config, const Layers& layers);
 
 /// Layers of one kind do the same, so that a model with few of them is walked, and those in its
 /// middle are played again for those left out.
 class Fold {
  public:
-  /// Where kinds of layers alternate, whole turns are left out.
+  /// Where kinds of layers alternate, whole periods are left out.
   static Fold of(const ModelConfig& config);
   /// Of no other layers than these.
   static Fold of(const ModelConfig& config, const Layers& layers);
@@ -32,7 +32,7 @@ class Fold {
   /// The model that is walked.
   ModelConfig walked(const ModelConfig& config) const;
   /// The first layer that is not played again: those left out lie before it.
-  std::int64_t behind() const { return first_ + turn_; }
+  std::int64_t behind() const { return first_ + period_; }
   std::int64_t left_out() const { return left_out_; }
 
   /// A visit of the whole model.
@@ -42,18 +42,18 @@ class Fold {
   };
   /// All of the whole model's, in order.
   std::vector<Unfolded> unfold(const Recording& recording) const;
-  /// Whether layers that are played again did what the turn behind them did, which is to show that
-  /// those left out would too.
+  /// Whether layers that are played again did what the period behind them did, which is to show
+  /// that those left out would too.
   bool holds_for(const Recording& recording) const;
 
  private:
-  Fold(std::int64_t layers, std::int64_t first, std::int64_t turn, std::int64_t left_out)
-      : layers_(layers), first_(first), turn_(turn), left_out_(left_out) {}
+  Fold(std::int64_t layers, std::int64_t first, std::int64_t period, std::int64_t left_out)
+      : layers_(layers), first_(first), period_(period), left_out_(left_out) {}
 
   std::int64_t layers_;
   std::int64_t first_;     ///< of those that are played again
-  std::int64_t turn_;      ///< layers until kinds repeat
-  std::int64_t left_out_;  ///< layers, whole turns
+  std::int64_t period_;    ///< layers until kinds repeat
+  std::int64_t left_out_;  ///< layers, whole periods
 };
 
 }  // namespace vramfit::pytorch

@@ -1,19 +1,36 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "runtimes/gpu.h"
 #include "runtimes/pytorch/torch/memory/tape.h"
 
 namespace vramfit::pytorch {
 
+/// What they take of a card, outside the allocator. Bytes.
+struct LibrarySizes {
+  std::uint64_t context = 0;        ///< with PyTorch's kernels, after one tiny tensor
+  std::uint64_t blas = 0;           ///< cuBLAS's handle on the main thread, first kernels
+  std::uint64_t backward_blas = 0;  ///< the autograd thread's own handle
+  std::uint64_t attention = 0;      ///< fused attention in 16 bits: cuDNN's or flash's code
+  std::uint64_t backward_attention = 0;
+  std::uint64_t streams = 0;        ///< the pool that is made with the first one beside the default
+  std::uint64_t process_group = 0;  ///< NCCL's, as it is made
+  std::uint64_t collectives = 0;    ///< NCCL's channels and buffers, as something is first sent
+};
+
+/// On a card, under a release of PyTorch, or where nobody measured that one, under the last that
+/// was measured. Throws BadInput where none was.
+LibrarySizes library_sizes(const Overhead& overhead, std::string_view release);
+
 /// Which of a card's libraries a run has touched so far: the driver loads code lazily, so the card
 /// loses memory as kernels are first used (CUDA_MODULE_LOADING=LAZY, the default).
 class Libraries {
  public:
   /// `tape` is told of it, and must outlive them.
-  Libraries(const LibrarySizes& sizes, const NcclSizes& nccl, Tape& tape)
-      : tape_(tape), sizes_(sizes), nccl_(nccl), bytes_(sizes.context) {
+  Libraries(const LibrarySizes& sizes, Tape& tape)
+      : tape_(tape), sizes_(sizes), bytes_(sizes.context) {
     tape_.use_libraries(DriverCode::Other, bytes_);
   }
 
@@ -34,8 +51,8 @@ class Libraries {
   void use_int8() { load(int8_, DriverCode::BlasHandle, sizes_.backward_blas); }
 
   /// init_process_group("nccl", device_id=…), and what the first collective maps.
-  void init_process_group() { load(process_group_, DriverCode::Other, nccl_.process_group); }
-  void use_collectives() { load(collectives_, DriverCode::Other, nccl_.collectives); }
+  void init_process_group() { load(process_group_, DriverCode::Other, sizes_.process_group); }
+  void use_collectives() { load(collectives_, DriverCode::Other, sizes_.collectives); }
 
   /// Memory that the driver moves to the host and back as it sees fit (cudaMallocManaged).
   void use_managed(std::uint64_t bytes) { tape_.use_managed(bytes); }
@@ -53,7 +70,6 @@ class Libraries {
 
   Tape& tape_;
   LibrarySizes sizes_;
-  NcclSizes nccl_;
   std::uint64_t bytes_;
   bool asserts_ = false;
   bool blas_ = false;

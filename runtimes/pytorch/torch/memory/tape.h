@@ -52,7 +52,7 @@ struct Act {
 /// Acts one after another of one layer, or of none.
 struct Visit {
   int layer = kNoLayer;
-  /// Visits of one way through the layers, up or down, share it: a number for each layer from here
+  /// Visits of one pass through the layers, up or down, share it: a number for each layer from here
   /// on is theirs.
   std::int32_t place = 0;
   std::uint32_t first = 0;  ///< of its acts

@@ -6,7 +6,7 @@ namespace vramfit::pytorch {
 
 Context::Context(Tape& tape_, const Release& release_, const Gpu& gpu, std::uint64_t capacity_)
     : tape(tape_),
-      libraries(gpu.overhead.pytorch.value(), gpu.overhead.nccl.value_or(NcclSizes{}), tape_),
+      libraries(library_sizes(gpu.overhead, release_.name), tape_),
       release(release_),
       arch(gpu.arch),
       multiprocessors(gpu.multiprocessors),

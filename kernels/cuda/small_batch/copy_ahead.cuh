@@ -1,0 +1,118 @@
+#pragma once
+
+#include "kernels/cuda/small_batch/product.cuh"
+
+namespace vramfit::gpu {
+
+/// How a warp runs ahead: in a ring of `kDepth` steps, of `kStages` stages each.
+template <int kDepth_, int kStages_>
+struct Ring {
+  static constexpr int kDepth = kDepth_;
+  static constexpr int kStages = kStages_;
+};
+
+template <typename Stages>
+constexpr int kStageBytes = kTileBytes + (Stages::kScaleWords ? 4 * kWarp : 0);
+/// Of all warps' rings.
+template <typename Stages, typename Ring>
+constexpr int kRingBytes = Stages::kWarps* Ring::kDepth* Ring::kStages* kStageBytes<Stages>;
+
+/// What keeps memory busy, in steps of 128 neighbouring bytes of each row; and what is left where x
+/// takes most of the room.
+template <typename Stages>
+using Deep = Ring<64 / Stages::kWarps, 2>;
+template <typename Stages>
+using Middle = Ring<80 / Stages::kWarps, 1>;
+template <typename Stages>
+using Shallow = Ring<Stages::kWarps == kFewWarps ? 5 : 3, 1>;
+
+/// 16 bytes, wherever they lie, of which `count` are the row's.
+inline __device__ __noinline__ void copy_bytes(std::uint8_t* to, const std::uint8_t* from,
+                                               int count) {
+  for (int i = 0; i < 16; ++i) to[i] = i < count ? from[i] : std::uint8_t{0};
+}
+
+/// What a warp copies ahead of what it multiplies, step by step and tile by tile: of each stage a
+/// lane two rows' 16 bytes, and a word of scales. kPacked: rows are whole, aligned 16 bytes.
+template <typename T, typename Stages, typename Ring, bool kPacked>
+class Ahead {
+ public:
+  __device__ Ahead(const SmallBatch<T>& f, const Stages& weight, std::uint8_t* ring)
+      : f_(f),
+        weight_(weight),
+        ring_(ring),
+        to_(shared_address(ring) + place()),
+        tile_(static_cast<int>(blockIdx.x)) {
+    enter_tile();
+  }
+
+  /// Begins to copy the next step to that offset in the ring.
+  __device__ void copy_step(int offset) {
+    if (stage_ >= f_.stages) {
+      tile_ += static_cast<int>(gridDim.x);
+      enter_tile();
+    }
+    if (there_) {
+#pragma unroll
+      for (int i = 0; i < Ring::kStages; ++i) copy_stage(i, offset + i * kStageBytes<Stages>);
+    }
+    stage_ += kStep;
+    low_ += kStep * kRowBytes;
+    high_ += kStep * kRowBytes;
+    commit_copies();
+  }
+
+ private:
+  static constexpr int kStep = Stages::kWarps * Ring::kStages;
+
+  __device__ static int place() {
+    const Place at;
+    return at.chunk(at.t);
+  }
+
+  __device__ void enter_tile() {
+    const Place at;
+    stage_ = static_cast<int>(threadIdx.x) / kWarp * Ring::kStages;
+    there_ = tile_ < f_.tiles && stage_ < f_.stages;
+    if (!there_) return;
+    const int byte = stage_ * kRowBytes + 16 * at.t;
+    low_ = weight_.codes + std::int64_t{max(row_of(f_, tile_, at.g), 0)} * f_.row_bytes + byte;
+    high_ = weight_.codes + std::int64_t{max(row_of(f_, tile_, at.g + 8), 0)} * f_.row_bytes + byte;
+    if constexpr (Stages::kScaleWords) {
+      const int r = static_cast<int>(threadIdx.x) % kWarp / 2;
+      first_block_ = std::int64_t{max(row_of(f_, tile_, r), 0)} * weight_.blocks;
+    }
+  }
+
+  __device__ void copy_stage(int i, int offset) const {
+    const Place at;
+    const int left = f_.row_bytes - 16 * at.t - (stage_ + i) * kRowBytes;
+    const std::uint8_t* low = low_ + i * kRowBytes;
+    const std::uint8_t* high = high_ + i * kRowBytes;
+    if constexpr (kPacked) {
+      copy_async(to_ + offset, low, left > 0);
+      copy_async(to_ + offset + 8 * kRowBytes, high, left > 0);
+    } else {
+      copy_bytes(ring_ + offset + place(), low, left);
+      copy_bytes(ring_ + offset + place() + 8 * kRowBytes, high, left);
+    }
+    if constexpr (Stages::kScaleWords) {
+      const int lane = static_cast<int>(threadIdx.x) % kWarp;
+      copy_word_async(shared_address(ring_) + offset + kTileBytes + 4 * lane,
+                      weight_.scale_word(first_block_, stage_ + i, lane % 2));
+    }
+  }
+
+  const SmallBatch<T>& f_;
+  const Stages& weight_;
+  std::uint8_t* ring_;
+  unsigned to_;  ///< the lane's first bytes of the first stage in the ring
+  int tile_;
+  int stage_ = 0;
+  bool there_ = false;
+  const std::uint8_t* low_ = nullptr;  ///< its bytes of row g in the next stage
+  const std::uint8_t* high_ = nullptr;
+  std::int64_t first_block_ = 0;
+};
+
+}  // namespace vramfit::gpu

@@ -1,0 +1,237 @@
+#include <cuda_runtime.h>
+
+#include "kernels/cuda/small_batch/copy_ahead.cuh"
+#include "kernels/cuda/small_batch/finish.cuh"
+#include "kernels/cuda/small_batch/small_batch.h"
+#include "kernels/cuda/small_batch/stages_of.cuh"
+#include "model/ops/workspaces.h"
+
+// Blocks stay for the whole product, one on each multiprocessor. A block takes a tile of 16 rows of
+// the weight after the other; its warps take turns at the tile's stages, each with a ring of its
+// own that runs ahead, from tile to tile, and begins to fill before the kernel's inputs are there.
+
+namespace vramfit {
+namespace {
+
+using namespace gpu;
+
+/// x's pieces of a stage.
+struct StagedRows {
+  const std::uint8_t* first;  ///< a lane's 16 bytes of the first row's first piece
+  int stride;
+  int rows;
+
+  /// Of the row that the lane has a column of; where there is none, of another: its sums are not
+  /// looked at.
+  __device__ uint4 own(int piece) const {
+    const Place at;
+    return *reinterpret_cast<const uint4*>(first + min(at.g, rows - 1) * stride +
+                                           piece * kRowBytes);
+  }
+  __device__ uint4 of(int row) const {
+    return *reinterpret_cast<const uint4*>(first + row * stride);
+  }
+};
+
+/// Codes: what rows are quantised to; void: they are not.
+template <typename T, typename Stages, typename Codes, typename Ring, bool kPacked>
+__global__ void __launch_bounds__(Stages::kWarps* kWarp, 1)
+    small_batch(const SmallBatch<T> f, Stages weight) {
+  constexpr int kWarps = Stages::kWarps;
+  constexpr int kStepBytes = Ring::kStages * kStageBytes<Stages>;
+  constexpr int kPieceBytes = Stages::kElements * static_cast<int>(sizeof(typename Stages::Input));
+  using Sum =
+      std::conditional_t<std::is_same_v<typename Stages::Sums, TensorCoreSums<int>>, int, float>;
+  __shared__ float x_scales[kColumns];
+  __shared__ Sum partials[2][kWarps * kSums];
+  auto* table = dynamic_shared<std::uint8_t>();
+  std::uint8_t* rows = table + Stages::kTableBytes;
+  const int warp = static_cast<int>(threadIdx.x) / kWarp;
+  std::uint8_t* const ring =
+      rows + f.input.rows * f.input.stride + warp * Ring::kDepth * kStepBytes;
+  constexpr int kRing = Ring::kDepth * kStepBytes;
+
+  start_next_kernel();
+  Ahead<T, Stages, Ring, kPacked> ahead(f, weight, ring);
+  for (int slot = 0; slot < kRing - kStepBytes; slot += kStepBytes) ahead.copy_step(slot);
+  if constexpr (Stages::kTableBytes > 0) {
+    Stages::fill(reinterpret_cast<std::uint32_t*>(table));
+    weight.table = table;
+  }
+  prefetch_norm(f.input);
+  prefetch_of_rows(f);
+  wait_for_previous_kernels();
+  bring_rows<Stages, Codes>(f.input, rows, x_scales);
+
+  const Place at;
+  int slot = 0;
+  int buffer = 0;
+  for (int tile = static_cast<int>(blockIdx.x); tile < f.tiles;
+       tile += static_cast<int>(gridDim.x)) {
+    typename Stages::Sums sums;
+    const Finish<kWarps, T> finish(f, tile);
+    unsigned low_block = 0;
+    unsigned high_block = 0;
+    if constexpr (Stages::kScaleWords) {
+      low_block = static_cast<unsigned>(max(row_of(f, tile, at.g), 0) * weight.blocks);
+      high_block = static_cast<unsigned>(max(row_of(f, tile, at.g + 8), 0) * weight.blocks);
+    }
+    for (int first = warp * Ring::kStages; first < f.stages; first += kWarps * Ring::kStages) {
+      wait_for_copies<Ring::kDepth - 2>();
+      __syncwarp();
+      ahead.copy_step((slot == 0 ? kRing : slot) - kStepBytes);
+#pragma unroll
+      for (int i = 0; i < Ring::kStages; ++i) {
+        const int stage = first + i;
+        const std::uint8_t* codes = ring + slot + i * kStageBytes<Stages>;
+        const auto* words = reinterpret_cast<const std::uint32_t*>(codes + kTileBytes);
+        weight.multiply(
+            sums, WeightStage{codes, words, stage, low_block, high_block},
+            StagedRows{rows + stage * kPieceBytes + 16 * at.t, f.input.stride, f.input.rows});
+      }
+      slot += kStepBytes;
+      if (slot == kRing) slot = 0;
+    }
+    sums.store(partials[buffer] + warp * kSums);
+    __syncthreads();
+    if (warp < kSums / kWarp) {
+      finish.write(partials[buffer], std::is_void_v<Codes> ? nullptr : x_scales);
+    }
+    buffer ^= 1;
+  }
+}
+
+template <typename T>
+T* elements_of(const Tensor* tensor) {
+  return tensor == nullptr ? nullptr : tensor->as<T>();
+}
+
+template <typename T>
+T* advanced(T* pointer, std::int64_t elements) {
+  return pointer == nullptr ? nullptr : pointer + elements;
+}
+
+/// Starts the kernel for rows that there is room for beside the ring.
+template <typename Codes, typename Ring, bool kPacked, typename T, typename Stages>
+void start_kernel(const SmallBatch<T>& f, const Stages& weight, int blocks, cudaStream_t stream) {
+  const int shared = Stages::kTableBytes + f.input.rows * f.input.stride + kRingBytes<Stages, Ring>;
+  start({"linear", static_cast<unsigned>(blocks), Stages::kWarps * kWarp, stream,
+         static_cast<std::size_t>(shared), true},
+        small_batch<T, Stages, Codes, Ring, kPacked>, f, weight);
+}
+
+/// As many rows at a time as shared memory has room for.
+template <typename T, typename Stages, typename Codes>
+void launch_stages(SmallBatch<T> f, const Stages& weight, std::int64_t rows, cudaStream_t stream) {
+  constexpr int kStatic = 2 * Stages::kWarps * kSums * 4 + 1024;
+  constexpr int kPieceBytes = Stages::kElements * static_cast<int>(sizeof(typename Stages::Input));
+  static const int multiprocessors = device_attribute(cudaDevAttrMultiProcessorCount);
+  static const int most =
+      device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) - kStatic - Stages::kTableBytes;
+  f.stages = ceil_divide(f.row_bytes, kRowBytes);
+  // Steps are whole, also at the end of a row.
+  const int row_bytes = (f.stages + 1) / 2 * 2 * kPieceBytes;
+  f.input.slots = row_bytes / 16;
+  // Neighbouring rows' pieces are in different banks.
+  f.input.stride = row_bytes % 128 == 0 ? row_bytes + 64 : row_bytes;
+  const int at_once =
+      std::min((most - kRingBytes<Stages, Shallow<Stages>>) / f.input.stride, kColumns);
+  if (at_once <= 0) {
+    throw BadInput("linear: a row of " + std::to_string(f.input.in) +
+                   " elements is too long for this GPU's shared memory");
+  }
+  const int blocks = std::min(f.tiles, multiprocessors);
+  for (std::int64_t first = 0; first < rows; first += at_once) {
+    SmallBatch<T> part = f;
+    part.input.rows = static_cast<int>(std::min<std::int64_t>(at_once, rows - first));
+    part.input.x += first * f.input.in;
+    part.residual = advanced(f.residual, first * f.out);
+    part.y += first * f.out;
+    part.act = advanced(f.act, first * (f.gated ? f.out / 2 : f.out));
+    const int room = most - part.input.rows * f.input.stride;
+    if (!f.packed) {
+      start_kernel<Codes, Shallow<Stages>, false>(part, weight, blocks, stream);
+    } else if (kRingBytes<Stages, Deep<Stages>> <= room) {
+      start_kernel<Codes, Deep<Stages>, true>(part, weight, blocks, stream);
+    } else if (kRingBytes<Stages, Middle<Stages>> <= room) {
+      start_kernel<Codes, Middle<Stages>, true>(part, weight, blocks, stream);
+    } else {
+      start_kernel<Codes, Shallow<Stages>, true>(part, weight, blocks, stream);
+    }
+  }
+}
+
+template <typename T, typename Stages, typename Codes>
+void launch_if_read(const SmallBatch<T>& f, const Stages& stages, std::int64_t rows,
+                    cudaStream_t stream) {
+  if constexpr (std::is_same_v<Stages, NoStages>) {
+    throw std::logic_error("linear: few rows are not multiplied so");
+  } else {
+    launch_stages<T, Stages, Codes>(f, stages, rows, stream);
+  }
+}
+
+/// Calls the launch with a reader of the weight's stages.
+template <typename T>
+void launch_format(const SmallBatch<T>& f, const Tensor& weight, bool quantizes_x,
+                   std::int64_t rows, cudaStream_t stream) {
+  const auto launch = [&](auto stages, auto codes) {
+    using Codes = std::remove_pointer_t<decltype(codes)>;
+    launch_if_read<T, decltype(stages), Codes>(f, stages, rows, stream);
+  };
+  with_row(weight.format(), [&](auto row) {
+    constexpr std::size_t kRow = decltype(row)::value;
+    if constexpr (kFormats[kRow].scales == Scales::Row) {
+      using Code = typename GpuCode<kFormats[kRow].element>::Type;
+      if (quantizes_x) return launch(stages_of<T, kRow, Code>(weight), static_cast<Code*>(nullptr));
+    }
+    launch(stages_of<T, kRow, void>(weight), static_cast<void*>(nullptr));
+  });
+}
+
+/// What LinearForward and MlpUpForward have in common.
+template <typename T, typename Op>
+SmallBatch<T> arguments(const Op& op, Tensor& y) {
+  const std::int64_t in = op.weight.stored()[1];
+  if (op.x.shape()[1] != in) throw std::logic_error("linear: rows of x and weight differ");
+  const auto* norm = op.norm;
+  SmallBatch<T> f{};
+  f.input.x = op.x.template as<const T>();
+  f.input.norm_weight = norm == nullptr ? nullptr : norm->weight.template as<const T>();
+  f.input.norm_bias = norm == nullptr ? nullptr : elements_of<const T>(norm->bias);
+  f.input.eps = norm == nullptr ? 0 : norm->eps;
+  f.input.in = static_cast<int>(in);
+  f.input.packed = is_packed<T>(in, {op.x.data(), f.input.norm_weight, f.input.norm_bias});
+  f.weight_scales = elements_of<const float>(op.quantized.weight_scales);
+  f.bias = elements_of<const T>(op.bias);
+  f.y = y.as<T>();
+  f.out = static_cast<int>(op.weight.stored()[0]);
+  f.row_bytes = static_cast<int>(in * op.weight.format().row().bits / 8);
+  f.packed = is_packed<std::uint8_t>(f.row_bytes, {op.weight.data()});
+  return f;
+}
+
+}  // namespace
+
+void launch_small_batch(const LinearForward& op, cudaStream_t stream) {
+  with_element(op.y.format(), [&](auto element) {
+    using T = decltype(element);
+    SmallBatch<T> f = arguments<T>(op, op.y);
+    f.residual = elements_of<const T>(op.residual);
+    f.tiles = ceil_divide(f.out, kTileRows);
+    launch_format(f, op.weight, op.quantized.quantizes_x, op.x.shape()[0], stream);
+  });
+}
+
+void launch_small_batch(const MlpUpForward& op, cudaStream_t stream) {
+  with_element(op.act.format(), [&](auto element) {
+    using T = decltype(element);
+    SmallBatch<T> f = arguments<T>(op, op.pre);
+    f.act = op.act.as<T>();
+    f.gated = op.kind == ActivationKind::SwiGlu;
+    f.tiles = f.gated ? ceil_divide(f.out / 2, kTileRows / 2) : ceil_divide(f.out, kTileRows);
+    launch_format(f, op.weight, op.quantized.quantizes_x, op.x.shape()[0], stream);
+  });
+}
+
+}  // namespace vramfit

@@ -1,0 +1,51 @@
+#pragma once
+
+#include "kernels/cuda/small_batch/weight_stages.cuh"
+
+namespace vramfit::gpu {
+
+/// Nothing reads stages of such a format.
+struct NoStages {};
+
+/// The reader of a weight's stages, by the place of its format in the table. `Codes`: what rows are
+/// quantised to; void: they are not.
+template <typename T, std::size_t kRow, typename Codes>
+auto stages_of(const Tensor& weight) {
+  constexpr FormatRow kFormat = kFormats[kRow];
+  const auto read_by = [&](auto stages) {
+    stages.codes = weight.as<const std::uint8_t>();
+    return stages;
+  };
+  const auto read_by_blocks = [&](auto stages) {
+    const BlockLayout layout(weight.format(), weight.stored().elements());
+    stages = read_by(stages);
+    stages.blocks = static_cast<int>(weight.stored()[1] / kFormat.block);
+    stages.scales = reinterpret_cast<decltype(stages.scales)>(stages.codes + layout.scales);
+    if constexpr (kFormats[kRow].zero_bits > 0) stages.zeros = stages.codes + layout.zeros;
+    return stages;
+  };
+  if constexpr (kFormat.scales == Scales::None) {
+    return read_by(PlainStages<T>{});
+  } else if constexpr (sizeof(T) != 2) {
+    return NoStages{};
+  } else if constexpr (kFormat.scales == Scales::Row) {
+    using Element = typename GpuCode<kFormat.element>::Type;
+    if constexpr (std::is_same_v<Codes, std::int8_t>) {
+      return read_by(Int8Stages{});
+    } else if constexpr (std::is_same_v<Codes, __nv_fp8_e4m3>) {
+      return read_by(EightBitStages<__half, Element>{});
+    } else if constexpr (std::is_same_v<Element, std::int8_t>) {
+      return read_by(EightBitStages<T, Element>{});
+    } else {
+      return NoStages{};
+    }
+  } else if constexpr (kFormat.codec == Codec::Normal && kFormat.block == 64) {
+    return read_by_blocks(Nf4Stages<T>{});
+  } else if constexpr (kFormat.codec == Codec::Offset && kFormat.block == 128) {
+    return read_by_blocks(Int4Stages<T>{});
+  } else {
+    return NoStages{};
+  }
+}
+
+}  // namespace vramfit::gpu

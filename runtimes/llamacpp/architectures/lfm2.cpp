@@ -1,0 +1,69 @@
+#include "runtimes/llamacpp/architectures/architectures.h"
+#include "runtimes/llamacpp/base/limits.h"
+
+namespace vramfit::llamacpp {
+namespace {
+
+constexpr std::int64_t kLongestConvolution = 1 << 10;
+
+void read_lfm2(const ArchKeys& keys, Hparams& h) {
+  h.shortconv_cache = keys.integer("shortconv.l_cache", 1, kLongestConvolution);
+  h.dense_lead = h.run_layers();
+  h.window = sliding_window(keys);
+  for (Layer& layer : h.layers) {
+    layer.recurrent = layer.kv_heads == 0;
+    layer.sliding = h.window > 0 && !layer.recurrent;
+  }
+}
+
+/// LFM2Model._add_feed_forward_length.
+std::int64_t adjusted_ffn(const HfConfig& config) {
+  std::int64_t ffn = config.integer({"block_ff_dim", "intermediate_size"}, kLargestFfn);
+  if (!config.truth("block_auto_adjust_ff_dim", true)) return ffn;
+  const std::int64_t of = config.integer_or({"block_multiple_of"}, 256, kLargestFfn);
+  const double factor = config.number("block_ffn_dim_multiplier").value_or(1);
+  if (of < 1 || factor <= 0 || factor > 16) {
+    config.json().fail("block_multiple_of", "less than 1, or block_ffn_dim_multiplier beyond 16");
+  }
+  ffn = static_cast<std::int64_t>(factor * static_cast<double>(2 * ffn / 3));
+  return of * ((ffn + of - 1) / of);
+}
+
+void convert_lfm2(const HfConfig& config, ArchWriter& keys) {
+  const std::int64_t kv_heads = config.integer({"num_key_value_heads"}, kMostHeads);
+  std::vector<std::int64_t> each;
+  for (const std::int64_t convolves : config.layers_of_type("conv")) {
+    each.push_back(convolves != 0 ? 0 : kv_heads);
+  }
+  keys.each("attention.head_count_kv", std::move(each));
+  keys.set("shortconv.l_cache", config.integer({"conv_L_cache"}, kLongestConvolution));
+  keys.set("feed_forward_length", adjusted_ffn(config));
+}
+
+void lfm2_tensors(const Hparams& h, const HfConfig& config, TensorList& list) {
+  list.add("token_embd.weight", {h.embd, h.vocab});
+  list.add("token_embd_norm.weight", {h.embd});  // the last norm, by a wrong name
+  const bool tied = config.truth("tie_word_embeddings", config.truth("tie_embedding", true));
+  if (!tied) list.add("output.weight", {h.embd, h.vocab});
+  for (std::size_t i = 0; i < h.layers.size(); ++i) {
+    list.norm(i, "attn_norm");
+    if (h.layers[i].recurrent) {
+      list.add(i, "shortconv.conv.weight", {h.shortconv_cache, h.embd});
+      list.linear(i, "shortconv.in_proj", h.embd, 3 * h.embd);
+      list.linear(i, "shortconv.out_proj", h.embd, h.embd);
+    } else {
+      list.qkv(i);
+      list.qk_norms(i);
+      list.attention_output(i);
+    }
+    list.norm(i, "ffn_norm");
+    list.gated_ffn(i, h.layers[i].ffn);
+  }
+}
+
+}  // namespace
+
+const Architecture kLfm2 = {
+    "lfm2", {"Lfm2ForCausalLM", "LFM2ForCausalLM"}, read_lfm2, convert_lfm2, lfm2_tensors};
+
+}  // namespace vramfit::llamacpp

@@ -1,0 +1,34 @@
+#include "runtimes/llamacpp/graphs/architectures.h"
+
+namespace vramfit::llamacpp {
+
+using ggml::Tensor;
+
+// src/models/phi3.cpp: gate and up are one product.
+void build_phi3(GraphBuilder& b) {
+  ggml::Ops& g = b.ops();
+  Tensor* x = b.embed_tokens();
+  Tensor* positions = b.positions();
+  const AttentionInputs inputs = b.attention_inputs();
+  Tensor* out_rows = b.output_rows();
+
+  for (std::size_t il = 0; il < b.layer_count(); ++il) {
+    const LayerWeights& w = b.layer(il);
+    Tensor* residual = x;
+    Qkv qkv = b.qkv(b.norm(x, w.attn_norm, w.attn_norm_b, NormKind::Rms, il), il);
+    qkv.q = g.scale(g.rope(qkv.q, positions, w.rope_factors));
+    qkv.k = g.rope(qkv.k, positions, w.rope_factors);
+    x = b.attention(inputs, qkv, il);
+    if (b.is_last(il)) {
+      x = g.get_rows(x, out_rows);
+      residual = g.get_rows(residual, out_rows);
+    }
+    residual = g.add(x, residual);
+    x = b.norm(residual, w.ffn_norm, w.ffn_norm_b, NormKind::Rms, il);
+    x = g.mul_mat(w.ffn_down, g.glu(g.mul_mat(w.ffn_up, x)));
+    x = g.add(residual, x);
+  }
+  b.finish(b.head(b.output_norm(x)));
+}
+
+}  // namespace vramfit::llamacpp

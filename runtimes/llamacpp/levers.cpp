@@ -1,0 +1,81 @@
+// What could be changed about a start of llama.cpp so that it takes less of the card.
+#include <algorithm>
+#include <array>
+
+#include "runtimes/llamacpp/weights/recipe.h"
+#include "runtimes/llamacpp/workload.h"
+
+namespace vramfit::llamacpp {
+namespace {
+
+/// From what is as good as the original down to what few use; none needs an importance matrix.
+constexpr std::array kUsualRecipes = {Recipe::Q8_0,   Recipe::Q6_K,   Recipe::Q5_K_M,
+                                      Recipe::Q4_K_M, Recipe::IQ4_XS, Recipe::Q3_K_M,
+                                      Recipe::Q2_K};
+constexpr std::int64_t kLeastContext = 4096;
+
+std::size_t place_of(Recipe recipe) {
+  const std::vector<Recipe>& all = recipes();
+  return static_cast<std::size_t>(std::find(all.begin(), all.end(), recipe) - all.begin());
+}
+
+Lever quants(Recipe now) {
+  Lever lever{.parts = {"quant"}, .choices = {}};
+  for (const Recipe recipe : kUsualRecipes) {
+    if (place_of(recipe) >= place_of(now)) continue;
+    const std::string to = recipe_name(recipe);
+    lever.choices.push_back({.label = "weights in " + to,
+                             .steps = {{"quant", recipe_name(now), to}},
+                             .flags = {{"quant", to}}});
+  }
+  return lever;
+}
+
+Lever caches(const std::string& now) {
+  Lever lever{.parts = {"cache"}, .choices = {}};
+  for (const char* to : {"q8_0", "q4_0"}) {
+    lever.choices.push_back(
+        {.label = std::string("the cache in ") + to,
+         .steps = {{"cache", now, to}},
+         .flags = {{"cache-type-k", to}, {"cache-type-v", to}, {"flash-attn", "on"}}});
+  }
+  return lever;
+}
+
+Lever contexts(std::int64_t now) {
+  Lever lever{.parts = {"context"}, .choices = {}, .of_sizes = true};
+  for (std::int64_t size = now / 2; size >= std::max(now / 8, kLeastContext); size /= 2) {
+    lever.choices.push_back({.label = "a context of " + std::to_string(size),
+                             .flags = {{"ctx", std::to_string(size)}},
+                             .keeps = static_cast<double>(size) / static_cast<double>(now)});
+  }
+  return lever;
+}
+
+}  // namespace
+
+std::vector<Lever> ServerWorkload::levers(const ModelConfig&) const {
+  std::vector<Lever> list;
+  const auto add = [&](Lever lever) {
+    if (!lever.choices.empty()) list.push_back(std::move(lever));
+  };
+  const ContextOptions& context = options_.context;
+  if (!options_.recipe.empty()) add(quants(parse_recipe(options_.recipe, "quant")));
+  if (context.type_k == Format(DType::Fp16) && context.type_v == Format(DType::Fp16)) {
+    add(caches("f16"));
+  }
+  add(contexts(positions()));
+  if (options_.fits_itself) return list;
+  if (model_->hparams.experts > 0 && options_.placement.cpu_moe_layers == 0) {
+    add(lever_of("experts", {.label = "experts on the host",
+                             .steps = {{"experts", "gpu", "host"}},
+                             .flags = {{"cpu-moe", ""}}}));
+  }
+  add(lever_of("layers", {.label = "layers on the host, as llama.cpp chooses",
+                          .steps = {{"layers", "gpu", "host"}},
+                          .flags = {{"fit", "on"}},
+                          .without = {"gpu-layers", "ctx", "cpu-moe", "n-cpu-moe"}}));
+  return list;
+}
+
+}  // namespace vramfit::llamacpp

@@ -1,0 +1,282 @@
+#include "runtimes/llamacpp/read_options.h"
+
+#include <algorithm>
+#include <sstream>
+
+#include "model/errors.h"
+#include "model/gguf/types.h"
+#include "model/quantity.h"
+#include "runtimes/llamacpp/base/limits.h"
+#include "runtimes/llamacpp/weights/recipe.h"
+
+namespace vramfit::llamacpp {
+namespace {
+
+constexpr const char* kUsualRecipe = "Q4_K_M";
+/// tools/server/server.cpp: slots where -np is not given, of one cache.
+constexpr std::int64_t kServersSlots = 4;
+constexpr std::int64_t kMostGpus = 16;  // GGML_CUDA_MAX_DEVICES
+constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
+
+/// common/arg.cpp: kv_cache_types.
+const std::vector<std::string>& cache_types() {
+  static const std::vector<std::string> names = {"f32",  "f16",    "bf16", "q8_0", "q4_0",
+                                                 "q4_1", "iq4_nl", "q5_0", "q5_1"};
+  return names;
+}
+
+std::vector<std::string> items(const std::string& list) {
+  std::vector<std::string> items;
+  std::istringstream text(list);
+  for (std::string item; std::getline(text, item, ',');) items.push_back(item);
+  return items;
+}
+
+std::int64_t at_most(const Flags& flags, const char* name, std::int64_t otherwise,
+                     std::int64_t least, std::int64_t most) {
+  const std::int64_t value = whole(flags, name, otherwise);
+  if (value >= least && value <= most) return value;
+  throw BadInput(std::string(name) + ": is " + std::to_string(value) + "; from " +
+                 std::to_string(least) + " to " + std::to_string(most));
+}
+
+/// -ngl: a number, "all", or "auto", which is all unless --fit chooses.
+std::int64_t gpu_layers(const Flags& flags) {
+  const std::string text = typed(flags, "gpu-layers").value_or("all");
+  if (text == "all" || text == "auto" || text == "-1") return -1;
+  return at_most(flags, "gpu-layers", 0, 0, kMostLayers + 1);
+}
+
+/// parse_tensor_buffer_overrides: "pattern=buffer", with commas between several.
+std::vector<std::pair<std::string, std::string>> overrides(const Flags& flags) {
+  std::vector<std::pair<std::string, std::string>> list;
+  for (const std::string& item : items(typed(flags, "override-tensor").value_or(""))) {
+    const std::size_t equals = item.find('=');
+    if (equals == std::string::npos) {
+      throw BadInput("override-tensor: '" + item +
+                     "'; a pattern of names and a buffer type, as in "
+                     "exps=CPU");
+    }
+    list.emplace_back(item.substr(0, equals), item.substr(equals + 1));
+  }
+  return list;
+}
+
+std::vector<double> tensor_split(const Flags& flags) {
+  std::vector<double> shares;
+  for (const std::string& item : items(typed(flags, "tensor-split").value_or(""))) {
+    shares.push_back(static_cast<double>(parse_whole("tensor-split", item)));
+  }
+  return shares;
+}
+
+Placement placement(const Flags& flags, std::int64_t gpus) {
+  Placement placement;
+  placement.gpu_layers = gpu_layers(flags);
+  const std::string split = typed(flags, "split-mode").value_or("layer");
+  placement.split = split == "none"  ? SplitMode::None
+                    : split == "row" ? SplitMode::Row
+                                     : SplitMode::Layer;
+  placement.main_gpu = static_cast<int>(at_most(flags, "main-gpu", 0, 0, gpus - 1));
+  placement.tensor_split = tensor_split(flags);
+  placement.overrides = overrides(flags);
+  placement.cpu_moe_layers =
+      has(flags, "cpu-moe") ? kMostLayers : at_most(flags, "n-cpu-moe", 0, 0, kMostLayers);
+  placement.mmap = !has(flags, "no-mmap");
+  return placement;
+}
+
+Format cache_type(const Flags& flags, const char* name) {
+  return *gguf::type_named(typed(flags, name).value_or("f16"));
+}
+
+ContextOptions context(const Flags& flags) {
+  ContextOptions context;
+  context.context = at_most(flags, "ctx", 0, 0, kLongestContext);
+  context.batch = at_most(flags, "batch-size", context.batch, 1, kLongestContext);
+  context.ubatch = at_most(flags, "ubatch-size", context.ubatch, 1, kLongestContext);
+  const bool auto_slots = !has(flags, "parallel");
+  context.sequences = at_most(flags, "parallel", kServersSlots, 1, 256);
+  context.unified = auto_slots || has(flags, "kv-unified");
+  if (typed(flags, "outputs").value_or("slots") == "slots") {
+    context.outputs_max = context.sequences;
+  }
+  context.type_k = cache_type(flags, "cache-type-k");
+  context.type_v = cache_type(flags, "cache-type-v");
+  const std::string flash = typed(flags, "flash-attn").value_or("auto");
+  context.flash = flash == "on"    ? FlashAttention::On
+                  : flash == "off" ? FlashAttention::Off
+                                   : FlashAttention::Auto;
+  context.swa_full = has(flags, "swa-full");
+  context.offload_kqv = !has(flags, "no-kv-offload");
+  context.offload_ops = !has(flags, "no-op-offload");
+  return context;
+}
+
+constexpr Needs kFits = {"--fit on",
+                         [](const Flags& flags) { return typed(flags, "fit") == "on"; }};
+constexpr Needs kSeveral = {"--gpus", [](const Flags& flags) { return has(flags, "gpus"); }};
+
+}  // namespace
+
+const Settings& settings() {
+  using enum Setting::With;
+  using enum Setting::Takes;
+  static const Settings rows = {
+      {.name = "quant",
+       .with = Inference,
+       .help = "of --model and --config: llama-quantize's types, as Q8_0, Q4_K_M (default), IQ4_XS "
+               "or MXFP4, without importance matrix"},
+      {.name = "ctx",
+       .with = Inference,
+       .help = "positions of the context (default: as trained)",
+       .takes = Number,
+       .spellings = {{"ctx-size"}, {"c"}, {"num-ctx"}}},
+      {.name = "parallel",
+       .with = Inference,
+       .help =
+           "slots, each with its share of the context (default: the server's 4, which share one "
+           "cache)",
+       .takes = Number,
+       .spellings = {{"np"}, {"num-parallel"}, {"ollama-num-parallel"}}},
+      {.name = "gpu-layers",
+       .with = Inference,
+       .help = "layers on the GPU, the output one of them: a number, or all (default)",
+       .spellings = {{"ngl"}, {"n-gpu-layers"}, {"num-gpu"}}},
+      {.name = "cache-type-k",
+       .with = Inference,
+       .help = "f16 (default), q8_0, q4_0, …",
+       .choices = cache_types(),
+       .spellings = {{"ctk"}}},
+      {.name = "cache-type-v",
+       .with = Inference,
+       .help = "the same of values; a quantised one needs flash attention",
+       .choices = cache_types(),
+       .spellings = {{"ctv"}}},
+      {.name = "kv-unified",
+       .with = Inference,
+       .help = "slots share one cache",
+       .takes = Nothing,
+       .spellings = {{"kvu"}}},
+      {.name = "ubatch-size",
+       .with = Inference,
+       .help = "tokens that are computed at once (default 512)",
+       .takes = Number,
+       .spellings = {{"ub"}}},
+      {.name = "batch-size",
+       .with = Inference,
+       .help = "tokens that are submitted at once (default 2048)",
+       .takes = Number,
+       .spellings = {{"b"}, {"num-batch"}}},
+      {.name = "outputs",
+       .with = Inference,
+       .help =
+           "rows of logits at a time: one a slot, as the server's (default: slots), or batch, as "
+           "llama-cli and llama-bench",
+       .choices = {"slots", "batch"}},
+      {.name = "flash-attn",
+       .with = Inference,
+       .help = "on, off or auto (default)",
+       .choices = {"on", "off", "auto"},
+       .spellings = {{"fa"}}},
+      {.name = "no-kv-offload",
+       .with = Inference,
+       .help = "the cache stays on the host",
+       .takes = Nothing,
+       .spellings = {{"nkvo"}}},
+      {.name = "no-op-offload",
+       .with = Inference,
+       .help = "what lies on the host is computed there, large batches too",
+       .takes = Nothing},
+      {.name = "swa-full",
+       .with = Inference,
+       .help = "layers with a window keep the whole context",
+       .takes = Nothing},
+      {.name = "no-mmap",
+       .with = Inference,
+       .help = "weights on the host are read, and not mapped",
+       .takes = Nothing},
+      {.name = "override-tensor",
+       .with = Inference,
+       .help = "tensors by a pattern of names, and where they go: exps=CPU",
+       .takes = List,
+       .spellings = {{"ot"}}},
+      {.name = "cpu-moe",
+       .with = Inference,
+       .help = "all experts stay on the host",
+       .takes = Nothing,
+       .spellings = {{"cmoe"}}},
+      {.name = "n-cpu-moe",
+       .with = Inference,
+       .help = "experts of the first so many layers stay on the host",
+       .takes = Number,
+       .spellings = {{"ncmoe"}}},
+      {.name = "gpus",
+       .with = Either,
+       .help = "so many of the card (default 1); figures are of the fullest",
+       .takes = Number},
+      {.name = "tensor-split",
+       .with = Inference,
+       .help = "with --gpus: each one's share, as 3,1 (default: by what is free)",
+       .takes = List,
+       .needs = &kSeveral,
+       .spellings = {{"ts"}}},
+      {.name = "split-mode",
+       .with = Inference,
+       .help = "with --gpus: layer (default), row or none",
+       .needs = &kSeveral,
+       .choices = {"layer", "row", "none"},
+       .spellings = {{"sm"}}},
+      {.name = "main-gpu",
+       .with = Inference,
+       .help = "with --gpus: the one of --split-mode none",
+       .takes = Number,
+       .needs = &kSeveral,
+       .spellings = {{"mg"}}},
+      {.name = "fit",
+       .with = Inference,
+       .help = "on: what is not given is set as llama.cpp sets it by what the card has free; off "
+               "(default): all as given, and what it would set is told",
+       .choices = {"on", "off"}},
+      {.name = "fit-target",
+       .with = Inference,
+       .help = "with --fit on: MiB that it leaves free (default 1024)",
+       .takes = List,
+       .needs = &kFits,
+       .spellings = {{"fitt"}}},
+      {.name = "fit-ctx",
+       .with = Inference,
+       .help = "with --fit on: the context that it goes down to (default 4096)",
+       .takes = Number,
+       .needs = &kFits,
+       .spellings = {{"fitc"}}},
+  };
+  return rows;
+}
+
+Options read_options(const Flags& flags, bool of_a_file) {
+  Options options;
+  if (of_a_file && has(flags, "quant")) {
+    throw BadInput("quant: a GGUF file's tensors have their types; without --quant or --gguf");
+  }
+  if (!of_a_file) {
+    options.recipe =
+        recipe_name(parse_recipe(typed(flags, "quant").value_or(kUsualRecipe), "quant"));
+  }
+  options.gpus = at_most(flags, "gpus", 1, 1, kMostGpus);
+  options.placement = placement(flags, options.gpus);
+  options.context = context(flags);
+  options.fits_itself = typed(flags, "fit") == "on";
+  if (const auto margins = typed(flags, "fit-target")) {
+    options.margins.clear();
+    for (const std::string& mib : items(*margins)) {
+      const std::int64_t size = parse_whole("fit-target", mib);
+      options.margins.push_back(static_cast<std::uint64_t>(std::max<std::int64_t>(size, 0)) * kMiB);
+    }
+  }
+  options.least_context = static_cast<std::uint32_t>(
+      at_most(flags, "fit-ctx", options.least_context, 1, kLongestContext));
+  return options;
+}
+
+}  // namespace vramfit::llamacpp

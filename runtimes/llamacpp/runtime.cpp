@@ -1,0 +1,94 @@
+#include "runtimes/llamacpp/runtime.h"
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "model/config/families.h"
+#include "model/errors.h"
+#include "runtimes/llamacpp/architectures/load_model.h"
+#include "runtimes/llamacpp/read_options.h"
+#include "runtimes/llamacpp/weights/recipe.h"
+#include "runtimes/llamacpp/workload.h"
+
+namespace vramfit::llamacpp {
+namespace {
+
+constexpr std::uint64_t kGranularity = std::uint64_t{2} << 20;  // of cudaMalloc
+
+/// Tensors of a config's have no types yet.
+Model read(const ModelSource& source) {
+  if (source.gguf != nullptr) return model_of(*source.gguf);
+  return model_of(HfConfig::parse(source.config, source.name));
+}
+
+class LlamaCppRuntime final : public Runtime {
+ public:
+  const char* name() const override { return "llama.cpp"; }
+  const Settings& settings() const override { return llamacpp::settings(); }
+  bool runs(const FamilyReader& family) const override {
+    constexpr std::array<std::string_view, 9> kFamilies = {
+        "llama", "mistral", "qwen2", "qwen3", "gemma2", "gemma3_text", "phi3", "olmo2", "granite"};
+    return std::find(kFamilies.begin(), kFamilies.end(), family.model_type) != kFamilies.end();
+  }
+
+  const Capabilities& can() const override {
+    static const Capabilities can = {
+        .no_timelines = "llama.cpp takes a few buffers, once; without --runtime llama.cpp",
+        .no_formulas = "they are of PyTorch's runs; without --runtime llama.cpp",
+        .as_stored = false,
+        .assumed = {"quant", "ctx", "parallel"},
+        .granularity = kGranularity,
+    };
+    return can;
+  }
+
+  const std::vector<SearchAxis>& axes() const override {
+    static const std::vector<SearchAxis> axes = {kContextAxis, kSlotsAxis, kLayersAxis};
+    return axes;
+  }
+
+  std::optional<ModelConfig> read_model(const ModelSource& source) const override {
+    const Hparams hparams = llamacpp::read(source).hparams;
+    ModelConfig config;
+    config.name = source.name;
+    config.family = hparams.arch;
+    config.layers = hparams.run_layers();
+    config.hidden = hparams.embd;
+    config.vocab = hparams.vocab;
+    config.max_positions = hparams.context_train;
+    config.rope.emplace();
+    return config;
+  }
+
+  nlohmann::ordered_json release() const override {
+    return {{"name", "0c1e57098"}, {"llama.cpp", "0c1e57098"}, {"ggml", "0.25.3"}};
+  }
+
+ private:
+  std::shared_ptr<const Workload> read(const Flags& flags, bool training,
+                                       const ModelConfig& model) const override {
+    if (training) throw BadInput("train: llama.cpp generates; without --train, or another runtime");
+    if (model.source == nullptr) {
+      throw BadInput("params: llama.cpp's tensors are a model's own; --model, --config or --gguf");
+    }
+    Options options = read_options(flags, model.source->gguf != nullptr);
+    auto own = std::make_shared<Model>(llamacpp::read(*model.source));
+    if (!options.recipe.empty()) {
+      apply(parse_recipe(options.recipe, "quant"), own->hparams, own->tensors);
+    }
+    return std::make_shared<ServerWorkload>(std::move(own), std::move(options));
+  }
+};
+
+}  // namespace
+
+const Runtime& llamacpp_runtime() {
+  static const LlamaCppRuntime runtime;
+  return runtime;
+}
+
+const Runtime& ServerWorkload::runtime() const { return llamacpp_runtime(); }
+
+}  // namespace vramfit::llamacpp

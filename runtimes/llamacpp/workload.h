@@ -1,0 +1,75 @@
+#pragma once
+
+#include <memory>
+
+#include "runtimes/llamacpp/base/model.h"
+#include "runtimes/llamacpp/options.h"
+#include "runtimes/runtime.h"
+
+namespace vramfit::llamacpp {
+
+/// Positions of the context.
+inline constexpr SearchAxis kContextAxis = {.name = "ctx",
+                                            .noun = "context",
+                                            .largest = "the longest context",
+                                            .help =
+                                                "llama.cpp: the longest context that fits, up "
+                                                "to what the model was trained on",
+                                            .before = "context ",
+                                            .of_positions = true,
+                                            .step = 256};
+inline constexpr SearchAxis kSlotsAxis = {.name = "parallel",
+                                          .noun = "number of slots",
+                                          .largest = "as many slots as fit",
+                                          .help = "llama.cpp: the most slots that fit",
+                                          .before = "slots ",
+                                          .step = 1};
+inline constexpr SearchAxis kLayersAxis = {.name = "gpu-layers",
+                                           .noun = "number of layers on the GPU",
+                                           .largest = "as many layers on the GPU as fit",
+                                           .help =
+                                               "llama.cpp: the most layers that fit, the "
+                                               "output one of them",
+                                           .before = "GPU layers ",
+                                           .step = 1};
+
+/// A server with a model, a context and what its first requests make it take.
+class ServerWorkload final : public Workload {
+ public:
+  ServerWorkload(std::shared_ptr<const Model> model, Options options)
+      : model_(std::move(model)), options_(std::move(options)) {}
+
+  const Runtime& runtime() const override;
+  bool training() const override { return false; }
+  Facts facts() const override;
+  DType computes_in() const override { return DType::Fp32; }
+  std::int64_t positions() const override { return size(kContextAxis); }
+  std::int64_t decodes() const override { return 0; }
+  std::int64_t parameters(const ModelConfig& config) const override;
+  std::int64_t stored_parameters(const ModelConfig& config) const override {
+    return parameters(config);
+  }
+  std::int64_t size(const SearchAxis& axis) const override;
+  std::shared_ptr<const Workload> resized(const SearchAxis& axis, std::int64_t size) const override;
+  std::int64_t limit(const SearchAxis& axis, const ModelConfig& config) const override;
+  void validate(const ModelConfig& config) const override;
+  Demand demand() const override { return options_.fits_itself ? Demand::Elastic : Demand::Fixed; }
+  Outcome run(const Gpu& gpu, std::uint64_t capacity, const ModelConfig& config,
+              const Extent& extent) const override;
+  std::optional<Flags> own_choice(const Gpu& gpu, std::uint64_t capacity) const override;
+  std::vector<Lever> levers(const ModelConfig& config) const override;
+  nlohmann::ordered_json asked() const override;
+  std::string text(const std::string& sizes) const override;
+  std::string types() const override;
+  std::string about() const override;
+  std::optional<double> reserved_error() const override;
+
+ private:
+  /// As --fit sets what was left open, where so many bytes are free on each card.
+  Options chosen(const Gpu& gpu, std::uint64_t free) const;
+
+  std::shared_ptr<const Model> model_;
+  Options options_;
+};
+
+}  // namespace vramfit::llamacpp

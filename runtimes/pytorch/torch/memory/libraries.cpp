@@ -1,0 +1,21 @@
+#include "runtimes/pytorch/torch/memory/libraries.h"
+
+#include "model/errors.h"
+
+namespace vramfit::pytorch {
+
+LibrarySizes library_sizes(const Overhead& overhead, std::string_view release) {
+  const RuntimeOverhead* row = overhead.of("pytorch", release);
+  if (row == nullptr) throw BadInput("gpu: what PyTorch takes of it was not measured; another");
+  const RuntimeOverhead& parts = *row;
+  return {.context = parts["context"],
+          .blas = parts["cublas"],
+          .backward_blas = parts["cublas_backward"],
+          .attention = parts["attention"],
+          .backward_attention = parts["attention_backward"],
+          .streams = parts["streams"],
+          .process_group = parts["process_group"],
+          .collectives = parts["collectives"]};
+}
+
+}  // namespace vramfit::pytorch

@@ -1,0 +1,56 @@
+#include "model/gguf/file.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/expect_bad_input.h"
+#include "tests/support/gguf_writer.h"
+#include "tests/support/scratch_folder.h"
+
+namespace vramfit::gguf {
+namespace {
+
+constexpr const char* kName[] = {"m-00001-of-00003.gguf", "m-00002-of-00003.gguf",
+                                 "m-00003-of-00003.gguf"};
+
+std::string part(std::uint32_t index) {
+  GgufWriter writer;
+  if (index == 0) writer.text("general.architecture", "llama");
+  return writer.u32("split.no", index)
+      .u32("split.count", 3)
+      .tensor("t" + std::to_string(index), {32}, 0, 128)
+      .header();
+}
+
+TEST(GgufFile, IsReadWithThoseBesideIt) {
+  const ScratchFolder folder;
+  for (std::uint32_t i = 0; i < 3; ++i) folder.write(kName[i], part(i));
+  for (const char* named : kName) {
+    const File file = read_file(folder / named, "gguf");
+    EXPECT_EQ(file.metadata.text("general.architecture"), "llama");
+    ASSERT_EQ(file.tensors.size(), 3U);
+    EXPECT_EQ(file.tensors[2].name, "t2");
+    EXPECT_EQ(file.files, (std::vector<std::size_t>{0, 1, 2}));
+  }
+}
+
+TEST(GgufFile, SaysWhichOfThemIsWrong) {
+  const ScratchFolder folder;
+  folder.write(kName[0], part(0));
+  const auto read = [&] { read_file(folder / kName[0], "gguf"); };
+  expect_bad_input(read, {"gguf: '", kName[1], "there is no such file"});
+  folder.write(kName[1], part(2));
+  expect_bad_input(read, {kName[1], "split.no: 2; 1 to 1"});
+  folder.write("other.gguf", part(0));
+  expect_bad_input([&] { read_file(folder / "other.gguf", "gguf"); },
+                   {"split.count", "-00001-of-00003.gguf"});
+}
+
+TEST(GgufFile, MayBeItsHeaderAlone) {
+  const ScratchFolder folder;
+  folder.write("m.gguf", GgufWriter().tensor("t", {1 << 20}, 0, 4 << 20).header());
+  EXPECT_EQ(read_file(folder / "m.gguf", "gguf").tensors.front().bytes(), 4U << 20);
+  expect_bad_input([&] { read_file(folder.path(), "gguf"); }, {"gguf: '", "no such file"});
+}
+
+}  // namespace
+}  // namespace vramfit::gguf

@@ -1,0 +1,70 @@
+#include "runtimes/llamacpp/breakdown.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/runtimes/llamacpp/recorded.h"
+
+namespace vramfit::llamacpp {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+json told(const Buffers& buffers) {
+  return json::array({buffers.model, buffers.context, buffers.compute});
+}
+
+TEST(LlamaCppBreakdown, IsWhatLlamaCppSaysWithoutAllocating) {
+  int held = 0;
+  for (const json& row : recorded_lines("no_alloc.jsonl")) {
+    Placement placement = recorded_placement(row["args"]);
+    placement.mmap = false;
+    const std::vector<Device> devices = recorded_devices(row["gpus"]);
+    const Breakdown got = breakdown(recorded_model(row["model"]), placement,
+                                    recorded_options(row["args"]), devices, Reservation::Measured);
+    const json& recorded = row["breakdown"];
+    const auto was = [&](const std::string& buffer) {
+      return recorded.contains(buffer) ? recorded[buffer] : json::array({0, 0, 0});
+    };
+    const std::string what =
+        row["model"].get<std::string>() + " " + row["gpus"].dump() + row["args"].dump();
+    for (std::size_t i = 0; i < devices.size(); ++i) {
+      EXPECT_EQ(told(got.gpus[i]), was("CUDA" + std::to_string(i))) << what;
+    }
+    EXPECT_EQ(told(got.pinned), was("CUDA_Host")) << what;
+    EXPECT_EQ(told(got.host), was("CPU")) << what;
+    ++held;
+  }
+  EXPECT_EQ(held, 320);
+}
+
+TEST(LlamaCppBreakdown, IsWhatAnH200Took) {
+  int held = 0;
+  for (const json& row : recorded_lines("memory.jsonl")) {
+    if (!row.contains("result") || !row["result"].contains("breakdown")) continue;
+    const json& args = row["case"]["args"];
+    const Breakdown got =
+        breakdown(recorded_model(row["model"]), recorded_placement(args), recorded_options(args),
+                  recorded_devices("h200"), Reservation::Allocated);
+    const json& buffers = row["result"]["breakdown"];
+    const auto was = [&](const char* buffer, const char* what) -> std::uint64_t {
+      return buffers.contains(buffer) ? buffers[buffer][what].get<std::uint64_t>() : 0;
+    };
+    const auto sum = [&](std::initializer_list<const char*> names) {
+      Buffers all;
+      for (const char* name : names) {
+        all.model += was(name, "model");
+        all.context += was(name, "context");
+        all.compute += was(name, "compute");
+      }
+      return told(all);
+    };
+    EXPECT_EQ(told(got.gpus[0]), sum({"CUDA0"})) << row["case"]["name"];
+    EXPECT_EQ(told(got.pinned), sum({"CUDA_Host"})) << row["case"]["name"];
+    EXPECT_EQ(told(got.host), sum({"CPU_Mapped", "CPU"})) << row["case"]["name"];
+    ++held;
+  }
+  EXPECT_EQ(held, 48);
+}
+
+}  // namespace
+}  // namespace vramfit::llamacpp

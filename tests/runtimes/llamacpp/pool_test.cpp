@@ -1,0 +1,68 @@
+#include "runtimes/llamacpp/ggml/pool.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "runtimes/llamacpp/compute_buffers.h"
+#include "tests/runtimes/llamacpp/recorded.h"
+
+namespace vramfit::llamacpp {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+/// Of a context that the run's prompt fills.
+std::uint64_t pool(const json& row) {
+  const json& args = row["case"]["args"];
+  const std::int64_t prompt = row["result"]["prompt"];
+  ContextOptions options = recorded_options(args);
+  options.context = std::min(options.context, prompt * options.sequences);
+  options.ubatch = std::min(options.ubatch, prompt);
+  const Model& model = recorded_model(row["model"]);
+  const Placement placement = recorded_placement(args);
+  const WeightPlaces places = place_weights(model, placement, recorded_free("h200"));
+  return compute_buffers(model, placement, places, options, recorded_devices("h200"),
+                         Reservation::Allocated)
+      .pools[0];
+}
+
+TEST(LlamaCppPool, IsWhatAnH200Took) {
+  int held = 0;
+  for (const json& row : recorded_lines("memory.jsonl")) {
+    if (!row.contains("result") || !row["result"].contains("pool")) continue;
+    const std::uint64_t was = row["result"]["pool"]["mapped"];
+    const std::string name = row["case"]["name"];
+    // Prompts of several sequences were decoded one after another, random weights sent some tokens
+    // to other experts: less than the most.
+    if (row["case"]["args"].value("seqs", 1) > 1 || name.find("-random") != std::string::npos) {
+      EXPECT_GE(pool(row), was) << name;
+      continue;
+    }
+    EXPECT_EQ(pool(row), was) << name << row["result"]["pool"]["at_max"];
+    ++held;
+  }
+  EXPECT_EQ(held, 42);
+}
+
+// As its host code asked for them where no kernel ran, of contexts that prompts fill.
+TEST(LlamaCppPool, IsWhatItsHostCodeAsksFor) {
+  int held = 0;
+  for (const json& row : recorded_lines("pools.jsonl")) {
+    const Model& model = recorded_model(row["model"]);
+    const Placement placement = recorded_placement(row["args"]);
+    const std::string gpus = row["gpus"];
+    const WeightPlaces places = place_weights(model, placement, recorded_free(gpus));
+    const std::uint64_t got =
+        compute_buffers(model, placement, places, recorded_options(row["args"]),
+                        recorded_devices(gpus), Reservation::Allocated)
+            .pools[0];
+    const auto was = ggml::pool_mapped(row["pool"].get<std::uint64_t>());
+    EXPECT_EQ(got, was) << row.dump();
+    ++held;
+  }
+  EXPECT_GE(held, 30);
+}
+
+}  // namespace
+}  // namespace vramfit::llamacpp

@@ -155,8 +155,18 @@ class SizeSearch {
       if (trial(size + step).fits) size += step;
     }
     found_.size = size;
-    found_.step = step;
+    found_.step = widest_gap_above(size);
     found_.from.reset();
+  }
+
+  /// Between sizes that were tried.
+  std::int64_t widest_gap_above(std::int64_t size) const {
+    std::int64_t widest = 1;
+    for (auto next = tried_.upper_bound(size); next != tried_.end(); ++next) {
+      widest = std::max(widest, next->first - size);
+      size = next->first;
+    }
+    return widest;
   }
 
   template <typename Skips>

@@ -65,9 +65,11 @@ const SizedRuns::Least& SizedRuns::least_at(std::int64_t size) {
     cost_ += run.report.cost;
     return run;
   };
-  Outcome run = run_within_bytes(kFarAbove * budget.vram);
+  // Of an elastic run one on a larger card is another, and may run out where this one does not.
+  const bool elastic = workload->demand() == Demand::Elastic;
+  Outcome run = run_within_bytes(elastic ? kUnlimitedBytes : kFarAbove * budget.vram);
   const Overhead overhead = run.overhead;  // as an estimate has it: of the run that has room
-  if (workload->demand() == Demand::Elastic) {
+  if (elastic) {
     extent.beyond = kFarAbove * budget.vram;
     run = run_within_bytes(capacity_beside(overhead));
   }

@@ -213,11 +213,9 @@ void infer(const DryRun& run, const GenerationOptions& options, std::int64_t sam
   if (on_host != nullptr && loaded.map.spills()) {
     *on_host = OnHost{loaded.map.host_layers, loaded.map.host_bytes};
   }
-  const std::vector<double>& gpu_bytes = loaded.map.gpu_bytes;
-  const bool on_host_only = loaded.map.spills() && gpu_bytes.front() == 0;
-  if (on_host_only) return;
-  // Tokens are on the first GPU.
-  const OnGpu first(context, loaded.model->dispatch(), 0);
+  const int main_gpu = options.pretrained ? loaded.map.main_gpu() : 0;
+  if (main_gpu == kHost) return;
+  const OnGpu with_tokens(context, loaded.model->dispatch(), main_gpu);
   const Tensor prompt = random_tokens(context, options.batch, options.seq);
   generate(context, playback, *loaded.model, config, prompt,
            {options.generate, samples, options.padded.value_or(options.batch > 1),

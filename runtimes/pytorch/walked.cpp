@@ -23,9 +23,6 @@ Walked folded(const ModelConfig& config, const Fold& fold) {
 /// In place of a GPU's number: another one, whose layers take nothing here.
 constexpr int kElsewhere = -2;
 
-/// Where a module lies that acts on this GPU: here or on the host, which the first works for.
-int seen_from(int here, int gpu) { return std::max(gpu, 0) == here ? gpu : kElsewhere; }
-
 /// Layers one after another that lie at one place.
 struct Placed {
   Layers layers;
@@ -34,12 +31,13 @@ struct Placed {
   std::int64_t count() const { return layers.end - layers.first; }
 };
 
+/// By where modules lie that act on this GPU: here, or on the host.
 std::vector<Placed> placed_layers(int here, const DeviceMap& map) {
   std::vector<Placed> all;
   for (std::size_t i = 0; i < map.gpu.size(); ++i) {
     if (!map.layer[i]) continue;
     const std::int64_t layer = *map.layer[i];
-    const int place = seen_from(here, map.gpu[i]);
+    const int place = map.runs_on(i) == here ? map.gpu[i] : kElsewhere;
     if (all.empty() || all.back().place != place) all.push_back({{layer, layer}, place});
     all.back().layers.end = layer + 1;
   }
@@ -99,7 +97,8 @@ Walked few_of(const ModelConfig& config, const GenerationOptions& options,
 }
 
 bool alike(const Walked& a, int gpu_of_a, const Walked& b, int gpu_of_b) {
-  if (!a.map || !b.map || gpu_of_a == 0 || gpu_of_b == 0) return false;
+  if (!a.map || !b.map) return false;
+  if (a.map->main_gpu() == gpu_of_a || b.map->main_gpu() == gpu_of_b) return false;
   if (outliers_grow_with_depth(a.config)) return false;
   const auto same_place = [&](int of_a, int of_b) {
     return (of_a == gpu_of_a) == (of_b == gpu_of_b);

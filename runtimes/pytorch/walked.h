@@ -24,7 +24,7 @@ Walked few_of(const ModelConfig& config, const TrainingOptions& options);
 Walked few_of(const ModelConfig& config, const GenerationOptions& options,
               const std::optional<DeviceMap>& map);
 
-/// Whether two GPUs, the first aside, do the same.
+/// Whether two GPUs, the main one aside, do the same.
 bool alike(const Walked& a, int gpu_of_a, const Walked& b, int gpu_of_b);
 
 /// Where device_map="auto" puts a model; nothing where all is on one GPU.

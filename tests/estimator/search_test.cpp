@@ -230,5 +230,21 @@ TEST(Search, WhatMayNotGoOnStillFindsSomething) {
   EXPECT_FALSE(found.holes.has_value());
 }
 
+// Halves of 28 are 14, 21 and 22: what is between those that were tried is still looked at.
+TEST(Search, HalvesGoOnToASizeWhoseNextDoesNotFit) {
+  for (std::int64_t answer = 1; answer < 64; ++answer) {
+    for (std::int64_t bound = answer + 1; bound <= 64; ++bound) {
+      Trials trials{[=](std::int64_t size) { return size <= bound ? 0.99 : 2.0; },
+                    [=](std::int64_t size) {
+                      return Trial{size <= answer, 0.99};
+                    },
+                    [] { return true; }};
+      const Largest found = largest_and_holes(1 << 20, trials);
+      EXPECT_EQ(found.size, answer) << "below " << bound;
+      EXPECT_EQ(found.next, answer + 1) << "below " << bound;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace vramfit

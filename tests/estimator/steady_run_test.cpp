@@ -6,6 +6,7 @@
 
 #include "estimator/cards.h"
 #include "estimator/models.h"
+#include "estimator/runtimes.h"
 #include "tests/support/expect_bad_input.h"
 #include "tests/support/workloads.h"
 
@@ -127,6 +128,31 @@ TEST(SteadyRun, NeverRunsAllOfAThousandMicroBatches) {
                     [](const StageRecord& r) { return r.stage == Stage::Backward && r.step == 1; });
   EXPECT_GE(backwards, 2);
   EXPECT_LE(backwards, 64);
+}
+
+// At its limit the allocator gives back in one what it takes again in the next.
+TEST(SteadyRun, MicroBatchesMayTakeTurns) {
+  const ModelConfig model = model_named("llama3-8b");
+  const Gpu gpu = gpu_of(budget_of(card_named("l40s")));
+  std::vector<std::uint64_t> costs;
+  for (const char* accumulate : {"59", "101"}) {
+    const auto workload = runtime_named("pytorch").workload({{"precision", "fp16"},
+                                                             {"autocast", "bf16"},
+                                                             {"optimizer", "sgd-momentum"},
+                                                             {"accumulate", accumulate},
+                                                             {"checkpoint", "full"},
+                                                             {"gpus", "2"},
+                                                             {"strategy", "fsdp"},
+                                                             {"reshard-after-forward", "false"},
+                                                             {"batch", "3"},
+                                                             {"seq", "18"}},
+                                                            true, model);
+    const RunReport report =
+        steady_run(*workload, gpu, std::uint64_t{43840} << 20, model, {.events = false}).report;
+    EXPECT_FALSE(report.missing);
+    costs.push_back(report.cost);
+  }
+  EXPECT_EQ(costs[0], costs[1]);
 }
 
 TEST(SteadyRun, GenerationNeedsWhatALongOneNeeds) {

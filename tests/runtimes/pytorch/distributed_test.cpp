@@ -1,6 +1,7 @@
 // What several GPUs share under PyTorch; against measurements: tests/pytorch_accuracy_test.py.
 #include <gtest/gtest.h>
 
+#include "estimator/models.h"
 #include "model/config/model_config.h"
 #include "runtimes/pytorch/torch/distributed/bucket_assignment.h"
 #include "runtimes/pytorch/transformers/loading/device_map.h"
@@ -231,6 +232,30 @@ TEST(DeviceMap, EachGpuCachesItsOwnLayers) {
   };
   EXPECT_LT(cache(2, 0), cache(1, 0));
   EXPECT_GT(cache(2, 1), 0U);
+}
+
+// Where the embedding has no room beside the largest block, the first GPU is left nothing, and
+// model.device, which runs what is on the host, is the first that holds something.
+TEST(DeviceMap, WhatIsOnTheHostRunsOnTheFirstGpuThatHoldsSomething) {
+  const ModelConfig model = model_named("gemma2-2b");
+  GenerationOptions options = over(8, 0);
+  const std::uint64_t capacity = 2'900'000'000;
+  Extent extent;
+  extent.beyond = kUnlimitedBytes - capacity;
+  std::optional<OnHost> on_host;
+  const std::vector<RunReport> reports =
+      run_on_each(h200(), measured_release(), model, options, extent, capacity, &on_host);
+  ASSERT_TRUE(on_host);
+  const auto at_peak = [&](std::size_t gpu, Category category) {
+    return reports[gpu].peak.by_category[category];
+  };
+  EXPECT_EQ(at_peak(0, Category::Parameters), 0U);
+  EXPECT_EQ(at_peak(0, Category::KvCache), 0U);
+  EXPECT_GT(at_peak(7, Category::Parameters), 0U);
+  EXPECT_EQ(reports.back().stages.back().stage, Stage::Decode);
+  EXPECT_GT(at_end_of(reports.back(), Stage::Prefill, 1, Category::KvCache) +
+                at_end_of(reports.back(), Stage::Prefill, 1, Category::Activations),
+            0U);
 }
 
 }  // namespace

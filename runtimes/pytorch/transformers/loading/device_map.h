@@ -21,6 +21,11 @@ struct DeviceMap {
   std::uint64_t host_bytes = 0;
 
   bool spills() const { return host_layers > 0 || host_bytes > 0; }
+  /// model.device, which runs what stays on the host: the first that holds anything, which is the
+  /// embedding; kHost where none does. main_device of accelerate's dispatch_model.
+  int main_gpu() const { return gpu.front(); }
+  /// Which GPU runs a module.
+  int runs_on(std::size_t module) const { return gpu[module] == kHost ? main_gpu() : gpu[module]; }
 };
 
 /// The same of a model without `count` layers from `first` on.

@@ -116,22 +116,19 @@ class Loader {
            static_cast<double>(context_.libraries.before_forward());
   }
 
-  /// What lies on the host runs on the first GPU.
   Dispatch dispatch(const DeviceMap& map) const {
     Dispatch parts;
     parts.here = arguments_.gpu;
     parts.layers.assign(static_cast<std::size_t>(config_.layers), 0);
-    const auto embedding = std::size_t{0};
     const auto head = modules_.size() - 1;
-    const auto gpu = [&map](std::size_t module) { return std::max(map.gpu[module], 0); };
     for (std::size_t i = 0; i < modules_.size(); ++i) {
       if (const auto layer = modules_[i].layer) {
-        parts.layers[static_cast<std::size_t>(*layer)] = gpu(i);
+        parts.layers[static_cast<std::size_t>(*layer)] = map.runs_on(i);
       }
     }
-    parts.embedding = gpu(embedding);
-    parts.norm = gpu(head - 1);
-    parts.head = gpu(head);
+    parts.embedding = map.main_gpu();
+    parts.norm = map.runs_on(head - 1);
+    parts.head = map.runs_on(head);
     return parts;
   }
 

@@ -1,6 +1,8 @@
 #include "estimator/steady_run.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <iterator>
 #include <stdexcept>
 
 namespace vramfit {
@@ -25,7 +27,7 @@ std::vector<std::uint64_t> reserved_after(const Stages& stages, Stage stage, int
 }
 
 /// Whether the last `period` entries are what those before them are.
-bool settled(const std::vector<std::uint64_t>& reserved, std::int64_t period = 1) {
+bool settled(const std::vector<std::uint64_t>& reserved, std::ptrdiff_t period = 1) {
   return std::ssize(reserved) >= 2 * period &&
          std::equal(reserved.end() - period, reserved.end(), reserved.end() - 2 * period);
 }

@@ -96,7 +96,8 @@ Outcome steady_training(Walks& run, Extent extent) {
   int look = kFirstLook;
   extent.steps = kMostSteps;
   for (extent.micro_batches = std::min<std::int64_t>(all, 3);
-       extent.micro_batches <= kMostRepetitions; ++extent.micro_batches) {
+       extent.micro_batches <= kMostRepetitions;
+       extent.micro_batches += (all - extent.micro_batches) % 2 == 0 ? 2 : 1) {
     const auto too_few_micro_batches = [&](const Stages& stages) {
       const std::int64_t left_out = all - extent.micro_batches;
       return left_out > 0 && !micro_batches_settled(stages, left_out);

@@ -66,9 +66,10 @@ class Placing {
  private:
   Place place(const ModelTensor& tensor) {
     const std::int64_t layer = layer_of(tensor.name);
-    if (layer >= model_.hparams.run_layers() && !placement_.load_nextn) {
-      return {Place::Kind::NotLoaded, 0};
-    }
+    const std::int64_t loaded = placement_.load_nextn
+                                    ? static_cast<std::int64_t>(model_.hparams.layers.size())
+                                    : model_.hparams.run_layers();
+    if (layer >= loaded) return {Place::Kind::NotLoaded, 0};
     if (is_rope_factors(tensor.name)) return place_rope_factors(tensor);
     const Place at = select(tensor, device_of(tensor.name, layer), is_embedding(tensor.name));
     count(tensor, at);

@@ -74,6 +74,17 @@ TEST(LlamaCppPlacement, LeavesLayersOfNextTokenPredictionInTheFile) {
   EXPECT_GT(place_weights(model, placement, {kFree}).bytes.gpus[0], without + (1U << 30U));
 }
 
+TEST(LlamaCppPlacement, LoadsNoTensorOfALayerThatThereIsNot) {
+  Model model = recorded_model("tinyllama-1.1b F16");
+  Placement placement;
+  placement.load_nextn = true;
+  const std::uint64_t bytes = place_weights(model, placement, {kFree}).bytes.gpus[0];
+  model.tensors.push_back({"blk.1000.attn_q.weight", {2048, 2048, 1, 1}, DType::Fp16});
+  const WeightPlaces places = place_weights(model, placement, {kFree});
+  EXPECT_EQ(places.bytes.gpus[0], bytes);
+  EXPECT_EQ(places.tensors.back().kind, Place::Kind::NotLoaded);
+}
+
 TEST(LlamaCppPlacement, CopiesRopeFactorsToEachPlaceOfALayer) {
   const Model& model = recorded_model("llama3-8b Q6_K");
   Placement placement;

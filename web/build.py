@@ -115,7 +115,9 @@ def main() -> None:
     shutil.copy(wasm, out)
     shutil.copy(_HERE / "module/vramfit.mjs", out)
     declared = (_HERE / "module/vramfit.d.mts").read_text()
-    (out / "vramfit.d.mts").write_text(declared.replace("  //{asked}", types.asked()))
+    for part in ("asked", "asked_of_llama_cpp"):
+        declared = declared.replace(f"  //{{{part}}}", types.members(part))
+    (out / "vramfit.d.mts").write_text(declared)
 
 
 if __name__ == "__main__":

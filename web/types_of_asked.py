@@ -6,10 +6,18 @@ from pathlib import Path
 from typing import Any
 
 _SCHEMA = Path(__file__).resolve().parent.parent / "docs/schemas/fit.schema.json"
-_KINDS = {"string": "string", "integer": "number", "boolean": "boolean", "null": "null"}
+_KINDS = {
+    "string": "string",
+    "integer": "number",
+    "number": "number",
+    "boolean": "boolean",
+    "null": "null",
+}
 
 
 def _kind(part: Mapping[str, Any]) -> str:
+    if "const" in part:
+        return f"'{part['const']}'"
     if "enum" in part:
         return " | ".join("null" if one is None else f"'{one}'" for one in part["enum"])
     kinds = part["type"] if isinstance(part["type"], list) else [part["type"]]
@@ -25,16 +33,17 @@ def _one_kind(kind: str, part: Mapping[str, Any]) -> str:
     return "{ " + "; ".join(members) + " }"
 
 
-def asked() -> str:
-    """The members of `Asked`: those of either task may be absent."""
-    schema = json.loads(_SCHEMA.read_text())["$defs"]["asked"]
-    members = dict(schema["properties"])
+def members(part: str) -> str:
+    """Those of an interface: a part of the schema, `asked` or `asked_of_llama_cpp`. Those that one
+    task alone has may be absent."""
+    schema = json.loads(_SCHEMA.read_text())["$defs"][part]
+    named = dict(schema["properties"])
     for case in ("then", "else"):
-        for name, part in schema[case]["properties"].items():
-            members.setdefault(name, part)
+        for name, of in schema.get(case, {}).get("properties", {}).items():
+            named.setdefault(name, of)
     lines = []
-    for name, part in members.items():
-        if "description" in part:
-            lines.append(f"  /** {part['description']}. */")
-        lines.append(f"  {name}{'' if name in schema['required'] else '?'}: {_kind(part)};")
+    for name, of in named.items():
+        if "description" in of:
+            lines.append(f"  /** {of['description']}. */")
+        lines.append(f"  {name}{'' if name in schema['required'] else '?'}: {_kind(of)};")
     return "\n".join(lines)

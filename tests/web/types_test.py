@@ -94,6 +94,7 @@ def _of_interface(base, body, interfaces):
     [
         ("Answer", "#"),
         ("Asked", "#/$defs/asked"),
+        ("AskedOfLlamaCpp", "#/$defs/asked_of_llama_cpp"),
         ("OnCard", "#/$defs/verdict"),
         ("Stage", "#/$defs/stage"),
         ("Advice", "#/$defs/advice"),

@@ -5,7 +5,7 @@ export interface Flags {
   config?: object | string;
   params?: string | number;
   train?: boolean;
-  runtime?: 'pytorch' | 'vramfit' | 'article';
+  runtime?: 'pytorch' | 'vramfit' | 'llama.cpp' | 'article';
   precision?: string;
   batch?: number | string;
   seq?: number | string;
@@ -44,6 +44,12 @@ export interface Stage {
 /** The run that was asked about, defaults filled in. */
 export interface Asked {
   //{asked}
+  [key: string]: unknown;
+}
+
+/** How llama.cpp is started, by its own flags, defaults filled in. */
+export interface AskedOfLlamaCpp {
+  //{asked_of_llama_cpp}
   [key: string]: unknown;
 }
 
@@ -89,9 +95,16 @@ export interface OnCard {
   notes: string[];
   /** What device_map auto leaves in the host's memory. */
   on_host: { layers: number; bytes: number } | null;
-  /** With `max-batch` or `max-seq`: the largest that fits, 0 where none does. */
+  /** Under llama.cpp: what each GPU and the host hold, part by part. */
+  devices?: { device: string; parts: Record<string, number> }[];
+  /** Under llama.cpp: the flags that its --fit would set on such a card. */
+  own_choice?: Record<string, string>;
+  /** With `max-batch` and the like: the largest that fits, 0 where none does. */
   max_batch?: number;
   max_seq?: number;
+  max_ctx?: number;
+  max_parallel?: number;
+  max_gpu_layers?: number;
   /** The same number; with what figures may be off by, at least and at most. */
   largest?: number;
   largest_surely?: number;
@@ -151,7 +164,7 @@ export interface Answer extends Partial<OnCard> {
   release: Record<string, string> | null;
   fits: boolean;
   verdict: Verdict;
-  asked: Asked;
+  asked: Asked | AskedOfLlamaCpp;
   model: {
     name: string;
     family: string;

@@ -51,6 +51,7 @@ struct Extent {
 struct OnHost {
   std::int64_t layers = 0;
   std::uint64_t bytes = 0;
+  bool all = false;  ///< nothing is on the GPU, which has no part in the run then
 };
 
 /// What one of a run's devices, or the host, holds, part by part. Bytes.

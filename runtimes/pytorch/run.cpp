@@ -210,10 +210,10 @@ void infer(const DryRun& run, const GenerationOptions& options, std::int64_t sam
   const Loaded loaded = load(run, settings, options.pretrained);
   context.tape.end_stage();
   playback.play(playback.ready(context.tape.take()), 0);
-  if (on_host != nullptr && loaded.map.spills()) {
-    *on_host = OnHost{loaded.map.host_layers, loaded.map.host_bytes};
-  }
   const int main_gpu = options.pretrained ? loaded.map.main_gpu() : 0;
+  if (on_host != nullptr && loaded.map.spills()) {
+    *on_host = OnHost{loaded.map.host_layers, loaded.map.host_bytes, main_gpu == kHost};
+  }
   if (main_gpu == kHost) return;
   const OnGpu with_tokens(context, loaded.model->dispatch(), main_gpu);
   const Tensor prompt = random_tokens(context, options.batch, options.seq);

@@ -259,6 +259,11 @@ void note_on_host(const OnHost& host, std::int64_t layers, const Pretrained& pre
         "refuses to load");
     return;
   }
+  if (host.all) {
+    notes.emplace_back(
+        "device_map auto leaves the whole model on the host: it runs there, and not on this GPU");
+    return;
+  }
   notes.push_back("device_map auto leaves " + std::to_string(host.layers) + " of " +
                   std::to_string(layers) + " layers, " + std::to_string(host.bytes / 1'000'000) +
                   " MB, on the host: each is copied to the GPU in every forward, which is slow");

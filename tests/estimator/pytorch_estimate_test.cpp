@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "estimator/estimate.h"
@@ -201,6 +202,17 @@ TEST(PytorchEstimate, WhatACardHasNoRoomForStaysOnTheHost) {
   const Estimate whole = estimate(generation_on(std::uint64_t{24} << 30, false));
   EXPECT_FALSE(whole.on_host);
   EXPECT_TRUE(whole.fits);
+}
+
+TEST(PytorchEstimate, AModelThatIsAllOnTheHostIsSaidNotToRunOnTheGpu) {
+  const auto says_so = [](std::uint64_t mib) {
+    const std::vector<std::string> notes = estimate(generation_on(mib << 20, false)).notes;
+    return std::any_of(notes.begin(), notes.end(), [](const std::string& note) {
+      return note.ends_with("on the host: it runs there, and not on this GPU");
+    });
+  };
+  EXPECT_TRUE(says_so(1700));
+  EXPECT_FALSE(says_so(2048));  // which has room for the embedding
 }
 
 TEST(PytorchEstimate, ASearchKnowsThatLayersStayOnTheHost) {

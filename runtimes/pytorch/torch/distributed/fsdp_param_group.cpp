@@ -31,16 +31,11 @@ void FsdpParamGroup::add(const Tensor& parameter) {
   parameters_.push_back({parameter, shard_of(parameter)});
 }
 
-bool FsdpParamGroup::has(const Tensor& parameter) const {
-  return std::any_of(parameters_.begin(), parameters_.end(), [&](const FsdpParam& own) {
-    return own.unsharded.impl() == parameter.impl();
+FsdpParam* FsdpParamGroup::find(const Tensor& parameter) {
+  const auto own = std::find_if(parameters_.begin(), parameters_.end(), [&](const FsdpParam& one) {
+    return one.unsharded.impl() == parameter.impl();
   });
-}
-
-void FsdpParamGroup::renew_shard(const Tensor& parameter) {
-  for (FsdpParam& own : parameters_) {
-    if (own.unsharded.impl() == parameter.impl()) own.sharded = shard_of(parameter);
-  }
+  return own == parameters_.end() ? nullptr : &*own;
 }
 
 // foreach_all_gather

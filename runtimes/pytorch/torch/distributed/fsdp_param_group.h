@@ -39,9 +39,9 @@ class FsdpParamGroup {
         reshard_after_forward_(reshard_after_forward) {}
 
   void add(const Tensor& parameter);
-  bool has(const Tensor& parameter) const;
-  /// Gives a parameter of the group a new shard, then frees the one it had.
-  void renew_shard(const Tensor& parameter);
+  Tensor shard_of(const Tensor& parameter) const;
+  /// Null where the parameter is none of the group's.
+  FsdpParam* find(const Tensor& parameter);
   bool empty() const { return parameters_.empty(); }
   const std::vector<FsdpParam>& parameters() const { return parameters_; }
 
@@ -57,7 +57,6 @@ class FsdpParamGroup {
 
  private:
   enum class State : std::uint8_t { Idle, Forward, PreBackward, PostBackward };
-  Tensor shard_of(const Tensor& parameter) const;
   void unshard();
   void wait_for_unshard();
   void reshard();

@@ -82,8 +82,10 @@ FsdpParamGroup& FullyShard::group_of(const CausalLm::NamedModule& named) {
 
 void FullyShard::add(Group& group, const Tensor& parameter) {
   for (Group* owner : groups()) {
-    if (!owner->has(parameter)) continue;
-    if (!options_.by_accelerate) owner->renew_shard(parameter);
+    FsdpParam* own = owner->find(parameter);
+    if (own == nullptr) continue;
+    // The shard that it had is freed once the new one is there.
+    if (!options_.by_accelerate) own->sharded = owner->shard_of(parameter);
     return;
   }
   group.add(parameter);

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "estimator/lacks.h"
+#include "estimator/missing_formats.h"
 #include "estimator/steady_run.h"
 #include "model/errors.h"
 #include "model/transformer/parameters.h"
@@ -16,7 +16,7 @@ namespace {
 /// loaded, the run that does not fit is one past its end.
 class Runs {
  public:
-  Runs(const Request& request, WhereItEnds ending) {
+  Runs(const Request& request, OomDetail ending) {
     run_ = run_within(kUnlimitedBytes, request);
     if (run_.report.missing) {
       throw BadInput("sizes: more than 2^60 bytes are needed; a smaller batch, seq or model");
@@ -28,7 +28,7 @@ class Runs {
     // Blocks are less than twice their tensors: of one above 1 MiB, what is left beyond another
     // MiB is split off, and of smaller ones all that is.
     const bool hopeless = run_.report.peak.allocated / 2 > capacity_;
-    if (ending == WhereItEnds::Untold && !elastic && (hopeless || demand == Demand::Fixed)) {
+    if (ending == OomDetail::Untold && !elastic && (hopeless || demand == Demand::Fixed)) {
       fits_ = false;
       return;
     }
@@ -79,7 +79,8 @@ std::vector<std::string> notes_on(const Request& request, const Outcome& run) {
   note_left_out(run.report.stages, Stage::Backward,
                 request.workload->training() ? request.workload->micro_batches() : 0,
                 "micro-batches", notes);
-  const std::vector<std::string> lacking = lacks(request.budget, request.workload->computes_in());
+  const std::vector<std::string> lacking =
+      missing_formats(request.budget, request.workload->computes_in());
   notes.insert(notes.end(), lacking.begin(), lacking.end());
   const std::vector<std::string>& assumed = request.budget.notes;
   notes.insert(notes.end(), assumed.begin(), assumed.end());
@@ -107,7 +108,7 @@ void set_size(Request& request, const SearchAxis& axis, std::int64_t size) {
   request.workload = request.workload->resized(axis, size);
 }
 
-Estimate estimate(const Request& request, WhereItEnds ending) {
+Estimate estimate(const Request& request, OomDetail ending) {
   const Runs runs(request, ending);
   const RunReport& report = runs.run().report;
   Estimate result;
@@ -141,6 +142,6 @@ Estimate estimate(const Request& request, WhereItEnds ending) {
   return result;
 }
 
-bool fits(const Request& request) { return Runs(request, WhereItEnds::Untold).fits(); }
+bool fits(const Request& request) { return Runs(request, OomDetail::Untold).fits(); }
 
 }  // namespace vramfit

@@ -41,7 +41,7 @@ struct Estimate {
   Levels levels;
   Overhead overhead;                     ///< what the total has beside what is reserved
   std::uint64_t capacity = 0;            ///< what may be reserved on the card. Bytes
-  Snapshot peak;                         ///< what `allocated` is made of, and when
+  MemoryUse peak;                        ///< what `allocated` is made of, and when
   std::vector<StageRecord> stages;       ///< as steady_run keeps them
   std::optional<MissingMemory> missing;  ///< where a run on this card ends, if it does and is told
   std::optional<OnHost> on_host;         ///< what the loader leaves there; absent: nothing
@@ -52,10 +52,10 @@ struct Estimate {
 };
 
 /// Whether an estimate says where a run that does not fit ends, which takes a run more.
-enum class WhereItEnds : std::uint8_t { Told, Untold };
+enum class OomDetail : std::uint8_t { Told, Untold };
 
 /// Throws BadInput where the model cannot be run so, or no card could ever hold it.
-Estimate estimate(const Request& request, WhereItEnds ending = WhereItEnds::Told);
+Estimate estimate(const Request& request, OomDetail ending = OomDetail::Told);
 
 /// The verdict alone.
 bool fits(const Request& request);

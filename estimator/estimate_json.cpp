@@ -34,7 +34,7 @@ Json gpu_json(const Budget& budget) {
           {"arch", "sm_" + std::to_string(budget.arch.sm)}};
 }
 
-Json components_json(const Snapshot& peak) {
+Json components_json(const MemoryUse& peak) {
   Json json;
   for (const Category category : kComponents) json[name(category)] = peak.by_category[category];
   return json;

@@ -70,7 +70,7 @@ const SizedRuns::Least& SizedRuns::least_at(std::int64_t size) {
   Outcome run = run_within_bytes(elastic ? kUnlimitedBytes : kFarAbove * budget.vram);
   const Overhead overhead = run.overhead;  // as an estimate has it: of the run that has room
   if (elastic) {
-    extent.beyond = kFarAbove * budget.vram;
+    extent.extra_capacity = kFarAbove * budget.vram;
     run = run_within_bytes(capacity_beside(overhead));
   }
   Least least{std::numeric_limits<double>::infinity(), overhead,

@@ -59,14 +59,14 @@ double median(std::vector<double> values) {
 }  // namespace
 
 std::optional<double> Slowdowns::of(const std::string& runtime, const std::string& mode,
-                                    const Step& step, const std::string& beside) const {
+                                    const SettingChange& change, const std::string& beside) const {
   std::vector<double> times;
   for (const SpeedComparison& comparison : comparisons) {
     const bool alike = comparison.runtime == runtime && comparison.mode == mode &&
-                       comparison.kind == step.kind && comparison.beside == beside;
+                       comparison.kind == change.kind && comparison.beside == beside;
     if (!alike) continue;
-    const auto from = comparison.speeds.find(step.from);
-    const auto to = comparison.speeds.find(step.to);
+    const auto from = comparison.speeds.find(change.from);
+    const auto to = comparison.speeds.find(change.to);
     if (from == comparison.speeds.end() || to == comparison.speeds.end()) continue;
     times.push_back(from->second / to->second);
   }

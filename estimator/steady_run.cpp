@@ -42,7 +42,7 @@ int most_reserved_step(const Stages& stages) {
 
 /// The first step from the third on that took nothing more, and from which on no new peak is
 /// reached; 0: none.
-int first_settled_step(const Stages& stages, const Snapshot& peak) {
+int first_settled_step(const Stages& stages, const MemoryUse& peak) {
   const int after_peaks = std::max(peak.step, most_reserved_step(stages)) + 1;
   for (int step = std::max(3, after_peaks); step <= stages.back().step; ++step) {
     const auto before = reserved_after(stages, Stage::ZeroGrad, step - 1);
@@ -102,7 +102,7 @@ Outcome steady_training(Walks& run, Extent extent) {
       const std::int64_t left_out = all - extent.micro_batches;
       return left_out > 0 && !micro_batches_settled(stages, left_out);
     };
-    extent.enough = [&](const Ledger& ledger) {
+    extent.stop_when = [&](const Ledger& ledger) {
       const Stages& stages = ledger.stages();
       if (stages.back().step < look) return false;
       if (too_few_micro_batches(stages)) return true;
@@ -138,12 +138,12 @@ Outcome steady_generation(Walks& run, Extent extent) {
 }  // namespace
 
 Outcome steady_run(const Workload& workload, const Gpu& gpu, std::uint64_t capacity,
-                   const ModelConfig& config, const Detail& detail, std::uint64_t beyond) {
+                   const ModelConfig& config, const Detail& detail, std::uint64_t extra_capacity) {
   workload.validate(config);
   Walks run{workload, gpu, capacity, config};
   Extent extent;
   extent.detail = detail;
-  extent.beyond = beyond;
+  extent.extra_capacity = extra_capacity;
   return workload.training() ? steady_training(run, extent) : steady_generation(run, extent);
 }
 

@@ -35,9 +35,9 @@ namespace {
 
 using vramfit::Asked;
 using vramfit::BadInput;
-using vramfit::Options;
+using vramfit::FitOptions;
 
-Options options_of(const std::string& flags, const std::vector<std::string>& more) {
+FitOptions options_of(const std::string& flags, const std::vector<std::string>& more) {
   return vramfit::options_of(vramfit::python::parsed(flags), more);
 }
 
@@ -56,10 +56,11 @@ vramfit::Timeline timeline_of(const Asked& asked) {
 std::tuple<bool, std::string, std::string> verify(const std::string& flags,
                                                   const std::optional<std::string>& pickle,
                                                   const std::string& called) {
-  Options options = options_of(flags, {});
+  FitOptions options = options_of(flags, {});
   options.verify = called;
   return vramfit::in_typed_names(options.typed, [&] {
-    const vramfit::Question question = vramfit::understand(options, vramfit::fit::this_machine());
+    const vramfit::Question question =
+        vramfit::resolve_question(options, vramfit::fit::this_machine());
     const vramfit::Verification verification =
         verified(pickle ? vramfit::recording_of(*pickle, called) : vramfit::read_recording(called),
                  called, question);
@@ -70,7 +71,7 @@ std::tuple<bool, std::string, std::string> verify(const std::string& flags,
 
 /// Of flags gpu, vram and headroom, as typed.
 std::string card_facts(const std::string& flags) {
-  const Options options = options_of(flags, {});
+  const FitOptions options = options_of(flags, {});
   return vramfit::in_typed_names(options.typed, [&] {
     return vramfit::card_facts(options, vramfit::fit::this_machine()).dump();
   });
@@ -112,7 +113,7 @@ NB_MODULE(_core, m) {
            })
       .def(
           "trace", [](const Asked& asked) { return chrome_trace(timeline_of(asked)); }, Released());
-  m.def("own_flag", &vramfit::own_flag, nb::arg("theirs"));
+  m.def("own_flag", &vramfit::canonical_flag, nb::arg("theirs"));
   m.def(
       "own_flags",
       [](const std::string& flags, const std::vector<std::string>& more) {
@@ -121,9 +122,9 @@ NB_MODULE(_core, m) {
       nb::arg("flags"), nb::arg("more"), Released());
   m.def("astray", &vramfit::astray, nb::arg("flags"), Released());
   m.def(
-      "in_own_names",
+      "in_canonical_names",
       [](const std::vector<std::string>& typed) {
-        vramfit::CommandLine line = vramfit::in_own_names(typed);
+        vramfit::CommandLine line = vramfit::in_canonical_names(typed);
         return std::pair(std::move(line.arguments), std::move(line.passed_over));
       },
       nb::arg("typed"), Released());

@@ -32,7 +32,7 @@ Row row_at(const Json& flags, const Json& point) {
   try {
     Json all = flags;
     all.update(point);
-    const Options options = options_of(all);
+    const FitOptions options = options_of(all);
     return row_of(estimate(options, fit::this_machine()), options.strict);
   } catch (const BadInput& error) {
     return {"", false, {}, error.what()};

@@ -21,18 +21,18 @@ constexpr std::array<std::pair<std::string_view, const char*>, 8> kOtherNames = 
     {"zero-2", "zero2"},
 }};
 
-std::string own_name(std::string theirs) {
-  std::replace(theirs.begin(), theirs.end(), '_', '-');
+std::string canonical(std::string alias) {
+  std::replace(alias.begin(), alias.end(), '_', '-');
   for (const auto& [other, own] : kOtherNames) {
-    if (theirs == other) return own;
+    if (alias == other) return own;
   }
-  return theirs;
+  return alias;
 }
 
 }  // namespace
 
 std::string strategy_named(const Flags& flags) {
-  return own_name(typed(flags, "strategy").value_or(""));
+  return canonical(typed(flags, "strategy").value_or(""));
 }
 
 std::optional<SeveralGpus> several_gpus(const Flags& flags) {

@@ -13,11 +13,11 @@
 #include "model/dtype.h"
 #include "model/memory/memory_source.h"
 #include "model/memory/run_report.h"
+#include "runtimes/adjustments.h"
 #include "runtimes/capabilities.h"
 #include "runtimes/facts.h"
 #include "runtimes/flags.h"
 #include "runtimes/gpu.h"
-#include "runtimes/levers.h"
 #include "runtimes/search_axis.h"
 #include "runtimes/setting.h"
 
@@ -35,15 +35,15 @@ struct Detail {
 /// How much of a run is walked. What repeats need not be walked to its end.
 struct Extent {
   int steps = 2;  ///< of training, at most; without events, copies of the last may be missing
-  std::function<bool(const Ledger&)> enough = {};      ///< asked after each step; none: go on
+  std::function<bool(const Ledger&)> stop_when = {};   ///< asked after each step; none: go on
   std::int64_t micro_batches = std::int64_t{1} << 24;  ///< of each step, at most
   std::int64_t decodes = std::int64_t{1} << 24;        ///< of a generation, at most
   /// Bytes that may be had beyond the capacity, of which a run that looks at it knows nothing: what
   /// it would need.
-  std::uint64_t beyond = 0;
+  std::uint64_t extra_capacity = 0;
   /// Walk every layer, step and micro-batch by itself, also where one stands for others: what they
   /// are compared with in tests.
-  bool one_by_one = false;
+  bool exhaustive = false;
   Detail detail;
 };
 
@@ -132,9 +132,9 @@ class Workload {
   }
 
   /// What could be changed about it so that it takes less, the gentlest first.
-  virtual std::vector<Lever> levers(const ModelConfig&) const { return {}; }
+  virtual std::vector<Adjustment> adjustments(const ModelConfig&) const { return {}; }
   /// On how many GPUs it could be instead, by which strategies; where it is on several, on more.
-  virtual std::vector<Lever> gpu_levers() const { return {}; }
+  virtual std::vector<Adjustment> gpu_adjustments() const { return {}; }
 
   /// The same run as others understand such flags, whose verdict may be another.
   virtual std::optional<Choice> also_meant() const { return std::nullopt; }

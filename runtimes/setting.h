@@ -14,9 +14,10 @@ namespace vramfit {
 
 /// What scripts call a setting.
 struct Spelling {
-  const char* name;            ///< "per-device-train-batch-size"
-  const char* sets = nullptr;  ///< where theirs is a switch, what it sets: "int8" of load-in-8bit
-  bool of_a_trainer = false;   ///< only a Trainer has it
+  const char* name;  ///< "per-device-train-batch-size"
+  const char* sets =
+      nullptr;                ///< where the alias is a switch, what it sets: "int8" of load-in-8bit
+  bool of_a_trainer = false;  ///< only a Trainer has it
 };
 
 /// Beside what it makes sense, and as a message says that: "--quant nf4 or fp4".
@@ -37,7 +38,7 @@ struct Setting {
   std::vector<std::string> choices = {};  ///< where these are all it takes
   std::vector<Spelling> spellings = {};
   /// What a value is called here that scripts may spell otherwise; `flag` is what they call it.
-  std::string (*own_value)(std::string_view flag, const std::string& theirs) = nullptr;
+  std::string (*canonical_value)(std::string_view flag, const std::string& alias) = nullptr;
 };
 
 using Settings = std::vector<Setting>;

@@ -85,7 +85,7 @@ void inference_run(::benchmark::State& state, const std::string& model) {
 
 /// What fit asks: a whole estimate of training under PyTorch.
 void pytorch_estimate(::benchmark::State& state, const std::string& model) {
-  pytorch::TrainingOptions options;
+  pytorch::TorchTraining options;
   options.precision = DType::Bf16;
   options.batch = kBatch;
   options.seq = kSeq;

@@ -15,8 +15,8 @@ pytorch::AttentionKind attention_of(AttentionForm form) {
                                       : pytorch::AttentionKind::Eager;
 }
 
-pytorch::OptimizerKind optimizer_of(const OptimizerKind& ours) {
-  using Kind = pytorch::OptimizerKind;
+pytorch::TorchOptimizer optimizer_of(const OptimizerKind& ours) {
+  using Kind = pytorch::TorchOptimizer;
   const Kind sgd = ours.moments > 0 ? Kind::SgdMomentum : Kind::Sgd;
   if (ours.rule == OptimizerKind::Rule::Sgd) return sgd;
   if (ours.rule == OptimizerKind::Rule::Adafactor) return Kind::Adafactor;
@@ -99,9 +99,9 @@ pytorch::Distributed distributed_of(const TrainingOptions& ours) {
   pytorch::Distributed theirs;
   const bool shards = ours.mesh.strategy == Strategy::Fsdp;
   theirs.gpus = ours.mesh.ranks;
-  theirs.strategy = shards                                  ? pytorch::Strategy::Fsdp
-                    : ours.mesh.strategy == Strategy::Zero1 ? pytorch::Strategy::Zero1
-                                                            : pytorch::Strategy::Ddp;
+  theirs.strategy = shards                                  ? pytorch::DistributedStrategy::Fsdp
+                    : ours.mesh.strategy == Strategy::Zero1 ? pytorch::DistributedStrategy::Zero1
+                                                            : pytorch::DistributedStrategy::Ddp;
   const pytorch::ScalarType type = scalar_type(ours.precision.activations);
   theirs.stored = ours.optimizer.master ? pytorch::ScalarType::Float : type;
   if (shards && ours.optimizer.master) {
@@ -116,8 +116,8 @@ bool has_counterpart(const OptimizerKind& ours) {
   return ours.rule != OptimizerKind::Rule::Lion && !ours.on_host;
 }
 
-pytorch::TrainingOptions in_pytorch(const TrainingOptions& ours) {
-  pytorch::TrainingOptions options;
+pytorch::TorchTraining in_pytorch(const TrainingOptions& ours) {
+  pytorch::TorchTraining options;
   const DType type = ours.precision.activations;
   options.precision = ours.optimizer.master ? DType::Fp32 : type;
   if (ours.optimizer.master) options.autocast = type;
@@ -126,20 +126,20 @@ pytorch::TrainingOptions in_pytorch(const TrainingOptions& ours) {
   options.batch = ours.batch;
   options.seq = ours.seq;
   options.accumulate = ours.accumulate;
-  if (ours.lora) options.lora = pytorch::LoraOptions{ours.lora->rank, ours.lora->targets};
+  if (ours.lora) options.lora = pytorch::LoraConfig{ours.lora->rank, ours.lora->targets};
   if (const auto quantization = quantization_of(ours.precision)) {
     options.pretrained = {false, quantization};
   }
   if (ours.checkpointing.kind == Checkpoint::Full) {
-    options.checkpoint = pytorch::Checkpointing::Full;
+    options.checkpoint = pytorch::GradientCheckpointing::Full;
   }
   if (!ours.mesh.alone()) options.distributed = distributed_of(ours);
   if (options.distributed && options.distributed->mixed_precision) options.autocast.reset();
   return options;
 }
 
-pytorch::GenerationOptions in_pytorch(const GenerationOptions& ours) {
-  pytorch::GenerationOptions options;
+pytorch::TorchGeneration in_pytorch(const GenerationOptions& ours) {
+  pytorch::TorchGeneration options;
   options.precision = ours.precision.activations;
   options.attention = attention_of(ours.attention);
   options.batch = ours.batch;

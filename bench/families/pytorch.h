@@ -12,8 +12,8 @@ namespace vramfit::bench {
 /// torch.optim.AdamW as it comes, `adamw-same` its fused form; where ours keep masters, fp32
 /// weights under autocast), flash attention as sdpa, cublas as eager. What the optimizer keeps is
 /// PyTorch's: moments in the weights' dtype, whatever the row's name says of ours.
-pytorch::TrainingOptions in_pytorch(const TrainingOptions& options);
-pytorch::GenerationOptions in_pytorch(const GenerationOptions& options);
+pytorch::TorchTraining in_pytorch(const TrainingOptions& options);
+pytorch::TorchGeneration in_pytorch(const GenerationOptions& options);
 
 /// Whether PyTorch or bitsandbytes has it as we do: Lion of theirs is not predicted.
 bool has_counterpart(const OptimizerKind& ours);

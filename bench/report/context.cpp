@@ -41,7 +41,7 @@ std::string pytorch_optimizers() {
     if (!has_counterpart(ours)) continue;
     TrainingOptions options;
     options.optimizer = ours;
-    const pytorch::TrainingOptions theirs = in_pytorch(options);
+    const pytorch::TorchTraining theirs = in_pytorch(options);
     text += (text.empty() ? "" : ", ") + std::string(ours.name) + ": " +
             pytorch::name(theirs.optimizer) + (theirs.autocast ? " under autocast" : "");
   }

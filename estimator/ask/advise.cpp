@@ -20,19 +20,20 @@ constexpr std::size_t kFew = 3;
 constexpr std::int64_t kTrialDecodes = 16;
 constexpr std::size_t kCards = 3;
 
-using Levers = std::vector<const Lever*>;
+using Adjustments = std::vector<const Adjustment*>;
 using Parts = std::set<std::string>;
 
-Parts parts_of(const Levers& levers) {
+Parts parts_of(const Adjustments& adjustments) {
   Parts parts;
-  for (const Lever* lever : levers) parts.insert(lever->parts.begin(), lever->parts.end());
+  for (const Adjustment* adjustment : adjustments)
+    parts.insert(adjustment->parts.begin(), adjustment->parts.end());
   return parts;
 }
 
 /// Flags that it sets or goes without.
-std::set<std::string> flags_of(const Lever& lever) {
+std::set<std::string> flags_of(const Adjustment& adjustment) {
   std::set<std::string> names;
-  for (const Choice& choice : lever.choices) {
+  for (const Choice& choice : adjustment.choices) {
     for (const auto& [name, value] : choice.flags) names.insert(name);
     names.insert(choice.without.begin(), choice.without.end());
   }
@@ -40,25 +41,25 @@ std::set<std::string> flags_of(const Lever& lever) {
 }
 
 /// Whether no two of them are about the same flag.
-bool go_together(const Levers& levers) {
+bool go_together(const Adjustments& adjustments) {
   std::set<std::string> seen;
-  for (const Lever* lever : levers) {
-    for (const std::string& flag : flags_of(*lever)) {
+  for (const Adjustment* adjustment : adjustments) {
+    for (const std::string& flag : flags_of(*adjustment)) {
       if (!seen.insert(flag).second) return false;
     }
   }
   return true;
 }
 
-/// Every selection of `count` levers, in their order.
-std::vector<Levers> selections(const std::vector<Lever>& levers, std::size_t count) {
-  std::vector<Levers> list;
-  std::vector<bool> taken(levers.size(), false);
+/// Every selection of `count` adjustments, in their order.
+std::vector<Adjustments> selections(const std::vector<Adjustment>& adjustments, std::size_t count) {
+  std::vector<Adjustments> list;
+  std::vector<bool> taken(adjustments.size(), false);
   std::fill_n(taken.begin(), count, true);
   do {
-    Levers selection;
-    for (std::size_t i = 0; i < levers.size(); ++i) {
-      if (taken[i]) selection.push_back(&levers[i]);
+    Adjustments selection;
+    for (std::size_t i = 0; i < adjustments.size(); ++i) {
+      if (taken[i]) selection.push_back(&adjustments[i]);
     }
     list.push_back(std::move(selection));
   } while (std::prev_permutation(taken.begin(), taken.end()));
@@ -66,9 +67,9 @@ std::vector<Levers> selections(const std::vector<Lever>& levers, std::size_t cou
 }
 
 /// Of what is run, with the mildest choices.
-double keeps_at_most(const Levers& levers) {
+double keeps_at_most(const Adjustments& adjustments) {
   double keeps = 1;
-  for (const Lever* lever : levers) keeps *= lever->choices.front().keeps;
+  for (const Adjustment* adjustment : adjustments) keeps *= adjustment->choices.front().keeps;
   return keeps;
 }
 
@@ -79,12 +80,12 @@ std::string timed(const Workload& workload) {
   return workload.decodes() > 0 ? "decoding" : "prefill";
 }
 
-/// What a step is timed beside, as data/slowdowns.json names it: nothing where weights are of 16
-/// bits without adapters, and nothing that the step itself is about.
-std::string beside(const Step& step, const Workload& workload) {
-  if (step.kind == "precision") return "";
+/// What a change is timed beside, as data/slowdowns.json names it: nothing where weights are of 16
+/// bits without adapters, and nothing that the change itself is about.
+std::string beside(const SettingChange& change, const Workload& workload) {
+  if (change.kind == "precision") return "";
   const Facts facts = workload.facts();
-  std::string text = step.kind != "lora" && facts.adapters ? "lora" : "";
+  std::string text = change.kind != "lora" && facts.adapters ? "lora" : "";
   if (facts.autocast) text += text.empty() ? "autocast" : " autocast";
   const bool fp32 = workload.computes_in() == DType::Fp32;
   if (fp32) text += text.empty() ? "fp32" : " fp32";
@@ -102,12 +103,12 @@ class Adviser {
     }
   }
 
-  std::vector<Advice> all(const std::vector<Lever>& levers) const {
+  std::vector<Advice> all(const std::vector<Adjustment>& adjustments) const {
     std::vector<Enough> found;
-    for (std::size_t count = 1; count <= levers.size(); ++count) {
+    for (std::size_t count = 1; count <= adjustments.size(); ++count) {
       if (count > kFew && !found.empty()) break;
-      std::vector<Levers> list = selections(levers, count);
-      std::erase_if(list, [&](const Levers& some) {
+      std::vector<Adjustments> list = selections(adjustments, count);
+      std::erase_if(list, [&](const Adjustments& some) {
         return !go_together(some) ||
                has_enough(found, parts_of(some), Verdict::Fits, keeps_at_most(some));
       });
@@ -127,31 +128,32 @@ class Adviser {
     return list;
   }
 
-  /// What is enough of `gpus`, else of these with one of `levers` each.
-  std::vector<Advice> over(const std::vector<Lever>& gpus, const std::vector<Lever>& levers) const {
+  /// What is enough of `gpus`, else of these with one of `adjustments` each.
+  std::vector<Advice> over(const std::vector<Adjustment>& gpus,
+                           const std::vector<Adjustment>& adjustments) const {
     std::vector<Advice> found;
-    for (const Lever& lever : gpus) {
-      if (auto advice = with({&lever})) found.push_back(std::move(*advice));
+    for (const Adjustment& adjustment : gpus) {
+      if (auto advice = with({&adjustment})) found.push_back(std::move(*advice));
     }
     if (!found.empty()) return found;
-    for (const Lever& lever : gpus) {
-      for (const Lever& other : levers) {
-        if (!go_together({&other, &lever})) continue;
-        if (auto advice = with({&lever, &other})) found.push_back(std::move(*advice));
+    for (const Adjustment& adjustment : gpus) {
+      for (const Adjustment& other : adjustments) {
+        if (!go_together({&other, &adjustment})) continue;
+        if (auto advice = with({&adjustment, &other})) found.push_back(std::move(*advice));
       }
     }
     return found;
   }
 
-  /// As much as can be changed: of levers that do not go together, the later ones.
-  std::optional<Advice> least(const std::vector<Lever>& levers) const {
-    Levers selection;
-    for (auto lever = levers.rbegin(); lever != levers.rend(); ++lever) {
-      selection.insert(selection.begin(), &*lever);
+  /// As much as can be changed: of adjustments that do not go together, the later ones.
+  std::optional<Advice> least(const std::vector<Adjustment>& adjustments) const {
+    Adjustments selection;
+    for (auto adjustment = adjustments.rbegin(); adjustment != adjustments.rend(); ++adjustment) {
+      selection.insert(selection.begin(), &*adjustment);
       if (!go_together(selection)) selection.erase(selection.begin());
     }
     std::vector<const Choice*> choices;
-    for (const Lever* lever : selection) choices.push_back(&lever->choices.back());
+    for (const Adjustment* adjustment : selection) choices.push_back(&adjustment->choices.back());
     return advice(choices);
   }
 
@@ -173,18 +175,18 @@ class Adviser {
     });
   }
 
-  /// The mildest choices of these levers with which it surely fits, or where none do, with which it
-  /// is predicted to.
-  std::optional<Advice> with(const Levers& levers) const {
-    std::optional<Advice> found = with(levers, true);
-    return found || surely_ ? found : with(levers, false);
+  /// The mildest choices of these adjustments with which it surely fits, or where none do, with
+  /// which it is predicted to.
+  std::optional<Advice> with(const Adjustments& adjustments) const {
+    std::optional<Advice> found = with(adjustments, true);
+    return found || surely_ ? found : with(adjustments, false);
   }
 
-  std::optional<Advice> with(const Levers& levers, bool surely) const {
+  std::optional<Advice> with(const Adjustments& adjustments, bool surely) const {
     Choices choices;
-    for (const Lever* lever : levers) choices.push_back(&lever->choices.back());
+    for (const Adjustment* adjustment : adjustments) choices.push_back(&adjustment->choices.back());
     if (!fits(choices, surely)) return std::nullopt;
-    for (std::size_t i = 0; i < levers.size(); ++i) relax(choices, i, *levers[i], surely);
+    for (std::size_t i = 0; i < adjustments.size(); ++i) relax(choices, i, *adjustments[i], surely);
     std::optional<Advice> found = advice(choices);
     if (!found || !is_enough({found->estimate.verdict, found->estimate.fits}, surely)) {
       return std::nullopt;
@@ -193,19 +195,19 @@ class Adviser {
   }
 
   /// Makes the choice at `i` as mild as the others let it be.
-  void relax(Choices& choices, std::size_t i, const Lever& lever, bool surely) const {
+  void relax(Choices& choices, std::size_t i, const Adjustment& adjustment, bool surely) const {
     std::size_t mildest = 0;
-    std::size_t enough = lever.choices.size() - 1;
+    std::size_t enough = adjustment.choices.size() - 1;
     while (mildest < enough) {
-      const std::size_t tried = lever.of_sizes ? mildest + (enough - mildest) / 2 : mildest;
-      choices[i] = &lever.choices[tried];
+      const std::size_t tried = adjustment.of_sizes ? mildest + (enough - mildest) / 2 : mildest;
+      choices[i] = &adjustment.choices[tried];
       if (fits(choices, surely)) {
         enough = tried;
       } else {
         mildest = tried + 1;
       }
     }
-    choices[i] = &lever.choices[enough];
+    choices[i] = &adjustment.choices[enough];
   }
 
   /// The same is asked of many selections.
@@ -220,7 +222,7 @@ class Adviser {
     try {
       Request request = changed(flags);
       request.samples = std::min(request.samples, kTrialDecodes);
-      const Estimate found = estimate(request, WhereItEnds::Untold);
+      const Estimate found = estimate(request, OomDetail::Untold);
       tried = {found.verdict, found.fits};
     } catch (const BadInput&) {
       tried = {};
@@ -269,9 +271,9 @@ class Adviser {
                     [&](const std::string& name) { return flags_.count(name) == 0; });
     }
     const Workload& workload = *advice.request.workload;
-    for (const Step& step : advice.steps()) {
-      advice.slowdowns.push_back(
-          slowdowns().of(workload.runtime().name(), timed(workload), step, beside(step, workload)));
+    for (const SettingChange& change : advice.changes()) {
+      advice.slowdowns.push_back(slowdowns().of(workload.runtime().name(), timed(workload), change,
+                                                beside(change, workload)));
     }
     return advice;
   }
@@ -314,10 +316,10 @@ void sort_by_time(std::vector<Advice>& list) {
 
 }  // namespace
 
-std::vector<Step> Advice::steps() const {
-  std::vector<Step> list;
+std::vector<SettingChange> Advice::changes() const {
+  std::vector<SettingChange> list;
   for (const Choice& choice : choices) {
-    list.insert(list.end(), choice.steps.begin(), choice.steps.end());
+    list.insert(list.end(), choice.changes.begin(), choice.changes.end());
   }
   return list;
 }
@@ -359,14 +361,14 @@ std::vector<std::string> without(const Advice& advice) {
 
 Advised advise(const Request& request, const Flags& flags, bool surely) {
   const Adviser adviser(request, flags, surely);
-  const std::vector<Lever> levers = request.workload->levers(request.model);
+  const std::vector<Adjustment> adjustments = request.workload->adjustments(request.model);
   Advised advised;
   advised.timed = timed(*request.workload);
-  advised.list = adviser.all(levers);
+  advised.list = adviser.all(adjustments);
   sort_by_time(advised.list);
-  advised.on_several_gpus = adviser.over(request.workload->gpu_levers(), levers);
+  advised.on_several_gpus = adviser.over(request.workload->gpu_adjustments(), adjustments);
   sort_by_time(advised.on_several_gpus);
-  if (advised.list.empty() && !levers.empty()) advised.least = adviser.least(levers);
+  if (advised.list.empty() && !adjustments.empty()) advised.least = adviser.least(adjustments);
   advised.cards = cards_that_hold(request);
   return advised;
 }

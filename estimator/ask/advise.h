@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "estimator/estimate.h"
-#include "runtimes/levers.h"
+#include "runtimes/adjustments.h"
 
 namespace vramfit {
 
@@ -17,7 +17,7 @@ struct Advice {
   /// Of each choice's steps, in their order; absent: nobody measured it.
   std::vector<std::optional<double>> slowdowns;
 
-  std::vector<Step> steps() const;
+  std::vector<SettingChange> changes() const;
   double keeps() const;  ///< of what is run: batches and sequences may be cut
   /// Time for a token, as `Advised::timed` says, of what it is now: the product; absent where a
   /// step was not measured.

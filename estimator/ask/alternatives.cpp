@@ -9,15 +9,16 @@ namespace {
 
 /// Whether the choice is among the changes that advice is made of.
 bool is_advised(const Choice& choice, const Request& request) {
-  const std::vector<Lever> levers = request.workload->levers(request.model);
-  return std::any_of(levers.begin(), levers.end(), [&](const Lever& lever) {
-    return std::any_of(lever.choices.begin(), lever.choices.end(), [&](const Choice& other) {
-      return other.flags == choice.flags && other.without == choice.without;
-    });
+  const std::vector<Adjustment> adjustments = request.workload->adjustments(request.model);
+  return std::any_of(adjustments.begin(), adjustments.end(), [&](const Adjustment& adjustment) {
+    return std::any_of(adjustment.choices.begin(), adjustment.choices.end(),
+                       [&](const Choice& other) {
+                         return other.flags == choice.flags && other.without == choice.without;
+                       });
   });
 }
 
-void add_also_meant(const Options& options, Flags flags, const Request& request,
+void add_also_meant(const FitOptions& options, Flags flags, const Request& request,
                     std::vector<Alternative>& list) {
   const Workload& workload = *request.workload;
   const std::optional<Choice> choice = workload.also_meant();
@@ -35,7 +36,7 @@ void add_also_meant(const Options& options, Flags flags, const Request& request,
 
 }  // namespace
 
-std::vector<Alternative> alternatives(const Options& options, const Flags& flags,
+std::vector<Alternative> alternatives(const FitOptions& options, const Flags& flags,
                                       const Request& request) {
   std::vector<Alternative> list;
   add_also_meant(options, flags, request, list);

@@ -31,7 +31,7 @@ Answer answer_one(Request request, const Question& question, std::uint64_t allow
 /// Nothing where no card could ever hold it.
 std::optional<Verdict> verdict_on(const Request& request) {
   try {
-    return estimate(request, WhereItEnds::Untold).verdict;
+    return estimate(request, OomDetail::Untold).verdict;
   } catch (const BadInput&) {
     return std::nullopt;
   }

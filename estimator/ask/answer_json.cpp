@@ -54,10 +54,10 @@ void add_changes(Json& json, const Answer& answer) {
   }
 }
 
-Json step_json(const Step& step, const std::optional<double>& slowdown) {
-  return {{"kind", step.kind},
-          {"from", step.from},
-          {"to", step.to},
+Json change_json(const SettingChange& change, const std::optional<double>& slowdown) {
+  return {{"kind", change.kind},
+          {"from", change.from},
+          {"to", change.to},
           {"slowdown", slowdown ? Json(*slowdown) : Json(nullptr)}};
 }
 
@@ -72,9 +72,9 @@ Json advice_json(const Advice& advice) {
                {"without", without(advice)},
                {"script", Json::object()}};
   if (const auto slowdown = advice.slowdown()) json["slowdown"] = *slowdown;
-  const std::vector<Step> steps = advice.steps();
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    json["steps"].push_back(step_json(steps[i], advice.slowdowns[i]));
+  const std::vector<SettingChange> changes = advice.changes();
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    json["steps"].push_back(change_json(changes[i], advice.slowdowns[i]));
   }
   for (const Choice& choice : advice.choices) {
     json["changes"].push_back(choice.label);

@@ -16,29 +16,29 @@ bool Asked::yes() const {
 
 std::string Asked::json() const { return json_text(question, answers); }
 
-Asked ask(const Options& options, const Surroundings& surroundings) {
+Asked ask(const FitOptions& options, const Environment& environment) {
   return in_typed_names(options.typed, [&]() -> Asked {
-    Question question = understand(options, surroundings);
+    Question question = resolve_question(options, environment);
     std::vector<Answer> answers = answer(question);
     return {std::move(question), std::move(answers)};
   });
 }
 
-Estimate estimate(const Options& options, const Surroundings& surroundings) {
+Estimate estimate(const FitOptions& options, const Environment& environment) {
   return in_typed_names(options.typed, [&] {
-    const Question question = understand(options, surroundings);
+    const Question question = resolve_question(options, environment);
     if (question.search != nullptr) {
       throw BadInput("max-" + std::string(question.search->name) +
                      ": not of many; each run has its size");
     }
     if (question.every_card)
       throw BadInput("gpu: missing; --gpu or --vram names the card of a run");
-    return estimate(question.requests.front(), WhereItEnds::Untold);
+    return estimate(question.requests.front(), OomDetail::Untold);
   });
 }
 
-Asked ask(const nlohmann::json& flags, const Surroundings& surroundings) {
-  return ask(options_of(flags), surroundings);
+Asked ask(const nlohmann::json& flags, const Environment& environment) {
+  return ask(options_of(flags), environment);
 }
 
 }  // namespace vramfit

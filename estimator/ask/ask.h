@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "estimator/ask/answer.h"
-#include "estimator/ask/surroundings.h"
+#include "estimator/ask/environment.h"
 
 // The estimator as a library: a question in, an answer out. It needs no file, no environment, no
 // terminal and no GPU, and keeps nothing from one question to the next: several threads may ask.
@@ -23,14 +23,14 @@ struct Asked {
 };
 
 /// Throws BadInput, whose one line names flags as they were given.
-Asked ask(const Options& options, const Surroundings& surroundings = {});
+Asked ask(const FitOptions& options, const Environment& environment = {});
 
 /// One of many estimates, and no more: of a run of one size on one card, without the allocation
 /// that does not fit. Throws as ask() does, and where a size or a card is asked for.
-Estimate estimate(const Options& options, const Surroundings& surroundings = {});
+Estimate estimate(const FitOptions& options, const Environment& environment = {});
 
 /// By `fit`'s flags: {"model": "llama2-7b", "train": true, "batch": 4, "gpu": "rtx4090"}. Keys as
 /// options_of() takes them.
-Asked ask(const nlohmann::json& flags, const Surroundings& surroundings = {});
+Asked ask(const nlohmann::json& flags, const Environment& environment = {});
 
 }  // namespace vramfit

@@ -12,7 +12,7 @@ std::string bare_note(const std::string& vram) {
          vram + " GB has about " + vram + "GiB";
 }
 
-std::vector<Budget> sized_budgets(const Options& o, const Surroundings& surroundings) {
+std::vector<Budget> sized_budgets(const FitOptions& o, const Environment& environment) {
   if (o.gpu) {
     Budget budget = budget_of(card_named(*o.gpu));
     if (o.vram) {
@@ -27,8 +27,8 @@ std::vector<Budget> sized_budgets(const Options& o, const Surroundings& surround
     if (is_bare(*o.vram)) budget.notes.push_back(bare_note(*o.vram));
     return {budget};
   }
-  if (surroundings.gpu) {
-    if (const std::optional<Budget> budget = surroundings.gpu()) return {*budget};
+  if (environment.gpu) {
+    if (const std::optional<Budget> budget = environment.gpu()) return {*budget};
   }
   std::vector<Budget> budgets;
   for (const Card& card : cards()) budgets.push_back(budget_of(card));
@@ -37,9 +37,9 @@ std::vector<Budget> sized_budgets(const Options& o, const Surroundings& surround
 
 }  // namespace
 
-std::vector<Budget> budgets_of(const Options& o, const Surroundings& surroundings) {
+std::vector<Budget> budgets_of(const FitOptions& o, const Environment& environment) {
   const std::uint64_t headroom = o.headroom ? size_of("headroom", *o.headroom) : 0;
-  std::vector<Budget> budgets = sized_budgets(o, surroundings);
+  std::vector<Budget> budgets = sized_budgets(o, environment);
   for (Budget& budget : budgets) budget.headroom = headroom;
   return budgets;
 }

@@ -16,8 +16,8 @@ namespace {
 constexpr int kDriverVersion = 13000;  ///< as the CUDA that it comes with, 13.0
 constexpr const char* kDriverName = "580.159.04";
 
-Budget one_budget(const Options& options, const Surroundings& surroundings) {
-  std::vector<Budget> budgets = budgets_of(options, surroundings);
+Budget one_budget(const FitOptions& options, const Environment& environment) {
+  std::vector<Budget> budgets = budgets_of(options, environment);
   if (budgets.size() > 1) {
     throw BadInput(
         "gpu: which one the script shall find, as this machine has none: --gpu rtx4090, or any "
@@ -45,8 +45,8 @@ nlohmann::json loads_of(const Overhead& overhead) {
 
 }  // namespace
 
-nlohmann::json card_facts(const Options& options, const Surroundings& surroundings) {
-  const Budget budget = one_budget(options, surroundings);
+nlohmann::json card_facts(const FitOptions& options, const Environment& environment) {
+  const Budget budget = one_budget(options, environment);
   const Overhead& overhead = budget.overhead;
   const std::uint64_t total = budget.vram - std::min(budget.vram, overhead.driver_reserved);
   KnownAttributes attributes = attributes_of(budget);

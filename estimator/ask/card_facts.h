@@ -2,8 +2,8 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "estimator/ask/environment.h"
 #include "estimator/ask/options.h"
-#include "estimator/ask/surroundings.h"
 
 namespace vramfit {
 
@@ -12,6 +12,6 @@ namespace vramfit {
 /// card whose figures stand in for this one's, empty where it was measured), `uncertainty` (bytes
 /// that driver and libraries may be off by, either way), `notes` (what was assumed). Of `options`
 /// only the GPU is read. Throws BadInput, also where none is named and this machine has none.
-nlohmann::json card_facts(const Options& options, const Surroundings& surroundings);
+nlohmann::json card_facts(const FitOptions& options, const Environment& environment);
 
 }  // namespace vramfit

@@ -16,23 +16,23 @@ std::optional<std::int64_t> whole(const char* field, const Text& text) {
   return text ? std::optional(parse_whole(field, *text)) : std::nullopt;
 }
 
-ModelConfig model_called(const std::string& called, const Surroundings& surroundings) {
+ModelConfig model_called(const std::string& called, const Environment& environment) {
   if (const Text name = shipped_model(called)) return model_named(*name);
-  if (surroundings.model) {
-    if (std::optional<ModelConfig> model = surroundings.model(called)) return *std::move(model);
+  if (environment.model) {
+    if (std::optional<ModelConfig> model = environment.model(called)) return *std::move(model);
   }
   return model_named(called);
 }
 
 /// Its shape is for a runtime to read.
-[[noreturn]] void throw_gguf(const std::string& path, const Surroundings& surroundings) {
-  if (!surroundings.gguf) {
+[[noreturn]] void throw_gguf(const std::string& path, const Environment& environment) {
+  if (!environment.gguf) {
     throw BadInput("gguf: '" + path + "' is a path, and no files are read here; --model NAME");
   }
   const std::size_t folder = path.find_last_of('/');
   std::string name = path.substr(folder == std::string::npos ? 0 : folder + 1);
   if (name.ends_with(".gguf")) name.resize(name.size() - std::string_view(".gguf").size());
-  auto file = std::make_shared<const gguf::File>(surroundings.gguf(path));
+  auto file = std::make_shared<const gguf::File>(environment.gguf(path));
   throw UnreadModel(
       "gguf: is read by --runtime llama.cpp alone",
       std::make_shared<const ModelSource>(ModelSource{printable(name), {}, std::move(file)}));
@@ -40,14 +40,14 @@ ModelConfig model_called(const std::string& called, const Surroundings& surround
 
 }  // namespace
 
-ModelConfig model_of(const Options& o, const Surroundings& surroundings) {
+ModelConfig model_of(const FitOptions& o, const Environment& environment) {
   if (o.config_json) return parse_hugging_face(*o.config_json, o.model.value_or("config"));
-  if (o.model) return model_called(*o.model, surroundings);
+  if (o.model) return model_called(*o.model, environment);
   if (o.config) {
-    if (surroundings.config) return surroundings.config(*o.config);
+    if (environment.config) return environment.config(*o.config);
     throw BadInput("config: '" + *o.config + "' is a path, and no files are read here; its JSON");
   }
-  if (o.gguf) throw_gguf(*o.gguf, surroundings);
+  if (o.gguf) throw_gguf(*o.gguf, environment);
   if (o.params) {
     return assumed_llama(parse_count("params", *o.params), whole("hidden", o.hidden),
                          whole("layers", o.layers));

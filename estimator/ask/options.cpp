@@ -38,7 +38,7 @@ constexpr const char* kFooter =
 
 constexpr const char* kRun = "What it does";
 
-void add_model_options(CLI::App& app, Options& options) {
+void add_model_options(CLI::App& app, FitOptions& options) {
   const char* group = "Which model";
   app.add_option("--model", options.model,
                  "One of --list, a checkpoint's folder, or its Hugging Face id")
@@ -88,7 +88,7 @@ std::string group_of(const std::string& setting) {
 }
 
 /// The settings of all runtimes, each once.
-void add_settings(CLI::App& app, Options& options) {
+void add_settings(CLI::App& app, FitOptions& options) {
   std::set<std::string> added;
   for (const Runtime* runtime : runtimes()) {
     for (const Setting& setting : runtime->settings()) {
@@ -105,7 +105,7 @@ void add_settings(CLI::App& app, Options& options) {
   }
 }
 
-void add_run_options(CLI::App& app, Options& options) {
+void add_run_options(CLI::App& app, FitOptions& options) {
   app.add_flag("--train", options.train, "Training instead of inference")->group(kRun);
   std::string names;
   for (const Runtime* runtime : runtimes()) {
@@ -116,7 +116,7 @@ void add_run_options(CLI::App& app, Options& options) {
   add_settings(app, options);
 }
 
-void add_gpu_options(CLI::App& app, Options& options) {
+void add_gpu_options(CLI::App& app, FitOptions& options) {
   const char* group = "On which GPU";
   app.add_option("--gpu", options.gpu, "One of --list")->group(group);
   app.add_option("--vram", options.vram, "Its size; with --gpu, that card as if it had this size")
@@ -124,7 +124,7 @@ void add_gpu_options(CLI::App& app, Options& options) {
   app.add_option("--headroom", options.headroom, "To be left free (default 0)")->group(group);
 }
 
-void add_answer_options(CLI::App& app, Options& options) {
+void add_answer_options(CLI::App& app, FitOptions& options) {
   const char* group = "Which answer";
   for (const SearchAxis& axis : all_axes()) {
     const std::string name(axis.name);
@@ -196,9 +196,9 @@ class CommandLineParser {
   CommandLineParser(const CommandLineParser&) = delete;  // its options point into it
   CommandLineParser& operator=(const CommandLineParser&) = delete;
 
-  Options parse(const std::vector<std::string>& typed) {
+  FitOptions parse(const std::vector<std::string>& typed) {
     options_ = {};
-    CommandLine line = in_own_names(typed);
+    CommandLine line = in_canonical_names(typed);
     options_.typed = std::move(line.typed);
     options_.passed_over = std::move(line.passed_over);
     options_.of_a_trainer = line.of_a_trainer;
@@ -223,13 +223,13 @@ class CommandLineParser {
   }
 
  private:
-  Options options_;
+  FitOptions options_;
   CLI::App app_{kDescription, "fit"};
 };
 
 }  // namespace
 
-Options parse_options(const std::vector<std::string>& typed) {
+FitOptions parse_options(const std::vector<std::string>& typed) {
   // Made once: a sweep asks a million times, and making it takes longer than an estimate.
   static thread_local CommandLineParser parser;
   return parser.parse(typed);

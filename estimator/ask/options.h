@@ -11,7 +11,7 @@
 namespace vramfit {
 
 /// The command line as typed; what it means is question.h's business.
-struct Options {
+struct FitOptions {
   std::optional<std::string> model;
   std::optional<std::string> config;       ///< a path
   std::optional<std::string> config_json;  ///< what such a file holds; `model` may then name it
@@ -50,18 +50,19 @@ struct Options {
 };
 
 /// Of a command line, without the program's name. Throws BadInput.
-Options parse_options(const std::vector<std::string>& arguments);
+FitOptions parse_options(const std::vector<std::string>& arguments);
 
 /// Of flags by name, "_" for "-": a switch holds true, others a text or a number, a list is its
 /// items with commas between them, null is as good as no flag. "config" may hold a config.json
 /// itself, and "model" then its name. `more` are arguments of a command line, which go before
 /// them. Throws BadInput, also on what only a command line has.
-Options options_of(const nlohmann::json& flags, const std::vector<std::string>& more = {});
+FitOptions options_of(const nlohmann::json& flags, const std::vector<std::string>& more = {});
 
 /// What flags are set to, by fit's own names: those of switches that are on are "true".
 using OwnFlags = std::map<std::string, std::string>;
 
-/// Of a command line, without the program's name. Throws BadInput on what in_own_names() refuses.
+/// Of a command line, without the program's name. Throws BadInput on what in_canonical_names()
+/// refuses.
 OwnFlags own_flags(const std::vector<std::string>& arguments);
 
 /// Of flags by name and a command line, as options_of() takes them, but for a config itself.

@@ -76,7 +76,7 @@ std::vector<std::string> arguments_of(const nlohmann::json& flags,
 OwnFlags own_flags(const std::vector<std::string>& arguments) {
   OwnFlags flags;
   std::string* value = nullptr;  // of the flag that the next word may belong to
-  for (const std::string& argument : in_own_names(arguments).arguments) {
+  for (const std::string& argument : in_canonical_names(arguments).arguments) {
     if (!argument.starts_with("--")) {
       if (value != nullptr) *value = argument;
       value = nullptr;
@@ -95,14 +95,14 @@ OwnFlags own_flags(const nlohmann::json& flags, const std::vector<std::string>& 
   return own_flags(arguments_of(flags, more));
 }
 
-Options options_of(const nlohmann::json& flags, const std::vector<std::string>& more) {
+FitOptions options_of(const nlohmann::json& flags, const std::vector<std::string>& more) {
   const bool has_config =
       flags.is_object() && flags.contains("config") && flags.at("config").is_object();
   if (!has_config) return parse_options(arguments_of(flags, more));
   nlohmann::json others = flags;
   others.erase("config");
   others.erase("model");
-  Options options = parse_options(arguments_of(others, more));
+  FitOptions options = parse_options(arguments_of(others, more));
   options.config_json = text_of("config", flags.at("config"));
   const auto name = flags.find("model");
   if (name != flags.end() && !name->is_null()) options.model = text_of("model", *name);

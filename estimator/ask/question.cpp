@@ -5,7 +5,7 @@
 #include "estimator/ask/alternatives.h"
 #include "estimator/ask/budgets.h"
 #include "estimator/ask/model.h"
-#include "estimator/ask/not_yet.h"
+#include "estimator/ask/unsupported.h"
 #include "estimator/runtimes.h"
 #include "model/config/stored_quantization.h"
 #include "model/dtype.h"
@@ -25,7 +25,7 @@ void only_with(bool given, const std::string& flag, bool condition, const char* 
   if (given && !condition) throw BadInput(flag + ": only with " + what);
 }
 
-void refuse_contradictions(const Options& o) {
+void refuse_contradictions(const FitOptions& o) {
   const char* const one_model = "one model at a time";
   not_both(o.model.has_value(), "--model", o.config.has_value(), "--config", one_model);
   not_both(o.model.has_value(), "--model", o.params.has_value(), "--params", one_model);
@@ -53,7 +53,7 @@ std::string searches_of(const Runtime& runtime) {
 }
 
 /// What is searched for; null: nothing.
-const SearchAxis* search_of(const Options& o, const Runtime& runtime) {
+const SearchAxis* search_of(const FitOptions& o, const Runtime& runtime) {
   if (o.searches.empty()) return nullptr;
   for (const SearchAxis& axis : runtime.axes()) {
     if (axis.name == o.searches.front()) return &axis;
@@ -74,7 +74,7 @@ std::string runtimes_with(const std::string& setting) {
 }
 
 /// Settings that the runtime does not have, or not for what is asked.
-void refuse_strange_settings(const Options& o, const Runtime& runtime) {
+void refuse_strange_settings(const FitOptions& o, const Runtime& runtime) {
   using enum Setting::With;
   for (const auto& [name, value] : o.flags) {
     const Setting* setting = find(runtime.settings(), name);
@@ -103,7 +103,7 @@ void quantize_as_stored(const Runtime& runtime, ModelConfig& model, Flags& flags
 }
 
 /// Flags that were left to their defaults, of those that a user may believe to be otherwise.
-std::vector<std::string> assumed_flags(const Options& o, const Runtime& runtime) {
+std::vector<std::string> assumed_flags(const FitOptions& o, const Runtime& runtime) {
   const auto other_task = o.train ? Setting::With::Inference : Setting::With::Training;
   std::vector<std::string> names;
   for (const std::string_view name : runtime.can().assumed) {
@@ -151,7 +151,7 @@ void refuse_unless_can(bool asked, const std::string& flag, const char* why_not)
   if (asked && why_not != nullptr) throw BadInput(flag + ": " + why_not);
 }
 
-void refuse_strange_answers(const Options& o, const Runtime& runtime) {
+void refuse_strange_answers(const FitOptions& o, const Runtime& runtime) {
   const SearchAxis* search = search_of(o, runtime);
   only_with(o.beyond_positions, "beyond-positions", search != nullptr && search->of_positions,
             "--max-seq");
@@ -164,7 +164,8 @@ void refuse_strange_answers(const Options& o, const Runtime& runtime) {
 }
 
 /// Flags that are about one run, allocation by allocation.
-void refuse_strange_timelines(const Options& o, const Question& question, const Runtime& runtime) {
+void refuse_strange_timelines(const FitOptions& o, const Question& question,
+                              const Runtime& runtime) {
   if (!o.snapshot && !o.trace && !o.verify) return;
   const std::string flag = o.verify ? "verify" : o.snapshot ? "snapshot" : "trace";
   if (question.search) {
@@ -204,7 +205,7 @@ void shorten_default(const SearchAxis& axis, Request& request) {
                         model.name + " takes");
 }
 
-void note_passed_over(const Options& o, ModelConfig& model) {
+void note_passed_over(const FitOptions& o, ModelConfig& model) {
   if (o.passed_over.empty()) return;
   std::string list;
   for (const std::string& flag : o.passed_over) list += (list.empty() ? "--" : ", --") + flag;
@@ -223,9 +224,9 @@ void leave_out_older_cards(std::vector<Request>& requests, const Workload& workl
 }
 
 /// One that no reader has a shape of, as the runtime reads it.
-ModelConfig model_for(const Options& o, const Surroundings& surroundings, const Runtime& runtime) {
+ModelConfig model_for(const FitOptions& o, const Environment& environment, const Runtime& runtime) {
   try {
-    return model_of(o, surroundings);
+    return model_of(o, environment);
   } catch (const UnreadModel& unread) {
     if (unread.source() == nullptr) throw;
     std::optional<ModelConfig> model = runtime.read_model(*unread.source());
@@ -237,17 +238,19 @@ ModelConfig model_for(const Options& o, const Surroundings& surroundings, const 
 
 }  // namespace
 
-Question understand(const Options& o, const Surroundings& surroundings) {
-  return understand(o, surroundings, o.runtime ? runtime_named(*o.runtime) : default_runtime());
+Question resolve_question(const FitOptions& o, const Environment& environment) {
+  return resolve_question(o, environment,
+                          o.runtime ? runtime_named(*o.runtime) : default_runtime());
 }
 
-Question understand(const Options& o, const Surroundings& surroundings, const Runtime& runtime) {
+Question resolve_question(const FitOptions& o, const Environment& environment,
+                          const Runtime& runtime) {
   refuse_contradictions(o);
   Question question;
   refuse_quantized_precision(o.flags, runtime);
   refuse_strange_settings(o, runtime);
   refuse_strange_answers(o, runtime);
-  Request request{model_for(o, surroundings, runtime), nullptr, {}};
+  Request request{model_for(o, environment, runtime), nullptr, {}};
   request.beyond_positions = o.beyond_positions;
   Flags flags = o.flags;
   runtime.complete(flags, {o.train, o.of_a_trainer, o.typed});
@@ -268,7 +271,7 @@ Question understand(const Options& o, const Surroundings& surroundings, const Ru
     request.model.notes.push_back(std::move(caution));
   }
   note_passed_over(o, request.model);
-  for (Budget& budget : budgets_of(o, surroundings)) {
+  for (Budget& budget : budgets_of(o, environment)) {
     request.budget = std::move(budget);
     question.requests.push_back(request);
   }

@@ -3,8 +3,8 @@
 #include <optional>
 #include <vector>
 
+#include "estimator/ask/environment.h"
 #include "estimator/ask/options.h"
-#include "estimator/ask/surroundings.h"
 #include "estimator/estimate.h"
 #include "estimator/largest.h"
 
@@ -31,9 +31,9 @@ struct Question {
 };
 
 /// Throws BadInput on a value that is wrong, and on flags that contradict each other.
-Question understand(const Options& options, const Surroundings& surroundings);
+Question resolve_question(const FitOptions& options, const Environment& environment);
 /// The same of a runtime that the table may lack.
-Question understand(const Options& options, const Surroundings& surroundings,
-                    const Runtime& runtime);
+Question resolve_question(const FitOptions& options, const Environment& environment,
+                          const Runtime& runtime);
 
 }  // namespace vramfit

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "estimator/ask/not_yet.h"
+#include "estimator/ask/unsupported.h"
 #include "estimator/runtimes.h"
 #include "model/errors.h"
 
@@ -42,7 +42,7 @@ struct Argument {
   std::optional<std::string> value;
 };
 
-Argument taken_apart(const std::string& text) {
+Argument split_flag(const std::string& text) {
   if (!text.starts_with("--") || text.size() < 3) return {"", text};
   const std::size_t equals = text.find('=');
   Argument argument{text.substr(2, equals == std::string::npos ? equals : equals - 2), {}};
@@ -78,18 +78,19 @@ Known known(const Runtime& runtime, std::string_view name) {
 
 /// Its own, or where its runtime has none those of another that has such a setting.
 auto spelling_of_values(const Setting& setting) {
-  auto spelt = setting.own_value;
+  auto spelt = setting.canonical_value;
   for (const Runtime* runtime : runtimes()) {
     const Setting* same = find(runtime->settings(), setting.name);
-    if (spelt == nullptr && same != nullptr) spelt = same->own_value;
+    if (spelt == nullptr && same != nullptr) spelt = same->canonical_value;
   }
   return spelt;
 }
 
 /// What the value of a setting, which was typed as `flag`, is called here.
-std::string own_value(const Setting& setting, std::string_view flag, const std::string& theirs) {
+std::string canonical_value(const Setting& setting, std::string_view flag,
+                            const std::string& alias) {
   const auto spelt = spelling_of_values(setting);
-  return spelt == nullptr ? theirs : spelt(flag, theirs);
+  return spelt == nullptr ? alias : spelt(flag, alias);
 }
 
 /// As Python prints, and scripts pass on, what is true or false.
@@ -108,7 +109,7 @@ bool holds(const Names& names, std::string_view name) {
 
 /// What a dictionary, as JSON or as Python prints it, says of use_reentrant: false where it is not
 /// named, which is transformers' default.
-bool enters_again(const std::string& flag, const std::string& arguments) {
+bool uses_reentrant(const std::string& flag, const std::string& arguments) {
   constexpr std::string_view kName = "use_reentrant";
   for (const char* other : {"every_n_layers", "offload"}) {
     if (arguments.find(other) == std::string::npos) continue;
@@ -128,7 +129,7 @@ bool enters_again(const std::string& flag, const std::string& arguments) {
 const Runtime& runtime_of(const std::vector<std::string>& typed) {
   std::string name;
   for (std::size_t i = 0; i < typed.size(); ++i) {
-    const Argument argument = taken_apart(typed[i]);
+    const Argument argument = split_flag(typed[i]);
     if (argument.flag != "runtime") continue;
     name = argument.value.value_or(i + 1 < typed.size() ? typed[i + 1] : "");
   }
@@ -144,9 +145,9 @@ class Translation {
       : typed_(std::move(typed)), runtime_(runtime) {
     while (at_ < typed_.size()) {
       const std::string& text = typed_[at_++];
-      const Argument argument = taken_apart(text);
-      if (const Known theirs = by_one_dash(text); theirs.setting != nullptr) {
-        add_by_one_dash(theirs, text);
+      const Argument argument = split_flag(text);
+      if (const Known alias = by_one_dash(text); alias.setting != nullptr) {
+        add_by_one_dash(alias, text);
       } else if (argument.flag.empty()) {
         own_.push_back(*argument.value);
       } else {
@@ -181,13 +182,13 @@ class Translation {
     says_loss_only_ |= flag == kLossOnly;
     if (flag == kCheckpointingArguments) {
       const bool given = !value && at_ < typed_.size();
-      reentrant_ = enters_again(flag, given ? typed_[at_++] : value.value_or(""));
+      reentrant_ = uses_reentrant(flag, given ? typed_[at_++] : value.value_or(""));
     } else if (flag == kFourBits) {
       four_bits_ = is_on(flag, value);
     } else if (flag == kTrainersFsdp) {
       shard(flag, value);
-    } else if (const Known theirs = known(runtime_, flag); theirs.setting != nullptr) {
-      add(theirs, flag, value);
+    } else if (const Known alias = known(runtime_, flag); alias.setting != nullptr) {
+      add(alias, flag, value);
     } else if (holds(own_switches(), flag)) {
       add_switch(flag, value);
     } else if (holds(kWithoutMemory, flag)) {
@@ -197,18 +198,18 @@ class Translation {
     } else if (holds(kSeveralGpus, flag)) {
       refuse_several_gpus(flag);
     } else {
-      const std::string own = own_flag(flag);
+      const std::string own = canonical_flag(flag);
       if (own != flag) typed_as_[own] = flag;
       own_.push_back("--" + own + (value ? "=" + *value : ""));
     }
   }
 
-  void add(const Known& theirs, const std::string& flag, const std::optional<std::string>& value) {
-    const Setting& setting = *theirs.setting;
+  void add(const Known& alias, const std::string& flag, const std::optional<std::string>& value) {
+    const Setting& setting = *alias.setting;
     const std::string own = setting.name;
-    if (theirs.spelling != nullptr) {
-      of_a_trainer_ |= theirs.spelling->of_a_trainer;
-      const char* sets = theirs.spelling->sets;
+    if (alias.spelling != nullptr) {
+      of_a_trainer_ |= alias.spelling->of_a_trainer;
+      const char* sets = alias.spelling->sets;
       if (sets != nullptr && !is_on(flag, value)) return;
       typed_as_[own] = flag;
       if (flag == kCheckpointing) checkpointing_ = own_.size();
@@ -216,10 +217,10 @@ class Translation {
     }
     if (setting.takes == Setting::Takes::Nothing) return add_switch(own, value);
     if (setting.takes == Setting::Takes::List && !value) return add_list(setting);
-    own_.push_back("--" + own + (value ? "=" + own_value(setting, flag, *value) : ""));
+    own_.push_back("--" + own + (value ? "=" + canonical_value(setting, flag, *value) : ""));
     const bool given = at_ < typed_.size() && !typed_[at_].starts_with("--");
     if (!value && given && spelling_of_values(setting) != nullptr) {
-      own_.push_back(own_value(setting, flag, typed_[at_++]));
+      own_.push_back(canonical_value(setting, flag, typed_[at_++]));
     }
   }
 
@@ -229,10 +230,10 @@ class Translation {
     return one ? known(runtime_.settings(), text.substr(1)) : Known{};
   }
 
-  void add_by_one_dash(const Known& theirs, const std::string& text) {
-    const std::string own = theirs.setting->name;
+  void add_by_one_dash(const Known& alias, const std::string& text) {
+    const std::string own = alias.setting->name;
     typed_as_[own] = text.substr(1);
-    if (theirs.setting->takes == Setting::Takes::Nothing) return own_.push_back("--" + own);
+    if (alias.setting->takes == Setting::Takes::Nothing) return own_.push_back("--" + own);
     own_.push_back("--" + own + (at_ < typed_.size() ? "=" + typed_[at_++] : ""));
   }
 
@@ -273,7 +274,7 @@ class Translation {
     own_.push_back(std::string("--") + setting.name);
     std::string list;
     for (; at_ < typed_.size() && !typed_[at_].starts_with("-"); ++at_) {
-      list += (list.empty() ? "" : ",") + own_value(setting, setting.name, typed_[at_]);
+      list += (list.empty() ? "" : ",") + canonical_value(setting, setting.name, typed_[at_]);
     }
     if (!list.empty()) own_.push_back(list);
   }
@@ -302,31 +303,31 @@ class Translation {
   bool reentrant_ = false;
   bool of_a_trainer_ = false;
   bool says_loss_only_ = false;
-  std::optional<std::size_t> checkpointing_;  ///< where in own_ theirs is
+  std::optional<std::size_t> checkpointing_;  ///< where in own_ it is
 };
 
 }  // namespace
 
-CommandLine in_own_names(const std::vector<std::string>& typed) {
-  return in_own_names(typed, runtime_of(typed));
+CommandLine in_canonical_names(const std::vector<std::string>& typed) {
+  return in_canonical_names(typed, runtime_of(typed));
 }
 
-CommandLine in_own_names(const std::vector<std::string>& typed, const Runtime& runtime) {
+CommandLine in_canonical_names(const std::vector<std::string>& typed, const Runtime& runtime) {
   return Translation(typed, runtime).own();
 }
 
-std::string own_flag(std::string theirs) {
-  std::replace(theirs.begin(), theirs.end(), '_', '-');
-  if (theirs == kModelOrPath) return "model";
-  const Setting* setting = known(default_runtime(), theirs).setting;
-  return setting == nullptr ? theirs : setting->name;
+std::string canonical_flag(std::string alias) {
+  std::replace(alias.begin(), alias.end(), '_', '-');
+  if (alias == kModelOrPath) return "model";
+  const Setting* setting = known(default_runtime(), alias).setting;
+  return setting == nullptr ? alias : setting->name;
 }
 
 std::string as_typed(const std::string& message, const std::map<std::string, std::string>& typed) {
-  for (const auto& [own, theirs] : typed) {
+  for (const auto& [own, alias] : typed) {
     for (const std::string dashes : {"", "--"}) {
       const std::string name = dashes + own;
-      if (message.starts_with(name + ":")) return dashes + theirs + message.substr(name.size());
+      if (message.starts_with(name + ":")) return dashes + alias + message.substr(name.size());
     }
   }
   return message;
@@ -345,21 +346,21 @@ const std::vector<std::string>& own_switches() {
 std::string other_names() {
   constexpr std::size_t kColumn = 32;
   std::string text;
-  const auto add = [&](std::string_view theirs, const std::string& own) {
-    text += "  --" + std::string(theirs) + std::string(kColumn - theirs.size(), ' ') + own + "\n";
+  const auto add = [&](std::string_view alias, const std::string& own) {
+    text += "  --" + std::string(alias) + std::string(kColumn - alias.size(), ' ') + own + "\n";
   };
   add(kModelOrPath, "--model");
   for (const Runtime* runtime : runtimes()) {
     for (const Setting& setting : runtime->settings()) {
-      for (const Spelling& theirs : setting.spellings) {
+      for (const Spelling& alias : setting.spellings) {
         std::string own = std::string("--") + setting.name;
-        if (theirs.sets != nullptr) own += std::string(" ") + theirs.sets;
-        if (theirs.sets != nullptr && theirs.of_a_trainer) own += " --loss-only";
-        if (theirs.name == kFourBits) own += " --quant-compute fp32";
-        if (theirs.name == kCheckpointing) {
+        if (alias.sets != nullptr) own += std::string(" ") + alias.sets;
+        if (alias.sets != nullptr && alias.of_a_trainer) own += " --loss-only";
+        if (alias.name == kFourBits) own += " --quant-compute fp32";
+        if (alias.name == kCheckpointing) {
           own += ", or reentrant as --" + std::string(kCheckpointingArguments) + " says";
         }
-        add(theirs.name, own);
+        add(alias.name, own);
       }
     }
   }

@@ -21,12 +21,12 @@ struct CommandLine {
 /// A command line in the names of fit's own flags. What runtimes' settings are called in people's
 /// scripts is taken too, first in the words of the runtime that it names, and '_' for '-' in all.
 /// Throws BadInput on what fit knows by name and has no answer for yet: it says what is nearest.
-CommandLine in_own_names(const std::vector<std::string>& typed);
-CommandLine in_own_names(const std::vector<std::string>& typed, const Runtime& runtime);
+CommandLine in_canonical_names(const std::vector<std::string>& typed);
+CommandLine in_canonical_names(const std::vector<std::string>& typed, const Runtime& runtime);
 
-/// Which of fit's own flags one of theirs sets, '_' for '-' in either; itself where it is an own
+/// Which of fit's own flags an alias sets, '_' for '-' in either; itself where it is an own
 /// one, or only details another, as gradient-checkpointing-kwargs does.
-std::string own_flag(std::string theirs);
+std::string canonical_flag(std::string alias);
 
 /// A message that begins with a flag's name, with the one that was typed.
 std::string as_typed(const std::string& message, const std::map<std::string, std::string>& typed);

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <system_error>
 
-#include "estimator/ask/not_yet.h"
+#include "estimator/ask/unsupported.h"
 #include "estimator/files/user_file.h"
 #include "estimator/fit/hub_cache.h"
 #include "estimator/models.h"

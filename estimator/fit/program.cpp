@@ -31,7 +31,7 @@ constexpr int kParts = 1;
 constexpr int kBadInput = 2;
 constexpr int kFailed = 3;
 
-int verify_with(const Options& options, const Question& question) {
+int verify_with(const FitOptions& options, const Question& question) {
   const Verification verification =
       verified(read_recording(*options.verify), *options.verify, question);
   std::cout << (options.json ? verification_json(verification, question)
@@ -39,8 +39,8 @@ int verify_with(const Options& options, const Question& question) {
   return verification.agree() ? kAgrees : kParts;
 }
 
-int answer_to(const Options& options) {
-  const Question question = understand(options, this_machine());
+int answer_to(const FitOptions& options) {
+  const Question question = resolve_question(options, this_machine());
   if (options.verify) return verify_with(options, question);
   const TimelineFiles timeline(options.snapshot, options.trace);
   const std::vector<Answer> answers = answer(question);
@@ -53,14 +53,14 @@ int answer_to(const Options& options) {
 }
 
 /// What --help, --version and --list print; nothing where the question is another.
-std::string told(const Options& options) {
+std::string told(const FitOptions& options) {
   if (options.version) return std::string(kVersionLine) + "\n";
   if (options.list) return listing();
   return options.help;
 }
 
 int run_or_throw(const std::vector<std::string>& arguments) {
-  const Options options = parse_options(arguments);
+  const FitOptions options = parse_options(arguments);
   if (const std::string text = told(options); !text.empty()) {
     std::cout << text;
     return kFits;
@@ -74,7 +74,7 @@ void complain(const char* message, const std::string& hint = "") {
 }
 
 }  // namespace
-Surroundings this_machine() { return {this_gpu, model_on_disk, config_on_disk, gguf_on_disk}; }
+Environment this_machine() { return {this_gpu, model_on_disk, config_on_disk, gguf_on_disk}; }
 
 std::string answer_text(const Question& question, const std::vector<Answer>& answers,
                         const Style& style) {

@@ -3,13 +3,13 @@
 #include <string>
 #include <vector>
 
-#include "estimator/ask/surroundings.h"
+#include "estimator/ask/environment.h"
 #include "estimator/fit/picture.h"
 
 namespace vramfit::fit {
 
 /// This machine: its files and its GPU.
-Surroundings this_machine();
+Environment this_machine();
 
 /// What `fit` prints of the answers: a picture of one card, a table of several.
 std::string answer_text(const Question& question, const std::vector<Answer>& answers,

@@ -33,7 +33,7 @@ struct Event {
 };
 
 /// All categories at one moment: their own peaks do not add up, these do.
-struct Snapshot {
+struct MemoryUse {
   std::uint64_t allocated = 0;
   CategoryBytes by_category;
   Stage stage = Stage::Outside;
@@ -128,7 +128,7 @@ class Ledger {
   const CategoryBytes& by_category() const { return current_.by_category; }
   std::uint64_t reserved() const { return allocator_.reserved(); }
 
-  const Snapshot& peak() const { return peak_; }
+  const MemoryUse& peak() const { return peak_; }
   /// The first allocation that could not be had, if any.
   const std::optional<MissingMemory>& missing() const { return missing_; }
   const std::vector<Event>& events() const { return events_; }
@@ -159,8 +159,8 @@ class Ledger {
   std::vector<Event> events_;
   std::vector<StageRecord> stages_;
   std::uint64_t allocations_ = 0;
-  Snapshot current_;
-  Snapshot peak_;
+  MemoryUse current_;
+  MemoryUse peak_;
   std::uint64_t stage_before_ = 0;
   std::uint64_t stage_peak_ = 0;
   std::uint64_t stage_peak_reserved_ = 0;

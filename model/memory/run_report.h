@@ -21,14 +21,14 @@ struct SegmentChange {
 
 /// What a run kept in the host's memory. No part of what the card's figures are.
 struct HostReport {
-  Snapshot peak;
+  MemoryUse peak;
   std::uint64_t reserved = 0;  ///< bytes taken from the source, at most
   std::vector<Event> events;   ///< the host's ledger, where it keeps events
 };
 
 /// What a run took, on whichever device and under whichever runtime.
 struct RunReport {
-  Snapshot peak;                         ///< the high-water mark and what it was made of
+  MemoryUse peak;                        ///< the high-water mark and what it was made of
   std::uint64_t reserved = 0;            ///< bytes taken from the source, at most
   std::vector<StageRecord> stages;       ///< in order; the last one cut short where memory ran out
   std::vector<Event> events;             ///< the whole ledger, where it keeps events

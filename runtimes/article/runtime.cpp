@@ -64,7 +64,7 @@ class ArticleWorkload final : public Workload {
 
   Outcome run(const Gpu&, std::uint64_t capacity, const ModelConfig& config,
               const Extent& extent) const override {
-    SumAllocator sum(capacity + extent.beyond);
+    SumAllocator sum(capacity + extent.extra_capacity);
     Ledger ledger(sum, Counts::Requested, extent.detail.events);
     const Answer answer = gpus_ == 0 ? will_it_fit(about(config)) : share_of(config);
     Outcome outcome;

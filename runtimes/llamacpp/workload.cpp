@@ -156,7 +156,7 @@ Outcome ServerWorkload::run(const Gpu& gpu, std::uint64_t capacity, const ModelC
                        [](const Buffers& a, const Buffers& b) { return a.total() < b.total(); });
   const auto gpu_shown = static_cast<std::size_t>(fullest - taken.gpus.begin());
   if (fullest->total() == 0) outcome.overhead.libraries = 0;  // no kernel is loaded
-  SumAllocator sum(capacity + extent.beyond, kGranule);
+  SumAllocator sum(capacity + extent.extra_capacity, kGranule);
   SumAllocator host_sum(kUnlimitedBytes);
   Ledger ledger(sum, Counts::Requested, extent.detail.events);
   Ledger host(host_sum, Counts::Requested, extent.detail.events);

@@ -57,7 +57,7 @@ class ServerWorkload final : public Workload {
   Outcome run(const Gpu& gpu, std::uint64_t capacity, const ModelConfig& config,
               const Extent& extent) const override;
   std::optional<Flags> own_choice(const Gpu& gpu, std::uint64_t capacity) const override;
-  std::vector<Lever> levers(const ModelConfig& config) const override;
+  std::vector<Adjustment> adjustments(const ModelConfig& config) const override;
   nlohmann::ordered_json asked() const override;
   std::string text(const std::string& sizes) const override;
   std::string types() const override;

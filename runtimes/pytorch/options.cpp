@@ -27,7 +27,7 @@ void require_sizes(const ModelConfig& config, DType precision, std::int64_t batc
 }
 
 /// A prompt that has room by itself, but not with the new tokens.
-void require_room(const ModelConfig& config, const GenerationOptions& options) {
+void require_room(const ModelConfig& config, const TorchGeneration& options) {
   require_size("generate", options.generate, kMaxSeq);
   const std::int64_t needed = options.seq + options.generate - 1;
   if (needed <= positions_of(config)) return;
@@ -91,13 +91,13 @@ std::vector<std::string> default_lora_targets(const ModelConfig& config) {
   return {names.begin(), names.end()};
 }
 
-void validate(const ModelConfig& config, const Options& options) {
+void validate(const ModelConfig& config, const TorchOptions& options) {
   std::visit([&](const auto& o) { require_sizes(config, o.precision, o.batch, o.seq); }, options);
-  if (const auto* generation = std::get_if<GenerationOptions>(&options)) {
+  if (const auto* generation = std::get_if<TorchGeneration>(&options)) {
     require_room(config, *generation);
     return;
   }
-  const auto& training = std::get<TrainingOptions>(options);
+  const auto& training = std::get<TorchTraining>(options);
   require_size("accumulate", training.accumulate, kMaxAccumulate);
   const bool quantized = training.pretrained && training.pretrained->quantization;
   if (quantized && !training.lora) {
@@ -120,9 +120,9 @@ void validate(const ModelConfig& config, const Options& options) {
   }
 }
 
-std::int64_t seq_limit(const ModelConfig& config, const Options& options) {
+std::int64_t seq_limit(const ModelConfig& config, const TorchOptions& options) {
   const std::int64_t positions = positions_of(config);
-  const auto* generation = std::get_if<GenerationOptions>(&options);
+  const auto* generation = std::get_if<TorchGeneration>(&options);
   if (generation == nullptr) return positions;
   return positions - (std::clamp<std::int64_t>(generation->generate, 1, kMaxSeq) - 1);
 }

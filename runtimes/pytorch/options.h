@@ -9,7 +9,7 @@
 namespace vramfit::pytorch {
 
 /// What is done with a model.
-using Options = std::variant<GenerationOptions, TrainingOptions>;
+using TorchOptions = std::variant<TorchGeneration, TorchTraining>;
 
 /// "sdpa" or "eager"
 const char* name(AttentionKind kind);
@@ -28,9 +28,9 @@ std::vector<std::string> projection_names(const ModelConfig& config);
 std::vector<std::string> default_lora_targets(const ModelConfig& config);
 
 /// Throws BadInput where the model cannot be run so.
-void validate(const ModelConfig& config, const Options& options);
+void validate(const ModelConfig& config, const TorchOptions& options);
 
 /// The longest sequence the model takes in such a run, batch and memory apart.
-std::int64_t seq_limit(const ModelConfig& config, const Options& options);
+std::int64_t seq_limit(const ModelConfig& config, const TorchOptions& options);
 
 }  // namespace vramfit::pytorch

@@ -13,9 +13,10 @@ namespace {
 /// The Trainer's and accelerate launch's FSDP.
 constexpr const char* kByAccelerate = "fsdp-accelerate";
 
-Strategy parse_strategy(const std::string& text) {
-  if (text == "data-parallel") return Strategy::Ddp;
-  for (const Strategy strategy : {Strategy::Ddp, Strategy::Zero1, Strategy::Fsdp}) {
+DistributedStrategy parse_strategy(const std::string& text) {
+  if (text == "data-parallel") return DistributedStrategy::Ddp;
+  for (const DistributedStrategy strategy :
+       {DistributedStrategy::Ddp, DistributedStrategy::Zero1, DistributedStrategy::Fsdp}) {
     if (text == name(strategy)) return strategy;
   }
   if (text == "pipeline") {
@@ -61,19 +62,19 @@ constexpr Needs kShards = {"--gpus 2 or more and --strategy fsdp", is_sharded};
 constexpr Needs kMixes = {"--mixed-precision",
                           [](const Flags& flags) { return has(flags, "mixed-precision"); }};
 
-void refuse_beside_fsdp(const TrainingOptions& options) {
+void refuse_beside_fsdp(const TorchTraining& options) {
   const auto refuse = [](const char* what) {
     throw BadInput(std::string(what) +
                    " with fsdp is not predicted yet; --strategy ddp, or without");
   };
   if (options.lora) refuse("lora:");
-  using Kind = OptimizerKind;
+  using Kind = TorchOptimizer;
   const bool known = options.optimizer == Kind::AdamW || options.optimizer == Kind::AdamWFused ||
                      options.optimizer == Kind::AdamWLoop || options.optimizer == Kind::Sgd ||
                      options.optimizer == Kind::SgdMomentum;
   if (!known) refuse(("optimizer: " + std::string(name(options.optimizer))).c_str());
   if (options.pretrained) refuse("device-map:");
-  if (options.checkpoint == Checkpointing::Reentrant) {
+  if (options.checkpoint == GradientCheckpointing::Reentrant) {
     throw BadInput("checkpoint: fsdp needs full, which is use_reentrant=False");
   }
 }
@@ -126,11 +127,13 @@ const char* name(const Distributed& distributed) {
   return distributed.by_accelerate ? kByAccelerate : name(distributed.strategy);
 }
 
-const char* name(Strategy strategy) {
-  return strategy == Strategy::Ddp ? "ddp" : strategy == Strategy::Zero1 ? "zero1" : "fsdp";
+const char* name(DistributedStrategy strategy) {
+  return strategy == DistributedStrategy::Ddp     ? "ddp"
+         : strategy == DistributedStrategy::Zero1 ? "zero1"
+                                                  : "fsdp";
 }
 
-void read_distributed(const Flags& flags, TrainingOptions& options) {
+void read_distributed(const Flags& flags, TorchTraining& options) {
   auto several = several_gpus(flags);
   if (several && several->gpus == 1) {
     if (several->strategy) throw BadInput("strategy: only with --gpus 2 or more");
@@ -140,7 +143,8 @@ void read_distributed(const Flags& flags, TrainingOptions& options) {
   Distributed distributed;
   const std::string named = several->strategy.value_or("ddp");
   distributed.by_accelerate = named == kByAccelerate;
-  distributed.strategy = distributed.by_accelerate ? Strategy::Fsdp : parse_strategy(named);
+  distributed.strategy =
+      distributed.by_accelerate ? DistributedStrategy::Fsdp : parse_strategy(named);
   distributed.gpus = several->gpus;
   distributed.bucket_view = has(flags, "bucket-view");
   if (const auto cap = typed(flags, "bucket-cap-mb")) {
@@ -163,7 +167,7 @@ void read_distributed(const Flags& flags, TrainingOptions& options) {
     throw BadInput(
         "quant: quantised weights on several GPUs are not predicted yet; without --gpus");
   }
-  if (distributed.strategy == Strategy::Fsdp) refuse_beside_fsdp(options);
+  if (distributed.strategy == DistributedStrategy::Fsdp) refuse_beside_fsdp(options);
   if (distributed.mixed_precision && options.autocast) {
     throw BadInput("autocast and mixed-precision: one of them casts; without --autocast");
   }
@@ -173,7 +177,7 @@ void read_distributed(const Flags& flags, TrainingOptions& options) {
 void add_asked(const Distributed& distributed, nlohmann::ordered_json& json) {
   json["gpus"] = distributed.gpus;
   json["strategy"] = name(distributed);
-  if (distributed.strategy != Strategy::Fsdp) {
+  if (distributed.strategy != DistributedStrategy::Fsdp) {
     json["bucket_view"] = distributed.bucket_view;
     const auto& cap = distributed.bucket_cap_mb;
     json["bucket_cap_mb"] = cap ? nlohmann::ordered_json(*cap) : nullptr;
@@ -186,7 +190,7 @@ void add_asked(const Distributed& distributed, nlohmann::ordered_json& json) {
   }
 }
 
-void read_gpus(const Flags& flags, GenerationOptions& options) {
+void read_gpus(const Flags& flags, TorchGeneration& options) {
   constexpr std::int64_t kMostOfAHost = 16;
   const auto several = several_gpus(flags);
   if (!several || several->gpus == 1) return;

@@ -13,15 +13,15 @@ Settings distributed_settings();
 
 /// Sets how training is spread over GPUs. Throws BadInput on what is wrong or contradicts the rest
 /// of the options.
-void read_distributed(const Flags& flags, TrainingOptions& options);
+void read_distributed(const Flags& flags, TorchTraining& options);
 
 /// Of a generation: device_map="auto" spreads the model over GPUs, which run one after the other.
-void read_gpus(const Flags& flags, GenerationOptions& options);
+void read_gpus(const Flags& flags, TorchGeneration& options);
 
 /// What was asked of it.
 void add_asked(const Distributed& distributed, nlohmann::ordered_json& json);
 
-const char* name(Strategy strategy);
+const char* name(DistributedStrategy strategy);
 /// As --strategy spells it.
 const char* name(const Distributed& distributed);
 

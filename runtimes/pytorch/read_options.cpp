@@ -16,18 +16,18 @@ using Json = nlohmann::ordered_json;
 /// What transformers' Trainer takes where none is named.
 constexpr const char* kDefaultOptimizer = "adamw-fused";
 
-std::optional<LoraOptions> lora_options(const Flags& flags, const ModelConfig& model) {
+std::optional<LoraConfig> lora_options(const Flags& flags, const ModelConfig& model) {
   const auto rank = lora_rank(flags);
   if (!rank) return std::nullopt;
   const auto targets = typed(flags, "lora-targets");
-  return LoraOptions{*rank, targets ? parse_lora_targets(*targets, projection_names(model))
-                                    : default_lora_targets(model)};
+  return LoraConfig{*rank, targets ? parse_lora_targets(*targets, projection_names(model))
+                                   : default_lora_targets(model)};
 }
 
-Checkpointing checkpointing(const Flags& flags) {
+GradientCheckpointing checkpointing(const Flags& flags) {
   const auto checkpoint = typed(flags, "checkpoint");
-  if (checkpoint == "full") return Checkpointing::Full;
-  return checkpoint == "reentrant" ? Checkpointing::Reentrant : Checkpointing::None;
+  if (checkpoint == "full") return GradientCheckpointing::Full;
+  return checkpoint == "reentrant" ? GradientCheckpointing::Reentrant : GradientCheckpointing::None;
 }
 
 constexpr Needs kFourBits = {"--quant nf4 or fp4", [](const Flags& flags) {
@@ -65,9 +65,9 @@ Json json_of(const std::optional<Pretrained>& pretrained) {
           {"compute", four_bits ? Json(name(quantization.compute)) : Json(nullptr)}};
 }
 
-Json json_of(Checkpointing checkpoint) {
-  if (checkpoint == Checkpointing::None) return nullptr;
-  return checkpoint == Checkpointing::Full ? "full" : "reentrant";
+Json json_of(GradientCheckpointing checkpoint) {
+  if (checkpoint == GradientCheckpointing::None) return nullptr;
+  return checkpoint == GradientCheckpointing::Full ? "full" : "reentrant";
 }
 
 Json device_map(const std::optional<Pretrained>& pretrained) {
@@ -84,7 +84,7 @@ const Settings& settings() {
       {.name = "precision",
        .help = "fp32, fp16 or bf16 (default: the config's, bf16 if it says none)",
        .spellings = {{"torch-dtype"}, {"dtype"}},
-       .own_value = own_type},
+       .canonical_value = canonical_type},
       {.name = "batch",
        .help = "Sequences in a (micro-)batch (default 1)",
        .takes = Number,
@@ -93,12 +93,12 @@ const Settings& settings() {
        .help = "Tokens in a sequence, or its prompt (default 2048)",
        .takes = Number,
        .spellings = {{"max-seq-length"}, {"max-length"}},
-       .own_value = own_tokens},
+       .canonical_value = canonical_tokens},
       {.name = "optimizer",
        .with = Training,
        .help = optimizer_names() + "; default: " + kDefaultOptimizer,
        .spellings = {{"optim", nullptr, true}},
-       .own_value = own_optimizer},
+       .canonical_value = canonical_optimizer},
       {.name = "accumulate",
        .with = Training,
        .help = "micro-batches in a step (default 1)",
@@ -113,12 +113,12 @@ const Settings& settings() {
        .help = "new tokens (default 1)",
        .takes = Number,
        .spellings = {{"max-new-tokens"}},
-       .own_value = own_tokens},
+       .canonical_value = canonical_tokens},
       {.name = "attention",
        .help = "sdpa (default) or eager",
        .choices = {"sdpa", "eager"},
        .spellings = {{"attn-implementation"}},
-       .own_value = own_attention},
+       .canonical_value = canonical_attention},
       {.name = "autocast",
        .with = Training,
        .help = "bf16, whatever weights are in, or fp16 over fp32; with --precision fp32 mixed "
@@ -143,7 +143,7 @@ const Settings& settings() {
        .takes = List,
        .needs = &kLora,
        .spellings = {{"lora-target-modules"}},
-       .own_value = own_list},
+       .canonical_value = canonical_list},
       {.name = "quant",
        .help = "int8, nf4 or fp4: linears of the blocks in bitsandbytes' format; in training with "
                "--lora",
@@ -159,7 +159,7 @@ const Settings& settings() {
        .needs = &kFourBits,
        .choices = type_names(),
        .spellings = {{"bnb-4bit-compute-dtype"}},
-       .own_value = own_type},
+       .canonical_value = canonical_type},
       {.name = "device-map",
        .help = "cuda or auto: read by from_pretrained; auto leaves on the host what does not fit",
        .choices = {"cuda", "auto"}},
@@ -188,8 +188,8 @@ const Settings& settings() {
   return all;
 }
 
-TrainingOptions training_options(const Flags& flags, const ModelConfig& model) {
-  TrainingOptions options;
+TorchTraining training_options(const Flags& flags, const ModelConfig& model) {
+  TorchTraining options;
   read_sizes(flags, options);
   if (typed(flags, "attention") == "eager") options.attention = AttentionKind::Eager;
   options.optimizer = parse_optimizer(typed(flags, "optimizer").value_or(kDefaultOptimizer));
@@ -206,8 +206,8 @@ TrainingOptions training_options(const Flags& flags, const ModelConfig& model) {
   return options;
 }
 
-GenerationOptions generation_options(const Flags& flags) {
-  GenerationOptions options;
+TorchGeneration generation_options(const Flags& flags) {
+  TorchGeneration options;
   read_sizes(flags, options);
   if (typed(flags, "attention") == "eager") options.attention = AttentionKind::Eager;
   options.generate = whole(flags, "generate", options.generate);
@@ -223,8 +223,8 @@ GenerationOptions generation_options(const Flags& flags) {
   return options;
 }
 
-Json asked(const Options& options) {
-  if (const auto* o = std::get_if<TrainingOptions>(&options)) {
+Json asked(const TorchOptions& options) {
+  if (const auto* o = std::get_if<TorchTraining>(&options)) {
     Json json = {{"mode", "training"},
                  {"precision", name(o->precision)},
                  {"autocast", o->autocast ? Json(name(*o->autocast)) : Json(nullptr)},
@@ -244,7 +244,7 @@ Json asked(const Options& options) {
     if (o->lora) json["lora"] = {{"rank", o->lora->rank}, {"targets", o->lora->targets}};
     return json;
   }
-  const auto& o = std::get<GenerationOptions>(options);
+  const auto& o = std::get<TorchGeneration>(options);
   return {{"mode", "inference"},
           {"precision", name(o.precision)},
           {"attention", name(o.attention)},

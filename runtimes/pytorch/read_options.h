@@ -11,10 +11,10 @@ namespace vramfit::pytorch {
 const Settings& settings();
 
 /// Reads flags into options. Throws BadInput on a value that is wrong.
-TrainingOptions training_options(const Flags& flags, const ModelConfig& model);
-GenerationOptions generation_options(const Flags& flags);
+TorchTraining training_options(const Flags& flags, const ModelConfig& model);
+TorchGeneration generation_options(const Flags& flags);
 
 /// What was asked, as JSON has it, defaults filled in.
-nlohmann::ordered_json asked(const Options& options);
+nlohmann::ordered_json asked(const TorchOptions& options);
 
 }  // namespace vramfit::pytorch

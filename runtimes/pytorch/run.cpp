@@ -71,7 +71,7 @@ Loaded load(const DryRun& run, const ModelSettings& settings,
 }
 
 bool shards(const std::optional<Distributed>& distributed) {
-  return distributed && distributed->strategy == Strategy::Fsdp;
+  return distributed && distributed->strategy == DistributedStrategy::Fsdp;
 }
 
 /// The model as it is wrapped for several GPUs; null: there is one.
@@ -82,10 +82,10 @@ std::unique_ptr<DataParallel> wrap(Context& context, CausalLm& model,
   return std::make_unique<DistributedDataParallel>(context, model, *distributed);
 }
 
-std::unique_ptr<Optimizer> optimizer_of(const TrainingOptions& options,
+std::unique_ptr<Optimizer> optimizer_of(const TorchTraining& options,
                                         std::vector<Tensor> parameters) {
   const auto& distributed = options.distributed;
-  if (!distributed || distributed->strategy != Strategy::Zero1) {
+  if (!distributed || distributed->strategy != DistributedStrategy::Zero1) {
     return make_optimizer(options.optimizer, std::move(parameters));
   }
   return std::make_unique<ZeroRedundancyOptimizer>(options.optimizer, std::move(parameters),
@@ -118,7 +118,7 @@ class ReplayedStep {
   int walks_ = 0;
 };
 
-void train(const DryRun& run, const TrainingOptions& options, const Extent& extent) {
+void train(const DryRun& run, const TorchTraining& options, const Extent& extent) {
   const auto& [allocator, ledger, playback, context, config, layers, map] = run;
   Tape& tape = context.tape;
   ModelSettings settings;
@@ -175,7 +175,7 @@ void train(const DryRun& run, const TrainingOptions& options, const Extent& exte
   };
   // Gradients are made by the first micro-batch, and added to by further ones.
   const bool plays =
-      !extent.one_by_one && !keeps_outliers(options.pretrained) && optimizer->keeps_its_states();
+      !extent.exhaustive && !keeps_outliers(options.pretrained) && optimizer->keeps_its_states();
   const int distinct = parallel ? parallel->distinct_steps() : 2;
   ReplayedStep first_forward(tape, playback, plays, distinct);
   ReplayedStep first_back(tape, playback, plays, distinct);
@@ -196,11 +196,11 @@ void train(const DryRun& run, const TrainingOptions& options, const Extent& exte
     // left all as it was, and the next would be its copy.
     const bool repeats = step >= distinct && allocator.segment_changes() == changes;
     if (repeats && !extent.detail.events) break;
-    if (extent.enough && extent.enough(ledger)) break;
+    if (extent.stop_when && extent.stop_when(ledger)) break;
   }
 }
 
-void infer(const DryRun& run, const GenerationOptions& options, std::int64_t samples,
+void infer(const DryRun& run, const TorchGeneration& options, std::int64_t samples,
            std::optional<OnHost>* on_host) {
   const auto& [allocator, ledger, playback, context, config, layers, map] = run;
   ModelSettings settings;
@@ -227,7 +227,7 @@ RunReport run_on(const Gpu& gpu, const Release& release, const Walked& walked, c
                  std::uint64_t capacity, const Work& work) {
   const Fold& fold = walked.fold;
   const bool events = extent.detail.events;
-  CachingAllocator allocator(capacity + extent.beyond);
+  CachingAllocator allocator(capacity + extent.extra_capacity);
   Ledger ledger(allocator, Counts::Blocks, events);
   std::vector<SegmentChange> segments;
   if (events) {
@@ -264,7 +264,7 @@ RunReport run_on(const Gpu& gpu, const Release& release, const ModelConfig& conf
   const auto walk = [&](const Walked& walked) {
     return run_on(gpu, release, walked, extent, capacity, work);
   };
-  if (extent.one_by_one) return walk(all_of(config));
+  if (extent.exhaustive) return walk(all_of(config));
   try {
     return walk(few);
   } catch (const LayersDiffer&) {
@@ -273,7 +273,7 @@ RunReport run_on(const Gpu& gpu, const Release& release, const ModelConfig& conf
 }
 
 RunReport run_few(const Walked& few, const Gpu& gpu, const Release& release,
-                  const ModelConfig& config, const GenerationOptions& options, const Extent& extent,
+                  const ModelConfig& config, const TorchGeneration& options, const Extent& extent,
                   std::uint64_t capacity, std::optional<OnHost>* on_host) {
   const std::int64_t samples = decode_samples(config, extent);
   return run_on(gpu, release, config, few, extent, capacity,
@@ -288,13 +288,13 @@ std::int64_t decode_samples(const ModelConfig& config, const Extent& extent) {
 }
 
 RunReport run(const Gpu& gpu, const Release& release, const ModelConfig& config,
-              const TrainingOptions& options, const Extent& extent, std::uint64_t capacity) {
+              const TorchTraining& options, const Extent& extent, std::uint64_t capacity) {
   return run_on(gpu, release, config, few_of(config, options), extent, capacity,
                 [&](const DryRun& run) { train(run, options, extent); });
 }
 
 RunReport run(const Gpu& gpu, const Release& release, const ModelConfig& config,
-              const GenerationOptions& options, const Extent& extent, std::uint64_t capacity,
+              const TorchGeneration& options, const Extent& extent, std::uint64_t capacity,
               std::optional<OnHost>* on_host) {
   const auto map = map_of(gpu, release, config, options, capacity);
   return run_few(few_of(config, options, map), gpu, release, config, options, extent, capacity,
@@ -302,16 +302,16 @@ RunReport run(const Gpu& gpu, const Release& release, const ModelConfig& config,
 }
 
 std::vector<RunReport> run_on_each(const Gpu& gpu, const Release& release,
-                                   const ModelConfig& config, const GenerationOptions& options,
+                                   const ModelConfig& config, const TorchGeneration& options,
                                    const Extent& extent, std::uint64_t capacity,
                                    std::optional<OnHost>* on_host) {
   const auto map = map_of(gpu, release, config, options, capacity);
   std::optional<Walked> before;
   std::vector<RunReport> reports;
-  GenerationOptions of_one = options;
+  TorchGeneration of_one = options;
   for (int& i = of_one.pretrained->gpu = 0; i < options.pretrained->gpus; ++i) {
     Walked few = few_of(config, of_one, map);
-    if (before && !extent.one_by_one && alike(*before, i - 1, few, i)) {
+    if (before && !extent.exhaustive && alike(*before, i - 1, few, i)) {
       reports.push_back(reports.back());
       reports.back().cost = 0;
     } else {

@@ -15,18 +15,18 @@
 /// What a step takes of a GPU where PyTorch and transformers run it eagerly.
 namespace vramfit::pytorch {
 
-struct LoraOptions {
+struct LoraConfig {
   std::int64_t rank = 8;
   std::vector<std::string> targets;
 };
 
-struct TrainingOptions {
+struct TorchTraining {
   DType precision = DType::Bf16;  ///< the weights'
   std::optional<DType> autocast;  ///< torch.autocast over them
   AttentionKind attention = AttentionKind::Sdpa;
-  OptimizerKind optimizer = OptimizerKind::AdamW;
-  Checkpointing checkpoint = Checkpointing::None;
-  std::optional<LoraOptions> lora;
+  TorchOptimizer optimizer = TorchOptimizer::AdamW;
+  GradientCheckpointing checkpoint = GradientCheckpointing::None;
+  std::optional<LoraConfig> lora;
   std::int64_t batch = 1;
   std::int64_t seq = 2048;
   std::int64_t accumulate = 1;  ///< micro-batches in a step
@@ -37,11 +37,11 @@ struct TrainingOptions {
 
 /// `loss = model(ids, labels=ids).loss`, as a Trainer has it, and every script of several GPUs
 /// here.
-inline bool keeps_loss_only(const TrainingOptions& options) {
+inline bool keeps_loss_only(const TorchTraining& options) {
   return options.loss_only || options.distributed;
 }
 
-struct GenerationOptions {
+struct TorchGeneration {
   DType precision = DType::Bf16;
   AttentionKind attention = AttentionKind::Sdpa;
   std::int64_t batch = 1;
@@ -57,15 +57,15 @@ struct GenerationOptions {
 /// Loads the model and trains it, or calls generate() once, within `capacity` bytes of the
 /// allocator's. Running out of memory is a result. `on_host`: what stays there, if anything does.
 RunReport run(const Gpu& gpu, const Release& release, const ModelConfig& config,
-              const TrainingOptions& options, const Extent& extent = {},
+              const TorchTraining& options, const Extent& extent = {},
               std::uint64_t capacity = kUnlimitedBytes);
 /// Of several GPUs that share the model, the one that the options name.
 RunReport run(const Gpu& gpu, const Release& release, const ModelConfig& config,
-              const GenerationOptions& options, const Extent& extent = {},
+              const TorchGeneration& options, const Extent& extent = {},
               std::uint64_t capacity = kUnlimitedBytes, std::optional<OnHost>* on_host = nullptr);
 /// Of each of them.
 std::vector<RunReport> run_on_each(const Gpu& gpu, const Release& release,
-                                   const ModelConfig& config, const GenerationOptions& options,
+                                   const ModelConfig& config, const TorchGeneration& options,
                                    const Extent& extent, std::uint64_t capacity,
                                    std::optional<OnHost>* on_host);
 

@@ -56,7 +56,7 @@ void PyTorchRuntime::complete(Flags& flags, const Script& script) const {
 
 namespace {
 
-Facts::Optimizer kind_of(OptimizerKind kind) {
+Facts::Optimizer kind_of(TorchOptimizer kind) {
   return std::string_view(name(kind)).starts_with("adam") ? Facts::Optimizer::Adam
                                                           : Facts::Optimizer::Other;
 }
@@ -77,12 +77,12 @@ Facts TorchWorkload::facts() const {
             .weights = weights_of(o.precision, o.pretrained), .batch = o.batch, .seq = o.seq};
       },
       options());
-  const auto* o = std::get_if<TrainingOptions>(&options());
+  const auto* o = std::get_if<TorchTraining>(&options());
   if (o == nullptr) return facts;
   facts.optimizer = kind_of(o->optimizer);
   facts.optimizer_name = name(o->optimizer);
   facts.adapters = o->lora.has_value();
-  facts.checkpointing = o->checkpoint != Checkpointing::None;
+  facts.checkpointing = o->checkpoint != GradientCheckpointing::None;
   facts.autocast = o->autocast.has_value();
   return facts;
 }
@@ -90,7 +90,7 @@ Facts TorchWorkload::facts() const {
 // 16-bit weights by themselves, or fp32 ones under autocast: both are what people call mixed
 // precision, and half of them have the other in mind.
 std::optional<Choice> TorchWorkload::also_meant() const {
-  const auto* o = std::get_if<TrainingOptions>(&options());
+  const auto* o = std::get_if<TorchTraining>(&options());
   if (o == nullptr || o->lora || (o->distributed && o->distributed->mixed_precision)) return {};
   if (o->precision != DType::Fp32) {
     const std::string cast = name(o->autocast.value_or(o->precision));
@@ -106,7 +106,7 @@ std::optional<Choice> TorchWorkload::also_meant() const {
 
 // GradScaler refuses to unscale gradients in fp16.
 std::vector<std::string> TorchWorkload::cautions() const {
-  const auto* o = std::get_if<TrainingOptions>(&options());
+  const auto* o = std::get_if<TorchTraining>(&options());
   if (o == nullptr || o->precision != DType::Fp16 || o->autocast || o->lora) return {};
   return {
       "training in pure fp16 is seldom stable; --precision bf16 takes as much, --precision fp32 "
@@ -123,8 +123,8 @@ std::string TorchWorkload::about() const {
 }
 
 DType TorchWorkload::computes_in() const {
-  const auto* training = std::get_if<TrainingOptions>(&options());
-  if (training == nullptr) return std::get<GenerationOptions>(options()).precision;
+  const auto* training = std::get_if<TorchTraining>(&options());
+  if (training == nullptr) return std::get<TorchGeneration>(options()).precision;
   const auto& distributed = training->distributed;
   if (distributed && distributed->mixed_precision) {
     return parse_precision(name(distributed->mixed_precision->param));
@@ -176,7 +176,7 @@ std::uint64_t libraries_of(const RunReport& report, const Overhead& overhead) {
 /// each takes in a note. All are as large, so each is taken to lose to libraries what one loses
 /// most.
 RunReport run_most(const Gpu& gpu, const Release& release, const ModelConfig& config,
-                   const GenerationOptions& options, const Extent& extent, std::uint64_t capacity,
+                   const TorchGeneration& options, const Extent& extent, std::uint64_t capacity,
                    Outcome& outcome) {
   if (!options.pretrained || options.pretrained->gpus == 1) {
     RunReport report =
@@ -224,8 +224,9 @@ void note_managed(const RunReport& report, std::vector<std::string>& notes) {
 }
 
 /// MatMul8bitLt's ctx does.
-void note_kept_inputs(const TrainingOptions& training, std::vector<std::string>& notes) {
-  if (training.checkpoint != Checkpointing::Full || !keeps_outliers(training.pretrained)) return;
+void note_kept_inputs(const TorchTraining& training, std::vector<std::string>& notes) {
+  if (training.checkpoint != GradientCheckpointing::Full || !keeps_outliers(training.pretrained))
+    return;
   notes.emplace_back(
       "LLM.int8() keeps the input of each of its linears, for bitsandbytes holds them beside what "
       "autograd saves; --checkpoint reentrant (use_reentrant=True), or 4 bits, would not");
@@ -235,7 +236,7 @@ void note_kept_inputs(const TrainingOptions& training, std::vector<std::string>&
 void note_gpus(const Distributed& distributed, std::uint64_t total,
                std::vector<std::string>& notes) {
   const std::uint64_t all = total / 1'000'000 * static_cast<std::uint64_t>(distributed.gpus);
-  const bool alike = distributed.strategy == Strategy::Ddp;
+  const bool alike = distributed.strategy == DistributedStrategy::Ddp;
   notes.push_back("figures are of one of " + std::to_string(distributed.gpus) + " GPUs, " +
                   (alike ? "all alike" : "the one that takes most (rank 0)") + ": together " +
                   std::to_string(all / 1000) + "." + std::to_string(all % 1000 / 100) +
@@ -244,7 +245,7 @@ void note_gpus(const Distributed& distributed, std::uint64_t total,
 
 /// See Reducer.
 void note_first_bucket(const Distributed& distributed, std::vector<std::string>& notes) {
-  if (distributed.strategy == Strategy::Fsdp) return;
+  if (distributed.strategy == DistributedStrategy::Fsdp) return;
   notes.emplace_back(
       "in step 2 DDP's first bucket, as large as all gradients, may live until backward: that is a "
       "race with NCCL's watchdog, taken to be lost where zero1's states fit in what step 1 left "
@@ -277,10 +278,10 @@ Outcome TorchWorkload::run(const Gpu& gpu, std::uint64_t capacity, const ModelCo
   outcome.overhead = gpu.overhead;
   const Release& release = runtime_->versions();
   outcome.overhead.context = library_sizes(gpu.overhead, release.name).context;
-  if (const auto* generation = std::get_if<GenerationOptions>(&options())) {
+  if (const auto* generation = std::get_if<TorchGeneration>(&options())) {
     outcome.report = run_most(gpu, release, config, *generation, extent, capacity, outcome);
   } else {
-    const auto& trained = std::get<TrainingOptions>(options());
+    const auto& trained = std::get<TorchTraining>(options());
     outcome.report = pytorch::run(gpu, release, config, trained, extent, capacity);
     outcome.overhead.libraries = libraries_of(outcome.report, outcome.overhead);
     note_kept_inputs(trained, outcome.notes);
@@ -299,7 +300,7 @@ Outcome TorchWorkload::run(const Gpu& gpu, std::uint64_t capacity, const ModelCo
         "below sm_80 PyTorch has no fused attention in bf16: each layer holds the scores of all "
         "tokens with all, which fp16 may not need");
   }
-  const auto* training = std::get_if<TrainingOptions>(&options());
+  const auto* training = std::get_if<TorchTraining>(&options());
   if (training != nullptr && training->distributed) {
     note_gpus(*training->distributed, outcome.report.reserved + outcome.overhead.total(),
               outcome.notes);
@@ -309,7 +310,7 @@ Outcome TorchWorkload::run(const Gpu& gpu, std::uint64_t capacity, const ModelCo
     if (arguments->quantization) note_quantization(*arguments->quantization, outcome.notes);
     if (outcome.on_host) note_on_host(*outcome.on_host, config.layers, *arguments, outcome.notes);
   }
-  if (const auto* generation = std::get_if<GenerationOptions>(&options())) {
+  if (const auto* generation = std::get_if<TorchGeneration>(&options())) {
     if (generation->static_cache) {
       outcome.notes.emplace_back(
           "with a static cache generate() compiles what it decodes with, which takes more, unless "

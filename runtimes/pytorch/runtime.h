@@ -30,11 +30,10 @@ class PyTorchRuntime final : public Runtime {
 };
 
 /// A run under it.
-class TorchWorkload final
-    : public OptionsWorkload<TorchWorkload, GenerationOptions, TrainingOptions> {
+class TorchWorkload final : public OptionsWorkload<TorchWorkload, TorchGeneration, TorchTraining> {
  public:
   /// `runtime` must outlive the workload.
-  TorchWorkload(const PyTorchRuntime& runtime, Options options)
+  TorchWorkload(const PyTorchRuntime& runtime, TorchOptions options)
       : OptionsWorkload(std::move(options)), runtime_(&runtime) {}
 
   const Runtime& runtime() const override { return *runtime_; }
@@ -46,8 +45,8 @@ class TorchWorkload final
   std::int64_t limit(const SearchAxis& axis, const ModelConfig& config) const override;
   Outcome run(const Gpu& gpu, std::uint64_t capacity, const ModelConfig& config,
               const Extent& extent) const override;
-  std::vector<Lever> levers(const ModelConfig& config) const override;
-  std::vector<Lever> gpu_levers() const override;
+  std::vector<Adjustment> adjustments(const ModelConfig& config) const override;
+  std::vector<Adjustment> gpu_adjustments() const override;
   std::optional<Choice> also_meant() const override;
   std::vector<std::string> cautions() const override;
   nlohmann::ordered_json asked() const override;

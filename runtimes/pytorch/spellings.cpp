@@ -27,44 +27,44 @@ constexpr std::array<Pair, 4> kTypes = {{
 }};
 
 template <std::size_t N>
-std::string own_name(const std::array<Pair, N>& pairs, std::string_view theirs) {
+std::string canonical(const std::array<Pair, N>& pairs, std::string_view alias) {
   for (const auto& [name, own] : pairs) {
-    if (name == theirs) return std::string(own);
+    if (name == alias) return std::string(own);
   }
-  return std::string(theirs);
+  return std::string(alias);
 }
 
 }  // namespace
 
-std::string own_type(std::string_view, const std::string& theirs) {
+std::string canonical_type(std::string_view, const std::string& alias) {
   constexpr std::string_view kModule = "torch.";
-  const bool qualified = theirs.starts_with(kModule);
-  return own_name(kTypes, qualified ? theirs.substr(kModule.size()) : theirs);
+  const bool qualified = alias.starts_with(kModule);
+  return canonical(kTypes, qualified ? alias.substr(kModule.size()) : alias);
 }
 
 // torch.optim has an Adafactor, which --optimizer means; --optim means transformers' own.
-std::string own_optimizer(std::string_view flag, const std::string& theirs) {
-  if (flag == "optim" && theirs == "adafactor") return "adafactor-hf";
-  return own_name(kOptimizers, theirs);
+std::string canonical_optimizer(std::string_view flag, const std::string& alias) {
+  if (flag == "optim" && alias == "adafactor") return "adafactor-hf";
+  return canonical(kOptimizers, alias);
 }
 
-std::string own_attention(std::string_view, const std::string& theirs) {
-  if (!theirs.starts_with("flash_attention")) return theirs;
+std::string canonical_attention(std::string_view, const std::string& alias) {
+  if (!alias.starts_with("flash_attention")) return alias;
   throw BadInput(
-      "attention: '" + theirs +
+      "attention: '" + alias +
       "' is not predicted yet; nearest: sdpa, which runs flash kernels of PyTorch's own");
 }
 
-std::string own_tokens(std::string_view, const std::string& theirs) {
+std::string canonical_tokens(std::string_view, const std::string& alias) {
   constexpr std::size_t kDigits = 6;
-  const std::size_t digits = theirs.find_first_not_of("0123456789");
+  const std::size_t digits = alias.find_first_not_of("0123456789");
   const bool thousands = digits != std::string::npos && digits > 0 && digits <= kDigits &&
-                         (theirs.substr(digits) == "k" || theirs.substr(digits) == "K");
-  return thousands ? std::to_string(1024 * std::stol(theirs.substr(0, digits))) : theirs;
+                         (alias.substr(digits) == "k" || alias.substr(digits) == "K");
+  return thousands ? std::to_string(1024 * std::stol(alias.substr(0, digits))) : alias;
 }
 
-std::string own_list(std::string_view, const std::string& theirs) {
-  std::string list = theirs;
+std::string canonical_list(std::string_view, const std::string& alias) {
+  std::string list = alias;
   if (list.find(',') == std::string::npos) std::replace(list.begin(), list.end(), ' ', ',');
   return list;
 }

@@ -7,14 +7,14 @@
 namespace vramfit::pytorch {
 
 /// "torch.bfloat16"
-std::string own_type(std::string_view flag, const std::string& theirs);
+std::string canonical_type(std::string_view flag, const std::string& alias);
 /// TrainingArguments.optim's "adamw_bnb_8bit"
-std::string own_optimizer(std::string_view flag, const std::string& theirs);
+std::string canonical_optimizer(std::string_view flag, const std::string& alias);
 /// Throws BadInput on those of the flash-attn package.
-std::string own_attention(std::string_view flag, const std::string& theirs);
+std::string canonical_attention(std::string_view flag, const std::string& alias);
 /// "32k", as context lengths are called: 32768
-std::string own_tokens(std::string_view flag, const std::string& theirs);
+std::string canonical_tokens(std::string_view flag, const std::string& alias);
 /// "q_proj v_proj", as a list is typed; "q_proj, v_proj" stays
-std::string own_list(std::string_view flag, const std::string& theirs);
+std::string canonical_list(std::string_view flag, const std::string& alias);
 
 }  // namespace vramfit::pytorch

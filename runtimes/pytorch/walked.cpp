@@ -12,8 +12,8 @@ namespace vramfit::pytorch {
 namespace {
 
 /// Whether there is memory that holds some of several layers: buckets of gradients.
-bool spans_layers(const TrainingOptions& options) {
-  return options.distributed && options.distributed->strategy != Strategy::Fsdp;
+bool spans_layers(const TorchTraining& options) {
+  return options.distributed && options.distributed->strategy != DistributedStrategy::Fsdp;
 }
 
 Walked folded(const ModelConfig& config, const Fold& fold) {
@@ -80,12 +80,12 @@ Walked few_of_share(int here, const Walked& share) {
 
 Walked all_of(const ModelConfig& config) { return folded(config, Fold::none(config)); }
 
-Walked few_of(const ModelConfig& config, const TrainingOptions& options) {
+Walked few_of(const ModelConfig& config, const TorchTraining& options) {
   if (keeps_outliers(options.pretrained) || spans_layers(options)) return all_of(config);
   return folded(config, Fold::of(config));
 }
 
-Walked few_of(const ModelConfig& config, const GenerationOptions& options,
+Walked few_of(const ModelConfig& config, const TorchGeneration& options,
               const std::optional<DeviceMap>& map) {
   // The loader refuses to leave what is quantised on the host.
   const bool refused = map && map->spills() && options.pretrained->quantization;
@@ -114,7 +114,7 @@ bool alike(const Walked& a, int gpu_of_a, const Walked& b, int gpu_of_b) {
 }
 
 std::optional<DeviceMap> map_of(const Gpu& gpu, const Release& release, const ModelConfig& config,
-                                const GenerationOptions& options, std::uint64_t capacity) {
+                                const TorchGeneration& options, std::uint64_t capacity) {
   if (!options.pretrained || !options.pretrained->auto_device_map) return std::nullopt;
   Tape tape(config.layers);
   Context context(tape, release, gpu, capacity);

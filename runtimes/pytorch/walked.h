@@ -20,8 +20,8 @@ Walked all_of(const ModelConfig& config);
 /// Of layers that are alike few; with LLM.int8(), which finds other outliers in each, all. Where
 /// the model lies by a map, those that act on the GPU that is looked at, and of the others, which
 /// take nothing there, a period at either end.
-Walked few_of(const ModelConfig& config, const TrainingOptions& options);
-Walked few_of(const ModelConfig& config, const GenerationOptions& options,
+Walked few_of(const ModelConfig& config, const TorchTraining& options);
+Walked few_of(const ModelConfig& config, const TorchGeneration& options,
               const std::optional<DeviceMap>& map);
 
 /// Whether two GPUs, the main one aside, do the same.
@@ -29,6 +29,6 @@ bool alike(const Walked& a, int gpu_of_a, const Walked& b, int gpu_of_b);
 
 /// Where device_map="auto" puts a model; nothing where all is on one GPU.
 std::optional<DeviceMap> map_of(const Gpu& gpu, const Release& release, const ModelConfig& config,
-                                const GenerationOptions& options, std::uint64_t capacity);
+                                const TorchGeneration& options, std::uint64_t capacity);
 
 }  // namespace vramfit::pytorch

@@ -27,13 +27,13 @@ std::string text_of(const Quantization& quantization, const char* precision) {
 }
 
 /// What an optimizer keeps its states in, of parameters of type `trained`.
-std::string states_type(OptimizerKind kind, const std::string& trained) {
+std::string states_type(TorchOptimizer kind, const std::string& trained) {
   switch (kind) {
-    case OptimizerKind::AdamW8bit:
-    case OptimizerKind::PagedAdamW8bit:
+    case TorchOptimizer::AdamW8bit:
+    case TorchOptimizer::PagedAdamW8bit:
       return "8 bits";
-    case OptimizerKind::PagedAdamW32bit:
-    case OptimizerKind::AdafactorTransformers:
+    case TorchOptimizer::PagedAdamW32bit:
+    case TorchOptimizer::AdafactorTransformers:
       return "fp32";
     default:
       return trained;
@@ -43,7 +43,7 @@ std::string states_type(OptimizerKind kind, const std::string& trained) {
 }  // namespace
 
 std::string TorchWorkload::text(const std::string& sizes) const {
-  if (const auto* o = std::get_if<GenerationOptions>(&options())) {
+  if (const auto* o = std::get_if<TorchGeneration>(&options())) {
     std::string text = std::string("inference in ") + name(o->precision);
     if (o->pretrained && o->pretrained->quantization) {
       text += ", linears in " + text_of(*o->pretrained->quantization, name(o->precision));
@@ -57,7 +57,7 @@ std::string TorchWorkload::text(const std::string& sizes) const {
     }
     return text;
   }
-  const auto& o = std::get<TrainingOptions>(options());
+  const auto& o = std::get<TorchTraining>(options());
   std::string text = std::string("training in ") + name(o.precision);
   if (o.autocast) text += std::string(" under ") + name(*o.autocast) + " autocast";
   if (o.pretrained && o.pretrained->quantization) {
@@ -65,8 +65,8 @@ std::string TorchWorkload::text(const std::string& sizes) const {
   }
   text += std::string(" with ") + name(o.optimizer) + ", " + sizes +
           micro_batches_text(o.accumulate) + ", " + name(o.attention) + " attention";
-  if (o.checkpoint != Checkpointing::None) text += ", activation checkpointing";
-  if (o.checkpoint == Checkpointing::Reentrant) text += " (reentrant)";
+  if (o.checkpoint != GradientCheckpointing::None) text += ", activation checkpointing";
+  if (o.checkpoint == GradientCheckpointing::Reentrant) text += " (reentrant)";
   if (o.distributed) text += text_of(*o.distributed);
   if (o.loss_only) text += ", keeping the loss alone";
   if (!o.lora) return text;
@@ -78,7 +78,7 @@ std::string TorchWorkload::text(const std::string& sizes) const {
 }
 
 std::string TorchWorkload::types() const {
-  if (const auto* o = std::get_if<GenerationOptions>(&options())) {
+  if (const auto* o = std::get_if<TorchGeneration>(&options())) {
     const std::string precision = name(o->precision);
     if (!o->pretrained || !o->pretrained->quantization) {
       return "weights, activations and cache in " + precision;
@@ -86,7 +86,7 @@ std::string TorchWorkload::types() const {
     return "linears of the blocks in " + text_of(*o->pretrained->quantization, name(o->precision)) +
            ", everything else in " + precision;
   }
-  const auto& o = std::get<TrainingOptions>(options());
+  const auto& o = std::get<TorchTraining>(options());
   const std::string weights = name(o.precision);
   // Adapters are trained in fp32, whatever the weights are in.
   const std::string trained = o.lora ? "fp32" : weights;

@@ -8,7 +8,7 @@
 namespace vramfit {
 
 RunReport dry_run(const VirtualGpu& gpu, const ModelConfig& config, const TrainingOptions& options,
-                  int steps, bool events, const EnoughSteps& enough) {
+                  int steps, bool events, const StopCondition& stop_when) {
   VirtualMemory memory(gpu.pool_capacity, events);
   VirtualDevice device(gpu.arch);
   return run_training(device, memory.ledger(), config, options, [&](const auto& walk) {
@@ -21,7 +21,7 @@ RunReport dry_run(const VirtualGpu& gpu, const ModelConfig& config, const Traini
       } else {
         first.emplace(memory.ledger(), walk);
       }
-      if (enough && enough(memory.ledger())) return;
+      if (stop_when && stop_when(memory.ledger())) return;
     }
   });
 }

@@ -12,14 +12,15 @@ struct VirtualGpu {
 };
 
 /// Asked after each step whether it was the last.
-using EnoughSteps = std::function<bool(const Ledger&)>;
+using StopCondition = std::function<bool(const Ledger&)>;
 
 /// The run itself with the arithmetic withheld: same calls, same allocations, same placement.
 /// Placement does not depend on the capacity, so an unlimited run's `reserved` says whether a
 /// limited one completes. Without `events` the report has none, and steps after the first are
 /// not walked but played.
 RunReport dry_run(const VirtualGpu& gpu, const ModelConfig& config, const TrainingOptions& options,
-                  int steps = kDefaultSteps, bool events = true, const EnoughSteps& enough = {});
+                  int steps = kDefaultSteps, bool events = true,
+                  const StopCondition& stop_when = {});
 RunReport dry_run(const VirtualGpu& gpu, const ModelConfig& config,
                   const GenerationOptions& options, std::int64_t max_decodes = kMaxSeq,
                   bool events = true);

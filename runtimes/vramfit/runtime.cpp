@@ -140,7 +140,7 @@ RunReport walk(const VirtualGpu& gpu, const ModelConfig& config, TrainingOptions
                                   ? std::max(kMostOfAPipeline, 2 * options.mesh.ranks)
                                   : extent.micro_batches;
   options.accumulate = std::min(options.accumulate, walked);
-  return dry_run(gpu, config, options, extent.steps, extent.detail.events, extent.enough);
+  return dry_run(gpu, config, options, extent.steps, extent.detail.events, extent.stop_when);
 }
 
 RunReport walk(const VirtualGpu& gpu, const ModelConfig& config, const GenerationOptions& options,
@@ -284,7 +284,7 @@ std::int64_t StepWorkload::limit(const SearchAxis& axis, const ModelConfig& conf
 
 Outcome StepWorkload::run(const Gpu& gpu, std::uint64_t capacity, const ModelConfig& config,
                           const Extent& extent) const {
-  const VirtualGpu virtual_gpu{gpu.arch, capacity + extent.beyond};
+  const VirtualGpu virtual_gpu{gpu.arch, capacity + extent.extra_capacity};
   Outcome outcome;
   const auto* training = std::get_if<TrainingOptions>(&options());
   outcome.overhead = rank_overhead(gpu.overhead, training == nullptr ? Mesh{} : training->mesh);

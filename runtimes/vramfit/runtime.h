@@ -20,8 +20,8 @@ class StepWorkload final
   std::int64_t limit(const SearchAxis& axis, const ModelConfig& config) const override;
   Outcome run(const Gpu& gpu, std::uint64_t capacity, const ModelConfig& config,
               const Extent& extent) const override;
-  std::vector<Lever> levers(const ModelConfig& config) const override;
-  std::vector<Lever> gpu_levers() const override;
+  std::vector<Adjustment> adjustments(const ModelConfig& config) const override;
+  std::vector<Adjustment> gpu_adjustments() const override;
   nlohmann::ordered_json asked() const override;
   std::string text(const std::string& sizes) const override;
   std::string types() const override;

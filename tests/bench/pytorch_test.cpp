@@ -8,7 +8,7 @@
 namespace vramfit::bench {
 namespace {
 
-pytorch::TrainingOptions asked(const char* optimizer, DType precision = DType::Bf16) {
+pytorch::TorchTraining asked(const char* optimizer, DType precision = DType::Bf16) {
   TrainingOptions ours;
   ours.optimizer = optimizer_named(optimizer);
   ours.precision = precision;
@@ -20,7 +20,7 @@ pytorch::TrainingOptions asked(const char* optimizer, DType precision = DType::B
 }
 
 TEST(InPytorch, OptimizersAreThoseOfTheSameName) {
-  using Kind = pytorch::OptimizerKind;
+  using Kind = pytorch::TorchOptimizer;
   EXPECT_EQ(asked("sgd").optimizer, Kind::Sgd);
   EXPECT_EQ(asked("sgd-momentum").optimizer, Kind::SgdMomentum);
   EXPECT_EQ(asked("adamw").optimizer, Kind::AdamW);
@@ -39,12 +39,12 @@ TEST(InPytorch, MastersAreFp32WeightsUnderAutocast) {
 }
 
 TEST(InPytorch, TheRestIsAsked) {
-  const pytorch::TrainingOptions options = asked("sgd");
+  const pytorch::TorchTraining options = asked("sgd");
   EXPECT_EQ(options.attention, pytorch::AttentionKind::Eager);
   EXPECT_EQ(options.batch, 3);
   EXPECT_EQ(options.seq, 100);
   EXPECT_EQ(options.accumulate, 2);
-  EXPECT_EQ(options.checkpoint, pytorch::Checkpointing::None);
+  EXPECT_EQ(options.checkpoint, pytorch::GradientCheckpointing::None);
   EXPECT_FALSE(options.lora);
   GenerationOptions ours;
   ours.generate = 7;

@@ -90,7 +90,7 @@ TEST(Estimate, IsTheSameWhereItsEndIsUntold) {
   Request request = training("llama2-7b", "adamw", DType::Fp16, 4, 512);
   request.budget = budget_of(card_named("rtx4090"));
   const Estimate told = estimate(request);
-  const Estimate untold = estimate(request, WhereItEnds::Untold);
+  const Estimate untold = estimate(request, OomDetail::Untold);
   EXPECT_TRUE(told.missing.has_value());
   EXPECT_FALSE(untold.missing.has_value());
   EXPECT_FALSE(untold.fits);

@@ -252,7 +252,7 @@ TEST(Band, EndsWhereTheVerdictChanges) {
     const auto verdict_at = [&](std::int64_t batch) {
       Request sized = request;
       set_size(sized, kBatchAxis, batch);
-      return estimate(sized, WhereItEnds::Untold).verdict;
+      return estimate(sized, OomDetail::Untold).verdict;
     };
     ASSERT_GT(band.surely, 0);
     EXPECT_EQ(verdict_at(band.surely), Verdict::Fits) << band.surely;

@@ -14,7 +14,7 @@ namespace vramfit::pytorch {
 namespace {
 
 Request training_on(const char* card, const char* model) {
-  TrainingOptions options;
+  TorchTraining options;
   options.seq = 512;
   return {model_named(model), workload_of(options), budget_of(card_named(card))};
 }
@@ -45,14 +45,14 @@ TEST(PytorchEstimate, AutocastMayBeOverWeightsInBf16) {
         UnderAutocast{"qwen2-0.5b", true, 2'472'631'808, 2'850'029'568},
         UnderAutocast{"gpt2-124m", false, 1'752'862'720, 1'801'453'568}}) {
     Request request = training_on("h200", taken.model);
-    TrainingOptions options;
+    TorchTraining options;
     options.autocast = DType::Bf16;
-    options.optimizer = OptimizerKind::AdamWFused;
+    options.optimizer = TorchOptimizer::AdamWFused;
     options.batch = 2;
     options.seq = 300;
     if (taken.qlora) {
-      options.lora = LoraOptions{8, projection_names(request.model)};
-      options.checkpoint = Checkpointing::Full;
+      options.lora = LoraConfig{8, projection_names(request.model)};
+      options.checkpoint = GradientCheckpointing::Full;
       options.pretrained.emplace().quantization =
           Quantization{Quantization::Format::Nf4, false, ScalarType::BFloat16};
     }
@@ -65,10 +65,10 @@ TEST(PytorchEstimate, AutocastMayBeOverWeightsInBf16) {
 
 // A card that lacks the type says so, as it does of weights that are stored in it.
 TEST(PytorchEstimate, MixedPrecisionComputesInItsParametersType) {
-  TrainingOptions options;
+  TorchTraining options;
   options.precision = DType::Fp32;
   Distributed& distributed = options.distributed.emplace();
-  distributed.strategy = Strategy::Fsdp;
+  distributed.strategy = DistributedStrategy::Fsdp;
   distributed.gpus = 2;
   distributed.stored = ScalarType::Float;
   EXPECT_EQ(workload_of(options)->computes_in(), DType::Fp32);
@@ -79,7 +79,7 @@ TEST(PytorchEstimate, MixedPrecisionComputesInItsParametersType) {
 // In pythia's files the head is embed_out, and so is read first, not last.
 TEST(PytorchEstimate, ModelsAreReadInTheOrderOfTheirFiles) {
   Request request = training_on("h200", "pythia-1b");
-  GenerationOptions options;
+  TorchGeneration options;
   options.precision = DType::Bf16;
   options.seq = 512;
   options.pretrained.emplace().quantization =
@@ -133,8 +133,8 @@ std::string managed_note(const Estimate& result) {
 TEST(PytorchEstimate, WhatIsPagedTakesTheRoomThereIs) {
   Request request = training_on("h200", "tinyllama-1.1b");
   const Estimate without = estimate(request);
-  change_options<TrainingOptions>(
-      request, [](auto& options) { options.optimizer = OptimizerKind::PagedAdamW32bit; });
+  change_options<TorchTraining>(
+      request, [](auto& options) { options.optimizer = TorchOptimizer::PagedAdamW32bit; });
   const Estimate roomy = estimate(request);
   const StageRecord& last = roomy.stages.back();
   EXPECT_EQ(without.levels.managed, 0U);
@@ -168,10 +168,10 @@ TEST(PytorchEstimate, TheLargestBatchIsTheLastThatFits) {
 TEST(PytorchEstimate, CheckpointingAndLoraTakeLess) {
   const auto peak = [](bool checkpoint, bool lora) {
     Request request = training_on("h200", "tinyllama-1.1b");
-    change_options<TrainingOptions>(request, [&](auto& options) {
-      if (checkpoint) options.checkpoint = pytorch::Checkpointing::Full;
+    change_options<TorchTraining>(request, [&](auto& options) {
+      if (checkpoint) options.checkpoint = pytorch::GradientCheckpointing::Full;
       options.batch = 8;
-      if (lora) options.lora = LoraOptions{8, {"q_proj", "v_proj"}};
+      if (lora) options.lora = LoraConfig{8, {"q_proj", "v_proj"}};
     });
     return estimate(request).levels.allocated;
   };
@@ -181,7 +181,7 @@ TEST(PytorchEstimate, CheckpointingAndLoraTakeLess) {
 }
 
 Request generation_on(std::uint64_t vram, bool quantised) {
-  GenerationOptions options;
+  TorchGeneration options;
   options.seq = 512;
   options.pretrained.emplace().auto_device_map = true;
   if (quantised) options.pretrained->quantization = Quantization{Quantization::Format::Nf4};
@@ -234,7 +234,7 @@ TEST(PytorchEstimate, EveryFamilyRunsQuantised) {
     const ModelConfig model = model_named(name);
     if (model.layers > 40) continue;
     for (const Format format : {Format::Int8, Format::Nf4}) {
-      GenerationOptions options;
+      TorchGeneration options;
       options.seq = 64;
       options.generate = 3;
       options.static_cache = format == Format::Nf4;
@@ -254,7 +254,7 @@ TEST(PytorchEstimate, EveryPublishedModelRunsBothWays) {
     SCOPED_TRACE(model);
     Request request = training_on("h200", model.c_str());
     EXPECT_GT(estimate(request).levels.allocated, 0U);
-    GenerationOptions options;
+    TorchGeneration options;
     options.seq = 100;
     options.generate = 3;
     for (const AttentionKind kind : {AttentionKind::Sdpa, AttentionKind::Eager}) {
@@ -273,7 +273,7 @@ TEST(PytorchEstimate, MistralsCacheSlides) {
   const auto after = [](std::int64_t seq, std::int64_t generate) {
     Request request = training_on("h200", "mistral-7b");
     request.model.layers = 2;
-    GenerationOptions options;
+    TorchGeneration options;
     options.batch = 2;
     options.seq = seq;
     options.generate = generate;

@@ -75,8 +75,8 @@ TEST(Slowdowns, AreReadStrictly) {
   }
 }
 
-/// Every step that a runtime offers for some of these runs.
-std::vector<Step> steps_of(const std::string& runtime, bool training) {
+/// Every change that a runtime offers for some of these runs.
+std::vector<SettingChange> changes_of(const std::string& runtime, bool training) {
   std::vector<Flags> runs = {
       {}, {{"precision", "fp32"}}, {{"precision", "bf16"}}, {{"batch", "4"}}};
   if (training && runtime == "pytorch") {
@@ -89,19 +89,19 @@ std::vector<Step> steps_of(const std::string& runtime, bool training) {
     runs.push_back({{"attention", "cublas"}});
   }
   const ModelConfig model = model_named("llama2-7b");
-  std::vector<Step> steps;
+  std::vector<SettingChange> changes;
   for (Flags& flags : runs) {
     const auto workload = runtime_named(runtime).workload(flags, training, model);
-    std::vector<Lever> levers = workload->levers(model);
-    const std::vector<Lever> gpus = workload->gpu_levers();
-    levers.insert(levers.end(), gpus.begin(), gpus.end());
-    for (const Lever& lever : levers) {
-      for (const Choice& choice : lever.choices) {
-        steps.insert(steps.end(), choice.steps.begin(), choice.steps.end());
+    std::vector<Adjustment> adjustments = workload->adjustments(model);
+    const std::vector<Adjustment> gpus = workload->gpu_adjustments();
+    adjustments.insert(adjustments.end(), gpus.begin(), gpus.end());
+    for (const Adjustment& adjustment : adjustments) {
+      for (const Choice& choice : adjustment.choices) {
+        changes.insert(changes.end(), choice.changes.begin(), choice.changes.end());
       }
     }
   }
-  return steps;
+  return changes;
 }
 
 /// A setting spelt otherwise than the runtime does would never be found.
@@ -109,10 +109,11 @@ TEST(Slowdowns, OfTheFileAreOfStepsThatAreOffered) {
   ASSERT_GE(slowdowns().comparisons.size(), 10U);
   for (const SpeedComparison& comparison : slowdowns().comparisons) {
     SCOPED_TRACE(comparison.runtime + ", " + comparison.kind + ", " + comparison.run);
-    const std::vector<Step> steps = steps_of(comparison.runtime, comparison.mode == "training");
-    EXPECT_TRUE(std::any_of(steps.begin(), steps.end(), [&](const Step& step) {
-      return step.kind == comparison.kind && comparison.speeds.count(step.from) > 0 &&
-             comparison.speeds.count(step.to) > 0;
+    const std::vector<SettingChange> changes =
+        changes_of(comparison.runtime, comparison.mode == "training");
+    EXPECT_TRUE(std::any_of(changes.begin(), changes.end(), [&](const SettingChange& change) {
+      return change.kind == comparison.kind && comparison.speeds.count(change.from) > 0 &&
+             comparison.speeds.count(change.to) > 0;
     }));
   }
 }

@@ -68,7 +68,7 @@ TEST(SteadyRun, KeepsTheStepsThatDiffer) {
 }
 
 TEST(SteadyRun, KeepsTheSegmentsOfTheEventsItKeeps) {
-  pytorch::TrainingOptions options;
+  pytorch::TorchTraining options;
   options.batch = 2;
   options.seq = 256;
   const ModelConfig model = model_named("gpt2-124m");
@@ -97,8 +97,8 @@ TEST(SteadyRun, LooksTheSameWithoutEvents) {
   int longer = 0;
   for (const char* name : {"gpt2-124m", "qwen2-0.5b", "gemma3-1b"}) {
     for (const std::int64_t seq : {64, 300, 1000}) {
-      for (const auto kind : {pytorch::OptimizerKind::AdamW, pytorch::OptimizerKind::Sgd}) {
-        pytorch::TrainingOptions options;
+      for (const auto kind : {pytorch::TorchOptimizer::AdamW, pytorch::TorchOptimizer::Sgd}) {
+        pytorch::TorchTraining options;
         options.optimizer = kind;
         options.batch = 4;
         options.seq = seq;

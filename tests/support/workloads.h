@@ -17,7 +17,7 @@ inline std::shared_ptr<const Workload> workload_of(StepOptions options) {
   return std::make_shared<StepWorkload>(std::move(options));
 }
 
-inline std::shared_ptr<const Workload> workload_of(pytorch::Options options) {
+inline std::shared_ptr<const Workload> workload_of(pytorch::TorchOptions options) {
   return std::make_shared<pytorch::TorchWorkload>(current_pytorch(), std::move(options));
 }
 

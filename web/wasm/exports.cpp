@@ -42,7 +42,7 @@ int answered(const std::function<int()>& task) {
 }
 
 /// As options_of() takes them; where there are no paths, a `config` in quotes is what a file holds.
-vramfit::Options options() {
+vramfit::FitOptions options() {
   auto flags = nlohmann::json::parse(input, nullptr, false);
   if (flags.is_discarded()) throw vramfit::BadInput("flags: not JSON");
   if (!flags.is_object() || !flags.contains("config") || !flags["config"].is_string()) {
@@ -52,7 +52,7 @@ vramfit::Options options() {
   const auto name = flags.value("model", nlohmann::json());
   flags.erase("config");
   flags.erase("model");
-  vramfit::Options options = vramfit::options_of(flags);
+  vramfit::FitOptions options = vramfit::options_of(flags);
   options.config_json = config;
   if (name.is_string()) options.model = name.get<std::string>();
   return options;
@@ -94,7 +94,7 @@ VRAMFIT_EXPORT(vramfit_ask) int vramfit_ask() {
 /// The same but for `verdict_changes_with`, which takes as long again: what a slider waits for.
 VRAMFIT_EXPORT(vramfit_estimate) int vramfit_estimate() {
   return answered([] {
-    vramfit::Question question = vramfit::understand(options(), {});
+    vramfit::Question question = vramfit::resolve_question(options(), {});
     question.alternatives.clear();
     const std::vector<vramfit::Answer> answers = vramfit::answer(question);
     const vramfit::Asked run{std::move(question), answers};

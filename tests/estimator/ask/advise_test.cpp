@@ -14,8 +14,8 @@
 namespace vramfit::fit {
 namespace {
 
-Options training(const char* model, const char* gpu, Flags flags) {
-  Options options;
+FitOptions training(const char* model, const char* gpu, Flags flags) {
+  FitOptions options;
   options.model = model;
   options.gpu = gpu;
   options.train = true;
@@ -24,14 +24,14 @@ Options training(const char* model, const char* gpu, Flags flags) {
   return options;
 }
 
-Options inference(const char* model, const char* gpu, Flags flags) {
-  Options options = training(model, gpu, std::move(flags));
+FitOptions inference(const char* model, const char* gpu, Flags flags) {
+  FitOptions options = training(model, gpu, std::move(flags));
   options.train = false;
   return options;
 }
 
-Answer ask(const Options& options) {
-  const Question question = understand(options, {});
+Answer ask(const FitOptions& options) {
+  const Question question = resolve_question(options, {});
   return answer(question).front();
 }
 
@@ -43,10 +43,10 @@ std::vector<std::string> labels(const Advice& advice) {
 
 using Texts = std::vector<std::string>;
 
-std::vector<Options> oom_questions() {
-  Options vramfit = training("llama2-7b", "a100-40gb", {{"batch", "4"}, {"seq", "1024"}});
+std::vector<FitOptions> oom_questions() {
+  FitOptions vramfit = training("llama2-7b", "a100-40gb", {{"batch", "4"}, {"seq", "1024"}});
   vramfit.runtime = "vramfit";
-  Options generation =
+  FitOptions generation =
       inference("llama3-8b", "rtx4090", {{"batch", "32"}, {"seq", "4096"}, {"generate", "40"}});
   generation.runtime = "vramfit";
   return {
@@ -61,7 +61,7 @@ std::vector<Options> oom_questions() {
 }
 
 struct Asked {
-  Options options;
+  FitOptions options;
   Question question;
   Answer answer;
   std::string where;
@@ -71,8 +71,8 @@ struct Asked {
 const std::vector<Asked>& asked() {
   static const std::vector<Asked> list = [] {
     std::vector<Asked> all;
-    for (const Options& options : oom_questions()) {
-      Question question = understand(options, {});
+    for (const FitOptions& options : oom_questions()) {
+      Question question = resolve_question(options, {});
       Answer first = answer(question).front();
       all.push_back(
           {options, std::move(question), std::move(first), *options.model + " on " + *options.gpu});
@@ -91,7 +91,7 @@ TEST(Advise, AllThatIsAdvisedFits) {
       EXPECT_TRUE(advice.estimate.fits);
       EXPECT_NE(advice.estimate.verdict, Verdict::Oom);
       EXPECT_EQ(estimate(advice.request).total, advice.estimate.total);
-      EXPECT_EQ(advice.steps().size(), advice.slowdowns.size());
+      EXPECT_EQ(advice.changes().size(), advice.slowdowns.size());
     }
   }
 }
@@ -114,7 +114,7 @@ TEST(Advise, NoneHasAllTheChangesOfAnotherAndMoreUnlessLessIsCut) {
     std::vector<std::tuple<Texts, Verdict, double>> kinds;
     for (const Advice& advice : answer.advised->list) {
       Texts kind;
-      for (const Step& step : advice.steps()) kind.push_back(step.kind + step.to);
+      for (const SettingChange& change : advice.changes()) kind.push_back(change.kind + change.to);
       std::sort(kind.begin(), kind.end());
       kinds.emplace_back(kind, advice.estimate.verdict, advice.keeps());
     }
@@ -151,21 +151,21 @@ TEST(Advise, EachChoiceIsTheMildestThatSurelyFits) {
   std::size_t others = 0;
   for (const auto& [options, question, answer, where] : asked()) {
     const Request& request = question.requests.front();
-    const std::vector<Lever> levers = request.workload->levers(request.model);
+    const std::vector<Adjustment> adjustments = request.workload->adjustments(request.model);
     for (const Advice& advice : answer.advised->list) {
       if (advice.estimate.verdict != Verdict::Fits) continue;
       EXPECT_EQ(verdict_with(question, advice.choices), Verdict::Fits);
       for (std::size_t i = 0; i < advice.choices.size(); ++i) {
-        for (const Lever& lever : levers) {
+        for (const Adjustment& adjustment : adjustments) {
           const auto choice = std::find_if(
-              lever.choices.begin(), lever.choices.end(),
+              adjustment.choices.begin(), adjustment.choices.end(),
               [&](const Choice& same) { return same.label == advice.choices[i].label; });
-          if (choice == lever.choices.begin() || choice == lever.choices.end()) continue;
+          if (choice == adjustment.choices.begin() || choice == adjustment.choices.end()) continue;
           std::vector<Choice> milder = advice.choices;
           milder[i] = *std::prev(choice);
           EXPECT_NE(verdict_with(question, milder), Verdict::Fits)
               << where << ", " << i << " of " << testing::PrintToString(labels(advice));
-          ++(lever.of_sizes ? sizes : others);
+          ++(adjustment.of_sizes ? sizes : others);
         }
       }
     }
@@ -179,7 +179,7 @@ TEST(Advise, OfWhatFitsThereIsNone) {
   ASSERT_TRUE(answer.advised);
   EXPECT_TRUE(answer.advised->list.empty());
   EXPECT_TRUE(answer.advised->cards.empty());
-  const Question question = understand(inference("gpt2-124m", "rtx4090", {}), {});
+  const Question question = resolve_question(inference("gpt2-124m", "rtx4090", {}), {});
   EXPECT_NE(picture(question, answer, {}).find("It fits as it is: nothing has to be changed."),
             std::string::npos);
 }
@@ -194,7 +194,7 @@ TEST(Advise, WhatIsTightIsMadeToFitSurely) {
 }
 
 TEST(Advise, StrictlyNothingTightIsAdvised) {
-  Options options =
+  FitOptions options =
       training("llama2-7b", "rtx4090", {{"precision", "bf16"}, {"batch", "4"}, {"seq", "512"}});
   const auto is_tight = [](const Advice& advice) {
     return advice.estimate.verdict == Verdict::Tight;
@@ -236,7 +236,7 @@ TEST(Advise, TimesOfDecodingAreSaidOfWhatDecodes) {
   for (const char* runtime : {"pytorch", "vramfit"}) {
     for (const char* generate : {"1", "2"}) {
       SCOPED_TRACE(std::string(runtime) + ", generate " + generate);
-      Options options =
+      FitOptions options =
           inference("llama3-8b", "rtx3060-12gb", {{"batch", "2"}, {"generate", generate}});
       options.runtime = runtime;
       const Answer answer = ask(options);
@@ -250,12 +250,12 @@ TEST(Advise, TimesOfDecodingAreSaidOfWhatDecodes) {
                 std::string::npos);
     }
   }
-  Options unsaid = inference("llama3-8b", "rtx3060-12gb", {{"batch", "2"}});
+  FitOptions unsaid = inference("llama3-8b", "rtx3060-12gb", {{"batch", "2"}});
   EXPECT_EQ(ask(unsaid).advised->timed, "prefill");
 }
 
 TEST(Advise, OtherOptimizersOfTheStepAreTimed) {
-  Options options = training("llama2-7b", "v100-32gb", {{"precision", "fp16"}, {"seq", "512"}});
+  FitOptions options = training("llama2-7b", "v100-32gb", {{"precision", "fp16"}, {"seq", "512"}});
   options.runtime = "vramfit";
   const Answer answer = ask(options);
   const auto& list = answer.advised->list;
@@ -267,12 +267,12 @@ TEST(Advise, OtherOptimizersOfTheStepAreTimed) {
 }
 
 TEST(Advise, WhereNothingHelpsItSaysHowFarThatGoes) {
-  const Options options = training("llama3-70b", "rtx4090", {});
+  const FitOptions options = training("llama3-70b", "rtx4090", {});
   const Answer answer = ask(options);
   EXPECT_TRUE(answer.advised->list.empty());
   ASSERT_TRUE(answer.advised->least);
   EXPECT_LT(answer.advised->least->estimate.total, answer.estimate.total / 5);
-  const Question question = understand(options, {});
+  const Question question = resolve_question(options, {});
   EXPECT_NE(picture(question, answer, {}).find("Nothing that could be changed makes it fit: with"),
             std::string::npos);
 }
@@ -300,14 +300,14 @@ std::map<std::string, std::string> gpus_by_strategy(const Advised& advised) {
 }
 
 TEST(Advise, WhatDoesNotFitIsSharedByTheFewestGpus) {
-  const Options thirteen = training("llama2-13b", "a100-40gb", {{"precision", "bf16"}});
+  const FitOptions thirteen = training("llama2-13b", "a100-40gb", {{"precision", "bf16"}});
   const Answer answer = ask(thirteen);
   const auto found = gpus_by_strategy(*answer.advised);
   ASSERT_TRUE(found.contains("fsdp"));
   EXPECT_FALSE(found.contains("zero1")) << "each GPU has all parameters and gradients";
   for (const auto& [gpus, verdict] : {std::pair{std::stoll(found.at("fsdp")), Verdict::Fits},
                                       std::pair{std::stoll(found.at("fsdp")) / 2, Verdict::Oom}}) {
-    Options spread = thirteen;
+    FitOptions spread = thirteen;
     spread.advise = false;
     spread.flags["gpus"] = std::to_string(gpus);
     spread.flags["strategy"] = "fsdp";
@@ -318,7 +318,7 @@ TEST(Advise, WhatDoesNotFitIsSharedByTheFewestGpus) {
 
 TEST(Advise, ABatchThatDoesNotFitIsSharedByDataParallelism) {
   for (const char* runtime : {"pytorch", "vramfit"}) {
-    Options options =
+    FitOptions options =
         training("llama2-7b", "h100-80gb",
                  {{"precision", "bf16"},
                   {"batch", "16"},
@@ -336,14 +336,14 @@ TEST(Advise, ABatchThatDoesNotFitIsSharedByDataParallelism) {
 }
 
 TEST(Advise, CopiesOnSeveralGpusAreSpreadNoFurther) {
-  const Options options =
+  const FitOptions options =
       training("llama2-7b", "rtx4090", {{"precision", "bf16"}, {"gpus", "2"}, {"strategy", "ddp"}});
   EXPECT_TRUE(ask(options).advised->on_several_gpus.empty());
 }
 
 TEST(Advise, WhatIsSharedIsSharedByMore) {
-  Options options = training("llama2-13b", "a100-40gb",
-                             {{"precision", "bf16"}, {"gpus", "2"}, {"strategy", "fsdp"}});
+  FitOptions options = training("llama2-13b", "a100-40gb",
+                                {{"precision", "bf16"}, {"gpus", "2"}, {"strategy", "fsdp"}});
   const auto found = gpus_by_strategy(*ask(options).advised);
   ASSERT_EQ(found.size(), 1U);
   EXPECT_GT(std::stoll(found.at("fsdp")), 2);
@@ -367,7 +367,7 @@ TEST(Advise, OneMoreChangeIsAdvisedWhereLessIsCutThen) {
 }
 
 TEST(Advise, HeadroomIsLeftFree) {
-  Options options = inference("llama2-7b", "rtx4090", {});
+  FitOptions options = inference("llama2-7b", "rtx4090", {});
   options.headroom = "12GB";
   const Answer answer = ask(options);
   ASSERT_FALSE(answer.advised->list.empty());

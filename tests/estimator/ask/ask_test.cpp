@@ -33,9 +33,9 @@ TEST(Ask, FlagsByNameAreThoseOfTheCommandLine) {
                       {"gradient_checkpointing", true},
                       {"autocast", nullptr},
                       {"gpu", "rtx4090"}};
-  const Options typed = parse_options({"--model=llama2-7b", "--train", "--batch=4", "--seq=512",
-                                       "--lora=16", "--lora-targets=q_proj,k_proj",
-                                       "--checkpoint=full", "--loss-only", "--gpu=rtx4090"});
+  const FitOptions typed = parse_options({"--model=llama2-7b", "--train", "--batch=4", "--seq=512",
+                                          "--lora=16", "--lora-targets=q_proj,k_proj",
+                                          "--checkpoint=full", "--loss-only", "--gpu=rtx4090"});
   EXPECT_EQ(ask(flags).json(), ask(typed).json());
   EXPECT_TRUE(ask(flags).yes());
 }
@@ -59,7 +59,7 @@ TEST(Ask, SwitchesAreOnOrOff) {
 
 TEST(Ask, ACommandLineGoesBeforeFlagsOfWhateverName) {
   const Json flags = {{"model", "gpt2-124m"}, {"per_device_train_batch_size", 2}, {"gpu", "h200"}};
-  const Options options = options_of(flags, {"--batch", "3", "--seq=64"});
+  const FitOptions options = options_of(flags, {"--batch", "3", "--seq=64"});
   EXPECT_EQ(options.flags.at("batch"), "3");
   EXPECT_EQ(options.flags.at("seq"), "64");
   EXPECT_EQ(options.gpu, "h200");
@@ -84,13 +84,13 @@ TEST(Ask, LooksAtNothingByItself) {
 
 TEST(Ask, SurroundingsAreAskedWhereTheyAreNeeded) {
   int gpus = 0;
-  Surroundings surroundings;
-  surroundings.gpu = [&] { return ++gpus, std::optional(budget_of_size(1'000'000'000)); };
-  ask(kSmall, surroundings);
+  Environment environment;
+  environment.gpu = [&] { return ++gpus, std::optional(budget_of_size(1'000'000'000)); };
+  ask(kSmall, environment);
   EXPECT_EQ(gpus, 0);
   Json flags = kSmall;
   flags.erase("gpu");
-  EXPECT_EQ(ask(flags, surroundings).question.requests.front().budget.vram, 1'000'000'000U);
+  EXPECT_EQ(ask(flags, environment).question.requests.front().budget.vram, 1'000'000'000U);
   EXPECT_EQ(gpus, 1);
 }
 

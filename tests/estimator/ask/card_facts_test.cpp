@@ -13,8 +13,8 @@ using Json = nlohmann::json;
 
 constexpr std::uint64_t kMiB = 1 << 20;
 
-Options asked(const char* gpu, const char* vram = nullptr, const char* headroom = nullptr) {
-  Options options;
+FitOptions asked(const char* gpu, const char* vram = nullptr, const char* headroom = nullptr) {
+  FitOptions options;
   if (gpu) options.gpu = gpu;
   if (vram) options.vram = vram;
   if (headroom) options.headroom = headroom;
@@ -49,13 +49,13 @@ TEST(CardFacts, TakeSizeAndHeadroomAsFitDoes) {
 }
 
 TEST(CardFacts, AreThisMachinesWhereNoneIsNamed) {
-  Surroundings surroundings;
-  surroundings.gpu = [] {
+  Environment environment;
+  environment.gpu = [] {
     Budget budget = budget_of_gpu("NVIDIA A10G", Arch{86}, 23'028 * kMiB);
     budget.held = 100 * kMiB;
     return budget;
   };
-  const Json facts = card_facts({}, surroundings);
+  const Json facts = card_facts({}, environment);
   EXPECT_EQ(facts.at("title"), "NVIDIA A10G");
   EXPECT_EQ(facts.at("taken"), 100 * kMiB);
   expect_bad_input([] { card_facts({}, {}); }, {"gpu: which one", "--gpu rtx4090", "--vram 24GiB"});

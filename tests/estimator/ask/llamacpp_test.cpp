@@ -33,7 +33,7 @@ TEST(LlamaCpp, AnswersAboutModelsThatNoReaderHas) {
 }
 
 TEST(LlamaCpp, OthersRefuseWhatItAloneReads) {
-  const Options options = parse_options({"--model", "qwen3-30b-a3b", "--gpu", "h200"});
+  const FitOptions options = parse_options({"--model", "qwen3-30b-a3b", "--gpu", "h200"});
   EXPECT_THROW(ask(options, {}), UnknownModel);
   expect_bad_input(
       [] {

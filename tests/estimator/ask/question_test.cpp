@@ -11,8 +11,8 @@
 namespace vramfit {
 namespace {
 
-Request only_request(const Options& options) {
-  const Question question = understand(options, {});
+Request only_request(const FitOptions& options) {
+  const Question question = resolve_question(options, {});
   EXPECT_EQ(question.requests.size(), 1U);
   return question.requests.front();
 }
@@ -22,15 +22,15 @@ bool assumes(const Question& question, const char* flag) {
   return std::find(list.begin(), list.end(), flag) != list.end();
 }
 
-Options ask() {
-  Options options;
+FitOptions ask() {
+  FitOptions options;
   options.model = "llama2-7b";
   options.gpu = "h200";
   return options;
 }
 
-Options ask_vramfit() {
-  Options options = ask();
+FitOptions ask_vramfit() {
+  FitOptions options = ask();
   options.runtime = "vramfit";
   return options;
 }
@@ -38,7 +38,7 @@ Options ask_vramfit() {
 TEST(Question, DefaultsArePytorchs) {
   const Request request = only_request(ask());
   EXPECT_STREQ(request.workload->runtime().name(), "pytorch");
-  const auto& options = options_of<pytorch::GenerationOptions>(request);
+  const auto& options = options_of<pytorch::TorchGeneration>(request);
   EXPECT_EQ(options.precision, DType::Fp16) << "as its config says";
   EXPECT_EQ(options.batch, 1);
   EXPECT_EQ(options.seq, 2048);
@@ -50,11 +50,11 @@ TEST(Question, DefaultsArePytorchs) {
 TEST(Question, AModelRunsInTheTypeItsConfigNames) {
   for (const char* runtime : {"pytorch", "vramfit"}) {
     for (const bool train : {false, true}) {
-      Options o = ask();
+      FitOptions o = ask();
       o.runtime = runtime;
       o.train = train;
       const auto expect = [&](const char* precision, const char* why, bool assumed) {
-        const Question question = understand(o, {});
+        const Question question = resolve_question(o, {});
         EXPECT_EQ(question.requests.front().workload->asked().at("precision"), precision);
         EXPECT_NE(question.runs_with.find(std::string(" in ") + precision), std::string::npos);
         EXPECT_NE(question.runs_with.find(why), std::string::npos) << question.runs_with;
@@ -74,49 +74,49 @@ TEST(Question, AModelRunsInTheTypeItsConfigNames) {
 }
 
 TEST(Question, TheArticlesDefaultIsItsOwn) {
-  Options o = ask();
+  FitOptions o = ask();
   o.runtime = "article";
   o.model = "tinyllama-1.1b";
-  const Question question = understand(o, {});
+  const Question question = resolve_question(o, {});
   EXPECT_EQ(question.requests.front().workload->asked().at("precision"), "fp16");
   EXPECT_EQ(question.runs_with,
             "parameters in fp16, the default; batch 1 and 2048 tokens by default");
 }
 
 TEST(Question, WhatNoByteDependsOnIsNoted) {
-  Options o = ask();
+  FitOptions o = ask();
   o.passed_over = {"learning-rate", "seed"};
   EXPECT_EQ(only_request(o).model.notes.back(),
             "passed over, as memory does not depend on it: --learning-rate, --seed");
 }
 
 TEST(Question, TheOptimizerIsTransformersUnlessOneIsNamed) {
-  Options o = ask();
+  FitOptions o = ask();
   o.train = true;
-  EXPECT_EQ(options_of<pytorch::TrainingOptions>(only_request(o)).optimizer,
-            pytorch::OptimizerKind::AdamWFused);
-  EXPECT_EQ(understand(o, {}).runs_with,
+  EXPECT_EQ(options_of<pytorch::TorchTraining>(only_request(o)).optimizer,
+            pytorch::TorchOptimizer::AdamWFused);
+  EXPECT_EQ(resolve_question(o, {}).runs_with,
             "adamw-fused, transformers' default; weights, gradients and optimizer states in fp16, "
             "as its config says; batch 1 and 2048 tokens by default");
-  EXPECT_TRUE(assumes(understand(o, {}), "optimizer"));
+  EXPECT_TRUE(assumes(resolve_question(o, {}), "optimizer"));
   o.flags["optimizer"] = "adamw";
-  EXPECT_EQ(options_of<pytorch::TrainingOptions>(only_request(o)).optimizer,
-            pytorch::OptimizerKind::AdamW);
-  EXPECT_FALSE(assumes(understand(o, {}), "optimizer"));
+  EXPECT_EQ(options_of<pytorch::TorchTraining>(only_request(o)).optimizer,
+            pytorch::TorchOptimizer::AdamW);
+  EXPECT_FALSE(assumes(resolve_question(o, {}), "optimizer"));
 }
 
 TEST(Question, ABareHeadroomIsInGbToo) {
-  Options o = ask();
+  FitOptions o = ask();
   o.headroom = "2";
   EXPECT_EQ(only_request(o).budget.headroom, 2'000'000'000U);
 }
 
 TEST(Question, PureFp16TrainingIsNoted) {
-  const auto noted = [](const Options& options) {
+  const auto noted = [](const FitOptions& options) {
     const std::vector<std::string> notes = only_request(options).model.notes;
     return !notes.empty() && notes.back().starts_with("training in pure fp16");
   };
-  Options o = ask();
+  FitOptions o = ask();
   EXPECT_FALSE(noted(o));
   o.train = true;
   EXPECT_TRUE(noted(o));
@@ -128,7 +128,7 @@ TEST(Question, PureFp16TrainingIsNoted) {
 }
 
 TEST(Question, ABareSizeIsInGb) {
-  Options o = ask();
+  FitOptions o = ask();
   o.gpu = std::nullopt;
   const auto vram = [&](const char* text) {
     o.vram = text;
@@ -147,7 +147,7 @@ TEST(Question, ABareSizeIsInGb) {
 }
 
 TEST(Question, TrainingInPytorchTakesEveryFlag) {
-  Options o = ask();
+  FitOptions o = ask();
   o.train = true;
   o.flags["optimizer"] = "adamw-fused";
   o.flags["precision"] = "fp32";
@@ -160,35 +160,35 @@ TEST(Question, TrainingInPytorchTakesEveryFlag) {
   o.flags["lora"] = "16";
   o.flags["lora-targets"] = "q_proj,o_proj";
   const Request request = only_request(o);
-  const auto& options = options_of<pytorch::TrainingOptions>(request);
-  EXPECT_EQ(options.optimizer, pytorch::OptimizerKind::AdamWFused);
+  const auto& options = options_of<pytorch::TorchTraining>(request);
+  EXPECT_EQ(options.optimizer, pytorch::TorchOptimizer::AdamWFused);
   EXPECT_EQ(options.precision, DType::Fp32);
   EXPECT_EQ(options.autocast, DType::Fp16);
   EXPECT_EQ(options.batch, 3);
   EXPECT_EQ(options.seq, 77);
   EXPECT_EQ(options.accumulate, 5);
   EXPECT_EQ(options.attention, pytorch::AttentionKind::Eager);
-  EXPECT_EQ(options.checkpoint, pytorch::Checkpointing::Full);
+  EXPECT_EQ(options.checkpoint, pytorch::GradientCheckpointing::Full);
   EXPECT_EQ(options.lora->rank, 16);
   EXPECT_EQ(options.lora->targets, (std::vector<std::string>{"q_proj", "o_proj"}));
 }
 
 TEST(Question, AllLinearIsEveryProjection) {
-  Options o = ask();
+  FitOptions o = ask();
   o.train = true;
   o.flags["lora"] = "8";
   o.flags["lora-targets"] = "all-linear";
   const Request request = only_request(o);
-  EXPECT_EQ(options_of<pytorch::TrainingOptions>(request).lora->targets.size(), 7U);
+  EXPECT_EQ(options_of<pytorch::TorchTraining>(request).lora->targets.size(), 7U);
 }
 
 TEST(Question, LoraTargetsArePefts) {
-  Options o = ask();
+  FitOptions o = ask();
   o.train = true;
   o.flags["lora"] = "8";
   const auto targets = [&](const char* model) {
     o.model = model;
-    return options_of<pytorch::TrainingOptions>(only_request(o)).lora->targets;
+    return options_of<pytorch::TorchTraining>(only_request(o)).lora->targets;
   };
   EXPECT_EQ(targets("llama2-7b"), (std::vector<std::string>{"q_proj", "v_proj"}));
   EXPECT_EQ(targets("gpt2-124m"), (std::vector<std::string>{"c_attn"}));
@@ -208,7 +208,7 @@ TEST(Question, DefaultsOfVramfit) {
 }
 
 TEST(Question, TrainingTakesEveryFlag) {
-  Options o = ask();
+  FitOptions o = ask();
   o.train = true;
   o.flags["optimizer"] = "sgd-momentum";
   o.flags["precision"] = "fp32";
@@ -230,13 +230,13 @@ TEST(Question, TrainingTakesEveryFlag) {
 }
 
 TEST(Question, TrainingDefaultsToAdamw) {
-  Options o = ask_vramfit();
+  FitOptions o = ask_vramfit();
   o.train = true;
   EXPECT_STREQ(options_of<TrainingOptions>(only_request(o)).optimizer.name, "adamw");
 }
 
 TEST(Question, SevenBillionIsLlamaShaped) {
-  Options o = ask();
+  FitOptions o = ask();
   o.model = std::nullopt;
   o.params = "7B";
   o.hidden = "4096";
@@ -249,7 +249,7 @@ TEST(Question, SevenBillionIsLlamaShaped) {
 }
 
 TEST(Question, AShortModelIsAskedAboutAllItsPositions) {
-  Options o = ask();
+  FitOptions o = ask();
   o.model = "gpt2-124m";
   o.flags["generate"] = "25";
   EXPECT_EQ(only_request(o).workload->size(kSeqAxis), 1000);
@@ -259,7 +259,7 @@ TEST(Question, AShortModelIsAskedAboutAllItsPositions) {
 }
 
 TEST(Question, VramSetsTheSizeOfANamedCard) {
-  Options o = ask();
+  FitOptions o = ask();
   o.vram = "24GiB";
   const Request request = only_request(o);
   EXPECT_EQ(request.budget.gpu, "h200");
@@ -274,14 +274,14 @@ TEST(Question, ThisMachinesGpuIsAskedOnlyWhereNoneIsNamed) {
     ++asked;
     return std::optional(budget_of_gpu("Some GPU", Arch{86}, 8'000'000'000));
   };
-  Options o = ask();
-  understand(o, {this_gpu, {}, {}});
+  FitOptions o = ask();
+  resolve_question(o, {this_gpu, {}, {}});
   o.vram = "8GB";
   o.gpu = std::nullopt;
-  understand(o, {this_gpu, {}, {}});
+  resolve_question(o, {this_gpu, {}, {}});
   EXPECT_EQ(asked, 0);
   o.vram = std::nullopt;
-  const Question question = understand(o, {this_gpu, {}, {}});
+  const Question question = resolve_question(o, {this_gpu, {}, {}});
   EXPECT_EQ(asked, 1);
   ASSERT_EQ(question.requests.size(), 1U);
   EXPECT_EQ(question.requests[0].budget.title, "Some GPU");
@@ -324,17 +324,17 @@ TEST(Question, WeightsInFewBitsRunAsTheyAreStored) {
   const std::string config = R"({"model_type": "llama", "hidden_size": 256, "vocab_size": 320,
       "intermediate_size": 512, "num_hidden_layers": 2, "num_attention_heads": 4,
       "num_key_value_heads": 4, "quantization_config": )";
-  Options o = ask();
+  FitOptions o = ask();
   o.model = "mine";
   o.config_json = config + R"({"quant_method": "bitsandbytes", "load_in_4bit": true,
       "bnb_4bit_quant_type": "nf4", "bnb_4bit_compute_dtype": "bfloat16",
       "bnb_4bit_use_double_quant": true}})";
-  expect_bad_input([&] { understand(o, {}); }, {"bitsandbytes' nf4; --quant nf4"});
+  expect_bad_input([&] { resolve_question(o, {}); }, {"bitsandbytes' nf4; --quant nf4"});
   o.flags["quant"] = "int8";
-  expect_bad_input([&] { understand(o, {}); }, {"bitsandbytes' nf4; --quant nf4"});
+  expect_bad_input([&] { resolve_question(o, {}); }, {"bitsandbytes' nf4; --quant nf4"});
   o.runtime = "vramfit";
   o.flags.clear();
-  expect_bad_input([&] { understand(o, {}); }, {"bitsandbytes' nf4; --runtime pytorch"});
+  expect_bad_input([&] { resolve_question(o, {}); }, {"bitsandbytes' nf4; --runtime pytorch"});
   o.runtime = "pytorch";
   o.flags["quant"] = "nf4";
   EXPECT_EQ(only_request(o).workload->asked().at("quant").dump(),
@@ -351,7 +351,7 @@ TEST(Question, WhatBitsandbytesHasAndFlagsLackIsRefused) {
   const std::string config = R"({"model_type": "llama", "hidden_size": 256, "vocab_size": 320,
       "intermediate_size": 512, "num_hidden_layers": 2, "num_attention_heads": 4,
       "num_key_value_heads": 4, "quantization_config": {"load_in_8bit": true, )";
-  Options o = ask();
+  FitOptions o = ask();
   o.model = "mine";
   o.flags["quant"] = "int8";
   for (const char* key :
@@ -360,19 +360,19 @@ TEST(Question, WhatBitsandbytesHasAndFlagsLackIsRefused) {
         R"("bnb_4bit_quant_storage": "bfloat16")"}) {
     o.config_json = config + key + "}}";
     const std::string name(key + 1, std::string(key).find('"', 1) - 1);
-    expect_bad_input([&] { understand(o, {}); }, {name.c_str(), "is not predicted"});
+    expect_bad_input([&] { resolve_question(o, {}); }, {name.c_str(), "is not predicted"});
   }
   o.config_json = config + R"("llm_int8_skip_modules": ["lm_head"]}})";
   EXPECT_EQ(only_request(o).workload->asked().at("quant").at("format"), "int8");
   o.config_json = config + R"("quant_method": "gptq", "bits": 4}})";
-  expect_bad_input([&] { understand(o, {}); }, {"quantization_config", "in 16 bits"});
+  expect_bad_input([&] { resolve_question(o, {}); }, {"quantization_config", "in 16 bits"});
 }
 
 TEST(Question, WithoutAnyGpuItIsAboutEveryCard) {
-  Options o = ask();
+  FitOptions o = ask();
   o.gpu = std::nullopt;
   o.headroom = "1GB";
-  const Question question = understand(o, {});
+  const Question question = resolve_question(o, {});
   EXPECT_TRUE(question.every_card);
   ASSERT_EQ(question.requests.size(), cards().size());
   for (std::size_t i = 0; i < cards().size(); ++i) {
@@ -382,12 +382,12 @@ TEST(Question, WithoutAnyGpuItIsAboutEveryCard) {
 }
 
 TEST(Question, Searches) {
-  Options o = ask();
-  EXPECT_EQ(understand(o, {}).search, nullptr);
+  FitOptions o = ask();
+  EXPECT_EQ(resolve_question(o, {}).search, nullptr);
   o.searches = {"batch"};
-  EXPECT_EQ(*understand(o, {}).search, kBatchAxis);
+  EXPECT_EQ(*resolve_question(o, {}).search, kBatchAxis);
   o.searches = {"seq"};
-  EXPECT_EQ(*understand(o, {}).search, kSeqAxis);
+  EXPECT_EQ(*resolve_question(o, {}).search, kSeqAxis);
 }
 
 }  // namespace

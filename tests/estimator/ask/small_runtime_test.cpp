@@ -42,7 +42,7 @@ class Serving final : public Workload {
   Demand demand() const override { return Demand::Elastic; }
   Outcome run(const Gpu& gpu, std::uint64_t capacity, const ModelConfig& config,
               const Extent& extent) const override {
-    SumAllocator sum(capacity + extent.beyond);
+    SumAllocator sum(capacity + extent.extra_capacity);
     Ledger ledger(sum, Counts::Requested, extent.detail.events);
     Outcome outcome;
     outcome.overhead = gpu.overhead;
@@ -106,12 +106,12 @@ const Runtime& server() {
 
 /// About a small model on a card of 24 GiB, of which the server's context takes 1 GB.
 Question asks(const Flags& flags, const std::vector<std::string>& searches = {}) {
-  Options options;
+  FitOptions options;
   options.model = "tinyllama-1.1b";
   options.vram = "24GiB";
   options.flags = flags;
   options.searches = searches;
-  Question question = understand(options, {}, server());
+  Question question = resolve_question(options, {}, server());
   const std::vector<RuntimeOverhead> measured = {{"server", "1.0", {{"context", 1'000'000'000}}}};
   for (Request& request : question.requests) {
     request.budget.overhead.runtimes =
@@ -157,14 +157,14 @@ TEST(SmallRuntime, DoesNotFitWhereItsLeastDoesNot) {
 }
 
 TEST(SmallRuntime, IsAskedWhatItCanAnswerInItsOwnWords) {
-  EXPECT_EQ(in_own_names({"--max_num_seqs=8"}, server()).arguments,
+  EXPECT_EQ(in_canonical_names({"--max_num_seqs=8"}, server()).arguments,
             std::vector<std::string>{"--slots=8"});
   expect_bad_input([] { asks({}, {"batch"}); },
                    {"max-batch: not under --runtime server; --max-slots"});
-  Options options;
+  FitOptions options;
   options.model = "tinyllama-1.1b";
   options.formulas = true;
-  expect_bad_input([&] { understand(options, {}, server()); }, {"formulas: nobody has one"});
+  expect_bad_input([&] { resolve_question(options, {}, server()); }, {"formulas: nobody has one"});
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ namespace {
 
 using Texts = std::vector<std::string>;
 
-Texts own(const Texts& typed) { return in_own_names(typed).arguments; }
+Texts own(const Texts& typed) { return in_canonical_names(typed).arguments; }
 
 TEST(Spellings, OwnNamesStayAsTheyAre) {
   const Texts line = {"--model", "llama2-7b", "--batch=4", "--train", "-h", "--", "x", "--seq="};
@@ -63,7 +63,7 @@ TEST(Spellings, ContextLengthsAreCalledInThousands) {
 
 TEST(Spellings, WhatNoByteDependsOnIsPassedOver) {
   const CommandLine line =
-      in_own_names({"--learning_rate", "2e-4", "--lora-alpha=16", "--train", "--seed", "-1"});
+      in_canonical_names({"--learning_rate", "2e-4", "--lora-alpha=16", "--train", "--seed", "-1"});
   EXPECT_EQ(line.arguments, Texts{"--train"});
   EXPECT_EQ(line.passed_over, (Texts{"learning-rate", "lora-alpha", "seed"}));
   expect_bad_input([] { own({"--seed", "--train"}); }, {"seed: no value"});
@@ -137,11 +137,11 @@ TEST(Spellings, ATrainersPrecisionIsAutocast) {
 
 TEST(Spellings, ATrainersOwnFlagsAreKnown) {
   for (const char* flag : {"--bf16", "--optim=sgd", "--per_device_train_batch_size=2"}) {
-    EXPECT_TRUE(in_own_names({flag}).of_a_trainer) << flag;
-    EXPECT_FALSE(in_own_names({flag, "--loss-only=false"}).of_a_trainer) << flag;
+    EXPECT_TRUE(in_canonical_names({flag}).of_a_trainer) << flag;
+    EXPECT_FALSE(in_canonical_names({flag, "--loss-only=false"}).of_a_trainer) << flag;
   }
   for (const char* flag : {"--autocast=bf16", "--optimizer=sgd", "--batch=2", "--lora_r=8"}) {
-    EXPECT_FALSE(in_own_names({flag}).of_a_trainer) << flag;
+    EXPECT_FALSE(in_canonical_names({flag}).of_a_trainer) << flag;
   }
 }
 
@@ -201,7 +201,7 @@ class OfItsOwnWords final : public Runtime {
 
 TEST(Spellings, ARuntimesOwnWordsGoBeforeOthersAndBeforeWhatIsRefused) {
   const auto in_its_words = [](const Texts& typed) {
-    return in_own_names(typed, OfItsOwnWords()).arguments;
+    return in_canonical_names(typed, OfItsOwnWords()).arguments;
   };
   EXPECT_EQ(in_its_words({"--quantization", "awq"}), (Texts{"--weights", "awq"}));
   EXPECT_EQ(in_its_words({"--tensor_parallel_size=2"}), Texts{"--shards=2"});
@@ -211,13 +211,13 @@ TEST(Spellings, ARuntimesOwnWordsGoBeforeOthersAndBeforeWhatIsRefused) {
 }
 
 TEST(Spellings, WhichOfOursTheirsSet) {
-  EXPECT_EQ(own_flag("per_device_train_batch_size"), "batch");
-  EXPECT_EQ(own_flag("gradient_checkpointing"), "checkpoint");
-  EXPECT_EQ(own_flag("gradient_checkpointing_kwargs"), "gradient-checkpointing-kwargs");
-  EXPECT_EQ(own_flag("load_in_4bit"), "quant");
-  EXPECT_EQ(own_flag("use_fsdp"), "strategy");
-  EXPECT_EQ(own_flag("bf16"), "autocast");
-  EXPECT_EQ(own_flag("max_batch"), "max-batch");
+  EXPECT_EQ(canonical_flag("per_device_train_batch_size"), "batch");
+  EXPECT_EQ(canonical_flag("gradient_checkpointing"), "checkpoint");
+  EXPECT_EQ(canonical_flag("gradient_checkpointing_kwargs"), "gradient-checkpointing-kwargs");
+  EXPECT_EQ(canonical_flag("load_in_4bit"), "quant");
+  EXPECT_EQ(canonical_flag("use_fsdp"), "strategy");
+  EXPECT_EQ(canonical_flag("bf16"), "autocast");
+  EXPECT_EQ(canonical_flag("max_batch"), "max-batch");
 }
 
 }  // namespace

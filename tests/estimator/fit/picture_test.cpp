@@ -11,21 +11,21 @@
 namespace vramfit::fit {
 namespace {
 
-Options ask(const char* model) {
-  Options options;
+FitOptions ask(const char* model) {
+  FitOptions options;
   options.model = model;
   options.gpu = "h200";
   return options;
 }
 
-Options ask_vramfit(const char* model) {
-  Options options = ask(model);
+FitOptions ask_vramfit(const char* model) {
+  FitOptions options = ask(model);
   options.runtime = "vramfit";
   return options;
 }
 
-std::string picture_of(const Options& options, const Style& style = {}) {
-  const Question question = understand(options, {});
+std::string picture_of(const FitOptions& options, const Style& style = {}) {
+  const Question question = resolve_question(options, {});
   return picture(question, answer(question).front(), style);
 }
 
@@ -44,7 +44,7 @@ void expect_parts(const std::string& text, std::initializer_list<const char*> pa
 }
 
 TEST(Picture, OfTrainingInPytorchHasEveryPart) {
-  Options options = ask("llama2-7b");
+  FitOptions options = ask("llama2-7b");
   options.train = true;
   options.flags["precision"] = "fp32";
   options.flags["autocast"] = "bf16";
@@ -65,7 +65,7 @@ TEST(Picture, OfTrainingInPytorchHasEveryPart) {
 }
 
 TEST(Picture, OfInferenceInPytorchHasACacheAndItsStages) {
-  Options options = ask("gpt2-124m");
+  FitOptions options = ask("gpt2-124m");
   options.flags["generate"] = "3";
   options.flags["seq"] = "100";
   options.flags["batch"] = "2";
@@ -76,7 +76,7 @@ TEST(Picture, OfInferenceInPytorchHasACacheAndItsStages) {
 }
 
 TEST(Picture, OfTrainingHasEveryPart) {
-  Options options = ask_vramfit("llama2-7b");
+  FitOptions options = ask_vramfit("llama2-7b");
   options.train = true;
   options.flags["precision"] = "fp16";
   options.flags["batch"] = "4";
@@ -95,7 +95,7 @@ TEST(Picture, OfTrainingHasEveryPart) {
 }
 
 TEST(Picture, OfWhatDoesNotFitSaysWhere) {
-  Options options = ask("llama2-7b");
+  FitOptions options = ask("llama2-7b");
   options.train = true;
   options.gpu = "rtx4090";
   options.headroom = "1GB";
@@ -107,7 +107,7 @@ TEST(Picture, OfWhatDoesNotFitSaysWhere) {
 }
 
 TEST(Picture, OfInferenceHasACacheAndItsStages) {
-  Options options = ask_vramfit("gpt2-124m");
+  FitOptions options = ask_vramfit("gpt2-124m");
   options.flags["generate"] = "3";
   options.flags["seq"] = "100";
   const std::string text = picture_of(options, {.verbose = true});
@@ -118,7 +118,7 @@ TEST(Picture, OfInferenceHasACacheAndItsStages) {
 }
 
 TEST(Picture, OfASearchNamesWhatItFound) {
-  Options options = ask("gpt2-1.5b");
+  FitOptions options = ask("gpt2-1.5b");
   options.train = true;
   options.searches = {"batch"};
   expect_parts(picture_of(options), {"largest batch that surely fits: ", " is not)"});
@@ -132,7 +132,7 @@ TEST(Picture, OfASearchNamesWhatItFound) {
 }
 
 TEST(Picture, AssumptionsAreSaid) {
-  Options options;
+  FitOptions options;
   options.params = "7B";
   options.vram = "24GB";
   expect_parts(picture_of(options), {"llama-shaped", "note: shape assumed", "note: sm_89 assumed"});
@@ -142,7 +142,7 @@ TEST(Picture, HoldsItsColumnsWhateverTheSizes) {
   for (const char* model : {"gpt2-124m", "llama2-7b", "llama3-70b"}) {
     for (const char* batch : {"1", "100", "10000"}) {
       for (const char* vram : {"1GB", "150GB", "1048576TiB"}) {
-        Options options = ask(model);
+        FitOptions options = ask(model);
         options.flags["batch"] = batch;
         options.vram = vram;
         options.train = true;
@@ -153,7 +153,7 @@ TEST(Picture, HoldsItsColumnsWhateverTheSizes) {
 }
 
 TEST(Picture, IsShortUnlessMoreIsAskedFor) {
-  Options options = ask("llama2-7b");
+  FitOptions options = ask("llama2-7b");
   options.train = true;
   const std::string text = picture_of(options);
   EXPECT_EQ(text.find("every later step"), std::string::npos);
@@ -163,7 +163,7 @@ TEST(Picture, IsShortUnlessMoreIsAskedFor) {
 }
 
 TEST(Picture, TightIsWhereFiguresMayBeOffByMore) {
-  Options options = ask("llama3-8b");
+  FitOptions options = ask("llama3-8b");
   options.gpu = "rtx4090";
   options.flags["batch"] = "3";
   options.flags["seq"] = "8192";
@@ -176,7 +176,7 @@ TEST(Picture, TightIsWhereFiguresMayBeOffByMore) {
 }
 
 TEST(Picture, SaysWhichChoiceChangesTheVerdict) {
-  Options options = ask("llama2-7b");
+  FitOptions options = ask("llama2-7b");
   options.gpu = "h100-80gb";
   options.train = true;
   options.flags["precision"] = "bf16";
@@ -187,7 +187,7 @@ TEST(Picture, SaysWhichChoiceChangesTheVerdict) {
   options.flags["autocast"] = "bf16";
   expect_parts(picture_of(options),
                {"OOM: ", "note: with --precision bf16 without autocast it would be FITS"});
-  Options bare = ask("llama3-8b");
+  FitOptions bare = ask("llama3-8b");
   bare.gpu = std::nullopt;
   bare.vram = "19";
   expect_parts(picture_of(bare),
@@ -196,7 +196,7 @@ TEST(Picture, SaysWhichChoiceChangesTheVerdict) {
 }
 
 TEST(Picture, SetsFormulasBesideTheAnswer) {
-  Options options = ask("llama2-7b");
+  FitOptions options = ask("llama2-7b");
   options.train = true;
   options.formulas = true;
   options.flags["seq"] = "512";
@@ -214,7 +214,7 @@ TEST(Picture, SetsFormulasBesideTheAnswer) {
 
 TEST(Picture, FormulasKnowWeightsInFewBits) {
   const auto picture = [](const char* flag, const char* format) {
-    Options options = ask("llama2-7b");
+    FitOptions options = ask("llama2-7b");
     options.formulas = true;
     options.runtime = std::string(flag) == "quant" ? "pytorch" : "vramfit";
     options.flags[flag] = format;
@@ -229,13 +229,13 @@ TEST(Picture, FormulasKnowWeightsInFewBits) {
 }
 
 TEST(Picture, HasColoursWhereTheyShow) {
-  const Options options = ask("llama2-7b");
+  const FitOptions options = ask("llama2-7b");
   EXPECT_EQ(picture_of(options).find('\x1b'), std::string::npos);
   expect_parts(picture_of(options, {.colours = true}), {"\x1b[1;32mFITS\x1b[0m: "});
 }
 
 TEST(Picture, OfALongSequenceStopsWhereTheModelDoes) {
-  Options options = ask("llama3-8b");
+  FitOptions options = ask("llama3-8b");
   options.searches = {"seq"};
   expect_parts(picture_of(options), {"that surely fits: 8192 (its config's max_position_embeddings",
                                      "--beyond-positions"});
@@ -246,11 +246,11 @@ TEST(Picture, OfALongSequenceStopsWhereTheModelDoes) {
 }
 
 TEST(CardTable, HasALineForEachCard) {
-  Options options = ask("llama2-7b");
+  FitOptions options = ask("llama2-7b");
   options.gpu = std::nullopt;
   options.train = true;
   options.searches = {"batch"};
-  const Question question = understand(options, {});
+  const Question question = resolve_question(options, {});
   const std::string text = card_table(question, answer(question), {.verbose = true});
   for (const Card& card : cards()) {
     EXPECT_NE(text.find("\n  " + card.name), std::string::npos) << text;

@@ -67,7 +67,7 @@ TEST(Ledger, PeakIsOneMomentOfAllCategories) {
   ledger.free("g", Category::Gradients, 50, gradients);
   ledger.end_stage();
 
-  const Snapshot& peak = ledger.peak();
+  const MemoryUse& peak = ledger.peak();
   EXPECT_EQ(peak.allocated, 1050U);
   EXPECT_EQ(peak.by_category.total(), 1050U);
   EXPECT_EQ(peak.by_category[Category::Activations], 1000U);

@@ -43,22 +43,22 @@ std::optional<Pretrained> pretrained_of(const Json& test_case) {
   return arguments;
 }
 
-TrainingOptions training_of(const Json& test_case) {
+TorchTraining training_of(const Json& test_case) {
   std::string optimizer = test_case.value("opt", "adamw");
   if (optimizer == "adamw_fused") optimizer = "adamw-fused";
   if (optimizer == "adamw_loop") optimizer = "adamw-loop";
   if (optimizer == "sgdm") optimizer = "sgd-momentum";
   if (optimizer == "adamw8bit") optimizer = "adamw-8bit";
   if (optimizer == "paged_adamw8bit") optimizer = "paged-adamw-8bit";
-  TrainingOptions options;
+  TorchTraining options;
   options.precision = parse_precision(test_case.at("dtype"));
   if (test_case.contains("amp")) options.autocast = parse_precision(test_case.at("amp"));
   if (test_case.value("attn", "sdpa") == "eager") options.attention = AttentionKind::Eager;
   options.optimizer = parse_optimizer(optimizer);
-  if (test_case.value("ckpt", false)) options.checkpoint = Checkpointing::Full;
+  if (test_case.value("ckpt", false)) options.checkpoint = GradientCheckpointing::Full;
   if (test_case.contains("lora")) {
     const Json& lora = test_case.at("lora");
-    options.lora = LoraOptions{lora.at("r"), lora.at("targets").get<std::vector<std::string>>()};
+    options.lora = LoraConfig{lora.at("r"), lora.at("targets").get<std::vector<std::string>>()};
   }
   options.batch = test_case.value("b", 1);
   options.seq = test_case.at("s");
@@ -67,8 +67,8 @@ TrainingOptions training_of(const Json& test_case) {
   return options;
 }
 
-GenerationOptions generation_of(const Json& test_case, const Json& point) {
-  GenerationOptions options;
+TorchGeneration generation_of(const Json& test_case, const Json& point) {
+  TorchGeneration options;
   options.precision = parse_precision(test_case.at("dtype"));
   if (test_case.value("attn", "sdpa") == "eager") options.attention = AttentionKind::Eager;
   options.batch = point.at(0);

@@ -20,9 +20,9 @@ const Release& measured_release();
 ModelConfig model_of(const nlohmann::json& test_case);
 /// How its model is read, where it was read from a file.
 std::optional<Pretrained> pretrained_of(const nlohmann::json& test_case);
-TrainingOptions training_of(const nlohmann::json& test_case);
+TorchTraining training_of(const nlohmann::json& test_case);
 /// Of one of its points, (batch, seq).
-GenerationOptions generation_of(const nlohmann::json& test_case, const nlohmann::json& point);
+TorchGeneration generation_of(const nlohmann::json& test_case, const nlohmann::json& point);
 /// Whether there is a rule for all that the case asks for. Compilers and mixtures of experts are
 /// none of ours yet.
 bool is_modelled(const nlohmann::json& test_case);

@@ -56,7 +56,7 @@ std::uint64_t states(const std::vector<std::int64_t>& sizes, std::int64_t gpus) 
   OnTape on;
   std::vector<Tensor> parameters;
   for (const std::int64_t size : sizes) parameters.push_back(on.of(size));
-  ZeroRedundancyOptimizer optimizer(OptimizerKind::AdamW, parameters, gpus);
+  ZeroRedundancyOptimizer optimizer(TorchOptimizer::AdamW, parameters, gpus);
   on.tape.take();
   optimizer.step();
   std::uint64_t bytes = 0;
@@ -87,9 +87,9 @@ ModelConfig llama(std::int64_t hidden = 1024) {
                      {"max_position_embeddings", 4096}}}});
 }
 
-TrainingOptions spread(Strategy strategy, std::int64_t gpus) {
-  TrainingOptions options;
-  options.optimizer = OptimizerKind::AdamWFused;
+TorchTraining spread(DistributedStrategy strategy, std::int64_t gpus) {
+  TorchTraining options;
+  options.optimizer = TorchOptimizer::AdamWFused;
   options.seq = 512;
   options.distributed.emplace();
   options.distributed->strategy = strategy;
@@ -97,7 +97,7 @@ TrainingOptions spread(Strategy strategy, std::int64_t gpus) {
   return options;
 }
 
-RunReport run_of(const TrainingOptions& options, const Extent& extent = {},
+RunReport run_of(const TorchTraining& options, const Extent& extent = {},
                  std::uint64_t capacity = kUnlimitedBytes) {
   return run(h200(), measured_release(), llama(), options, extent, capacity);
 }
@@ -112,7 +112,7 @@ std::uint64_t at_end_of(const RunReport& report, Stage stage, int step, Category
 
 TEST(FullyShard, EachGpuKeepsItsPart) {
   const auto parameters = [](std::int64_t gpus) {
-    const RunReport report = run_of(spread(Strategy::Fsdp, gpus));
+    const RunReport report = run_of(spread(DistributedStrategy::Fsdp, gpus));
     return static_cast<double>(at_end_of(report, Stage::Loaded, 0, Category::Parameters));
   };
   EXPECT_NEAR(parameters(2) / parameters(4), 2, 0.05);
@@ -122,7 +122,7 @@ TEST(FullyShard, EachGpuKeepsItsPart) {
 }
 
 TEST(FullyShard, LayersAreGatheredOneByOneUnlessTheyStay) {
-  TrainingOptions options = spread(Strategy::Fsdp, 2);
+  TorchTraining options = spread(DistributedStrategy::Fsdp, 2);
   const std::uint64_t one_by_one = run_of(options).peak.by_category[Category::Parameters];
   options.distributed->reshard_after_forward = false;
   EXPECT_GT(run_of(options).peak.by_category[Category::Parameters], one_by_one + 64 * kMiB);
@@ -130,16 +130,16 @@ TEST(FullyShard, LayersAreGatheredOneByOneUnlessTheyStay) {
 
 TEST(FullyShard, LayersLeftOutAreWalkedAlike) {
   for (const bool checkpointed : {false, true}) {
-    TrainingOptions options = spread(Strategy::Fsdp, 2);
-    if (checkpointed) options.checkpoint = Checkpointing::Full;
+    TorchTraining options = spread(DistributedStrategy::Fsdp, 2);
+    if (checkpointed) options.checkpoint = GradientCheckpointing::Full;
     Extent all;
-    all.one_by_one = true;
+    all.exhaustive = true;
     EXPECT_EQ(first_difference(run_of(options).events, run_of(options, all).events), std::nullopt);
   }
 }
 
 TEST(FullyShard, AccelerateReducesInWhatItComputesInAndKeepsFp32) {
-  TrainingOptions options = spread(Strategy::Fsdp, 2);
+  TorchTraining options = spread(DistributedStrategy::Fsdp, 2);
   options.precision = DType::Fp32;
   options.distributed->stored = ScalarType::Float;
   options.distributed->mixed_precision = {ScalarType::BFloat16, ScalarType::BFloat16};
@@ -156,7 +156,7 @@ TEST(FullyShard, AccelerateReducesInWhatItComputesInAndKeepsFp32) {
 }
 
 TEST(Ddp, GradientsAreThereTwiceUnlessTheyAreViews) {
-  TrainingOptions options = spread(Strategy::Ddp, 2);
+  TorchTraining options = spread(DistributedStrategy::Ddp, 2);
   const auto after_backward = [](const RunReport& report, Category category) {
     return static_cast<double>(at_end_of(report, Stage::Backward, 2, category));
   };
@@ -171,33 +171,35 @@ TEST(Ddp, GradientsAreThereTwiceUnlessTheyAreViews) {
 }
 
 TEST(Ddp, ALeafThatIsNoParameterIsInNoBucket) {
-  TrainingOptions options = spread(Strategy::Ddp, 2);
+  TorchTraining options = spread(DistributedStrategy::Ddp, 2);
   options.distributed->bucket_view = true;
-  options.checkpoint = Checkpointing::Reentrant;  // each layer's input is a leaf
+  options.checkpoint = GradientCheckpointing::Reentrant;  // each layer's input is a leaf
   EXPECT_FALSE(run_of(options).missing.has_value());
 }
 
 TEST(Ddp, LaterStepsAreLikeTheThird) {
-  for (const Strategy strategy : {Strategy::Ddp, Strategy::Zero1, Strategy::Fsdp}) {
+  for (const DistributedStrategy strategy :
+       {DistributedStrategy::Ddp, DistributedStrategy::Zero1, DistributedStrategy::Fsdp}) {
     Extent played;
     played.steps = 5;
     Extent walked = played;
-    walked.one_by_one = true;
-    const TrainingOptions options = spread(strategy, 2);
+    walked.exhaustive = true;
+    const TorchTraining options = spread(strategy, 2);
     EXPECT_EQ(first_difference(run_of(options, played).events, run_of(options, walked).events),
               std::nullopt);
   }
 }
 
 TEST(SeveralGpus, RunningOutOfMemoryIsAResult) {
-  for (const Strategy strategy : {Strategy::Ddp, Strategy::Zero1, Strategy::Fsdp}) {
+  for (const DistributedStrategy strategy :
+       {DistributedStrategy::Ddp, DistributedStrategy::Zero1, DistributedStrategy::Fsdp}) {
     const RunReport report = run_of(spread(strategy, 2), {}, 700 * kMiB);
     EXPECT_TRUE(report.missing.has_value());
   }
 }
 
-GenerationOptions over(int gpus, int gpu) {
-  GenerationOptions options;
+TorchGeneration over(int gpus, int gpu) {
+  TorchGeneration options;
   options.seq = 512;
   options.generate = 3;
   options.pretrained.emplace();
@@ -238,10 +240,10 @@ TEST(DeviceMap, EachGpuCachesItsOwnLayers) {
 // model.device, which runs what is on the host, is the first that holds something.
 TEST(DeviceMap, WhatIsOnTheHostRunsOnTheFirstGpuThatHoldsSomething) {
   const ModelConfig model = model_named("gemma2-2b");
-  GenerationOptions options = over(8, 0);
+  TorchGeneration options = over(8, 0);
   const std::uint64_t capacity = 2'900'000'000;
   Extent extent;
-  extent.beyond = kUnlimitedBytes - capacity;
+  extent.extra_capacity = kUnlimitedBytes - capacity;
   std::optional<OnHost> on_host;
   const std::vector<RunReport> reports =
       run_on_each(h200(), measured_release(), model, options, extent, capacity, &on_host);

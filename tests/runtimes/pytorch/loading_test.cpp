@@ -109,7 +109,7 @@ TEST(DeviceMap, LeavesTheLayersOnTheHostThatAccelerateDoes) {
                        {"vocab_size", 8000},        {"max_position_embeddings", 4096}};
   test_case["new_tokens"] = 3;
   test_case["padded"] = false;
-  GenerationOptions options = generation_of(test_case, {1, 256});
+  TorchGeneration options = generation_of(test_case, {1, 256});
   options.pretrained->auto_device_map = true;
   const auto on_host = [&](std::uint64_t free) {
     // What libraries are about to load is free as well.
@@ -129,7 +129,7 @@ TEST(DeviceMap, LeavesTheLayersOnTheHostThatAccelerateDoes) {
 
 TEST(DeviceMap, WhatLiesOnTheHostIsCopiedForItsForward) {
   const Json row = read_lines(VRAMFIT_REFERENCE "/pytorch_more.jsonl").at(1);
-  GenerationOptions options = generation_of(row.at("case"), {1, 16});
+  TorchGeneration options = generation_of(row.at("case"), {1, 16});
   options.pretrained->auto_device_map = true;
   std::optional<OnHost> host;
   const RunReport report = run(h200(), measured_release(), model_of(row.at("case")), options, {},
@@ -145,7 +145,7 @@ TEST(DeviceMap, WhatLiesOnTheHostIsCopiedForItsForward) {
 
 TEST(DeviceMap, WhatIsQuantisedIsNotSpilled) {
   const Json row = read_lines(VRAMFIT_REFERENCE "/pytorch_more.jsonl").at(19);
-  GenerationOptions options = generation_of(row.at("case"), {1, 16});
+  TorchGeneration options = generation_of(row.at("case"), {1, 16});
   options.pretrained->auto_device_map = true;
   const ModelConfig model = model_of(row.at("case"));
   const auto missing = [&](std::uint64_t capacity) {

@@ -23,8 +23,8 @@ ModelConfig llama() {
                      {"max_position_embeddings", 1024}}}});
 }
 
-TrainingOptions options(DType precision, bool loss_only) {
-  TrainingOptions options;
+TorchTraining options(DType precision, bool loss_only) {
+  TorchTraining options;
   options.precision = precision;
   options.batch = 2;
   options.seq = 512;
@@ -32,7 +32,7 @@ TrainingOptions options(DType precision, bool loss_only) {
   return options;
 }
 
-std::uint64_t after_forward(const TrainingOptions& options) {
+std::uint64_t after_forward(const TorchTraining& options) {
   const RunReport report = run(h200(), measured_release(), llama(), options);
   const auto forward =
       std::find_if(report.stages.begin(), report.stages.end(),
@@ -43,7 +43,7 @@ std::uint64_t after_forward(const TrainingOptions& options) {
 class LossOnlyTest : public testing::TestWithParam<DType> {};
 
 TEST_P(LossOnlyTest, LogitsGoBeforeBackward) {
-  const TrainingOptions kept = options(GetParam(), false);
+  const TorchTraining kept = options(GetParam(), false);
   const std::uint64_t element = GetParam() == DType::Fp32 ? 4 : 2;
   const auto logits = static_cast<std::uint64_t>(kept.batch * kept.seq * kVocabulary) * element;
   EXPECT_EQ(after_forward(kept) - after_forward(options(GetParam(), true)), logits);
@@ -53,10 +53,10 @@ INSTANTIATE_TEST_SUITE_P(Precisions, LossOnlyTest, testing::Values(DType::Fp32, 
                          [](const auto& test) { return std::string(vramfit::name(test.param)); });
 
 TEST(LossOnly, IsHowSeveralGpusTrain) {
-  TrainingOptions several = options(DType::Bf16, false);
+  TorchTraining several = options(DType::Bf16, false);
   several.distributed.emplace();
   several.distributed->gpus = 2;
-  TrainingOptions said = several;
+  TorchTraining said = several;
   said.loss_only = true;
   EXPECT_EQ(after_forward(several), after_forward(said));
 }

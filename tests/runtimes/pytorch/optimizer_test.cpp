@@ -50,8 +50,8 @@ std::uint64_t sum(const Bytes& bytes) {
       [&](std::uint64_t total, const Shape& s) { return total + bytes(s.first, s.second); });
 }
 
-RunReport trained(OptimizerKind optimizer) {
-  TrainingOptions options;
+RunReport trained(TorchOptimizer optimizer) {
+  TorchTraining options;
   options.optimizer = optimizer;
   options.batch = 2;
   options.seq = 64;
@@ -76,7 +76,7 @@ TEST(Optimizer, EightBitsABlockOf256AndSmallTensorsInFp32) {
     const std::uint64_t n = rows * columns;
     return n < 4096 ? 8 * n : 2 * n + scales(n);
   });
-  const RunReport report = trained(OptimizerKind::AdamW8bit);
+  const RunReport report = trained(TorchOptimizer::AdamW8bit);
   EXPECT_EQ(state_bytes(report), expected + kMaps);
   EXPECT_EQ(report.stages.back().managed, 0U);
 }
@@ -94,7 +94,7 @@ TEST(Optimizer, LargePagedStatesAreBesideTheAllocator) {
       return eight_bits ? scales(n) : 0;
     });
     const RunReport report =
-        trained(eight_bits ? OptimizerKind::PagedAdamW8bit : OptimizerKind::PagedAdamW32bit);
+        trained(eight_bits ? TorchOptimizer::PagedAdamW8bit : TorchOptimizer::PagedAdamW32bit);
     EXPECT_EQ(state_bytes(report), on_card + (eight_bits ? kMaps : 0));
     const StageRecord& last = report.stages.back();
     EXPECT_EQ(last.managed, managed);
@@ -108,15 +108,15 @@ TEST(Optimizer, AdafactorKeepsRowsAndColumns) {
       return bytes * (columns == 1 ? rows : rows + columns);
     });
   };
-  EXPECT_EQ(state_bytes(trained(OptimizerKind::Adafactor)), factors(2)) << "in the weights' type";
+  EXPECT_EQ(state_bytes(trained(TorchOptimizer::Adafactor)), factors(2)) << "in the weights' type";
   const std::uint64_t rms = 4 * shapes().size();
-  EXPECT_EQ(state_bytes(trained(OptimizerKind::AdafactorTransformers)), factors(4) + rms);
+  EXPECT_EQ(state_bytes(trained(TorchOptimizer::AdafactorTransformers)), factors(4) + rms);
 }
 
 // Gradient, weight, square and its sum, all in fp32, while the update before is still held: as ops
 // of transformers 5.17 come and go under a TorchDispatchMode.
 TEST(Optimizer, TransformersAdafactorTakesFourCopiesInFp32OnTheWay) {
-  const RunReport report = trained(OptimizerKind::AdafactorTransformers);
+  const RunReport report = trained(TorchOptimizer::AdafactorTransformers);
   const auto step = std::find_if(report.stages.begin(), report.stages.end(), [](const auto& s) {
     return s.stage == Stage::Optimizer && s.step == 2;
   });
@@ -141,7 +141,7 @@ TEST(Optimizer, NamesAreReadBack) {
 }
 
 TEST(Optimizers, WithoutARowAreRefused) {
-  const auto none = static_cast<OptimizerKind>(99);
+  const auto none = static_cast<TorchOptimizer>(99);
   expect_bad_input([&] { name(none); }, {"optimizer: number 99 is none of adamw-fused"});
   expect_bad_input([&] { make_optimizer(none, {}); }, {"optimizer: number 99"});
 }

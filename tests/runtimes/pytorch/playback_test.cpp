@@ -30,21 +30,21 @@ void expect_same(const RunReport& a, const RunReport& b) {
       std::equal(a.stages.begin(), a.stages.end(), b.stages.begin(), b.stages.end(), same_stage));
 }
 
-template <typename Options>
-void expect_played_as_walked(const ModelConfig& model, const Options& options) {
+template <typename TorchOptions>
+void expect_played_as_walked(const ModelConfig& model, const TorchOptions& options) {
   Extent played;
   played.steps = 4;
   Extent walked = played;
-  walked.one_by_one = true;
+  walked.exhaustive = true;
   for (const std::uint64_t capacity : {kUnlimitedBytes, 12 * kGiB}) {
     expect_same(run(h200(), measured_release(), model, options, played, capacity),
                 run(h200(), measured_release(), model, options, walked, capacity));
   }
 }
 
-void expect_each_played_as_walked(const ModelConfig& model, const GenerationOptions& options) {
+void expect_each_played_as_walked(const ModelConfig& model, const TorchGeneration& options) {
   Extent walked;
-  walked.one_by_one = true;
+  walked.exhaustive = true;
   std::optional<OnHost> on_host;
   // Some is left on the host of the smaller ones.
   for (const std::uint64_t capacity : {kUnlimitedBytes, 12 * kGiB, 5 * kGiB, 2 * kGiB}) {
@@ -62,16 +62,16 @@ void expect_each_played_as_walked(const ModelConfig& model, const GenerationOpti
 }
 
 /// One of the ways to train, by number.
-TrainingOptions training(std::size_t number) {
-  TrainingOptions options;
+TorchTraining training(std::size_t number) {
+  TorchTraining options;
   options.seq = 24;
   options.batch = 3;
   options.optimizer =
-      std::array{OptimizerKind::AdamW, OptimizerKind::AdamWFused, OptimizerKind::AdamWLoop,
-                 OptimizerKind::SgdMomentum, OptimizerKind::Sgd}[number % 5];
+      std::array{TorchOptimizer::AdamW, TorchOptimizer::AdamWFused, TorchOptimizer::AdamWLoop,
+                 TorchOptimizer::SgdMomentum, TorchOptimizer::Sgd}[number % 5];
   options.accumulate = number % 3 == 0 ? 4 : 1;
-  options.checkpoint =
-      std::array{Checkpointing::Full, Checkpointing::None, Checkpointing::Reentrant}[number % 3];
+  options.checkpoint = std::array{GradientCheckpointing::Full, GradientCheckpointing::None,
+                                  GradientCheckpointing::Reentrant}[number % 3];
   if (number % 4 == 1) {
     options.precision = DType::Fp32;
     options.autocast = DType::Bf16;
@@ -87,7 +87,7 @@ TEST(Playback, IsTheWalkOfEachLayerStepAndMicroBatch) {
     if (model.layers > 48) continue;
     SCOPED_TRACE(name);
     expect_played_as_walked(model, training(number));
-    GenerationOptions generation;
+    TorchGeneration generation;
     generation.seq = 40;
     generation.batch = 1 + static_cast<std::int64_t>(number % 2);
     generation.generate = 6;
@@ -98,18 +98,18 @@ TEST(Playback, IsTheWalkOfEachLayerStepAndMicroBatch) {
 }
 
 TEST(Playback, OfAdaptersToo) {
-  TrainingOptions options = training(0);
-  options.lora = LoraOptions{4, {"q_proj", "v_proj"}};
+  TorchTraining options = training(0);
+  options.lora = LoraConfig{4, {"q_proj", "v_proj"}};
   expect_played_as_walked(model_named("llama3.2-1b"), options);
-  options.checkpoint = Checkpointing::None;
+  options.checkpoint = GradientCheckpointing::None;
   expect_played_as_walked(model_named("gemma2-2b"), options);
 }
 
 TEST(Playback, OfOptimizersThatKeepLessToo) {
-  TrainingOptions options = training(0);
+  TorchTraining options = training(0);
   for (const auto kind :
-       {OptimizerKind::AdamW8bit, OptimizerKind::PagedAdamW8bit, OptimizerKind::PagedAdamW32bit,
-        OptimizerKind::Adafactor, OptimizerKind::AdafactorTransformers}) {
+       {TorchOptimizer::AdamW8bit, TorchOptimizer::PagedAdamW8bit, TorchOptimizer::PagedAdamW32bit,
+        TorchOptimizer::Adafactor, TorchOptimizer::AdafactorTransformers}) {
     SCOPED_TRACE(pytorch::name(kind));
     options.optimizer = kind;
     expect_played_as_walked(model_named("llama3.2-1b"), options);
@@ -118,16 +118,16 @@ TEST(Playback, OfOptimizersThatKeepLessToo) {
 }
 
 TEST(Playback, OfAdaptersBesideQuantisedWeightsToo) {
-  TrainingOptions options = training(0);
+  TorchTraining options = training(0);
   options.pretrained = Pretrained{};
-  options.optimizer = OptimizerKind::PagedAdamW8bit;
+  options.optimizer = TorchOptimizer::PagedAdamW8bit;
   std::size_t number = 0;
   for (const auto format : {Quantization::Format::Int8, Quantization::Format::Nf4}) {
     for (const char* name : {"llama3.2-1b", "gemma2-2b", "gpt2-124m", "phi-2"}) {
       SCOPED_TRACE(name);
       const ModelConfig model = model_named(name);
       options.checkpoint = training(number++).checkpoint;
-      options.lora = LoraOptions{4, projection_names(model)};
+      options.lora = LoraConfig{4, projection_names(model)};
       options.pretrained->quantization = Quantization{.format = format};
       options.pretrained->quantization->double_quant = number % 2 == 0;
       expect_played_as_walked(model, options);
@@ -139,7 +139,7 @@ TEST(Playback, OfAdaptersBesideQuantisedWeightsToo) {
 }
 
 TEST(Playback, OfStaticCachesToo) {
-  GenerationOptions options;
+  TorchGeneration options;
   options.seq = 40;
   options.generate = 6;
   options.static_cache = true;
@@ -152,11 +152,11 @@ TEST(Playback, OfStaticCachesToo) {
 
 TEST(Playback, OfModelsReadFromFilesToo) {
   const ModelConfig model = model_named("llama2-7b");
-  TrainingOptions tuning = training(0);
-  tuning.lora = LoraOptions{4, {"q_proj", "v_proj"}};
+  TorchTraining tuning = training(0);
+  tuning.lora = LoraConfig{4, {"q_proj", "v_proj"}};
   tuning.pretrained = Pretrained{};
   expect_played_as_walked(model, tuning);
-  GenerationOptions options;
+  TorchGeneration options;
   options.seq = 40;
   options.generate = 6;
   options.pretrained = Pretrained{.auto_device_map = true, .quantization = {}};
@@ -170,7 +170,7 @@ TEST(Playback, OfModelsReadFromFilesToo) {
   for (const char* name : {"llama3.2-1b", "gemma2-2b", "gpt2-124m", "gpt2-774m"}) {
     SCOPED_TRACE(name);
     expect_played_as_walked(model_named(name), options);
-    GenerationOptions plain = options;
+    TorchGeneration plain = options;
     plain.pretrained->quantization.reset();
     expect_played_as_walked(model_named(name), plain);
   }
@@ -181,7 +181,7 @@ TEST(Playback, OfModelsReadFromFilesToo) {
 // behind, on GPUs too that are alike otherwise.
 TEST(Playback, OfModelsOnSeveralGpusToo) {
   using Format = Quantization::Format;
-  GenerationOptions options;
+  TorchGeneration options;
   options.seq = 40;
   options.generate = 6;
   options.pretrained = Pretrained{.auto_device_map = true, .quantization = {}};
@@ -204,7 +204,7 @@ TEST(Playback, OfModelsOnSeveralGpusToo) {
 
 // What other GPUs run takes nothing here, and those between the first and the last run the same.
 TEST(Playback, OfLlmInt8WalksTheLayersOfEachGpuAlone) {
-  GenerationOptions options;
+  TorchGeneration options;
   options.seq = 40;
   options.pretrained = Pretrained{
       .auto_device_map = true,
@@ -220,16 +220,16 @@ TEST(Playback, OfLlmInt8WalksTheLayersOfEachGpuAlone) {
     return cost;
   };
   Extent all;
-  all.one_by_one = true;
+  all.exhaustive = true;
   EXPECT_LT(2 * walked({}), walked(all));
 }
 
 TEST(Playback, OfModelsReadFromFilesTapesFewLayersToo) {
-  GenerationOptions options;
+  TorchGeneration options;
   options.seq = 40;
   options.pretrained = Pretrained{.auto_device_map = true, .quantization = {}};
   Extent walked;
-  walked.one_by_one = true;
+  walked.exhaustive = true;
   const auto expect_few = [&](const auto& asked) {
     const auto cost = [&](const Extent& extent) {
       return run(h200(), measured_release(), model_named("llama2-7b"), asked, extent).cost;
@@ -239,27 +239,27 @@ TEST(Playback, OfModelsReadFromFilesTapesFewLayersToo) {
   expect_few(options);
   options.pretrained->quantization = Quantization{.format = Quantization::Format::Nf4};
   expect_few(options);
-  TrainingOptions tuning;
-  tuning.lora = LoraOptions{16, {"q_proj", "v_proj"}};
+  TorchTraining tuning;
+  tuning.lora = LoraConfig{16, {"q_proj", "v_proj"}};
   tuning.pretrained =
       Pretrained{.auto_device_map = false, .quantization = options.pretrained->quantization};
-  for (const auto checkpoint :
-       {Checkpointing::None, Checkpointing::Full, Checkpointing::Reentrant}) {
+  for (const auto checkpoint : {GradientCheckpointing::None, GradientCheckpointing::Full,
+                                GradientCheckpointing::Reentrant}) {
     tuning.checkpoint = checkpoint;
     expect_few(tuning);
   }
-  tuning.optimizer = OptimizerKind::AdafactorTransformers;
+  tuning.optimizer = TorchOptimizer::AdafactorTransformers;
   expect_few(tuning);
 }
 
 // What may be had beyond the capacity, nothing is placed by.
 TEST(Playback, GoesOnBeyondTheCapacity) {
-  GenerationOptions options;
+  TorchGeneration options;
   options.batch = 64;
   options.pretrained = Pretrained{.auto_device_map = true, .quantization = {}};
   const auto run_with = [&](std::uint64_t beyond, std::optional<OnHost>& on_host) {
     Extent extent;
-    extent.beyond = beyond;
+    extent.extra_capacity = beyond;
     return run(h200(), measured_release(), model_named("llama2-7b"), options, extent, 12 * kGiB,
                &on_host);
   };

@@ -43,9 +43,9 @@ Json case_of(const char* quant, std::int64_t batch) {
 
 TEST(Qlora, KeepsInFp32WhatIsNotQuantised) {
   const Json test_case = case_of("nf4", 1);
-  TrainingOptions options = training_of(test_case);
+  TorchTraining options = training_of(test_case);
   const RunReport prepared = trained(test_case);
-  GenerationOptions read;
+  TorchGeneration read;
   read.pretrained = options.pretrained;
   const RunReport loaded = run(h200(), measured_release(), model_of(test_case), read);
   constexpr double kCast = 2.0 * (2 * 32000.0 * 2048 + 5 * 2048);          // 2 bytes more each
@@ -58,38 +58,38 @@ TEST(Qlora, KeepsInFp32WhatIsNotQuantised) {
 // 4 bits save nothing, LLM.int8() its input; checkpointing lets go of it only where the engine is
 // entered again.
 TEST(Qlora, WhichInputsAreKept) {
-  const auto activations = [](const char* quant, Checkpointing checkpoint) {
+  const auto activations = [](const char* quant, GradientCheckpointing checkpoint) {
     const Json test_case = case_of(quant, 4);
-    TrainingOptions options = training_of(test_case);
+    TorchTraining options = training_of(test_case);
     options.checkpoint = checkpoint;
     const RunReport report =
         run(h200(), measured_release(), model_of(test_case), options, {.steps = 1, .detail = {}});
     const StageRecord& forward = report.stages.at(1);
     return static_cast<double>(forward.at_end[Category::Activations]);
   };
-  const double whole = activations("nf4", Checkpointing::None);
-  const double full = activations("nf4", Checkpointing::Full);
-  const double reentrant = activations("nf4", Checkpointing::Reentrant);
+  const double whole = activations("nf4", GradientCheckpointing::None);
+  const double full = activations("nf4", GradientCheckpointing::Full);
+  const double reentrant = activations("nf4", GradientCheckpointing::Reentrant);
   EXPECT_LT(full, whole);
   EXPECT_NEAR(reentrant / full, 1, 0.03);
-  EXPECT_GT(activations("int8", Checkpointing::None), whole);
-  const double kept = activations("int8", Checkpointing::Full);
+  EXPECT_GT(activations("int8", GradientCheckpointing::None), whole);
+  const double kept = activations("int8", GradientCheckpointing::Full);
   // Of each layer in fp32: two norms' outputs, attention's, and the MLP's product.
   constexpr double kInputs = 2 * 4 * 512 * 4.0 * (3 * 2048 + 5632);
   EXPECT_NEAR((kept - full) / kInputs, 1, 0.05);
-  EXPECT_NEAR(activations("int8", Checkpointing::Reentrant) / reentrant, 1, 0.03);
+  EXPECT_NEAR(activations("int8", GradientCheckpointing::Reentrant) / reentrant, 1, 0.03);
 }
 
 // Steps and micro-batches are played where they are alike, and walked where outliers are not.
 TEST(Qlora, LongerRunsAreWhatTheirStepsAre) {
   for (const char* quant : {"nf4", "nf4-dq", "int8"}) {
     const Json test_case = case_of(quant, 2);
-    TrainingOptions options = training_of(test_case);
+    TorchTraining options = training_of(test_case);
     options.accumulate = 3;
-    options.optimizer = OptimizerKind::AdafactorTransformers;
+    options.optimizer = TorchOptimizer::AdafactorTransformers;
     const auto report_of = [&](bool one_by_one) {
       return run(h200(), measured_release(), model_of(test_case), options,
-                 {.steps = 4, .one_by_one = one_by_one, .detail = {}});
+                 {.steps = 4, .exhaustive = one_by_one, .detail = {}});
     };
     const RunReport played = report_of(false);
     EXPECT_EQ(first_difference(played.events, report_of(true).events), std::nullopt) << quant;

@@ -15,13 +15,13 @@ bool is_fully_sharded(const Json& row) {
          row.at("case").at("lora") == 0;
 }
 
-TrainingOptions sharded_training(Json test_case) {
+TorchTraining sharded_training(Json test_case) {
   const bool mixed = test_case.at("precision") == "mixed";
   test_case["dtype"] = mixed ? "fp32" : "bf16";
   test_case.erase("lora");
-  TrainingOptions options = training_of(test_case);
+  TorchTraining options = training_of(test_case);
   Distributed& distributed = options.distributed.emplace();
-  distributed.strategy = Strategy::Fsdp;
+  distributed.strategy = DistributedStrategy::Fsdp;
   distributed.gpus = test_case.at("gpus");
   if (mixed) {
     distributed.stored = ScalarType::Float;

@@ -110,7 +110,7 @@ struct GenerationErrors {
   Errors peak, reserved, device_used;
 
   void add(const Json& test_case, const Json& point, bool again) {
-    GenerationOptions options = generation_of(test_case, {point.at("b"), point.at("s")});
+    TorchGeneration options = generation_of(test_case, {point.at("b"), point.at("s")});
     options.padded = false;  // measure_pytorch_more.py's prompts hold none
     options.again = again;
     const RunReport report = run(h200(), measured_release(), model_of(test_case), options);
@@ -178,7 +178,7 @@ TEST(Reference, TheLargestBatchIsTheMeasuredOne) {
     if (!row.contains("case")) continue;
     const Json& test_case = row.at("case");
     const std::uint64_t capacity = test_case.at("cap_mib").get<std::uint64_t>() << 20;
-    TrainingOptions options = training_of(test_case);
+    TorchTraining options = training_of(test_case);
     const auto fits = [&](std::int64_t batch) {
       options.batch = batch;
       return !run(h200(), measured_release(), model_of(test_case), options, {}, capacity).missing;

@@ -22,7 +22,7 @@ void expect_same(const CategoryBytes& a, const CategoryBytes& b) {
   }
 }
 
-void expect_same(const Snapshot& a, const Snapshot& b) {
+void expect_same(const MemoryUse& a, const MemoryUse& b) {
   EXPECT_EQ(a.allocated, b.allocated);
   EXPECT_EQ(a.stage, b.stage);
   EXPECT_EQ(a.step, b.step);

@@ -17,9 +17,9 @@ constexpr std::uint64_t kBucketBytes = 25 * kBucketUnit;
 /// 1024, 7B of 4 x 2048 tokens), not with 9 and 26 GB (7B and 13B of 1 x 2048), whose cudaMalloc
 /// takes the watchdog's 100 ms; DDP does in short steps now and then, and is taken not to
 /// (data/reference/ddp_watchdog.json).
-bool outruns_watchdog(Strategy strategy, std::uint64_t growth) {
+bool outruns_watchdog(DistributedStrategy strategy, std::uint64_t growth) {
   constexpr std::uint64_t kMappedMeanwhile = 4'000'000'000;
-  return strategy == Strategy::Zero1 && growth < kMappedMeanwhile;
+  return strategy == DistributedStrategy::Zero1 && growth < kMappedMeanwhile;
 }
 
 /// In the order of memory that `parameter` has, as a gradient is laid out.

@@ -8,7 +8,7 @@
 namespace vramfit::pytorch {
 
 /// What several GPUs share of a training run.
-enum class Strategy : std::uint8_t {
+enum class DistributedStrategy : std::uint8_t {
   Ddp,    ///< DistributedDataParallel: nothing, but gradients are averaged
   Zero1,  ///< the same with ZeroRedundancyOptimizer, which shares optimizer states
   Fsdp,   ///< fully_shard, layer by layer: weights and gradients too
@@ -22,7 +22,7 @@ struct MixedPrecision {
 
 /// How a training run is spread over GPUs, each of which has a batch of its own.
 struct Distributed {
-  Strategy strategy = Strategy::Ddp;
+  DistributedStrategy strategy = DistributedStrategy::Ddp;
   std::int64_t gpus = 2;
   // DistributedDataParallel:
   bool bucket_view = false;                   ///< gradient_as_bucket_view

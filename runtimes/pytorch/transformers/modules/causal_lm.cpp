@@ -91,7 +91,8 @@ Tensor CausalLm::embed_tokens(const Tensor& ids) const {
     result = mul(result, to(embed_scale_, token_embedding_.weight.type()));
   }
   // enable_input_require_grads, which PEFT needs under checkpointing.
-  if (lora_ && settings_.checkpoint != Checkpointing::None) result.impl()->requires_grad = true;
+  if (lora_ && settings_.checkpoint != GradientCheckpointing::None)
+    result.impl()->requires_grad = true;
   if (family_.embedding_scale == EmbeddingScale::Scalar) result = mul_scalar(result);
   return result;
 }
@@ -118,13 +119,13 @@ Tensor CausalLm::run_layers(Tensor hidden, LayerInputs of_all, const SharedByKin
       return output;
     };
     switch (settings_.checkpoint) {
-      case Checkpointing::None:
+      case GradientCheckpointing::None:
         hidden = forward(hidden);
         break;
-      case Checkpointing::Full:
+      case GradientCheckpointing::Full:
         hidden = checkpoint(context_, forward, hidden);
         break;
-      case Checkpointing::Reentrant:
+      case GradientCheckpointing::Reentrant:
         hidden = reentrant_checkpoint(context_, forward, hidden);
         break;
     }
@@ -133,7 +134,8 @@ Tensor CausalLm::run_layers(Tensor hidden, LayerInputs of_all, const SharedByKin
   return hidden;
 }
 
-void CausalLm::make_masks(const Tensor& embeds, const Step& step, SharedByKind& shared) const {
+void CausalLm::make_masks(const Tensor& embeds, const StepInputs& step,
+                          SharedByKind& shared) const {
   const std::int64_t queries = embeds.size(1);
   const auto mask = [&](std::optional<std::int64_t> window) {
     MaskRequest request;
@@ -171,7 +173,7 @@ void CausalLm::rotate_positions(const Tensor& hidden, const Tensor& positions,
 
 // LlamaModel.forward, GPT2Model.forward and their like; what those keep in local variables until
 // they return is kept here.
-Tensor CausalLm::hidden_states(const Tensor& ids, const Step& step) const {
+Tensor CausalLm::hidden_states(const Tensor& ids, const StepInputs& step) const {
   const Tensor inputs_embeds = embed_tokens(ids);
   Tensor positions = step.positions;
   if (!positions.defined()) {
@@ -214,7 +216,7 @@ CausalLm::Output CausalLm::forward(const Tensor& ids, bool with_labels) const {
   return output;
 }
 
-Tensor CausalLm::forward(const Tensor& ids, const Step& step) const {
+Tensor CausalLm::forward(const Tensor& ids, const StepInputs& step) const {
   const Tensor hidden = hidden_states(ids, step);
   // logits_to_keep = 1: hidden_states[:, -1:, :]
   return moved(logits(slice(hidden, 1, 1)));  // back to where the tokens are

@@ -39,14 +39,14 @@ class CausalLm {
   Output forward(const Tensor& ids, bool with_labels) const;
 
   /// What generate() passes along.
-  struct Step {
+  struct StepInputs {
     Tensor attention_mask;  ///< (batch, keys), long
     Tensor positions;       ///< (batch, tokens), long
     bool padded = false;    ///< the mask hides something
     KvCache* cache = nullptr;
   };
   /// Logits of the last token.
-  Tensor forward(const Tensor& ids, const Step& step) const;
+  Tensor forward(const Tensor& ids, const StepInputs& step) const;
 
   /// A module with parameters, by its name in a checkpoint: "model.layers.3.mlp.up_proj".
   struct NamedModule {
@@ -92,9 +92,9 @@ class CausalLm {
   };
 
   Tensor embed_tokens(const Tensor& ids) const;
-  void make_masks(const Tensor& embeds, const Step& step, SharedByKind& shared) const;
+  void make_masks(const Tensor& embeds, const StepInputs& step, SharedByKind& shared) const;
   void rotate_positions(const Tensor& hidden, const Tensor& positions, SharedByKind& shared) const;
-  Tensor hidden_states(const Tensor& ids, const Step& step) const;
+  Tensor hidden_states(const Tensor& ids, const StepInputs& step) const;
   int gpu_of_layer(std::size_t layer) const;
   Tensor run_layers(Tensor hidden, LayerInputs inputs, const SharedByKind& shared) const;
   Tensor logits(const Tensor& hidden) const;

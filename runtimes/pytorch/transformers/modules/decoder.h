@@ -21,7 +21,7 @@ struct ModelSettings {
   ScalarType type = ScalarType::BFloat16;
   AttentionKind attention = AttentionKind::Sdpa;
   bool training = false;  ///< model.train()
-  Checkpointing checkpoint = Checkpointing::None;
+  GradientCheckpointing checkpoint = GradientCheckpointing::None;
 };
 
 /// What a layer gets beside the hidden states.

@@ -11,7 +11,7 @@ namespace vramfit::pytorch {
 enum class AttentionKind : std::uint8_t { Sdpa, Eager };
 
 /// Whether every layer's activations are computed again in backward.
-enum class Checkpointing : std::uint8_t {
+enum class GradientCheckpointing : std::uint8_t {
   None,
   Full,       ///< use_reentrant=False, transformers' default
   Reentrant,  ///< use_reentrant=True, PEFT's where none is given

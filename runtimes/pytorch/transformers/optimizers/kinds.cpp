@@ -26,25 +26,25 @@ std::unique_ptr<Optimizer> make(Parameters parameters) {
 }
 
 struct Row {
-  OptimizerKind kind;
+  TorchOptimizer kind;
   const char* name;
   std::unique_ptr<Optimizer> (*make)(Parameters);
 };
 
 constexpr std::array<Row, 10> kOptimizers = {{
-    {OptimizerKind::AdamWFused, "adamw-fused", make<AdamW, AdamW::Form::Fused>},
-    {OptimizerKind::AdamW, "adamw", make<AdamW, AdamW::Form::Foreach>},
-    {OptimizerKind::AdamWLoop, "adamw-loop", make<AdamW, AdamW::Form::Loop>},
-    {OptimizerKind::AdamW8bit, "adamw-8bit", make<BitsandbytesAdamW, kEightBits>},
-    {OptimizerKind::PagedAdamW8bit, "paged-adamw-8bit", make<BitsandbytesAdamW, kPagedEightBits>},
-    {OptimizerKind::PagedAdamW32bit, "paged-adamw-32bit", make<BitsandbytesAdamW, kPaged32Bits>},
-    {OptimizerKind::Adafactor, "adafactor", make<Adafactor>},
-    {OptimizerKind::AdafactorTransformers, "adafactor-hf", make<TransformersAdafactor>},
-    {OptimizerKind::Sgd, "sgd", make<Sgd, false>},
-    {OptimizerKind::SgdMomentum, "sgd-momentum", make<Sgd, true>},
+    {TorchOptimizer::AdamWFused, "adamw-fused", make<AdamW, AdamW::Form::Fused>},
+    {TorchOptimizer::AdamW, "adamw", make<AdamW, AdamW::Form::Foreach>},
+    {TorchOptimizer::AdamWLoop, "adamw-loop", make<AdamW, AdamW::Form::Loop>},
+    {TorchOptimizer::AdamW8bit, "adamw-8bit", make<BitsandbytesAdamW, kEightBits>},
+    {TorchOptimizer::PagedAdamW8bit, "paged-adamw-8bit", make<BitsandbytesAdamW, kPagedEightBits>},
+    {TorchOptimizer::PagedAdamW32bit, "paged-adamw-32bit", make<BitsandbytesAdamW, kPaged32Bits>},
+    {TorchOptimizer::Adafactor, "adafactor", make<Adafactor>},
+    {TorchOptimizer::AdafactorTransformers, "adafactor-hf", make<TransformersAdafactor>},
+    {TorchOptimizer::Sgd, "sgd", make<Sgd, false>},
+    {TorchOptimizer::SgdMomentum, "sgd-momentum", make<Sgd, true>},
 }};
 
-const Row& row_of(OptimizerKind kind) {
+const Row& row_of(TorchOptimizer kind) {
   for (const Row& row : kOptimizers) {
     if (row.kind == kind) return row;
   }
@@ -63,16 +63,16 @@ const std::string& optimizer_names() {
   return names;
 }
 
-OptimizerKind parse_optimizer(const std::string& text) {
+TorchOptimizer parse_optimizer(const std::string& text) {
   for (const Row& row : kOptimizers) {
     if (text == row.name) return row.kind;
   }
   throw BadInput("optimizer: unknown '" + text + "' under pytorch; " + optimizer_names());
 }
 
-const char* name(OptimizerKind kind) { return row_of(kind).name; }
+const char* name(TorchOptimizer kind) { return row_of(kind).name; }
 
-std::unique_ptr<Optimizer> make_optimizer(OptimizerKind kind, std::vector<Tensor> parameters) {
+std::unique_ptr<Optimizer> make_optimizer(TorchOptimizer kind, std::vector<Tensor> parameters) {
   return row_of(kind).make(std::move(parameters));
 }
 

@@ -10,7 +10,7 @@
 namespace vramfit::pytorch {
 
 /// By whose it is, and how its step runs: it shows in the temporaries.
-enum class OptimizerKind : std::uint8_t {
+enum class TorchOptimizer : std::uint8_t {
   AdamW,       ///< torch.optim's, the default on a GPU: foreach, a temporary for every parameter
   AdamWFused,  ///< fused=True: none
   AdamWLoop,   ///< foreach=False: two temporaries of one parameter
@@ -24,11 +24,11 @@ enum class OptimizerKind : std::uint8_t {
 };
 
 /// The names are those of the table in kinds.cpp; throws BadInput on anything else.
-OptimizerKind parse_optimizer(const std::string& text);
-const char* name(OptimizerKind kind);
+TorchOptimizer parse_optimizer(const std::string& text);
+const char* name(TorchOptimizer kind);
 /// All names, separated by ", ".
 const std::string& optimizer_names();
 
-std::unique_ptr<Optimizer> make_optimizer(OptimizerKind kind, std::vector<Tensor> parameters);
+std::unique_ptr<Optimizer> make_optimizer(TorchOptimizer kind, std::vector<Tensor> parameters);
 
 }  // namespace vramfit::pytorch

@@ -27,8 +27,8 @@ std::vector<Tensor> largest_share(std::vector<Tensor> parameters, std::int64_t g
 
 }  // namespace
 
-ZeroRedundancyOptimizer::ZeroRedundancyOptimizer(OptimizerKind kind, std::vector<Tensor> parameters,
-                                                 std::int64_t gpus)
+ZeroRedundancyOptimizer::ZeroRedundancyOptimizer(TorchOptimizer kind,
+                                                 std::vector<Tensor> parameters, std::int64_t gpus)
     : Optimizer(std::move(parameters)),
       local_(make_optimizer(kind, largest_share(parameters_, gpus))) {}
 

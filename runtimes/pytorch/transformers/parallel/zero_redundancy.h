@@ -12,7 +12,7 @@ namespace vramfit::pytorch {
 /// torch/distributed/optim/zero_redundancy_optimizer.py, PyTorch 2.11.
 class ZeroRedundancyOptimizer final : public Optimizer {
  public:
-  ZeroRedundancyOptimizer(OptimizerKind kind, std::vector<Tensor> parameters, std::int64_t gpus);
+  ZeroRedundancyOptimizer(TorchOptimizer kind, std::vector<Tensor> parameters, std::int64_t gpus);
   void step() override { local_->step(); }
   bool keeps_its_states() const override { return local_->keeps_its_states(); }
 

@@ -19,45 +19,45 @@ std::size_t place_of(Recipe recipe) {
   return static_cast<std::size_t>(std::find(all.begin(), all.end(), recipe) - all.begin());
 }
 
-Lever quants(Recipe now) {
-  Lever lever{.parts = {"quant"}, .choices = {}};
+Adjustment quants(Recipe now) {
+  Adjustment adjustment{.parts = {"quant"}, .choices = {}};
   for (const Recipe recipe : kUsualRecipes) {
     if (place_of(recipe) >= place_of(now)) continue;
     const std::string to = recipe_name(recipe);
-    lever.choices.push_back({.label = "weights in " + to,
-                             .steps = {{"quant", recipe_name(now), to}},
-                             .flags = {{"quant", to}}});
+    adjustment.choices.push_back({.label = "weights in " + to,
+                                  .changes = {{"quant", recipe_name(now), to}},
+                                  .flags = {{"quant", to}}});
   }
-  return lever;
+  return adjustment;
 }
 
-Lever caches(const std::string& now) {
-  Lever lever{.parts = {"cache"}, .choices = {}};
+Adjustment caches(const std::string& now) {
+  Adjustment adjustment{.parts = {"cache"}, .choices = {}};
   for (const char* to : {"q8_0", "q4_0"}) {
-    lever.choices.push_back(
+    adjustment.choices.push_back(
         {.label = std::string("the cache in ") + to,
-         .steps = {{"cache", now, to}},
+         .changes = {{"cache", now, to}},
          .flags = {{"cache-type-k", to}, {"cache-type-v", to}, {"flash-attn", "on"}}});
   }
-  return lever;
+  return adjustment;
 }
 
-Lever contexts(std::int64_t now) {
-  Lever lever{.parts = {"context"}, .choices = {}, .of_sizes = true};
+Adjustment contexts(std::int64_t now) {
+  Adjustment adjustment{.parts = {"context"}, .choices = {}, .of_sizes = true};
   for (std::int64_t size = now / 2; size >= std::max(now / 8, kLeastContext); size /= 2) {
-    lever.choices.push_back({.label = "a context of " + std::to_string(size),
-                             .flags = {{"ctx", std::to_string(size)}},
-                             .keeps = static_cast<double>(size) / static_cast<double>(now)});
+    adjustment.choices.push_back({.label = "a context of " + std::to_string(size),
+                                  .flags = {{"ctx", std::to_string(size)}},
+                                  .keeps = static_cast<double>(size) / static_cast<double>(now)});
   }
-  return lever;
+  return adjustment;
 }
 
 }  // namespace
 
-std::vector<Lever> ServerWorkload::levers(const ModelConfig&) const {
-  std::vector<Lever> list;
-  const auto add = [&](Lever lever) {
-    if (!lever.choices.empty()) list.push_back(std::move(lever));
+std::vector<Adjustment> ServerWorkload::adjustments(const ModelConfig&) const {
+  std::vector<Adjustment> list;
+  const auto add = [&](Adjustment adjustment) {
+    if (!adjustment.choices.empty()) list.push_back(std::move(adjustment));
   };
   const ContextOptions& context = options_.context;
   if (!options_.recipe.empty()) add(quants(parse_recipe(options_.recipe, "quant")));
@@ -67,14 +67,14 @@ std::vector<Lever> ServerWorkload::levers(const ModelConfig&) const {
   add(contexts(positions()));
   if (options_.fits_itself) return list;
   if (model_->hparams.experts > 0 && options_.placement.cpu_moe_layers == 0) {
-    add(lever_of("experts", {.label = "experts on the host",
-                             .steps = {{"experts", "gpu", "host"}},
-                             .flags = {{"cpu-moe", ""}}}));
+    add(adjustment_of("experts", {.label = "experts on the host",
+                                  .changes = {{"experts", "gpu", "host"}},
+                                  .flags = {{"cpu-moe", ""}}}));
   }
-  add(lever_of("layers", {.label = "layers on the host, as llama.cpp chooses",
-                          .steps = {{"layers", "gpu", "host"}},
-                          .flags = {{"fit", "on"}},
-                          .without = {"gpu-layers", "ctx", "cpu-moe", "n-cpu-moe"}}));
+  add(adjustment_of("layers", {.label = "layers on the host, as llama.cpp chooses",
+                               .changes = {{"layers", "gpu", "host"}},
+                               .flags = {{"fit", "on"}},
+                               .without = {"gpu-layers", "ctx", "cpu-moe", "n-cpu-moe"}}));
   return list;
 }
 

@@ -10,6 +10,6 @@
 namespace vramfit {
 
 /// A note where the GPU has no arithmetic in `format`.
-std::vector<std::string> lacks(const Budget& gpu, DType format);
+std::vector<std::string> missing_formats(const Budget& gpu, DType format);
 
 }  // namespace vramfit

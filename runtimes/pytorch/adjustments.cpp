@@ -18,7 +18,7 @@ constexpr const char* kTokenizer = "tokenizer";
 constexpr std::int64_t kMostGpusOfAHost = 16;
 
 struct OptimizerChoice {
-  OptimizerKind kind;
+  TorchOptimizer kind;
   const char* label;
   const char* optim;  ///< the Trainer's
 };
@@ -26,24 +26,24 @@ struct OptimizerChoice {
 /// AdamW, from what keeps most to what keeps least on the card: paged states lie in the host's
 /// memory where the card has no room, which takes time. SGD would keep no less.
 constexpr std::array<OptimizerChoice, 3> kAdamW = {{
-    {OptimizerKind::AdamWFused, "fused AdamW", "adamw_torch_fused"},
-    {OptimizerKind::AdamW8bit, "8-bit AdamW", "adamw_bnb_8bit"},
-    {OptimizerKind::PagedAdamW8bit, "paged 8-bit AdamW", "paged_adamw_8bit"},
+    {TorchOptimizer::AdamWFused, "fused AdamW", "adamw_torch_fused"},
+    {TorchOptimizer::AdamW8bit, "8-bit AdamW", "adamw_bnb_8bit"},
+    {TorchOptimizer::PagedAdamW8bit, "paged 8-bit AdamW", "paged_adamw_8bit"},
 }};
 constexpr std::array<OptimizerChoice, 1> kAdafactor = {{
-    {OptimizerKind::AdafactorTransformers, "Adafactor", "adafactor"},
+    {TorchOptimizer::AdafactorTransformers, "Adafactor", "adafactor"},
 }};
 
 /// Forms of AdamW that keep less than `kind`; none of what is no AdamW.
-std::span<const OptimizerChoice> smaller_adamw(OptimizerKind kind) {
+std::span<const OptimizerChoice> smaller_adamw(TorchOptimizer kind) {
   const std::span<const OptimizerChoice> all = kAdamW;
   switch (kind) {
-    case OptimizerKind::AdamW:
-    case OptimizerKind::AdamWLoop:
+    case TorchOptimizer::AdamW:
+    case TorchOptimizer::AdamWLoop:
       return all;
-    case OptimizerKind::AdamWFused:
+    case TorchOptimizer::AdamWFused:
       return all.subspan(1);
-    case OptimizerKind::AdamW8bit:
+    case TorchOptimizer::AdamW8bit:
       return all.subspan(2);
     default:
       return {};
@@ -57,13 +57,13 @@ std::string torch_type(const std::string& type) {
                                                  : "float32");
 }
 
-class Levers {
+class Adjustments {
  public:
-  explicit Levers(const ModelConfig& model) : model_(model) {}
+  explicit Adjustments(const ModelConfig& model) : model_(model) {}
 
-  std::vector<Lever> of(const TrainingOptions& o) && {
+  std::vector<Adjustment> of(const TorchTraining& o) && {
     attention(o.attention);
-    const bool shards = o.distributed && o.distributed->strategy == Strategy::Fsdp;
+    const bool shards = o.distributed && o.distributed->strategy == DistributedStrategy::Fsdp;
     if (!o.distributed || !o.distributed->mixed_precision) precision(o);
     if (!shards) optimizer(o.optimizer);
     checkpointing(o);
@@ -74,7 +74,7 @@ class Levers {
     return std::move(list_);
   }
 
-  std::vector<Lever> of(const GenerationOptions& o) && {
+  std::vector<Adjustment> of(const TorchGeneration& o) && {
     attention(o.attention);
     if (o.precision == DType::Fp32) {
       add("precision", {"weights in bf16",
@@ -84,14 +84,16 @@ class Levers {
                         {{kLoader, "dtype=" + torch_type("bf16")}}});
     }
     quantized_model(o);
-    if (o.batch > 1) list_.push_back(batch_lever(o.batch));
+    if (o.batch > 1) list_.push_back(batch_adjustment(o.batch));
     sequence(o.seq);
     if (!o.pretrained || !o.pretrained->quantization) offload(o);
     return std::move(list_);
   }
 
  private:
-  void add(const char* part, Choice choice) { list_.push_back(lever_of(part, std::move(choice))); }
+  void add(const char* part, Choice choice) {
+    list_.push_back(adjustment_of(part, std::move(choice)));
+  }
 
   void attention(AttentionKind kind) {
     if (kind == AttentionKind::Sdpa) return;
@@ -103,7 +105,7 @@ class Levers {
   }
 
   /// 16-bit weights. Beside quantised ones all others are in fp32, whatever they were.
-  void precision(const TrainingOptions& o) {
+  void precision(const TorchTraining& o) {
     const bool quantized = o.pretrained && o.pretrained->quantization;
     if (o.precision != DType::Fp32 || quantized) return;
     const std::string type = name(o.autocast.value_or(DType::Bf16));
@@ -113,36 +115,37 @@ class Levers {
       choice.without.emplace_back("autocast");
       choice.script.push_back({kTrainer, type + "=False"});
     }
-    choice.steps = {{"precision", o.autocast ? "fp32 under autocast" : "fp32", type}};
+    choice.changes = {{"precision", o.autocast ? "fp32 under autocast" : "fp32", type}};
     add("precision", std::move(choice));
   }
 
-  void optimizer(OptimizerKind now) {
+  void optimizer(TorchOptimizer now) {
     const std::span<const OptimizerChoice> smaller = smaller_adamw(now);
     if (smaller.empty()) return;
-    list_.push_back(lever("optimizer", now, smaller));
-    list_.push_back(lever("Adafactor", now, kAdafactor));
+    list_.push_back(adjustment("optimizer", now, smaller));
+    list_.push_back(adjustment("Adafactor", now, kAdafactor));
   }
 
-  static Lever lever(const char* part, OptimizerKind now,
-                     std::span<const OptimizerChoice> choices) {
-    Lever lever{.parts = {part}, .choices = {}};
+  static Adjustment adjustment(const char* part, TorchOptimizer now,
+                               std::span<const OptimizerChoice> choices) {
+    Adjustment adjustment{.parts = {part}, .choices = {}};
     for (const OptimizerChoice& to : choices) {
-      lever.choices.push_back({to.label,
-                               {{"optimizer", name(now), name(to.kind)}},
-                               {{"optimizer", name(to.kind)}},
-                               {},
-                               {{kTrainer, "optim=\"" + std::string(to.optim) + "\""}}});
+      adjustment.choices.push_back({to.label,
+                                    {{"optimizer", name(now), name(to.kind)}},
+                                    {{"optimizer", name(to.kind)}},
+                                    {},
+                                    {{kTrainer, "optim=\"" + std::string(to.optim) + "\""}}});
     }
-    return lever;
+    return adjustment;
   }
 
   /// LLM.int8() keeps its inputs unless the reentrant form lets go of them.
-  void checkpointing(const TrainingOptions& o) {
+  void checkpointing(const TorchTraining& o) {
     const bool reentrant = keeps_outliers(o.pretrained);
-    const Checkpointing best = reentrant ? Checkpointing::Reentrant : Checkpointing::Full;
-    if (o.checkpoint == best || o.checkpoint == Checkpointing::Reentrant) return;
-    const std::string from = o.checkpoint == Checkpointing::None ? "none" : "full";
+    const GradientCheckpointing best =
+        reentrant ? GradientCheckpointing::Reentrant : GradientCheckpointing::Full;
+    if (o.checkpoint == best || o.checkpoint == GradientCheckpointing::Reentrant) return;
+    const std::string from = o.checkpoint == GradientCheckpointing::None ? "none" : "full";
     Choice choice{"activation checkpointing",
                   {{"checkpointing", from, reentrant ? "reentrant" : "full"}},
                   {{"checkpoint", reentrant ? "reentrant" : "full"}},
@@ -169,7 +172,7 @@ class Levers {
     return choice;
   }
 
-  void adapters(const TrainingOptions& o) {
+  void adapters(const TorchTraining& o) {
     if (!o.lora) add("LoRA", lora());
   }
 
@@ -197,21 +200,21 @@ class Levers {
   }
 
   /// QLoRA: the model in 4 bits under adapters, with the scales quantised too, as in its paper.
-  void quantized_base(const TrainingOptions& o) {
+  void quantized_base(const TorchTraining& o) {
     const std::string now = format_of(o.pretrained);
     if (now.ends_with("-dq")) return;
     Choice choice = o.lora ? Choice{} : lora();
     choice.label = o.lora ? "4-bit base" : "4-bit base, " + choice.label;
-    choice.steps.push_back({"base", now, "nf4-dq"});
+    choice.changes.push_back({"base", now, "nf4-dq"});
     quantize(choice, "nf4", name(o.autocast.value_or(o.precision)), name(o.precision));
     choice.flags["double-quant"] = "";
     choice.script.push_back({kQuantizer, "bnb_4bit_use_double_quant=True"});
-    Lever lever{.parts = {"4-bit base"}, .choices = {std::move(choice)}};
-    if (!o.lora) lever.parts.emplace_back("LoRA");
-    list_.push_back(std::move(lever));
+    Adjustment adjustment{.parts = {"4-bit base"}, .choices = {std::move(choice)}};
+    if (!o.lora) adjustment.parts.emplace_back("LoRA");
+    list_.push_back(std::move(adjustment));
   }
 
-  void quantized_model(const GenerationOptions& o) {
+  void quantized_model(const TorchGeneration& o) {
     const std::string now = format_of(o.pretrained);
     const std::string compute = o.precision == DType::Fp32 ? "bf16" : name(o.precision);
     if (now == "none") {
@@ -225,27 +228,27 @@ class Levers {
     add("4-bit weights", std::move(choice));
   }
 
-  void micro_batch(const TrainingOptions& o) {
+  void micro_batch(const TorchTraining& o) {
     if (o.batch == 1) return;
-    Lever lever = micro_batch_lever(o.batch, o.seq, o.accumulate);
-    for (Choice& choice : lever.choices) {
+    Adjustment adjustment = micro_batch_adjustment(o.batch, o.seq, o.accumulate);
+    for (Choice& choice : adjustment.choices) {
       choice.script = {{kTrainer, "per_device_train_batch_size=" + choice.flags.at("batch")},
                        {kTrainer, "gradient_accumulation_steps=" + choice.flags.at("accumulate")}};
     }
-    list_.push_back(std::move(lever));
+    list_.push_back(std::move(adjustment));
   }
 
   void sequence(std::int64_t seq) {
-    Lever lever = sequence_lever(seq);
-    for (Choice& choice : lever.choices) {
+    Adjustment adjustment = sequence_adjustment(seq);
+    for (Choice& choice : adjustment.choices) {
       choice.script = {{kTokenizer, "truncation=True"},
                        {kTokenizer, "max_length=" + choice.flags.at("seq")}};
     }
-    if (!lever.choices.empty()) list_.push_back(std::move(lever));
+    if (!adjustment.choices.empty()) list_.push_back(std::move(adjustment));
   }
 
   /// What does not fit stays on the host, unquantised: transformers quantises nothing there.
-  void offload(const GenerationOptions& o) {
+  void offload(const TorchGeneration& o) {
     if (o.pretrained && o.pretrained->auto_device_map) return;
     add("offload", {"layers left on the host",
                     {{"device map", "cuda", "auto"}},
@@ -255,13 +258,13 @@ class Levers {
   }
 
   const ModelConfig& model_;
-  std::vector<Lever> list_;
+  std::vector<Adjustment> list_;
 };
 
 }  // namespace
 
-std::vector<Lever> TorchWorkload::levers(const ModelConfig& config) const {
-  return std::visit([&](const auto& o) { return Levers(config).of(o); }, options());
+std::vector<Adjustment> TorchWorkload::adjustments(const ModelConfig& config) const {
+  return std::visit([&](const auto& o) { return Adjustments(config).of(o); }, options());
 }
 
 namespace {
@@ -283,47 +286,49 @@ std::string by_accelerate(std::int64_t gpus) {
 }
 
 /// A strategy that shares the model itself, of which more GPUs each have less.
-Lever sharing(Strategy strategy, bool accelerates, std::int64_t now) {
-  if (strategy == Strategy::Zero1) {
-    return gpus_lever("ZeRO-1", "zero1", by_torchrun,
-                      {{"ZeroRedundancyOptimizer", "model.parameters()"},
-                       {"ZeroRedundancyOptimizer", "optimizer_class=torch.optim.AdamW"}},
-                      now);
+Adjustment sharing(DistributedStrategy strategy, bool accelerates, std::int64_t now) {
+  if (strategy == DistributedStrategy::Zero1) {
+    return gpus_adjustment("ZeRO-1", "zero1", by_torchrun,
+                           {{"ZeroRedundancyOptimizer", "model.parameters()"},
+                            {"ZeroRedundancyOptimizer", "optimizer_class=torch.optim.AdamW"}},
+                           now);
   }
   if (accelerates) {
-    return gpus_lever("Accelerate's FSDP2", "fsdp-accelerate", by_accelerate, {}, now);
+    return gpus_adjustment("Accelerate's FSDP2", "fsdp-accelerate", by_accelerate, {}, now);
   }
-  return gpus_lever("FSDP2", "fsdp", by_torchrun, {{"fully_shard", "each layer, then model"}}, now);
+  return gpus_adjustment("FSDP2", "fsdp", by_torchrun, {{"fully_shard", "each layer, then model"}},
+                         now);
 }
 
-std::vector<Lever> gpus_of(const TrainingOptions& o) {
-  std::vector<Lever> list;
+std::vector<Adjustment> gpus_of(const TorchTraining& o) {
+  std::vector<Adjustment> list;
   if (const auto& now = o.distributed) {
-    if (now->strategy == Strategy::Ddp) return {};
-    Lever more = sharing(now->strategy, now->by_accelerate, now->gpus);
+    if (now->strategy == DistributedStrategy::Ddp) return {};
+    Adjustment more = sharing(now->strategy, now->by_accelerate, now->gpus);
     if (!more.choices.empty()) list.push_back(std::move(more));
     return list;
   }
-  if (o.batch > 1) list.push_back(shared_batch_lever(o.batch, by_torchrun));
-  list.push_back(sharing(Strategy::Zero1, false, 1));
-  list.push_back(sharing(Strategy::Fsdp, false, 1));
-  list.push_back(sharing(Strategy::Fsdp, true, 1));
+  if (o.batch > 1) list.push_back(shared_batch_adjustment(o.batch, by_torchrun));
+  list.push_back(sharing(DistributedStrategy::Zero1, false, 1));
+  list.push_back(sharing(DistributedStrategy::Fsdp, false, 1));
+  list.push_back(sharing(DistributedStrategy::Fsdp, true, 1));
   return list;
 }
 
 /// device_map="auto" over the GPUs of a host.
-std::vector<Lever> gpus_of(const GenerationOptions& o) {
+std::vector<Adjustment> gpus_of(const TorchGeneration& o) {
   if (o.pretrained && (o.pretrained->auto_device_map || o.pretrained->quantization)) return {};
-  Lever lever = gpus_lever("layers", "pipeline", nullptr, {{kLoader, "device_map=\"auto\""}});
-  std::erase_if(lever.choices, [](const Choice& choice) {
+  Adjustment adjustment =
+      gpus_adjustment("layers", "pipeline", nullptr, {{kLoader, "device_map=\"auto\""}});
+  std::erase_if(adjustment.choices, [](const Choice& choice) {
     return std::stoll(choice.flags.at("gpus")) > kMostGpusOfAHost;
   });
-  return {lever};
+  return {adjustment};
 }
 
 }  // namespace
 
-std::vector<Lever> TorchWorkload::gpu_levers() const {
+std::vector<Adjustment> TorchWorkload::gpu_adjustments() const {
   return std::visit([](const auto& o) { return gpus_of(o); }, options());
 }
 

@@ -1,4 +1,4 @@
-#include "runtimes/levers.h"
+#include "runtimes/adjustments.h"
 
 #include <gtest/gtest.h>
 
@@ -9,48 +9,49 @@
 namespace vramfit {
 namespace {
 
-std::vector<std::string> values(const Lever& lever, const char* flag) {
+std::vector<std::string> values(const Adjustment& adjustment, const char* flag) {
   std::vector<std::string> list;
-  for (const Choice& choice : lever.choices) list.push_back(choice.flags.at(flag));
+  for (const Choice& choice : adjustment.choices) list.push_back(choice.flags.at(flag));
   return list;
 }
 
 using Texts = std::vector<std::string>;
 
-TEST(Levers, MicroBatchesDivideTheBatch) {
-  const Lever lever = micro_batch_lever(12, 1024, 3);
-  EXPECT_EQ(values(lever, "batch"), (Texts{"6", "4", "3", "2", "1"}));
-  EXPECT_EQ(values(lever, "accumulate"), (Texts{"6", "9", "12", "18", "36"}));
+TEST(Adjustments, MicroBatchesDivideTheBatch) {
+  const Adjustment adjustment = micro_batch_adjustment(12, 1024, 3);
+  EXPECT_EQ(values(adjustment, "batch"), (Texts{"6", "4", "3", "2", "1"}));
+  EXPECT_EQ(values(adjustment, "accumulate"), (Texts{"6", "9", "12", "18", "36"}));
   Texts timed;
-  for (const Choice& choice : lever.choices) timed.push_back(choice.steps.front().to);
+  for (const Choice& choice : adjustment.choices) timed.push_back(choice.changes.front().to);
   const std::string enough = "2048 tokens or more";
   EXPECT_EQ(timed, (Texts{enough, enough, enough, enough, "fewer tokens"}));
-  EXPECT_EQ(values(micro_batch_lever(7, 1, 1), "batch"), Texts{"1"});
-  EXPECT_TRUE(micro_batch_lever(1, 2048, 4).choices.empty());
+  EXPECT_EQ(values(micro_batch_adjustment(7, 1, 1), "batch"), Texts{"1"});
+  EXPECT_TRUE(micro_batch_adjustment(1, 2048, 4).choices.empty());
 }
 
-TEST(Levers, BatchesGoDownToOne) {
-  EXPECT_EQ(values(batch_lever(4), "batch"), (Texts{"3", "2", "1"}));
-  EXPECT_TRUE(batch_lever(1).choices.empty());
+TEST(Adjustments, BatchesGoDownToOne) {
+  EXPECT_EQ(values(batch_adjustment(4), "batch"), (Texts{"3", "2", "1"}));
+  EXPECT_TRUE(batch_adjustment(1).choices.empty());
   for (const std::int64_t batch : {100, 1000, 1'000'000}) {
-    const Texts sizes = values(batch_lever(batch), "batch");
+    const Texts sizes = values(batch_adjustment(batch), "batch");
     EXPECT_LE(sizes.size(), 130U);
     EXPECT_EQ(sizes.back(), "1");
     EXPECT_EQ(std::count(sizes.begin(), sizes.end(), "1"), 1);
   }
 }
 
-TEST(Levers, SequencesGoDownToAnEighth) {
-  EXPECT_EQ(values(sequence_lever(128), "seq"), (Texts{"112", "96", "80", "64", "48", "32", "16"}));
+TEST(Adjustments, SequencesGoDownToAnEighth) {
+  EXPECT_EQ(values(sequence_adjustment(128), "seq"),
+            (Texts{"112", "96", "80", "64", "48", "32", "16"}));
   for (const std::int64_t seq : {17, 500, 2048, 131072, 1'000'000}) {
-    const Texts sizes = values(sequence_lever(seq), "seq");
+    const Texts sizes = values(sequence_adjustment(seq), "seq");
     ASSERT_FALSE(sizes.empty()) << seq;
     EXPECT_LT(std::stoll(sizes.front()), seq);
     EXPECT_GE(std::stoll(sizes.back()) * 8, seq);
     EXPECT_LE(sizes.size(), 64U);
     for (const std::string& size : sizes) EXPECT_EQ(std::stoll(size) % 16, 0);
   }
-  EXPECT_TRUE(sequence_lever(16).choices.empty());
+  EXPECT_TRUE(sequence_adjustment(16).choices.empty());
 }
 
 struct Asked {
@@ -92,7 +93,7 @@ Estimate estimate_of(const Asked& each, const Choice& choice, const ModelConfig&
       {model, runtime.workload(flags, each.training, model), budget_of(card_named("h200"))});
 }
 
-TEST(Levers, ChoicesTakeNoMoreThanNowAndNoLessThanTheLast) {
+TEST(Adjustments, ChoicesTakeNoMoreThanNowAndNoLessThanTheLast) {
   const ModelConfig model = model_named("tinyllama-1.1b");
   std::size_t tried = 0;
   for (Asked each : asked()) {
@@ -100,13 +101,13 @@ TEST(Levers, ChoicesTakeNoMoreThanNowAndNoLessThanTheLast) {
     each.flags["seq"] = "1024";
     const auto workload = runtime_named(each.runtime).workload(each.flags, each.training, model);
     const std::uint64_t now = estimate({model, workload, budget_of(card_named("h200"))}).total;
-    for (const Lever& lever : workload->levers(model)) {
-      ASSERT_FALSE(lever.choices.empty());
-      ASSERT_FALSE(lever.parts.empty());
+    for (const Adjustment& adjustment : workload->adjustments(model)) {
+      ASSERT_FALSE(adjustment.choices.empty());
+      ASSERT_FALSE(adjustment.parts.empty());
       // With micro-batches gradients stay, which may take more than what they save.
-      if (lever.of_sizes) continue;
-      const Estimate least = estimate_of(each, lever.choices.back(), model);
-      for (const Choice& choice : lever.choices) {
+      if (adjustment.of_sizes) continue;
+      const Estimate least = estimate_of(each, adjustment.choices.back(), model);
+      for (const Choice& choice : adjustment.choices) {
         SCOPED_TRACE(std::string(each.runtime) + ": " + choice.label);
         const Estimate estimate = estimate_of(each, choice, model);
         EXPECT_LE(estimate.total, now);
@@ -119,7 +120,7 @@ TEST(Levers, ChoicesTakeNoMoreThanNowAndNoLessThanTheLast) {
   EXPECT_GT(tried, 40U);
 }
 
-TEST(Levers, OptimizersOfTheStepAreThoseThatKeepLess) {
+TEST(Adjustments, OptimizersOfTheStepAreThoseThatKeepLess) {
   const std::vector<std::pair<const char*, Texts>> cases = {
       {"adamw-master",
        {"adamw", "adamw-same", "adamw-8bit", "adamw-cpu", "lion", "adafactor", "sgd"}},
@@ -135,9 +136,9 @@ TEST(Levers, OptimizersOfTheStepAreThoseThatKeepLess) {
   for (const auto& [now, expected] : cases) {
     const Flags flags = {{"precision", "bf16"}, {"optimizer", now}};
     Texts offered;
-    for (const Lever& lever :
-         runtime_named("vramfit").workload(flags, true, model)->levers(model)) {
-      for (const Choice& choice : lever.choices) {
+    for (const Adjustment& adjustment :
+         runtime_named("vramfit").workload(flags, true, model)->adjustments(model)) {
+      for (const Choice& choice : adjustment.choices) {
         if (choice.flags.count("optimizer") > 0) offered.push_back(choice.flags.at("optimizer"));
       }
     }
@@ -145,22 +146,25 @@ TEST(Levers, OptimizersOfTheStepAreThoseThatKeepLess) {
   }
 }
 
-TEST(Levers, ARunThatHasItAllOffersSizesAlone) {
+TEST(Adjustments, ARunThatHasItAllOffersSizesAlone) {
   const ModelConfig model = model_named("llama2-7b");
   const Flags flags = {{"precision", "bf16"},  {"optimizer", "paged-adamw-8bit"},
                        {"checkpoint", "full"}, {"lora", "16"},
                        {"quant", "nf4"},       {"double-quant", ""},
                        {"batch", "1"}};
-  const auto levers = runtime_named("pytorch").workload(flags, true, model)->levers(model);
-  ASSERT_EQ(levers.size(), 1U);
-  EXPECT_EQ(levers.front().parts, Texts{"sequence"});
+  const auto adjustments =
+      runtime_named("pytorch").workload(flags, true, model)->adjustments(model);
+  ASSERT_EQ(adjustments.size(), 1U);
+  EXPECT_EQ(adjustments.front().parts, Texts{"sequence"});
 }
 
-TEST(Levers, PeftSaysWhatLoraAdapts) {
+TEST(Adjustments, PeftSaysWhatLoraAdapts) {
   const auto script_of = [](const char* name) {
     const ModelConfig model = model_named(name);
-    for (const Lever& lever : runtime_named("pytorch").workload({}, true, model)->levers(model)) {
-      if (lever.parts == Texts{"LoRA"}) return lever.choices.front().script.back().argument;
+    for (const Adjustment& adjustment :
+         runtime_named("pytorch").workload({}, true, model)->adjustments(model)) {
+      if (adjustment.parts == Texts{"LoRA"})
+        return adjustment.choices.front().script.back().argument;
     }
     return std::string();
   };
@@ -169,9 +173,9 @@ TEST(Levers, PeftSaysWhatLoraAdapts) {
   EXPECT_EQ(script_of("olmo2-1b"), R"(target_modules="all-linear")");
 }
 
-TEST(Levers, FormulasOfferNone) {
+TEST(Adjustments, FormulasOfferNone) {
   const ModelConfig model = model_named("llama2-7b");
-  EXPECT_TRUE(runtime_named("article").workload({}, true, model)->levers(model).empty());
+  EXPECT_TRUE(runtime_named("article").workload({}, true, model)->adjustments(model).empty());
 }
 
 }  // namespace

@@ -7,8 +7,8 @@
 namespace vramfit {
 namespace {
 
-/// Forms of AdamW on the card are one lever, that on the host is one of its own, and so is another
-/// rule.
+/// Forms of AdamW on the card are one adjustment, that on the host is one of its own, and so is
+/// another rule.
 constexpr std::string_view kAdamW = "optimizer";
 constexpr std::string_view kOnHost = "states in host memory";
 constexpr std::string_view kNone;
@@ -17,7 +17,7 @@ constexpr std::array<std::string_view, 5> kOptimizerParts = {kAdamW, kOnHost, "L
 
 struct OptimizerChoice {
   const char* name;
-  std::string_view part;  ///< of the lever that offers it
+  std::string_view part;  ///< of the adjustment that offers it
 };
 
 /// From what keeps most on the card beside weights to what keeps least.
@@ -59,33 +59,35 @@ Choice precision_choice(const std::string& label, const std::string& from, const
   return {label, {{"precision", from, to}}, {{"precision", to}}, {}, {}};
 }
 
-class Levers {
+class Adjustments {
  public:
-  std::vector<Lever> of(const TrainingOptions& o) && {
+  std::vector<Adjustment> of(const TrainingOptions& o) && {
     attention(o.attention);
     if (precision_of(o) == DType::Fp32) add("precision", precision_choice("bf16", "fp32", "bf16"));
     optimizer(o.optimizer);
     checkpointing(o.checkpointing);
     adapters(o);
-    if (o.batch > 1) list_.push_back(micro_batch_lever(o.batch, o.seq, o.accumulate));
+    if (o.batch > 1) list_.push_back(micro_batch_adjustment(o.batch, o.seq, o.accumulate));
     sequence(o.seq);
     return std::move(list_);
   }
 
-  std::vector<Lever> of(const GenerationOptions& o) && {
+  std::vector<Adjustment> of(const GenerationOptions& o) && {
     attention(o.attention);
     weights(o);
     if (!o.cache) {
       add("cache",
           {"8-bit cache", {{"cache", "unquantized", "int8"}}, {{"cache", "int8"}}, {}, {}});
     }
-    if (o.batch > 1) list_.push_back(batch_lever(o.batch));
+    if (o.batch > 1) list_.push_back(batch_adjustment(o.batch));
     sequence(o.seq);
     return std::move(list_);
   }
 
  private:
-  void add(const char* part, Choice choice) { list_.push_back(lever_of(part, std::move(choice))); }
+  void add(const char* part, Choice choice) {
+    list_.push_back(adjustment_of(part, std::move(choice)));
+  }
 
   void attention(AttentionForm form) {
     if (form == AttentionForm::Flash) return;
@@ -97,20 +99,21 @@ class Levers {
     const std::string from = now.name;
     for (const std::string_view part : kOptimizerParts) {
       if ((part == kAdamW || part == kOnHost) && now.rule != OptimizerKind::Rule::AdamW) continue;
-      Lever lever{.parts = {std::string(part)}, .choices = {}};
+      Adjustment adjustment{.parts = {std::string(part)}, .choices = {}};
       bool smaller = false;
       for (const auto& [to, of] : kOptimizers) {
         if (smaller && of == part) {
-          lever.choices.push_back({to, {{"optimizer", from, to}}, {{"optimizer", to}}, {}, {}});
+          adjustment.choices.push_back(
+              {to, {{"optimizer", from, to}}, {{"optimizer", to}}, {}, {}});
         }
         smaller = smaller || from == to;
       }
-      if (!lever.choices.empty()) list_.push_back(std::move(lever));
+      if (!adjustment.choices.empty()) list_.push_back(std::move(adjustment));
     }
   }
 
   void checkpointing(const Checkpointing& now) {
-    Lever lever{.parts = {"checkpointing"}, .choices = {}};
+    Adjustment adjustment{.parts = {"checkpointing"}, .choices = {}};
     const bool full = now.kind == Checkpoint::Full && now.every == 1;
     for (const auto& [to, label] : kCheckpointing) {
       // Where some is done already, only all of it is sure to take less.
@@ -123,9 +126,9 @@ class Levers {
                     {}};
       if (to.every > 1) choice.flags["checkpoint-every"] = std::to_string(to.every);
       if (to.every == 1 && now.every > 1) choice.without.emplace_back("checkpoint-every");
-      lever.choices.push_back(std::move(choice));
+      adjustment.choices.push_back(std::move(choice));
     }
-    if (!lever.choices.empty()) list_.push_back(std::move(lever));
+    if (!adjustment.choices.empty()) list_.push_back(std::move(adjustment));
   }
 
   void adapters(const TrainingOptions& o) {
@@ -136,13 +139,13 @@ class Levers {
 
   /// Under adapters, which there must be.
   void quantized_base(const TrainingOptions& o, const std::string& part, const char* format) {
-    Lever lever{.parts = {part}, .choices = {o.lora ? Choice{} : lora_choice(false)}};
-    Choice& choice = lever.choices.front();
+    Adjustment adjustment{.parts = {part}, .choices = {o.lora ? Choice{} : lora_choice(false)}};
+    Choice& choice = adjustment.choices.front();
     choice.label = part + (o.lora ? "" : ", " + choice.label);
-    choice.steps.push_back({"base", o.precision.name, format});
+    choice.changes.push_back({"base", o.precision.name, format});
     choice.flags["precision"] = format;
-    if (!o.lora) lever.parts.emplace_back("LoRA");
-    list_.push_back(std::move(lever));
+    if (!o.lora) adjustment.parts.emplace_back("LoRA");
+    list_.push_back(std::move(adjustment));
   }
 
   /// 8 bits, then 4: each is a way of its own, since they cost accuracy.
@@ -158,20 +161,20 @@ class Levers {
   }
 
   void sequence(std::int64_t seq) {
-    Lever lever = sequence_lever(seq);
-    if (!lever.choices.empty()) list_.push_back(std::move(lever));
+    Adjustment adjustment = sequence_adjustment(seq);
+    if (!adjustment.choices.empty()) list_.push_back(std::move(adjustment));
   }
 
-  std::vector<Lever> list_;
+  std::vector<Adjustment> list_;
 };
 
 }  // namespace
 
-std::vector<Lever> StepWorkload::levers(const ModelConfig&) const {
-  return std::visit([](const auto& o) { return Levers().of(o); }, options());
+std::vector<Adjustment> StepWorkload::adjustments(const ModelConfig&) const {
+  return std::visit([](const auto& o) { return Adjustments().of(o); }, options());
 }
 
-std::vector<Lever> StepWorkload::gpu_levers() const {
+std::vector<Adjustment> StepWorkload::gpu_adjustments() const {
   const auto* training = std::get_if<TrainingOptions>(&options());
   if (training == nullptr) return {};
   const Mesh& mesh = training->mesh;
@@ -180,16 +183,16 @@ std::vector<Lever> StepWorkload::gpu_levers() const {
     const char* label;
     const char* flag;
   };
-  std::vector<Lever> list;
+  std::vector<Adjustment> list;
   if (mesh.ranks == 1 && training->batch > 1) {
-    list.push_back(shared_batch_lever(training->batch, nullptr));
+    list.push_back(shared_batch_adjustment(training->batch, nullptr));
   }
   for (const auto& [strategy, label, flag] :
        {Sharing{Strategy::Zero1, "ZeRO-1", "zero1"}, Sharing{Strategy::Zero2, "ZeRO-2", "zero2"},
         Sharing{Strategy::Fsdp, "FSDP", "fsdp"}}) {
     if (mesh.ranks > 1 && mesh.strategy != strategy) continue;
-    Lever lever = gpus_lever(label, flag, nullptr, {}, mesh.ranks);
-    if (!lever.choices.empty()) list.push_back(std::move(lever));
+    Adjustment adjustment = gpus_adjustment(label, flag, nullptr, {}, mesh.ranks);
+    if (!adjustment.choices.empty()) list.push_back(std::move(adjustment));
   }
   return list;
 }

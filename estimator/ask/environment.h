@@ -12,7 +12,7 @@ namespace vramfit {
 
 /// What a caller may know of its machine. The estimator itself looks at none: each is asked where a
 /// question needs it, and left empty there is no such thing.
-struct Surroundings {
+struct Environment {
   /// Where no card is named; without one all cards are answered for.
   std::function<std::optional<Budget>()> gpu = {};
   /// A model that is not shipped, by what --model says. Throws BadInput.

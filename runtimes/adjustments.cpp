@@ -1,4 +1,4 @@
-#include "runtimes/levers.h"
+#include "runtimes/adjustments.h"
 
 #include <algorithm>
 #include <utility>
@@ -6,7 +6,7 @@
 namespace vramfit {
 namespace {
 
-/// Sizes that a lever offers, about.
+/// Sizes that an adjustment offers, about.
 constexpr std::int64_t kSizes = 64;
 constexpr std::int64_t kLeastTokens = 16;
 constexpr std::int64_t kShortest = 8;  ///< of a sequence, an eighth
@@ -44,79 +44,79 @@ Choice lora_choice(bool all_linear) {
   return choice;
 }
 
-Lever lever_of(const char* part, Choice choice) {
+Adjustment adjustment_of(const char* part, Choice choice) {
   return {.parts = {part}, .choices = {std::move(choice)}};
 }
 
-Lever gpus_lever(const char* label, const char* strategy, Launch launch,
-                 const std::vector<CallArgument>& script, std::int64_t now) {
-  Lever lever{.parts = {label}, .choices = {}};
+Adjustment gpus_adjustment(const char* label, const char* strategy, Launch launch,
+                           const std::vector<CallArgument>& script, std::int64_t now) {
+  Adjustment adjustment{.parts = {label}, .choices = {}};
   for (std::int64_t gpus = 2; gpus <= kMostGpus; gpus *= 2) {
     if (gpus <= now) continue;
-    lever.choices.push_back(on_gpus(label, strategy, gpus, launch, now));
-    lever.choices.back().script = script;
+    adjustment.choices.push_back(on_gpus(label, strategy, gpus, launch, now));
+    adjustment.choices.back().script = script;
   }
-  return lever;
+  return adjustment;
 }
 
-Lever shared_batch_lever(std::int64_t batch, Launch launch) {
-  Lever lever{.parts = {"DDP"}, .choices = {}};
+Adjustment shared_batch_adjustment(std::int64_t batch, Launch launch) {
+  Adjustment adjustment{.parts = {"DDP"}, .choices = {}};
   for (std::int64_t gpus = 2; gpus <= std::min(batch, kMostGpus); ++gpus) {
     if (batch % gpus != 0) continue;
     Choice choice = on_gpus("the batch by DDP", "ddp", gpus, launch);
     const std::string each = std::to_string(batch / gpus);
     choice.label += ", " + each + (each == "1" ? " sequence on each" : " sequences on each");
     choice.flags["batch"] = each;
-    lever.choices.push_back(std::move(choice));
+    adjustment.choices.push_back(std::move(choice));
   }
-  return lever;
+  return adjustment;
 }
 
-Lever micro_batch_lever(std::int64_t batch, std::int64_t seq, std::int64_t accumulate) {
-  Lever lever{.parts = {"micro-batch"}, .choices = {}, .of_sizes = true};
+Adjustment micro_batch_adjustment(std::int64_t batch, std::int64_t seq, std::int64_t accumulate) {
+  Adjustment adjustment{.parts = {"micro-batch"}, .choices = {}, .of_sizes = true};
   for (std::int64_t size = batch / 2; size >= 1; --size) {
     if (batch % size != 0) continue;
     const std::int64_t micro_batches = accumulate * (batch / size);
     const bool timed = size * seq >= kTimedTokens;
-    lever.choices.push_back(
+    adjustment.choices.push_back(
         {.label = "micro-batches of " + std::to_string(size),
-         .steps = {{"micro-batch", "whole", timed ? "2048 tokens or more" : "fewer tokens"}},
+         .changes = {{"micro-batch", "whole", timed ? "2048 tokens or more" : "fewer tokens"}},
          .flags = {{"batch", std::to_string(size)}, {"accumulate", std::to_string(micro_batches)}},
          .without = {},
          .script = {}});
   }
-  return lever;
+  return adjustment;
 }
 
-Lever batch_lever(std::int64_t batch) {
-  Lever lever{.parts = {"batch"}, .choices = {}, .of_sizes = true};
+Adjustment batch_adjustment(std::int64_t batch) {
+  Adjustment adjustment{.parts = {"batch"}, .choices = {}, .of_sizes = true};
   const std::int64_t step = std::max<std::int64_t>(batch / kSizes, 1);
   for (std::int64_t size = batch - step; size > 0; size -= step) {
     // The last is 1, whatever the step.
     const std::int64_t sequences = size <= step ? 1 : size;
-    lever.choices.push_back({.label = "batch " + std::to_string(sequences),
-                             .steps = {{"batch", "whole", "smaller"}},
-                             .flags = {{"batch", std::to_string(sequences)}},
-                             .without = {},
-                             .script = {},
-                             .keeps = part_of(batch, sequences)});
+    adjustment.choices.push_back({.label = "batch " + std::to_string(sequences),
+                                  .changes = {{"batch", "whole", "smaller"}},
+                                  .flags = {{"batch", std::to_string(sequences)}},
+                                  .without = {},
+                                  .script = {},
+                                  .keeps = part_of(batch, sequences)});
   }
-  return lever;
+  return adjustment;
 }
 
-Lever sequence_lever(std::int64_t seq) {
-  Lever lever{.parts = {"sequence"}, .choices = {}, .of_sizes = true};
+Adjustment sequence_adjustment(std::int64_t seq) {
+  Adjustment adjustment{.parts = {"sequence"}, .choices = {}, .of_sizes = true};
   const std::int64_t step = (seq / kSizes / kLeastTokens + 1) * kLeastTokens;
   for (std::int64_t size = (seq - 1) / step * step; size >= std::max(seq / kShortest, step);
        size -= step) {
-    lever.choices.push_back({.label = "sequences of " + std::to_string(size) + " tokens",
-                             .steps = {{"sequence", "whole", "shorter"}},
-                             .flags = {{"seq", std::to_string(size)}},
-                             .without = {},
-                             .script = {},
-                             .keeps = part_of(seq, size)});
+    adjustment.choices.push_back({.label = "sequences of " + std::to_string(size) + " tokens",
+                                  .changes = {{"sequence", "whole", "shorter"}},
+                                  .flags = {{"seq", std::to_string(size)}},
+                                  .without = {},
+                                  .script = {},
+                                  .keeps = part_of(seq, size)});
   }
-  return lever;
+  return adjustment;
 }
 
 }  // namespace vramfit

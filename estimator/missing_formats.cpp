@@ -1,4 +1,4 @@
-#include "estimator/lacks.h"
+#include "estimator/missing_formats.h"
 
 namespace vramfit {
 namespace {
@@ -9,7 +9,7 @@ std::string called(const Budget& gpu) {
 
 }  // namespace
 
-std::vector<std::string> lacks(const Budget& gpu, DType format) {
+std::vector<std::string> missing_formats(const Budget& gpu, DType format) {
   // Every GPU has fp64, which the table of formats leaves out.
   if (format == DType::Fp64 || gpu.flops.count(name(format)) > 0) return {};
   return {called(gpu) + " has no " + name(format) +

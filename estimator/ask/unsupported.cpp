@@ -1,4 +1,4 @@
-#include "estimator/ask/not_yet.h"
+#include "estimator/ask/unsupported.h"
 
 #include <algorithm>
 #include <array>

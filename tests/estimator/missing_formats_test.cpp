@@ -1,4 +1,4 @@
-#include "estimator/lacks.h"
+#include "estimator/missing_formats.h"
 
 #include <gtest/gtest.h>
 
@@ -13,24 +13,25 @@ namespace {
 Budget on(const char* card) { return budget_of(card_named(card)); }
 
 TEST(Lacks, FormatsTheCardHasNoArithmeticFor) {
-  EXPECT_EQ(lacks(on("t4"), DType::Bf16).size(), 1U);
-  EXPECT_EQ(lacks(on("t4"), DType::Bf16)[0].find("t4 (sm_75) has no bf16 arithmetic"), 0U);
-  EXPECT_EQ(lacks(on("v100-32gb"), DType::Bf16).size(), 1U);
-  EXPECT_TRUE(lacks(on("t4"), DType::Fp16).empty());
-  EXPECT_TRUE(lacks(on("t4"), DType::Fp64).empty());
+  EXPECT_EQ(missing_formats(on("t4"), DType::Bf16).size(), 1U);
+  EXPECT_EQ(missing_formats(on("t4"), DType::Bf16)[0].find("t4 (sm_75) has no bf16 arithmetic"),
+            0U);
+  EXPECT_EQ(missing_formats(on("v100-32gb"), DType::Bf16).size(), 1U);
+  EXPECT_TRUE(missing_formats(on("t4"), DType::Fp16).empty());
+  EXPECT_TRUE(missing_formats(on("t4"), DType::Fp64).empty());
   for (const char* card : {"rtx4090", "a100-40gb", "rtx6000-ada", "h100-80gb", "h200"}) {
-    EXPECT_TRUE(lacks(on(card), DType::Bf16).empty()) << card;
+    EXPECT_TRUE(missing_formats(on(card), DType::Bf16).empty()) << card;
   }
 }
 
 TEST(Lacks, GpusOutsideTheCatalogueAreLikeThoseOfTheirComputeCapability) {
   const Budget gpu = budget_of_gpu("NVIDIA GeForce RTX 2070", Arch{75}, 8'000'000'000);
-  EXPECT_EQ(lacks(gpu, DType::Bf16).size(), 1U);
-  EXPECT_TRUE(lacks(gpu, DType::Fp16).empty());
+  EXPECT_EQ(missing_formats(gpu, DType::Bf16).size(), 1U);
+  EXPECT_TRUE(missing_formats(gpu, DType::Fp16).empty());
 }
 
 Estimate trained(const char* card, DType precision, const pytorch::PyTorchRuntime& runtime) {
-  pytorch::TrainingOptions options;
+  pytorch::TorchTraining options;
   options.precision = precision;
   options.batch = 2;
   options.seq = 512;

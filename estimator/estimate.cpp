@@ -127,7 +127,7 @@ Estimate estimate(const Request& request, OomDetail ending) {
                   static_cast<std::int64_t>(result.total + request.budget.set_aside());
   result.missing = runs.missing();
   result.fits = runs.fits();
-  result.uncertainty = uncertainty_of(*request.workload, report.reserved, result.overhead);
+  result.uncertainty = uncertainty_of(*request.workload, runs.run());
   result.verdict = verdict_of(result.fits, result.margin, result.uncertainty);
   result.peak = report.peak;
   result.on_host = runs.run().on_host;

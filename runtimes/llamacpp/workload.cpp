@@ -17,7 +17,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::int64_t kMostSlots = 256;                          // LLAMA_MAX_SEQ
 constexpr std::int64_t kLongestSearched = std::int64_t{1} << 24;  ///< positions
 constexpr std::uint64_t kGranule = std::uint64_t{2} << 20;        // of cudaMalloc
 
@@ -181,7 +180,7 @@ std::shared_ptr<const Workload> ServerWorkload::resized(const SearchAxis& axis,
 }
 
 std::int64_t ServerWorkload::limit(const SearchAxis& axis, const ModelConfig&) const {
-  if (axis == kSlotsAxis) return kMostSlots;
+  if (axis == kSlotsAxis) return kMostSequences;
   if (axis == kQuantAxis) {
     if (quantizations_ != nullptr) return std::ssize(quantizations_->by_size());
     throw BadInput("max-quant: a GGUF file's tensors have their types; with --model or --config");

@@ -37,7 +37,7 @@ TEST(LlamaCppBreakdown, IsWhatLlamaCppSaysWithoutAllocating) {
     expect_breakdown(row, recorded_devices(row["gpus"]));
     ++held;
   }
-  EXPECT_EQ(held, 419);
+  EXPECT_EQ(held, 423);
 }
 
 TEST(LlamaCppBreakdown, IsWhatLlamaCppSaysOfCardsOfSeveralKinds) {

@@ -29,12 +29,18 @@ const char* name(Verdict verdict) {
   return "OOM";
 }
 
-std::optional<Uncertainty> uncertainty_of(const Workload& workload, const Outcome& run) {
+std::optional<Uncertainty> uncertainty_of(const Workload& workload, std::uint64_t reserved,
+                                          const Overhead& overhead) {
   const std::optional<double> error = workload.reserved_error();
   if (!error) return std::nullopt;
-  const double bytes = std::ceil(*error * static_cast<double>(run.report.reserved));
-  return Uncertainty{static_cast<std::uint64_t>(bytes) + run.may_reserve_more,
-                     range_of(run.overhead)};
+  const double bytes = std::ceil(*error * static_cast<double>(reserved));
+  return Uncertainty{static_cast<std::uint64_t>(bytes), range_of(overhead)};
+}
+
+std::optional<Uncertainty> uncertainty_of(const Workload& workload, const Outcome& run) {
+  auto uncertainty = uncertainty_of(workload, run.report.reserved, run.overhead);
+  if (uncertainty) uncertainty->reserved += run.may_reserve_more;
+  return uncertainty;
 }
 
 Verdict verdict_of(bool fits, std::int64_t margin, const std::optional<Uncertainty>& uncertainty) {

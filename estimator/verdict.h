@@ -25,7 +25,11 @@ struct Uncertainty {
 /// What a run's overhead may be off by, either way. Bytes.
 std::uint64_t range_of(const Overhead& overhead);
 
-/// Of what a run took; absent where nobody held the runtime against measurements.
+/// Of a card on which a run reserves so much beside such an overhead; absent where nobody held the
+/// runtime against measurements.
+std::optional<Uncertainty> uncertainty_of(const Workload& workload, std::uint64_t reserved,
+                                          const Overhead& overhead);
+/// Of what a run took, with what a race decides.
 std::optional<Uncertainty> uncertainty_of(const Workload& workload, const Outcome& run);
 
 /// `margin` is what a card has beyond what a run must have; negative: lacks. Bytes.

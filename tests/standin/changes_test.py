@@ -278,12 +278,12 @@ def test_a_change_takes_what_the_script_takes_that_is_written_with_it(forked, ca
     assert taken(changed) != _PLAIN[script] or name == "no_cache"
 
 
-def test_a_setting_of_the_allocator_is_one_of_the_environment(trial):
+def test_a_setting_of_the_allocator_is_one_of_the_environment(trial, forked):
     changed = trial(LOOP, "expandable_segments")
     line = "PYTORCH_ALLOC_CONF=expandable_segments:True"
     assert changed.changes == {"expandable_segments": {"made": {line: 1}, "lacks": None}}
     set_first = {"import os": f"import os\nos.environ.update([{line.split('=')}])\nimport os"}
-    assert taken(changed) == taken(trial(written(LOOP, set_first))) != taken(trial(LOOP))
+    assert taken(changed) == taken(trial(written(LOOP, set_first))) != taken(forked(LOOP))
 
 
 def test_changes_that_are_made_together(trial):

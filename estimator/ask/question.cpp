@@ -258,6 +258,18 @@ ModelConfig model_for(const FitOptions& o, const Environment& environment, const
   }
 }
 
+/// The model that drafts for it, by its name, its config's folder or its GGUF file.
+void add_draft(const FitOptions& o, const Environment& environment, const Runtime& runtime,
+               ModelConfig& model) {
+  const std::optional<std::string> called = typed(o.flags, "model-draft");
+  if (!called) return;
+  FitOptions draft;
+  (called->ends_with(".gguf") ? draft.gguf : draft.model) = called;
+  auto source = std::make_shared<ModelSource>(*model.source);
+  source->draft = model_for(draft, environment, runtime).source;
+  model.source = std::move(source);
+}
+
 }  // namespace
 
 Question resolve_question(const FitOptions& o, const Environment& environment) {
@@ -273,6 +285,7 @@ Question resolve_question(const FitOptions& o, const Environment& environment,
   refuse_strange_settings(o, runtime);
   refuse_strange_answers(o, runtime);
   Request request{model_for(o, environment, runtime), nullptr, {}};
+  add_draft(o, environment, runtime, request.model);
   request.beyond_positions = o.beyond_positions;
   Flags flags = o.flags;
   runtime.complete(flags, {o.train, o.of_a_trainer, o.typed});

@@ -142,6 +142,7 @@ const Settings& settings() {
       {.name = "gpu-layers",
        .with = Inference,
        .help = "layers on the GPU, the output one of them: a number, or all (default)",
+       .takes = Number,
        .spellings = {{"ngl"}, {"n-gpu-layers"}, {"num-gpu"}}},
       {.name = "cache-type-k",
        .with = Inference,

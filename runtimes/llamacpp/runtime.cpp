@@ -35,11 +35,13 @@ class LlamaCppRuntime final : public Runtime {
 
   const Capabilities& can() const override {
     static const Capabilities can = {
+        .no_training = "llama.cpp generates; without --train, or another runtime",
         .no_timelines = "llama.cpp takes a few buffers, once; without --runtime llama.cpp",
         .no_formulas = "they are of PyTorch's runs; without --runtime llama.cpp",
         .as_stored = false,
         .assumed = {"quant", "ctx", "parallel"},
         .granularity = kGranularity,
+        .measured_parts = {"context", "kernels", "cublas"},
     };
     return can;
   }
@@ -67,9 +69,8 @@ class LlamaCppRuntime final : public Runtime {
   }
 
  private:
-  std::shared_ptr<const Workload> read(const Flags& flags, bool training,
+  std::shared_ptr<const Workload> read(const Flags& flags, bool /*training*/,
                                        const ModelConfig& model) const override {
-    if (training) throw BadInput("train: llama.cpp generates; without --train, or another runtime");
     if (model.source == nullptr) {
       throw BadInput("params: llama.cpp's tensors are a model's own; --model, --config or --gguf");
     }

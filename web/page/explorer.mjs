@@ -15,6 +15,7 @@ const PACE = 320; // ms between two steps of the walk
 const byId = (id) => document.getElementById(id);
 
 export class Explorer {
+  #shown; // the question whose axes are shown
   #wanted; // the axis that was chosen, under whichever runtime
   #axis;
   #background;
@@ -42,7 +43,7 @@ export class Explorer {
     byId('step').addEventListener('click', () => this.#step());
     byId('use-size').addEventListener('click', () => changed({ size: this.#use }));
     byId('axes').addEventListener('change', ({ target }) => {
-      this.#wanted = target.value;
+      this.show(this.#shown, target.value);
       changed({ axis: target.value });
     });
   }
@@ -55,6 +56,7 @@ export class Explorer {
   /** Shows the question's axes: the one that is wanted, or, under a runtime without it, the first. */
   show(question, wanted = this.#wanted) {
     const { axes } = this.#runtimes.of(question);
+    this.#shown = question;
     this.#wanted = wanted;
     this.#axis = axes.find(({ name }) => name === wanted) ?? axes[0];
     const radio = ({ name, short }) => `<label><input type="radio" name="axis" value="${escaped(name)}"><span>${escaped(short)}</span></label>`;
@@ -124,12 +126,15 @@ export class Explorer {
     const { largest } = found;
     const { least, most, unit: finest } = this.#axis.of_positions ? TOKENS : COUNTS;
     const unit = Math.max(finest, this.#axis.step);
-    const top = Math.min(most, Math.max(least, Math.ceil(largest * 1.25), Math.ceil(given * 1.25)));
+    // A count that ends where the search did has no larger ones: layers, of which a model has so many.
+    const last = !this.#axis.of_positions && largest > 0 && found.search_next === null ? largest : most;
+    const top = Math.min(last, Math.max(least, Math.ceil(largest * 1.25), Math.ceil(given * 1.25)));
     const step = Math.max(unit, Math.ceil(top / POINTS / unit) * unit);
     const sizes = new Set([unit, given]);
     for (let size = step; size <= top; size += step) sizes.add(size);
-    if (largest > 0) sizes.add(largest).add(largest + (this.#axis.of_positions ? found.search_step ?? 1 : 1));
-    this.#sizes = [...sizes].filter((size) => size > 0 && size <= most).sort((a, b) => a - b);
+    if (largest > 0) sizes.add(largest);
+    if (0 < largest && largest < last) sizes.add(largest + (this.#axis.of_positions ? found.search_step ?? 1 : 1));
+    this.#sizes = [...sizes].filter((size) => size > 0 && size <= last).sort((a, b) => a - b);
     if (this.#chosen.name) this.#largest.set(this.#chosen.name, found);
     // Every fourth first: the whole curve is there soon, and then more of it.
     const order = [0, 2, 1, 3].flatMap((from) => this.#sizes.filter((_, i) => i % 4 === from));

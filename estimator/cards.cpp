@@ -268,15 +268,18 @@ const std::vector<Card>& cards() {
 
 const Card& card_named(std::string_view name) {
   if (const Card* card = find(cards(), name)) return *card;
+  if (const Card* card = find(other_cards(), name)) return *card;
   const std::string key = without_brand(folded(name));
   const Card* called = nullptr;
   int count = 0;
   std::vector<std::string> names;
-  for (const Card& card : cards()) {
-    names.push_back(card.name);
-    if (!is_called(card, key)) continue;
-    called = &card;
-    ++count;
+  for (const std::vector<Card>* list : {&cards(), &other_cards()}) {
+    for (const Card& card : *list) {
+      names.push_back(card.name);
+      if (!is_called(card, key)) continue;
+      called = &card;
+      ++count;
+    }
   }
   if (count == 1) return *called;
   std::string known = did_you_mean(name, names);

@@ -36,6 +36,7 @@ Json axis_json(const SearchAxis& axis) {
           {"before", axis.before},
           {"after", axis.after},
           {"of_positions", axis.of_positions},
+          {"of_names", axis.of_names},
           {"step", axis.step}};
 }
 

@@ -97,10 +97,21 @@ export interface OnCard {
   on_host: { layers: number; bytes: number } | null;
   /** Under llama.cpp: what each GPU and the host hold, part by part. */
   devices?: { device: string; parts: Record<string, number> }[];
+  /** With a list in `gpu`: each card; all else is of the one with least to spare. */
+  machine?: {
+    gpu: string;
+    title: string;
+    vram: number;
+    total: number;
+    margin: number;
+    verdict: Verdict;
+  }[];
   /** Under llama.cpp: the flags that its --fit would set on such a card. */
   own_choice?: Record<string, string>;
   /** With `max-batch` and the like: the largest that fits, 0 where none does. */
-  [largest: `max_${string}`]: number;
+  [largest: `max_${string}`]: number | string | null;
+  /** With `max-quant`: the next larger one. */
+  next?: { name: string; total: number; margin: number } | null;
   /** The same number; with what figures may be off by, at least and at most. */
   largest?: number;
   largest_surely?: number;
@@ -193,6 +204,8 @@ export interface Axis {
   after: string;
   /** Whether it is a sequence's length. */
   of_positions: boolean;
+  /** Whether its sizes are names, as of quantisations, the smallest first. */
+  of_names: boolean;
   /** Sizes are searched in steps of this; 0: of one. */
   step: number;
 }

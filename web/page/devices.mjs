@@ -1,7 +1,7 @@
 // What each device and the host hold, where an answer tells that; what the runtime would choose by
 // itself; and the largest sizes that fit.
-import { named } from './runtimes.mjs';
-import { escaped, figure } from './units.mjs';
+import { jsonKey } from './runtimes.mjs';
+import { escaped, figure, grouped } from './units.mjs';
 
 const sum = (parts) => Object.values(parts).reduce((total, bytes) => total + bytes, 0);
 
@@ -27,5 +27,6 @@ export function choiceMarkup(choice, asked) {
 
 /** What is known so far of the largest of each axis: [axis, answer of the search]. */
 export const largestMarkup = (found) => found
-  .map(([axis, answer]) => `${escaped(axis.label)} ${answer.largest ? escaped(named({ before: '', after: '' }, answer.largest)) : 'none'}`)
+  .map(([axis, answer]) => [axis, answer[`max_${jsonKey(axis.name)}`]])
+  .map(([{ label, of_names: names }, most]) => `${escaped(label)} ${most ? escaped(names ? most : grouped(most)) : 'none'}`)
   .join(' · ');

@@ -206,7 +206,7 @@ function moreJobs() {
   const still = (then) => (text) => asked === state.asked && then(JSON.parse(text));
   const jobs = [];
   if (state.view.view === 'explorer') return jobs;
-  const { axes, label, advice, formulas } = runtimes.of(question);
+  const { searches, label, advice, formulas } = runtimes.of(question);
   byId('formulas-part').hidden = !formulas;
   if (formulas) jobs.push({ flags: { ...question, formulas: true }, done: still(showFormulas) });
   else byId('changes').textContent = '';
@@ -217,7 +217,7 @@ function moreJobs() {
     showNoAdvice(`There is none by ${label}: choose another runtime for advice.`);
   }
   const largest = [];
-  for (const axis of now.devices ? axes : []) {
+  for (const axis of now.devices ? searches : []) {
     jobs.push({
       flags: searchOf(question, axis.name),
       done: still((found) => {

@@ -38,7 +38,10 @@ export class Runtimes {
   /** `list` is the catalogue's, the one that is meant where none is named first. */
   constructor(list) {
     this.#list = list.map((one) => ({
-      ...one, label: LABELS[one.name] ?? one.name, axes: one.axes.map(inWords),
+      ...one,
+      label: LABELS[one.name] ?? one.name,
+      searches: one.axes.map(inWords),
+      axes: one.axes.filter(({ of_names: names }) => !names).map(inWords), // that a curve can go along
     }));
   }
 

@@ -38,7 +38,7 @@ struct DryRun {
   Playback& playback;
   Context& context;
   ModelConfig config;    ///< that is walked
-  std::int64_t layers;   ///< of the model that is played
+  const Fold& fold;      ///< of the model that is played
   const DeviceMap* map;  ///< of the model that is walked; null: the loader works it out
 };
 
@@ -66,12 +66,19 @@ Loaded load(const DryRun& run, const ModelSettings& settings,
     loaded.model = std::make_unique<CausalLm>(context, family, config, settings);
   }
   if (pretrained)
-    loaded.map = from_pretrained(context, *loaded.model, config, *pretrained, run.layers, run.map);
+    loaded.map = from_pretrained(context, *loaded.model, config, *pretrained, run.fold, run.map);
   return loaded;
 }
 
 bool shards(const std::optional<Distributed>& distributed) {
   return distributed && distributed->strategy == DistributedStrategy::Fsdp;
+}
+
+/// Adapters are kept in fp32; mixed precision computes with them, too, in its own type.
+void add_lora(CausalLm& model, const LoraConfig& lora,
+              const std::optional<Distributed>& distributed) {
+  const bool mixed = distributed && distributed->mixed_precision;
+  model.add_lora(lora.rank, lora.targets, !mixed);
 }
 
 /// The model as it is wrapped for several GPUs; null: there is one.
@@ -119,7 +126,7 @@ class ReplayedStep {
 };
 
 void train(const DryRun& run, const TorchTraining& options, const Extent& extent) {
-  const auto& [allocator, ledger, playback, context, config, layers, map] = run;
+  const auto& [allocator, ledger, playback, context, config, fold, map] = run;
   Tape& tape = context.tape;
   ModelSettings settings;
   settings.type = scalar_type(options.precision);
@@ -133,10 +140,14 @@ void train(const DryRun& run, const TorchTraining& options, const Extent& extent
 
   tape.begin_stage(Stage::Loaded);
   if (distributed) context.libraries.init_process_group();
-  const Loaded loaded = load(run, settings, options.pretrained, shards(distributed));
+  const bool on_meta = shards(distributed) && !options.pretrained;
+  const Loaded loaded = load(run, settings, options.pretrained, on_meta);
   CausalLm& model = *loaded.model;
   if (options.pretrained && options.pretrained->quantization) model.prepare_for_kbit_training();
-  if (options.lora) model.add_lora(options.lora->rank, options.lora->targets);
+  if (options.lora) {
+    const Setting meta(context.meta, on_meta);
+    add_lora(model, *options.lora, distributed);
+  }
   const std::unique_ptr<DataParallel> parallel = wrap(context, model, distributed);
   tape.end_stage();
   const std::unique_ptr<Optimizer> optimizer =
@@ -202,7 +213,7 @@ void train(const DryRun& run, const TorchTraining& options, const Extent& extent
 
 void infer(const DryRun& run, const TorchGeneration& options, std::int64_t samples,
            std::optional<OnHost>* on_host) {
-  const auto& [allocator, ledger, playback, context, config, layers, map] = run;
+  const auto& [allocator, ledger, playback, context, config, fold, map] = run;
   ModelSettings settings;
   settings.type = scalar_type(options.precision);
   settings.attention = options.attention;
@@ -240,7 +251,7 @@ RunReport run_on(const Gpu& gpu, const Release& release, const Walked& walked, c
   RunReport report = report_on(ledger, [&] {
     {
       Context context(tape, release, gpu, capacity);
-      work({allocator, ledger, playback, context, walked.config, fold.layers(),
+      work({allocator, ledger, playback, context, walked.config, fold,
             walked.map ? &*walked.map : nullptr});
     }
     if (events) playback.play(playback.ready(tape.take()), 0);  // all is given back

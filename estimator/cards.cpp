@@ -6,6 +6,7 @@
 
 #include "estimator/data.h"
 #include "estimator/names.h"
+#include "estimator/runtimes.h"
 #include "model/config/json_reader.h"
 #include "model/errors.h"
 #include "model/memory/pool.h"
@@ -58,6 +59,14 @@ Traits read_traits(const JsonReader& json, const nlohmann::json& object) {
   return traits;
 }
 
+/// Throws BadInput where no runtime of that name reads such a part.
+void require_part(const JsonReader& json, const Runtime& runtime, const std::string& part) {
+  const std::vector<std::string_view>& known = runtime.can().measured_parts;
+  if (std::find(known.begin(), known.end(), part) != known.end()) return;
+  json.fail(part.c_str(), std::string("no part of ") + runtime.name() + "'s; " +
+                              one_of({known.begin(), known.end()}));
+}
+
 RuntimeOverhead read_runtime(const nlohmann::json& object, const std::string& source) {
   if (!object.is_object()) throw BadInput(source + ": not a JSON object");
   const JsonReader json(object, source);
@@ -65,7 +74,12 @@ RuntimeOverhead read_runtime(const nlohmann::json& object, const std::string& so
   const auto parts = json.object("parts");
   if (!parts) json.fail("parts", "missing; what each was measured to take");
   RuntimeOverhead row{json.text("runtime"), json.has("release") ? json.text("release") : "", {}};
+  const Runtime* runtime = find_runtime(row.runtime);
+  if (runtime == nullptr) {
+    json.fail("runtime", "is '" + row.runtime + "'; " + one_of(runtime_names()));
+  }
   for (const auto& part : object.at("parts").items()) {
+    require_part(*parts, *runtime, part.key());
     row.parts[part.key()] =
         sourced_bytes(*parts, object.at("parts"), part.key().c_str(), "bytes", 0);
   }

@@ -14,6 +14,7 @@
 #include "estimator/ask/ask.h"
 #include "estimator/ask/astray.h"
 #include "estimator/ask/card_facts.h"
+#include "estimator/ask/runtimes_json.h"
 #include "estimator/ask/spellings.h"
 #include "estimator/ask/verify.h"
 #include "estimator/files/user_file.h"
@@ -120,6 +121,7 @@ NB_MODULE(_core, m) {
         return vramfit::own_flags(vramfit::python::parsed(flags), more);
       },
       nb::arg("flags"), nb::arg("more"), Released());
+  m.def("runtimes", [] { return vramfit::runtimes_json().dump(); });
   m.def("astray", &vramfit::astray, nb::arg("flags"), Released());
   m.def(
       "in_canonical_names",

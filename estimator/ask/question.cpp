@@ -90,13 +90,22 @@ void run_as_stored(const Runtime& runtime, const ModelConfig& model, Flags& flag
   flags["precision"] = name(dtype_of_torch(model.dtype));
 }
 
+/// "--runtime pytorch": the first that runs weights in the few bits that they are stored in.
+std::string runs_quantized() {
+  const auto& list = runtimes();
+  const auto first = std::find_if(list.begin(), list.end(), [](const Runtime* runtime) {
+    return runtime->can().quantized_as_stored;
+  });
+  return std::string("--runtime ") + (*first)->name();
+}
+
 /// Where weights are stored in few bits, they run so.
 void quantize_as_stored(const Runtime& runtime, ModelConfig& model, Flags& flags) {
   const auto stored = model.stored_quant.find("quant");
   if (stored == model.stored_quant.end()) return;
   const bool can = runtime.can().quantized_as_stored;
   require_stored_format(model, can ? typed(flags, "quant").value_or("") : "",
-                        can ? "--quant " + stored->second : "--runtime pytorch runs them so");
+                        can ? "--quant " + stored->second : runs_quantized() + " runs them so");
   flags.insert(model.stored_quant.begin(), model.stored_quant.end());
   model.notes.emplace_back(
       "its files hold weights in few bits; loading is predicted as of files of 16 bits");
@@ -281,6 +290,7 @@ Question resolve_question(const FitOptions& o, const Environment& environment,
                           const Runtime& runtime) {
   refuse_contradictions(o);
   Question question;
+  refuse_unless_can(o.train, "train", runtime.can().no_training);
   refuse_quantized_precision(o.flags, runtime);
   refuse_strange_settings(o, runtime);
   refuse_strange_answers(o, runtime);

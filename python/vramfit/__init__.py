@@ -15,9 +15,9 @@ from __future__ import annotations
 from importlib import import_module
 
 from vramfit._answer import Advice, Answer
-from vramfit._card import CardAnswer, Largest, Levels, Peak, Stage, Uncertainty
+from vramfit._card import CardAnswer, DeviceParts, Largest, Levels, Peak, Stage, Uncertainty
 from vramfit._core import BadInput
-from vramfit._questions import advise, estimate, max_batch, max_seq
+from vramfit._questions import advise, estimate, largest, max_batch, max_seq
 
 TYPE_CHECKING = False  # typing itself takes long to import
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ __all__ = [
     "Answer",
     "BadInput",
     "CardAnswer",
+    "DeviceParts",
     "Largest",
     "Levels",
     "Peak",
@@ -40,6 +41,7 @@ __all__ = [
     "Verification",
     "advise",
     "estimate",
+    "largest",
     "max_batch",
     "max_seq",
     "sweep",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from vramfit import _core
-from vramfit._card import CardAnswer, Largest, Levels, Peak, Stage, card_of
+from vramfit._card import CardAnswer, DeviceParts, Largest, Levels, Peak, Stage, card_of
 
 TYPE_CHECKING = False  # typing itself takes long to import
 if TYPE_CHECKING:
@@ -146,8 +146,18 @@ class Answer:
 
     @property
     def largest(self) -> Largest | None:
-        """What `max_batch` or `max_seq` found."""
+        """What `largest`, `max_batch` or `max_seq` found."""
         return self.card.largest
+
+    @property
+    def devices(self) -> tuple[DeviceParts, ...]:
+        """Under llama.cpp: what each GPU and the host hold, part by part."""
+        return self.card.devices
+
+    @property
+    def own_choice(self) -> dict[str, str] | None:
+        """Under llama.cpp: the keywords that its --fit would set on such a card."""
+        return self.card.own_choice
 
     @cached_property
     def advice(self) -> tuple[Advice, ...]:

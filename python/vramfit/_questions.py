@@ -61,15 +61,21 @@ def estimate(**flags: Unpack[Given]) -> Answer:
     return _asked(dict(flags))
 
 
+def largest(axis: str, /, **flags: Unpack[Asking]) -> Answer:
+    """The largest that fits of a size that the runtime has a search for, "batch", "seq", or of
+    llama.cpp "ctx", "parallel", "gpu_layers": `.largest`, with `.largest.surely` and `.possibly`.
+    Otherwise as `estimate`."""
+    return _asked({**flags, f"max_{axis}": True})
+
+
 def max_batch(**flags: Unpack[Asking]) -> Answer:
-    """The largest batch that fits: `.largest`, with `.largest.surely` and `.possibly`. Otherwise as
-    `estimate`."""
-    return _asked({**flags, "max_batch": True})
+    """The largest batch that fits: `largest("batch", …)`."""
+    return largest("batch", **flags)
 
 
 def max_seq(**flags: Unpack[Asking]) -> Answer:
-    """The longest sequence that fits, in tokens: `.largest`. Otherwise as `estimate`."""
-    return _asked({**flags, "max_seq": True})
+    """The longest sequence that fits, in tokens: `largest("seq", …)`."""
+    return largest("seq", **flags)
 
 
 def advise(**flags: Unpack[Asking]) -> Answer:

@@ -186,6 +186,7 @@ const Settings& settings() {
        .help =
            "layers on the GPU, the output one of them: a number, all, or auto (default): all, or "
            "what --fit on chooses",
+       .takes = Number,
        .spellings = {{"ngl"}, {"n-gpu-layers"}, {"num-gpu"}}},
       {.name = "cache-type-k",
        .with = Inference,

@@ -46,6 +46,7 @@ class LlamaCppRuntime final : public Runtime {
 
   const Capabilities& can() const override {
     static const Capabilities can = {
+        .no_training = "llama.cpp generates; without --train, or another runtime",
         .no_timelines = "llama.cpp takes a few buffers, once; without --runtime llama.cpp",
         .no_formulas = "they are of PyTorch's runs; without --runtime llama.cpp",
         .machines = true,
@@ -53,6 +54,7 @@ class LlamaCppRuntime final : public Runtime {
         .as_stored = false,
         .assumed = {"quant", "ctx", "parallel"},
         .granularity = kGranularity,
+        .measured_parts = {"context", "kernels", "cublas"},
     };
     return can;
   }
@@ -80,9 +82,8 @@ class LlamaCppRuntime final : public Runtime {
   }
 
  private:
-  std::shared_ptr<const Workload> read(const Flags& flags, bool training,
+  std::shared_ptr<const Workload> read(const Flags& flags, bool /*training*/,
                                        const ModelConfig& model) const override {
-    if (training) throw BadInput("train: llama.cpp generates; without --train, or another runtime");
     Options options = read_options(flags, model.source->gguf != nullptr);
     std::shared_ptr<const Model> draft = read_draft(model.source->draft, options.draft.recipe);
     Model own = llamacpp::read(*model.source);

@@ -60,15 +60,9 @@ class ServerWorkload final : public Workload {
         draft_(std::move(draft)) {}
 
   const Runtime& runtime() const override;
-  bool training() const override { return false; }
   Facts facts() const override;
-  DType computes_in() const override { return DType::Fp32; }
   std::int64_t positions() const override { return size(kContextAxis); }
-  std::int64_t decodes() const override { return 0; }
   std::int64_t parameters(const ModelConfig& config) const override;
-  std::int64_t stored_parameters(const ModelConfig& config) const override {
-    return parameters(config);
-  }
   std::int64_t size(const SearchAxis& axis) const override;
   std::shared_ptr<const Workload> resized(const SearchAxis& axis, std::int64_t size) const override;
   std::int64_t limit(const SearchAxis& axis, const ModelConfig& config) const override;

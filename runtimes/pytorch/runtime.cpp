@@ -33,9 +33,12 @@ nlohmann::ordered_json PyTorchRuntime::release() const {
 }
 
 const Capabilities& PyTorchRuntime::can() const {
-  static const Capabilities can = {.quantized_as_stored = true,
-                                   .defaults_of = "transformers'",
-                                   .granularity = Pool::kGranularity};
+  static const Capabilities can = {
+      .quantized_as_stored = true,
+      .defaults_of = "transformers'",
+      .granularity = Pool::kGranularity,
+      .measured_parts = {"context", "cublas", "cublas_backward", "attention", "attention_backward",
+                         "streams", "process_group", "collectives"}};
   return can;
 }
 

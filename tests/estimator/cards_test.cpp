@@ -144,7 +144,9 @@ TEST(Cards, ReadStrictly) {
       {"/cards/4/overhead/runtimes", 3, "runtimes"},
       {"/cards/4/overhead/runtimes/0", 3, "runtimes"},
       {"/cards/4/overhead/runtimes/0/runtime", absent, "runtime"},
+      {"/cards/4/overhead/runtimes/0/runtime", "torch", "runtime"},
       {"/cards/4/overhead/runtimes/0/parts", absent, "parts"},
+      {"/cards/4/overhead/runtimes/0/parts/cublass", 3, "cublass: no part of pytorch's; context"},
       {"/cards/4/overhead/runtimes/0/parts/context/bytes", -1, "bytes"},
   };
   EXPECT_EQ(parse_cards(changed("/schema", 3), "text").size(), cards().size());

@@ -58,7 +58,7 @@ export class Vramfit {
     this.#exports = instantiate(module);
   }
 
-  /** What there is to choose from: {version, models, cards, switches}. */
+  /** What there is to choose from: {version, models, cards, switches, runtimes}. */
   catalogue() {
     return JSON.parse(decoder.decode(this.#call('vramfit_catalogue')));
   }

@@ -39,6 +39,7 @@ struct Card {
   std::string name;                       ///< as flags spell it: "rtx4090"
   std::string title;                      ///< as the driver spells it
   std::vector<std::string> other_titles;  ///< of variants with the same facts
+  std::vector<std::string> also;          ///< what people call it; of several sizes, one
   Arch arch;
   int multiprocessors = 0;
   std::uint64_t vram = 0;  ///< bytes in all, as nvidia-smi counts them
@@ -53,10 +54,6 @@ struct Card {
 
 /// The cards of data/gpus.json, in its order. Throws BadInput.
 const std::vector<Card>& cards();
-
-/// However it is spelt, and by the driver's title too. Throws BadInput where `name` is none of
-/// them.
-const Card& card_named(std::string_view name);
 
 /// The card that a driver calls `title`; of those that share the title, which come in several
 /// sizes, the nearest in size. Null where there is none.

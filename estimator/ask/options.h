@@ -46,6 +46,7 @@ struct FitOptions {
   /// Of flags that were given by another name than fit's, that one, by fit's.
   std::map<std::string, std::string> typed;
   std::vector<std::string> passed_over;  ///< flags of a script that no byte depends on
+  std::vector<std::string> notes;        ///< on others that were taken, a line each
   bool of_a_trainer = false;             ///< some flags are a Trainer's own: trainer.h
 };
 

@@ -206,6 +206,7 @@ void shorten_default(const SearchAxis& axis, Request& request) {
 }
 
 void note_passed_over(const FitOptions& o, ModelConfig& model) {
+  model.notes.insert(model.notes.end(), o.notes.begin(), o.notes.end());
   if (o.passed_over.empty()) return;
   std::string list;
   for (const std::string& flag : o.passed_over) list += (list.empty() ? "--" : ", --") + flag;

@@ -22,6 +22,8 @@ std::string listing() {
     text += fmt::format("  {:<16}{:>18} parameters\n", name,
                         grouped(parameter_count(model_named(name))));
   }
+  text += "\nshapes (--model), of whose families some are not run by all runtimes\n";
+  text += wrapped(fmt::format("  {}", fmt::join(shape_names(), ", ")), 2);
   text += wrapped(
       fmt::format("  --runtime llama.cpp also: {}", fmt::join(more_model_names(), ", ")), 4);
   text += "\nfamilies (--config), and whose step runs them\n";

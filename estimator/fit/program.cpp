@@ -69,7 +69,7 @@ int run_or_throw(const std::vector<std::string>& arguments) {
 }
 
 void complain(const char* message, const std::string& hint = "") {
-  std::fprintf(stderr, "fit: error: %s%s\n", one_line(message, kLongestMessage).c_str(),
+  std::fprintf(stderr, "vramfit: error: %s%s\n", one_line(message, kLongestMessage).c_str(),
                hint.c_str());
 }
 

@@ -34,6 +34,7 @@ class Asking(TypedDict, total=False):
     checkpoint: str
     lora: Any  #: a rank, or a peft LoraConfig
     lora_targets: str | Sequence[str]
+    lora_dropout: Number | float
     gpus: Number
     strategy: str
     autocast: str

@@ -136,7 +136,9 @@ void train(const DryRun& run, const TorchTraining& options, const Extent& extent
   const Loaded loaded = load(run, settings, options.pretrained, shards(distributed));
   CausalLm& model = *loaded.model;
   if (options.pretrained && options.pretrained->quantization) model.prepare_for_kbit_training();
-  if (options.lora) model.add_lora(options.lora->rank, options.lora->targets);
+  if (options.lora) {
+    model.add_lora(options.lora->rank, options.lora->targets, options.lora->dropout);
+  }
   const std::unique_ptr<DataParallel> parallel = wrap(context, model, distributed);
   tape.end_stage();
   const std::unique_ptr<Optimizer> optimizer =

@@ -39,7 +39,7 @@ def test_an_answer_is_the_commands(seed):
         answer = vramfit.estimate(**keywords(arguments))
     except vramfit.BadInput as error:
         assert printed.returncode == 2
-        assert printed.stderr == f"fit: error: {error}\n"
+        assert printed.stderr == f"vramfit: error: {error}\n"
         return
     assert answer.to_json() == printed.stdout
     assert answer.fits == (printed.returncode == 0)
@@ -65,7 +65,7 @@ def test_bad_input_is_the_commands_line(given):
     arguments += [f"--{name}" for name, value in given.items() if value is True]
     with pytest.raises(vramfit.BadInput) as caught:
         vramfit.estimate(**given)
-    assert fit(*arguments).stderr == f"fit: error: {caught.value}\n"
+    assert fit(*arguments).stderr == f"vramfit: error: {caught.value}\n"
 
 
 @pytest.mark.parametrize("size", [float("nan"), float("inf")])

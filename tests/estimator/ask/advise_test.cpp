@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "estimator/ask/answer.h"
+#include "estimator/card_names.h"
 #include "estimator/fit/advice_text.h"
 #include "estimator/fit/picture.h"
 #include "estimator/fit/text.h"

@@ -25,7 +25,7 @@ void expect_refused(const Case& c, const Outcome& outcome) {
   SCOPED_TRACE(shown);
   EXPECT_EQ(outcome.status, 2);
   EXPECT_EQ(outcome.out, "");
-  EXPECT_EQ(outcome.err.rfind("fit: error: ", 0), 0U) << outcome.err;
+  EXPECT_EQ(outcome.err.rfind("vramfit: error: ", 0), 0U) << outcome.err;
   ASSERT_FALSE(outcome.err.empty());
   EXPECT_EQ(outcome.err.back(), '\n');
   const std::string line = outcome.err.substr(0, outcome.err.size() - 1);
@@ -64,7 +64,7 @@ TEST(FitRefuses, ModelsItDoesNotKnow) {
   const std::vector<Case> cases = {
       {{}, "model: missing"},
       {{"--train"}, "model: missing"},
-      {{"--model", "llama9"}, "model: unknown 'llama9'; one of those that fit --list shows"},
+      {{"--model", "llama9"}, "model: unknown 'llama9'; one of those that vramfit --list shows"},
       {{"--model", ""}, "model"},
       {{"--model"}, "--model"},
       {{"--model", "../llama2-7b"}, "model: cannot read '../llama2-7b': there is none"},
@@ -188,7 +188,7 @@ TEST(FitRefuses, ValuesThatAreNone) {
       on_7b({"--gpus", "99"}, "gpus: 99 in inference; at most 16"),
       on_7b({"--precision", "fp64"}, "precision: fp64"),
       on_7b({"--attention", "paged"}, "attention"),
-      on_7b({"--gpu", "voodoo2"}, "gpu: unknown 'voodoo2'; one of those that fit --list shows"),
+      on_7b({"--gpu", "voodoo2"}, "gpu: unknown 'voodoo2'; one of those that vramfit --list shows"),
       on_7b({"--vram",
              "24"
              "G"},
@@ -352,7 +352,7 @@ TEST_F(FitRefusesFiles, ADamagedCatalogueWhichItNames) {
   EXPECT_EQ(outcome.status, 2);
   EXPECT_EQ(
       outcome.err,
-      "fit: error: gpus.json: not valid JSON at byte 2; the catalogue of cards is expected\n");
+      "vramfit: error: gpus.json: not valid JSON at byte 2; the catalogue of cards is expected\n");
 }
 
 }  // namespace

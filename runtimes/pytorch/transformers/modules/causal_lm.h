@@ -66,7 +66,7 @@ class CausalLm {
   /// and empties the allocator's cache.
   void prepare_for_kbit_training();
   /// Freezes the model and adds adapters of this rank to projections of these names.
-  void add_lora(std::int64_t rank, const std::vector<std::string>& targets);
+  void add_lora(std::int64_t rank, const std::vector<std::string>& targets, double dropout);
 
   std::vector<Tensor> parameters() const;
   /// Those that want a gradient.

@@ -97,20 +97,6 @@ std::vector<std::string> other_sizes(const Card& card, const std::string& key) {
   return names;
 }
 
-[[noreturn]] void refuse_count(std::string_view name, std::size_t times) {
-  const std::string count(name.substr(0, times));
-  throw BadInput("gpu: '" + std::string(name) + "' is more than a card; --gpus " + count +
-                 " --gpu " + std::string(name.substr(times + 1)));
-}
-
-/// "2x3090"
-void require_one_card(std::string_view name) {
-  const std::size_t times = name.find_first_not_of("0123456789");
-  const bool counted = times != std::string_view::npos && times > 0 &&
-                       (name[times] == 'x' || name[times] == 'X') && times + 1 < name.size();
-  if (counted) refuse_count(name, times);
-}
-
 [[noreturn]] void refuse_card(std::string_view name) {
   std::vector<std::string> names;
   for (const Card& card : cards()) names.push_back(card.name);
@@ -145,9 +131,20 @@ std::optional<CalledCard> find_card(std::string_view name) {
   return std::nullopt;
 }
 
+bool names_several(std::string_view name) {
+  const std::size_t times = name.find_first_not_of("0123456789");
+  const bool counted = times != std::string_view::npos && times > 0 && times + 1 < name.size();
+  return counted && (name[times] == 'x' || name[times] == 'X');
+}
+
 CalledCard card_called(std::string_view name) {
-  require_one_card(name);
   if (std::optional<CalledCard> called = find_card(name)) return *std::move(called);
+  if (names_several(name)) {
+    const std::size_t times = name.find_first_of("xX");
+    throw BadInput("gpu: '" + std::string(name) + "' is more than a card; --gpus " +
+                   std::string(name.substr(0, times)) + " --gpu " +
+                   std::string(name.substr(times + 1)));
+  }
   refuse_card(name);
 }
 

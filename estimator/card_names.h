@@ -24,6 +24,9 @@ CalledCard card_called(std::string_view name);
 /// The same; nothing where it is none of them.
 std::optional<CalledCard> find_card(std::string_view name);
 
+/// Whether it is a number of cards, "2x3090", which card_called() refuses.
+bool names_several(std::string_view name);
+
 /// The card that is called so.
 const Card& card_named(std::string_view name);
 

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "estimator/ask/help.h"
 #include "estimator/ask/spellings.h"
 #include "estimator/ask/words.h"
 #include "estimator/names.h"
@@ -153,6 +154,10 @@ void add_answer_options(CLI::App& app, FitOptions& options) {
                  "Instead: a snapshot that PyTorch recorded of such a run, beside the prediction")
       ->group(group);
   app.add_flag("--list", options.list, "The models and cards there are")->group(group);
+  app.add_option("--completion", options.completion,
+                 "What makes a shell complete flags: bash, zsh or fish")
+      ->group(group);
+  app.add_flag("--man", options.man, "The manual page, for man -l -")->group(group);
 }
 
 /// What the app did not expect, with the flags that are close to it.
@@ -209,7 +214,8 @@ class CommandLineParser {
     try {
       app_.parse(std::move(arguments));
     } catch (const CLI::CallForHelp&) {
-      options_.help = app_.help();
+      const bool all = std::find(typed.begin(), typed.end(), "all") != typed.end();
+      options_.help = all ? app_.help() : short_help();
     } catch (const CLI::CallForVersion&) {
       options_.version = true;
     } catch (const CLI::ParseError& error) {
@@ -221,6 +227,15 @@ class CommandLineParser {
       throw BadInput("--list: stands alone; no other flags beside it");
     }
     return std::move(options_);
+  }
+
+  std::vector<FlagHelp> flags() const {
+    std::vector<FlagHelp> list;
+    for (const CLI::Option* option : app_.get_options()) {
+      list.push_back({option->get_name(), option->get_description(), option->get_group(),
+                      option->get_items_expected_max() > 0});
+    }
+    return list;
   }
 
  private:
@@ -238,12 +253,16 @@ class CommandLineParser {
   CLI::App app_{kDescription, "vramfit"};
 };
 
+/// Made once: a sweep asks a million times, and making it takes longer than an estimate.
+CommandLineParser& parser() {
+  static thread_local CommandLineParser one;
+  return one;
+}
+
 }  // namespace
 
-FitOptions parse_options(const std::vector<std::string>& typed) {
-  // Made once: a sweep asks a million times, and making it takes longer than an estimate.
-  static thread_local CommandLineParser parser;
-  return parser.parse(typed);
-}
+FitOptions parse_options(const std::vector<std::string>& typed) { return parser().parse(typed); }
+
+std::vector<FlagHelp> flag_helps() { return parser().flags(); }
 
 }  // namespace vramfit

@@ -4,6 +4,7 @@
 
 #include "estimator/ask/alternatives.h"
 #include "estimator/ask/budgets.h"
+#include "estimator/ask/lengths.h"
 #include "estimator/ask/model.h"
 #include "estimator/ask/unsupported.h"
 #include "estimator/runtimes.h"
@@ -224,6 +225,20 @@ void leave_out_older_cards(std::vector<Request>& requests, const Workload& workl
   }
 }
 
+/// Names the runtimes that read it, which its own message does not know.
+[[noreturn]] void refuse_unread(const UnreadModel& unread) {
+  std::string others;
+  for (const Runtime* other : runtimes()) {
+    if (!other->read_model(*unread.source())) continue;
+    others += (others.empty() ? "; nearest: --runtime " : " or ") + std::string(other->name());
+  }
+  // Its own code may run it, which whoever catches this may know.
+  if (dynamic_cast<const UnknownModel*>(&unread) != nullptr) {
+    throw UnknownModel(unread.what() + others, unread.source());
+  }
+  throw UnreadModel(unread.what() + others, unread.source());
+}
+
 /// One that no reader has a shape of, as the runtime reads it.
 ModelConfig model_for(const FitOptions& o, const Environment& environment, const Runtime& runtime) {
   try {
@@ -231,7 +246,7 @@ ModelConfig model_for(const FitOptions& o, const Environment& environment, const
   } catch (const UnreadModel& unread) {
     if (unread.source() == nullptr) throw;
     std::optional<ModelConfig> model = runtime.read_model(*unread.source());
-    if (!model) throw;
+    if (!model) refuse_unread(unread);
     model->source = unread.source();
     return *std::move(model);
   }
@@ -244,8 +259,9 @@ Question resolve_question(const FitOptions& o, const Environment& environment) {
                           o.runtime ? runtime_named(*o.runtime) : default_runtime());
 }
 
-Question resolve_question(const FitOptions& o, const Environment& environment,
+Question resolve_question(const FitOptions& asked, const Environment& environment,
                           const Runtime& runtime) {
+  const FitOptions o = of_longest_sample(asked, environment);
   refuse_contradictions(o);
   Question question;
   refuse_quantized_precision(o.flags, runtime);

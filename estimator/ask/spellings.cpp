@@ -335,7 +335,8 @@ std::string as_typed(const std::string& message, const std::map<std::string, std
 const std::vector<std::string>& own_switches() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> list = {"train",   "beyond-positions", "formulas", "strict",
-                                     "verbose", "advise",           "json",     "list"};
+                                     "verbose", "advise",           "json",     "list",
+                                     "man"};
     for (const SearchAxis& axis : all_axes()) list.push_back("max-" + std::string(axis.name));
     return list;
   }();

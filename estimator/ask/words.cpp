@@ -14,7 +14,9 @@ bool is_count(const std::string& word) {
   return unit && is_bare(word.substr(0, word.size() - 1));
 }
 
-bool is_card(const std::string& word) { return sold_as(word) || find_card(word); }
+bool is_card(const std::string& word) {
+  return sold_as(word) || find_card(word) || names_several(word);
+}
 
 void place_model(const std::string& word, FitOptions& options) {
   if (is_count(word)) {

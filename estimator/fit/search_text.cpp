@@ -60,8 +60,8 @@ std::string search_text(const Answer& answer, const SearchAxis& axis) {
   const std::string_view what = axis.noun;
   const Largest& largest = *answer.largest;
   const Band& band = answer.band;
-  std::string text = fmt::format("largest {} that surely fits: {}", what, band.surely);
-  text += band.possibly > band.surely ? fmt::format("; that may fit: {}", band.possibly) : "";
+  std::string text = fmt::format("largest {}: {}", what, band.surely);
+  text += band.possibly > band.surely ? fmt::format(" surely, up to {}", band.possibly) : "";
   if (largest.size == 0) return wrapped(fmt::format("{} ({} 1 is shown)", text, what), 2);
   text += band.possibly > band.surely ? fmt::format("; shown: {}, predicted to fit ({})",
                                                     largest.size, above_text(answer, axis))

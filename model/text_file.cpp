@@ -14,28 +14,25 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kShownPathBytes = 80;
 
-/// What is there instead of a file; nothing where one is.
-std::string obstacle(const fs::path& path, std::size_t at_most) {
+}  // namespace
+
+bool names_a_path(const fs::path& path) { return path.native().find('\0') == std::string::npos; }
+
+std::string obstacle(const fs::path& path) {
+  if (!names_a_path(path)) return ": there is none";
   std::error_code error;
   switch (fs::status(path, error).type()) {
     case fs::file_type::regular:
-      return fs::file_size(path, error) > at_most && !error
-                 ? ": it is larger than " + std::to_string(at_most >> 20U) + " MiB"
-                 : "";
+    case fs::file_type::none:
+      return "";
     case fs::file_type::directory:
       return ": it is a folder";
     case fs::file_type::not_found:
       return ": there is none";
-    case fs::file_type::none:
-      return "";
     default:
       return ": it is no regular file";
   }
 }
-
-}  // namespace
-
-bool names_a_path(const fs::path& path) { return path.native().find('\0') == std::string::npos; }
 
 std::string read_text_file(const fs::path& path, const char* field, const char* expected,
                            std::size_t at_most) {
@@ -43,8 +40,12 @@ std::string read_text_file(const fs::path& path, const char* field, const char* 
     throw BadInput(std::string(field) + ": cannot read '" +
                    one_line(path.string(), kShownPathBytes) + "'" + why + "; " + expected);
   };
-  const std::string why = names_a_path(path) ? obstacle(path, at_most) : ": there is none";
+  const std::string why = obstacle(path);
   if (!why.empty()) fail(why);
+  std::error_code error;
+  if (fs::file_size(path, error) > at_most && !error) {
+    fail(": it is larger than " + std::to_string(at_most >> 20U) + " MiB");
+  }
   std::ifstream file(path, std::ios::binary);
   std::string text;
   std::array<char, 1 << 14> part{};

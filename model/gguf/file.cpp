@@ -3,7 +3,9 @@
 #include <array>
 #include <cstdio>
 #include <fstream>
+#include <set>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -18,14 +20,14 @@ namespace fs = std::filesystem;
 
 constexpr std::int64_t kMostFiles = 99'999;
 constexpr std::size_t kShownPathBytes = 60;
+constexpr std::size_t kShownNameBytes = 63;
 
 Header read_one(const fs::path& path, const char* field) {
   const std::string source =
       std::string(field) + ": '" + one_line(path.string(), kShownPathBytes) + "'";
+  const std::string why = obstacle(path);
+  if (!why.empty()) throw BadInput(source + why + "; a GGUF file");
   std::error_code error;
-  if (!names_a_path(path) || !fs::is_regular_file(path, error)) {
-    throw BadInput(source + ": there is no such file; a GGUF file");
-  }
   const std::uintmax_t size = fs::file_size(path, error);
   std::ifstream in(path, std::ios::binary);
   if (error || !in) throw BadInput(source + ": cannot be read; a GGUF file");
@@ -62,6 +64,20 @@ void append(File& file, std::vector<Tensor> tensors) {
   for (Tensor& tensor : tensors) file.tensors.push_back(std::move(tensor));
 }
 
+// llama_model_loader's constructor: of several files none has another's tensor, and none is lost.
+void check_tensors(const File& file) {
+  std::set<std::string_view> names;
+  for (const Tensor& tensor : file.tensors) {
+    if (!names.insert(tensor.name).second) {
+      throw BadInput(file.metadata.source() + ": tensor " +
+                     shortened(tensor.name, kShownNameBytes) +
+                     ": two of the files have it; one of them");
+    }
+  }
+  const auto count = static_cast<std::int64_t>(file.tensors.size());
+  file.metadata.integer_or("split.tensors.count", count, count, count);
+}
+
 }  // namespace
 
 File read_file(const fs::path& path, const char* field) {
@@ -72,6 +88,7 @@ File read_file(const fs::path& path, const char* field) {
     const std::int64_t index = named.metadata.integer("split.no", 0, count - 1);
     paths = split_paths(path, index, count, named.metadata);
     if (index > 0) named = read_one(paths.front(), field);
+    named.metadata.integer("split.no", 0, 0);
   }
   File file{std::move(named.metadata), {}, {}, named.alignment};
   append(file, std::move(named.tensors));
@@ -81,6 +98,7 @@ File read_file(const fs::path& path, const char* field) {
     header.metadata.integer("split.no", index, index);
     append(file, std::move(header.tensors));
   }
+  if (count > 1) check_tensors(file);
   return file;
 }
 

@@ -21,6 +21,8 @@ constexpr std::uint64_t kMostTensors = 1 << 17;
 constexpr std::size_t kLongestKey = (1 << 16) - 1;  // gguf.md
 constexpr std::size_t kLongestName = 63;            // GGML_MAX_NAME
 constexpr std::uint64_t kLongestKeptText = 4096;
+/// In all lists: those of a tokenizer have some hundred thousand. Each is looked at.
+constexpr std::uint64_t kMostTexts = 1 << 24;
 constexpr std::uint64_t kMostKeptNumbers = 1024;  // twice LLAMA_MAX_LAYERS
 
 // The least that one takes: lengths, types, counts and offsets.
@@ -184,6 +186,11 @@ class HeaderReader {
                                      ", of which the file has not enough bytes");
     }
     if (type == ValueType::String) {
+      texts_ += array.length;
+      if (texts_ > kMostTexts) {
+        header_.metadata.fail(key, "with those before, lists of " + std::to_string(texts_) +
+                                       " texts; at most " + std::to_string(kMostTexts));
+      }
       for (std::uint64_t i = 0; i < array.length; ++i) in_.skip(in_.read<std::uint64_t>());
     } else if (type == ValueType::F32 || type == ValueType::F64 ||
                array.length > kMostKeptNumbers) {
@@ -245,7 +252,8 @@ class HeaderReader {
   ByteReader in_;
   Header header_;
   std::set<std::string> names_;
-  std::uint64_t data_ = 0;  ///< where the next tensor's begin, from the first's
+  std::uint64_t texts_ = 0;  ///< in lists so far
+  std::uint64_t data_ = 0;   ///< where the next tensor's begin, from the first's
 };
 
 }  // namespace

@@ -40,6 +40,7 @@ class Devices {
     for (const Place& place : places.tensors) residence.tensors.push_back(holder(place));
     for (const Place& place : places.layers) residence.layers.push_back(holder(place));
     residence.layers.pop_back();
+    for (const Place& place : places.rope_factors) residence.rope_factors.push_back(holder(place));
     residence.output = holder(places.tied_head.value_or(places.output()));
     const auto layers = static_cast<std::int64_t>(residence.layers.size());
     residence.fully_offloaded = placement.gpu_layers < 0 || placement.gpu_layers > layers;

@@ -151,7 +151,7 @@ class Fit {
 
   // What it does not touch.
   std::string refusal() const {
-    if (placement_.gpu_layers != Placement{}.gpu_layers) {
+    if (placement_.gpu_layers != kLayersLeftOpen) {
       return "n_gpu_layers already set by user to " + std::to_string(placement_.gpu_layers);
     }
     const auto set = [](double share) { return share != 0; };

@@ -1,6 +1,8 @@
 #include "runtimes/llamacpp/read_options.h"
 
 #include <algorithm>
+#include <limits>
+#include <optional>
 #include <sstream>
 
 #include "model/errors.h"
@@ -16,6 +18,10 @@ constexpr const char* kUsualRecipe = "Q4_K_M";
 /// tools/server/server.cpp: slots where -np is not given, of one cache.
 constexpr std::int64_t kServersSlots = 4;
 constexpr std::int64_t kMostGpus = 16;  // GGML_CUDA_MAX_DEVICES
+/// Of layers, which people give as 99 or 999 where they mean all.
+constexpr std::int64_t kMostAsked = std::numeric_limits<std::int32_t>::max();
+constexpr double kLargestShare = 1e9;
+constexpr std::int64_t kLargestMargin = std::int64_t{1} << 32;  ///< MiB
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 
 /// common/arg.cpp: kv_cache_types.
@@ -32,19 +38,24 @@ std::vector<std::string> items(const std::string& list) {
   return items;
 }
 
-std::int64_t at_most(const Flags& flags, const char* name, std::int64_t otherwise,
-                     std::int64_t least, std::int64_t most) {
-  const std::int64_t value = whole(flags, name, otherwise);
-  if (value >= least && value <= most) return value;
-  throw BadInput(std::string(name) + ": is " + std::to_string(value) + "; from " +
-                 std::to_string(least) + " to " + std::to_string(most));
+/// What -ts and -fitt take: "3,1", or "3/1".
+std::vector<std::string> one_a_gpu(std::string list) {
+  std::replace(list.begin(), list.end(), '/', ',');
+  return items(list);
 }
 
-/// -ngl: a number, "all", or "auto", which is all unless --fit chooses.
+std::int64_t whole(const Flags& flags, const char* name, std::int64_t otherwise, std::int64_t least,
+                   std::int64_t most) {
+  const std::optional<std::string> text = typed(flags, name);
+  return text ? parse_whole(name, *text, least, most) : otherwise;
+}
+
+/// -ngl: a number, however many layers there are, or a word.
 std::int64_t gpu_layers(const Flags& flags) {
-  const std::string text = typed(flags, "gpu-layers").value_or("all");
-  if (text == "all" || text == "auto" || text == "-1") return -1;
-  return at_most(flags, "gpu-layers", 0, 0, kMostLayers + 1);
+  const std::string text = typed(flags, "gpu-layers").value_or("auto");
+  if (text == "auto" || text == "-1") return kLayersLeftOpen;
+  if (text == "all" || text == "-2") return kAllLayers;
+  return parse_whole("gpu-layers", text, 0, kMostAsked);
 }
 
 /// parse_tensor_buffer_overrides: "pattern=buffer", with commas between several.
@@ -64,8 +75,8 @@ std::vector<std::pair<std::string, std::string>> overrides(const Flags& flags) {
 
 std::vector<double> tensor_split(const Flags& flags) {
   std::vector<double> shares;
-  for (const std::string& item : items(typed(flags, "tensor-split").value_or(""))) {
-    shares.push_back(static_cast<double>(parse_whole("tensor-split", item)));
+  for (const std::string& item : one_a_gpu(typed(flags, "tensor-split").value_or(""))) {
+    shares.push_back(parse_number("tensor-split", item, 0, kLargestShare));
   }
   return shares;
 }
@@ -77,11 +88,11 @@ Placement placement(const Flags& flags, std::int64_t gpus) {
   placement.split = split == "none"  ? SplitMode::None
                     : split == "row" ? SplitMode::Row
                                      : SplitMode::Layer;
-  placement.main_gpu = static_cast<int>(at_most(flags, "main-gpu", 0, 0, gpus - 1));
+  placement.main_gpu = static_cast<int>(whole(flags, "main-gpu", 0, 0, gpus - 1));
   placement.tensor_split = tensor_split(flags);
   placement.overrides = overrides(flags);
   placement.cpu_moe_layers =
-      has(flags, "cpu-moe") ? kMostLayers : at_most(flags, "n-cpu-moe", 0, 0, kMostLayers);
+      has(flags, "cpu-moe") ? kMostLayers : whole(flags, "n-cpu-moe", 0, 0, kMostAsked);
   placement.mmap = !has(flags, "no-mmap");
   return placement;
 }
@@ -92,11 +103,11 @@ Format cache_type(const Flags& flags, const char* name) {
 
 ContextOptions context(const Flags& flags) {
   ContextOptions context;
-  context.context = at_most(flags, "ctx", 0, 0, kLongestContext);
-  context.batch = at_most(flags, "batch-size", context.batch, 1, kLongestContext);
-  context.ubatch = at_most(flags, "ubatch-size", context.ubatch, 1, kLongestContext);
-  const bool auto_slots = !has(flags, "parallel");
-  context.sequences = at_most(flags, "parallel", kServersSlots, 1, 256);
+  context.context = whole(flags, "ctx", 0, 0, kLongestContext);
+  context.batch = whole(flags, "batch-size", context.batch, 1, kLongestContext);
+  context.ubatch = whole(flags, "ubatch-size", context.ubatch, 1, kLongestContext);
+  const bool auto_slots = typed(flags, "parallel").value_or("-1") == "-1";
+  context.sequences = auto_slots ? kServersSlots : whole(flags, "parallel", 1, 1, kMostSequences);
   context.unified = auto_slots || has(flags, "kv-unified");
   if (typed(flags, "outputs").value_or("slots") == "slots") {
     context.outputs_max = context.sequences;
@@ -111,6 +122,22 @@ ContextOptions context(const Flags& flags) {
   context.offload_kqv = !has(flags, "no-kv-offload");
   context.offload_ops = !has(flags, "no-op-offload");
   return context;
+}
+
+/// -fitt: one for all GPUs, or one each; those behind the last keep the usual one.
+std::vector<std::uint64_t> margins(const std::string& list, std::int64_t gpus) {
+  std::vector<std::uint64_t> margins;
+  for (const std::string& mib : one_a_gpu(list)) {
+    const std::int64_t size = parse_whole("fit-target", mib, 0, kLargestMargin);
+    margins.push_back(static_cast<std::uint64_t>(size) * kMiB);
+  }
+  const auto count = static_cast<std::size_t>(gpus);
+  if (margins.empty() || margins.size() > count) {
+    throw BadInput("fit-target: " + std::to_string(margins.size()) +
+                   " sizes; one, or one for each of " + std::to_string(gpus) + " GPUs");
+  }
+  margins.resize(count, margins.size() == 1 ? margins.front() : kUsualMargin);
+  return margins;
 }
 
 constexpr Needs kFits = {"--fit on",
@@ -141,7 +168,9 @@ const Settings& settings() {
        .spellings = {{"np"}, {"num-parallel"}, {"ollama-num-parallel"}}},
       {.name = "gpu-layers",
        .with = Inference,
-       .help = "layers on the GPU, the output one of them: a number, or all (default)",
+       .help =
+           "layers on the GPU, the output one of them: a number, all, or auto (default): all, or "
+           "what --fit on chooses",
        .spellings = {{"ngl"}, {"n-gpu-layers"}, {"num-gpu"}}},
       {.name = "cache-type-k",
        .with = Inference,
@@ -263,19 +292,13 @@ Options read_options(const Flags& flags, bool of_a_file) {
     options.recipe =
         recipe_name(parse_recipe(typed(flags, "quant").value_or(kUsualRecipe), "quant"));
   }
-  options.gpus = at_most(flags, "gpus", 1, 1, kMostGpus);
+  options.gpus = whole(flags, "gpus", 1, 1, kMostGpus);
   options.placement = placement(flags, options.gpus);
   options.context = context(flags);
   options.fits_itself = typed(flags, "fit") == "on";
-  if (const auto margins = typed(flags, "fit-target")) {
-    options.margins.clear();
-    for (const std::string& mib : items(*margins)) {
-      const std::int64_t size = parse_whole("fit-target", mib);
-      options.margins.push_back(static_cast<std::uint64_t>(std::max<std::int64_t>(size, 0)) * kMiB);
-    }
-  }
+  if (const auto list = typed(flags, "fit-target")) options.margins = margins(*list, options.gpus);
   options.least_context = static_cast<std::uint32_t>(
-      at_most(flags, "fit-ctx", options.least_context, 1, kLongestContext));
+      whole(flags, "fit-ctx", options.least_context, 1, kLongestContext));
   return options;
 }
 

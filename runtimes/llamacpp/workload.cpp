@@ -16,7 +16,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::int64_t kMostSlots = 256;                          // LLAMA_MAX_SEQ
 constexpr std::int64_t kLongestSearched = std::int64_t{1} << 24;  ///< positions
 constexpr std::uint64_t kGranule = std::uint64_t{2} << 20;        // of cudaMalloc
 
@@ -113,7 +112,7 @@ std::shared_ptr<const Workload> ServerWorkload::resized(const SearchAxis& axis,
 }
 
 std::int64_t ServerWorkload::limit(const SearchAxis& axis, const ModelConfig&) const {
-  if (axis == kSlotsAxis) return kMostSlots;
+  if (axis == kSlotsAxis) return kMostSequences;
   return axis == kContextAxis ? kLongestSearched : model_->hparams.run_layers() + 1;
 }
 

@@ -3,11 +3,10 @@
 #include <algorithm>
 
 #include "model/errors.h"
+#include "runtimes/llamacpp/base/limits.h"
 
 namespace vramfit::llamacpp {
 namespace {
-
-constexpr std::int64_t kMaxSequences = 256;  // LLAMA_MAX_SEQ
 
 // Keys and values of a head are whole blocks of their type (llama_init_from_model, ggml_row_size).
 void check_blocks(const char* what, Format type, std::int64_t head) {
@@ -24,9 +23,9 @@ void check_blocks(const char* what, Format type, std::int64_t head) {
 ContextParams settle(const ContextOptions& options, const Hparams& hparams) {
   ContextParams params;
   params.sequences = std::max<std::int64_t>(1, options.sequences);
-  if (params.sequences > kMaxSequences) {
-    throw BadInput("llama.cpp has at most 256 sequences; " + std::to_string(params.sequences) +
-                   " were asked for");
+  if (params.sequences > kMostSequences) {
+    throw BadInput("llama.cpp has at most " + std::to_string(kMostSequences) + " sequences; " +
+                   std::to_string(params.sequences) + " were asked for");
   }
   params.context = options.context == 0 ? hparams.context_train : options.context;
   params.batch = std::min(params.context, options.batch);

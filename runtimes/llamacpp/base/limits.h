@@ -6,8 +6,9 @@
 // tensor's size overflows 64 bits.
 namespace vramfit::llamacpp {
 
-inline constexpr std::int64_t kMostLayers = 512;    // LLAMA_MAX_LAYERS
-inline constexpr std::int64_t kMostExperts = 1024;  // LLAMA_MAX_EXPERTS
+inline constexpr std::int64_t kMostLayers = 512;     // LLAMA_MAX_LAYERS
+inline constexpr std::int64_t kMostExperts = 1024;   // LLAMA_MAX_EXPERTS
+inline constexpr std::int64_t kMostSequences = 256;  // LLAMA_MAX_SEQ
 inline constexpr std::int64_t kMostHeads = 1 << 12;
 inline constexpr std::int64_t kLargestHead = 1 << 14;  // dimensions
 inline constexpr std::int64_t kLargestWidth = 1 << 18;

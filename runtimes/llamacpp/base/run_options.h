@@ -15,9 +15,14 @@ namespace vramfit::llamacpp {
 enum class SplitMode : std::uint8_t { None, Layer, Row };
 enum class FlashAttention : std::uint8_t { Auto, On, Off };
 
+/// All of them, and --fit may set it: the default.
+inline constexpr std::int64_t kLayersLeftOpen = -1;
+inline constexpr std::int64_t kAllLayers = -2;
+
 /// Where weights lie.
 struct Placement {
-  std::int64_t gpu_layers = -1;        ///< -ngl: from the back, the output first; -1: all
+  /// -ngl: from the back, the output first; below 0 all.
+  std::int64_t gpu_layers = kLayersLeftOpen;
   SplitMode split = SplitMode::Layer;  ///< -sm
   int main_gpu = 0;                    ///< -mg
   std::vector<double> tensor_split;    ///< -ts, a share a GPU; none: by what is free

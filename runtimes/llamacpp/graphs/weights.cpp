@@ -193,9 +193,10 @@ class WeightBinder {
   // one is used.
   void share_among_layers(const ModelTensor& factors) {
     std::map<BackendId, Tensor*> shared;
-    for (std::size_t il = 0; il < weights_.layers.size(); ++il) {
-      Tensor*& own = shared[residence_.layers[il]];
-      if (own == nullptr) own = weight(factors, residence_.layers[il]);
+    for (std::size_t il = 0; il < residence_.rope_factors.size(); ++il) {
+      const BackendId where = residence_.rope_factors[il];
+      Tensor*& own = shared[where];
+      if (own == nullptr) own = weight(factors, where);
       weights_.layers[il].rope_factors = own;
     }
   }

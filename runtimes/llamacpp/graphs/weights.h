@@ -10,8 +10,9 @@ namespace vramfit::llamacpp {
 
 /// Which backend holds what of a model: GPUs by number, then the host.
 struct Residence {
-  std::vector<ggml::BackendId> tensors;  ///< of Model::tensors, one each
-  std::vector<ggml::BackendId> layers;   ///< whose caches lie there
+  std::vector<ggml::BackendId> tensors;       ///< of Model::tensors, one each
+  std::vector<ggml::BackendId> layers;        ///< whose caches lie there
+  std::vector<ggml::BackendId> rope_factors;  ///< which layers rotate by; of a model without: none
   ggml::BackendId output = ggml::kNoBackend;
   bool fully_offloaded = false;    ///< -ngl took the output and every layer
   bool pipeline_parallel = false;  ///< of that, layers on several GPUs and no overrides

@@ -103,11 +103,13 @@ class Placing {
   /// The first layer that rotates by them has them, and each other place where one does a copy.
   Place place_rope_factors(const ModelTensor& tensor) {
     std::vector<Place> seen;
+    places_.rope_factors.clear();
     const bool all = model_.hparams.arch != "gemma4";  // there, layers that do not slide
     for (std::int64_t i = 0; i < model_.hparams.run_layers(); ++i) {
       const auto layer = static_cast<std::size_t>(i);
-      if (!all && model_.hparams.layers[layer].sliding) continue;
       const Place at = select(tensor, places_.layers[layer], false);
+      places_.rope_factors.push_back(at);
+      if (!all && model_.hparams.layers[layer].sliding) continue;
       if (std::find(seen.begin(), seen.end(), at) != seen.end()) continue;
       seen.push_back(at);
       count(tensor, at);

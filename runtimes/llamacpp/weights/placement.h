@@ -37,6 +37,8 @@ struct WeightPlaces {
   std::vector<Place> layers;
   std::vector<Place> tensors;      ///< of each of the model's
   std::optional<Place> tied_head;  ///< of the embedding as head, where there is no other
+  /// By layer: of what it rotates by, where the model has that.
+  std::vector<Place> rope_factors;
   WeightBytes bytes;
 
   Place output() const { return layers.back(); }

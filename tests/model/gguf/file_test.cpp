@@ -37,7 +37,7 @@ TEST(GgufFile, SaysWhichOfThemIsWrong) {
   const ScratchFolder folder;
   folder.write(kName[0], part(0));
   const auto read = [&] { read_file(folder / kName[0], "gguf"); };
-  expect_bad_input(read, {"gguf: '", kName[1], "there is no such file"});
+  expect_bad_input(read, {"gguf: '", kName[1], "there is none"});
   folder.write(kName[1], part(2));
   expect_bad_input(read, {kName[1], "split.no: 2; 1 to 1"});
   folder.write("other.gguf", part(0));
@@ -45,11 +45,32 @@ TEST(GgufFile, SaysWhichOfThemIsWrong) {
                    {"split.count", "-00001-of-00003.gguf"});
 }
 
+// llama_model_loader refuses both.
+TEST(GgufFile, HasEachTensorInOneOfThemAndAllThatItCounts) {
+  const ScratchFolder folder;
+  const auto write = [&](const char* first, const char* second, std::uint32_t count) {
+    std::uint32_t index = 0;
+    for (const char* tensor : {first, second}) {
+      GgufWriter writer;
+      writer.u32("split.no", index).u32("split.count", 2).u32("split.tensors.count", count);
+      folder.write("m-0000" + std::to_string(++index) + "-of-00002.gguf",
+                   writer.tensor(tensor, {32}, 0, 128).header());
+    }
+  };
+  const auto read = [&] { return read_file(folder / "m-00002-of-00002.gguf", "gguf"); };
+  write("a", "b", 2);
+  EXPECT_EQ(read().tensors.size(), 2U);
+  write("a", "a", 2);
+  expect_bad_input(read, {"m-00001-of-00002.gguf", "tensor a: two of the files have it"});
+  write("a", "b", 3);
+  expect_bad_input(read, {"split.tensors.count: 3; 2 to 2"});
+}
+
 TEST(GgufFile, MayBeItsHeaderAlone) {
   const ScratchFolder folder;
   folder.write("m.gguf", GgufWriter().tensor("t", {1 << 20}, 0, 4 << 20).header());
   EXPECT_EQ(read_file(folder / "m.gguf", "gguf").tensors.front().bytes(), 4U << 20);
-  expect_bad_input([&] { read_file(folder.path(), "gguf"); }, {"gguf: '", "no such file"});
+  expect_bad_input([&] { read_file(folder.path(), "gguf"); }, {"gguf: '", "it is a folder"});
 }
 
 }  // namespace

@@ -92,6 +92,20 @@ TEST(GgufHeader, HoldsCountsAgainstTheFileBeforeItAsksForMemory) {
       {"a: an array of 2305843009213693952, of which the file has not enough bytes"});
 }
 
+// A file with a hole has room for any number of texts of no bytes, each of which would be looked
+// at.
+TEST(GgufHeader, RefusesMoreTextsThanItWouldLookAt) {
+  const std::uint64_t many = 10'000'000'000;
+  const std::string bytes =
+      GgufWriter()
+          .pair("tokens", GgufWriter::Array,
+                GgufWriter::bytes(std::uint32_t{GgufWriter::String}) + GgufWriter::bytes(many))
+          .header();
+  std::istringstream in(bytes);
+  expect_bad_input([&] { read_header(in, bytes.size() + 8 * many, "model.gguf"); },
+                   {"model.gguf: tokens: ", "lists of 10000000000 texts; at most 16777216"});
+}
+
 TEST(GgufHeader, RefusesPairsThatMeanNothing) {
   expect_refused(GgufWriter().u32("a", 1).u32("a", 2).header(), {"a: it is there twice"});
   expect_refused(GgufWriter().u32("", 1).header() + std::string(99, '\0'), {"without a name"});

@@ -11,7 +11,7 @@ const std::vector<const Architecture*>& architectures() {
   static const std::vector<const Architecture*> all = {
       &kLlama,      &kMistral3, &kQwen2,  &kQwen3,      &kQwen3Moe,  &kQwen3Next, &kGemma2,
       &kGemma3,     &kGemma4,   &kPhi3,   &kGptOss,     &kDeepseek2, &kGlm4Moe,   &kGranite,
-      &kGraniteMoe, &kOlmo2,    &kFalcon, &kStarcoder2, &kCommandR,  &kLfm2};
+      &kGraniteMoe, &kOlmo2,    &kFalcon, &kStarcoder2, &kCommandR,  &kLfm2,      &kLfm2Moe};
   return all;
 }
 
@@ -28,14 +28,6 @@ const Architecture* find_converted(std::string_view model_class) {
     if (std::find(classes.begin(), classes.end(), model_class) != classes.end()) return arch;
   }
   return nullptr;
-}
-
-std::string architecture_names() {
-  std::string names;
-  for (const Architecture* arch : architectures()) {
-    names += (names.empty() ? "" : ", ") + std::string(arch->name);
-  }
-  return names;
 }
 
 void read_sliding_pattern(const ArchKeys& keys, std::int64_t period, Hparams& hparams) {

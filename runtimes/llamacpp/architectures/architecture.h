@@ -30,8 +30,9 @@ const std::vector<const Architecture*>& architectures();
 const Architecture* find_architecture(std::string_view name);
 /// The same, by a transformers' class or model type.
 const Architecture* find_converted(std::string_view model_class);
-/// All of them, for messages.
-std::string architecture_names();
+/// Some of them, for messages, which have no room for all.
+inline constexpr const char* kKnownArchitectures =
+    "llama, qwen3, gemma3, gpt-oss or another that docs/llamacpp.md lists";
 
 // Shared by files of architectures.
 

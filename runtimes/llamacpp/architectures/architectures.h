@@ -15,6 +15,7 @@ extern const Architecture kGptOss;
 extern const Architecture kGranite;
 extern const Architecture kGraniteMoe;
 extern const Architecture kLfm2;
+extern const Architecture kLfm2Moe;
 extern const Architecture kLlama;
 extern const Architecture kMistral3;
 extern const Architecture kOlmo2;

@@ -12,7 +12,7 @@ const Architecture& architecture_of(const HfConfig& config) {
   const Architecture* found = find_converted(model_class);
   if (found == nullptr) {
     throw UnknownModel(config.source() + ": " + shortened(model_class, 40) +
-                       " is not known here under llama.cpp; " + architecture_names());
+                       " is not known here under llama.cpp; " + kKnownArchitectures);
   }
   return *found;
 }

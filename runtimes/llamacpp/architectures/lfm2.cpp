@@ -6,14 +6,24 @@ namespace {
 
 constexpr std::int64_t kLongestConvolution = 1 << 10;
 
-void read_lfm2(const ArchKeys& keys, Hparams& h) {
+void read_convolutions(const ArchKeys& keys, Hparams& h) {
   h.shortconv_cache = keys.integer("shortconv.l_cache", 1, kLongestConvolution);
+  for (Layer& layer : h.layers) layer.recurrent = layer.kv_heads == 0;
+}
+
+void read_lfm2(const ArchKeys& keys, Hparams& h) {
+  read_convolutions(keys, h);
   h.dense_lead = h.run_layers();
   h.window = sliding_window(keys);
-  for (Layer& layer : h.layers) {
-    layer.recurrent = layer.kv_heads == 0;
-    layer.sliding = h.window > 0 && !layer.recurrent;
-  }
+  for (Layer& layer : h.layers) layer.sliding = h.window > 0 && !layer.recurrent;
+}
+
+void read_lfm2moe(const ArchKeys& keys, Hparams& h) {
+  read_convolutions(keys, h);
+  require_experts(keys, h);
+  h.dense_lead = keys.integer_or("leading_dense_block_count", 0, 0, kMostLayers);
+  h.gating = read_gating(keys);
+  replace_ffn_by_experts(h, expert_ffn(keys, h), h.dense_lead);
 }
 
 /// LFM2Model._add_feed_forward_length.
@@ -29,7 +39,7 @@ std::int64_t adjusted_ffn(const HfConfig& config) {
   return of * ((ffn + of - 1) / of);
 }
 
-void convert_lfm2(const HfConfig& config, ArchWriter& keys) {
+void convert_convolutions(const HfConfig& config, ArchWriter& keys) {
   const std::int64_t kv_heads = config.integer({"num_key_value_heads"}, kMostHeads);
   std::vector<std::int64_t> each;
   for (const std::int64_t convolves : config.layers_of_type("conv")) {
@@ -37,7 +47,18 @@ void convert_lfm2(const HfConfig& config, ArchWriter& keys) {
   }
   keys.each("attention.head_count_kv", std::move(each));
   keys.set("shortconv.l_cache", config.integer({"conv_L_cache"}, kLongestConvolution));
+}
+
+void convert_lfm2(const HfConfig& config, ArchWriter& keys) {
+  convert_convolutions(config, keys);
   keys.set("feed_forward_length", adjusted_ffn(config));
+}
+
+void convert_lfm2moe(const HfConfig& config, ArchWriter& keys) {
+  convert_convolutions(config, keys);
+  keys.set("expert_feed_forward_length", config.integer({"moe_intermediate_size"}, kLargestFfn));
+  keys.set("leading_dense_block_count", config.integer({"num_dense_layers"}, kMostLayers));
+  keys.set("expert_gating_func", std::int64_t{2});
 }
 
 void lfm2_tensors(const Hparams& h, const HfConfig& config, TensorList& list) {
@@ -57,7 +78,12 @@ void lfm2_tensors(const Hparams& h, const HfConfig& config, TensorList& list) {
       list.attention_output(i);
     }
     list.norm(i, "ffn_norm");
-    list.gated_ffn(i, h.layers[i].ffn);
+    if (h.layers[i].experts) {
+      list.experts(i, h.expert_ffn);
+      list.add(i, "exp_probs_b.bias", {h.experts});
+    } else {
+      list.gated_ffn(i, h.layers[i].ffn);
+    }
   }
 }
 
@@ -65,5 +91,8 @@ void lfm2_tensors(const Hparams& h, const HfConfig& config, TensorList& list) {
 
 const Architecture kLfm2 = {
     "lfm2", {"Lfm2ForCausalLM", "LFM2ForCausalLM"}, read_lfm2, convert_lfm2, lfm2_tensors};
+
+const Architecture kLfm2Moe = {
+    "lfm2moe", {"Lfm2MoeForCausalLM"}, read_lfm2moe, convert_lfm2moe, lfm2_tensors};
 
 }  // namespace vramfit::llamacpp

@@ -1,6 +1,8 @@
 #include "runtimes/llamacpp/architectures/read_hparams.h"
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 
 #include "model/errors.h"
 #include "runtimes/llamacpp/architectures/architecture.h"
@@ -63,8 +65,17 @@ std::int64_t read_vocab(const gguf::Metadata& metadata, const ArchKeys& keys) {
   return static_cast<std::int64_t>(tokens);
 }
 
+/// Whether its graph is of heads that are rotated whole: GGML_ASSERT(n_embd_head == n_rot).
+bool rotates_whole_heads(const std::string& arch) {
+  constexpr std::array<std::string_view, 9> kWhole = {"llama", "mistral3", "qwen2",
+                                                      "qwen3", "qwen3moe", "granite",
+                                                      "olmo2", "falcon",   "starcoder2"};
+  return std::find(kWhole.begin(), kWhole.end(), arch) != kWhole.end();
+}
+
 /// What libllama asserts, here or where it builds a graph.
 void check_layers(const ArchKeys& keys, const Hparams& h) {
+  const bool whole = rotates_whole_heads(h.arch);
   const auto require = [&](bool holds, const char* key, const char* what) {
     if (!holds) keys.fail(key, what);
   };
@@ -77,6 +88,8 @@ void check_layers(const ArchKeys& keys, const Hparams& h) {
     require(h.head_v_of(layer) > 0, "attention.value_length", "0; 1 or more");
     require(h.rot_of(layer) <= h.head_k_of(layer), "rope.dimension_count",
             "more than attention.key_length");
+    require(!whole || h.rot_of(layer) == h.head_k_of(layer), "rope.dimension_count",
+            "less than attention.key_length; as much, since its heads are rotated whole");
     require(layer.experts || layer.ffn > 0, "feed_forward_length", "0 or missing; 1 or more");
     require(!layer.experts || h.expert_ffn > 0, "expert_feed_forward_length",
             "0 or missing; 1 or more");
@@ -89,7 +102,7 @@ Hparams read_hparams(const gguf::Metadata& metadata) {
   const std::string name = metadata.text("general.architecture");
   const Architecture* arch = find_architecture(name);
   if (arch == nullptr) {
-    metadata.fail("general.architecture", "'" + shortened(name, 24) + "'; " + architecture_names());
+    metadata.fail("general.architecture", "'" + shortened(name, 24) + "'; " + kKnownArchitectures);
   }
   const ArchKeys keys(metadata, name);
   Hparams h;

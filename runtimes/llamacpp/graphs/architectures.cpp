@@ -37,13 +37,10 @@ constexpr ArchitectureGraph kGraphs[] = {
 }  // namespace
 
 BuildGraph graph_of(const std::string& architecture) {
-  std::string known;
   for (const ArchitectureGraph& graph : kGraphs) {
     if (architecture == graph.name) return graph.build;
-    known += std::string(known.empty() ? "" : ", ") + graph.name;
   }
-  throw UnknownModel("llama.cpp's graph of " + architecture + " is not written down; those of " +
-                     known + " are");
+  throw UnknownModel("llama.cpp's graph of " + architecture + " is not written down");
 }
 
 }  // namespace vramfit::llamacpp

@@ -25,7 +25,7 @@ void build_phi3(GraphBuilder& b);
 void build_qwen3next(GraphBuilder& b);
 void build_starcoder2(GraphBuilder& b);
 
-/// By general.architecture. Throws UnknownModel, which names those there are.
+/// By general.architecture. Throws UnknownModel where there is none.
 BuildGraph graph_of(const std::string& architecture);
 
 }  // namespace vramfit::llamacpp

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "runtimes/llamacpp/architectures/architecture.h"
+#include "runtimes/llamacpp/graphs/architectures.h"
 #include "tests/runtimes/llamacpp/recorded.h"
 #include "tests/support/expect_bad_input.h"
 
@@ -81,6 +83,12 @@ TEST(LlamaCppHparams, KnowLatentAttention) {
   EXPECT_FALSE(recorded_model("deepseek-v2-lite-mha Q6_K").hparams.latent());
 }
 
+TEST(LlamaCppHparams, AreReadOfArchitecturesWhoseGraphsAreWrittenDown) {
+  for (const Architecture* architecture : architectures()) {
+    EXPECT_NE(graph_of(architecture->name), nullptr) << architecture->name;
+  }
+}
+
 TEST(LlamaCppHparams, RefuseWhatCannotBe) {
   const auto refused = [](const char* key, gguf::Value value,
                           std::initializer_list<const char*> parts) {
@@ -89,7 +97,7 @@ TEST(LlamaCppHparams, RefuseWhatCannotBe) {
     expect_bad_input([&] { read_hparams(metadata); }, parts);
   };
   refused("general.architecture", std::string("mamba"),
-          {"model.gguf: general.architecture: 'mamba'; llama, mistral3, qwen2"});
+          {"model.gguf: general.architecture: 'mamba'; llama, qwen3, gemma3", "docs/llamacpp.md"});
   refused("llama.block_count", std::int64_t{0}, {"llama.block_count: 0; 1 to 512"});
   refused("llama.block_count", std::string("two"), {"llama.block_count: 'two'; a whole number"});
   refused("llama.expert_used_count", std::int64_t{2}, {"llama.expert_used_count: 2"});
@@ -100,6 +108,7 @@ TEST(LlamaCppHparams, RefuseWhatCannotBe) {
   refused("llama.attention.head_count_kv", std::int64_t{0}, {"head_count_kv: 0; 1 or more"});
   refused("llama.attention.key_length", std::int64_t{0}, {"attention.key_length: 0; 1 or more"});
   refused("llama.rope.dimension_count", std::int64_t{20}, {"rope.dimension_count: more than"});
+  refused("llama.rope.dimension_count", std::int64_t{8}, {"rope.dimension_count: less than"});
   refused("llama.feed_forward_length", std::int64_t{0}, {"feed_forward_length: 0 or missing"});
   refused("llama.embedding_length", std::int64_t{1} << 40, {"llama.embedding_length"});
 }

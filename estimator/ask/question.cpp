@@ -225,11 +225,19 @@ void leave_out_older_cards(std::vector<Request>& requests, const Workload& workl
   }
 }
 
+bool reads(const Runtime& runtime, const ModelSource& source) {
+  try {
+    return runtime.read_model(source).has_value();
+  } catch (const BadInput&) {
+    return false;  // it has no such architecture either
+  }
+}
+
 /// Names the runtimes that read it, which its own message does not know.
 [[noreturn]] void refuse_unread(const UnreadModel& unread) {
   std::string others;
   for (const Runtime* other : runtimes()) {
-    if (!other->read_model(*unread.source())) continue;
+    if (!reads(*other, *unread.source())) continue;
     others += (others.empty() ? "; nearest: --runtime " : " or ") + std::string(other->name());
   }
   // Its own code may run it, which whoever catches this may know.

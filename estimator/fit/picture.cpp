@@ -70,15 +70,17 @@ std::string own_choice_text(const Answer& answer) {
          "\n";
 }
 
-/// Where the loss's logits are half of the activations or more, as which two copies count: how many
-/// live at the peak differs, and is two at least.
+/// Where the loss's logits are half of the activations or more. As backward begins live its
+/// argument and both gradients in fp32, and the model's own logits in 16 bits: three and a half
+/// copies.
 std::string logits_text(const Answer& answer) {
   const Facts facts = answer.request.workload->facts();
   if (!facts.whole_logits) return "";
   const auto tokens = static_cast<std::uint64_t>(facts.batch * facts.seq);
   const auto vocab = static_cast<std::uint64_t>(answer.request.model.vocab);
   const std::uint64_t copy = tokens * vocab * sizeof(float);
-  if (4 * copy < answer.estimate.peak.by_category[Category::Activations]) return "";
+  constexpr std::uint64_t kTwiceAllCopies = 7;
+  if (kTwiceAllCopies * copy < answer.estimate.peak.by_category[Category::Activations]) return "";
   return wrapped(
       fmt::format("note: logits are most of the activations: {} tokens x {} of the "
                   "vocabulary in fp32 are {} GB a copy",

@@ -6,9 +6,8 @@ namespace vramfit {
 namespace {
 
 std::uint64_t allocated(const std::vector<std::string>& more) {
-  std::vector<std::string> typed = {"--model", "llama3.2-1b", "--train", "--lora", "16",
-                                    "--batch", "2",           "--seq",   "512",    "--gpu",
-                                    "h200"};
+  std::vector<std::string> typed = {"--model", "llama3.2-1b", "--train", "--lora", "16",  "--batch",
+                                    "2",       "--seq",       "512",     "--gpu",  "h200"};
   typed.insert(typed.end(), more.begin(), more.end());
   return estimate(parse_options(typed), Environment()).levels.allocated;
 }

@@ -64,8 +64,7 @@ TEST(Words, OfACardMayBeWhatItIsSoldWith) {
   EXPECT_EQ(budget({"qwen3-4b", "--vram", "24GB"}).vram, 24'000'000'000U);
   const Budget a100 = budget({"qwen3-4b", "a100"});
   EXPECT_EQ(a100.gpu, "a100-80gb");
-  EXPECT_EQ(a100.notes.back(),
-            "--gpu a100 is taken for a100-80gb; there is also a100-40gb");
+  EXPECT_EQ(a100.notes.back(), "--gpu a100 is taken for a100-80gb; there is also a100-40gb");
 }
 
 }  // namespace

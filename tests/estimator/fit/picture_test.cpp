@@ -6,6 +6,7 @@
 
 #include "estimator/fit/card_table.h"
 #include "estimator/fit/text.h"
+#include "estimator/fit/width.h"
 #include "model/quantity.h"
 
 namespace vramfit::fit {
@@ -32,7 +33,7 @@ std::string picture_of(const FitOptions& options, const Style& style = {}) {
 void expect_no_long_line(const std::string& text) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
-    EXPECT_LE(line.size(), kColumns) << line;
+    EXPECT_LE(line.size(), columns()) << line;
     EXPECT_TRUE(line.empty() || line.back() != ' ') << line;
   }
 }

@@ -189,10 +189,7 @@ TEST(FitRefuses, ValuesThatAreNone) {
       on_7b({"--precision", "fp64"}, "precision: fp64"),
       on_7b({"--attention", "paged"}, "attention"),
       on_7b({"--gpu", "voodoo2"}, "gpu: unknown 'voodoo2'; one of those that vramfit --list shows"),
-      on_7b({"--vram",
-             "24"
-             "G"},
-            "vram: is '24G'; a size such as 24GB"),
+      on_7b({"--vram", "24X"}, "vram: is '24X'; a size such as 24GB"),
       on_7b({"--vram", "-24GB"}, "vram"),
       on_7b({"--vram", "0"}, "vram: is 0"),
       on_7b({"--vram=0"}, "vram: is 0; the size of a GPU such as 24GiB"),
@@ -251,7 +248,7 @@ TEST(FitRefuses, Contradictions) {
       on_7b({"--max-seq", "--max-batch"}, "--max-batch and --max-seq"),
       on_7b({"--list"}, "--list"),
       on_7b({"--gpux", "h200"}, "--gpux"),
-      on_7b({"h200"}, "h200"),
+      on_7b({"--gpu", "h200", "h100"}, "'h100' belongs to no flag"),
       on_7b({"--batch", "1", "--batch", "2"}, "--batch"),
       on_7b({"--train=maybe"}, "train"),
   };

@@ -36,7 +36,9 @@ TEST(ManPage, HasEveryFlag) {
   EXPECT_TRUE(page.starts_with(".TH VRAMFIT 1"));
   std::istringstream lines(page);
   std::size_t flags = 0;
-  for (std::string line; std::getline(lines, line);) flags += line == ".TP" ? 1 : 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (line == ".TP") ++flags;
+  }
   EXPECT_EQ(flags, flag_helps().size());
 }
 

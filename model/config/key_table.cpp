@@ -137,7 +137,7 @@ constexpr KeyRow kKeyRows[] = {
     {"per_layer_config", "", Use::Refused, "null",
      "layers that differ in shape are not supported; one shape for all"},
     {"text_config", "", Use::Refused, "null",
-     "multimodal models are not supported; its text model may be"},
+     "a multimodal model is answered by it, and within it none is read"},
     {"*expert* moe_*", "", Use::Refused, "null",
      "mixtures of experts are not supported; use a dense model's config"},
     {"*_token_id *_token_ids *_token_index", "", Use::Ignored, "", "numbers of tokens"},

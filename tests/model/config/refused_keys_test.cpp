@@ -184,7 +184,7 @@ TEST(RefusedKeys, MultimodalModelsWhoseTextModelNoFamilyReads) {
        {"llama",
         {{"text_config", "{\"model_type\": \"llama\", \"text_config\": {\"text_config\": {}}}"}},
         "text_config",
-        "multimodal models are not supported"},
+        "within it none is read"},
        {"llama", {{"text_config", "[]"}}, "text_config", "is a list; an object"}});
 }
 

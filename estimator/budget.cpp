@@ -5,6 +5,7 @@ namespace vramfit {
 Budget budget_of(const Card& card) {
   return {.gpu = card.name,
           .title = card.title,
+          .platform = card.platform,
           .arch = card.arch,
           .multiprocessors = card.multiprocessors,
           .vram = card.vram,
@@ -15,7 +16,16 @@ Budget budget_of(const Card& card) {
           .notes = {}};
 }
 
-Gpu gpu_of(const Budget& budget) { return {budget.arch, budget.multiprocessors, budget.overhead}; }
+std::string arch_text(const Budget& budget) {
+  return budget.platform == Platform::Cuda ? "sm_" + std::to_string(budget.arch.sm)
+                                           : key_of(budget.platform);
+}
+
+Gpu gpu_of(const Budget& budget) {
+  Gpu gpu{budget.arch, budget.multiprocessors, budget.overhead, budget.platform, budget.room()};
+  for (const Budget& card : budget.machine) gpu.machine.push_back(gpu_of(card));
+  return gpu;
+}
 
 Budget budget_of_size(std::uint64_t vram) {
   const Card& like = card_of_size(vram);

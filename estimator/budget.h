@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -12,6 +14,7 @@ namespace vramfit {
 struct Budget {
   std::string gpu;    ///< the card's name in the catalogue; empty where it is not in it
   std::string title;  ///< for people
+  Platform platform = Platform::Cuda;
   Arch arch;
   int multiprocessors = 0;
   std::uint64_t vram = 0;
@@ -22,13 +25,21 @@ struct Budget {
   std::uint64_t headroom = 0;      ///< to be left free
   std::uint64_t held = 0;          ///< by other processes
   std::vector<std::string> notes;  ///< what was assumed, a line each
+  /// Where cards of several kinds are in one machine: all of them, in its order. This is one.
+  std::vector<Budget> machine = {};
 
   /// What is not a run's to take, driver and libraries apart.
   std::uint64_t set_aside() const { return headroom + held; }
+  std::uint64_t room() const { return vram - std::min(vram, set_aside()); }
+  /// Of the machine's cards the one at that place; where there is one card, that.
+  const Budget& at(std::size_t place) const { return machine.empty() ? *this : machine[place]; }
   std::uint64_t capacity() const { return pool_capacity(vram, overhead, set_aside()); }
 };
 
 Budget budget_of(const Card& card);
+
+/// "sm_89", or "metal".
+std::string arch_text(const Budget& budget);
 
 /// What of it a runtime's rules read.
 Gpu gpu_of(const Budget& budget);

@@ -18,8 +18,8 @@ constexpr double kShownLess = 0.08;
 
 /// Of a name what people say: folded, and without its maker's words in front.
 std::string bare(std::string_view name) {
-  constexpr std::array<std::string_view, 7> kBrands = {"nvidia", "geforce", "tesla", "quadro",
-                                                       "titan",  "rtx",     "gtx"};
+  constexpr std::array<std::string_view, 10> kBrands = {
+      "nvidia", "amd", "apple", "radeon", "geforce", "tesla", "quadro", "titan", "rtx", "gtx"};
   std::string key = folded(name);
   for (const std::string_view brand : kBrands) {
     if (key.starts_with(brand) && key.size() > brand.size()) key.erase(0, brand.size());
@@ -79,8 +79,10 @@ bool has_size_and_name(const Card& card, const Sized& called) {
 template <typename Condition>
 std::vector<const Card*> cards_where(const Condition& holds_for) {
   std::vector<const Card*> found;
-  for (const Card& card : cards()) {
-    if (holds_for(card)) found.push_back(&card);
+  for (const std::vector<Card>* list : {&cards(), &other_cards()}) {
+    for (const Card& card : *list) {
+      if (holds_for(card)) found.push_back(&card);
+    }
   }
   return found;
 }
@@ -99,7 +101,9 @@ std::vector<std::string> other_sizes(const Card& card, const std::string& key) {
 
 [[noreturn]] void refuse_card(std::string_view name) {
   std::vector<std::string> names;
-  for (const Card& card : cards()) names.push_back(card.name);
+  for (const std::vector<Card>* list : {&cards(), &other_cards()}) {
+    for (const Card& card : *list) names.push_back(card.name);
+  }
   std::string known = did_you_mean(name, names);
   if (known.empty()) {
     known = "; one of those that vramfit --list shows, such as " + names.front() + ".";

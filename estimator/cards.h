@@ -40,6 +40,7 @@ struct Card {
   std::string title;                      ///< as the driver spells it
   std::vector<std::string> other_titles;  ///< of variants with the same facts
   std::vector<std::string> also;          ///< what people call it; of several sizes, one
+  Platform platform = Platform::Cuda;     ///< where it is another, only its size is known
   Arch arch;
   int multiprocessors = 0;
   std::uint64_t vram = 0;  ///< bytes in all, as nvidia-smi counts them
@@ -54,6 +55,9 @@ struct Card {
 
 /// The cards of data/gpus.json, in its order. Throws BadInput.
 const std::vector<Card>& cards();
+
+/// Those of data/other_gpus.json, which have no CUDA: Macs and AMD's. Throws BadInput.
+const std::vector<Card>& other_cards();
 
 /// The card that a driver calls `title`; of those that share the title, which come in several
 /// sizes, the nearest in size. Null where there is none.

@@ -21,7 +21,7 @@ class Runs {
     if (run_.report.missing) {
       throw BadInput("sizes: more than 2^60 bytes are needed; a smaller batch, seq or model");
     }
-    capacity_ = capacity_beside(run_.overhead, request);
+    capacity_ = capacity_beside(run_.overhead, request, run_.card);
     const Demand demand = request.workload->demand();
     const bool elastic = demand == Demand::Elastic;
     if (run_.report.reserved <= capacity_ && !elastic) return;
@@ -38,6 +38,7 @@ class Runs {
     if (missing_ && elastic) run_ = run_past(capacity_, request);
     if (missing_) return;
     run_ = std::move(limited);
+    capacity_ = capacity_beside(run_.overhead, request, run_.card);
     if (elastic) return;
     run_.notes.emplace_back(
         "it fits only because the allocator gives back cached segments on the way, "
@@ -72,6 +73,26 @@ std::uint64_t on_card(std::uint64_t managed, std::uint64_t reserved, std::uint64
   return std::min(managed, capacity - std::min(capacity, reserved));
 }
 
+/// All below 2^61, so differences fit.
+std::int64_t margin_of(const Budget& budget, std::uint64_t total) {
+  return static_cast<std::int64_t>(budget.vram) -
+         static_cast<std::int64_t>(total + budget.set_aside());
+}
+
+std::vector<CardEstimate> cards_of(const Request& request, const Outcome& run) {
+  std::vector<CardEstimate> cards;
+  for (std::size_t i = 0; i < run.cards.size(); ++i) {
+    const auto& [reserved, overhead] = run.cards[i];
+    const Budget& budget = request.budget.at(i);
+    CardEstimate card{budget.gpu, budget.title, budget.vram, reserved + overhead.total()};
+    card.margin = margin_of(budget, card.total);
+    card.verdict = verdict_of(reserved <= capacity_beside(overhead, request, i), card.margin,
+                              uncertainty_of(*request.workload, reserved, overhead));
+    cards.push_back(std::move(card));
+  }
+  return cards;
+}
+
 std::vector<std::string> notes_on(const Request& request, const Outcome& run) {
   std::vector<std::string> notes = request.model.notes;
   note_positions(request, notes);
@@ -89,8 +110,9 @@ std::vector<std::string> notes_on(const Request& request, const Outcome& run) {
 
 }  // namespace
 
-std::uint64_t capacity_beside(const Overhead& overhead, const Request& request) {
-  return pool_capacity(request.budget.vram, overhead, request.budget.set_aside(),
+std::uint64_t capacity_beside(const Overhead& overhead, const Request& request, std::size_t card) {
+  const Budget& budget = request.budget.at(card);
+  return pool_capacity(budget.vram, overhead, budget.set_aside(),
                        request.workload->runtime().can().granularity);
 }
 
@@ -122,9 +144,8 @@ Estimate estimate(const Request& request, OomDetail ending) {
   result.levels.device_used =
       report.reserved + result.overhead.context + result.overhead.libraries + result.levels.managed;
   result.total = report.reserved + result.overhead.total();
-  // All below 2^61, so differences fit.
-  result.margin = static_cast<std::int64_t>(request.budget.vram) -
-                  static_cast<std::int64_t>(result.total + request.budget.set_aside());
+  result.card = runs.run().card;
+  result.margin = margin_of(request.budget.at(result.card), result.total);
   result.missing = runs.missing();
   result.fits = runs.fits();
   result.uncertainty = uncertainty_of(*request.workload, report.reserved, result.overhead);
@@ -132,6 +153,10 @@ Estimate estimate(const Request& request, OomDetail ending) {
   result.peak = report.peak;
   result.on_host = runs.run().on_host;
   result.devices = runs.run().devices;
+  result.cards = cards_of(request, runs.run());
+  for (const CardEstimate& card : result.cards) {
+    result.verdict = std::max(result.verdict, card.verdict);
+  }
   result.stages = report.stages;
   for (StageRecord& stage : result.stages) {
     stage.device_used += on_card(stage.managed, stage.reserved, result.capacity);

@@ -31,6 +31,16 @@ struct Levels {
   std::uint64_t host = 0;         ///< in the host's memory, beside all that
 };
 
+/// What a run takes of one of a machine's cards. Bytes.
+struct CardEstimate {
+  std::string name;   ///< in the catalogue
+  std::string title;  ///< for people
+  std::uint64_t vram = 0;
+  std::uint64_t total = 0;  ///< reserved and the whole overhead
+  std::int64_t margin = 0;  ///< as Estimate has it
+  Verdict verdict = Verdict::Oom;
+};
+
 struct Estimate {
   bool fits = false;  ///< the run completes within the budget's capacity
   Verdict verdict = Verdict::Oom;
@@ -46,9 +56,11 @@ struct Estimate {
   std::optional<MissingMemory> missing;  ///< where a run on this card ends, if it does and is told
   std::optional<OnHost> on_host;         ///< what the loader leaves there; absent: nothing
   std::vector<DeviceParts> devices;      ///< where a run is told of device by device
-  std::int64_t parameters = 0;           ///< as published
-  std::int64_t parameters_stored = 0;    ///< with declared padding
-  std::vector<std::string> notes;        ///< what was assumed or left out, a line each
+  std::vector<CardEstimate> cards;       ///< of a machine with cards of several kinds, each
+  std::size_t card = 0;  ///< of these, the one that all else is of: the one with least to spare
+  std::int64_t parameters = 0;         ///< as published
+  std::int64_t parameters_stored = 0;  ///< with declared padding
+  std::vector<std::string> notes;      ///< what was assumed or left out, a line each
 };
 
 /// Whether an estimate says where a run that does not fit ends, which takes a run more.
@@ -60,8 +72,10 @@ Estimate estimate(const Request& request, OomDetail ending = OomDetail::Told);
 /// The verdict alone.
 bool fits(const Request& request);
 
-/// What the card leaves to a run beside which so much of it is gone. Bytes.
-std::uint64_t capacity_beside(const Overhead& overhead, const Request& request);
+/// What the card leaves to a run beside which so much of it is gone; of a machine, the one at that
+/// place. Bytes.
+std::uint64_t capacity_beside(const Overhead& overhead, const Request& request,
+                              std::size_t card = 0);
 
 /// The run within `capacity` bytes; with its whole ledger, where `events`.
 Outcome run_within(std::uint64_t capacity, const Request& request, bool events = false);

@@ -31,7 +31,7 @@ Json model_json(const ModelConfig& model, const Estimate& estimate) {
 Json gpu_json(const Budget& budget) {
   return {{"name", budget.gpu.empty() ? Json(nullptr) : Json(budget.gpu)},
           {"title", budget.title},
-          {"arch", "sm_" + std::to_string(budget.arch.sm)}};
+          {"arch", arch_text(budget)}};
 }
 
 Json components_json(const MemoryUse& peak) {
@@ -61,6 +61,19 @@ Json devices_json(const std::vector<DeviceParts>& devices) {
     Json parts = Json::object();
     for (const auto& [part, bytes] : device.parts) parts[part] = bytes;
     list.push_back({{"device", device.device}, {"parts", std::move(parts)}});
+  }
+  return list;
+}
+
+Json machine_json(const std::vector<CardEstimate>& cards) {
+  Json list = Json::array();
+  for (const CardEstimate& card : cards) {
+    list.push_back({{"gpu", card.name},
+                    {"title", card.title},
+                    {"vram", card.vram},
+                    {"total", card.total},
+                    {"margin", card.margin},
+                    {"verdict", name(card.verdict)}});
   }
   return list;
 }
@@ -115,6 +128,7 @@ Json verdict_json(const Request& request, const Estimate& estimate) {
     json["on_host"] = nullptr;
   }
   if (!estimate.devices.empty()) json["devices"] = devices_json(estimate.devices);
+  if (!estimate.cards.empty()) json["machine"] = machine_json(estimate.cards);
   json["stages"] = stages_json(estimate.stages);
   json["notes"] = estimate.notes;
   return json;

@@ -11,7 +11,8 @@ std::string called(const Budget& gpu) {
 
 std::vector<std::string> missing_formats(const Budget& gpu, DType format) {
   // Every GPU has fp64, which the table of formats leaves out.
-  if (format == DType::Fp64 || gpu.flops.count(name(format)) > 0) return {};
+  // Of cards without CUDA it says nothing.
+  if (gpu.flops.empty() || format == DType::Fp64 || gpu.flops.count(name(format)) > 0) return {};
   return {called(gpu) + " has no " + name(format) +
           " arithmetic: it is emulated, slowly; the memory is as shown"};
 }

@@ -9,8 +9,8 @@
 namespace vramfit {
 namespace {
 
-constexpr const char* kFile = "shapes.json";
-constexpr std::int64_t kSchema = 1;
+constexpr const char* kShapesFile = "shapes.json";
+constexpr std::int64_t kShapesSchema = 1;
 
 ModelShape read_shape(const nlohmann::json& object, const std::string& place) {
   if (!object.is_object()) throw BadInput(place + ": not a JSON object");
@@ -28,14 +28,16 @@ ModelShape read_shape(const nlohmann::json& object, const std::string& place) {
 }
 
 std::vector<ModelShape> read_shapes() {
-  const nlohmann::json object = parse_json_object(data_text(kFile), kFile, "shapes of models");
-  const JsonReader json(object, kFile);
-  json.integer("schema", kSchema, kSchema);
+  const nlohmann::json object =
+      parse_json_object(data_text(kShapesFile), kShapesFile, "shapes of models");
+  const JsonReader json(object, kShapesFile);
+  json.integer("schema", kShapesSchema, kShapesSchema);
   const auto entries = object.find("shapes");
   if (entries == object.end() || !entries->is_array()) json.fail("shapes", "no list of models");
   std::vector<ModelShape> list;
   for (const nlohmann::json& entry : *entries) {
-    list.push_back(read_shape(entry, std::string(kFile) + ": " + std::to_string(list.size() + 1)));
+    list.push_back(
+        read_shape(entry, std::string(kShapesFile) + ": " + std::to_string(list.size() + 1)));
   }
   return list;
 }

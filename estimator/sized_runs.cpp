@@ -119,8 +119,8 @@ bool SizedRuns::has_verdicts() const { return request_.workload->reserved_error(
 
 Slack SizedRuns::slack_of(const Outcome& run) const {
   const auto uncertainty = uncertainty_of(*request_.workload, run.report.reserved, run.overhead);
-  const double margin = static_cast<double>(request_.budget.vram) -
-                        static_cast<double>(request_.budget.set_aside()) -
+  const Budget& budget = request_.budget.at(run.card);
+  const double margin = static_cast<double>(budget.vram) - static_cast<double>(budget.set_aside()) -
                         static_cast<double>(run.report.reserved + run.overhead.total());
   const auto off = static_cast<double>(uncertainty->total());
   // A margin of as much is still within it.

@@ -13,6 +13,9 @@ struct Capabilities {
   const char* no_advice = nullptr;
   const char* no_formulas = nullptr;  ///< what others' formulas say, beside its own
 
+  bool machines = false;         ///< a run may be over cards of several kinds
+  bool other_platforms = false;  ///< and on cards without CUDA
+
   /// A model runs in the type that its config names, where no precision is given.
   bool as_stored = true;
   /// Weights that a checkpoint holds in few bits run so.

@@ -4,6 +4,14 @@
 
 namespace vramfit {
 
+const char* name(Platform platform) {
+  return platform == Platform::Cuda ? "CUDA" : platform == Platform::Rocm ? "ROCm" : "Metal";
+}
+
+const char* key_of(Platform platform) {
+  return platform == Platform::Cuda ? "cuda" : platform == Platform::Rocm ? "rocm" : "metal";
+}
+
 std::uint64_t RuntimeOverhead::operator[](std::string_view part) const {
   const auto found = parts.find(part);
   if (found != parts.end()) return found->second;

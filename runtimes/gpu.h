@@ -41,11 +41,20 @@ struct Overhead {
   std::uint64_t total() const { return driver_reserved + context + libraries; }
 };
 
+/// What programs reach a card by.
+enum class Platform : std::uint8_t { Cuda, Rocm, Metal };
+const char* name(Platform platform);    ///< for people: "ROCm"
+const char* key_of(Platform platform);  ///< as files spell it: "rocm"
+
 /// What a card tells the rules of a runtime.
 struct Gpu {
   Arch arch;
   int multiprocessors = 0;
   Overhead overhead;
+  Platform platform = Platform::Cuda;
+  std::uint64_t room = 0;  ///< what of it is a run's, its overhead within. Bytes
+  /// Where cards of several kinds are in one machine: all of them, in its order.
+  std::vector<Gpu> machine = {};
 };
 
 }  // namespace vramfit

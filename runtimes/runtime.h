@@ -60,6 +60,12 @@ struct DeviceParts {
   std::vector<std::pair<std::string, std::uint64_t>> parts;
 };
 
+/// What a run takes of one of several cards. Bytes.
+struct CardUse {
+  std::uint64_t reserved = 0;
+  Overhead overhead;
+};
+
 /// What a run took, and what of the card is gone beside it.
 struct Outcome {
   RunReport report;
@@ -70,6 +76,8 @@ struct Outcome {
   bool sampled = false;           ///< decode steps were left out, and each would have been another
   std::optional<OnHost> on_host;  ///< absent: the whole model is on the GPU
   std::vector<DeviceParts> devices;  ///< where a run is told of device by device
+  std::vector<CardUse> cards;        ///< of a machine with cards of several kinds, each
+  std::size_t card = 0;              ///< of these, the one that the report is of
   std::vector<std::string> notes;    ///< what was assumed or left out, a line each
 };
 
@@ -115,6 +123,10 @@ class Workload {
   /// The largest size the model takes in such a run, memory and other axes apart; less than 1
   /// where what is generated leaves no room.
   virtual std::int64_t limit(const SearchAxis& axis, const ModelConfig& config) const = 0;
+  /// What a size is called: its number, unless the axis is one of names.
+  virtual std::string name_of(const SearchAxis&, std::int64_t size) const {
+    return std::to_string(size);
+  }
 
   /// Throws BadInput where the model cannot be run so.
   virtual void validate(const ModelConfig& config) const = 0;

@@ -21,6 +21,8 @@ struct SearchAxis {
   /// A run takes more the larger it is, in steps of so many: what surely fits ends at one edge.
   /// 0: an allocator's gaps come and go with the size, which has to be tried one by one.
   std::int64_t step = 0;
+  /// Sizes are places in a list whose items have names, the one that takes least first, from one.
+  bool of_names = false;
 
   bool operator==(const SearchAxis& other) const { return name == other.name; }
 };

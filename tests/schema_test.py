@@ -88,6 +88,8 @@ def test_each_is_a_schema(name):
         "--model llama2-7b --runtime article --precision int4 --vram 24GB",
         "--model llama2-7b --runtime article --train --optimizer sgd --vram 24GB --max-batch",
         "--model llama2-7b --runtime article --train --gpus 4 --strategy fsdp --gpu h100-80gb",
+        "--model llama3-70b --runtime llama.cpp --ctx 4096 --gpu rtx4090,rtx3060-12gb",
+        "--model qwen3-8b --runtime llama.cpp --ctx 4096 --gpu mac-16gb --max-quant",
     ],
 )
 def test_fit(arguments):

@@ -12,6 +12,14 @@ namespace {
 constexpr std::uint64_t kTableAllowance = kSearchAllowance / 16;
 constexpr std::int64_t kTableSamples = 16;
 
+/// Of a machine the card that figures are of stands for it.
+void show_card(std::size_t place, Budget& budget) {
+  if (budget.machine.empty()) return;
+  Budget card = budget.machine[place];
+  card.machine = std::move(budget.machine);
+  budget = std::move(card);
+}
+
 Answer answer_one(Request request, const Question& question, std::uint64_t allowance) {
   Answer answer;
   const std::shared_ptr<const Workload> asked = request.workload;
@@ -20,9 +28,15 @@ Answer answer_one(Request request, const Question& question, std::uint64_t allow
     SizedRuns runs(request, axis, allowance);
     answer.largest = find_largest(runs);
     answer.band = band_around(*answer.largest, runs);
+    if (axis.of_names && answer.largest->next > 0) {
+      Request next = request;
+      set_size(next, axis, answer.largest->next);
+      answer.next = estimate(next, OomDetail::Untold);
+    }
     set_size(request, axis, std::max<std::int64_t>(answer.largest->size, 1));
   }
   answer.estimate = estimate(request);
+  show_card(answer.estimate.card, request.budget);
   answer.own_choice = asked->own_choice(gpu_of(request.budget), answer.estimate.capacity);
   answer.request = std::move(request);
   return answer;

@@ -23,6 +23,8 @@ struct Answer {
   Estimate estimate;
   std::optional<Largest> largest;
   Band band;  ///< around the largest
+  /// Of an axis of names: what the next of them takes; absent where none is larger.
+  std::optional<Estimate> next;
   std::vector<Change> changes;
   std::optional<Flags> own_choice;      ///< what the runtime would set by itself, where it does
   std::vector<FormulaAnswer> formulas;  ///< where they were asked for

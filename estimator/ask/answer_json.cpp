@@ -17,6 +17,22 @@ std::string key_of(std::string_view flag) {
   return key;
 }
 
+/// Of an axis of names: which is the largest, and what the next would lack.
+void add_largest_name(Json& json, const std::string& key, const SearchAxis& axis,
+                      const Answer& answer) {
+  const auto name = [&](std::int64_t size) {
+    return size > 0 ? Json(answer.request.workload->name_of(axis, size)) : Json(nullptr);
+  };
+  json[key] = name(answer.largest->size);
+  json[key + "_surely"] = name(answer.band.surely);
+  json[key + "_possibly"] = name(answer.band.possibly);
+  json["next"] = nullptr;
+  if (!answer.next) return;
+  json["next"] = {{"name", name(answer.largest->next)},
+                  {"total", answer.next->total},
+                  {"margin", answer.next->margin}};
+}
+
 void add_largest(Json& json, const std::string& key, const Answer& answer) {
   const Largest& largest = *answer.largest;
   json[key] = json["largest"] = largest.size;
@@ -114,7 +130,11 @@ std::string json_text(const Question& question, const std::vector<Answer>& answe
   if (question.advise) add_advice(json, *answers.front().advised);
   for (std::size_t i = 0; i < answers.size(); ++i) {
     Json& card = question.every_card ? json["cards"][i] : json;
-    if (question.search != nullptr) add_largest(card, "max_" + searched, answers[i]);
+    if (question.search != nullptr && question.search->of_names) {
+      add_largest_name(card, "max_" + searched, *question.search, answers[i]);
+    } else if (question.search != nullptr) {
+      add_largest(card, "max_" + searched, answers[i]);
+    }
     if (question.formulas) add_formulas(card, answers[i]);
     if (answers[i].own_choice) add_own_choice(card, *answers[i].own_choice);
   }

@@ -1,9 +1,12 @@
 #include "estimator/ask/budgets.h"
 
+#include <algorithm>
 #include <optional>
+#include <sstream>
 
 #include "estimator/ask/sizes.h"
 #include "estimator/card_names.h"
+#include "model/errors.h"
 #include "runtimes/setting.h"
 
 namespace vramfit {
@@ -34,7 +37,31 @@ Budget budget_called(const std::string& gpu) {
   return budget;
 }
 
+/// "rtx4090,rtx3060"
+std::vector<Budget> machine_of(const std::string& names) {
+  std::vector<Budget> machine;
+  std::istringstream list(names);
+  for (std::string name; std::getline(list, name, ',');) {
+    machine.push_back(budget_of(card_named(name)));
+  }
+  return machine;
+}
+
 std::vector<Budget> sized_budgets(const FitOptions& o, const Environment& environment) {
+  if (o.gpu && o.gpu->find(',') != std::string::npos) {
+    if (o.vram) throw BadInput("vram: of one card; --gpu names several");
+    std::vector<Budget> machine = machine_of(*o.gpu);
+    if (machine.empty()) throw BadInput("gpu: a list of no cards; as in rtx4090,rtx3060");
+    const auto other = std::find_if(machine.begin(), machine.end(), [](const Budget& card) {
+      return card.platform != Platform::Cuda;
+    });
+    if (other != machine.end()) {
+      throw BadInput("gpu: " + other->gpu + " beside others; of several, all have CUDA");
+    }
+    Budget first = machine.front();
+    first.machine = std::move(machine);
+    return {first};
+  }
   if (o.gpu) {
     Budget budget = budget_called(*o.gpu);
     if (o.vram) {
@@ -64,7 +91,10 @@ std::vector<Budget> sized_budgets(const FitOptions& o, const Environment& enviro
 std::vector<Budget> budgets_of(const FitOptions& o, const Environment& environment) {
   const std::uint64_t headroom = o.headroom ? size_of("headroom", *o.headroom) : 0;
   std::vector<Budget> budgets = sized_budgets(o, environment);
-  for (Budget& budget : budgets) budget.headroom = headroom;
+  for (Budget& budget : budgets) {
+    budget.headroom = headroom;
+    for (Budget& card : budget.machine) card.headroom = headroom;
+  }
   return budgets;
 }
 

@@ -23,6 +23,8 @@ Budget one_budget(const FitOptions& options, const Environment& environment) {
         "gpu: which one the script shall find, as this machine has none: --gpu rtx4090, or any "
         "other by its size, --vram 24GiB");
   }
+  if (!budgets.front().machine.empty()) throw BadInput("gpu: one card at a time");
+  if (budgets.front().platform != Platform::Cuda) throw BadInput("gpu: a card with CUDA");
   return std::move(budgets.front());
 }
 

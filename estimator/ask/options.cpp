@@ -120,7 +120,9 @@ void add_run_options(CLI::App& app, FitOptions& options) {
 
 void add_gpu_options(CLI::App& app, FitOptions& options) {
   const char* group = "On which GPU";
-  app.add_option("--gpu", options.gpu, "One of --list")->group(group);
+  app.add_option("--gpu", options.gpu,
+                 "One of --list; several of other kinds under --runtime llama.cpp: rtx4090,rtx3060")
+      ->group(group);
   app.add_option("--vram", options.vram, "Its size; with --gpu, that card as if it had this size")
       ->group(group);
   app.add_option("--headroom", options.headroom, "To be left free (default 0)")->group(group);

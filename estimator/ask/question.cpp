@@ -121,7 +121,7 @@ template <typename Assumes>
 std::string sizes_by_default(const Workload& workload, const Assumes& assumes) {
   std::string text;
   for (const SearchAxis& axis : workload.runtime().axes()) {
-    if (!assumes(axis.name) || !workload.has_sizes()) continue;
+    if (!assumes(axis.name) || !workload.has_sizes() || axis.of_names) continue;
     text += (text.empty() ? "; " : " and ") + text_of(axis, workload.size(axis));
   }
   return text.empty() ? text : text + " by default";
@@ -139,7 +139,9 @@ std::string runs_with(const Question& question, const Runtime& runtime, const Mo
   if (assumes("optimizer") && !whose.empty()) {
     text = workload.facts().optimizer_name + ", " + std::string(whose) + " default; ";
   }
-  text += workload.types();
+  const SearchAxis* search = question.search;
+  const bool searched = search != nullptr && search->of_names;
+  text += searched ? std::string(search->largest) + " that fits" : workload.types();
   if (assumes("precision")) {
     const bool as_stored = runtime.can().as_stored && !model.dtype.empty();
     text += as_stored ? ", as its config says" : ", the default";
@@ -247,6 +249,26 @@ bool reads(const Runtime& runtime, const ModelSource& source) {
   throw UnreadModel(unread.what() + others, unread.source());
 }
 
+/// A list of cards says how many there are.
+void count_cards(const std::vector<Budget>& machine, const Runtime& runtime, Flags& flags) {
+  if (machine.empty()) return;
+  if (!runtime.can().machines) {
+    throw BadInput(std::string("gpu: a list of cards is not for --runtime ") + runtime.name() +
+                   "; one card, several of it by --gpus, or --runtime llama.cpp");
+  }
+  const std::string count = std::to_string(machine.size());
+  if (typed(flags, "gpus").value_or(count) != count) {
+    throw BadInput("gpus: --gpu names " + count + " cards; without it");
+  }
+  flags["gpus"] = count;
+}
+
+void refuse_other_platforms(const Budget& budget, const Runtime& runtime) {
+  if (budget.platform == Platform::Cuda || runtime.can().other_platforms) return;
+  throw BadInput("gpu: " + budget.gpu + " has no CUDA, which figures of --runtime " +
+                 runtime.name() + " are of; --runtime llama.cpp, or an NVIDIA card");
+}
+
 /// One that no reader has a shape of, as the runtime reads it.
 ModelConfig model_for(const FitOptions& o, const Environment& environment, const Runtime& runtime) {
   try {
@@ -281,6 +303,9 @@ Question resolve_question(const FitOptions& asked, const Environment& environmen
   runtime.complete(flags, {o.train, o.of_a_trainer, o.typed});
   run_as_stored(runtime, request.model, flags);
   quantize_as_stored(runtime, request.model, flags);
+  std::vector<Budget> budgets = budgets_of(o, environment);
+  count_cards(budgets.front().machine, runtime, flags);
+  refuse_other_platforms(budgets.front(), runtime);
   request.workload = runtime.workload(flags, o.train, request.model);
   question.search = search_of(o, runtime);
   if (question.search != nullptr && !request.workload->has_sizes()) {
@@ -296,7 +321,7 @@ Question resolve_question(const FitOptions& asked, const Environment& environmen
     request.model.notes.push_back(std::move(caution));
   }
   note_passed_over(o, request.model);
-  for (Budget& budget : budgets_of(o, environment)) {
+  for (Budget& budget : budgets) {
     request.budget = std::move(budget);
     question.requests.push_back(request);
   }

@@ -11,6 +11,7 @@ constexpr std::size_t kNameBytes = 40;
 std::string sizes_text(const Request& request, const SearchAxis* search) {
   std::string text;
   for (const SearchAxis& axis : request.workload->runtime().axes()) {
+    if (axis.of_names && !(search != nullptr && axis == *search)) continue;
     text += (text.empty() ? "" : " x ") + (search != nullptr && axis == *search
                                                ? std::string(axis.largest)
                                                : text_of(axis, request.workload->size(axis)));
@@ -23,7 +24,10 @@ std::string sizes_text(const Request& request, const SearchAxis* search) {
 std::string short_name(const ModelConfig& model) { return shortened(model.name, kNameBytes); }
 
 std::string workload_text(const Request& request, const SearchAxis* search) {
-  return request.workload->text(sizes_text(request, search));
+  const std::string sizes = sizes_text(request, search);
+  // What a request has of a name that is searched for is not what was asked.
+  if (search == nullptr || !search->of_names) return request.workload->text(sizes);
+  return std::string(request.workload->runtime().name()) + ", " + sizes;
 }
 
 }  // namespace vramfit

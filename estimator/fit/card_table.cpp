@@ -10,6 +10,7 @@
 
 #include "estimator/ask/titles.h"
 #include "estimator/fit/colour.h"
+#include "estimator/fit/search_text.h"
 #include "estimator/fit/text.h"
 #include "model/quantity.h"
 
@@ -77,12 +78,15 @@ std::string card_table(const Question& question, const std::vector<Answer>& answ
       "  {:<16}{:>23}{:>12}{:>12}{}\n", "card", "VRAM", "needs, GB", "spare, GB",
       searches ? fmt::format("{:>13}{:>13}", "surely fits", "may fit") : std::string("   verdict"));
   for (const auto& [vram, answer] : by_size(answers)) {
-    const Band& band = answer->band;
-    text += fmt::format("  {:<16}{:>23}{:>12}{:>12.2f}{}\n", answer->request.budget.gpu,
-                        both_units(vram), gb(answer->estimate.total),
-                        static_cast<double>(answer->estimate.margin) / 1e9,
-                        searches ? fmt::format("{:>13}{:>13}", band.surely, band.possibly)
-                                 : "   " + verdict_word(answer->estimate.verdict, style.colours));
+    const auto size = [&, of = answer](std::int64_t n) {
+      return size_name(*of, *question.search, n);
+    };
+    text += fmt::format(
+        "  {:<16}{:>23}{:>12}{:>12.2f}{}\n", answer->request.budget.gpu, both_units(vram),
+        gb(answer->estimate.total), static_cast<double>(answer->estimate.margin) / 1e9,
+        searches
+            ? fmt::format("{:>13}{:>13}", size(answer->band.surely), size(answer->band.possibly))
+            : "   " + verdict_word(answer->estimate.verdict, style.colours));
   }
   return text + "\n" + footer(question, answers, style);
 }

@@ -16,6 +16,14 @@
 
 namespace vramfit::fit {
 
+namespace {
+
+std::string card_line(const Card& card) {
+  return fmt::format("  {:<16}{:>24}   {}\n", card.name, both_units(card.vram), card.title);
+}
+
+}  // namespace
+
 std::string listing() {
   std::string text = "models (--model)\n";
   for (const std::string& name : model_names()) {
@@ -38,8 +46,10 @@ std::string listing() {
   std::multimap<std::uint64_t, const Card*> sorted;
   for (const Card& card : cards()) sorted.emplace(card.vram, &card);
   for (const auto& [vram, card] : sorted) {
-    text += fmt::format("  {:<16}{:>24}   {}\n", card->name, both_units(vram), card->title);
+    text += card_line(*card);
   }
+  text += "\nwithout CUDA, under --runtime llama.cpp\n";
+  for (const Card& card : other_cards()) text += card_line(card);
   return text;
 }
 

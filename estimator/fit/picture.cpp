@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <string_view>
 
 #include "estimator/ask/titles.h"
 #include "estimator/fit/advice_text.h"
+#include "estimator/fit/colour.h"
 #include "estimator/fit/formula_table.h"
 #include "estimator/fit/search_text.h"
 #include "estimator/fit/sums.h"
@@ -57,6 +59,21 @@ std::string devices_text(const std::vector<DeviceParts>& devices) {
     if (!parts.empty()) text += wrapped("  " + device.device + ": " + parts, 4);
   }
   return text.empty() ? text : "By device\n" + text + "\n";
+}
+
+/// A card of a machine a line: "GPU 0, rtx4090: FITS, 3.2 GB (3.0 GiB) to spare".
+std::string machine_text(const std::vector<CardEstimate>& cards, bool colours) {
+  std::string text;
+  for (std::size_t i = 0; i < cards.size(); ++i) {
+    const CardEstimate& card = cards[i];
+    text +=
+        wrapped(fmt::format("  GPU {}, {}: {}, {} {} of {}", i, card.name,
+                            verdict_word(card.verdict, colours),
+                            both_units(static_cast<std::uint64_t>(std::abs(card.margin))),
+                            card.margin >= 0 ? "to spare" : "too little", both_units(card.vram)),
+                4);
+  }
+  return text.empty() ? text : "By card\n" + text + "\n";
 }
 
 /// What the runtime would set by itself, where that is not what was asked.
@@ -110,6 +127,7 @@ std::string picture(const Question& question, const Answer& answer, const Style&
   std::string text = header(question, answer) + "\n";
   text += sums(estimate, answer.request.budget) + "\n";
   text += wrapped(answer_line(estimate, answer.request.budget, style.colours), 2) + "\n";
+  text += machine_text(estimate.cards, style.colours);
   text += devices_text(estimate.devices) + own_choice_text(answer);
   if (style.verbose) text += waterfall(estimate) + "\n";
   if (answer.advised) text += advice_text(answer, style.colours) + "\n";

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "estimator/fit/text.h"
+#include "estimator/fit/verdict_text.h"
 
 namespace vramfit::fit {
 namespace {
@@ -54,9 +55,31 @@ std::string above_text(const Answer& answer, const SearchAxis& axis) {
          (largest.step > 1 ? fmt::format(", tried in steps of {}", largest.step) : "");
 }
 
+/// "largest quantisation: Q4_K_M surely, up to Q5_K_S; shown: Q5_K_S, and Q5_K_M would need 1.2
+/// GB".
+std::string named_text(const Answer& answer, const SearchAxis& axis) {
+  const auto name = [&](std::int64_t size) { return size_name(answer, axis, size); };
+  const Band& band = answer.band;
+  std::string text = fmt::format("largest {}: {}", axis.noun, name(band.surely));
+  if (band.possibly > band.surely) text += " surely, up to " + name(band.possibly);
+  const std::int64_t size = answer.largest->size;
+  text += size == 0 ? fmt::format(" ({} is shown)", name(1)) : "; shown: " + name(size);
+  if (answer.next && size > 0) {
+    text += fmt::format(", and {} would need {}", name(answer.largest->next),
+                        margin_text(*answer.next, answer.request.budget));
+  }
+  return wrapped(text, 2);
+}
+
 }  // namespace
 
+std::string size_name(const Answer& answer, const SearchAxis& axis, std::int64_t size) {
+  if (axis.of_names && size == 0) return "none";
+  return answer.request.workload->name_of(axis, size);
+}
+
 std::string search_text(const Answer& answer, const SearchAxis& axis) {
+  if (axis.of_names) return named_text(answer, axis);
   const std::string_view what = axis.noun;
   const Largest& largest = *answer.largest;
   const Band& band = answer.band;

@@ -24,7 +24,7 @@ std::string room_text(const Budget& budget) {
 
 std::string on_text(const Budget& budget) {
   const std::string name = budget.gpu.empty() ? "" : budget.gpu + ": ";
-  return fmt::format("on {}{}, sm_{}", name, budget.title, budget.arch.sm);
+  return fmt::format("on {}{}, {}", name, budget.title, arch_text(budget));
 }
 
 std::string margin_text(const Estimate& estimate, const Budget& budget) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "model/checked.h"
 #include "model/config/limits.h"
@@ -74,6 +75,26 @@ std::string given(std::optional<std::int64_t> hidden, std::optional<std::int64_t
   return text;
 }
 
+/// The positions of llamas with such a vocabulary.
+constexpr std::int64_t kLlamaPositions = 4096;
+
+/// A config.json of that shape, for runtimes that read one themselves.
+std::shared_ptr<const ModelSource> source_of(const ModelConfig& config) {
+  const nlohmann::json json = {{"architectures", {"LlamaForCausalLM"}},
+                               {"model_type", "llama"},
+                               {"num_hidden_layers", config.layers},
+                               {"hidden_size", config.hidden},
+                               {"head_dim", config.head_dim},
+                               {"num_attention_heads", config.heads},
+                               {"num_key_value_heads", config.kv_heads},
+                               {"intermediate_size", config.ffn},
+                               {"vocab_size", config.vocab},
+                               {"max_position_embeddings", kLlamaPositions},
+                               {"rms_norm_eps", config.norm_eps},
+                               {"tie_word_embeddings", config.tied_head}};
+  return std::make_shared<const ModelSource>(ModelSource{config.name, json.dump()});
+}
+
 }  // namespace
 
 ModelConfig assumed_llama(double parameters, std::optional<std::int64_t> hidden,
@@ -100,6 +121,7 @@ ModelConfig assumed_llama(double parameters, std::optional<std::int64_t> hidden,
   config.notes.push_back("shape assumed: " + std::to_string(config.layers) + " layers, hidden " +
                          std::to_string(config.hidden) + ", ffn " + std::to_string(config.ffn) +
                          ", vocab 32000");
+  config.source = source_of(config);
   return config;
 }
 

@@ -160,4 +160,5 @@ class Given(Asking, total=False):
     max_ctx: bool
     max_parallel: bool
     max_gpu_layers: bool
+    max_quant: bool
     advise: bool

@@ -9,7 +9,7 @@
 #include "model/errors.h"
 #include "runtimes/llamacpp/architectures/load_model.h"
 #include "runtimes/llamacpp/read_options.h"
-#include "runtimes/llamacpp/weights/recipe.h"
+#include "runtimes/llamacpp/weights/quantizations.h"
 #include "runtimes/llamacpp/workload.h"
 
 namespace vramfit::llamacpp {
@@ -37,6 +37,8 @@ class LlamaCppRuntime final : public Runtime {
     static const Capabilities can = {
         .no_timelines = "llama.cpp takes a few buffers, once; without --runtime llama.cpp",
         .no_formulas = "they are of PyTorch's runs; without --runtime llama.cpp",
+        .machines = true,
+        .other_platforms = true,
         .as_stored = false,
         .assumed = {"quant", "ctx", "parallel"},
         .granularity = kGranularity,
@@ -45,7 +47,7 @@ class LlamaCppRuntime final : public Runtime {
   }
 
   const std::vector<SearchAxis>& axes() const override {
-    static const std::vector<SearchAxis> axes = {kContextAxis, kSlotsAxis, kLayersAxis};
+    static const std::vector<SearchAxis> axes = {kContextAxis, kSlotsAxis, kLayersAxis, kQuantAxis};
     return axes;
   }
 
@@ -70,15 +72,15 @@ class LlamaCppRuntime final : public Runtime {
   std::shared_ptr<const Workload> read(const Flags& flags, bool training,
                                        const ModelConfig& model) const override {
     if (training) throw BadInput("train: llama.cpp generates; without --train, or another runtime");
-    if (model.source == nullptr) {
-      throw BadInput("params: llama.cpp's tensors are a model's own; --model, --config or --gguf");
-    }
     Options options = read_options(flags, model.source->gguf != nullptr);
-    auto own = std::make_shared<Model>(llamacpp::read(*model.source));
-    if (!options.recipe.empty()) {
-      apply(parse_recipe(options.recipe, "quant"), own->hparams, own->tensors);
+    Model own = llamacpp::read(*model.source);
+    if (options.recipe.empty()) {
+      return std::make_shared<ServerWorkload>(std::make_shared<const Model>(std::move(own)),
+                                              std::move(options));
     }
-    return std::make_shared<ServerWorkload>(std::move(own), std::move(options));
+    const auto all = std::make_shared<const Quantizations>(std::move(own));
+    auto quantized = std::make_shared<const Model>(all->in(parse_recipe(options.recipe, "quant")));
+    return std::make_shared<ServerWorkload>(std::move(quantized), std::move(options), all);
   }
 };
 

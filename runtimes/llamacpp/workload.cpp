@@ -1,6 +1,7 @@
 #include "runtimes/llamacpp/workload.h"
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "model/errors.h"
@@ -33,14 +34,26 @@ Json overrides_json(const Placement& placement) {
   return list;
 }
 
-std::vector<Device> devices_of(const Gpu& gpu, std::int64_t count, std::uint64_t free) {
-  return std::vector<Device>(static_cast<std::size_t>(count),
-                             {free, gpu.arch.sm * 10, gpu.multiprocessors});
+std::vector<Device> devices_of(const std::vector<Card>& cards) {
+  std::vector<Device> devices;
+  for (const Card& card : cards) devices.push_back(card.device);
+  return devices;
 }
 
 DeviceParts parts_of(const std::string& device, const Buffers& buffers) {
   return {device,
           {{"model", buffers.model}, {"context", buffers.context}, {"compute", buffers.compute}}};
+}
+
+std::vector<DeviceParts> parts_of(const Breakdown& taken) {
+  std::vector<DeviceParts> devices;
+  for (std::size_t i = 0; i < taken.gpus.size(); ++i) {
+    devices.push_back(parts_of("GPU " + std::to_string(i), taken.gpus[i]));
+    devices.back().parts.emplace_back("pool", taken.pools[i]);
+  }
+  devices.push_back(parts_of("host", taken.host));
+  devices.push_back(parts_of("host, page-locked", taken.pinned));
+  return devices;
 }
 
 /// Whether cuBLAS is loaded: what is not quantised is multiplied by it, as are scores without flash
@@ -56,12 +69,55 @@ bool uses_cublas(const Model& model, const ContextOptions& context) {
 /// Beside what is allocated on a card.
 Overhead overhead_on(const Gpu& gpu, const Model& model, const ContextOptions& context) {
   Overhead overhead = gpu.overhead;
+  if (gpu.platform != Platform::Cuda) return overhead;
   if (const RuntimeOverhead* parts = gpu.overhead.of("llama.cpp")) {
     overhead.context = (*parts)["context"];
     overhead.libraries = (*parts)["kernels"];
     if (uses_cublas(model, context)) overhead.libraries += (*parts)["cublas"];
   }
   return overhead;
+}
+
+/// As layers are shared out by: what is free before kernels are loaded.
+Card card_of(const Gpu& gpu, Overhead overhead, std::uint64_t capacity) {
+  const Device device{capacity + overhead.libraries, gpu.arch.sm * 10, gpu.multiprocessors};
+  return {device, std::move(overhead), capacity};
+}
+
+/// What a machine's card leaves to buffers.
+std::uint64_t room_beside(const Overhead& overhead, std::uint64_t room) {
+  const std::uint64_t left = room - std::min(room, overhead.total());
+  return left / kGranule * kGranule;
+}
+
+/// Weights and caches have the same types and shapes whichever backend computes.
+std::string not_known_of(Platform platform) {
+  return std::string("weights and caches are as large under ") + name(platform) +
+         "; compute buffers are taken as CUDA's, and what its driver and temporary buffers take is "
+         "not known and not counted";
+}
+
+std::uint64_t whole_granules(std::uint64_t bytes) {
+  return (bytes + kGranule - 1) / kGranule * kGranule;
+}
+
+/// As allocate() takes them.
+std::uint64_t reserved_by(const Buffers& buffers, std::uint64_t pool) {
+  return whole_granules(buffers.model) + whole_granules(buffers.context) +
+         whole_granules(buffers.compute) + whole_granules(pool);
+}
+
+/// The GPU that has least to spare; of those alike, the one whose buffers are largest.
+std::size_t fullest(const std::vector<Card>& cards, const std::vector<CardUse>& uses) {
+  const auto spare = [&](std::size_t i) {
+    return static_cast<std::int64_t>(cards[i].capacity) -
+           static_cast<std::int64_t>(uses[i].reserved);
+  };
+  std::size_t fullest = 0;
+  for (std::size_t i = 1; i < cards.size(); ++i) {
+    if (spare(i) < spare(fullest)) fullest = i;
+  }
+  return fullest;
 }
 
 /// Writes a device's buffers down, each as cudaMalloc gives it.
@@ -89,6 +145,12 @@ std::int64_t ServerWorkload::parameters(const ModelConfig&) const {
 }
 
 std::int64_t ServerWorkload::size(const SearchAxis& axis) const {
+  if (axis == kQuantAxis) {
+    if (quantizations_ == nullptr) return 0;
+    const std::vector<Recipe>& all = quantizations_->by_size();
+    return std::find(all.begin(), all.end(), parse_recipe(options_.recipe, "quant")) - all.begin() +
+           1;
+  }
   if (axis == kSlotsAxis) return options_.context.sequences;
   if (axis == kContextAxis) {
     const std::int64_t given = options_.context.context;
@@ -102,32 +164,61 @@ std::int64_t ServerWorkload::size(const SearchAxis& axis) const {
 std::shared_ptr<const Workload> ServerWorkload::resized(const SearchAxis& axis,
                                                         std::int64_t size) const {
   Options options = options_;
+  if (axis == kQuantAxis) {
+    options.recipe = name_of(axis, size);
+    auto model =
+        std::make_shared<const Model>(quantizations_->in(parse_recipe(options.recipe, "quant")));
+    return std::make_shared<ServerWorkload>(std::move(model), std::move(options), quantizations_);
+  }
   if (axis == kSlotsAxis) {
     if (options.context.outputs_max > 0) options.context.outputs_max = size;
     options.context.sequences = size;
   } else {
     (axis == kContextAxis ? options.context.context : options.placement.gpu_layers) = size;
   }
-  return std::make_shared<ServerWorkload>(model_, std::move(options));
+  return std::make_shared<ServerWorkload>(model_, std::move(options), quantizations_);
 }
 
 std::int64_t ServerWorkload::limit(const SearchAxis& axis, const ModelConfig&) const {
   if (axis == kSlotsAxis) return kMostSequences;
+  if (axis == kQuantAxis) {
+    if (quantizations_ != nullptr) return std::ssize(quantizations_->by_size());
+    throw BadInput("max-quant: a GGUF file's tensors have their types; with --model or --config");
+  }
   return axis == kContextAxis ? kLongestSearched : model_->hparams.run_layers() + 1;
+}
+
+std::string ServerWorkload::name_of(const SearchAxis& axis, std::int64_t size) const {
+  if (axis != kQuantAxis) return Workload::name_of(axis, size);
+  return recipe_name(quantizations_->by_size().at(static_cast<std::size_t>(size - 1)));
 }
 
 void ServerWorkload::validate(const ModelConfig&) const {
   settle(options_.context, model_->hparams);
 }
 
-Options ServerWorkload::chosen(const Gpu& gpu, std::uint64_t free) const {
-  FitTargets targets;
+std::vector<Card> ServerWorkload::cards_of(const Gpu& gpu, std::uint64_t capacity) const {
   const auto count = static_cast<std::size_t>(options_.gpus);
-  targets.free.assign(count, free);
+  if (gpu.machine.empty()) {
+    return std::vector<Card>(count,
+                             card_of(gpu, overhead_on(gpu, *model_, options_.context), capacity));
+  }
+  std::vector<Card> cards;
+  for (const Gpu& one : gpu.machine) {
+    Overhead overhead = overhead_on(one, *model_, options_.context);
+    const std::uint64_t left = room_beside(overhead, one.room);
+    cards.push_back(card_of(one, std::move(overhead), left));
+  }
+  return cards;
+}
+
+Options ServerWorkload::chosen(const std::vector<Card>& cards) const {
+  FitTargets targets;
+  const std::vector<Device> devices = devices_of(cards);
+  for (const Device& device : devices) targets.free.push_back(device.free);
   targets.margins = options_.margins;
-  targets.margins.resize(count, options_.margins.back());
+  targets.margins.resize(devices.size(), options_.margins.back());
   targets.least_context = options_.least_context;
-  const std::vector<Device> devices = devices_of(gpu, options_.gpus, free);
   const auto measure = [&](const Placement& placement, const ContextOptions& context) {
     Placement read = placement;
     read.mmap = false;
@@ -145,17 +236,21 @@ Options ServerWorkload::chosen(const Gpu& gpu, std::uint64_t free) const {
 Outcome ServerWorkload::run(const Gpu& gpu, std::uint64_t capacity, const ModelConfig&,
                             const Extent& extent) const {
   Outcome outcome;
-  outcome.overhead = overhead_on(gpu, *model_, options_.context);  // as layers are shared out by
-  const std::uint64_t free = capacity + outcome.overhead.libraries;
-  const Options options = options_.fits_itself ? chosen(gpu, free) : options_;
-  const Breakdown taken = breakdown(*model_, options.placement, options.context,
-                                    devices_of(gpu, options.gpus, free), Reservation::Allocated);
-  const auto fullest =
-      std::max_element(taken.gpus.begin(), taken.gpus.end(),
-                       [](const Buffers& a, const Buffers& b) { return a.total() < b.total(); });
-  const auto gpu_shown = static_cast<std::size_t>(fullest - taken.gpus.begin());
-  if (fullest->total() == 0) outcome.overhead.libraries = 0;  // no kernel is loaded
-  SumAllocator sum(capacity + extent.extra_capacity, kGranule);
+  const std::vector<Card> cards = cards_of(gpu, capacity);
+  const Options options = options_.fits_itself ? chosen(cards) : options_;
+  Breakdown taken = breakdown(*model_, options.placement, options.context, devices_of(cards),
+                              Reservation::Allocated);
+  if (gpu.platform != Platform::Cuda) taken.pools.assign(cards.size(), 0);
+  std::vector<CardUse> uses;
+  for (std::size_t i = 0; i < cards.size(); ++i) {
+    uses.push_back({reserved_by(taken.gpus[i], taken.pools[i]), cards[i].overhead});
+    if (taken.gpus[i].total() == 0) uses[i].overhead.libraries = 0;  // no kernel is loaded
+  }
+  const std::size_t shown = fullest(cards, uses);
+  outcome.overhead = uses[shown].overhead;
+  // Of a machine, where there is a limit it is each card's own.
+  const bool limited = capacity != kUnlimitedBytes;
+  SumAllocator sum((limited ? cards[shown].capacity : capacity) + extent.extra_capacity, kGranule);
   SumAllocator host_sum(kUnlimitedBytes);
   Ledger ledger(sum, Counts::Requested, extent.detail.events);
   Ledger host(host_sum, Counts::Requested, extent.detail.events);
@@ -165,37 +260,40 @@ Outcome ServerWorkload::run(const Gpu& gpu, std::uint64_t capacity, const ModelC
                   taken.host.model + taken.pinned.model);
     host.allocate("context buffer", vramfit::Category::KvCache, taken.host.context);
     host.allocate("compute buffer", vramfit::Category::Workspace, taken.pinned.compute);
-    allocate(ledger, *fullest, taken.pools[gpu_shown]);
+    allocate(ledger, taken.gpus[shown], taken.pools[shown]);
   });
   for (StageRecord& stage : outcome.report.stages) {
     stage.device_used = stage.reserved + outcome.overhead.context + outcome.overhead.libraries;
   }
-  for (std::size_t i = 0; i < taken.gpus.size(); ++i) {
-    outcome.devices.push_back(parts_of("GPU " + std::to_string(i), taken.gpus[i]));
-    outcome.devices.back().parts.emplace_back("pool", taken.pools[i]);
-  }
-  outcome.devices.push_back(parts_of("host", taken.host));
-  outcome.devices.push_back(parts_of("host, page-locked", taken.pinned));
-  const std::int64_t layers = model_->hparams.run_layers();
-  const std::int64_t on_gpu = options.placement.gpu_layers < 0
-                                  ? layers
-                                  : std::max<std::int64_t>(options.placement.gpu_layers - 1, 0);
-  const bool experts = !options.placement.overrides.empty() || options.placement.cpu_moe_layers > 0;
-  if (on_gpu < layers || experts) {
-    outcome.on_host =
-        OnHost{std::max<std::int64_t>(layers - on_gpu, 0), taken.host.model + taken.pinned.model};
+  outcome.devices = parts_of(taken);
+  if (gpu.platform != Platform::Cuda) outcome.notes.push_back(not_known_of(gpu.platform));
+  outcome.on_host = left_on_host(options, taken);
+  if (!gpu.machine.empty()) {
+    outcome.cards = std::move(uses);
+    outcome.card = shown;
   }
   if (options.gpus > 1) {
-    outcome.notes.push_back("figures are of GPU " + std::to_string(gpu_shown) + " of " +
-                            std::to_string(options.gpus) + ", which takes most");
+    outcome.notes.push_back("figures are of GPU " + std::to_string(shown) + " of " +
+                            std::to_string(options.gpus) + ", which " +
+                            (gpu.machine.empty() ? "takes most" : "has least to spare"));
   }
   outcome.notes.emplace_back("a draft model and what sees (--mmproj) are not counted");
   return outcome;
 }
 
+std::optional<OnHost> ServerWorkload::left_on_host(const Options& options,
+                                                   const Breakdown& taken) const {
+  const std::int64_t layers = model_->hparams.run_layers();
+  const std::int64_t on_gpu = options.placement.gpu_layers < 0
+                                  ? layers
+                                  : std::max<std::int64_t>(options.placement.gpu_layers - 1, 0);
+  const bool experts = !options.placement.overrides.empty() || options.placement.cpu_moe_layers > 0;
+  if (on_gpu >= layers && !experts) return std::nullopt;
+  return OnHost{std::max<std::int64_t>(layers - on_gpu, 0), taken.host.model + taken.pinned.model};
+}
+
 std::optional<Flags> ServerWorkload::own_choice(const Gpu& gpu, std::uint64_t capacity) const {
-  const Options options =
-      chosen(gpu, capacity + overhead_on(gpu, *model_, options_.context).libraries);
+  const Options options = chosen(cards_of(gpu, capacity));
   const ServerWorkload started(model_, options);
   Flags flags = {{"ctx", std::to_string(started.size(kContextAxis))},
                  {"gpu-layers", std::to_string(started.size(kLayersAxis))}};
@@ -204,6 +302,11 @@ std::optional<Flags> ServerWorkload::own_choice(const Gpu& gpu, std::uint64_t ca
     overrides += (overrides.empty() ? "" : ",") + pattern + "=" + buffer;
   }
   if (!overrides.empty()) flags["override-tensor"] = overrides;
+  std::string shares;
+  for (const double share : options.placement.tensor_split) {
+    shares += (shares.empty() ? "" : ",") + std::to_string(std::llround(share));
+  }
+  if (!shares.empty()) flags["tensor-split"] = shares;
   return flags;
 }
 

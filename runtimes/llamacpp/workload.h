@@ -2,8 +2,11 @@
 
 #include <memory>
 
+#include "runtimes/llamacpp/base/account.h"
 #include "runtimes/llamacpp/base/model.h"
+#include "runtimes/llamacpp/compute_buffers.h"
 #include "runtimes/llamacpp/options.h"
+#include "runtimes/llamacpp/weights/quantizations.h"
 #include "runtimes/runtime.h"
 
 namespace vramfit::llamacpp {
@@ -33,11 +36,32 @@ inline constexpr SearchAxis kLayersAxis = {.name = "gpu-layers",
                                            .before = "GPU layers ",
                                            .step = 1};
 
+/// Quantisations of a config's model.
+inline constexpr SearchAxis kQuantAxis = {.name = "quant",
+                                          .noun = "quantisation",
+                                          .largest = "the largest quantisation",
+                                          .help =
+                                              "llama.cpp: the largest quantisation that fits, of "
+                                              "those that need no importance matrix",
+                                          .step = 1,
+                                          .of_names = true};
+
+/// A GPU as a start meets it.
+struct Card {
+  Device device;
+  Overhead overhead;
+  std::uint64_t capacity = 0;  ///< that buffers may have of it, bytes
+};
+
 /// A server with a model, a context and what its first requests make it take.
 class ServerWorkload final : public Workload {
  public:
-  ServerWorkload(std::shared_ptr<const Model> model, Options options)
-      : model_(std::move(model)), options_(std::move(options)) {}
+  /// `quantizations`: of a config's model; null: a file's tensors have their types.
+  ServerWorkload(std::shared_ptr<const Model> model, Options options,
+                 std::shared_ptr<const Quantizations> quantizations = nullptr)
+      : model_(std::move(model)),
+        options_(std::move(options)),
+        quantizations_(std::move(quantizations)) {}
 
   const Runtime& runtime() const override;
   bool training() const override { return false; }
@@ -52,6 +76,7 @@ class ServerWorkload final : public Workload {
   std::int64_t size(const SearchAxis& axis) const override;
   std::shared_ptr<const Workload> resized(const SearchAxis& axis, std::int64_t size) const override;
   std::int64_t limit(const SearchAxis& axis, const ModelConfig& config) const override;
+  std::string name_of(const SearchAxis& axis, std::int64_t size) const override;
   void validate(const ModelConfig& config) const override;
   Demand demand() const override { return options_.fits_itself ? Demand::Elastic : Demand::Fixed; }
   Outcome run(const Gpu& gpu, std::uint64_t capacity, const ModelConfig& config,
@@ -65,11 +90,16 @@ class ServerWorkload final : public Workload {
   std::optional<double> reserved_error() const override;
 
  private:
-  /// As --fit sets what was left open, where so many bytes are free on each card.
-  Options chosen(const Gpu& gpu, std::uint64_t free) const;
+  /// The GPUs of a start, where a run may have so many bytes of each; what each card of a machine
+  /// leaves to it is known.
+  std::vector<Card> cards_of(const Gpu& gpu, std::uint64_t capacity) const;
+  /// As --fit sets what was left open.
+  Options chosen(const std::vector<Card>& cards) const;
+  std::optional<OnHost> left_on_host(const Options& options, const Breakdown& taken) const;
 
   std::shared_ptr<const Model> model_;
   Options options_;
+  std::shared_ptr<const Quantizations> quantizations_;
 };
 
 }  // namespace vramfit::llamacpp

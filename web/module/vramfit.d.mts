@@ -97,6 +97,15 @@ export interface OnCard {
   on_host: { layers: number; bytes: number } | null;
   /** Under llama.cpp: what each GPU and the host hold, part by part. */
   devices?: { device: string; parts: Record<string, number> }[];
+  /** With a list in `gpu`: each card; all else is of the one with least to spare. */
+  machine?: {
+    gpu: string;
+    title: string;
+    vram: number;
+    total: number;
+    margin: number;
+    verdict: Verdict;
+  }[];
   /** Under llama.cpp: the flags that its --fit would set on such a card. */
   own_choice?: Record<string, string>;
   /** With `max-batch` and the like: the largest that fits, 0 where none does. */
@@ -105,6 +114,11 @@ export interface OnCard {
   max_ctx?: number;
   max_parallel?: number;
   max_gpu_layers?: number;
+  /** With `max-quant`: names, null where none fits; `next` is the next larger one. */
+  max_quant?: string | null;
+  max_quant_surely?: string | null;
+  max_quant_possibly?: string | null;
+  next?: { name: string; total: number; margin: number } | null;
   /** The same number; with what figures may be off by, at least and at most. */
   largest?: number;
   largest_surely?: number;

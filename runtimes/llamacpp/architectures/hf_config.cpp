@@ -66,6 +66,12 @@ std::string HfConfig::model_class() const {
   return classes.front();
 }
 
+bool HfConfig::mxfp4() const {
+  const auto quantization = json().object("quantization_config");
+  return quantization && quantization->has("quant_method") &&
+         quantization->text("quant_method") == "mxfp4";
+}
+
 const char* HfConfig::first(std::initializer_list<const char*> keys) const {
   for (const char* key : keys) {
     if (json().has(key)) return key;

@@ -45,6 +45,9 @@ class HfConfig {
   /// Of a head, where `part` is its share unless the config tells: partial_rotary_factor.
   std::int64_t rotated_dims(double part) const;
 
+  /// Whether its checkpoint holds experts in MXFP4, which are written as they are.
+  bool mxfp4() const;
+
   /// Of each layer whether layer_types has it so: 1 or 0.
   std::vector<std::int64_t> layers_of_type(const char* type) const;
 

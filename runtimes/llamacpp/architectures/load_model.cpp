@@ -15,7 +15,7 @@ Model model_of(gguf::File file) {
 Model model_of(const HfConfig& config) {
   Hparams hparams = read_hparams(convert_config(config));
   std::vector<ModelTensor> tensors = converted_tensors(config, hparams);
-  return {std::move(hparams), std::move(tensors), {0}, 32};
+  return {std::move(hparams), std::move(tensors), {0}, 32, config.mxfp4()};
 }
 
 }  // namespace vramfit::llamacpp

@@ -4,6 +4,7 @@
 #include <array>
 #include <cctype>
 #include <numeric>
+#include <utility>
 
 #include "model/errors.h"
 #include "runtimes/llamacpp/weights/tensor_names.h"
@@ -127,6 +128,13 @@ void apply(Recipe recipe, const Hparams& hparams, std::vector<ModelTensor>& tens
     if (!allows_quantization(tensor)) continue;
     tensor.type = is_quantized(type) ? choice.of(tensor) : type;
   }
+}
+
+void order_as_written(Recipe recipe, std::vector<ModelTensor>& tensors) {
+  if (!is_quantized(*Format::named(row_of(recipe).type))) return;  // by convert_hf_to_gguf
+  std::vector<ModelTensor> ordered;
+  for (const std::size_t i : by_layer_and_name(tensors)) ordered.push_back(std::move(tensors[i]));
+  tensors = std::move(ordered);
 }
 
 bool requires_importance_matrix(Recipe recipe, const std::vector<ModelTensor>& tensors) {

@@ -63,6 +63,10 @@ Recipe parse_recipe(std::string_view text, const char* field);
 /// Gives each tensor its type: what convert_hf_to_gguf writes, quantised.
 void apply(Recipe recipe, const Hparams& hparams, std::vector<ModelTensor>& tensors);
 
+/// Puts tensors in the order of the file that it writes: llama-quantize's own, where it is what
+/// writes it.
+void order_as_written(Recipe recipe, std::vector<ModelTensor>& tensors);
+
 /// Whether llama-quantize makes none of it without an importance matrix: tensor_requires_imatrix.
 bool requires_importance_matrix(Recipe recipe, const std::vector<ModelTensor>& tensors);
 

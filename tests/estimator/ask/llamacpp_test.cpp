@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "estimator/ask/ask.h"
+#include "estimator/cards.h"
 #include "estimator/models.h"
 #include "estimator/runtimes.h"
 #include "tests/support/expect_bad_input.h"
@@ -101,6 +102,167 @@ TEST(LlamaCpp, AdvisesTheBestQuantisationThatFits) {
   bool smaller = false;
   for (const Json& advice : answer.at("advice")) smaller |= advice.at("flags") == "--quant Q6_K";
   EXPECT_TRUE(smaller) << answer.at("advice").dump(1);
+}
+
+// By trying all of them: the largest file of which the answer is that it fits.
+TEST(LlamaCpp, TheLargestQuantisationIsTheLastThatFits) {
+  const std::vector<std::string> quants = {"Q2_K",      "Q3_K_S", "Q3_K_M", "Q3_K_L", "IQ4_XS",
+                                           "IQ4_NL",    "Q4_K_S", "Q4_K_M", "Q5_K_S", "Q5_K_M",
+                                           "MXFP4_MOE", "Q6_K",   "Q8_0",   "F16"};
+  for (const std::string model : {"qwen3-8b", "gemma2-9b", "mixtral-8x7b", "gpt-oss-20b"}) {
+    for (const std::string vram : {"6GiB", "13GiB", "15GiB", "24GiB", "40GiB"}) {
+      SCOPED_TRACE(model + " " + vram);
+      const auto at = [&](const std::string& quant) {
+        return told({"--model", model, "--quant", quant, "-c", "4096", "--vram", vram});
+      };
+      std::uint64_t largest = 0;
+      for (const std::string& quant : quants) {
+        if (quant == "MXFP4_MOE" && model != "mixtral-8x7b" && model != "gpt-oss-20b") continue;
+        const Json answer = at(quant);
+        if (answer.at("fits")) largest = std::max<std::uint64_t>(largest, answer.at("total"));
+      }
+      const Json found = told({"--model", model, "--max-quant", "-c", "4096", "--vram", vram});
+      if (largest == 0) {
+        EXPECT_TRUE(found.at("max_quant").is_null());
+        continue;
+      }
+      const std::string name = found.at("max_quant");
+      EXPECT_EQ(found.at("total"), largest) << name;
+      EXPECT_EQ(at(name).at("total"), largest) << name;
+      EXPECT_TRUE(found.at("asked").at("quant").is_null());
+      if (name == "F16") {
+        EXPECT_TRUE(found.at("next").is_null());
+        continue;
+      }
+      const Json next = at(found.at("next").at("name"));
+      EXPECT_FALSE(next.at("fits"));
+      EXPECT_EQ(next.at("total"), found.at("next").at("total"));
+      EXPECT_EQ(next.at("margin"), found.at("next").at("margin"));
+    }
+  }
+}
+
+TEST(LlamaCpp, ExpertsOfMxfp4CheckpointsStaySo) {
+  const auto weights = [](const char* quant) {
+    const Json answer = told({"--model", "gpt-oss-20b", "--quant", quant, "--gpu", "h200"});
+    return part(answer, 0, "model");
+  };
+  // 24 layers of 32 experts, three matrices of 2,880 x 2,880 each, 17 bytes for 32 weights.
+  const std::uint64_t experts = std::uint64_t{24} * 32 * 3 * 2880 * 2880 / 32 * 17;
+  for (const char* quant : {"Q4_K_M", "MXFP4", "F16"}) {
+    EXPECT_GT(weights(quant), experts) << quant;
+    EXPECT_LT(weights(quant), experts + 3'000'000'000) << quant;
+  }
+}
+
+TEST(LlamaCpp, SeveralCardsOfOneKindAreTheSameAsAList) {
+  const std::vector<std::string> run = {"--model", "llama3-70b", "-c", "8192", "-ts", "3,2"};
+  const auto on = [&](std::vector<std::string> cards) {
+    cards.insert(cards.begin(), run.begin(), run.end());
+    return told(cards);
+  };
+  Json list = on({"--gpu", "rtx4090,rtx4090"});
+  const Json alike = on({"--gpu", "rtx4090", "--gpus", "2"});
+  EXPECT_EQ(list.at("machine").size(), 2U);
+  for (const char* key : {"total", "margin", "verdict", "devices", "own_choice", "levels"}) {
+    EXPECT_EQ(list.at(key), alike.at(key)) << key;
+  }
+}
+
+TEST(LlamaCpp, CardsOfSeveralKindsShareLayersByWhatIsFree) {
+  const Json answer =
+      told({"--model", "llama3-70b", "-c", "8192", "--gpu", "rtx4090,rtx3060-12gb"});
+  const Json& machine = answer.at("machine");
+  ASSERT_EQ(machine.size(), 2U);
+  EXPECT_EQ(machine[0].at("gpu"), "rtx4090");
+  EXPECT_EQ(machine[1].at("gpu"), "rtx3060-12gb");
+  const double share = static_cast<double>(part(answer, 0, "context")) /
+                       static_cast<double>(part(answer, 0, "context") + part(answer, 1, "context"));
+  // Of each 1.2 GB are gone to driver and context, and a layer is the least.
+  EXPECT_NEAR(share, 24.56 / (24.56 + 11.68), 1.0 / 80);
+  // What is told at length is of the card with least to spare.
+  const std::size_t least = machine[0].at("margin") < machine[1].at("margin") ? 0 : 1;
+  EXPECT_EQ(answer.at("gpu").at("name"), machine[least].at("gpu"));
+  EXPECT_EQ(answer.at("margin"), machine[least].at("margin"));
+  EXPECT_EQ(answer.at("verdict"), "OOM");
+  // As it would start by itself, all fit.
+  const Json& choice = answer.at("own_choice");
+  const Json chosen =
+      told({"--model", "llama3-70b", "-c", choice.at("ctx"), "-ngl", choice.at("gpu_layers"), "-ts",
+            choice.at("tensor_split"), "--gpu", "rtx4090,rtx3060-12gb"});
+  EXPECT_TRUE(chosen.at("fits"));
+  const Json itself =
+      told({"--model", "llama3-70b", "-c", "8192", "--gpu", "rtx4090,rtx3060-12gb", "--fit", "on"});
+  EXPECT_EQ(itself.at("devices"), chosen.at("devices"));
+  EXPECT_TRUE(itself.at("fits"));
+}
+
+TEST(LlamaCpp, TheLongestContextFitsOnEachOfItsCards) {
+  const Json found = told({"--model", "llama2-13b", "--quant", "Q8_0", "-np", "1", "--max-ctx",
+                           "--gpu", "rtx3060-12gb,rtx3070"});
+  const std::int64_t largest = found.at("max_ctx");
+  ASSERT_GT(largest, 0);
+  const auto fits = [&](std::int64_t ctx) {
+    const Json answer = told({"--model", "llama2-13b", "--quant", "Q8_0", "-np", "1", "-c",
+                              std::to_string(ctx), "--gpu", "rtx3060-12gb,rtx3070"});
+    bool all = true;
+    for (const Json& card : answer.at("machine")) all = all && card.at("margin") >= 0;
+    EXPECT_EQ(answer.at("fits").get<bool>(), all);
+    return all;
+  };
+  EXPECT_TRUE(fits(largest));
+  if (found.at("search_next").is_number()) {
+    EXPECT_FALSE(fits(largest + 256));
+  }
+}
+
+TEST(LlamaCpp, RefusesListsOfCardsThatMakeNoSense) {
+  const auto refuses = [](std::vector<std::string> more, const char* what) {
+    more.insert(more.begin(), {"--model", "llama3-8b"});
+    expect_bad_input([&] { told(more); }, {what});
+  };
+  refuses({"--gpu", "rtx4090,rtx3090", "--gpus", "3"}, "gpus: --gpu names 2 cards");
+  refuses({"--gpu", "rtx4090,rtx3090", "--vram", "24GiB"}, "vram: of one card");
+  refuses({"--gpu", "rtx4090,mac-16gb"}, "gpu: mac-16gb beside others");
+  refuses({"--gpu", "rtx4090,rtx9"}, "gpu: unknown 'rtx9'");
+  refuses({"--gpu", ","}, "gpu: ");
+  expect_bad_input(
+      [] {
+        ask(parse_options({"--model", "llama3-8b", "--gpu", "rtx4090,rtx3090"}), {});
+      },
+      {"gpu: a list of cards is not for --runtime pytorch"});
+}
+
+TEST(LlamaCpp, CardsWithoutCudaAreSizes) {
+  for (const Card& card : other_cards()) {
+    SCOPED_TRACE(card.name);
+    const Json answer = told({"--model", "llama3-8b", "-c", "4096", "--gpu", card.name});
+    EXPECT_EQ(answer.at("gpu").at("arch"), key_of(card.platform));
+    EXPECT_EQ(answer.at("vram"), card.vram);
+    EXPECT_EQ(part(answer, 0, "pool"), 0U);
+    EXPECT_EQ(part(answer, 0, "model"),
+              part(told({"--model", "llama3-8b", "-c", "4096", "--gpu", "a100-80gb"}), 0, "model"));
+    bool said = false;
+    for (const std::string note : answer.at("notes")) {
+      said |= note.find("not known and not counted") != std::string::npos;
+    }
+    EXPECT_TRUE(said);
+    expect_bad_input(
+        [&] {
+          ask(parse_options({"--model", "llama3-8b", "--gpu", card.name}), {});
+        },
+        {"has no CUDA", "--runtime llama.cpp"});
+  }
+  EXPECT_EQ(told({"--model", "llama3-8b", "--gpu", "Apple M1 Max 32GB"}).at("gpu").at("name"),
+            "mac-32gb");
+}
+
+TEST(LlamaCpp, AModelOfASizeAloneIsALlamas) {
+  const Json guessed = told({"--params", "6.74B", "--hidden", "4096", "--layers", "32", "--quant",
+                             "Q4_K_M", "--gpu", "rtx4090"});
+  const Json known = told({"--model", "llama2-7b", "--quant", "Q4_K_M", "--gpu", "rtx4090"});
+  EXPECT_EQ(guessed.at("devices"), known.at("devices"));
+  EXPECT_EQ(guessed.at("total"), known.at("total"));
 }
 
 }  // namespace

@@ -13,28 +13,41 @@ json told(const Buffers& buffers) {
   return json::array({buffers.model, buffers.context, buffers.compute});
 }
 
+/// A row's `breakdown`, of a start without memory on such devices.
+void expect_breakdown(const json& row, const std::vector<Device>& devices) {
+  Placement placement = recorded_placement(row["args"]);
+  placement.mmap = false;
+  const Breakdown got = breakdown(recorded_model(row["model"]), placement,
+                                  recorded_options(row["args"]), devices, Reservation::Measured);
+  const json& recorded = row["breakdown"];
+  const auto was = [&](const std::string& buffer) {
+    return recorded.contains(buffer) ? recorded[buffer] : json::array({0, 0, 0});
+  };
+  SCOPED_TRACE(row.dump());
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    EXPECT_EQ(told(got.gpus[i]), was("CUDA" + std::to_string(i)));
+  }
+  EXPECT_EQ(told(got.pinned), was("CUDA_Host"));
+  EXPECT_EQ(told(got.host), was("CPU"));
+}
+
 TEST(LlamaCppBreakdown, IsWhatLlamaCppSaysWithoutAllocating) {
   int held = 0;
   for (const json& row : recorded_lines("no_alloc.jsonl")) {
-    Placement placement = recorded_placement(row["args"]);
-    placement.mmap = false;
-    const std::vector<Device> devices = recorded_devices(row["gpus"]);
-    const Breakdown got = breakdown(recorded_model(row["model"]), placement,
-                                    recorded_options(row["args"]), devices, Reservation::Measured);
-    const json& recorded = row["breakdown"];
-    const auto was = [&](const std::string& buffer) {
-      return recorded.contains(buffer) ? recorded[buffer] : json::array({0, 0, 0});
-    };
-    const std::string what =
-        row["model"].get<std::string>() + " " + row["gpus"].dump() + row["args"].dump();
-    for (std::size_t i = 0; i < devices.size(); ++i) {
-      EXPECT_EQ(told(got.gpus[i]), was("CUDA" + std::to_string(i))) << what;
-    }
-    EXPECT_EQ(told(got.pinned), was("CUDA_Host")) << what;
-    EXPECT_EQ(told(got.host), was("CPU")) << what;
+    expect_breakdown(row, recorded_devices(row["gpus"]));
     ++held;
   }
   EXPECT_EQ(held, 423);
+}
+
+TEST(LlamaCppBreakdown, IsWhatLlamaCppSaysOfCardsOfSeveralKinds) {
+  int held = 0;
+  for (const json& row : recorded_lines("machines.jsonl")) {
+    if (!row.contains("breakdown")) continue;
+    expect_breakdown(row, devices_of_machine(row["cards"]));
+    ++held;
+  }
+  EXPECT_EQ(held, 60);
 }
 
 TEST(LlamaCppBreakdown, IsWhatAnH200Took) {

@@ -17,9 +17,13 @@ struct Asked {
   FitTargets targets;
 };
 
-FitChoice choose(const Asked& asked) {
+std::vector<Device> h200s(const std::vector<std::uint64_t>& free) {
   std::vector<Device> devices;
-  for (const std::uint64_t free : asked.targets.free) devices.push_back({free, 900, 132});
+  for (const std::uint64_t bytes : free) devices.push_back({bytes, 900, 132});
+  return devices;
+}
+
+FitChoice choose(const Asked& asked, const std::vector<Device>& devices) {
   return choose_fit(asked.model.hparams, asked.placement, asked.options, asked.targets,
                     [&](const Placement& placement, const ContextOptions& options) {
                       return breakdown(asked.model, placement, options, devices,
@@ -44,7 +48,8 @@ TEST(LlamaCppFit, ChoosesAsItDidOnAnH200) {
       const FitChoice choice = choose({recorded_model(row["model"]),
                                        recorded_placement(row["case"]["args"]),
                                        recorded_options(row["case"]["args"]),
-                                       {{free}, {free - fit["cap"].get<std::uint64_t>()}, 4096}});
+                                       {{free}, {free - fit["cap"].get<std::uint64_t>()}, 4096}},
+                                      h200s({free}));
       const json was = {
           {"n_ctx", fit["n_ctx"]}, {"ngl", fit["n_gpu_layers"]}, {"ot", fit["overrides"]}};
       EXPECT_EQ(told(choice), was) << row["case"]["name"] << " " << fit["cap"];
@@ -55,31 +60,47 @@ TEST(LlamaCppFit, ChoosesAsItDidOnAnH200) {
   EXPECT_EQ(held, 13);
 }
 
+/// What a row has beside its question, of a start on such devices.
+void expect_choice(const json& row, const std::vector<Device>& devices) {
+  std::vector<std::uint64_t> free;
+  for (const Device& device : devices) free.push_back(device.free);
+  const FitChoice choice =
+      choose({recorded_model(row["model"]),
+              {},
+              recorded_options(row["args"]),
+              {free, std::vector<std::uint64_t>(free.size(), row["margin"]), row["least_context"]}},
+             devices);
+  const json was = {{"n_ctx", row["n_ctx"]},
+                    {"ngl", row["ngl"]},
+                    {"ot", row.contains("ot") ? row["ot"] : json::array()}};
+  SCOPED_TRACE(row.dump());
+  EXPECT_EQ(told(choice), was);
+  EXPECT_EQ(choice.fits(), row["status"] == 0);
+  std::vector<double> split = choice.placement.tensor_split;
+  split.resize(free.size(), 0);
+  if (free.size() > 1) {
+    EXPECT_EQ(json(split), row["ts"]);
+  }
+}
+
 // Any free memory, on one card and on two.
 TEST(LlamaCppFit, ChoosesAsLlamaCppDoes) {
   int held = 0;
   for (const json& row : recorded_lines("fits.jsonl")) {
-    const std::vector<std::uint64_t> free = row["free"];
-    const FitChoice choice = choose(
-        {recorded_model(row["model"]),
-         {},
-         recorded_options(row["args"]),
-         {free, std::vector<std::uint64_t>(free.size(), row["margin"]), row["least_context"]}});
-    const json was = {{"n_ctx", row["n_ctx"]},
-                      {"ngl", row["ngl"]},
-                      {"ot", row.contains("ot") ? row["ot"] : json::array()}};
-    const std::string what = row["model"].get<std::string>() + " " + row["free"].dump() + " " +
-                             row["args"].dump() + " margin " + row["margin"].dump();
-    EXPECT_EQ(told(choice), was) << what;
-    EXPECT_EQ(choice.fits(), row["status"] == 0) << what;
-    std::vector<double> split = choice.placement.tensor_split;
-    split.resize(free.size(), 0);
-    if (free.size() > 1) {
-      EXPECT_EQ(json(split), row["ts"]) << what;
-    }
+    expect_choice(row, h200s(row["free"]));
     ++held;
   }
   EXPECT_GE(held, 100);
+}
+
+TEST(LlamaCppFit, ChoosesAsLlamaCppDoesOnCardsOfSeveralKinds) {
+  int held = 0;
+  for (const json& row : recorded_lines("machines.jsonl")) {
+    if (!row.contains("ngl")) continue;
+    expect_choice(row, devices_of_machine(row["cards"]));
+    ++held;
+  }
+  EXPECT_EQ(held, 61);
 }
 
 TEST(LlamaCppFit, LeavesWhatWasAskedFor) {
@@ -89,14 +110,14 @@ TEST(LlamaCppFit, LeavesWhatWasAskedFor) {
   ContextOptions options;
   options.context = 32768;
   const FitTargets targets{{8'000'000'000}, {1U << 30U}, 4096};
-  const FitChoice choice = choose({model, placement, options, targets});
+  const FitChoice choice = choose({model, placement, options, targets}, h200s(targets.free));
   EXPECT_EQ(choice.failure, "n_gpu_layers already set by user to 10");
   EXPECT_EQ(choice.placement.gpu_layers, 10);
   EXPECT_EQ(choice.context, 32768);
   options.context = 0;
   placement = {};
   placement.cpu_moe_layers = 2;
-  const FitChoice short_context = choose({model, placement, options, targets});
+  const FitChoice short_context = choose({model, placement, options, targets}, h200s(targets.free));
   EXPECT_FALSE(short_context.fits());
   EXPECT_EQ(short_context.context, 4096);
 }

@@ -137,6 +137,14 @@ std::vector<Device> recorded_devices(const std::string& gpus) {
   return devices;
 }
 
+std::vector<Device> devices_of_machine(const json& cards) {
+  std::vector<Device> devices;
+  for (const json& card : cards) {
+    devices.push_back({card[0], 10 * card[1].get<int>(), 0});
+  }
+  return devices;
+}
+
 std::vector<std::uint64_t> recorded_free(const std::string& gpus) {
   std::vector<std::uint64_t> free;
   std::istringstream names(gpus);

@@ -29,6 +29,8 @@ Placement recorded_placement(const nlohmann::ordered_json& args);
 ContextOptions recorded_options(const nlohmann::ordered_json& args);
 /// A case's `gpus`: "rtx4090;rtx3090".
 std::vector<Device> recorded_devices(const std::string& gpus);
+/// A machine's `cards`: free bytes and compute capability of each.
+std::vector<Device> devices_of_machine(const nlohmann::ordered_json& cards);
 /// Bytes that were free on each of a case's `gpus`: "rtx4090;rtx3090".
 std::vector<std::uint64_t> recorded_free(const std::string& gpus);
 

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "model/errors.h"
+#include "model/quantity.h"
 #include "runtimes/lora_flags.h"
 #include "runtimes/options_workload.h"
 #include "runtimes/pytorch/read_distributed.h"

@@ -1,6 +1,7 @@
 #include "estimator/ask/question.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "estimator/ask/alternatives.h"
 #include "estimator/ask/budgets.h"
@@ -236,17 +237,13 @@ bool reads(const Runtime& runtime, const ModelSource& source) {
 }
 
 /// Names the runtimes that read it, which its own message does not know.
-[[noreturn]] void refuse_unread(const UnreadModel& unread) {
+std::string nearest_readers(const UnreadModel& unread) {
   std::string others;
   for (const Runtime* other : runtimes()) {
     if (!reads(*other, *unread.source())) continue;
     others += (others.empty() ? "; nearest: --runtime " : " or ") + std::string(other->name());
   }
-  // Its own code may run it, which whoever catches this may know.
-  if (dynamic_cast<const UnknownModel*>(&unread) != nullptr) {
-    throw UnknownModel(unread.what() + others, unread.source());
-  }
-  throw UnreadModel(unread.what() + others, unread.source());
+  return others;
 }
 
 /// A list of cards says how many there are.
@@ -269,16 +266,40 @@ void refuse_other_platforms(const Budget& budget, const Runtime& runtime) {
                  runtime.name() + " are of; --runtime llama.cpp, or an NVIDIA card");
 }
 
-/// One that no reader has a shape of, as the runtime reads it.
+/// As the runtime itself reads it; nothing where it reads none.
+std::optional<ModelConfig> own_reading(const Runtime& runtime,
+                                       const std::shared_ptr<const ModelSource>& source) {
+  if (source == nullptr) return std::nullopt;
+  std::optional<ModelConfig> model = runtime.read_model(*source);
+  if (model) model->source = source;
+  return model;
+}
+
+/// Whether it was read of a part of what its config describes: that one names another family.
+bool is_a_part(const ModelConfig& model) {
+  if (model.source == nullptr || model.source->config.empty()) return false;
+  const nlohmann::json config = nlohmann::json::parse(model.source->config, nullptr, false);
+  return config.is_object() && config.contains("text_config");
+}
+
+/// Of a model that no reader has a shape of, or of a part alone, what the runtime makes of it.
 ModelConfig model_for(const FitOptions& o, const Environment& environment, const Runtime& runtime) {
   try {
-    return model_of(o, environment);
+    ModelConfig model = model_of(o, environment);
+    if (!is_a_part(model)) return model;
+    return own_reading(runtime, model.source).value_or(model);
+  } catch (const UnknownModel& unknown) {
+    if (std::optional<ModelConfig> model = own_reading(runtime, unknown.source())) {
+      return *std::move(model);
+    }
+    if (unknown.source() == nullptr) throw;
+    throw UnknownModel(unknown.what() + nearest_readers(unknown), unknown.source());
   } catch (const UnreadModel& unread) {
+    if (std::optional<ModelConfig> model = own_reading(runtime, unread.source())) {
+      return *std::move(model);
+    }
     if (unread.source() == nullptr) throw;
-    std::optional<ModelConfig> model = runtime.read_model(*unread.source());
-    if (!model) refuse_unread(unread);
-    model->source = unread.source();
-    return *std::move(model);
+    throw UnreadModel(unread.what() + nearest_readers(unread), unread.source());
   }
 }
 

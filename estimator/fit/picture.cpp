@@ -80,7 +80,8 @@ std::string machine_text(const std::vector<CardEstimate>& cards, bool colours) {
 std::string own_choice_text(const Answer& answer) {
   if (!answer.own_choice || answer.estimate.verdict == Verdict::Fits) return "";
   std::string flags;
-  for (const auto& [flag, value] : *answer.own_choice) flags += " --" + flag + " " + value;
+  for (const auto& [flag, value] : *answer.own_choice)
+    flags += fmt::format(" --{} {}", flag, value);
   return wrapped(fmt::format("{} would set by itself:{}", answer.request.workload->runtime().name(),
                              flags),
                  2) +

@@ -27,22 +27,9 @@ constexpr FamilyReader kFamilies[] = {
 };
 // clang-format on
 
-template <typename Chosen>
-std::string list_of(const Chosen& chosen) {
-  std::string list;
-  for (const FamilyReader& family : kFamilies) {
-    if (chosen(family)) list.append(list.empty() ? "" : ", ").append(family.model_type);
-  }
-  return list;
-}
-
 }  // namespace
 
 std::span<const FamilyReader> families() { return kFamilies; }
-
-std::string family_list() {
-  return list_of([](const FamilyReader&) { return true; });
-}
 
 bool runs_on_vramfit(const ModelConfig& config) {
   return std::any_of(std::begin(kFamilies), std::end(kFamilies), [&](const FamilyReader& family) {
@@ -57,10 +44,13 @@ void require_own_family(const ModelConfig& config) {
                    " is rotated as vramfit's own step program does not (rope_scaling is neither "
                    "linear nor llama3); another --runtime");
   }
-  const auto runs = [](const FamilyReader& family) { return family.in_step_program; };
+  std::string others;
+  for (const FamilyReader& family : kFamilies) {
+    if (family.in_step_program) others.append(family.model_type).append(", ");
+  }
   throw BadInput("model: " + config.name + " is of the family " + config.family +
-                 ", which vramfit's own step program does not run; a model of " + list_of(runs) +
-                 ", or another --runtime");
+                 ", which vramfit's own step program does not run; a model of " + others +
+                 "or another --runtime");
 }
 
 }  // namespace vramfit

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <span>
-#include <string>
 
 #include "model/config/json_reader.h"
 #include "model/config/model_config.h"
@@ -17,9 +16,6 @@ struct FamilyReader {
 
 /// Every family there is.
 std::span<const FamilyReader> families();
-
-/// The model_types in a line: "llama, mistral".
-std::string family_list();
 
 /// Whether vramfit's own step program runs the model's family.
 bool runs_on_vramfit(const ModelConfig& config);

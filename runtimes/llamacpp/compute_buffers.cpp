@@ -146,7 +146,7 @@ class Reserver {
     build(shape);
     scheduler_.split(graph_, ops_);
     for (const ggml::Split& split : scheduler_.splits()) {
-      const auto where = static_cast<std::size_t>(split.backend);
+      const auto where = static_cast<std::uint8_t>(split.backend);
       if (!backends_[where].cuda) continue;
       for (std::size_t i = split.begin; i < split.end; ++i) {
         pools[where] = std::max(pools[where], ggml::pool_bytes(backends_[where], *graph_.nodes[i]));

@@ -5,6 +5,8 @@
 #include <limits>
 #include <numeric>
 
+#include "runtimes/llamacpp/weights/layer_split.h"
+
 namespace vramfit::llamacpp {
 namespace {
 
@@ -66,7 +68,8 @@ class Fit {
         options_(options),
         targets_(targets),
         measure_(measure),
-        gpus_(targets.free.size()) {}
+        devices_(devices_of(placement_, targets.free.size())),
+        gpus_(devices_.size()) {}
 
   FitChoice choose() {
     FitChoice choice;
@@ -84,10 +87,13 @@ class Fit {
     placement.mmap = false;
     return measure_(placement, options_);
   }
-  static std::vector<std::int64_t> totals(const Breakdown& breakdown) {
+  const Buffers& of(const Breakdown& breakdown, std::size_t gpu) const {
+    return breakdown.gpus[static_cast<std::size_t>(devices_[gpu])];
+  }
+  std::vector<std::int64_t> totals(const Breakdown& breakdown) const {
     std::vector<std::int64_t> totals;
-    for (const Buffers& gpu : breakdown.gpus) {
-      totals.push_back(static_cast<std::int64_t>(gpu.total()));
+    for (std::size_t i = 0; i < gpus_; ++i) {
+      totals.push_back(static_cast<std::int64_t>(of(breakdown, i).total()));
     }
     return totals;
   }
@@ -97,7 +103,8 @@ class Fit {
 
   // Of what was free when all layers were measured: states of recurrent layers had been allocated.
   std::int64_t target(std::size_t gpu) const {
-    return static_cast<std::int64_t>(targets_.free[gpu] - held_[gpu] - targets_.margins[gpu]);
+    const std::uint64_t free = targets_.free[static_cast<std::size_t>(devices_[gpu])];
+    return static_cast<std::int64_t>(free - held_[gpu] - targets_.margins[gpu]);
   }
   std::int64_t all_targets() const {
     std::int64_t sum = 0;
@@ -122,7 +129,7 @@ class Fit {
 
     const Breakdown as_asked = breakdown(placement_);
     const std::vector<std::int64_t> full = totals(as_asked);
-    for (const Buffers& gpu : as_asked.gpus) held_.push_back(allocated(gpu.states));
+    for (std::size_t i = 0; i < gpus_; ++i) held_.push_back(allocated(of(as_asked, i).states));
     bool fits = true;
     for (std::size_t i = 0; i < gpus_; ++i) fits = fits && full[i] <= target(i);
     if (fits) return true;
@@ -191,8 +198,9 @@ class Fit {
   // same. Unsigned, as there: below 0 it is the most.
   std::uint32_t step(std::uint32_t apart, std::size_t gpu, const Share& low,
                      const Share& high) const {
-    const std::int64_t layers =
-        apart * (target(gpu) - low.taken[gpu]) / (high.taken[gpu] - low.taken[gpu]);
+    const std::int64_t more = high.taken[gpu] - low.taken[gpu];
+    if (more == 0) return 1;  // where llama.cpp divides by it
+    const std::int64_t layers = apart * (target(gpu) - low.taken[gpu]) / more;
     return std::min(std::max(static_cast<std::uint32_t>(layers), 1U), apart - 1);
   }
 
@@ -312,6 +320,7 @@ class Fit {
   ContextOptions options_;
   const FitTargets& targets_;
   const Measure& measure_;
+  std::vector<int> devices_;  ///< that the model is on: what is numbered `gpu` here
   std::size_t gpus_;
   std::vector<std::uint64_t> held_;  ///< of each GPU by the measurement itself
 };

@@ -13,8 +13,9 @@
 namespace vramfit::llamacpp {
 
 struct FitTargets {
-  std::vector<std::uint64_t> free;     ///< of each GPU before the model is loaded, bytes
-  std::vector<std::uint64_t> margins;  ///< to be left of it (-fitt), a GPU each; 1 GiB by default
+  std::vector<std::uint64_t> free;  ///< of each GPU before the model is loaded, bytes
+  /// To be left (-fitt) of each GPU that the model is on; 1 GiB by default.
+  std::vector<std::uint64_t> margins;
   std::uint32_t least_context = 4096;  ///< of a stream (-fitc); the largest number: as trained
 };
 

@@ -30,7 +30,9 @@ const char* name(SplitMode mode) {
 
 Json overrides_json(const Placement& placement) {
   Json list = Json::array();
-  for (const auto& [pattern, buffer] : placement.overrides) list.push_back(pattern + "=" + buffer);
+  for (const auto& [pattern, buffer] : placement.overrides) {
+    list.push_back(std::string(pattern).append("=").append(buffer));
+  }
   return list;
 }
 
@@ -299,7 +301,8 @@ std::optional<Flags> ServerWorkload::own_choice(const Gpu& gpu, std::uint64_t ca
                  {"gpu-layers", std::to_string(started.size(kLayersAxis))}};
   std::string overrides;
   for (const auto& [pattern, buffer] : options.placement.overrides) {
-    overrides += (overrides.empty() ? "" : ",") + pattern + "=" + buffer;
+    if (!overrides.empty()) overrides += ",";
+    overrides.append(pattern).append("=").append(buffer);
   }
   if (!overrides.empty()) flags["override-tensor"] = overrides;
   std::string shares;

@@ -43,9 +43,6 @@ TEST(Cards, AreFoundByTheDriversTitleAndSize) {
 
 TEST(Cards, OverheadIsMeasuredOnOneAndAssumedOnTheOthers) {
   const Overhead& measured = card_named("h200").overhead;
-  EXPECT_EQ(measured.driver_reserved, 616 * kMiB);
-  EXPECT_EQ(measured.context, 552'389'837U);
-  EXPECT_EQ(measured.libraries, 12 * kMiB);
   EXPECT_EQ(measured.total(), measured.driver_reserved + measured.context + measured.libraries);
   EXPECT_EQ(measured.source.find("assumed"), std::string::npos);
   for (const Card& card : cards()) {

@@ -7,6 +7,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from table_rows import by_head, heads
 from vramfit_plots import words
 from vramfit_plots.article_tables import Footnotes
 from vramfit_plots.captions import provenance
@@ -101,10 +102,6 @@ def first(inputs, name):
     return BUILDERS[name](inputs)[0]
 
 
-def heads(table):
-    return [re.split(r"\n", row[0])[0] for row in table.rows]
-
-
 @pytest.mark.parametrize("name", BUILDERS)
 def test_fragments_have_the_articles_headings_and_row_order(inputs, name):
     article = getattr(inputs.article, name)
@@ -139,12 +136,6 @@ def test_the_second_is_the_same_by_source(measured, name):
     assert table.headings[1:] == [h for h in sources if h in table.headings]
     printed = {text for row in table.rows for text in row[1:2]}
     assert printed - {MISSING}
-
-
-def by_head(table, head):
-    """A row's entries by heading."""
-    row = next(row for row in table.rows if row[0].replace("\n", " ") == head)
-    return dict(zip(table.headings, row, strict=True))
 
 
 def signed(table, entry: str) -> tuple[str, str]:
@@ -310,59 +301,6 @@ def test_rows_that_the_run_lacks_are_dashes(poor, name):
     second = BUILDERS[name](poor)[1]
     assert PREDICTED.heading not in second.headings
     assert second.headings[1] == ARTICLE.heading
-
-
-def change(inputs, stage, source) -> tuple[float, str]:
-    """Of the article's own table: the figure and the words of a stage's change."""
-    table = first(dataclasses.replace(inputs, source=source), "waterfall")
-    figure, words = by_head(table, stage)["component"].split(" ", 1)
-    return float(figure.replace("\N{MINUS SIGN}", "-")), words
-
-
-def test_the_waterfalls_changes_add_up_to_its_memory(inputs):
-    rows = first(dataclasses.replace(inputs, source=PREDICTED), "waterfall").rows
-    total = 0.0
-    for stage, memory, _ in rows:
-        total += change(inputs, stage, PREDICTED)[0]
-        assert total == pytest.approx(float(memory), abs=0.2)
-
-
-def test_a_change_is_in_the_articles_words_with_the_sources_figure(inputs):
-    assert change(inputs, "after forward", PREDICTED)[1] == "activations"
-    assert change(inputs, "after backward", PREDICTED)[1] == "gradients, activations freed"
-    assert change(inputs, "after optimizer", PREDICTED)[1] == "Adam m and v in FP32"
-
-
-def test_states_are_of_the_type_that_they_are_kept_in(inputs):
-    """PyTorch's AdamW keeps them in 16 bits."""
-    assert change(inputs, "after optimizer", TORCH_MEASURED)[1] == "Adam m and v in FP16"
-
-
-def test_the_waterfall_by_source_also_has_the_peak_of_all_steps(inputs):
-    table = waterfall.build(inputs)[1]
-    name = "Training/llama2-7b/fp16/adamw/batch:4/seq:512"
-    row = by_head(table, waterfall.PEAK)
-    assert row[PREDICTED.heading] == gb(inputs.value(name, "pred_allocated"))
-    assert row[ARTICLE.heading] == MISSING
-    assert "backward of step 2" in table.note
-    assert waterfall.PEAK not in heads(first(inputs, "waterfall"))
-
-
-def test_both_steps_are_there_and_loading_once(inputs):
-    table = next(t for t in waterfall.build(inputs) if t.key == "table2_steps")
-    assert sum("model loaded" in row[0] for row in table.rows) == 2
-    assert sum("backward" in row[0] for row in table.rows) == 4
-
-
-def test_deviations_show_count_and_rest(inputs):
-    """The synthetic 12 B/param after the optimizer step deviate by the count alone."""
-    table = next(t for t in waterfall.build(inputs) if t.key == "table2_deviations")
-    row = dict(zip(table.headings, table.rows[heads(table).index("after optimizer")], strict=True))
-    true = inputs.models["llama2-7b"].parameters
-    assert row["article\nGB, B/param"] == "84.00\n12.00"
-    assert row["vramfit predicted\nGB, B/param"] == f"{gb(12 * true, 2)}\n12.00"
-    assert row["deviation\nGB, %"] == row["by the count"]
-    assert row["the rest"].startswith("0.00")
 
 
 def test_table_3_says_which_cards_stand_for_its_sizes(inputs):

@@ -141,14 +141,25 @@ except torch.AcceleratorError as error:
 
 TRAINING = """
 import torch
-from transformers import LlamaConfig, LlamaForCausalLM
-config = LlamaConfig(vocab_size=1024, hidden_size=256, intermediate_size=512,
-                     num_hidden_layers=2, num_attention_heads=4)
-model = LlamaForCausalLM(config).to("cuda", torch.half)
+from torch import nn
+from torch.nn.functional import cross_entropy, scaled_dot_product_attention
+
+class Block(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm, self.qkv, self.out = nn.LayerNorm(256), nn.Linear(256, 768), nn.Linear(256, 256)
+
+    def forward(self, x):
+        qkv = self.qkv(self.norm(x)).unflatten(-1, (3, 4, 64)).permute(2, 0, 3, 1, 4)
+        heads = scaled_dot_product_attention(*qkv, is_causal=True)
+        return x + self.out(heads.transpose(1, 2).flatten(2))
+
+model = nn.Sequential(nn.Embedding(1024, 256), Block(), Block(), nn.Linear(256, 1024))
+model = model.to("cuda", torch.half)
 optimizer = torch.optim.AdamW(model.parameters())
 ids = torch.ones(2, 128, dtype=torch.long, device="cuda")
 for _ in range(2):
-    model(input_ids=ids, labels=ids).loss.backward()
+    cross_entropy(model(ids).flatten(0, 1).float(), ids.flatten()).backward()
     optimizer.step()
     optimizer.zero_grad()
 """

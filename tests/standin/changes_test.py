@@ -1,16 +1,20 @@
 """Changes of --advise beside scripts that are written with them: equal to the byte."""
 
 import json
+import os
+import subprocess
 import sys
 from argparse import Namespace
+from pathlib import Path
 
 import pytest
 from stood_in import EXACT, PACKAGE, needs_torch
 
 sys.path.insert(0, str(PACKAGE))
 from vramfit import _core
+from vramfit._dry_run import _result
 from vramfit._dry_run._adjustments import ADJUSTMENTS
-from vramfit._dry_run._trials import Trials
+from vramfit._dry_run._trials import Ran, Trials, judged
 
 pytestmark = needs_torch
 
@@ -164,15 +168,6 @@ BY_HAND = {
         },
         'model = get_peft_model(model, LoraConfig(r=16, target_modules=["q_proj", "v_proj"]))',
     ),
-    "expandable_segments": (
-        "expandable_segments",
-        LOOP,
-        {
-            "import os": "import os\n"
-            'os.environ["PYTORCH_ALLOC_CONF"] = "expandable_segments:True"\nimport os'
-        },
-        "PYTORCH_ALLOC_CONF=expandable_segments:True",
-    ),
 }
 
 # Loops that take a batch before the one before it is trained with, or between its forward and its
@@ -216,20 +211,54 @@ BY_HAND |= {
 _PLAIN: dict[str, dict] = {}
 
 
+FACTS = {**json.loads(_core.card_facts(json.dumps({"gpu": "h100-80gb"}))), "devices": 1}
+
+
 @pytest.fixture
 def trial(tmp_path, monkeypatch):
-    """Runs a script with changes."""
+    """Runs a script with changes as --advise does, in a process of its own."""
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.setenv("PYTHONPATH", str(PACKAGE))
 
-    def trial(script, *names, gpu="h100-80gb"):
+    def trial(script, *names):
         file = tmp_path / "train.py"
         file.write_text(script)
-        facts = {**json.loads(_core.card_facts(json.dumps({"gpu": gpu}))), "devices": 1}
-        trials = Trials(OPTIONS, [str(EXACT), str(file)], facts)
+        trials = Trials(OPTIONS, [str(EXACT), str(file)], FACTS)
         return trials.run([OF[name] for name in names])
 
     return trial
+
+
+@pytest.fixture(scope="module")
+def warm():
+    """A process that has imported what scripts import: warm.py."""
+    command = [sys.executable, "-m", "vramfit", "run", "--gpu", FACTS["gpu"], "--json", os.devnull]
+    with subprocess.Popen(
+        [*command, "--", str(EXACT), str(Path(__file__).with_name("warm.py"))],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "HF_HUB_OFFLINE": "1", "PYTHONPATH": str(PACKAGE)},
+    ) as process:
+        yield process
+
+
+@pytest.fixture
+def forked(warm, tmp_path):
+    """Runs a script with changes in a process forked from the warm one."""
+
+    def forked(script, *names):
+        file = tmp_path / "train.py"
+        file.write_text(script)
+        warm.stdin.write(json.dumps({"script": str(file), "changes": names}) + "\n")
+        warm.stdin.flush()
+        ran = json.loads(warm.stdout.readline())
+        took = ran["took"]
+        assert took and ran["status"] == 0, (tmp_path / "output").read_text()
+        answer = _result.answer(FACTS, str(file), 0, {**took, "processes": 1})
+        return Ran(judged(answer), took["changes"])
+
+    return forked
 
 
 def taken(ran) -> dict:
@@ -238,15 +267,23 @@ def taken(ran) -> dict:
 
 
 @pytest.mark.parametrize("case", BY_HAND)
-def test_a_change_takes_what_the_script_takes_that_is_written_with_it(trial, case):
+def test_a_change_takes_what_the_script_takes_that_is_written_with_it(forked, case):
     name, script, replaced, line = BY_HAND[case]
     by_hand = written(script, replaced)
-    changed = trial(script, name)
+    changed = forked(script, name)
     assert changed.changes == {name: {"made": {line: 1}, "lacks": None}}
-    assert taken(changed) == taken(trial(by_hand))
+    assert taken(changed) == taken(forked(by_hand))
     if script not in _PLAIN:
-        _PLAIN[script] = taken(trial(script))
+        _PLAIN[script] = taken(forked(script))
     assert taken(changed) != _PLAIN[script] or name == "no_cache"
+
+
+def test_a_setting_of_the_allocator_is_one_of_the_environment(trial, forked):
+    changed = trial(LOOP, "expandable_segments")
+    line = "PYTORCH_ALLOC_CONF=expandable_segments:True"
+    assert changed.changes == {"expandable_segments": {"made": {line: 1}, "lacks": None}}
+    set_first = {"import os": f"import os\nos.environ.update([{line.split('=')}])\nimport os"}
+    assert taken(changed) == taken(trial(written(LOOP, set_first))) != taken(forked(LOOP))
 
 
 def test_changes_that_are_made_together(trial):
@@ -337,35 +374,35 @@ LATE = ("within", "Accelerate", "with gradients", "a batch")
 
 
 @pytest.mark.parametrize("where", EVALUATES)
-def test_loaders_that_feed_no_training_stay_as_they_are(trial, where):
+def test_loaders_that_feed_no_training_stay_as_they_are(forked, where):
     begins = "optimizer.zero_grad()\nfor"
     assert begins in LOOP
     both = LOOP.replace(begins, EVALUATES[where] + begins) + EVALUATES[where]
     _, _, replaced, line = BY_HAND["micro_batch"]
-    changed = trial(both, "micro_batch")
+    changed = forked(both, "micro_batch")
     assert changed.changes["micro_batch"]["made"] == {line: 1}
     if where not in LATE:
-        assert taken(changed) == taken(trial(written(both, replaced)))
+        assert taken(changed) == taken(forked(written(both, replaced)))
 
 
-def test_loaders_that_feed_training_together(trial):
+def test_loaders_that_feed_training_together(forked):
     joined = f"others = iter({_LOADER})\n{_TAKES}    ids = torch.cat((ids, next(others)))\n"
     both = written(LOOP, {_TAKES: joined})
     _, _, replaced, line = BY_HAND["micro_batch"]
-    changed = trial(both, "micro_batch")
+    changed = forked(both, "micro_batch")
     assert changed.changes["micro_batch"]["made"] == {line: 2}
-    assert taken(changed) == taken(trial(written(both, replaced)))
+    assert taken(changed) == taken(forked(written(both, replaced)))
 
 
-def test_an_evaluation_alone_accumulates_nothing(trial):
+def test_an_evaluation_alone_accumulates_nothing(forked):
     alone = LOOP.replace("in enumerate(loader)", "in enumerate([torch.stack(rows[:8])] * 8)")
     alone = alone.replace("loader = DataLoader(rows, batch_size=8)", EVALUATES["around"])
-    changed = trial(alone, "micro_batch")
+    changed = forked(alone, "micro_batch")
     assert changed.changes["micro_batch"]["made"] == {}
-    assert taken(changed) == taken(trial(alone))
+    assert taken(changed) == taken(forked(alone))
 
 
-def test_models_are_copied_as_they_are_with_adapters(trial):
+def test_models_are_copied_as_they_are_with_adapters(forked):
     script = (
         CONFIG
         + """
@@ -376,4 +413,4 @@ for other in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
     assert type(other.base_model.model) is LlamaForCausalLM
 """
     )
-    assert sum(trial(script, "lora").changes["lora"]["made"].values()) == 1
+    assert sum(forked(script, "lora").changes["lora"]["made"].values()) == 1

@@ -1,7 +1,7 @@
 """Who holds what at the peak: told of scripts whose tensors have sizes that tell them apart."""
 
 import pytest
-from stood_in import needs_torch
+from stood_in import needs_torch, run_script
 
 pytestmark = needs_torch
 
@@ -36,30 +36,34 @@ def by_component(answer) -> dict[str, int]:
     return found
 
 
-def test_components_of_a_training_step(run):
-    answer = run(TRAINING).answer
-    found = by_component(answer)
-    assert answer["peak"] == {"stage": "backward", "step": 2}
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory):
+    """The training as it is, run once."""
+    return run_script(tmp_path_factory.mktemp("plain"), TRAINING).answer
+
+
+def test_components_of_a_training_step(plain):
+    found = by_component(plain)
+    assert plain["peak"] == {"stage": "backward", "step": 2}
     assert found["parameters"] == pytest.approx(PARAMETERS, abs=4096)
     assert found["optimizer_state"] == pytest.approx(2 * PARAMETERS, abs=16384)
     assert found["inputs"] == 8 * 32 * 128
     assert found["logits"] >= 2 * LOGITS  # their log-softmax, and gradients
     # What no tensor asked for is what the allocator did not split off.
-    assert 0 <= answer["levels"]["allocated"] - sum(found.values()) < 2 << 20
+    assert 0 <= plain["levels"]["allocated"] - sum(found.values()) < 2 << 20
 
 
-def test_warnings_may_be_errors(run):
+def test_warnings_may_be_errors(run, plain):
     """Of what tells holders, which is looked at when the script is over."""
     ran = run(f"{TRAINING}\nimport warnings\nwarnings.simplefilter('error')\n")
     assert ran.returncode == 0, ran.stderr
-    assert by_component(ran.answer) == by_component(run(TRAINING).answer)
+    assert by_component(ran.answer) == by_component(plain)
 
 
-def test_lines_of_script_and_forward(run):
-    held = run(TRAINING).answer["holders"]
+def test_lines_of_script_and_forward(plain):
     lines = {
         (each["component"], each["in_backward"], each["line"].split("train.py:")[1])
-        for each in held
+        for each in plain["holders"]
     }
     assert {("parameters", False, "5"), ("logits", False, "9"), ("logits", True, "10")} <= lines
     assert ("optimizer_state", False, "11") in lines
@@ -105,7 +109,7 @@ for _ in range(3):
     assert "logits" not in components
 
 
-def test_a_backward_from_an_edge_of_the_graph(run):
+def test_a_backward_from_an_edge_of_the_graph(run, plain):
     """Which stands for a tensor that nobody keeps."""
     kept = TRAINING.replace(").backward()", ")\n    loss.backward()")
     kept = kept.replace("    torch.nn.f", "    loss = torch.nn.f")
@@ -114,14 +118,14 @@ def test_a_backward_from_an_edge_of_the_graph(run):
         "    torch.autograd.backward(edge, torch.ones_like(loss))"
     )
     edge = kept.replace("loss.backward()", from_edge)
-    plain, within = run(TRAINING).answer, run(edge).answer
+    within = run(edge).answer
     assert by_component(within)["activations"] == by_component(plain)["activations"]
 
 
-def test_what_a_wrapper_calls_is_not_the_wrappers(run):
+def test_what_a_wrapper_calls_is_not_the_wrappers(run, plain):
     """As DDP's forward is around all of a model's."""
     wrapped = TRAINING.replace("for _ in", WRAPPED + "for _ in")
-    plain, within = run(TRAINING).answer, run(wrapped).answer
+    within = run(wrapped).answer
     assert by_component(within)["activations"] == by_component(plain)["activations"]
     assert by_component(within)["logits"] == by_component(plain)["logits"]
 

@@ -52,3 +52,23 @@ def play(script: str, *, python: Path = EXACT, gpu: str = "h100-80gb", **environ
     )
     assert run.returncode == 0, run.stderr[-3000:]
     return json.loads(run.stdout.splitlines()[-1])
+
+
+def run_script(
+    folder: Path, script: str, *flags, gpu: str | None = "rtx4090", before=(EXACT,), after=()
+) -> subprocess.CompletedProcess[str]:
+    """vramfit run as people use it, of a script's text; `answer`: what it says as JSON."""
+    file = folder / "train.py"
+    file.write_text(script)
+    card = () if gpu is None else ("--gpu", gpu)
+    line = [sys.executable, "-m", "vramfit", "run", *card, "--json", "-", *flags, "--"]
+    ran = subprocess.run(
+        [*map(str, line), *map(str, before), str(file), *after],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(PACKAGE), "HF_HUB_OFFLINE": "1"},
+        check=False,
+        timeout=300,
+    )
+    ran.answer = json.loads(ran.stdout) if ran.stdout else None
+    return ran

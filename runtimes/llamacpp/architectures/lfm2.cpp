@@ -35,7 +35,8 @@ std::int64_t adjusted_ffn(const HfConfig& config) {
   if (of < 1 || factor <= 0 || factor > 16) {
     config.json().fail("block_multiple_of", "less than 1, or block_ffn_dim_multiplier beyond 16");
   }
-  ffn = static_cast<std::int64_t>(factor * static_cast<double>(2 * ffn / 3));
+  ffn = 2 * ffn / 3;
+  ffn = static_cast<std::int64_t>(factor * static_cast<double>(ffn));
   return of * ((ffn + of - 1) / of);
 }
 

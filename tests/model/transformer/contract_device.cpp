@@ -7,25 +7,6 @@
 
 namespace vramfit {
 
-void ContractDevice::touched(const Tensor& tensor) {
-  const auto* first = tensor.as<std::byte>();
-  for (const InFlight& one : in_flight_) {
-    EXPECT_FALSE(first < one.last && one.first < first + tensor.bytes())
-        << tensor.name().text() << " is used while a collective is, which nobody has awaited";
-  }
-  used(tensor);
-}
-
-void ContractDevice::starts(Ticket& ticket) { ticket.number = ++collectives_; }
-
-void ContractDevice::takes_part(const Tensor& tensor) {
-  ASSERT_TRUE(tensor) << "nothing behind it any more";
-  used(tensor);
-  if (tensor.data() == nullptr) return;
-  const auto* first = tensor.as<std::byte>();
-  in_flight_.push_back({collectives_, first, first + tensor.bytes()});
-}
-
 void ContractDevice::expect_tensor(const Tensor& tensor, Format format, const Shape& shape) {
   ASSERT_TRUE(tensor) << "nothing behind it any more";
   EXPECT_EQ(tensor.shape(), shape) << tensor.name().text();
@@ -202,15 +183,6 @@ void ContractDevice::check(const HeadNormBackward& op) {
   expect_sums(*op.partials, head_norm_partials_shape(s.tokens(), s.head_dim));
 }
 
-void ContractDevice::check(const RotaryEmbedding& op) {
-  const Shape& shape = op.qkv.shape();
-  expect(op.qkv, {shape[0], shape[1]});
-  EXPECT_EQ(shape[0] % op.seq, 0);
-  EXPECT_LT(op.rotated_heads * op.head_dim, shape[1]) << "v's heads stay as they are";
-  EXPECT_EQ(op.frequencies.pairs * 2, op.head_dim);
-  expect_integers(op.starts, shape[0] / op.seq);
-}
-
 void ContractDevice::check(const LinearForward& op) {
   const std::int64_t rows = op.x.shape()[0];
   const std::int64_t out = op.weight.stored()[0];
@@ -301,83 +273,6 @@ void ContractDevice::check(const ActivateBackward& op) {
   expect(op.act, {act[0], act[1]});
 }
 
-void ContractDevice::check(const AttentionForward& op) {
-  const AttentionShape& s = op.shape;
-  const bool flash = op.form == AttentionForm::Flash;
-  expect(op.qkv, {s.tokens(), s.qkv_width()});
-  expect(op.out, {s.tokens(), s.q_width()});
-  if (op.log_sum_exp != nullptr) {
-    EXPECT_TRUE(flash);
-    expect_sums(*op.log_sum_exp, {s.batch, s.heads, s.seq});
-  }
-  expect_optional(op.probabilities, !flash, {s.batch, s.heads, s.seq, s.seq});
-  expect_room(op.workspace, attention_forward_workspace_bytes(op.form, s, dtype_));
-  expect_gemm_workspace(op.gemm_workspace);
-}
-
-void ContractDevice::check(const AttentionBackward& op) {
-  const AttentionShape& s = op.shape;
-  const bool flash = op.form == AttentionForm::Flash;
-  expect(op.qkv, {s.tokens(), s.qkv_width()});
-  expect(op.out, {s.tokens(), s.q_width()});
-  ASSERT_EQ(op.log_sum_exp != nullptr, flash);
-  if (flash) expect_sums(*op.log_sum_exp, {s.batch, s.heads, s.seq});
-  expect_optional(op.probabilities, !flash, {s.batch, s.heads, s.seq, s.seq});
-  expect(op.dout, {s.tokens(), s.q_width()});
-  expect(op.dqkv, {s.tokens(), s.qkv_width()});
-  expect_optional(op.dscores, !flash, {s.batch, s.heads, s.seq, s.seq});
-  expect_room(op.workspace, attention_backward_workspace_bytes(op.form, s, dtype_));
-  expect_gemm_workspace(op.gemm_workspace);
-}
-
-void ContractDevice::expect_cache(const AttentionShape& s, const KvBlocks& cache) {
-  const std::int64_t blocks = cache.keys.shape()[0];
-  const Shape shape = {blocks, cache.block(), s.kv_heads, s.head_dim};
-  const Shape scales = {blocks, cache.block(), s.kv_heads};
-  const Format format = cache.keys.format();
-  for (const Tensor* tensor : {&cache.keys, &cache.values}) expect_tensor(*tensor, format, shape);
-  for (const Tensor* tensor : {cache.key_scales, cache.value_scales}) {
-    ASSERT_EQ(tensor != nullptr, is_quantized(format));
-    if (tensor != nullptr) expect_tensor(*tensor, DType::Fp32, scales);
-  }
-  if (cache.table == nullptr) {
-    EXPECT_EQ(blocks, s.batch);
-  } else {
-    expect_tensor(*cache.table, DType::Int32, {s.batch, cache.table->shape()[1]});
-  }
-}
-
-void ContractDevice::expect_integers(const Tensor* tensor, std::int64_t count) {
-  if (tensor != nullptr) expect_tensor(*tensor, DType::Int32, {count});
-}
-
-void ContractDevice::check(const KvCacheAppend& op) {
-  expect(op.qkv, {op.shape.tokens(), op.shape.qkv_width()});
-  expect_cache(op.shape, op.cache);
-  expect_integers(op.starts, op.shape.batch);
-  expect_integers(op.counts, op.shape.batch);
-}
-
-void ContractDevice::check(const RotaryAppend& op) {
-  const AttentionShape& s = op.shape;
-  EXPECT_EQ(s.seq, 1);
-  EXPECT_EQ(op.frequencies.pairs * 2, s.head_dim);
-  expect(op.qkv, {s.tokens(), s.qkv_width()});
-  expect_cache(s, op.cache);
-  expect_integers(&op.starts, s.batch);
-}
-
-void ContractDevice::check(const Advance& op) { expect_integers(&op.counts, op.counts.shape()[0]); }
-
-void ContractDevice::check(const AttentionDecode& op) {
-  EXPECT_EQ(op.shape.seq, 1);
-  expect(op.qkv, {op.shape.batch, op.shape.qkv_width()});
-  expect_cache(op.shape, op.cache);
-  expect_integers(&op.starts, op.shape.batch);
-  expect(op.out, {op.shape.batch, op.shape.q_width()});
-  expect_room(op.workspace, attention_decode_workspace_bytes(op.shape, dtype_));
-}
-
 void ContractDevice::check(const HeadLoss& op) {
   const std::int64_t tokens = op.hidden.shape()[0];
   const std::int64_t vocab = op.weight.shape()[0];
@@ -416,56 +311,6 @@ void ContractDevice::check(const Argmax& op) {
   expect(op.logits, {logits[0], logits[1]});
   EXPECT_LE(op.vocab, logits[1]);
   expect_tensor(op.tokens, DType::Int32, {logits[0], 1});
-}
-
-void ContractDevice::check(const AllReduce& op) {
-  starts(op.ticket);
-  EXPECT_GT(op.ranks, 1);
-  EXPECT_FALSE(op.tensors.empty());
-  for (const Tensor* tensor : op.tensors) takes_part(*tensor);
-}
-
-void ContractDevice::check(const ReduceScatter& op) {
-  starts(op.ticket);
-  EXPECT_FALSE(op.parts.empty());
-  for (const PartOfSum& one : op.parts) {
-    EXPECT_EQ(one.whole.format(), one.part.format());
-    EXPECT_GT(one.whole.bytes(), one.part.bytes());
-    EXPECT_EQ(one.whole.bytes() % one.part.bytes(), 0U) << one.whole.name().text();
-    takes_part(one.whole);
-    takes_part(one.part);
-  }
-}
-
-void ContractDevice::check(const AllGather& op) {
-  starts(op.ticket);
-  EXPECT_FALSE(op.parts.empty());
-  for (const PartOfWhole& one : op.parts) {
-    EXPECT_GT(one.whole.bytes(), one.part.bytes());
-    EXPECT_EQ(one.whole.bytes() % one.part.bytes(), 0U) << one.whole.name().text();
-    takes_part(one.part);
-    takes_part(one.whole);
-  }
-}
-
-void ContractDevice::check(const Exchange& op) {
-  starts(op.ticket);
-  EXPECT_FALSE(op.sends.empty() && op.receives.empty());
-  for (const Message& one : op.sends) takes_part(one.tensor);
-  for (const Message& one : op.receives) takes_part(one.tensor);
-}
-
-void ContractDevice::check(const SumWith& op) {
-  starts(op.ticket);
-  EXPECT_GT(op.slot.bytes(), 0U);
-  EXPECT_EQ(op.slot.bytes() % op.tensor.format().bytes(1), 0U);
-  takes_part(op.tensor);
-  takes_part(op.slot);
-}
-
-void ContractDevice::check(const Await& op) {
-  std::erase_if(in_flight_, [&](const InFlight& one) { return one.number <= op.ticket.number; });
-  op.ticket = {};
 }
 
 void ContractDevice::check(const FindOverflow& op) {

@@ -93,6 +93,31 @@ TEST(LlamaCppFit, ChoosesAsLlamaCppDoes) {
   EXPECT_GE(held, 100);
 }
 
+// Of several cards one, with the first's margin: common_params_fit_impl counts the model's devices.
+TEST(LlamaCppFit, FillsTheGpuThatAnUnsplitModelIsOn) {
+  const Model& model = recorded_model("llama2-7b F16");
+  const FitChoice one =
+      choose({model, {}, {}, {{9'000'000'000}, {1U << 30U}, 4096}}, h200s({9'000'000'000}));
+  Placement placement;
+  placement.split = SplitMode::None;
+  placement.main_gpu = 1;
+  const FitChoice second =
+      choose({model, placement, {}, {{500'000'000, 9'000'000'000}, {1U << 30U, 0}, 4096}},
+             h200s({500'000'000, 9'000'000'000}));
+  EXPECT_LT(one.placement.gpu_layers, 33);
+  EXPECT_EQ(told(second), told(one));
+  EXPECT_TRUE(second.placement.tensor_split.empty());
+}
+
+TEST(LlamaCppFit, EndsWhereLayersOnTheGpuTakeNoMore) {
+  const Hparams& hparams = recorded_model("llama2-7b F16").hparams;
+  const auto always = [](const Placement&, const ContextOptions&) {
+    return Breakdown{{{1U << 30U, 0, 0, 0}}, {}, {}, {}};
+  };
+  const FitChoice choice = choose_fit(hparams, {}, {}, {{1U << 20U}, {0}, 4096}, always);
+  EXPECT_LT(choice.placement.gpu_layers, 33);
+}
+
 TEST(LlamaCppFit, ChoosesAsLlamaCppDoesOnCardsOfSeveralKinds) {
   int held = 0;
   for (const json& row : recorded_lines("machines.jsonl")) {

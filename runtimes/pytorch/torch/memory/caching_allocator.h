@@ -44,7 +44,6 @@ class CachingAllocator final : public Allocator {
   std::uint64_t allocated() const { return allocated_; }
   std::uint64_t reserved() const override { return reserved_; }
   std::uint64_t peak_reserved() const { return peak_reserved_; }
-  void reset_peak_reserved() { peak_reserved_ = reserved_; }
   /// How often a segment was taken or given back.
   std::uint64_t segment_changes() const { return segment_changes_; }
 

@@ -1,7 +1,6 @@
 #include "estimator/ask/question.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "estimator/ask/alternatives.h"
 #include "estimator/ask/budgets.h"
@@ -275,11 +274,10 @@ std::optional<ModelConfig> own_reading(const Runtime& runtime,
   return model;
 }
 
-/// Whether it was read of a part of what its config describes: that one names another family.
+/// Whether it was read of a part of what its config describes: no reader takes that key otherwise.
 bool is_a_part(const ModelConfig& model) {
-  if (model.source == nullptr || model.source->config.empty()) return false;
-  const nlohmann::json config = nlohmann::json::parse(model.source->config, nullptr, false);
-  return config.is_object() && config.contains("text_config");
+  return model.source != nullptr &&
+         model.source->config.find("\"text_config\"") != std::string::npos;
 }
 
 /// Of a model that no reader has a shape of, or of a part alone, what the runtime makes of it.

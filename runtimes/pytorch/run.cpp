@@ -38,7 +38,7 @@ struct DryRun {
   Playback& playback;
   Context& context;
   ModelConfig config;    ///< that is walked
-  std::int64_t layers;   ///< of the model that is played
+  const Fold& fold;      ///< of the model that is played
   const DeviceMap* map;  ///< of the model that is walked; null: the loader works it out
 };
 
@@ -66,7 +66,7 @@ Loaded load(const DryRun& run, const ModelSettings& settings,
     loaded.model = std::make_unique<CausalLm>(context, family, config, settings);
   }
   if (pretrained)
-    loaded.map = from_pretrained(context, *loaded.model, config, *pretrained, run.layers, run.map);
+    loaded.map = from_pretrained(context, *loaded.model, config, *pretrained, run.fold, run.map);
   return loaded;
 }
 
@@ -119,7 +119,7 @@ class ReplayedStep {
 };
 
 void train(const DryRun& run, const TorchTraining& options, const Extent& extent) {
-  const auto& [allocator, ledger, playback, context, config, layers, map] = run;
+  const auto& [allocator, ledger, playback, context, config, fold, map] = run;
   Tape& tape = context.tape;
   ModelSettings settings;
   settings.type = scalar_type(options.precision);
@@ -204,7 +204,7 @@ void train(const DryRun& run, const TorchTraining& options, const Extent& extent
 
 void infer(const DryRun& run, const TorchGeneration& options, std::int64_t samples,
            std::optional<OnHost>* on_host) {
-  const auto& [allocator, ledger, playback, context, config, layers, map] = run;
+  const auto& [allocator, ledger, playback, context, config, fold, map] = run;
   ModelSettings settings;
   settings.type = scalar_type(options.precision);
   settings.attention = options.attention;
@@ -242,7 +242,7 @@ RunReport run_on(const Gpu& gpu, const Release& release, const Walked& walked, c
   RunReport report = report_on(ledger, [&] {
     {
       Context context(tape, release, gpu, capacity);
-      work({allocator, ledger, playback, context, walked.config, fold.layers(),
+      work({allocator, ledger, playback, context, walked.config, fold,
             walked.map ? &*walked.map : nullptr});
     }
     if (events) playback.play(playback.ready(tape.take()), 0);  // all is given back

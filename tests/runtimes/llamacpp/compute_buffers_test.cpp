@@ -104,6 +104,11 @@ TEST(LlamaCppComputeBuffers, RefuseWhatLlamaCppRefuses) {
   refused("tinyllama-1.1b F16", {{"ctx", 1 << 30}, {"batch", 1 << 30}, {"ubatch", 1 << 30}},
           {"64 TiB", "shorter context"});
   refused("tinyllama-1.1b F16", {{"ctx", 100}, {"seqs", 200}}, {"100 rows are too few"});
+  Hparams narrow = recorded_model("tinyllama-1.1b F16").hparams;
+  narrow.head_v = 48;
+  ContextOptions quantised;
+  quantised.type_v = *Format::named("q8_0");
+  expect_bad_input([&] { settle(quantised, narrow); }, {"values in q8_0", "heads of 48"});
   Model unknown = recorded_model("tinyllama-1.1b F16");
   unknown.hparams.arch = "mamba";
   const WeightPlaces places = place_weights(unknown, {}, recorded_free("h200"));

@@ -98,6 +98,20 @@ TEST(LlamaCppPlacement, CopiesRopeFactorsToEachPlaceOfALayer) {
   EXPECT_EQ(sum(10), sum(33) + 64 * 4);
 }
 
+// lazy_read::add.
+TEST(LlamaCppPlacement, MapsAnInputBeyondFourGibibytesThoughTheRestIsRead) {
+  Model model = recorded_model("gemma4-e2b Q8_0");
+  Placement read;
+  read.mmap = false;
+  EXPECT_EQ(place_weights(model, read, {kFree}).bytes.host, 0U);
+  for (ModelTensor& tensor : model.tensors) {
+    if (tensor.name != "per_layer_token_embd.weight") continue;
+    tensor.ne[1] *= 2;
+    ASSERT_GT(tensor.bytes(), std::uint64_t{4} << 30U);
+    EXPECT_EQ(place_weights(model, read, {kFree}).bytes.host, tensor.bytes());
+  }
+}
+
 TEST(LlamaCppPlacement, RefusesWhatLlamaCppHasNot) {
   const Model& model = recorded_model("tinyllama-1.1b F16");
   const auto refused = [&](const Placement& placement, std::initializer_list<const char*> parts) {

@@ -89,6 +89,21 @@ TEST(LlamaCppHparams, AreReadOfArchitecturesWhoseGraphsAreWrittenDown) {
   }
 }
 
+// is_lite of llama_model_deepseek2: those have no latent queries, whatever files say.
+TEST(LlamaCppHparams, TellTheLiteOnesByTheirSize) {
+  for (const nlohmann::ordered_json& row : recorded_lines("models.jsonl")) {
+    if (row["model"].get<std::string>().rfind("deepseek-v2-lite ", 0) != 0) continue;
+    gguf::Metadata metadata = recorded_metadata(row);
+    metadata.set("deepseek2.block_count", std::int64_t{48});
+    metadata.set("deepseek2.vocab_size", std::int64_t{128256});
+    EXPECT_EQ(read_hparams(metadata).lora_q, 0);
+    metadata.set("deepseek2.vocab_size", std::int64_t{128000});
+    expect_bad_input([&] { read_hparams(metadata); }, {"attention.q_lora_rank: missing"});
+    return;
+  }
+  FAIL() << "no deepseek-v2-lite";
+}
+
 TEST(LlamaCppHparams, RefuseWhatCannotBe) {
   const auto refused = [](const char* key, gguf::Value value,
                           std::initializer_list<const char*> parts) {

@@ -176,6 +176,25 @@ TEST(Playback, OfModelsReadFromFilesToo) {
   }
 }
 
+// Layers have outliers of their own. After a short prompt only some linears find any, and of a long
+// one only some layers do behind a norm.
+TEST(Playback, OfOutliersThatEachLayerHasOfItsOwnToo) {
+  TorchGeneration options;
+  options.generate = 6;
+  options.pretrained =
+      Pretrained{.quantization = Quantization{.format = Quantization::Format::Int8}};
+  std::size_t number = 0;
+  for (const char* name : {"llama2-7b", "phi-2", "gpt2-774m", "gemma3-1b"}) {
+    for (const std::int64_t seq : {1, 40, 3'000, 50'000, 400'000}) {
+      SCOPED_TRACE(std::string(name) + ", " + std::to_string(seq));
+      options.seq = seq;
+      options.batch = 1 + static_cast<std::int64_t>(number++ % 3);
+      options.again = number % 2 == 0;
+      expect_played_as_walked(model_named(name), options);
+    }
+  }
+}
+
 // As each of them sees it: the first with the embedding, those between, the last with the head, and
 // one that is left nothing. Outliers of LLM.int8() are of each layer, and olmo2 has more further
 // behind, on GPUs too that are alike otherwise.
@@ -237,8 +256,10 @@ TEST(Playback, OfModelsReadFromFilesTapesFewLayersToo) {
     EXPECT_LT(2 * cost({}), cost(walked));
   };
   expect_few(options);
-  options.pretrained->quantization = Quantization{.format = Quantization::Format::Nf4};
-  expect_few(options);
+  for (const auto format : {Quantization::Format::Int8, Quantization::Format::Nf4}) {
+    options.pretrained->quantization = Quantization{.format = format};
+    expect_few(options);
+  }
   TorchTraining tuning;
   tuning.lora = LoraConfig{16, {"q_proj", "v_proj"}};
   tuning.pretrained =

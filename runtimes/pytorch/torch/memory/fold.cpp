@@ -62,20 +62,26 @@ ModelConfig Fold::walked(const ModelConfig& config) const {
   return without_layers(config, behind(), left_out_);
 }
 
+std::int64_t Fold::played_from(std::int64_t layer) const {
+  if (layer < behind()) return layer;
+  if (layer >= behind() + left_out_) return layer - left_out_;
+  return first_ + (layer - behind()) % period_;
+}
+
 std::vector<Fold::Unfolded> Fold::unfold(const Recording& recording) const {
   std::vector<Unfolded> all;
   const std::int64_t behind = this->behind();
   for (LayerPass rest = recording.visits; !rest.empty();) {
     const LayerPass pass = first_pass(rest);
     for (const Visit& visit : pass) {
-      all.push_back({&visit, visit.layer + (visit.layer >= behind ? left_out_ : 0)});
+      all.push_back({&visit, played(visit.layer)});
       if (&visit == &pass.back()) break;
       const std::int64_t next = (&visit)[1].layer;
       const bool up = visit.layer == behind - 1 && next == behind;
       const bool down = visit.layer == behind && next == behind - 1;
       for (std::int64_t i = 0; i < left_out_ && (up || down); ++i) {
         const std::int64_t layer = behind + (up ? i : left_out_ - 1 - i);
-        all.push_back({&visit_of(first_ + (layer - behind) % period_, pass), layer});
+        all.push_back({&visit_of(played_from(layer), pass), layer});
       }
     }
     rest = rest.subspan(pass.size());

@@ -34,6 +34,12 @@ class Fold {
   /// The first layer that is not played again: those left out lie before it.
   std::int64_t behind() const { return first_ + period_; }
   std::int64_t left_out() const { return left_out_; }
+  /// Of the whole model the layer that one of the walked model is.
+  std::int64_t played(std::int64_t layer) const {
+    return layer + (layer < behind() ? 0 : left_out_);
+  }
+  /// Of the walked model the layer that one of the whole model is played from.
+  std::int64_t played_from(std::int64_t layer) const;
 
   /// A visit of the whole model.
   struct Unfolded {

@@ -16,22 +16,27 @@ constexpr Name kName = "a tensor";
 Playback::Part Playback::ready(Recording recording) {
   if (!fold_.holds_for(recording)) throw LayersDiffer{};
   Part part;
+  const auto number = [&](std::int64_t place, std::uint32_t slots) {
+    const auto at = static_cast<std::size_t>(place);
+    if (at >= numbers_.size()) numbers_.resize(at + 1);
+    numbers_[at] = next_number_;
+    next_number_ += slots;
+  };
+  for (const std::int32_t place : recording.once) number(place, 1);
   for (const auto& [visit, layer] : fold_.unfold(recording)) {
-    const auto place = static_cast<std::size_t>(visit->place + std::max<std::int64_t>(layer, 0));
-    if (place >= numbers_.size()) numbers_.resize(place + 1);
-    numbers_[place] = next_number_;
-    part.spans_.push_back({visit->first, visit->last, layer, next_number_});
-    next_number_ += visit->slots;
+    part.spans_.push_back({visit->first, visit->last, layer, next_number_, visit->times});
+    number(visit->place + std::max<std::int64_t>(layer, 0), visit->slots);
   }
   blocks_.resize(next_number_);
   part.acts_ = std::move(recording.acts);
+  part.times_ = std::move(recording.times);
   return part;
 }
 
 void Playback::play(const Part& part, int step) {
   try {
     for (const Part::Span& span : part.spans_) {
-      play(part.acts_.data() + span.first, part.acts_.data() + span.last, span, step);
+      play(part, span, step);
     }
   } catch (const OutOfMemory&) {
     if (in_stage_) {
@@ -42,19 +47,40 @@ void Playback::play(const Part& part, int step) {
   }
 }
 
-void Playback::play(const Act* act, const Act* end, const Part::Span& span, int step) {
-  const auto block = [&](const Act& on) -> const Block& {
+Block Playback::allocate(const Part& part, const Act& act, const Part::Span& span) {
+  std::uint64_t bytes = act.bytes;
+  if (act.times != 0) {
+    const Times& times = part.times_[span.times + act.times - 1];
+    bytes *= static_cast<std::uint64_t>(times[static_cast<std::size_t>(span.layer)]);
+    if (bytes == 0) return {};
+  }
+  if (allocator_ != nullptr) allocator_->use(act.stream);
+  return ledger_.allocate(kName, act.category, bytes);
+}
+
+void Playback::play(const Part& part, const Part::Span& span, int step) {
+  const auto block = [&](const Act& on) -> Block& {
     const auto place = static_cast<std::size_t>(on.place + (on.of_layer ? span.layer : 0));
     return blocks_[numbers_[place] + on.slot];
   };
-  for (; act != end; ++act) {
+  const Act* const end = part.acts_.data() + span.last;
+  for (const Act* act = part.acts_.data() + span.first; act != end; ++act) {
     switch (act->kind) {
       case Act::Kind::Allocate:
-        if (allocator_ != nullptr) allocator_->use(act->stream);
-        blocks_[span.block + act->slot] = ledger_.allocate(kName, act->category, act->bytes);
+        blocks_[span.block + act->slot] = allocate(part, *act, span);
+        break;
+      case Act::Kind::AllocateOnce:
+        if (Block& once = block(*act); once.bytes == 0) once = allocate(part, *act, span);
         break;
       case Act::Kind::Free:
-        ledger_.free(kName, act->category, act->bytes, block(*act));
+        if (const Block& freed = block(*act); freed.bytes > 0) {
+          ledger_.free(kName, act->category, act->bytes, freed);
+        }
+        break;
+      case Act::Kind::Replace:
+        if (Block& second = blocks_[span.block + act->second]; second.bytes == 0) {
+          std::swap(second, block(*act));
+        }
         break;
       case Act::Kind::Relabel:
         ledger_.relabel(kName, act->category, act->to, act->bytes, block(*act));

@@ -33,8 +33,10 @@ class Playback {
       std::uint32_t last;   ///< behind them
       std::int64_t layer;
       std::uint32_t block;  ///< the number of its first slot
+      std::uint32_t times;  ///< the first of its own
     };
     std::vector<Act> acts_;
+    std::vector<Times> times_;
     std::vector<Span> spans_;
   };
   /// Parts are made ready in the order in which they were recorded. Throws LayersDiffer.
@@ -52,14 +54,16 @@ class Playback {
   const std::vector<Beside>& beside() const { return beside_at_ends_; }
 
  private:
-  void play(const Act* act, const Act* end, const Part::Span& span, int step);
+  void play(const Part& part, const Part::Span& span, int step);
+  /// No bytes where the layer takes it no times.
+  Block allocate(const Part& part, const Act& act, const Part::Span& span);
 
   Ledger& ledger_;
   Fold fold_;
   CachingAllocator* allocator_;
   std::vector<std::uint32_t> numbers_;  ///< of the first slot of each visit, by its place
   std::uint32_t next_number_ = 0;
-  std::vector<Block> blocks_;  ///< by number
+  std::vector<Block> blocks_;  ///< by number; of no bytes where a layer took it no times
   bool in_stage_ = false;
   Beside beside_;
   std::vector<Beside> beside_at_ends_;

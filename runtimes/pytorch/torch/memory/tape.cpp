@@ -33,6 +33,7 @@ Tape::Origin Tape::allocate(Category category, std::uint64_t bytes) {
   add(now, {.kind = Act::Kind::Allocate,
             .category = category,
             .stream = stream,
+            .times = times_,
             .slot = slot,
             .bytes = bytes});
   return {now.layer, now.place, slot};
@@ -47,6 +48,32 @@ void Tape::free(const Origin& block, Category category, std::uint64_t bytes) {
 
 void Tape::relabel(const Origin& block, Category from, Category to, std::uint64_t bytes) {
   on(Act::Kind::Relabel, block, from, bytes).to = to;
+}
+
+void Tape::replace(const Origin& second, const Origin& by) {
+  on(Act::Kind::Replace, by, Category{}, 0).second = second.slot;
+}
+
+Tape::TimesScope::TimesScope(Tape& tape, const std::optional<Times>& times) : tape_(tape) {
+  if (!times) return;
+  const Visit& now = tape.visit(tape.layer);
+  std::vector<Times>& all = tape.recording_.times;
+  all.push_back(*times);
+  tape.times_ = static_cast<std::uint16_t>(all.size() - now.times);
+}
+
+Tape::Origin Tape::allocate_once(Category category, std::uint64_t bytes) {
+  ++allocations_;
+  live_ += bytes;
+  peak_ = std::max(peak_, live_);
+  const Origin block{kNoLayer, next_place_++, 0};
+  recording_.once.push_back(block.place);
+  take_once(block, category, bytes);
+  return block;
+}
+
+void Tape::take_once(const Origin& block, Category category, std::uint64_t bytes) {
+  on(Act::Kind::AllocateOnce, block, category, bytes).times = times_;
 }
 
 Recording Tape::take() {
@@ -91,7 +118,8 @@ Visit& Tape::visit(int of) {
     place = next_place_;
     next_place_ += of == kNoLayer ? 1 : layers_;
   }
-  visits.push_back({of, place, acts, acts, 0});
+  const auto times = static_cast<std::uint32_t>(recording_.times.size());
+  visits.push_back({of, place, acts, acts, 0, times});
   free_slots_.clear();
   return visits.back();
 }

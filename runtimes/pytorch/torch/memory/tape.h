@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "model/memory/category.h"
@@ -20,14 +21,19 @@ enum class Stream : std::uint8_t {
 };
 inline constexpr std::size_t kStreams = 3;
 
+/// How often each layer of the model that is played takes what a layer that is walked takes once.
+using Times = std::vector<std::int64_t>;
+
 /// One thing that a model asks for.
 struct Act {
   enum class Kind : std::uint8_t {
     BeginStage,
     EndStage,
     Allocate,
+    AllocateOnce,  ///< unless some layer did
     Free,
     Relabel,
+    Replace,  ///< a second block, in a layer that took it no times, by this one
     EmptyCache,
     UseLibraries,
     UseManaged,
@@ -39,10 +45,12 @@ struct Act {
   bool of_layer = false;
   Stream stream{};    ///< Allocate
   DriverCode code{};  ///< UseLibraries: the latest
+  std::uint16_t times = 0;  ///< of allocations: which of its visit's, from 1; 0: each layer takes it once
   /// The visit that allocated the block: its place, and where a layer did, how many layers that is
   /// above this one.
   std::int32_t place = 0;
   std::uint32_t slot = 0;  ///< of that visit
+  std::uint32_t second = 0;  ///< Replace: that one's slot, of the visit whose act this is
   /// As asked for; of UseLibraries, all that is loaded.
   std::uint64_t bytes = 0;
 
@@ -58,11 +66,14 @@ struct Visit {
   std::uint32_t first = 0;  ///< of its acts
   std::uint32_t last = 0;   ///< behind them
   std::uint32_t slots = 0;  ///< for what it allocates; those of what it frees itself are used again
+  std::uint32_t times = 0;  ///< the first of its own
 };
 
 struct Recording {
   std::vector<Act> acts;
   std::vector<Visit> visits;
+  std::vector<Times> times;
+  std::vector<std::int32_t> once;  ///< places of blocks for all layers, of a slot each
   /// Layers touch only blocks of their own, of the layers beside them, and of none.
   bool local = true;
 };
@@ -86,6 +97,9 @@ class Tape {
   Origin allocate(Category category, std::uint64_t bytes);
   void free(const Origin& block, Category category, std::uint64_t bytes);
   void relabel(const Origin& block, Category from, Category to, std::uint64_t bytes);
+  /// In a layer that took `second` no times, `by` is what it means from now on. This visit allocated
+  /// `second`.
+  void replace(const Origin& second, const Origin& by);
   void empty_cache();
   void use_libraries(DriverCode code, std::uint64_t bytes);
   /// So much more lies in managed memory, for good.
@@ -97,6 +111,28 @@ class Tape {
 
   /// What was recorded since the last call.
   Recording take();
+
+  /// Whatever is allocated meanwhile, each layer takes so many times. They do not nest.
+  class TimesScope {
+   public:
+    /// Without any, each layer does as this one.
+    TimesScope(Tape& tape, const std::optional<Times>& times);
+    ~TimesScope() { tape_.times_ = 0; }
+    TimesScope(const TimesScope&) = delete;
+    TimesScope& operator=(const TimesScope&) = delete;
+
+   private:
+    Tape& tape_;
+  };
+
+  /// Of a block for all layers: the first that comes to it takes it, unless it is one that does so
+  /// no times. Later ones say so by take_once(), too.
+  Origin allocate_once(Category category, std::uint64_t bytes);
+  void take_once(const Origin& block, Category category, std::uint64_t bytes);
+  /// Whether layers may come to what follows no times.
+  bool in_times() const { return times_ != 0; }
+  /// Unless all layers come to what follows, the recording says nothing of those left out.
+  void need_each_layer() { recording_.local &= !in_times(); }
 
   /// Whose acts follow. What goes while no layer acts is its own layer's.
   int layer = kNoLayer;
@@ -111,6 +147,7 @@ class Tape {
   std::int32_t layers_;
   std::int32_t next_place_ = 0;
   std::vector<std::uint32_t> free_slots_;  ///< of the last visit
+  std::uint16_t times_ = 0;                ///< of what is allocated
   int direction_ = 0;                      ///< up or down the layers; 0: one visit does not tell
   Recording recording_;
   std::uint64_t allocations_ = 0;

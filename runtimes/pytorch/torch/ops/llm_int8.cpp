@@ -44,7 +44,7 @@ struct Int8Input {
 };
 
 /// bitsandbytes::int8_vectorwise_quant with LLM.int8()'s threshold.
-Int8Input quantize_input(const Tensor& x, std::int64_t outliers) {
+Int8Input quantize_input(const Tensor& x, const OutlierColumns& outliers) {
   Context& context = x.context();
   const Tensor half = to(x, ScalarType::Half);
   Int8Input result;
@@ -53,9 +53,14 @@ Int8Input quantize_input(const Tensor& x, std::int64_t outliers) {
   Tensor magnitudes = scratch(context, x.sizes(), ScalarType::Half);
   const Tensor is_outlier = scratch(context, x.sizes(), ScalarType::Bool);
   magnitudes.reset();
-  if (outliers > 0) {
-    const Tensor by_column = reduce_dim(is_outlier, 0);
-    result.outlier_columns = scratch(context, {outliers}, ScalarType::Long);
+  if (outliers.count > 0) {
+    Tensor by_column;
+    {
+      const Tape::TimesScope any(context.tape, outliers.any);
+      by_column = reduce_dim(is_outlier, 0);
+    }
+    const Tape::TimesScope each(context.tape, outliers.each);
+    result.outlier_columns = scratch(context, {outliers.count}, ScalarType::Long);
   }
   return result;
 }
@@ -67,17 +72,27 @@ struct Product {
 };
 
 /// bitsandbytes::int8_mixed_scaled_mm: x W^T, both of rows, outlier columns in x's type.
-Product int8_mixed_scaled_mm(const Tensor& x, const Int8Input& input, const Int8Rows& weight) {
+Product int8_mixed_scaled_mm(const Tensor& x, const Int8Input& input, const Int8Rows& weight,
+                             const OutlierColumns& outliers) {
+  Context& context = x.context();
   const ScalarType type = x.type();
-  if (!input.outlier_columns.defined()) return {int8_scaled_mm(input.rows, weight, type), {}};
-  const std::int64_t count = input.outlier_columns.size(0);
-  Tensor sub_x = columns_of(x, count);
-  Tensor sub_weight = columns_of(weight.values, count);
-  Tensor dequantized = int8_vectorwise_dequant(sub_weight);
-  sub_weight = to(dequantized, type);
-  dequantized.reset();
-  const Tensor result = int8_scaled_mm(input.rows, weight, type);
-  return {addmm(result, sub_x, t(sub_weight)), std::move(sub_x)};
+  if (outliers.count == 0) return {int8_scaled_mm(input.rows, weight, type), {}};
+  Tensor sub_x;
+  Tensor sub_weight;
+  {
+    const Tape::TimesScope each(context.tape, outliers.each);
+    sub_x = columns_of(x, outliers.count);
+    sub_weight = columns_of(weight.values, outliers.count);
+    Tensor dequantized = int8_vectorwise_dequant(sub_weight);
+    sub_weight = to(dequantized, type);
+  }
+  const Tensor product = int8_scaled_mm(input.rows, weight, type);
+  const Tape::TimesScope any(context.tape, outliers.any);
+  const Tensor sum = addmm(product, sub_x, t(sub_weight));
+  if (outliers.any) {  // without outliers the product is the result
+    context.tape.replace(*sum.impl()->storage->origin, *product.impl()->storage->origin);
+  }
+  return {sum, std::move(sub_x)};
 }
 
 /// What ctx holds of a forward, by plain attributes: no hook sees them, so that checkpointing keeps
@@ -108,7 +123,7 @@ Int8Rows int8_vectorwise_quant(const Tensor& rows) {
   return result;
 }
 
-Tensor matmul_8bit(const Tensor& x, const Int8Rows& weight, std::int64_t outliers,
+Tensor matmul_8bit(const Tensor& x, const Int8Rows& weight, const OutlierColumns& outliers,
                    Tensor& outlier_columns) {
   Context& context = x.context();
   MatMul8bitLtBackward backward;
@@ -118,7 +133,7 @@ Tensor matmul_8bit(const Tensor& x, const Int8Rows& weight, std::int64_t outlier
     const Tensor rows = reshape(x, flat(x));
     const Int8Input input = quantize_input(rows, outliers);
     outlier_columns = input.outlier_columns;
-    Product product = int8_mixed_scaled_mm(rows, input, weight);
+    Product product = int8_mixed_scaled_mm(rows, input, weight, outliers);
     backward = {rows, std::move(product.sub_x), input.outlier_columns, weight};
     result = reshape(product.result, x.sizes().with(-1, weight.values.size(0)));
   }

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
+#include "runtimes/pytorch/torch/memory/tape.h"
 #include "runtimes/pytorch/torch/tensor/tensor.h"
 
 // LLM.int8(), as bitsandbytes 0.50.2 runs it: autograd/_functions.py (MatMul8bitLt),
@@ -17,10 +19,18 @@ struct Int8Rows {
 /// bitsandbytes::int8_vectorwise_quant of fp16 without a threshold: a weight.
 Int8Rows int8_vectorwise_quant(const Tensor& rows);
 
-/// MatMul8bitLt: x W^T of (..., in), where so many columns of x have an outlier and stay as they
-/// are; which those were is kept (undefined: none). A bias is added in place. Wants no gradient of
-/// the weight.
-Tensor matmul_8bit(const Tensor& x, const Int8Rows& weight, std::int64_t outliers,
+/// How many columns of a linear's input have an outlier.
+struct OutlierColumns {
+  std::int64_t count = 0;
+  /// Of a layer that is played for others, which have columns of their own: its count is 1 then.
+  std::optional<Times> each = {};  ///< as many
+  std::optional<Times> any = {};   ///< 1 where there are some
+};
+
+/// MatMul8bitLt: x W^T of (..., in), where columns of x that have an outlier stay as they are;
+/// which those were is kept (undefined: none). A bias is added in place. Wants no gradient of the
+/// weight.
+Tensor matmul_8bit(const Tensor& x, const Int8Rows& weight, const OutlierColumns& outliers,
                    Tensor& outlier_columns);
 
 }  // namespace vramfit::pytorch

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <deque>
-#include <random>
 #include <string>
 #include <string_view>
 
@@ -10,6 +9,7 @@
 #include "runtimes/pytorch/torch/memory/playback.h"
 #include "runtimes/pytorch/torch/ops/view.h"
 #include "runtimes/pytorch/transformers/loading/checkpoint_order.h"
+#include "runtimes/pytorch/transformers/loading/outlier_draws.h"
 
 namespace vramfit::pytorch {
 namespace {
@@ -26,12 +26,12 @@ Linear* quantized_linear(const NamedModule& module) {
 class Loader {
  public:
   Loader(Context& context, CausalLm& model, const ModelConfig& config, const Pretrained& arguments,
-         std::int64_t layers)
+         const Fold& fold)
       : context_(context),
         model_(model),
         config_(config),
         arguments_(arguments),
-        left_out_(layers - config.layers),
+        fold_(fold),
         modules_(model.named_modules()) {}
 
   DeviceMap load(const DeviceMap* known) {
@@ -100,7 +100,7 @@ class Loader {
         bytes += static_cast<double>(tensor.numel()) * element_bytes(module, tensor, is_weight);
       });
       // The first layer counts for those left out, too.
-      if (module.layer == 0) bytes *= static_cast<double>(1 + left_out_);
+      if (module.layer == 0) bytes *= static_cast<double>(1 + fold_.left_out());
       all.push_back({&module, bytes});
     }
     return all;
@@ -187,42 +187,47 @@ class Loader {
     }
     std::sort(entries.begin(), entries.end(),
               [](const Entry& a, const Entry& b) { return a.key < b.key; });
+    OutlierDraws draws(fold_, quantized_linears(map));
     for (const Entry& entry : entries) {
       const LayerScope acts(context_, static_cast<int>(entry.module->layer.value_or(kNoLayer)));
       Linear* linear = arguments_.quantization ? quantized_linear(*entry.module) : nullptr;
       if (linear != nullptr && entry.tensor == &linear->weight) {
-        const auto layer = static_cast<std::size_t>(*entry.module->layer);
-        quantize_into(*linear, entry.module->input, map.numbers[layer]);
+        const std::int64_t layer = *entry.module->layer;
+        OutlierStatistics outliers = draws.next(layer);
+        outliers.chance = outlier_chance(config_, entry.module->input,
+                                         map.numbers[static_cast<std::size_t>(layer)]);
+        quantize_into(*linear, outliers);
       } else {
         materialize(*entry.tensor);
       }
     }
   }
 
-  /// `layer`: its number in the model as it is published.
-  void quantize_into(Linear& linear, LinearInput input, std::int64_t layer) {
+  /// In each layer that is walked, of those on this GPU.
+  std::vector<std::int64_t> quantized_linears(const DeviceMap& map) const {
+    std::vector<std::int64_t> linears(static_cast<std::size_t>(config_.layers));
+    for (std::size_t i = 0; i < modules_.size(); ++i) {
+      const bool here = map.gpu[i] == arguments_.gpu;
+      if (!here || quantized_linear(modules_[i]) == nullptr) continue;
+      ++linears[static_cast<std::size_t>(*modules_[i].layer)];
+    }
+    return linears;
+  }
+
+  void quantize_into(Linear& linear, const OutlierStatistics& outliers) {
     const Tensor stored =
         empty(context_, linear.weight.sizes(), linear.weight.type(), Category::Parameters);
     // Conv1D's is transposed first.
     const Tensor weight = linear.is_transposed() ? t(stored) : stored;
-    OutlierStatistics outliers;
-    outliers.chance = outlier_chance(config_, input, layer);
-    outliers.quantile = next_quantile();
     linear.quantized = quantize(*arguments_.quantization, weight, outliers);
-  }
-
-  /// The same in every run.
-  double next_quantile() {
-    return static_cast<double>(draws_()) / (static_cast<double>(std::minstd_rand::max()) + 1);
   }
 
   Context& context_;
   CausalLm& model_;
   const ModelConfig& config_;
   const Pretrained& arguments_;
-  const std::int64_t left_out_;  ///< layers that are not walked
+  const Fold fold_;
   std::vector<NamedModule> modules_;
-  std::minstd_rand draws_;
   double unused_ = 0;  ///< bytes reserved, but not allocated, before anything is read
 };
 
@@ -230,12 +235,12 @@ class Loader {
 
 DeviceMap device_map(Context& context, CausalLm& model, const ModelConfig& config,
                      const Pretrained& arguments) {
-  return Loader(context, model, config, arguments, config.layers).device_map();
+  return Loader(context, model, config, arguments, Fold::none(config)).device_map();
 }
 
 DeviceMap from_pretrained(Context& context, CausalLm& model, const ModelConfig& config,
-                          const Pretrained& arguments, std::int64_t layers, const DeviceMap* map) {
-  return Loader(context, model, config, arguments, layers).load(map);
+                          const Pretrained& arguments, const Fold& fold, const DeviceMap* map) {
+  return Loader(context, model, config, arguments, fold).load(map);
 }
 
 }  // namespace vramfit::pytorch

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "runtimes/pytorch/torch/memory/fold.h"
 #include "runtimes/pytorch/transformers/loading/device_map.h"
 #include "runtimes/pytorch/transformers/modules/causal_lm.h"
 
@@ -14,9 +15,9 @@ DeviceMap device_map(Context& context, CausalLm& model, const ModelConfig& confi
 /// (convert_and_load_state_dict_in_model), integrations/bitsandbytes.py. What stays on the host
 /// stays on the meta device. Returns where everything went.
 ///
-/// The model may stand for one of more `layers`, all alike. `map`: where it is known already.
+/// The model may be a fold of one of more layers. `map`: where it is known already.
 DeviceMap from_pretrained(Context& context, CausalLm& model, const ModelConfig& config,
-                          const Pretrained& arguments, std::int64_t layers,
+                          const Pretrained& arguments, const Fold& fold,
                           const DeviceMap* map = nullptr);
 
 }  // namespace vramfit::pytorch

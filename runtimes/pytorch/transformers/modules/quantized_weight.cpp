@@ -1,5 +1,7 @@
 #include "runtimes/pytorch/transformers/modules/quantized_weight.h"
 
+#include <utility>
+
 #include "model/ops/outliers.h"
 #include "runtimes/pytorch/torch/ops/elementwise.h"
 #include "runtimes/pytorch/torch/ops/four_bits.h"
@@ -18,7 +20,7 @@ void cast_for_good(Tensor& bias, ScalarType type) {
 /// Linear8bitLt with a threshold of 6.
 class Int8Weight final : public QuantizedWeight {
  public:
-  Int8Weight(const Tensor& weight, const OutlierStatistics& outliers) : outliers_(outliers) {
+  Int8Weight(const Tensor& weight, OutlierStatistics outliers) : outliers_(std::move(outliers)) {
     const Tensor half = empty(weight.context(), weight.sizes(), ScalarType::Half,
                               Category::Parameters);  // by way of the host
     rows_ = int8_vectorwise_quant(half);
@@ -30,12 +32,26 @@ class Int8Weight final : public QuantizedWeight {
   Tensor forward(const Tensor& x, Tensor& bias) const override {
     cast_for_good(bias, x.type());
     const std::int64_t columns = x.size(-1);
-    const std::int64_t outliers =
-        outlier_columns(outliers_.chance, x.numel() / columns, columns, outliers_.quantile);
-    return matmul_8bit(x, rows_, outliers, outlier_columns_);
+    return matmul_8bit(x, rows_, columns_of(x.numel() / columns, columns), outlier_columns_);
   }
 
  private:
+  OutlierColumns columns_of(std::int64_t rows, std::int64_t columns) const {
+    const auto at = [&](double quantile) {
+      return outlier_columns(outliers_.chance, rows, columns, quantile);
+    };
+    if (!outliers_.played) return {at(outliers_.quantiles.front().second)};
+    if (at(outliers_.highest) == 0) return {};
+    Times each(static_cast<std::size_t>(outliers_.quantiles.back().first) + 1);
+    Times any = each;
+    for (const auto& [layer, quantile] : outliers_.quantiles) {
+      const auto number = static_cast<std::size_t>(layer);
+      each[number] = at(quantile);
+      any[number] = each[number] > 0 ? 1 : 0;
+    }
+    return {1, std::move(each), std::move(any)};
+  }
+
   Int8Rows rows_;
   OutlierStatistics outliers_;
   mutable Tensor outlier_columns_;  ///< MatmulLtState.idx: until the next forward

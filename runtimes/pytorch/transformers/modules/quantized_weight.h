@@ -1,6 +1,9 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "runtimes/pytorch/torch/tensor/tensor.h"
 #include "runtimes/pytorch/transformers/modules/settings.h"
@@ -25,8 +28,12 @@ class QuantizedWeight {
 
 /// Of a linear's input, to LLM.int8().
 struct OutlierStatistics {
-  double chance = 0;      ///< of an element to be one
-  double quantile = 0.5;  ///< of how many columns hold one, among all linears
+  double chance = 0;  ///< of an element to be one
+  /// Of how many columns hold one, among all linears: of each layer that this one is, or is played
+  /// as, by number in the model that is played.
+  std::vector<std::pair<std::int64_t, double>> quantiles;
+  double highest = 0;   ///< of any linear's
+  bool played = false;  ///< layers are played as others are: each takes what it has itself
 };
 
 /// Of an (out, in) weight on the GPU, as transformers quantises while it loads.

@@ -30,6 +30,27 @@ class GgmlScheduler : public testing::Test {
   std::unique_ptr<Scheduler> scheduler_;
 };
 
+// ggml_backend_cuda_device_supports_op.
+TEST(GgmlBackend, LeavesToTheHostWhatNoKernelReads) {
+  const Backends backends = {{true, 900}, {}};
+  Ops ops;
+  const auto convolves = [&](std::int64_t channels) {
+    Tensor* x = ops.tensor(kF32, {8, channels, 1, 1});
+    return supports_op(backends, kGpu, *ops.ssm_conv(x, ops.tensor(kF32, {4, channels, 1, 1})));
+  };
+  EXPECT_TRUE(convolves(256));
+  EXPECT_FALSE(convolves(192));
+  const auto gathers = [&](const char* type, std::int64_t columns) {
+    Tensor* table = ops.tensor(type_of(*Format::named(type)), {columns, 10, 1, 1});
+    return supports_op(backends, kGpu, *ops.get_rows(table, ops.input(kI32, {3, 1, 1, 1})));
+  };
+  EXPECT_TRUE(gathers("q8_0", 288));
+  EXPECT_TRUE(gathers("mxfp4", 256));
+  EXPECT_FALSE(gathers("mxfp4", 288));
+  EXPECT_FALSE(gathers("iq4_nl", 288));
+  EXPECT_FALSE(gathers("tq1_0", 256));
+}
+
 TEST_F(GgmlScheduler, RunsOpsWhereTheirWeightsAre) {
   Tensor* x = ops_.input(kF32, {64, 1, 1, 1});
   Tensor* y = ops_.mul_mat(weight(kGpu), x);

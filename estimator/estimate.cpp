@@ -148,7 +148,7 @@ Estimate estimate(const Request& request, OomDetail ending) {
   result.margin = margin_of(request.budget.at(result.card), result.total);
   result.missing = runs.missing();
   result.fits = runs.fits();
-  result.uncertainty = uncertainty_of(*request.workload, report.reserved, result.overhead);
+  result.uncertainty = uncertainty_of(*request.workload, runs.run());
   result.verdict = verdict_of(result.fits, result.margin, result.uncertainty);
   result.peak = report.peak;
   result.on_host = runs.run().on_host;

@@ -118,7 +118,7 @@ const Trial& SizedRuns::run(std::int64_t size) {
 bool SizedRuns::has_verdicts() const { return request_.workload->reserved_error().has_value(); }
 
 Slack SizedRuns::slack_of(const Outcome& run) const {
-  const auto uncertainty = uncertainty_of(*request_.workload, run.report.reserved, run.overhead);
+  const auto uncertainty = uncertainty_of(*request_.workload, run);
   const Budget& budget = request_.budget.at(run.card);
   const double margin = static_cast<double>(budget.vram) - static_cast<double>(budget.set_aside()) -
                         static_cast<double>(run.report.reserved + run.overhead.total());

@@ -37,6 +37,12 @@ std::optional<Uncertainty> uncertainty_of(const Workload& workload, std::uint64_
   return Uncertainty{static_cast<std::uint64_t>(bytes), range_of(overhead)};
 }
 
+std::optional<Uncertainty> uncertainty_of(const Workload& workload, const Outcome& run) {
+  auto uncertainty = uncertainty_of(workload, run.report.reserved, run.overhead);
+  if (uncertainty) uncertainty->reserved += run.may_reserve_more;
+  return uncertainty;
+}
+
 Verdict verdict_of(bool fits, std::int64_t margin, const std::optional<Uncertainty>& uncertainty) {
   const auto distance = static_cast<std::uint64_t>(std::abs(margin));
   if (uncertainty && distance <= uncertainty->total()) return Verdict::Tight;

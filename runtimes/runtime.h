@@ -73,8 +73,10 @@ struct Outcome {
   /// A longer extent would walk no more decode steps: all are there, or a sample that the runtime
   /// chose, where the cache grows with each and none is like another.
   bool all_decodes = true;
-  bool sampled = false;           ///< decode steps were left out, and each would have been another
-  std::optional<OnHost> on_host;  ///< absent: the whole model is on the GPU
+  bool sampled = false;  ///< decode steps were left out, and each would have been another
+  /// Bytes that it may reserve beyond the report's, where a race decides.
+  std::uint64_t may_reserve_more = 0;
+  std::optional<OnHost> on_host;     ///< absent: the whole model is on the GPU
   std::vector<DeviceParts> devices;  ///< where a run is told of device by device
   std::vector<CardUse> cards;        ///< of a machine with cards of several kinds, each
   std::size_t card = 0;              ///< of these, the one that the report is of

@@ -77,6 +77,7 @@ def quantization_of(case):
         bnb_4bit_quant_type="nf4" if "nf4" in quant else "fp4",
         bnb_4bit_use_double_quant=quant.endswith("dq"),
         bnb_4bit_compute_dtype=DTYPES[case["dtype"]],
+        bnb_4bit_quant_storage=DTYPES.get(case.get("storage")),
     )
 
 

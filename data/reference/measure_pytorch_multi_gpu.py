@@ -102,7 +102,8 @@ def built(case: dict):
     return model
 
 
-def fully_sharded(model, layers, case: dict):
+def sharded(model, layers, case: dict):
+    """By fully_shard, where it is."""
     options = {}
     if case["precision"] == "mixed":
         options["mp_policy"] = MixedPrecisionPolicy(
@@ -113,6 +114,12 @@ def fully_sharded(model, layers, case: dict):
     for layer in layers:
         fully_shard(layer, **options)
     fully_shard(model, **options)
+    return model
+
+
+def fully_sharded(model, layers, case: dict):
+    """What was made on the meta device, with shards of its own."""
+    sharded(model, layers, case)
     model.to_empty(device="cuda")
     for parameter in model.parameters():
         torch.nn.init.normal_(parameter, std=0.02)

@@ -182,7 +182,6 @@ _QUANTIZATION = {
     "llm_int8_skip_modules": None,
     "llm_int8_enable_fp32_cpu_offload": False,
     "llm_int8_has_fp16_weight": False,
-    "bnb_4bit_quant_storage": "uint8",
 }
 
 
@@ -208,6 +207,8 @@ def read_quantization(config: Any, reading: Reading) -> None:
         for name in ("bnb_4bit_quant_type", "bnb_4bit_compute_dtype", "bnb_4bit_use_double_quant"):
             if value(name) is not None:
                 reading.flags[name] = value(name)
+        if value("bnb_4bit_quant_storage") not in (None, "uint8"):
+            reading.flags["bnb_4bit_quant_storage"] = value("bnb_4bit_quant_storage")
     reading.name_set(value, _QUANTIZATION)
 
 

@@ -41,6 +41,7 @@ class Asking(TypedDict, total=False):
     quant: str
     double_quant: bool
     quant_compute: str
+    quant_storage: str
     device_map: str
     cache_implementation: str
     again: bool
@@ -113,6 +114,7 @@ class Asking(TypedDict, total=False):
     bnb_4bit_quant_type: str
     bnb_4bit_compute_dtype: str
     bnb_4bit_use_double_quant: bool
+    bnb_4bit_quant_storage: str
     nproc_per_node: int
     num_processes: int
     num_gpus: int

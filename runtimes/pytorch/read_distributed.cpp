@@ -62,18 +62,54 @@ constexpr Needs kShards = {"--gpus 2 or more and --strategy fsdp", is_sharded};
 constexpr Needs kMixes = {"--mixed-precision",
                           [](const Flags& flags) { return has(flags, "mixed-precision"); }};
 
-void refuse_beside_fsdp(const TorchTraining& options) {
-  const auto refuse = [](const char* what) {
-    throw BadInput(std::string(what) +
-                   " with fsdp is not predicted yet; --strategy ddp, or without");
-  };
-  if (options.lora) refuse("lora:");
-  using Kind = TorchOptimizer;
-  const bool known = options.optimizer == Kind::AdamW || options.optimizer == Kind::AdamWFused ||
-                     options.optimizer == Kind::AdamWLoop || options.optimizer == Kind::Sgd ||
-                     options.optimizer == Kind::SgdMomentum;
-  if (!known) refuse(("optimizer: " + std::string(name(options.optimizer))).c_str());
-  if (options.pretrained) refuse("device-map:");
+/// Why its step raises on DTensors, which is what fully_shard leaves an optimizer; null: it does
+/// not. bitsandbytes 0.50 (optimizer_update_8bit_blockwise, optimizer_update_32bit), transformers
+/// 5.17 (Adafactor.step) and PyTorch 2.11 (_single_tensor_adafactor).
+const char* raises_on_dtensors(TorchOptimizer kind) {
+  switch (kind) {
+    case TorchOptimizer::AdamW8bit:
+    case TorchOptimizer::PagedAdamW8bit:
+    case TorchOptimizer::PagedAdamW32bit:
+      return "bitsandbytes' kernels take no DTensor";
+    case TorchOptimizer::AdafactorTransformers:
+      return "transformers' Adafactor adds a DTensor to a plain tensor";
+    case TorchOptimizer::Adafactor:
+      return "torch.optim.Adafactor squares a norm in place that is not summed over GPUs yet";
+    default:
+      return nullptr;
+  }
+}
+
+/// nn.Parameter of a shard "can require gradients", which integers cannot (FSDPParam).
+void refuse_pretrained(const Pretrained& pretrained, const Distributed& distributed) {
+  const auto& quantization = pretrained.quantization;
+  if (!quantization) {
+    throw BadInput("device-map: with fsdp is not predicted yet; --strategy ddp, or without");
+  }
+  if (!is_floating(quantization->storage)) {
+    throw BadInput(
+        "quant: fully_shard raises where weights are integers; nearest: --quant nf4 "
+        "--quant-storage "
+        "bf16, or without --gpus");
+  }
+  if (distributed.mixed_precision) {
+    throw BadInput(
+        "mixed-precision: beside quantised weights is not predicted yet; without it, or vramfit "
+        "run");
+  }
+}
+
+void refuse_beside_fsdp(const TorchTraining& options, const Distributed& distributed) {
+  if (const char* why = raises_on_dtensors(options.optimizer)) {
+    throw BadInput("optimizer: " + std::string(name(options.optimizer)) +
+                   " with fsdp raises: " + why + "; nearest: adamw-fused, or --strategy zero1");
+  }
+  if (options.pretrained) refuse_pretrained(*options.pretrained, distributed);
+  if (options.lora && distributed.by_accelerate) {
+    throw BadInput(
+        "lora: with fsdp-accelerate is not predicted yet (beside PEFT the Trainer wraps no layer "
+        "by itself, accelerate launch does); --strategy fsdp, or vramfit run");
+  }
   if (options.checkpoint == GradientCheckpointing::Reentrant) {
     throw BadInput("checkpoint: fsdp needs full, which is use_reentrant=False");
   }
@@ -163,11 +199,12 @@ void read_distributed(const Flags& flags, TorchTraining& options) {
     distributed.stored = ScalarType::Float;  // trainable parameters are upcast
     options.precision = DType::Fp32;
   }
-  if (options.pretrained && options.pretrained->quantization) {
+  if (distributed.strategy == DistributedStrategy::Fsdp) {
+    refuse_beside_fsdp(options, distributed);
+  } else if (options.pretrained && options.pretrained->quantization) {
     throw BadInput(
         "quant: quantised weights on several GPUs are not predicted yet; without --gpus");
   }
-  if (distributed.strategy == DistributedStrategy::Fsdp) refuse_beside_fsdp(options);
   if (distributed.mixed_precision && options.autocast) {
     throw BadInput("autocast and mixed-precision: one of them casts; without --autocast");
   }

@@ -39,6 +39,8 @@ constexpr Needs kFourBits = {"--quant nf4 or fp4", [](const Flags& flags) {
                                return format == "nf4" || format == "fp4";
                              }};
 
+constexpr const char* kBytes = "uint8";
+
 /// BitsAndBytesConfig: 4 bits compute in the type of --precision unless another is named.
 std::optional<Quantization> quantization(const Flags& flags, const std::string& precision) {
   const auto format = typed(flags, "quant");
@@ -47,6 +49,8 @@ std::optional<Quantization> quantization(const Flags& flags, const std::string& 
   quantization.format = parse_format(*format);
   quantization.double_quant = has(flags, "double-quant");
   quantization.compute = parse_type(typed(flags, "quant-compute").value_or(precision));
+  const std::string storage = typed(flags, "quant-storage").value_or(kBytes);
+  if (storage != kBytes) quantization.storage = parse_type(storage);
   return quantization;
 }
 
@@ -64,9 +68,11 @@ Json json_of(const std::optional<Pretrained>& pretrained) {
   if (!pretrained || !pretrained->quantization) return nullptr;
   const Quantization& quantization = *pretrained->quantization;
   const bool four_bits = quantization.format != Quantization::Format::Int8;
-  return {{"format", name(quantization.format)},
-          {"double_quant", quantization.double_quant},
-          {"compute", four_bits ? Json(name(quantization.compute)) : Json(nullptr)}};
+  Json json = {{"format", name(quantization.format)},
+               {"double_quant", quantization.double_quant},
+               {"compute", four_bits ? Json(name(quantization.compute)) : Json(nullptr)}};
+  if (is_floating(quantization.storage)) json["storage"] = name(quantization.storage);
+  return json;
 }
 
 Json json_of(GradientCheckpointing checkpoint) {
@@ -169,6 +175,12 @@ const Settings& settings() {
        .needs = &kFourBits,
        .choices = type_names(),
        .spellings = {{"bnb-4bit-compute-dtype"}},
+       .canonical_value = canonical_type},
+      {.name = "quant-storage",
+       .help = "with --quant nf4 or fp4: uint8 (default), or fp32, fp16 or bf16, which fsdp shards",
+       .needs = &kFourBits,
+       .choices = {kBytes, "fp32", "fp16", "bf16"},
+       .spellings = {{"bnb-4bit-quant-storage"}},
        .canonical_value = canonical_type},
       {.name = "device-map",
        .help = "cuda or auto: read by from_pretrained; auto leaves on the host what does not fit",

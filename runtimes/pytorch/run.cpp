@@ -74,6 +74,13 @@ bool shards(const std::optional<Distributed>& distributed) {
   return distributed && distributed->strategy == DistributedStrategy::Fsdp;
 }
 
+/// Adapters are kept in fp32; mixed precision computes with them, too, in its own type.
+void add_lora(CausalLm& model, const LoraConfig& lora,
+              const std::optional<Distributed>& distributed) {
+  const bool mixed = distributed && distributed->mixed_precision;
+  model.add_lora(lora.rank, lora.targets, lora.dropout, !mixed);
+}
+
 /// The model as it is wrapped for several GPUs; null: there is one.
 std::unique_ptr<DataParallel> wrap(Context& context, CausalLm& model,
                                    const std::optional<Distributed>& distributed) {
@@ -133,11 +140,13 @@ void train(const DryRun& run, const TorchTraining& options, const Extent& extent
 
   tape.begin_stage(Stage::Loaded);
   if (distributed) context.libraries.init_process_group();
-  const Loaded loaded = load(run, settings, options.pretrained, shards(distributed));
+  const bool on_meta = shards(distributed) && !options.pretrained;
+  const Loaded loaded = load(run, settings, options.pretrained, on_meta);
   CausalLm& model = *loaded.model;
   if (options.pretrained && options.pretrained->quantization) model.prepare_for_kbit_training();
   if (options.lora) {
-    model.add_lora(options.lora->rank, options.lora->targets, options.lora->dropout);
+    const Setting meta(context.meta, on_meta);
+    add_lora(model, *options.lora, distributed);
   }
   const std::unique_ptr<DataParallel> parallel = wrap(context, model, distributed);
   tape.end_stage();

@@ -244,13 +244,34 @@ void note_gpus(const Distributed& distributed, std::uint64_t total,
                   " GB at most");
 }
 
-/// See Reducer.
-void note_first_bucket(const Distributed& distributed, std::vector<std::string>& notes) {
-  if (distributed.strategy == DistributedStrategy::Fsdp) return;
-  notes.emplace_back(
+bool reduces_in_buckets(const Distributed& distributed) {
+  return distributed.strategy != DistributedStrategy::Fsdp;
+}
+
+/// What is reserved beyond `report` where the race for DDP's first bucket ends otherwise: see
+/// Reducer.
+std::uint64_t more_with_first_bucket(const Gpu& gpu, const Release& release,
+                                     const ModelConfig& config, TorchTraining options,
+                                     const Extent& extent, const RunReport& report) {
+  options.distributed->keeps_first_bucket = true;
+  Extent as_long;
+  as_long.steps = report.stages.empty() ? 0 : report.stages.back().step;
+  as_long.micro_batches = extent.micro_batches;
+  as_long.detail.events = false;
+  const RunReport kept = pytorch::run(gpu, release, config, options, as_long);
+  return kept.reserved - std::min(kept.reserved, report.reserved);
+}
+
+void note_first_bucket(std::uint64_t more, std::vector<std::string>& notes) {
+  std::string note =
       "in step 2 DDP's first bucket, as large as all gradients, may live until backward: that is a "
       "race with NCCL's watchdog, taken to be lost where zero1's states fit in what step 1 left "
-      "free");
+      "free";
+  if (more > 0) {
+    note += "; lost here, " + std::to_string(more / 1'000'000) +
+            " MB more are reserved, which the verdict allows for";
+  }
+  notes.push_back(std::move(note));
 }
 
 void note_on_host(const OnHost& host, std::int64_t layers, const Pretrained& pretrained,
@@ -305,7 +326,11 @@ Outcome TorchWorkload::run(const Gpu& gpu, std::uint64_t capacity, const ModelCo
   if (training != nullptr && training->distributed) {
     note_gpus(*training->distributed, outcome.report.reserved + outcome.overhead.total(),
               outcome.notes);
-    note_first_bucket(*training->distributed, outcome.notes);
+    if (reduces_in_buckets(*training->distributed)) {
+      outcome.may_reserve_more =
+          more_with_first_bucket(gpu, release, config, *training, extent, outcome.report);
+      note_first_bucket(outcome.may_reserve_more, outcome.notes);
+    }
   }
   if (const auto& arguments = pretrained()) {
     if (arguments->quantization) note_quantization(*arguments->quantization, outcome.notes);

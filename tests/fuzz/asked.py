@@ -69,16 +69,16 @@ def _quantized(random: Random) -> list[str]:
 
 
 def _several_gpus(random: Random, beside: list[str]) -> list[str]:
-    """With what `beside` has already. FSDP2 shards no adapters, and knows torch.optim's AdamW and
-    SGD; quantised weights stay on one GPU."""
+    """With what `beside` has already. FSDP2 goes with torch.optim's AdamW and SGD, and shards
+    adapters where it is called by hand; quantised weights stay on one GPU."""
     if "--quant" in beside:
         return []
     flags = ["--gpus", str(_log_uniform(random, 2, 64))]
     optimizer = beside[beside.index("--optimizer") + 1]
-    shards = "--lora" not in beside and "reentrant" not in beside
-    shards = shards and not {"8bit", "32bit", "hf", "adafactor"} & set(optimizer.split("-"))
-    if shards and random.random() < 0.6:
-        flags += ["--strategy", random.choice(["fsdp", "fsdp-accelerate"])]
+    raises = {"8bit", "32bit", "hf", "adafactor"} & set(optimizer.split("-"))
+    if not raises and "reentrant" not in beside and random.random() < 0.6:
+        by_accelerate = ["fsdp-accelerate"] if "--lora" not in beside else []
+        flags += ["--strategy", random.choice(["fsdp", *by_accelerate])]
         flags += random.choice([[], ["--reshard-after-forward", "false"]])
         mixed = random.random() < 0.5 and "--autocast" not in beside
         return flags + (["--mixed-precision", "bf16"] if mixed else [])

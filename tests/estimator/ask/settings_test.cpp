@@ -15,7 +15,7 @@ namespace {
 Flags beside(const std::string& name) {
   const Flags sharded = {{"gpus", "2"}, {"strategy", "fsdp"}};
   if (name == "mixed-precision") return sharded;
-  if (name == "quant-compute") return {{"quant", "nf4"}};
+  if (name == "quant-compute" || name == "quant-storage") return {{"quant", "nf4"}};
   if (name == "split-mode") return {{"gpus", "2"}};
   if (name == "head") return {{"precision", "nf4"}};
   if (name != "reduce-dtype") return {};

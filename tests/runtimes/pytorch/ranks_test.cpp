@@ -1,7 +1,8 @@
-// What one of several GPUs was measured to take (data/reference/pytorch_ranks.jsonl), and is
-// predicted to, stage by stage.
+// What one of several GPUs was measured to take (data/reference/pytorch_ranks.jsonl), or takes on
+// the stand-in (tests/fixtures/pytorch/standin_ranks.jsonl), and is predicted to, stage by stage.
 #include <gtest/gtest.h>
 
+#include "runtimes/pytorch/options.h"
 #include "tests/runtimes/pytorch/cases.h"
 
 namespace vramfit::pytorch {
@@ -9,19 +10,38 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// FSDP2 with all weights trained; its cases have no NCCL, whose own share no rule is about.
-bool is_fully_sharded(const Json& row) {
-  return row.contains("case") && row.at("case").at("strategy") == "fsdp" &&
-         row.at("case").at("lora") == 0;
+constexpr const char* kMeasured = VRAMFIT_REFERENCE "/pytorch_ranks.jsonl";
+constexpr const char* kOnStandin = VRAMFIT_PYTORCH_FIXTURES "/standin_ranks.jsonl";
+
+const std::vector<std::string> kEveryProjection = {"q_proj",    "k_proj",  "v_proj",   "o_proj",
+                                                   "gate_proj", "up_proj", "down_proj"};
+
+std::vector<Json> cases_of(const char* file, const std::string& strategy) {
+  std::vector<Json> found;
+  for (Json& row : read_lines(file)) {
+    const bool is_one = row.contains("case") &&
+                        row.at("case").at("strategy").get<std::string>().starts_with(strategy);
+    if (is_one) found.push_back(std::move(row));
+  }
+  return found;
 }
 
-TorchTraining sharded_training(Json test_case) {
+TorchTraining training_on_each(Json test_case) {
   const bool mixed = test_case.at("precision") == "mixed";
   test_case["dtype"] = mixed ? "fp32" : "bf16";
+  const std::int64_t rank = test_case.at("lora");
   test_case.erase("lora");
   TorchTraining options = training_of(test_case);
+  if (rank > 0) options.lora = LoraConfig{rank, test_case.value("targets", kEveryProjection)};
+  if (test_case.contains("storage")) {
+    options.pretrained->quantization->storage = parse_type(test_case.at("storage"));
+  }
   Distributed& distributed = options.distributed.emplace();
-  distributed.strategy = DistributedStrategy::Fsdp;
+  const std::string strategy = test_case.at("strategy");
+  distributed.strategy =
+      strategy.starts_with("fsdp") ? DistributedStrategy::Fsdp : DistributedStrategy::Ddp;
+  distributed.reshard_after_forward = strategy != "fsdp-keep";
+  distributed.bucket_view = strategy == "ddp-view";
   distributed.gpus = test_case.at("gpus");
   if (mixed) {
     distributed.stored = ScalarType::Float;
@@ -30,27 +50,74 @@ TorchTraining sharded_training(Json test_case) {
   return options;
 }
 
+/// Where it is not as read, each with how much more is predicted. Loading is read with the step's
+/// batch already there.
+std::vector<std::string> differences(const RunReport& report, const Json& stages,
+                                     std::uint64_t StageRecord::*predicted, const char* level) {
+  std::vector<std::string> found;
+  for (const StageRecord& stage : report.stages) {
+    if (stage.stage == Stage::Loaded) continue;
+    const std::string key = "step" + std::to_string(stage.step) + "." + name(stage.stage);
+    const auto read = stages.at(key).at(level).get<std::int64_t>();
+    const std::int64_t more = static_cast<std::int64_t>(stage.*predicted) - read;
+    if (more != 0) found.push_back(key + " " + level + ": " + std::to_string(more));
+  }
+  return found;
+}
+
+using Texts = std::vector<std::string>;
+
 TEST(Ranks, FullyShardedTheyTakeWhatWasMeasured) {
-  // Forward's peak of one 13B was measured 33,280 bytes higher.
-  constexpr double kOfOnePeak = 34'000;
-  int cases = 0;
-  for (const Json& row : read_lines(VRAMFIT_REFERENCE "/pytorch_ranks.jsonl")) {
-    if (!is_fully_sharded(row)) continue;
+  const std::vector<Json> rows = cases_of(kMeasured, "fsdp");
+  EXPECT_EQ(rows.size(), 7);
+  for (const Json& row : rows) {
     const Json& test_case = row.at("case");
     SCOPED_TRACE(title_of(test_case));
     const RunReport report =
-        run(h200(), measured_release(), model_of(test_case), sharded_training(test_case));
-    for (const StageRecord& stage : report.stages) {
-      if (stage.stage == Stage::Loaded) continue;  // read with the step's batch already there
-      const std::string key = "step" + std::to_string(stage.step) + "." + name(stage.stage);
-      const Json& measured = row.at("result").at("stages").at(key);
-      EXPECT_EQ(stage.after, measured.at("alloc").get<std::uint64_t>()) << key;
-      EXPECT_NEAR(static_cast<double>(stage.peak), measured.at("peak").get<double>(), kOfOnePeak)
-          << key;
-    }
-    ++cases;
+        run(h200(), measured_release(), model_of(test_case), training_on_each(test_case));
+    const Json& stages = row.at("result").at("stages");
+    EXPECT_EQ(differences(report, stages, &StageRecord::after, "alloc"), Texts{});
+    const bool is_13b = test_case.at("model") == "llama2-13b";
+    EXPECT_EQ(
+        differences(report, stages, &StageRecord::peak, "peak"),
+        is_13b ? (Texts{"step1.forward peak: -33280", "step2.forward peak: -33280"}) : Texts{});
   }
-  EXPECT_EQ(cases, 6);
+}
+
+TEST(Ranks, WithAdaptersTheyTakeWhatTheyDoOnTheStandin) {
+  const std::vector<Json> rows = cases_of(kOnStandin, "fsdp");
+  EXPECT_EQ(rows.size(), 16);
+  for (const Json& row : rows) {
+    const Json& test_case = row.at("case");
+    SCOPED_TRACE(title_of(test_case));
+    const RunReport report =
+        run(h200(), measured_release(), model_of(test_case), training_on_each(test_case));
+    const Json& stages = row.at("result").at("stages");
+    EXPECT_EQ(differences(report, stages, &StageRecord::after, "alloc"), Texts{});
+    const bool is_off =
+        test_case.at("model") == "llama-768" && test_case.value("quant", "") == "nf4-dq";
+    EXPECT_EQ(differences(report, stages, &StageRecord::peak, "peak"),
+              is_off ? (Texts{"step1.forward peak: -8192", "step2.forward peak: -8192"}) : Texts{});
+    EXPECT_EQ(differences(report, stages, &StageRecord::peak_reserved, "peak_reserved"), Texts{});
+  }
+}
+
+// Whether it does is a race, which was lost where gradients are views.
+TEST(Ranks, TheFirstBucketThatLivesThroughTheSecondForwardIsThatLarge) {
+  int kept = 0;
+  for (const Json& row : cases_of(kMeasured, "ddp")) {
+    const Json& test_case = row.at("case");
+    SCOPED_TRACE(title_of(test_case));
+    TorchTraining options = training_on_each(test_case);
+    options.distributed->keeps_first_bucket = options.distributed->bucket_view;
+    kept += options.distributed->keeps_first_bucket ? 1 : 0;
+    const RunReport report = run(h200(), measured_release(), model_of(test_case), options);
+    const Json& stages = row.at("result").at("stages");
+    EXPECT_EQ(differences(report, stages, &StageRecord::after, "alloc"), Texts{});
+    EXPECT_EQ(differences(report, stages, &StageRecord::peak, "peak"), Texts{});
+    EXPECT_EQ(differences(report, stages, &StageRecord::peak_reserved, "peak_reserved"), Texts{});
+  }
+  EXPECT_EQ(kept, 2);
 }
 
 }  // namespace

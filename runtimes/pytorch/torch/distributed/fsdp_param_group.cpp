@@ -18,17 +18,22 @@ Tensor flat(Context& context, std::int64_t elements, ScalarType type,
   return empty(context, {elements}, type, category);
 }
 
+/// What a GPU gives of it.
+std::int64_t gathered_bytes(const FsdpParam& parameter) {
+  return parameter.sharded.numel() * element_size(parameter.unsharded.type());
+}
+
 }  // namespace
 
-Tensor FsdpParamGroup::shard_of(const Tensor& parameter) const {
+Tensor FsdpParamGroup::shard_of(const Tensor& parameter, ScalarType stored) const {
   const Dims sizes = shard_sizes(parameter.sizes(), options_.gpus);
-  Tensor sharded = pytorch::empty(context_, sizes, options_.stored, Category::Parameters);
+  Tensor sharded = pytorch::empty(context_, sizes, stored, Category::Parameters);
   sharded.impl()->requires_grad = parameter.impl()->requires_grad;
   return sharded;
 }
 
-void FsdpParamGroup::add(const Tensor& parameter) {
-  parameters_.push_back({parameter, shard_of(parameter)});
+void FsdpParamGroup::add(const Tensor& parameter, ScalarType stored) {
+  parameters_.push_back({parameter, shard_of(parameter, stored)});
 }
 
 FsdpParam* FsdpParamGroup::find(const Tensor& parameter) {
@@ -38,17 +43,21 @@ FsdpParam* FsdpParamGroup::find(const Tensor& parameter) {
   return own == parameters_.end() ? nullptr : &*own;
 }
 
-// foreach_all_gather
+// foreach_all_gather: what is cast is cast together; types that differ are gathered as bytes.
 void FsdpParamGroup::unshard() {
   if (all_gather_result_.defined() || unsharded_) return;
   context_.libraries.use_collectives();
   const Setting stream(context_.tape.stream, Stream::AllGatherCopyIn);
-  std::int64_t elements = 0;
-  for (const FsdpParam& parameter : parameters_) elements += parameter.sharded.numel();
-  const ScalarType type = parameters_.front().unsharded.type();
+  std::int64_t cast_bytes = 0;
+  std::int64_t bytes = 0;
+  for (const FsdpParam& parameter : parameters_) {
+    const std::int64_t own = gathered_bytes(parameter);
+    bytes += own;
+    if (parameter.unsharded.type() != parameter.sharded.type()) cast_bytes += own;
+  }
   Tensor cast;
-  if (type != options_.stored) cast = flat(context_, elements, type);
-  all_gather_result_ = flat(context_, elements * options_.gpus, type);
+  if (cast_bytes > 0) cast = flat(context_, cast_bytes, ScalarType::Byte);
+  all_gather_result_ = flat(context_, bytes * options_.gpus, ScalarType::Byte);
 }
 
 // foreach_all_gather_copy_out; without record_stream, a buffer is free as soon as nobody holds it.
@@ -58,8 +67,7 @@ void FsdpParamGroup::wait_for_unshard() {
   Tensor previous;  // a local variable there, too: it goes when the function returns
   if (prefetches) previous = std::exchange(comm_.all_gather_state, {});
   for (const FsdpParam& parameter : parameters_) {
-    const std::int64_t bytes =
-        parameter.sharded.numel() * options_.gpus * element_size(parameter.unsharded.type());
+    const std::int64_t bytes = gathered_bytes(parameter) * options_.gpus;
     parameter.unsharded.impl()->storage->allocate_memory(static_cast<std::uint64_t>(bytes));
   }
   unsharded_ = true;
@@ -124,8 +132,8 @@ void FsdpParamGroup::reduce(std::vector<Tensor> gradients, const std::vector<Fsd
   gradients.clear();
   const Setting stream(context_.tape.stream, Stream::ReduceScatter);
   Tensor output = flat(context_, elements, type, Category::Gradients);
-  if (type != options_.stored)
-    output = flat(context_, elements, options_.stored, Category::Gradients);
+  const ScalarType stored = of.front()->sharded.type();
+  if (type != stored) output = flat(context_, elements, stored, Category::Gradients);
   for (const FsdpParam* parameter : of) {
     const Tensor& sharded = parameter->sharded;
     if (sharded.impl()->grad) continue;  // added to
@@ -136,6 +144,7 @@ void FsdpParamGroup::reduce(std::vector<Tensor> gradients, const std::vector<Fsd
 void FsdpParamGroup::finalize_backward() {
   if (state_ != State::PostBackward) post_backward();
   state_ = State::Idle;
+  all_gather_result_.reset();  // prefetched for a backward that never came
 }
 
 }  // namespace vramfit::pytorch

@@ -38,8 +38,9 @@ class FsdpParamGroup {
         options_(options),
         reshard_after_forward_(reshard_after_forward) {}
 
-  void add(const Tensor& parameter);
-  Tensor shard_of(const Tensor& parameter) const;
+  /// `stored`: what the shard is in.
+  void add(const Tensor& parameter, ScalarType stored);
+  Tensor shard_of(const Tensor& parameter, ScalarType stored) const;
   /// Null where the parameter is none of the group's.
   FsdpParam* find(const Tensor& parameter);
   bool empty() const { return parameters_.empty(); }

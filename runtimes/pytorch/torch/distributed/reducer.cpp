@@ -57,7 +57,9 @@ void Reducer::rebuild_buckets() {
   if (rebuilt_ || ready_.empty()) return;
   rebuilt_ = true;
   const std::uint64_t growth = context_.tape.peak() - peak_of_backward_;
-  if (outruns_watchdog(options_.strategy, growth)) stashed_ = gradients_;
+  if (options_.keeps_first_bucket || outruns_watchdog(options_.strategy, growth)) {
+    stashed_ = gradients_;
+  }
   std::vector<std::uint64_t> limits = {kFirstBucketBytes, kBucketBytes};
   if (options_.bucket_cap_mb)
     limits = {static_cast<std::uint64_t>(*options_.bucket_cap_mb) * kBucketUnit};

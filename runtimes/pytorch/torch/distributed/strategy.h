@@ -27,8 +27,10 @@ struct Distributed {
   // DistributedDataParallel:
   bool bucket_view = false;                   ///< gradient_as_bucket_view
   std::optional<std::int64_t> bucket_cap_mb;  ///< absent: 25 after a first one of 1
+  /// Through the second step's forward, whoever is likely to win that race: see Reducer.
+  bool keeps_first_bucket = false;
   // fully_shard:
-  ScalarType stored = ScalarType::BFloat16;  ///< what the shards are in
+  ScalarType stored = ScalarType::BFloat16;  ///< what the model's shards are in
   bool reshard_after_forward = true;         ///< of layers; the root's stay until backward
   std::optional<MixedPrecision> mixed_precision;
   /// By Accelerate, the Trainer's --fsdp: the model comes from the host, and the embedding and the

@@ -83,14 +83,14 @@ Tensor gemm_4bit(const Tensor& x, const FourBits& weight, const Tensor& bias) {
 
 }  // namespace
 
-FourBits quantize_4bit(const Tensor& weight, bool double_quant) {
+FourBits quantize_4bit(const Tensor& weight, bool double_quant, ScalarType storage) {
   Context& context = weight.context();
   const std::int64_t count = weight.numel();
   FourBits result;
   result.sizes = weight.sizes();
   result.type = weight.type();
   result.scales = kept(context, div_up(count, kBlock), ScalarType::Float);
-  result.values = kept(context, (count + 1) / 2, ScalarType::Byte);
+  result.values = kept(context, (count + 1) / (2 * element_size(storage)), storage);
   result.code = code_of(context);
   if (double_quant) quantize_scales(result);
   return result;

@@ -10,7 +10,7 @@ namespace vramfit::pytorch {
 struct FourBits {
   Dims sizes;         ///< (out, in)
   ScalarType type{};  ///< that it was quantised from
-  Tensor values;      ///< two to a byte
+  Tensor values;      ///< two to a byte, as elements of bnb_4bit_quant_storage
   Tensor code;        ///< what the 16 codes stand for
   Tensor scales;      ///< fp32, or 8 bits
   // Of double quantisation, with blocks of 256.
@@ -20,7 +20,7 @@ struct FourBits {
 };
 
 /// Of a contiguous (out, in) weight.
-FourBits quantize_4bit(const Tensor& weight, bool double_quant);
+FourBits quantize_4bit(const Tensor& weight, bool double_quant, ScalarType storage);
 
 /// MatMul4Bit: x W^T + b. Saves nothing but the weight, of which it wants no gradient.
 Tensor matmul_4bit(const Tensor& x, const FourBits& weight, const Tensor& bias);

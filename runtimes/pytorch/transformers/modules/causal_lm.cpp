@@ -251,8 +251,8 @@ void CausalLm::prepare_for_kbit_training() {
   context_.tape.empty_cache();
 }
 
-void CausalLm::add_lora(std::int64_t rank, const std::vector<std::string>& targets,
-                        double dropout) {
+void CausalLm::add_lora(std::int64_t rank, const std::vector<std::string>& targets, double dropout,
+                        bool upcast) {
   lora_ = true;
   freeze();
   std::vector<Lora*> adapters;
@@ -268,7 +268,8 @@ void CausalLm::add_lora(std::int64_t rank, const std::vector<std::string>& targe
       adapters.push_back(&*linear.lora);
     }
   }
-  // cast_adapter_dtype: adapters in 16 bits are kept in fp32.
+  if (!upcast) return;
+  // cast_adapter_dtype
   for (Lora* adapter : adapters) {
     for (Tensor* weight : {&adapter->a, &adapter->b}) {
       if (!is_half(weight->type())) continue;

@@ -66,7 +66,10 @@ class CausalLm {
   /// and empties the allocator's cache.
   void prepare_for_kbit_training();
   /// Freezes the model and adds adapters of this rank to projections of these names.
-  void add_lora(std::int64_t rank, const std::vector<std::string>& targets, double dropout);
+  /// `upcast`: what would be in 16 bits is in fp32 (PEFT's autocast_adapter_dtype).
+  void add_lora(std::int64_t rank, const std::vector<std::string>& targets, double dropout,
+                bool upcast);
+  bool has_lora() const { return lora_; }
 
   std::vector<Tensor> parameters() const;
   /// Those that want a gradient.

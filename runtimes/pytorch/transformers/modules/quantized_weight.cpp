@@ -28,6 +28,7 @@ class Int8Weight final : public QuantizedWeight {
 
   /// Of a weight of integers their type says nothing: they stay as they are made, fp32.
   Adapted adapted() const override { return {ScalarType::Float, false}; }
+  Tensor parameter() const override { return rows_.values; }
 
   Tensor forward(const Tensor& x, Tensor& bias) const override {
     cast_for_good(bias, x.type());
@@ -61,10 +62,11 @@ class Int8Weight final : public QuantizedWeight {
 class FourBitWeight final : public QuantizedWeight {
  public:
   FourBitWeight(const Tensor& weight, const Quantization& quantization)
-      : weight_(quantize_4bit(contiguous(weight), quantization.double_quant)),
+      : weight_(quantize_4bit(contiguous(weight), quantization.double_quant, quantization.storage)),
         compute_(quantization.compute) {}
 
   Adapted adapted() const override { return {compute_, true}; }
+  Tensor parameter() const override { return weight_.values; }
 
   Tensor forward(const Tensor& x, Tensor& bias) const override {
     const Tensor cast = to(x, compute_);

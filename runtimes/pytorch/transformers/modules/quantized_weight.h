@@ -22,6 +22,8 @@ class QuantizedWeight {
 
   virtual ~QuantizedWeight() = default;
   virtual Adapted adapted() const = 0;
+  /// The module's parameter. Only that of 4 bits is asked for: fully_shard takes no other.
+  virtual Tensor parameter() const = 0;
   /// x W^T + b of (..., in). A bias of another type than the arithmetic's is cast for good.
   virtual Tensor forward(const Tensor& x, Tensor& bias) const = 0;
 };

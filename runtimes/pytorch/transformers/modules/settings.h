@@ -23,6 +23,7 @@ struct Quantization {
   Format format = Format::Int8;
   bool double_quant = false;               ///< bnb_4bit_use_double_quant
   ScalarType compute = ScalarType::Float;  ///< bnb_4bit_compute_dtype
+  ScalarType storage = ScalarType::Byte;   ///< bnb_4bit_quant_storage: what FSDP2 takes is floating
 };
 
 /// from_pretrained's arguments; without them a model is built on the GPU from its config.

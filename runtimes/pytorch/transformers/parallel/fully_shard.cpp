@@ -32,8 +32,16 @@ std::vector<Tensor> parameters_of(const CausalLm::NamedModule& named) {
   std::vector<Tensor> all;
   std::visit(
       [&all](const auto* module) {
-        all.push_back(module->weight);
+        bool quantized = false;
+        if constexpr (requires { module->quantized; }) {
+          if (module->quantized) all.push_back(module->quantized->parameter());
+          quantized = module->quantized != nullptr;
+        }
+        if (!quantized) all.push_back(module->weight);
         if constexpr (requires { module->bias; }) all.push_back(module->bias);
+        if constexpr (requires { module->lora; }) {
+          if (module->lora) all.insert(all.end(), {module->lora->a, module->lora->b});
+        }
       },
       named.module);
   std::erase_if(all, [](const Tensor& tensor) { return !tensor.defined(); });
@@ -54,12 +62,16 @@ FullyShard::FullyShard(Context& context, CausalLm& model, const Distributed& opt
       embedding_(context, comm_, options, options.reshard_after_forward),
       head_(context, comm_, options, false) {
   context.libraries.use_collectives();  // DTensor's random numbers are seeded alike
+  model.set_hooks(this);
   const Modules modules = model.named_modules();
+  if (!model.parameters().front().is_meta()) {
+    shard_in_place(modules);
+    return;
+  }
   options.by_accelerate ? take_from_host(modules) : to_empty(modules);
   for (Tensor* buffer : model.buffers()) {
     *buffer = empty(context, buffer->sizes(), buffer->type(), Category::Parameters);
   }
-  model.set_hooks(this);
 }
 
 FullyShard::~FullyShard() { model_.set_hooks(nullptr); }
@@ -77,52 +89,76 @@ FsdpParamGroup& FullyShard::group_of(const CausalLm::NamedModule& named) {
   if (std::holds_alternative<Norm*>(named.module)) return head_;
   if (std::holds_alternative<Linear*>(named.module)) return head_;
   const bool of_tokens = parameters_of(named).front().impl() == model_.parameters().front().impl();
-  return !of_tokens ? root_ : model_.is_tied() ? head_ : embedding_;
+  return !of_tokens ? root_ : embeds_with_head() ? head_ : embedding_;
 }
 
-void FullyShard::add(Group& group, const Tensor& parameter) {
+FsdpParam* FullyShard::add(Group& group, const Tensor& parameter) {
   for (Group* owner : groups()) {
-    FsdpParam* own = owner->find(parameter);
-    if (own == nullptr) continue;
-    // The shard that it had is freed once the new one is there.
-    if (!options_.by_accelerate) own->sharded = owner->shard_of(parameter);
-    return;
+    if (FsdpParam* own = owner->find(parameter)) return own;
   }
-  group.add(parameter);
+  group.add(parameter, stored(parameter));
+  return nullptr;
 }
 
-// Module by module (Module._apply): a tied head is the embedding's parameter, which is made anew.
+ScalarType FullyShard::stored(const Tensor& parameter) const {
+  if (!options_.mixed_precision) return parameter.type();
+  const bool is_adapter = model_.has_lora() && parameter.requires_grad();
+  return is_adapter ? ScalarType::Float : options_.stored;
+}
+
+// Module by module (Module._apply): a tied head is the embedding's parameter, which is made anew;
+// the shard that it had is freed once the new one is there.
 void FullyShard::to_empty(const Modules& modules) {
   for (const CausalLm::NamedModule& named : modules) {
     const LayerScope acts(context_, layer_of(named));
     Group& group = group_of(named);
-    for (const Tensor& parameter : parameters_of(named)) add(group, parameter);
+    for (const Tensor& parameter : parameters_of(named)) {
+      FsdpParam* own = add(group, parameter);
+      if (own != nullptr) own->sharded = group.shard_of(parameter, stored(parameter));
+    }
   }
 }
 
-// Group by group, from the bottom up: a group is on the GPU as a whole until it is sharded
-// (_move_states_to_device).
-void FullyShard::take_from_host(const Modules& modules) {
-  std::vector<std::pair<Group*, std::vector<const CausalLm::NamedModule*>>> by_group;
+std::vector<FullyShard::Members> FullyShard::by_group(const Modules& modules) {
+  std::vector<Members> all;
   for (const CausalLm::NamedModule& named : modules) {
     Group* group = &group_of(named);
-    auto found = std::find_if(by_group.begin(), by_group.end(),
-                              [group](const auto& one) { return one.first == group; });
-    if (found == by_group.end()) found = by_group.insert(by_group.end(), {group, {}});
-    found->second.push_back(&named);
+    auto found = std::find_if(all.begin(), all.end(),
+                              [group](const Members& one) { return one.group == group; });
+    if (found == all.end()) found = all.insert(all.end(), {group, {}});
+    found->modules.push_back(&named);
   }
-  std::stable_partition(by_group.begin(), by_group.end(),
-                        [](const auto& one) { return one.second.front()->layer.has_value(); });
-  for (const auto& [group, members] : by_group) {
-    const LayerScope acts(context_, layer_of(*members.front()));
+  std::stable_partition(all.begin(), all.end(),
+                        [](const Members& one) { return one.modules.front()->layer.has_value(); });
+  return all;
+}
+
+// A group is on the GPU as a whole until it is sharded (_move_states_to_device).
+void FullyShard::take_from_host(const Modules& modules) {
+  for (const Members& members : by_group(modules)) {
+    const LayerScope acts(context_, layer_of(*members.modules.front()));
     std::vector<Tensor> whole;
-    for (const CausalLm::NamedModule* named : members) {
+    for (const CausalLm::NamedModule* named : members.modules) {
       for (const Tensor& parameter : parameters_of(*named)) {
-        whole.push_back(empty(context_, parameter.sizes(), options_.stored, Category::Parameters));
+        whole.push_back(
+            empty(context_, parameter.sizes(), stored(parameter), Category::Parameters));
       }
     }
-    for (const CausalLm::NamedModule* named : members) {
-      for (const Tensor& parameter : parameters_of(*named)) add(*group, parameter);
+    for (const CausalLm::NamedModule* named : members.modules) {
+      for (const Tensor& parameter : parameters_of(*named)) add(*members.group, parameter);
+    }
+  }
+}
+
+// What was whole goes once all of its group is sharded.
+void FullyShard::shard_in_place(const Modules& modules) {
+  for (const Members& members : by_group(modules)) {
+    const LayerScope acts(context_, layer_of(*members.modules.front()));
+    for (const CausalLm::NamedModule* named : members.modules) {
+      for (const Tensor& parameter : parameters_of(*named)) add(*members.group, parameter);
+    }
+    for (const FsdpParam& own : members.group->parameters()) {
+      own.unsharded.impl()->storage->free_memory();
     }
   }
 }
@@ -154,7 +190,7 @@ void FullyShard::pre_forward(Group& group) {
 void FullyShard::post_forward(Group& group, const Tensor& output) {
   if (group.empty() || group.in_backward()) return;
   group.post_forward();
-  register_hook(output, [&group] { group.pre_backward(); });
+  if (output.requires_grad()) register_hook(output, [&group] { group.pre_backward(); });
 }
 
 void FullyShard::after_forward(const CausalLm::Output& output) {
@@ -186,8 +222,9 @@ void FullyShard::after_layer(std::size_t layer, const Tensor& hidden) {
   post_forward(*layers_[layer], hidden);
 }
 
+// A group's hook runs before the first of its modules alone; an embedding's input has no gradient.
 Tensor FullyShard::before_head(const Tensor& hidden) {
-  if (head_.empty()) return hidden;
+  if (head_.empty() || embeds_with_head()) return hidden;
   pre_forward(head_);
   return register_post_backward(context_, head_, hidden);
 }

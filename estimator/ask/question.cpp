@@ -4,6 +4,7 @@
 
 #include "estimator/ask/alternatives.h"
 #include "estimator/ask/budgets.h"
+#include "estimator/ask/lengths.h"
 #include "estimator/ask/model.h"
 #include "estimator/ask/unsupported.h"
 #include "estimator/runtimes.h"
@@ -217,6 +218,7 @@ void shorten_default(const SearchAxis& axis, Request& request) {
 }
 
 void note_passed_over(const FitOptions& o, ModelConfig& model) {
+  model.notes.insert(model.notes.end(), o.notes.begin(), o.notes.end());
   if (o.passed_over.empty()) return;
   std::string list;
   for (const std::string& flag : o.passed_over) list += (list.empty() ? "--" : ", --") + flag;
@@ -232,6 +234,24 @@ void leave_out_older_cards(std::vector<Request>& requests, const Workload& workl
     request.model.notes.push_back("cards before sm_" + std::to_string(oldest) +
                                   ", which do not multiply such numbers, are left out");
   }
+}
+
+bool reads(const Runtime& runtime, const ModelSource& source) {
+  try {
+    return runtime.read_model(source).has_value();
+  } catch (const BadInput&) {
+    return false;  // it has no such architecture either
+  }
+}
+
+/// Names the runtimes that read it, which its own message does not know.
+std::string nearest_readers(const UnreadModel& unread) {
+  std::string others;
+  for (const Runtime* other : runtimes()) {
+    if (!reads(*other, *unread.source())) continue;
+    others += (others.empty() ? "; nearest: --runtime " : " or ") + std::string(other->name());
+  }
+  return others;
 }
 
 /// A list of cards says how many there are.
@@ -254,16 +274,39 @@ void refuse_other_platforms(const Budget& budget, const Runtime& runtime) {
                  runtime.name() + " are of; --runtime llama.cpp, or an NVIDIA card");
 }
 
-/// One that no reader has a shape of, as the runtime reads it.
+/// As the runtime itself reads it; nothing where it reads none.
+std::optional<ModelConfig> own_reading(const Runtime& runtime,
+                                       const std::shared_ptr<const ModelSource>& source) {
+  if (source == nullptr) return std::nullopt;
+  std::optional<ModelConfig> model = runtime.read_model(*source);
+  if (model) model->source = source;
+  return model;
+}
+
+/// Whether it was read of a part of what its config describes: no reader takes that key otherwise.
+bool is_a_part(const ModelConfig& model) {
+  return model.source != nullptr &&
+         model.source->config.find("\"text_config\"") != std::string::npos;
+}
+
+/// Of a model that no reader has a shape of, or of a part alone, what the runtime makes of it.
 ModelConfig model_for(const FitOptions& o, const Environment& environment, const Runtime& runtime) {
   try {
-    return model_of(o, environment);
+    ModelConfig model = model_of(o, environment);
+    if (!is_a_part(model)) return model;
+    return own_reading(runtime, model.source).value_or(model);
+  } catch (const UnknownModel& unknown) {
+    if (std::optional<ModelConfig> model = own_reading(runtime, unknown.source())) {
+      return *std::move(model);
+    }
+    if (unknown.source() == nullptr) throw;
+    throw UnknownModel(unknown.what() + nearest_readers(unknown), unknown.source());
   } catch (const UnreadModel& unread) {
+    if (std::optional<ModelConfig> model = own_reading(runtime, unread.source())) {
+      return *std::move(model);
+    }
     if (unread.source() == nullptr) throw;
-    std::optional<ModelConfig> model = runtime.read_model(*unread.source());
-    if (!model) throw;
-    model->source = unread.source();
-    return *std::move(model);
+    throw UnreadModel(unread.what() + nearest_readers(unread), unread.source());
   }
 }
 
@@ -286,8 +329,9 @@ Question resolve_question(const FitOptions& o, const Environment& environment) {
                           o.runtime ? runtime_named(*o.runtime) : default_runtime());
 }
 
-Question resolve_question(const FitOptions& o, const Environment& environment,
+Question resolve_question(const FitOptions& asked, const Environment& environment,
                           const Runtime& runtime) {
+  const FitOptions o = of_longest_sample(asked, environment);
   refuse_contradictions(o);
   Question question;
   refuse_unless_can(o.train, "train", runtime.can().no_training);

@@ -42,6 +42,8 @@ std::string listing() {
     text += fmt::format("  {:<16}{:>18} parameters\n", name,
                         grouped(parameter_count(model_named(name))));
   }
+  text += "\nshapes (--model), of whose families some are not run by all runtimes\n";
+  text += wrapped(fmt::format("  {}", fmt::join(shape_names(), ", ")), 2);
   for (const auto& [runtime, names] : more_models_by_runtime()) {
     text += wrapped(fmt::format("  --runtime {} also: {}", runtime, fmt::join(names, ", ")), 4);
   }

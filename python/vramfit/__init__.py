@@ -23,6 +23,7 @@ TYPE_CHECKING = False  # typing itself takes long to import
 if TYPE_CHECKING:
     from typing import Any
 
+    from vramfit._catalogue import Card, cards, models
     from vramfit._sweep import sweep
     from vramfit._verify import Verification, verify
     from vramfit._watch import watch
@@ -31,6 +32,7 @@ __all__ = [
     "Advice",
     "Answer",
     "BadInput",
+    "Card",
     "CardAnswer",
     "DeviceParts",
     "Largest",
@@ -40,10 +42,12 @@ __all__ = [
     "Uncertainty",
     "Verification",
     "advise",
+    "cards",
     "estimate",
     "largest",
     "max_batch",
     "max_seq",
+    "models",
     "sweep",
     "verify",
     "watch",
@@ -51,6 +55,9 @@ __all__ = [
 
 # Read when they are first used, so that importing stays cheap.
 _LATER = {
+    "Card": "vramfit._catalogue",
+    "cards": "vramfit._catalogue",
+    "models": "vramfit._catalogue",
     "sweep": "vramfit._sweep",
     "verify": "vramfit._verify",
     "Verification": "vramfit._verify",
@@ -64,3 +71,8 @@ def __getattr__(name: str) -> Any:
     if name not in _LATER:
         raise AttributeError(f"module 'vramfit' has no attribute '{name}'")
     return getattr(import_module(_LATER[name]), name)
+
+
+def __dir__() -> list[str]:
+    """What there is, for completion: what is read later, too."""
+    return [*__all__, "__version__"]

@@ -195,6 +195,31 @@ class Answer:
     def __str__(self) -> str:
         return self.text()
 
+    def __repr__(self) -> str:
+        """Verdict and total: "<Answer: FITS, 10.10 GB of 25.76 GB on rtx4090>"."""
+        if len(self.cards) != 1:
+            fitting = sum(card.fits for card in self.cards)
+            return f"<Answer: fits on {fitting} of {len(self.cards)} cards>"
+        card = self.card
+        on = f" on {card.gpu or card.title}" if card.gpu or card.title else ""
+        found = f", largest {self.largest.size}" if self.largest else ""
+        sizes = f"{card.total / 1e9:.2f} GB of {card.vram / 1e9:.2f} GB"
+        return f"<Answer: {card.verdict}, {sizes}{on}{found}>"
+
+    if not TYPE_CHECKING:  # a slip of the pen stays one for type checkers
+
+        def __getattr__(self, name):
+            """What `to_dict()` has beside: `answer.parameters`, `answer.asked`."""
+            if name in type(self).__dict__:
+                self._require_one_card()
+            values = {} if name.startswith("_") else self._values
+            if name in values:
+                return values[name]
+            raise AttributeError(f"an answer has no '{name}'; dir(answer) lists what it has")
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *self._values})
+
     def _repr_html_(self) -> str:
         """What a notebook shows."""
         from vramfit._picture import html

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 from vramfit import _core
 from vramfit._answer import Answer
+from vramfit._core import BadInput
 from vramfit._keywords import is_adapted, written
 
 TYPE_CHECKING = False  # typing itself takes long to import
@@ -28,9 +31,20 @@ def flags_of(
     return adapted(flags, axes)
 
 
+def in_python_words(line: str) -> str:
+    """A refusal of the command's, as keywords are spelt: "lora_targets: only with lora"."""
+    line = line.replace("vramfit --list shows", "vramfit.models() and .cards() list")
+    line = line.replace("vramfit --list", "vramfit.models()")
+    line = re.sub(r"--([a-z][a-z0-9-]*)", lambda flag: flag[1].replace("-", "_"), line)
+    return re.sub(r"^[a-z][a-z0-9-]*(?=:)", lambda flag: flag[0].replace("-", "_"), line)
+
+
 def _asked(given: dict[str, Any]) -> Answer:
     flags, not_honoured = flags_of(given)
-    return asked_with(flags, [], not_honoured)
+    try:
+        return asked_with(flags, [], not_honoured)
+    except BadInput as error:
+        raise type(error)(in_python_words(str(error))) from None
 
 
 def asked_with(flags: dict[str, Any], more: list[str], not_honoured: tuple[str, ...]) -> Answer:

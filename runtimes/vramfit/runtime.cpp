@@ -77,7 +77,9 @@ class VramfitRuntime final : public Runtime {
          "positions of the cache's blocks, a power of two;\nnone (default): one for a whole "
          "sequence",
          Number},
-        {"lengths", Inference, "prompts: equal (default), or spread up to seq"},
+        {"lengths", Inference,
+         "prompts: equal (default), or spread up to seq; of any runtime a .jsonl of samples: the "
+         "longest is --seq"},
     };
     return rows;
   }

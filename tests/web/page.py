@@ -59,7 +59,7 @@ def address(question: str = "", *, site: Path = SITE) -> str:
 
 
 def fit(*arguments: str) -> dict[str, Any]:
-    """What `fit --json` answers."""
+    """What `vramfit --json` answers."""
     run = subprocess.run(
         [built.program("fit"), *arguments, "--json"], capture_output=True, check=False, text=True
     )

@@ -162,7 +162,7 @@ export interface Advice {
   launch?: string;
 }
 
-/** What `fit --json` prints: `docs/schemas/fit.schema.json` has every key. Without a card it is of
+/** What `vramfit --json` prints: `docs/schemas/fit.schema.json` has every key. Without a card it is of
  * every card, and `cards` has what holds on each. */
 export interface Answer extends Partial<OnCard> {
   schema: number;
@@ -257,9 +257,9 @@ export class Vramfit {
     /** The one that is meant where none is named first. */
     runtimes: Runtime[];
   };
-  /** What `fit --json` answers. Throws BadInput. */
+  /** What `vramfit --json` answers. Throws BadInput. */
   ask(flags: Flags): Answer;
-  /** The same as the text that `fit --json` prints. */
+  /** The same as the text that `vramfit --json` prints. */
   json(flags: Flags): string;
   /** The same text but for `verdict_changes_with`: in about half the time. */
   estimate(flags: Flags): string;

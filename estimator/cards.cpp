@@ -6,6 +6,7 @@
 
 #include "estimator/data.h"
 #include "estimator/names.h"
+#include "estimator/runtimes.h"
 #include "model/config/json_reader.h"
 #include "model/errors.h"
 #include "model/memory/pool.h"
@@ -58,6 +59,14 @@ Traits read_traits(const JsonReader& json, const nlohmann::json& object) {
   return traits;
 }
 
+/// Throws BadInput where no runtime of that name reads such a part.
+void require_part(const JsonReader& json, const Runtime& runtime, const std::string& part) {
+  const std::vector<std::string_view>& known = runtime.can().measured_parts;
+  if (std::find(known.begin(), known.end(), part) != known.end()) return;
+  json.fail(part.c_str(), std::string("no part of ") + runtime.name() + "'s; " +
+                              one_of({known.begin(), known.end()}));
+}
+
 RuntimeOverhead read_runtime(const nlohmann::json& object, const std::string& source) {
   if (!object.is_object()) throw BadInput(source + ": not a JSON object");
   const JsonReader json(object, source);
@@ -65,7 +74,12 @@ RuntimeOverhead read_runtime(const nlohmann::json& object, const std::string& so
   const auto parts = json.object("parts");
   if (!parts) json.fail("parts", "missing; what each was measured to take");
   RuntimeOverhead row{json.text("runtime"), json.has("release") ? json.text("release") : "", {}};
+  const Runtime* runtime = find_runtime(row.runtime);
+  if (runtime == nullptr) {
+    json.fail("runtime", "is '" + row.runtime + "'; " + one_of(runtime_names()));
+  }
   for (const auto& part : object.at("parts").items()) {
+    require_part(*parts, *runtime, part.key());
     row.parts[part.key()] =
         sourced_bytes(*parts, object.at("parts"), part.key().c_str(), "bytes", 0);
   }
@@ -85,31 +99,17 @@ std::shared_ptr<const std::vector<RuntimeOverhead>> read_runtimes(const JsonRead
   return rows;
 }
 
-/// Of a folded title what people say.
-std::string without_brand(std::string key) {
-  for (const std::string_view brand : {"nvidia", "geforce"}) {
-    if (key.starts_with(brand)) key.erase(0, brand.size());
-  }
-  return key;
-}
-
-/// Whether it, or what its driver calls it, is spelt so. Cards of several sizes share a title.
-bool is_called(const Card& card, const std::string& key) {
-  const auto same = [&](const std::string& name) { return without_brand(folded(name)) == key; };
-  return same(card.name) || same(card.title) ||
-         std::any_of(card.other_titles.begin(), card.other_titles.end(), same);
-}
-
 Card read_card(const nlohmann::json& object, const std::string& source) {
   if (!object.is_object()) throw BadInput(source + ": not a JSON object");
   const JsonReader json(object, source);
   allow_only(json, object,
-             {"name", "title", "other_titles", "arch", "multiprocessors", "total_bytes",
+             {"name", "title", "other_titles", "also", "arch", "multiprocessors", "total_bytes",
               "bandwidth", "flops", "traits", "overhead", "stands_for_sizes", "article_vram_gb"});
   Card card;
   card.name = json.text("name");
   card.title = json.text("title");
   if (json.has("other_titles")) card.other_titles = json.texts("other_titles");
+  if (json.has("also")) card.also = json.texts("also");
   card.arch = read_arch(json, "arch");
   card.multiprocessors = static_cast<int>(
       sourced(json, object, "multiprocessors", "value").integer("value", 1, kMaxMultiprocessors));
@@ -250,30 +250,6 @@ std::vector<Card> parse_cards(const std::string& json_text, const std::string& s
 const std::vector<Card>& cards() {
   static const std::vector<Card> list = parse_cards(data_text("gpus.json"), "gpus.json");
   return list;
-}
-
-const Card& card_named(std::string_view name) {
-  if (const Card* card = find(cards(), name)) return *card;
-  if (const Card* card = find(other_cards(), name)) return *card;
-  const std::string key = without_brand(folded(name));
-  const Card* called = nullptr;
-  int count = 0;
-  std::vector<std::string> names;
-  for (const std::vector<Card>* list : {&cards(), &other_cards()}) {
-    for (const Card& card : *list) {
-      names.push_back(card.name);
-      if (!is_called(card, key)) continue;
-      called = &card;
-      ++count;
-    }
-  }
-  if (count == 1) return *called;
-  std::string known = did_you_mean(name, names);
-  if (known.empty()) {
-    known = "; one of those that fit --list shows, such as " + names.front() + ".";
-  }
-  throw BadInput("gpu: unknown '" + std::string(name) + "'" + known +
-                 " Any other by its size: --vram 8GiB");
 }
 
 const Card* card_titled(std::string_view title, std::uint64_t vram) {

@@ -39,6 +39,7 @@ struct Card {
   std::string name;                       ///< as flags spell it: "rtx4090"
   std::string title;                      ///< as the driver spells it
   std::vector<std::string> other_titles;  ///< of variants with the same facts
+  std::vector<std::string> also;          ///< what people call it; of several sizes, one
   Platform platform = Platform::Cuda;     ///< where it is another, only its size is known
   Arch arch;
   int multiprocessors = 0;
@@ -57,10 +58,6 @@ const std::vector<Card>& cards();
 
 /// Those of data/other_gpus.json, which have no CUDA: Macs and AMD's. Throws BadInput.
 const std::vector<Card>& other_cards();
-
-/// Of either, however it is spelt, and by the driver's title too. Throws BadInput where `name` is
-/// none of them.
-const Card& card_named(std::string_view name);
 
 /// The card that a driver calls `title`; of those that share the title, which come in several
 /// sizes, the nearest in size. Null where there is none.

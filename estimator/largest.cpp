@@ -11,7 +11,10 @@ std::int64_t edge(std::int64_t from, double Slack::*slack, SizedRuns& runs, std:
   const auto left = [&](std::int64_t size) { return runs.slack(size).*slack; };
   const auto exhausted = [&] { return runs.exhausted(); };
   if (limit < 1) return 0;
-  if (const std::int64_t found = edge_near(from, left, limit, exhausted); found > 0) return found;
+  const Bracket known = runs.known(slack, limit);
+  if (const std::int64_t found = edge_near(from, left, limit, exhausted, known); found > 0) {
+    return found;
+  }
   for (const std::int64_t size : {8, 4, 2}) {
     if (size <= limit && left(size) >= 0) return edge_near(size, left, limit, exhausted);
   }
@@ -43,12 +46,6 @@ Largest find_last_step(SizedRuns& runs) {
   return found;
 }
 
-/// Of those that were tried the largest, or the next edge above it.
-std::int64_t largest_surely(const Largest& found, SizedRuns& runs) {
-  const std::int64_t known = runs.known_surely(found.size);
-  return edge(known > 0 ? known : found.size, &Slack::surely, runs, found.size);
-}
-
 }  // namespace
 
 Largest find_largest(SizedRuns& runs) {
@@ -73,7 +70,8 @@ Band band_around(const Largest& found, SizedRuns& runs) {
     return {last_step(runs, [&](std::int64_t size) { return runs.slack(size).surely; }),
             last_step(runs, [&](std::int64_t size) { return runs.slack(size).possibly; })};
   }
-  return {largest_surely(found, runs), edge(found.size, &Slack::possibly, runs, runs.limit())};
+  return {edge(found.size, &Slack::surely, runs, found.size),
+          edge(found.size, &Slack::possibly, runs, runs.limit())};
 }
 
 }  // namespace vramfit

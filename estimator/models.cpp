@@ -7,6 +7,7 @@
 
 #include "estimator/data.h"
 #include "estimator/names.h"
+#include "estimator/shapes.h"
 #include "model/config/hugging_face.h"
 #include "model/config/json_reader.h"
 #include "model/errors.h"
@@ -27,41 +28,119 @@ std::vector<std::string> hub_names(const nlohmann::json& published, const std::s
   return names;
 }
 
+using Called = std::optional<std::string>;
+
+bool is_listed(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+const ModelShape* find_shape(const std::string& name) {
+  const std::vector<ModelShape>& list = model_shapes();
+  const auto found = std::find_if(list.begin(), list.end(),
+                                  [&](const ModelShape& shape) { return shape.name == name; });
+  return found == list.end() ? nullptr : &*found;
+}
+
+/// Whether `id`, or its last part, is spelt so.
+bool is_id(const std::string& id, const std::string& key) {
+  return folded(id) == key || folded(id.substr(id.find('/') + 1)) == key;
+}
+
+/// Of folders, by their own names.
+Called among(const std::vector<std::string>& names, const std::string& key) {
+  for (const std::string& name : names) {
+    if (folded(name) == key) return name;
+  }
+  return std::nullopt;
+}
+
+Called by_hub_name(const std::string& key) {
+  const nlohmann::json published =
+      parse_json_object(data_text(kPublished), kPublished, "what is published about the models");
+  for (const std::string& name : model_names()) {
+    for (const std::string& id : hub_names(published, name)) {
+      if (is_id(id, key)) return name;
+    }
+  }
+  return std::nullopt;
+}
+
+Called by_shape(const std::string& key) {
+  for (const ModelShape& shape : model_shapes()) {
+    const auto called = [&](const std::string& id) { return is_id(id, key); };
+    if (folded(shape.name) != key && !std::any_of(shape.also.begin(), shape.also.end(), called)) {
+      continue;
+    }
+    const bool alike = shape.config == "{}";
+    return alike ? shape.like : shape.name;
+  }
+  return std::nullopt;
+}
+
+Called called_exactly(const std::string& key) {
+  if (Called name = among(model_names(), key)) return name;
+  if (Called name = among(more_model_names(), key)) return name;
+  if (Called name = by_hub_name(key)) return name;
+  return by_shape(key);
+}
+
+/// Of a folded name that says how a model was tuned, the model's.
+std::string untuned(const std::string& key) {
+  for (const std::string_view tuned : {"instruct", "chat", "base", "it"}) {
+    if (key.ends_with(tuned)) return key.substr(0, key.size() - tuned.size());
+  }
+  return "";
+}
+
+/// What copies another's models under their names.
+std::string without_mirror(const std::string& called) {
+  for (const std::string_view mirror : {"unsloth/", "NousResearch/"}) {
+    if (called.starts_with(mirror)) return called.substr(mirror.size());
+  }
+  return called;
+}
+
+/// Of a shape, its own or what it changes of another's.
+std::string config_of(const ModelShape& shape) {
+  if (shape.like.empty()) return shape.config;
+  nlohmann::json config = nlohmann::json::parse(shipped_config(shape.like));
+  config.merge_patch(nlohmann::json::parse(shape.config));
+  return config.dump();
+}
+
 }  // namespace
 
 std::vector<std::string> model_names() { return data_folders("models"); }
 
 std::vector<std::string> more_model_names() { return data_folders("more_models"); }
 
+std::vector<std::string> shape_names() {
+  std::vector<std::string> names;
+  for (const ModelShape& shape : model_shapes()) {
+    if (shape.config != "{}") names.push_back(shape.name);
+  }
+  return names;
+}
+
 std::string shipped_config(const std::string& name) {
-  const std::vector<std::string> more = more_model_names();
-  const bool is_more = std::find(more.begin(), more.end(), name) != more.end();
-  return data_text((is_more ? "more_models/" : "models/") + name + "/config.json");
+  // Looked up in the lists, so that no name can reach a file elsewhere.
+  if (is_listed(model_names(), name)) return data_text("models/" + name + "/config.json");
+  if (is_listed(more_model_names(), name)) return data_text("more_models/" + name + "/config.json");
+  if (const ModelShape* shape = find_shape(name)) return config_of(*shape);
+  throw BadInput("model: no '" + name + "' is shipped");
 }
 
 std::optional<std::string> shipped_model(const std::string& called) {
-  const std::string key = folded(called);
-  const std::vector<std::string> names = model_names();
-  for (const std::string& name : names) {
-    if (folded(name) == key) return name;
-  }
-  for (const std::string& name : more_model_names()) {
-    if (folded(name) == key) return name;
-  }
-  const nlohmann::json published =
-      parse_json_object(data_text(kPublished), kPublished, "what is published about the models");
-  for (const std::string& name : names) {
-    for (const std::string& id : hub_names(published, name)) {
-      if (folded(id) == key || folded(id.substr(id.find('/') + 1)) == key) return name;
-    }
-  }
-  return std::nullopt;
+  const std::string key = folded(without_mirror(called));
+  if (Called name = called_exactly(key)) return name;
+  const std::string model = untuned(key);
+  return model.empty() ? std::nullopt : called_exactly(model);
 }
 
 ModelConfig model_named(const std::string& name) {
-  // Looked up in the list, so that no name can reach a file elsewhere.
   const std::vector<std::string> names = model_names();
-  if (std::find(names.begin(), names.end(), name) != names.end()) {
+  if (is_listed(names, name) || is_listed(more_model_names(), name) ||
+      find_shape(name) != nullptr) {
     // Read once: a sweep asks for the same a million times.
     static thread_local std::map<std::string, std::pair<std::string, ModelConfig>> read;
     auto& [config, model] = read[name];
@@ -72,12 +151,11 @@ ModelConfig model_named(const std::string& name) {
     }
     return model;
   }
-  const std::vector<std::string> more = more_model_names();
-  if (std::find(more.begin(), more.end(), name) != more.end()) {
-    return parse_hugging_face(shipped_config(name), name);
-  }
-  std::string known = did_you_mean(name, names);
-  if (known.empty()) known = "; one of those that fit --list shows.";
+  std::vector<std::string> all = names;
+  for (const std::string& more : more_model_names()) all.push_back(more);
+  for (const std::string& shape : shape_names()) all.push_back(shape);
+  std::string known = did_you_mean(name, all);
+  if (known.empty()) known = "; one of those that vramfit --list shows.";
   throw BadInput(
       "model: unknown '" + name + "'" + known +
       " Any other by its Hugging Face id, folder or config.json; --params 7B for a llama of "

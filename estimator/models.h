@@ -12,12 +12,15 @@ namespace vramfit {
 std::vector<std::string> model_names();
 /// Those in data/more_models: shipped for llama.cpp's runtime, most of families that it alone has.
 std::vector<std::string> more_model_names();
+/// Those of data/shapes.json, in its order.
+std::vector<std::string> shape_names();
 
 /// The name of the model that people call so: by it, by its repository on the Hugging Face hub or
-/// that one's last part, or by another of the same shape; nothing where there is none.
+/// that one's last part, by another of the same shape, by Ollama's tag ("qwen3:8b"), or as it was
+/// tuned ("-instruct"); nothing where there is none.
 std::optional<std::string> shipped_model(const std::string& called);
 
-/// Its config.json; throws BadInput where `name` is no folder of either.
+/// Its config.json; throws BadInput where `name` is none of them.
 std::string shipped_config(const std::string& name);
 
 /// Throws BadInput where `name` is none of them.

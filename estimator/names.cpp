@@ -42,7 +42,8 @@ std::string folded(std::string_view name) {
   std::string text;
   for (const char c : name) {
     const auto byte = static_cast<unsigned char>(c);
-    if (c != '-' && c != '_' && c != '.' && c != ' ') text += static_cast<char>(std::tolower(byte));
+    if (c != '-' && c != '_' && c != '.' && c != ':' && c != ' ')
+      text += static_cast<char>(std::tolower(byte));
   }
   return text;
 }

@@ -7,7 +7,7 @@
 // Names of cards and models as people spell them.
 namespace vramfit {
 
-/// What is left of a name where case, '-', '_', '.' and spaces do not matter.
+/// What is left of a name where case, '-', '_', '.', ':' and spaces do not matter.
 std::string folded(std::string_view name);
 
 /// "; did you mean 'a100-40gb' or 'a100-80gb'?": those of `names` that are close to what was typed,

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "estimator/models.h"
 #include "estimator/releases.h"
+#include "model/config/families.h"
 #include "model/errors.h"
 #include "runtimes/article/runtime.h"
 #include "runtimes/llamacpp/runtime.h"
@@ -34,16 +36,43 @@ std::vector<SearchAxis> all_axes() {
   return axes;
 }
 
-const Runtime& runtime_named(const std::string& name) {
-  std::string list;
+std::vector<std::string> runtime_names() {
+  std::vector<std::string> names;
+  for (const Runtime* runtime : runtimes()) names.emplace_back(runtime->name());
+  return names;
+}
+
+const Runtime* find_runtime(std::string_view name) {
   for (const Runtime* runtime : runtimes()) {
-    if (name == runtime->name()) return *runtime;
-    list += (list.empty()                   ? ""
-             : runtime == runtimes().back() ? " or "
-                                            : ", ") +
-            std::string(runtime->name());
+    if (name == runtime->name()) return runtime;
   }
-  throw BadInput("runtime: unknown '" + name + "'; " + list);
+  return nullptr;
+}
+
+const Runtime& runtime_named(const std::string& name) {
+  if (const Runtime* runtime = find_runtime(name)) return *runtime;
+  throw BadInput("runtime: unknown '" + name + "'; " + one_of(runtime_names()));
+}
+
+std::vector<std::string> runtimes_of(const std::string& model) {
+  std::vector<std::string> names;
+  const auto add_those = [&names](const auto& run_it) {
+    for (const Runtime* runtime : runtimes()) {
+      if (run_it(*runtime)) names.emplace_back(runtime->name());
+    }
+  };
+  try {
+    const std::string type = model_named(model).family;
+    const auto family =
+        std::find_if(families().begin(), families().end(),
+                     [&](const FamilyReader& one) { return one.model_type == type; });
+    add_those([&](const Runtime& runtime) { return runtime.runs(*family); });
+  } catch (const UnreadModel& unread) {
+    add_those([&](const Runtime& runtime) {
+      return unread.source() != nullptr && runtime.read_model(*unread.source()).has_value();
+    });
+  }
+  return names;
 }
 
 }  // namespace vramfit

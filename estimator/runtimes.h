@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtimes/pytorch/runtime.h"
@@ -18,7 +20,16 @@ const pytorch::PyTorchRuntime& current_pytorch();
 /// The axes of all of them, each once.
 std::vector<SearchAxis> all_axes();
 
-/// Throws BadInput that lists the names where `name` is none of them.
+/// As --runtime spells them.
+std::vector<std::string> runtime_names();
+
+/// The one of that name; null where there is none.
+const Runtime* find_runtime(std::string_view name);
+
+/// The same. Throws BadInput that lists the names.
 const Runtime& runtime_named(const std::string& name);
+
+/// The names of those that run a model that is shipped (models.h).
+std::vector<std::string> runtimes_of(const std::string& model);
 
 }  // namespace vramfit

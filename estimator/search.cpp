@@ -19,12 +19,6 @@ std::int64_t bisect(std::int64_t low, std::int64_t high, const Fits& fits) {
   return low;
 }
 
-/// What a size leaves.
-struct Point {
-  std::int64_t size;
-  double slack;
-};
-
 /// Where the line through both reaches nothing, or the middle.
 std::int64_t between(const Point& low, const Point& high, bool middle) {
   const std::int64_t gap = high.size - low.size;
@@ -251,24 +245,25 @@ std::int64_t largest_near(std::int64_t guess, const Fits& fits, std::int64_t lim
 }
 
 std::int64_t edge_near(std::int64_t guess, const std::function<double(std::int64_t)>& slack,
-                       std::int64_t limit, const std::function<bool()>& spent) {
-  std::optional<Point> low;   // leaves some
-  std::optional<Point> high;  // does not
+                       std::int64_t limit, const std::function<bool()>& spent,
+                       const Bracket& known) {
+  auto [low, high] = known;
   std::int64_t size = std::clamp<std::int64_t>(guess, 1, limit);
   std::int64_t step = std::max<std::int64_t>(size / kCoarse, 1);
   for (bool halves = false;; halves = !halves) {
-    const Point point{size, slack(size)};
-    (point.slack >= 0 ? low : high) = point;
     if (low && low->size == limit) return limit;
     if (high && high->size == 1) return 0;
     if (low && high) {
       if (high->size - low->size == 1 || spent()) return low->size;
       size = between(*low, *high, halves);
-    } else {
-      const std::int64_t below = std::max(size - step, size / 2);  // a guess has its order
-      size = std::clamp<std::int64_t>(low ? size + step : below, 1, limit);
+    } else if (low || high) {
+      const std::int64_t at = (low ? low : high)->size;
+      const std::int64_t below = std::max(at - step, at / 2);  // a guess has its order
+      size = std::clamp<std::int64_t>(low ? at + step : below, 1, limit);
       step = std::min(4 * step, limit);
     }
+    const Point point{size, slack(size)};
+    (point.slack >= 0 ? low : high) = point;
   }
 }
 

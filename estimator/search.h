@@ -14,11 +14,24 @@ namespace vramfit {
 std::int64_t largest_near(std::int64_t guess, const std::function<bool(std::int64_t)>& fits,
                           std::int64_t limit);
 
-/// A size of 1 to `limit` that leaves some slack (0 or more) where the next one does not, near a
-/// guess; 0 where none was found. Few calls where the slack shrinks nearly in a line. Where
-/// `spent`, the next one may leave some too.
+/// What a size leaves.
+struct Point {
+  std::int64_t size = 0;
+  double slack = 0.0;
+};
+
+/// A size that leaves some slack (0 or more), and one above it that does not.
+struct Bracket {
+  std::optional<Point> low;
+  std::optional<Point> high;
+};
+
+/// A size of 1 to `limit` that leaves some slack where the next one does not, within what is
+/// `known`, or near a guess; 0 where none was found. Few calls where the slack shrinks nearly in a
+/// line. Where `spent`, the next one may leave some too.
 std::int64_t edge_near(std::int64_t guess, const std::function<double(std::int64_t)>& slack,
-                       std::int64_t limit, const std::function<bool()>& spent);
+                       std::int64_t limit, const std::function<bool()>& spent,
+                       const Bracket& known = {});
 
 /// What a run of one size came to.
 struct Trial {

@@ -141,11 +141,14 @@ const Slack& SizedRuns::slack(std::int64_t size) {
   return slack_[size] = slack_of(past);
 }
 
-std::int64_t SizedRuns::known_surely(std::int64_t most) const {
-  for (auto at = slack_.upper_bound(most); at != slack_.begin();) {
-    if ((--at)->second.surely >= 0) return at->first;
+Bracket SizedRuns::known(double Slack::*slack, std::int64_t most) const {
+  Bracket known;
+  for (auto at = slack_.upper_bound(most); at != slack_.begin() && !known.low;) {
+    --at;
+    const Point point{at->first, at->second.*slack};
+    (point.slack >= 0 ? known.low : known.high) = point;
   }
-  return 0;
+  return known;
 }
 
 }  // namespace vramfit

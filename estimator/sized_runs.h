@@ -40,14 +40,15 @@ class SizedRuns {
 
   /// How the verdict on a size comes about. Not where no runtime was measured.
   const Slack& slack(std::int64_t size);
-  /// The largest size, up to `most`, of which it is known already that it surely fits; 0: none.
-  std::int64_t known_surely(std::int64_t most) const;
+  /// The largest size, up to `most`, of which it is known already that it leaves some, and the next
+  /// above it of which it is known that it leaves none.
+  Bracket known(double Slack::*slack, std::int64_t most) const;
   bool has_verdicts() const;
   /// Sizes take more the larger they are, in steps of so many; 0: nothing is known of that.
   std::int64_t step() const { return has_verdicts() ? axis_.step : 0; }
 
  private:
-  static constexpr std::uint64_t kMuchMore = 16;
+  static constexpr std::uint64_t kMuchMore = 24;
   struct Least {
     double share;
     Overhead overhead;

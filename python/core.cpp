@@ -14,12 +14,15 @@
 #include "estimator/ask/ask.h"
 #include "estimator/ask/astray.h"
 #include "estimator/ask/card_facts.h"
+#include "estimator/ask/runtimes_json.h"
 #include "estimator/ask/spellings.h"
 #include "estimator/ask/verify.h"
+#include "estimator/cards.h"
 #include "estimator/files/user_file.h"
 #include "estimator/fit/model_files.h"
 #include "estimator/fit/program.h"
 #include "estimator/fit/verify_text.h"
+#include "estimator/models.h"
 #include "estimator/timeline/recording.h"
 #include "estimator/timeline/snapshot.h"
 #include "estimator/timeline/trace.h"
@@ -120,6 +123,7 @@ NB_MODULE(_core, m) {
         return vramfit::own_flags(vramfit::python::parsed(flags), more);
       },
       nb::arg("flags"), nb::arg("more"), Released());
+  m.def("runtimes", [] { return vramfit::runtimes_json().dump(); });
   m.def("astray", &vramfit::astray, nb::arg("flags"), Released());
   m.def(
       "in_canonical_names",
@@ -159,5 +163,19 @@ NB_MODULE(_core, m) {
   m.def("dry_run_verdict", &vramfit::python::dry_run_verdict, nb::arg("run"), Released());
   m.def("dry_run_text", &vramfit::python::dry_run_text, nb::arg("run"), nb::arg("top") = 0,
         Released());
+  m.def("models", [] {
+    std::vector<std::string> names = vramfit::model_names();
+    for (const auto& more : {vramfit::more_model_names(), vramfit::shape_names()}) {
+      names.insert(names.end(), more.begin(), more.end());
+    }
+    return names;
+  });
+  m.def("cards", [] {
+    std::vector<std::tuple<std::string, std::string, std::uint64_t>> list;
+    for (const vramfit::Card& card : vramfit::cards()) {
+      list.emplace_back(card.name, card.title, card.vram);
+    }
+    return list;
+  });
   m.def("run", &vramfit::fit::run, nb::arg("arguments"), nb::arg("otherwise") = "", Released());
 }

@@ -9,6 +9,7 @@ namespace vramfit {
 /// What a runtime can be asked, and how what is not said is settled.
 struct Capabilities {
   // Why not, as a message says it; null: it can be asked.
+  const char* no_training = nullptr;
   const char* no_timelines = nullptr;  ///< its ledger, allocation by allocation
   const char* no_advice = nullptr;
   const char* no_formulas = nullptr;  ///< what others' formulas say, beside its own
@@ -29,6 +30,8 @@ struct Capabilities {
   std::vector<std::string_view> assumed = {"precision", "optimizer", "batch", "seq"};
   /// What memory is taken in, bytes: what a card has left is rounded down to it.
   std::uint64_t granularity = 1;
+  /// What of driver and libraries is measured apart in its processes: `parts` in data/gpus.json.
+  std::vector<std::string_view> measured_parts = {};
 };
 
 }  // namespace vramfit

@@ -19,6 +19,7 @@ struct Facts {
   bool adapters = false;            ///< they alone are trained
   bool checkpointing = false;       ///< activations are computed again
   bool autocast = false;            ///< arithmetic is in another type than weights
+  bool whole_logits = false;        ///< every token's at once, in fp32 for the loss
 };
 
 }  // namespace vramfit

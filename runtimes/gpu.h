@@ -12,7 +12,8 @@
 namespace vramfit {
 
 /// What driver and libraries take of a card in a runtime's process, part by part. Bytes:
-/// constants of a card, driver and release. A row of data/gpus.json.
+/// constants of a card, driver and release. A row of data/gpus.json; which parts there are, the
+/// runtime says (Capabilities::measured_parts).
 struct RuntimeOverhead {
   std::string runtime;  ///< as --runtime spells it
   std::string release;  ///< of its libraries; empty where it has none

@@ -13,6 +13,7 @@
 #include "model/dtype.h"
 #include "model/memory/memory_source.h"
 #include "model/memory/run_report.h"
+#include "model/transformer/sizes.h"
 #include "runtimes/adjustments.h"
 #include "runtimes/capabilities.h"
 #include "runtimes/facts.h"
@@ -93,30 +94,36 @@ enum class Demand : std::uint8_t {
              ///< without limits may fit
   Adapting,  ///< a run within limits is another also where the card has room for one without,
              ///< which is the one that is told of
-  Elastic,   ///< what runs where is up to what the card has: a run without limits says nothing
+  Elastic,   ///< what runs where, or how much is filled, is up to what the card has: a run without
+             ///< limits says nothing
 };
 
-/// One run of a model under a runtime. Does not change: another size is another workload.
+/// One run of a model under a runtime. Does not change: another size is another workload. What is
+/// not said here is as of the plainest run: inference, of one size, about which nothing was
+/// measured.
 class Workload {
  public:
   virtual ~Workload() = default;
 
   virtual const Runtime& runtime() const = 0;
-  virtual bool training() const = 0;
-  /// What others judge it by.
-  virtual Facts facts() const = 0;
+  virtual bool training() const { return false; }
+  /// What others judge it by, where its runtime can be asked for what they say.
+  virtual Facts facts() const { return {.weights = computes_in()}; }
   /// Whether what it takes depends on its sizes: otherwise there is nothing to search for.
   virtual bool has_sizes() const { return true; }
-  virtual DType computes_in() const = 0;  ///< the element type of its arithmetic
+  /// The element type of its arithmetic; no card lacks this one.
+  virtual DType computes_in() const { return DType::Fp32; }
   /// The oldest compute capability that it runs on, 10 · major + minor.
   virtual int oldest_sm() const { return 0; }
-  virtual std::int64_t positions() const = 0;         ///< of a sequence when the run ends
-  virtual std::int64_t decodes() const { return 0; }  ///< steps of it that add one position each
+  virtual std::int64_t positions() const { return 0; }  ///< of a sequence when the run ends
+  virtual std::int64_t decodes() const { return 0; }    ///< steps of it that add one position each
   virtual std::int64_t micro_batches() const { return 1; }  ///< in a step
   /// As published.
   virtual std::int64_t parameters(const ModelConfig& config) const;
   /// With what the runtime stores beside the published ones: rows that pad the vocabulary.
-  virtual std::int64_t stored_parameters(const ModelConfig& config) const = 0;
+  virtual std::int64_t stored_parameters(const ModelConfig& config) const {
+    return parameters(config);
+  }
 
   // Of its runtime's axes.
   virtual std::int64_t size(const SearchAxis& axis) const = 0;
@@ -124,14 +131,14 @@ class Workload {
                                                   std::int64_t size) const = 0;
   /// The largest size the model takes in such a run, memory and other axes apart; less than 1
   /// where what is generated leaves no room.
-  virtual std::int64_t limit(const SearchAxis& axis, const ModelConfig& config) const = 0;
+  virtual std::int64_t limit(const SearchAxis&, const ModelConfig&) const { return kMaxBatch; }
   /// What a size is called: its number, unless the axis is one of names.
   virtual std::string name_of(const SearchAxis&, std::int64_t size) const {
     return std::to_string(size);
   }
 
   /// Throws BadInput where the model cannot be run so.
-  virtual void validate(const ModelConfig& config) const = 0;
+  virtual void validate(const ModelConfig&) const {}
   virtual Demand demand() const { return Demand::Fixed; }
 
   /// The run within `capacity` bytes, and the extent's beyond it. Running out of memory is a
@@ -155,17 +162,18 @@ class Workload {
   /// What is seldom wanted of what was asked, a line each.
   virtual std::vector<std::string> cautions() const { return {}; }
 
-  /// What was asked, as JSON has it.
-  virtual nlohmann::ordered_json asked() const = 0;
+  /// What was asked, as JSON has it: its task, and at least the sizes of its axes, which is all
+  /// that this says.
+  virtual nlohmann::ordered_json asked() const;
   /// The same in words around `sizes`, which are "batch 4 x 512 tokens".
-  virtual std::string text(const std::string& sizes) const = 0;
+  virtual std::string text(const std::string& sizes) const;
   /// What is stored in which type: "weights, gradients and optimizer states in bf16".
   virtual std::string types() const = 0;
   /// A paragraph: whose step it is, and how another runtime's differs.
   virtual std::string about() const = 0;
   /// The worst error of what is said to be reserved, as published, of what was measured; absent
   /// where nobody measured.
-  virtual std::optional<double> reserved_error() const = 0;
+  virtual std::optional<double> reserved_error() const { return std::nullopt; }
 };
 
 /// How a command line was typed, which may be that of somebody's script.
@@ -184,8 +192,8 @@ class Runtime {
   virtual const Settings& settings() const = 0;
   bool knows(std::string_view setting) const { return find(settings(), setting) != nullptr; }
   /// Whether it has what the family's models are made of.
-  virtual bool runs(const FamilyReader& family) const = 0;
-  virtual const Capabilities& can() const = 0;
+  virtual bool runs(const FamilyReader&) const { return true; }
+  virtual const Capabilities& can() const;
   /// The sizes of a run, in the order that text has them.
   virtual const std::vector<SearchAxis>& axes() const = 0;
   /// A model that no reader has a shape of, as far as the door asks; absent: it runs none such.
@@ -200,7 +208,7 @@ class Runtime {
     return read(flags, training, model);
   }
   /// The libraries its figures hold for, by name; null where it has none.
-  virtual nlohmann::ordered_json release() const = 0;
+  virtual nlohmann::ordered_json release() const;
 
  private:
   virtual std::shared_ptr<const Workload> read(const Flags& flags, bool training,

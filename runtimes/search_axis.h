@@ -9,10 +9,10 @@ namespace vramfit {
 
 /// A size of a run, along which a search can go: --max-batch asks for the largest that fits.
 struct SearchAxis {
-  std::string_view name;     ///< its setting: "batch"
-  std::string_view noun;     ///< what the largest is one of: "sequence"
-  std::string_view largest;  ///< as text has it where it is searched for: "the longest sequence"
-  std::string_view help;     ///< of the search
+  std::string_view name;       ///< its setting: "batch"
+  std::string_view noun;       ///< what the largest is one of: "sequence"
+  std::string_view largest;    ///< as text has it where it is searched for: "the longest sequence"
+  std::string_view help = {};  ///< of the search
   // Around a size, as text has it: "batch 4", "512 tokens".
   std::string_view before = {};
   std::string_view after = {};

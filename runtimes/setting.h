@@ -28,7 +28,8 @@ struct Needs {
 
 struct Setting {
   enum class With : std::uint8_t { Either, Training, Inference };
-  enum class Takes : std::uint8_t { Text, Number, List, Nothing };
+  /// Truth: true or false, where both may be said; Nothing: a switch.
+  enum class Takes : std::uint8_t { Text, Number, List, Truth, Nothing };
 
   const char* name;  ///< its flag: "optimizer"
   With with = With::Either;

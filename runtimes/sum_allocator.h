@@ -2,6 +2,7 @@
 
 #include "model/errors.h"
 #include "model/memory/allocator.h"
+#include "runtimes/runtime.h"
 
 namespace vramfit {
 
@@ -26,5 +27,13 @@ class SumAllocator final : public Allocator {
   std::uint64_t granule_;
   std::uint64_t reserved_ = 0;
 };
+
+/// What a run takes whose `body` tells a ledger of all that it allocates.
+template <typename Body>
+RunReport report_on_sum(std::uint64_t capacity, const Extent& extent, const Body& body) {
+  SumAllocator sum(capacity + extent.extra_capacity);
+  Ledger ledger(sum, Counts::Requested, extent.detail.events);
+  return report_on(ledger, [&] { body(ledger); });
+}
 
 }  // namespace vramfit

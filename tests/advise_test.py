@@ -1,4 +1,4 @@
-"""What `fit --advise` advises, asked of `fit` again: by its own flags, and as a script says it."""
+"""What `vramfit --advise` advises, asked of it again: by its own flags, and as a script says it."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""`fit --runtime pytorch` against every measured case of data/reference."""
+"""`vramfit --runtime pytorch` against every measured case of data/reference."""
 
 import json
 

@@ -85,6 +85,20 @@ def test_rooms_include_only_what_they_may():
     assert objections(ROOT) == []
 
 
+def test_estimator_knows_runtimes_by_their_door_alone():
+    """But for their table, PyTorch's releases, what a script on the stand-in finds loaded, and a
+    formula that is the article's."""
+    knowing = {"runtimes", "releases", "card_facts", "formulas"}
+    inner = {path.name for path in (ROOT / "runtimes").iterdir() if path.is_dir()}
+    for path in [*(ROOT / "estimator").rglob("*.h"), *(ROOT / "estimator").rglob("*.cpp")]:
+        if path.stem in knowing:
+            continue
+        text = path.read_text()
+        included = {header.split("/")[1] for _, header in INCLUDE.findall(text) if "/" in header}
+        assert not included & inner, path
+        assert "runtime().name() ==" not in text, path
+
+
 def sources(suffix: str) -> list[Path]:
     return [path for room in MAY_INCLUDE for path in sorted((ROOT / room).rglob(f"*{suffix}"))]
 

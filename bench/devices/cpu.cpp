@@ -4,6 +4,7 @@
 
 #include "bench/devices/rates.h"
 #include "bench/devices/real_device.h"
+#include "estimator/card_names.h"
 #include "estimator/cards.h"
 #include "kernels/cpu/cpu_device.h"
 #include "kernels/cpu/host_source.h"

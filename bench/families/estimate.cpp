@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "bench/rows/families.h"
-#include "estimator/cards.h"
+#include "estimator/card_names.h"
 #include "estimator/models.h"
 #include "estimator/runtimes.h"
 #include "runtimes/vramfit/dry_run.h"

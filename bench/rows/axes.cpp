@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "estimator/cards.h"
+#include "estimator/card_names.h"
 #include "model/errors.h"
 #include "model/ops/attention_ops.h"
 #include "model/optimizer/optimizer_kind.h"

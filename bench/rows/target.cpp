@@ -4,6 +4,7 @@
 
 #include "bench/rows/axes.h"
 #include "bench/rows/list.h"
+#include "estimator/card_names.h"
 #include "model/errors.h"
 #include "model/quantity.h"
 
@@ -34,7 +35,7 @@ void require_card(const std::string& name) {
                                  [&](const Card& card) { return card.name == name; });
   if (known) return;
   throw BadInput("device: virtual:" + name +
-                 " is no card; virtual:NAME with one that fit --list shows, or virtual:24GB");
+                 " is no card; virtual:NAME with one that vramfit --list shows, or virtual:24GB");
 }
 
 }  // namespace

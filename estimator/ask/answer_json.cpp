@@ -1,6 +1,5 @@
 #include "estimator/ask/answer_json.h"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "estimator/estimate_json.h"
@@ -9,13 +8,6 @@ namespace vramfit {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-/// A flag's name as JSON spells it.
-std::string key_of(std::string_view flag) {
-  std::string key(flag);
-  std::replace(key.begin(), key.end(), '-', '_');
-  return key;
-}
 
 /// Of an axis of names: which is the largest, and what the next would lack.
 void add_largest_name(Json& json, const std::string& key, const SearchAxis& axis,
@@ -59,7 +51,7 @@ void add_formulas(Json& json, const Answer& answer) {
 
 void add_own_choice(Json& json, const Flags& choice) {
   json["own_choice"] = Json::object();
-  for (const auto& [flag, value] : choice) json["own_choice"][key_of(flag)] = value;
+  for (const auto& [flag, value] : choice) json["own_choice"][json_key(flag)] = value;
 }
 
 void add_changes(Json& json, const Answer& answer) {
@@ -124,7 +116,7 @@ std::string json_text(const Question& question, const std::vector<Answer>& answe
   json["asked"]["assumed"] = question.assumed;
   json["asked"]["runs_with"] = question.runs_with;
   // What is searched for was not asked for, but is the answer, which may be another on each card.
-  const std::string searched = question.search == nullptr ? "" : key_of(question.search->name);
+  const std::string searched = question.search == nullptr ? "" : json_key(question.search->name);
   if (question.search != nullptr) json["asked"][searched] = nullptr;
   if (!question.every_card) add_changes(json, answers.front());
   if (question.advise) add_advice(json, *answers.front().advised);

@@ -18,7 +18,7 @@ struct Asked {
 
   /// Whether it fits on at least one of them; where it was asked strictly, beyond doubt.
   bool yes() const;
-  /// What `fit --json` prints: docs/schemas/fit.schema.json describes it.
+  /// What `vramfit --json` prints: docs/schemas/fit.schema.json describes it.
   std::string json() const;
 };
 

@@ -5,7 +5,9 @@
 #include <sstream>
 
 #include "estimator/ask/sizes.h"
+#include "estimator/card_names.h"
 #include "model/errors.h"
+#include "runtimes/setting.h"
 
 namespace vramfit {
 namespace {
@@ -13,6 +15,26 @@ namespace {
 std::string bare_note(const std::string& vram) {
   return "--vram " + vram + " is taken as " + vram + " GB of 1e9 bytes; a card that is sold as " +
          vram + " GB has about " + vram + "GiB";
+}
+
+std::string sold_note(const std::string& size) {
+  return size + " is taken as what a card that is sold so has, in GiB";
+}
+
+/// By a name, or as no more than a size is known ("24GB").
+Budget budget_called(const std::string& gpu) {
+  if (const std::optional<std::uint64_t> vram = sold_as(gpu)) {
+    Budget budget = budget_of_size(*vram);
+    budget.notes.push_back(sold_note("--gpu " + gpu));
+    return budget;
+  }
+  const CalledCard called = card_called(gpu);
+  Budget budget = budget_of(called.card);
+  if (!called.others.empty()) {
+    budget.notes.push_back("--gpu " + gpu + " is taken for " + called.card.name +
+                           "; there is also " + all_of(called.others));
+  }
+  return budget;
 }
 
 /// "rtx4090,rtx3060"
@@ -41,17 +63,19 @@ std::vector<Budget> sized_budgets(const FitOptions& o, const Environment& enviro
     return {first};
   }
   if (o.gpu) {
-    Budget budget = budget_of(card_named(*o.gpu));
+    Budget budget = budget_called(*o.gpu);
     if (o.vram) {
       budget.vram = vram_of(*o.vram);
       budget.notes.emplace_back("the card's size is set by --vram");
       if (is_bare(*o.vram)) budget.notes.push_back(bare_note(*o.vram));
+      if (is_short(*o.vram)) budget.notes.push_back(sold_note("--vram " + *o.vram));
     }
     return {budget};
   }
   if (o.vram) {
     Budget budget = budget_of_size(vram_of(*o.vram));
     if (is_bare(*o.vram)) budget.notes.push_back(bare_note(*o.vram));
+    if (is_short(*o.vram)) budget.notes.push_back(sold_note("--vram " + *o.vram));
     return {budget};
   }
   if (environment.gpu) {

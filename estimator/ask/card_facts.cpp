@@ -31,9 +31,8 @@ Budget one_budget(const FitOptions& options, const Environment& environment) {
 nlohmann::json loads_of(const Overhead& overhead) {
   // Where nobody measured PyTorch, its kernels are as large as the libraries were.
   const pytorch::LibrarySizes torch =
-      overhead.of("pytorch") != nullptr
-          ? pytorch::library_sizes(overhead, current_release().name)
-          : pytorch::LibrarySizes{.context = overhead.context + overhead.libraries};
+      pytorch::measured_sizes(overhead, current_release().name)
+          .value_or(pytorch::LibrarySizes{.context = overhead.context + overhead.libraries});
   return {{"context", overhead.context},
           {"kernels", torch.context - std::min(torch.context, overhead.context)},
           {"blas", torch.blas},

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -9,6 +10,12 @@
 #include "model/gguf/file.h"
 
 namespace vramfit {
+
+/// What a file of samples holds, in tokens.
+struct SampleLengths {
+  std::int64_t samples = 0;
+  std::int64_t longest = 0;
+};
 
 /// What a caller may know of its machine. The estimator itself looks at none: each is asked where a
 /// question needs it, and left empty there is no such thing.
@@ -21,6 +28,8 @@ struct Environment {
   std::function<ModelConfig(const std::string& path)> config = {};
   /// The header of a GGUF file, by its path. Throws BadInput.
   std::function<gguf::File(const std::string& path)> gguf = {};
+  /// Of a .jsonl file, by its path. Throws BadInput.
+  std::function<SampleLengths(const std::string& path)> sample_lengths = {};
 };
 
 }  // namespace vramfit

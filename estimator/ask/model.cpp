@@ -1,5 +1,6 @@
 #include "estimator/ask/model.h"
 
+#include "estimator/ask/sizes.h"
 #include "estimator/models.h"
 #include "model/config/hugging_face.h"
 #include "model/errors.h"
@@ -38,6 +39,15 @@ ModelConfig model_called(const std::string& called, const Environment& environme
       std::make_shared<const ModelSource>(ModelSource{printable(name), {}, std::move(file)}));
 }
 
+/// "13" is 13B, as nobody asks about a model of 13 parameters.
+ModelConfig assumed_of(const std::string& params, const FitOptions& o) {
+  const bool bare = is_bare(params);
+  ModelConfig model = assumed_llama(parse_count("params", bare ? params + "B" : params),
+                                    whole("hidden", o.hidden), whole("layers", o.layers));
+  if (bare) model.notes.push_back("--params " + params + " is taken as " + params + "B");
+  return model;
+}
+
 }  // namespace
 
 ModelConfig model_of(const FitOptions& o, const Environment& environment) {
@@ -48,12 +58,9 @@ ModelConfig model_of(const FitOptions& o, const Environment& environment) {
     throw BadInput("config: '" + *o.config + "' is a path, and no files are read here; its JSON");
   }
   if (o.gguf) throw_gguf(*o.gguf, environment);
-  if (o.params) {
-    return assumed_llama(parse_count("params", *o.params), whole("hidden", o.hidden),
-                         whole("layers", o.layers));
-  }
+  if (o.params) return assumed_of(*o.params, o);
   throw BadInput(
-      "model: missing; --model NAME (fit --list), --config PATH, --gguf FILE or --params 7B");
+      "model: missing; --model NAME (vramfit --list), --config PATH, --gguf FILE or --params 7B");
 }
 
 }  // namespace vramfit

@@ -9,7 +9,9 @@
 #include <string_view>
 #include <vector>
 
+#include "estimator/ask/help.h"
 #include "estimator/ask/spellings.h"
+#include "estimator/ask/words.h"
 #include "estimator/names.h"
 #include "estimator/runtimes.h"
 #include "model/errors.h"
@@ -30,9 +32,9 @@ constexpr const char* kFooter =
     "search: 0 where a size may fit. With --strict only what surely fits counts. With --verify: 0\n"
     "both agree, 1 they part.\n"
     "\n"
-    "  fit --model llama2-7b --train --precision fp16 --batch 4 --seq 512 --gpu rtx4090\n"
-    "  fit --model llama3-8b --batch 8 --seq 8192 --vram 80GB\n"
-    "  fit --params 3B --train --checkpoint full --max-batch --gpu a100-40gb\n"
+    "  vramfit --model llama2-7b --train --precision fp16 --batch 4 --seq 512 --gpu rtx4090\n"
+    "  vramfit --model llama3-8b --batch 8 --seq 8192 --vram 80GB\n"
+    "  vramfit --params 3B --train --checkpoint full --max-batch --gpu a100-40gb\n"
     "\n"
     "transformers' and PEFT's names of flags are taken too, and '_' for '-':\n";
 
@@ -154,6 +156,10 @@ void add_answer_options(CLI::App& app, FitOptions& options) {
                  "Instead: a snapshot that PyTorch recorded of such a run, beside the prediction")
       ->group(group);
   app.add_flag("--list", options.list, "The models and cards there are")->group(group);
+  app.add_option("--completion", options.completion,
+                 "What makes a shell complete flags: bash, zsh or fish")
+      ->group(group);
+  app.add_flag("--man", options.man, "The manual page, for man -l -")->group(group);
 }
 
 /// What the app did not expect, with the flags that are close to it.
@@ -161,12 +167,11 @@ std::string unexpected(const CLI::App& app) {
   const std::vector<std::string> extras = app.remaining();
   const auto flag = std::find_if(extras.begin(), extras.end(),
                                  [](const std::string& text) { return text.starts_with("-"); });
-  if (flag == extras.end()) return "'" + extras.front() + "' belongs to no flag";
   const std::string name = flag->substr(0, flag->find('='));
   std::vector<std::string> flags;
   for (const CLI::Option* option : app.get_options()) flags.push_back(option->get_name());
   const std::string close = did_you_mean(name, flags);
-  return "unknown flag '" + name + "'" + (close.empty() ? "; fit --help lists them" : close);
+  return "unknown flag '" + name + "'" + (close.empty() ? "; vramfit --help lists them" : close);
 }
 
 std::string in_our_words(const CLI::ParseError& error) {
@@ -180,6 +185,7 @@ std::string in_our_words(const CLI::ParseError& error) {
 class CommandLineParser {
  public:
   CommandLineParser() {
+    app_.allow_extras();
     app_.footer(std::string(kFooter) + other_names());
     app_.get_formatter()->column_width(24);
     app_.set_version_flag("--version", "", "Version and commit");
@@ -203,38 +209,62 @@ class CommandLineParser {
     CommandLine line = in_canonical_names(typed);
     options_.typed = std::move(line.typed);
     options_.passed_over = std::move(line.passed_over);
+    options_.notes = std::move(line.notes);
     options_.of_a_trainer = line.of_a_trainer;
     std::vector<std::string>& arguments = line.arguments;
     std::reverse(arguments.begin(), arguments.end());  // as CLI11 takes them
     try {
       app_.parse(std::move(arguments));
     } catch (const CLI::CallForHelp&) {
-      options_.help = app_.help();
+      const bool all = std::find(typed.begin(), typed.end(), "all") != typed.end();
+      options_.help = all ? app_.help() : short_help();
     } catch (const CLI::CallForVersion&) {
       options_.version = true;
-    } catch (const CLI::ExtrasError&) {
-      throw BadInput(unexpected(app_));
     } catch (const CLI::ParseError& error) {
       throw BadInput(as_typed(in_our_words(error), options_.typed) +
-                     "; fit --help says what is valid");
+                     "; vramfit --help says what is valid");
     }
+    place_words();
     if (options_.list && typed.size() > 1) {
       throw BadInput("--list: stands alone; no other flags beside it");
     }
     return std::move(options_);
   }
 
+  std::vector<FlagHelp> flags() const {
+    std::vector<FlagHelp> list;
+    for (const CLI::Option* option : app_.get_options()) {
+      list.push_back({option->get_name(), option->get_description(), option->get_group(),
+                      option->get_items_expected_max() > 0});
+    }
+    return list;
+  }
+
  private:
+  /// What belongs to no flag: a model and a card, "qwen3-4b 4090".
+  void place_words() {
+    const std::vector<std::string> words = app_.remaining();
+    const bool flags = std::any_of(words.begin(), words.end(), [](const std::string& word) {
+      return word.starts_with("-") && word.size() > 1;
+    });
+    if (flags) throw BadInput(unexpected(app_));
+    for (const std::string& word : words) place_word(word, options_);
+  }
+
   FitOptions options_;
-  CLI::App app_{kDescription, "fit"};
+  CLI::App app_{kDescription, "vramfit"};
 };
+
+/// Made once: a sweep asks a million times, and making it takes longer than an estimate.
+CommandLineParser& parser() {
+  static thread_local CommandLineParser one;
+  return one;
+}
 
 }  // namespace
 
-FitOptions parse_options(const std::vector<std::string>& typed) {
-  // Made once: a sweep asks a million times, and making it takes longer than an estimate.
-  static thread_local CommandLineParser parser;
-  return parser.parse(typed);
-}
+FitOptions parse_options(const std::vector<std::string>& typed) { return parser().parse(typed); }
+
+std::vector<FlagHelp> flag_helps() { return parser().flags(); }
 
 }  // namespace vramfit

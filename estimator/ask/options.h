@@ -38,6 +38,8 @@ struct FitOptions {
   bool list = false;
   bool version = false;
   std::string help;  ///< what --help is to print; empty where it was not asked for
+  std::optional<std::string> completion;  ///< of which shell
+  bool man = false;                       ///< the manual page
 
   std::optional<std::string> snapshot;  ///< files to be written
   std::optional<std::string> trace;
@@ -46,8 +48,20 @@ struct FitOptions {
   /// Of flags that were given by another name than fit's, that one, by fit's.
   std::map<std::string, std::string> typed;
   std::vector<std::string> passed_over;  ///< flags of a script that no byte depends on
+  std::vector<std::string> notes;        ///< on others that were taken, a line each
   bool of_a_trainer = false;             ///< some flags are a Trainer's own: trainer.h
 };
+
+/// A flag, as --help says it.
+struct FlagHelp {
+  std::string name;  ///< "--batch"
+  std::string help;
+  std::string group;  ///< what it is about
+  bool takes_value = false;
+};
+
+/// Every flag, by the settings of all runtimes.
+std::vector<FlagHelp> flag_helps();
 
 /// Of a command line, without the program's name. Throws BadInput.
 FitOptions parse_options(const std::vector<std::string>& arguments);

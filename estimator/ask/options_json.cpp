@@ -14,8 +14,9 @@ namespace {
 constexpr std::size_t kShownFlagBytes = 60;
 
 /// What says how to print an answer, or asks for something else.
-constexpr std::array<std::string_view, 8> kOfTheCommandLine = {
-    "help", "version", "list", "verbose", "json", "snapshot", "trace", "verify"};
+constexpr std::array<std::string_view, 10> kOfTheCommandLine = {
+    "completion", "man",  "help",     "version", "list",
+    "verbose",    "json", "snapshot", "trace",   "verify"};
 
 /// A key as flags are spelt; other names would be taken for more than one argument.
 std::string flag_of(const std::string& key) {

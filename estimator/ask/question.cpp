@@ -4,6 +4,7 @@
 
 #include "estimator/ask/alternatives.h"
 #include "estimator/ask/budgets.h"
+#include "estimator/ask/lengths.h"
 #include "estimator/ask/model.h"
 #include "estimator/ask/unsupported.h"
 #include "estimator/runtimes.h"
@@ -90,13 +91,22 @@ void run_as_stored(const Runtime& runtime, const ModelConfig& model, Flags& flag
   flags["precision"] = name(dtype_of_torch(model.dtype));
 }
 
+/// "--runtime pytorch": the first that runs weights in the few bits that they are stored in.
+std::string runs_quantized() {
+  const auto& list = runtimes();
+  const auto first = std::find_if(list.begin(), list.end(), [](const Runtime* runtime) {
+    return runtime->can().quantized_as_stored;
+  });
+  return std::string("--runtime ") + (*first)->name();
+}
+
 /// Where weights are stored in few bits, they run so.
 void quantize_as_stored(const Runtime& runtime, ModelConfig& model, Flags& flags) {
   const auto stored = model.stored_quant.find("quant");
   if (stored == model.stored_quant.end()) return;
   const bool can = runtime.can().quantized_as_stored;
   require_stored_format(model, can ? typed(flags, "quant").value_or("") : "",
-                        can ? "--quant " + stored->second : "--runtime pytorch runs them so");
+                        can ? "--quant " + stored->second : runs_quantized() + " runs them so");
   flags.insert(model.stored_quant.begin(), model.stored_quant.end());
   model.notes.emplace_back(
       "its files hold weights in few bits; loading is predicted as of files of 16 bits");
@@ -208,6 +218,7 @@ void shorten_default(const SearchAxis& axis, Request& request) {
 }
 
 void note_passed_over(const FitOptions& o, ModelConfig& model) {
+  model.notes.insert(model.notes.end(), o.notes.begin(), o.notes.end());
   if (o.passed_over.empty()) return;
   std::string list;
   for (const std::string& flag : o.passed_over) list += (list.empty() ? "--" : ", --") + flag;
@@ -223,6 +234,24 @@ void leave_out_older_cards(std::vector<Request>& requests, const Workload& workl
     request.model.notes.push_back("cards before sm_" + std::to_string(oldest) +
                                   ", which do not multiply such numbers, are left out");
   }
+}
+
+bool reads(const Runtime& runtime, const ModelSource& source) {
+  try {
+    return runtime.read_model(source).has_value();
+  } catch (const BadInput&) {
+    return false;  // it has no such architecture either
+  }
+}
+
+/// Names the runtimes that read it, which its own message does not know.
+std::string nearest_readers(const UnreadModel& unread) {
+  std::string others;
+  for (const Runtime* other : runtimes()) {
+    if (!reads(*other, *unread.source())) continue;
+    others += (others.empty() ? "; nearest: --runtime " : " or ") + std::string(other->name());
+  }
+  return others;
 }
 
 /// A list of cards says how many there are.
@@ -245,17 +274,52 @@ void refuse_other_platforms(const Budget& budget, const Runtime& runtime) {
                  runtime.name() + " are of; --runtime llama.cpp, or an NVIDIA card");
 }
 
-/// One that no reader has a shape of, as the runtime reads it.
+/// As the runtime itself reads it; nothing where it reads none.
+std::optional<ModelConfig> own_reading(const Runtime& runtime,
+                                       const std::shared_ptr<const ModelSource>& source) {
+  if (source == nullptr) return std::nullopt;
+  std::optional<ModelConfig> model = runtime.read_model(*source);
+  if (model) model->source = source;
+  return model;
+}
+
+/// Whether it was read of a part of what its config describes: no reader takes that key otherwise.
+bool is_a_part(const ModelConfig& model) {
+  return model.source != nullptr &&
+         model.source->config.find("\"text_config\"") != std::string::npos;
+}
+
+/// Of a model that no reader has a shape of, or of a part alone, what the runtime makes of it.
 ModelConfig model_for(const FitOptions& o, const Environment& environment, const Runtime& runtime) {
   try {
-    return model_of(o, environment);
+    ModelConfig model = model_of(o, environment);
+    if (!is_a_part(model)) return model;
+    return own_reading(runtime, model.source).value_or(model);
+  } catch (const UnknownModel& unknown) {
+    if (std::optional<ModelConfig> model = own_reading(runtime, unknown.source())) {
+      return *std::move(model);
+    }
+    if (unknown.source() == nullptr) throw;
+    throw UnknownModel(unknown.what() + nearest_readers(unknown), unknown.source());
   } catch (const UnreadModel& unread) {
+    if (std::optional<ModelConfig> model = own_reading(runtime, unread.source())) {
+      return *std::move(model);
+    }
     if (unread.source() == nullptr) throw;
-    std::optional<ModelConfig> model = runtime.read_model(*unread.source());
-    if (!model) throw;
-    model->source = unread.source();
-    return *std::move(model);
+    throw UnreadModel(unread.what() + nearest_readers(unread), unread.source());
   }
+}
+
+/// The model that drafts for it, by its name, its config's folder or its GGUF file.
+void add_draft(const FitOptions& o, const Environment& environment, const Runtime& runtime,
+               ModelConfig& model) {
+  const std::optional<std::string> called = typed(o.flags, "model-draft");
+  if (!called) return;
+  FitOptions draft;
+  (called->ends_with(".gguf") ? draft.gguf : draft.model) = called;
+  auto source = std::make_shared<ModelSource>(*model.source);
+  source->draft = model_for(draft, environment, runtime).source;
+  model.source = std::move(source);
 }
 
 }  // namespace
@@ -265,14 +329,17 @@ Question resolve_question(const FitOptions& o, const Environment& environment) {
                           o.runtime ? runtime_named(*o.runtime) : default_runtime());
 }
 
-Question resolve_question(const FitOptions& o, const Environment& environment,
+Question resolve_question(const FitOptions& asked, const Environment& environment,
                           const Runtime& runtime) {
+  const FitOptions o = of_longest_sample(asked, environment);
   refuse_contradictions(o);
   Question question;
+  refuse_unless_can(o.train, "train", runtime.can().no_training);
   refuse_quantized_precision(o.flags, runtime);
   refuse_strange_settings(o, runtime);
   refuse_strange_answers(o, runtime);
   Request request{model_for(o, environment, runtime), nullptr, {}};
+  add_draft(o, environment, runtime, request.model);
   request.beyond_positions = o.beyond_positions;
   Flags flags = o.flags;
   runtime.complete(flags, {o.train, o.of_a_trainer, o.typed});

@@ -1,5 +1,8 @@
 #include "estimator/ask/sizes.h"
 
+#include <algorithm>
+#include <cctype>
+
 #include "model/errors.h"
 #include "model/quantity.h"
 
@@ -21,7 +24,25 @@ bool is_bare(const std::string& size) {
           size.find_first_not_of("0123456789", digits + 1) == std::string::npos);
 }
 
+bool is_short(const std::string& size) {
+  const bool ends = size.ends_with("G") || size.ends_with("g");
+  return ends && is_bare(size.substr(0, size.find_last_not_of("Gg ") + 1));
+}
+
+std::optional<std::uint64_t> sold_as(const std::string& text) {
+  const std::size_t digits = text.find_first_not_of("0123456789.");
+  if (digits == 0 || digits == std::string::npos || !is_bare(text.substr(0, digits))) {
+    return std::nullopt;
+  }
+  std::string unit = text.substr(text[digits] == ' ' ? digits + 1 : digits);
+  std::transform(unit.begin(), unit.end(), unit.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  if (unit != "g" && unit != "gb" && unit != "gib") return std::nullopt;
+  return parse_bytes("gpu", text.substr(0, digits) + "GiB");
+}
+
 std::uint64_t size_of(const std::string& flag, const std::string& size) {
+  if (is_short(size)) return parse_bytes(flag, size + "iB");
   return parse_bytes(flag, is_bare(size) ? size + "GB" : size);
 }
 

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <utility>
 
-#include "estimator/ask/unsupported.h"
 #include "estimator/runtimes.h"
 #include "model/errors.h"
+#include "runtimes/foreign_words.h"
 
 namespace vramfit {
 namespace {
@@ -23,19 +23,6 @@ constexpr std::string_view kCheckpointingArguments = "gradient-checkpointing-kwa
 constexpr std::string_view kTrainersFsdp = "fsdp";
 constexpr const char* kByAccelerate = "--strategy=fsdp-accelerate";
 constexpr std::string_view kLossOnly = "loss-only";
-
-/// Theirs that no byte on the GPU depends on, each with a value: schedules, rates, files, names.
-constexpr std::array<std::string_view, 19> kWithoutMemory = {
-    "learning-rate",    "lr-scheduler-type", "warmup-steps",  "warmup-ratio", "weight-decay",
-    "num-train-epochs", "max-steps",         "adam-beta1",    "adam-beta2",   "adam-epsilon",
-    "logging-steps",    "save-steps",        "save-strategy", "seed",         "output-dir",
-    "report-to",        "run-name",          "lora-alpha",    "dataset-name"};
-
-// Switches for what is not there yet.
-constexpr std::array<std::string_view, 4> kQuantizationFlags = {"qlora", "bits", "quantization",
-                                                                "quantization-config"};
-constexpr std::array<std::string_view, 3> kSeveralGpus = {"deepspeed", "use-deepspeed",
-                                                          "tensor-parallel-size"};
 
 struct Argument {
   std::string flag;  ///< without dashes, '_' as '-'; empty where it is none
@@ -173,7 +160,7 @@ class Translation {
   }
 
   CommandLine own() && {
-    return {std::move(own_), std::move(typed_as_), std::move(passed_over_),
+    return {std::move(own_), std::move(typed_as_), std::move(passed_over_), std::move(notes_),
             of_a_trainer_ && !says_loss_only_};
   }
 
@@ -191,12 +178,8 @@ class Translation {
       add(alias, flag, value);
     } else if (holds(own_switches(), flag)) {
       add_switch(flag, value);
-    } else if (holds(kWithoutMemory, flag)) {
-      pass_over(flag, value.has_value());
-    } else if (holds(kQuantizationFlags, flag)) {
-      if (is_on(flag, value)) refuse_quantized_weights(flag);
-    } else if (holds(kSeveralGpus, flag)) {
-      refuse_several_gpus(flag);
+    } else if (const ForeignWord* word = find_foreign_word(flag); word != nullptr) {
+      take_foreign(*word, flag, value);
     } else {
       const std::string own = canonical_flag(flag);
       if (own != flag) typed_as_[own] = flag;
@@ -246,13 +229,28 @@ class Translation {
     if (*on) own_.push_back("--" + own);
   }
 
-  void pass_over(const std::string& flag, bool with_value) {
-    passed_over_.push_back(flag);
-    if (with_value) return;
-    if (at_ == typed_.size() || typed_[at_].starts_with("--")) {
-      throw BadInput(flag + ": no value after it; memory does not depend on it: without it");
+  void take_foreign(const ForeignWord& word, const std::string& flag,
+                    const std::optional<std::string>& given) {
+    const std::string value = foreign_value(word, flag, given);
+    const bool asks = value != word.harmless && truth(value).value_or(true);
+    if (word.use == ForeignWord::Use::PassedOver) {
+      passed_over_.push_back(flag);
+    } else if (asks && word.use == ForeignWord::Use::Refused) {
+      throw BadInput(flag + ": " + word.what);
+    } else if (asks) {
+      notes_.push_back("--" + flag + ": " + word.what);
     }
-    ++at_;
+  }
+
+  /// What stands behind it; of a switch without, "true". A refused one may stand without.
+  std::string foreign_value(const ForeignWord& word, const std::string& flag,
+                            const std::optional<std::string>& given) {
+    if (word.takes == ForeignWord::Takes::Truth) return given_truth(given).value_or("true");
+    if (given) return *given;
+    const bool follows = at_ < typed_.size() && !typed_[at_].starts_with("--");
+    if (follows) return typed_[at_++];
+    if (word.use == ForeignWord::Use::Refused) return "true";
+    throw BadInput(flag + ": no value after it; memory does not depend on it: without it");
   }
 
   /// What is sharded: all (full_shard), or gradients and states (shard_grad_op), which leaves a
@@ -289,7 +287,7 @@ class Translation {
   bool is_on(const std::string& flag, const std::optional<std::string>& given) {
     const std::optional<std::string> value = given_truth(given);
     const std::optional<bool> on = value ? truth(*value) : true;
-    if (on || holds(kQuantizationFlags, flag)) return on.value_or(true);
+    if (on) return *on;
     throw BadInput(flag + ": is '" + *value + "'; true, false or nothing");
   }
 
@@ -299,6 +297,7 @@ class Translation {
   std::vector<std::string> own_;
   std::map<std::string, std::string> typed_as_;
   std::vector<std::string> passed_over_;
+  std::vector<std::string> notes_;
   bool four_bits_ = false;
   bool reentrant_ = false;
   bool of_a_trainer_ = false;
@@ -336,7 +335,8 @@ std::string as_typed(const std::string& message, const std::map<std::string, std
 const std::vector<std::string>& own_switches() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> list = {"train",   "beyond-positions", "formulas", "strict",
-                                     "verbose", "advise",           "json",     "list"};
+                                     "verbose", "advise",           "json",     "list",
+                                     "man"};
     for (const SearchAxis& axis : all_axes()) list.push_back("max-" + std::string(axis.name));
     return list;
   }();

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "model/errors.h"
+#include "runtimes/foreign_words.h"
 
 namespace vramfit {
 namespace {
@@ -32,16 +33,8 @@ void refuse_quantized_precision(const Flags& flags, const Runtime& runtime) {
   }
 }
 
-void refuse_several_gpus(const std::string& flag) {
-  throw BadInput(flag +
-                 ": not predicted yet; nearest: --gpus N --strategy fsdp, which shares weights, "
-                 "gradients and states as ZeRO-3 does, or zero1");
-}
-
 void refuse_quantized_weights(const std::string& flag) {
-  throw BadInput(flag +
-                 ": in this form quantized weights are not predicted yet; nearest: bitsandbytes' "
-                 "--quant int8, nf4 or fp4 (in training with --lora), or --precision bf16");
+  throw BadInput(flag + ": " + kQuantizedWeights);
 }
 
 void refuse_weights(const std::string& flag, const std::string& path) {

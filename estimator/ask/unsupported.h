@@ -10,7 +10,6 @@ namespace vramfit {
 /// Throws BadInput where --precision is a format of few bits, and the runtime's may be none.
 void refuse_quantized_precision(const Flags& flags, const Runtime& runtime);
 
-[[noreturn]] void refuse_several_gpus(const std::string& flag);
 /// Weights in a format that is not bitsandbytes'.
 [[noreturn]] void refuse_quantized_weights(const std::string& flag);
 /// A file of weights where a model's shape is expected.

@@ -11,13 +11,14 @@ class Bars {
  public:
   explicit Bars(std::uint64_t largest);
 
-  /// A mark for every whole unit of `bytes`; what would be longer than 56 ends in ">".
+  /// A mark for every whole unit of `bytes`; what would be longer than a line ends in ">".
   std::string bar(std::uint64_t bytes, char mark = '#') const;
 
   /// "# = 0.5 GB".
   std::string legend() const;
 
  private:
+  std::uint64_t marks_;  ///< at most
   std::uint64_t unit_;
 };
 

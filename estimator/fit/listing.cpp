@@ -15,6 +15,18 @@
 #include "model/transformer/parameters.h"
 
 namespace vramfit::fit {
+namespace {
+
+/// Those shipped for the runtimes that alone have them.
+std::map<std::string, std::vector<std::string>> more_models_by_runtime() {
+  std::map<std::string, std::vector<std::string>> models;
+  for (const std::string& name : more_model_names()) {
+    for (const std::string& runtime : runtimes_of(name)) models[runtime].push_back(name);
+  }
+  return models;
+}
+
+}  // namespace
 
 namespace {
 
@@ -30,8 +42,11 @@ std::string listing() {
     text += fmt::format("  {:<16}{:>18} parameters\n", name,
                         grouped(parameter_count(model_named(name))));
   }
-  text += wrapped(
-      fmt::format("  --runtime llama.cpp also: {}", fmt::join(more_model_names(), ", ")), 4);
+  text += "\nshapes (--model), of whose families some are not run by all runtimes\n";
+  text += wrapped(fmt::format("  {}", fmt::join(shape_names(), ", ")), 2);
+  for (const auto& [runtime, names] : more_models_by_runtime()) {
+    text += wrapped(fmt::format("  --runtime {} also: {}", runtime, fmt::join(names, ", ")), 4);
+  }
   text += "\nfamilies (--config), and whose step runs them\n";
   for (const FamilyReader& family : families()) {
     std::vector<std::string> names;

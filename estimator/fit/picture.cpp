@@ -88,10 +88,29 @@ std::string own_choice_text(const Answer& answer) {
          "\n";
 }
 
+/// Where the loss's logits are half of the activations or more. As backward begins live its
+/// argument and both gradients in fp32, and the model's own logits in 16 bits: three and a half
+/// copies.
+std::string logits_text(const Answer& answer) {
+  const Facts facts = answer.request.workload->facts();
+  if (!facts.whole_logits) return "";
+  const auto tokens = static_cast<std::uint64_t>(facts.batch * facts.seq);
+  const auto vocab = static_cast<std::uint64_t>(answer.request.model.vocab);
+  const std::uint64_t copy = tokens * vocab * sizeof(float);
+  constexpr std::uint64_t kTwiceAllCopies = 7;
+  if (kTwiceAllCopies * copy < answer.estimate.peak.by_category[Category::Activations]) return "";
+  return wrapped(
+      fmt::format("note: logits are most of the activations: {} tokens x {} of the "
+                  "vocabulary in fp32 are {} GB a copy",
+                  grouped(facts.batch * facts.seq), grouped(answer.request.model.vocab), gb(copy)),
+      2);
+}
+
 std::string grounds(const Question& question, const Answer& answer, const Style& style) {
   const Estimate& estimate = answer.estimate;
   std::string text;
   for (const std::string& note : estimate.notes) text += wrapped("note: " + note, 2);
+  text += logits_text(answer);
   for (const Change& change : answer.changes) {
     text += wrapped(
         fmt::format("note: with {} it would be {}", change.choice, name(change.verdict)), 2);

@@ -11,8 +11,11 @@
 #include "estimator/ask/verify.h"
 #include "estimator/fit/card_table.h"
 #include "estimator/fit/colour.h"
+#include "estimator/fit/completion.h"
 #include "estimator/fit/listing.h"
+#include "estimator/fit/man_page.h"
 #include "estimator/fit/model_files.h"
+#include "estimator/fit/sample_lengths.h"
 #include "estimator/fit/this_gpu.h"
 #include "estimator/fit/verify_text.h"
 #include "estimator/timeline/recording.h"
@@ -56,6 +59,8 @@ int answer_to(const FitOptions& options) {
 std::string told(const FitOptions& options) {
   if (options.version) return std::string(kVersionLine) + "\n";
   if (options.list) return listing();
+  if (options.completion) return completion(*options.completion, flag_helps());
+  if (options.man) return man_page(flag_helps());
   return options.help;
 }
 
@@ -69,12 +74,14 @@ int run_or_throw(const std::vector<std::string>& arguments) {
 }
 
 void complain(const char* message, const std::string& hint = "") {
-  std::fprintf(stderr, "fit: error: %s%s\n", one_line(message, kLongestMessage).c_str(),
+  std::fprintf(stderr, "vramfit: error: %s%s\n", one_line(message, kLongestMessage).c_str(),
                hint.c_str());
 }
 
 }  // namespace
-Environment this_machine() { return {this_gpu, model_on_disk, config_on_disk, gguf_on_disk}; }
+Environment this_machine() {
+  return {this_gpu, model_on_disk, config_on_disk, gguf_on_disk, sample_lengths_on_disk};
+}
 
 std::string answer_text(const Question& question, const std::vector<Answer>& answers,
                         const Style& style) {

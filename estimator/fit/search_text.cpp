@@ -55,12 +55,13 @@ std::string above_text(const Answer& answer, const SearchAxis& axis) {
          (largest.step > 1 ? fmt::format(", tried in steps of {}", largest.step) : "");
 }
 
-/// "largest quantisation that surely fits: Q4_K_M, of 4.9 GB; Q5_K_M would lack 1.2 GB".
+/// "largest quantisation: Q4_K_M surely, up to Q5_K_S; shown: Q5_K_S, and Q5_K_M would need 1.2
+/// GB".
 std::string named_text(const Answer& answer, const SearchAxis& axis) {
   const auto name = [&](std::int64_t size) { return size_name(answer, axis, size); };
   const Band& band = answer.band;
-  std::string text = fmt::format("largest {} that surely fits: {}", axis.noun, name(band.surely));
-  if (band.possibly > band.surely) text += "; that may fit: " + name(band.possibly);
+  std::string text = fmt::format("largest {}: {}", axis.noun, name(band.surely));
+  if (band.possibly > band.surely) text += " surely, up to " + name(band.possibly);
   const std::int64_t size = answer.largest->size;
   text += size == 0 ? fmt::format(" ({} is shown)", name(1)) : "; shown: " + name(size);
   if (answer.next && size > 0) {
@@ -82,8 +83,8 @@ std::string search_text(const Answer& answer, const SearchAxis& axis) {
   const std::string_view what = axis.noun;
   const Largest& largest = *answer.largest;
   const Band& band = answer.band;
-  std::string text = fmt::format("largest {} that surely fits: {}", what, band.surely);
-  text += band.possibly > band.surely ? fmt::format("; that may fit: {}", band.possibly) : "";
+  std::string text = fmt::format("largest {}: {}", what, band.surely);
+  text += band.possibly > band.surely ? fmt::format(" surely, up to {}", band.possibly) : "";
   if (largest.size == 0) return wrapped(fmt::format("{} ({} 1 is shown)", text, what), 2);
   text += band.possibly > band.surely ? fmt::format("; shown: {}, predicted to fit ({})",
                                                     largest.size, above_text(answer, axis))

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <sstream>
 
+#include "estimator/fit/width.h"
+
 namespace vramfit::fit {
 namespace {
 
@@ -50,9 +52,10 @@ std::string wrapped(const std::string& text, std::size_t indent) {
   std::istringstream words(text.substr(std::min(text.find_first_not_of(' '), text.size())));
   std::string line = text.substr(0, text.find_first_not_of(' '));
   std::string lines;
+  const std::size_t most = columns();
   bool fresh = true;
   for (std::string word; words >> word;) {
-    if (!fresh && line.size() + 1 + word.size() > kColumns) {
+    if (!fresh && line.size() + 1 + word.size() > most) {
       lines += line + "\n";
       line = std::string(indent, ' ');
       fresh = true;

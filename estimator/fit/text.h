@@ -8,8 +8,6 @@
 // Pieces of text that both the picture and the table of cards use.
 namespace vramfit::fit {
 
-inline constexpr std::size_t kColumns = 100;
-
 /// Bytes as GB (1e9), without the unit; what would look like nothing is "<0.01".
 std::string gb(std::uint64_t bytes, int decimals = 2);
 
@@ -22,7 +20,7 @@ std::string moment(Stage stage, int step);
 /// "25.76 GB (23.99 GiB)".
 std::string both_units(std::uint64_t bytes);
 
-/// `text` in lines of at most kColumns, those after the first indented by `indent`.
+/// `text` in lines of at most columns(), those after the first indented by `indent`.
 std::string wrapped(const std::string& text, std::size_t indent);
 
 /// What figures rest on, in two lines: the runtime, and whose overhead.

@@ -38,7 +38,12 @@ bool runs_on_vramfit(const ModelConfig& config) {
 }
 
 void require_own_family(const ModelConfig& config) {
-  if (runs_on_vramfit(config)) return;
+  if (runs_on_vramfit(config)) {
+    if (!config.rope || config.rope->computed_here()) return;
+    throw BadInput("model: " + config.name +
+                   " is rotated as vramfit's own step program does not (rope_scaling is neither "
+                   "linear nor llama3); another --runtime");
+  }
   std::string others;
   for (const FamilyReader& family : kFamilies) {
     if (family.in_step_program) others.append(family.model_type).append(", ");

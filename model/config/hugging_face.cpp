@@ -7,6 +7,7 @@
 #include "model/config/families.h"
 #include "model/config/keys.h"
 #include "model/config/stored_quantization.h"
+#include "model/config/text_part.h"
 #include "model/errors.h"
 #include "model/printable.h"
 #include "model/text_file.h"
@@ -89,31 +90,12 @@ ModelConfig read_model(const JsonReader& json) {
   return config;
 }
 
-/// A multimodal model says whether its text model could be asked about by itself.
-void refuse_text_config(const nlohmann::json& object, const JsonReader& json) {
-  const char* const key = "text_config";
-  const auto text = json.object(key);
-  if (!text) return;
-  const std::string multimodal = "multimodal models are not supported; ";
-  const std::string type = text->text_or("model_type", "");
-  if (find_family(type) == nullptr) {
-    json.fail(key, multimodal + "nor is its text model, whose model_type is '" +
-                       shortened(type, kShownTypeBytes) + "'");
-  }
-  try {
-    read_model(JsonReader(object.at(key), "nor is its text model"));
-  } catch (const BadInput& refusal) {
-    json.fail(key, multimodal + refusal.what());
-  }
-  json.fail(key, multimodal + "its text model is: save this object as a config.json of its own");
-}
-
 ModelConfig parse(const std::string& json_text, const std::string& source) {
   nlohmann::json object = parse_json_object(json_text, source, "a Hugging Face config.json");
   auto stored_quant = of_known_models([&] { return take_stored_quantization(object, source); });
-  const JsonReader json(object, source);
-  of_known_models([&] { refuse_text_config(object, json); });
-  ModelConfig config = read_model(json);
+  std::vector<std::string> notes = of_known_models([&] { return take_text_part(object, source); });
+  ModelConfig config = read_model(JsonReader(object, source));
+  config.notes.insert(config.notes.begin(), notes.begin(), notes.end());
   config.stored_quant = std::move(stored_quant);
   return config;
 }

@@ -102,8 +102,11 @@ constexpr KeyRow kKeyRows[] = {
     {"partial_rotary_factor", "llama mistral qwen2 gemma qwen3 olmo2 granite gemma2", Use::Read, "",
      "only 1"},
     {"rope_scaling rope_parameters", kNotGpt2, Use::Read, "",
-     "rotation: default, linear or llama3; others are refused"},
-    {"original_max_position_embeddings", "phi3", Use::Ignored, "", "of longrope, which is refused"},
+     "rotation: default, linear, llama3, yarn, longrope or dynamic; each has as many frequencies, "
+     "so "
+     "memory differs by a block of 512 bytes at most"},
+    {"original_max_position_embeddings", "phi3", Use::Ignored, "",
+     "of longrope: a frequency's factor"},
     {"sliding_window", "mistral qwen2 qwen3 phi3 gemma2 gemma3_text", Use::Read, "",
      "tokens that a layer which slides attends to"},
     {"use_sliding_window", "mistral qwen2 qwen3", Use::Read, "", "whether any layer slides"},
@@ -134,7 +137,7 @@ constexpr KeyRow kKeyRows[] = {
     {"per_layer_config", "", Use::Refused, "null",
      "layers that differ in shape are not supported; one shape for all"},
     {"text_config", "", Use::Refused, "null",
-     "multimodal models are not supported; its text model may be"},
+     "a multimodal model is answered by it, and within it none is read"},
     {"*expert* moe_*", "", Use::Refused, "null",
      "mixtures of experts are not supported; use a dense model's config"},
     {"*_token_id *_token_ids *_token_index", "", Use::Ignored, "", "numbers of tokens"},

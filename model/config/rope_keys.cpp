@@ -5,20 +5,19 @@
 namespace vramfit {
 namespace {
 
-void read_scaling(const JsonReader& json, Rope& rope) {
-  for (const char* key : {"full_attention", "sliding_attention"}) {
-    json.refuse(key, "rotations that differ by layer are not supported; one for all layers");
-  }
-  const char* type_key = json.has("type") && !json.has("rope_type") ? "type" : "rope_type";
-  json.require_text(type_key, {"default", "linear", "llama3"});
-  if (!json.has(type_key) && json.has("factor")) {
-    json.fail(type_key, "missing beside factor; one of default, linear, llama3");
-  }
-  const std::string type = json.text_or(type_key, "default");
-  if (type == "default") return;
-  rope.factor = json.number("factor", 1, kMaxFactor);
-  rope.scaling = type == "linear" ? Rope::Scaling::Linear : Rope::Scaling::Llama3;
-  if (type == "linear") return;
+/// The value of `rope_type`, and what it is here.
+struct Kind {
+  const char* name;
+  Rope::Scaling scaling;
+};
+
+// "su" is what phi3's first files call longrope.
+constexpr Kind kKinds[] = {{"default", Rope::Scaling::None},      {"linear", Rope::Scaling::Linear},
+                           {"llama3", Rope::Scaling::Llama3},     {"yarn", Rope::Scaling::Yarn},
+                           {"longrope", Rope::Scaling::Longrope}, {"su", Rope::Scaling::Longrope},
+                           {"dynamic", Rope::Scaling::Dynamic}};
+
+void read_llama3(const JsonReader& json, Rope& rope) {
   rope.low_freq_factor = json.number("low_freq_factor", 0, kMaxFactor);
   rope.high_freq_factor = json.number("high_freq_factor", 0, kMaxFactor);
   if (rope.high_freq_factor <= rope.low_freq_factor) {
@@ -26,6 +25,28 @@ void read_scaling(const JsonReader& json, Rope& rope) {
   }
   rope.original_positions =
       static_cast<double>(json.integer("original_max_position_embeddings", 1, kMaxPositions));
+}
+
+void read_scaling(const JsonReader& json, Rope& rope) {
+  for (const char* key : {"full_attention", "sliding_attention"}) {
+    json.refuse(key, "rotations that differ by layer are not supported; one for all layers");
+  }
+  std::vector<const char*> names;
+  for (const Kind& kind : kKinds) names.push_back(kind.name);
+  const char* type_key = json.has("type") && !json.has("rope_type") ? "type" : "rope_type";
+  json.require_text(type_key, names);
+  if (!json.has(type_key) && json.has("factor")) {
+    json.fail(type_key, "missing beside factor; one of default, linear, llama3, yarn, dynamic");
+  }
+  const std::string type = json.text_or(type_key, "default");
+  for (const Kind& kind : kKinds) {
+    if (type == kind.name) rope.scaling = kind.scaling;
+  }
+  // Longrope has a factor for each frequency, in lists.
+  const bool one_factor =
+      rope.scaling != Rope::Scaling::None && rope.scaling != Rope::Scaling::Longrope;
+  if (one_factor) rope.factor = json.number("factor", 1, kMaxFactor);
+  if (rope.scaling == Rope::Scaling::Llama3) read_llama3(json, rope);
 }
 
 /// Reads how much of a head is rotated, and refuses what cannot be.

@@ -15,14 +15,15 @@ from __future__ import annotations
 from importlib import import_module
 
 from vramfit._answer import Advice, Answer
-from vramfit._card import CardAnswer, Largest, Levels, Peak, Stage, Uncertainty
+from vramfit._card import CardAnswer, DeviceParts, Largest, Levels, Peak, Stage, Uncertainty
 from vramfit._core import BadInput
-from vramfit._questions import advise, estimate, max_batch, max_seq
+from vramfit._questions import advise, estimate, largest, max_batch, max_seq
 
 TYPE_CHECKING = False  # typing itself takes long to import
 if TYPE_CHECKING:
     from typing import Any
 
+    from vramfit._catalogue import Card, cards, models
     from vramfit._sweep import sweep
     from vramfit._verify import Verification, verify
     from vramfit._watch import watch
@@ -31,7 +32,9 @@ __all__ = [
     "Advice",
     "Answer",
     "BadInput",
+    "Card",
     "CardAnswer",
+    "DeviceParts",
     "Largest",
     "Levels",
     "Peak",
@@ -39,9 +42,12 @@ __all__ = [
     "Uncertainty",
     "Verification",
     "advise",
+    "cards",
     "estimate",
+    "largest",
     "max_batch",
     "max_seq",
+    "models",
     "sweep",
     "verify",
     "watch",
@@ -49,6 +55,9 @@ __all__ = [
 
 # Read when they are first used, so that importing stays cheap.
 _LATER = {
+    "Card": "vramfit._catalogue",
+    "cards": "vramfit._catalogue",
+    "models": "vramfit._catalogue",
     "sweep": "vramfit._sweep",
     "verify": "vramfit._verify",
     "Verification": "vramfit._verify",
@@ -62,3 +71,8 @@ def __getattr__(name: str) -> Any:
     if name not in _LATER:
         raise AttributeError(f"module 'vramfit' has no attribute '{name}'")
     return getattr(import_module(_LATER[name]), name)
+
+
+def __dir__() -> list[str]:
+    """What there is, for completion: what is read later, too."""
+    return [*__all__, "__version__"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from vramfit import _core
-from vramfit._card import CardAnswer, Largest, Levels, Peak, Stage, card_of
+from vramfit._card import CardAnswer, DeviceParts, Largest, Levels, Peak, Stage, card_of
 
 TYPE_CHECKING = False  # typing itself takes long to import
 if TYPE_CHECKING:
@@ -146,8 +146,18 @@ class Answer:
 
     @property
     def largest(self) -> Largest | None:
-        """What `max_batch` or `max_seq` found."""
+        """What `largest`, `max_batch` or `max_seq` found."""
         return self.card.largest
+
+    @property
+    def devices(self) -> tuple[DeviceParts, ...]:
+        """Under llama.cpp: what each GPU and the host hold, part by part."""
+        return self.card.devices
+
+    @property
+    def own_choice(self) -> dict[str, str] | None:
+        """Under llama.cpp: the keywords that its --fit would set on such a card."""
+        return self.card.own_choice
 
     @cached_property
     def advice(self) -> tuple[Advice, ...]:
@@ -184,6 +194,31 @@ class Answer:
 
     def __str__(self) -> str:
         return self.text()
+
+    def __repr__(self) -> str:
+        """Verdict and total: "<Answer: FITS, 10.10 GB of 25.76 GB on rtx4090>"."""
+        if len(self.cards) != 1:
+            fitting = sum(card.fits for card in self.cards)
+            return f"<Answer: fits on {fitting} of {len(self.cards)} cards>"
+        card = self.card
+        on = f" on {card.gpu or card.title}" if card.gpu or card.title else ""
+        found = f", largest {self.largest.size}" if self.largest else ""
+        sizes = f"{card.total / 1e9:.2f} GB of {card.vram / 1e9:.2f} GB"
+        return f"<Answer: {card.verdict}, {sizes}{on}{found}>"
+
+    if not TYPE_CHECKING:  # a slip of the pen stays one for type checkers
+
+        def __getattr__(self, name):
+            """What `to_dict()` has beside: `answer.parameters`, `answer.asked`."""
+            if name in type(self).__dict__:
+                self._require_one_card()
+            values = {} if name.startswith("_") else self._values
+            if name in values:
+                return values[name]
+            raise AttributeError(f"an answer has no '{name}'; dir(answer) lists what it has")
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *self._values})
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""

@@ -61,6 +61,14 @@ class Largest:
 
 
 @dataclass(frozen=True)
+class DeviceParts:
+    """What one of a run's devices, or the host, holds."""
+
+    device: str  #: "GPU 0", "host"
+    parts: dict[str, int]  #: bytes
+
+
+@dataclass(frozen=True)
 class CardAnswer:
     """The answer for one card. Sizes are integers in bytes."""
 
@@ -79,6 +87,8 @@ class CardAnswer:
     notes: tuple[str, ...]
     uncertainty: Uncertainty | None  #: None: nobody knows
     largest: Largest | None  #: of a search
+    devices: tuple[DeviceParts, ...] = ()  #: where a run is told of device by device: llama.cpp's
+    own_choice: dict[str, str] | None = None  #: keywords that its runtime would set by itself
 
 
 def _known(of: type, values: dict[str, Any]) -> dict[str, Any]:
@@ -107,4 +117,6 @@ def card_of(values: dict[str, Any]) -> CardAnswer:
         largest=Largest(values["largest"], values["largest_surely"], values["largest_possibly"])
         if searched
         else None,
+        devices=tuple(DeviceParts(**one) for one in values.get("devices", ())),
+        own_choice=values.get("own_choice"),
     )

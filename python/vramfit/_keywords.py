@@ -7,6 +7,7 @@ import math
 import operator
 import os
 
+from vramfit import _core
 from vramfit._bad_input import bad_input
 from vramfit._core import BadInput
 
@@ -19,6 +20,11 @@ if TYPE_CHECKING:
 _ADAPTED = ("args", "accelerate", "axolotl", "quantization_config")
 OBJECTS = (*_ADAPTED, "model", "config", "lora")  #: and those that may
 _PLAIN = (str, bool, int, float, type(None))
+
+
+def sizes() -> set[str]:
+    """The flags that a search can go along, of whichever runtime."""
+    return {axis["name"] for runtime in json.loads(_core.runtimes()) for axis in runtime["axes"]}
 
 
 def is_adapted(name: str, value: Any) -> bool:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 from vramfit import _core
 from vramfit._answer import Answer
+from vramfit._core import BadInput
 from vramfit._keywords import is_adapted, written
 
 TYPE_CHECKING = False  # typing itself takes long to import
@@ -28,9 +31,20 @@ def flags_of(
     return adapted(flags, axes)
 
 
+def in_python_words(line: str) -> str:
+    """A refusal of the command's, as keywords are spelt: "lora_targets: only with lora"."""
+    line = line.replace("vramfit --list shows", "vramfit.models() and .cards() list")
+    line = line.replace("vramfit --list", "vramfit.models()")
+    line = re.sub(r"--([a-z][a-z0-9-]*)", lambda flag: flag[1].replace("-", "_"), line)
+    return re.sub(r"^[a-z][a-z0-9-]*(?=:)", lambda flag: flag[0].replace("-", "_"), line)
+
+
 def _asked(given: dict[str, Any]) -> Answer:
     flags, not_honoured = flags_of(given)
-    return asked_with(flags, [], not_honoured)
+    try:
+        return asked_with(flags, [], not_honoured)
+    except BadInput as error:
+        raise type(error)(in_python_words(str(error))) from None
 
 
 def asked_with(flags: dict[str, Any], more: list[str], not_honoured: tuple[str, ...]) -> Answer:
@@ -61,15 +75,21 @@ def estimate(**flags: Unpack[Given]) -> Answer:
     return _asked(dict(flags))
 
 
+def largest(axis: str, /, **flags: Unpack[Asking]) -> Answer:
+    """The largest that fits of a size that the runtime has a search for, "batch", "seq", or of
+    llama.cpp "ctx", "parallel", "gpu_layers": `.largest`, with `.largest.surely` and `.possibly`.
+    Otherwise as `estimate`."""
+    return _asked({**flags, f"max_{axis}": True})
+
+
 def max_batch(**flags: Unpack[Asking]) -> Answer:
-    """The largest batch that fits: `.largest`, with `.largest.surely` and `.possibly`. Otherwise as
-    `estimate`."""
-    return _asked({**flags, "max_batch": True})
+    """The largest batch that fits: `largest("batch", …)`."""
+    return largest("batch", **flags)
 
 
 def max_seq(**flags: Unpack[Asking]) -> Answer:
-    """The longest sequence that fits, in tokens: `.largest`. Otherwise as `estimate`."""
-    return _asked({**flags, "max_seq": True})
+    """The longest sequence that fits, in tokens: `largest("seq", …)`."""
+    return largest("seq", **flags)
 
 
 def advise(**flags: Unpack[Asking]) -> Answer:

@@ -16,6 +16,9 @@ _FOUR_BITS = {"load_in_4bit", "bnb_4bit_quant_type"}
 _IN_FOUR_BITS = ("nf4", "fp4")
 #: Where an object's are not meant they are left, and refused where they are.
 _OF_SEVERAL_GPUS = {"gpus", "strategy"}
+#: Left where the runtime has no such setting: how a script computes, and the type that a model
+#: is loaded in, where weights are stored in types of the runtime's own.
+_OF_A_SCRIPT = {"autocast", "loss-only", "precision"}
 
 
 def _drop(reading: Reading, own: Collection[str]) -> None:
@@ -65,12 +68,12 @@ def settle(reading: Reading, names: Collection[str], together: Together) -> None
             reading.name("lora", reading.flags["lora"], "of training")
         gone |= {name for name, why in astray.items() if why == "task"} | _OF_SEVERAL_GPUS
         gone.add("gradient-checkpointing-kwargs")
-    if foreign := {"autocast", "loss-only"} & {
-        name for name, why in astray.items() if why == "runtime"
-    }:
+    foreign = _OF_A_SCRIPT & {name for name, why in astray.items() if why == "runtime"}
+    if "autocast" in foreign:
         for name in {"autocast", "bf16", "fp16"} & reading.flags.keys():
-            reading.name(name, reading.flags[name], "autocast is predicted under PyTorch")
-        gone |= foreign
-    elif all_flags.get("strategy", "").startswith("fsdp") and "autocast" in reading.flags:
+            reading.name(name, reading.flags[name], "the runtime has no autocast")
+    gone |= foreign
+    fsdp = all_flags.get("strategy", "").startswith("fsdp")
+    if not foreign and fsdp and "autocast" in reading.flags:
         reading.flags[reading.flags.pop("autocast")] = True  # Accelerate's, now as a Trainer's is
     _drop(reading, gone)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from vramfit import _core
 from vramfit._bad_input import bad_input
-from vramfit._keywords import OBJECTS, is_adapted, written
+from vramfit._keywords import OBJECTS, is_adapted, sizes, written
 from vramfit._questions import flags_of
 
 if TYPE_CHECKING:
@@ -58,8 +58,8 @@ def _chunks(points: Iterable[str]) -> Iterator[str]:
         yield "[" + ", ".join(chunk) + "]"
 
 
-#: Sizes and cards: what else objects say is the same whatever these are.
-_PLAIN_AXES = {"batch", "seq", "accumulate", "generate", "gpu", "vram", "headroom"}
+#: Counts and cards, of which what else objects say is the same whatever they are, as of sizes.
+_PLAIN_AXES = {"accumulate", "generate", "gpu", "vram", "headroom"}
 
 
 class _Points:
@@ -72,10 +72,11 @@ class _Points:
         of_objects = any(is_adapted(name, value) for name, value in fixed.items()) or any(
             is_adapted(name, value) for name, values in axes.items() for value in values
         )
+        plain = _PLAIN_AXES | sizes()
         decide = [
             name
             for name, values in axes.items()
-            if _core.own_flag(name) not in _PLAIN_AXES or any(value is None for value in values)
+            if _core.own_flag(name) not in plain or any(value is None for value in values)
         ]
         self._deciding = tuple(decide) if of_objects else ()
         self._others = tuple(name for name in axes if name not in self._deciding)

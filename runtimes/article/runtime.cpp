@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 
 #include "model/errors.h"
-#include "model/transformer/parameters.h"
 #include "model/transformer/sizes.h"
 #include "runtimes/notes.h"
 #include "runtimes/parallel_flags.h"
@@ -24,24 +23,8 @@ class ArticleWorkload final : public Workload {
 
   const Runtime& runtime() const override { return article_runtime(); }
   bool training() const override { return question_.training; }
-  Facts facts() const override {
-    Facts facts{.weights = Format::named(question_.precision).value_or(DType::Fp32),
-                .batch = question_.batch,
-                .seq = question_.seq};
-    if (!question_.training) return facts;
-    facts.optimizer =
-        question_.optimizer == "adam" ? Facts::Optimizer::Adam : Facts::Optimizer::Other;
-    facts.optimizer_name = question_.optimizer;
-    return facts;
-  }
   bool has_sizes() const override { return gpus_ == 0; }
-  /// Its formulas know sizes of formats alone: no card lacks one.
-  DType computes_in() const override { return DType::Fp32; }
   std::int64_t positions() const override { return question_.seq; }
-
-  std::int64_t stored_parameters(const ModelConfig& config) const override {
-    return parameter_count(config);
-  }
   std::int64_t size(const SearchAxis& axis) const override {
     return axis == kBatchAxis ? question_.batch : question_.seq;
   }
@@ -64,11 +47,9 @@ class ArticleWorkload final : public Workload {
 
   Outcome run(const Gpu&, std::uint64_t capacity, const ModelConfig& config,
               const Extent& extent) const override {
-    SumAllocator sum(capacity + extent.extra_capacity);
-    Ledger ledger(sum, Counts::Requested, extent.detail.events);
     const Answer answer = gpus_ == 0 ? will_it_fit(about(config)) : share_of(config);
     Outcome outcome;
-    outcome.report = report_on(ledger, [&] {
+    outcome.report = report_on_sum(capacity, extent, [&](Ledger& ledger) {
       const auto take = [&](Stage stage, int step, const Name& name, Category category,
                             double bytes) {
         const StageScope scope(ledger, stage, step);
@@ -109,7 +90,6 @@ class ArticleWorkload final : public Workload {
     return "the article's formulas, as they stand: to be held against, not to rely on. --runtime "
            "pytorch is what PyTorch takes.";
   }
-  std::optional<double> reserved_error() const override { return std::nullopt; }
 
  private:
   Question about(const ModelConfig& config) const {
@@ -155,9 +135,6 @@ class ArticleRuntime final : public Runtime {
     return rows;
   }
 
-  /// It asks for sizes alone.
-  bool runs(const FamilyReader&) const override { return true; }
-
   const Capabilities& can() const override {
     static const Capabilities can = {
         .no_timelines = "formulas allocate nothing; without --runtime article",
@@ -170,8 +147,6 @@ class ArticleRuntime final : public Runtime {
   }
 
   const std::vector<SearchAxis>& axes() const override { return batch_and_seq(); }
-
-  Json release() const override { return nullptr; }
 
  private:
   std::shared_ptr<const Workload> read(const Flags& flags, bool training,

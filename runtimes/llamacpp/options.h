@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -10,15 +11,31 @@ namespace vramfit::llamacpp {
 
 inline constexpr std::uint64_t kUsualMargin = std::uint64_t{1} << 30;  ///< fit_params_target
 
+/// How a smaller model is started beside it, whose drafts it checks: --spec-draft-….
+struct DraftOptions {
+  std::string recipe;            ///< as Options has it
+  std::int64_t gpu_layers = -1;  ///< -ngld
+  Format type_k = DType::Fp16;   ///< -ctkd
+  Format type_v = DType::Fp16;   ///< -ctvd
+  std::int64_t longest = 0;      ///< tokens of a draft: --spec-draft-n-max; 0: none is made
+};
+
 /// How it is started: the server's flags.
 struct Options {
   Placement placement;
   ContextOptions context;
+  DraftOptions draft;
   std::string recipe;        ///< of llama-quantize: "Q4_K_M"; empty: a GGUF file's own types
   std::int64_t gpus = 1;     ///< all alike
   bool fits_itself = false;  ///< --fit on: what was left open is set by what the card has free
   std::vector<std::uint64_t> margins = {kUsualMargin};  ///< that --fit leaves free
   std::uint32_t least_context = 4096;                   ///< that --fit goes down to
 };
+
+/// Rows of logits that a server with so many slots keeps for each batch: of each the token and its
+/// draft (common_speculative_get_output_limits).
+inline std::int64_t outputs_of(const Options& options, std::int64_t slots) {
+  return std::min(options.context.batch, slots * (1 + options.draft.longest));
+}
 
 }  // namespace vramfit::llamacpp

@@ -15,6 +15,7 @@ namespace vramfit::llamacpp {
 namespace {
 
 constexpr const char* kUsualRecipe = "Q4_K_M";
+constexpr std::int64_t kUsualDraft = 3;
 /// tools/server/server.cpp: slots where -np is not given, of one cache.
 constexpr std::int64_t kServersSlots = 4;
 constexpr std::int64_t kMostGpus = 16;  // GGML_CUDA_MAX_DEVICES
@@ -51,11 +52,11 @@ std::int64_t whole(const Flags& flags, const char* name, std::int64_t otherwise,
 }
 
 /// -ngl: a number, however many layers there are, or a word.
-std::int64_t gpu_layers(const Flags& flags) {
-  const std::string text = typed(flags, "gpu-layers").value_or("auto");
+std::int64_t gpu_layers(const Flags& flags, const char* name) {
+  const std::string text = typed(flags, name).value_or("auto");
   if (text == "auto" || text == "-1") return kLayersLeftOpen;
   if (text == "all" || text == "-2") return kAllLayers;
-  return parse_whole("gpu-layers", text, 0, kMostAsked);
+  return parse_whole(name, text, 0, kMostAsked);
 }
 
 /// parse_tensor_buffer_overrides: "pattern=buffer", with commas between several.
@@ -83,7 +84,7 @@ std::vector<double> tensor_split(const Flags& flags) {
 
 Placement placement(const Flags& flags, std::int64_t gpus) {
   Placement placement;
-  placement.gpu_layers = gpu_layers(flags);
+  placement.gpu_layers = gpu_layers(flags, "gpu-layers");
   const std::string split = typed(flags, "split-mode").value_or("layer");
   placement.split = split == "none"  ? SplitMode::None
                     : split == "row" ? SplitMode::Row
@@ -124,6 +125,18 @@ ContextOptions context(const Flags& flags) {
   return context;
 }
 
+DraftOptions read_draft(const Flags& flags, const std::string& recipe) {
+  DraftOptions draft;
+  draft.recipe =
+      recipe_name(parse_recipe(typed(flags, "quant-draft").value_or(recipe), "quant-draft"));
+  draft.gpu_layers = gpu_layers(flags, "gpu-layers-draft");
+  draft.type_k = cache_type(flags, "cache-type-k-draft");
+  draft.type_v = cache_type(flags, "cache-type-v-draft");
+  const std::int64_t longest = whole(flags, "spec-draft-n-max", kUsualDraft, 0, kLongestContext);
+  if (has(flags, "spec-type")) draft.longest = longest;
+  return draft;
+}
+
 /// -fitt: one for all GPUs, or one each; those behind the last keep the usual one.
 std::vector<std::uint64_t> margins(const std::string& list, std::int64_t gpus) {
   std::vector<std::uint64_t> margins;
@@ -142,6 +155,8 @@ std::vector<std::uint64_t> margins(const std::string& list, std::int64_t gpus) {
 
 constexpr Needs kFits = {"--fit on",
                          [](const Flags& flags) { return typed(flags, "fit") == "on"; }};
+constexpr Needs kDrafted = {"--model-draft",
+                            [](const Flags& flags) { return has(flags, "model-draft"); }};
 constexpr Needs kSeveral = {"--gpus", [](const Flags& flags) { return has(flags, "gpus"); }};
 
 }  // namespace
@@ -171,6 +186,7 @@ const Settings& settings() {
        .help =
            "layers on the GPU, the output one of them: a number, all, or auto (default): all, or "
            "what --fit on chooses",
+       .takes = Number,
        .spellings = {{"ngl"}, {"n-gpu-layers"}, {"num-gpu"}}},
       {.name = "cache-type-k",
        .with = Inference,
@@ -262,6 +278,41 @@ const Settings& settings() {
        .takes = Number,
        .needs = &kSeveral,
        .spellings = {{"mg"}}},
+      {.name = "model-draft",
+       .with = Inference,
+       .help = "a smaller model beside it: one of --list, a config's folder or a GGUF file",
+       .spellings = {{"md"}, {"spec-draft-model"}}},
+      {.name = "quant-draft",
+       .with = Inference,
+       .help = "its --quant (default: as --quant)",
+       .needs = &kDrafted},
+      {.name = "gpu-layers-draft",
+       .with = Inference,
+       .help = "its --gpu-layers (default: all)",
+       .needs = &kDrafted,
+       .spellings = {{"ngld"}, {"n-gpu-layers-draft"}, {"spec-draft-ngl"}}},
+      {.name = "cache-type-k-draft",
+       .with = Inference,
+       .help = "its --cache-type-k",
+       .needs = &kDrafted,
+       .choices = cache_types(),
+       .spellings = {{"ctkd"}, {"spec-draft-type-k"}}},
+      {.name = "cache-type-v-draft",
+       .with = Inference,
+       .help = "its --cache-type-v",
+       .needs = &kDrafted,
+       .choices = cache_types(),
+       .spellings = {{"ctvd"}, {"spec-draft-type-v"}}},
+      {.name = "spec-type",
+       .with = Inference,
+       .help = "draft-simple: it drafts; otherwise llama.cpp only loads it",
+       .needs = &kDrafted,
+       .choices = {"draft-simple"}},
+      {.name = "spec-draft-n-max",
+       .with = Inference,
+       .help = "tokens of a draft (default 3)",
+       .takes = Number,
+       .needs = &kDrafted},
       {.name = "fit",
        .with = Inference,
        .help = "on: what is not given is set as llama.cpp sets it by what the card has free; off "
@@ -295,6 +346,10 @@ Options read_options(const Flags& flags, bool of_a_file) {
   options.gpus = whole(flags, "gpus", 1, 1, kMostGpus);
   options.placement = placement(flags, options.gpus);
   options.context = context(flags);
+  options.draft = read_draft(flags, options.recipe.empty() ? kUsualRecipe : options.recipe);
+  if (options.context.outputs_max > 0) {
+    options.context.outputs_max = outputs_of(options, options.context.sequences);
+  }
   options.fits_itself = typed(flags, "fit") == "on";
   if (const auto list = typed(flags, "fit-target")) options.margins = margins(*list, options.gpus);
   options.least_context = static_cast<std::uint32_t>(

@@ -23,6 +23,17 @@ Model read(const ModelSource& source) {
   return model_of(HfConfig::parse(source.config, source.name));
 }
 
+/// A draft model, in that recipe unless it is a file; null where there is none.
+std::shared_ptr<const Model> read_draft(const std::shared_ptr<const ModelSource>& source,
+                                        const std::string& recipe) {
+  if (source == nullptr) return nullptr;
+  Model model = read(*source);
+  if (source->gguf == nullptr) {
+    model = Quantizations(std::move(model)).in(parse_recipe(recipe, "quant-draft"));
+  }
+  return std::make_shared<const Model>(std::move(model));
+}
+
 class LlamaCppRuntime final : public Runtime {
  public:
   const char* name() const override { return "llama.cpp"; }
@@ -35,6 +46,7 @@ class LlamaCppRuntime final : public Runtime {
 
   const Capabilities& can() const override {
     static const Capabilities can = {
+        .no_training = "llama.cpp generates; without --train, or another runtime",
         .no_timelines = "llama.cpp takes a few buffers, once; without --runtime llama.cpp",
         .no_formulas = "they are of PyTorch's runs; without --runtime llama.cpp",
         .machines = true,
@@ -42,6 +54,7 @@ class LlamaCppRuntime final : public Runtime {
         .as_stored = false,
         .assumed = {"quant", "ctx", "parallel"},
         .granularity = kGranularity,
+        .measured_parts = {"context", "kernels", "cublas"},
     };
     return can;
   }
@@ -69,18 +82,19 @@ class LlamaCppRuntime final : public Runtime {
   }
 
  private:
-  std::shared_ptr<const Workload> read(const Flags& flags, bool training,
+  std::shared_ptr<const Workload> read(const Flags& flags, bool /*training*/,
                                        const ModelConfig& model) const override {
-    if (training) throw BadInput("train: llama.cpp generates; without --train, or another runtime");
     Options options = read_options(flags, model.source->gguf != nullptr);
+    std::shared_ptr<const Model> draft = read_draft(model.source->draft, options.draft.recipe);
     Model own = llamacpp::read(*model.source);
     if (options.recipe.empty()) {
       return std::make_shared<ServerWorkload>(std::make_shared<const Model>(std::move(own)),
-                                              std::move(options));
+                                              std::move(options), nullptr, std::move(draft));
     }
     const auto all = std::make_shared<const Quantizations>(std::move(own));
     auto quantized = std::make_shared<const Model>(all->in(parse_recipe(options.recipe, "quant")));
-    return std::make_shared<ServerWorkload>(std::move(quantized), std::move(options), all);
+    return std::make_shared<ServerWorkload>(std::move(quantized), std::move(options), all,
+                                            std::move(draft));
   }
 };
 

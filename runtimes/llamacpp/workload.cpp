@@ -9,6 +9,7 @@
 #include "runtimes/llamacpp/base/context_params.h"
 #include "runtimes/llamacpp/base/limits.h"
 #include "runtimes/llamacpp/breakdown.h"
+#include "runtimes/llamacpp/draft.h"
 #include "runtimes/llamacpp/fit_choice.h"
 #include "runtimes/sum_allocator.h"
 
@@ -18,7 +19,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::int64_t kLongestSearched = std::int64_t{1} << 24;  ///< positions
-constexpr std::uint64_t kGranule = std::uint64_t{2} << 20;        // of cudaMalloc
 
 const char* name(FlashAttention flash) {
   return flash == FlashAttention::On ? "on" : flash == FlashAttention::Off ? "off" : "auto";
@@ -36,25 +36,28 @@ Json overrides_json(const Placement& placement) {
   return list;
 }
 
-std::vector<Device> devices_of(const std::vector<Card>& cards) {
-  std::vector<Device> devices;
-  for (const Card& card : cards) devices.push_back(card.device);
-  return devices;
-}
-
 DeviceParts parts_of(const std::string& device, const Buffers& buffers) {
   return {device,
           {{"model", buffers.model}, {"context", buffers.context}, {"compute", buffers.compute}}};
 }
 
-std::vector<DeviceParts> parts_of(const Breakdown& taken) {
+/// Of a server, and where one drafts for it, of that beside it.
+std::vector<DeviceParts> parts_of(const std::vector<Breakdown>& starts) {
+  const Breakdown& server = starts.front();
   std::vector<DeviceParts> devices;
-  for (std::size_t i = 0; i < taken.gpus.size(); ++i) {
-    devices.push_back(parts_of("GPU " + std::to_string(i), taken.gpus[i]));
-    devices.back().parts.emplace_back("pool", taken.pools[i]);
+  for (std::size_t i = 0; i < server.gpus.size(); ++i) {
+    devices.push_back(parts_of("GPU " + std::to_string(i), server.gpus[i]));
+    devices.back().parts.emplace_back("pool", server.pools[i]);
   }
-  devices.push_back(parts_of("host", taken.host));
-  devices.push_back(parts_of("host, page-locked", taken.pinned));
+  devices.push_back(parts_of("host", server.host));
+  devices.push_back(parts_of("host, page-locked", server.pinned));
+  if (starts.size() == 1) return devices;
+  const Breakdown& draft = starts.back();
+  for (std::size_t i = 0; i < draft.gpus.size(); ++i) {
+    devices[i].parts.emplace_back("draft", draft.gpus[i].total() + draft.pools[i]);
+  }
+  devices[draft.gpus.size()].parts.emplace_back("draft", draft.host.total());
+  devices.back().parts.emplace_back("draft", draft.pinned.total());
   return devices;
 }
 
@@ -68,30 +71,6 @@ bool uses_cublas(const Model& model, const ContextOptions& context) {
          });
 }
 
-/// Beside what is allocated on a card.
-Overhead overhead_on(const Gpu& gpu, const Model& model, const ContextOptions& context) {
-  Overhead overhead = gpu.overhead;
-  if (gpu.platform != Platform::Cuda) return overhead;
-  if (const RuntimeOverhead* parts = gpu.overhead.of("llama.cpp")) {
-    overhead.context = (*parts)["context"];
-    overhead.libraries = (*parts)["kernels"];
-    if (uses_cublas(model, context)) overhead.libraries += (*parts)["cublas"];
-  }
-  return overhead;
-}
-
-/// As layers are shared out by: what is free before kernels are loaded.
-Card card_of(const Gpu& gpu, Overhead overhead, std::uint64_t capacity) {
-  const Device device{capacity + overhead.libraries, gpu.arch.sm * 10, gpu.multiprocessors};
-  return {device, std::move(overhead), capacity};
-}
-
-/// What a machine's card leaves to buffers.
-std::uint64_t room_beside(const Overhead& overhead, std::uint64_t room) {
-  const std::uint64_t left = room - std::min(room, overhead.total());
-  return left / kGranule * kGranule;
-}
-
 /// Weights and caches have the same types and shapes whichever backend computes.
 std::string not_known_of(Platform platform) {
   return std::string("weights and caches are as large under ") + name(platform) +
@@ -99,39 +78,20 @@ std::string not_known_of(Platform platform) {
          "not known and not counted";
 }
 
-std::uint64_t whole_granules(std::uint64_t bytes) {
-  return (bytes + kGranule - 1) / kGranule * kGranule;
-}
-
-/// As allocate() takes them.
-std::uint64_t reserved_by(const Buffers& buffers, std::uint64_t pool) {
-  return whole_granules(buffers.model) + whole_granules(buffers.context) +
-         whole_granules(buffers.compute) + whole_granules(pool);
-}
-
-/// The GPU that has least to spare; of those alike, the one whose buffers are largest.
-std::size_t fullest(const std::vector<Card>& cards, const std::vector<CardUse>& uses) {
-  const auto spare = [&](std::size_t i) {
-    return static_cast<std::int64_t>(cards[i].capacity) -
-           static_cast<std::int64_t>(uses[i].reserved);
-  };
-  std::size_t fullest = 0;
-  for (std::size_t i = 1; i < cards.size(); ++i) {
-    if (spare(i) < spare(fullest)) fullest = i;
-  }
-  return fullest;
-}
-
-/// Writes a device's buffers down, each as cudaMalloc gives it.
-void allocate(Ledger& ledger, const Buffers& buffers, std::uint64_t pool) {
+/// Writes down what a device holds of each start, each buffer as cudaMalloc gives it.
+void allocate(Ledger& ledger, const std::vector<Breakdown>& starts, std::size_t gpu) {
   {
     const StageScope scope(ledger, Stage::Loaded, 0);
-    ledger.allocate("model buffer", vramfit::Category::Parameters, buffers.model);
+    for (const Breakdown& start : starts) {
+      ledger.allocate("model buffer", vramfit::Category::Parameters, start.gpus[gpu].model);
+    }
   }
   const StageScope scope(ledger, Stage::Prefill, 1);
-  ledger.allocate("context buffer", vramfit::Category::KvCache, buffers.context);
-  ledger.allocate("compute buffer", vramfit::Category::Workspace, buffers.compute);
-  ledger.allocate("pool", vramfit::Category::Workspace, pool);
+  for (const Breakdown& start : starts) {
+    ledger.allocate("context buffer", vramfit::Category::KvCache, start.gpus[gpu].context);
+    ledger.allocate("compute buffer", vramfit::Category::Workspace, start.gpus[gpu].compute);
+    ledger.allocate("pool", vramfit::Category::Workspace, start.pools[gpu]);
+  }
 }
 
 }  // namespace
@@ -170,15 +130,16 @@ std::shared_ptr<const Workload> ServerWorkload::resized(const SearchAxis& axis,
     options.recipe = name_of(axis, size);
     auto model =
         std::make_shared<const Model>(quantizations_->in(parse_recipe(options.recipe, "quant")));
-    return std::make_shared<ServerWorkload>(std::move(model), std::move(options), quantizations_);
+    return std::make_shared<ServerWorkload>(std::move(model), std::move(options), quantizations_,
+                                            draft_);
   }
   if (axis == kSlotsAxis) {
-    if (options.context.outputs_max > 0) options.context.outputs_max = size;
+    if (options.context.outputs_max > 0) options.context.outputs_max = outputs_of(options, size);
     options.context.sequences = size;
   } else {
     (axis == kContextAxis ? options.context.context : options.placement.gpu_layers) = size;
   }
-  return std::make_shared<ServerWorkload>(model_, std::move(options), quantizations_);
+  return std::make_shared<ServerWorkload>(model_, std::move(options), quantizations_, draft_);
 }
 
 std::int64_t ServerWorkload::limit(const SearchAxis& axis, const ModelConfig&) const {
@@ -200,18 +161,10 @@ void ServerWorkload::validate(const ModelConfig&) const {
 }
 
 std::vector<Card> ServerWorkload::cards_of(const Gpu& gpu, std::uint64_t capacity) const {
-  const auto count = static_cast<std::size_t>(options_.gpus);
-  if (gpu.machine.empty()) {
-    return std::vector<Card>(count,
-                             card_of(gpu, overhead_on(gpu, *model_, options_.context), capacity));
-  }
-  std::vector<Card> cards;
-  for (const Gpu& one : gpu.machine) {
-    Overhead overhead = overhead_on(one, *model_, options_.context);
-    const std::uint64_t left = room_beside(overhead, one.room);
-    cards.push_back(card_of(one, std::move(overhead), left));
-  }
-  return cards;
+  const bool cublas = uses_cublas(*model_, options_.context) ||
+                      (draft_ != nullptr && uses_cublas(*draft_, options_.context));
+  if (!gpu.machine.empty()) return machine_of(gpu.machine, cublas);
+  return std::vector<Card>(static_cast<std::size_t>(options_.gpus), card_of(gpu, cublas, capacity));
 }
 
 Options ServerWorkload::chosen(const std::vector<Card>& cards) const {
@@ -221,10 +174,16 @@ Options ServerWorkload::chosen(const std::vector<Card>& cards) const {
   targets.margins = options_.margins;
   targets.margins.resize(devices.size(), options_.margins.back());
   targets.least_context = options_.least_context;
+  Options asked = options_;
+  asked.placement.mmap = false;
   const auto measure = [&](const Placement& placement, const ContextOptions& context) {
     Placement read = placement;
     read.mmap = false;
-    return breakdown(*model_, read, context, devices, Reservation::Measured);
+    Breakdown taken = breakdown(*model_, read, context, devices, Reservation::Measured);
+    if (draft_ == nullptr) return taken;
+    asked.context.context = context.context;
+    add(taken, draft_breakdown(*draft_, asked, model_->hparams, devices, Reservation::Measured));
+    return taken;
   };
   FitChoice choice =
       choose_fit(model_->hparams, options_.placement, options_.context, targets, measure);
@@ -235,18 +194,39 @@ Options ServerWorkload::chosen(const std::vector<Card>& cards) const {
   return options;
 }
 
+std::vector<Breakdown> ServerWorkload::starts(const Options& options,
+                                              const std::vector<Card>& cards) const {
+  std::vector<Device> devices = devices_of(cards);
+  std::vector<Breakdown> starts;
+  starts.push_back(
+      breakdown(*model_, options.placement, options.context, devices, Reservation::Allocated));
+  if (draft_ == nullptr) return starts;
+  const Breakdown& server = starts.front();
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    const std::uint64_t taken = reserved_by(server.gpus[i], server.pools[i]);
+    devices[i].free -= std::min(devices[i].free, taken);
+  }
+  starts.push_back(
+      draft_breakdown(*draft_, options, model_->hparams, devices, Reservation::Allocated));
+  return starts;
+}
+
 Outcome ServerWorkload::run(const Gpu& gpu, std::uint64_t capacity, const ModelConfig&,
                             const Extent& extent) const {
   Outcome outcome;
   const std::vector<Card> cards = cards_of(gpu, capacity);
   const Options options = options_.fits_itself ? chosen(cards) : options_;
-  Breakdown taken = breakdown(*model_, options.placement, options.context, devices_of(cards),
-                              Reservation::Allocated);
-  if (gpu.platform != Platform::Cuda) taken.pools.assign(cards.size(), 0);
+  std::vector<Breakdown> taken = starts(options, cards);
   std::vector<CardUse> uses;
-  for (std::size_t i = 0; i < cards.size(); ++i) {
-    uses.push_back({reserved_by(taken.gpus[i], taken.pools[i]), cards[i].overhead});
-    if (taken.gpus[i].total() == 0) uses[i].overhead.libraries = 0;  // no kernel is loaded
+  for (const Card& card : cards) uses.push_back({0, card.overhead});
+  for (Breakdown& start : taken) {
+    if (gpu.platform != Platform::Cuda) start.pools.assign(cards.size(), 0);
+    for (std::size_t i = 0; i < cards.size(); ++i) {
+      uses[i].reserved += reserved_by(start.gpus[i], start.pools[i]);
+    }
+  }
+  for (CardUse& use : uses) {
+    if (use.reserved == 0) use.overhead.libraries = 0;  // no kernel is loaded
   }
   const std::size_t shown = fullest(cards, uses);
   outcome.overhead = uses[shown].overhead;
@@ -258,18 +238,20 @@ Outcome ServerWorkload::run(const Gpu& gpu, std::uint64_t capacity, const ModelC
   Ledger host(host_sum, Counts::Requested, extent.detail.events);
   ledger.set_host(&host);
   outcome.report = report_on(ledger, [&] {
-    host.allocate("model buffer", vramfit::Category::Parameters,
-                  taken.host.model + taken.pinned.model);
-    host.allocate("context buffer", vramfit::Category::KvCache, taken.host.context);
-    host.allocate("compute buffer", vramfit::Category::Workspace, taken.pinned.compute);
-    allocate(ledger, taken.gpus[shown], taken.pools[shown]);
+    for (const Breakdown& start : taken) {
+      host.allocate("model buffer", vramfit::Category::Parameters,
+                    start.host.model + start.pinned.model);
+      host.allocate("context buffer", vramfit::Category::KvCache, start.host.context);
+      host.allocate("compute buffer", vramfit::Category::Workspace, start.pinned.compute);
+    }
+    allocate(ledger, taken, shown);
   });
   for (StageRecord& stage : outcome.report.stages) {
     stage.device_used = stage.reserved + outcome.overhead.context + outcome.overhead.libraries;
   }
   outcome.devices = parts_of(taken);
   if (gpu.platform != Platform::Cuda) outcome.notes.push_back(not_known_of(gpu.platform));
-  outcome.on_host = left_on_host(options, taken);
+  outcome.on_host = left_on_host(options, taken.front());
   if (!gpu.machine.empty()) {
     outcome.cards = std::move(uses);
     outcome.card = shown;
@@ -279,7 +261,9 @@ Outcome ServerWorkload::run(const Gpu& gpu, std::uint64_t capacity, const ModelC
                             std::to_string(options.gpus) + ", which " +
                             (gpu.machine.empty() ? "takes most" : "has least to spare"));
   }
-  outcome.notes.emplace_back("a draft model and what sees (--mmproj) are not counted");
+  outcome.notes.emplace_back(draft_ == nullptr
+                                 ? "a draft model and what sees (--mmproj) are not counted"
+                                 : "what sees (--mmproj) is not counted");
   return outcome;
 }
 
@@ -316,29 +300,37 @@ std::optional<Flags> ServerWorkload::own_choice(const Gpu& gpu, std::uint64_t ca
 Json ServerWorkload::asked() const {
   const Placement& placement = options_.placement;
   const ContextOptions& context = options_.context;
-  return {{"mode", "inference"},
-          {"quant", options_.recipe.empty() ? Json(nullptr) : Json(options_.recipe)},
-          {"ctx", size(kContextAxis)},
-          {"parallel", context.sequences},
-          {"kv_unified", context.unified},
-          {"gpu_layers", size(kLayersAxis)},
-          {"cache_type_k", gguf::type_name(context.type_k)},
-          {"cache_type_v", gguf::type_name(context.type_v)},
-          {"batch_size", context.batch},
-          {"ubatch_size", context.ubatch},
-          {"outputs", context.outputs_max == 0 ? "batch" : "slots"},
-          {"flash_attn", name(context.flash)},
-          {"kv_offload", context.offload_kqv},
-          {"op_offload", context.offload_ops},
-          {"swa_full", context.swa_full},
-          {"mmap", placement.mmap},
-          {"override_tensor", overrides_json(placement)},
-          {"n_cpu_moe", std::min(placement.cpu_moe_layers, model_->hparams.run_layers())},
-          {"gpus", options_.gpus},
-          {"tensor_split", placement.tensor_split},
-          {"split_mode", name(placement.split)},
-          {"main_gpu", placement.main_gpu},
-          {"fit", options_.fits_itself ? "on" : "off"}};
+  Json json = {{"mode", "inference"},
+               {"quant", options_.recipe.empty() ? Json(nullptr) : Json(options_.recipe)},
+               {"ctx", size(kContextAxis)},
+               {"parallel", context.sequences},
+               {"kv_unified", context.unified},
+               {"gpu_layers", size(kLayersAxis)},
+               {"cache_type_k", gguf::type_name(context.type_k)},
+               {"cache_type_v", gguf::type_name(context.type_v)},
+               {"batch_size", context.batch},
+               {"ubatch_size", context.ubatch},
+               {"outputs", context.outputs_max == 0 ? "batch" : "slots"},
+               {"flash_attn", name(context.flash)},
+               {"kv_offload", context.offload_kqv},
+               {"op_offload", context.offload_ops},
+               {"swa_full", context.swa_full},
+               {"mmap", placement.mmap},
+               {"override_tensor", overrides_json(placement)},
+               {"n_cpu_moe", std::min(placement.cpu_moe_layers, model_->hparams.run_layers())},
+               {"gpus", options_.gpus},
+               {"tensor_split", placement.tensor_split},
+               {"split_mode", name(placement.split)},
+               {"main_gpu", placement.main_gpu},
+               {"fit", options_.fits_itself ? "on" : "off"}};
+  if (draft_ == nullptr) return json;
+  const DraftOptions& draft = options_.draft;
+  json["draft"] = {{"model", draft_->hparams.name},
+                   {"gpu_layers", draft.gpu_layers < 0 ? Json(nullptr) : Json(draft.gpu_layers)},
+                   {"cache_type_k", gguf::type_name(draft.type_k)},
+                   {"cache_type_v", gguf::type_name(draft.type_v)},
+                   {"longest", draft.longest}};
+  return json;
 }
 
 std::string ServerWorkload::text(const std::string& sizes) const {

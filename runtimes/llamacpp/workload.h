@@ -4,8 +4,8 @@
 
 #include "runtimes/llamacpp/base/account.h"
 #include "runtimes/llamacpp/base/model.h"
-#include "runtimes/llamacpp/compute_buffers.h"
 #include "runtimes/llamacpp/options.h"
+#include "runtimes/llamacpp/server_card.h"
 #include "runtimes/llamacpp/weights/quantizations.h"
 #include "runtimes/runtime.h"
 
@@ -46,33 +46,23 @@ inline constexpr SearchAxis kQuantAxis = {.name = "quant",
                                           .step = 1,
                                           .of_names = true};
 
-/// A GPU as a start meets it.
-struct Card {
-  Device device;
-  Overhead overhead;
-  std::uint64_t capacity = 0;  ///< that buffers may have of it, bytes
-};
-
 /// A server with a model, a context and what its first requests make it take.
 class ServerWorkload final : public Workload {
  public:
-  /// `quantizations`: of a config's model; null: a file's tensors have their types.
+  /// `quantizations`: of a config's model; null: a file's tensors have their types. `draft`: of the
+  /// model whose drafts it checks; null: there is none.
   ServerWorkload(std::shared_ptr<const Model> model, Options options,
-                 std::shared_ptr<const Quantizations> quantizations = nullptr)
+                 std::shared_ptr<const Quantizations> quantizations = nullptr,
+                 std::shared_ptr<const Model> draft = nullptr)
       : model_(std::move(model)),
         options_(std::move(options)),
-        quantizations_(std::move(quantizations)) {}
+        quantizations_(std::move(quantizations)),
+        draft_(std::move(draft)) {}
 
   const Runtime& runtime() const override;
-  bool training() const override { return false; }
   Facts facts() const override;
-  DType computes_in() const override { return DType::Fp32; }
   std::int64_t positions() const override { return size(kContextAxis); }
-  std::int64_t decodes() const override { return 0; }
   std::int64_t parameters(const ModelConfig& config) const override;
-  std::int64_t stored_parameters(const ModelConfig& config) const override {
-    return parameters(config);
-  }
   std::int64_t size(const SearchAxis& axis) const override;
   std::shared_ptr<const Workload> resized(const SearchAxis& axis, std::int64_t size) const override;
   std::int64_t limit(const SearchAxis& axis, const ModelConfig& config) const override;
@@ -95,11 +85,14 @@ class ServerWorkload final : public Workload {
   std::vector<Card> cards_of(const Gpu& gpu, std::uint64_t capacity) const;
   /// As --fit sets what was left open.
   Options chosen(const std::vector<Card>& cards) const;
+  /// What it takes, and behind that what the model does that drafts.
+  std::vector<Breakdown> starts(const Options& options, const std::vector<Card>& cards) const;
   std::optional<OnHost> left_on_host(const Options& options, const Breakdown& taken) const;
 
   std::shared_ptr<const Model> model_;
   Options options_;
   std::shared_ptr<const Quantizations> quantizations_;
+  std::shared_ptr<const Model> draft_;
 };
 
 }  // namespace vramfit::llamacpp

@@ -144,6 +144,7 @@ Settings distributed_settings() {
       {.name = "reshard-after-forward",
        .with = Training,
        .help = "with fsdp: true (default) or false",
+       .takes = Truth,
        .needs = &kShards,
        .spellings = {{"fsdp-reshard-after-forward"}}},
       {.name = "mixed-precision",

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "model/errors.h"
+#include "model/quantity.h"
 #include "runtimes/lora_flags.h"
 #include "runtimes/options_workload.h"
 #include "runtimes/pytorch/read_distributed.h"
@@ -20,8 +21,11 @@ std::optional<LoraConfig> lora_options(const Flags& flags, const ModelConfig& mo
   const auto rank = lora_rank(flags);
   if (!rank) return std::nullopt;
   const auto targets = typed(flags, "lora-targets");
-  return LoraConfig{*rank, targets ? parse_lora_targets(*targets, projection_names(model))
-                                   : default_lora_targets(model)};
+  const auto dropout = typed(flags, "lora-dropout");
+  return LoraConfig{
+      *rank,
+      targets ? parse_lora_targets(*targets, projection_names(model)) : default_lora_targets(model),
+      dropout ? parse_number("lora-dropout", *dropout, 0, 1) : 0};
 }
 
 GradientCheckpointing checkpointing(const Flags& flags) {
@@ -150,6 +154,12 @@ const Settings& settings() {
        .needs = &kLora,
        .spellings = {{"lora-target-modules"}},
        .canonical_value = canonical_list},
+      {.name = "lora-dropout",
+       .with = Training,
+       .help = "with --lora: its rate (default 0); above 0 each adapter keeps a mask and an input "
+               "of its own",
+       .takes = Number,
+       .needs = &kLora},
       {.name = "quant",
        .help = "int8, nf4 or fp4: linears of the blocks in bitsandbytes' format; in training with "
                "--lora",
@@ -254,6 +264,7 @@ Json asked(const TorchOptions& options) {
                  {"strategy", nullptr}};
     if (o->distributed) add_asked(*o->distributed, json);
     if (o->lora) json["lora"] = {{"rank", o->lora->rank}, {"targets", o->lora->targets}};
+    if (o->lora && o->lora->dropout > 0) json["lora"]["dropout"] = o->lora->dropout;
     return json;
   }
   const auto& o = std::get<TorchGeneration>(options);

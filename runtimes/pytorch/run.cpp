@@ -78,7 +78,7 @@ bool shards(const std::optional<Distributed>& distributed) {
 void add_lora(CausalLm& model, const LoraConfig& lora,
               const std::optional<Distributed>& distributed) {
   const bool mixed = distributed && distributed->mixed_precision;
-  model.add_lora(lora.rank, lora.targets, !mixed);
+  model.add_lora(lora.rank, lora.targets, lora.dropout, !mixed);
 }
 
 /// The model as it is wrapped for several GPUs; null: there is one.

@@ -18,6 +18,7 @@ namespace vramfit::pytorch {
 struct LoraConfig {
   std::int64_t rank = 8;
   std::vector<std::string> targets;
+  double dropout = 0;  ///< lora_dropout
 };
 
 struct TorchTraining {

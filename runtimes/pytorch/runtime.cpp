@@ -33,9 +33,12 @@ nlohmann::ordered_json PyTorchRuntime::release() const {
 }
 
 const Capabilities& PyTorchRuntime::can() const {
-  static const Capabilities can = {.quantized_as_stored = true,
-                                   .defaults_of = "transformers'",
-                                   .granularity = Pool::kGranularity};
+  static const Capabilities can = {
+      .quantized_as_stored = true,
+      .defaults_of = "transformers'",
+      .granularity = Pool::kGranularity,
+      .measured_parts = {"context", "cublas", "cublas_backward", "attention", "attention_backward",
+                         "streams", "process_group", "collectives"}};
   return can;
 }
 
@@ -82,6 +85,7 @@ Facts TorchWorkload::facts() const {
   facts.optimizer = kind_of(o->optimizer);
   facts.optimizer_name = name(o->optimizer);
   facts.adapters = o->lora.has_value();
+  facts.whole_logits = true;
   facts.checkpointing = o->checkpoint != GradientCheckpointing::None;
   facts.autocast = o->autocast.has_value();
   return facts;

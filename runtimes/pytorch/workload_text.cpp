@@ -74,6 +74,7 @@ std::string TorchWorkload::text(const std::string& sizes) const {
   for (std::size_t i = 0; i < o.lora->targets.size(); ++i) {
     text += (i == 0 ? "" : ", ") + o.lora->targets[i];
   }
+  if (o.lora->dropout > 0) text += ", with dropout";
   return text;
 }
 

@@ -75,8 +75,11 @@ class VramfitRuntime final : public Runtime {
         {"cache", Inference, "keys and values: unquantized (default), fp8 or\nint8"},
         {"block", Inference,
          "positions of the cache's blocks, a power of two;\nnone (default): one for a whole "
-         "sequence"},
-        {"lengths", Inference, "prompts: equal (default), or spread up to seq"},
+         "sequence",
+         Number},
+        {"lengths", Inference,
+         "prompts: equal (default), or spread up to seq; of any runtime a .jsonl of samples: the "
+         "longest is --seq"},
     };
     return rows;
   }
@@ -85,13 +88,12 @@ class VramfitRuntime final : public Runtime {
 
   const Capabilities& can() const override {
     static const Capabilities can = {.quantized_precisions = true,
-                                     .granularity = Pool::kGranularity};
+                                     .granularity = Pool::kGranularity,
+                                     .measured_parts = {"nccl_connected", "nccl_staged"}};
     return can;
   }
 
   const std::vector<SearchAxis>& axes() const override { return batch_and_seq(); }
-
-  Json release() const override { return nullptr; }
 
  private:
   std::shared_ptr<const Workload> read(const Flags& flags, bool training,

@@ -146,7 +146,7 @@ constexpr Bad kBad[] = {
     {"--device=cuda:7", "device"},
     {"--device=gpu", "device: unknown 'gpu'; one of cuda, cuda:INDEX, cpu, virtual:NAME"},
     {"--device=virtual:gpu",
-     "device: virtual:gpu is no card; virtual:NAME with one that fit --list"},
+     "device: virtual:gpu is no card; virtual:NAME with one that vramfit --list"},
     {"--device=virtual:0GB", "device: is '0GB'; the size of a GPU"},
     {"--device=cuda:", "one of cuda, cuda:INDEX, cpu, virtual:NAME[,NAME]"},
     {"--device=cuda:x", "device"},

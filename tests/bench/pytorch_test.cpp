@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "bench/rows/families.h"
+#include "estimator/card_names.h"
 #include "estimator/models.h"
 
 namespace vramfit::bench {

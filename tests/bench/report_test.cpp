@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "estimator/card_names.h"
 #include "estimator/cards.h"
 #include "estimator/models.h"
 #include "estimator/steady_run.h"

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "estimator/card_names.h"
 #include "tests/bench/run_bench.h"
 #include "tests/support/scratch_folder.h"
 

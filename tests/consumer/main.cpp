@@ -1,4 +1,4 @@
-// Asks the installed estimator whether a model fits a card, as `fit --json` is asked.
+// Asks the installed estimator whether a model fits a card, as `vramfit --json` is asked.
 #include <iostream>
 #include <nlohmann/json.hpp>
 

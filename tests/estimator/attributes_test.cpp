@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "estimator/card_names.h"
 #include "estimator/data.h"
 #include "tests/support/expect_bad_input.h"
 

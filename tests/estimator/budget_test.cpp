@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "estimator/card_names.h"
+
 namespace vramfit {
 namespace {
 

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "estimator/card_names.h"
 #include "estimator/data.h"
 #include "estimator/verdict.h"
 #include "model/memory/pool.h"
@@ -36,7 +37,7 @@ TEST(Cards, AreFoundByTheDriversTitleAndSize) {
   EXPECT_EQ(card_titled("NVIDIA GeForce RTX 3080", 13 * kGb)->name, "rtx3080-12gb");
   EXPECT_EQ(card_titled("NVIDIA A100-PCIE-40GB", 42 * kGb)->name, "a100-40gb");
   EXPECT_EQ(card_titled("NVIDIA Titan", 42 * kGb), nullptr);
-  EXPECT_EQ(card_like(Arch{75}, 8 * kGb).name, "rtx2080ti");
+  EXPECT_EQ(card_like(Arch{75}, 11 * kGb).name, "rtx2080ti");
   EXPECT_EQ(card_like(Arch{110}, 24 * kGb).name, "rtx4090");
 }
 
@@ -70,10 +71,54 @@ TEST(Cards, AreNamedHoweverTheyAreSpelt) {
   for (const Card& card : cards()) EXPECT_EQ(card_named(card.name).name, card.name);
 }
 
+TEST(Cards, AreNamedAsPeopleCallThem) {
+  const std::vector<std::pair<const char*, const char*>> called = {
+      {"4090", "rtx4090"},
+      {"RTX 4090 24GB", "rtx4090"},
+      {"4090 laptop", "rtx4090-laptop"},
+      {"RTX 4090 Mobile", "rtx4090-laptop"},
+      {"3090", "rtx3090"},
+      {"h100", "h100-80gb"},
+      {"H100 SXM", "h100-80gb"},
+      {"H100 PCIe 80GB", "h100-80gb-pcie"},
+      {"a100", "a100-80gb"},
+      {"A100 40G", "a100-40gb"},
+      {"Tesla T4", "t4"},
+      {"T4 16GB", "t4"},
+      {"A10 24GB", "a10"},
+      {"L40S 48GB", "l40s"},
+      {"V100 32GB", "v100-32gb"},
+      {"RTX 3080", "rtx3080-10gb"},
+      {"3080 12GB", "rtx3080-12gb"},
+      {"4060 Ti", "rtx4060ti-8gb"},
+      {"4060 Ti 16GB", "rtx4060ti-16gb"},
+      {"rtx5060ti", "rtx5060ti-16gb"},
+      {"5060 ti 8g", "rtx5060ti-8gb"},
+      {"A6000", "rtx-a6000"},
+      {"RTX PRO 6000", "rtx-pro-6000"},
+      {"P40", "p40"},
+      {"B200", "b200"},
+      {"gh200", "gh200-96gb"},
+      {"h200 141gb", "h200"},
+      {"2070 8GB", "rtx2070"},
+  };
+  for (const auto& [name, card] : called) EXPECT_EQ(card_named(name).name, card) << name;
+}
+
+TEST(Cards, OfOneNameAndSeveralSizesAreAllNamed) {
+  EXPECT_EQ(card_called("a100").others, std::vector<std::string>({"a100-40gb"}));
+  EXPECT_EQ(card_called("4060ti").others, std::vector<std::string>({"rtx4060ti-16gb"}));
+  EXPECT_TRUE(card_called("a100-40gb").others.empty());
+  EXPECT_TRUE(card_called("4090").others.empty());
+}
+
+TEST(Cards, SeveralAtOnceAreAskedAboutByTheirNumber) {
+  expect_bad_input([] { card_named("2x3090"); }, {"more than a card; --gpus 2 --gpu 3090"});
+}
+
 TEST(Cards, WhatIsCloseIsSuggested) {
-  expect_bad_input([] { card_named("4090"); }, {"gpu: unknown '4090'; did you mean 'rtx4090'?"});
-  expect_bad_input([] { card_named("a100"); }, {"'a100-40gb'", "'a100-80gb'"});
-  expect_bad_input([] { card_named("RTX 3080"); }, {"'rtx3080-10gb' or 'rtx3080-12gb'?"});
+  expect_bad_input([] { card_named("rtx4900"); },
+                   {"gpu: unknown 'rtx4900'; did you mean 'rtx4090'"});
 }
 
 TEST(Cards, UnknownNameSaysWhereTheKnownAre) {
@@ -144,7 +189,9 @@ TEST(Cards, ReadStrictly) {
       {"/cards/4/overhead/runtimes", 3, "runtimes"},
       {"/cards/4/overhead/runtimes/0", 3, "runtimes"},
       {"/cards/4/overhead/runtimes/0/runtime", absent, "runtime"},
+      {"/cards/4/overhead/runtimes/0/runtime", "torch", "runtime"},
       {"/cards/4/overhead/runtimes/0/parts", absent, "parts"},
+      {"/cards/4/overhead/runtimes/0/parts/cublass", 3, "cublass: no part of pytorch's; context"},
       {"/cards/4/overhead/runtimes/0/parts/context/bytes", -1, "bytes"},
   };
   EXPECT_EQ(parse_cards(changed("/schema", 3), "text").size(), cards().size());

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "estimator/card_names.h"
 #include "estimator/models.h"
 #include "tests/support/workloads.h"
 

@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "estimator/card_names.h"
 #include "estimator/models.h"
 #include "estimator/steady_run.h"
 #include "model/config/hugging_face.h"

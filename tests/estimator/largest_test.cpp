@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "estimator/card_names.h"
 #include "estimator/estimate.h"
 #include "estimator/models.h"
 #include "estimator/runtimes.h"

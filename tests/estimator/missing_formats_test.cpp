@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "estimator/card_names.h"
 #include "estimator/estimate.h"
 #include "estimator/models.h"
 #include "estimator/releases.h"

@@ -4,9 +4,12 @@
 
 #include <nlohmann/json.hpp>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include "estimator/data.h"
 #include "estimator/names.h"
+#include "estimator/shapes.h"
 #include "model/transformer/parameters.h"
 #include "tests/support/expect_bad_input.h"
 
@@ -40,7 +43,61 @@ TEST(Models, AreCalledManyNames) {
   EXPECT_EQ(shipped_model("meta-llama/Llama-3.1-9B"), std::nullopt);
   expect_bad_input([] { model_named("lama2-7b"); },
                    {"model: unknown 'lama2-7b'; did you mean 'llama2-7b'"});
-  expect_bad_input([] { model_named("mixtral"); }, {"--params 7B"});
+  expect_bad_input([] { model_named("colossus"); }, {"--params 7B"});
+}
+
+TEST(Models, OfShapesAreCalledAsPeopleTypeThem) {
+  const std::vector<std::pair<const char*, const char*>> called = {
+      {"qwen2.5 7b", "qwen2.5-7b"},
+      {"Qwen/Qwen2.5-7B-Instruct", "qwen2.5-7b-instruct"},
+      {"Qwen/Qwen2.5-Coder-32B-Instruct", "qwen2.5-32b-instruct"},
+      {"unsloth/Llama-3.2-3B-Instruct", "llama3.2-3b"},
+      {"llama3.1:8b", "llama3.1-8b"},
+      {"llama 3.3 70b", "llama3.1-70b"},
+      {"mistral-nemo", "mistral-nemo-12b"},
+      {"mistral 7b instruct v0.3", "mistral-7b-v0.3"},
+      {"gemma-2-9b-it", "gemma2-9b"},
+      {"gemma3:27b", "gemma3-27b"},
+      {"phi-4", "phi4-14b"},
+      {"phi-4-mini-instruct", "phi4-mini"},
+      {"deepseek-r1:7b", "deepseek-r1-distill-qwen-7b"},
+      {"mixtral", "mixtral-8x7b"},
+      {"openai/gpt-oss-20b", "gpt-oss-20b"},
+      {"qwen3-8b-instruct", "qwen3-8b"},
+  };
+  for (const auto& [typed, name] : called) EXPECT_EQ(shipped_model(typed), name) << typed;
+}
+
+/// Their totals as the hub's model pages show them, recalled.
+TEST(Models, OfShapesHaveTheParametersThatTheHubCounts) {
+  const std::vector<std::pair<const char*, std::int64_t>> published = {
+      {"llama3.2-3b", 3'212'749'824},       {"llama3.1-70b", 70'553'706'496},
+      {"llama3.1-405b", 405'853'388'800},   {"qwen2.5-0.5b", 494'032'768},
+      {"qwen2.5-3b", 3'085'938'688},        {"qwen2.5-7b", 7'615'616'512},
+      {"qwen2.5-14b", 14'770'033'664},      {"qwen2.5-32b", 32'763'876'352},
+      {"qwen2.5-72b", 72'706'203'648},      {"qwen3-14b", 14'768'307'200},
+      {"qwen3-32b", 32'762'123'264},        {"mistral-7b-v0.3", 7'248'023'552},
+      {"mistral-nemo-12b", 12'247'782'400}, {"mistral-small-24b", 23'572'403'200},
+      {"ministral-8b", 8'019'808'256},      {"gemma-7b", 8'537'680'896},
+      {"gemma2-27b", 27'227'128'320},       {"phi4-mini", 3'836'021'760},
+      {"olmo2-7b", 7'298'617'344},          {"smollm2-135m", 134'515'008},
+      {"smollm2-1.7b", 1'711'376'384},      {"falcon3-10b", 10'305'653'760},
+      {"pythia-12b", 11'846'072'320},       {"deepseek-r1-distill-qwen-1.5b", 1'777'088'000},
+  };
+  for (const auto& [name, parameters] : published) {
+    EXPECT_EQ(parameter_count(model_named(name)), parameters) << name;
+  }
+}
+
+TEST(Models, ShapesAreReadOrTheirFamilyIsRefused) {
+  for (const std::string& name : shape_names()) {
+    EXPECT_EQ(shipped_model(name), name);
+    try {
+      model_named(name);
+    } catch (const UnreadModel& unread) {
+      EXPECT_NE(unread.source(), nullptr) << name;
+    }
+  }
 }
 
 TEST(Models, NoTwoAreCalledTheSame) {
@@ -52,6 +109,12 @@ TEST(Models, NoTwoAreCalledTheSame) {
     called.push_back(entry.at("hub"));
     for (const std::string& id : called) {
       EXPECT_EQ(shipped_model(id), name) << id;
+      EXPECT_TRUE(all.insert(folded(id)).second) << id;
+    }
+  }
+  for (const ModelShape& shape : model_shapes()) {
+    for (const std::string& id : shape.also) {
+      EXPECT_EQ(shipped_model(id), shape.config == "{}" ? shape.like : shape.name) << id;
       EXPECT_TRUE(all.insert(folded(id)).second) << id;
     }
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "estimator/card_names.h"
 #include "estimator/estimate.h"
 #include "estimator/estimate_json.h"
 #include "estimator/largest.h"

@@ -47,6 +47,14 @@ TEST(EdgeNear, LeavesSomeWhereTheNextDoesNot) {
       EXPECT_EQ(edge_near(guess, line, 300, never), 300);
     }
   }
+  int tried = 0;
+  const auto known_line = [&](std::int64_t n) {
+    EXPECT_GT(n, 480);
+    EXPECT_LT(n, 520);
+    return ++tried, 500.5 - static_cast<double>(n);
+  };
+  EXPECT_EQ(edge_near(1, known_line, 1000, never, {Point{480, 20.5}, Point{520, -19.5}}), 500);
+  EXPECT_LE(tried, 3);
   const auto teeth = [](std::int64_t n) { return static_cast<double>(n % 7 - 3 + 60 - n); };
   for (std::int64_t guess = 1; guess <= 200; ++guess) {
     const std::int64_t edge = edge_near(guess, teeth, 200, never);

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "estimator/cards.h"
+#include "estimator/card_names.h"
 #include "estimator/models.h"
 #include "estimator/runtimes.h"
 #include "tests/support/expect_bad_input.h"

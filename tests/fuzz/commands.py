@@ -61,7 +61,10 @@ def _limits(name: str) -> Limits:
 def _flags(name: str) -> list[str]:
     """Every flag that the program knows, by its help."""
     text = subprocess.run(
-        [_program(name), "--help"], capture_output=True, text=True, check=True
+        [_program(name), "--help", *(["all"] if name == "fit" else [])],
+        capture_output=True,
+        text=True,
+        check=True,
     ).stdout
     return sorted(set(re.findall(r"--[a-z][a-z0-9_-]+", text)) - _WRITE)
 

@@ -58,7 +58,7 @@ def write(folder: Path, name: str, lines: list[dict[str, Any]]) -> None:
 
 
 def answer(runtime: str, stages: list[dict[str, Any]], total: int) -> dict[str, Any]:
-    """As `fit --json` answers; what nobody reads is 0."""
+    """As `vramfit --json` answers; what nobody reads is 0."""
     parts = ("parameters", "gradients", "optimizer_state", "activations", "kv_cache", "workspace")
     asked = {"model": "tiny", "mode": "inference", "precision": "bf16", "batch": 1, "seq": 64}
     return {
@@ -104,7 +104,7 @@ arguments = sys.argv[1:]
 def given(flag):
     return arguments[arguments.index(flag) + 1] if flag in arguments else None
 if given("--precision") == "fp32":
-    sys.exit(print("fit: error: precision: no such thing", file=sys.stderr) or 2)
+    sys.exit(print("vramfit: error: precision: no such thing", file=sys.stderr) or 2)
 assert given("--gpu") == "h200"
 assert json.load(open(given("--config"))) == known.ARCH
 if given("--runtime") == "article":

@@ -68,13 +68,14 @@ def test_keywords_are_the_commands_flags():
     from vramfit import _flags  # noqa: PLC0415 - for type checkers alone
 
     printed = subprocess.run(
-        [built.program("fit"), "--help"], capture_output=True, text=True, check=True
+        [built.program("fit"), "--help", "all"], capture_output=True, text=True, check=True
     ).stdout
     flags = {
         name.replace("-", "_")
         for name in re.findall(r"^  (?:-h,)?--([a-z0-9-]+)", printed, re.MULTILINE)
     }
     of_the_command = {"help", "version", "list", "verbose", "json", "snapshot", "trace", "verify"}
+    of_the_command |= {"completion", "man"}
     keywords = set(typing.get_type_hints(_flags.Given))
     objects = {"args", "accelerate", "axolotl", "quantization_config"}
     more = {"gradient_checkpointing_kwargs"}

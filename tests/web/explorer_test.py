@@ -47,7 +47,7 @@ def test_nothing_stays_of_a_curve_where_the_next_is_refused(fresh):
     page = fresh
     settled(page)
     curve = page.locator("#curve")
-    assert "Memory in GB by batch size: " in curve.get_attribute("aria-label")
+    assert "Memory in GB by sequences in a batch: " in curve.get_attribute("aria-label")
     page.evaluate("vramfitPage.explorer.refused('No answer')")
     assert curve.get_attribute("aria-label") == "Memory against size"
     assert page.locator("#curve > *, #curve-legend > *").count() == 0

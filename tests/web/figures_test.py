@@ -1,4 +1,4 @@
-"""The page's figures are those of `fit --json`, byte for byte."""
+"""The page's figures are those of `vramfit --json`, byte for byte."""
 
 import json
 import subprocess
@@ -39,7 +39,7 @@ def _fit(arguments: list[str]) -> dict[str, Any]:
     )
     if run.returncode in (0, 1):
         return {"text": run.stdout}
-    message = run.stderr.strip().removeprefix("fit: error: ")
+    message = run.stderr.strip().removeprefix("vramfit: error: ")
     return {"error": message, "bad": run.returncode == 2}
 
 

@@ -15,6 +15,27 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 SITE = ROOT / "build/site"
 START = "model=llama2-7b&train&precision=bf16&batch=4&seq=2048&gpu=rtx4090"
 LORA = "model=llama2-7b&train&precision=bf16&batch=4&seq=1024&lora=16&checkpoint=full&gpu=rtx4090"
+#: Each option of each select, one after the other: {refused, tried}.
+EVERY_OPTION = """async () => {
+  const { state } = vramfitPage;
+  const start = state.question;
+  const refused = [];
+  const tick = () => new Promise((resolve) => setTimeout(resolve, 5));
+  const selects = [...document.querySelectorAll('#controls select[id^=f-]')]
+    .filter((select) => select.offsetParent);
+  const every = selects
+    .flatMap((select) => [...select.options].map(({ value }) => [select, value]));
+  for (const [select, value] of every) {
+    select.value = value;
+    select.dispatchEvent(new Event('change'));
+    while (document.querySelector('#calculator').hasAttribute('aria-busy')) await tick();
+    const said = document.querySelector('#reason').textContent;
+    if (!state.answer) refused.push(`${select.id}=${value}: ${said}`);
+    state.change(start);
+    while (document.querySelector('#calculator').hasAttribute('aria-busy')) await tick();
+  }
+  return { refused, tried: every.length };
+}"""
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
@@ -38,7 +59,7 @@ def address(question: str = "", *, site: Path = SITE) -> str:
 
 
 def fit(*arguments: str) -> dict[str, Any]:
-    """What `fit --json` answers."""
+    """What `vramfit --json` answers."""
     run = subprocess.run(
         [built.program("fit"), *arguments, "--json"], capture_output=True, check=False, text=True
     )

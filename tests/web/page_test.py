@@ -7,7 +7,21 @@ import pickle
 import re
 
 import pytest
-from page import LORA, ROOT, START, answered, ask, fit, link, opened, say, settled, state, until
+from page import (
+    EVERY_OPTION,
+    LORA,
+    ROOT,
+    START,
+    answered,
+    ask,
+    fit,
+    link,
+    opened,
+    say,
+    settled,
+    state,
+    until,
+)
 
 
 def asked(batch=4):
@@ -90,28 +104,6 @@ def test_choices_that_no_longer_go_together_are_taken_back(page):
     assert not page.locator('[data-field="optimizer"]').is_visible()
 
 
-_EVERY_OPTION = """async () => {
-  const { state } = vramfitPage;
-  const start = state.question;
-  const refused = [];
-  const tick = () => new Promise((resolve) => setTimeout(resolve, 5));
-  const selects = [...document.querySelectorAll('#controls select[id^=f-]')]
-    .filter((select) => select.offsetParent);
-  const every = selects
-    .flatMap((select) => [...select.options].map(({ value }) => [select, value]));
-  for (const [select, value] of every) {
-    select.value = value;
-    select.dispatchEvent(new Event('change'));
-    while (document.querySelector('#calculator').hasAttribute('aria-busy')) await tick();
-    const said = document.querySelector('#reason').textContent;
-    if (!state.answer) refused.push(`${select.id}=${value}: ${said}`);
-    state.change(start);
-    while (document.querySelector('#calculator').hasAttribute('aria-busy')) await tick();
-  }
-  return { refused, tried: every.length };
-}"""
-
-
 @pytest.mark.parametrize(
     "start",
     [START, LORA.replace("rtx4090", "h200"), "model=llama2-7b&batch=2&seq=512&gpu=h200"],
@@ -122,7 +114,7 @@ def test_no_option_is_refused(page, start, runtime):
     if runtime == "article":
         question = re.sub("&(lora|checkpoint)=[^&]*", "", question)
     ask(page, question)
-    found = page.evaluate(_EVERY_OPTION)
+    found = page.evaluate(EVERY_OPTION)
     assert found["refused"] == []
     assert found["tried"] > 5
 

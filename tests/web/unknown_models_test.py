@@ -91,9 +91,8 @@ def test_a_hostile_config_gets_the_readers_one_line(page, tmp_path, text):
     said = say(page, "#reason")
     assert say(page, "#verdict") == "No answer" and said and "\n" not in said
     # Alike but for where it was read: a path, or nothing.
-    theirs = (
-        run.stderr.strip().removeprefix("fit: error: ").replace(str(tmp_path / "config.json"), "")
-    )
+    theirs = run.stderr.strip().removeprefix("vramfit: error: ")
+    theirs = theirs.replace(str(tmp_path / "config.json"), "")
     assert said.split()[-3:] == theirs.split()[-3:]
     page.locator("#model").select_option("gpt2-124m")
     assert say(page, "#verdict") == "FITS"

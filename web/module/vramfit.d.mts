@@ -12,8 +12,8 @@ export interface Flags {
   gpu?: string;
   vram?: string | number;
   headroom?: string | number;
-  'max-batch'?: boolean;
-  'max-seq'?: boolean;
+  /** One search: `max-batch`, `max-seq`, or along another axis that the runtime names. */
+  [search: `max-${string}`]: boolean | null | undefined;
   formulas?: boolean;
   advise?: boolean;
   [flag: string]: unknown;
@@ -109,15 +109,8 @@ export interface OnCard {
   /** Under llama.cpp: the flags that its --fit would set on such a card. */
   own_choice?: Record<string, string>;
   /** With `max-batch` and the like: the largest that fits, 0 where none does. */
-  max_batch?: number;
-  max_seq?: number;
-  max_ctx?: number;
-  max_parallel?: number;
-  max_gpu_layers?: number;
-  /** With `max-quant`: names, null where none fits; `next` is the next larger one. */
-  max_quant?: string | null;
-  max_quant_surely?: string | null;
-  max_quant_possibly?: string | null;
+  [largest: `max_${string}`]: number | string | null;
+  /** With `max-quant`: the next larger one. */
   next?: { name: string; total: number; margin: number } | null;
   /** The same number; with what figures may be off by, at least and at most. */
   largest?: number;
@@ -169,7 +162,7 @@ export interface Advice {
   launch?: string;
 }
 
-/** What `fit --json` prints: `docs/schemas/fit.schema.json` has every key. Without a card it is of
+/** What `vramfit --json` prints: `docs/schemas/fit.schema.json` has every key. Without a card it is of
  * every card, and `cards` has what holds on each. */
 export interface Answer extends Partial<OnCard> {
   schema: number;
@@ -194,11 +187,49 @@ export interface Answer extends Partial<OnCard> {
 
 export interface Model {
   name: string;
-  family: string;
-  parameters: number;
+  /** Absent where its shape is one that a runtime reads by itself. */
+  family?: string;
+  parameters?: number;
   /** The longest sequence it was made for; 0 where that is not known. */
-  positions: number;
+  positions?: number;
   runtimes: string[];
+}
+
+/** A size of a run, along which a search can go: the flag `max-` and its name. */
+export interface Axis {
+  name: string;
+  noun: string;
+  /** What stands around a size in text: "batch " before it, " tokens" after it. */
+  before: string;
+  after: string;
+  /** Whether it is a sequence's length. */
+  of_positions: boolean;
+  /** Whether its sizes are names, as of quantisations, the smallest first. */
+  of_names: boolean;
+  /** Sizes are searched in steps of this; 0: of one. */
+  step: number;
+}
+
+/** What a run can be told: a flag. */
+export interface Setting {
+  name: string;
+  task: 'training' | 'inference' | null;
+  takes: 'text' | 'number' | 'list' | 'truth' | 'nothing';
+  /** All that it takes; none: any of its kind. */
+  choices: string[];
+  /** Other names; one that is a switch stands for a value. */
+  spellings: { name: string; switch: boolean }[];
+}
+
+/** What a runtime can be told and asked. */
+export interface Runtime {
+  name: string;
+  training: boolean;
+  advice: boolean;
+  formulas: boolean;
+  timelines: boolean;
+  axes: Axis[];
+  settings: Setting[];
 }
 
 export interface Card {
@@ -218,10 +249,17 @@ export class Vramfit {
   /** The compiled module, for another thread. */
   readonly module: WebAssembly.Module;
   /** What there is to choose from; cards by size. */
-  catalogue(): { version: string; models: Model[]; cards: Card[]; switches: string[] };
-  /** What `fit --json` answers. Throws BadInput. */
+  catalogue(): {
+    version: string;
+    models: Model[];
+    cards: Card[];
+    switches: string[];
+    /** The one that is meant where none is named first. */
+    runtimes: Runtime[];
+  };
+  /** What `vramfit --json` answers. Throws BadInput. */
   ask(flags: Flags): Answer;
-  /** The same as the text that `fit --json` prints. */
+  /** The same as the text that `vramfit --json` prints. */
   json(flags: Flags): string;
   /** The same text but for `verdict_changes_with`: in about half the time. */
   estimate(flags: Flags): string;

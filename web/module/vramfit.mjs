@@ -58,7 +58,7 @@ export class Vramfit {
     this.#exports = instantiate(module);
   }
 
-  /** What there is to choose from: {version, models, cards, switches}. */
+  /** What there is to choose from: {version, models, cards, switches, runtimes}. */
   catalogue() {
     return JSON.parse(decoder.decode(this.#call('vramfit_catalogue')));
   }
@@ -68,12 +68,12 @@ export class Vramfit {
     return this.#module;
   }
 
-  /** What `fit --json` answers. Throws BadInput. */
+  /** What `vramfit --json` answers. Throws BadInput. */
   ask(flags) {
     return JSON.parse(this.json(flags));
   }
 
-  /** The same as the text that `fit --json` prints. */
+  /** The same as the text that `vramfit --json` prints. */
   json(flags) {
     return decoder.decode(this.#call('vramfit_ask', flags));
   }

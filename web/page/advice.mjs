@@ -1,4 +1,4 @@
-// What would make it fit, as `fit --advise` gives it: on the GPUs asked about, on several, on other cards.
+// What would make it fit, as `vramfit --advise` gives it: on the GPUs asked about, on several, on other cards.
 import { escaped, figure, unbroken } from './units.mjs';
 
 /** Every change there is a button for, in the buttons' order. */

@@ -1,5 +1,6 @@
 // The form: one control for each field that the question has, made from the table in fields.mjs.
-import { chosen, FIELDS } from './fields.mjs';
+import { chosen, fieldsOf } from './fields.mjs';
+import { jsonKey } from './runtimes.mjs';
 import { cardTitle, escaped, grouped, short } from './units.mjs';
 
 const byId = (id) => document.getElementById(id);
@@ -38,31 +39,38 @@ const nearest = (stops, value) => stops.reduce(
   (best, stop, i) => (Math.abs(Math.log(stop / value)) < Math.abs(Math.log(stops[best] / value)) ? i : best), 0);
 
 export class Controls {
-  #astray;
+  #fields;
+  #facts;
+  #models;
   #change;
   #shown = new Map();
   #question = {};
 
   /** `astray` says which settings of a question have no meaning in it; `change` is told the question
    * that a control makes of the one before. */
-  constructor({ models, cards }, astray, change) {
-    this.#astray = astray;
+  constructor({ models, cards }, runtimes, astray, change) {
+    this.#fields = fieldsOf(runtimes);
+    this.#facts = { fields: this.#fields, runtimes, astray };
+    this.#models = models;
     this.#change = change;
     for (const group of ['run', 'less', 'card']) {
-      const markup = FIELDS.filter((field) => field.group === group).map(fieldMarkup).join('');
+      const markup = this.#fields.filter((field) => field.group === group).map(fieldMarkup).join('');
       byId(`group-${group}`).insertAdjacentHTML('beforeend', markup);
     }
-    this.#fillModels(models);
+    this.#fillModels();
     this.#fillCards(cards);
-    for (const field of FIELDS) this.#listen(field);
+    for (const field of this.#fields) this.#listen(field);
   }
 
   get question() {
     return this.#question;
   }
 
-  #fillModels(models) {
-    byId('model').innerHTML = `<optgroup label="Shipped shapes">${optionsMarkup(models.map(({ name, parameters }) => [name, `${name} · ${short(parameters)}`]))}</optgroup>`
+  #fillModels() {
+    const option = ({ name, parameters }) => [name, parameters ? `${name} · ${short(parameters)}` : name];
+    const shipped = (known) => optionsMarkup(this.#models.filter(({ parameters }) => Boolean(parameters) === known).map(option));
+    byId('model').innerHTML = `<optgroup label="Shipped shapes">${shipped(true)}</optgroup>`
+      + `<optgroup label="Shipped for this runtime alone" id="more-models">${shipped(false)}</optgroup>`
       + `<optgroup label="Another">${optionsMarkup([['params:', 'a size …'], ['hub:', 'a Hugging Face id …'], ['config:', 'a config.json …']])}</optgroup>`;
   }
 
@@ -72,7 +80,7 @@ export class Controls {
 
   #listen(field) {
     const { name } = field;
-    const tell = (value) => this.#change(chosen(this.#question, field, value, this.#astray));
+    const tell = (value) => this.#change(chosen(this.#question, field, value, this.#facts));
     if (field.kind === 'choice') {
       for (const radio of document.querySelectorAll(`input[name="${name}"]`)) {
         radio.addEventListener('change', () => tell(radio.value));
@@ -90,9 +98,19 @@ export class Controls {
   /** Shows the question. What is being typed in is left alone. */
   show(question) {
     this.#question = question;
-    for (const field of FIELDS) this.#showField(field);
+    for (const field of this.#fields) this.#showField(field);
     this.#showModel();
     this.#showCard();
+  }
+
+  /** Shows what sizes are that were not given: `asked` is an answer's. */
+  showDefaults(asked) {
+    for (const { name, stops } of this.#fields.filter(({ sized }) => sized)) {
+      const given = asked[jsonKey(name)];
+      if (this.#question[name] || !given) continue;
+      byId(`f-${name}`).placeholder = given;
+      byId(`s-${name}`).value = nearest(stops, given);
+    }
   }
 
   /** What a field shows follows from these flags; where they are as before, so is it. */
@@ -138,6 +156,8 @@ export class Controls {
     const { model, config, params } = this.#question;
     const select = byId('model');
     const shipped = [...select.options].some(({ value }) => value === model);
+    const { name } = this.#facts.runtimes.of(this.#question);
+    byId('more-models').hidden = !this.#models.some((one) => !one.parameters && one.runtimes.includes(name));
     const kind = params !== undefined ? 'params:' : config !== undefined && !byId('hub-id').value ? 'config:' : shipped && config === undefined ? model : 'hub:';
     if (select !== document.activeElement) select.value = kind;
     for (const part of ['params', 'hub', 'config']) byId(`model-${part}`).hidden = select.value !== `${part}:`;

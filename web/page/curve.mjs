@@ -25,7 +25,7 @@ const smooth = (points) => points.map(([x, y]) => `${x.toFixed(1)},${y.toFixed(1
 
 /**
  * `points` are {size, answer}, in their order; `largest` by card's name, where it is known; `at` is
- * the size that the walk stands on.
+ * the size that the walk stands on, along `axis`.
  */
 export function curveMarkup({ points, groups, chosen, largest, axis, at, end }, width) {
   const right = width < 560 ? 52 : 132;
@@ -46,8 +46,7 @@ export function curveMarkup({ points, groups, chosen, largest, axis, at, end }, 
   for (let size = Math.ceil(first / whole) * whole; size <= last; size += whole) {
     if (size > 0) out.push(`<text x="${x(size).toFixed(1)}" y="${BASE + 18}" text-anchor="middle" class="tick-label">${size.toLocaleString('en-US')}</text>`);
   }
-  const name = axis === 'batch' ? 'sequences in a batch' : 'tokens in a sequence';
-  out.push(`<text x="${((LEFT + width - right) / 2).toFixed(1)}" y="${BASE + 38}" text-anchor="middle" class="tick-label">${name}</text>`);
+  out.push(`<text x="${((LEFT + width - right) / 2).toFixed(1)}" y="${BASE + 38}" text-anchor="middle" class="tick-label">${escaped(axis.along)}</text>`);
   out.push(areas(points, x, y));
   out.push(lines(groups, chosen, { width, right, highest, y }));
   out.push(`<polyline points="${smooth(points.map(({ size, answer }) => [x(size), y(answer.total)]))}" class="total-line"/>`);

@@ -2,19 +2,25 @@
 // and the walk along it into the cliff.
 import { curveHeight, curveMarkup, groupsOf, legendMarkup } from './curve.mjs';
 import { searchOf, sized, withoutCard } from './question.mjs';
+import { jsonKey, named } from './runtimes.mjs';
 import { show } from './svg.mjs';
 import { cardTitle, escaped, gb, grouped } from './units.mjs';
 import { reason } from './verdict.mjs';
 
 const POINTS = 40;
-const LONGEST = 131072;
+/** How far the curve goes at least and at most, and in steps of what at the finest. */
+const COUNTS = { least: 8, most: 4096, unit: 1 };
+const TOKENS = { least: 2048, most: 131072, unit: 128 };
 const PACE = 320; // ms between two steps of the walk
 const byId = (id) => document.getElementById(id);
 
 export class Explorer {
-  axis = 'batch';
+  #shown; // the question whose axes are shown
+  #wanted; // the axis that was chosen, under whichever runtime
+  #axis;
   #background;
   #cards;
+  #runtimes;
   #changed;
   #question;
   #model;
@@ -28,19 +34,39 @@ export class Explorer {
   #undrawn = byId('curve').getAttribute('aria-label');
 
   /** `changed` is called where the axis, or by a button the question, is another. */
-  constructor(background, cards, changed) {
+  constructor(background, { cards, runtimes }, changed) {
     this.#background = background;
     this.#cards = cards;
+    this.#runtimes = runtimes;
     this.#changed = changed;
     byId('play').addEventListener('click', () => this.#toggle());
     byId('step').addEventListener('click', () => this.#step());
     byId('use-size').addEventListener('click', () => changed({ size: this.#use }));
-    for (const radio of document.querySelectorAll('input[name="axis"]')) {
-      radio.addEventListener('change', () => {
-        this.axis = radio.value;
-        changed({ axis: radio.value });
-      });
+    byId('axes').addEventListener('change', ({ target }) => {
+      this.show(this.#shown, target.value);
+      changed({ axis: target.value });
+    });
+  }
+
+  /** By its flag: what the curve is against. */
+  get axis() {
+    return this.#axis.name;
+  }
+
+  /** Shows the question's axes: the one that is wanted, or, under a runtime without it, the first. */
+  show(question, wanted = this.#wanted) {
+    const { axes } = this.#runtimes.of(question);
+    this.#shown = question;
+    this.#wanted = wanted;
+    this.#axis = axes.find(({ name }) => name === wanted) ?? axes[0];
+    const radio = ({ name, short }) => `<label><input type="radio" name="axis" value="${escaped(name)}"><span>${escaped(short)}</span></label>`;
+    const markup = axes.map(radio).join('');
+    if (byId('axes').dataset.markup !== markup) {
+      byId('axes').dataset.markup = markup;
+      byId('axes').innerHTML = `<legend class="unseen">Against</legend>${markup}`;
     }
+    byId('explorer-title').textContent = `${axes[0].label} size explorer`;
+    for (const one of byId('axes').querySelectorAll('input')) one.checked = one.value === this.axis;
   }
 
   /** What to ask about the question, whose answer is known; the list is done as answers come. */
@@ -48,10 +74,9 @@ export class Explorer {
     this.#forget();
     this.#question = question;
     this.#chosen = { name: answer.gpu.name, vram: answer.vram, title: answer.gpu.title, label: answer.gpu.name ? cardTitle(answer.gpu.title) : '' };
-    for (const radio of document.querySelectorAll('input[name="axis"]')) radio.checked = radio.value === this.axis;
     this.#says('Animate walks up the curve, run by run, to the first that does not fit.');
     byId('explorer-wait').hidden = false;
-    const given = Number(this.axis === 'batch' ? answer.asked.batch : answer.asked.seq);
+    const given = Number(answer.asked[jsonKey(this.axis)]);
     return [{
       flags: searchOf(question, this.axis),
       done: (text) => this.#plan(JSON.parse(text), given),
@@ -87,7 +112,7 @@ export class Explorer {
   }
 
   #named(size) {
-    return this.axis === 'batch' ? `batch ${grouped(size)}` : `${grouped(size)} tokens`;
+    return named(this.#axis, size);
   }
 
   #offer(size) {
@@ -98,16 +123,18 @@ export class Explorer {
 
   /** The largest is known: sizes around it, and then every card. */
   #plan(found, given) {
-    const largest = found[`max_${this.axis}`];
-    const unit = this.axis === 'batch' ? 1 : 128;
-    const least = this.axis === 'batch' ? 8 : 2048;
-    const most = this.axis === 'batch' ? 4096 : LONGEST;
-    const top = Math.min(most, Math.max(least, Math.ceil(largest * 1.25), Math.ceil(given * 1.25)));
+    const { largest } = found;
+    const { least, most, unit: finest } = this.#axis.of_positions ? TOKENS : COUNTS;
+    const unit = Math.max(finest, this.#axis.step);
+    // A count that ends where the search did has no larger ones: layers, of which a model has so many.
+    const last = !this.#axis.of_positions && largest > 0 && found.search_next === null ? largest : most;
+    const top = Math.min(last, Math.max(least, Math.ceil(largest * 1.25), Math.ceil(given * 1.25)));
     const step = Math.max(unit, Math.ceil(top / POINTS / unit) * unit);
     const sizes = new Set([unit, given]);
     for (let size = step; size <= top; size += step) sizes.add(size);
-    if (largest > 0) sizes.add(largest).add(largest + (this.axis === 'batch' ? 1 : found.search_step ?? 1));
-    this.#sizes = [...sizes].filter((size) => size > 0 && size <= most).sort((a, b) => a - b);
+    if (largest > 0) sizes.add(largest);
+    if (0 < largest && largest < last) sizes.add(largest + (this.#axis.of_positions ? found.search_step ?? 1 : 1));
+    this.#sizes = [...sizes].filter((size) => size > 0 && size <= last).sort((a, b) => a - b);
     if (this.#chosen.name) this.#largest.set(this.#chosen.name, found);
     // Every fourth first: the whole curve is there soon, and then more of it.
     const order = [0, 2, 1, 3].flatMap((from) => this.#sizes.filter((_, i) => i % 4 === from));
@@ -125,7 +152,7 @@ export class Explorer {
     });
     for (const id of ['play', 'step']) byId(id).disabled = false;
     this.#someFit = largest > 0;
-    if (!this.#someFit) this.#says(`No ${this.axis === 'batch' ? 'batch' : 'sequence'} fits. Animate shows how far each is from it.`);
+    if (!this.#someFit) this.#says(`No ${this.#axis.noun} fits. Animate shows how far each is from it.`);
     this.#table();
   }
 
@@ -154,7 +181,7 @@ export class Explorer {
   #state() {
     return {
       points: this.points, groups: groupsOf(this.#cards), chosen: this.#chosen, largest: this.#largest,
-      axis: this.axis, at: this.#walk.at, end: this.#walk.end,
+      axis: this.#axis, at: this.#walk.at, end: this.#walk.end,
     };
   }
 
@@ -166,7 +193,7 @@ export class Explorer {
     show(target, this.picture(width));
     const { points } = this;
     show(byId('curve-legend'), legendMarkup(points));
-    target.setAttribute('aria-label', `Memory in GB by ${this.axis === 'batch' ? 'batch size' : 'sequence length'}: ${[points[0], points.at(-1)].map(({ size, answer }) => `${gb(answer.total)} at ${size}`).join(' to ')}. The table has the largest of each card.`);
+    target.setAttribute('aria-label', `Memory in GB by ${this.#axis.along}: ${[points[0], points.at(-1)].map(({ size, answer }) => `${gb(answer.total)} at ${size}`).join(' to ')}. The table has the largest of each card.`);
   }
 
   /** The largest of each card. */
@@ -184,7 +211,7 @@ export class Explorer {
       return low === high ? grouped(high) : `${grouped(low)} – ${grouped(high)}`;
     };
     byId('largest').innerHTML = rows.map(({ size, names, mine, known }) => `<tr${mine ? ' class="mine"' : ''}><th scope="row">${size} GiB</th><td>${escaped(names)}</td><td>${cell(known, 'largest_surely')}</td><td>${cell(known, 'largest')}</td></tr>`).join('');
-    byId('largest-what').textContent = this.axis === 'batch' ? 'batch' : 'sequence';
+    byId('largest-what').textContent = this.#axis.noun;
   }
 
   #toggle() {

@@ -15,10 +15,10 @@ function save(name, content, type) {
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
-/** The answer as a picture that stands alone. */
-export function answerSvg(answer, style) {
+/** The answer as a picture that stands alone; `axes` are its runtime's. */
+export function answerSvg(answer, style, axes) {
   const head = `<text x="0" y="12" class="head ${answer.verdict.toLowerCase()}">${answer.verdict}</text>`
-    + `<text x="0" y="34" class="line">${escaped(`${whatRuns(answer)}: ${reason(answer)}`)}</text>`;
+    + `<text x="0" y="34" class="line">${escaped(`${whatRuns(answer, axes)}: ${reason(answer)}`)}</text>`;
   return standing(barMarkup(answer, WIDTH), WIDTH, barHeight, { style, title: escaped(barTitle(answer)), head });
 }
 
@@ -71,7 +71,7 @@ export async function copy(text) {
 }
 
 /** By its button's name. `current` has question, answer and text as they are; `style` is a chart's. */
-export function wireExports(current, { style, background, link, command, say }) {
+export function wireExports(current, { style, background, axes, link, command, say }) {
   const name = (ending) => `vramfit-${current.answer.model.name.replaceAll(/[^\w.-]/g, '_')}.${ending}`;
   const timeline = (kind, ending, type) => background.ask({
     kind, flags: current.question,
@@ -79,8 +79,8 @@ export function wireExports(current, { style, background, link, command, say }) 
     failed: say,
   });
   const exports = {
-    svg: () => save(name('svg'), answerSvg(current.answer, style), 'image/svg+xml'),
-    png: async () => save(name('png'), await png(answerSvg(current.answer, style)), 'image/png'),
+    svg: () => save(name('svg'), answerSvg(current.answer, style, axes()), 'image/svg+xml'),
+    png: async () => save(name('png'), await png(answerSvg(current.answer, style, axes())), 'image/png'),
     csv: () => save(name('csv'), csv(current.answer), 'text/csv'),
     json: () => background.ask({
       flags: current.question, done: (text) => save(name('json'), text, 'application/json'), failed: say,

@@ -4,11 +4,13 @@ import { adviceMarkup, waysOf } from './advice.mjs';
 import { Background } from './background.mjs';
 import { barHeight, barMarkup, barTitle, rowsOf } from './bar.mjs';
 import { Controls } from './controls.mjs';
+import { choiceMarkup, devicesMarkup, flagsOfChoice, largestMarkup } from './devices.mjs';
 import { Explorer } from './explorer.mjs';
 import { wireExports } from './export.mjs';
 import { captionOf, flagsOf, nearest, predictedOf, rowMarkup } from './measured.mjs';
 import { wireModel } from './model.mjs';
-import { advised, commandOf, linkOf, readLink, sized } from './question.mjs';
+import { advised, commandOf, linkOf, readLink, searchOf, sized } from './question.mjs';
+import { Runtimes } from './runtimes.mjs';
 import { stagesHeight, stagesMarkup } from './stages.mjs';
 import { chartStyle, compiled, measuredCases, workerSource } from './start.mjs';
 import { show } from './svg.mjs';
@@ -21,6 +23,7 @@ const byId = (id) => document.getElementById(id);
 
 const vramfit = new Vramfit(await compiled());
 const catalogue = vramfit.catalogue();
+const runtimes = new Runtimes(catalogue.runtimes);
 const background = new Background(vramfit.module, workerSource());
 const state = { question: {}, answer: undefined, text: '', view: {}, cost: 0, asked: 0, change };
 let quiet;
@@ -30,6 +33,7 @@ let said;
 function change(question) {
   state.question = question;
   controls.show(question);
+  explorer.show(question);
   byId('command').innerHTML = unbroken(commandOf(question));
   answer();
   clearTimeout(quiet);
@@ -116,16 +120,33 @@ function draw() {
   byId('glance-verdict').textContent = now.verdict;
   byId('glance-verdict').className = `word ${now.verdict.toLowerCase()}`;
   byId('glance-figures').textContent = `${gb(now.total)} of ${gb(now.vram)} GB`;
-  byId('what-runs').textContent = whatRuns(now);
+  byId('what-runs').textContent = whatRuns(now, runtimes.of(state.question).axes);
   byId('peak').textContent = peak(now);
   const bar = byId('bar');
   bar.setAttribute('viewBox', `0 0 ${width} ${barHeight}`);
   show(bar, barMarkup(now, width));
   bar.setAttribute('aria-label', barTitle(now));
   show(byId('components'), componentRows(now));
+  for (const kind of ['snapshot', 'trace']) {
+    document.querySelector(`[data-export=${kind}]`).hidden = !runtimes.of(state.question).timelines;
+  }
+  drawDevices(now);
+  controls.showDefaults(now.asked);
   const sources = sourcesMarkup(now);
   if (sources !== state.sources) byId('sources').innerHTML = state.sources = sources;
   if (!state.frame) state.frame = requestAnimationFrame(drawStages);
+}
+
+/** Of a runtime that tells it. */
+function drawDevices({ devices, own_choice: choice, asked }) {
+  byId('devices').hidden = !devices;
+  if (!devices) return;
+  const { head, rows } = devicesMarkup(devices);
+  show(byId('device-parts'), head);
+  show(byId('device-rows'), rows);
+  byId('own-choice').innerHTML = choice ? choiceMarkup(choice, asked) : '';
+  byId('own-choice').querySelector('button')?.addEventListener(
+    'click', () => choose({ ...state.question, ...flagsOfChoice(choice) }));
 }
 
 /** Below the answer: with the next frame. */
@@ -153,8 +174,8 @@ function sourcesMarkup(now) {
   const chip = (kind, text) => `<li><span class="chip ${kind}">${kind}</span> ${escaped(text)}</li>`;
   const assumed = now.overhead_source.startsWith('assumed');
   const list = [
-    now.runtime === 'article'
-      ? chip('predicted', 'every figure, by the article’s formulas')
+    now.uncertainty === null
+      ? chip('predicted', `every figure, by ${runtimes.of(state.question).label}`)
       : chip('predicted', `allocated ${gb(now.levels.allocated)} and reserved ${gb(now.levels.reserved)} GB, by running the step on paper`),
     chip(assumed ? 'assumed' : 'measured', `driver, context and libraries, ${gb(now.overhead)} GB: ${now.overhead_source.replace(/^assumed: /, '')}`),
   ];
@@ -185,14 +206,25 @@ function moreJobs() {
   const still = (then) => (text) => asked === state.asked && then(JSON.parse(text));
   const jobs = [];
   if (state.view.view === 'explorer') return jobs;
-  if (now.runtime === 'article') {
-    byId('formulas').innerHTML = '';
-    byId('advice').innerHTML = '<p class="hint">Formulas are not to be relied on: choose a runtime for advice.</p>';
-    byId('changes').textContent = '';
-  } else {
-    jobs.push({ flags: { ...question, formulas: true }, done: still(showFormulas) });
+  const { searches, label, advice, formulas } = runtimes.of(question);
+  byId('formulas-part').hidden = !formulas;
+  if (formulas) jobs.push({ flags: { ...question, formulas: true }, done: still(showFormulas) });
+  else byId('changes').textContent = '';
+  if (advice) {
     byId('advice').setAttribute('aria-busy', 'true');
     jobs.push({ flags: { ...question, advise: true }, done: still(showAdvice), failed: showNoAdvice });
+  } else {
+    showNoAdvice(`There is none by ${label}: choose another runtime for advice.`);
+  }
+  const largest = [];
+  for (const axis of now.devices ? searches : []) {
+    jobs.push({
+      flags: searchOf(question, axis.name),
+      done: still((found) => {
+        largest.push([axis, found]);
+        byId('largest-sizes').innerHTML = largestMarkup(largest);
+      }),
+    });
   }
   const near = nearest(state.cases?.cases ?? [], now);
   byId('measured-part').hidden = near.length === 0;
@@ -251,8 +283,8 @@ for (const [from, to] of [['#glance', 'verdict'], ['.skip', 'verdict']]) {
   });
 }
 
-const controls = new Controls(catalogue, astray, change);
-const explorer = new Explorer(background, catalogue.cards, ({ axis, size }) => {
+const controls = new Controls(catalogue, runtimes, astray, change);
+const explorer = new Explorer(background, { cards: catalogue.cards, runtimes }, ({ axis, size }) => {
   if (axis) {
     state.view = { ...state.view, axis };
     settled();
@@ -263,14 +295,14 @@ const explorer = new Explorer(background, catalogue.cards, ({ axis, size }) => {
 function open() {
   const { question, view } = readLink(location.hash, catalogue.switches);
   state.view = view;
-  explorer.axis = view.axis === 'seq' ? 'seq' : 'batch';
+  explorer.show(question, view.axis);
   document.body.dataset.view = view.view ?? 'all';
   change(question);
 }
 
 wireModel(state, (id) => {
   try {
-    vramfit.estimate({ model: id, gpu: 'h200' });
+    vramfit.estimate({ model: id, gpu: 'h200', runtime: state.question.runtime });
     return true;
   } catch {
     return false;
@@ -286,6 +318,7 @@ for (const id of ['stages', 'stage-rows']) byId(id).closest('details').addEventL
 wireExports(state, {
   style: chartStyle(),
   background,
+  axes: () => runtimes.of(state.question).axes,
   link: () => `${location.href.split('#')[0]}#${linkOf(state.question, state.view)}`,
   command: () => commandOf(state.question),
   say: (text) => {

@@ -1,4 +1,5 @@
 // The answer in words.
+import { jsonKey, named } from './runtimes.mjs';
 import { cardTitle, gb, words } from './units.mjs';
 
 const moment = ({ stage, step }) => (step > 0 ? `${words(stage)} of step ${step}` : words(stage));
@@ -25,8 +26,11 @@ export function peak(answer) {
   return `The peak is in ${moment(answer.peak)}.`;
 }
 
-export function whatRuns(answer) {
+/** `axes`: of its runtime. */
+export function whatRuns(answer, axes) {
   const { asked } = answer;
+  const sizes = axes.map((axis) => [axis, asked[jsonKey(axis.name)]]).filter(([, size]) => size !== undefined)
+    .map(([axis, size]) => named(axis, size));
   const gpus = asked.gpus > 1 ? `, on each of ${asked.gpus} GPUs${asked.strategy ? ` under ${asked.strategy}` : ''}` : '';
-  return `${answer.model.name}, ${asked.mode}, ${asked.batch} × ${asked.seq} tokens${gpus}`;
+  return `${answer.model.name}, ${asked.mode}, ${sizes.join(', ')}${gpus}`;
 }

@@ -4,39 +4,36 @@
 #include <nlohmann/json.hpp>
 
 #include "estimator/ask/astray.h"
+#include "estimator/ask/runtimes_json.h"
 #include "estimator/cards.h"
 #include "estimator/models.h"
 #include "estimator/runtimes.h"
 #include "estimator/version.h"
-#include "model/config/families.h"
+#include "model/errors.h"
 #include "model/transformer/parameters.h"
-#include "runtimes/runtime.h"
 
 namespace vramfit {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json runtimes_of(const ModelConfig& model) {
-  Json names = Json::array();
-  for (const FamilyReader& family : families()) {
-    if (family.model_type != model.family) continue;
-    for (const Runtime* runtime : runtimes()) {
-      if (runtime->runs(family)) names.push_back(runtime->name());
-    }
+Json model_json(const std::string& name) {
+  Json json = {{"name", name}};
+  try {
+    const ModelConfig model = model_named(name);
+    json.update({{"family", model.family},
+                 {"parameters", parameter_count(model)},
+                 {"positions", model.max_positions}});
+  } catch (const UnreadModel&) {  // a runtime reads its shape by itself
   }
-  return names;
+  json["runtimes"] = runtimes_of(name);
+  return json;
 }
 
 Json models_json() {
   Json list = Json::array();
-  for (const std::string& name : model_names()) {
-    const ModelConfig model = model_named(name);
-    list.push_back({{"name", name},
-                    {"family", model.family},
-                    {"parameters", parameter_count(model)},
-                    {"positions", model.max_positions},
-                    {"runtimes", runtimes_of(model)}});
+  for (const auto& names : {model_names(), more_model_names()}) {
+    for (const std::string& name : names) list.push_back(model_json(name));
   }
   return list;
 }
@@ -62,7 +59,8 @@ std::string catalogue() {
   const Json json = {{"version", kVersionLine},
                      {"models", models_json()},
                      {"cards", cards_json()},
-                     {"switches", switches()}};
+                     {"switches", switches()},
+                     {"runtimes", runtimes_json()}};
   return json.dump();
 }
 

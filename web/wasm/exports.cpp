@@ -82,7 +82,7 @@ VRAMFIT_EXPORT(vramfit_input) char* vramfit_input(std::size_t bytes) {
 VRAMFIT_EXPORT(vramfit_output) const char* vramfit_output() { return output.data(); }
 VRAMFIT_EXPORT(vramfit_output_bytes) std::size_t vramfit_output_bytes() { return output.size(); }
 
-/// What `fit --json` prints.
+/// What `vramfit --json` prints.
 VRAMFIT_EXPORT(vramfit_ask) int vramfit_ask() {
   return answered([] {
     const vramfit::Asked run = asked();

@@ -86,7 +86,7 @@ def parse(arguments: list[str]) -> tuple[argparse.Namespace, list[str]]:
     """Flags, and those that were passed over as no byte depends on them. Raises BadInput."""
     # fit has a --json of another kind, so that these are read before its spellings are.
     shared, others = shared_flags(_PROG).parse_known_args(arguments)
-    own, passed_over = _core.in_own_names(others)
+    own, passed_over = _core.in_canonical_names(others)
     if "-h" in own or "--help" in own:
         _parser().print_help()
         raise SystemExit(0)

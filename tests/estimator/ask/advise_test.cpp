@@ -7,9 +7,11 @@
 #include <sstream>
 
 #include "estimator/ask/answer.h"
+#include "estimator/card_names.h"
 #include "estimator/fit/advice_text.h"
 #include "estimator/fit/picture.h"
 #include "estimator/fit/text.h"
+#include "estimator/fit/width.h"
 
 namespace vramfit::fit {
 namespace {
@@ -381,7 +383,7 @@ TEST(Advise, ThePictureKeepsItsColumnsAndSaysWhatItLeavesOut) {
     const std::string text = picture(question, answer, {});
     std::istringstream lines(text);
     for (std::string line; std::getline(lines, line);) {
-      EXPECT_LE(line.size(), kColumns) << line;
+      EXPECT_LE(line.size(), columns()) << line;
       EXPECT_TRUE(line.empty() || line.back() != ' ') << line;
     }
     EXPECT_EQ(text.find("On several such GPUs") != std::string::npos,

@@ -62,7 +62,8 @@ TEST(CardFacts, AreThisMachinesWhereNoneIsNamed) {
 }
 
 TEST(CardFacts, RefuseAsFitDoes) {
-  expect_bad_input([] { card_facts(asked("rtx409"), {}); }, {"did you mean 'rtx4090'?"});
+  expect_bad_input([] { card_facts(asked("rtx409"), {}); },
+                   {"did you mean 'rtx4090', 'rtx4090d' or 'rtx4090-laptop'?"});
   expect_bad_input([] { card_facts(asked("h200", "much"), {}); }, {"vram: is 'much'"});
   expect_bad_input([] { card_facts(asked("h200", nullptr, "-1"), {}); }, {"headroom"});
 }

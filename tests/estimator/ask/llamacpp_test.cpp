@@ -265,5 +265,63 @@ TEST(LlamaCpp, AModelOfASizeAloneIsALlamas) {
   EXPECT_EQ(guessed.at("total"), known.at("total"));
 }
 
+// A draft model is a server of its own beside the first, of the same context and slots.
+TEST(LlamaCpp, ADraftModelIsCountedBesideIt) {
+  const std::vector<std::string> run = {"-c", "8192", "--gpu", "rtx4090"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.end(), run.begin(), run.end());
+    return told(more);
+  };
+  const Json alone = with({"--model", "qwen3-8b"});
+  const Json small = with({"--model", "qwen3-0.6b", "--quant", "Q8_0"});
+  const Json both = with({"--model", "qwen3-8b", "-md", "qwen3-0.6b", "--quant-draft", "Q8_0"});
+  for (const char* name : {"model", "context", "compute", "pool"}) {
+    EXPECT_EQ(part(both, 0, name), part(alone, 0, name)) << name;
+  }
+  EXPECT_EQ(part(both, 0, "draft"), part(small, 0, "model") + part(small, 0, "context") +
+                                        part(small, 0, "compute") + part(small, 0, "pool"));
+  const auto reserved = [](const Json& answer) -> std::uint64_t {
+    return answer.at("levels").at("reserved");
+  };
+  EXPECT_EQ(reserved(both), reserved(alone) + reserved(small));
+  EXPECT_EQ(both.at("asked").at("draft").at("longest"), 0);
+  EXPECT_FALSE(alone.at("asked").contains("draft"));
+}
+
+TEST(LlamaCpp, ADraftModelHasItsOwnLayersTypesAndDrafts) {
+  const auto with = [&](std::vector<std::string> more) {
+    const std::vector<std::string> run = {"--model", "qwen3-8b", "-md",   "qwen3-0.6b",
+                                          "-c",      "8192",     "--gpu", "rtx4090"};
+    more.insert(more.begin(), run.begin(), run.end());
+    return told(more);
+  };
+  const std::uint64_t usual = part(with({}), 0, "draft");
+  EXPECT_LT(part(with({"-ngld", "0"}), 0, "draft"), usual);
+  EXPECT_LT(part(with({"-ctkd", "q8_0", "-ctvd", "q8_0"}), 0, "draft"), usual);
+  // Of each slot a token and three that were drafted have logits.
+  const Json drafting = with({"--spec-type", "draft-simple"});
+  const Json rows =
+      told({"--model", "qwen3-8b", "-c", "8192", "--gpu", "rtx4090", "-np", "16", "--kv-unified"});
+  EXPECT_EQ(drafting.at("asked").at("draft").at("longest"), 3);
+  EXPECT_GE(part(rows, 0, "compute"), part(drafting, 0, "compute"));
+  expect_bad_input(
+      [] {
+        told({"--model", "llama3-8b", "-ngld", "3", "--gpu", "h200"});
+      },
+      {"--model-draft"});
+}
+
+TEST(LlamaCpp, FitLeavesRoomForADraftModel) {
+  const auto own = [](const std::vector<std::string>& more) -> Json {
+    std::vector<std::string> run = {"--model", "qwen3-8b", "--quant", "Q8_0", "--vram", "12GiB"};
+    run.insert(run.end(), more.begin(), more.end());
+    return told(run).at("own_choice");
+  };
+  const auto context = [](const Json& choice) {
+    return std::stoll(choice.at("ctx").get<std::string>());
+  };
+  EXPECT_LT(context(own({"-md", "qwen3-0.6b"})), context(own({})));
+}
+
 }  // namespace
 }  // namespace vramfit

@@ -17,6 +17,7 @@ Flags beside(const std::string& name) {
   if (name == "mixed-precision") return sharded;
   if (name == "quant-compute" || name == "quant-storage") return {{"quant", "nf4"}};
   if (name == "split-mode") return {{"gpus", "2"}};
+  if (name.ends_with("-draft") || name == "spec-type") return {{"model-draft", "tinyllama-1.1b"}};
   if (name == "head") return {{"precision", "nf4"}};
   if (name != "reduce-dtype") return {};
   Flags mixed = sharded;
@@ -24,8 +25,17 @@ Flags beside(const std::string& name) {
   return mixed;
 }
 
+/// With another that drafts for it.
+ModelConfig drafted_model() {
+  ModelConfig model = model_named("llama2-7b");
+  auto source = std::make_shared<ModelSource>(*model.source);
+  source->draft = model_named("tinyllama-1.1b").source;
+  model.source = std::move(source);
+  return model;
+}
+
 TEST(Settings, EveryChoiceIsReadAndToldOf) {
-  const ModelConfig model = model_named("llama2-7b");
+  const ModelConfig model = drafted_model();
   for (const Runtime* runtime : runtimes()) {
     for (const Setting& setting : runtime->settings()) {
       if (setting.choices.empty()) continue;

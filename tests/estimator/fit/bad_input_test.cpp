@@ -25,7 +25,7 @@ void expect_refused(const Case& c, const Outcome& outcome) {
   SCOPED_TRACE(shown);
   EXPECT_EQ(outcome.status, 2);
   EXPECT_EQ(outcome.out, "");
-  EXPECT_EQ(outcome.err.rfind("fit: error: ", 0), 0U) << outcome.err;
+  EXPECT_EQ(outcome.err.rfind("vramfit: error: ", 0), 0U) << outcome.err;
   ASSERT_FALSE(outcome.err.empty());
   EXPECT_EQ(outcome.err.back(), '\n');
   const std::string line = outcome.err.substr(0, outcome.err.size() - 1);
@@ -64,7 +64,7 @@ TEST(FitRefuses, ModelsItDoesNotKnow) {
   const std::vector<Case> cases = {
       {{}, "model: missing"},
       {{"--train"}, "model: missing"},
-      {{"--model", "llama9"}, "model: unknown 'llama9'; one of those that fit --list shows"},
+      {{"--model", "llama9"}, "model: unknown 'llama9'; one of those that vramfit --list shows"},
       {{"--model", ""}, "model"},
       {{"--model"}, "--model"},
       {{"--model", "../llama2-7b"}, "model: cannot read '../llama2-7b': there is none"},
@@ -194,11 +194,8 @@ TEST(FitRefuses, ValuesThatAreNone) {
       on_7b({"--gpus", "99"}, "gpus: 99 in inference; at most 16"),
       on_7b({"--precision", "fp64"}, "precision: fp64"),
       on_7b({"--attention", "paged"}, "attention"),
-      on_7b({"--gpu", "voodoo2"}, "gpu: unknown 'voodoo2'; one of those that fit --list shows"),
-      on_7b({"--vram",
-             "24"
-             "G"},
-            "vram: is '24G'; a size such as 24GB"),
+      on_7b({"--gpu", "voodoo2"}, "gpu: unknown 'voodoo2'; one of those that vramfit --list shows"),
+      on_7b({"--vram", "24X"}, "vram: is '24X'; a size such as 24GB"),
       on_7b({"--vram", "-24GB"}, "vram"),
       on_7b({"--vram", "0"}, "vram: is 0"),
       on_7b({"--vram=0"}, "vram: is 0; the size of a GPU such as 24GiB"),
@@ -257,7 +254,7 @@ TEST(FitRefuses, Contradictions) {
       on_7b({"--max-seq", "--max-batch"}, "--max-batch and --max-seq"),
       on_7b({"--list"}, "--list"),
       on_7b({"--gpux", "h200"}, "--gpux"),
-      on_7b({"h200"}, "h200"),
+      on_7b({"--gpu", "h200", "h100"}, "'h100' belongs to no flag"),
       on_7b({"--batch", "1", "--batch", "2"}, "--batch"),
       on_7b({"--train=maybe"}, "train"),
   };
@@ -358,7 +355,7 @@ TEST_F(FitRefusesFiles, ADamagedCatalogueWhichItNames) {
   EXPECT_EQ(outcome.status, 2);
   EXPECT_EQ(
       outcome.err,
-      "fit: error: gpus.json: not valid JSON at byte 2; the catalogue of cards is expected\n");
+      "vramfit: error: gpus.json: not valid JSON at byte 2; the catalogue of cards is expected\n");
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "estimator/card_names.h"
 #include "estimator/models.h"
 #include "model/memory/kept_ledger.h"
 #include "tests/support/workloads.h"

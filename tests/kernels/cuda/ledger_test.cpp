@@ -1,3 +1,4 @@
+#include "estimator/card_names.h"
 #include "estimator/cards.h"
 #include "estimator/models.h"
 #include "runtimes/vramfit/dry_run.h"

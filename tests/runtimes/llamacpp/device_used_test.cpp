@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "estimator/budget.h"
+#include "estimator/card_names.h"
 #include "runtimes/llamacpp/workload.h"
 #include "tests/runtimes/llamacpp/recorded.h"
 

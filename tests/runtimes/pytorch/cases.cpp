@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "estimator/budget.h"
+#include "estimator/card_names.h"
 #include "model/config/hugging_face.h"
 
 namespace vramfit::pytorch {

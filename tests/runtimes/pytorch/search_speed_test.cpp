@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <ctime>
 
+#include "estimator/card_names.h"
 #include "estimator/largest.h"
 #include "estimator/models.h"
 #include "estimator/runtimes.h"

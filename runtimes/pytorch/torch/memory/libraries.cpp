@@ -4,18 +4,24 @@
 
 namespace vramfit::pytorch {
 
-LibrarySizes library_sizes(const Overhead& overhead, std::string_view release) {
+std::optional<LibrarySizes> measured_sizes(const Overhead& overhead, std::string_view release) {
   const RuntimeOverhead* row = overhead.of("pytorch", release);
-  if (row == nullptr) throw BadInput("gpu: what PyTorch takes of it was not measured; another");
+  if (row == nullptr) return std::nullopt;
   const RuntimeOverhead& parts = *row;
-  return {.context = parts["context"],
-          .blas = parts["cublas"],
-          .backward_blas = parts["cublas_backward"],
-          .attention = parts["attention"],
-          .backward_attention = parts["attention_backward"],
-          .streams = parts["streams"],
-          .process_group = parts["process_group"],
-          .collectives = parts["collectives"]};
+  return LibrarySizes{.context = parts["context"],
+                      .blas = parts["cublas"],
+                      .backward_blas = parts["cublas_backward"],
+                      .attention = parts["attention"],
+                      .backward_attention = parts["attention_backward"],
+                      .streams = parts["streams"],
+                      .process_group = parts["process_group"],
+                      .collectives = parts["collectives"]};
+}
+
+LibrarySizes library_sizes(const Overhead& overhead, std::string_view release) {
+  const std::optional<LibrarySizes> sizes = measured_sizes(overhead, release);
+  if (!sizes) throw BadInput("gpu: what PyTorch takes of it was not measured; another");
+  return *sizes;
 }
 
 }  // namespace vramfit::pytorch

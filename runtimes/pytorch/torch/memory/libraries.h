@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "runtimes/gpu.h"
@@ -21,7 +22,10 @@ struct LibrarySizes {
 };
 
 /// On a card, under a release of PyTorch, or where nobody measured that one, under the last that
-/// was measured. Throws BadInput where none was.
+/// was measured; absent where none was.
+std::optional<LibrarySizes> measured_sizes(const Overhead& overhead, std::string_view release);
+
+/// The same. Throws BadInput where none was measured.
 LibrarySizes library_sizes(const Overhead& overhead, std::string_view release);
 
 /// Which of a card's libraries a run has touched so far: the driver loads code lazily, so the card

@@ -45,11 +45,12 @@ struct Act {
   bool of_layer = false;
   Stream stream{};    ///< Allocate
   DriverCode code{};  ///< UseLibraries: the latest
-  std::uint16_t times = 0;  ///< of allocations: which of its visit's, from 1; 0: each layer takes it once
+  std::uint16_t times =
+      0;  ///< of allocations: which of its visit's, from 1; 0: each layer takes it once
   /// The visit that allocated the block: its place, and where a layer did, how many layers that is
   /// above this one.
   std::int32_t place = 0;
-  std::uint32_t slot = 0;  ///< of that visit
+  std::uint32_t slot = 0;    ///< of that visit
   std::uint32_t second = 0;  ///< Replace: that one's slot, of the visit whose act this is
   /// As asked for; of UseLibraries, all that is loaded.
   std::uint64_t bytes = 0;
@@ -97,8 +98,8 @@ class Tape {
   Origin allocate(Category category, std::uint64_t bytes);
   void free(const Origin& block, Category category, std::uint64_t bytes);
   void relabel(const Origin& block, Category from, Category to, std::uint64_t bytes);
-  /// In a layer that took `second` no times, `by` is what it means from now on. This visit allocated
-  /// `second`.
+  /// In a layer that took `second` no times, `by` is what it means from now on. This visit
+  /// allocated `second`.
   void replace(const Origin& second, const Origin& by);
   void empty_cache();
   void use_libraries(DriverCode code, std::uint64_t bytes);

@@ -16,7 +16,8 @@ constexpr std::int64_t kLtWorkspaceBytes = 1 << 20;
 
 /// What the first layer makes that comes to it, which need not be the first that is walked.
 Tensor empty_once(Context& context, std::int64_t bytes) {
-  if (!context.tape.in_times()) return empty(context, {bytes}, ScalarType::Byte, Category::Workspace);
+  if (!context.tape.in_times())
+    return empty(context, {bytes}, ScalarType::Byte, Category::Workspace);
   Tensor made = empty_meta(context, {bytes}, ScalarType::Byte);
   Storage& storage = *made.impl()->storage;
   storage.category = Category::Workspace;

@@ -251,7 +251,8 @@ void CausalLm::prepare_for_kbit_training() {
   context_.tape.empty_cache();
 }
 
-void CausalLm::add_lora(std::int64_t rank, const std::vector<std::string>& targets, bool upcast) {
+void CausalLm::add_lora(std::int64_t rank, const std::vector<std::string>& targets, double dropout,
+                        bool upcast) {
   lora_ = true;
   freeze();
   std::vector<Lora*> adapters;
@@ -263,7 +264,7 @@ void CausalLm::add_lora(std::int64_t rank, const std::vector<std::string>& targe
       Linear& linear = *projection.linear;
       const ScalarType type = linear.quantized ? linear.quantized->adapted().type : settings_.type;
       linear.lora = Lora{parameter(context_, {rank, linear.in()}, type),
-                         parameter(context_, {linear.out(), rank}, type)};
+                         parameter(context_, {linear.out(), rank}, type), dropout};
       adapters.push_back(&*linear.lora);
     }
   }

@@ -67,7 +67,8 @@ class CausalLm {
   void prepare_for_kbit_training();
   /// Freezes the model and adds adapters of this rank to projections of these names.
   /// `upcast`: what would be in 16 bits is in fp32 (PEFT's autocast_adapter_dtype).
-  void add_lora(std::int64_t rank, const std::vector<std::string>& targets, bool upcast);
+  void add_lora(std::int64_t rank, const std::vector<std::string>& targets, double dropout,
+                bool upcast);
   bool has_lora() const { return lora_; }
 
   std::vector<Tensor> parameters() const;

@@ -69,7 +69,7 @@ Tensor Linear::operator()(const Tensor& x) const {
 
 // lora_B(lora_A(dropout(x))) * scaling
 Tensor Linear::update(const Tensor& cast) const {
-  Tensor result = linear(cast, lora->a, {});
+  Tensor result = linear(dropout(cast, lora->dropout, true), lora->a, {});
   result = linear(result, lora->b, {});
   return mul_scalar(result);
 }

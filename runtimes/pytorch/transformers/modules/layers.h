@@ -29,6 +29,7 @@ class Embedding {
 struct Lora {
   Tensor a;  ///< (rank, in)
   Tensor b;  ///< (out, rank)
+  double dropout = 0;
 };
 
 /// nn.Linear, or transformers' Conv1D, whose weight is (in, out): gpt2's.

@@ -1,0 +1,26 @@
+"""What there is data on: models and cards."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from vramfit import _core
+
+
+@dataclass(frozen=True)
+class Card:
+    """A card of the catalogue."""
+
+    name: str  #: as `gpu=` takes it
+    title: str  #: as its driver calls it
+    vram: int  #: bytes in all
+
+
+def models() -> list[str]:
+    """Names that `model=` takes, beside Hugging Face ids, folders and paths."""
+    return _core.models()
+
+
+def cards() -> list[Card]:
+    """Cards that `gpu=` takes, the smallest first."""
+    return sorted((Card(*each) for each in _core.cards()), key=lambda card: card.vram)

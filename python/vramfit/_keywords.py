@@ -23,8 +23,9 @@ _PLAIN = (str, bool, int, float, type(None))
 
 
 def sizes() -> set[str]:
-    """The flags that a search can go along, of whichever runtime."""
-    return {axis["name"] for runtime in json.loads(_core.runtimes()) for axis in runtime["axes"]}
+    """The flags of numbers that a search can go along, of whichever runtime."""
+    axes = [axis for runtime in json.loads(_core.runtimes()) for axis in runtime["axes"]]
+    return {axis["name"] for axis in axes if not axis["of_names"]}
 
 
 def is_adapted(name: str, value: Any) -> bool:

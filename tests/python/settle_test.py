@@ -155,6 +155,7 @@ AXES = [
     ({"precision": ["fp32", "bf16"]}, {}),
     ({"strategy": ["ddp", "fsdp-accelerate", "zero1"], "gpus": [2, 4], "batch": [1, 2]}, {}),
     ({"quant": ["nf4", "int8", None], "lora": [4, 8]}, FOUR_BITS),
+    ({"quant": ["nf4", "int8"]}, FOUR_BITS),
     ({"gradient_checkpointing_kwargs": [REENTRANT, {"use_reentrant": False}]}, {}),
     ({"train": [True, False]}, FOUR_BITS),
     ({"batch": [None, 8], "accumulate": [None, 1]}, {}),

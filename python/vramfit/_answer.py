@@ -209,7 +209,7 @@ class Answer:
     if not TYPE_CHECKING:  # a slip of the pen stays one for type checkers
 
         def __getattr__(self, name):
-            """What `to_dict()` has beside: `answer.parameters`, `answer.asked`."""
+            """What `to_dict()` has beside: `answer.capacity`, `answer.asked`."""
             if name in type(self).__dict__:
                 self._require_one_card()
             values = {} if name.startswith("_") else self._values

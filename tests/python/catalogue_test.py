@@ -15,7 +15,7 @@ def test_models_and_cards_are_what_keywords_take():
 def test_an_answer_shows_its_verdict_and_total():
     answer = vramfit.estimate(model="qwen3-4b", gpu="4090")
     assert repr(answer) == f"<Answer: FITS, {answer.total / 1e9:.2f} GB of 25.76 GB on rtx4090>"
-    assert answer.parameters == answer.to_dict()["parameters"]
+    assert answer.capacity == answer.to_dict()["capacity"]
     assert {*answer.to_dict()} <= {*dir(answer)}
     with pytest.raises(AttributeError, match="an answer has no 'totl'"):
         _ = answer.totl

@@ -48,9 +48,7 @@ def test_the_largest_of_its_sizes(axis):
 
 
 def test_batch_is_no_size_of_it():
-    with pytest.raises(
-        vramfit.BadInput, match=r"^max-batch: not under --runtime llama.cpp; --max-"
-    ):
+    with pytest.raises(vramfit.BadInput, match=r"^max_batch: not under runtime llama.cpp; max_"):
         vramfit.max_batch(**RUN)
 
 

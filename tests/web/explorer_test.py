@@ -81,7 +81,7 @@ def test_the_largest_of_every_card(page):
     alike = [card for card in found.values() if round(card["vram"] / 2**30) == gib]
     for column, key in ((-1, "max_batch"), (-2, "largest_surely")):
         ends = sorted({f(card[key] for card in alike) for f in (min, max)})
-        assert h200.split("\t")[column] == " – ".join(f"{end:,}" for end in ends)
+        assert h200.split("\t")[column] == " \N{EN DASH} ".join(f"{end:,}" for end in ends)
     assert page.locator("#largest tr.mine").count() == 1
 
 

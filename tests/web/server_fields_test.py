@@ -102,6 +102,7 @@ def test_what_it_cannot_be_asked_is_not_offered(page):
     assert not page.locator("#formulas-part").is_visible()
     assert page.locator("#more-models").get_attribute("hidden") is None
     ask(page, START)
+    settled(page)
     assert page.locator("[data-export=snapshot]").is_visible()
     assert page.locator("#formulas-part").is_visible()
     assert not page.locator("#devices").is_visible()

@@ -7,8 +7,9 @@
 
 namespace vramfit {
 
-/// What trying sizes may cost in one search (RunReport::cost): half a second of one core. What
-/// comes then, to be sure of the answer and to find what is around it, takes about as much again.
+/// What trying sizes may cost in one search (RunReport::cost): a seventh of a second of one core.
+/// What comes then, to be sure of the answer and to find what is around it, mostly takes as much
+/// again, and ends where it is exhausted().
 inline constexpr std::uint64_t kSearchAllowance = 6'000'000;
 
 /// The largest size that is tried: of a sequence's length the model's own limit too. Less than 1

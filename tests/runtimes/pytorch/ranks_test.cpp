@@ -65,6 +65,10 @@ std::vector<std::string> differences(const RunReport& report, const Json& stages
   return found;
 }
 
+RunReport report_of(const Json& test_case) {
+  return run(h200(), measured_release(), model_of(test_case), training_on_each(test_case));
+}
+
 using Texts = std::vector<std::string>;
 
 TEST(Ranks, FullyShardedTheyTakeWhatWasMeasured) {
@@ -73,8 +77,7 @@ TEST(Ranks, FullyShardedTheyTakeWhatWasMeasured) {
   for (const Json& row : rows) {
     const Json& test_case = row.at("case");
     SCOPED_TRACE(title_of(test_case));
-    const RunReport report =
-        run(h200(), measured_release(), model_of(test_case), training_on_each(test_case));
+    const RunReport report = report_of(test_case);
     const Json& stages = row.at("result").at("stages");
     EXPECT_EQ(differences(report, stages, &StageRecord::after, "alloc"), Texts{});
     const bool is_13b = test_case.at("model") == "llama2-13b";
@@ -90,8 +93,7 @@ TEST(Ranks, WithAdaptersTheyTakeWhatTheyDoOnTheStandin) {
   for (const Json& row : rows) {
     const Json& test_case = row.at("case");
     SCOPED_TRACE(title_of(test_case));
-    const RunReport report =
-        run(h200(), measured_release(), model_of(test_case), training_on_each(test_case));
+    const RunReport report = report_of(test_case);
     const Json& stages = row.at("result").at("stages");
     EXPECT_EQ(differences(report, stages, &StageRecord::after, "alloc"), Texts{});
     const bool is_off =

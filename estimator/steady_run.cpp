@@ -62,6 +62,13 @@ bool micro_batches_settled(const Stages& stages, std::int64_t left_out) {
   return true;
 }
 
+/// How many to walk where `walked` of `all` were too few: what is left out comes in pairs. The more
+/// did not do, the more are added, so that all tries together cost a few times the last.
+std::int64_t more_micro_batches(std::int64_t walked, std::int64_t all) {
+  if ((all - walked) % 2 != 0) return walked + 1;
+  return std::min(all, walked + 2 * std::max<std::int64_t>(1, walked / 4));
+}
+
 /// Forgets the steps that only showed that nothing changes any more.
 void drop_steps_from(RunReport& report, int step) {
   const auto in_step = [step](const auto& entry) { return entry.step >= step; };
@@ -97,15 +104,15 @@ Outcome steady_training(Walks& run, Extent extent) {
   extent.steps = kMostSteps;
   for (extent.micro_batches = std::min<std::int64_t>(all, 3);
        extent.micro_batches <= kMostRepetitions;
-       extent.micro_batches += (all - extent.micro_batches) % 2 == 0 ? 2 : 1) {
+       extent.micro_batches = more_micro_batches(extent.micro_batches, all)) {
     const auto too_few_micro_batches = [&](const Stages& stages) {
       const std::int64_t left_out = all - extent.micro_batches;
       return left_out > 0 && !micro_batches_settled(stages, left_out);
     };
     extent.stop_when = [&](const Ledger& ledger) {
       const Stages& stages = ledger.stages();
-      if (stages.back().step < look) return false;
       if (too_few_micro_batches(stages)) return true;
+      if (stages.back().step < look) return false;
       if (first_settled_step(stages, ledger.peak()) > 0) return true;
       look *= 2;
       return false;

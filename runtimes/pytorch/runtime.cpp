@@ -287,7 +287,8 @@ void note_on_host(const OnHost& host, std::int64_t layers, const Pretrained& pre
   }
   if (host.all) {
     notes.emplace_back(
-        "device_map auto leaves the whole model on the host: it runs there, and not on this GPU");
+        "device_map auto leaves the whole model on the host: it runs there, and not on this GPU, "
+        "which has no room for any part of it");
     return;
   }
   notes.push_back("device_map auto leaves " + std::to_string(host.layers) + " of " +

@@ -87,9 +87,7 @@ Walked few_of(const ModelConfig& config, const TorchTraining& options) {
 
 Walked few_of(const ModelConfig& config, const TorchGeneration& options,
               const std::optional<DeviceMap>& map) {
-  // The loader refuses to leave what is quantised on the host.
-  const bool refused = map && map->spills() && options.pretrained->quantization;
-  if (refused) return all_of(config);
+  if (map && has_no_room(*map, *options.pretrained)) return all_of(config);
   const bool each_differs = keeps_outliers(options.pretrained) && outliers_grow_with_depth(config);
   if (!map) return each_differs ? all_of(config) : folded(config, Fold::of(config));
   const Walked share = share_of(options.pretrained->gpu, config, *map);

@@ -205,15 +205,20 @@ TEST(PytorchEstimate, WhatACardHasNoRoomForStaysOnTheHost) {
   EXPECT_TRUE(whole.fits);
 }
 
-TEST(PytorchEstimate, AModelThatIsAllOnTheHostIsSaidNotToRunOnTheGpu) {
-  const auto says_so = [](std::uint64_t mib) {
-    const std::vector<std::string> notes = estimate(generation_on(mib << 20, false)).notes;
-    return std::any_of(notes.begin(), notes.end(), [](const std::string& note) {
-      return note.ends_with("on the host: it runs there, and not on this GPU");
+TEST(PytorchEstimate, AModelThatIsAllOnTheHostDoesNotFit) {
+  const auto says_so = [](const Estimate& found) {
+    return std::any_of(found.notes.begin(), found.notes.end(), [](const std::string& note) {
+      return note.find("on the host: it runs there, and not on this GPU") != note.npos;
     });
   };
-  EXPECT_TRUE(says_so(1700));
-  EXPECT_FALSE(says_so(2048));  // which has room for the embedding
+  const Request none = generation_on(std::uint64_t{1700} << 20, false);
+  const Estimate on_host = estimate(none);
+  EXPECT_TRUE(says_so(on_host));
+  EXPECT_FALSE(on_host.fits);
+  EXPECT_EQ(on_host.verdict, Verdict::Oom);
+  EXPECT_EQ(find_largest(none, kBatchAxis).size, 0);
+  // This one has room for the embedding.
+  EXPECT_FALSE(says_so(estimate(generation_on(std::uint64_t{2048} << 20, false))));
 }
 
 TEST(PytorchEstimate, ASearchKnowsThatLayersStayOnTheHost) {

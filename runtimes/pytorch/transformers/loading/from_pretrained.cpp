@@ -55,11 +55,11 @@ class Loader {
       for (double& budget : budgets) budget *= kShare;
     }
     DeviceMap map = infer_auto_device_map(modules, budgets);
-    // What is quantised is not spilled: validate_environment raises. Here the loader asks for what
-    // would have let it place everything.
-    if (arguments_.quantization && map.spills()) {
+    // Here the loader asks for what would have let it place everything.
+    if (has_no_room(map, arguments_)) {
       const double all = all_on_gpu(modules).gpu_bytes.front() / arguments_.gpus;
-      empty(context_, {static_cast<std::int64_t>(all / (kShare * kShare))}, ScalarType::Byte,
+      const double share = arguments_.quantization ? kShare * kShare : kShare;
+      empty(context_, {static_cast<std::int64_t>(all / share)}, ScalarType::Byte,
             Category::Parameters);
     }
     return map;
@@ -236,6 +236,10 @@ class Loader {
 DeviceMap device_map(Context& context, CausalLm& model, const ModelConfig& config,
                      const Pretrained& arguments) {
   return Loader(context, model, config, arguments, Fold::none(config)).device_map();
+}
+
+bool has_no_room(const DeviceMap& map, const Pretrained& arguments) {
+  return map.spills() && (arguments.quantization || map.main_gpu() == kHost);
 }
 
 DeviceMap from_pretrained(Context& context, CausalLm& model, const ModelConfig& config,

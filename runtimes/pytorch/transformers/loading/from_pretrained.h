@@ -10,6 +10,10 @@ namespace vramfit::pytorch {
 DeviceMap device_map(Context& context, CausalLm& model, const ModelConfig& config,
                      const Pretrained& arguments);
 
+/// Whether a model that is placed so has no run on GPUs that are no larger. What is quantised is not
+/// left on the host (validate_environment raises), and what is all on the host runs there.
+bool has_no_room(const DeviceMap& map, const Pretrained& arguments);
+
 /// Reads a model that was made on the meta device from safetensors, as transformers 5.17 does:
 /// modeling_utils.py (from_pretrained, caching_allocator_warmup), core_model_loading.py
 /// (convert_and_load_state_dict_in_model), integrations/bitsandbytes.py. What stays on the host

@@ -161,7 +161,6 @@ _LORA = {
     "kasa_config": None,
     "monteclora_config": None,
     "velora_config": None,
-    "lora_dropout": 0.0,
 }
 
 
@@ -170,6 +169,8 @@ def read_lora(lora: Any, reading: Reading) -> None:
     if not is_a(lora, "LoraConfig"):
         raise bad_input(f"lora: is of type {type(lora).__name__}; a rank or a LoraConfig")
     reading.flags["lora"] = lora.r
+    if getattr(lora, "lora_dropout", 0):
+        reading.flags["lora_dropout"] = lora.lora_dropout
     targets = getattr(lora, "target_modules", None)
     if targets is not None:
         reading.flags["lora_targets"] = targets if isinstance(targets, str) else sorted(targets)

@@ -224,7 +224,7 @@ def _read_axolotl_adapter(values: Mapping[str, Any], reading: Reading) -> None:
         elif values.get("lora_target_modules"):
             flags["lora_targets"] = values["lora_target_modules"]
         if not _no(values.get("lora_dropout")):
-            reading.name("lora_dropout", values["lora_dropout"], "its masks are not predicted")
+            flags["lora_dropout"] = values["lora_dropout"]
     elif not _no(adapter):
         raise bad_input(f"adapter: '{adapter}' is not predicted; lora, qlora or none")
     if values.get("load_in_8bit"):

@@ -145,13 +145,13 @@ def test_a_model_brings_its_config_and_its_type():
 
 def test_what_is_not_honoured_is_named():
     arguments = with_(TrainingArguments, torch_compile=True, eval_strategy="steps")
-    lora = with_(LoraConfig, use_dora=True, lora_dropout=0.1)
+    lora = with_(LoraConfig, use_dora=True, bias="all")
     _, not_honoured = asked(model="llama2-7b", args=arguments, lora=lora, seq=64)
     for what in (
         "torch_compile=True",
         "eval_strategy=steps",
         "use_dora=True",
-        "lora_dropout=0.1",
+        "bias=all",
     ):
         assert any(line.startswith(what) for line in not_honoured), what
     assert len(not_honoured) == 4
@@ -160,11 +160,12 @@ def test_what_is_not_honoured_is_named():
 def test_every_route_gives_one_figure():
     """8B QLoRA, as axolotl's file, as a Trainer's objects and as flags."""
     model = {"model": "llama3-8b", "gpu": "rtx3090"}
-    lora = with_(LoraConfig, r=32)
+    lora = with_(LoraConfig, r=32, lora_dropout=0.05)
     of_a_file = {
         "base_model": "llama3-8b",
         "adapter": "qlora",
         "lora_r": 32,
+        "lora_dropout": 0.05,
         "lora_target_modules": ["q_proj", "v_proj"],
         "load_in_4bit": True,
         "sequence_len": 4096,
@@ -187,6 +188,7 @@ def test_every_route_gives_one_figure():
         "bnb_4bit_compute_dtype": "bfloat16",
         "bnb_4bit_use_double_quant": True,
         "lora_r": 32,
+        "lora_dropout": 0.05,
         "lora_target_modules": "q_proj,v_proj",
         "per_device_train_batch_size": 2,
         "max_length": 4096,

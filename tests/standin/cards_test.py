@@ -31,9 +31,15 @@ def kept(make):
     make()
     return asked() - before
 
+def settle():
+    "Autograd's thread frees what its last task held after it answers, and before it begins another."
+    nothing = new(0, grad=True)
+    torch.autograd.grad(nothing.sum(), nothing)
+
 def run(op, *arguments):
     "What it holds at its peak beside arguments and results. Bytes."
     gc.collect()
+    settle()
     torch.cuda.reset_peak_memory_stats()
     before = asked()
     out = op(*arguments)

@@ -28,6 +28,15 @@ def whole(text: str) -> int:
     return int(text)
 
 
+def _rank(text: str) -> int | None:
+    """None: all of them."""
+    if text == "all":
+        return None
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"is '{text}'; a number from 0, or all")
+    return int(text)
+
+
 def shared_flags(prog: str) -> Parser:
     """Those of every command that runs something on a GPU that is not there."""
     parser = Parser(prog=prog, add_help=False, allow_abbrev=False)
@@ -74,6 +83,19 @@ def _parser() -> Parser:
     script = parser.add_argument_group("of the script")
     script.add_argument(
         "--gpus", metavar="N", type=whole, default=1, help="so many of that GPU: torchrun"
+    )
+    script.add_argument(
+        "--nodes",
+        metavar="N",
+        type=whole,
+        help="machines like this one, each with as many ranks (otherwise as the launcher says)",
+    )
+    script.add_argument(
+        "--rank",
+        metavar="K",
+        type=_rank,
+        default=0,
+        help="the rank that runs, the others are stood in for; all: each, by itself (default 0)",
     )
     script.add_argument(
         "--longest",

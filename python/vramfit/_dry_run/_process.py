@@ -26,6 +26,8 @@ def settings(options: Namespace, facts: Json, **more: Any) -> Json:
         "longest": options.longest,
         "uploads": options.uploads,
         "random_weights": options.random_weights,
+        "rank": options.rank,
+        "nodes": options.nodes,
         "records": False,
         "real": False,
         "held": facts["held"],

@@ -64,6 +64,7 @@ def answer(facts: Json, command: str, status: int, took: Json) -> Json:
         "compile": took["compile"],
         "longest": took["longest"],
         "processes": took["processes"],
+        "rank": took["rank"],
         "versions": took["versions"],
         "gpu": {"name": facts["gpu"], "title": facts["title"], "arch": facts["arch"]},
         "vram": facts["listed_total"],

@@ -189,6 +189,20 @@ def _on_wsl() -> Iterator[str]:
 
 
 def _others(answer: Json) -> Iterator[str]:
+    if answer["rank"]:
+        rank, ranks, not_received = (
+            answer["rank"][key] for key in ("rank", "ranks", "not_received")
+        )
+        if ranks > 1:
+            yield (
+                f"figures are of rank {rank} of {ranks}; the others are stood in for: what is "
+                "gathered from them is its own, and sums over them are unknown"
+            )
+        if not_received:
+            yield (
+                f"{_count(not_received, 'object')} that another rank sends "
+                "stayed what this one had there: --rank of the one that sends knows them"
+            )
     if answer["processes"] > 1:
         yield f"of {answer['processes']} processes, the one that used its GPU most is told"
     used = sum(gpu["device_used"] > 0 for gpu in answer["gpus"])

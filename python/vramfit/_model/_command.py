@@ -43,8 +43,8 @@ def _run(options: Namespace, passed_over: list[str], typed: str) -> int:
         asked = _asked(options, _read(name, config), folder)
         command = [_python(options.python), str(_SCRIPT), str(write(asked))]
         run = {
-            "gpus": 1, "longest": False, "beside_real": False, "advise": False,
-            "uploads": False, "random_weights": True,
+            "gpus": 1, "nodes": None, "rank": 0, "longest": False, "beside_real": False,
+            "advise": False, "uploads": False, "random_weights": True,
         }  # fmt: skip
         answer = taken(Namespace(**{**vars(options), **run}), command)
         facts = told(asked)

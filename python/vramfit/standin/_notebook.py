@@ -40,7 +40,7 @@ class Run(Watcher):
 
         if self._watched is None:
             raise StandInError("torch was not imported yet")
-        took = {**self._watched.took("open"), "processes": 1, "in_kernel": True}
+        took = {**self._watched.took("open"), "processes": 1, "rank": None, "in_kernel": True}
         status = 1 if self._watched.ran_out else 0
         answer = _result.answer(self._facts, "this Python", status, took)
         answer["about"] = _words.about(answer)

@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from vramfit.standin._door import StandInError
 from vramfit.standin._imports import when_imported
+from vramfit.standin._ranks import Ranks
 from vramfit.standin._session import Watcher, door, make_weights, remove_files, start
 
 if TYPE_CHECKING:
     from vramfit.standin._changes import Changes
+    from vramfit.standin._lone import LoneRank
     from vramfit.standin._origins import Origins
     from vramfit.standin._watched import Watched
 
@@ -52,11 +54,14 @@ def begin(settings: str) -> None:
     file = Path(settings)
     told = json.loads(file.read_text())
     if told["real"]:
-        process = _process = _RealProcess(told, file.parent)
+        process = _process = _RealProcess(told, file.parent, None)
         when_imported("torch", lambda _: process.loaded())
         return
-    _process = _Process(told, file.parent)
+    ranks = Ranks(told["rank"], told["nodes"])
+    _process = _Process(told, file.parent, ranks)
     try:
+        if not ranks.settle(os.environ):
+            leave(0)
         start(json.dumps(told["facts"]), _process, file.parent)
     except StandInError as error:
         _refuse(file.parent, str(error))
@@ -65,10 +70,13 @@ def begin(settings: str) -> None:
 class _Process(Watcher):
     """This one, from torch's import to its end."""
 
-    def __init__(self, settings: dict[str, Any], folder: Path) -> None:
+    def __init__(self, settings: dict[str, Any], folder: Path, ranks: Ranks | None) -> None:
+        """`ranks`: none on the GPU that is there, where they are others' processes."""
         self._settings, self._folder, self._number = settings, folder, os.getpid()
+        self._ranks = ranks
         self._watched: Watched | None = None
         self._changes: Changes | None = None
+        self._lone: LoneRank | None = None
 
     def missing(self) -> None:
         (self._folder / MISSING).write_text(sys.executable)
@@ -93,6 +101,11 @@ class _Process(Watcher):
             from vramfit.standin._changes import Changes
 
             self._changes = Changes(self._settings["changes"])
+        if self._ranks is not None:
+            from vramfit.standin._lone import LoneRank
+
+            self._lone = LoneRank(self._ranks.are_others, lambda: leave(0))
+            self._lone.attend()
         if self._settings["random_weights"]:
             make_weights()
         if not self._settings["uploads"]:
@@ -146,6 +159,7 @@ class _Process(Watcher):
                 raise
             return  # a kernel of the GPU's failed, which answers no more
         took["changes"] = self._changes.told() if self._changes is not None else {}
+        took["rank"] = self._lone.told() if self._lone is not None else None
         took["in_kernel"] = "ipykernel" in sys.modules  # what runs a notebook fails as that ends
         self._watched.write_records(self.place(SNAPSHOT), self.place(TRACE))
         part = self.place(RESULT).with_suffix(".part")

@@ -1,0 +1,211 @@
+"""Process groups of which one rank is there. It finds whom it looks for: its rendezvous is over at
+once, what is gathered is its own, and NCCL is the stand-in's (standin/libraries/nccl.cpp).
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch.distributed as dist
+from torch._C._distributed_c10d import FakeProcessGroup
+from torch.distributed import distributed_c10d
+
+Function = Callable[..., Any]
+
+
+class _Store(dist.Store):
+    """What ranks tell each other before they have a group. What others would have told is zeros, as
+    long as NCCL's unique id."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._kept: dict[str, bytes] = {}
+
+    def set(self, key: str, value: bytes) -> None:
+        self._kept[key] = value
+
+    def get(self, key: str) -> bytes:
+        return self._kept.get(key, bytes(128))
+
+    def add(self, key: str, number: int) -> int:
+        total = int(self._kept.get(key, b"0")) + number
+        self._kept[key] = str(total).encode()
+        return total
+
+    def compare_set(self, key: str, expected: bytes, desired: bytes) -> bytes:
+        if self._kept.get(key, b"") == expected:
+            self._kept[key] = desired
+        return self._kept.get(key, expected)
+
+    def check(self, keys: list[str]) -> bool:
+        return all(key in self._kept for key in keys)
+
+    def wait(self, keys: list[str], timeout: Any = None) -> None:
+        pass
+
+    def num_keys(self) -> int:
+        return len(self._kept)
+
+    def delete_key(self, key: str) -> bool:
+        return self._kept.pop(key, None) is not None
+
+    def set_timeout(self, timeout: Any) -> None:
+        pass
+
+
+class _MadeUp(type):
+    def __instancecheck__(cls, group: Any) -> bool:
+        return isinstance(group, FakeProcessGroup)
+
+
+class _Gloo(metaclass=_MadeUp):
+    """PyTorch's own group of one rank, whose collectives give back what they are given."""
+
+    def __new__(cls, store: Any, rank: int, size: int, timeout: Any = None) -> Any:
+        return FakeProcessGroup._create_internal(rank, size, FakeProcessGroup.Options())
+
+
+class LoneRank:
+    """This process, in its groups. `leave`: ends it where it turns out to be of another `rank` than
+    those that `are_others` leaves."""
+
+    def __init__(self, are_others: Callable[[int], bool], leave: Callable[[], None]) -> None:
+        self._are_others, self._leave = are_others, leave
+        self._store = _Store()
+        self._rank = self._size = 0
+        self._not_received = 0  # objects that other ranks send
+
+    def attend(self) -> None:
+        """For as long as the process lives."""
+        distributed_c10d.rendezvous = self._rendezvous
+        distributed_c10d.ProcessGroupGloo = _Gloo
+        FakeProcessGroup._set_sequence_number_for_group = lambda _: None
+        distributed_c10d.ProcessGroupNCCL.supports_splitting = False
+        _replace("split_group", self._splitting)
+        _replace("monitored_barrier", lambda _: lambda *_args, **_kwargs: None)
+        _replace("broadcast_object_list", self._broadcasting)
+        _replace("gather_object", self._gathering)
+        _replace("scatter_object_list", self._scattering)
+        _replace("recv_object_list", self._receiving)
+
+    def told(self) -> dict[str, int] | None:
+        """None: it is in no group."""
+        if self._size == 0:
+            return None
+        return {"rank": self._rank, "ranks": self._size, "not_received": self._not_received}
+
+    def _rendezvous(
+        self, url: str, rank: int = -1, world_size: int = -1, **_: Any
+    ) -> Iterator[tuple[_Store, int, int]]:
+        """torch.distributed.rendezvous(): where ranks are not said, the environment has them."""
+        rank, size = (
+            _from_environment(name) if said < 0 else said
+            for name, said in (("RANK", rank), ("WORLD_SIZE", world_size))
+        )
+        if self._are_others(rank):
+            self._leave()
+        self._rank, self._size = rank, size
+        yield self._store, rank, size
+
+    # Of one function each, what is called in its place.
+
+    def _splitting(self, _: Function) -> Function:
+        """As new groups: NCCL learns from all ranks how many go with this one."""
+
+        def split_group(
+            parent_pg: Any = None,
+            split_ranks: Any = None,
+            timeout: Any = None,
+            pg_options: Any = None,
+            group_desc: str | None = None,
+        ) -> Any:
+            parent = parent_pg or dist.group.WORLD
+            of_all = dist.get_process_group_ranks(parent)
+            groups = [
+                dist.new_group(
+                    [of_all[rank] for rank in ranks], timeout=timeout, group_desc=group_desc
+                )
+                for ranks in split_ranks
+            ]
+            mine = [group for group in groups if group is not dist.GroupMember.NON_GROUP_MEMBER]
+            return mine[0] if mine else None
+
+        return split_group
+
+    def _broadcasting(self, broadcast: Function) -> Function:
+        @functools.wraps(broadcast)
+        def broadcast_object_list(
+            object_list: Any, src: Any = None, group: Any = None, *args: Any, **kwargs: Any
+        ) -> Any:
+            if _is_this(src, group, kwargs.get("group_src")):
+                return broadcast(object_list, src, group, *args, **kwargs)
+            self._not_received += len(object_list)
+            return None
+
+        return broadcast_object_list
+
+    def _gathering(self, _: Function) -> Function:
+        def gather_object(
+            obj: Any,
+            object_gather_list: Any = None,
+            dst: Any = None,
+            group: Any = None,
+            group_dst: Any = None,
+        ) -> None:
+            here = _is_this(dst, group, group_dst)
+            size = dist.get_world_size(group)
+            gathered = object_gather_list if here and object_gather_list else [None] * size
+            dist.all_gather_object(gathered, obj, group)
+
+        return gather_object
+
+    def _scattering(self, _: Function) -> Function:
+        def scatter_object_list(
+            scatter_object_output_list: Any,
+            scatter_object_input_list: Any = None,
+            src: Any = None,
+            group: Any = None,
+            group_src: Any = None,
+        ) -> None:
+            if _is_this(src, group, group_src):
+                scatter_object_output_list[0] = scatter_object_input_list[dist.get_rank(group)]
+            else:
+                self._not_received += 1
+
+        return scatter_object_list
+
+    def _receiving(self, _: Function) -> Function:
+        def recv_object_list(
+            object_list: Any, src: Any = None, *_args: Any, group_src: Any = None, **_kwargs: Any
+        ) -> Any:
+            self._not_received += len(object_list)
+            return src if src is not None else group_src or 0
+
+        return recv_object_list
+
+
+def _from_environment(name: str) -> int:
+    said = os.environ.get(name, "")
+    if not said.isdecimal():
+        raise ValueError(
+            f"Error initializing torch.distributed using env:// rendezvous: environment variable "
+            f"{name} expected, but not set"
+        )
+    return int(said)
+
+
+def _is_this(rank: int | None, group: Any, rank_in_group: int | None) -> bool:
+    """Whether the rank that a collective names, by default the first, is this process's."""
+    if rank_in_group is not None:
+        return rank_in_group == dist.get_rank(group)
+    return (rank or 0) == dist.get_rank()
+
+
+def _replace(name: str, replaced: Callable[[Function], Function]) -> None:
+    function = replaced(getattr(distributed_c10d, name))
+    for module in (distributed_c10d, dist, dist.device_mesh):
+        if hasattr(module, name):
+            setattr(module, name, function)

@@ -1,0 +1,92 @@
+"""Which rank of many a process is, as its launcher says. One of them runs; the processes of others
+end as they come to torch.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import MutableMapping
+from types import ModuleType
+from typing import Any
+
+from vramfit.standin._door import StandInError
+from vramfit.standin._imports import when_imported
+
+# Where launchers say a rank, and how many there are: torchrun, Accelerate and DeepSpeed; Open MPI;
+# MPICH and Intel's MPI.
+_SAID = (
+    ("RANK", "WORLD_SIZE"),
+    ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
+    ("PMI_RANK", "PMI_SIZE"),
+)
+# What torchrun says beside them: the rank and how many, by other names; the machine, and how many.
+_ROLE = ("ROLE_RANK", "ROLE_WORLD_SIZE")
+_MACHINE = ("GROUP_RANK", "GROUP_WORLD_SIZE")
+# How many machines torchrun was told of, for the processes that it starts on the one that is there.
+_NODES = "VRAMFIT_NODES"
+
+
+class Ranks:
+    """Of a run: the one that is looked at, None: each, by itself; and over how many machines the
+    ranks are, None: as the launcher says, of which the first is there."""
+
+    def __init__(self, looked_at: int | None, nodes: int | None) -> None:
+        self._looked_at, self._nodes = looked_at, nodes
+
+    def are_others(self, rank: int) -> bool:
+        """Whether a rank is not looked at."""
+        return self._looked_at not in (None, rank)
+
+    def settle(self, variables: MutableMapping[str, str]) -> bool:
+        """Whether this process runs. One that does finds itself among the ranks of all machines;
+        one that starts ranks starts those of a single machine.
+
+        Raises StandInError where no such rank is started.
+        """
+        for rank, count in _SAID:
+            if variables.get(rank, "").isdecimal() and variables.get(count, "").isdecimal():
+                return self._is_run(variables, rank, count)
+        when_imported("torch.distributed.launcher.api", self._start_one_machine)
+        return True
+
+    def _is_run(self, variables: MutableMapping[str, str], rank: str, count: str) -> bool:
+        here = int(variables[count])
+        nodes = self._nodes or int(variables.get(_NODES, 1))
+        if variables.get(_WIDENED) == variables[count]:
+            return True  # by the process that started this one
+        looked_at = self._looked_at
+        if looked_at is None:
+            looked_at = int(variables[rank])
+        if looked_at >= here * nodes:
+            raise StandInError(
+                f"--rank {looked_at}: there are {here * nodes} ranks, 0 to {here * nodes - 1}"
+            )
+        if int(variables[rank]) != looked_at % here:
+            return False
+        for name, value in (
+            *((name, looked_at) for name in (rank, _ROLE[0]) if name in variables),
+            *((name, here * nodes) for name in (count, _ROLE[1]) if name in variables),
+            (_MACHINE[0], looked_at // here),
+            (_MACHINE[1], nodes),
+            (_WIDENED, here * nodes),
+        ):
+            variables[name] = str(value)
+        return True
+
+    def _start_one_machine(self, launcher: ModuleType) -> None:
+        """torchrun waits for the agents of all machines before it starts anything."""
+        launch = launcher.launch_agent
+
+        def launched(config: Any, *args: Any, **kwargs: Any) -> Any:
+            if config.min_nodes > 1:
+                os.environ[_NODES] = str(config.min_nodes)
+                config.min_nodes = config.max_nodes = 1
+                config.rdzv_backend, config.rdzv_endpoint = "c10d", "localhost:0"
+                config.rdzv_configs = {}
+            return launch(config, *args, **kwargs)
+
+        launcher.launch_agent = launched
+
+
+# How many ranks there are in all, once a process has found itself among them.
+_WIDENED = "VRAMFIT_RANKS"

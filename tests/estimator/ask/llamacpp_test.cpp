@@ -85,6 +85,22 @@ TEST(LlamaCpp, SwitchesAreSpeltAsLlamaCppsParserReadsThem) {
   expect_bad_input([&] { asked("-fa", "2"); }, {"fa", "'2'", "on, off or auto"});
 }
 
+TEST(LlamaCpp, TakesACommandOfItsServer) {
+  const std::vector<std::string> run = {"--model", "llama3-8b", "-c", "4096", "--gpu", "h200"};
+  std::vector<std::string> server = run;
+  server.insert(server.end(), {"--host", "0.0.0.0", "--port", "8080", "--threads", "8", "--jinja",
+                               "--temp", "0.7", "--mlock", "--mmproj", "mmproj.gguf"});
+  const Json answer = told(server);
+  EXPECT_EQ(answer.at("devices"), told(run).at("devices"));
+  EXPECT_NE(answer.at("notes").dump().find("--mmproj: what sees is not counted"),
+            std::string::npos);
+  expect_bad_input(
+      [] {
+        told({"--model", "llama3-8b", "--ollama_kv_cache_type", "q8_0"});
+      },
+      {"--cache-type-k q8_0 --cache-type-v q8_0"});
+}
+
 TEST(LlamaCpp, SaysWhyFitGivesUp) {
   const std::vector<std::string> run = {"--model", "llama2-7b", "--quant", "F16",    "-c",
                                         "32768",   "-ngl",      "30",      "--vram", "8GiB"};

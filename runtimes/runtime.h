@@ -98,6 +98,12 @@ enum class Demand : std::uint8_t {
              ///< limits says nothing
 };
 
+/// What a runtime would set by itself.
+struct OwnChoice {
+  Flags flags;
+  std::string failure;  ///< why it gives up all the same, in its words; else empty
+};
+
 /// One run of a model under a runtime. Does not change: another size is another workload. What is
 /// not said here is as of the plainest run: inference, of one size, about which nothing was
 /// measured.
@@ -148,7 +154,7 @@ class Workload {
 
   /// What its runtime would set by itself where a card leaves so many bytes to it, as flags;
   /// absent: it sets nothing.
-  virtual std::optional<Flags> own_choice(const Gpu&, std::uint64_t /*capacity*/) const {
+  virtual std::optional<OwnChoice> own_choice(const Gpu&, std::uint64_t /*capacity*/) const {
     return std::nullopt;
   }
 

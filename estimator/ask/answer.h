@@ -26,7 +26,7 @@ struct Answer {
   /// Of an axis of names: what the next of them takes; absent where none is larger.
   std::optional<Estimate> next;
   std::vector<Change> changes;
-  std::optional<Flags> own_choice;      ///< what the runtime would set by itself, where it does
+  std::optional<OwnChoice> own_choice;  ///< what the runtime would set by itself, where it does
   std::vector<FormulaAnswer> formulas;  ///< where they were asked for
   std::optional<Advised> advised;       ///< the same; of what fits, none
 

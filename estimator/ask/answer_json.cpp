@@ -49,9 +49,10 @@ void add_formulas(Json& json, const Answer& answer) {
   json["formulas"] = std::move(list);
 }
 
-void add_own_choice(Json& json, const Flags& choice) {
+void add_own_choice(Json& json, const OwnChoice& choice) {
   json["own_choice"] = Json::object();
-  for (const auto& [flag, value] : choice) json["own_choice"][json_key(flag)] = value;
+  for (const auto& [flag, value] : choice.flags) json["own_choice"][json_key(flag)] = value;
+  if (!choice.failure.empty()) json["own_choice_failure"] = choice.failure;
 }
 
 void add_changes(Json& json, const Answer& answer) {

@@ -217,7 +217,9 @@ class Translation {
     const std::string own = alias.setting->name;
     typed_as_[own] = text.substr(1);
     if (alias.setting->takes == Setting::Takes::Nothing) return own_.push_back("--" + own);
-    own_.push_back("--" + own + (at_ < typed_.size() ? "=" + typed_[at_++] : ""));
+    const bool given = at_ < typed_.size();
+    own_.push_back("--" + own +
+                   (given ? "=" + canonical_value(*alias.setting, own, typed_[at_++]) : ""));
   }
 
   void add_switch(const std::string& own, const std::optional<std::string>& value) {

@@ -80,8 +80,11 @@ std::string machine_text(const std::vector<CardEstimate>& cards, bool colours) {
 std::string own_choice_text(const Answer& answer) {
   if (!answer.own_choice || answer.estimate.verdict == Verdict::Fits) return "";
   std::string flags;
-  for (const auto& [flag, value] : *answer.own_choice)
+  for (const auto& [flag, value] : answer.own_choice->flags)
     flags += fmt::format(" --{} {}", flag, value);
+  if (!answer.own_choice->failure.empty()) {
+    flags += ", and gives up: " + answer.own_choice->failure;
+  }
   return wrapped(fmt::format("{} would set by itself:{}", answer.request.workload->runtime().name(),
                              flags),
                  2) +

@@ -17,6 +17,7 @@ Breakdown breakdown(const Model& model, const Placement& placement, const Contex
   breakdown.pools = context.pools;
   breakdown.host = {places.bytes.host, context.host_caches.all, 0, context.host_caches.states};
   breakdown.pinned = {places.bytes.pinned, 0, context.host, 0};
+  breakdown.flash = context.flash;
   return breakdown;
 }
 

@@ -153,6 +153,17 @@ std::vector<std::uint64_t> margins(const std::string& list, std::int64_t gpus) {
   return margins;
 }
 
+/// common/arg.cpp: is_truthy, is_falsey and is_autoy.
+std::string canonical_switch(std::string_view, const std::string& alias) {
+  if (alias == "enabled" || alias == "true" || alias == "1") return "on";
+  if (alias == "disabled" || alias == "false" || alias == "0") return "off";
+  return alias;
+}
+
+std::string canonical_flash(std::string_view flag, const std::string& alias) {
+  return alias == "-1" ? "auto" : canonical_switch(flag, alias);
+}
+
 constexpr Needs kFits = {"--fit on",
                          [](const Flags& flags) { return typed(flags, "fit") == "on"; }};
 constexpr Needs kDrafted = {"--model-draft",
@@ -223,7 +234,8 @@ const Settings& settings() {
        .with = Inference,
        .help = "on, off or auto (default)",
        .choices = {"on", "off", "auto"},
-       .spellings = {{"fa"}}},
+       .spellings = {{"fa"}},
+       .canonical_value = canonical_flash},
       {.name = "no-kv-offload",
        .with = Inference,
        .help = "the cache stays on the host",
@@ -317,7 +329,8 @@ const Settings& settings() {
        .with = Inference,
        .help = "on: what is not given is set as llama.cpp sets it by what the card has free; off "
                "(default): all as given, and what it would set is told",
-       .choices = {"on", "off"}},
+       .choices = {"on", "off"},
+       .canonical_value = canonical_switch},
       {.name = "fit-target",
        .with = Inference,
        .help = "with --fit on: MiB that it leaves free (default 1024)",

@@ -61,14 +61,12 @@ std::vector<DeviceParts> parts_of(const std::vector<Breakdown>& starts) {
   return devices;
 }
 
-/// Whether cuBLAS is loaded: what is not quantised is multiplied by it, as are scores without flash
-/// attention and what experts are chosen by.
-bool uses_cublas(const Model& model, const ContextOptions& context) {
-  return context.flash == FlashAttention::Off ||
-         std::any_of(model.tensors.begin(), model.tensors.end(), [](const ModelTensor& tensor) {
-           return tensor.dims() > 1 && !is_quantized(tensor.type) &&
-                  tensor.name.rfind("blk.", 0) == 0;
-         });
+/// Whether a model's weights make cuBLAS be loaded: what is not quantised is multiplied by it, as
+/// what experts are chosen by.
+bool uses_cublas(const Model& model) {
+  return std::any_of(model.tensors.begin(), model.tensors.end(), [](const ModelTensor& tensor) {
+    return tensor.dims() > 1 && !is_quantized(tensor.type) && tensor.name.rfind("blk.", 0) == 0;
+  });
 }
 
 /// Weights and caches have the same types and shapes whichever backend computes.
@@ -160,14 +158,13 @@ void ServerWorkload::validate(const ModelConfig&) const {
   settle(options_.context, model_->hparams);
 }
 
-std::vector<Card> ServerWorkload::cards_of(const Gpu& gpu, std::uint64_t capacity) const {
-  const bool cublas = uses_cublas(*model_, options_.context) ||
-                      (draft_ != nullptr && uses_cublas(*draft_, options_.context));
+std::vector<Card> ServerWorkload::cards_of(const Gpu& gpu, std::uint64_t capacity,
+                                           bool cublas) const {
   if (!gpu.machine.empty()) return machine_of(gpu.machine, cublas);
   return std::vector<Card>(static_cast<std::size_t>(options_.gpus), card_of(gpu, cublas, capacity));
 }
 
-Options ServerWorkload::chosen(const std::vector<Card>& cards) const {
+Options ServerWorkload::chosen(const std::vector<Card>& cards, std::string& failure) const {
   FitTargets targets;
   const std::vector<Device> devices = devices_of(cards);
   for (const Device& device : devices) targets.free.push_back(device.free);
@@ -187,11 +184,28 @@ Options ServerWorkload::chosen(const std::vector<Card>& cards) const {
   };
   FitChoice choice =
       choose_fit(model_->hparams, options_.placement, options_.context, targets, measure);
+  failure = std::move(choice.failure);
   Options options = options_;
   choice.placement.mmap = options.placement.mmap;
   options.placement = std::move(choice.placement);
   options.context.context = choice.context;
   return options;
+}
+
+ServerWorkload::Start ServerWorkload::start(const Gpu& gpu, std::uint64_t capacity) const {
+  bool cublas = options_.context.flash == FlashAttention::Off || uses_cublas(*model_) ||
+                (draft_ != nullptr && uses_cublas(*draft_));
+  while (true) {
+    Start start{cards_of(gpu, capacity, cublas), options_, {}, {}};
+    if (options_.fits_itself) start.options = chosen(start.cards, start.failure);
+    start.taken = starts(start.options, start.cards);
+    // Scores without flash attention are multiplied by cuBLAS.
+    if (cublas || std::all_of(start.taken.begin(), start.taken.end(),
+                              [](const Breakdown& taken) { return taken.flash; })) {
+      return start;
+    }
+    cublas = true;
+  }
 }
 
 std::vector<Breakdown> ServerWorkload::starts(const Options& options,
@@ -214,9 +228,7 @@ std::vector<Breakdown> ServerWorkload::starts(const Options& options,
 Outcome ServerWorkload::run(const Gpu& gpu, std::uint64_t capacity, const ModelConfig&,
                             const Extent& extent) const {
   Outcome outcome;
-  const std::vector<Card> cards = cards_of(gpu, capacity);
-  const Options options = options_.fits_itself ? chosen(cards) : options_;
-  std::vector<Breakdown> taken = starts(options, cards);
+  auto [cards, options, taken, failure] = start(gpu, capacity);
   std::vector<CardUse> uses;
   for (const Card& card : cards) uses.push_back({0, card.overhead});
   for (Breakdown& start : taken) {
@@ -256,6 +268,9 @@ Outcome ServerWorkload::run(const Gpu& gpu, std::uint64_t capacity, const ModelC
     outcome.cards = std::move(uses);
     outcome.card = shown;
   }
+  if (!failure.empty()) {
+    outcome.notes.push_back("llama.cpp's --fit gives up and starts as asked: " + failure);
+  }
   if (options.gpus > 1) {
     outcome.notes.push_back("figures are of GPU " + std::to_string(shown) + " of " +
                             std::to_string(options.gpus) + ", which " +
@@ -278,11 +293,13 @@ std::optional<OnHost> ServerWorkload::left_on_host(const Options& options,
   return OnHost{std::max<std::int64_t>(layers - on_gpu, 0), taken.host.model + taken.pinned.model};
 }
 
-std::optional<Flags> ServerWorkload::own_choice(const Gpu& gpu, std::uint64_t capacity) const {
-  const Options options = chosen(cards_of(gpu, capacity));
+std::optional<OwnChoice> ServerWorkload::own_choice(const Gpu& gpu, std::uint64_t capacity) const {
+  OwnChoice choice;
+  const Options options = chosen(start(gpu, capacity).cards, choice.failure);
   const ServerWorkload started(model_, options);
-  Flags flags = {{"ctx", std::to_string(started.size(kContextAxis))},
-                 {"gpu-layers", std::to_string(started.size(kLayersAxis))}};
+  Flags& flags = choice.flags;
+  flags = {{"ctx", std::to_string(started.size(kContextAxis))},
+           {"gpu-layers", std::to_string(started.size(kLayersAxis))}};
   std::string overrides;
   for (const auto& [pattern, buffer] : options.placement.overrides) {
     if (!overrides.empty()) overrides += ",";
@@ -294,7 +311,7 @@ std::optional<Flags> ServerWorkload::own_choice(const Gpu& gpu, std::uint64_t ca
     shares += (shares.empty() ? "" : ",") + std::to_string(std::llround(share));
   }
   if (!shares.empty()) flags["tensor-split"] = shares;
-  return flags;
+  return choice;
 }
 
 Json ServerWorkload::asked() const {

@@ -71,7 +71,7 @@ class ServerWorkload final : public Workload {
   Demand demand() const override { return options_.fits_itself ? Demand::Elastic : Demand::Fixed; }
   Outcome run(const Gpu& gpu, std::uint64_t capacity, const ModelConfig& config,
               const Extent& extent) const override;
-  std::optional<Flags> own_choice(const Gpu& gpu, std::uint64_t capacity) const override;
+  std::optional<OwnChoice> own_choice(const Gpu& gpu, std::uint64_t capacity) const override;
   std::vector<Adjustment> adjustments(const ModelConfig& config) const override;
   nlohmann::ordered_json asked() const override;
   std::string text(const std::string& sizes) const override;
@@ -80,11 +80,20 @@ class ServerWorkload final : public Workload {
   std::optional<double> reserved_error() const override;
 
  private:
+  /// A start on its GPUs, as it was asked for or as --fit chooses.
+  struct Start {
+    std::vector<Card> cards;
+    Options options;
+    std::vector<Breakdown> taken;
+    std::string failure;  ///< why --fit gave up; else empty
+  };
+
+  Start start(const Gpu& gpu, std::uint64_t capacity) const;
   /// The GPUs of a start, where a run may have so many bytes of each; what each card of a machine
-  /// leaves to it is known.
-  std::vector<Card> cards_of(const Gpu& gpu, std::uint64_t capacity) const;
-  /// As --fit sets what was left open.
-  Options chosen(const std::vector<Card>& cards) const;
+  /// leaves to it is known. `cublas`: whether that is loaded.
+  std::vector<Card> cards_of(const Gpu& gpu, std::uint64_t capacity, bool cublas) const;
+  /// As --fit sets what was left open; where it gives up, `failure` says why.
+  Options chosen(const std::vector<Card>& cards, std::string& failure) const;
   /// What it takes, and behind that what the model does that drafts.
   std::vector<Breakdown> starts(const Options& options, const std::vector<Card>& cards) const;
   std::optional<OnHost> left_on_host(const Options& options, const Breakdown& taken) const;

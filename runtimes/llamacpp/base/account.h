@@ -20,8 +20,9 @@ struct Breakdown {
   std::vector<Buffers> gpus;  ///< in order
   /// Of each GPU's temporary buffers (ggml_cuda_pool), which llama.cpp does not tell.
   std::vector<std::uint64_t> pools;
-  Buffers host;    ///< pageable: mapped weights, "CPU" buffers
-  Buffers pinned;  ///< page-locked: "CUDA_Host"
+  Buffers host;       ///< pageable: mapped weights, "CPU" buffers
+  Buffers pinned;     ///< page-locked: "CUDA_Host"
+  bool flash = true;  ///< whether flash attention is used, which `Auto` leaves open
 };
 
 }  // namespace vramfit::llamacpp

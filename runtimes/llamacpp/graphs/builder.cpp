@@ -51,6 +51,14 @@ Tensor* GraphBuilder::product(Tensor* weight, Tensor* scale, Tensor* bias, Tenso
   return bias == nullptr ? x : ops_.add(x, bias);
 }
 
+// The exceptions of build_attn and build_ffn.
+Tensor* GraphBuilder::precise_product(Tensor* weight, Tensor* scale, Tensor* bias, Tensor* x) {
+  x = ops_.mul_mat(weight, x);
+  x->precise = hparams().arch == "glm4moe";
+  if (scale != nullptr) x = ops_.mul(x, scale);
+  return bias == nullptr ? x : ops_.add(x, bias);
+}
+
 QkvHeads GraphBuilder::heads(std::size_t il) const {
   const Layer& layer = hparams().layers[il];
   const std::int64_t size = hparams().head_v_of(layer);
@@ -106,12 +114,15 @@ Qkv GraphBuilder::flat_qkv(Tensor* x, const QkvHeads& heads, std::size_t il) {
 }
 
 Tensor* GraphBuilder::ffn(const Ffn& weights, Tensor* x, Scales scales) {
-  const auto times = [&](const std::array<Tensor*, 3>& of, Tensor* y) {
-    y = product(of[0], nullptr, of[1], y);
-    return scales == Scales::Used && of[2] != nullptr ? ops_.mul(y, of[2]) : y;
+  const auto scaled = [&](Tensor* y, Tensor* scale) {
+    return scales == Scales::Used && scale != nullptr ? ops_.mul(y, scale) : y;
   };
-  Tensor* up = times(weights.up, x);
-  return times(weights.down, ops_.glu_split(times(weights.gate, x), up));
+  const auto times = [&](const std::array<Tensor*, 3>& of) {
+    return scaled(product(of[0], nullptr, of[1], x), of[2]);
+  };
+  Tensor* up = times(weights.up);
+  x = ops_.glu_split(times(weights.gate), up);
+  return scaled(precise_product(weights.down[0], nullptr, weights.down[1], x), weights.down[2]);
 }
 
 Tensor* GraphBuilder::gated_ffn(Tensor* x, std::size_t il, Scales scales) {

@@ -170,6 +170,9 @@ class GraphBuilder {
  private:
   ggml::Tensor* product(ggml::Tensor* weight, ggml::Tensor* scale, ggml::Tensor* bias,
                         ggml::Tensor* x);
+  /// The same of what attention and a network give, which GLM-4 sums in f32.
+  ggml::Tensor* precise_product(ggml::Tensor* weight, ggml::Tensor* scale, ggml::Tensor* bias,
+                                ggml::Tensor* x);
   /// Weights of a gated network, and what is added to and multiplied with each product.
   struct Ffn {
     std::array<ggml::Tensor*, 3> up;

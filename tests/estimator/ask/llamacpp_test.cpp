@@ -67,6 +67,53 @@ TEST(LlamaCpp, TakesItsOwnFlagsByOneDash) {
   EXPECT_EQ(ollama.at("asked").at("gpu_layers"), 20);
 }
 
+// common/arg.cpp: is_truthy, is_falsey, is_autoy.
+TEST(LlamaCpp, SwitchesAreSpeltAsLlamaCppsParserReadsThem) {
+  const auto asked = [](const char* flag, const char* value) {
+    return told({"--model", "llama3-8b", "-c", "4096", flag, value, "--gpu", "h200"}).at("asked");
+  };
+  for (const char* on : {"on", "enabled", "true", "1"}) {
+    EXPECT_EQ(asked("-fa", on).at("flash_attn"), "on") << on;
+    EXPECT_EQ(asked("-fit", on).at("fit"), "on") << on;
+  }
+  for (const char* off : {"off", "disabled", "false", "0"}) {
+    EXPECT_EQ(asked("-fa", off).at("flash_attn"), "off") << off;
+    EXPECT_EQ(asked("-fit", off).at("fit"), "off") << off;
+  }
+  EXPECT_EQ(asked("-fa", "auto").at("flash_attn"), "auto");
+  EXPECT_EQ(asked("-fa", "-1").at("flash_attn"), "auto");
+  expect_bad_input([&] { asked("-fa", "2"); }, {"fa", "'2'", "on, off or auto"});
+}
+
+TEST(LlamaCpp, TakesACommandOfItsServer) {
+  const std::vector<std::string> run = {"--model", "llama3-8b", "-c", "4096", "--gpu", "h200"};
+  std::vector<std::string> server = run;
+  server.insert(server.end(), {"--host", "0.0.0.0", "--port", "8080", "--threads", "8", "--jinja",
+                               "--temp", "0.7", "--mlock", "--mmproj", "mmproj.gguf"});
+  const Json answer = told(server);
+  EXPECT_EQ(answer.at("devices"), told(run).at("devices"));
+  EXPECT_NE(answer.at("notes").dump().find("--mmproj: what sees is not counted"),
+            std::string::npos);
+  expect_bad_input(
+      [] {
+        told({"--model", "llama3-8b", "--ollama_kv_cache_type", "q8_0"});
+      },
+      {"--cache-type-k q8_0 --cache-type-v q8_0"});
+}
+
+TEST(LlamaCpp, SaysWhyFitGivesUp) {
+  const std::vector<std::string> run = {"--model", "llama2-7b", "--quant", "F16",    "-c",
+                                        "32768",   "-ngl",      "30",      "--vram", "8GiB"};
+  constexpr const char* kWhy = "n_gpu_layers already set by user to 30";
+  const Json answer = told(run);
+  EXPECT_EQ(answer.at("own_choice_failure"), kWhy);
+  std::vector<std::string> fitting = run;
+  fitting.insert(fitting.end(), {"--fit", "on"});
+  EXPECT_NE(told(fitting).at("notes").dump().find(kWhy), std::string::npos);
+  EXPECT_FALSE(
+      told({"--model", "llama2-7b", "-c", "4096", "--gpu", "h200"}).contains("own_choice_failure"));
+}
+
 TEST(LlamaCpp, TheLongestContextIsTheLastThatFits) {
   const auto at = [](const std::string& ctx) {
     return told({"--model", "qwen3-30b-a3b", "-c", ctx, "--vram", "21GiB"}).at("fits").get<bool>();

@@ -5,6 +5,8 @@
 
 #include "estimator/budget.h"
 #include "estimator/card_names.h"
+#include "runtimes/llamacpp/architectures/load_model.h"
+#include "runtimes/llamacpp/weights/quantizations.h"
 #include "runtimes/llamacpp/workload.h"
 #include "tests/runtimes/llamacpp/recorded.h"
 
@@ -75,6 +77,28 @@ TEST(LlamaCppDeviceUsed, IsAsAnH200LostIt) {
   }
   EXPECT_EQ(held, 47);
   EXPECT_GT(worst, kError - 0.001) << "of what is reserved";
+}
+
+// Scores without flash attention are multiplied by cuBLAS, whoever turns that off.
+TEST(LlamaCppDeviceUsed, CublasIsLoadedWhereFlashAttentionResolvesToOff) {
+  const auto libraries = [](std::int64_t head, FlashAttention flash) {
+    const std::string config =
+        R"({"model_type": "llama", "architectures": ["LlamaForCausalLM"], "hidden_size": 1024,
+            "intermediate_size": 2048, "num_hidden_layers": 2, "num_attention_heads": 8,
+            "num_key_value_heads": 8, "vocab_size": 32000, "max_position_embeddings": 4096,
+            "rms_norm_eps": 1e-5, "head_dim": )" +
+        std::to_string(head) + "}";
+    const Quantizations all(model_of(HfConfig::parse(config, "odd")));
+    Options options;
+    options.context.flash = flash;
+    const ServerWorkload workload(
+        std::make_shared<const Model>(all.in(parse_recipe("Q8_0", "quant"))), options);
+    return workload.run(gpu_of(budget_of(card_named("h200"))), kUnlimitedBytes, {}, {})
+        .overhead.libraries;
+  };
+  EXPECT_EQ(libraries(96, FlashAttention::Auto), libraries(96, FlashAttention::On));
+  EXPECT_LT(libraries(96, FlashAttention::Auto), libraries(96, FlashAttention::Off));
+  EXPECT_EQ(libraries(160, FlashAttention::Auto), libraries(160, FlashAttention::Off));
 }
 
 }  // namespace

@@ -4,8 +4,11 @@
 
 #include <algorithm>
 
+#include "runtimes/llamacpp/architectures/load_model.h"
 #include "runtimes/llamacpp/compute_buffers.h"
+#include "runtimes/llamacpp/weights/quantizations.h"
 #include "tests/runtimes/llamacpp/recorded.h"
+#include "tests/support/scratch_folder.h"
 
 namespace vramfit::llamacpp {
 namespace {
@@ -62,6 +65,27 @@ TEST(LlamaCppPool, IsWhatItsHostCodeAsksFor) {
     ++held;
   }
   EXPECT_GE(held, 30);
+}
+
+// build_attn and build_ffn have GLM-4's last products summed in f32, which
+// ggml_cuda_mul_mat_cublas_compute_type answers with weights and rows in f32: of a long prompt the
+// larger of the two has its weights once more.
+TEST(LlamaCppPool, HoldsWeightsInF32ThatGlm4SumsSo) {
+  const std::string config = text_of(std::string(VRAMFIT_CONFIGS) + "/glm-4.5-air.json");
+  const Quantizations all(model_of(HfConfig::parse(config, "glm")));
+  const Model model = all.in(parse_recipe("F16", "quant"));
+  ContextOptions options;
+  options.context = 512;
+  options.sequences = 1;
+  const WeightPlaces places = place_weights(model, {}, recorded_free("h200"));
+  const std::uint64_t pool =
+      compute_buffers(model, {}, places, options, recorded_devices("h200"), Reservation::Allocated)
+          .pools[0];
+  const auto wo = std::find_if(model.tensors.begin(), model.tensors.end(), [](const auto& tensor) {
+    return tensor.name == "blk.0.attn_output.weight";
+  });
+  ASSERT_NE(wo, model.tensors.end());
+  EXPECT_GE(pool, static_cast<std::uint64_t>(wo->elements()) * 4);
 }
 
 }  // namespace

@@ -12,6 +12,18 @@ const Setting* find(const Settings& settings, std::string_view name) {
   return found == settings.end() ? nullptr : &*found;
 }
 
+std::vector<Offer> plain_precision_offers() {
+  return {{"", "as its config says"}, {"bf16", "bf16"}, {"fp16", "fp16"}, {"fp32", "fp32"}};
+}
+
+std::vector<Offer> with_default(std::vector<Offer> offers, std::string_view usual) {
+  const auto first = std::find_if(offers.begin(), offers.end(),
+                                  [&](const Offer& offer) { return offer.value == usual; });
+  std::rotate(offers.begin(), first, first + 1);
+  offers.front().value.clear();
+  return offers;
+}
+
 bool is_astray(const Setting& setting, const Flags& flags, bool training) {
   const auto other = training ? Setting::With::Inference : Setting::With::Training;
   return setting.with == other || (setting.needs != nullptr && !setting.needs->met(flags));

@@ -20,6 +20,12 @@ struct Spelling {
   bool of_a_trainer = false;  ///< only a Trainer has it
 };
 
+/// A value as forms offer it.
+struct Offer {
+  std::string value;  ///< empty: what is taken where none is given
+  std::string title;  ///< "AdamW, 8-bit"
+};
+
 /// Beside what it makes sense, and as a message says that: "--quant nf4 or fp4".
 struct Needs {
   const char* what;
@@ -40,12 +46,19 @@ struct Setting {
   std::vector<Spelling> spellings = {};
   /// What a value is called here that scripts may spell otherwise; `flag` is what they call it.
   std::string (*canonical_value)(std::string_view flag, const std::string& alias) = nullptr;
+  std::vector<Offer> offers = {};  ///< where a form has them in words
 };
 
 using Settings = std::vector<Setting>;
 
 /// The one of that name; null where there is none.
 const Setting* find(const Settings& settings, std::string_view name);
+
+/// What a model is stored in whose config says so: all types of more than 8 bits.
+std::vector<Offer> plain_precision_offers();
+
+/// These, `usual` first and without a value: it is what is taken where none is given.
+std::vector<Offer> with_default(std::vector<Offer> offers, std::string_view usual);
 
 /// Whether it was set for another task, or without what it needs.
 bool is_astray(const Setting& setting, const Flags& flags, bool training);

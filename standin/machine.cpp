@@ -51,8 +51,6 @@ Device& Machine::active() {
 
 Machine& machine() { return *the_machine; }
 bool started() { return the_machine != nullptr; }
-void start(Facts facts) {
-  if (!the_machine) the_machine = new Machine(std::move(facts));
-}
+void start(Facts facts) { the_machine = new Machine(std::move(facts)); }
 
 }  // namespace vramfit::standin

@@ -61,7 +61,8 @@ class Machine {
   std::optional<std::vector<Device*>> visible_;
 };
 
-/// The process's machine. There is one from start() on.
+/// The process's machine. There is one from start() on; started again, it is another, which a
+/// forked process may do before it uses it.
 Machine& machine();
 bool started();
 void start(Facts facts);

@@ -17,9 +17,7 @@ FitOptions of_longest_sample(FitOptions options, const Environment& environment)
   std::string note = "the longest of " + grouped(lengths.samples) + " samples of --lengths has " +
                      grouped(lengths.longest) + " tokens";
   const auto seq = typed(options.flags, "seq");
-  if (!seq) {
-    options.flags["seq"] = std::to_string(lengths.longest);
-  } else if (parse_whole("seq", *seq) < lengths.longest) {
+  if (seq && parse_whole("seq", *seq) < lengths.longest) {
     note += ", cut to --seq";
   } else {
     options.flags["seq"] = std::to_string(lengths.longest);

@@ -45,11 +45,13 @@ Json setting_json(const Setting& setting) {
   for (const Spelling& spelling : setting.spellings) {
     spellings.push_back({{"name", spelling.name}, {"switch", spelling.sets != nullptr}});
   }
-  return {{"name", setting.name},
-          {"task", task(setting.with)},
-          {"takes", name(setting.takes)},
-          {"choices", setting.choices},
-          {"spellings", std::move(spellings)}};
+  Json offers = Json::array();
+  for (const Offer& offer : setting.offers) {
+    offers.push_back({{"value", offer.value}, {"title", offer.title}});
+  }
+  return {{"name", setting.name},         {"task", task(setting.with)},
+          {"takes", name(setting.takes)}, {"choices", setting.choices},
+          {"offers", std::move(offers)},  {"spellings", std::move(spellings)}};
 }
 
 }  // namespace

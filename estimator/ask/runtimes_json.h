@@ -9,7 +9,8 @@ namespace vramfit {
 ///   "axes": [{"name", "noun", "before", "after", "of_positions", "of_names", "step"}], as in a
 ///   SearchAxis, "settings": [{"name", "task", "training" or "inference", null: of both, "takes",
 ///   "text",
-///     "number", "list", "truth" or "nothing", "choices", "spellings": [{"name", "switch"}]}]}]
+///     "number", "list", "truth" or "nothing", "choices", "offers": [{"value", "title"}],
+///     "spellings": [{"name", "switch"}]}]}]
 nlohmann::ordered_json runtimes_json();
 
 }  // namespace vramfit

@@ -8,16 +8,16 @@ const std::vector<OptimizerKind>& optimizer_kinds() {
   using Rule = OptimizerKind::Rule;
   using Stored = OptimizerKind::Stored;
   static const std::vector<OptimizerKind> kinds = {
-      {"sgd", Rule::Sgd, false, 0},
-      {"sgd-master", Rule::Sgd, true, 0},
-      {"sgd-momentum", Rule::Sgd, false, 1},
-      {"adamw", Rule::AdamW, false, 2},
-      {"adamw-master", Rule::AdamW, true, 2},
-      {"adamw-same", Rule::AdamW, false, 2, Stored::AsWeights},
-      {"adamw-8bit", Rule::AdamW, false, 2, Stored::Codes},
-      {"adamw-cpu", Rule::AdamW, false, 2, Stored::AsSums, true},
-      {"lion", Rule::Lion, false, 1},
-      {"adafactor", Rule::Adafactor, false, 1, Stored::Factors},
+      {"sgd", "SGD", Rule::Sgd, false, 0},
+      {"sgd-master", "SGD, and fp32 weights", Rule::Sgd, true, 0},
+      {"sgd-momentum", "SGD with momentum", Rule::Sgd, false, 1},
+      {"adamw", "AdamW, states in fp32", Rule::AdamW, false, 2},
+      {"adamw-master", "AdamW, and fp32 weights", Rule::AdamW, true, 2},
+      {"adamw-same", "AdamW, states as weights", Rule::AdamW, false, 2, Stored::AsWeights},
+      {"adamw-8bit", "AdamW, 8-bit", Rule::AdamW, false, 2, Stored::Codes},
+      {"adamw-cpu", "AdamW, in host memory", Rule::AdamW, false, 2, Stored::AsSums, true},
+      {"lion", "Lion", Rule::Lion, false, 1},
+      {"adafactor", "Adafactor", Rule::Adafactor, false, 1, Stored::Factors},
   };
   return kinds;
 }
@@ -35,13 +35,19 @@ Format OptimizerKind::moment_format(Format weights) const {
   return weights;
 }
 
-const OptimizerKind& optimizer_named(const std::string& name) {
+std::string optimizer_names() {
   std::string list;
   for (const OptimizerKind& kind : optimizer_kinds()) {
-    if (name == kind.name) return kind;
     list += (list.empty() ? "" : ", ") + std::string(kind.name);
   }
-  throw BadInput("optimizer: unknown '" + name + "'; one of " + list);
+  return list;
+}
+
+const OptimizerKind& optimizer_named(const std::string& name) {
+  for (const OptimizerKind& kind : optimizer_kinds()) {
+    if (name == kind.name) return kind;
+  }
+  throw BadInput("optimizer: unknown '" + name + "'; one of " + optimizer_names());
 }
 
 void require_precision(const OptimizerKind& kind, Format weights) {

@@ -18,6 +18,7 @@ struct OptimizerKind {
     Factors,    ///< as sums; of matrices the means of their columns and rows
   };
   const char* name;
+  const char* title;  ///< as forms have it
   Rule rule;
   bool master;  ///< an fp32 copy of the weights, which takes the updates
   int moments;  ///< how many: SGD's momentum, Lion's and Adafactor's v are 1, Adam's m and v 2
@@ -35,6 +36,9 @@ struct OptimizerKind {
 
 /// In the order tables show them.
 const std::vector<OptimizerKind>& optimizer_kinds();
+
+/// "sgd, sgd-master, …"
+std::string optimizer_names();
 
 /// Throws BadInput on an unknown name.
 const OptimizerKind& optimizer_named(const std::string& name);

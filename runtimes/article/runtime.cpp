@@ -124,13 +124,26 @@ class ArticleRuntime final : public Runtime {
     using enum Setting::With;
     using enum Setting::Takes;
     static const Settings rows = {
-        {"precision", Either, "fp32, fp16 (default), bf16, int8 or int4"},
+        {.name = "precision",
+         .help = "fp32, fp16 (default), bf16, int8 or int4",
+         .offers = {{"", "fp16, the article’s"},
+                    {"bf16", "bf16"},
+                    {"fp16", "fp16"},
+                    {"fp32", "fp32"},
+                    {"int8", "int8"},
+                    {"int4", "int4"}}},
         {"batch", Either, "", Number},
         {"seq", Either, "", Number},
-        {"optimizer", Training, "adam (default) or sgd"},
+        {.name = "optimizer",
+         .with = Training,
+         .help = "adam (default) or sgd",
+         .offers = {{"", "Adam"}, {"sgd", "SGD"}}},
         {"gpus", Training, "its estimate for so many GPUs, of each", Number},
-        {"strategy", Training, "how --gpus share: data-parallel (default), pipeline or fsdp", Text,
-         &kGpus},
+        {.name = "strategy",
+         .with = Training,
+         .help = "how --gpus share: data-parallel (default), pipeline or fsdp",
+         .needs = &kGpus,
+         .offers = {{"", "data parallel"}, {"pipeline", "pipeline"}, {"fsdp", "FSDP / ZeRO-3"}}},
     };
     return rows;
   }

@@ -32,6 +32,15 @@ const std::vector<std::string>& cache_types() {
   return names;
 }
 
+/// The best first.
+std::vector<Offer> recipe_offers() {
+  std::vector<Offer> offers;
+  for (auto recipe = recipes().rbegin(); recipe != recipes().rend(); ++recipe) {
+    offers.push_back({recipe_name(*recipe), recipe_name(*recipe)});
+  }
+  return with_default(std::move(offers), kUsualRecipe);
+}
+
 std::vector<std::string> items(const std::string& list) {
   std::vector<std::string> items;
   std::istringstream text(list);
@@ -179,7 +188,8 @@ const Settings& settings() {
       {.name = "quant",
        .with = Inference,
        .help = "of --model and --config: llama-quantize's types, as Q8_0, Q4_K_M (default), IQ4_XS "
-               "or MXFP4, without importance matrix"},
+               "or MXFP4, without importance matrix",
+       .offers = recipe_offers()},
       {.name = "ctx",
        .with = Inference,
        .help = "positions of the context (default: as trained)",

@@ -35,6 +35,26 @@ constexpr Needs kFewBits = {
              });
     }};
 
+constexpr const char* kDefaultOptimizer = "adamw";
+
+std::vector<Offer> optimizer_offers() {
+  std::vector<Offer> offers;
+  for (const OptimizerKind& kind : optimizer_kinds()) offers.push_back({kind.name, kind.title});
+  return with_default(std::move(offers), kDefaultOptimizer);
+}
+
+std::vector<Offer> precision_offers() {
+  std::vector<Offer> offers = plain_precision_offers();
+  for (const ModelPrecision& row : model_precisions()) {
+    const std::string name = row.name;
+    const bool weights_only = name.ends_with("-wo");
+    if (!row.quantized()) continue;
+    offers.push_back(
+        {name, weights_only ? name.substr(0, name.size() - 3) + ", weights only" : name});
+  }
+  return offers;
+}
+
 class VramfitRuntime final : public Runtime {
  public:
   const char* name() const override { return "vramfit"; }
@@ -43,30 +63,44 @@ class VramfitRuntime final : public Runtime {
     using enum Setting::With;
     using enum Setting::Takes;
     static const Settings rows = {
-        {"precision", Either,
-         "fp32, fp16 or bf16 (default: the config's, bf16 if it\nsays none); inference, and "
-         "training with --lora, also\n" +
-             quantized_precisions()},
+        {.name = "precision",
+         .help =
+             "fp32, fp16 or bf16 (default: the config's, bf16 if it\nsays none); inference, and "
+             "training with --lora, also\n" +
+             quantized_precisions(),
+         .offers = precision_offers()},
         {"batch", Either, "", Number},
         {"seq", Either, "", Number},
-        {"optimizer", Training,
-         "sgd, sgd-master, sgd-momentum, adamw (default),\nadamw-master, adamw-same, adamw-8bit, "
-         "adamw-cpu,\nlion, adafactor"},
+        {.name = "optimizer",
+         .with = Training,
+         .help = optimizer_names() + "; default: " + kDefaultOptimizer,
+         .offers = optimizer_offers()},
         {"accumulate", Training, "micro-batches in a step (default 1)", Number},
         {"lora", Training, "adapters of this rank; all else is frozen", Number},
         {"lora-targets", Training,
          "with --lora: names of projections, as\nq_proj,v_proj, or all-linear (default: PEFT's)",
          List, &kLora},
         {"gpus", Training, "so many GPUs, a batch on each (default 1)", Number},
-        {"strategy", Training,
-         "with --gpus: ddp (default), zero1, zero2, fsdp,\nwhich is ZeRO-3, or pipeline", Text,
-         &kGpus},
-        {"checkpoint", Training,
-         "activations computed again: none (default),\nselective (the MLP's first half) or full"},
+        {.name = "strategy",
+         .with = Training,
+         .help = "with --gpus: ddp (default), zero1, zero2, fsdp,\nwhich is ZeRO-3, or pipeline",
+         .needs = &kGpus,
+         .offers = {{"", "DDP"},
+                    {"zero1", "ZeRO-1"},
+                    {"zero2", "ZeRO-2"},
+                    {"fsdp", "FSDP (ZeRO-3)"},
+                    {"pipeline", "pipeline"}}},
+        {.name = "checkpoint",
+         .with = Training,
+         .help = "activations computed again: none (default),\nselective (the MLP's first half) or "
+                 "full",
+         .offers = {{"", "off"}, {"selective", "selective"}, {"full", "full"}}},
         {"checkpoint-every", Training, "one of so many blocks does (default 1)", Number,
          &kSomeCheckpointing},
         {"generate", Inference, "new tokens (default 1)", Number},
-        {"attention", Either, "flash (default) or cublas"},
+        {.name = "attention",
+         .help = "flash (default) or cublas",
+         .offers = {{"", "flash"}, {"cublas", "materialised (cuBLAS)"}}},
         {.name = "head",
          .with = Inference,
          .help = "the head's weight: 16-bit (default), or\nquantized as linears are",

@@ -3,7 +3,7 @@
 import os
 
 import pytest
-from stood_in import needs_torch, play
+from stood_in import EXACT, needs_torch, play
 
 EARLY = """
 from os import remove as early_remove
@@ -133,7 +133,8 @@ weights = {{"weight": torch.empty(2000, 2000, device="cuda")}}
 from vramfit.standin._session import checkpoints
 tell(checkpoints()["kept"])
 """
-    kept = play(EARLY + BEGIN + script, PLACE=str(tmp_path))[0]
+    python = EXACT if "early_" in replaces else None
+    kept = play(EARLY + BEGIN + script, python=python, PLACE=str(tmp_path))[0]
     assert kept and {*kept} <= {str(tmp_path), *(str(tmp_path / f) for f in ("last.pt", "new.pt"))}
     left = {file.name: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()}
     assert left.pop("last.pt") == OLD

@@ -69,32 +69,34 @@ def test_lines_of_script_and_forward(plain):
     assert ("optimizer_state", False, "11") in lines
 
 
-def test_gradients_that_stay(run):
-    answer = run(TRAINING.replace("    optimizer.zero_grad()\n", "")).answer
+def test_gradients_that_stay(run_forked):
+    answer = run_forked(TRAINING.replace("    optimizer.zero_grad()\n", "")).answer
     assert by_component(answer)["gradients"] == pytest.approx(PARAMETERS, abs=4096)
 
 
-def test_where_it_runs_out(run):
-    ran = run(TRAINING, "--vram", "1.52GB", gpu=None)
+def test_where_it_runs_out(run_forked):
+    ran = run_forked(TRAINING, "--vram", "1.52GB", gpu=None)
     assert ran.answer["ended"] == "memory"
     assert by_component(ran.answer)["parameters"] == pytest.approx(PARAMETERS, abs=4096)
 
 
-def test_a_script_that_keeps_the_history_itself(run):
-    answer = run("import torch\ntorch.cuda.memory._record_memory_history()\n" + TRAINING).answer
+def test_a_script_that_keeps_the_history_itself(run_forked):
+    answer = run_forked(
+        "import torch\ntorch.cuda.memory._record_memory_history()\n" + TRAINING
+    ).answer
     assert answer["holders"] is None
 
 
-def test_averages_of_diffusers_are_parameters(run):
+def test_averages_of_diffusers_are_parameters(run_forked):
     averages = """
 from diffusers.training_utils import EMAModel
 average = EMAModel(model.parameters())
 for _ in"""
-    answer = run(TRAINING.replace("for _ in", averages, 1)).answer
+    answer = run_forked(TRAINING.replace("for _ in", averages, 1)).answer
     assert by_component(answer)["parameters"] == pytest.approx(2 * PARAMETERS, abs=8192)
 
 
-def test_without_a_vocabulary_there_are_no_logits(run):
+def test_without_a_vocabulary_there_are_no_logits(run_forked):
     """What cuDNN's batch norm reserves has no elements here."""
     script = """
 import torch
@@ -104,12 +106,12 @@ for _ in range(3):
     model(torch.randn(8, 3, 64, 64, device="cuda")).sum().backward()
     optimizer.step()
 """
-    components = by_component(run(script).answer)
+    components = by_component(run_forked(script).answer)
     assert components["activations"] > 0
     assert "logits" not in components
 
 
-def test_a_backward_from_an_edge_of_the_graph(run, plain):
+def test_a_backward_from_an_edge_of_the_graph(run_forked, plain):
     """Which stands for a tensor that nobody keeps."""
     kept = TRAINING.replace(").backward()", ")\n    loss.backward()")
     kept = kept.replace("    torch.nn.f", "    loss = torch.nn.f")
@@ -118,20 +120,22 @@ def test_a_backward_from_an_edge_of_the_graph(run, plain):
         "    torch.autograd.backward(edge, torch.ones_like(loss))"
     )
     edge = kept.replace("loss.backward()", from_edge)
-    within = run(edge).answer
+    within = run_forked(edge).answer
     assert by_component(within)["activations"] == by_component(plain)["activations"]
 
 
-def test_what_a_wrapper_calls_is_not_the_wrappers(run, plain):
+def test_what_a_wrapper_calls_is_not_the_wrappers(run_forked, plain):
     """As DDP's forward is around all of a model's."""
     wrapped = TRAINING.replace("for _ in", WRAPPED + "for _ in")
-    within = run(wrapped).answer
+    within = run_forked(wrapped).answer
     assert by_component(within)["activations"] == by_component(plain)["activations"]
     assert by_component(within)["logits"] == by_component(plain)["logits"]
 
 
-def test_compiling_is_a_stage_of_its_own(run):
-    answer = run(TRAINING.replace("for _ in", "model = torch.compile(model)\nfor _ in")).answer
+def test_compiling_is_a_stage_of_its_own(run_forked):
+    answer = run_forked(
+        TRAINING.replace("for _ in", "model = torch.compile(model)\nfor _ in")
+    ).answer
     stages = {stage["name"] for stage in answer["stages"]}
     assert {"compile", "forward", "backward", "optimizer"} <= stages
     assert answer["compile"]["compiles"] >= 1

@@ -42,7 +42,11 @@ def test_torch_as_conda_forge_lays_it(tmp_path):
             (site / "lib" / entry.name).symlink_to(environment / entry.name)
     # conda's RPATH has its lib/, the wheel's only what is beside.
     where = {"PYTHONPATH": str(site.parent), "LD_LIBRARY_PATH": str(environment)}
-    told = play(SMALL + "; print(json.dumps([torch.__file__, torch.cuda.is_available()]))", **where)
+    told = play(
+        SMALL + "; print(json.dumps([torch.__file__, torch.cuda.is_available()]))",
+        python=EXACT,
+        **where,
+    )
     assert told == [str(site / "__init__.py"), True]
 
 
@@ -61,7 +65,7 @@ said = driver.cuDeviceGetCount(ctypes.byref(count))
 mapped = open("/proc/self/maps").read()
 print(json.dumps([said, count.value, {str(folder)!r} in mapped]))
 """
-    assert play(script, LD_LIBRARY_PATH=str(folder)) == [0, 1, False]
+    assert play(script, python=EXACT, LD_LIBRARY_PATH=str(folder)) == [0, 1, False]
 
 
 def notes_on(release, monkeypatch) -> list[str]:

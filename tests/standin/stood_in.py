@@ -1,9 +1,13 @@
 """Python scripts on the stand-in, in processes of their own."""
 
+import atexit
+import functools
 import json
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -38,17 +42,47 @@ def facts(gpu="h100-80gb", **more) -> str:
     return json.dumps({**told, "strict": False, "late_events": False, **more})
 
 
-def play(script: str, *, python: Path = EXACT, gpu: str = "h100-80gb", **environment: str) -> dict:
-    """What the script prints last, as JSON; it has `standin`, started, and imports torch itself."""
-    home = str(PACKAGE / "vramfit" / "standin")
-    begin = _BEGIN.format(home=home, facts=facts(gpu))
+def _begin(told: str) -> str:
+    return _BEGIN.format(home=str(PACKAGE / "vramfit" / "standin"), facts=told)
+
+
+@functools.cache
+def forked() -> Path:
+    """A program that is called as Python is, and has torch in no time: see ready.py. One GPU,
+    whichever, is there."""
+    folder = tempfile.mkdtemp(prefix="vramfit-ready-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    os.environ["READY"] = place = f"{folder}/socket"
+    ready = subprocess.Popen(
+        [EXACT, "-c", f"{_begin(facts())}import ready\nready.serve({place!r})"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env={
+            **os.environ,
+            "HF_HUB_OFFLINE": "1",
+            "PYTHONHASHSEED": "0",
+            "PYTHONPATH": str(Path(__file__).parent),
+        },
+    )
+    atexit.register(ready.communicate)
+    assert ready.stdout.readline() == b"ready\n"
+    return Path(__file__).with_name("forked")
+
+
+def play(
+    script: str, *, python: Path | None = None, gpu: str = "h100-80gb", **environment: str
+) -> dict:
+    """What the script prints last, as JSON; it has `standin`, started. `python`: the one that runs
+    it from its beginning on, torch's import among it; otherwise it is forked() after that."""
+    told = facts(gpu)
+    line = [forked(), "-c", script] if python is None else [python, "-c", _begin(told) + script]
     run = subprocess.run(
-        [python, "-c", begin + script],
+        line,
         capture_output=True,
         text=True,
         check=False,
         timeout=300,
-        env={**os.environ, "HF_HUB_OFFLINE": "1", **environment},
+        env={**os.environ, "HF_HUB_OFFLINE": "1", "FACTS": told, **environment},
     )
     assert run.returncode == 0, run.stderr[-3000:]
     return json.loads(run.stdout.splitlines()[-1])

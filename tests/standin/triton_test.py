@@ -3,7 +3,7 @@
 import shutil
 
 import pytest
-from stood_in import needs_torch, play
+from stood_in import EXACT, needs_torch, play
 
 pytestmark = [
     needs_torch,
@@ -36,7 +36,7 @@ rows = kernel.run()
 print(json.dumps([rows, torch.cuda.memory_allocated(), standin.door().report()["unknown_calls"]]))
 """
     cache = str(tmp_path / "cache")
-    rows, allocated, unknown = play(script, TRITON_CACHE_DIR=cache)
+    rows, allocated, unknown = play(script, python=EXACT, TRITON_CACHE_DIR=cache)
     assert rows == 100_000
     assert allocated == 0
     assert unknown == []
@@ -59,7 +59,9 @@ unknown = standin.door().report()["unknown_calls"]
 print(json.dumps([graphs, torch.cuda.max_memory_allocated(), unknown]))
 """
     cache = str(tmp_path / "cache")
-    graphs, peak, unknown = play(script, TRITON_CACHE_DIR=cache, TORCHINDUCTOR_CACHE_DIR=cache)
+    graphs, peak, unknown = play(
+        script, python=EXACT, TRITON_CACHE_DIR=cache, TORCHINDUCTOR_CACHE_DIR=cache
+    )
     weights = 4 * (2 * 256 * 1024 + 1024 + 256)
     assert graphs == 1  # and it did not run eager
     assert peak > 4 * weights
@@ -76,5 +78,7 @@ except Exception as error:
     print(json.dumps(str(error)))
 """
     empty = str(tmp_path)
-    said = play(script, PATH=empty, TRITON_CACHE_DIR=empty, TORCHINDUCTOR_CACHE_DIR=empty)
+    said = play(
+        script, python=EXACT, PATH=empty, TRITON_CACHE_DIR=empty, TORCHINDUCTOR_CACHE_DIR=empty
+    )
     assert "Failed to find C compiler" in said  # which vramfit run has a line of its own for

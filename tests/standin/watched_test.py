@@ -47,21 +47,21 @@ def test_training_ends_where_nothing_grows(run, workers):
     assert ran.answer["unknown_calls"] == []
 
 
-def test_as_many_steps_as_were_asked_for(run):
-    ran = run(TRAINING.format(workers=0), "--steps", 2)
+def test_as_many_steps_as_were_asked_for(run_forked):
+    ran = run_forked(TRAINING.format(workers=0), "--steps", 2)
     assert (ran.answer["steps"], ran.answer["ended"]) == (2, "steps")
 
 
-def test_the_longest_batch_first(run):
-    ran = run(TRAINING.format(workers=0), "--longest", "--steps", 2)
+def test_the_longest_batch_first(run_forked):
+    ran = run_forked(TRAINING.format(workers=0), "--longest", "--steps", 2)
     assert lengths(ran) == [71]
     assert "4 rows, the longest of 71 tokens" in ran.answer["longest"][0]
     assert "longer ones" not in str(ran.answer["notes"])
-    assert "longer ones" in str(run(TRAINING.format(workers=0)).answer["notes"])
+    assert "longer ones" in str(run_forked(TRAINING.format(workers=0)).answer["notes"])
 
 
-def test_the_longest_of_a_sampler_without_an_end(run):
-    ran = run(
+def test_the_longest_of_a_sampler_without_an_end(run_forked):
+    ran = run_forked(
         """
 import itertools, torch
 from torch.utils.data import DataLoader
@@ -81,7 +81,7 @@ torch.ones(3, device="cuda")
     assert "the longest of 15 tokens" in ran.answer["longest"][0]
 
 
-def test_the_longest_first_draws_no_random_numbers_of_the_script(run):
+def test_the_longest_first_draws_no_random_numbers_of_the_script(run_forked):
     script = """
 import torch
 from torch.utils.data import DataLoader
@@ -91,11 +91,11 @@ rows = [torch.ones(8, dtype=torch.long) for _ in range(8)]
 next(iter(DataLoader(rows, shuffle=True)))
 print("drawn", torch.rand(3).tolist())
 """
-    assert "drawn" in run(script).stderr
-    assert run(script, "--longest").stderr == run(script).stderr
+    assert "drawn" in run_forked(script).stderr
+    assert run_forked(script, "--longest").stderr == run_forked(script).stderr
 
 
-def test_a_script_that_catches_running_out(run):
+def test_a_script_that_catches_running_out(run_forked):
     caught = """
 import sys, torch
 try:
@@ -104,16 +104,16 @@ except torch.cuda.OutOfMemoryError:
     {then}
 sys.exit(3)
 """
-    gives_up = run(caught.format(then="pass"))
+    gives_up = run_forked(caught.format(then="pass"))
     assert (gives_up.returncode, gives_up.answer["ended"]) == (1, "memory")
     goes_on = caught.format(then="torch.nn.Linear(8, 8).cuda()(torch.ones(8, device='cuda'))")
-    goes_on = run(goes_on)
+    goes_on = run_forked(goes_on)
     assert (goes_on.returncode, goes_on.answer["ended"]) == (3, "failed")
     assert len(goes_on.answer["out_of_memory_caught"]) == 1
 
 
-def test_threads_with_a_run_of_their_own(run):
-    ran = run(
+def test_threads_with_a_run_of_their_own(run_forked):
+    ran = run_forked(
         """
 import threading, torch
 
@@ -130,8 +130,8 @@ assert thread.read == 3, thread.read
     assert ran.returncode == 0, ran.stderr
 
 
-def test_a_script_that_runs_out(run):
-    ran = run("import torch\nx = [torch.empty(1 << 30, device='cuda') for _ in range(99)]\n")
+def test_a_script_that_runs_out(run_forked):
+    ran = run_forked("import torch\nx = [torch.empty(1 << 30, device='cuda') for _ in range(99)]\n")
     assert ran.returncode == 1
     assert ran.answer["ended"] == "memory"
     assert ran.answer["out_of_memory"]["line"] == "train.py:2"
@@ -150,8 +150,8 @@ def test_its_traceback_has_no_frame_of_ours(run):
     assert 'train.py", line 3' in files[0]
 
 
-def test_a_script_that_catches_it(run):
-    ran = run(
+def test_a_script_that_catches_it(run_forked):
+    ran = run_forked(
         """
 import torch
 model = torch.nn.Linear(4096, 4096).cuda()
@@ -179,24 +179,24 @@ while True:
     assert sum(each["bytes"] for each in held) <= ran.answer["levels"]["allocated"]
 
 
-def test_libraries_that_are_loaded_beyond_the_card(run):
+def test_libraries_that_are_loaded_beyond_the_card(run_forked):
     script = "import torch\ntorch.ones(1, device='cuda')\n"
-    total = run(script, "--vram", "24GiB", gpu=None).answer["total"]
-    ran = run(script, "--vram", str(total - (20 << 20)), gpu=None)
+    total = run_forked(script, "--vram", "24GiB", gpu=None).answer["total"]
+    ran = run_forked(script, "--vram", str(total - (20 << 20)), gpu=None)
     assert ran.returncode == 1
     assert (ran.answer["ended"], ran.answer["fits"]) == ("script", False)
     assert ran.answer["total"] == total
 
 
-def test_a_context_that_does_not_fit(run):
-    ran = run("import torch\ntorch.ones(1, device='cuda')\n", "--vram", "700MB", gpu=None)
+def test_a_context_that_does_not_fit(run_forked):
+    ran = run_forked("import torch\ntorch.ones(1, device='cuda')\n", "--vram", "700MB", gpu=None)
     assert ran.returncode == 1
     assert ran.answer["ended"] == "memory"
     assert ran.answer["margin"] == 700_000_000 - ran.answer["total"]
 
 
-def test_a_script_that_waits_for_a_value(run):
-    ran = run(
+def test_a_script_that_waits_for_a_value(run_forked):
+    ran = run_forked(
         """
 import torch
 x = torch.ones(2048, 2048, device="cuda")
@@ -235,7 +235,7 @@ for i in range(torch.cuda.device_count()):
         assert "put nothing on a GPU" in ran.stderr
 
 
-def test_a_late_gpu_is_the_other_end(run):
+def test_a_late_gpu_is_the_other_end(run_forked):
     script = """
 import torch
 stream = torch.cuda.Stream()
@@ -244,15 +244,15 @@ for _ in range(4):
     x.record_stream(stream)
     del x
 """
-    ran = run(script, "--band")
+    ran = run_forked(script, "--band")
     assert ran.answer["doubtful_events"] > 0
     assert ran.answer["levels"]["reserved"] == 256 << 20
     assert ran.answer["levels_of_late_gpu"]["reserved"] == 1024 << 20
 
 
-def test_records(run, tmp_path):
+def test_records(run_forked, tmp_path):
     snapshot, trace = tmp_path / "run.pickle", tmp_path / "trace.json"
-    ran = run(TRAINING.format(workers=0), "--snapshot", snapshot, "--trace", trace)
+    ran = run_forked(TRAINING.format(workers=0), "--snapshot", snapshot, "--trace", trace)
     taken = pickle.loads(snapshot.read_bytes())
     reserved = sum(segment["total_size"] for segment in taken["segments"])
     assert reserved == ran.answer["stages"][-1]["reserved"]

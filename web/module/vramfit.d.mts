@@ -217,6 +217,8 @@ export interface Setting {
   takes: 'text' | 'number' | 'list' | 'truth' | 'nothing';
   /** All that it takes; none: any of its kind. */
   choices: string[];
+  /** What a form can offer of it, the first where it is left out: of no value. */
+  offers: { value: string; title: string }[];
   /** Other names; one that is a switch stands for a value. */
   spellings: { name: string; switch: boolean }[];
 }

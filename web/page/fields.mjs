@@ -6,79 +6,12 @@ const several = (q) => Number(q.gpus ?? 1) > 1;
 const sharded = (q) => String(q.strategy ?? '').startsWith('fsdp');
 
 const same = (...names) => names.map((name) => [name, name]);
-const sixteen = same('bf16', 'fp16', 'fp32');
-const few = [
-  ['fp8', 'fp8'], ['int8', 'int8'], ['int8-wo', 'int8, weights only'], ['nf4', 'nf4'], ['int4', 'int4'],
-];
-const asItsConfig = ['', 'as its config says'];
-
-function trainedUnderPyTorch(q) {
-  const under = q.quant ? ['bf16', 'fp16', 'fp32'] : ['fp32'];
-  return under.flatMap((type) => ['bf16', 'fp16'].map((to) => [`${type}+${to}`, `${type}, autocast to ${to}`]));
-}
-
-// Values that a runtime takes and does not list, in words, by runtime.
-
-const PRECISIONS = {
-  pytorch: (q) => [asItsConfig, ...sixteen, ...(q.train ? trainedUnderPyTorch(q) : [])],
-  vramfit: (q) => [asItsConfig, ...sixteen, ...(!q.train || q.lora ? few : [])],
-  article: (q) => [['', 'fp16, the article’s'], ...sixteen, ...(q.train ? [] : same('int8', 'int4'))],
-};
-
-const OPTIMIZERS = {
-  pytorch: [
-    ['', 'AdamW, fused'], ['adamw', 'AdamW, foreach'], ['adamw-loop', 'AdamW, loop'],
-    ['adamw-8bit', 'AdamW, 8-bit'], ['paged-adamw-8bit', 'AdamW, 8-bit, paged'],
-    ['paged-adamw-32bit', 'AdamW, 32-bit, paged'], ['adafactor', 'Adafactor'],
-    ['adafactor-hf', 'Adafactor, transformers’'], ['sgd-momentum', 'SGD with momentum'], ['sgd', 'SGD'],
-  ],
-  vramfit: [
-    ['', 'AdamW, states in fp32'], ['adamw-master', 'AdamW, and fp32 weights'],
-    ['adamw-same', 'AdamW, states as weights'], ['adamw-8bit', 'AdamW, 8-bit'],
-    ['adamw-cpu', 'AdamW, in host memory'], ['lion', 'Lion'], ['adafactor', 'Adafactor'],
-    ['sgd-momentum', 'SGD with momentum'], ['sgd-master', 'SGD, and fp32 weights'], ['sgd', 'SGD'],
-  ],
-  article: [['', 'Adam'], ['sgd', 'SGD']],
-};
-
-const STRATEGIES = {
-  pytorch: [
-    ['', 'DDP'], ['zero1', 'ZeRO-1'], ['fsdp', 'FSDP2 (ZeRO-3)'], ['fsdp-accelerate', 'FSDP2 by Accelerate'],
-  ],
-  vramfit: [
-    ['', 'DDP'], ['zero1', 'ZeRO-1'], ['zero2', 'ZeRO-2'], ['fsdp', 'FSDP (ZeRO-3)'], ['pipeline', 'pipeline'],
-  ],
-  article: [['data-parallel', 'data parallel'], ['pipeline', 'pipeline'], ['fsdp', 'FSDP / ZeRO-3']],
-};
-
-const CHECKPOINTING = {
-  pytorch: [['', 'off'], ['full', 'full'], ['reentrant', 'full, reentrant']],
-  vramfit: [['', 'off'], ['selective', 'selective'], ['full', 'full']],
-};
-
-const ATTENTION = {
-  pytorch: [['', 'sdpa'], ['eager', 'eager']],
-  vramfit: [['', 'flash'], ['cublas', 'materialised (cuBLAS)']],
-};
-
-const QUANTISATION = {
-  pytorch: [
-    ['', 'as they are'], ['int8', '8 bits, LLM.int8()'], ['nf4', '4 bits, nf4'], ['nf4+', '4 bits, nf4, double'], ['fp4', '4 bits, fp4'],
-  ],
-  'llama.cpp': [['', 'Q4_K_M'], ...same(
-    'F16', 'Q8_0', 'Q6_K', 'Q5_K_M', 'Q5_K_S', 'Q4_K_S', 'IQ4_NL', 'IQ4_XS', 'MXFP4', 'Q4_0', 'Q3_K_L', 'Q3_K_M', 'Q3_K_S',
-    'IQ3_M', 'IQ3_XXS', 'Q2_K', 'IQ2_M')],
-};
+const plain = ['', 'bf16', 'fp16', 'fp32'];
 
 /** What of a question a runtime has no figure beside. */
 const ONLY = {
   // Its estimate for several is of fp16 with Adam.
   article: { gpus: (q) => q.precision === 'fp16' && !q.optimizer },
-};
-
-const byRuntime = (table) => (q) => {
-  const options = table[runtimeOf(q)] ?? [['', 'its default']];
-  return typeof options === 'function' ? options(q) : options;
 };
 
 /** The fields, in the order that they stand on the page, by group; `runtimes` say who has which. */
@@ -113,6 +46,23 @@ export function fieldsOf(runtimes) {
     set: (q, value) => ({ ...q, [name]: value ? true : undefined }),
   });
 
+  /** What the runtime itself offers, in its words. */
+  const offers = (q, name) => (runtimes.setting(q, name)?.offers ?? []).map(({ value, title }) => [value, title]);
+  const offered = (name, label, more) => flag(name, label, (q) => offers(q, name), more);
+
+  /** Formats of few bits are trained beside adapters alone; where PyTorch trains, it casts. */
+  const precisions = (q) => {
+    const stored = offers(q, 'precision').filter(([type]) => !q.train || q.lora || plain.includes(type));
+    if (!runtimes.takes(q, 'autocast')) return stored;
+    const under = q.quant ? ['bf16', 'fp16', 'fp32'] : ['fp32'];
+    return [...stored, ...under.flatMap((type) => ['bf16', 'fp16']
+      .map((to) => [`${type}+${to}`, `${type}, autocast to ${to}`]))];
+  };
+
+  const quantisations = (q) => offers(q, 'quant').flatMap(([value, title]) => (
+    value === 'nf4' && runtimes.takes(q, 'double-quant')
+      ? [[value, title], ['nf4+', `${title}, double`]] : [[value, title]]));
+
   /** The choices that the setting lists, some in the page's words; the first is what it is left at. */
   const listed = (name, label, first, more, words = {}) => flag(name, label, (q) => [
     ['', words[first] ?? first],
@@ -134,18 +84,18 @@ export function fieldsOf(runtimes) {
     },
     ...sizes,
     flag('generate', 'New tokens', null, { group: 'run', kind: 'number', placeholder: '1' }),
-    pair('precision', 'autocast', 'Precision', byRuntime(PRECISIONS), { group: 'run' }),
-    flag('optimizer', 'Optimizer', byRuntime(OPTIMIZERS), { group: 'run' }),
+    pair('precision', 'autocast', 'Precision', precisions, { group: 'run' }),
+    offered('optimizer', 'Optimizer', { group: 'run' }),
     flag('lora', 'LoRA', () => [['', 'off'], ...['4', '8', '16', '32', '64', '128'].map((rank) => [rank, `rank ${rank}`])], { group: 'less' }),
     flag('lora-targets', 'LoRA on', () => [['', 'the usual projections'], ['all-linear', 'every linear']], {
       group: 'less', when: (q) => q.lora,
     }),
-    pair('quant', 'double-quant', 'Quantisation', byRuntime(QUANTISATION), {
+    pair('quant', 'double-quant', 'Quantisation', quantisations, {
       group: 'less', when: (q) => (!q.train || q.lora) && !(q.train && sharded(q)),
     }),
-    flag('checkpoint', 'Checkpointing', byRuntime(CHECKPOINTING), { group: 'less' }),
+    offered('checkpoint', 'Checkpointing', { group: 'less' }),
     flag('accumulate', 'Micro-batches', null, { group: 'less', kind: 'number', placeholder: '1' }),
-    flag('attention', 'Attention', byRuntime(ATTENTION), { group: 'less' }),
+    offered('attention', 'Attention', { group: 'less' }),
     toggle('loss-only', 'Script keeps', 'loss and logits', 'the loss alone, as a Trainer', {
       group: 'less', when: (q) => !several(q),
     }),
@@ -160,7 +110,7 @@ export function fieldsOf(runtimes) {
     flag('ubatch-size', 'Micro-batch', null, { group: 'less', kind: 'number', placeholder: '512' }),
     listed('fit', 'Placement', 'off', { group: 'less' }, { off: 'as given', on: 'by llama.cpp’s --fit' }),
     flag('gpus', 'GPUs', (q) => [['', '1'], ...same('2', '4', '8', '16', ...(q.train ? ['32', '64'] : []))], { group: 'card' }),
-    flag('strategy', 'Strategy', byRuntime(STRATEGIES), { group: 'card', when: (q) => q.train && several(q) }),
+    offered('strategy', 'Strategy', { group: 'card', when: (q) => q.train && several(q) }),
     flag('mixed-precision', 'Computes in', () => [['', 'the weights’ type'], ...same('bf16', 'fp16')], {
       group: 'card', when: (q) => several(q) && sharded(q) && q.precision === 'fp32' && !q.autocast,
     }),

@@ -6,6 +6,8 @@
 
 #include "estimator/models.h"
 #include "estimator/runtimes.h"
+#include "model/optimizer/optimizer_kind.h"
+#include "runtimes/llamacpp/weights/recipe.h"
 #include "tests/support/expect_bad_input.h"
 
 namespace vramfit {
@@ -16,7 +18,7 @@ Flags beside(const std::string& name) {
   const Flags sharded = {{"gpus", "2"}, {"strategy", "fsdp"}};
   if (name == "mixed-precision") return sharded;
   if (name == "quant-compute" || name == "quant-storage") return {{"quant", "nf4"}};
-  if (name == "split-mode") return {{"gpus", "2"}};
+  if (name == "split-mode" || name == "strategy") return {{"gpus", "2"}};
   if (name.ends_with("-draft") || name == "spec-type") return {{"model-draft", "tinyllama-1.1b"}};
   if (name == "head") return {{"precision", "nf4"}};
   if (name != "reduce-dtype") return {};
@@ -54,6 +56,40 @@ TEST(Settings, EveryChoiceIsReadAndToldOf) {
                        {setting.name, says.c_str()});
     }
   }
+}
+
+TEST(Settings, EveryOfferIsReadAndToldOf) {
+  const ModelConfig model = model_named("llama2-7b");
+  std::size_t count = 0;
+  for (const Runtime* runtime : runtimes()) {
+    for (const Setting& setting : runtime->settings()) {
+      SCOPED_TRACE(std::string(runtime->name()) + ", " + setting.name);
+      Flags flags = beside(setting.name);
+      const bool training =
+          setting.with == Setting::With::Training || setting.name == std::string("strategy");
+      std::set<std::string> told;
+      for (const Offer& offer : setting.offers) {
+        EXPECT_EQ(offer.value.empty(), &offer == &setting.offers.front()) << offer.title;
+        if (offer.value.empty()) continue;
+        flags[setting.name] = offer.value;
+        told.insert(runtime->workload(flags, training, model)->asked().dump());
+      }
+      if (setting.offers.empty()) continue;
+      EXPECT_EQ(told.size() + 1, setting.offers.size());
+      count += told.size();
+    }
+  }
+  EXPECT_GT(count, 50U);
+}
+
+TEST(Settings, OffersAreOfAllThatATableHas) {
+  const auto offered = [](const char* runtime, const char* name) {
+    return find(runtime_named(runtime).settings(), name)->offers;
+  };
+  EXPECT_EQ(offered("vramfit", "optimizer").size(), optimizer_kinds().size());
+  EXPECT_EQ(offered("vramfit", "optimizer").front().title, "AdamW, states in fp32");
+  EXPECT_EQ(offered("pytorch", "optimizer").front().title, "AdamW, fused");
+  EXPECT_EQ(offered("llama.cpp", "quant").size(), llamacpp::recipes().size());
 }
 
 TEST(Settings, WhatOneNeedsIsSaid) {

@@ -28,20 +28,24 @@ std::unique_ptr<Optimizer> make(Parameters parameters) {
 struct Row {
   TorchOptimizer kind;
   const char* name;
+  const char* title;
   std::unique_ptr<Optimizer> (*make)(Parameters);
 };
 
 constexpr std::array<Row, 10> kOptimizers = {{
-    {TorchOptimizer::AdamWFused, "adamw-fused", make<AdamW, AdamW::Form::Fused>},
-    {TorchOptimizer::AdamW, "adamw", make<AdamW, AdamW::Form::Foreach>},
-    {TorchOptimizer::AdamWLoop, "adamw-loop", make<AdamW, AdamW::Form::Loop>},
-    {TorchOptimizer::AdamW8bit, "adamw-8bit", make<BitsandbytesAdamW, kEightBits>},
-    {TorchOptimizer::PagedAdamW8bit, "paged-adamw-8bit", make<BitsandbytesAdamW, kPagedEightBits>},
-    {TorchOptimizer::PagedAdamW32bit, "paged-adamw-32bit", make<BitsandbytesAdamW, kPaged32Bits>},
-    {TorchOptimizer::Adafactor, "adafactor", make<Adafactor>},
-    {TorchOptimizer::AdafactorTransformers, "adafactor-hf", make<TransformersAdafactor>},
-    {TorchOptimizer::Sgd, "sgd", make<Sgd, false>},
-    {TorchOptimizer::SgdMomentum, "sgd-momentum", make<Sgd, true>},
+    {TorchOptimizer::AdamWFused, "adamw-fused", "AdamW, fused", make<AdamW, AdamW::Form::Fused>},
+    {TorchOptimizer::AdamW, "adamw", "AdamW, foreach", make<AdamW, AdamW::Form::Foreach>},
+    {TorchOptimizer::AdamWLoop, "adamw-loop", "AdamW, loop", make<AdamW, AdamW::Form::Loop>},
+    {TorchOptimizer::AdamW8bit, "adamw-8bit", "AdamW, 8-bit", make<BitsandbytesAdamW, kEightBits>},
+    {TorchOptimizer::PagedAdamW8bit, "paged-adamw-8bit", "AdamW, 8-bit, paged",
+     make<BitsandbytesAdamW, kPagedEightBits>},
+    {TorchOptimizer::PagedAdamW32bit, "paged-adamw-32bit", "AdamW, 32-bit, paged",
+     make<BitsandbytesAdamW, kPaged32Bits>},
+    {TorchOptimizer::Adafactor, "adafactor", "Adafactor", make<Adafactor>},
+    {TorchOptimizer::AdafactorTransformers, "adafactor-hf", "Adafactor, transformers’",
+     make<TransformersAdafactor>},
+    {TorchOptimizer::Sgd, "sgd", "SGD", make<Sgd, false>},
+    {TorchOptimizer::SgdMomentum, "sgd-momentum", "SGD with momentum", make<Sgd, true>},
 }};
 
 const Row& row_of(TorchOptimizer kind) {
@@ -61,6 +65,12 @@ const std::string& optimizer_names() {
     return list;
   }();
   return names;
+}
+
+std::vector<Offer> optimizer_offers() {
+  std::vector<Offer> offers;
+  for (const Row& row : kOptimizers) offers.push_back({row.name, row.title});
+  return offers;
 }
 
 TorchOptimizer parse_optimizer(const std::string& text) {

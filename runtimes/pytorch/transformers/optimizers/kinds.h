@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtimes/pytorch/torch/optimizers/optimizer.h"
+#include "runtimes/setting.h"
 
 namespace vramfit::pytorch {
 
@@ -28,6 +29,7 @@ TorchOptimizer parse_optimizer(const std::string& text);
 const char* name(TorchOptimizer kind);
 /// All names, separated by ", ".
 const std::string& optimizer_names();
+std::vector<Offer> optimizer_offers();
 
 std::unique_ptr<Optimizer> make_optimizer(TorchOptimizer kind, std::vector<Tensor> parameters);
 

@@ -121,7 +121,12 @@ EVALUATED = {"val_set_size": 0.1}
         ({**LIGER, **EVALUATED, "eval_batch_size": 4}, "rtx3060", 4, "MAY FIT: it takes at most "),
         ({**LIGER, **EVALUATED, "eval_batch_size": 5}, "rtx3060", 1, "OOM: "),
         ({**LIGER, "load_in_4bit": False, "adapter": "lora"}, "rtx3060", 1, "OOM: its parameters "),
-        ({"cut_cross_entropy": True, "lora_dropout": 0.1}, "rtx3060", 4, "MAY FIT: it takes at most "),
+        (
+            {"cut_cross_entropy": True, "lora_dropout": 0.1},
+            "rtx3060",
+            4,
+            "MAY FIT: it takes at most ",
+        ),
         ({"cut_cross_entropy": True, "peft_use_dora": True}, "rtx3060", 1, "OOM: "),
         ({}, "rtx3060", 1, "OOM: "),
     ],

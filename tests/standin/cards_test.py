@@ -32,7 +32,7 @@ def kept(make):
     return asked() - before
 
 def settle():
-    "Autograd's thread frees what its last task held after it answers, and before it begins another."
+    "What its last task held, autograd's thread frees before it begins another."
     nothing = new(0, grad=True)
     torch.autograd.grad(nothing.sum(), nothing)
 

@@ -10,8 +10,8 @@ namespace vramfit::pytorch {
 DeviceMap device_map(Context& context, CausalLm& model, const ModelConfig& config,
                      const Pretrained& arguments);
 
-/// Whether a model that is placed so has no run on GPUs that are no larger. What is quantised is not
-/// left on the host (validate_environment raises), and what is all on the host runs there.
+/// Whether a model that is placed so has no run on GPUs that are no larger. What is quantised is
+/// not left on the host (validate_environment raises), and what is all on the host runs there.
 bool has_no_room(const DeviceMap& map, const Pretrained& arguments);
 
 /// Reads a model that was made on the meta device from safetensors, as transformers 5.17 does:

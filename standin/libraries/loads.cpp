@@ -31,7 +31,8 @@ void load_attention(Machine& machine, Device& gpu, bool backward) {
 }
 
 void load_streams(Machine& machine, Device& gpu) {
-  once(gpu.streams, gpu, DriverCode::Other, machine.facts.loads.streams);
+  const bool in_process_group = gpu.communicators > 0;
+  once(gpu.streams, gpu, DriverCode::Other, in_process_group ? 0 : machine.facts.loads.streams);
 }
 
 void load_blas(Machine& machine, Device& gpu) {
@@ -43,17 +44,16 @@ void load_blas(Machine& machine, Device& gpu) {
   }
 }
 
+/// What was measured of a process group has PyTorch's streams in it, whichever comes first.
 void load_communicator(Machine& machine, Device& gpu) {
-  if (gpu.communicators++ == 0) {
-    gpu.memory.load(DriverCode::Other, machine.facts.loads.process_group);
-  }
+  if (gpu.communicators++ != 0) return;
+  const LoadSizes& loads = machine.facts.loads;
+  const std::uint64_t streams = gpu.streams ? std::min(loads.streams, loads.process_group) : 0;
+  gpu.memory.load(DriverCode::Other, loads.process_group - streams);
 }
 
-/// What was measured of a process group's has its streams in it, which PyTorch makes before.
 void load_collectives(Machine& machine, Device& gpu) {
-  const LoadSizes& loads = machine.facts.loads;
-  const std::uint64_t streams = gpu.streams ? std::min(loads.streams, loads.collectives) : 0;
-  once(gpu.collectives, gpu, DriverCode::Other, loads.collectives - streams);
+  once(gpu.collectives, gpu, DriverCode::Other, machine.facts.loads.collectives);
 }
 
 }  // namespace vramfit::standin

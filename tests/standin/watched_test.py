@@ -264,24 +264,6 @@ def test_records(run_forked, tmp_path):
     assert most == pytest.approx(ran.answer["levels"]["allocated"], rel=0.05)
 
 
-def test_ranks_under_torchrun(run):
-    script = """
-import os, torch, torch.distributed as dist
-from torch.nn.parallel import DistributedDataParallel
-dist.init_process_group("nccl")
-torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
-model = DistributedDataParallel(torch.nn.Linear(1024, 1024).cuda())
-for _ in range(2):
-    model(torch.ones(8, 1024, device="cuda")).sum().backward()
-dist.destroy_process_group()
-"""
-    torchrun = [EXACT.parent / "torchrun", "--nproc_per_node", "2", "--standalone"]
-    ran = run(script, "--gpus", 2, before=torchrun)
-    assert ran.returncode == 0, ran.stderr
-    assert ran.answer["processes"] == 2
-    assert ran.answer["overhead_parts"]["libraries"] > 0
-
-
 def test_pushes_are_off(run):
     ran = run(
         """

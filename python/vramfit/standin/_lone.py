@@ -83,7 +83,7 @@ class LoneRank:
         distributed_c10d.rendezvous = self._rendezvous
         distributed_c10d.ProcessGroupGloo = _Gloo
         FakeProcessGroup._set_sequence_number_for_group = lambda _: None
-        distributed_c10d.ProcessGroupNCCL.supports_splitting = False
+        distributed_c10d._get_split_source = lambda _: None  # all groups are made anew
         _replace("split_group", self._splitting)
         _replace("monitored_barrier", lambda _: lambda *_args, **_kwargs: None)
         _replace("broadcast_object_list", self._broadcasting)

@@ -1,0 +1,166 @@
+"""One rank of many runs under `vramfit run`, and takes what it takes among the others."""
+
+import json
+import sys
+
+import pytest
+from stood_in import EXACT, PACKAGE, ROOT, needs_torch, run_script
+
+sys.path.insert(0, str(PACKAGE))
+
+from vramfit.standin._door import StandInError
+from vramfit.standin._ranks import Ranks
+
+REFERENCE = ROOT / "data" / "reference"
+
+
+@pytest.mark.parametrize(
+    ("said", "looked_at", "nodes", "found"),
+    [
+        ({"RANK": "0", "WORLD_SIZE": "8"}, 0, None, ("0", "8")),
+        ({"RANK": "3", "WORLD_SIZE": "8"}, 0, None, None),
+        ({"RANK": "3", "WORLD_SIZE": "8"}, 3, None, ("3", "8")),
+        ({"RANK": "3", "WORLD_SIZE": "8"}, None, None, ("3", "8")),
+        ({"RANK": "3", "WORLD_SIZE": "8"}, 11, 2, ("11", "16")),
+        ({"RANK": "3", "WORLD_SIZE": "8"}, 10, 2, None),
+        ({"RANK": "3", "WORLD_SIZE": "8", "VRAMFIT_NODES": "4"}, 27, None, ("27", "32")),
+        ({"RANK": "0", "WORLD_SIZE": "16", "VRAMFIT_RANKS": "16"}, 3, 2, ("0", "16")),
+        ({}, 5, None, ()),
+    ],
+)
+def test_which_process_runs(said, looked_at, nodes, found):
+    variables = dict(said)
+    runs = Ranks(looked_at, nodes).settle(variables)
+    assert runs == (found is not None)
+    if found:
+        assert (variables["RANK"], variables["WORLD_SIZE"]) == found
+        assert Ranks(looked_at, nodes).settle(variables), "one that it starts runs, too"
+
+
+@pytest.mark.parametrize("launcher", ["OMPI_COMM_WORLD", "PMI"])
+def test_mpi_says_it_by_other_names(launcher):
+    rank, count = f"{launcher}_RANK", f"{launcher}_SIZE"
+    variables = {rank: "1", count: "2"}
+    assert not Ranks(0, None).settle(dict(variables))
+    assert Ranks(3, 2).settle(variables)
+    assert (variables[rank], variables[count]) == ("3", "4")
+
+
+def test_a_rank_that_is_not_started_is_bad_input():
+    with pytest.raises(StandInError, match=r"--rank 9: there are 8 ranks, 0 to 7"):
+        Ranks(9, None).settle({"RANK": "1", "WORLD_SIZE": "8"})
+
+
+# Whatever a script asks of others is answered, and what they send is left as it is.
+_TALKS = """
+import os, torch, torch.distributed as dist
+from torch.distributed.device_mesh import init_device_mesh
+from torch.nn.parallel import DistributedDataParallel
+local = int(os.environ["LOCAL_RANK"])
+torch.cuda.set_device(local)
+dist.init_process_group("cpu:gloo,cuda:nccl", device_id=torch.device("cuda", local))
+rank, ranks = dist.get_rank(), dist.get_world_size()
+model = DistributedDataParallel(torch.nn.Linear(1024, 1024).cuda())
+for _ in range(2):
+    model(torch.ones(8, 1024, device="cuda")).sum().backward()
+cpu = dist.new_group(backend="gloo")
+for group in (None, cpu):
+    objects = [None] * ranks
+    dist.all_gather_object(objects, {"rank": rank}, group=group)
+    assert objects == [{"rank": rank}] * ranks, objects
+    dist.barrier(group=group)
+dist.monitored_barrier(group=cpu)
+sent = ["mine"]
+dist.broadcast_object_list(sent, src=0)
+gathered = [None] * ranks if rank == 1 else None
+dist.gather_object(rank, gathered, dst=1)
+assert gathered in (None, [1] * ranks)
+part = ["mine"]
+dist.scatter_object_list(part, list(range(ranks)) if rank == 0 else None, src=0)
+assert part == ["mine"] if rank else [0], part
+mesh = init_device_mesh("cuda", (ranks // 2, 2), mesh_dim_names=("replicas", "shards"))
+assert mesh["shards"].size() == 2 and tuple(mesh.get_coordinate()) == (rank // 2, rank % 2)
+two = torch.empty(2, device="cuda")
+dist.all_gather_into_tensor(two, torch.full((1,), 7.0, device="cuda"), group=mesh.get_group(1))
+assert two.tolist() == [7.0, 7.0]
+dist.destroy_process_group()
+"""
+
+
+@needs_torch
+@pytest.mark.parametrize(
+    ("flags", "launcher", "found"),
+    [
+        ((), ("--standalone",), (0, 2, 0)),
+        (("--nodes", 3, "--rank", 5), ("--standalone",), (5, 6, 2)),
+        (("--rank", 1), ("--nnodes", 4, "--node_rank", 2, "--master_addr", "10.0.0.1"), (1, 8, 2)),
+    ],
+)
+def test_torchrun(tmp_path, flags, launcher, found):
+    torchrun = (EXACT.parent / "torchrun", "--nproc_per_node", 2, *launcher)
+    rank, ranks, not_received = found
+    ran = run_script(tmp_path, _TALKS, "--gpus", 2, *flags, before=torchrun)
+    assert ran.returncode == 0, ran.stderr
+    assert ran.answer["processes"] == 1
+    assert ran.answer["rank"] == {"rank": rank, "ranks": ranks, "not_received": not_received}
+    assert ran.answer["overhead_parts"]["libraries"] > 0
+    assert any(note.startswith(f"figures are of rank {rank} of {ranks};") for note in
+               ran.answer["notes"])  # fmt: skip
+
+
+@needs_torch
+def test_every_rank_by_itself_and_ranks_that_a_script_starts(tmp_path):
+    script = """
+import torch, torch.distributed as dist, torch.multiprocessing as mp
+def work(rank, ranks):
+    dist.init_process_group("nccl", init_method="tcp://10.0.0.1:1", rank=rank, world_size=ranks)
+    torch.cuda.set_device(rank)
+    torch.empty((rank + 1) << 28, device="cuda")
+    dist.barrier()
+if __name__ == "__main__":
+    mp.spawn(work, (2,), nprocs=2)
+"""
+    for flags, rank, processes in (((), 0, 1), (("--rank", 1), 1, 1), (("--rank", "all"), 1, 2)):
+        ran = run_script(tmp_path, script, "--gpus", 2, *flags)
+        assert ran.returncode == 0, ran.stderr
+        assert ran.answer["rank"]["rank"] == rank
+        assert ran.answer["levels"]["allocated"] >= (rank + 1) << 28
+        assert ran.answer["processes"] == processes
+
+
+def _measured(strategy: str, precision: str) -> dict:
+    """What the first of two H200s with NVLink was measured to take."""
+    lines = (REFERENCE / "pytorch_multi_gpu_levels.jsonl").read_text().splitlines()
+    for line in map(json.loads, lines):
+        case = line.get("case", {})
+        if case.get("gpus") == 2 and (case["strategy"], case["precision"]) == (strategy, precision):
+            return line
+    raise LookupError(strategy)
+
+
+@needs_torch
+@pytest.mark.parametrize(
+    ("strategy", "precision"),
+    [("ddp-view", "bf16"), ("fsdp", "mixed")],
+)
+def test_a_rank_takes_what_it_took_on_two_gpus(tmp_path, strategy, precision):
+    """Allocated and reserved at each stage of two steps, to the byte; used within 4 MiB."""
+    measured = _measured(strategy, precision)
+    script = f"""
+import json, sys
+sys.path.insert(0, {str(REFERENCE)!r})
+import measure_pytorch_multi_gpu as program
+program.timed_step = lambda *_: 1.0
+found = program.of_rank(0, json.loads({json.dumps(measured["case"])!r}))
+open({str(tmp_path / "found")!r}, "w").write(json.dumps(found))
+"""
+    ran = run_script(tmp_path, script, "--gpus", 2, "--steps", 9, gpu="h200")
+    assert ran.returncode == 0, ran.stderr
+    stages = json.loads((tmp_path / "found").read_text())["stages"]
+    assert len(stages) > 8
+    del stages["timed"]
+    for stage, reading in stages.items():
+        there = measured["result"]["stages"][stage]
+        for level in ("alloc", "peak", "reserved", "peak_reserved"):
+            assert reading[level] == there[level], (stage, level)
+        assert reading["device_used"] == pytest.approx(there["device_used"], abs=4 << 20), stage

@@ -249,7 +249,7 @@ Outcome ServerWorkload::run(const Gpu& gpu, std::uint64_t capacity, const ModelC
   Ledger ledger(sum, Counts::Requested, extent.detail.events);
   Ledger host(host_sum, Counts::Requested, extent.detail.events);
   ledger.set_host(&host);
-  outcome.report = report_on(ledger, [&] {
+  outcome.report = report_on(ledger, [&, &taken = taken] {  // clang 14 takes no binding as it is
     for (const Breakdown& start : taken) {
       host.allocate("model buffer", vramfit::Category::Parameters,
                     start.host.model + start.pinned.model);

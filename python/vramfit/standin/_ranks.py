@@ -24,6 +24,8 @@ _ROLE = ("ROLE_RANK", "ROLE_WORLD_SIZE")
 _MACHINE = ("GROUP_RANK", "GROUP_WORLD_SIZE")
 # How many machines torchrun was told of, for the processes that it starts on the one that is there.
 _NODES = "VRAMFIT_NODES"
+# How many ranks there are in all, once a process has found itself among them.
+_WIDENED = "VRAMFIT_RANKS"
 
 
 class Ranks:
@@ -50,10 +52,10 @@ class Ranks:
         return True
 
     def _is_run(self, variables: MutableMapping[str, str], rank: str, count: str) -> bool:
+        if variables.get(_WIDENED) == variables[count]:
+            return True  # the process that started this one runs
         here = int(variables[count])
         nodes = self._nodes or int(variables.get(_NODES, 1))
-        if variables.get(_WIDENED) == variables[count]:
-            return True  # by the process that started this one
         looked_at = self._looked_at
         if looked_at is None:
             looked_at = int(variables[rank])
@@ -86,7 +88,3 @@ class Ranks:
             return launch(config, *args, **kwargs)
 
         launcher.launch_agent = launched
-
-
-# How many ranks there are in all, once a process has found itself among them.
-_WIDENED = "VRAMFIT_RANKS"

@@ -102,7 +102,7 @@ Tensor* GraphBuilder::store_v(const KvCache& cache, Tensor* v, Tensor* rows, std
 
 Tensor* GraphBuilder::attention(const AttentionInputs& inputs, const Qkv& qkv, std::size_t il) {
   Tensor* x = attention_heads(inputs, qkv, il);
-  return precise_product(layer(il).wo, layer(il).wo_s, layer(il).wo_b, x);
+  return product(layer(il).wo, layer(il).wo_s, layer(il).wo_b, x, last_is_precise());
 }
 
 // Whether layers slide decides which build_attn it is: they add to the graph in another order.

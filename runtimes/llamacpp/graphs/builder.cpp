@@ -45,19 +45,16 @@ Tensor* GraphBuilder::norm(Tensor* x, Tensor* weight, Tensor* bias, NormKind kin
 }
 
 // build_lora_mm and what follows it.
-Tensor* GraphBuilder::product(Tensor* weight, Tensor* scale, Tensor* bias, Tensor* x) {
+Tensor* GraphBuilder::product(Tensor* weight, Tensor* scale, Tensor* bias, Tensor* x,
+                              bool precise) {
   x = ops_.mul_mat(weight, x);
+  x->precise = precise;
   if (scale != nullptr) x = ops_.mul(x, scale);
   return bias == nullptr ? x : ops_.add(x, bias);
 }
 
 // The exceptions of build_attn and build_ffn.
-Tensor* GraphBuilder::precise_product(Tensor* weight, Tensor* scale, Tensor* bias, Tensor* x) {
-  x = ops_.mul_mat(weight, x);
-  x->precise = hparams().arch == "glm4moe";
-  if (scale != nullptr) x = ops_.mul(x, scale);
-  return bias == nullptr ? x : ops_.add(x, bias);
-}
+bool GraphBuilder::last_is_precise() const { return hparams().arch == "glm4moe"; }
 
 QkvHeads GraphBuilder::heads(std::size_t il) const {
   const Layer& layer = hparams().layers[il];
@@ -122,7 +119,8 @@ Tensor* GraphBuilder::ffn(const Ffn& weights, Tensor* x, Scales scales) {
   };
   Tensor* up = times(weights.up);
   x = ops_.glu_split(times(weights.gate), up);
-  return scaled(precise_product(weights.down[0], nullptr, weights.down[1], x), weights.down[2]);
+  return scaled(product(weights.down[0], nullptr, weights.down[1], x, last_is_precise()),
+                weights.down[2]);
 }
 
 Tensor* GraphBuilder::gated_ffn(Tensor* x, std::size_t il, Scales scales) {

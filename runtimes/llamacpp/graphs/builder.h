@@ -168,11 +168,11 @@ class GraphBuilder {
   const std::vector<FlashNode>& flash_nodes() const { return flash_nodes_; }
 
  private:
+  /// `precise`: summed in f32.
   ggml::Tensor* product(ggml::Tensor* weight, ggml::Tensor* scale, ggml::Tensor* bias,
-                        ggml::Tensor* x);
-  /// The same of what attention and a network give, which GLM-4 sums in f32.
-  ggml::Tensor* precise_product(ggml::Tensor* weight, ggml::Tensor* scale, ggml::Tensor* bias,
-                                ggml::Tensor* x);
+                        ggml::Tensor* x, bool precise = false);
+  /// Whether the last product of attention and of a network is.
+  bool last_is_precise() const;
   /// Weights of a gated network, and what is added to and multiplied with each product.
   struct Ffn {
     std::array<ggml::Tensor*, 3> up;

@@ -211,8 +211,7 @@ void train(const DryRun& run, const TorchTraining& options, const Extent& extent
   }
 }
 
-void infer(const DryRun& run, const TorchGeneration& options, std::int64_t samples,
-           std::optional<OnHost>* on_host) {
+void infer(const DryRun& run, const TorchGeneration& options, std::int64_t samples) {
   const auto& [allocator, ledger, playback, context, config, fold, map] = run;
   ModelSettings settings;
   settings.type = scalar_type(options.precision);
@@ -222,9 +221,6 @@ void infer(const DryRun& run, const TorchGeneration& options, std::int64_t sampl
   context.tape.end_stage();
   playback.play(playback.ready(context.tape.take()), 0);
   const int main_gpu = options.pretrained ? loaded.map.main_gpu() : 0;
-  if (on_host != nullptr && loaded.map.spills()) {
-    *on_host = OnHost{loaded.map.host_layers, loaded.map.host_bytes, main_gpu == kHost};
-  }
   if (main_gpu == kHost) return;
   const OnGpu with_tokens(context, loaded.model->dispatch(), main_gpu);
   const Tensor prompt = random_tokens(context, options.batch, options.seq);
@@ -285,10 +281,15 @@ RunReport run_on(const Gpu& gpu, const Release& release, const ModelConfig& conf
 
 RunReport run_few(const Walked& few, const Gpu& gpu, const Release& release,
                   const ModelConfig& config, const TorchGeneration& options, const Extent& extent,
-                  std::uint64_t capacity, std::optional<OnHost>* on_host) {
+                  std::uint64_t capacity) {
   const std::int64_t samples = decode_samples(config, extent);
   return run_on(gpu, release, config, few, extent, capacity,
-                [&](const DryRun& run) { infer(run, options, samples, on_host); });
+                [&](const DryRun& run) { infer(run, options, samples); });
+}
+
+void tell(const std::optional<DeviceMap>& map, std::optional<OnHost>* on_host) {
+  if (on_host == nullptr || !map || !map->spills()) return;
+  *on_host = OnHost{map->host_layers, map->host_bytes, map->main_gpu() == kHost};
 }
 
 }  // namespace
@@ -308,8 +309,8 @@ RunReport run(const Gpu& gpu, const Release& release, const ModelConfig& config,
               const TorchGeneration& options, const Extent& extent, std::uint64_t capacity,
               std::optional<OnHost>* on_host) {
   const auto map = map_of(gpu, release, config, options, capacity);
-  return run_few(few_of(config, options, map), gpu, release, config, options, extent, capacity,
-                 on_host);
+  tell(map, on_host);
+  return run_few(few_of(config, options, map), gpu, release, config, options, extent, capacity);
 }
 
 std::vector<RunReport> run_on_each(const Gpu& gpu, const Release& release,
@@ -317,6 +318,7 @@ std::vector<RunReport> run_on_each(const Gpu& gpu, const Release& release,
                                    const Extent& extent, std::uint64_t capacity,
                                    std::optional<OnHost>* on_host) {
   const auto map = map_of(gpu, release, config, options, capacity);
+  tell(map, on_host);
   std::optional<Walked> before;
   std::vector<RunReport> reports;
   TorchGeneration of_one = options;
@@ -326,7 +328,7 @@ std::vector<RunReport> run_on_each(const Gpu& gpu, const Release& release,
       reports.push_back(reports.back());
       reports.back().cost = 0;
     } else {
-      reports.push_back(run_few(few, gpu, release, config, of_one, extent, capacity, on_host));
+      reports.push_back(run_few(few, gpu, release, config, of_one, extent, capacity));
     }
     before = std::move(few);
   }

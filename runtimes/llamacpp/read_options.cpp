@@ -32,10 +32,12 @@ const std::vector<std::string>& cache_types() {
   return names;
 }
 
-/// The best first.
+/// The best first, but for the one of which llama-quantize makes nothing where rows are no whole
+/// blocks: of others it takes another type then.
 std::vector<Offer> recipe_offers() {
   std::vector<Offer> offers;
   for (auto recipe = recipes().rbegin(); recipe != recipes().rend(); ++recipe) {
+    if (*recipe == Recipe::Q1_0) continue;
     offers.push_back({recipe_name(*recipe), recipe_name(*recipe)});
   }
   return with_default(std::move(offers), kUsualRecipe);

@@ -46,6 +46,7 @@ def took(reserved=10 * GB, **more):
         "holders_of_stages": None,
         "compile": None,
         "changes": {},
+        "rank": None,
         "steps": 2,
         "ended": "script",
         "batches": [[4, 512]],

@@ -21,7 +21,14 @@ pytestmark = needs_torch
 
 OF = {adjustment.name: adjustment for adjustment in ADJUSTMENTS}
 OPTIONS = Namespace(
-    strict=False, steps=None, longest=False, uploads=False, random_weights=False, beside_real=False
+    strict=False,
+    steps=None,
+    longest=False,
+    uploads=False,
+    random_weights=False,
+    rank=0,
+    nodes=None,
+    beside_real=False,
 )
 
 # What the scripts take as they are, each run once.
@@ -72,7 +79,7 @@ def forked(warm, tmp_path):
         ran = json.loads(warm.stdout.readline())
         took = ran["took"]
         assert took and ran["status"] == 0, (tmp_path / "output").read_text()
-        answer = _result.answer(FACTS, str(file), 0, {**took, "processes": 1})
+        answer = _result.answer(FACTS, str(file), 0, {**took, "processes": 1, "rank": None})
         return Ran(judged(answer), took["changes"])
 
     return forked

@@ -111,5 +111,6 @@ def _watch(settings: Path) -> None:
     door().start(json.dumps(told["facts"]))
     _session._folder = settings.parent
     _session._files.__init__(settings.parent)
-    _run._process = _run._Process(told, settings.parent)
+    ranks = _run.Ranks(told["rank"], told["nodes"])
+    _run._process = _run._Process(told, settings.parent, ranks)
     _run._process.loaded()

@@ -108,6 +108,8 @@ export interface OnCard {
   }[];
   /** Under llama.cpp: the flags that its --fit would set on such a card. */
   own_choice?: Record<string, string>;
+  /** Why its --fit gives up there, in its words. */
+  own_choice_failure?: string;
   /** With `max-batch` and the like: the largest that fits, 0 where none does. */
   [largest: `max_${string}`]: number | string | null;
   /** With `max-quant`: the next larger one. */

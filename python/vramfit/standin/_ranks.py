@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import MutableMapping
-from types import ModuleType
 from typing import Any
 
 from vramfit.standin._door import StandInError
@@ -75,7 +74,7 @@ class Ranks:
             variables[name] = str(value)
         return True
 
-    def _start_one_machine(self, launcher: ModuleType) -> None:
+    def _start_one_machine(self, launcher: Any) -> None:
         """torchrun waits for the agents of all machines before it starts anything."""
         launch = launcher.launch_agent
 

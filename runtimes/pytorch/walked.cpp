@@ -16,6 +16,11 @@ bool spans_layers(const TorchTraining& options) {
   return options.distributed && options.distributed->strategy != DistributedStrategy::Fsdp;
 }
 
+/// Whether not even what finds a layer's outliers is like another's.
+bool each_differs(const ModelConfig& config, const std::optional<Pretrained>& pretrained) {
+  return keeps_outliers(pretrained) && outliers_grow_with_depth(config);
+}
+
 Walked folded(const ModelConfig& config, const Fold& fold) {
   return {fold.walked(config), fold, std::nullopt};
 }
@@ -81,17 +86,17 @@ Walked few_of_share(int here, const Walked& share) {
 Walked all_of(const ModelConfig& config) { return folded(config, Fold::none(config)); }
 
 Walked few_of(const ModelConfig& config, const TorchTraining& options) {
-  if (keeps_outliers(options.pretrained) || spans_layers(options)) return all_of(config);
+  if (each_differs(config, options.pretrained) || spans_layers(options)) return all_of(config);
   return folded(config, Fold::of(config));
 }
 
 Walked few_of(const ModelConfig& config, const TorchGeneration& options,
               const std::optional<DeviceMap>& map) {
   if (map && has_no_room(*map, *options.pretrained)) return all_of(config);
-  const bool each_differs = keeps_outliers(options.pretrained) && outliers_grow_with_depth(config);
-  if (!map) return each_differs ? all_of(config) : folded(config, Fold::of(config));
+  const bool differ = each_differs(config, options.pretrained);
+  if (!map) return differ ? all_of(config) : folded(config, Fold::of(config));
   const Walked share = share_of(options.pretrained->gpu, config, *map);
-  return each_differs ? share : few_of_share(options.pretrained->gpu, share);
+  return differ ? share : few_of_share(options.pretrained->gpu, share);
 }
 
 bool alike(const Walked& a, int gpu_of_a, const Walked& b, int gpu_of_b) {

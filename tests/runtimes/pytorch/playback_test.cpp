@@ -242,6 +242,36 @@ TEST(Playback, OfLlmInt8WalksTheLayersOfEachGpuAlone) {
   EXPECT_LT(2 * walked({}), walked(all));
 }
 
+/// Adapters over LLM.int8(), of which each layer has outliers of its own; of so few rows not every
+/// layer has some.
+TorchTraining over_outliers(std::int64_t seq) {
+  TorchTraining options;
+  options.seq = seq;
+  options.lora = LoraConfig{16, {"q_proj", "down_proj"}};
+  options.pretrained = Pretrained{
+      .auto_device_map = false, .quantization = Quantization{.format = Quantization::Format::Int8}};
+  return options;
+}
+
+// Autocast's product with the outliers has another type than the one without: then all layers that
+// have none are walked.
+TEST(Playback, OutliersOfTrainingAreEachLayersOwn) {
+  for (const std::int64_t seq : {1, 40}) {
+    SCOPED_TRACE(seq);
+    TorchTraining options = over_outliers(seq);
+    for (const auto checkpoint : {GradientCheckpointing::None, GradientCheckpointing::Full,
+                                  GradientCheckpointing::Reentrant}) {
+      options.checkpoint = checkpoint;
+      options.accumulate = 2;
+      for (const auto autocast : {std::optional<DType>(), std::optional(DType::Bf16)}) {
+        options.autocast = autocast;
+        expect_played_as_walked(model_named("gemma2-2b"), options);
+        expect_played_as_walked(model_named("tinyllama-1.1b"), options);
+      }
+    }
+  }
+}
+
 TEST(Playback, OfModelsReadFromFilesTapesFewLayersToo) {
   TorchGeneration options;
   options.seq = 40;
@@ -270,6 +300,7 @@ TEST(Playback, OfModelsReadFromFilesTapesFewLayersToo) {
   }
   tuning.optimizer = TorchOptimizer::AdafactorTransformers;
   expect_few(tuning);
+  expect_few(over_outliers(400));
 }
 
 // What may be had beyond the capacity, nothing is placed by.

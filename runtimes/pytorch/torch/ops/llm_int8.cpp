@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "runtimes/pytorch/torch/ops/cast.h"
 #include "runtimes/pytorch/torch/ops/elementwise.h"
 #include "runtimes/pytorch/torch/ops/linear.h"
 #include "runtimes/pytorch/torch/ops/reduction.h"
@@ -71,6 +72,25 @@ struct Product {
   Tensor sub_x;
 };
 
+/// output.addmm(subA, subB.t()); where a layer has no outliers, `product` itself.
+Tensor add_outliers(const Tensor& product, const Tensor& sub_x, const Tensor& sub_weight,
+                    const OutlierColumns& outliers) {
+  Tape& tape = product.context().tape;
+  Tensor right;
+  Tensor left;
+  {
+    const Tape::TimesScope each(tape, outliers.each);
+    right = lower(t(sub_weight));  // as addmm would
+    left = lower(sub_x);
+  }
+  const Tape::TimesScope any(tape, outliers.any);
+  const Tensor sum = addmm(product, left, right);
+  if (!outliers.any) return sum;
+  if (sum.type() != product.type()) tape.need_each_layer();  // what follows has another type
+  tape.replace(*sum.impl()->storage->origin, *product.impl()->storage->origin);
+  return sum;
+}
+
 /// bitsandbytes::int8_mixed_scaled_mm: x W^T, both of rows, outlier columns in x's type.
 Product int8_mixed_scaled_mm(const Tensor& x, const Int8Input& input, const Int8Rows& weight,
                              const OutlierColumns& outliers) {
@@ -87,11 +107,7 @@ Product int8_mixed_scaled_mm(const Tensor& x, const Int8Input& input, const Int8
     sub_weight = to(dequantized, type);
   }
   const Tensor product = int8_scaled_mm(input.rows, weight, type);
-  const Tape::TimesScope any(context.tape, outliers.any);
-  const Tensor sum = addmm(product, sub_x, t(sub_weight));
-  if (outliers.any) {  // without outliers the product is the result
-    context.tape.replace(*sum.impl()->storage->origin, *product.impl()->storage->origin);
-  }
+  const Tensor sum = add_outliers(product, sub_x, sub_weight, outliers);
   return {sum, std::move(sub_x)};
 }
 

@@ -45,11 +45,14 @@ class Int8Weight final : public QuantizedWeight {
     if (at(outliers_.highest) == 0) return {};
     Times each(static_cast<std::size_t>(outliers_.quantiles.back().first) + 1);
     Times any = each;
+    bool all = true;
     for (const auto& [layer, quantile] : outliers_.quantiles) {
       const auto number = static_cast<std::size_t>(layer);
       each[number] = at(quantile);
       any[number] = each[number] > 0 ? 1 : 0;
+      all &= each[number] > 0;
     }
+    if (all) return {1, std::move(each)};
     return {1, std::move(each), std::move(any)};
   }
 

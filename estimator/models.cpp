@@ -17,6 +17,13 @@ namespace {
 
 constexpr const char* kPublished = "models/parameters.json";
 
+std::vector<std::string> all_names() {
+  std::vector<std::string> all = model_names();
+  for (const std::string& more : more_model_names()) all.push_back(more);
+  for (const std::string& shape : shape_names()) all.push_back(shape);
+  return all;
+}
+
 /// What a model and others of its shape are called on the Hugging Face hub.
 std::vector<std::string> hub_names(const nlohmann::json& published, const std::string& model) {
   const auto entry = published.find(model);
@@ -92,6 +99,31 @@ std::string untuned(const std::string& key) {
   return "";
 }
 
+/// "qwen3-next" of "qwen3-next-80b-a3b": what is left of a name without how large the model is.
+std::string_view without_size(std::string_view name) {
+  const auto is_size = [](std::string_view part) {
+    if (part.starts_with('a')) part.remove_prefix(1);  // active
+    const bool in_units = part.ends_with('b') || part.ends_with('m');
+    return in_units && part.find_first_not_of("0123456789.") == part.size() - 1;
+  };
+  for (std::size_t dash; (dash = name.rfind('-')) != std::string_view::npos;) {
+    if (dash + 1 == name.size() || !is_size(name.substr(dash + 1))) break;
+    name = name.substr(0, dash);
+  }
+  return name;
+}
+
+/// A model of which there is one size alone.
+Called of_one_size(const std::string& key) {
+  Called one;
+  for (const std::string& name : all_names()) {
+    if (folded(without_size(name)) != key) continue;
+    if (one) return std::nullopt;
+    one = name;
+  }
+  return one;
+}
+
 /// What copies another's models under their names.
 std::string without_mirror(const std::string& called) {
   for (const std::string_view mirror : {"unsloth/", "NousResearch/"}) {
@@ -134,7 +166,8 @@ std::optional<std::string> shipped_model(const std::string& called) {
   const std::string key = folded(without_mirror(called));
   if (Called name = called_exactly(key)) return name;
   const std::string model = untuned(key);
-  return model.empty() ? std::nullopt : called_exactly(model);
+  if (Called name = model.empty() ? std::nullopt : called_exactly(model)) return name;
+  return of_one_size(key);
 }
 
 ModelConfig model_named(const std::string& name) {
@@ -151,10 +184,7 @@ ModelConfig model_named(const std::string& name) {
     }
     return model;
   }
-  std::vector<std::string> all = names;
-  for (const std::string& more : more_model_names()) all.push_back(more);
-  for (const std::string& shape : shape_names()) all.push_back(shape);
-  std::string known = did_you_mean(name, all);
+  std::string known = did_you_mean(name, all_names());
   if (known.empty()) known = "; one of those that vramfit --list shows.";
   throw BadInput(
       "model: unknown '" + name + "'" + known +

@@ -16,8 +16,9 @@ std::vector<std::string> more_model_names();
 std::vector<std::string> shape_names();
 
 /// The name of the model that people call so: by it, by its repository on the Hugging Face hub or
-/// that one's last part, by another of the same shape, by Ollama's tag ("qwen3:8b"), or as it was
-/// tuned ("-instruct"); nothing where there is none.
+/// that one's last part, by another of the same shape, by Ollama's tag ("qwen3:8b"), as it was
+/// tuned ("-instruct"), or, where there is one size, without it ("qwen3-next"); nothing where there
+/// is none.
 std::optional<std::string> shipped_model(const std::string& called);
 
 /// Its config.json; throws BadInput where `name` is none of them.

@@ -1,4 +1,4 @@
-"""README.md shows what the commands print: each `$ build/fit …` in it is run and compared."""
+"""README.md shows what the commands print: each question to `$ vramfit …` in it is run and compared."""
 
 import re
 import shlex
@@ -8,7 +8,7 @@ import pytest
 from built import ROOT, program
 
 EXAMPLE = re.compile(
-    r"^    \$ build/fit (?P<arguments>.*)\n(?P<output>(?:    .*\n|\n(?=    ))*)", re.MULTILINE
+    r"^    \$ vramfit (?!run )(?P<arguments>.*)\n(?P<output>(?:    .*\n|\n(?=    ))*)", re.MULTILINE
 )
 THE_REST = "…"
 

@@ -126,7 +126,7 @@ def provenance(inputs: Inputs) -> dict[str, str]:
         PREDICTED: "dry runs of its own step program on virtual GPUs, OomCliff rows each on its "
         f"own card; commit {predicted_by}",
         MEASURED: f"on {_device(inputs)}: {versions(inputs)}; commit {commit}",
-        TORCH: "as fit --runtime pytorch does, without PyTorch; its AdamW keeps m and v in the "
+        TORCH: "as vramfit --runtime pytorch does, without PyTorch; its AdamW keeps m and v in the "
         f"weights' dtype; commit {predicted_by}",
         TORCH_MEASURED: f"data/reference: {_environments(inputs.reference.environments)}",
     }

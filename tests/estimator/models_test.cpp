@@ -64,8 +64,17 @@ TEST(Models, OfShapesAreCalledAsPeopleTypeThem) {
       {"mixtral", "mixtral-8x7b"},
       {"openai/gpt-oss-20b", "gpt-oss-20b"},
       {"qwen3-8b-instruct", "qwen3-8b"},
+      {"tinyllama", "tinyllama-1.1b"},
+      {"qwen3-next", "qwen3-next-80b-a3b"},
+      {"mistral large", "mistral-large-123b"},
+      {"vicuna:7b", "llama2-7b"},
+      {"NousResearch/Hermes-3-Llama-3.1-8B", "llama3.1-8b"},
   };
   for (const auto& [typed, name] : called) EXPECT_EQ(shipped_model(typed), name) << typed;
+  // Of several sizes none is meant.
+  for (const char* typed : {"qwen3", "gemma3", "pythia", "b", ""}) {
+    EXPECT_EQ(shipped_model(typed), std::nullopt) << typed;
+  }
 }
 
 /// Their totals as the hub's model pages show them, recalled.
@@ -83,6 +92,8 @@ TEST(Models, OfShapesHaveTheParametersThatTheHubCounts) {
       {"olmo2-7b", 7'298'617'344},          {"smollm2-135m", 134'515'008},
       {"smollm2-1.7b", 1'711'376'384},      {"falcon3-10b", 10'305'653'760},
       {"pythia-12b", 11'846'072'320},       {"deepseek-r1-distill-qwen-1.5b", 1'777'088'000},
+      {"olmo2-32b", 32'234'279'936},        {"smollm-1.7b", 1'711'376'384},
+      {"llama-30b", 32'528'943'616},
   };
   for (const auto& [name, parameters] : published) {
     EXPECT_EQ(parameter_count(model_named(name)), parameters) << name;

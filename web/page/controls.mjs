@@ -68,7 +68,8 @@ export class Controls {
 
   #fillModels() {
     const option = ({ name, parameters }) => [name, parameters ? `${name} · ${short(parameters)}` : name];
-    const shipped = (known) => optionsMarkup(this.#models.filter(({ parameters }) => Boolean(parameters) === known).map(option));
+    const byName = (a, b) => a.name.localeCompare(b.name, 'en', { numeric: true });
+    const shipped = (known) => optionsMarkup(this.#models.filter(({ parameters }) => Boolean(parameters) === known).sort(byName).map(option));
     byId('model').innerHTML = `<optgroup label="Shipped shapes">${shipped(true)}</optgroup>`
       + `<optgroup label="Shipped for this runtime alone" id="more-models">${shipped(false)}</optgroup>`
       + `<optgroup label="Another">${optionsMarkup([['params:', 'a size …'], ['hub:', 'a Hugging Face id …'], ['config:', 'a config.json …']])}</optgroup>`;

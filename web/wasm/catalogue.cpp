@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
 
 #include "estimator/ask/astray.h"
 #include "estimator/ask/runtimes_json.h"
@@ -17,7 +19,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json model_json(const std::string& name) {
+/// Nothing where no runtime runs it.
+std::optional<Json> model_json(const std::string& name) {
+  const std::vector<std::string> run_by = runtimes_of(name);
+  if (run_by.empty()) return std::nullopt;
   Json json = {{"name", name}};
   try {
     const ModelConfig model = model_named(name);
@@ -26,14 +31,16 @@ Json model_json(const std::string& name) {
                  {"positions", model.max_positions}});
   } catch (const UnreadModel&) {  // a runtime reads its shape by itself
   }
-  json["runtimes"] = runtimes_of(name);
+  json["runtimes"] = run_by;
   return json;
 }
 
 Json models_json() {
   Json list = Json::array();
-  for (const auto& names : {model_names(), more_model_names()}) {
-    for (const std::string& name : names) list.push_back(model_json(name));
+  for (const auto& names : {model_names(), more_model_names(), shape_names()}) {
+    for (const std::string& name : names) {
+      if (std::optional<Json> model = model_json(name)) list.push_back(*std::move(model));
+    }
   }
   return list;
 }

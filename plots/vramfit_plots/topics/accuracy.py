@@ -243,7 +243,7 @@ def picture(comparison: Accuracy) -> Picture:
     )
     alt = "; ".join(label.replace("\n", ", ") for label in labels)
     note = words.note("accuracy", "picture")
-    return Picture("accuracy", title, alt, note, figure, "vramfit: fit --runtime pytorch")
+    return Picture("accuracy", title, alt, note, figure, "vramfit --runtime pytorch")
 
 
 def draw(inputs: Inputs) -> Picture:

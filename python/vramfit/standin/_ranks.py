@@ -5,7 +5,7 @@ end as they come to torch.
 from __future__ import annotations
 
 import os
-from collections.abc import MutableMapping
+from collections.abc import Mapping, MutableMapping
 from typing import Any
 
 from vramfit.standin._door import StandInError
@@ -21,10 +21,28 @@ _SAID = (
 # What torchrun says beside them: the rank and how many, by other names; the machine, and how many.
 _ROLE = ("ROLE_RANK", "ROLE_WORLD_SIZE")
 _MACHINE = ("GROUP_RANK", "GROUP_WORLD_SIZE")
+# Which rank of its machine a process is, and how many that has, by the same launchers.
+_LOCAL = (
+    ("LOCAL_RANK", "LOCAL_WORLD_SIZE"),
+    ("OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"),
+    ("MPI_LOCALRANKID", "MPI_LOCALNRANKS"),
+)
 # How many machines torchrun was told of, for the processes that it starts on the one that is there.
 _NODES = "VRAMFIT_NODES"
 # How many ranks there are in all, once a process has found itself among them.
 _WIDENED = "VRAMFIT_RANKS"
+
+
+def environment_of(rank: int, variables: Mapping[str, str]) -> dict[str, str]:
+    """Of another rank than the one whose variables these are; empty where none says one."""
+    changed = {name: rank for name, _ in (*_SAID, _ROLE) if name in variables}
+    if not changed:
+        return {}
+    for name, count in _LOCAL:
+        if name in variables and variables.get(count, "").isdecimal():
+            here = int(variables[count])
+            changed |= {name: rank % here, _MACHINE[0]: rank // here}
+    return {**variables, **{name: str(value) for name, value in changed.items()}}
 
 
 class Ranks:

@@ -62,7 +62,7 @@ def begin(settings: str) -> None:
     try:
         if not ranks.settle(os.environ):
             leave(0)
-        start(json.dumps(told["facts"]), _process, file.parent)
+        start(json.dumps(told["facts"]), _process, Path(told.get("run", file.parent)))
     except StandInError as error:
         _refuse(file.parent, str(error))
 
@@ -103,8 +103,16 @@ class _Process(Watcher):
             self._changes = Changes(self._settings["changes"])
         if self._ranks is not None:
             from vramfit.standin._lone import LoneRank
+            from vramfit.standin._peers import Asker, Peers
 
-            self._lone = LoneRank(self._ranks.are_others, lambda: leave(0))
+            def is_over() -> NoReturn:
+                leave(0)
+
+            chain, asker = self._settings.get("chain"), None
+            if chain:
+                asker = Asker(chain[-1], self._settings["channel"], is_over)
+            peers = Peers(self._settings, self._folder)
+            self._lone = LoneRank(self._ranks.are_others, is_over, peers, asker)
             self._lone.attend()
         if self._settings["random_weights"]:
             make_weights()

@@ -206,9 +206,6 @@ void read_distributed(const Flags& flags, TorchTraining& options) {
   }
   if (distributed.strategy == DistributedStrategy::Fsdp) {
     refuse_beside_fsdp(options, distributed);
-  } else if (options.pretrained && options.pretrained->quantization) {
-    throw BadInput(
-        "quant: quantised weights on several GPUs are not predicted yet; without --gpus");
   }
   if (distributed.mixed_precision && options.autocast) {
     throw BadInput("autocast and mixed-precision: one of them casts; without --autocast");

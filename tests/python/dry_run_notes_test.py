@@ -42,8 +42,18 @@ def called(name, calls, by="", as_zero=False) -> dict:
         ({"levels_of_late_gpu": {"reserved": GB}}, "which makes no difference"),
         ({"host": {**ANSWER["host"], "page_locked": GB}}, "1.00 GB were page-locked"),
         ({"processes": 2}, "of 2 processes"),
-        ({"rank": {"rank": 3, "ranks": 8, "not_received": 0}}, "figures are of rank 3 of 8;"),
-        ({"rank": {"rank": 0, "ranks": 1, "not_received": 2}}, "2 objects that another rank sends"),
+        (
+            {"rank": {"rank": 3, "ranks": 8, "not_received": 0, "peers": 0}},
+            "figures are of rank 3 of 8;",
+        ),
+        (
+            {"rank": {"rank": 0, "ranks": 1, "not_received": 2, "peers": 0}},
+            "2 objects that another rank sends",
+        ),
+        (
+            {"rank": {"rank": 0, "ranks": 1, "not_received": 0, "peers": 1}},
+            "1 other rank ran as well",
+        ),
         ({"assumptions": [{"what": "/a/b/c.py:3", "times": 1}]}, "read 1 time, and assumed: b/c"),
         (
             {"assumptions": [{"what": "of RNNs PyTorch's own ran", "times": 2}]},

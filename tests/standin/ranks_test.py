@@ -2,6 +2,7 @@
 
 import json
 import sys
+from types import SimpleNamespace
 
 import pytest
 from stood_in import EXACT, PACKAGE, ROOT, needs_torch, run_script
@@ -12,6 +13,10 @@ from vramfit.standin._door import StandInError
 from vramfit.standin._ranks import Ranks
 
 REFERENCE = ROOT / "data" / "reference"
+
+
+def _refuse(error: StandInError) -> None:
+    raise error
 
 
 @pytest.mark.parametrize(
@@ -30,28 +35,65 @@ REFERENCE = ROOT / "data" / "reference"
 )
 def test_which_process_runs(said, looked_at, nodes, found):
     variables = dict(said)
-    runs = Ranks(looked_at, nodes).settle(variables)
+    runs = Ranks(looked_at, nodes).settle(variables, _refuse)
     assert runs == (found is not None)
     if found:
         assert (variables["RANK"], variables["WORLD_SIZE"]) == found
-        assert Ranks(looked_at, nodes).settle(variables), "one that it starts runs, too"
+        assert Ranks(looked_at, nodes).settle(variables, _refuse), "one that it starts runs, too"
 
 
 @pytest.mark.parametrize("launcher", ["OMPI_COMM_WORLD", "PMI"])
 def test_mpi_says_it_by_other_names(launcher):
     rank, count = f"{launcher}_RANK", f"{launcher}_SIZE"
     variables = {rank: "1", count: "2"}
-    assert not Ranks(0, None).settle(dict(variables))
-    assert Ranks(3, 2).settle(variables)
+    assert not Ranks(0, None).settle(dict(variables), _refuse)
+    assert Ranks(3, 2).settle(variables, _refuse)
     assert (variables[rank], variables[count]) == ("3", "4")
 
 
 def test_a_rank_that_is_not_started_is_bad_input():
     with pytest.raises(StandInError, match=r"--rank 9: there are 8 ranks, 0 to 7"):
-        Ranks(9, None).settle({"RANK": "1", "WORLD_SIZE": "8"})
+        Ranks(9, None).settle({"RANK": "1", "WORLD_SIZE": "8"}, _refuse)
 
 
-# Whatever a script asks of others is answered, and what they send is left as it is.
+@pytest.mark.parametrize(
+    ("flags", "told", "says"),
+    [
+        ({"nodes": 2}, (3, 3, 8), "--nodes 2: the launcher is told of 3 machines"),
+        ({"nodes": 4}, (2, 3, 8), "--nodes 4: the launcher is told of 2 to 3 machines"),
+        ({"gpus": 4}, (1, 1, 8), "--gpus 4: the launcher starts 8 ranks on this machine"),
+        ({"gpus": 8}, (2, 2, 4), "--gpus 8: the launcher starts 4 ranks on this machine"),
+        ({"nodes": 2, "gpus": 8}, (1, 1, 8), None),
+        ({"nodes": 2, "gpus": 8}, (1, 4, 8), None),
+        ({"gpus": 8}, (1, 1, 1), None),
+        ({}, (3, 3, 8), None),
+    ],
+)
+def test_what_the_launcher_is_told_is_what_we_are(flags, told, says):
+    """torchrun's configuration: machines at least and at most, ranks of each."""
+    config = SimpleNamespace(
+        **dict(zip(("min_nodes", "max_nodes", "nproc_per_node"), told, strict=True)),
+        rdzv_backend="", rdzv_endpoint="", rdzv_configs={},
+    )  # fmt: skip
+    launcher = SimpleNamespace(launch_agent=lambda config: config)
+    Ranks(0, flags.get("nodes"), flags.get("gpus"))._start_one_machine(launcher, _refuse)
+    if says is None:
+        assert launcher.launch_agent(config).min_nodes == 1
+    else:
+        with pytest.raises(StandInError, match=says):
+            launcher.launch_agent(config)
+
+
+@needs_torch
+def test_a_launcher_that_is_told_otherwise_is_refused_in_a_line(tmp_path):
+    torchrun = (EXACT.parent / "torchrun", "--standalone", "--nproc_per_node", 4)
+    ran = run_script(tmp_path, "import torch", "--gpus", 2, before=torchrun)
+    assert ran.returncode == 2
+    says = "--gpus 2: the launcher starts 4 ranks on this machine: take --gpus 4, or"
+    assert says in ran.stderr.strip().splitlines()[-1]
+
+
+# Whatever a script asks of others is answered.
 _TALKS = """
 import os, torch, torch.distributed as dist
 from torch.distributed.device_mesh import init_device_mesh
@@ -70,14 +112,15 @@ for group in (None, cpu):
     assert objects == [{"rank": rank}] * ranks, objects
     dist.barrier(group=group)
 dist.monitored_barrier(group=cpu)
-sent = ["mine"]
+sent = [rank]
 dist.broadcast_object_list(sent, src=0)
+assert sent == [0], sent
 gathered = [None] * ranks if rank == 1 else None
 dist.gather_object(rank, gathered, dst=1)
 assert gathered in (None, [1] * ranks)
-part = ["mine"]
+part = [None]
 dist.scatter_object_list(part, list(range(ranks)) if rank == 0 else None, src=0)
-assert part == ["mine"] if rank else [0], part
+assert part == [rank], part
 mesh = init_device_mesh("cuda", (ranks // 2, 2), mesh_dim_names=("replicas", "shards"))
 assert mesh["shards"].size() == 2 and tuple(mesh.get_coordinate()) == (rank // 2, rank % 2)
 two = torch.empty(2, device="cuda")
@@ -91,18 +134,19 @@ dist.destroy_process_group()
 @pytest.mark.parametrize(
     ("flags", "launcher", "found"),
     [
-        ((), ("--standalone",), (0, 2, 0)),
-        (("--nodes", 3, "--rank", 5), ("--standalone",), (5, 6, 2)),
-        (("--rank", 1), ("--nnodes", 4, "--node_rank", 2, "--master_addr", "10.0.0.1"), (1, 8, 2)),
+        ((), ("--standalone",), (0, 2)),
+        (("--nodes", 3, "--rank", 5), ("--standalone",), (5, 6)),
+        (("--rank", 1), ("--nnodes", 4, "--node_rank", 2, "--master_addr", "10.0.0.1"), (1, 8)),
     ],
 )
 def test_torchrun(tmp_path, flags, launcher, found):
     torchrun = (EXACT.parent / "torchrun", "--nproc_per_node", 2, *launcher)
-    rank, ranks, not_received = found
+    rank, ranks = found
     ran = run_script(tmp_path, _TALKS, "--gpus", 2, *flags, before=torchrun)
     assert ran.returncode == 0, ran.stderr
     assert ran.answer["processes"] == 1
-    assert ran.answer["rank"] == {"rank": rank, "ranks": ranks, "not_received": not_received}
+    told = {"rank": rank, "ranks": ranks, "not_received": 0, "peers": int(rank > 0)}
+    assert ran.answer["rank"] == told
     assert ran.answer["overhead_parts"]["libraries"] > 0
     assert any(note.startswith(f"figures are of rank {rank} of {ranks};") for note in
                ran.answer["notes"])  # fmt: skip
@@ -117,13 +161,14 @@ def work(rank, ranks):
     torch.cuda.set_device(rank)
     torch.empty((rank + 1) << 28, device="cuda")
     dist.barrier()
+    dist.broadcast_object_list([rank], src=0)  # the first cannot be run for it
 if __name__ == "__main__":
     mp.spawn(work, (2,), nprocs=2)
 """
     for flags, rank, processes in (((), 0, 1), (("--rank", 1), 1, 1), (("--rank", "all"), 1, 2)):
         ran = run_script(tmp_path, script, "--gpus", 2, *flags)
         assert ran.returncode == 0, ran.stderr
-        assert ran.answer["rank"]["rank"] == rank
+        assert ran.answer["rank"]["rank"] == ran.answer["rank"]["not_received"] == rank
         assert ran.answer["levels"]["allocated"] >= (rank + 1) << 28
         assert ran.answer["processes"] == processes
 

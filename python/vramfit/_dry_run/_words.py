@@ -190,14 +190,16 @@ def _on_wsl() -> Iterator[str]:
 
 def _others(answer: Json) -> Iterator[str]:
     if answer["rank"]:
-        rank, ranks, not_received = (
-            answer["rank"][key] for key in ("rank", "ranks", "not_received")
+        rank, ranks, not_received, peers = (
+            answer["rank"][key] for key in ("rank", "ranks", "not_received", "peers")
         )
         if ranks > 1:
             yield (
                 f"figures are of rank {rank} of {ranks}; the others are stood in for: what is "
                 "gathered from them is its own, and sums over them are unknown"
             )
+        if peers:
+            yield f"{_count(peers, 'other rank')} ran as well, for the objects that it sends"
         if not_received:
             yield (
                 f"{_count(not_received, 'object')} that another rank sends "

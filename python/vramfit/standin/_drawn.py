@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from torch import arange
 
 from vramfit.standin._handlers import Handler, Known
 from vramfit.standin._twins import is_small
@@ -43,7 +44,7 @@ def philox(seed: int, turn: torch.Tensor, thread: torch.Tensor) -> torch.Tensor:
 def _integers(count: int, seed: int, offset: int, threads: int) -> torch.Tensor:
     """`offset`: the generator's before, in words. A thread's turn gives elements that lie as many
     apart as there are threads."""
-    places = torch.arange(count)
+    places = arange(count)
     turns = places // (threads * _AT_ONCE)
     words = philox(seed, offset // _AT_ONCE + turns, places % threads)
     return words.gather(0, (places // threads % _AT_ONCE)[None])[0]

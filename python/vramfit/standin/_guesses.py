@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from torch import arange
 
 from vramfit.standin._door import ASSUMED, KNOWN
 from vramfit.standin._handlers import Handler, Known
@@ -71,7 +72,7 @@ def _balanced(values: Known, func: Any, args: tuple[Any, ...], kwargs: dict[str,
     best, places = func(*args, **kwargs)
     values.twins.forget(best)
     if is_small(places) and places.numel() > 0:
-        turns = torch.arange(places.numel()) % tensor.shape[-1]
+        turns = arange(places.numel()) % tensor.shape[-1]
         # Rows of a count that divides evenly would begin with the same expert over and over: none
         # does worse for that.
         _guess(values, places, turns.reshape(places.shape))
@@ -88,7 +89,7 @@ def _in_order(values: Known, func: Any, args: tuple[Any, ...], kwargs: dict[str,
     ordered, places = func(*args, **kwargs)
     values.twins.forget(ordered)
     if is_small(places) and places.numel() > 0:
-        _guess(values, places, torch.arange(places.shape[-1]).expand(places.shape))
+        _guess(values, places, arange(places.shape[-1]).expand(places.shape))
     else:
         values.twins.forget(places)
     return ordered, places

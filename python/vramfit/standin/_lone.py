@@ -9,9 +9,14 @@ import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import torch
 import torch.distributed as dist
 from torch._C._distributed_c10d import FakeProcessGroup
 from torch.distributed import distributed_c10d
+
+from vramfit.standin._deepspeed import without_kernels
+from vramfit.standin._peers import Asker, Peers, unpickled
+from vramfit.standin._zero import consolidate_alone
 
 Function = Callable[..., Any]
 
@@ -70,22 +75,33 @@ class _Gloo(metaclass=_MadeUp):
 
 class LoneRank:
     """This process, in its groups. `leave`: ends it where it turns out to be of another `rank` than
-    those that `are_others` leaves."""
+    those that `are_others` leaves. `peers` know what others send; `asker` is the rank that this one
+    is a peer of, if it is one."""
 
-    def __init__(self, are_others: Callable[[int], bool], leave: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        are_others: Callable[[int], bool],
+        leave: Callable[[], None],
+        peers: Peers,
+        asker: Asker | None,
+    ) -> None:
         self._are_others, self._leave = are_others, leave
+        self._peers, self._asker = peers, asker
         self._store = _Store()
         self._rank = self._size = 0
-        self._not_received = 0  # objects that other ranks send
+        self._not_received = 0  # objects that ranks send which cannot be asked
 
     def attend(self) -> None:
         """For as long as the process lives."""
+        without_kernels()
+        consolidate_alone()
         distributed_c10d.rendezvous = self._rendezvous
         distributed_c10d.ProcessGroupGloo = _Gloo
         FakeProcessGroup._set_sequence_number_for_group = lambda _: None
         distributed_c10d._get_split_source = lambda _: None  # all groups are made anew
         _replace("split_group", self._splitting)
         _replace("monitored_barrier", lambda _: lambda *_args, **_kwargs: None)
+        _replace("send_object_list", self._sending)
         _replace("broadcast_object_list", self._broadcasting)
         _replace("gather_object", self._gathering)
         _replace("scatter_object_list", self._scattering)
@@ -95,7 +111,12 @@ class LoneRank:
         """None: it is in no group."""
         if self._size == 0:
             return None
-        return {"rank": self._rank, "ranks": self._size, "not_received": self._not_received}
+        return {
+            "rank": self._rank,
+            "ranks": self._size,
+            "not_received": self._not_received,
+            "peers": self._peers.count,
+        }
 
     def _rendezvous(
         self, url: str, rank: int = -1, world_size: int = -1, **_: Any
@@ -135,15 +156,34 @@ class LoneRank:
 
         return split_group
 
+    def _sending(self, send: Function) -> Function:
+        @functools.wraps(send)
+        def send_object_list(
+            object_list: Any, dst: Any = None, group: Any = None, *args: Any, **kwargs: Any
+        ) -> Any:
+            self._tell(object_list, "send", [_global_rank(dst, group, kwargs.get("group_dst"))])
+            return send(object_list, dst, group, *args, **kwargs)
+
+        return send_object_list
+
     def _broadcasting(self, broadcast: Function) -> Function:
         @functools.wraps(broadcast)
         def broadcast_object_list(
-            object_list: Any, src: Any = None, group: Any = None, *args: Any, **kwargs: Any
+            object_list: Any,
+            src: Any = None,
+            group: Any = None,
+            device: Any = None,
+            group_src: Any = None,
         ) -> Any:
-            if _is_this(src, group, kwargs.get("group_src")):
-                return broadcast(object_list, src, group, *args, **kwargs)
-            self._not_received += len(object_list)
-            return None
+            source = _global_rank(src, group, group_src)
+            if source == dist.get_rank():
+                self._tell(object_list, "broadcast", dist.get_process_group_ranks(group))
+                return broadcast(object_list, src, group, device, group_src)
+
+            def receive(tensor: torch.Tensor) -> None:
+                dist.broadcast(tensor, source, group)
+
+            return self._receive(object_list, source, "broadcast", receive, _place(device, group))
 
         return broadcast_object_list
 
@@ -155,7 +195,7 @@ class LoneRank:
             group: Any = None,
             group_dst: Any = None,
         ) -> None:
-            here = _is_this(dst, group, group_dst)
+            here = _global_rank(dst, group, group_dst) == dist.get_rank()
             size = dist.get_world_size(group)
             gathered = object_gather_list if here and object_gather_list else [None] * size
             dist.all_gather_object(gathered, obj, group)
@@ -170,21 +210,68 @@ class LoneRank:
             group: Any = None,
             group_src: Any = None,
         ) -> None:
-            if _is_this(src, group, group_src):
+            source = _global_rank(src, group, group_src)
+            if source == dist.get_rank():
+                ranks = dist.get_process_group_ranks(group)
+                for rank, part in zip(ranks, scatter_object_input_list, strict=True):
+                    self._tell([part], "scatter", [rank])
                 scatter_object_output_list[0] = scatter_object_input_list[dist.get_rank(group)]
-            else:
-                self._not_received += 1
+                return
+            part = [scatter_object_output_list[0]]
+
+            def receive(tensor: torch.Tensor) -> None:
+                dist.scatter(tensor, None, source, group)
+
+            self._receive(part, source, "scatter", receive, _place(None, group))
+            scatter_object_output_list[0] = part[0]
 
         return scatter_object_list
 
     def _receiving(self, _: Function) -> Function:
         def recv_object_list(
-            object_list: Any, src: Any = None, *_args: Any, group_src: Any = None, **_kwargs: Any
-        ) -> Any:
-            self._not_received += len(object_list)
-            return src if src is not None else group_src or 0
+            object_list: Any,
+            src: Any = None,
+            group: Any = None,
+            device: Any = None,
+            group_src: Any = None,
+            *,
+            use_batch: bool = False,
+        ) -> int:
+            source = _global_rank(src, group, group_src)
+
+            def receive(tensor: torch.Tensor) -> None:
+                if use_batch:
+                    batch = [dist.P2POp(dist.irecv, tensor, source, group)]
+                    dist.batch_isend_irecv(batch).pop().wait()
+                else:
+                    dist.recv(tensor, source, group)
+
+            self._receive(object_list, source, "send", receive, _place(device, group))
+            return source
 
         return recv_object_list
+
+    def _tell(self, objects: Any, how: str, to: list[int]) -> None:
+        """The rank that this one runs for, if it is among those that objects go to."""
+        if self._asker is not None and self._asker.rank in to:
+            self._asker.send(objects, how)
+
+    def _receive(
+        self,
+        objects: Any,
+        source: int,
+        how: str,
+        receive: Callable[[torch.Tensor], None],
+        place: Any,
+    ) -> None:
+        """Sizes first, then all of them in one tensor, as PyTorch does it."""
+        found = self._peers.objects_of(source, dist.get_rank(), how)
+        if found is None:
+            self._not_received += len(objects)
+            return
+        receive(torch.empty(len(found), dtype=torch.long, device=place))
+        receive(torch.empty(sum(map(len, found)), dtype=torch.uint8, device=place))
+        objects[:] = map(unpickled, found)
 
 
 def _from_environment(name: str) -> int:
@@ -197,11 +284,16 @@ def _from_environment(name: str) -> int:
     return int(said)
 
 
-def _is_this(rank: int | None, group: Any, rank_in_group: int | None) -> bool:
-    """Whether the rank that a collective names, by default the first, is this process's."""
+def _global_rank(rank: int | None, group: Any, rank_in_group: int | None) -> int:
+    """That a collective names, by default the first."""
     if rank_in_group is not None:
-        return rank_in_group == dist.get_rank(group)
-    return (rank or 0) == dist.get_rank()
+        return dist.get_global_rank(group or dist.group.WORLD, rank_in_group)
+    return rank or 0
+
+
+def _place(device: Any, group: Any) -> Any:
+    """Where objects are received."""
+    return device or distributed_c10d._get_object_coll_device(group)
 
 
 def _replace(name: str, replaced: Callable[[Function], Function]) -> None:

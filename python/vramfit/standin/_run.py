@@ -57,14 +57,20 @@ def begin(settings: str) -> None:
         process = _process = _RealProcess(told, file.parent, None)
         when_imported("torch", lambda _: process.loaded())
         return
-    ranks = Ranks(told["rank"], told["nodes"])
+    ranks = Ranks(told["rank"], told["nodes"], _visible(told["facts"]["devices"]))
     _process = _Process(told, file.parent, ranks)
     try:
-        if not ranks.settle(os.environ):
+        if not ranks.settle(os.environ, _process.refused):
             leave(0)
-        start(json.dumps(told["facts"]), _process, file.parent)
+        start(json.dumps(told["facts"]), _process, Path(told.get("run", file.parent)))
     except StandInError as error:
         _refuse(file.parent, str(error))
+
+
+def _visible(gpus: int) -> int:
+    """How many of so many the environment leaves."""
+    chosen = os.environ.get("CUDA_VISIBLE_DEVICES")
+    return gpus if chosen is None else min(gpus, len(chosen.split(",")))
 
 
 class _Process(Watcher):
@@ -103,8 +109,16 @@ class _Process(Watcher):
             self._changes = Changes(self._settings["changes"])
         if self._ranks is not None:
             from vramfit.standin._lone import LoneRank
+            from vramfit.standin._peers import Asker, Peers
 
-            self._lone = LoneRank(self._ranks.are_others, lambda: leave(0))
+            def is_over() -> NoReturn:
+                leave(0)
+
+            chain, asker = self._settings.get("chain"), None
+            if chain:
+                asker = Asker(chain[-1], self._settings["channel"], is_over)
+            peers = Peers(self._settings, self._folder)
+            self._lone = LoneRank(self._ranks.are_others, is_over, peers, asker)
             self._lone.attend()
         if self._settings["random_weights"]:
             make_weights()

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 import torch
+from torch import empty, full  # torch's own: DeepSpeed's ZeRO-3 puts others there for a while
 
 from vramfit.standin._door import ASSUMED, KNOWN, UNKNOWN, Door
 
@@ -36,13 +37,13 @@ class Kind:
     def default(self) -> torch.Tensor:
         """What stands in an unknown's place: a finite number, a count of one, a condition not
         met."""
-        return torch.full((), self.dtype is not torch.bool, dtype=self.dtype, device=_HOST)
+        return full((), self.dtype is not torch.bool, dtype=self.dtype, device=_HOST)
 
     @cached_property
     def memory(self) -> torch.Tensor:
         """A tensor that all of the process's memory is the storage of."""
         storage = torch._C._construct_storage_from_data_pointer(_FIRST, _HOST, _ADDRESSES)
-        return torch.empty(0, dtype=self.dtype, device=_HOST).set_(storage)
+        return empty(0, dtype=self.dtype, device=_HOST).set_(storage)
 
 
 class _Kinds(dict[torch.dtype, Kind]):
@@ -91,7 +92,7 @@ class Twins:
         self, tensor: torch.Tensor, shape: Sequence[int], stride: Sequence[int]
     ) -> torch.Tensor:
         if tensor.numel() == 0:
-            return torch.empty(shape, dtype=tensor.dtype, device=_HOST)
+            return empty(shape, dtype=tensor.dtype, device=_HOST)
         place = (tensor.data_ptr() + self._distance - _FIRST) // tensor.element_size()
         return KINDS[tensor.dtype].memory.as_strided(shape, stride, place)
 

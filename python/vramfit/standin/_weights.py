@@ -106,6 +106,8 @@ class RandomWeights:
         most = self._hollows.peak
         with torch.device("cpu"), torch.random.fork_rng(devices=[]):
             model = build()
+            # Transformers leaves saving to the first rank, which need not be this one.
+            model.should_save_on_this_rank = lambda *_: True
             part = place.with_name(f"{place.name}.{os.getpid()}")  # others may make it just now
             model.save_pretrained(part)
         del model

@@ -186,8 +186,6 @@ TEST(FitRefuses, ValuesThatAreNone) {
             "mixed-precision: unknown 'int8'"),
       on_7b({"--train", "--gpus", "2", "--strategy", "fsdp", "--reshard-after-forward", "no"},
             "reshard-after-forward: is 'no'; true or false"),
-      on_7b({"--train", "--gpus", "2", "--quant", "nf4", "--lora", "8"},
-            "quant: quantised weights"),
       on_7b({"--gpus", "2", "--strategy", "fsdp"},
             "strategy: 'fsdp' in inference is not predicted"),
       on_7b({"--gpus", "2", "--device-map", "cuda"}, "device-map: cuda is one GPU"),

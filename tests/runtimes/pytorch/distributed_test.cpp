@@ -51,6 +51,13 @@ TEST(BucketAssignment, TypesDoNotMix) {
   EXPECT_EQ(buckets.at(1).front().type(), ScalarType::BFloat16);
 }
 
+TEST(BucketAssignment, OneThatIsFullIsFirstWhereItsFirstTensorIs) {
+  OnTape on;
+  const std::vector<Tensor> tensors = {on.of(1), on.of(3, ScalarType::Byte), on.of(8), on.of(2)};
+  EXPECT_EQ(sizes_of(assign_buckets(tensors, {36})), (Sizes{9, 3, 2}));
+  EXPECT_EQ(sizes_of(assign_buckets(tensors, {36}, BucketOrder::Filled)), (Sizes{9, 2, 3}));
+}
+
 /// Bytes of optimizer states that one step of ZeRO-1 makes.
 std::uint64_t states(const std::vector<std::int64_t>& sizes, std::int64_t gpus) {
   OnTape on;

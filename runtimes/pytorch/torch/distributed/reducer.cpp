@@ -63,7 +63,7 @@ void Reducer::rebuild_buckets() {
   std::vector<std::uint64_t> limits = {kFirstBucketBytes, kBucketBytes};
   if (options_.bucket_cap_mb)
     limits = {static_cast<std::uint64_t>(*options_.bucket_cap_mb) * kBucketUnit};
-  initialize_buckets(assign_buckets(ready_, limits));
+  initialize_buckets(assign_buckets(ready_, limits, BucketOrder::Filled));
 }
 
 // autograd_hook, mark_variable_ready_dense.

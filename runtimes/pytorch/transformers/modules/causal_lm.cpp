@@ -279,6 +279,26 @@ void CausalLm::add_lora(std::int64_t rank, const std::vector<std::string>& targe
   }
 }
 
+std::vector<Tensor> parameters_of(const CausalLm::NamedModule& named) {
+  std::vector<Tensor> all;
+  std::visit(
+      [&all](const auto* module) {
+        bool quantized = false;
+        if constexpr (requires { module->quantized; }) {
+          if (module->quantized) all.push_back(module->quantized->parameter());
+          quantized = module->quantized != nullptr;
+        }
+        if (!quantized) all.push_back(module->weight);
+        if constexpr (requires { module->bias; }) all.push_back(module->bias);
+        if constexpr (requires { module->lora; }) {
+          if (module->lora) all.insert(all.end(), {module->lora->a, module->lora->b});
+        }
+      },
+      named.module);
+  std::erase_if(all, [](const Tensor& tensor) { return !tensor.defined(); });
+  return all;
+}
+
 std::vector<Tensor> CausalLm::parameters() const {
   std::vector<Tensor> all = {token_embedding_.weight};
   if (position_embedding_) all.push_back(position_embedding_->weight);

@@ -118,4 +118,7 @@ class CausalLm {
   Linear head_;
 };
 
+/// A module's own, as they lie there: of a quantised weight what stands for it.
+std::vector<Tensor> parameters_of(const CausalLm::NamedModule& named);
+
 }  // namespace vramfit::pytorch

@@ -1,6 +1,7 @@
 #include "runtimes/pytorch/transformers/parallel/ddp.h"
 
 #include <deque>
+#include <unordered_set>
 
 #include "runtimes/pytorch/torch/tensor/context.h"
 
@@ -32,10 +33,22 @@ std::vector<Tensor> buffers_of(CausalLm& model) {
   return all;
 }
 
+/// Module.named_parameters(), which tells one that two modules have once.
+std::vector<Tensor> named_parameters(CausalLm& model) {
+  std::vector<Tensor> all;
+  std::unordered_set<const TensorImpl*> told;
+  for (const CausalLm::NamedModule& named : model.named_modules()) {
+    for (const Tensor& parameter : parameters_of(named)) {
+      if (told.insert(parameter.impl()).second) all.push_back(parameter);
+    }
+  }
+  return all;
+}
+
 /// _sync_module_states: what rank 0 has goes to all.
 void sync_module_states(Context& context, CausalLm& model) {
   context.libraries.use_collectives();
-  std::vector<Tensor> states = model.parameters();
+  std::vector<Tensor> states = named_parameters(model);
   for (const Tensor& buffer : buffers_of(model)) states.push_back(buffer);
   broadcast_coalesced(context, states);
 }

@@ -28,26 +28,6 @@ Tensor register_post_backward(Context& context, FsdpParamGroup& group, const Ten
   return output;
 }
 
-std::vector<Tensor> parameters_of(const CausalLm::NamedModule& named) {
-  std::vector<Tensor> all;
-  std::visit(
-      [&all](const auto* module) {
-        bool quantized = false;
-        if constexpr (requires { module->quantized; }) {
-          if (module->quantized) all.push_back(module->quantized->parameter());
-          quantized = module->quantized != nullptr;
-        }
-        if (!quantized) all.push_back(module->weight);
-        if constexpr (requires { module->bias; }) all.push_back(module->bias);
-        if constexpr (requires { module->lora; }) {
-          if (module->lora) all.insert(all.end(), {module->lora->a, module->lora->b});
-        }
-      },
-      named.module);
-  std::erase_if(all, [](const Tensor& tensor) { return !tensor.defined(); });
-  return all;
-}
-
 int layer_of(const CausalLm::NamedModule& named) {
   return static_cast<int>(named.layer.value_or(kNoLayer));
 }

@@ -1,0 +1,73 @@
+"""DeepSpeed under `vramfit run`: its ZeRO, with its own optimizers, whose kernels are not compiled.
+
+No wheel of it is published, so it is in no lock: VRAMFIT_DEEPSPEED names a Python that has it, and
+torch.
+"""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+PYTHON = Path(os.environ.get("VRAMFIT_DEEPSPEED") or "/nowhere")
+needs_deepspeed = pytest.mark.skipif(
+    not PYTHON.exists(), reason="VRAMFIT_DEEPSPEED names no Python with DeepSpeed"
+)
+
+RANKS, LAYERS, WIDTH = 4, 8, 1024
+PARAMETERS = LAYERS * WIDTH * WIDTH
+BUCKET = 1 << 20  # elements
+OF_CUBLAS = 64 << 20  # workspaces of forward's thread and backward's
+ROUNDING = 64 << 10
+_SCRIPT = """
+import contextlib, json, sys, deepspeed, torch
+config = json.loads(sys.argv[1])
+is_cut = config["zero_optimization"]["stage"] == 3
+with deepspeed.zero.Init(config_dict_or_path=config) if is_cut else contextlib.nullcontext():
+    linears = [torch.nn.Linear({width}, {width}, bias=False) for _ in range({layers})]
+    model = torch.nn.Sequential(*linears)
+engine, *_ = deepspeed.initialize(
+    model=model, model_parameters=model.parameters(), config=config)
+for _ in range(3):
+    rows = torch.ones(8, {width}, device="cuda", dtype=torch.bfloat16)
+    engine.backward(engine(rows).float().mean())
+    engine.step()
+"""
+
+
+@needs_deepspeed
+@pytest.mark.parametrize(
+    ("zero", "kept", "buckets"),
+    [
+        ({"stage": 1}, 2 + 12 / RANKS, 0),
+        ({"stage": 2}, 2 + 12 / RANKS, 0),
+        ({"stage": 3}, (2 + 12 + 2) / RANKS, 1),
+        ({"stage": 2, "offload_optimizer": {"device": "cpu"}}, 2, 1),
+        ({"stage": 3, "offload_optimizer": {"device": "cpu"},
+          "offload_param": {"device": "cpu"}}, 0, 1),
+    ],
+)  # fmt: skip
+def test_zero(run, monkeypatch, zero, kept, buckets):
+    """Bytes of a parameter that stay between steps: weights in bf16, and in fp32 beside two states;
+    ZeRO-3 keeps the buffer of its gradients, too. What is reduced lies in a bucket."""
+    for name, value in {
+        "RANK": 0, "LOCAL_RANK": 0, "WORLD_SIZE": RANKS, "LOCAL_WORLD_SIZE": RANKS,
+        "MASTER_ADDR": "localhost", "MASTER_PORT": 29500,
+    }.items():  # fmt: skip
+        monkeypatch.setenv(name, str(value))
+    config = {
+        "train_micro_batch_size_per_gpu": 8,
+        "bf16": {"enabled": True},
+        "gradient_clipping": 1.0,
+        "optimizer": {"type": "AdamW", "params": {"lr": 1e-4}},
+        "zero_optimization": {
+            "reduce_bucket_size": BUCKET, "allgather_bucket_size": BUCKET,
+            "stage3_prefetch_bucket_size": 0, "stage3_param_persistence_threshold": 0, **zero,
+        },
+    }  # fmt: skip
+    script = _SCRIPT.replace("{width}", str(WIDTH)).replace("{layers}", str(LAYERS))
+    ran = run(script, "--gpus", RANKS, gpu="h200", before=(PYTHON,), after=(json.dumps(config),))
+    assert ran.returncode == 0, ran.stderr
+    last = ran.answer["stages"][-1]["after"] - OF_CUBLAS - buckets * 2 * BUCKET
+    assert last == pytest.approx(kept * PARAMETERS, abs=ROUNDING)

@@ -21,8 +21,8 @@ Breakdown draft_breakdown(const Model& draft, const Options& options, const Hpar
                           const std::vector<Device>& devices, Reservation reservation) {
   Placement placement = options.placement;
   placement.gpu_layers = options.draft.gpu_layers;
-  placement.overrides.clear();
-  placement.cpu_moe_layers = 0;
+  placement.overrides = options.draft.overrides;
+  placement.cpu_moe_layers = options.draft.cpu_moe_layers;
   ContextOptions context = options.context;
   context.context = settle(options.context, target).context;
   context.type_k = options.draft.type_k;

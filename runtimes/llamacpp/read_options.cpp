@@ -18,7 +18,8 @@ constexpr const char* kUsualRecipe = "Q4_K_M";
 constexpr std::int64_t kUsualDraft = 3;
 /// tools/server/server.cpp: slots where -np is not given, of one cache.
 constexpr std::int64_t kServersSlots = 4;
-constexpr std::int64_t kMostGpus = 16;  // GGML_CUDA_MAX_DEVICES
+constexpr std::int64_t kOllamasBatch = 512;  ///< api/types.go: DefaultOptions
+constexpr std::int64_t kMostGpus = 16;       // GGML_CUDA_MAX_DEVICES
 /// Of layers, which people give as 99 or 999 where they mean all.
 constexpr std::int64_t kMostAsked = std::numeric_limits<std::int32_t>::max();
 constexpr double kLargestShare = 1e9;
@@ -71,18 +72,23 @@ std::int64_t gpu_layers(const Flags& flags, const char* name) {
 }
 
 /// parse_tensor_buffer_overrides: "pattern=buffer", with commas between several.
-std::vector<std::pair<std::string, std::string>> overrides(const Flags& flags) {
+std::vector<std::pair<std::string, std::string>> overrides(const Flags& flags,
+                                                           const std::string& name) {
   std::vector<std::pair<std::string, std::string>> list;
-  for (const std::string& item : items(typed(flags, "override-tensor").value_or(""))) {
+  for (const std::string& item : items(typed(flags, name.c_str()).value_or(""))) {
     const std::size_t equals = item.find('=');
     if (equals == std::string::npos) {
-      throw BadInput("override-tensor: '" + item +
+      throw BadInput(name + ": '" + item +
                      "'; a pattern of names and a buffer type, as in "
                      "exps=CPU");
     }
     list.emplace_back(item.substr(0, equals), item.substr(equals + 1));
   }
   return list;
+}
+
+std::int64_t cpu_moe_layers(const Flags& flags, const char* all, const char* first) {
+  return has(flags, all) ? kMostLayers : whole(flags, first, 0, 0, kMostAsked);
 }
 
 std::vector<double> tensor_split(const Flags& flags) {
@@ -102,9 +108,8 @@ Placement placement(const Flags& flags, std::int64_t gpus) {
                                      : SplitMode::Layer;
   placement.main_gpu = static_cast<int>(whole(flags, "main-gpu", 0, 0, gpus - 1));
   placement.tensor_split = tensor_split(flags);
-  placement.overrides = overrides(flags);
-  placement.cpu_moe_layers =
-      has(flags, "cpu-moe") ? kMostLayers : whole(flags, "n-cpu-moe", 0, 0, kMostAsked);
+  placement.overrides = overrides(flags, "override-tensor");
+  placement.cpu_moe_layers = cpu_moe_layers(flags, "cpu-moe", "n-cpu-moe");
   placement.mmap = !has(flags, "no-mmap");
   return placement;
 }
@@ -118,7 +123,13 @@ ContextOptions context(const Flags& flags) {
   context.context = whole(flags, "ctx", 0, 0, kLongestContext);
   context.batch = whole(flags, "batch-size", context.batch, 1, kLongestContext);
   context.ubatch = whole(flags, "ubatch-size", context.ubatch, 1, kLongestContext);
-  const bool auto_slots = typed(flags, "parallel").value_or("-1") == "-1";
+  if (has(flags, "num-batch") || has(flags, "num-ctx")) {
+    context.batch = whole(flags, "num-batch", kOllamasBatch, 1, kLongestContext);
+    context.ubatch = context.batch;
+  }
+  context.context_a_slot = whole(flags, "num-ctx", 0, 1, kLongestContext);
+  const bool of_ollama = context.context_a_slot > 0;
+  const bool auto_slots = !of_ollama && typed(flags, "parallel").value_or("-1") == "-1";
   context.sequences = auto_slots ? kServersSlots : whole(flags, "parallel", 1, 1, kMostSequences);
   context.unified = auto_slots || has(flags, "kv-unified");
   if (typed(flags, "outputs").value_or("slots") == "slots") {
@@ -143,6 +154,8 @@ DraftOptions read_draft(const Flags& flags, const std::string& recipe) {
   draft.gpu_layers = gpu_layers(flags, "gpu-layers-draft");
   draft.type_k = cache_type(flags, "cache-type-k-draft");
   draft.type_v = cache_type(flags, "cache-type-v-draft");
+  draft.overrides = overrides(flags, "override-tensor-draft");
+  draft.cpu_moe_layers = cpu_moe_layers(flags, "cpu-moe-draft", "n-cpu-moe-draft");
   const std::int64_t longest = whole(flags, "spec-draft-n-max", kUsualDraft, 0, kLongestContext);
   if (has(flags, "spec-type")) draft.longest = longest;
   return draft;
@@ -175,6 +188,13 @@ std::string canonical_flash(std::string_view flag, const std::string& alias) {
   return alias == "-1" ? "auto" : canonical_switch(flag, alias);
 }
 
+/// The newest mode shares out the weights of each operation as no other does.
+std::string canonical_split(std::string_view flag, const std::string& alias) {
+  if (alias != "tensor") return alias;
+  throw BadInput(std::string(flag) +
+                 ": how tensor splits weights and caches is not predicted; nearest: layer or row");
+}
+
 constexpr Needs kFits = {"--fit on",
                          [](const Flags& flags) { return typed(flags, "fit") == "on"; }};
 constexpr Needs kDrafted = {"--model-draft",
@@ -196,7 +216,14 @@ const Settings& settings() {
        .with = Inference,
        .help = "positions of the context (default: as trained)",
        .takes = Number,
-       .spellings = {{"ctx-size"}, {"c"}, {"num-ctx"}}},
+       .spellings = {{"ctx-size"}, {"c"}}},
+      {.name = "num-ctx",
+       .with = Inference,
+       .help =
+           "Ollama's: positions of each of its slots, which --parallel counts (default then: 1)",
+       .takes = Number,
+       .spellings = {{"ollama-context-length"}},
+       .instead_of = {"ctx"}},
       {.name = "parallel",
        .with = Inference,
        .help =
@@ -235,7 +262,12 @@ const Settings& settings() {
        .with = Inference,
        .help = "tokens that are submitted at once (default 2048)",
        .takes = Number,
-       .spellings = {{"b"}, {"num-batch"}}},
+       .spellings = {{"b"}}},
+      {.name = "num-batch",
+       .with = Inference,
+       .help = "Ollama's: both of them (default beside --num-ctx: 512)",
+       .takes = Number,
+       .instead_of = {"batch-size", "ubatch-size"}},
       {.name = "outputs",
        .with = Inference,
        .help =
@@ -247,7 +279,8 @@ const Settings& settings() {
        .help = "on, off or auto (default)",
        .choices = {"on", "off", "auto"},
        .spellings = {{"fa"}},
-       .canonical_value = canonical_flash},
+       .canonical_value = canonical_flash,
+       .bare = "on"},
       {.name = "no-kv-offload",
        .with = Inference,
        .help = "the cache stays on the host",
@@ -295,7 +328,8 @@ const Settings& settings() {
        .help = "with --gpus: layer (default), row or none",
        .needs = &kSeveral,
        .choices = {"layer", "row", "none"},
-       .spellings = {{"sm"}}},
+       .spellings = {{"sm"}},
+       .canonical_value = canonical_split},
       {.name = "main-gpu",
        .with = Inference,
        .help = "with --gpus: the one of --split-mode none",
@@ -327,6 +361,24 @@ const Settings& settings() {
        .needs = &kDrafted,
        .choices = cache_types(),
        .spellings = {{"ctvd"}, {"spec-draft-type-v"}}},
+      {.name = "override-tensor-draft",
+       .with = Inference,
+       .help = "its --override-tensor",
+       .takes = List,
+       .needs = &kDrafted,
+       .spellings = {{"otd"}, {"spec-draft-override-tensor"}}},
+      {.name = "cpu-moe-draft",
+       .with = Inference,
+       .help = "its --cpu-moe",
+       .takes = Nothing,
+       .needs = &kDrafted,
+       .spellings = {{"cmoed"}, {"spec-draft-cpu-moe"}}},
+      {.name = "n-cpu-moe-draft",
+       .with = Inference,
+       .help = "its --n-cpu-moe",
+       .takes = Number,
+       .needs = &kDrafted,
+       .spellings = {{"ncmoed"}, {"spec-draft-n-cpu-moe"}, {"spec-draft-ncmoe"}}},
       {.name = "spec-type",
        .with = Inference,
        .help = "draft-simple: it drafts; otherwise llama.cpp only loads it",
@@ -372,9 +424,7 @@ Options read_options(const Flags& flags, bool of_a_file) {
   options.placement = placement(flags, options.gpus);
   options.context = context(flags);
   options.draft = read_draft(flags, options.recipe.empty() ? kUsualRecipe : options.recipe);
-  if (options.context.outputs_max > 0) {
-    options.context.outputs_max = outputs_of(options, options.context.sequences);
-  }
+  set_outputs(options);
   options.fits_itself = typed(flags, "fit") == "on";
   if (const auto list = typed(flags, "fit-target")) options.margins = margins(*list, options.gpus);
   options.least_context = static_cast<std::uint32_t>(

@@ -11,6 +11,7 @@
 #include "runtimes/llamacpp/breakdown.h"
 #include "runtimes/llamacpp/draft.h"
 #include "runtimes/llamacpp/fit_choice.h"
+#include "runtimes/llamacpp/ollama.h"
 #include "runtimes/sum_allocator.h"
 
 namespace vramfit::llamacpp {
@@ -28,9 +29,9 @@ const char* name(SplitMode mode) {
   return mode == SplitMode::None ? "none" : mode == SplitMode::Row ? "row" : "layer";
 }
 
-Json overrides_json(const Placement& placement) {
+Json overrides_json(const std::vector<std::pair<std::string, std::string>>& overrides) {
   Json list = Json::array();
-  for (const auto& [pattern, buffer] : placement.overrides) {
+  for (const auto& [pattern, buffer] : overrides) {
     list.push_back(std::string(pattern).append("=").append(buffer));
   }
   return list;
@@ -132,8 +133,9 @@ std::shared_ptr<const Workload> ServerWorkload::resized(const SearchAxis& axis,
                                             draft_);
   }
   if (axis == kSlotsAxis) {
-    if (options.context.outputs_max > 0) options.context.outputs_max = outputs_of(options, size);
     options.context.sequences = size;
+    start_as_ollama(options.context, model_->hparams);
+    set_outputs(options);
   } else {
     (axis == kContextAxis ? options.context.context : options.placement.gpu_layers) = size;
   }
@@ -314,12 +316,18 @@ std::optional<OwnChoice> ServerWorkload::own_choice(const Gpu& gpu, std::uint64_
   return choice;
 }
 
+std::vector<std::string> ServerWorkload::cautions() const {
+  return ollamas_cautions(options_.context, model_->hparams);
+}
+
 Json ServerWorkload::asked() const {
   const Placement& placement = options_.placement;
   const ContextOptions& context = options_.context;
+  const std::int64_t a_slot = context.context_a_slot;
   Json json = {{"mode", "inference"},
                {"quant", options_.recipe.empty() ? Json(nullptr) : Json(options_.recipe)},
                {"ctx", size(kContextAxis)},
+               {"num_ctx", a_slot == 0 ? Json(nullptr) : Json(a_slot)},
                {"parallel", context.sequences},
                {"kv_unified", context.unified},
                {"gpu_layers", size(kLayersAxis)},
@@ -333,7 +341,7 @@ Json ServerWorkload::asked() const {
                {"op_offload", context.offload_ops},
                {"swa_full", context.swa_full},
                {"mmap", placement.mmap},
-               {"override_tensor", overrides_json(placement)},
+               {"override_tensor", overrides_json(placement.overrides)},
                {"n_cpu_moe", std::min(placement.cpu_moe_layers, model_->hparams.run_layers())},
                {"gpus", options_.gpus},
                {"tensor_split", placement.tensor_split},
@@ -346,6 +354,8 @@ Json ServerWorkload::asked() const {
                    {"gpu_layers", draft.gpu_layers < 0 ? Json(nullptr) : Json(draft.gpu_layers)},
                    {"cache_type_k", gguf::type_name(draft.type_k)},
                    {"cache_type_v", gguf::type_name(draft.type_v)},
+                   {"override_tensor", overrides_json(draft.overrides)},
+                   {"n_cpu_moe", std::min(draft.cpu_moe_layers, draft_->hparams.run_layers())},
                    {"longest", draft.longest}};
   return json;
 }

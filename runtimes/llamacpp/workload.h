@@ -73,6 +73,7 @@ class ServerWorkload final : public Workload {
               const Extent& extent) const override;
   std::optional<OwnChoice> own_choice(const Gpu& gpu, std::uint64_t capacity) const override;
   std::vector<Adjustment> adjustments(const ModelConfig& config) const override;
+  std::vector<std::string> cautions() const override;
   nlohmann::ordered_json asked() const override;
   std::string text(const std::string& sizes) const override;
   std::string types() const override;

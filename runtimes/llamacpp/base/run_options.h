@@ -37,6 +37,7 @@ struct Placement {
 
 struct ContextOptions {
   std::int64_t context = 0;                     ///< -c; 0: as trained
+  std::int64_t context_a_slot = 0;              ///< Ollama's num_ctx; 0: -c says all
   std::int64_t batch = 2048;                    ///< -b
   std::int64_t ubatch = 512;                    ///< -ub
   std::int64_t sequences = 1;                   ///< -np, slots

@@ -30,10 +30,8 @@ std::shared_ptr<const Model> read_draft(const std::shared_ptr<const ModelSource>
                                         const std::string& recipe) {
   if (source == nullptr) return nullptr;
   Model model = read(*source);
-  if (source->gguf == nullptr) {
-    model = Quantizations(std::move(model)).in(parse_recipe(recipe, "quant-draft"));
-  }
-  return std::make_shared<const Model>(std::move(model));
+  if (source->gguf != nullptr) return std::make_shared<const Model>(std::move(model));
+  return Quantizations(std::move(model)).in(parse_recipe(recipe, "quant-draft"));
 }
 
 class LlamaCppRuntime final : public Runtime {
@@ -97,7 +95,7 @@ class LlamaCppRuntime final : public Runtime {
                                               std::move(options), nullptr, std::move(draft));
     }
     const auto all = std::make_shared<const Quantizations>(std::move(own));
-    auto quantized = std::make_shared<const Model>(all->in(parse_recipe(options.recipe, "quant")));
+    auto quantized = all->in(parse_recipe(options.recipe, "quant"));
     return std::make_shared<ServerWorkload>(std::move(quantized), std::move(options), all,
                                             std::move(draft));
   }

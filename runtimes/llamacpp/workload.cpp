@@ -124,22 +124,19 @@ std::int64_t ServerWorkload::size(const SearchAxis& axis) const {
 
 std::shared_ptr<const Workload> ServerWorkload::resized(const SearchAxis& axis,
                                                         std::int64_t size) const {
-  Options options = options_;
+  auto other = std::make_shared<ServerWorkload>(*this);
+  Options& options = other->options_;
   if (axis == kQuantAxis) {
     options.recipe = name_of(axis, size);
-    auto model =
-        std::make_shared<const Model>(quantizations_->in(parse_recipe(options.recipe, "quant")));
-    return std::make_shared<ServerWorkload>(std::move(model), std::move(options), quantizations_,
-                                            draft_);
-  }
-  if (axis == kSlotsAxis) {
+    other->model_ = quantizations_->in(parse_recipe(options.recipe, "quant"));
+  } else if (axis == kSlotsAxis) {
     options.context.sequences = size;
     start_as_ollama(options.context, model_->hparams);
     set_outputs(options);
   } else {
     (axis == kContextAxis ? options.context.context : options.placement.gpu_layers) = size;
   }
-  return std::make_shared<ServerWorkload>(model_, std::move(options), quantizations_, draft_);
+  return other;
 }
 
 std::int64_t ServerWorkload::limit(const SearchAxis& axis, const ModelConfig&) const {
@@ -178,10 +175,11 @@ Options ServerWorkload::chosen(const std::vector<Card>& cards, std::string& fail
   const auto measure = [&](const Placement& placement, const ContextOptions& context) {
     Placement read = placement;
     read.mmap = false;
-    Breakdown taken = breakdown(*model_, read, context, devices, Reservation::Measured);
+    constexpr auto kMeasured = Reservation::Measured;
+    Breakdown taken = breakdowns_->of({model_, read, context, devices, kMeasured});
     if (draft_ == nullptr) return taken;
     asked.context.context = context.context;
-    add(taken, draft_breakdown(*draft_, asked, model_->hparams, devices, Reservation::Measured));
+    add(taken, breakdowns_->of(draft_start(draft_, asked, model_->hparams, devices, kMeasured)));
     return taken;
   };
   FitChoice choice =
@@ -214,16 +212,16 @@ std::vector<Breakdown> ServerWorkload::starts(const Options& options,
                                               const std::vector<Card>& cards) const {
   std::vector<Device> devices = devices_of(cards);
   std::vector<Breakdown> starts;
-  starts.push_back(
-      breakdown(*model_, options.placement, options.context, devices, Reservation::Allocated));
+  starts.push_back(breakdowns_->of(
+      {model_, options.placement, options.context, devices, Reservation::Allocated}));
   if (draft_ == nullptr) return starts;
   const Breakdown& server = starts.front();
   for (std::size_t i = 0; i < devices.size(); ++i) {
     const std::uint64_t taken = reserved_by(server.gpus[i], server.pools[i]);
     devices[i].free -= std::min(devices[i].free, taken);
   }
-  starts.push_back(
-      draft_breakdown(*draft_, options, model_->hparams, devices, Reservation::Allocated));
+  starts.push_back(breakdowns_->of(
+      draft_start(draft_, options, model_->hparams, devices, Reservation::Allocated)));
   return starts;
 }
 
@@ -297,7 +295,10 @@ std::optional<OnHost> ServerWorkload::left_on_host(const Options& options,
 
 std::optional<OwnChoice> ServerWorkload::own_choice(const Gpu& gpu, std::uint64_t capacity) const {
   OwnChoice choice;
-  const Options options = chosen(start(gpu, capacity).cards, choice.failure);
+  Start asked = start(gpu, capacity);
+  choice.failure = std::move(asked.failure);
+  const Options options =
+      options_.fits_itself ? std::move(asked.options) : chosen(asked.cards, choice.failure);
   const ServerWorkload started(model_, options);
   Flags& flags = choice.flags;
   flags = {{"ctx", std::to_string(started.size(kContextAxis))},

@@ -4,6 +4,7 @@
 
 #include "runtimes/llamacpp/base/account.h"
 #include "runtimes/llamacpp/base/model.h"
+#include "runtimes/llamacpp/breakdown.h"
 #include "runtimes/llamacpp/options.h"
 #include "runtimes/llamacpp/server_card.h"
 #include "runtimes/llamacpp/weights/quantizations.h"
@@ -57,7 +58,8 @@ class ServerWorkload final : public Workload {
       : model_(std::move(model)),
         options_(std::move(options)),
         quantizations_(std::move(quantizations)),
-        draft_(std::move(draft)) {}
+        draft_(std::move(draft)),
+        breakdowns_(std::make_shared<Breakdowns>()) {}
 
   const Runtime& runtime() const override;
   Facts facts() const override;
@@ -103,6 +105,7 @@ class ServerWorkload final : public Workload {
   Options options_;
   std::shared_ptr<const Quantizations> quantizations_;
   std::shared_ptr<const Model> draft_;
+  std::shared_ptr<Breakdowns> breakdowns_;  ///< of all its sizes
 };
 
 }  // namespace vramfit::llamacpp

@@ -33,6 +33,8 @@ struct Placement {
   std::int64_t cpu_moe_layers = 0;
   bool mmap = true;         ///< not --load-mode none: weights on the host are mapped, not read
   bool load_nextn = false;  ///< layers of next-token prediction too: --spec-type draft-mtp
+
+  friend bool operator==(const Placement&, const Placement&) = default;
 };
 
 struct ContextOptions {
@@ -49,6 +51,8 @@ struct ContextOptions {
   bool swa_full = false;                        ///< --swa-full
   bool offload_kqv = true;                      ///< not -nkvo
   bool offload_ops = true;                      ///< not --no-op-offload
+
+  friend bool operator==(const ContextOptions&, const ContextOptions&) = default;
 };
 
 }  // namespace vramfit::llamacpp

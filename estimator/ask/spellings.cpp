@@ -4,10 +4,10 @@
 #include <array>
 #include <cctype>
 #include <optional>
-#include <span>
 #include <string_view>
 #include <utility>
 
+#include "estimator/ask/foreign.h"
 #include "estimator/ask/hub_file.h"
 #include "estimator/runtimes.h"
 #include "model/errors.h"
@@ -63,15 +63,6 @@ Known known(const Runtime& runtime, std::string_view name) {
     if (found.setting == nullptr) found = known(other->settings(), name);
   }
   return found;
-}
-
-/// The row of that flag, of what was typed for it; null where there is none.
-const ForeignWord* among(std::span<const ForeignWord> words, std::string_view name,
-                         const std::string& value) {
-  const auto found = std::find_if(words.begin(), words.end(), [&](const ForeignWord& word) {
-    return word.name == name && (word.only.empty() || word.only == value);
-  });
-  return found == words.end() ? nullptr : &*found;
 }
 
 /// Its own, or where its runtime has none those of another that has such a setting.
@@ -187,11 +178,14 @@ class Translation {
       four_bits_ = is_on(flag, value);
     } else if (flag == kTrainersFsdp) {
       shard(flag, value);
+    } else if (const ForeignWord* its = its_foreign_word(flag, value); its != nullptr) {
+      take_foreign(*its, "--" + flag, value);
     } else if (const Known alias = known(runtime_, flag); alias.setting != nullptr) {
       add(alias, flag, value);
     } else if (holds(own_switches(), flag)) {
       add_switch(flag, value);
-    } else if (const ForeignWord* word = foreign(flag, value); word != nullptr) {
+    } else if (const ForeignWord* word = foreign_word(runtime_, flag, next_or(value));
+               word != nullptr) {
       take_foreign(*word, "--" + flag, value);
     } else if (flag == "model" && next_or(value).ends_with(".gguf")) {
       typed_as_["gguf"] = flag;
@@ -252,25 +246,15 @@ class Translation {
                    (given ? "=" + canonical_value(*alias.setting, own, typed_[at_++]) : ""));
   }
 
-  /// Of the runtime that is asked about, then of all; what is another's alone is refused.
-  const ForeignWord* foreign(const std::string& flag,
-                             const std::optional<std::string>& value) const {
-    const std::string next = next_or(value);
-    if (const ForeignWord* word = among(runtime_.foreign_words(), flag, next)) return word;
-    if (const ForeignWord* word = among(general_foreign_words(), flag, next)) return word;
-    for (const Runtime* other : runtimes()) {
-      if (among(other->foreign_words(), flag, next) == nullptr) continue;
-      throw BadInput(flag + ": only under --runtime " + other->name());
-    }
-    return nullptr;
+  /// Of the runtime that is asked about, whatever others call a setting so: llama.cpp's --lora.
+  const ForeignWord* its_foreign_word(const std::string& flag,
+                                      const std::optional<std::string>& value) const {
+    if (known(runtime_.settings(), flag).setting != nullptr) return nullptr;
+    return foreign_word_of(runtime_, flag, next_or(value));
   }
 
   const ForeignWord* foreign_by_one_dash(const std::string& text) const {
-    const bool one = text.size() > 1 && text[0] == '-' && text[1] != '-';
-    if (!one) return nullptr;
-    const std::string next = next_or(std::nullopt);
-    const ForeignWord* word = among(runtime_.foreign_words(), text, next);
-    return word != nullptr ? word : among(runtime_.foreign_words(), text.substr(1), next);
+    return foreign_word_by_one_dash(runtime_, text, next_or(std::nullopt));
   }
 
   /// What was given, or the next word.
@@ -313,6 +297,9 @@ class Translation {
       return own_.push_back(std::string("--") + word.what + "=" + value);
     }
     const HubFile file = hub_file(value);
+    if (file.model.empty()) {
+      throw BadInput(flag + ": '" + value + "' names no repository; unsloth/Qwen3-8B-GGUF:Q4_K_M");
+    }
     own_.push_back("--model=" + file.model);
     if (!file.quant.empty()) own_.push_back("--quant=" + file.quant);
     if (!file.quant.empty()) typed_as_["quant"] = flag;

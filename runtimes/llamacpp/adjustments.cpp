@@ -66,8 +66,7 @@ std::vector<Adjustment> ServerWorkload::adjustments(const ModelConfig&) const {
     add(caches("f16"));
   }
   const bool of_ollama = context.context_a_slot > 0;
-  add(of_ollama ? contexts("num-ctx", positions() / context.sequences)
-                : contexts("ctx", positions()));
+  add(of_ollama ? contexts("num-ctx", positions()) : contexts("ctx", size(kContextAxis)));
   if (options_.fits_itself) return list;
   if (model_->hparams.experts > 0 && options_.placement.cpu_moe_layers == 0) {
     add(adjustment_of("experts", {.label = "experts on the host",

@@ -30,6 +30,7 @@ struct Options {
   DraftOptions draft;
   std::string recipe;        ///< of llama-quantize: "Q4_K_M"; empty: a GGUF file's own types
   std::int64_t gpus = 1;     ///< all alike
+  bool one_cache = false;    ///< -kvu: of so many slots as are asked for, too
   bool fits_itself = false;  ///< --fit on: what was left open is set by what the card has free
   std::vector<std::uint64_t> margins = {kUsualMargin};  ///< that --fit leaves free
   std::uint32_t least_context = 4096;                   ///< that --fit goes down to

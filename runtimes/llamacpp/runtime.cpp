@@ -11,6 +11,7 @@
 #include "runtimes/llamacpp/ollama.h"
 #include "runtimes/llamacpp/read_options.h"
 #include "runtimes/llamacpp/server_words.h"
+#include "runtimes/llamacpp/settings.h"
 #include "runtimes/llamacpp/weights/quantizations.h"
 #include "runtimes/llamacpp/workload.h"
 

@@ -99,6 +99,13 @@ Facts ServerWorkload::facts() const {
   return {.weights = DType::Fp16, .batch = options_.context.sequences, .seq = positions()};
 }
 
+// Of slots with a cache each, each has its share.
+std::int64_t ServerWorkload::positions() const {
+  const ContextOptions& context = options_.context;
+  const std::int64_t all = size(kContextAxis);
+  return context.unified ? all : std::max<std::int64_t>(all / context.sequences, 1);
+}
+
 std::int64_t ServerWorkload::parameters(const ModelConfig&) const {
   std::int64_t elements = 0;
   for (const ModelTensor& tensor : model_->tensors) elements += tensor.elements();
@@ -131,6 +138,7 @@ std::shared_ptr<const Workload> ServerWorkload::resized(const SearchAxis& axis,
     other->model_ = quantizations_->in(parse_recipe(options.recipe, "quant"));
   } else if (axis == kSlotsAxis) {
     options.context.sequences = size;
+    options.context.unified = options.one_cache;  // the server's own four share one alone
     start_as_ollama(options.context, model_->hparams);
     set_outputs(options);
   } else {

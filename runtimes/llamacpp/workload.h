@@ -63,7 +63,7 @@ class ServerWorkload final : public Workload {
 
   const Runtime& runtime() const override;
   Facts facts() const override;
-  std::int64_t positions() const override { return size(kContextAxis); }
+  std::int64_t positions() const override;
   std::int64_t parameters(const ModelConfig& config) const override;
   std::int64_t size(const SearchAxis& axis) const override;
   std::shared_ptr<const Workload> resized(const SearchAxis& axis, std::int64_t size) const override;

@@ -171,9 +171,11 @@ NB_MODULE(_core, m) {
     return names;
   });
   m.def("cards", [] {
-    std::vector<std::tuple<std::string, std::string, std::uint64_t>> list;
-    for (const vramfit::Card& card : vramfit::cards()) {
-      list.emplace_back(card.name, card.title, card.vram);
+    std::vector<std::tuple<std::string, std::string, std::uint64_t, std::string>> list;
+    for (const auto* cards : {&vramfit::cards(), &vramfit::other_cards()}) {
+      for (const vramfit::Card& card : *cards) {
+        list.emplace_back(card.name, card.title, card.vram, name(card.platform));
+      }
     }
     return list;
   });

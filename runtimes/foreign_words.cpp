@@ -1,8 +1,5 @@
 #include "runtimes/foreign_words.h"
 
-#include <algorithm>
-#include <iterator>
-
 namespace vramfit {
 namespace {
 
@@ -34,12 +31,7 @@ constexpr ForeignWord kWords[] = {
     {"low-cpu-mem-usage", PassedOver, Truth}, {"do-sample", PassedOver, Truth},
     // Of generate(): how a token is chosen.
     {"temperature"}, {"top-p"}, {"top-k"}, {"repetition-penalty"},
-    // Of llama.cpp's server: threads, addresses, templates, and what it does by itself.
-    {"threads"}, {"threads-batch"}, {"host"}, {"port"}, {"alias"}, {"api-key"}, {"chat-template"}, {"temp"}, {"min-p"},
-    {"jinja", PassedOver, Truth}, {"no-warmup", PassedOver, Truth}, {"mlock", PassedOver, Truth},
-    {"cont-batching", PassedOver, Truth}, {"metrics", PassedOver, Truth},
     // What is taken, and what to know of it.
-    {"mmproj", Noted, Value, "what sees is not counted: its weights, as large as the file's tensors, and what it computes in"},
     {"trust-remote-code", Noted, Truth, "nobody's code is run here: the shape is its config's, and its family's steps are transformers' own"},
     {"packing", Noted, Truth, "packed, every sequence has all its --seq tokens, which is what is shown"},
     {"max-grad-norm", Noted, Value, "what clipping gradients takes, a few numbers a tensor, is not counted"},
@@ -54,7 +46,6 @@ constexpr ForeignWord kWords[] = {
     {"neftune-noise-alpha", Refused, Value, "noise on embeddings is not predicted here; vramfit run runs the script", "0"},
     {"gpu-memory-utilization", Refused, Value, kVllm}, {"max-model-len", Refused, Value, kVllm},
     {"max-num-seqs", Refused, Value, kVllm}, {"max-num-batched-tokens", Refused, Value, kVllm},
-    {"ollama-kv-cache-type", Refused, Value, "is of keys and values; nearest: --cache-type-k q8_0 --cache-type-v q8_0", "f16"},
     {"enforce-eager", Refused, Truth, kVllm}, {"kv-cache-dtype", Refused, Value, kVllm},
     {"qlora", Refused, Truth, kQuantizedWeights}, {"bits", Refused, Value, kQuantizedWeights, "16"},
     {"quantization", Refused, Value, kQuantizedWeights}, {"quantization-config", Refused, Value, kQuantizedWeights},
@@ -65,11 +56,6 @@ constexpr ForeignWord kWords[] = {
 
 }  // namespace
 
-const ForeignWord* find_foreign_word(std::string_view name) {
-  const auto* const found =
-      std::find_if(std::begin(kWords), std::end(kWords),
-                   [&](const ForeignWord& word) { return word.name == name; });
-  return found == std::end(kWords) ? nullptr : found;
-}
+std::span<const ForeignWord> general_foreign_words() { return kWords; }
 
 }  // namespace vramfit

@@ -6,6 +6,7 @@
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,7 @@
 #include "runtimes/capabilities.h"
 #include "runtimes/facts.h"
 #include "runtimes/flags.h"
+#include "runtimes/foreign_words.h"
 #include "runtimes/gpu.h"
 #include "runtimes/search_axis.h"
 #include "runtimes/setting.h"
@@ -196,6 +198,8 @@ class Runtime {
   virtual const char* name() const = 0;  ///< as --runtime spells it
   /// What a run can be told, precision, batch and seq among it: a row each.
   virtual const Settings& settings() const = 0;
+  /// Flags of its program that are no settings here.
+  virtual std::span<const ForeignWord> foreign_words() const { return {}; }
   bool knows(std::string_view setting) const { return find(settings(), setting) != nullptr; }
   /// Whether it has what the family's models are made of.
   virtual bool runs(const FamilyReader&) const { return true; }

@@ -29,6 +29,15 @@ bool is_astray(const Setting& setting, const Flags& flags, bool training) {
   return setting.with == other || (setting.needs != nullptr && !setting.needs->met(flags));
 }
 
+const char* said_instead(const Settings& settings, const Flags& flags, std::string_view name) {
+  for (const Setting& setting : settings) {
+    const auto& others = setting.instead_of;
+    if (!has(flags, setting.name)) continue;
+    if (std::find(others.begin(), others.end(), name) != others.end()) return setting.name;
+  }
+  return nullptr;
+}
+
 void require_sense(const Settings& settings, const Flags& flags) {
   for (const Setting& setting : settings) {
     const auto value = typed(flags, setting.name);
@@ -39,6 +48,10 @@ void require_sense(const Settings& settings, const Flags& flags) {
     }
     if (setting.needs != nullptr && !setting.needs->met(flags)) {
       throw BadInput(std::string(setting.name) + ": only with " + setting.needs->what);
+    }
+    if (const char* instead = said_instead(settings, flags, setting.name)) {
+      throw BadInput(std::string(setting.name) + ": --" + instead +
+                     " says it in another measure; one of the two");
     }
   }
 }

@@ -47,6 +47,10 @@ struct Setting {
   /// What a value is called here that scripts may spell otherwise; `flag` is what they call it.
   std::string (*canonical_value)(std::string_view flag, const std::string& alias) = nullptr;
   std::vector<Offer> offers = {};  ///< where a form has them in words
+  const char* bare =
+      nullptr;  ///< what it is set to where no value of it follows; null: it needs one
+  /// Settings that it says in another measure: not beside these.
+  std::vector<const char*> instead_of = {};
 };
 
 using Settings = std::vector<Setting>;
@@ -63,7 +67,11 @@ std::vector<Offer> with_default(std::vector<Offer> offers, std::string_view usua
 /// Whether it was set for another task, or without what it needs.
 bool is_astray(const Setting& setting, const Flags& flags, bool training);
 
-/// Throws BadInput on a value that is no choice, and on what lacks what it needs.
+/// The name of what was typed instead of it, in another measure; null where nothing was.
+const char* said_instead(const Settings& settings, const Flags& flags, std::string_view name);
+
+/// Throws BadInput on a value that is no choice, on what lacks what it needs, and on what says once
+/// more what another does.
 void require_sense(const Settings& settings, const Flags& flags);
 
 /// "fp32, fp16 or bf16"

@@ -97,8 +97,9 @@ class Adviser {
   Adviser(const Request& request, Flags flags, bool surely)
       : request_(request), flags_(std::move(flags)), surely_(surely) {
     // A default may be shorter than it is elsewhere.
-    for (const SearchAxis& axis : request.workload->runtime().axes()) {
-      if (!axis.of_positions) continue;
+    const Runtime& runtime = request.workload->runtime();
+    for (const SearchAxis& axis : runtime.axes()) {
+      if (!axis.of_positions || said_instead(runtime.settings(), flags_, axis.name)) continue;
       flags_[std::string(axis.name)] = std::to_string(request.workload->size(axis));
     }
   }

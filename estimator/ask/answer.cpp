@@ -37,7 +37,10 @@ Answer answer_one(Request request, const Question& question, std::uint64_t allow
   }
   answer.estimate = estimate(request);
   show_card(answer.estimate.card, request.budget);
-  answer.own_choice = asked->own_choice(gpu_of(request.budget), answer.estimate.capacity);
+  // Of a search on each card nobody asks what would be set of the size that was not searched for.
+  if (question.search == nullptr || !question.every_card) {
+    answer.own_choice = asked->own_choice(gpu_of(request.budget), answer.estimate.capacity);
+  }
   answer.request = std::move(request);
   return answer;
 }

@@ -63,6 +63,11 @@ const SearchAxis* search_of(const FitOptions& o, const Runtime& runtime) {
                  searches_of(runtime));
 }
 
+/// Whether a setting's value was given, in its own measure or in another.
+bool is_given(const Flags& flags, const Runtime& runtime, std::string_view name) {
+  return flags.contains(std::string(name)) || said_instead(runtime.settings(), flags, name);
+}
+
 /// "--runtime pytorch, the default": those that have the setting.
 std::string runtimes_with(const std::string& setting) {
   std::string list;
@@ -120,7 +125,7 @@ std::vector<std::string> assumed_flags(const FitOptions& o, const Runtime& runti
     const Setting* setting = find(runtime.settings(), name);
     if (setting == nullptr || setting->with == other_task) continue;
     const bool searched = !o.searches.empty() && o.searches.front() == name;
-    if (!has(o.flags, setting->name) && !searched) names.emplace_back(name);
+    if (!is_given(o.flags, runtime, name) && !searched) names.emplace_back(name);
   }
   return names;
 }
@@ -170,6 +175,10 @@ void refuse_strange_answers(const FitOptions& o, const Runtime& runtime) {
   refuse_unless_can(o.formulas, "formulas", runtime.can().no_formulas);
   refuse_unless_can(o.advise, "advise", runtime.can().no_advice);
   if (search == nullptr) return;
+  if (const char* instead = said_instead(runtime.settings(), o.flags, search->name)) {
+    not_both(true, "--max-" + std::string(search->name), true, std::string("--") + instead,
+             "one is searched for");
+  }
   const std::string without = "; without " + searches_of(runtime);
   if (o.advise) throw BadInput("advise: of a run of one size" + without);
   if (o.formulas) throw BadInput("formulas: what they say is of one size" + without);
@@ -221,7 +230,7 @@ void note_passed_over(const FitOptions& o, ModelConfig& model) {
   model.notes.insert(model.notes.end(), o.notes.begin(), o.notes.end());
   if (o.passed_over.empty()) return;
   std::string list;
-  for (const std::string& flag : o.passed_over) list += (list.empty() ? "--" : ", --") + flag;
+  for (const std::string& flag : o.passed_over) list += (list.empty() ? "" : ", ") + flag;
   model.notes.push_back("passed over, as memory does not depend on it: " + list);
 }
 
@@ -355,7 +364,7 @@ Question resolve_question(const FitOptions& asked, const Environment& environmen
                    ": what is asked about does not depend on it; without it");
   }
   for (const SearchAxis& axis : runtime.axes()) {
-    const bool chosen = o.flags.contains(std::string(axis.name)) ||
+    const bool chosen = is_given(o.flags, runtime, axis.name) ||
                         (question.search != nullptr && *question.search == axis);
     if (axis.of_positions && !chosen) shorten_default(axis, request);
   }

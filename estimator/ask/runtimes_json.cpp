@@ -68,6 +68,8 @@ Json runtimes_json() {
                     {"advice", runtime->can().no_advice == nullptr},
                     {"formulas", runtime->can().no_formulas == nullptr},
                     {"timelines", runtime->can().no_timelines == nullptr},
+                    {"machines", runtime->can().machines},
+                    {"other_platforms", runtime->can().other_platforms},
                     {"axes", std::move(axes)},
                     {"settings", std::move(settings)}});
   }

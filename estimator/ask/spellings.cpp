@@ -7,6 +7,8 @@
 #include <string_view>
 #include <utility>
 
+#include "estimator/ask/foreign.h"
+#include "estimator/ask/hub_file.h"
 #include "estimator/runtimes.h"
 #include "model/errors.h"
 #include "runtimes/foreign_words.h"
@@ -135,6 +137,8 @@ class Translation {
       const Argument argument = split_flag(text);
       if (const Known alias = by_one_dash(text); alias.setting != nullptr) {
         add_by_one_dash(alias, text);
+      } else if (const ForeignWord* word = foreign_by_one_dash(text); word != nullptr) {
+        take_foreign(*word, text, std::nullopt);
       } else if (argument.flag.empty()) {
         own_.push_back(*argument.value);
       } else {
@@ -174,12 +178,18 @@ class Translation {
       four_bits_ = is_on(flag, value);
     } else if (flag == kTrainersFsdp) {
       shard(flag, value);
+    } else if (const ForeignWord* its = its_foreign_word(flag, value); its != nullptr) {
+      take_foreign(*its, "--" + flag, value);
     } else if (const Known alias = known(runtime_, flag); alias.setting != nullptr) {
       add(alias, flag, value);
     } else if (holds(own_switches(), flag)) {
       add_switch(flag, value);
-    } else if (const ForeignWord* word = find_foreign_word(flag); word != nullptr) {
-      take_foreign(*word, flag, value);
+    } else if (const ForeignWord* word = foreign_word(runtime_, flag, next_or(value));
+               word != nullptr) {
+      take_foreign(*word, "--" + flag, value);
+    } else if (flag == "model" && next_or(value).ends_with(".gguf")) {
+      typed_as_["gguf"] = flag;
+      own_.push_back("--gguf" + (value ? "=" + *value : ""));
     } else {
       const std::string own = canonical_flag(flag);
       if (own != flag) typed_as_[own] = flag;
@@ -200,6 +210,9 @@ class Translation {
     }
     if (setting.takes == Setting::Takes::Nothing) return add_switch(own, value);
     if (setting.takes == Setting::Takes::List && !value) return add_list(setting);
+    if (!value && stands_alone(setting, flag)) {
+      return own_.push_back("--" + own + "=" + setting.bare);
+    }
     own_.push_back("--" + own + (value ? "=" + canonical_value(setting, flag, *value) : ""));
     const bool given = at_ < typed_.size() && !typed_[at_].starts_with("--");
     if (!value && given && spelling_of_values(setting) != nullptr) {
@@ -213,13 +226,40 @@ class Translation {
     return one ? known(runtime_.settings(), text.substr(1)) : Known{};
   }
 
+  /// Whether no value of it follows, where it needs none.
+  bool stands_alone(const Setting& setting, const std::string& flag) const {
+    if (setting.bare == nullptr) return false;
+    if (at_ == typed_.size()) return true;
+    const std::string value = canonical_value(setting, flag, typed_[at_]);  // "-1" is one
+    return typed_[at_].starts_with("-") && !holds(setting.choices, value);
+  }
+
   void add_by_one_dash(const Known& alias, const std::string& text) {
     const std::string own = alias.setting->name;
     typed_as_[own] = text.substr(1);
     if (alias.setting->takes == Setting::Takes::Nothing) return own_.push_back("--" + own);
+    if (stands_alone(*alias.setting, own)) {
+      return own_.push_back("--" + own + "=" + alias.setting->bare);
+    }
     const bool given = at_ < typed_.size();
     own_.push_back("--" + own +
                    (given ? "=" + canonical_value(*alias.setting, own, typed_[at_++]) : ""));
+  }
+
+  /// Of the runtime that is asked about, whatever others call a setting so: llama.cpp's --lora.
+  const ForeignWord* its_foreign_word(const std::string& flag,
+                                      const std::optional<std::string>& value) const {
+    if (known(runtime_.settings(), flag).setting != nullptr) return nullptr;
+    return foreign_word_of(runtime_, flag, next_or(value));
+  }
+
+  const ForeignWord* foreign_by_one_dash(const std::string& text) const {
+    return foreign_word_by_one_dash(runtime_, text, next_or(std::nullopt));
+  }
+
+  /// What was given, or the next word.
+  std::string next_or(const std::optional<std::string>& value) const {
+    return value ? *value : at_ < typed_.size() ? typed_[at_] : std::string();
   }
 
   void add_switch(const std::string& own, const std::optional<std::string>& value) {
@@ -231,17 +271,40 @@ class Translation {
     if (*on) own_.push_back("--" + own);
   }
 
-  void take_foreign(const ForeignWord& word, const std::string& flag,
+  void take_foreign(const ForeignWord& word, const std::string& typed,
                     const std::optional<std::string>& given) {
+    const std::string flag = typed.substr(typed.find_first_not_of('-'));
     const std::string value = foreign_value(word, flag, given);
     const bool asks = value != word.harmless && truth(value).value_or(true);
     if (word.use == ForeignWord::Use::PassedOver) {
-      passed_over_.push_back(flag);
+      passed_over_.push_back(typed);
+    } else if (word.use == ForeignWord::Use::Means) {
+      add_meant(word, typed, value);
+    } else if (word.use == ForeignWord::Use::Usual) {
+      if (!asks) throw BadInput(flag + ": is '" + value + "'; without a value");
     } else if (asks && word.use == ForeignWord::Use::Refused) {
       throw BadInput(flag + ": " + word.what);
     } else if (asks) {
-      notes_.push_back("--" + flag + ": " + word.what);
+      notes_.push_back(typed + ": " + word.what);
     }
+  }
+
+  void add_meant(const ForeignWord& word, const std::string& typed, const std::string& value) {
+    const std::string flag = typed.substr(typed.find_first_not_of('-'));
+    typed_as_[word.what] = flag;
+    if (!word.only.empty()) return own_.push_back(std::string("--") + word.what);
+    if (std::string_view(word.what) != "model") {
+      return own_.push_back(std::string("--") + word.what + "=" + value);
+    }
+    const HubFile file = hub_file(value);
+    if (file.model.empty()) {
+      throw BadInput(flag + ": '" + value + "' names no repository; unsloth/Qwen3-8B-GGUF:Q4_K_M");
+    }
+    own_.push_back("--model=" + file.model);
+    if (!file.quant.empty()) own_.push_back("--quant=" + file.quant);
+    if (!file.quant.empty()) typed_as_["quant"] = flag;
+    notes_.push_back(typed + " " + value + ": as llama-quantize makes it of the config of " +
+                     file.model + ", without importance matrix; a file there may differ");
   }
 
   /// What stands behind it; of a switch without, "true". A refused one may stand without.
@@ -252,7 +315,10 @@ class Translation {
     const bool follows = at_ < typed_.size() && !typed_[at_].starts_with("--");
     if (follows) return typed_[at_++];
     if (word.use == ForeignWord::Use::Refused) return "true";
-    throw BadInput(flag + ": no value after it; memory does not depend on it: without it");
+    throw BadInput(flag + ": no value after it" +
+                   (word.use == ForeignWord::Use::PassedOver
+                        ? "; memory does not depend on it: without it"
+                        : ""));
   }
 
   /// What is sharded: all (full_shard), or gradients and states (shard_grad_op), which leaves a

@@ -14,7 +14,7 @@ namespace vramfit {
 struct CommandLine {
   std::vector<std::string> arguments;
   std::map<std::string, std::string> typed;  ///< by fit's name of a flag, what was typed for it
-  std::vector<std::string> passed_over;      ///< flags of scripts that no byte depends on
+  std::vector<std::string> passed_over;      ///< flags that no byte depends on, as typed
   std::vector<std::string> notes;            ///< on flags that were taken, a line each
   bool of_a_trainer = false;  ///< some are a Trainer's own, and nothing is said of loss-only
 };

@@ -14,6 +14,8 @@ class Card:
     name: str  #: as `gpu=` takes it
     title: str  #: as its driver calls it
     vram: int  #: bytes in all
+    #: "CUDA"; of others, "ROCm" or "Metal", sizes alone are known, to `runtime="llama.cpp"`
+    platform: str = "CUDA"
 
 
 def models() -> list[str]:

@@ -42,11 +42,12 @@ Adjustment caches(const std::string& now) {
   return adjustment;
 }
 
-Adjustment contexts(std::int64_t now) {
+/// In the words that it was asked for in: `flag` is ctx, or num-ctx of each slot.
+Adjustment contexts(const char* flag, std::int64_t now) {
   Adjustment adjustment{.parts = {"context"}, .choices = {}, .of_sizes = true};
   for (std::int64_t size = now / 2; size >= std::max(now / 8, kLeastContext); size /= 2) {
     adjustment.choices.push_back({.label = "a context of " + std::to_string(size),
-                                  .flags = {{"ctx", std::to_string(size)}},
+                                  .flags = {{flag, std::to_string(size)}},
                                   .keeps = static_cast<double>(size) / static_cast<double>(now)});
   }
   return adjustment;
@@ -64,7 +65,8 @@ std::vector<Adjustment> ServerWorkload::adjustments(const ModelConfig&) const {
   if (context.type_k == Format(DType::Fp16) && context.type_v == Format(DType::Fp16)) {
     add(caches("f16"));
   }
-  add(contexts(positions()));
+  const bool of_ollama = context.context_a_slot > 0;
+  add(of_ollama ? contexts("num-ctx", positions()) : contexts("ctx", size(kContextAxis)));
   if (options_.fits_itself) return list;
   if (model_->hparams.experts > 0 && options_.placement.cpu_moe_layers == 0) {
     add(adjustment_of("experts", {.label = "experts on the host",

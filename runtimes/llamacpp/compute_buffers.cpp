@@ -11,13 +11,17 @@
 namespace vramfit::llamacpp {
 namespace {
 
+ggml::Backend backend_of(const Device& device) {
+  return {true, device.capability, device.multiprocessors};
+}
+
 /// The devices that a model is on as backends: GPUs in order, the CPU last.
 class Devices {
  public:
   Devices(const std::vector<int>& gpus, const std::vector<Device>& devices) : gpus_(gpus) {
     for (const int gpu : gpus) {
       const Device& device = devices[static_cast<std::size_t>(gpu)];
-      backends_.push_back({true, device.capability, device.multiprocessors});
+      backends_.push_back(backend_of(device));
     }
     backends_.push_back({});
   }
@@ -80,21 +84,26 @@ class Reserver {
     const std::int64_t sequences = params_.sequences;
     const std::int64_t tokens = std::min(params_.context, params_.ubatch);
     const std::int64_t outputs = std::min(tokens, params_.outputs_max);
-    buffers.gpus = sizes({whole_sequences(tokens), sequences, outputs, buffers.flash}, reservation);
+    buffers.pool_ops.resize(backends_.size());
+    // Of prompts a server's graph has as many outputs as one that is run.
+    const bool as_run = outputs == sequences;
+    const GraphShape prompt{whole_sequences(tokens), sequences, outputs, buffers.flash};
+    buffers.gpus = sizes(prompt, reservation);
     if (reservation == Reservation::Allocated) {
+      if (as_run) add_pool_ops(buffers.pool_ops);
       // The prompt's graph, which llama.cpp reserves once more after this, changes nothing.
       const auto generation = sizes({sequences, sequences, sequences, buffers.flash}, reservation);
+      add_pool_ops(buffers.pool_ops);
       for (std::size_t i = 0; i < generation.size(); ++i) {
         buffers.gpus[i] = std::max(buffers.gpus[i], generation[i]);
       }
+      if (!as_run) {
+        build({whole_sequences(tokens), sequences, sequences, buffers.flash});
+        scheduler_.split(graph_, ops_);
+        add_pool_ops(buffers.pool_ops);
+      }
     }
-    buffers.pools.resize(backends_.size());
-    if (reservation == Reservation::Allocated) {
-      add_pools({whole_sequences(tokens), sequences, sequences, buffers.flash}, buffers.pools);
-      add_pools({sequences, sequences, sequences, buffers.flash}, buffers.pools);
-      for (std::uint64_t& pool : buffers.pools) pool = ggml::pool_mapped(pool);
-    }
-    buffers.pools.pop_back();
+    buffers.pool_ops.pop_back();
     buffers.host = buffers.gpus.back();
     buffers.gpus.pop_back();
     buffers.caches = bytes(memory_, backends_);
@@ -142,15 +151,12 @@ class Reserver {
     return allocator_.reserve(placed, ops_.end_id());
   }
 
-  void add_pools(const GraphShape& shape, std::vector<std::uint64_t>& pools) {
-    build(shape);
-    scheduler_.split(graph_, ops_);
+  /// Of the graph that was split last.
+  void add_pool_ops(std::vector<ggml::PoolOps>& ops) {
     for (const ggml::Split& split : scheduler_.splits()) {
       const auto where = static_cast<std::uint8_t>(split.backend);
       if (!backends_[where].cuda) continue;
-      for (std::size_t i = split.begin; i < split.end; ++i) {
-        pools[where] = std::max(pools[where], ggml::pool_bytes(backends_[where], *graph_.nodes[i]));
-      }
+      for (std::size_t i = split.begin; i < split.end; ++i) ops[where].add(*graph_.nodes[i]);
     }
   }
 
@@ -193,6 +199,10 @@ void check_cache_types(const Hparams& hparams, const ContextOptions& options) {
 
 }  // namespace
 
+std::uint64_t pool_of(const ggml::PoolOps& ops, const Device& device) {
+  return ggml::pool_mapped(ops.most(backend_of(device)));
+}
+
 ComputeBuffers compute_buffers(const Model& model, const Placement& placement,
                                const WeightPlaces& places, const ContextOptions& options,
                                const std::vector<Device>& devices, Reservation reservation) {
@@ -204,7 +214,7 @@ ComputeBuffers compute_buffers(const Model& model, const Placement& placement,
       Reserver(model, options, residence, backends.backends()).reserve(reservation);
   buffers.gpus = of_all(buffers.gpus, gpus, devices.size());
   buffers.caches = of_all(buffers.caches, gpus, devices.size());
-  buffers.pools = of_all(buffers.pools, gpus, devices.size());
+  buffers.pool_ops = of_all(buffers.pool_ops, gpus, devices.size());
   return buffers;
 }
 

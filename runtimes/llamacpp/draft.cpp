@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 
 #include "runtimes/llamacpp/base/context_params.h"
-#include "runtimes/llamacpp/breakdown.h"
 
 namespace vramfit::llamacpp {
 namespace {
@@ -17,18 +17,19 @@ void add(Buffers& sum, const Buffers& more) {
 
 }  // namespace
 
-Breakdown draft_breakdown(const Model& draft, const Options& options, const Hparams& target,
-                          const std::vector<Device>& devices, Reservation reservation) {
+StartQuestion draft_start(std::shared_ptr<const Model> draft, const Options& options,
+                          const Hparams& target, const std::vector<Device>& devices,
+                          Reservation reservation) {
   Placement placement = options.placement;
   placement.gpu_layers = options.draft.gpu_layers;
-  placement.overrides.clear();
-  placement.cpu_moe_layers = 0;
+  placement.overrides = options.draft.overrides;
+  placement.cpu_moe_layers = options.draft.cpu_moe_layers;
   ContextOptions context = options.context;
   context.context = settle(options.context, target).context;
   context.type_k = options.draft.type_k;
   context.type_v = options.draft.type_v;
   context.outputs_max = context.sequences;
-  return breakdown(draft, placement, context, devices, reservation);
+  return {std::move(draft), std::move(placement), context, devices, reservation};
 }
 
 void add(Breakdown& sum, const Breakdown& draft) {

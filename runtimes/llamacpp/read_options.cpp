@@ -9,39 +9,22 @@
 #include "model/gguf/types.h"
 #include "model/quantity.h"
 #include "runtimes/llamacpp/base/limits.h"
+#include "runtimes/llamacpp/settings.h"
 #include "runtimes/llamacpp/weights/recipe.h"
 
 namespace vramfit::llamacpp {
 namespace {
 
-constexpr const char* kUsualRecipe = "Q4_K_M";
 constexpr std::int64_t kUsualDraft = 3;
 /// tools/server/server.cpp: slots where -np is not given, of one cache.
 constexpr std::int64_t kServersSlots = 4;
-constexpr std::int64_t kMostGpus = 16;  // GGML_CUDA_MAX_DEVICES
+constexpr std::int64_t kOllamasBatch = 512;  ///< api/types.go: DefaultOptions
+constexpr std::int64_t kMostGpus = 16;       // GGML_CUDA_MAX_DEVICES
 /// Of layers, which people give as 99 or 999 where they mean all.
 constexpr std::int64_t kMostAsked = std::numeric_limits<std::int32_t>::max();
 constexpr double kLargestShare = 1e9;
 constexpr std::int64_t kLargestMargin = std::int64_t{1} << 32;  ///< MiB
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
-
-/// common/arg.cpp: kv_cache_types.
-const std::vector<std::string>& cache_types() {
-  static const std::vector<std::string> names = {"f32",  "f16",    "bf16", "q8_0", "q4_0",
-                                                 "q4_1", "iq4_nl", "q5_0", "q5_1"};
-  return names;
-}
-
-/// The best first, but for the one of which llama-quantize makes nothing where rows are no whole
-/// blocks: of others it takes another type then.
-std::vector<Offer> recipe_offers() {
-  std::vector<Offer> offers;
-  for (auto recipe = recipes().rbegin(); recipe != recipes().rend(); ++recipe) {
-    if (*recipe == Recipe::Q1_0) continue;
-    offers.push_back({recipe_name(*recipe), recipe_name(*recipe)});
-  }
-  return with_default(std::move(offers), kUsualRecipe);
-}
 
 std::vector<std::string> items(const std::string& list) {
   std::vector<std::string> items;
@@ -71,18 +54,23 @@ std::int64_t gpu_layers(const Flags& flags, const char* name) {
 }
 
 /// parse_tensor_buffer_overrides: "pattern=buffer", with commas between several.
-std::vector<std::pair<std::string, std::string>> overrides(const Flags& flags) {
+std::vector<std::pair<std::string, std::string>> overrides(const Flags& flags,
+                                                           const std::string& name) {
   std::vector<std::pair<std::string, std::string>> list;
-  for (const std::string& item : items(typed(flags, "override-tensor").value_or(""))) {
+  for (const std::string& item : items(typed(flags, name.c_str()).value_or(""))) {
     const std::size_t equals = item.find('=');
     if (equals == std::string::npos) {
-      throw BadInput("override-tensor: '" + item +
+      throw BadInput(name + ": '" + item +
                      "'; a pattern of names and a buffer type, as in "
                      "exps=CPU");
     }
     list.emplace_back(item.substr(0, equals), item.substr(equals + 1));
   }
   return list;
+}
+
+std::int64_t cpu_moe_layers(const Flags& flags, const char* all, const char* first) {
+  return has(flags, all) ? kMostLayers : whole(flags, first, 0, 0, kMostAsked);
 }
 
 std::vector<double> tensor_split(const Flags& flags) {
@@ -102,9 +90,8 @@ Placement placement(const Flags& flags, std::int64_t gpus) {
                                      : SplitMode::Layer;
   placement.main_gpu = static_cast<int>(whole(flags, "main-gpu", 0, 0, gpus - 1));
   placement.tensor_split = tensor_split(flags);
-  placement.overrides = overrides(flags);
-  placement.cpu_moe_layers =
-      has(flags, "cpu-moe") ? kMostLayers : whole(flags, "n-cpu-moe", 0, 0, kMostAsked);
+  placement.overrides = overrides(flags, "override-tensor");
+  placement.cpu_moe_layers = cpu_moe_layers(flags, "cpu-moe", "n-cpu-moe");
   placement.mmap = !has(flags, "no-mmap");
   return placement;
 }
@@ -118,7 +105,13 @@ ContextOptions context(const Flags& flags) {
   context.context = whole(flags, "ctx", 0, 0, kLongestContext);
   context.batch = whole(flags, "batch-size", context.batch, 1, kLongestContext);
   context.ubatch = whole(flags, "ubatch-size", context.ubatch, 1, kLongestContext);
-  const bool auto_slots = typed(flags, "parallel").value_or("-1") == "-1";
+  if (has(flags, "num-batch") || has(flags, "num-ctx")) {
+    context.batch = whole(flags, "num-batch", kOllamasBatch, 1, kLongestContext);
+    context.ubatch = context.batch;
+  }
+  context.context_a_slot = whole(flags, "num-ctx", 0, 1, kLongestContext);
+  const bool of_ollama = context.context_a_slot > 0;
+  const bool auto_slots = !of_ollama && typed(flags, "parallel").value_or("-1") == "-1";
   context.sequences = auto_slots ? kServersSlots : whole(flags, "parallel", 1, 1, kMostSequences);
   context.unified = auto_slots || has(flags, "kv-unified");
   if (typed(flags, "outputs").value_or("slots") == "slots") {
@@ -143,6 +136,8 @@ DraftOptions read_draft(const Flags& flags, const std::string& recipe) {
   draft.gpu_layers = gpu_layers(flags, "gpu-layers-draft");
   draft.type_k = cache_type(flags, "cache-type-k-draft");
   draft.type_v = cache_type(flags, "cache-type-v-draft");
+  draft.overrides = overrides(flags, "override-tensor-draft");
+  draft.cpu_moe_layers = cpu_moe_layers(flags, "cpu-moe-draft", "n-cpu-moe-draft");
   const std::int64_t longest = whole(flags, "spec-draft-n-max", kUsualDraft, 0, kLongestContext);
   if (has(flags, "spec-type")) draft.longest = longest;
   return draft;
@@ -164,200 +159,7 @@ std::vector<std::uint64_t> margins(const std::string& list, std::int64_t gpus) {
   return margins;
 }
 
-/// common/arg.cpp: is_truthy, is_falsey and is_autoy.
-std::string canonical_switch(std::string_view, const std::string& alias) {
-  if (alias == "enabled" || alias == "true" || alias == "1") return "on";
-  if (alias == "disabled" || alias == "false" || alias == "0") return "off";
-  return alias;
-}
-
-std::string canonical_flash(std::string_view flag, const std::string& alias) {
-  return alias == "-1" ? "auto" : canonical_switch(flag, alias);
-}
-
-constexpr Needs kFits = {"--fit on",
-                         [](const Flags& flags) { return typed(flags, "fit") == "on"; }};
-constexpr Needs kDrafted = {"--model-draft",
-                            [](const Flags& flags) { return has(flags, "model-draft"); }};
-constexpr Needs kSeveral = {"--gpus", [](const Flags& flags) { return has(flags, "gpus"); }};
-
 }  // namespace
-
-const Settings& settings() {
-  using enum Setting::With;
-  using enum Setting::Takes;
-  static const Settings rows = {
-      {.name = "quant",
-       .with = Inference,
-       .help = "of --model and --config: llama-quantize's types, as Q8_0, Q4_K_M (default), IQ4_XS "
-               "or MXFP4, without importance matrix",
-       .offers = recipe_offers()},
-      {.name = "ctx",
-       .with = Inference,
-       .help = "positions of the context (default: as trained)",
-       .takes = Number,
-       .spellings = {{"ctx-size"}, {"c"}, {"num-ctx"}}},
-      {.name = "parallel",
-       .with = Inference,
-       .help =
-           "slots, each with its share of the context (default: the server's 4, which share one "
-           "cache)",
-       .takes = Number,
-       .spellings = {{"np"}, {"num-parallel"}, {"ollama-num-parallel"}}},
-      {.name = "gpu-layers",
-       .with = Inference,
-       .help =
-           "layers on the GPU, the output one of them: a number, all, or auto (default): all, or "
-           "what --fit on chooses",
-       .takes = Number,
-       .spellings = {{"ngl"}, {"n-gpu-layers"}, {"num-gpu"}}},
-      {.name = "cache-type-k",
-       .with = Inference,
-       .help = "f16 (default), q8_0, q4_0, …",
-       .choices = cache_types(),
-       .spellings = {{"ctk"}}},
-      {.name = "cache-type-v",
-       .with = Inference,
-       .help = "the same of values; a quantised one needs flash attention",
-       .choices = cache_types(),
-       .spellings = {{"ctv"}}},
-      {.name = "kv-unified",
-       .with = Inference,
-       .help = "slots share one cache",
-       .takes = Nothing,
-       .spellings = {{"kvu"}}},
-      {.name = "ubatch-size",
-       .with = Inference,
-       .help = "tokens that are computed at once (default 512)",
-       .takes = Number,
-       .spellings = {{"ub"}}},
-      {.name = "batch-size",
-       .with = Inference,
-       .help = "tokens that are submitted at once (default 2048)",
-       .takes = Number,
-       .spellings = {{"b"}, {"num-batch"}}},
-      {.name = "outputs",
-       .with = Inference,
-       .help =
-           "rows of logits at a time: one a slot, as the server's (default: slots), or batch, as "
-           "llama-cli and llama-bench",
-       .choices = {"slots", "batch"}},
-      {.name = "flash-attn",
-       .with = Inference,
-       .help = "on, off or auto (default)",
-       .choices = {"on", "off", "auto"},
-       .spellings = {{"fa"}},
-       .canonical_value = canonical_flash},
-      {.name = "no-kv-offload",
-       .with = Inference,
-       .help = "the cache stays on the host",
-       .takes = Nothing,
-       .spellings = {{"nkvo"}}},
-      {.name = "no-op-offload",
-       .with = Inference,
-       .help = "what lies on the host is computed there, large batches too",
-       .takes = Nothing},
-      {.name = "swa-full",
-       .with = Inference,
-       .help = "layers with a window keep the whole context",
-       .takes = Nothing},
-      {.name = "no-mmap",
-       .with = Inference,
-       .help = "weights on the host are read, and not mapped",
-       .takes = Nothing},
-      {.name = "override-tensor",
-       .with = Inference,
-       .help = "tensors by a pattern of names, and where they go: exps=CPU",
-       .takes = List,
-       .spellings = {{"ot"}}},
-      {.name = "cpu-moe",
-       .with = Inference,
-       .help = "all experts stay on the host",
-       .takes = Nothing,
-       .spellings = {{"cmoe"}}},
-      {.name = "n-cpu-moe",
-       .with = Inference,
-       .help = "experts of the first so many layers stay on the host",
-       .takes = Number,
-       .spellings = {{"ncmoe"}}},
-      {.name = "gpus",
-       .with = Either,
-       .help = "so many of the card (default 1); figures are of the fullest",
-       .takes = Number},
-      {.name = "tensor-split",
-       .with = Inference,
-       .help = "with --gpus: each one's share, as 3,1 (default: by what is free)",
-       .takes = List,
-       .needs = &kSeveral,
-       .spellings = {{"ts"}}},
-      {.name = "split-mode",
-       .with = Inference,
-       .help = "with --gpus: layer (default), row or none",
-       .needs = &kSeveral,
-       .choices = {"layer", "row", "none"},
-       .spellings = {{"sm"}}},
-      {.name = "main-gpu",
-       .with = Inference,
-       .help = "with --gpus: the one of --split-mode none",
-       .takes = Number,
-       .needs = &kSeveral,
-       .spellings = {{"mg"}}},
-      {.name = "model-draft",
-       .with = Inference,
-       .help = "a smaller model beside it: one of --list, a config's folder or a GGUF file",
-       .spellings = {{"md"}, {"spec-draft-model"}}},
-      {.name = "quant-draft",
-       .with = Inference,
-       .help = "its --quant (default: as --quant)",
-       .needs = &kDrafted},
-      {.name = "gpu-layers-draft",
-       .with = Inference,
-       .help = "its --gpu-layers (default: all)",
-       .needs = &kDrafted,
-       .spellings = {{"ngld"}, {"n-gpu-layers-draft"}, {"spec-draft-ngl"}}},
-      {.name = "cache-type-k-draft",
-       .with = Inference,
-       .help = "its --cache-type-k",
-       .needs = &kDrafted,
-       .choices = cache_types(),
-       .spellings = {{"ctkd"}, {"spec-draft-type-k"}}},
-      {.name = "cache-type-v-draft",
-       .with = Inference,
-       .help = "its --cache-type-v",
-       .needs = &kDrafted,
-       .choices = cache_types(),
-       .spellings = {{"ctvd"}, {"spec-draft-type-v"}}},
-      {.name = "spec-type",
-       .with = Inference,
-       .help = "draft-simple: it drafts; otherwise llama.cpp only loads it",
-       .needs = &kDrafted,
-       .choices = {"draft-simple"}},
-      {.name = "spec-draft-n-max",
-       .with = Inference,
-       .help = "tokens of a draft (default 3)",
-       .takes = Number,
-       .needs = &kDrafted},
-      {.name = "fit",
-       .with = Inference,
-       .help = "on: what is not given is set as llama.cpp sets it by what the card has free; off "
-               "(default): all as given, and what it would set is told",
-       .choices = {"on", "off"},
-       .canonical_value = canonical_switch},
-      {.name = "fit-target",
-       .with = Inference,
-       .help = "with --fit on: MiB that it leaves free (default 1024)",
-       .takes = List,
-       .needs = &kFits,
-       .spellings = {{"fitt"}}},
-      {.name = "fit-ctx",
-       .with = Inference,
-       .help = "with --fit on: the context that it goes down to (default 4096)",
-       .takes = Number,
-       .needs = &kFits,
-       .spellings = {{"fitc"}}},
-  };
-  return rows;
-}
 
 Options read_options(const Flags& flags, bool of_a_file) {
   Options options;
@@ -371,10 +173,9 @@ Options read_options(const Flags& flags, bool of_a_file) {
   options.gpus = whole(flags, "gpus", 1, 1, kMostGpus);
   options.placement = placement(flags, options.gpus);
   options.context = context(flags);
+  options.one_cache = has(flags, "kv-unified");
   options.draft = read_draft(flags, options.recipe.empty() ? kUsualRecipe : options.recipe);
-  if (options.context.outputs_max > 0) {
-    options.context.outputs_max = outputs_of(options, options.context.sequences);
-  }
+  set_outputs(options);
   options.fits_itself = typed(flags, "fit") == "on";
   if (const auto list = typed(flags, "fit-target")) options.margins = margins(*list, options.gpus);
   options.least_context = static_cast<std::uint32_t>(

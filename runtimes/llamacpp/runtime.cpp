@@ -8,7 +8,10 @@
 #include "model/config/families.h"
 #include "model/errors.h"
 #include "runtimes/llamacpp/architectures/load_model.h"
+#include "runtimes/llamacpp/ollama.h"
 #include "runtimes/llamacpp/read_options.h"
+#include "runtimes/llamacpp/server_words.h"
+#include "runtimes/llamacpp/settings.h"
 #include "runtimes/llamacpp/weights/quantizations.h"
 #include "runtimes/llamacpp/workload.h"
 
@@ -28,16 +31,15 @@ std::shared_ptr<const Model> read_draft(const std::shared_ptr<const ModelSource>
                                         const std::string& recipe) {
   if (source == nullptr) return nullptr;
   Model model = read(*source);
-  if (source->gguf == nullptr) {
-    model = Quantizations(std::move(model)).in(parse_recipe(recipe, "quant-draft"));
-  }
-  return std::make_shared<const Model>(std::move(model));
+  if (source->gguf != nullptr) return std::make_shared<const Model>(std::move(model));
+  return Quantizations(std::move(model)).in(parse_recipe(recipe, "quant-draft"));
 }
 
 class LlamaCppRuntime final : public Runtime {
  public:
   const char* name() const override { return "llama.cpp"; }
   const Settings& settings() const override { return llamacpp::settings(); }
+  std::span<const ForeignWord> foreign_words() const override { return server_words(); }
   bool runs(const FamilyReader& family) const override {
     constexpr std::array<std::string_view, 9> kFamilies = {
         "llama", "mistral", "qwen2", "qwen3", "gemma2", "gemma3_text", "phi3", "olmo2", "granite"};
@@ -87,12 +89,14 @@ class LlamaCppRuntime final : public Runtime {
     Options options = read_options(flags, model.source->gguf != nullptr);
     std::shared_ptr<const Model> draft = read_draft(model.source->draft, options.draft.recipe);
     Model own = llamacpp::read(*model.source);
+    start_as_ollama(options.context, own.hparams);
+    set_outputs(options);
     if (options.recipe.empty()) {
       return std::make_shared<ServerWorkload>(std::make_shared<const Model>(std::move(own)),
                                               std::move(options), nullptr, std::move(draft));
     }
     const auto all = std::make_shared<const Quantizations>(std::move(own));
-    auto quantized = std::make_shared<const Model>(all->in(parse_recipe(options.recipe, "quant")));
+    auto quantized = all->in(parse_recipe(options.recipe, "quant"));
     return std::make_shared<ServerWorkload>(std::move(quantized), std::move(options), all,
                                             std::move(draft));
   }

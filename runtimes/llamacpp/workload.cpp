@@ -11,6 +11,7 @@
 #include "runtimes/llamacpp/breakdown.h"
 #include "runtimes/llamacpp/draft.h"
 #include "runtimes/llamacpp/fit_choice.h"
+#include "runtimes/llamacpp/ollama.h"
 #include "runtimes/sum_allocator.h"
 
 namespace vramfit::llamacpp {
@@ -28,9 +29,9 @@ const char* name(SplitMode mode) {
   return mode == SplitMode::None ? "none" : mode == SplitMode::Row ? "row" : "layer";
 }
 
-Json overrides_json(const Placement& placement) {
+Json overrides_json(const std::vector<std::pair<std::string, std::string>>& overrides) {
   Json list = Json::array();
-  for (const auto& [pattern, buffer] : placement.overrides) {
+  for (const auto& [pattern, buffer] : overrides) {
     list.push_back(std::string(pattern).append("=").append(buffer));
   }
   return list;
@@ -98,6 +99,13 @@ Facts ServerWorkload::facts() const {
   return {.weights = DType::Fp16, .batch = options_.context.sequences, .seq = positions()};
 }
 
+// Of slots with a cache each, each has its share.
+std::int64_t ServerWorkload::positions() const {
+  const ContextOptions& context = options_.context;
+  const std::int64_t all = size(kContextAxis);
+  return context.unified ? all : std::max<std::int64_t>(all / context.sequences, 1);
+}
+
 std::int64_t ServerWorkload::parameters(const ModelConfig&) const {
   std::int64_t elements = 0;
   for (const ModelTensor& tensor : model_->tensors) elements += tensor.elements();
@@ -123,21 +131,20 @@ std::int64_t ServerWorkload::size(const SearchAxis& axis) const {
 
 std::shared_ptr<const Workload> ServerWorkload::resized(const SearchAxis& axis,
                                                         std::int64_t size) const {
-  Options options = options_;
+  auto other = std::make_shared<ServerWorkload>(*this);
+  Options& options = other->options_;
   if (axis == kQuantAxis) {
     options.recipe = name_of(axis, size);
-    auto model =
-        std::make_shared<const Model>(quantizations_->in(parse_recipe(options.recipe, "quant")));
-    return std::make_shared<ServerWorkload>(std::move(model), std::move(options), quantizations_,
-                                            draft_);
-  }
-  if (axis == kSlotsAxis) {
-    if (options.context.outputs_max > 0) options.context.outputs_max = outputs_of(options, size);
+    other->model_ = quantizations_->in(parse_recipe(options.recipe, "quant"));
+  } else if (axis == kSlotsAxis) {
     options.context.sequences = size;
+    options.context.unified = options.one_cache;  // the server's own four share one alone
+    start_as_ollama(options.context, model_->hparams);
+    set_outputs(options);
   } else {
     (axis == kContextAxis ? options.context.context : options.placement.gpu_layers) = size;
   }
-  return std::make_shared<ServerWorkload>(model_, std::move(options), quantizations_, draft_);
+  return other;
 }
 
 std::int64_t ServerWorkload::limit(const SearchAxis& axis, const ModelConfig&) const {
@@ -176,10 +183,11 @@ Options ServerWorkload::chosen(const std::vector<Card>& cards, std::string& fail
   const auto measure = [&](const Placement& placement, const ContextOptions& context) {
     Placement read = placement;
     read.mmap = false;
-    Breakdown taken = breakdown(*model_, read, context, devices, Reservation::Measured);
+    constexpr auto kMeasured = Reservation::Measured;
+    Breakdown taken = breakdowns_->of({model_, read, context, devices, kMeasured});
     if (draft_ == nullptr) return taken;
     asked.context.context = context.context;
-    add(taken, draft_breakdown(*draft_, asked, model_->hparams, devices, Reservation::Measured));
+    add(taken, breakdowns_->of(draft_start(draft_, asked, model_->hparams, devices, kMeasured)));
     return taken;
   };
   FitChoice choice =
@@ -212,16 +220,16 @@ std::vector<Breakdown> ServerWorkload::starts(const Options& options,
                                               const std::vector<Card>& cards) const {
   std::vector<Device> devices = devices_of(cards);
   std::vector<Breakdown> starts;
-  starts.push_back(
-      breakdown(*model_, options.placement, options.context, devices, Reservation::Allocated));
+  starts.push_back(breakdowns_->of(
+      {model_, options.placement, options.context, devices, Reservation::Allocated}));
   if (draft_ == nullptr) return starts;
   const Breakdown& server = starts.front();
   for (std::size_t i = 0; i < devices.size(); ++i) {
     const std::uint64_t taken = reserved_by(server.gpus[i], server.pools[i]);
     devices[i].free -= std::min(devices[i].free, taken);
   }
-  starts.push_back(
-      draft_breakdown(*draft_, options, model_->hparams, devices, Reservation::Allocated));
+  starts.push_back(breakdowns_->of(
+      draft_start(draft_, options, model_->hparams, devices, Reservation::Allocated)));
   return starts;
 }
 
@@ -295,7 +303,10 @@ std::optional<OnHost> ServerWorkload::left_on_host(const Options& options,
 
 std::optional<OwnChoice> ServerWorkload::own_choice(const Gpu& gpu, std::uint64_t capacity) const {
   OwnChoice choice;
-  const Options options = chosen(start(gpu, capacity).cards, choice.failure);
+  Start asked = start(gpu, capacity);
+  choice.failure = std::move(asked.failure);
+  const Options options =
+      options_.fits_itself ? std::move(asked.options) : chosen(asked.cards, choice.failure);
   const ServerWorkload started(model_, options);
   Flags& flags = choice.flags;
   flags = {{"ctx", std::to_string(started.size(kContextAxis))},
@@ -314,12 +325,18 @@ std::optional<OwnChoice> ServerWorkload::own_choice(const Gpu& gpu, std::uint64_
   return choice;
 }
 
+std::vector<std::string> ServerWorkload::cautions() const {
+  return ollamas_cautions(options_.context, model_->hparams);
+}
+
 Json ServerWorkload::asked() const {
   const Placement& placement = options_.placement;
   const ContextOptions& context = options_.context;
+  const std::int64_t a_slot = context.context_a_slot;
   Json json = {{"mode", "inference"},
                {"quant", options_.recipe.empty() ? Json(nullptr) : Json(options_.recipe)},
                {"ctx", size(kContextAxis)},
+               {"num_ctx", a_slot == 0 ? Json(nullptr) : Json(a_slot)},
                {"parallel", context.sequences},
                {"kv_unified", context.unified},
                {"gpu_layers", size(kLayersAxis)},
@@ -333,7 +350,7 @@ Json ServerWorkload::asked() const {
                {"op_offload", context.offload_ops},
                {"swa_full", context.swa_full},
                {"mmap", placement.mmap},
-               {"override_tensor", overrides_json(placement)},
+               {"override_tensor", overrides_json(placement.overrides)},
                {"n_cpu_moe", std::min(placement.cpu_moe_layers, model_->hparams.run_layers())},
                {"gpus", options_.gpus},
                {"tensor_split", placement.tensor_split},
@@ -346,6 +363,8 @@ Json ServerWorkload::asked() const {
                    {"gpu_layers", draft.gpu_layers < 0 ? Json(nullptr) : Json(draft.gpu_layers)},
                    {"cache_type_k", gguf::type_name(draft.type_k)},
                    {"cache_type_v", gguf::type_name(draft.type_v)},
+                   {"override_tensor", overrides_json(draft.overrides)},
+                   {"n_cpu_moe", std::min(draft.cpu_moe_layers, draft_->hparams.run_layers())},
                    {"longest", draft.longest}};
   return json;
 }

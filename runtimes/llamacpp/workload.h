@@ -4,6 +4,7 @@
 
 #include "runtimes/llamacpp/base/account.h"
 #include "runtimes/llamacpp/base/model.h"
+#include "runtimes/llamacpp/breakdown.h"
 #include "runtimes/llamacpp/options.h"
 #include "runtimes/llamacpp/server_card.h"
 #include "runtimes/llamacpp/weights/quantizations.h"
@@ -57,11 +58,12 @@ class ServerWorkload final : public Workload {
       : model_(std::move(model)),
         options_(std::move(options)),
         quantizations_(std::move(quantizations)),
-        draft_(std::move(draft)) {}
+        draft_(std::move(draft)),
+        breakdowns_(std::make_shared<Breakdowns>()) {}
 
   const Runtime& runtime() const override;
   Facts facts() const override;
-  std::int64_t positions() const override { return size(kContextAxis); }
+  std::int64_t positions() const override;
   std::int64_t parameters(const ModelConfig& config) const override;
   std::int64_t size(const SearchAxis& axis) const override;
   std::shared_ptr<const Workload> resized(const SearchAxis& axis, std::int64_t size) const override;
@@ -73,6 +75,7 @@ class ServerWorkload final : public Workload {
               const Extent& extent) const override;
   std::optional<OwnChoice> own_choice(const Gpu& gpu, std::uint64_t capacity) const override;
   std::vector<Adjustment> adjustments(const ModelConfig& config) const override;
+  std::vector<std::string> cautions() const override;
   nlohmann::ordered_json asked() const override;
   std::string text(const std::string& sizes) const override;
   std::string types() const override;
@@ -102,6 +105,7 @@ class ServerWorkload final : public Workload {
   Options options_;
   std::shared_ptr<const Quantizations> quantizations_;
   std::shared_ptr<const Model> draft_;
+  std::shared_ptr<Breakdowns> breakdowns_;  ///< of all its sizes
 };
 
 }  // namespace vramfit::llamacpp

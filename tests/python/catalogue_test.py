@@ -9,7 +9,20 @@ def test_models_and_cards_are_what_keywords_take():
     cards = vramfit.cards()
     assert [card.vram for card in cards] == sorted(card.vram for card in cards)
     assert {card.name: card.title for card in cards}["rtx4090"] == "NVIDIA GeForce RTX 4090"
+    platforms = {card.name: card.platform for card in cards}
+    assert platforms["rtx4090"] == "CUDA"
+    assert platforms["mac-32gb"] == "Metal"
+    assert platforms["rx7900xtx"] == "ROCm"
     assert {"models", "cards", "estimate", "sweep"} <= {*dir(vramfit)}
+
+
+@pytest.mark.parametrize("gpu", ["mac-32gb", "rx7900xtx", "rtx4090,rtx3060-12gb"])
+def test_llama_cpp_answers_of_cards_without_cuda_and_of_several_kinds(gpu):
+    answer = vramfit.estimate(model="llama3-8b", runtime="llama.cpp", ctx=8192, gpu=gpu)
+    assert answer.fits
+    assert answer.cards[0].vram > 0
+    with pytest.raises(vramfit.BadInput, match="gpu"):
+        vramfit.estimate(model="llama3-8b", gpu=gpu)
 
 
 def test_an_answer_shows_its_verdict_and_total():

@@ -34,17 +34,20 @@ def test_devices_and_its_own_choice():
 def test_names_of_llama_cpp_and_ollama():
     by_ours = vramfit.estimate(**RUN, ctx=4096, parallel=2, gpu_layers=10, flash_attn="on")
     assert vramfit.estimate(**RUN, c=4096, np=2, ngl=10, fa="on").to_json() == by_ours.to_json()
-    ollama = vramfit.estimate(**RUN, num_ctx=4096, num_parallel=2, num_gpu=10, flash_attn="on")
-    assert ollama.to_json() == by_ours.to_json()
+    ollama = {"num_gpu": 10, "num_batch": 256, "flash_attn": "on"}
+    slots = vramfit.estimate(**RUN, num_ctx=2048, num_parallel=2, **ollama)
+    assert (slots.asked["ctx"], slots.asked["parallel"]) == (4096, 2)
+    batches = {"batch_size": 256, "ubatch_size": 256}
+    same = vramfit.estimate(**RUN, c=4096, np=2, ngl=10, fa="on", **batches)
+    assert slots.devices == same.devices
 
 
 @pytest.mark.parametrize("axis", ["ctx", "parallel", "gpu-layers", "gpu_layers"])
 def test_the_largest_of_its_sizes(axis):
     key = axis.replace("-", "_")
-    given = {"kv_unified": True} if axis == "parallel" else {}
-    found = vramfit.largest(axis, **RUN, **given)
+    found = vramfit.largest(axis, **RUN)
     assert found.largest.size == found.to_dict()[f"max_{key}"] > 1
-    assert vramfit.estimate(**RUN, **given, **{key: found.largest.size}).fits
+    assert vramfit.estimate(**RUN, **{key: found.largest.size}).fits
 
 
 def test_batch_is_no_size_of_it():

@@ -107,3 +107,21 @@ def test_what_it_cannot_be_asked_is_not_offered(page):
     assert page.locator("#formulas-part").is_visible()
     assert not page.locator("#devices").is_visible()
     assert page.locator("#more-models").get_attribute("hidden") is not None
+
+
+def test_cards_without_cuda_and_of_several_kinds(page):
+    ask(page, QUESTION)
+    page.locator("#card").select_option("mac-32gb")
+    answered(page)
+    flags = ["--ctx", "8192", "--gpu"]
+    assert state(page, "answer.total") == fit(*_FLAGS[:-2], *flags, "mac-32gb")["total"]
+    page.locator("#card").select_option("rtx4090")
+    page.locator("#card").select_option("several:")
+    answered(page)
+    page.locator("#machine").fill("rtx4090,rtx3060-12gb")
+    answered(page)
+    answer = fit(*_FLAGS[:-2], *flags, "rtx4090,rtx3060-12gb")
+    assert state(page, "answer.total") == answer["total"]
+    assert state(page)["gpu"] == "rtx4090,rtx3060-12gb"
+    ask(page, START)
+    assert page.locator("#other-cards").get_attribute("hidden") is not None, "PyTorch's has none"

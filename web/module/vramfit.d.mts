@@ -232,6 +232,10 @@ export interface Runtime {
   advice: boolean;
   formulas: boolean;
   timelines: boolean;
+  /** Whether a run may be over cards of several kinds: `gpu` is their names between commas. */
+  machines: boolean;
+  /** Whether it runs on cards without CUDA. */
+  other_platforms: boolean;
   axes: Axis[];
   settings: Setting[];
 }
@@ -243,6 +247,16 @@ export interface Card {
   vram: number;
   /** Whether what driver and context take was measured on it; elsewhere it is assumed. */
   measured: boolean;
+}
+
+/** One without CUDA, of which its size alone is known. */
+export interface OtherCard {
+  name: string;
+  title: string;
+  /** Bytes that a run may have of it. */
+  vram: number;
+  /** "ROCm" or "Metal". */
+  platform: string;
 }
 
 /** What the question got wrong, in one line that names the flag. */
@@ -257,6 +271,7 @@ export class Vramfit {
     version: string;
     models: Model[];
     cards: Card[];
+    other_cards: OtherCard[];
     switches: string[];
     /** The one that is meant where none is named first. */
     runtimes: Runtime[];

@@ -38,6 +38,9 @@ function fieldMarkup(field) {
 const nearest = (stops, value) => stops.reduce(
   (best, stop, i) => (Math.abs(Math.log(stop / value)) < Math.abs(Math.log(stops[best] / value)) ? i : best), 0);
 
+/** What the list of cards has where several are named between commas. */
+export const SEVERAL = 'several:';
+
 export class Controls {
   #fields;
   #facts;
@@ -48,7 +51,7 @@ export class Controls {
 
   /** `astray` says which settings of a question have no meaning in it; `change` is told the question
    * that a control makes of the one before. */
-  constructor({ models, cards }, runtimes, astray, change) {
+  constructor({ models, cards, other_cards: others }, runtimes, astray, change) {
     this.#fields = fieldsOf(runtimes);
     this.#facts = { fields: this.#fields, runtimes, astray };
     this.#models = models;
@@ -58,7 +61,7 @@ export class Controls {
       byId(`group-${group}`).insertAdjacentHTML('beforeend', markup);
     }
     this.#fillModels();
-    this.#fillCards(cards);
+    this.#fillCards(cards, others);
     for (const field of this.#fields) this.#listen(field);
   }
 
@@ -75,8 +78,11 @@ export class Controls {
       + `<optgroup label="Another">${optionsMarkup([['params:', 'a size …'], ['hub:', 'a Hugging Face id …'], ['config:', 'a config.json …']])}</optgroup>`;
   }
 
-  #fillCards(cards) {
-    byId('card').innerHTML = optionsMarkup([...cards.map(({ name, title, vram }) => [name, `${Math.round(vram / 2 ** 30)} GiB · ${cardTitle(title)}`]), ['', 'another size …']]);
+  #fillCards(cards, others) {
+    const options = (list) => optionsMarkup(list.map(({ name, title, vram }) => [name, `${Math.round(vram / 2 ** 30)} GiB · ${cardTitle(title)}`]));
+    byId('card').innerHTML = options(cards)
+      + `<optgroup label="Without CUDA, sizes alone" id="other-cards">${options(others)}</optgroup>`
+      + optionsMarkup([['', 'another size …'], [SEVERAL, 'cards of several kinds …']]);
   }
 
   #listen(field) {
@@ -169,7 +175,14 @@ export class Controls {
   #showCard() {
     const { gpu, vram } = this.#question;
     const select = byId('card');
-    select.value = gpu ?? '';
+    const machine = gpu?.includes(',') ?? false;
+    const { machines, other_platforms: others } = this.#facts.runtimes.of(this.#question);
+    byId('other-cards').hidden = !others;
+    select.querySelector(`[value="${SEVERAL}"]`).hidden = !machines;
+    select.value = machine ? SEVERAL : gpu ?? '';
+    byId('machine-field').hidden = !machine;
+    const list = byId('machine');
+    if (list !== document.activeElement) list.value = machine ? gpu : '';
     byId('vram-field').hidden = Boolean(gpu) && vram === undefined;
     const size = byId('vram');
     if (size !== document.activeElement) size.value = vram ?? '';

@@ -3,7 +3,7 @@ import { BadInput, Vramfit } from '../module/vramfit.mjs';
 import { adviceMarkup, waysOf } from './advice.mjs';
 import { Background } from './background.mjs';
 import { barHeight, barMarkup, barTitle, rowsOf } from './bar.mjs';
-import { Controls } from './controls.mjs';
+import { Controls, SEVERAL } from './controls.mjs';
 import { choiceMarkup, devicesMarkup, flagsOfChoice, largestMarkup } from './devices.mjs';
 import { Explorer } from './explorer.mjs';
 import { wireExports } from './export.mjs';
@@ -310,8 +310,10 @@ wireModel(state, (id) => {
 });
 byId('card').addEventListener('change', ({ target }) => {
   const { gpu, vram, ...rest } = state.question;
-  change(target.value ? { ...rest, gpu: target.value } : { ...rest, vram: vram ?? '24GiB' });
+  if (target.value === SEVERAL) change({ ...rest, gpu: `${gpu ?? catalogue.cards[0].name},${gpu ?? catalogue.cards[0].name}` });
+  else change(target.value ? { ...rest, gpu: target.value } : { ...rest, vram: vram ?? '24GiB' });
 });
+byId('machine').addEventListener('input', ({ target }) => change({ ...state.question, gpu: target.value.trim() }));
 byId('vram').addEventListener('input', ({ target }) => change({ ...state.question, vram: target.value.trim() || '24GiB' }));
 byId('controls').addEventListener('submit', (event) => event.preventDefault());
 for (const id of ['stages', 'stage-rows']) byId(id).closest('details').addEventListener('toggle', drawStages);

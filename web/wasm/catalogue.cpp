@@ -45,13 +45,17 @@ Json models_json() {
   return list;
 }
 
-Json cards_json() {
+std::vector<const Card*> by_size(const std::vector<Card>& cards) {
   std::vector<const Card*> sorted;
-  for (const Card& card : cards()) sorted.push_back(&card);
+  for (const Card& card : cards) sorted.push_back(&card);
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const Card* a, const Card* b) { return a->vram < b->vram; });
+  return sorted;
+}
+
+Json cards_json() {
   Json list = Json::array();
-  for (const Card* card : sorted) {
+  for (const Card* card : by_size(cards())) {
     list.push_back({{"name", card->name},
                     {"title", card->title},
                     {"vram", card->vram},
@@ -60,14 +64,24 @@ Json cards_json() {
   return list;
 }
 
+/// Without CUDA: sizes.
+Json other_cards_json() {
+  Json list = Json::array();
+  for (const Card* card : by_size(other_cards())) {
+    list.push_back({{"name", card->name},
+                    {"title", card->title},
+                    {"vram", card->vram},
+                    {"platform", name(card->platform)}});
+  }
+  return list;
+}
+
 }  // namespace
 
 std::string catalogue() {
-  const Json json = {{"version", kVersionLine},
-                     {"models", models_json()},
-                     {"cards", cards_json()},
-                     {"switches", switches()},
-                     {"runtimes", runtimes_json()}};
+  const Json json = {{"version", kVersionLine}, {"models", models_json()},
+                     {"cards", cards_json()},   {"other_cards", other_cards_json()},
+                     {"switches", switches()},  {"runtimes", runtimes_json()}};
   return json.dump();
 }
 

@@ -33,10 +33,13 @@ struct Placement {
   std::int64_t cpu_moe_layers = 0;
   bool mmap = true;         ///< not --load-mode none: weights on the host are mapped, not read
   bool load_nextn = false;  ///< layers of next-token prediction too: --spec-type draft-mtp
+
+  friend bool operator==(const Placement&, const Placement&) = default;
 };
 
 struct ContextOptions {
   std::int64_t context = 0;                     ///< -c; 0: as trained
+  std::int64_t context_a_slot = 0;              ///< Ollama's num_ctx; 0: -c says all
   std::int64_t batch = 2048;                    ///< -b
   std::int64_t ubatch = 512;                    ///< -ub
   std::int64_t sequences = 1;                   ///< -np, slots
@@ -48,6 +51,8 @@ struct ContextOptions {
   bool swa_full = false;                        ///< --swa-full
   bool offload_kqv = true;                      ///< not -nkvo
   bool offload_ops = true;                      ///< not --no-op-offload
+
+  friend bool operator==(const ContextOptions&, const ContextOptions&) = default;
 };
 
 }  // namespace vramfit::llamacpp

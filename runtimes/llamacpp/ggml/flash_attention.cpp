@@ -142,6 +142,13 @@ AttentionKernel flash_attention_kernel(int compute_capability, const Tensor& op)
   return without_tensor_cores(s, together, vector);
 }
 
+int same_attention_since(int compute_capability) {
+  for (const int since : {kAda, kTuring, kVolta}) {
+    if (compute_capability >= since) return since;
+  }
+  return 0;
+}
+
 std::uint64_t flash_attention_alloc_size(int compute_capability, const Tensor& op) {
   const Sources s(op);
   std::uint64_t end = bytes(op);

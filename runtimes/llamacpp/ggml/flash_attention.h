@@ -12,6 +12,9 @@ enum class AttentionKernel : std::uint8_t { None, Vector, Tile, TensorCores };
 /// ggml_cuda_get_best_fattn_kernel. `compute_capability` as ggml counts: 890.
 AttentionKernel flash_attention_kernel(int compute_capability, const Tensor& op);
 
+/// The oldest compute capability for which flash_attention_kernel says the same of every op.
+int same_attention_since(int compute_capability);
+
 /// Whether heads of one key are computed together: use_gqa_opt.
 bool heads_together(const Tensor& op);
 

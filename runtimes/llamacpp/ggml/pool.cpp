@@ -207,6 +207,41 @@ std::uint64_t pool_bytes(const Backend& backend, const Tensor& op) {
   return stack.most();
 }
 
+bool PoolOps::alike(const Kept& a, const Kept& b) {
+  const auto same = [](const Tensor& one, const Tensor& other) {
+    return one.type == other.type && one.ne == other.ne && one.nb == other.nb;
+  };
+  if (a.op.op != b.op.op || a.op.precise != b.op.precise || a.there != b.there) return false;
+  for (std::size_t i = 0; i < kSources; ++i) {
+    if (a.there.at(i) && !same(a.sources.at(i), b.sources.at(i))) return false;
+  }
+  return same(a.op, b.op);
+}
+
+void PoolOps::add(const Tensor& op) {
+  if (op.op != Op::MulMat && op.op != Op::MulMatId && op.op != Op::FlashAttention) return;
+  Kept kept{op, {}, {}};
+  for (std::size_t i = 0; i < kSources; ++i) {
+    const Tensor* source = op.sources.at(i);
+    kept.there.at(i) = source != nullptr;
+    if (source != nullptr) kept.sources.at(i) = *source;
+  }
+  const bool known = std::any_of(kept_.rbegin(), kept_.rend(),
+                                 [&](const Kept& other) { return alike(kept, other); });
+  if (!known) kept_.push_back(kept);
+}
+
+std::uint64_t PoolOps::most(const Backend& backend) const {
+  std::uint64_t most = 0;
+  for (Kept kept : kept_) {
+    for (std::size_t i = 0; i < kSources; ++i) {
+      kept.op.sources.at(i) = kept.there.at(i) ? &kept.sources.at(i) : nullptr;
+    }
+    most = std::max(most, pool_bytes(backend, kept.op));
+  }
+  return most;
+}
+
 std::uint64_t pool_mapped(std::uint64_t most) {
   constexpr std::uint64_t kGranularity = 2U << 20U;
   return (most + kGranularity - 1) / kGranularity * kGranularity;

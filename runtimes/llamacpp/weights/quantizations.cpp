@@ -31,11 +31,16 @@ void give_types(Recipe recipe, Model& model) {
 
 }  // namespace
 
-Model Quantizations::in(Recipe recipe) const {
-  Model model = untyped_;
-  give_types(recipe, model);
-  order_as_written(recipe, model.tensors);
-  return model;
+std::shared_ptr<const Model> Quantizations::in(Recipe recipe) const {
+  const std::lock_guard lock(mutex_);
+  std::shared_ptr<const Model>& known = known_[recipe];
+  if (known == nullptr) {
+    Model model = untyped_;
+    give_types(recipe, model);
+    order_as_written(recipe, model.tensors);
+    known = std::make_shared<const Model>(std::move(model));
+  }
+  return known;
 }
 
 const std::vector<Recipe>& Quantizations::by_size() const {

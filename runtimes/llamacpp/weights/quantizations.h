@@ -1,5 +1,7 @@
 #pragma once
 
+#include <map>
+#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -14,7 +16,7 @@ class Quantizations {
  public:
   explicit Quantizations(Model untyped) : untyped_(std::move(untyped)) {}
 
-  Model in(Recipe recipe) const;
+  std::shared_ptr<const Model> in(Recipe recipe) const;
   /// Those that are worth a search, by what this model's tensors take, the least first: none needs
   /// an importance matrix, is for models that were trained in such types, or gives way to another
   /// of its size.
@@ -22,6 +24,8 @@ class Quantizations {
 
  private:
   Model untyped_;
+  mutable std::mutex mutex_;
+  mutable std::map<Recipe, std::shared_ptr<const Model>> known_;
   mutable std::once_flag sorted_;
   mutable std::vector<Recipe> by_size_;
 };

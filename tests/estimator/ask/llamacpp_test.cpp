@@ -50,55 +50,15 @@ TEST(LlamaCpp, OthersRefuseWhatItAloneReads) {
       {"max-batch: not under --runtime llama.cpp; --max-ctx"});
 }
 
-TEST(LlamaCpp, TakesItsOwnFlagsByOneDash) {
-  const Json answer = told({"--model", "llama3-8b", "-c", "8192", "-ngl", "20", "-ctk", "q8_0",
-                            "-np", "2", "-kvu", "-fa", "on", "-ub", "256", "--gpu", "rtx4090"});
-  const Json& asked = answer.at("asked");
-  EXPECT_EQ(asked.at("ctx"), 8192);
-  EXPECT_EQ(asked.at("gpu_layers"), 20);
-  EXPECT_EQ(asked.at("cache_type_k"), "q8_0");
-  EXPECT_EQ(asked.at("parallel"), 2);
-  EXPECT_EQ(asked.at("kv_unified"), true);
-  EXPECT_EQ(asked.at("flash_attn"), "on");
-  EXPECT_EQ(asked.at("ubatch_size"), 256);
-  EXPECT_EQ(answer.at("on_host").at("layers"), 13);
-  const Json ollama = told({"--model", "llama3-8b", "--num_ctx", "8192", "--num_gpu=20",
-                            "--num_parallel=2", "--gpu", "rtx4090"});
-  EXPECT_EQ(ollama.at("asked").at("gpu_layers"), 20);
-}
-
-// common/arg.cpp: is_truthy, is_falsey, is_autoy.
-TEST(LlamaCpp, SwitchesAreSpeltAsLlamaCppsParserReadsThem) {
-  const auto asked = [](const char* flag, const char* value) {
-    return told({"--model", "llama3-8b", "-c", "4096", flag, value, "--gpu", "h200"}).at("asked");
+TEST(LlamaCpp, TensorsOfAModelThatDraftsStayOnTheHost) {
+  const auto draft = [](std::vector<std::string> flags) {
+    flags.insert(flags.begin(),
+                 {"--model", "qwen3-8b", "-md", "qwen3-0.6b", "-c", "4096", "--gpu", "rtx4090"});
+    return part(told(flags), 0, "draft");
   };
-  for (const char* on : {"on", "enabled", "true", "1"}) {
-    EXPECT_EQ(asked("-fa", on).at("flash_attn"), "on") << on;
-    EXPECT_EQ(asked("-fit", on).at("fit"), "on") << on;
-  }
-  for (const char* off : {"off", "disabled", "false", "0"}) {
-    EXPECT_EQ(asked("-fa", off).at("flash_attn"), "off") << off;
-    EXPECT_EQ(asked("-fit", off).at("fit"), "off") << off;
-  }
-  EXPECT_EQ(asked("-fa", "auto").at("flash_attn"), "auto");
-  EXPECT_EQ(asked("-fa", "-1").at("flash_attn"), "auto");
-  expect_bad_input([&] { asked("-fa", "2"); }, {"fa", "'2'", "on, off or auto"});
-}
-
-TEST(LlamaCpp, TakesACommandOfItsServer) {
-  const std::vector<std::string> run = {"--model", "llama3-8b", "-c", "4096", "--gpu", "h200"};
-  std::vector<std::string> server = run;
-  server.insert(server.end(), {"--host", "0.0.0.0", "--port", "8080", "--threads", "8", "--jinja",
-                               "--temp", "0.7", "--mlock", "--mmproj", "mmproj.gguf"});
-  const Json answer = told(server);
-  EXPECT_EQ(answer.at("devices"), told(run).at("devices"));
-  EXPECT_NE(answer.at("notes").dump().find("--mmproj: what sees is not counted"),
-            std::string::npos);
-  expect_bad_input(
-      [] {
-        told({"--model", "llama3-8b", "--ollama_kv_cache_type", "q8_0"});
-      },
-      {"--cache-type-k q8_0 --cache-type-v q8_0"});
+  EXPECT_LT(draft({"-otd", "ffn_.*=CPU"}), draft({}));
+  EXPECT_EQ(draft({"-ncmoed", "4"}), draft({}));  // it has no experts
+  expect_bad_input([&] { draft({"-otd", "ffn"}); }, {"otd: 'ffn'"});
 }
 
 TEST(LlamaCpp, SaysWhyFitGivesUp) {
@@ -126,6 +86,19 @@ TEST(LlamaCpp, TheLongestContextIsTheLastThatFits) {
   EXPECT_FALSE(at(std::to_string(largest + 256)));
   EXPECT_LE(found.at("largest_surely"), largest);
   EXPECT_GE(found.at("largest_possibly"), largest);
+}
+
+// Slots that are asked for have a cache each, unlike the server's own four.
+TEST(LlamaCpp, TheMostSlotsAreThoseOfAStartThatAsksForThem) {
+  const auto with = [](std::vector<std::string> flags) {
+    flags.insert(flags.begin(), {"--model", "qwen3-8b", "-c", "8192", "--gpu", "rtx3060-12gb"});
+    return told(std::move(flags));
+  };
+  const Json found = with({"--max-parallel"});
+  const std::int64_t slots = found.at("max_parallel");
+  EXPECT_LT(slots, 256);
+  EXPECT_EQ(found.at("devices"), with({"--parallel", std::to_string(slots)}).at("devices"));
+  EXPECT_EQ(with({"--max-parallel", "--kv-unified"}).at("max_parallel"), 256);
 }
 
 TEST(LlamaCpp, SaysWhatItWouldSetByItselfAndThatFits) {

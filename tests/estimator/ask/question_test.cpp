@@ -85,7 +85,7 @@ TEST(Question, TheArticlesDefaultIsItsOwn) {
 
 TEST(Question, WhatNoByteDependsOnIsNoted) {
   FitOptions o = ask();
-  o.passed_over = {"learning-rate", "seed"};
+  o.passed_over = {"--learning-rate", "--seed"};
   EXPECT_EQ(only_request(o).model.notes.back(),
             "passed over, as memory does not depend on it: --learning-rate, --seed");
 }

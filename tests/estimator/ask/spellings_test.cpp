@@ -65,7 +65,7 @@ TEST(Spellings, WhatNoByteDependsOnIsPassedOver) {
   const CommandLine line =
       in_canonical_names({"--learning_rate", "2e-4", "--lora-alpha=16", "--train", "--seed", "-1"});
   EXPECT_EQ(line.arguments, Texts{"--train"});
-  EXPECT_EQ(line.passed_over, (Texts{"learning-rate", "lora-alpha", "seed"}));
+  EXPECT_EQ(line.passed_over, (Texts{"--learning-rate", "--lora-alpha", "--seed"}));
   expect_bad_input([] { own({"--seed", "--train"}); }, {"seed: no value"});
   expect_bad_input([] { own({"--seed"}); }, {"seed: no value"});
 }

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <utility>
+
 #include "tests/runtimes/llamacpp/recorded.h"
 
 namespace vramfit::llamacpp {
@@ -48,6 +51,42 @@ TEST(LlamaCppBreakdown, IsWhatLlamaCppSaysOfCardsOfSeveralKinds) {
     ++held;
   }
   EXPECT_EQ(held, 60);
+}
+
+// Compute buffers are shared between cards whose attention has the same kernels; pools are not.
+TEST(LlamaCppBreakdown, IsTheSameWhereItWasAskedAboutAnotherCardBefore) {
+  Breakdowns all;
+  std::size_t held = 0;
+  for (const json& row : recorded_lines("no_alloc.jsonl")) {
+    if (++held % 8 != 0) continue;  // of all kinds some
+    const std::shared_ptr<const Model> model(&recorded_model(row["model"]), [](const Model*) {});
+    const Placement placement = recorded_placement(row["args"]);
+    const ContextOptions options = recorded_options(row["args"]);
+    std::vector<Device> devices = recorded_devices(row["gpus"]);
+    for (const auto& [capability, multiprocessors] : {std::pair{610, 28},
+                                                      {700, 80},
+                                                      {750, 40},
+                                                      {800, 108},
+                                                      {860, 28},
+                                                      {890, 128},
+                                                      {1200, 170}}) {
+      for (Device& device : devices) {
+        device.capability = capability;
+        device.multiprocessors = multiprocessors;
+      }
+      const Breakdown alone =
+          breakdown(*model, placement, options, devices, Reservation::Allocated);
+      const Breakdown among = all.of({model, placement, options, devices, Reservation::Allocated});
+      SCOPED_TRACE(row.dump());
+      EXPECT_EQ(among.pools, alone.pools);
+      for (std::size_t i = 0; i < devices.size(); ++i) {
+        EXPECT_EQ(told(among.gpus[i]), told(alone.gpus[i]));
+      }
+      EXPECT_EQ(told(among.pinned), told(alone.pinned));
+      EXPECT_EQ(told(among.host), told(alone.host));
+      EXPECT_EQ(among.flash, alone.flash);
+    }
+  }
 }
 
 TEST(LlamaCppBreakdown, IsWhatAnH200Took) {

@@ -91,8 +91,7 @@ TEST(LlamaCppDeviceUsed, CublasIsLoadedWhereFlashAttentionResolvesToOff) {
     const Quantizations all(model_of(HfConfig::parse(config, "odd")));
     Options options;
     options.context.flash = flash;
-    const ServerWorkload workload(
-        std::make_shared<const Model>(all.in(parse_recipe("Q8_0", "quant"))), options);
+    const ServerWorkload workload(all.in(parse_recipe("Q8_0", "quant")), options);
     return workload.run(gpu_of(budget_of(card_named("h200"))), kUnlimitedBytes, {}, {})
         .overhead.libraries;
   };

@@ -15,6 +15,14 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
+std::uint64_t pool_on(const std::string& gpus, const Model& model, const Placement& placement,
+                      const WeightPlaces& places, const ContextOptions& options) {
+  const std::vector<Device> devices = recorded_devices(gpus);
+  const ComputeBuffers buffers =
+      compute_buffers(model, placement, places, options, devices, Reservation::Allocated);
+  return pool_of(buffers.pool_ops[0], devices[0]);
+}
+
 /// Of a context that the run's prompt fills.
 std::uint64_t pool(const json& row) {
   const json& args = row["case"]["args"];
@@ -25,9 +33,7 @@ std::uint64_t pool(const json& row) {
   const Model& model = recorded_model(row["model"]);
   const Placement placement = recorded_placement(args);
   const WeightPlaces places = place_weights(model, placement, recorded_free("h200"));
-  return compute_buffers(model, placement, places, options, recorded_devices("h200"),
-                         Reservation::Allocated)
-      .pools[0];
+  return pool_on("h200", model, placement, places, options);
 }
 
 TEST(LlamaCppPool, IsWhatAnH200Took) {
@@ -57,9 +63,7 @@ TEST(LlamaCppPool, IsWhatItsHostCodeAsksFor) {
     const std::string gpus = row["gpus"];
     const WeightPlaces places = place_weights(model, placement, recorded_free(gpus));
     const std::uint64_t got =
-        compute_buffers(model, placement, places, recorded_options(row["args"]),
-                        recorded_devices(gpus), Reservation::Allocated)
-            .pools[0];
+        pool_on(gpus, model, placement, places, recorded_options(row["args"]));
     const auto was = ggml::pool_mapped(row["pool"].get<std::uint64_t>());
     EXPECT_EQ(got, was) << row.dump();
     ++held;
@@ -73,14 +77,13 @@ TEST(LlamaCppPool, IsWhatItsHostCodeAsksFor) {
 TEST(LlamaCppPool, HoldsWeightsInF32ThatGlm4SumsSo) {
   const std::string config = text_of(std::string(VRAMFIT_CONFIGS) + "/glm-4.5-air.json");
   const Quantizations all(model_of(HfConfig::parse(config, "glm")));
-  const Model model = all.in(parse_recipe("F16", "quant"));
+  const std::shared_ptr<const Model> in_f16 = all.in(parse_recipe("F16", "quant"));
+  const Model& model = *in_f16;
   ContextOptions options;
   options.context = 512;
   options.sequences = 1;
   const WeightPlaces places = place_weights(model, {}, recorded_free("h200"));
-  const std::uint64_t pool =
-      compute_buffers(model, {}, places, options, recorded_devices("h200"), Reservation::Allocated)
-          .pools[0];
+  const std::uint64_t pool = pool_on("h200", model, {}, places, options);
   const auto wo = std::find_if(model.tensors.begin(), model.tensors.end(), [](const auto& tensor) {
     return tensor.name == "blk.0.attn_output.weight";
   });

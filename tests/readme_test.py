@@ -1,4 +1,4 @@
-"""README.md shows what the commands print: each question to `$ vramfit …` in it is run and compared."""
+"""README.md shows what the commands print: each question in it is asked and compared."""
 
 import re
 import shlex

@@ -29,7 +29,7 @@ TEST(Models, EachHasItsPublishedParameterCount) {
 
 TEST(Models, AnUnknownNameListsTheKnown) {
   expect_bad_input([] { model_named("llama4-7b"); },
-                   {"model: unknown 'llama4-7b'", "did you mean 'llama2-7b'"});
+                   {"model: unknown 'llama4-7b'", "did you mean 'llama-7b', 'llama2-7b'"});
   expect_bad_input([] { model_named(""); }, {"model: unknown ''"});
 }
 
@@ -42,7 +42,7 @@ TEST(Models, AreCalledManyNames) {
   EXPECT_EQ(shipped_model("meta-llama/Llama-3.1-8B"), "llama3.1-8b");
   EXPECT_EQ(shipped_model("meta-llama/Llama-3.1-9B"), std::nullopt);
   expect_bad_input([] { model_named("lama2-7b"); },
-                   {"model: unknown 'lama2-7b'; did you mean 'llama2-7b'"});
+                   {"model: unknown 'lama2-7b'; did you mean 'llama-7b', 'llama2-7b'"});
   expect_bad_input([] { model_named("colossus"); }, {"--params 7B"});
 }
 

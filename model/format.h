@@ -22,10 +22,36 @@ enum class Scales : std::uint8_t {
 
 /// How the bits of an element are read, before its scale.
 enum class Codec : std::uint8_t {
-  Element,  ///< as `element` is
-  Normal,   ///< the number of a quantile of a normal distribution (Dettmers et al. 2023)
-  Offset,   ///< a whole number from 0 on, less the zero point of its block
+  Element,   ///< as `element` is
+  Codebook,  ///< the number of a value of its `codebook`, of 4 bits
+  Offset,    ///< a whole number from 0 on, less the zero point of its block
 };
+
+/// What codes of 4 bits stand for, ascending.
+struct Codebook {
+  float values[16];
+};
+
+/// The quantiles of a normal distribution that bitsandbytes takes: create_normal_map, after
+/// Dettmers et al. 2023.
+inline constexpr Codebook kNormalQuantiles = {{
+    -1.0F,
+    -0.6961928009986877F,
+    -0.5250730514526367F,
+    -0.39491748809814453F,
+    -0.28444138169288635F,
+    -0.18477343022823334F,
+    -0.09105003625154495F,
+    0.0F,
+    0.07958029955625534F,
+    0.16093020141124725F,
+    0.24611230194568634F,
+    0.33791524171829224F,
+    0.44070982933044434F,
+    0.5626170039176941F,
+    0.7229568362236023F,
+    1.0F,
+}};
 
 /// How elements are stored, and all that reading, writing and counting them asks.
 struct FormatRow {
@@ -35,6 +61,7 @@ struct FormatRow {
   DType sums = DType::Fp32;  ///< what sums over elements are kept in, and row statistics with them
   Scales scales = Scales::None;
   Codec codec = Codec::Element;
+  Codebook codebook = {};
   float largest = 0;  ///< magnitude of a code: what the largest of those that share a scale becomes
   std::uint32_t block = 1;    ///< elements that share scales: rows are whole ones
   DType scale = DType::Fp32;  ///< what a scale is stored in
@@ -82,7 +109,8 @@ inline constexpr std::array kFormats = {
     FormatRow{.name = "nf4",
               .bits = 4,
               .scales = Scales::Block,
-              .codec = Codec::Normal,
+              .codec = Codec::Codebook,
+              .codebook = kNormalQuantiles,
               .largest = 1,
               .block = 64},
     // As AWQ and GPTQ store it.

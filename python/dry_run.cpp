@@ -3,8 +3,8 @@
 #include <nlohmann/json.hpp>
 
 #include "estimator/dry_run/dry_run.h"
-#include "estimator/fit/colour.h"
 #include "estimator/fit/dry_run_text.h"
+#include "estimator/fit/terminal.h"
 
 namespace vramfit::python {
 

@@ -33,7 +33,7 @@ _TITLED = {
 }
 
 
-def _by_name(typed: list[str]) -> dict[str, Any]:
+def by_name(typed: list[str]) -> dict[str, Any]:
     """["--train", "--batch", "4"] as {"train": True, "batch": "4"}."""
     named: dict[str, Any] = {}
     for word in typed:
@@ -56,7 +56,7 @@ def _case(case: Case, gpu: str, configs: list[dict[str, Any]]) -> dict[str, Any]
         "config": configs.index(architecture),
         "gpu": gpu,
         "steps": max(steps, default=0),
-        "flags": {"runtime": "pytorch", **_by_name(flags(case))},
+        "flags": {"runtime": "pytorch", **by_name(flags(case))},
         **case.peak,
     }
 

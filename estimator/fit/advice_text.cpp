@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "estimator/fit/colour.h"
+#include "estimator/fit/terminal.h"
 #include "estimator/fit/text.h"
 #include "estimator/slowdowns.h"
 

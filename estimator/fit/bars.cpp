@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "estimator/fit/width.h"
+#include "estimator/fit/terminal.h"
 
 namespace vramfit::fit {
 namespace {

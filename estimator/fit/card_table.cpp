@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "estimator/ask/titles.h"
-#include "estimator/fit/colour.h"
 #include "estimator/fit/search_text.h"
+#include "estimator/fit/terminal.h"
 #include "estimator/fit/text.h"
 #include "model/quantity.h"
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <array>
 
-#include "estimator/fit/colour.h"
 #include "estimator/fit/sums.h"
+#include "estimator/fit/terminal.h"
 #include "estimator/fit/text.h"
 #include "estimator/fit/verdict_text.h"
 #include "model/printable.h"

@@ -8,10 +8,10 @@
 
 #include "estimator/ask/titles.h"
 #include "estimator/fit/advice_text.h"
-#include "estimator/fit/colour.h"
 #include "estimator/fit/formula_table.h"
 #include "estimator/fit/search_text.h"
 #include "estimator/fit/sums.h"
+#include "estimator/fit/terminal.h"
 #include "estimator/fit/text.h"
 #include "estimator/fit/verdict_text.h"
 #include "estimator/fit/waterfall.h"

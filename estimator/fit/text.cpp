@@ -5,7 +5,7 @@
 #include <cmath>
 #include <sstream>
 
-#include "estimator/fit/width.h"
+#include "estimator/fit/terminal.h"
 
 namespace vramfit::fit {
 namespace {

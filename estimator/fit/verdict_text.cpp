@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-#include "estimator/fit/colour.h"
+#include "estimator/fit/terminal.h"
 #include "estimator/fit/text.h"
 
 namespace vramfit::fit {

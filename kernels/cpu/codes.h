@@ -22,7 +22,7 @@ inline void put_nibble(std::uint8_t* bytes, std::int64_t element, float code) {
 inline float code_of(const Tensor& tensor, std::int64_t element) {
   const FormatRow& format = tensor.format().row();
   const auto* bytes = tensor.as<const std::uint8_t>();
-  if (format.codec == Codec::Normal) return nf4_value(nibble(bytes, element));
+  if (format.codec == Codec::Codebook) return format.codebook.values[nibble(bytes, element)];
   if (format.codec == Codec::Offset) return static_cast<float>(nibble(bytes, element));
   float code = 0;
   with_code(format.element, [&](auto type) {
@@ -35,8 +35,8 @@ inline float code_of(const Tensor& tensor, std::int64_t element) {
 inline void put_code(const Tensor& tensor, std::int64_t element, float x) {
   const FormatRow& format = tensor.format().row();
   auto* bytes = tensor.as<std::uint8_t>();
-  if (format.codec == Codec::Normal) {
-    put_nibble(bytes, element, static_cast<float>(nf4_code(x)));
+  if (format.codec == Codec::Codebook) {
+    put_nibble(bytes, element, static_cast<float>(nearest_code(format.codebook, x)));
   } else if (format.codec == Codec::Offset) {
     put_nibble(bytes, element, std::nearbyint(x));
   } else {

@@ -1,6 +1,5 @@
 #include "kernels/cpu/pass_through.h"
 
-#include <algorithm>
 #include <cstring>
 #include <limits>
 #include <new>
@@ -9,22 +8,15 @@
 
 namespace vramfit {
 
-Block PassThrough::allocate(std::uint64_t bytes, Placement) {
+std::byte* PassThrough::take(std::uint64_t bytes) {
   void* const data = ::operator new(bytes, std::nothrow);
   if (data == nullptr) {
-    throw OutOfMemory(bytes, reserved_, std::numeric_limits<std::uint64_t>::max());
+    throw OutOfMemory(bytes, reserved(), std::numeric_limits<std::uint64_t>::max());
   }
   std::memset(data, 0xFF, bytes);  // NaN, as in HostSource
-  ++live_;
-  allocated_ += bytes;
-  reserved_ = std::max(reserved_, allocated_);
-  return {next_++, bytes, static_cast<std::byte*>(data)};
+  return static_cast<std::byte*>(data);
 }
 
-void PassThrough::free(const Block& block) noexcept {
-  ::operator delete(block.data);
-  --live_;
-  allocated_ -= block.bytes;
-}
+void PassThrough::give_back(std::byte* data) noexcept { ::operator delete(data); }
 
 }  // namespace vramfit

@@ -1,26 +1,14 @@
 #pragma once
 
-#include "model/memory/allocator.h"
+#include "model/memory/exact_blocks.h"
 
 namespace vramfit {
 
-/// One heap allocation a block, of exactly the bytes asked for, so that sanitizers see every access
-/// past a tensor's end. Offsets number the blocks in the order they were asked for.
-class PassThrough final : public Allocator {
- public:
-  Block allocate(std::uint64_t bytes, Placement placement = Placement::BestFit) override;
-  void free(const Block& block) noexcept override;
-
-  /// The most bytes that were allocated at once.
-  std::uint64_t reserved() const override { return reserved_; }
-  /// Blocks that were not freed yet.
-  std::uint64_t live() const { return live_; }
-
+/// Blocks on the heap, for sanitizers.
+class PassThrough final : public ExactBlocks {
  private:
-  std::uint64_t next_ = 0;
-  std::uint64_t live_ = 0;
-  std::uint64_t allocated_ = 0;
-  std::uint64_t reserved_ = 0;
+  std::byte* take(std::uint64_t bytes) override;
+  void give_back(std::byte* data) noexcept override;
 };
 
 }  // namespace vramfit

@@ -1,13 +1,15 @@
 """The whole report, written into one folder."""
 
+import pkgutil
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
-from vramfit_plots import captions
+from vramfit_plots import captions, topics, words
 from vramfit_plots.figures import style
 from vramfit_plots.figures.picture import Picture
 from vramfit_plots.files import AbsentError, writing
@@ -18,31 +20,24 @@ from vramfit_plots.tables import Table, write_fragments
 from vramfit_plots.templates import environment
 from vramfit_plots.topics import wrong
 
-# Chapters by their topics: a topic's build(), where it has one, makes its tables, its draw(), where
-# it has one, the picture of its name. Of the article's the first table is its own, the second the
-# same by source; others go further.
+# Of the article's topics the first table is its own, the second the same by source.
 _IN_ONE = "article"
 _ARTICLE = ("inference", "waterfall", "oom_cliff", "multi_gpu")
-_FURTHER = (
-    "sharded",
-    "scaling",
-    "claims",
-    "waterfall_optimizers",
-    "checkpointing",
-    "lora",
-    "accuracy",
-    "precisions",
-    "rounding",
-    "kv_caches",
-    "levels",
-    "comparison",
-    "ops",
-    "sweep",
-    "latency",
-)
-TOPICS = {
-    name: import_module(f"vramfit_plots.topics.{name}") for name in (_IN_ONE, *_ARTICLE, *_FURTHER)
-}
+
+
+def chapters() -> dict[str, ModuleType]:
+    """Topics by name: the article's, then those that words.json names, in its order. A topic's
+    build(), where it has one, makes its tables, its draw(), where it has one, the picture of its
+    name."""
+    there = {module.name for module in pkgutil.iter_modules(topics.__path__)}
+    further = [key for key in words.in_order() if key in there]
+    names = dict.fromkeys((_IN_ONE, *_ARTICLE, *further))
+    every = {name: import_module(f"vramfit_plots.topics.{name}") for name in names}
+    return {
+        name: topic
+        for name, topic in every.items()
+        if hasattr(topic, "build") or hasattr(topic, "draw")
+    }
 
 
 @dataclass(frozen=True)
@@ -63,8 +58,8 @@ class Section:
         return self.tables[0].key
 
 
-def _section(name: str, inputs: Inputs) -> Section:
-    topic, built = TOPICS[name], []
+def _section(topic: ModuleType, inputs: Inputs) -> Section:
+    built: list[Table] = []
     with suppress(AbsentError):
         tables = topic.build(inputs) if hasattr(topic, "build") else []
         built = [table for table in tables if table.rows]
@@ -80,7 +75,7 @@ def _section(name: str, inputs: Inputs) -> Section:
 def _write_pictures(sections: list[Section], folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     # A picture that this run does not have must not be an older run's.
-    for name in TOPICS:
+    for name in chapters():
         for suffix in (".png", ".svg"):
             (folder / f"{name}{suffix}").unlink(missing_ok=True)
     for section in sections:
@@ -126,11 +121,11 @@ class _Page:
 
 
 def _page(inputs: Inputs, out: Path) -> _Page:
-    further = [_section(name, inputs) for name in _FURTHER]
+    sections = {name: _section(topic, inputs) for name, topic in chapters().items()}
     return _Page(
-        in_one=_section(_IN_ONE, inputs),
-        article=[_section(name, inputs) for name in _ARTICLE],
-        further=[section for section in further if section.tables],
+        in_one=sections.pop(_IN_ONE),
+        article=[sections.pop(name) for name in _ARTICLE],
+        further=[section for section in sections.values() if section.tables],
         contradictions=wrong.contradictions(inputs),
         summary=captions.summary(inputs),
         provenance=captions.provenance(inputs),

@@ -2,7 +2,7 @@
 figures."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,11 @@ _FORMS = (
 @cache
 def _words() -> dict[str, dict[str, str]]:
     return read_json(Path(__file__).with_suffix(".json"))
+
+
+def in_order() -> Sequence[str]:
+    """What words are for, in the report's order: tables, pictures and parts of their notes."""
+    return list(_words())
 
 
 @cache

@@ -257,14 +257,14 @@ Outcome ServerWorkload::run(const Gpu& gpu, std::uint64_t capacity, const ModelC
   Ledger ledger(sum, Counts::Requested, extent.detail.events);
   Ledger host(host_sum, Counts::Requested, extent.detail.events);
   ledger.set_host(&host);
-  outcome.report = report_on(ledger, [&, &taken = taken] {  // clang 14 takes no binding as it is
-    for (const Breakdown& start : taken) {
+  outcome.report = report_on(ledger, [&, &starts = taken] {  // clang 14 takes no binding as it is
+    for (const Breakdown& start : starts) {
       host.allocate("model buffer", vramfit::Category::Parameters,
                     start.host.model + start.pinned.model);
       host.allocate("context buffer", vramfit::Category::KvCache, start.host.context);
       host.allocate("compute buffer", vramfit::Category::Workspace, start.pinned.compute);
     }
-    allocate(ledger, taken, shown);
+    allocate(ledger, starts, shown);
   });
   for (StageRecord& stage : outcome.report.stages) {
     stage.device_used = stage.reserved + outcome.overhead.context + outcome.overhead.libraries;

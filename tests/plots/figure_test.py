@@ -4,7 +4,7 @@ import pytest
 from matplotlib.colors import to_hex
 from vramfit_plots.figures import style
 from vramfit_plots.files import AbsentError
-from vramfit_plots.report import TOPICS
+from vramfit_plots.report import chapters
 from vramfit_plots.sources import PREDICTED
 from vramfit_plots.topics import article, inference, multi_gpu, oom_cliff, waterfall
 from vramfit_plots.units import gb
@@ -141,7 +141,7 @@ def test_a_headline_is_computed(inputs):
     assert title.endswith("the article says OOM, vramfit OOM, PyTorch fits batch 77")
 
 
-DRAWN = {key: topic for key, topic in TOPICS.items() if hasattr(topic, "draw")}
+DRAWN = {key: topic for key, topic in chapters().items() if hasattr(topic, "draw")}
 
 
 @pytest.mark.parametrize("key", [key for key in DRAWN if key not in {"ops", "accuracy"}])

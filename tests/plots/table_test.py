@@ -22,7 +22,7 @@ from vramfit_plots.sources import (
     TORCH_MEASURED,
 )
 from vramfit_plots.tables import Column, Table, html_fragment, listing, markdown_fragment
-from vramfit_plots.topics import inference, multi_gpu, oom_cliff, sharded, sweep, waterfall
+from vramfit_plots.topics import inference, multi_gpu, oom_cliff, rows, sharded, waterfall
 from vramfit_plots.topics.cliffs import attempt, least_printed
 from vramfit_plots.units import MISSING, gb
 
@@ -339,7 +339,7 @@ def test_provenance_has_every_environment_of_the_reference(inputs):
 
 
 def test_every_row_of_the_run_is_listed(inputs):
-    (table,) = sweep.build(inputs)
+    (table,) = rows.build(inputs)
     families = {"Training", "Inference", "KvCache"}
     names = [name for name in inputs.run.rows.index if name.split("/")[0] in families]
     assert [row[0] for row in table.rows] == names

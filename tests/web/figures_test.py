@@ -12,21 +12,17 @@ import pytest
 from page import ROOT, asked_of_page
 
 sys.path.insert(0, str(ROOT / "tests/fuzz"))
+sys.path.insert(0, str(ROOT / "web"))
 from asked import question
+from measured import by_name
 
 _QUESTIONS = 200
 _PARTS = 8  # so that several processes share them
 
 
 def _by_name(arguments: list[str]) -> dict[str, Any]:
-    """["--train", "--batch", "4"] by name; a config is what its file holds."""
-    named: dict[str, Any] = {}
-    for word in arguments:
-        if word.startswith("--"):
-            name = word.removeprefix("--")
-            named[name] = True
-        else:
-            named[name] = word
+    """A config is what its file holds."""
+    named = by_name(arguments)
     if "config" in named:
         path = Path(named["config"])
         named |= {"config": path.read_text(), "model": path.parent.name}

@@ -1,6 +1,5 @@
 // What can be chosen, for whom. A field reads and writes flags of the question; an option's value ""
 // is the flag left out, which is what fit assumes. A field is there where the runtime has the setting.
-import { runtimeOf } from './question.mjs';
 
 const several = (q) => Number(q.gpus ?? 1) > 1;
 const sharded = (q) => String(q.strategy ?? '').startsWith('fsdp');
@@ -19,7 +18,7 @@ export function fieldsOf(runtimes) {
   /** A field of one flag, where the runtime can be told it and `when` holds. */
   const flag = (name, label, options, { when = () => true, ...more } = {}) => ({
     name, label, options,
-    when: (q) => runtimes.takes(q, name) && when(q) && (ONLY[runtimeOf(q)]?.[name]?.(q) ?? true),
+    when: (q) => runtimes.takes(q, name) && when(q) && (ONLY[runtimes.of(q).name]?.[name]?.(q) ?? true),
     get: (q) => q[name] ?? '',
     set: (q, value) => ({ ...q, [name]: value || undefined }),
     ...more,

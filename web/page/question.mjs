@@ -10,8 +10,6 @@ export const START = {
   model: 'llama2-7b', train: true, precision: 'bf16', batch: '4', seq: '2048', gpu: 'rtx4090',
 };
 
-export const runtimeOf = (question) => question.runtime ?? 'pytorch';
-
 /** What follows "#". */
 export function linkOf(question, view = {}) {
   const link = new URLSearchParams();

@@ -1,6 +1,5 @@
 // What the catalogue says of runtimes, in the page's words: what each can be told and asked, and which
 // sizes of a run it names, along which a search can go.
-import { runtimeOf } from './question.mjs';
 import { grouped } from './units.mjs';
 
 const COUNTS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 128, 192, 256];
@@ -45,9 +44,9 @@ export class Runtimes {
     }));
   }
 
-  /** The question's; that of a name that is none's is the first, until the question is refused. */
+  /** The question's, the first where it names none; also where that is none's, until it is refused. */
   of(question) {
-    return this.#list.find(({ name }) => name === runtimeOf(question)) ?? this.#list[0];
+    return this.#list.find(({ name }) => name === question.runtime) ?? this.#list[0];
   }
 
   /** As a field's options: the first is the one that needs no name. */

@@ -6,7 +6,7 @@
 
 namespace vramfit {
 
-Block CudaPassThrough::allocate(std::uint64_t bytes, Placement) {
+std::byte* CudaPassThrough::take(std::uint64_t bytes) {
   void* data = nullptr;
   const cudaError_t status = cudaMalloc(&data, std::max<std::uint64_t>(bytes, 1));
   if (status == cudaErrorMemoryAllocation) {
@@ -14,19 +14,12 @@ Block CudaPassThrough::allocate(std::uint64_t bytes, Placement) {
     std::size_t free = 0;
     std::size_t total = 0;
     check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
-    throw OutOfMemory(bytes, allocated_, total);
+    throw OutOfMemory(bytes, allocated(), total);
   }
   check(status, "cudaMalloc");
-  ++live_;
-  allocated_ += bytes;
-  reserved_ = std::max(reserved_, allocated_);
-  return {next_++, bytes, static_cast<std::byte*>(data)};
+  return static_cast<std::byte*>(data);
 }
 
-void CudaPassThrough::free(const Block& block) noexcept {
-  warn(cudaFree(block.data), "cudaFree");
-  --live_;
-  allocated_ -= block.bytes;
-}
+void CudaPassThrough::give_back(std::byte* data) noexcept { warn(cudaFree(data), "cudaFree"); }
 
 }  // namespace vramfit

@@ -32,10 +32,7 @@ struct Codes {
   using Element = typename GpuCode<kFormats[kRow].element>::Type;
   using Scale = typename GpuElement<kFormats[kRow].scale>::Type;
   struct NoTable {};
-  struct Quantiles {
-    float values[kNf4Codes];
-  };
-  using Table = std::conditional_t<kCodec == Codec::Normal, Quantiles, NoTable>;
+  using Table = std::conditional_t<kCodec == Codec::Codebook, Codebook, NoTable>;
 
   const std::uint8_t* codes;
   const Scale* scales;
@@ -48,9 +45,12 @@ struct Codes {
   }
 
   __device__ static void fill(Table& table) {
-    if constexpr (kCodec == Codec::Normal) {
+    if constexpr (kCodec == Codec::Codebook) {
+      constexpr Codebook kCodebook = kFormats[kRow].codebook;
       const int code = static_cast<int>(threadIdx.x);
-      if (code < kNf4Codes) table.values[code] = nf4_value(code);
+      if (code < static_cast<int>(std::size(kCodebook.values))) {
+        table.values[code] = kCodebook.values[code];
+      }
     }
   }
   __device__ const uint4* pack(std::int64_t element) const {
@@ -76,7 +76,7 @@ struct Codes {
 #pragma unroll
       for (int i = 0; i < kCodes; ++i) {
         const std::uint32_t code = nibble_of(byte_of(words[i / 8], i % 8 / 2), i);
-        if constexpr (kCodec == Codec::Normal) {
+        if constexpr (kCodec == Codec::Codebook) {
           result[i] = table.values[code];
         } else {
           result[i] = static_cast<float>(code) - zero;

@@ -73,10 +73,12 @@ __global__ void __launch_bounds__(kThreads) quantize_blocks(const T* from, const
   const float divisor = fmaxf(to_float(stored), kSmallestScale);
 #pragma unroll
   for (int i = 0; i < kEach; ++i) values[i] = __fdiv_rn(values[i], divisor);
-  if constexpr (Format::kCodec == Codec::Normal) {
+  if constexpr (Format::kCodec == Codec::Codebook) {
+    constexpr Codebook kCodebook = kFormats[kRow].codebook;
 #pragma unroll
     for (int i = 0; i < kEach; i += 2) {
-      to.codes[(at + i) / 2] = both(nf4_code(values[i]), nf4_code(values[i + 1]));
+      to.codes[(at + i) / 2] =
+          both(nearest_code(kCodebook, values[i]), nearest_code(kCodebook, values[i + 1]));
     }
   } else {
 #pragma unroll

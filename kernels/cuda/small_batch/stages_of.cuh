@@ -39,10 +39,10 @@ auto stages_of(const Tensor& weight) {
     } else {
       return NoStages{};
     }
-  } else if constexpr (kFormat.codec == Codec::Normal && kFormat.block == 64) {
-    return read_by_blocks(Nf4Stages<T>{});
+  } else if constexpr (kFormat.codec == Codec::Codebook && kFormat.block == 64) {
+    return read_by_blocks(CodebookStages<T, kRow>{});
   } else if constexpr (kFormat.codec == Codec::Offset && kFormat.block == 128) {
-    return read_by_blocks(Int4Stages<T>{});
+    return read_by_blocks(OffsetStages<T>{});
   } else {
     return NoStages{};
   }

@@ -259,9 +259,10 @@ struct FourBitStages {
   }
 };
 
-/// nf4's codes are looked up two at a time, by each lane in a table of its own bank.
-template <typename T>
-struct Nf4Stages : FourBitStages, NaturalOrder {
+/// Values of blocks of 64 are looked up two at a time, by each lane in a table of its own bank.
+/// `kRow`: the format's place in the table.
+template <typename T, std::size_t kRow>
+struct CodebookStages : FourBitStages, NaturalOrder {
   using Input = T;
   static constexpr int kTableBytes = 256 * kWarp * 4;
 
@@ -270,9 +271,10 @@ struct Nf4Stages : FourBitStages, NaturalOrder {
 
   /// A byte's two values, the earlier of its upper half, for each lane.
   __device__ static void fill(std::uint32_t* table) {
+    constexpr Codebook kCodebook = kFormats[kRow].codebook;
     for (int byte = static_cast<int>(threadIdx.x); byte < 256;
          byte += static_cast<int>(blockDim.x)) {
-      const float both[] = {nf4_value(byte >> 4), nf4_value(byte & 0xF)};
+      const float both[] = {kCodebook.values[byte >> 4], kCodebook.values[byte & 0xF]};
       const std::uint32_t word = packed(both, T{});
       // Neighbouring threads write to different banks.
 #pragma unroll
@@ -306,8 +308,9 @@ struct Nf4Stages : FourBitStages, NaturalOrder {
   }
 };
 
+/// Whole numbers in blocks of 128, less their zero points.
 template <typename T>
-struct Int4Stages : FourBitStages {
+struct OffsetStages : FourBitStages {
   using Input = T;
   static constexpr int kTableBytes = 0;
   /// Codes fall out of a word that is shifted by 0, 4, 8 and 12 bits.

@@ -10,8 +10,8 @@
 #include "estimator/card_names.h"
 #include "estimator/fit/advice_text.h"
 #include "estimator/fit/picture.h"
+#include "estimator/fit/terminal.h"
 #include "estimator/fit/text.h"
-#include "estimator/fit/width.h"
 
 namespace vramfit::fit {
 namespace {

@@ -5,8 +5,8 @@
 #include <sstream>
 
 #include "estimator/fit/card_table.h"
+#include "estimator/fit/terminal.h"
 #include "estimator/fit/text.h"
-#include "estimator/fit/width.h"
 #include "model/quantity.h"
 
 namespace vramfit::fit {

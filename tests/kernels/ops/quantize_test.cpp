@@ -76,11 +76,13 @@ TEST(E4m3, KnowsItsEnds) {
   EXPECT_TRUE(std::isnan(e4m3_value(e4m3_bits(NAN))));
 }
 
-TEST(Nf4, TakesTheNearestCode) {
-  for (int code = 0; code < kNf4Codes; ++code) EXPECT_EQ(nf4_code(nf4_value(code)), code);
-  EXPECT_EQ(nf4_code(0.03F), 7);
-  EXPECT_EQ(nf4_code(0.05F), 8);
-  EXPECT_EQ(nf4_code(-0.9F), 0);
+TEST(Codebook, GivesTheNearestCode) {
+  const Codebook& codebook = kNormalQuantiles;
+  for (int code = 0; code < 16; ++code)
+    EXPECT_EQ(nearest_code(codebook, codebook.values[code]), code);
+  EXPECT_EQ(nearest_code(codebook, 0.03F), 7);
+  EXPECT_EQ(nearest_code(codebook, 0.05F), 8);
+  EXPECT_EQ(nearest_code(codebook, -0.9F), 0);
 }
 
 class QuantizeTest : public testing::TestWithParam<Format> {

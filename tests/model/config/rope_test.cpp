@@ -42,16 +42,20 @@ TEST(RopeFrequencies, LinearScalingDividesThem) {
   expect_frequencies(rope, 128, {{0, 0.25}, {32, 2.5e-03}, {63, 1.154781985e-04 / 4}});
 }
 
-// Llama 3.1: the short wavelengths stay, the long ones are stretched by 8, those between blended.
-TEST(RopeFrequencies, Llama3ScalingStretchesTheLongOnes) {
+Rope llama3_by(double factor) {
   Rope rope;
   rope.theta = 500000;
   rope.scaling = Rope::Scaling::Llama3;
-  rope.factor = 8;
+  rope.factor = factor;
   rope.low_freq_factor = 1;
   rope.high_freq_factor = 4;
   rope.original_positions = 8192;
-  expect_frequencies(rope, 128,
+  return rope;
+}
+
+// Llama 3.1: the short wavelengths stay, the long ones are stretched by 8, those between blended.
+TEST(RopeFrequencies, Llama3ScalingStretchesTheLongOnes) {
+  expect_frequencies(llama3_by(8), 128,
                      {{0, 1.0},
                       {1, 8.146172339e-01},
                       {20, 1.656044008e-02},
@@ -69,14 +73,7 @@ TEST(RopeFrequencies, Llama3ScalingStretchesTheLongOnes) {
 
 // Llama 3.2.
 TEST(RopeFrequencies, Llama3ScalingBy32) {
-  Rope rope;
-  rope.theta = 500000;
-  rope.scaling = Rope::Scaling::Llama3;
-  rope.factor = 32;
-  rope.low_freq_factor = 1;
-  rope.high_freq_factor = 4;
-  rope.original_positions = 8192;
-  expect_frequencies(rope, 64,
+  expect_frequencies(llama3_by(32), 64,
                      {{0, 1.0},
                       {8, 3.760603093e-02},
                       {14, 3.211445995e-03},

@@ -152,25 +152,19 @@ TEST(Contracts, AreKeptByEveryKindOfCache) {
 }
 
 TEST(Contracts, AreKeptWhereLinearsAreQuantized) {
-  for (const ModelPrecision& precision : model_precisions()) {
-    for (const std::int64_t seq : {std::int64_t{4}, kFusedRows + 1}) {
-      SCOPED_TRACE(precision.name + std::string(" ") + std::to_string(seq));
-      GenerationOptions options;
-      options.precision = precision;
-      options.quantize_head = precision.quantized();
-      options.seq = seq;
-      options.generate = 3;
-      auto calls = calls_of(precision.activations, [&](Device& device, Ledger& ledger) {
-        run_generation(device, ledger, shallow("llama2-7b"), options);
-      });
-      if (HasFailure()) return;
-      const int linears = 2 * 4 + 1;  // of two layers, and the head
-      const bool inputs = precision.inputs == precision.linears && precision.quantized();
-      EXPECT_GE(calls["quantize"], precision.quantized() ? linears : 0);
-      EXPECT_EQ(calls["linear_forward"] + calls["mlp_up_forward"], 3 * linears);
-      if (inputs) {
-        EXPECT_GE(calls["quantize"], linears + 3 * linears);
-      }
+  for (const GenerationOptions& options : every_precision_of_generation()) {
+    const ModelPrecision& precision = options.precision;
+    SCOPED_TRACE(precision.name + std::string(" ") + std::to_string(options.seq));
+    auto calls = calls_of(precision.activations, [&](Device& device, Ledger& ledger) {
+      run_generation(device, ledger, shallow("llama2-7b"), options);
+    });
+    if (HasFailure()) return;
+    const int linears = 2 * 4 + 1;  // of two layers, and the head
+    const bool inputs = precision.inputs == precision.linears && precision.quantized();
+    EXPECT_GE(calls["quantize"], precision.quantized() ? linears : 0);
+    EXPECT_EQ(calls["linear_forward"] + calls["mlp_up_forward"], 3 * linears);
+    if (inputs) {
+      EXPECT_GE(calls["quantize"], linears + 3 * linears);
     }
   }
 }

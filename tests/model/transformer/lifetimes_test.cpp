@@ -114,19 +114,12 @@ TEST(Lifetimes, EndWithTheLastUseInGeneration) {
 }
 
 TEST(Lifetimes, EndWithTheLastUseWhereLinearsAreQuantized) {
-  for (const ModelPrecision& precision : model_precisions()) {
-    for (const std::int64_t seq : {std::int64_t{4}, kFusedRows + 1}) {
-      SCOPED_TRACE(precision.name + std::string(" ") + std::to_string(seq));
-      GenerationOptions options;
-      options.precision = precision;
-      options.quantize_head = precision.quantized();
-      options.seq = seq;
-      options.generate = 3;
-      expect_short_lives(precision.activations, [&](Device& device, Ledger& ledger) {
-        run_generation(device, ledger, shallow("llama2-7b"), options);
-      });
-      if (HasFailure()) return;
-    }
+  for (const GenerationOptions& options : every_precision_of_generation()) {
+    SCOPED_TRACE(options.precision.name + std::string(" ") + std::to_string(options.seq));
+    expect_short_lives(options.precision.activations, [&](Device& device, Ledger& ledger) {
+      run_generation(device, ledger, shallow("llama2-7b"), options);
+    });
+    if (HasFailure()) return;
   }
 }
 

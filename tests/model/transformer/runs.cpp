@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "model/errors.h"
+#include "model/ops/workspaces.h"
 #include "tests/model/published_models.h"
 
 namespace vramfit {
@@ -65,6 +66,21 @@ std::vector<TrainingOptions> every_kind_of_training() {
           all.push_back(options);
         }
       }
+    }
+  }
+  return all;
+}
+
+std::vector<GenerationOptions> every_precision_of_generation() {
+  std::vector<GenerationOptions> all;
+  for (const ModelPrecision& precision : model_precisions()) {
+    for (const std::int64_t seq : {std::int64_t{4}, kFusedRows + 1}) {
+      GenerationOptions options;
+      options.precision = precision;
+      options.quantize_head = precision.quantized();
+      options.seq = seq;
+      options.generate = 3;
+      all.push_back(options);
     }
   }
   return all;

@@ -28,6 +28,9 @@ const std::vector<std::string>& every_kind_of_model();
 /// micro-batches: every way a training run can differ, at 2 × 64 tokens.
 std::vector<TrainingOptions> every_kind_of_training();
 
+/// Every precision of linears, the head's too where it can be, over few tokens and more.
+std::vector<GenerationOptions> every_precision_of_generation();
+
 /// Adapters where PEFT has them and beside every linear, over every format of frozen weights that
 /// goes with the model; few tokens and more.
 std::vector<TrainingOptions> every_kind_of_adapters(const ModelConfig& config);

@@ -1,7 +1,9 @@
-#include "estimator/fit/colour.h"
+#include "estimator/fit/terminal.h"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <string_view>
 
@@ -27,6 +29,16 @@ const char* style_of(Verdict verdict) {
 }
 
 }  // namespace
+
+std::size_t columns() {
+  constexpr std::size_t kUsual = 100;
+  constexpr std::size_t kLeast = 60;
+  constexpr std::size_t kMost = 160;
+  winsize size{};
+  if (isatty(STDOUT_FILENO) == 0) return kUsual;
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return kUsual;
+  return std::clamp<std::size_t>(size.ws_col, kLeast, kMost);
+}
 
 bool shows_colours() {
   const char* terminal = std::getenv("TERM");

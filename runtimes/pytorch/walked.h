@@ -17,10 +17,9 @@ struct Walked {
 };
 
 Walked all_of(const ModelConfig& config);
-/// Of layers that are alike few. LLM.int8() finds other outliers in each: the tape's player asks how
-/// many (OutlierDraws). Where the model lies by
-/// a map, those that act on the GPU that is looked at, and of the others, which take nothing there,
-/// a period at either end.
+/// Of layers that are alike few. LLM.int8() finds other outliers in each: the tape's player asks
+/// how many (OutlierDraws). Where the model lies by a map, those that act on the GPU that is looked
+/// at, and of the others, which take nothing there, a period at either end.
 Walked few_of(const ModelConfig& config, const TorchTraining& options);
 Walked few_of(const ModelConfig& config, const TorchGeneration& options,
               const std::optional<DeviceMap>& map);

@@ -54,6 +54,19 @@ const Runtime& runtime_named(const std::string& name) {
   throw BadInput("runtime: unknown '" + name + "'; " + one_of(runtime_names()));
 }
 
+namespace {
+
+/// Whether a runtime has a reader of its own for a config that no family reads.
+bool reads(const Runtime& runtime, const UnreadModel& unread) {
+  try {
+    return unread.source() != nullptr && runtime.read_model(*unread.source()).has_value();
+  } catch (const BadInput&) {  // what its architecture lacks here
+    return false;
+  }
+}
+
+}  // namespace
+
 std::vector<std::string> runtimes_of(const std::string& model) {
   std::vector<std::string> names;
   const auto add_those = [&names](const auto& run_it) {
@@ -68,9 +81,7 @@ std::vector<std::string> runtimes_of(const std::string& model) {
                      [&](const FamilyReader& one) { return one.model_type == type; });
     add_those([&](const Runtime& runtime) { return runtime.runs(*family); });
   } catch (const UnreadModel& unread) {
-    add_those([&](const Runtime& runtime) {
-      return unread.source() != nullptr && runtime.read_model(*unread.source()).has_value();
-    });
+    add_those([&](const Runtime& runtime) { return reads(runtime, unread); });
   }
   return names;
 }

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from types import ModuleType
 from typing import Any
 
 import torch
@@ -21,7 +20,7 @@ def consolidate_alone() -> None:
     when_imported("torch.distributed.optim.zero_redundancy_optimizer", _be_sent)
 
 
-def _be_sent(module: ModuleType) -> None:
+def _be_sent(module: Any) -> None:
     consolidate = module.ZeroRedundancyOptimizer.consolidate_state_dict
 
     @functools.wraps(consolidate)
@@ -67,7 +66,8 @@ def _states_of(optimizer: Any, rank: int) -> dict[str, Any]:
         shape = of.shape if state.shape == parameter.shape else state.shape
         return torch.empty(shape, dtype=state.dtype, device="meta")
 
-    groups, states = [], {}
+    groups = []
+    states: dict[int, dict[str, Any]] = {}
     for mine, theirs in zip(
         own["param_groups"], optimizer._partition_parameters()[rank], strict=True
     ):

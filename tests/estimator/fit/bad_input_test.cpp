@@ -64,7 +64,8 @@ TEST(FitRefuses, ModelsItDoesNotKnow) {
   const std::vector<Case> cases = {
       {{}, "model: missing"},
       {{"--train"}, "model: missing"},
-      {{"--model", "llama9"}, "model: unknown 'llama9'; one of those that vramfit --list shows"},
+      {{"--model", "colossus"},
+       "model: unknown 'colossus'; one of those that vramfit --list shows"},
       {{"--model", ""}, "model"},
       {{"--model"}, "--model"},
       {{"--model", "../llama2-7b"}, "model: cannot read '../llama2-7b': there is none"},

@@ -1,6 +1,7 @@
 #include "estimator/search.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <map>
 #include <set>
@@ -26,6 +27,27 @@ std::int64_t between(const Point& low, const Point& high, bool middle) {
   const double part = low.slack / (low.slack - high.slack);
   const auto ahead = static_cast<std::int64_t>(part * static_cast<double>(gap));
   return low.size + std::clamp<std::int64_t>(ahead, 1, gap - 1);
+}
+
+/// A line that comes no nearer to nothing left is not tried again before so many halves.
+constexpr double kNearer = 0.5;
+constexpr int kHalves = 2;
+/// How far a line is believed outside of what was tried, in steps.
+constexpr double kBelieved = 8;
+
+/// Outside of an end the size that is a step away, or where the line through the one before and it
+/// reaches nothing, and a little further; below an end no less than its half, for a guess has its
+/// order.
+std::int64_t beyond(const Point& end, const std::optional<Point>& before, std::int64_t step) {
+  double ahead = static_cast<double>(step);
+  if (before && std::abs(end.slack) < std::abs(before->slack)) {
+    const double part = end.slack / (before->slack - end.slack);
+    const double to_nothing = part * std::abs(static_cast<double>(end.size - before->size));
+    const double far = std::abs(ahead);
+    ahead = std::copysign(std::clamp(to_nothing + far / 4, std::max(far / 4, 1.0), kBelieved * far),
+                          ahead);
+  }
+  return std::max(end.size + static_cast<std::int64_t>(ahead), end.size / 2);
 }
 
 /// Dips of what tensors take are smaller.
@@ -250,20 +272,29 @@ std::int64_t edge_near(std::int64_t guess, const std::function<double(std::int64
   auto [low, high] = known;
   std::int64_t size = std::clamp<std::int64_t>(guess, 1, limit);
   std::int64_t step = std::max<std::int64_t>(size / kCoarse, 1);
-  for (bool halves = false;; halves = !halves) {
+  std::optional<Point> before;  // of a bracket without an end its other end, before the last trial
+  int halves = 0;               // to be made before a line is tried again
+  while (true) {
     if (low && low->size == limit) return limit;
     if (high && high->size == 1) return 0;
-    if (low && high) {
+    const bool in_bracket = low && high;
+    if (in_bracket) {
       if (high->size - low->size == 1 || spent()) return low->size;
-      size = between(*low, *high, halves);
+      size = between(*low, *high, halves > 0);
     } else if (low || high) {
-      const std::int64_t at = (low ? low : high)->size;
-      const std::int64_t below = std::max(at - step, at / 2);  // a guess has its order
-      size = std::clamp<std::int64_t>(low ? at + step : below, 1, limit);
+      const Point& end = low ? *low : *high;
+      size = std::clamp<std::int64_t>(beyond(end, before, low ? step : -step), 1, limit);
       step = std::min(4 * step, limit);
+      before = end;
     }
     const Point point{size, slack(size)};
-    (point.slack >= 0 ? low : high) = point;
+    std::optional<Point>& end = point.slack >= 0 ? low : high;
+    if (halves > 0) {
+      --halves;
+    } else if (in_bracket && std::abs(point.slack) > kNearer * std::abs(end->slack)) {
+      halves = kHalves;
+    }
+    end = point;
   }
 }
 

@@ -43,7 +43,7 @@ TEST(EdgeNear, LeavesSomeWhereTheNextDoesNot) {
         return ++calls, 500 * each + 0.5 * each - each * static_cast<double>(n);
       };
       EXPECT_EQ(edge_near(guess, line, 1000, never), 500);
-      EXPECT_LE(calls, 12);
+      EXPECT_LE(calls, 10);
       EXPECT_EQ(edge_near(guess, line, 300, never), 300);
     }
   }
@@ -55,6 +55,18 @@ TEST(EdgeNear, LeavesSomeWhereTheNextDoesNot) {
   };
   EXPECT_EQ(edge_near(1, known_line, 1000, never, {Point{480, 20.5}, Point{520, -19.5}}), 500);
   EXPECT_LE(tried, 3);
+  // What a run that completes leaves and what one lacks that does not are no line.
+  int jumps = 0;
+  const auto jump = [&](std::int64_t n) {
+    return ++jumps, n <= 4720 ? 900.0 - 0.1 * static_cast<double>(n) : -4e3;
+  };
+  EXPECT_EQ(edge_near(4323, jump, 16384, never), 4720);
+  EXPECT_LE(jumps, 18);
+  // Far from a guess whose order is right.
+  int far = 0;
+  const auto far_line = [&](std::int64_t n) { return ++far, 9000.5 - static_cast<double>(n); };
+  EXPECT_EQ(edge_near(13000, far_line, 1 << 20, never), 9000);
+  EXPECT_LE(far, 6);
   const auto teeth = [](std::int64_t n) { return static_cast<double>(n % 7 - 3 + 60 - n); };
   for (std::int64_t guess = 1; guess <= 200; ++guess) {
     const std::int64_t edge = edge_near(guess, teeth, 200, never);

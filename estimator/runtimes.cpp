@@ -54,36 +54,33 @@ const Runtime& runtime_named(const std::string& name) {
   throw BadInput("runtime: unknown '" + name + "'; " + one_of(runtime_names()));
 }
 
-namespace {
-
-/// Whether a runtime has a reader of its own for a config that no family reads.
-bool reads(const Runtime& runtime, const UnreadModel& unread) {
-  try {
-    return unread.source() != nullptr && runtime.read_model(*unread.source()).has_value();
-  } catch (const BadInput&) {  // what its architecture lacks here
-    return false;
+std::vector<std::string> readers_of(const ModelSource& source) {
+  std::vector<std::string> names;
+  for (const Runtime* runtime : runtimes()) {
+    try {
+      if (runtime->read_model(source)) names.emplace_back(runtime->name());
+    } catch (const BadInput&) {
+      continue;  // it has no such architecture either
+    }
   }
+  return names;
 }
 
-}  // namespace
-
 std::vector<std::string> runtimes_of(const std::string& model) {
-  std::vector<std::string> names;
-  const auto add_those = [&names](const auto& run_it) {
-    for (const Runtime* runtime : runtimes()) {
-      if (run_it(*runtime)) names.emplace_back(runtime->name());
-    }
-  };
   try {
     const std::string type = model_named(model).family;
     const auto family =
         std::find_if(families().begin(), families().end(),
                      [&](const FamilyReader& one) { return one.model_type == type; });
-    add_those([&](const Runtime& runtime) { return runtime.runs(*family); });
+    std::vector<std::string> names;
+    for (const Runtime* runtime : runtimes()) {
+      if (runtime->runs(*family)) names.emplace_back(runtime->name());
+    }
+    return names;
   } catch (const UnreadModel& unread) {
-    add_those([&](const Runtime& runtime) { return reads(runtime, unread); });
+    if (unread.source() == nullptr) return {};
+    return readers_of(*unread.source());
   }
-  return names;
 }
 
 }  // namespace vramfit

@@ -29,6 +29,9 @@ const Runtime* find_runtime(std::string_view name);
 /// The same. Throws BadInput that lists the names.
 const Runtime& runtime_named(const std::string& name);
 
+/// The names of those whose own reader takes a config that no family's does.
+std::vector<std::string> readers_of(const ModelSource& source);
+
 /// The names of those that run a model that is shipped (models.h).
 std::vector<std::string> runtimes_of(const std::string& model);
 

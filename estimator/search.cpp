@@ -272,7 +272,7 @@ std::int64_t edge_near(std::int64_t guess, const std::function<double(std::int64
   auto [low, high] = known;
   std::int64_t size = std::clamp<std::int64_t>(guess, 1, limit);
   std::int64_t step = std::max<std::int64_t>(size / kCoarse, 1);
-  std::optional<Point> before;  // of a bracket without an end its other end, before the last trial
+  std::optional<Point> before;  // the end before this one, while the other end is not known
   int halves = 0;               // to be made before a line is tried again
   while (true) {
     if (low && low->size == limit) return limit;

@@ -245,20 +245,11 @@ void leave_out_older_cards(std::vector<Request>& requests, const Workload& workl
   }
 }
 
-bool reads(const Runtime& runtime, const ModelSource& source) {
-  try {
-    return runtime.read_model(source).has_value();
-  } catch (const BadInput&) {
-    return false;  // it has no such architecture either
-  }
-}
-
 /// Names the runtimes that read it, which its own message does not know.
 std::string nearest_readers(const UnreadModel& unread) {
   std::string others;
-  for (const Runtime* other : runtimes()) {
-    if (!reads(*other, *unread.source())) continue;
-    others += (others.empty() ? "; nearest: --runtime " : " or ") + std::string(other->name());
+  for (const std::string& other : readers_of(*unread.source())) {
+    others += (others.empty() ? "; nearest: --runtime " : " or ") + other;
   }
   return others;
 }

@@ -9,6 +9,7 @@
 
 #include "estimator/ask/foreign.h"
 #include "estimator/ask/hub_file.h"
+#include "estimator/ask/known_setting.h"
 #include "estimator/runtimes.h"
 #include "model/errors.h"
 #include "runtimes/foreign_words.h"
@@ -38,48 +39,6 @@ Argument split_flag(const std::string& text) {
   std::replace(argument.flag.begin(), argument.flag.end(), '_', '-');
   if (equals != std::string::npos) argument.value = text.substr(equals + 1);
   return argument;
-}
-
-/// A setting, and what it was called where that is not its own name.
-struct Known {
-  const Setting* setting = nullptr;
-  const Spelling* spelling = nullptr;
-};
-
-Known known(const Settings& settings, std::string_view name) {
-  for (const Setting& setting : settings) {
-    if (setting.name == name) return {&setting};
-    for (const Spelling& spelling : setting.spellings) {
-      if (spelling.name == name) return {&setting, &spelling};
-    }
-  }
-  return {};
-}
-
-/// In the words of the runtime that is asked about; where it has none for it, in others'.
-Known known(const Runtime& runtime, std::string_view name) {
-  Known found = known(runtime.settings(), name);
-  for (const Runtime* other : runtimes()) {
-    if (found.setting == nullptr) found = known(other->settings(), name);
-  }
-  return found;
-}
-
-/// Its own, or where its runtime has none those of another that has such a setting.
-auto spelling_of_values(const Setting& setting) {
-  auto spelt = setting.canonical_value;
-  for (const Runtime* runtime : runtimes()) {
-    const Setting* same = find(runtime->settings(), setting.name);
-    if (spelt == nullptr && same != nullptr) spelt = same->canonical_value;
-  }
-  return spelt;
-}
-
-/// What the value of a setting, which was typed as `flag`, is called here.
-std::string canonical_value(const Setting& setting, std::string_view flag,
-                            const std::string& alias) {
-  const auto spelt = spelling_of_values(setting);
-  return spelt == nullptr ? alias : spelt(flag, alias);
 }
 
 /// As Python prints, and scripts pass on, what is true or false.
@@ -215,7 +174,7 @@ class Translation {
     }
     own_.push_back("--" + own + (value ? "=" + canonical_value(setting, flag, *value) : ""));
     const bool given = at_ < typed_.size() && !typed_[at_].starts_with("--");
-    if (!value && given && spelling_of_values(setting) != nullptr) {
+    if (!value && given && has_spelt_values(setting)) {
       own_.push_back(canonical_value(setting, flag, typed_[at_++]));
     }
   }
@@ -279,7 +238,7 @@ class Translation {
     if (word.use == ForeignWord::Use::PassedOver) {
       passed_over_.push_back(typed);
     } else if (word.use == ForeignWord::Use::Means) {
-      add_meant(word, typed, value);
+      add_meant(word, typed, flag, value);
     } else if (word.use == ForeignWord::Use::Usual) {
       if (!asks) throw BadInput(flag + ": is '" + value + "'; without a value");
     } else if (asks && word.use == ForeignWord::Use::Refused) {
@@ -289,8 +248,8 @@ class Translation {
     }
   }
 
-  void add_meant(const ForeignWord& word, const std::string& typed, const std::string& value) {
-    const std::string flag = typed.substr(typed.find_first_not_of('-'));
+  void add_meant(const ForeignWord& word, const std::string& typed, const std::string& flag,
+                 const std::string& value) {
     typed_as_[word.what] = flag;
     if (!word.only.empty()) return own_.push_back(std::string("--") + word.what);
     if (std::string_view(word.what) != "model") {

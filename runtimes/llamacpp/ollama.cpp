@@ -19,7 +19,7 @@ bool has_one_slot(const Hparams& hparams) {
 void start_as_ollama(ContextOptions& context, const Hparams& hparams) {
   if (context.context_a_slot == 0) return;
   if (has_one_slot(hparams)) context.sequences = 1;
-  // llm/server.go, NewLlamaServer: no more than it was trained on.
+  // llm/llama_server.go: no more than it was trained on.
   const std::int64_t trained = hparams.context_train;
   const std::int64_t a_slot =
       trained > 0 ? std::min(context.context_a_slot, trained) : context.context_a_slot;

@@ -11,10 +11,10 @@ namespace {
 constexpr std::array kSignals = {SIGINT, SIGTERM, SIGHUP};
 
 /// As many as a process has open at a time; the handler may neither allocate nor lock.
-std::array<std::atomic<const char*>, 8> entries;
+std::array<std::atomic<const char*>, 8> to_remove;
 
 void remove_and_end(int signal) {
-  for (const auto& entry : entries) {
+  for (const auto& entry : to_remove) {
     if (const char* path = entry.load()) ::unlink(path);
   }
   std::signal(signal, SIG_DFL);
@@ -33,7 +33,7 @@ void handle_signals() {
 }  // namespace
 
 RemovedAtSignals::RemovedAtSignals(const std::filesystem::path& path) : path_(path.string()) {
-  for (auto& entry : entries) {
+  for (auto& entry : to_remove) {
     const char* nothing = nullptr;
     if (!entry.compare_exchange_strong(nothing, path_.c_str())) continue;
     entry_ = &entry;

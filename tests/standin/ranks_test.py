@@ -1,6 +1,7 @@
 """One rank of many runs under `vramfit run`, and takes what it takes among the others."""
 
 import json
+import os
 import sys
 from types import SimpleNamespace
 
@@ -69,16 +70,18 @@ def test_a_rank_that_is_not_started_is_bad_input():
         ({}, (3, 3, 8), None),
     ],
 )
-def test_what_the_launcher_is_told_is_what_we_are(flags, told, says):
+def test_what_the_launcher_is_told_is_what_we_are(monkeypatch, flags, told, says):
     """torchrun's configuration: machines at least and at most, ranks of each."""
     config = SimpleNamespace(
         **dict(zip(("min_nodes", "max_nodes", "nproc_per_node"), told, strict=True)),
         rdzv_backend="", rdzv_endpoint="", rdzv_configs={},
     )  # fmt: skip
     launcher = SimpleNamespace(launch_agent=lambda config: config)
+    monkeypatch.setattr(os, "environ", {})
     Ranks(0, flags.get("nodes"), flags.get("gpus"))._start_one_machine(launcher, _refuse)
     if says is None:
         assert launcher.launch_agent(config).min_nodes == 1
+        assert os.environ == ({} if told[0] == 1 else {"VRAMFIT_NODES": str(told[0])})
     else:
         with pytest.raises(StandInError, match=says):
             launcher.launch_agent(config)

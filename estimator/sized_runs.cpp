@@ -25,7 +25,8 @@ std::int64_t size_limit(const Request& request, const SearchAxis& axis) {
   const std::int64_t limit = request.workload->limit(axis, request.model);
   const bool bounded = axis.of_positions && !request.beyond_positions;
   if (!bounded || request.model.max_positions < 1) return limit;
-  return std::min(limit, request.model.max_positions - request.workload->decodes());
+  const std::int64_t positions = request.model.max_positions * request.workload->rows_of(axis);
+  return std::min(limit, positions - request.workload->decodes());
 }
 
 SizedRuns::SizedRuns(Request request, const SearchAxis& axis, std::uint64_t allowance)

@@ -19,7 +19,8 @@ struct ForeignWord {
   };
   enum class Takes : std::uint8_t { Value, Truth };  ///< Truth: a switch, or true or false after it
 
-  std::string_view name;  ///< without dashes, '-' for '_'; what takes one dash alone, with it
+  std::string_view
+      names;  ///< one a word; without dashes, '-' for '_'; one that takes one dash alone, with it
   Use use = Use::PassedOver;
   Takes takes = Takes::Value;
   const char* what = "";

@@ -140,6 +140,8 @@ class Workload {
   /// The largest size the model takes in such a run, memory and other axes apart; less than 1
   /// where what is generated leaves no room.
   virtual std::int64_t limit(const SearchAxis&, const ModelConfig&) const { return kMaxBatch; }
+  /// Sequences that share the positions which the axis counts, each as long as the model allows.
+  virtual std::int64_t rows_of(const SearchAxis&) const { return 1; }
   /// What a size is called: its number, unless the axis is one of names.
   virtual std::string name_of(const SearchAxis&, std::int64_t size) const {
     return std::to_string(size);

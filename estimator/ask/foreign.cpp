@@ -10,11 +10,20 @@
 namespace vramfit {
 namespace {
 
+bool is_called(const ForeignWord& word, std::string_view name) {
+  for (std::string_view names = word.names; !names.empty();) {
+    const std::string_view first = names.substr(0, names.find(' '));
+    if (first == name) return true;
+    names.remove_prefix(std::min(first.size() + 1, names.size()));
+  }
+  return false;
+}
+
 /// The row of that flag, of what was typed for it; null where there is none.
 const ForeignWord* word_among(std::span<const ForeignWord> words, std::string_view name,
                               const std::string& value) {
   const auto found = std::find_if(words.begin(), words.end(), [&](const ForeignWord& word) {
-    return word.name == name && (word.only.empty() || word.only == value);
+    return (word.only.empty() || word.only == value) && is_called(word, name);
   });
   return found == words.end() ? nullptr : &*found;
 }

@@ -10,6 +10,7 @@
 
 namespace vramfit::llamacpp {
 
+inline constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 inline constexpr std::uint64_t kUsualMargin = std::uint64_t{1} << 30;  ///< fit_params_target
 
 /// How a smaller model is started beside it, whose drafts it checks: --spec-draft-….

@@ -18,13 +18,11 @@ namespace {
 constexpr std::int64_t kUsualDraft = 3;
 /// tools/server/server.cpp: slots where -np is not given, of one cache.
 constexpr std::int64_t kServersSlots = 4;
-constexpr std::int64_t kOllamasBatch = 512;  ///< api/types.go: DefaultOptions
-constexpr std::int64_t kMostGpus = 16;       // GGML_CUDA_MAX_DEVICES
+constexpr std::int64_t kMostGpus = 16;  // GGML_CUDA_MAX_DEVICES
 /// Of layers, which people give as 99 or 999 where they mean all.
 constexpr std::int64_t kMostAsked = std::numeric_limits<std::int32_t>::max();
 constexpr double kLargestShare = 1e9;
 constexpr std::int64_t kLargestMargin = std::int64_t{1} << 32;  ///< MiB
-constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 
 std::vector<std::string> items(const std::string& list) {
   std::vector<std::string> items;
@@ -60,9 +58,8 @@ std::vector<std::pair<std::string, std::string>> overrides(const Flags& flags,
   for (const std::string& item : items(typed(flags, name.c_str()).value_or(""))) {
     const std::size_t equals = item.find('=');
     if (equals == std::string::npos) {
-      throw BadInput(name + ": '" + item +
-                     "'; a pattern of names and a buffer type, as in "
-                     "exps=CPU");
+      throw BadInput(std::string(name).append(": '").append(item).append(
+          "'; a pattern of names and a buffer type, as in exps=CPU"));
     }
     list.emplace_back(item.substr(0, equals), item.substr(equals + 1));
   }
@@ -105,8 +102,9 @@ ContextOptions context(const Flags& flags) {
   context.context = whole(flags, "ctx", 0, 0, kLongestContext);
   context.batch = whole(flags, "batch-size", context.batch, 1, kLongestContext);
   context.ubatch = whole(flags, "ubatch-size", context.ubatch, 1, kLongestContext);
-  if (has(flags, "num-batch") || has(flags, "num-ctx")) {
-    context.batch = whole(flags, "num-batch", kOllamasBatch, 1, kLongestContext);
+  context.batch_left_open = has(flags, "num-ctx") && !has(flags, "num-batch");
+  if (context.batch_left_open || has(flags, "num-batch")) {
+    context.batch = whole(flags, "num-batch", context.ubatch, 1, kLongestContext);
     context.ubatch = context.batch;
   }
   context.context_a_slot = whole(flags, "num-ctx", 0, 1, kLongestContext);

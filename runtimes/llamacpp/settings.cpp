@@ -112,7 +112,8 @@ const Settings& settings() {
        .spellings = {{"b"}}},
       {.name = "num-batch",
        .with = Inference,
-       .help = "Ollama's: both of them (default beside --num-ctx: 512)",
+       .help =
+           "Ollama's: both of them (default beside --num-ctx: 512 to 2048, by context and card)",
        .takes = Number,
        .instead_of = {"batch-size", "ubatch-size"}},
       {.name = "outputs",

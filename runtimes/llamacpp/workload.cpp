@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "model/errors.h"
 #include "model/gguf/types.h"
@@ -17,25 +16,7 @@
 namespace vramfit::llamacpp {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr std::int64_t kLongestSearched = std::int64_t{1} << 24;  ///< positions
-
-const char* name(FlashAttention flash) {
-  return flash == FlashAttention::On ? "on" : flash == FlashAttention::Off ? "off" : "auto";
-}
-
-const char* name(SplitMode mode) {
-  return mode == SplitMode::None ? "none" : mode == SplitMode::Row ? "row" : "layer";
-}
-
-Json overrides_json(const std::vector<std::pair<std::string, std::string>>& overrides) {
-  Json list = Json::array();
-  for (const auto& [pattern, buffer] : overrides) {
-    list.push_back(std::string(pattern).append("=").append(buffer));
-  }
-  return list;
-}
 
 DeviceParts parts_of(const std::string& device, const Buffers& buffers) {
   return {device,
@@ -147,6 +128,11 @@ std::shared_ptr<const Workload> ServerWorkload::resized(const SearchAxis& axis,
   return other;
 }
 
+std::int64_t ServerWorkload::rows_of(const SearchAxis& axis) const {
+  const ContextOptions& context = options_.context;
+  return axis == kContextAxis && !context.unified ? context.sequences : 1;
+}
+
 std::int64_t ServerWorkload::limit(const SearchAxis& axis, const ModelConfig&) const {
   if (axis == kSlotsAxis) return kMostSequences;
   if (axis == kQuantAxis) {
@@ -171,14 +157,26 @@ std::vector<Card> ServerWorkload::cards_of(const Gpu& gpu, std::uint64_t capacit
   return std::vector<Card>(static_cast<std::size_t>(options_.gpus), card_of(gpu, cublas, capacity));
 }
 
-Options ServerWorkload::chosen(const std::vector<Card>& cards, std::string& failure) const {
+Options ServerWorkload::asked_of(const Gpu& gpu) const {
+  Options options = options_;
+  if (!options.context.batch_left_open) return options;
+  const std::vector<Gpu> alike(static_cast<std::size_t>(options.gpus), gpu);
+  const std::vector<Card> cards = machine_of(gpu.machine.empty() ? alike : gpu.machine, false);
+  options.context.batch = ollamas_batch(options.context, *model_, devices_of(cards));
+  options.context.ubatch = options.context.batch;
+  set_outputs(options);
+  return options;
+}
+
+Options ServerWorkload::chosen(Options options, const std::vector<Card>& cards,
+                               std::string& failure) const {
   FitTargets targets;
   const std::vector<Device> devices = devices_of(cards);
   for (const Device& device : devices) targets.free.push_back(device.free);
-  targets.margins = options_.margins;
-  targets.margins.resize(devices.size(), options_.margins.back());
-  targets.least_context = options_.least_context;
-  Options asked = options_;
+  targets.margins = options.margins;
+  targets.margins.resize(devices.size(), options.margins.back());
+  targets.least_context = options.least_context;
+  Options asked = options;
   asked.placement.mmap = false;
   const auto measure = [&](const Placement& placement, const ContextOptions& context) {
     Placement read = placement;
@@ -191,9 +189,8 @@ Options ServerWorkload::chosen(const std::vector<Card>& cards, std::string& fail
     return taken;
   };
   FitChoice choice =
-      choose_fit(model_->hparams, options_.placement, options_.context, targets, measure);
+      choose_fit(model_->hparams, options.placement, options.context, targets, measure);
   failure = std::move(choice.failure);
-  Options options = options_;
   choice.placement.mmap = options.placement.mmap;
   options.placement = std::move(choice.placement);
   options.context.context = choice.context;
@@ -204,8 +201,8 @@ ServerWorkload::Start ServerWorkload::start(const Gpu& gpu, std::uint64_t capaci
   bool cublas = options_.context.flash == FlashAttention::Off || uses_cublas(*model_) ||
                 (draft_ != nullptr && uses_cublas(*draft_));
   while (true) {
-    Start start{cards_of(gpu, capacity, cublas), options_, {}, {}};
-    if (options_.fits_itself) start.options = chosen(start.cards, start.failure);
+    Start start{cards_of(gpu, capacity, cublas), asked_of(gpu), {}, {}};
+    if (options_.fits_itself) start.options = chosen(start.options, start.cards, start.failure);
     start.taken = starts(start.options, start.cards);
     // Scores without flash attention are multiplied by cuBLAS.
     if (cublas || std::all_of(start.taken.begin(), start.taken.end(),
@@ -305,12 +302,14 @@ std::optional<OwnChoice> ServerWorkload::own_choice(const Gpu& gpu, std::uint64_
   OwnChoice choice;
   Start asked = start(gpu, capacity);
   choice.failure = std::move(asked.failure);
-  const Options options =
-      options_.fits_itself ? std::move(asked.options) : chosen(asked.cards, choice.failure);
+  const Options options = options_.fits_itself ? std::move(asked.options)
+                                               : chosen(asked.options, asked.cards, choice.failure);
   const ServerWorkload started(model_, options);
   Flags& flags = choice.flags;
   flags = {{"ctx", std::to_string(started.size(kContextAxis))},
            {"gpu-layers", std::to_string(started.size(kLayersAxis))}};
+  const ContextOptions& context = options.context;
+  if (context.batch_left_open) flags["num-batch"] = std::to_string(context.batch);
   std::string overrides;
   for (const auto& [pattern, buffer] : options.placement.overrides) {
     if (!overrides.empty()) overrides += ",";
@@ -328,72 +327,5 @@ std::optional<OwnChoice> ServerWorkload::own_choice(const Gpu& gpu, std::uint64_
 std::vector<std::string> ServerWorkload::cautions() const {
   return ollamas_cautions(options_.context, model_->hparams);
 }
-
-Json ServerWorkload::asked() const {
-  const Placement& placement = options_.placement;
-  const ContextOptions& context = options_.context;
-  const std::int64_t a_slot = context.context_a_slot;
-  Json json = {{"mode", "inference"},
-               {"quant", options_.recipe.empty() ? Json(nullptr) : Json(options_.recipe)},
-               {"ctx", size(kContextAxis)},
-               {"num_ctx", a_slot == 0 ? Json(nullptr) : Json(a_slot)},
-               {"parallel", context.sequences},
-               {"kv_unified", context.unified},
-               {"gpu_layers", size(kLayersAxis)},
-               {"cache_type_k", gguf::type_name(context.type_k)},
-               {"cache_type_v", gguf::type_name(context.type_v)},
-               {"batch_size", context.batch},
-               {"ubatch_size", context.ubatch},
-               {"outputs", context.outputs_max == 0 ? "batch" : "slots"},
-               {"flash_attn", name(context.flash)},
-               {"kv_offload", context.offload_kqv},
-               {"op_offload", context.offload_ops},
-               {"swa_full", context.swa_full},
-               {"mmap", placement.mmap},
-               {"override_tensor", overrides_json(placement.overrides)},
-               {"n_cpu_moe", std::min(placement.cpu_moe_layers, model_->hparams.run_layers())},
-               {"gpus", options_.gpus},
-               {"tensor_split", placement.tensor_split},
-               {"split_mode", name(placement.split)},
-               {"main_gpu", placement.main_gpu},
-               {"fit", options_.fits_itself ? "on" : "off"}};
-  if (draft_ == nullptr) return json;
-  const DraftOptions& draft = options_.draft;
-  json["draft"] = {{"model", draft_->hparams.name},
-                   {"gpu_layers", draft.gpu_layers < 0 ? Json(nullptr) : Json(draft.gpu_layers)},
-                   {"cache_type_k", gguf::type_name(draft.type_k)},
-                   {"cache_type_v", gguf::type_name(draft.type_v)},
-                   {"override_tensor", overrides_json(draft.overrides)},
-                   {"n_cpu_moe", std::min(draft.cpu_moe_layers, draft_->hparams.run_layers())},
-                   {"longest", draft.longest}};
-  return json;
-}
-
-std::string ServerWorkload::text(const std::string& sizes) const {
-  const ContextOptions& context = options_.context;
-  std::string text = "llama.cpp, " + types() + ", " + sizes;
-  if (context.unified && context.sequences > 1) text += ", one cache for all slots";
-  text += std::string(", flash attention ") + name(context.flash);
-  if (!context.offload_kqv) text += ", the cache on the host";
-  if (options_.placement.cpu_moe_layers > 0 || !options_.placement.overrides.empty()) {
-    text += ", some tensors on the host";
-  }
-  if (options_.gpus > 1) text += ", over " + std::to_string(options_.gpus) + " GPUs";
-  return options_.fits_itself ? text + ", with --fit on" : text;
-}
-
-std::string ServerWorkload::types() const {
-  const std::string k = gguf::type_name(options_.context.type_k);
-  const std::string v = gguf::type_name(options_.context.type_v);
-  return (options_.recipe.empty() ? "weights as in the file" : "weights in " + options_.recipe) +
-         ", cache in " + (k == v ? k : k + " and " + v);
-}
-
-std::string ServerWorkload::about() const {
-  return "llama.cpp 0c1e57098 (ggml 0.25.3) with CUDA. Ollama, LM Studio and others that start it "
-         "take the same for the same settings.";
-}
-
-std::optional<double> ServerWorkload::reserved_error() const { return 0.01; }
 
 }  // namespace vramfit::llamacpp

@@ -68,6 +68,7 @@ class ServerWorkload final : public Workload {
   std::int64_t size(const SearchAxis& axis) const override;
   std::shared_ptr<const Workload> resized(const SearchAxis& axis, std::int64_t size) const override;
   std::int64_t limit(const SearchAxis& axis, const ModelConfig& config) const override;
+  std::int64_t rows_of(const SearchAxis& axis) const override;
   std::string name_of(const SearchAxis& axis, std::int64_t size) const override;
   void validate(const ModelConfig& config) const override;
   Demand demand() const override { return options_.fits_itself ? Demand::Elastic : Demand::Fixed; }
@@ -95,8 +96,10 @@ class ServerWorkload final : public Workload {
   /// The GPUs of a start, where a run may have so many bytes of each; what each card of a machine
   /// leaves to it is known. `cublas`: whether that is loaded.
   std::vector<Card> cards_of(const Gpu& gpu, std::uint64_t capacity, bool cublas) const;
+  /// As they are asked for; what Ollama leaves to the card is as it is for that.
+  Options asked_of(const Gpu& gpu) const;
   /// As --fit sets what was left open; where it gives up, `failure` says why.
-  Options chosen(const std::vector<Card>& cards, std::string& failure) const;
+  Options chosen(Options options, const std::vector<Card>& cards, std::string& failure) const;
   /// What it takes, and behind that what the model does that drafts.
   std::vector<Breakdown> starts(const Options& options, const std::vector<Card>& cards) const;
   std::optional<OnHost> left_on_host(const Options& options, const Breakdown& taken) const;

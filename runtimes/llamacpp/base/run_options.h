@@ -42,6 +42,7 @@ struct ContextOptions {
   std::int64_t context_a_slot = 0;              ///< Ollama's num_ctx; 0: -c says all
   std::int64_t batch = 2048;                    ///< -b
   std::int64_t ubatch = 512;                    ///< -ub
+  bool batch_left_open = false;                 ///< both as Ollama sets them by the card
   std::int64_t sequences = 1;                   ///< -np, slots
   std::int64_t outputs_max = 0;                 ///< rows of logits at most; 0: batch
   bool unified = false;                         ///< -kvu: one cache for all sequences

@@ -166,12 +166,12 @@ TEST(LlamaCppFlags, StartsAsOllamaDoesWhereNumCtxIsGiven) {
   EXPECT_EQ(two.at("asked").at("num_ctx"), 8192);
   EXPECT_EQ(two.at("asked").at("parallel"), 2);
   EXPECT_EQ(two.at("devices"),
-            with({"-c", "16384", "-np", "2", "-b", "512", "-ub", "512"}).at("devices"));
+            with({"-c", "16384", "-np", "2", "-b", "1024", "-ub", "1024"}).at("devices"));
   const Json one = with({"--num-ctx", "8192"});
   EXPECT_EQ(one.at("asked").at("parallel"), 1);
   EXPECT_EQ(one.at("asked").at("kv_unified"), false);
   EXPECT_EQ(one.at("devices"),
-            with({"-c", "8192", "-np", "1", "-b", "512", "-ub", "512"}).at("devices"));
+            with({"-c", "8192", "-np", "1", "-b", "1024", "-ub", "1024"}).at("devices"));
   const Json assumed = one.at("asked").at("assumed");
   EXPECT_EQ(assumed, Json({"quant", "parallel"}));
   EXPECT_EQ(with({"--num-ctx", "8192", "--num-batch", "1024"}).at("asked").at("ubatch_size"), 1024);
@@ -180,6 +180,27 @@ TEST(LlamaCppFlags, StartsAsOllamaDoesWhereNumCtxIsGiven) {
   EXPECT_EQ(most.at("devices"), with({"-c", std::to_string(slots * 8192), "-np",
                                       std::to_string(slots), "-b", "512", "-ub", "512"})
                                     .at("devices"));
+}
+
+// server/sched.go: automaticGenerationBatch. 4.58 GiB of weights in Q4_K_M, 128 KiB a position.
+TEST(LlamaCppFlags, OllamasBatchIsLongerWhereItBelievesThatThereIsRoom) {
+  const auto batch = [](const std::string& context, const std::string& card,
+                        const std::string& flash) {
+    const Json answer = told({"--model", "llama3.1-8b", "--quant", "Q4_K_M", "--num-ctx", context,
+                              "--gpu", card, "--flash-attn", flash});
+    EXPECT_EQ(answer.at("asked").at("ubatch_size"), nullptr);
+    EXPECT_NE(answer.at("notes").dump().find("num-batch: as Ollama sets it"), std::string::npos);
+    return std::stoi(answer.at("own_choice").at("num_batch").get<std::string>());
+  };
+  EXPECT_EQ(batch("4096", "rtx4090", "auto"), 512);
+  EXPECT_EQ(batch("4097", "rtx4090", "auto"), 1024);
+  EXPECT_EQ(batch("32768", "rtx4090", "auto"), 1024);
+  EXPECT_EQ(batch("32769", "rtx4090", "auto"), 2048);
+  EXPECT_EQ(batch("81920", "rtx4090", "auto"), 1024);  // 14.6 GiB: over 60 % of 23.5
+  EXPECT_EQ(batch("131072", "rtx4090", "auto"), 512);  // 20.6 GiB: over 75 %
+  EXPECT_EQ(batch("131072", "h200", "auto"), 2048);
+  EXPECT_EQ(batch("32769", "rtx4090", "off"), 512);
+  EXPECT_EQ(batch("8192", "rtx3050", "off"), 256);
 }
 
 TEST(LlamaCppFlags, OllamaShortensWhatTheModelDoesNotTake) {

@@ -88,6 +88,16 @@ TEST(LlamaCpp, TheLongestContextIsTheLastThatFits) {
   EXPECT_GE(found.at("largest_possibly"), largest);
 }
 
+TEST(LlamaCpp, EachSlotOfTheLongestContextMayBeAsLongAsTheModelAllows) {
+  const auto longest = [](std::vector<std::string> flags) {
+    flags.insert(flags.begin(), {"--model", "llama3-8b", "--max-ctx", "--gpu", "h200"});
+    return told(std::move(flags)).at("max_ctx").get<std::int64_t>();
+  };
+  EXPECT_EQ(longest({}), 8192);
+  EXPECT_EQ(longest({"--parallel", "4"}), 4 * 8192);
+  EXPECT_EQ(longest({"--parallel", "4", "--kv-unified"}), 8192);
+}
+
 // Slots that are asked for have a cache each, unlike the server's own four.
 TEST(LlamaCpp, TheMostSlotsAreThoseOfAStartThatAsksForThem) {
   const auto with = [](std::vector<std::string> flags) {

@@ -7,8 +7,6 @@
 namespace vramfit::llamacpp {
 namespace {
 
-constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
-
 Options read(const Flags& flags) { return read_options(flags, true); }
 
 TEST(LlamaCppOptions, LayersAreANumberHoweverManyOrAWord) {

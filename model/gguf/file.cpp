@@ -59,9 +59,10 @@ std::vector<fs::path> split_paths(const fs::path& path, std::int64_t index, std:
   return paths;
 }
 
-void append(File& file, std::vector<Tensor> tensors) {
+void append(File& file, Header header) {
   file.files.push_back(file.tensors.size());
-  for (Tensor& tensor : tensors) file.tensors.push_back(std::move(tensor));
+  for (Tensor& tensor : header.tensors) file.tensors.push_back(std::move(tensor));
+  file.missing_bytes += header.missing_bytes;
 }
 
 // llama_model_loader's constructor: of several files none has another's tensor, and none is lost.
@@ -90,13 +91,13 @@ File read_file(const fs::path& path, const char* field) {
     if (index > 0) named = read_one(paths.front(), field);
     named.metadata.integer("split.no", 0, 0);
   }
-  File file{std::move(named.metadata), {}, {}, named.alignment};
-  append(file, std::move(named.tensors));
+  File file{std::move(named.metadata), {}, {}, named.alignment, 0};
+  append(file, std::move(named));
   for (std::size_t i = 1; i < paths.size(); ++i) {
     Header header = read_one(paths[i], field);
     const auto index = static_cast<std::int64_t>(i);
     header.metadata.integer("split.no", index, index);
-    append(file, std::move(header.tensors));
+    append(file, std::move(header));
   }
   if (count > 1) check_tensors(file);
   return file;

@@ -14,8 +14,9 @@ namespace vramfit::gguf {
 struct File {
   Metadata metadata;  ///< the first file's
   std::vector<Tensor> tensors;
-  std::vector<std::size_t> files;  ///< the first tensor of each
-  std::uint64_t alignment = 32;    ///< of each tensor's data in its file, bytes
+  std::vector<std::size_t> files;   ///< the first tensor of each
+  std::uint64_t alignment = 32;     ///< of each tensor's data in its file, bytes
+  std::uint64_t missing_bytes = 0;  ///< as each header has it, in all
 };
 
 /// Reads the headers of a model's file and, where that says that it is one of several

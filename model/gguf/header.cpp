@@ -110,7 +110,7 @@ std::optional<std::int64_t> whole(const Value& value) {
 class HeaderReader {
  public:
   HeaderReader(std::istream& in, std::uint64_t size, const std::string& source)
-      : in_(in, size, source), header_{Metadata(source), 32, {}} {}
+      : in_(in, size, source), header_{Metadata(source), 32, {}, 0} {}
 
   Header read() {
     read_version();
@@ -122,6 +122,7 @@ class HeaderReader {
     header_.alignment = alignment();
     header_.tensors.reserve(static_cast<std::size_t>(tensors));
     for (std::uint64_t i = 0; i < tensors; ++i) read_tensor();
+    if (!header_.tensors.empty()) header_.missing_bytes = count_missing();
     return std::move(header_);
   }
 
@@ -133,6 +134,16 @@ class HeaderReader {
     if (version >= 2 && version <= 3) return;
     in_.fail((version & 0xFFFFU) == 0 ? "it is big-endian; a little-endian GGUF file"
                                       : "GGUF version " + std::to_string(version) + "; 2 or 3");
+  }
+
+  // llama_tensor_weight's constructor: what pads the last tensor's data need not be there.
+  std::uint64_t count_missing() const {
+    const std::uint64_t last = header_.tensors.back().bytes();
+    const std::uint64_t data = data_ - (round_up(last, header_.alignment) - last);
+    const std::uint64_t position = in_.position();
+    const std::uint64_t padding = round_up(position, header_.alignment) - position;
+    const std::uint64_t left = in_.left() - std::min(in_.left(), padding);
+    return data - std::min(data, left);
   }
 
   void check_count(const char* of, std::uint64_t count, std::uint64_t most, std::uint64_t least) {

@@ -116,6 +116,12 @@ class ArticleWorkload final : public Workload {
   std::string strategy_;
 };
 
+/// What its estimate for several is of, as it is where neither is said.
+constexpr Needs kFp16WithAdam = {"--precision fp16 and --optimizer adam", [](const Flags& flags) {
+                                   return typed(flags, "precision").value_or("fp16") == "fp16" &&
+                                          typed(flags, "optimizer").value_or("adam") == "adam";
+                                 }};
+
 class ArticleRuntime final : public Runtime {
  public:
   const char* name() const override { return "article"; }
@@ -138,7 +144,11 @@ class ArticleRuntime final : public Runtime {
          .with = Training,
          .help = "adam (default) or sgd",
          .offers = {{"", "Adam"}, {"sgd", "SGD"}}},
-        {"gpus", Training, "its estimate for so many GPUs, of each", Number},
+        {.name = "gpus",
+         .with = Training,
+         .help = "its estimate for so many GPUs, of each",
+         .takes = Number,
+         .needs = &kFp16WithAdam},
         {.name = "strategy",
          .with = Training,
          .help = "how --gpus share: data-parallel (default), pipeline or fsdp",
@@ -178,11 +188,6 @@ class ArticleRuntime final : public Runtime {
   static std::shared_ptr<const Workload> workload_of(const Flags& flags, Question question) {
     auto several = several_gpus(flags);
     if (!several) return std::make_shared<ArticleWorkload>(std::move(question));
-    if (question.precision != "fp16" || question.optimizer != "adam") {
-      throw BadInput(
-          "gpus: the article's estimate for several is of fp16 with adam; --precision fp16 "
-          "--optimizer adam, or without --gpus");
-    }
     if (has(flags, "batch") || has(flags, "seq")) {
       throw BadInput(
           "gpus: the article's estimate for several knows no batch and no seq; without them");

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "model/errors.h"
-#include "model/gguf/types.h"
+#include "model/quantity.h"
 #include "runtimes/llamacpp/base/context_params.h"
 #include "runtimes/llamacpp/base/limits.h"
 #include "runtimes/llamacpp/breakdown.h"
@@ -325,7 +325,12 @@ std::optional<OwnChoice> ServerWorkload::own_choice(const Gpu& gpu, std::uint64_
 }
 
 std::vector<std::string> ServerWorkload::cautions() const {
-  return ollamas_cautions(options_.context, model_->hparams);
+  std::vector<std::string> list = ollamas_cautions(options_.context, model_->hparams);
+  if (model_->missing_bytes > 0) {
+    list.push_back("the file ends " + grouped(static_cast<std::int64_t>(model_->missing_bytes)) +
+                   " bytes before its tensors do; llama.cpp does not load it so");
+  }
+  return list;
 }
 
 }  // namespace vramfit::llamacpp

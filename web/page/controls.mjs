@@ -52,7 +52,7 @@ export class Controls {
   /** `astray` says which settings of a question have no meaning in it; `change` is told the question
    * that a control makes of the one before. */
   constructor({ models, cards, other_cards: others }, runtimes, astray, change) {
-    this.#fields = fieldsOf(runtimes);
+    this.#fields = fieldsOf(runtimes, astray);
     this.#facts = { fields: this.#fields, runtimes, astray };
     this.#models = models;
     this.#change = change;

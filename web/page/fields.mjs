@@ -7,18 +7,15 @@ const sharded = (q) => String(q.strategy ?? '').startsWith('fsdp');
 const same = (...names) => names.map((name) => [name, name]);
 const plain = ['', 'bf16', 'fp16', 'fp32'];
 
-/** What of a question a runtime has no figure beside. */
-const ONLY = {
-  // Its estimate for several is of fp16 with Adam.
-  article: { gpus: (q) => q.precision === 'fp16' && !q.optimizer },
-};
+/** The fields, in the order that they stand on the page, by group; `runtimes` say who has which, and
+ * `astray` which settings of a question lack what they need. */
+export function fieldsOf(runtimes, astray) {
+  const meant = (q, name) => runtimes.takes(q, name) && !(name in astray({ ...q, [name]: q[name] ?? '1' }));
 
-/** The fields, in the order that they stand on the page, by group; `runtimes` say who has which. */
-export function fieldsOf(runtimes) {
-  /** A field of one flag, where the runtime can be told it and `when` holds. */
+  /** A field of one flag, where it means something to the runtime and `when` holds. */
   const flag = (name, label, options, { when = () => true, ...more } = {}) => ({
     name, label, options,
-    when: (q) => runtimes.takes(q, name) && when(q) && (ONLY[runtimes.of(q).name]?.[name]?.(q) ?? true),
+    when: (q) => meant(q, name) && when(q),
     get: (q) => q[name] ?? '',
     set: (q, value) => ({ ...q, [name]: value || undefined }),
     ...more,
@@ -87,7 +84,7 @@ export function fieldsOf(runtimes) {
     offered('optimizer', 'Optimizer', { group: 'run' }),
     flag('lora', 'LoRA', () => [['', 'off'], ...['4', '8', '16', '32', '64', '128'].map((rank) => [rank, `rank ${rank}`])], { group: 'less' }),
     flag('lora-targets', 'LoRA on', () => [['', 'the usual projections'], ['all-linear', 'every linear']], {
-      group: 'less', when: (q) => q.lora,
+      group: 'less',
     }),
     pair('quant', 'double-quant', 'Quantisation', quantisations, {
       group: 'less', when: (q) => (!q.train || q.lora) && !(q.train && sharded(q)),
@@ -109,7 +106,7 @@ export function fieldsOf(runtimes) {
     flag('ubatch-size', 'Micro-batch', null, { group: 'less', kind: 'number', placeholder: '512' }),
     listed('fit', 'Placement', 'off', { group: 'less' }, { off: 'as given', on: 'by llama.cpp’s --fit' }),
     flag('gpus', 'GPUs', (q) => [['', '1'], ...same('2', '4', '8', '16', ...(q.train ? ['32', '64'] : []))], { group: 'card' }),
-    offered('strategy', 'Strategy', { group: 'card', when: (q) => q.train && several(q) }),
+    offered('strategy', 'Strategy', { group: 'card' }),
     flag('mixed-precision', 'Computes in', () => [['', 'the weights’ type'], ...same('bf16', 'fp16')], {
       group: 'card', when: (q) => several(q) && sharded(q) && q.precision === 'fp32' && !q.autocast,
     }),

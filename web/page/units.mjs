@@ -14,7 +14,7 @@ export const grouped = (number) => Number(number).toLocaleString('en-US');
 /** "13.5B": of parameters. */
 export function short(count) {
   for (const [unit, size] of [['T', 1e12], ['B', 1e9], ['M', 1e6], ['K', 1e3]]) {
-    if (count >= size) return `${+(count / size).toPrecision(3)}${unit}`;
+    if (count >= 0.9995 * size) return `${+(count / size).toPrecision(3)}${unit}`;
   }
   return String(count);
 }

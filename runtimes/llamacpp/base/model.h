@@ -19,6 +19,7 @@ struct Model {
   std::vector<ModelTensor> tensors;
   std::vector<std::size_t> files = {0};  ///< the first tensor of each that it is split into
   std::uint64_t alignment = 32;          ///< of each tensor's data in its file, bytes
+  std::uint64_t missing_bytes = 0;       ///< of tensors' data, what the files end before. Bytes
   /// A checkpoint's experts are in MXFP4, and stay so in every recipe: llama-quantize requantises
   /// nothing.
   bool mxfp4_experts = false;

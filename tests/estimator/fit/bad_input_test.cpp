@@ -157,6 +157,8 @@ TEST(FitRefuses, ValuesThatAreNone) {
       on_7b({"--precision", "int9"}, "precision: unknown 'int9'"),
       on_7b({"--runtime", "article", "--train", "--gpus", "4", "--batch", "2"}, "gpus: "),
       on_7b({"--runtime", "article", "--train", "--gpus", "4", "--max-batch"}, "max-batch: "),
+      on_7b({"--runtime", "article", "--train", "--gpus", "4", "--precision", "bf16"},
+            "gpus: only with --precision fp16 and --optimizer adam"),
       on_7b({"--train", "--gpus", "0"}, "gpus: 0; 1 to 65536"),
       on_7b({"--train", "--gpus", "two"}, "gpus: is 'two'"),
       on_7b({"--train", "--strategy", "ddp"}, "strategy: only with --gpus"),

@@ -66,10 +66,25 @@ TEST(GgufFile, HasEachTensorInOneOfThemAndAllThatItCounts) {
   expect_bad_input(read, {"split.tensors.count: 3; 2 to 2"});
 }
 
+TEST(GgufFile, SaysWhatItEndsBefore) {
+  const ScratchFolder folder;
+  std::string bytes = GgufWriter().tensor("a", {3}, 0, 12).tensor("b", {3}, 0, 12).header();
+  bytes.resize((bytes.size() + 31) / 32 * 32 + 32 + 12);
+  const auto lacks = [&](std::size_t cut) {
+    folder.write("m.gguf", bytes.substr(0, bytes.size() - cut));
+    return read_file(folder / "m.gguf", "gguf").missing_bytes;
+  };
+  EXPECT_EQ(lacks(0), 0U);
+  EXPECT_EQ(lacks(1), 1U);
+  EXPECT_EQ(lacks(40), 40U);
+}
+
 TEST(GgufFile, MayBeItsHeaderAlone) {
   const ScratchFolder folder;
   folder.write("m.gguf", GgufWriter().tensor("t", {1 << 20}, 0, 4 << 20).header());
-  EXPECT_EQ(read_file(folder / "m.gguf", "gguf").tensors.front().bytes(), 4U << 20);
+  const File file = read_file(folder / "m.gguf", "gguf");
+  EXPECT_EQ(file.tensors.front().bytes(), 4U << 20);
+  EXPECT_EQ(file.missing_bytes, 4U << 20);
   expect_bad_input([&] { read_file(folder.path(), "gguf"); }, {"gguf: '", "it is a folder"});
 }
 

@@ -35,6 +35,43 @@ for _ in range(3):
     engine.step()
 """
 
+_TRL = """
+import json, sys
+from datasets import Dataset
+from tokenizers import Tokenizer, models
+from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+from trl import SFTConfig, SFTTrainer
+arguments = SFTConfig(
+    deepspeed=json.loads(sys.argv[1]), per_device_train_batch_size=8, max_steps=3, bf16=True,
+    gradient_checkpointing=False, report_to=[], save_strategy="no")
+model = LlamaForCausalLM(LlamaConfig(
+    hidden_size=512, intermediate_size=1024, num_hidden_layers=4, num_attention_heads=8,
+    vocab_size=8000, use_cache=False))
+tokenizer = PreTrainedTokenizerFast(
+    tokenizer_object=Tokenizer(models.WordLevel({"a": 0}, unk_token="a")), eos_token="a",
+    pad_token="a")
+rows = Dataset.from_dict({"input_ids": [[0] * 128] * 64})
+SFTTrainer(model, arguments, train_dataset=rows, processing_class=tokenizer).train()
+"""
+OF_LLAMA = 4 * (4 * 512 * 512 + 3 * 512 * 1024 + 2 * 512) + 512 + 2 * 8000 * 512
+
+
+@pytest.fixture
+def one_of_ranks(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)  # trainers leave files
+    for name, value in {
+        "RANK": 0, "LOCAL_RANK": 0, "WORLD_SIZE": RANKS, "LOCAL_WORLD_SIZE": RANKS,
+        "MASTER_ADDR": "localhost", "MASTER_PORT": 29500,
+    }.items():  # fmt: skip
+        monkeypatch.setenv(name, str(value))
+
+
+def zero_of(**settings) -> dict:
+    return {
+        "reduce_bucket_size": BUCKET, "allgather_bucket_size": BUCKET,
+        "stage3_prefetch_bucket_size": 0, "stage3_param_persistence_threshold": 0, **settings,
+    }  # fmt: skip
+
 
 @needs_deepspeed
 @pytest.mark.parametrize(
@@ -48,26 +85,38 @@ for _ in range(3):
           "offload_param": {"device": "cpu"}}, 0, 1),
     ],
 )  # fmt: skip
-def test_zero(run, monkeypatch, zero, kept, buckets):
+@pytest.mark.usefixtures("one_of_ranks")
+def test_zero(run, zero, kept, buckets):
     """Bytes of a parameter that stay between steps: weights in bf16, and in fp32 beside two states;
     ZeRO-3 keeps the buffer of its gradients, too. What is reduced lies in a bucket."""
-    for name, value in {
-        "RANK": 0, "LOCAL_RANK": 0, "WORLD_SIZE": RANKS, "LOCAL_WORLD_SIZE": RANKS,
-        "MASTER_ADDR": "localhost", "MASTER_PORT": 29500,
-    }.items():  # fmt: skip
-        monkeypatch.setenv(name, str(value))
     config = {
         "train_micro_batch_size_per_gpu": 8,
         "bf16": {"enabled": True},
         "gradient_clipping": 1.0,
         "optimizer": {"type": "AdamW", "params": {"lr": 1e-4}},
-        "zero_optimization": {
-            "reduce_bucket_size": BUCKET, "allgather_bucket_size": BUCKET,
-            "stage3_prefetch_bucket_size": 0, "stage3_param_persistence_threshold": 0, **zero,
-        },
-    }  # fmt: skip
+        "zero_optimization": zero_of(**zero),
+    }
     script = _SCRIPT.replace("{width}", str(WIDTH)).replace("{layers}", str(LAYERS))
     ran = run(script, "--gpus", RANKS, gpu="h200", before=(PYTHON,), after=(json.dumps(config),))
     assert ran.returncode == 0, ran.stderr
     last = ran.answer["stages"][-1]["after"] - OF_CUBLAS - buckets * 2 * BUCKET
     assert last == pytest.approx(kept * PARAMETERS, abs=ROUNDING)
+
+
+@needs_deepspeed
+@pytest.mark.parametrize(
+    ("stage", "kept", "buckets"),
+    [(1, 2 + 12 / RANKS, 0), (2, 2 + 12 / RANKS, 0), (3, (2 + 12 + 2) / RANKS, 1)],
+)
+@pytest.mark.usefixtures("one_of_ranks")
+def test_trl(run, stage, kept, buckets):
+    """As above, of a llama; the trainer keeps its batch and what it logs, too."""
+    config = {
+        "train_micro_batch_size_per_gpu": "auto",
+        "bf16": {"enabled": True},
+        "zero_optimization": zero_of(stage=stage),
+    }
+    ran = run(_TRL, "--gpus", RANKS, gpu="h200", before=(PYTHON,), after=(json.dumps(config),))
+    assert ran.returncode == 0, ran.stderr
+    last = ran.answer["stages"][-1]["after"] - OF_CUBLAS - buckets * 2 * BUCKET
+    assert last == pytest.approx(kept * OF_LLAMA, rel=0.01)

@@ -4,6 +4,7 @@ once, what is gathered is its own, and NCCL is the stand-in's (standin/libraries
 
 from __future__ import annotations
 
+import atexit
 import functools
 import os
 from collections.abc import Callable, Iterator
@@ -73,6 +74,12 @@ class _Gloo(metaclass=_MadeUp):
         return FakeProcessGroup._create_internal(rank, size, FakeProcessGroup.Options())
 
 
+def _leave_groups() -> None:
+    """NCCL's monitor goes on asking the store as Python ends, which the store is of."""
+    if dist.is_initialized():
+        dist.destroy_process_group()
+
+
 class LoneRank:
     """This process, in its groups. `leave`: ends it where it turns out to be of another `rank` than
     those that `are_others` leaves. `peers` know what others send; `asker` is the rank that this one
@@ -93,6 +100,7 @@ class LoneRank:
 
     def attend(self) -> None:
         """For as long as the process lives."""
+        atexit.register(_leave_groups)
         without_kernels()
         consolidate_alone()
         distributed_c10d.rendezvous = self._rendezvous

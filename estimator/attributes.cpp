@@ -85,6 +85,7 @@ void set_traits(const Budget& gpu, Overlay& overlay) {
   overlay.set("global_memory_bus_width", traits.memory_bus_bits, "memory bus");
   overlay.set("memory_clock_rate", memory_clock_khz(gpu), "memory clock");
   overlay.set("ecc_enabled", traits.ecc, "ECC");
+  overlay.set("integrated", traits.integrated ? 1 : 0);
   const std::optional<int> device = traits.pci_device;
   overlay.set("gpu_pci_device_id",
               device ? std::optional(static_cast<int>(static_cast<unsigned>(*device) << 16U |

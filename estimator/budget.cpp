@@ -2,6 +2,17 @@
 
 namespace vramfit {
 
+namespace {
+
+std::vector<std::string> notes_of(const Card& card) {
+  if (!card.traits.integrated) return {};
+  return {card.title +
+          " shares its memory with the host, whose programs take of it, too: --headroom says how "
+          "much to leave them"};
+}
+
+}  // namespace
+
 Budget budget_of(const Card& card) {
   return {.gpu = card.name,
           .title = card.title,
@@ -13,7 +24,7 @@ Budget budget_of(const Card& card) {
           .flops = card.flops,
           .traits = card.traits,
           .overhead = card.overhead,
-          .notes = {}};
+          .notes = notes_of(card)};
 }
 
 std::string arch_text(const Budget& budget) {

@@ -47,8 +47,9 @@ std::optional<int> known_integer(const JsonReader& json, const char* key, std::i
 }
 
 Traits read_traits(const JsonReader& json, const nlohmann::json& object) {
-  allow_only(json, object,
-             {"l2_bytes", "clock_khz", "memory_bus_bits", "pci_device", "ecc", "source"});
+  allow_only(
+      json, object,
+      {"l2_bytes", "clock_khz", "memory_bus_bits", "pci_device", "ecc", "integrated", "source"});
   require_source(json);
   Traits traits;
   traits.l2_bytes = known_integer(json, "l2_bytes", kMaxL2Bytes);
@@ -56,6 +57,7 @@ Traits read_traits(const JsonReader& json, const nlohmann::json& object) {
   traits.memory_bus_bits = known_integer(json, "memory_bus_bits", kMaxBusBits);
   traits.pci_device = known_integer(json, "pci_device", kMaxPciId);
   if (json.has("ecc")) traits.ecc = json.boolean_or("ecc", false);
+  traits.integrated = json.boolean_or("integrated", false);
   return traits;
 }
 

@@ -32,6 +32,7 @@ struct Traits {
   std::optional<int> memory_bus_bits;
   std::optional<int> pci_device;
   std::optional<bool> ecc;  ///< on, as `vram` is listed
+  bool integrated = false;  ///< its memory is the host's, too
 };
 
 /// A GPU of the catalogue: all that rules read of one.

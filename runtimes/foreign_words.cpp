@@ -7,8 +7,8 @@ using enum ForeignWord::Use;
 using enum ForeignWord::Takes;
 
 constexpr const char* kShares =
-    "not predicted yet; nearest: --gpus N --strategy fsdp, which shares weights, gradients and "
-    "states as ZeRO-3 does, or zero1";
+    "not predicted yet; vramfit run runs the script; nearest: --gpus N --strategy fsdp, which "
+    "shares weights, gradients and states as ZeRO-3 does, or zero1";
 constexpr const char* kTrl =
     "another loss than a language model's; vramfit run runs TRL's trainers";
 constexpr const char* kVllm =

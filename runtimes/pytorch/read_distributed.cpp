@@ -19,17 +19,20 @@ DistributedStrategy parse_strategy(const std::string& text) {
        {DistributedStrategy::Ddp, DistributedStrategy::Zero1, DistributedStrategy::Fsdp}) {
     if (text == name(strategy)) return strategy;
   }
-  if (text == "pipeline") {
+  if (text == "pipeline" || text == "pp") {
     throw BadInput(
-        "strategy: PyTorch trains in a pipeline only as a script cuts the model; nearest: fsdp, or "
-        "in inference --device-map auto");
+        "strategy: PyTorch trains in a pipeline only as a script cuts the model, which vramfit run "
+        "runs; nearest: fsdp, or in inference --device-map auto");
   }
-  if (text.starts_with("tensor")) {
-    throw BadInput("strategy: tensor parallelism is not predicted yet; nearest: fsdp");
+  if (text.starts_with("tensor") || text == "tp") {
+    throw BadInput(
+        "strategy: tensor parallelism is not predicted yet; vramfit run runs a script with it; "
+        "nearest: fsdp");
   }
   if (text == "zero2" || text == "zero3" || text == "deepspeed") {
     throw BadInput("strategy: " + text +
-                   " is DeepSpeed's, not predicted yet; nearest: fsdp, or zero1, PyTorch's own");
+                   " is DeepSpeed's, not predicted yet; vramfit run runs a script with it; "
+                   "nearest: fsdp, or zero1, PyTorch's own");
   }
   throw BadInput("strategy: unknown '" + text +
                  "' under pytorch; ddp, zero1, fsdp or fsdp-accelerate");

@@ -17,6 +17,12 @@ TEST(Budget, OfACard) {
   EXPECT_TRUE(budget.notes.empty());
 }
 
+TEST(Budget, OfACardWhoseMemoryIsTheHostsTooSaysSo) {
+  const Budget budget = budget_of(card_named("gb10"));
+  ASSERT_EQ(budget.notes.size(), 1U);
+  EXPECT_NE(budget.notes[0].find("--headroom"), std::string::npos);
+}
+
 TEST(Budget, OfASizeTakesTheRestFromTheCardThatStandsForItAndSaysSo) {
   const std::vector<std::pair<std::uint64_t, const char*>> cases = {
       {1, "rtx4090"},          {24 * kGb, "rtx4090"},

@@ -38,7 +38,7 @@ TEST(Cards, AreFoundByTheDriversTitleAndSize) {
   EXPECT_EQ(card_titled("NVIDIA A100-PCIE-40GB", 42 * kGb)->name, "a100-40gb");
   EXPECT_EQ(card_titled("NVIDIA Titan", 42 * kGb), nullptr);
   EXPECT_EQ(card_like(Arch{75}, 11 * kGb).name, "rtx2080ti");
-  EXPECT_EQ(card_like(Arch{110}, 24 * kGb).name, "rtx4090");
+  EXPECT_EQ(card_like(Arch{130}, 24 * kGb).name, "rtx4090");
 }
 
 TEST(Cards, OverheadIsMeasuredOnOneAndAssumedOnTheOthers) {
@@ -98,6 +98,10 @@ TEST(Cards, AreNamedAsPeopleCallThem) {
       {"RTX PRO 6000", "rtx-pro-6000"},
       {"P40", "p40"},
       {"B200", "b200"},
+      {"B300", "b300"},
+      {"DGX Spark", "gb10"},
+      {"Jetson AGX Orin", "jetson-agx-orin-64gb"},
+      {"Jetson Thor", "jetson-agx-thor"},
       {"gh200", "gh200-96gb"},
       {"h200 141gb", "h200"},
       {"2070 8GB", "rtx2070"},

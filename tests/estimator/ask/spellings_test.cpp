@@ -167,7 +167,7 @@ TEST(Spellings, WhatIsNotThereYetIsAnsweredWithWhatIsNearest) {
   }
   for (const char* flag : {"--deepspeed=x.json", "--use_deepspeed", "--tensor_parallel_size"}) {
     expect_bad_input([&] { own({flag}); },
-                     {"not predicted yet; nearest: --gpus N --strategy fsdp"});
+                     {"vramfit run runs the script; nearest: --gpus N --strategy fsdp"});
   }
   expect_bad_input([] { own({"--fsdp", "hybrid_shard"}); }, {"fsdp: 'hybrid_shard' is not"});
   expect_bad_input([] { own({"--attn_implementation", "flash_attention_2"}); }, {"nearest: sdpa"});

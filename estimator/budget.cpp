@@ -1,7 +1,6 @@
 #include "estimator/budget.h"
 
 namespace vramfit {
-
 namespace {
 
 std::vector<std::string> notes_of(const Card& card) {

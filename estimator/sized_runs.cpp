@@ -25,7 +25,7 @@ std::int64_t size_limit(const Request& request, const SearchAxis& axis) {
   const std::int64_t limit = request.workload->limit(axis, request.model);
   const bool bounded = axis.of_positions && !request.beyond_positions;
   if (!bounded || request.model.max_positions < 1) return limit;
-  const std::int64_t positions = request.model.max_positions * request.workload->rows_of(axis);
+  const std::int64_t positions = request.model.max_positions * request.workload->sequences_of(axis);
   return std::min(limit, positions - request.workload->decodes());
 }
 

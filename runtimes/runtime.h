@@ -141,7 +141,7 @@ class Workload {
   /// where what is generated leaves no room.
   virtual std::int64_t limit(const SearchAxis&, const ModelConfig&) const { return kMaxBatch; }
   /// Sequences that share the positions which the axis counts, each as long as the model allows.
-  virtual std::int64_t rows_of(const SearchAxis&) const { return 1; }
+  virtual std::int64_t sequences_of(const SearchAxis&) const { return 1; }
   /// What a size is called: its number, unless the axis is one of names.
   virtual std::string name_of(const SearchAxis&, std::int64_t size) const {
     return std::to_string(size);

@@ -19,8 +19,8 @@ bool has_one_slot(const Hparams& hparams) {
 
 struct Batch {
   std::int64_t tokens;
-  std::int64_t beyond;    ///< positions of all slots, from which on it is considered
-  std::uint64_t percent;  ///< of what is free, that the estimate may take beside it
+  std::int64_t beyond;    ///< positions of all slots: of more it is considered
+  std::uint64_t percent;  ///< of what is free, which the estimate may not pass
   std::uint64_t taken;    ///< by its buffers, bytes
 };
 

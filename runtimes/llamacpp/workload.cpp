@@ -128,7 +128,7 @@ std::shared_ptr<const Workload> ServerWorkload::resized(const SearchAxis& axis,
   return other;
 }
 
-std::int64_t ServerWorkload::rows_of(const SearchAxis& axis) const {
+std::int64_t ServerWorkload::sequences_of(const SearchAxis& axis) const {
   const ContextOptions& context = options_.context;
   return axis == kContextAxis && !context.unified ? context.sequences : 1;
 }

@@ -68,7 +68,7 @@ class ServerWorkload final : public Workload {
   std::int64_t size(const SearchAxis& axis) const override;
   std::shared_ptr<const Workload> resized(const SearchAxis& axis, std::int64_t size) const override;
   std::int64_t limit(const SearchAxis& axis, const ModelConfig& config) const override;
-  std::int64_t rows_of(const SearchAxis& axis) const override;
+  std::int64_t sequences_of(const SearchAxis& axis) const override;
   std::string name_of(const SearchAxis& axis, std::int64_t size) const override;
   void validate(const ModelConfig& config) const override;
   Demand demand() const override { return options_.fits_itself ? Demand::Elastic : Demand::Fixed; }

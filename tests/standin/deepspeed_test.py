@@ -56,14 +56,10 @@ SFTTrainer(model, arguments, train_dataset=rows, processing_class=tokenizer).tra
 OF_LLAMA = 4 * (4 * 512 * 512 + 3 * 512 * 1024 + 2 * 512) + 512 + 2 * 8000 * 512
 
 
-@pytest.fixture
-def one_of_ranks(monkeypatch, tmp_path):
+@pytest.fixture(autouse=True)
+def _first_rank(as_rank, monkeypatch, tmp_path):
+    as_rank(0, RANKS)
     monkeypatch.chdir(tmp_path)  # trainers leave files
-    for name, value in {
-        "RANK": 0, "LOCAL_RANK": 0, "WORLD_SIZE": RANKS, "LOCAL_WORLD_SIZE": RANKS,
-        "MASTER_ADDR": "localhost", "MASTER_PORT": 29500,
-    }.items():  # fmt: skip
-        monkeypatch.setenv(name, str(value))
 
 
 def zero_of(**settings) -> dict:
@@ -85,7 +81,6 @@ def zero_of(**settings) -> dict:
           "offload_param": {"device": "cpu"}}, 0, 1),
     ],
 )  # fmt: skip
-@pytest.mark.usefixtures("one_of_ranks")
 def test_zero(run, zero, kept, buckets):
     """Bytes of a parameter that stay between steps: weights in bf16, and in fp32 beside two states;
     ZeRO-3 keeps the buffer of its gradients, too. What is reduced lies in a bucket."""
@@ -108,7 +103,6 @@ def test_zero(run, zero, kept, buckets):
     ("stage", "kept", "buckets"),
     [(1, 2 + 12 / RANKS, 0), (2, 2 + 12 / RANKS, 0), (3, (2 + 12 + 2) / RANKS, 1)],
 )
-@pytest.mark.usefixtures("one_of_ranks")
 def test_trl(run, stage, kept, buckets):
     """As above, of a llama; the trainer keeps its batch and what it logs, too."""
     config = {

@@ -37,20 +37,6 @@ PARAMETERS = 4 * LAYER + NORMS + 2 * EMBEDDING
 ROUNDING = 256 << 10  # what the allocator gives beyond, buffers and batches
 
 
-@pytest.fixture
-def as_rank(monkeypatch):
-    """The environment that torchrun gives a rank."""
-
-    def be(rank: int, ranks: int = RANKS) -> None:
-        for name, value in {
-            "RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": ranks, "LOCAL_WORLD_SIZE": ranks,
-            "MASTER_ADDR": "localhost", "MASTER_PORT": 29500,
-        }.items():  # fmt: skip
-            monkeypatch.setenv(name, str(value))
-
-    return be
-
-
 def held(ran, *components: str) -> int:
     """Bytes of components as the peak has them."""
     assert ran.returncode == 0, ran.stderr

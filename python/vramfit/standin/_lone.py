@@ -75,7 +75,7 @@ class _Gloo(metaclass=_MadeUp):
 
 
 def _leave_groups() -> None:
-    """NCCL's monitor goes on asking the store as Python ends, which the store is of."""
+    """The store is Python's, and NCCL's monitor would go on asking it after Python has ended."""
     if dist.is_initialized():
         dist.destroy_process_group()
 

@@ -8,6 +8,7 @@
 #include "standin/card/facts.h"
 #include "standin/memory/device_memory.h"
 #include "standin/memory/host_memory.h"
+#include "standin/stream/graph_memory.h"
 #include "standin/stream/streams.h"
 
 namespace vramfit::standin {
@@ -27,6 +28,7 @@ struct Device {
   int blas_handles = 0;
   int communicators = 0;
   bool collectives = false;
+  GraphMemory graphs;
 };
 
 /// The machine that a process finds: its GPUs, its page-locked memory, its streams. One a process;

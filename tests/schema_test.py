@@ -149,6 +149,8 @@ def test_reference(path):
     part = "#/$defs/llamacpp" if path.stem == "llamacpp_speed" else ""
     if path.parent.name == "llamacpp":
         part = "#/$defs/llamacpp_files"
+    if path.parent.name == "vllm":
+        part = "#/$defs/cuda_graphs" if path.stem == "cuda_graphs" else "#/$defs/vllm"
     name = f"reference.schema.json{part}"
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     assert [found for line in lines for found in objections(validator(name), line)] == []

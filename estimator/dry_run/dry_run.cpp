@@ -10,11 +10,11 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Stage stage_of(const std::string& stage) {
-  static const std::map<std::string, Stage> stages = {{"load", Stage::Loaded},
-                                                      {"compile", Stage::Compile},
-                                                      {"forward", Stage::Forward},
-                                                      {"backward", Stage::Backward},
-                                                      {"optimizer", Stage::Optimizer}};
+  static const std::map<std::string, Stage> stages = {
+      {"load", Stage::Loaded},       {"compile", Stage::Compile},     {"forward", Stage::Forward},
+      {"backward", Stage::Backward}, {"optimizer", Stage::Optimizer}, {"profile", Stage::Profile},
+      {"kv_cache", Stage::KvCache},  {"warm_up", Stage::WarmUp},      {"serve", Stage::Serve},
+      {"sample", Stage::Sample}};
   return stages.at(stage);
 }
 
@@ -87,6 +87,7 @@ DryRun read_dry_run(const std::string& text) {
                                             .free = end.at("free"),
                                             .line = end.at("line")};
   }
+  if (json.at("ended") == "refused") run.refused = json.at("vllm").at("lacks");
   for (const Json& stage : json.at("stages")) run.stages.push_back(stage_in(stage));
   if (const Json& holders = json.at("holders"); !holders.is_null()) {
     for (const Json& holder : holders) run.holders.push_back(holder_in(holder));
@@ -116,6 +117,7 @@ Estimate judged(const DryRun& run) {
     estimate.verdict = Verdict::Oom;
     return estimate;
   }
+  if (run.refused > 0) estimate.margin = -static_cast<std::int64_t>(run.refused);
   estimate.fits = estimate.margin >= 0;
   estimate.verdict = verdict_of(estimate.fits, estimate.margin, estimate.uncertainty);
   return estimate;

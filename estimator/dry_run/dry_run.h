@@ -49,6 +49,7 @@ struct DryRun {
   int peak_step = 0;
   Uncertainty uncertainty;
   std::optional<OutOfMemory> out_of_memory;
+  std::uint64_t refused = 0;  ///< bytes that an engine lacks, which would not start; 0: it did
   std::vector<StageLevels> stages;
   std::vector<Holder> holders;  ///< those of most first; empty: nobody knows
   std::vector<std::string> notes;

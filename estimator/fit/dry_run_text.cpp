@@ -22,6 +22,10 @@ constexpr std::array kComponents = {"parameters",  "gradients", "optimizer_state
                                     "workspace",   "inputs",    "communication"};
 
 std::string verdict_line(const DryRun& run, const Estimate& estimate, bool colours) {
+  if (run.refused > 0) {
+    return fmt::format("{}: vLLM does not start: it lacks {}",
+                       verdict_word(estimate.verdict, colours), both_units(run.refused));
+  }
   if (!run.out_of_memory) return verdict_text(estimate, run.budget, colours);
   const DryRun::OutOfMemory& end = *run.out_of_memory;
   std::string text =
@@ -58,7 +62,9 @@ std::string stages_table(const DryRun& run, const Estimate& estimate) {
                                   [](const DryRun::StageLevels& stage) { return stage.step > 1; });
   StagesTable table(estimate, later == stages.end() ? "stage, GB" : "step 1, GB");
   for (auto stage = stages.begin(); stage != later; ++stage) {
-    table.row(stage->stage == Stage::Loaded ? "load" : name(stage->stage), *stage);
+    std::string label = stage->stage == Stage::Loaded ? "load" : name(stage->stage);
+    std::replace(label.begin(), label.end(), '_', ' ');
+    table.row(label, *stage);
   }
   if (later == stages.end()) return table.text();
   DryRun::StageLevels all = *later;

@@ -29,15 +29,26 @@ std::string moment(Stage stage, int step) {
   switch (stage) {
     case Stage::Forward:
     case Stage::Backward:
-    case Stage::Compile:
     case Stage::Optimizer:
     case Stage::ZeroGrad:
       return fmt::format("in {} of step {}", name(stage), step);
+    case Stage::Compile:
+      return step == 0 ? "while compiling" : fmt::format("in compile of step {}", step);
     case Stage::Loaded:
       return "while loading";
     case Stage::Prefill:
     case Stage::Decode:
       return fmt::format("in {}", name(stage));
+    case Stage::Profile:
+      return "in the engine's profile run";
+    case Stage::KvCache:
+      return "as the KV cache is made";
+    case Stage::WarmUp:
+      return "in the engine's warm-up";
+    case Stage::Serve:
+      return "while serving";
+    case Stage::Sample:
+      return "while serving requests that are sampled";
     case Stage::Outside:
       break;
   }

@@ -58,11 +58,16 @@ enum class Stage : std::uint8_t {
   Decode,
   Compile,  ///< a compiler at work in the midst of another, and the buffers that it tries kernels
             ///< on
+  Profile,  ///< these four are a serving engine's: it runs once to see what it takes,
+  KvCache,  ///< makes its cache of what is left,
+  WarmUp,   ///< captures its graphs and compiles its kernels,
+  Serve,    ///< and serves
+  Sample,   ///< requests that are sampled, other than by their likeliest token
 };
 
-inline constexpr std::array<const char*, 9> kStageNames = {"outside",  "loaded",    "forward",
-                                                           "backward", "optimizer", "zero_grad",
-                                                           "prefill",  "decode",    "compile"};
+inline constexpr std::array<const char*, 14> kStageNames = {
+    "outside", "loaded",  "forward", "backward", "optimizer", "zero_grad", "prefill",
+    "decode",  "compile", "profile", "kv_cache", "warm_up",   "serve",     "sample"};
 
 constexpr const char* name(Stage stage) { return kStageNames[static_cast<std::size_t>(stage)]; }
 

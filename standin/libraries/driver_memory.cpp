@@ -145,14 +145,14 @@ Result cu_memcpy_async(void* to, const void* from, std::size_t bytes, void* stre
 }
 Result cu_memset_d8_async(void* to, unsigned char value, std::size_t count, void* stream) {
   const Locked machine;
-  machine->streams.work(machine->streams.of(stream));
+  machine->streams.work_less(machine->streams.of(stream));
   fill(*machine, to, value, count);
   return kSuccess;
 }
 /// Bytes that are not alike stay unknown.
 Result cu_memset_d32_async(void* to, unsigned value, std::size_t count, void* stream) {
   const Locked machine;
-  machine->streams.work(machine->streams.of(stream));
+  machine->streams.work_less(machine->streams.of(stream));
   if (value == 0) {
     fill(*machine, to, 0, count * sizeof value);
   } else if (Device* gpu = machine->owner(address_of(to))) {

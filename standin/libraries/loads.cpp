@@ -35,6 +35,10 @@ void load_streams(Machine& machine, Device& gpu) {
   once(gpu.streams, gpu, DriverCode::Other, in_process_group ? 0 : machine.facts.loads.streams);
 }
 
+void load_graph(Device& gpu, const GraphSize& graph) {
+  if (const std::uint64_t more = gpu.graphs.add(graph)) gpu.memory.load(DriverCode::Other, more);
+}
+
 void load_blas(Machine& machine, Device& gpu) {
   const LoadSizes& loads = machine.facts.loads;
   if (gpu.blas_handles++ == 0) {

@@ -6,6 +6,7 @@ namespace vramfit::standin {
 
 class Machine;
 struct Device;
+struct GraphSize;
 
 // What a GPU's memory loses as code and handles are first used: constants of a card, a driver and a
 // build of PyTorch, measured (data/gpus.json, `pytorch`).
@@ -15,6 +16,7 @@ void load_kernels(Machine& machine, Device& gpu);
 void load_asserts(Device& gpu);
 void load_attention(Machine& machine, Device& gpu, bool backward);
 void load_streams(Machine& machine, Device& gpu);
+void load_graph(Device& gpu, const GraphSize& graph);
 void load_blas(Machine& machine, Device& gpu);
 void load_communicator(Machine& machine, Device& gpu);
 void load_collectives(Machine& machine, Device& gpu);

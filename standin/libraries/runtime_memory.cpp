@@ -134,7 +134,7 @@ Result cuda_memcpy_2d_async(void* to, std::size_t to_pitch, const void* from,
 Result cuda_memset_async(void* to, int value, std::size_t bytes, void* stream) {
   const Locked machine;
   machine->active();
-  machine->streams.work(machine->streams.of(stream));
+  machine->streams.work_less(machine->streams.of(stream));
   fill(*machine, to, value, bytes);
   return kSuccess;
 }

@@ -1,5 +1,6 @@
 #include <dlfcn.h>
 
+#include <memory>
 #include <string_view>
 #include <unordered_map>
 
@@ -147,7 +148,17 @@ Result cuda_stream_end_capture(void* stream, void** graph) {
   return kSuccess;
 }
 Result cuda_graph_instantiate(void** executable, void* graph, unsigned long long /*flags*/) {
-  *executable = new Graph(*static_cast<Graph*>(graph));
+  const Locked machine;
+  auto* made = new Graph(*static_cast<Graph*>(graph));
+  made->device = Machine::current();
+  load_graph(machine->gpu(made->device), made->size);
+  *executable = made;
+  return kSuccess;
+}
+Result cuda_graph_exec_destroy(void* executable) {
+  const Locked machine;
+  const std::unique_ptr<Graph> graph(static_cast<Graph*>(executable));
+  machine->gpu(graph->device).graphs.remove(graph->size);
   return kSuccess;
 }
 Result cuda_graph_destroy(void* graph) {
@@ -201,7 +212,7 @@ std::span<const Answer> runtime_stream_answers() {
       answer("cudaGraphInstantiate", cuda_graph_instantiate),
       answer("cudaGraphInstantiateWithFlags", cuda_graph_instantiate),
       answer("cudaGraphDestroy", cuda_graph_destroy),
-      answer("cudaGraphExecDestroy", cuda_graph_destroy),
+      answer("cudaGraphExecDestroy", cuda_graph_exec_destroy),
       answer("cudaGraphGetNodes", cuda_graph_get_nodes),
       answer("cudaGraphNodeGetDependencies", cuda_graph_node_get_dependencies),
   };

@@ -16,7 +16,7 @@ Stream& Streams::of(void* handle) {
 
 void Streams::record(Event& event, Stream& stream) {
   event = {true, epoch_, stream.capture};
-  work(stream);
+  work_less(stream);
 }
 
 bool Streams::done(const Event& event, bool counts) {
@@ -31,7 +31,7 @@ void Streams::wait(Stream& stream, const Event& event) {
 
 std::uint64_t Streams::begin_capture(Stream& stream) {
   stream.capture = ++captures_;
-  nodes_[stream.capture] = 0;
+  captured_[stream.capture] = {};
   return stream.capture;
 }
 
@@ -41,13 +41,18 @@ Graph* Streams::end_capture(Stream& stream) {
     if (other->capture == capture) other->capture = 0;
   }
   if (default_.capture == capture) default_.capture = 0;
-  auto* graph = new Graph{nodes_[capture]};
-  nodes_.erase(capture);
+  auto* graph = new Graph(captured_[capture]);
+  captured_.erase(capture);
   return graph;
 }
 
-void Streams::work(Stream& stream) {
-  if (stream.capture != 0) ++nodes_[stream.capture];
+void Streams::work(Stream& stream, std::uint64_t arguments) {
+  work_less(stream);
+  if (stream.capture != 0) captured_[stream.capture].size.add_kernel(arguments);
+}
+
+void Streams::work_less(Stream& stream) {
+  if (stream.capture != 0) ++captured_[stream.capture].nodes;
 }
 
 }  // namespace vramfit::standin

@@ -5,6 +5,8 @@
 #include <set>
 #include <unordered_map>
 
+#include "standin/stream/graph_memory.h"
+
 namespace vramfit::standin {
 
 struct Stream {
@@ -21,6 +23,8 @@ struct Event {
 
 struct Graph {
   std::uint64_t nodes = 0;
+  GraphSize size;
+  int device = 0;  ///< once it can be launched
 };
 
 /// Streams, events and captures of a process. Work takes no time: an event is done as soon as it
@@ -48,8 +52,11 @@ class Streams {
   std::uint64_t begin_capture(Stream& stream);
   /// All streams that took part are out of it.
   Graph* end_capture(Stream& stream);
-  /// A kernel, a copy or the like: part of the graph where its stream is captured.
-  void work(Stream& stream);
+  /// A kernel or a copy, of so many bytes of arguments: part of the graph where its stream is
+  /// captured.
+  void work(Stream& stream, std::uint64_t arguments = 0);
+  /// What is no kernel: an event, or bytes that are set.
+  void work_less(Stream& stream);
 
  private:
   bool late_;
@@ -58,7 +65,7 @@ class Streams {
   std::uint64_t captures_ = 0;
   Stream default_;
   std::unordered_map<Stream*, std::unique_ptr<Stream>> own_;
-  std::unordered_map<std::uint64_t, std::uint64_t> nodes_;  ///< by capture
+  std::unordered_map<std::uint64_t, Graph> captured_;  ///< by capture
 };
 
 }  // namespace vramfit::standin

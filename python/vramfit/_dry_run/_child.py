@@ -22,10 +22,9 @@ _QUIET = {
     "HF_HUB_DISABLE_TELEMETRY": "1",
     "NEPTUNE_MODE": "debug",
     "SWANLAB_MODE": "disabled",
+    "VLLM_NO_USAGE_STATS": "1",
     "WANDB_MODE": "disabled",
 }
-
-_INDUCTOR = "TORCHINDUCTOR_CACHE_DIR"
 
 _PYTHON = re.compile(r"(python|pypy)[0-9.]*")
 _WITHOUT_US = {
@@ -89,8 +88,11 @@ def _ends_options(letters: str, values: Iterator[str]) -> bool:
 
 def compiled_apart() -> dict[str, str]:
     """What Inductor chose where nothing can be timed is not for runs on a GPU to find."""
-    usual = str(Path(tempfile.gettempdir(), f"torchinductor_{os.getuid()}"))
-    return {_INDUCTOR: os.environ.get(_INDUCTOR, usual) + "_vramfit"}
+    usual = {
+        "TORCHINDUCTOR_CACHE_DIR": Path(tempfile.gettempdir(), f"torchinductor_{os.getuid()}"),
+        "VLLM_CACHE_ROOT": Path("~/.cache/vllm").expanduser(),
+    }
+    return {name: f"{os.environ.get(name) or place}_vramfit" for name, place in usual.items()}
 
 
 interrupted = 0  # the signal that is to end the command, whatever it runs at the time

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from vramfit import _core
 from vramfit._bad_input import bad_input
-from vramfit._dry_run import _advice_text, _beside, _child, _process, _result, _words
+from vramfit._dry_run import _advice_text, _beside, _child, _process, _result, _serving, _words
 from vramfit._dry_run._advise import advise
 from vramfit._dry_run._options import parse
 from vramfit._dry_run._trials import Trials, judged
@@ -121,6 +121,8 @@ def tell(answer: _result.Json, options: Namespace) -> int:
         return script_failed(answer["exit_status"])
     if file != "-":
         print("\n" + _core.dry_run_text(written, options.top), end="")
+        if answer["vllm"] is not None:
+            print("\n" + _serving.text(answer["vllm"]), end="")
         if answer["real"] is not None:
             print("\n" + _beside.text(answer["real"]), end="")
         if answer["advice"] is not None:

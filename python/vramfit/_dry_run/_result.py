@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from vramfit._bad_input import bad_input
+from vramfit._dry_run._serving import serving
 
 SCHEMA = 1
 
@@ -24,7 +25,7 @@ def process_that_used_most(folder: Path, command: list[str], status: int) -> Jso
     users = [result for result in results if result.get("uses_gpu")]
     if users:
         most = max(users, key=lambda user: max(_used(user)))
-        return {**most, "processes": len(users)}
+        return {**most, "vllm": _vllm(most, results), "processes": len(users)}
     if not (folder / "python").exists():
         raise bad_input(
             f"run: '{command[0]}' started no Python that vramfit reaches by PYTHONPATH; what it "
@@ -44,6 +45,15 @@ def process_that_used_most(folder: Path, command: list[str], status: int) -> Jso
     )
 
 
+def _vllm(most: Json, results: list[Json]) -> Json | None:
+    """Its worker's accounts, with what another of its processes refused."""
+    refusals = [told["vllm"]["refusal"] for told in results if told.get("vllm")]
+    if not refusals:
+        return None
+    refusal = next((text for text in refusals if text is not None), None)
+    return {**(most["vllm"] or {}), "refusal": refusal}
+
+
 def answer(facts: Json, command: str, status: int, took: Json) -> Json:
     """The answer as `--json` has it, but for its verdict: of the GPU that was used most."""
     gpu = _most_used(took)
@@ -53,15 +63,24 @@ def answer(facts: Json, command: str, status: int, took: Json) -> Json:
     fatal = bool(ran_out) and failed and took["ran_out"]
     stages = _stages(took, gpu)
     levels = _levels(stages)
+    engine = serving(took["vllm"], stages, facts["held"], fatal)
+    refused = failed and engine is not None and engine["refusal"] is not None
     top = max(stages, key=lambda stage: stage["peak"])
     return {
         "run_schema": SCHEMA,
         "command": command,
         "exit_status": status,
-        "ended": "memory" if fatal else "failed" if failed else took["ended"],
+        "ended": "memory"
+        if fatal
+        else "refused"
+        if refused
+        else "failed"
+        if failed
+        else took["ended"],
         "steps": took["steps"],
         "batches": took["batches"],
         "compile": took["compile"],
+        "vllm": engine,
         "longest": took["longest"],
         "processes": took["processes"],
         "rank": took["rank"],

@@ -21,7 +21,7 @@ _MEASURED = (
 )
 
 # Libraries whose versions stand in the title.
-_NAMED = ("torch", "transformers", "trl", "peft", "accelerate")
+_NAMED = ("torch", "transformers", "trl", "peft", "accelerate", "vllm")
 
 
 def about(answer: Json) -> list[str]:
@@ -39,6 +39,7 @@ def _ended(answer: Json) -> str:
         "steps": f"ended{after}, as asked",
         "steady": f"ended{after}, from which on nothing grew",
         "memory": f"ran out of memory{after}",
+        "refused": "vLLM refused to start",
         "failed": f"failed{after}",
     }[answer["ended"]]
 

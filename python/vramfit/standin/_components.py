@@ -14,12 +14,15 @@ from vramfit.standin._lines import told
 from vramfit.standin._origins import OF_OPTIMIZER, Origin
 
 ACTIVATIONS, LOGITS, WORKSPACE, INPUTS = "activations", "logits", "workspace", "inputs"
+KV_CACHE = "kv_cache"  # as well a stage's name, of an engine that makes its own
 
 
 def component(block: Block) -> str:
     origin = block.origin
     if block.holder is not None:
         return block.holder
+    if block.stage == KV_CACHE:
+        return KV_CACHE
     of_file = None if origin is None or block.of_backward else origin.component
     if of_file is not None:
         return WORKSPACE if of_file is OF_OPTIMIZER else of_file

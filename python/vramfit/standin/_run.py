@@ -110,6 +110,7 @@ class _Process(Watcher):
         if self._ranks is not None:
             from vramfit.standin._lone import LoneRank
             from vramfit.standin._peers import Asker, Peers
+            from vramfit.standin._vllm import refuse_several
 
             def is_over() -> NoReturn:
                 leave(0)
@@ -120,6 +121,7 @@ class _Process(Watcher):
             peers = Peers(self._settings, self._folder)
             self._lone = LoneRank(self._ranks.are_others, is_over, peers, asker)
             self._lone.attend()
+            refuse_several(self.refused)
         if self._settings["random_weights"]:
             make_weights()
         if not self._settings["uploads"]:
@@ -149,13 +151,17 @@ class _Process(Watcher):
         from vramfit.standin._values import name_ops
         from vramfit.standin._watched import Watched
 
-        return Watched(door(), self._settings, name_ops, self._end)
+        return Watched(door(), self._settings, name_ops, self._end, self._write_so_far)
 
     def _end(self, how: str) -> None:
         """Enough was seen. A process forked from this one goes on."""
         if os.getpid() == self._number:
             self.write(how)
             leave(0)
+
+    def _write_so_far(self) -> None:
+        """Where others may end this process before it comes to its own end."""
+        self.write("script")
 
     def begin_anew(self) -> None:
         """In a process that was forked from it, which is another's no more."""
@@ -198,7 +204,13 @@ class _RealProcess(_Process):
 
         mode = Watching()
         watch_everywhere(mode)
-        return Watched(RealCard(self._settings["held"]), self._settings, name_ops, self._end)
+        return Watched(
+            RealCard(self._settings["held"]),
+            self._settings,
+            name_ops,
+            self._end,
+            self._write_so_far,
+        )
 
 
 def _refuse(folder: Path, line: str) -> NoReturn:

@@ -124,6 +124,7 @@ class _Loader(importlib.abc.Loader):
         self._loader.exec_module(module)
         from vramfit.standin._checkpoints import Checkpoints
         from vramfit.standin._guards import Guards
+        from vramfit.standin._jit import compile_nothing
         from vramfit.standin._recurrent import run_without_cudnn
         from vramfit.standin._values import keep_values
 
@@ -131,6 +132,7 @@ class _Loader(importlib.abc.Loader):
         assert _shells is not None  # made with the module
         values = keep_values(door())
         run_without_cudnn(values.reads)
+        compile_nothing()
         _files = Files(_folder or _shells)
         Guards(_files).attend()
         Checkpoints(values.hollows, _files).attend()

@@ -35,6 +35,7 @@ class Steps:
         self.step = 0  # the one that is under way
         self.finished = 0  # optimizer steps
         self._stepped_in_backward = False
+        self._is_told = False  # of its stages, by an engine that serves
         self._most: list[int] = []  # of each GPU's levels, of all steps
         self._quiet = 0  # steps since one of them grew
         self.ran_out = False  # and nothing came after
@@ -76,7 +77,16 @@ class Steps:
         self.close()
         self.stage = self._compiled_in
 
+    def turn_to(self, stage: str) -> None:
+        """An engine's, which serves: its models' calls turn nothing from here on."""
+        self._is_told = True
+        if stage != self.stage:
+            self.close()
+            self.stage = stage
+
     def _forward(self, module: torch.nn.Module) -> None:
+        if self._is_told:
+            return
         if self.ran_out and self.stage in ("forward", "backward"):
             self._begin_anew()
         self._turn_to("forward")

@@ -187,9 +187,10 @@ class Values(Watching):
         makes = func is aten._to_copy.default
         source = args[0 if makes else 1]
         to_gpu = _goes_to_gpu(source, kwargs) if makes else args[0].is_cuda
-        if source.layout is not torch.strided:
+        fills = not isinstance(source, torch.Tensor)  # a number, as copy_() takes one, too
+        if not fills and source.layout is not torch.strided:
             return self.not_repeated(func, args, kwargs)
-        if source.is_cuda == to_gpu:
+        if fills or source.is_cuda == to_gpu:
             return self.repeated(func, args, kwargs)
         if source.is_cuda:
             self.hollows.copied()

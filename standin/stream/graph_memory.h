@@ -17,7 +17,8 @@ struct GraphSize {
 ///
 /// Read off an H100, driver 580.159.04, by the graphs at which cudaMemGetInfo's free bytes fell:
 /// 1 to 1,024 kernels a graph, 16 to 4,008 bytes of a kernel's arguments
-/// (data/reference/vllm/cuda_graphs.jsonl).
+/// (data/reference/vllm/cuda_graphs.jsonl); as many graphs made anew, once all were destroyed, took
+/// nothing more.
 class GraphMemory {
  public:
   /// Of one more graph: bytes by which the loss grows.

@@ -37,7 +37,7 @@ const Change* find(const RowChange& row, const std::string& counter) {
 /// "first at the end of forward of step 1".
 std::string first_stage(const RowChange& row) {
   for (int step = 1; step <= kSteps; ++step) {
-    for (const char* stage : kStageNames) {
+    for (const char* stage : kLedgerStageNames) {
       const Change* change = find(row, fmt::format("mem_step{}_{}_device_used", step, stage));
       if (change != nullptr && change->differs) {
         return fmt::format("; first at the end of {} of step {}", stage, step);

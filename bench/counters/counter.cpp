@@ -83,7 +83,7 @@ void add_names(std::vector<std::string>& names, const std::string& pattern) {
     if (inner == "category") {
       for (const char* category : kCategoryNames) with(category);
     } else {
-      for (const char* stage : kStageNames) with(stage);
+      for (const char* stage : kLedgerStageNames) with(stage);
     }
     return;
   }

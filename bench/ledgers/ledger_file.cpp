@@ -100,7 +100,7 @@ class Columns {
     for (std::size_t i = 0; i < kinds_.size(); ++i) {
       KeptEvent e{};
       e.kind = static_cast<Event::Kind>(place(kKinds, kinds_[i]));
-      e.stage = static_cast<Stage>(ordinal(stages_, i, kStageNames.size()));
+      e.stage = static_cast<Stage>(ordinal(stages_, i, kLedgerStageNames.size()));
       e.category = static_cast<Category>(ordinal(categories_, i, kCategories));
       e.step = static_cast<int>(number("step", i));
       const Json& tensors = column("tensors");

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace vramfit {
 
@@ -58,16 +59,21 @@ enum class Stage : std::uint8_t {
   Decode,
   Compile,  ///< a compiler at work in the midst of another, and the buffers that it tries kernels
             ///< on
-  Profile,  ///< these four are a serving engine's: it runs once to see what it takes,
+  Profile,  ///< from here on a serving engine's, of which no ledger tells: it runs once to see
+            ///< what it takes,
   KvCache,  ///< makes its cache of what is left,
   WarmUp,   ///< captures its graphs and compiles its kernels,
-  Serve,    ///< and serves
-  Sample,   ///< requests that are sampled, other than by their likeliest token
+  Serve,    ///< serves,
+  Sample,   ///< and samples, other than by the likeliest token
 };
 
-inline constexpr std::array<const char*, 14> kStageNames = {
+inline constexpr std::array kStageNames = {
     "outside", "loaded",  "forward", "backward", "optimizer", "zero_grad", "prefill",
     "decode",  "compile", "profile", "kv_cache", "warm_up",   "serve",     "sample"};
+
+/// Those that ledgers have.
+inline constexpr std::span kLedgerStageNames =
+    std::span(kStageNames).first<static_cast<std::size_t>(Stage::Profile)>();
 
 constexpr const char* name(Stage stage) { return kStageNames[static_cast<std::size_t>(stage)]; }
 

@@ -88,9 +88,10 @@ def _ends_options(letters: str, values: Iterator[str]) -> bool:
 
 def compiled_apart() -> dict[str, str]:
     """What Inductor chose where nothing can be timed is not for runs on a GPU to find."""
+    caches = Path("~/.cache").expanduser()
     usual = {
         "TORCHINDUCTOR_CACHE_DIR": Path(tempfile.gettempdir(), f"torchinductor_{os.getuid()}"),
-        "VLLM_CACHE_ROOT": Path("~/.cache/vllm").expanduser(),
+        "VLLM_CACHE_ROOT": Path(os.environ.get("XDG_CACHE_HOME") or caches, "vllm"),
     }
     return {name: f"{os.environ.get(name) or place}_vramfit" for name, place in usual.items()}
 

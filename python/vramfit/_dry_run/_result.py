@@ -64,19 +64,12 @@ def answer(facts: Json, command: str, status: int, took: Json) -> Json:
     stages = _stages(took, gpu)
     levels = _levels(stages)
     engine = serving(took["vllm"], stages, facts["held"], fatal)
-    refused = failed and engine is not None and engine["refusal"] is not None
     top = max(stages, key=lambda stage: stage["peak"])
     return {
         "run_schema": SCHEMA,
         "command": command,
         "exit_status": status,
-        "ended": "memory"
-        if fatal
-        else "refused"
-        if refused
-        else "failed"
-        if failed
-        else took["ended"],
+        "ended": _ended(took, failed, fatal, engine),
         "steps": took["steps"],
         "batches": took["batches"],
         "compile": took["compile"],
@@ -123,6 +116,15 @@ def answer(facts: Json, command: str, status: int, took: Json) -> Json:
         "doubtful_events": took["doubtful_events"],
         "advice": None,
     }
+
+
+def _ended(took: Json, failed: bool, fatal: bool, engine: Json | None) -> str:
+    if not failed:
+        how: str = took["ended"]
+        return how
+    if fatal:
+        return "memory"
+    return "refused" if engine is not None and engine["refusal"] is not None else "failed"
 
 
 def holders_of_stages(took: Json) -> list[Json]:

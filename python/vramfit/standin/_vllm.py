@@ -17,13 +17,6 @@ from vramfit.standin._imports import when_imported
 from vramfit.standin._vllm_traffic import WRITE
 from vramfit.standin._vllm_traffic import attend as attend_traffic
 
-# Of its worker's methods, the stage that each is.
-_STAGES = {
-    "determine_available_memory": "profile",
-    "initialize_from_config": "kv_cache",
-    "compile_or_warm_up_model": "warm_up",
-}
-
 Json = dict[str, Any]
 
 
@@ -55,10 +48,11 @@ class Vllm:
         when_imported("vllm.v1.worker.gpu_worker", self._attend_worker)
         when_imported(
             "vllm.v1.worker.utils",
-            lambda utils: self._attend(utils, "request_memory", before=self._asks),
+            lambda utils: self._attend(utils, "request_memory", self._asks),
         )
         when_imported(
-            "vllm.v1.core.kv_cache_utils", lambda utils: self._attend(utils, "get_kv_cache_configs")
+            "vllm.v1.core.kv_cache_utils",
+            lambda utils: self._attend(utils, "get_kv_cache_configs", _nothing),
         )
         attend_traffic()
 
@@ -68,9 +62,7 @@ class Vllm:
             return None
         return {**self._worker, "refusal": self._refusal}
 
-    def _attend(
-        self, module: Any, name: str, before: Callable[..., None] = lambda *_: None
-    ) -> None:
+    def _attend(self, module: Any, name: str, before: Callable[..., None]) -> None:
         """What raises ValueError where it has too little memory."""
         function = getattr(module, name)
 
@@ -88,37 +80,17 @@ class Vllm:
     def _attend_worker(self, module: Any) -> None:
         kind = module.Worker
         setattr(kind, WRITE, lambda _: self._write())
-        for name, stage in _STAGES.items():
-            self._wrap(kind, name, functools.partial(self._stage_begins, stage))
-        self._wrap(kind, "execute_model", self._runs)
-        self._wrap_after(kind, "init_device", self._has_card)
-        self._wrap_after(kind, "determine_available_memory", self._has_profiled)
-        self._wrap_after(kind, "initialize_from_config", self._has_cache)
-        self._wrap_after(kind, "compile_or_warm_up_model", self._is_ready)
+        for name, before, after in (
+            ("init_device", _nothing, self._has_card),
+            ("determine_available_memory", self._begins("profile"), self._has_profiled),
+            ("initialize_from_config", self._begins("kv_cache"), self._has_cache),
+            ("compile_or_warm_up_model", self._begins("warm_up"), self._is_ready),
+            ("execute_model", self._runs, _nothing),
+        ):
+            _wrap(kind, name, before, after)
 
-    def _wrap(self, kind: Any, name: str, before: Callable[..., None]) -> None:
-        method = getattr(kind, name)
-
-        @functools.wraps(method)
-        def wrapped(worker: Any, *args: Any, **kwargs: Any) -> Any:
-            before(worker, *args)
-            return method(worker, *args, **kwargs)
-
-        setattr(kind, name, wrapped)
-
-    def _wrap_after(self, kind: Any, name: str, after: Callable[..., None]) -> None:
-        method = getattr(kind, name)
-
-        @functools.wraps(method)
-        def wrapped(worker: Any, *args: Any, **kwargs: Any) -> Any:
-            result = method(worker, *args, **kwargs)
-            after(worker, *args)
-            return result
-
-        setattr(kind, name, wrapped)
-
-    def _stage_begins(self, stage: str, *_: Any) -> None:
-        self._turn(stage)
+    def _begins(self, stage: str) -> Callable[..., None]:
+        return lambda *_: self._turn(stage)
 
     def _runs(self, worker: Any, scheduled: Any = None, *_: Any) -> None:
         """A batch: of a stage of its own where it samples, which takes more than the likeliest."""
@@ -193,6 +165,24 @@ class Vllm:
     def _is_ready(self, worker: Any) -> None:
         self._worker["ready"] = True
         self._turn("serve")
+
+
+def _nothing(*_: Any, **__: Any) -> None:
+    """Is done before, or after."""
+
+
+def _wrap(kind: Any, name: str, before: Callable[..., None], after: Callable[..., None]) -> None:
+    """Both are called with the worker and its method's arguments."""
+    method = getattr(kind, name)
+
+    @functools.wraps(method)
+    def wrapped(worker: Any, *args: Any, **kwargs: Any) -> Any:
+        before(worker, *args)
+        result = method(worker, *args, **kwargs)
+        after(worker, *args)
+        return result
+
+    setattr(kind, name, wrapped)
 
 
 def _room(worker: Any, config: Any, available: int) -> Json:

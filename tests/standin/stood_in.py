@@ -89,7 +89,13 @@ def play(
 
 
 def run_script(
-    folder: Path, script: str, *flags, gpu: str | None = "rtx4090", before=(EXACT,), after=()
+    folder: Path,
+    script: str,
+    *flags,
+    gpu: str | None = "rtx4090",
+    before=(EXACT,),
+    after=(),
+    environment: dict[str, str] | None = None,
 ) -> subprocess.CompletedProcess[str]:
     """vramfit run as people use it, of a script's text; `answer`: what it says as JSON."""
     file = folder / "train.py"
@@ -100,7 +106,12 @@ def run_script(
         [*map(str, line), *map(str, before), str(file), *after],
         capture_output=True,
         text=True,
-        env={**os.environ, "PYTHONPATH": str(PACKAGE), "HF_HUB_OFFLINE": "1"},
+        env={
+            **os.environ,
+            "PYTHONPATH": str(PACKAGE),
+            "HF_HUB_OFFLINE": "1",
+            **(environment or {}),
+        },
         check=False,
         timeout=300,
     )

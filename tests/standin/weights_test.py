@@ -181,10 +181,3 @@ def test_a_tokenizer_without_words_is_refused(tmp_path):
     folder = config(tmp_path, model_type="qwen2", architectures=["Qwen2ForCausalLM"])
     load = f"from transformers import AutoTokenizer\nAutoTokenizer.from_pretrained({folder!r})\n"
     assert "and no tokenizer: its files are to be in the cache" in refused(tmp_path, load)
-
-
-def test_a_quantized_checkpoint_is_refused(tmp_path):
-    folder = config(tmp_path, quantization_config={"quant_method": "fp8"})
-    load = f"from transformers import AutoModelForCausalLM as M\nM.from_pretrained({folder!r})\n"
-    stderr = refused(tmp_path, load)
-    assert "is quantized, and its config does not say what its files hold" in stderr

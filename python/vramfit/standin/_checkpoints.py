@@ -8,7 +8,6 @@ from __future__ import annotations
 import ctypes
 import functools
 import inspect
-import json
 import os
 import stat
 from collections.abc import Callable
@@ -20,6 +19,7 @@ import torch
 from vramfit.standin._files import KEPT, MADE_UP, REAL, Files
 from vramfit.standin._host import LARGE, Hollows
 from vramfit.standin._imports import when_imported
+from vramfit.standin._safetensors import Stored, write
 
 _NOWHERE = os.devnull
 
@@ -115,7 +115,8 @@ class Checkpoints:
             if place == _NOWHERE:
                 return
             if getattr(specs, "hollow", None):
-                _write(Path(place), specs, metadata)
+                stored = {name: _stored(name, spec, specs.hollow) for name, spec in specs.items()}
+                write(Path(place), stored, metadata)
             else:
                 serialize(specs, place, metadata=metadata)
             self._wrote(place, made_up=getattr(specs, "is_made_up", False))
@@ -132,27 +133,9 @@ class _Specs(dict[str, Any]):
         self.is_made_up = of_gpu or bool(hollow)
 
 
-def _write(file: Path, specs: _Specs, metadata: dict[str, str] | None) -> None:
-    """As safetensors lays a file out, but for what is hollow."""
-    header: dict[str, Any] = {"__metadata__": metadata} if metadata else {}
-    end = 0
-    for name, spec in specs.items():
-        header[name] = {
-            "dtype": spec.dtype,
-            "shape": list(spec.shape),
-            "data_offsets": [end, end + spec.data_len],
-        }
-        end += spec.data_len
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)
-    with file.open("wb") as out:
-        out.write(len(text).to_bytes(8, "little") + text)
-        for name, spec in specs.items():
-            if name in specs.hollow:
-                out.seek(spec.data_len, os.SEEK_CUR)
-            elif spec.data_len:
-                out.write((ctypes.c_char * spec.data_len).from_address(spec.data_ptr))
-        out.truncate(8 + len(text) + end)
+def _stored(name: str, spec: Any, hollow: set[str]) -> Stored:
+    holds = (ctypes.c_char * spec.data_len).from_address(spec.data_ptr)
+    return Stored(spec.dtype, tuple(spec.shape), None if name in hollow else holds)
 
 
 class _Writer:

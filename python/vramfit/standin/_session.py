@@ -38,12 +38,16 @@ def checkpoints() -> dict[str, list[str]]:
 
 def make_weights() -> None:
     """From now on from_pretrained needs a model's config alone."""
+    from vramfit.standin._made_checkpoints import MadeCheckpoints
     from vramfit.standin._values import hollows
+    from vramfit.standin._vllm_weights import VllmWeights
     from vramfit.standin._weights import RandomWeights
 
     folder = _folder or _shells
     assert folder is not None  # torch is there
-    RandomWeights(hollows(), folder / "weights").attend()
+    made = MadeCheckpoints(hollows(), folder / "weights")
+    RandomWeights(made).attend()
+    VllmWeights(made).attend()
 
 
 class Watcher:

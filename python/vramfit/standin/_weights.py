@@ -1,30 +1,24 @@
-"""`from_pretrained` without weights: of a model's config a checkpoint is made that has the shapes
-of the true one, and holes in the place of its numbers. Transformers, or diffusers, loads it as any
-other.
+"""`from_pretrained` without weights: a checkpoint is made that has the shapes of the true one, and
+holes in the place of its numbers. Transformers, or diffusers, loads it as any other.
 """
 
 from __future__ import annotations
 
 import functools
-import os
-import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-import torch
-
 from vramfit.standin._door import StandInError
-from vramfit.standin._host import Hollows
+from vramfit.standin._headers import of_cut
 from vramfit.standin._imports import when_imported
+from vramfit.standin._made_checkpoints import MadeCheckpoints
 
 
 class RandomWeights:
-    """For models of which this machine has the config alone."""
+    """For models of which this machine has the config alone, or the headers of their files."""
 
-    def __init__(self, hollows: Hollows, folder: Path) -> None:
-        """`folder`: where the checkpoints go."""
-        self._hollows, self._folder = hollows, folder
+    def __init__(self, made: MadeCheckpoints) -> None:
+        self._made = made
 
     def attend(self) -> None:
         """From now on, for as long as the process lives."""
@@ -44,12 +38,20 @@ class RandomWeights:
                 return resolve(name, *args, **kwargs)
             downloads = kwargs.get("download_kwargs") or {}
             local = {**kwargs, "download_kwargs": {**downloads, "local_files_only": True}}
+            headers = None
             try:
-                return resolve(name, *args, **local)
+                found = resolve(name, *args, **local)
+                headers = of_cut(found[0] or [])
+                if headers is None:
+                    return found
             except OSError:
-                made = self._checkpoint(str(name), downloads, kwargs.get("is_remote_code", False))
+                pass  # there are none
+            trusted = kwargs.get("is_remote_code", False)
+            place = self._made.of_transformers(
+                str(name), downloads, trusted=trusted, headers=headers
+            )
             local.update(dict.fromkeys(_OF_THE_TRUE_ONE), download_kwargs={})
-            return resolve(str(made), *args, **local)
+            return resolve(str(place), *args, **local)
 
         module._get_resolved_checkpoint_files = resolved
 
@@ -66,58 +68,13 @@ class RandomWeights:
                 of_repository = ("subfolder", "cache_dir", "revision", "token")
                 place = {key: kwargs.pop(key) for key in of_repository if key in kwargs}
                 config = kind.load_config(name, **place)
-            made = self._made(
-                self._place(str(name), place.get("subfolder")), lambda: kind.from_config(config)
+            made = self._made.of_diffusers(
+                str(name), place.get("subfolder"), lambda: kind.from_config(config)
             )
             kwargs.pop("variant", None)
             return load(kind, str(made), **kwargs)
 
         mixin.from_pretrained = classmethod(loaded)
-
-    def _checkpoint(self, name: str, downloads: dict[str, Any], trusted: bool) -> Path:
-        transformers: Any = sys.modules["transformers"]
-        config = transformers.AutoConfig.from_pretrained(
-            name, **downloads, trust_remote_code=trusted or None
-        )
-        if getattr(config, "quantization_config", None) is not None:
-            raise StandInError(
-                f"--random-weights: {name} is quantized, and its config does not say what its "
-                "files hold; download them, or take a model that is not"
-            )
-        kind = getattr(transformers, (config.architectures or [""])[0], None)
-        if kind is None:
-            raise StandInError(
-                f"--random-weights: the config of {name} names no class of transformers' own in "
-                "'architectures', so its weights are not known"
-            )
-        return self._made(
-            self._place(name, downloads.get("subfolder")),
-            lambda: kind._from_config(config, dtype=config.dtype or torch.float32),
-        )
-
-    def _place(self, name: str, subfolder: str | None) -> Path:
-        whole = f"{name}/{subfolder}" if subfolder else name
-        return self._folder / whole.replace("/", "--").strip(".")
-
-    def _made(self, place: Path, build: Callable[[], Any]) -> Path:
-        """`place`, where there is such a model's checkpoint."""
-        if place.exists():
-            return place
-        most = self._hollows.peak
-        with torch.device("cpu"), torch.random.fork_rng(devices=[]):
-            model = build()
-            # Transformers leaves saving to the first rank, which need not be this one.
-            model.should_save_on_this_rank = lambda *_: True
-            part = place.with_name(f"{place.name}.{os.getpid()}")  # others may make it just now
-            model.save_pretrained(part)
-        del model
-        try:
-            part.rename(place)
-        except OSError:
-            if not place.exists():
-                raise
-        self._hollows.peak = most  # no real run has it
-        return place
 
 
 # What tells where the files of the true checkpoint are; theirs is in a folder of its own.

@@ -1,0 +1,71 @@
+"""Safetensors files whose numbers nobody computed: a header, and a hole in the place of each tensor
+(https://huggingface.co/docs/safetensors, "Format").
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+_BITS = {"F4": 4, "F6_E2M3": 6, "F6_E3M2": 6, "C64": 64, "BOOL": 8}
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A tensor of a file. `dtype`: as the format spells it, F8_E4M3; `data`: its bytes, in anything
+    that has a buffer, and None where they are a hole."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    data: Any = None
+
+    @property
+    def nbytes(self) -> int:
+        digits = self.dtype.split("_")[0].lstrip("BFIU")
+        bits = _BITS.get(self.dtype) or int(digits)
+        return -(-math.prod(self.shape) * bits // 8)
+
+
+Tensors = dict[str, Stored]
+
+
+def write(file: Path, tensors: Mapping[str, Stored], metadata: dict[str, str] | None) -> None:
+    header: dict[str, Any] = {"__metadata__": metadata} if metadata else {}
+    end = 0
+    for name, tensor in tensors.items():
+        begin, end = end, end + tensor.nbytes
+        header[name] = {
+            "dtype": tensor.dtype,
+            "shape": list(tensor.shape),
+            "data_offsets": [begin, end],
+        }
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    with file.open("wb") as out:
+        out.write(len(text).to_bytes(8, "little") + text)
+        for tensor in tensors.values():
+            if tensor.data is None:
+                out.seek(tensor.nbytes, os.SEEK_CUR)
+            elif tensor.nbytes:
+                out.write(tensor.data)
+        out.truncate(8 + len(text) + end)
+
+
+def read(file: Path) -> Tensors:
+    """Its header: of all tensors the kind, of none the bytes. The file may end behind the header.
+
+    Raises ValueError where there is no such header.
+    """
+    with file.open("rb") as source:
+        length = int.from_bytes(source.read(8), "little")
+        text = source.read(min(length, file.stat().st_size))
+    if not length or len(text) < length:
+        raise ValueError(f"{file} ends within its header: it is to have {8 + length:,} bytes")
+    told = json.loads(text)
+    told.pop("__metadata__", None)
+    return {name: Stored(of["dtype"], tuple(of["shape"])) for name, of in told.items()}

@@ -7,7 +7,6 @@ elsewhere: through shared memory, and for addresses that they map. The names are
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any
 
 from vramfit.standin._door import StandInError
@@ -31,7 +30,6 @@ def attend(rank: int, refuse: Callable[[StandInError], None]) -> None:
     when_imported("vllm.distributed.parallel_state", _share_a_machine)
     when_imported("vllm.distributed.device_communicators.shm_broadcast", _broadcast_to_nobody)
     when_imported("vllm.distributed.device_communicators.custom_all_reduce", _map_own_graphs)
-    when_imported("vllm.distributed.device_communicators.symm_mem", _meet_nobody)
 
 
 def _check_engines(module: Any, rank: int, refuse: Callable[[StandInError], None]) -> None:
@@ -105,20 +103,3 @@ def _map_own_graphs(module: Any) -> None:
         module.ops.register_graph_buffers(communicator._ptr, [handles] * ranks, [offsets] * ranks)
 
     module.CustomAllreduce.register_graph_buffers = register_graph_buffers
-
-
-def _meet_nobody(module: Any) -> None:
-    """Symmetric memory, of which this rank's buffer is real: ranks find each other at once, their
-    switch adds up for them (multicast), and what comes of it is unknown."""
-    symmetric = module.torch_symm_mem
-
-    def rendezvous(*_: Any) -> SimpleNamespace:
-        return SimpleNamespace(multicast_ptr=1)
-
-    def all_reduce(communicator: Any, inp: Any, *, out: Any = None) -> Any:
-        if not communicator.should_use_symm_mem(inp):
-            return None
-        return module.torch.empty_like(inp) if out is None else out
-
-    module.torch_symm_mem = SimpleNamespace(empty=symmetric.empty, rendezvous=rendezvous)
-    module.SymmMemCommunicator.all_reduce = all_reduce

@@ -169,6 +169,7 @@ def test_any_worker_captures_its_graphs(run, tmp_path):
     [
         ({"pipeline_parallel_size": 2}, ("--gpus", 2), "--pipeline-parallel-size"),
         ({"tensor_parallel_size": 2}, ("--gpus", 2, "--rank", 2), "2 workers, 0 to 1"),
+        ({"tensor_parallel_size": 2, "distributed_executor_backend": "mp"}, (), "--gpus 2"),
     ],
 )
 def test_what_is_not_stood_in_for_is_refused_in_a_line(run, tmp_path, engine, flags, why):

@@ -35,7 +35,7 @@ def _summed(tensor: torch.Tensor, *_: Any) -> torch.Tensor:
 
 
 class _Memory:
-    """As PyTorch's own. A switch adds up between its GPUs: there is an address for all (multicast)."""
+    """As PyTorch's own. A switch adds up between its GPUs: one address is all's (multicast)."""
 
     def __init__(self, tensor: torch.Tensor, group: Any) -> None:
         if isinstance(group, str):

@@ -39,7 +39,7 @@ def _check_engines(module: Any, rank: int, refuse: Callable[[StandInError], None
     def created(*args: Any, **kwargs: Any) -> Any:
         config = create(*args, **kwargs)
         try:
-            _check(config.parallel_config, rank)
+            _check(config.parallel_config, rank, module.current_platform.device_count())
         except StandInError as error:
             refuse(error)
         return config
@@ -47,16 +47,19 @@ def _check_engines(module: Any, rank: int, refuse: Callable[[StandInError], None
     kind.create_engine_config = created
 
 
-def _check(parallel: Any, rank: int) -> None:
-    """Raises StandInError where a worker would need what another alone has."""
+def _check(parallel: Any, rank: int, gpus: int) -> None:
+    """Raises StandInError where a worker would need what another alone has, or a GPU that is not
+    among so many."""
     for name, what in _NOT_STOOD_IN.items():
-        if getattr(parallel, name) > 1:
+        if getattr(parallel, name, 1) > 1:
             raise StandInError(
                 f"vLLM with {what} is not stood in for: leave out --{name.replace('_', '-')}"
             )
-    if rank >= parallel.world_size:
-        last = parallel.world_size - 1
-        raise StandInError(f"--rank {rank}: vLLM has {last + 1} workers, 0 to {last}")
+    workers = parallel.world_size
+    if workers > gpus:
+        raise StandInError(f"vLLM's {workers} workers have {gpus} GPUs: --gpus {workers}")
+    if rank >= workers:
+        raise StandInError(f"--rank {rank}: vLLM has {workers} workers, 0 to {workers - 1}")
 
 
 def _run_one_worker(module: Any, rank: int) -> None:

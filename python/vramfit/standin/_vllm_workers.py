@@ -70,7 +70,6 @@ def _run_one_worker(module: Any, rank: int) -> None:
 
         __module__ = module.__name__  # by which it is told to the engine's process
         __qualname__ = "MultiprocExecutor"
-        supports_pp = True
 
         def _distributed_args(self) -> tuple[str, int, int]:
             method, _, _ = super()._distributed_args()

@@ -41,7 +41,9 @@ nlohmann::json loads_of(const Overhead& overhead) {
           {"backward_attention", torch.backward_attention},
           {"streams", torch.streams},
           {"process_group", torch.process_group},
-          {"collectives", torch.collectives}};
+          {"collectives", torch.collectives},
+          {"more_communicators", torch.more_communicators},
+          {"more_collectives", torch.more_collectives}};
 }
 
 }  // namespace

@@ -38,7 +38,8 @@ const Capabilities& PyTorchRuntime::can() const {
       .defaults_of = "transformers'",
       .granularity = Pool::kGranularity,
       .measured_parts = {"context", "cublas", "cublas_backward", "attention", "attention_backward",
-                         "streams", "process_group", "collectives"}};
+                         "streams", "process_group", "collectives", "more_communicators",
+                         "more_collectives"}};
   return can;
 }
 

@@ -21,9 +21,17 @@ Facts read_facts(const std::string& text) {
     facts.attributes[std::stoi(number)] = value;
   }
   const auto& loads = json.at("loads");
-  facts.loads = {loads.at("context"),   loads.at("kernels"),       loads.at("blas"),
-                 loads.at("more_blas"), loads.at("attention"),     loads.at("backward_attention"),
-                 loads.at("streams"),   loads.at("process_group"), loads.at("collectives")};
+  facts.loads = {loads.at("context"),
+                 loads.at("kernels"),
+                 loads.at("blas"),
+                 loads.at("more_blas"),
+                 loads.at("attention"),
+                 loads.at("backward_attention"),
+                 loads.at("streams"),
+                 loads.at("process_group"),
+                 loads.at("collectives"),
+                 loads.at("more_communicators"),
+                 loads.at("more_collectives")};
   facts.driver_version = json.at("driver_version");
   facts.driver_name = json.at("driver_name");
   facts.late_events = json.at("late_events");

@@ -15,8 +15,10 @@ struct LoadSizes {
   std::uint64_t attention = 0;  ///< the first fused attention
   std::uint64_t backward_attention = 0;
   std::uint64_t streams = 0;  ///< the first stream beside the default one, as PyTorch makes it
-  std::uint64_t process_group = 0;  ///< the first communicator of NCCL's
-  std::uint64_t collectives = 0;    ///< with its first collective, and the streams that it wants
+  std::uint64_t process_group = 0;       ///< the first communicator of NCCL's, and those streams
+  std::uint64_t collectives = 0;         ///< with its first collective
+  std::uint64_t more_communicators = 0;  ///< each other one
+  std::uint64_t more_collectives = 0;    ///< with its first collective
 };
 
 /// What a run is told of the GPUs that it shall see. Made by `vramfit run` from data/gpus.json.

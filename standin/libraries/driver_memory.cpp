@@ -115,7 +115,8 @@ Result cu_mem_get_address_range(std::uint64_t* base, std::size_t* bytes, std::ui
   if (bytes) *bytes = range.bytes;
   return kSuccess;
 }
-/// CUpointer_attribute: 1 context, 2 memory type, 3 device address, 4 host address, 9 ordinal.
+/// CUpointer_attribute: 1 context, 2 memory type, 3 device address, 4 host address, 9 ordinal, 11
+/// and 12 the allocation around it: where it begins, its bytes.
 Result cu_pointer_get_attribute(void* value, int attribute, std::uint64_t pointer) {
   const Locked machine;
   const Device* gpu = machine->owner(pointer);
@@ -125,6 +126,9 @@ Result cu_pointer_get_attribute(void* value, int attribute, std::uint64_t pointe
     *static_cast<unsigned*>(value) = gpu ? 2 : 1;
   } else if (attribute == 1 || attribute == 3 || attribute == 4) {
     *static_cast<std::uint64_t*>(value) = pointer;
+  } else if (gpu && (attribute == 11 || attribute == 12)) {
+    const DeviceMemory::Range range = gpu->memory.around(pointer);
+    *static_cast<std::uint64_t*>(value) = attribute == 11 ? range.address : range.bytes;
   } else {
     *static_cast<int*>(value) = 0;
   }

@@ -31,8 +31,7 @@ void load_attention(Machine& machine, Device& gpu, bool backward) {
 }
 
 void load_streams(Machine& machine, Device& gpu) {
-  const bool in_process_group = gpu.communicators > 0;
-  once(gpu.streams, gpu, DriverCode::Other, in_process_group ? 0 : machine.facts.loads.streams);
+  once(gpu.streams, gpu, DriverCode::Other, machine.facts.loads.streams);
 }
 
 void load_graph(Device& gpu, const GraphSize& graph) {
@@ -48,16 +47,19 @@ void load_blas(Machine& machine, Device& gpu) {
   }
 }
 
-/// What was measured of a process group has PyTorch's streams in it, whichever comes first.
+/// NCCL runs a kernel as it makes one. What was measured of a process group has PyTorch's streams
+/// in it, which PyTorch makes.
 void load_communicator(Machine& machine, Device& gpu) {
-  if (gpu.communicators++ != 0) return;
+  load_kernels(machine, gpu);
   const LoadSizes& loads = machine.facts.loads;
-  const std::uint64_t streams = gpu.streams ? std::min(loads.streams, loads.process_group) : 0;
-  gpu.memory.load(DriverCode::Other, loads.process_group - streams);
+  const std::uint64_t first = loads.process_group - std::min(loads.streams, loads.process_group);
+  gpu.memory.load(DriverCode::Other, gpu.communicators++ == 0 ? first : loads.more_communicators);
 }
 
 void load_collectives(Machine& machine, Device& gpu) {
-  once(gpu.collectives, gpu, DriverCode::Other, machine.facts.loads.collectives);
+  const LoadSizes& loads = machine.facts.loads;
+  gpu.memory.load(DriverCode::Other, gpu.collectives ? loads.more_collectives : loads.collectives);
+  gpu.collectives = true;
 }
 
 }  // namespace vramfit::standin

@@ -19,6 +19,7 @@ void load_streams(Machine& machine, Device& gpu);
 void load_graph(Device& gpu, const GraphSize& graph);
 void load_blas(Machine& machine, Device& gpu);
 void load_communicator(Machine& machine, Device& gpu);
+/// The first that a communicator runs.
 void load_collectives(Machine& machine, Device& gpu);
 
 }  // namespace vramfit::standin

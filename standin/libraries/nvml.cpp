@@ -128,6 +128,25 @@ Result utilization(Handle /*handle*/, unsigned* rates) {
   rates[0] = rates[1] = 0;
   return kSuccess;
 }
+/// Each GPU reaches each other, by NVLink too.
+Result p2p_status(Handle /*one*/, Handle /*other*/, unsigned /*way*/, unsigned* status) {
+  *status = 0;  // NVML_P2P_STATUS_OK
+  return kSuccess;
+}
+/// nvmlGpuFabricInfoV_t: no fabric beyond the machine, NVML_GPU_FABRIC_STATE_NOT_SUPPORTED.
+struct FabricInfo {
+  unsigned version;
+  unsigned char cluster[16];
+  Result status;
+  unsigned clique;
+  unsigned char state;
+};
+Result fabric_info(Handle /*handle*/, FabricInfo* info) {
+  const unsigned version = info->version;
+  *info = {};
+  info->version = version;
+  return kSuccess;
+}
 const char* error_string(Result) { return "NVML, stood in for by vramfit"; }
 
 }  // namespace
@@ -173,7 +192,8 @@ std::span<const Answer> nvml_answers() {
       answer("nvmlDeviceGetNvLinkState", not_supported),
       answer("nvmlDeviceGetNvLinkRemoteDeviceType", not_supported),
       answer("nvmlDeviceGetNvLinkRemotePciInfo_v2", not_supported),
-      answer("nvmlDeviceGetGpuFabricInfoV", not_supported),
+      answer("nvmlDeviceGetGpuFabricInfoV", fabric_info),
+      answer("nvmlDeviceGetP2PStatus", p2p_status),
       answer("nvmlDeviceGetMigMode", not_supported),
   };
   return answers;

@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include <cstdio>
 #include <cstring>
 #include <string>
@@ -163,6 +165,29 @@ Result cuda_pointer_get_attributes(PointerAttributes* attributes, const void* po
   return kSuccess;
 }
 
+/// A handle is the pointer, and the process that has it: of other ranks' memory, whose handles come
+/// from this process too, this rank's own stands in its place, and the card has no more to hold.
+struct IpcHandle {
+  void* pointer;
+  int process;
+  char rest[48];
+};
+Result cuda_ipc_get_mem_handle(IpcHandle* handle, void* pointer) {
+  const Locked machine;
+  if (!machine->owner(address_of(pointer))) return fail(kInvalidValue);
+  *handle = {.pointer = pointer, .process = ::getpid(), .rest = {}};
+  return kSuccess;
+}
+Result cuda_ipc_open_mem_handle(void** pointer, IpcHandle handle, unsigned /*flags*/) {
+  const bool is_ours = handle.process == ::getpid();
+  *pointer = is_ours ? handle.pointer : nullptr;
+  if (!is_ours) {
+    count_unknown("libcudart.so", "cudaIpcOpenMemHandle", __builtin_return_address(0), true);
+  }
+  return kSuccess;
+}
+Result cuda_ipc_close_mem_handle(void* /*pointer*/) { return kSuccess; }
+
 /// The one pool of a GPU: what asks it, asks the GPU.
 Result cuda_device_get_default_mem_pool(void** pool, int device) {
   *pool = pointer_to(0x1000U + static_cast<unsigned>(device));
@@ -205,6 +230,9 @@ std::span<const Answer> runtime_memory_answers() {
       answer("cudaMemcpy2DAsync", cuda_memcpy_2d_async),
       answer("cudaMemset", cuda_memset),
       answer("cudaMemsetAsync", cuda_memset_async),
+      answer("cudaIpcGetMemHandle", cuda_ipc_get_mem_handle),
+      answer("cudaIpcOpenMemHandle", cuda_ipc_open_mem_handle),
+      answer("cudaIpcCloseMemHandle", cuda_ipc_close_mem_handle),
       answer("cudaPointerGetAttributes", cuda_pointer_get_attributes),
       answer("cudaDeviceGetDefaultMemPool", cuda_device_get_default_mem_pool),
       answer("cudaDeviceGetMemPool", cuda_device_get_default_mem_pool),

@@ -22,7 +22,9 @@ Facts facts_of_tests() {
                  .backward_attention = std::uint64_t{3} << 20,
                  .streams = std::uint64_t{5} << 20,
                  .process_group = std::uint64_t{10} << 20,
-                 .collectives = std::uint64_t{12} << 20};
+                 .collectives = std::uint64_t{12} << 20,
+                 .more_communicators = std::uint64_t{7} << 20,
+                 .more_collectives = std::uint64_t{9} << 20};
   return facts;
 }
 

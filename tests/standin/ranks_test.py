@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+from itertools import pairwise
 from types import SimpleNamespace
 
 import pytest
@@ -211,3 +212,55 @@ open({str(tmp_path / "found")!r}, "w").write(json.dumps(found))
         for level in ("alloc", "peak", "reserved", "peak_reserved"):
             assert reading[level] == there[level], (stage, level)
         assert reading["device_used"] == pytest.approx(there["device_used"], abs=4 << 20), stage
+
+
+@needs_torch
+def test_symmetric_memory_takes_its_own_buffer(tmp_path):
+    """And signals behind it, as a card with a peer lost 66 MiB."""
+    script = """
+import torch, torch.distributed as dist, torch.distributed._symmetric_memory as symmetric
+dist.init_process_group("nccl", init_method="tcp://10.0.0.1:1", rank=0, world_size=2)
+torch.ones(1, device="cuda")
+def used():
+    free, total = torch.cuda.mem_get_info()
+    return total - free - torch.cuda.memory_reserved()
+before = used()
+tensor = symmetric.empty(32 << 20, device="cuda", dtype=torch.bfloat16)
+memory = symmetric.rendezvous(tensor, dist.group.WORLD)
+assert used() - before == 66 << 20, used() - before
+assert (memory.rank, memory.world_size) == (0, 2)
+assert memory.get_buffer(1, (4, 8), torch.float32, 16).shape == (4, 8)
+summed = torch.ops.symm_mem.two_shot_all_reduce_(tensor, "sum", dist.group.WORLD.group_name)
+assert summed.data_ptr() == tensor.data_ptr()
+"""
+    ran = run_script(tmp_path, script, "--gpus", 2, gpu="h200")
+    assert ran.returncode == 0, ran.stderr
+
+
+NCCL = REFERENCE / "nccl"
+COMMUNICATORS = [
+    line
+    for line in map(json.loads, (NCCL / "communicators.jsonl").read_text().splitlines())
+    if "sequence" in line and "P" not in line["sequence"]
+]
+
+
+@needs_torch
+@pytest.mark.parametrize("measured", COMMUNICATORS, ids=lambda line: line["sequence"])
+def test_communicators_take_what_they_took(tmp_path, measured):
+    """Step by step, within 6 MiB: an H200's first communicator took so much less than an H100's."""
+    script = f"""
+import json, sys
+sys.path.insert(0, {str(NCCL)!r})
+import measure_communicators as program
+program.RANKS = 1
+program.os._exit = lambda status: None
+program.measure(0, {measured["sequence"]!r}, {str(tmp_path / "found")!r})
+"""
+    ran = run_script(tmp_path, script, gpu="h200")
+    assert ran.returncode == 0, ran.stderr
+    found = json.loads((tmp_path / "found").read_text())["used"]
+    steps, there = (
+        [after - before for before, after in pairwise(used)] for used in (found, measured["used"])
+    )
+    assert steps == pytest.approx(there, abs=6 << 20)

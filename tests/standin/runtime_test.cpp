@@ -43,6 +43,24 @@ TEST_F(Runtime, ACardLosesItsContextAndWhatOthersHold) {
   EXPECT_GE(machine().devices[0].memory.libraries(), facts.loads.context);
 }
 
+TEST_F(Runtime, MemoryOfAPeerTakesNoneOfThisCard) {
+  void* pointer = allocated(8 * kMiB);
+  const std::size_t before = info().free;
+  struct Handle {
+    char bytes[64];
+  } handle;
+  ASSERT_EQ(cuda("cudaIpcGetMemHandle", &handle, pointer), kSuccess);
+  void* opened = nullptr;
+  ASSERT_EQ(cuda("cudaIpcOpenMemHandle", &opened, handle, 1U), kSuccess);
+  std::uint64_t first = 0;
+  const auto inside = address_of(opened) + kMiB;
+  ASSERT_EQ(call("libcuda.so.1", "cuPointerGetAttribute", &first, 11, inside), kSuccess);
+  EXPECT_EQ(first, address_of(pointer));
+  EXPECT_EQ(info().free, before);
+  EXPECT_EQ(cuda("cudaIpcCloseMemHandle", opened), kSuccess);
+  EXPECT_EQ(cuda("cudaFree", pointer), kSuccess);
+}
+
 TEST_F(Runtime, CudaNvmlAndTheDriverAgree) {
   void* pointer = allocated(64 * kMiB);
   const Info told = info();

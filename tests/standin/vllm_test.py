@@ -18,7 +18,8 @@ needs_vllm = pytest.mark.skipif(
 
 LINES = (ROOT / "data/reference/vllm/memory.jsonl").read_text().splitlines()
 CASES = {row["case"]["name"]: row for row in map(json.loads, LINES[1:])}
-REGION = 2 << 20  # what a driver maps at a time
+MIB = 1 << 20
+REGION = 2 * MIB  # what a driver maps at a time
 # Of its stages, the phase that was measured as each ended.
 STAGES = {"load": "loaded", "profile": "profiled", "kv_cache": "kv", "warm_up": "ready"}
 
@@ -41,7 +42,7 @@ def _as_measured(monkeypatch, tmp_path):
         monkeypatch.setenv(name, value)
 
 
-def start(run, folder, case):
+def start(run, folder, case, *flags):
     """Its engine, as it was measured."""
     model = folder / "model"
     model.mkdir(exist_ok=True)
@@ -49,13 +50,13 @@ def start(run, folder, case):
     engine = {"dtype": "bfloat16", "load_format": "dummy", "skip_tokenizer_init": True}
     asked = json.dumps({**engine, **case["engine"], "model": str(model)})
     script = _SCRIPT.format(ballast=case["ballast"])
-    return run(script, gpu="h200", before=(PYTHON,), after=(asked,))
+    return run(script, *flags, gpu="h200", before=(PYTHON,), after=(asked,))
 
 
 def _graphs_missed(name: str) -> int:
     """Bytes that the rule of CUDA graphs knows nothing of: launches with large arguments; of AWQ's
     nobody knows why."""
-    return (120 if name == "llama2-7b awq" else 48) << 20
+    return (120 if name == "llama2-7b awq" else 48) * MIB
 
 
 @needs_vllm
@@ -85,31 +86,94 @@ def test_it_takes_what_was_measured(run, tmp_path, name):
 
 
 @needs_vllm
-def test_a_server_is_filled_and_ended(run, tmp_path):
+@pytest.mark.parametrize("gpus", [1, 2])
+def test_a_server_is_filled_and_ended(run, tmp_path, gpus):
     case = CASES["llama2-7b eager"]["case"]
     model = tmp_path / "model"
     model.mkdir()
     (model / "config.json").write_text(json.dumps(case["arch"]))
     script = "from vllm.entrypoints.cli.main import main\nif __name__ == '__main__': main()\n"
     ran = run(
-        script, gpu="rtx4090", before=(PYTHON,),
+        script, "--gpus", gpus, gpu="rtx4090", before=(PYTHON,),
         after=("serve", str(model), "--load-format", "dummy", "--skip-tokenizer-init",
-               "--enforce-eager", "--max-model-len", "2048", "--port", "8765"),
+               "--enforce-eager", "--max-model-len", "2048", "--port", "8765",
+               "--tensor-parallel-size", str(gpus)),
     )  # fmt: skip
     assert ran.returncode == 0, ran.stderr
     assert [stage["name"] for stage in ran.answer["stages"]][-2:] == ["serve", "sample"]
     assert ran.answer["vllm"]["beyond"]["serving"] is not None
 
 
+def over(gpus: int, name: str, **engine):
+    """That case with its tensors split over so many GPUs."""
+    case = CASES[name]["case"]
+    return {**case, "engine": {**case["engine"], **engine, "tensor_parallel_size": gpus}}
+
+
+def _in_load(mib: float) -> float:
+    """What a tensor takes while vLLM loads, which splits no blocks from 20 MiB on."""
+    return mib if mib < 20 else -(-mib // 2) * 2
+
+
 @needs_vllm
-def test_several_gpus_are_refused_in_a_line(run, tmp_path):
-    case = json.loads(json.dumps(CASES["llama2-7b eager"]["case"]))
-    case["engine"]["tensor_parallel_size"] = 2
-    (tmp_path / "model").mkdir()
-    asked = {**case["engine"], "model": str(tmp_path / "model"), "load_format": "dummy"}
-    (tmp_path / "model/config.json").write_text(json.dumps(case["arch"]))
-    script = _SCRIPT.format(ballast=0)
-    ran = run(script, "--gpus", 2, gpu="h200", before=(PYTHON,),
-              after=(json.dumps({**asked, "skip_tokenizer_init": True}),))  # fmt: skip
+def test_one_worker_of_two_answers_for_both(run, tmp_path):
+    """Nobody measured it: half of each weight but norms, and what ranks meet by, to the byte."""
+    alone, split = (
+        start(run, tmp_path, over(gpus, "llama2-7b eager"), "--gpus", gpus) for gpus in (1, 2)
+    )
+    assert split.returncode == 0, split.stderr
+    assert split.answer["processes"] == 1
+    assert (split.answer["rank"]["rank"], split.answer["rank"]["ranks"]) == (0, 2)
+    assert split.answer["unknown_calls"] == []
+
+    one, two = alone.answer["vllm"], split.answer["vllm"]
+    layer = (96, 32, 172, 86)  # MiB: query, key and value; output; gate and up; down
+    weights = 32 * layer + 2 * (250,)  # embeddings and head
+    less = sum(_in_load(mib) - _in_load(mib / 2) for mib in weights)
+    assert one["counted"]["weights"] - two["counted"]["weights"] == less * MIB
+
+    of_block = 16 * 32 * 2 * (32 // 2) * 128 * 2  # tokens, layers, K and V, heads, size, bytes
+    assert two["cache"]["blocks"] == two["available"] // of_block
+
+    loaded = [ran.answer["stages"][0] for ran in (alone, split)]
+    beside = [stage["device_used"] - stage["reserved"] for stage in loaded]
+    # Custom all-reduce: 8 MiB with signals before it, and 8 MiB; symmetric memory: 64 MiB and
+    # signals behind it.
+    assert beside[1] - beside[0] == _communicator() + (10 + 8 + 66) * MIB
+
+
+def _communicator() -> int:
+    """The first of NCCL's on an H200, after its first collective, without PyTorch's streams."""
+    cards = json.loads((ROOT / "data/gpus.json").read_text())["cards"]
+    card = next(card for card in cards if card["name"] == "h200")
+    rows = card["overhead"]["runtimes"]
+    parts = next(row["parts"] for row in rows if row["runtime"] == "pytorch")
+    bytes_ = {name: part["bytes"] for name, part in parts.items()}
+    return bytes_["process_group"] - bytes_["streams"] + bytes_["collectives"]
+
+
+@needs_vllm
+def test_any_worker_captures_its_graphs(run, tmp_path):
+    case = over(4, "llama2-7b", max_num_seqs=16)
+    case["arch"] = {**case["arch"], "num_hidden_layers": 2}
+    ran = start(run, tmp_path, case, "--gpus", 4, "--rank", 3)
+    assert ran.returncode == 0, ran.stderr
+    assert (ran.answer["rank"]["rank"], ran.answer["rank"]["ranks"]) == (3, 4)
+    assert ran.answer["unknown_calls"] == []
+    assert ran.answer["vllm"]["settings"]["cuda_graphs"] == "FULL_AND_PIECEWISE"
+
+
+@needs_vllm
+@pytest.mark.parametrize(
+    ("engine", "flags", "why"),
+    [
+        ({"pipeline_parallel_size": 2}, ("--gpus", 2), "--pipeline-parallel-size"),
+        ({"tensor_parallel_size": 2}, ("--gpus", 2, "--rank", 2), "2 workers, 0 to 1"),
+        ({"tensor_parallel_size": 2, "distributed_executor_backend": "mp"}, (), "--gpus 2"),
+    ],
+)
+def test_what_is_not_stood_in_for_is_refused_in_a_line(run, tmp_path, engine, flags, why):
+    case = CASES["llama2-7b eager"]["case"]
+    ran = start(run, tmp_path, {**case, "engine": {**case["engine"], **engine}}, *flags)
     assert ran.returncode == 2
-    assert "several GPUs" in ran.stderr.splitlines()[-1]
+    assert why in ran.stderr.splitlines()[-1]

@@ -103,6 +103,8 @@ def _title(told: Json, settings: Json) -> str:
         return "vLLM"
     parts = [f"vLLM {told['version']}", f"model runner {told['runner']}"]
     parts.append("eager" if settings["enforce_eager"] else f"graphs {settings['cuda_graphs']}")
+    if settings["tensor_parallel_size"] > 1:
+        parts.append(f"tensors over {settings['tensor_parallel_size']} GPUs")
     parts.append(f"{settings['max_num_batched_tokens']:,} tokens a step")
     parts.append(f"{settings['max_num_seqs']:,} requests")
     return ", ".join(parts)

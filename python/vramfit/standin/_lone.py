@@ -17,6 +17,7 @@ from torch.distributed import distributed_c10d
 
 from vramfit.standin._deepspeed import without_kernels
 from vramfit.standin._peers import Asker, Peers, unpickled
+from vramfit.standin._symmetric import attend as attend_symmetric_memory
 from vramfit.standin._zero import consolidate_alone
 
 Function = Callable[..., Any]
@@ -103,6 +104,7 @@ class LoneRank:
         atexit.register(_leave_groups)
         without_kernels()
         consolidate_alone()
+        attend_symmetric_memory()
         distributed_c10d.rendezvous = self._rendezvous
         distributed_c10d.ProcessGroupGloo = _Gloo
         FakeProcessGroup._set_sequence_number_for_group = lambda _: None

@@ -110,7 +110,7 @@ class _Process(Watcher):
         if self._ranks is not None:
             from vramfit.standin._lone import LoneRank
             from vramfit.standin._peers import Asker, Peers
-            from vramfit.standin._vllm import refuse_several
+            from vramfit.standin._vllm_workers import attend as attend_workers
 
             def is_over() -> NoReturn:
                 leave(0)
@@ -121,7 +121,7 @@ class _Process(Watcher):
             peers = Peers(self._settings, self._folder)
             self._lone = LoneRank(self._ranks.are_others, is_over, peers, asker)
             self._lone.attend()
-            refuse_several(self.refused)
+            attend_workers(self._settings["rank"] or 0, self.refused)
         if self._settings["random_weights"]:
             make_weights()
         if not self._settings["uploads"]:

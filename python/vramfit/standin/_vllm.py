@@ -12,29 +12,11 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from vramfit.standin._door import StandInError
 from vramfit.standin._imports import when_imported
 from vramfit.standin._vllm_traffic import WRITE
 from vramfit.standin._vllm_traffic import attend as attend_traffic
 
 Json = dict[str, Any]
-
-
-def refuse_several(refuse: Callable[[StandInError], None]) -> None:
-    """An engine over several GPUs: its workers wait for each other. `refuse` ends the run."""
-
-    def initialize(_: Any) -> None:
-        refuse(
-            StandInError(
-                "vLLM over several GPUs is not stood in for: leave out --tensor-parallel-size and "
-                "--pipeline-parallel-size"
-            )
-        )
-
-    def change(module: Any) -> None:
-        module.MultiprocExecutor._init_executor = initialize
-
-    when_imported("vllm.v1.executor.multiproc_executor", change)
 
 
 class Vllm:

@@ -15,7 +15,9 @@ std::optional<LibrarySizes> measured_sizes(const Overhead& overhead, std::string
                       .backward_attention = parts["attention_backward"],
                       .streams = parts["streams"],
                       .process_group = parts["process_group"],
-                      .collectives = parts["collectives"]};
+                      .collectives = parts["collectives"],
+                      .more_communicators = parts["more_communicators"],
+                      .more_collectives = parts["more_collectives"]};
 }
 
 LibrarySizes library_sizes(const Overhead& overhead, std::string_view release) {

@@ -19,6 +19,8 @@ struct LibrarySizes {
   std::uint64_t streams = 0;        ///< the pool that is made with the first one beside the default
   std::uint64_t process_group = 0;  ///< NCCL's, as it is made
   std::uint64_t collectives = 0;    ///< NCCL's channels and buffers, as something is first sent
+  std::uint64_t more_communicators = 0;  ///< each of NCCL's after the first, as it is made
+  std::uint64_t more_collectives = 0;    ///< of such a one, as something is first sent
 };
 
 /// On a card, under a release of PyTorch, or where nobody measured that one, under the last that

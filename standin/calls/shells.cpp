@@ -4,6 +4,7 @@
 #include <link.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cctype>
 #include <fstream>
 #include <map>
@@ -183,8 +184,27 @@ void stand_in_for(const std::vector<std::filesystem::path>& files,
   load_all(std::move(exports));
 }
 
+namespace {
+
+/// A copy that a wheel brings along is told by a hash: libcudart.faf08d9a.so.13,
+/// libcudart-faf08d9a.
+void erase_hash(std::string& name) {
+  constexpr std::size_t kHash = 9;  // behind a dot or a dash, eight digits
+  const auto at = name.find(".so");
+  if (at == std::string::npos || at < kHash) return;
+  const std::string hash = name.substr(at - kHash, kHash);
+  if ((hash[0] == '.' || hash[0] == '-') &&
+      std::all_of(hash.begin() + 1, hash.end(),
+                  [](unsigned char digit) { return std::isxdigit(digit) != 0; })) {
+    name.erase(at - kHash, kHash);
+  }
+}
+
+}  // namespace
+
 std::string soname_for(const std::filesystem::path& file) {
-  const std::string name = file.filename().string();
+  std::string name = file.filename().string();
+  erase_hash(name);
   const auto at = name.find(".so");
   if (at == std::string::npos) return {};
   const std::string stem = name.substr(0, at + 3) + ".";

@@ -18,8 +18,8 @@ void stand_in_for(const std::vector<std::filesystem::path>& files,
                   const std::filesystem::path& folder);
 
 /// The soname of the shell in the place of such a library, by the name of any of its files:
-/// libcudart.so, libcudart.so.13.0.96. Empty where NVIDIA has none of that name, or where the name
-/// says no version and none is there.
+/// libcudart.so, libcudart.so.13.0.96, or a wheel's copy, libcudart.faf08d9a.so.13. Empty where
+/// NVIDIA has none of that name, or where the name says no version and none is there.
 std::string soname_for(const std::filesystem::path& file);
 
 /// The function that a program asks for by name (cuGetProcAddress, dlsym): our answer, or one that

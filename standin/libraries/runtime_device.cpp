@@ -3,6 +3,7 @@
 #include <string>
 
 #include "standin/calls/shells.h"
+#include "standin/calls/unanswered.h"
 #include "standin/libraries/cuda.h"
 #include "standin/libraries/tables.h"
 #include "standin/machine.h"
@@ -77,6 +78,12 @@ Result cuda_get_driver_entry_point_by_version(const char* name, void** function,
   return cuda_get_driver_entry_point(name, function, flags, found);
 }
 
+/// It would take all that the process has.
+Result cuda_device_reset() {
+  count_unknown("libcudart.so", "cudaDeviceReset", __builtin_return_address(0), true);
+  return kSuccess;
+}
+
 }  // namespace
 
 std::span<const Answer> runtime_device_answers() {
@@ -85,6 +92,7 @@ std::span<const Answer> runtime_device_answers() {
       answer("cudaGetDevice", cuda_get_device),
       answer("cudaSetDevice", cuda_set_device),
       answer("cudaInitDevice", cuda_init_device),
+      answer("cudaDeviceReset", cuda_device_reset),
       answer("cudaDeviceGetAttribute", cuda_device_get_attribute),
       answer("cudaDriverGetVersion", cuda_driver_get_version),
       answer("cudaDeviceGetPCIBusId", cuda_device_get_pci_bus_id),

@@ -84,7 +84,10 @@ print(json.dumps([unknown, refused]))
 
 
 @needs_compiler
-@pytest.mark.parametrize("name", ["libcudart.so.13", "libcudart.so.13.0.96", "libcudart.so"])
+@pytest.mark.parametrize(
+    "name",
+    ["libcudart.so.13", "libcudart.so.13.0.96", "libcudart.so", "libcudart.faf08d9a.so.13"],
+)
 def test_nvidias_own_library_is_never_loaded(tmp_path, runtime, name):
     theirs = tmp_path / "theirs"
     theirs.mkdir()

@@ -1,5 +1,8 @@
+#include "standin/libraries/cudnn.h"
+
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdio>
 #include <cstring>
 #include <span>
@@ -21,7 +24,6 @@ namespace vramfit::standin {
 namespace {
 
 constexpr const char* kSoname = "libcudnn.so.9";
-constexpr int kVersion = 91900;
 constexpr Result kNotSupportedByCudnn = 3000;
 
 // Kinds of descriptors that we tell apart.
@@ -105,11 +107,14 @@ Result cudnn_get_stream(void** handle, void** stream) {
   *stream = *handle;
   return kSuccess;
 }
-std::size_t cudnn_get_version() { return kVersion; }
+std::atomic<std::size_t> cudnn_version = 91900;
+
+std::size_t cudnn_get_version() { return cudnn_version; }
 std::size_t cudnn_get_cudart_version() { return 13000; }
 /// Major, minor, patch.
 Result cudnn_get_property(int which, int* value) {
-  *value = which == 0 ? kVersion / 10000 : which == 1 ? kVersion / 100 % 100 : kVersion % 100;
+  const auto version = static_cast<int>(cudnn_version);
+  *value = which == 0 ? version / 10000 : which == 1 ? version / 100 % 100 : version % 100;
   return kSuccess;
 }
 const char* cudnn_get_error_string(Result) { return "cuDNN, stood in for by vramfit"; }
@@ -290,6 +295,8 @@ Result refuse_recurrent() {
 }
 
 }  // namespace
+
+void tell_cudnn_version(std::size_t version) { cudnn_version = version; }
 
 std::span<const Answer> cudnn_answers() {
   static const Answer answers[] = {

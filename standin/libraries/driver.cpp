@@ -173,11 +173,22 @@ std::span<const Answer> driver_answers() {
 
 std::span<const std::string_view> driver_silent() {
   static constexpr std::string_view kNames[] = {
-      "cuCtxSetCacheConfig",     "cuCtxSetLimit",          "cuDevicePrimaryCtxRelease_v2",
-      "cuDevicePrimaryCtxReset", "cuFuncSetAttribute",     "cuFuncSetCacheConfig",
-      "cuMemAddressFree",        "cuMemSetAccess",         "cuModuleUnload",
-      "cuProfilerStart",         "cuProfilerStop",         "cuStreamWriteValue32",
-      "cuStreamWriteValue32_v2", "cuTensorMapEncodeTiled",
+      "cuCtxSetCacheConfig",
+      "cuCtxSetLimit",
+      "cuDevicePrimaryCtxRelease_v2",
+      "cuDevicePrimaryCtxReset",
+      "cuFuncSetAttribute",
+      "cuFuncSetCacheConfig",
+      "cuLogsRegisterCallback",
+      "cuLogsUnregisterCallback",
+      "cuMemAddressFree",
+      "cuMemSetAccess",
+      "cuModuleUnload",
+      "cuProfilerStart",
+      "cuProfilerStop",
+      "cuStreamWriteValue32",
+      "cuStreamWriteValue32_v2",
+      "cuTensorMapEncodeTiled",
   };
   return kNames;
 }

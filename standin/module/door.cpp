@@ -17,6 +17,7 @@
 #include "standin/calls/unanswered.h"
 #include "standin/copies.h"
 #include "standin/kernels/kernels.h"
+#include "standin/libraries/cudnn.h"
 #include "standin/machine.h"
 
 namespace {
@@ -65,6 +66,8 @@ const char* vramfit_standin_soname(const char* file) {
   soname = soname_for(file);
   return soname.c_str();
 }
+
+void vramfit_standin_tell_cudnn_version(std::uint64_t version) { tell_cudnn_version(version); }
 
 std::uint64_t vramfit_standin_twin_distance() { return AddressSpace::kBytes; }
 

@@ -18,6 +18,9 @@ const char* vramfit_standin_load(const char* files, const char* folder);
 /// calls/shells.h.
 const char* vramfit_standin_soname(const char* file);
 
+/// See libraries/cudnn.h.
+void vramfit_standin_tell_cudnn_version(std::uint64_t version);
+
 /// The distance from an address of a GPU's memory to its twin's.
 std::uint64_t vramfit_standin_twin_distance();
 

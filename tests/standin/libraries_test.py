@@ -140,3 +140,14 @@ print(json.dumps(taken(model, x)))
 """
     )
     assert told == 0
+
+
+def test_cudnn_is_of_the_release_that_torch_wants():
+    script = """
+import json, torch
+wanted = list(torch._C._cudnn.getCompileVersion())
+told = list(torch._C._cudnn.getRuntimeVersion())
+standin.door().tell_cudnn_version(9, 31, 2)
+print(json.dumps([wanted == told, torch._C._cudnn.getRuntimeVersion()]))
+"""
+    assert play(script) == [True, [9, 31, 2]]

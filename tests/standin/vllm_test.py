@@ -1,7 +1,8 @@
 """vLLM under `vramfit run`: its blocks, and what its stages take, beside what an H200 took.
 
 It wants some GB of packages, so it is in no lock: VRAMFIT_VLLM names a Python that has vLLM 0.26,
-torch and transformers, and neither FlashInfer nor what else was absent there (`env` of the file).
+torch and transformers, and neither FlashInfer nor what else was absent there (`env` of the file);
+VRAMFIT_VLLM_NEWEST one that has vLLM 0.33, of which nothing was measured.
 """
 
 import json
@@ -9,17 +10,29 @@ import os
 from pathlib import Path
 
 import pytest
-from stood_in import ROOT
+from stood_in import ROOT, needs_torch
 
-PYTHON = Path(os.environ.get("VRAMFIT_VLLM") or "/nowhere")
-needs_vllm = pytest.mark.skipif(
-    not PYTHON.exists(), reason="VRAMFIT_VLLM names no Python with vLLM"
+
+def _python(variable):
+    """That one, and what skips a test where there is none."""
+    python = Path(os.environ.get(variable) or "/nowhere")
+    reason = f"{variable} names no Python with vLLM"
+    return python, pytest.mark.skipif(not python.exists(), reason=reason)
+
+
+PYTHON, needs_vllm = _python("VRAMFIT_VLLM")
+NEWEST, needs_newest = _python("VRAMFIT_VLLM_NEWEST")
+with_each_release = pytest.mark.parametrize(
+    "python",
+    [pytest.param(PYTHON, marks=needs_vllm), pytest.param(NEWEST, marks=needs_newest)],
+    ids=["0.26", "0.33"],
 )
 
 LINES = (ROOT / "data/reference/vllm/memory.jsonl").read_text().splitlines()
 CASES = {row["case"]["name"]: row for row in map(json.loads, LINES[1:])}
 MIB = 1 << 20
 REGION = 2 * MIB  # what a driver maps at a time
+BLOCK = 2 * 32 * 16 * 4096 * 2  # bytes: keys and values, layers, tokens, their width in bf16
 # Of its stages, the phase that was measured as each ended.
 STAGES = {"load": "loaded", "profile": "profiled", "kv_cache": "kv", "warm_up": "ready"}
 
@@ -42,7 +55,7 @@ def _as_measured(monkeypatch, tmp_path):
         monkeypatch.setenv(name, value)
 
 
-def start(run, folder, case, *flags):
+def start(run, folder, case, *flags, python=PYTHON):
     """Its engine, as it was measured."""
     model = folder / "model"
     model.mkdir(exist_ok=True)
@@ -50,7 +63,7 @@ def start(run, folder, case, *flags):
     engine = {"dtype": "bfloat16", "load_format": "dummy", "skip_tokenizer_init": True}
     asked = json.dumps({**engine, **case["engine"], "model": str(model)})
     script = _SCRIPT.format(ballast=case["ballast"])
-    return run(script, *flags, gpu="h200", before=(PYTHON,), after=(asked,))
+    return run(script, *flags, gpu="h200", before=(python,), after=(asked,))
 
 
 def _graphs_missed(name: str) -> int:
@@ -85,16 +98,57 @@ def test_it_takes_what_was_measured(run, tmp_path, name):
         assert here["device_used"] == pytest.approx(there["device_used"], abs=most)
 
 
-@needs_vllm
+@with_each_release
+def test_its_blocks_are_what_is_left(run, tmp_path, python):
+    ran = start(run, tmp_path, CASES["llama2-7b eager"]["case"], python=python)
+    assert ran.returncode == 0, ran.stderr
+    engine = ran.answer["vllm"]
+    left = engine["requested"] - sum(engine["counted"].values())
+    assert engine["cache"]["blocks"] == left // BLOCK
+    assert engine["counted"]["weights"] == pytest.approx(2 * 6_738_415_616, rel=1e-3)
+    assert engine["needed"] == 4096 // 16 * BLOCK
+    assert engine["longest"] == 4096
+    assert [stage["name"] for stage in ran.answer["stages"]] == [*STAGES, "serve"]
+    assert not [told for told in ran.answer["assumptions"] if "vLLM" in told["what"]]
+
+
+@with_each_release
+def test_what_it_lacks_is_told_where_it_refuses(run, tmp_path, python):
+    ran = start(run, tmp_path, CASES["fail: context over cache"]["case"], python=python)
+    engine = ran.answer["vllm"]
+    assert (ran.returncode, ran.answer["ended"]) == (1, "refused")
+    assert "larger than the available KV cache" in engine["refusal"]
+    assert engine["lacks"] == engine["needed"] - engine["available"] > 0
+
+
+@needs_torch
+def test_a_release_that_nobody_tried_starts_all_the_same(run, tmp_path):
+    """Its worker has another name, and where its cache is planned there is nothing."""
+    for name in ("v1/worker/gpu_worker", "v1/core/kv_cache_planning"):
+        file = tmp_path / "vllm" / f"{name}.py"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("")
+    (tmp_path / "vllm/__init__.py").write_text("__version__ = '9.0'")
+    ran = run(
+        "import torch, vllm.v1.worker.gpu_worker, vllm.v1.core.kv_cache_planning\n"
+        "torch.ones(1, device='cuda')"
+    )
+    assert ran.returncode == 0, ran.stderr
+    notes = [told["what"] for told in ran.answer["assumptions"]]
+    assert len(notes) == 3
+    assert all(note.startswith("vLLM 9.0 is not as those that were tried") for note in notes)
+
+
+@with_each_release
 @pytest.mark.parametrize("gpus", [1, 2])
-def test_a_server_is_filled_and_ended(run, tmp_path, gpus):
+def test_a_server_is_filled_and_ended(run, tmp_path, python, gpus):
     case = CASES["llama2-7b eager"]["case"]
     model = tmp_path / "model"
     model.mkdir()
     (model / "config.json").write_text(json.dumps(case["arch"]))
     script = "from vllm.entrypoints.cli.main import main\nif __name__ == '__main__': main()\n"
     ran = run(
-        script, "--gpus", gpus, gpu="rtx4090", before=(PYTHON,),
+        script, "--gpus", gpus, gpu="rtx4090", before=(python,),
         after=("serve", str(model), "--load-format", "dummy", "--skip-tokenizer-init",
                "--enforce-eager", "--max-model-len", "2048", "--port", "8765",
                "--tensor-parallel-size", str(gpus)),

@@ -42,7 +42,7 @@ def _lacks(told: Json) -> int | None:
     if told["refusal"] is None:
         return None
     if "available" in told:
-        lacks: int = told["needed"] - told["available"]
+        lacks: int = told.get("needed", 0) - told["available"]
     else:
         lacks = told["requested"] - told["free_at_start"]
     return max(1, lacks)
@@ -53,7 +53,7 @@ def _utilization(answer: Json, held: int, ran_out: bool) -> Json:
     room for; None: nobody knows."""
     card = answer["card"]
     least = most = None
-    if answer["counted"] is not None:
+    if answer["counted"] is not None and answer["needed"] is not None:
         fixed = answer["requested"] - answer["available"]
         least = math.ceil((fixed + answer["needed"]) / card * _DIGITS) / _DIGITS
     beyond = [bytes_ for bytes_ in answer["beyond"].values() if bytes_ is not None]
@@ -89,6 +89,7 @@ _COUNTED = {
     "weights": "weights",
     "activations": "activations, profiled",
     "outside_torch": "outside of PyTorch",
+    "stays": "what else stays",
     "graphs": "CUDA graphs",
 }
 _BEYOND = {

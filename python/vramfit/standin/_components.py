@@ -26,12 +26,12 @@ def component(block: Block) -> str:
     of_file = None if origin is None or block.of_backward else origin.component
     if of_file is not None:
         return WORKSPACE if of_file is OF_OPTIMIZER else of_file
-    if block.stage in ("load", "optimizer"):
-        return INPUTS
     # What cuBLAS keeps from its first product in backward on, and an op's own temporaries.
     is_output = origin is None or block.of_backward or block.requested in origin.outputs
     if not is_output or (block.stage == "backward" and block.outlived_step):
         return WORKSPACE
+    if block.stage in ("load", "optimizer"):
+        return INPUTS
     return LOGITS if origin is not None and _are_logits(block, origin) else ACTIVATIONS
 
 

@@ -46,6 +46,7 @@ class Door:
         self._soname = function("soname", text, text)
         self._report = function("report", text)
         self._kernels = function("kernels", text)
+        self._tell_cudnn_version = function("tell_cudnn_version", None, place)
         self.twin_distance: int = function("twin_distance", place)()
         self.know = function("know", None, place, place, word, word)
         self.known = function("known", word, place, place, word)
@@ -74,6 +75,10 @@ class Door:
                 "TMPDIR to a folder that is not"
             )
         self._done(error)
+
+    def tell_cudnn_version(self, major: int, minor: int, patch: int) -> None:
+        """cuDNN is of that release, from now on."""
+        self._tell_cudnn_version(major * 10_000 + minor * 100 + patch)
 
     def soname(self, file: str) -> str:
         """Of what stands in for the library that this file is; empty where it is not NVIDIA's."""

@@ -85,7 +85,7 @@ def _addresses(tensor: torch.Tensor) -> Iterator[int]:
     flatten = getattr(tensor, "__tensor_flatten__", None)
     if flatten is not None:
         for name in flatten()[0]:
-            yield from _addresses(getattr(tensor, name))
+            yield from _addresses_below(getattr(tensor, name), 0)  # a DTensor names its mesh, too
     elif tensor.is_cuda and tensor.layout is torch.strided:
         yield tensor.untyped_storage().data_ptr()
     attributes = getattr(tensor, "__dict__", None)

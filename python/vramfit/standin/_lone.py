@@ -4,9 +4,9 @@ once, what is gathered is its own, and NCCL is the stand-in's (standin/libraries
 
 from __future__ import annotations
 
-import atexit
 import functools
 import os
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -71,7 +71,7 @@ class _MadeUp(type):
 class _Gloo(metaclass=_MadeUp):
     """PyTorch's own group of one rank, whose collectives give back what they are given."""
 
-    def __new__(cls, store: Any, rank: int, size: int, timeout: Any = None) -> Any:
+    def __new__(cls, store: Any, rank: int, size: int, **_: Any) -> Any:
         return FakeProcessGroup._create_internal(rank, size, FakeProcessGroup.Options())
 
 
@@ -101,7 +101,8 @@ class LoneRank:
 
     def attend(self) -> None:
         """For as long as the process lives."""
-        atexit.register(_leave_groups)
+        # As Python ends, after what came later and leaves its own groups: vLLM's engine.
+        weakref.finalize(distributed_c10d, _leave_groups)
         without_kernels()
         consolidate_alone()
         attend_symmetric_memory()

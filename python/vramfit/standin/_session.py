@@ -134,6 +134,8 @@ class _Loader(importlib.abc.Loader):
 
         global _files  # noqa: PLW0603  one a process
         assert _shells is not None  # made with the module
+        if module._C._has_cudnn:
+            door().tell_cudnn_version(*module._C._cudnn.getCompileVersion())
         values = keep_values(door())
         run_without_cudnn(values.reads)
         compile_nothing()

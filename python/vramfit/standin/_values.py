@@ -329,6 +329,12 @@ def host() -> dict[str, int]:
     return {"resident": int(most) << 10, "hollow": _values.hollows.peak if _values else 0}
 
 
+def assume(what: str) -> None:
+    """What is taken for granted otherwise than by a read; assumptions() has it from then on."""
+    if _values is not None:
+        _values.reads[what] += 1
+
+
 def assumptions() -> list[dict[str, Any]]:
     """What was read without being known: where, and how often; the most frequent first."""
     if _values is None:

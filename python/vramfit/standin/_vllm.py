@@ -1,7 +1,7 @@
 """vLLM: the stages of its start, what it counts for its cache, and what it refuses.
 
-Read off its own objects as they come to be; the names are those of vLLM 0.26 (v1/worker,
-v1/core/kv_cache_utils.py).
+Read off its own objects as they come to be; the names are those of vLLM 0.26 and 0.33 (v1/worker,
+v1/core).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from vramfit.standin._imports import when_imported
+from vramfit.standin._vllm_releases import PLANNERS, tell, when_has
 from vramfit.standin._vllm_traffic import WRITE
 from vramfit.standin._vllm_traffic import attend as attend_traffic
 
@@ -27,15 +28,13 @@ class Vllm:
         self._turn, self._write = turn, write
         self._worker: Json = {}
         self._refusal: str | None = None
-        when_imported("vllm.v1.worker.gpu_worker", self._attend_worker)
-        when_imported(
-            "vllm.v1.worker.utils",
-            lambda utils: self._attend(utils, "request_memory", self._asks),
-        )
-        when_imported(
-            "vllm.v1.core.kv_cache_utils",
-            lambda utils: self._attend(utils, "get_kv_cache_configs", _nothing),
-        )
+        when_has(("vllm.v1.worker.gpu_worker",), "Worker", self._attend_worker)
+        for modules, name, before in (
+            (("vllm.v1.worker.utils",), "request_memory", self._asks),
+            (PLANNERS, "get_kv_cache_configs", self._plans),
+            (PLANNERS, "_check_enough_kv_cache_memory", self._checks),
+        ):
+            when_has(modules, name, functools.partial(self._attend, name, before))
         attend_traffic()
 
     def told(self) -> Json | None:
@@ -44,13 +43,13 @@ class Vllm:
             return None
         return {**self._worker, "refusal": self._refusal}
 
-    def _attend(self, module: Any, name: str, before: Callable[..., None]) -> None:
+    def _attend(self, name: str, before: Callable[..., None], module: Any) -> None:
         """What raises ValueError where it has too little memory."""
         function = getattr(module, name)
 
         @functools.wraps(function)
         def attended(*args: Any, **kwargs: Any) -> Any:
-            before(*args, **kwargs)
+            tell(before, *args, **kwargs)
             try:
                 return function(*args, **kwargs)
             except ValueError as error:
@@ -69,7 +68,7 @@ class Vllm:
             ("compile_or_warm_up_model", self._begins("warm_up"), self._is_ready),
             ("execute_model", self._runs, _nothing),
         ):
-            _wrap(kind, name, before, after)
+            tell(_wrap, kind, name, before, after)
 
     def _begins(self, stage: str) -> Callable[..., None]:
         return lambda *_: self._turn(stage)
@@ -85,12 +84,13 @@ class Vllm:
         )
         self._turn("sample" if samples else "serve")
 
-    def _asks(self, start: Any, cache_config: Any) -> None:
-        utilization = cache_config.gpu_memory_utilization
+    def _asks(self, start: Any, cache_config: Any, held_elsewhere: int = 0) -> None:
+        """`held_elsewhere`: weights, by another process."""
+        asked = math.ceil(start.total_memory * cache_config.gpu_memory_utilization)
         self._worker = {
             "card": start.total_memory,
             "free_at_start": start.free_memory,
-            "requested": math.ceil(start.total_memory * utilization),
+            "requested": asked - held_elsewhere,
             "ready": False,
         }
 
@@ -115,19 +115,36 @@ class Vllm:
         }
 
     def _has_profiled(self, worker: Any) -> None:
-        config = worker.vllm_config
-        given = config.cache_config.kv_cache_memory_bytes
+        given = worker.vllm_config.cache_config.kv_cache_memory_bytes
+        self._worker["available"] = given or int(worker.available_kv_cache_memory_bytes)
         if not given:
-            available = int(worker.available_kv_cache_memory_bytes)
-            counted = {
-                "weights": int(worker.model_runner.model_memory_usage),
-                "activations": int(worker.peak_activation_memory),
-                "outside_torch": int(worker.non_torch_memory),
-            }
-            counted["graphs"] = self._worker["requested"] - available - sum(counted.values())
-            self._worker["counted"] = counted
-        self._worker["available"] = given or available
-        self._worker.update(_room(worker, config, self._worker["available"]))
+            taken = self._worker["requested"] - self._worker["available"]
+            self._worker["counted"] = _counted(worker, taken)
+
+    def _plans(self, config: Any, *_: Any) -> None:
+        self._planned = config
+
+    def _checks(
+        self,
+        available: int,
+        needed: Callable[[], int],
+        max_model_len: int,
+        longest: Callable[[int], int],
+    ) -> None:
+        """Whether one request of `max_model_len` tokens has room in `available`: the cache but for
+        the block that vLLM keeps for itself, from 0.33 on. `longest` is that of a cache's bytes."""
+        if self._planned.cache_config.num_gpu_blocks_override is None:
+            self._worker["available"] = available
+        self._worker["settings"]["max_model_len"] = max_model_len  # it may have been to be found
+        self._worker["needed"] = needed()
+        model = self._planned.model_config
+        derived = model.model_arch_config.derived_max_model_len_and_key[0]
+        try:
+            # `longest` looks no further than that.
+            model.max_model_len = max_model_len if math.isinf(derived) else int(derived)
+            self._worker["longest"] = longest(available) if available > 0 else 0
+        finally:
+            model.max_model_len = max_model_len
 
     def _has_cache(self, worker: Any, cache: Any) -> None:
         from vllm.v1.core.kv_cache_utils import get_kv_cache_capacity
@@ -159,27 +176,25 @@ def _wrap(kind: Any, name: str, before: Callable[..., None], after: Callable[...
 
     @functools.wraps(method)
     def wrapped(worker: Any, *args: Any, **kwargs: Any) -> Any:
-        before(worker, *args)
+        tell(before, worker, *args)
         result = method(worker, *args, **kwargs)
-        after(worker, *args)
+        tell(after, worker, *args)
         return result
 
     setattr(kind, name, wrapped)
 
 
-def _room(worker: Any, config: Any, available: int) -> Json:
-    """What one request of `max_model_len` tokens needs, and the longest that has room."""
-    from vllm.v1.core import kv_cache_utils
+def _counted(worker: Any, taken: int) -> Json:
+    """`taken`: all but the cache. 0.26 counts what its card lost outside of PyTorch and what it
+    allocates beside weights; 0.33 what its card lost, buffers of PyTorch's among it, and what it
+    allocates and gives back."""
+    from vllm import envs
 
-    groups = kv_cache_utils.get_kv_cache_groups(config, dict(worker.get_kv_cache_spec()))
-    model = config.model_config
-    needed = kv_cache_utils._max_memory_usage_bytes_from_groups(config, groups)
-    asked = model.max_model_len
-    try:
-        derived = model.model_arch_config.derived_max_model_len_and_key[0]
-        model.max_model_len = longest = asked if math.isinf(derived) else int(derived)
-        if available > 0:
-            longest = kv_cache_utils._estimate_max_model_len_from_groups(config, groups, available)
-    finally:
-        model.max_model_len = asked
-    return {"needed": needed, "longest": longest if available > 0 else 0}
+    counted = {"weights": int(worker.model_runner.model_memory_usage)}
+    if hasattr(worker, "total_consumed"):
+        counted["stays"] = int(worker.total_consumed) - counted["weights"]
+    else:
+        counted["outside_torch"] = int(worker.non_torch_memory)
+    estimate = worker.cudagraph_memory_estimate
+    counted["graphs"] = int(estimate) if envs.VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS else 0
+    return {**counted, "activations": taken - sum(counted.values())}

@@ -16,7 +16,7 @@ import weakref
 from collections.abc import Iterator
 from typing import Any
 
-from vramfit.standin._imports import when_imported
+from vramfit.standin._vllm_releases import LAUNCHERS, tell, when_has
 
 WRITE = "vramfit_write"  # a method of its workers'
 _NEW_TOKENS = 4  # of each request: a prefill, and some steps of decode
@@ -27,9 +27,9 @@ _NAME = "vramfit_fill"  # of the method of its core's
 
 
 def attend() -> None:
-    when_imported("vllm.v1.engine.core", _attend_core)
-    when_imported("vllm.v1.engine.core_client", _attend_clients)
-    when_imported("vllm.entrypoints.launcher", _attend_server)
+    when_has(("vllm.v1.engine.core",), "EngineCore", _attend_core)
+    when_has(("vllm.v1.engine.core_client",), "InprocClient", _attend_clients)
+    when_has(LAUNCHERS, "serve_http", _attend_server)
 
 
 def _attend_core(module: Any) -> None:
@@ -50,7 +50,7 @@ def _fill(core: Any) -> None:
     """As many requests as may run at once, of as many tokens as a step takes; to their end. Then
     its workers write down what they took: they are not always given the time for it."""
     if not core.vramfit_was_asked and not core.is_pooling_model:
-        _serve(core)
+        tell(_serve, core)
     core.model_executor.collective_rpc(WRITE)
 
 

@@ -14,7 +14,7 @@ Stage stage_of(const std::string& stage) {
       {"load", Stage::Loaded},       {"compile", Stage::Compile},     {"forward", Stage::Forward},
       {"backward", Stage::Backward}, {"optimizer", Stage::Optimizer}, {"profile", Stage::Profile},
       {"kv_cache", Stage::KvCache},  {"warm_up", Stage::WarmUp},      {"serve", Stage::Serve},
-      {"sample", Stage::Sample}};
+      {"sample", Stage::Sample},     {"sleep", Stage::Sleep},         {"wake_up", Stage::WakeUp}};
   return stages.at(stage);
 }
 

@@ -48,7 +48,12 @@ std::string moment(Stage stage, int step) {
     case Stage::Serve:
       return "while serving";
     case Stage::Sample:
-      return "while serving requests that are sampled";
+      return step == 0 ? "while serving requests that are sampled"
+                       : fmt::format("in sampling of step {}", step);
+    case Stage::Sleep:
+      return "as the engine falls asleep";
+    case Stage::WakeUp:
+      return "as the engine wakes up";
     case Stage::Outside:
       break;
   }

@@ -64,12 +64,14 @@ enum class Stage : std::uint8_t {
   KvCache,  ///< makes its cache of what is left,
   WarmUp,   ///< captures its graphs and compiles its kernels,
   Serve,    ///< serves,
-  Sample,   ///< and samples, other than by the likeliest token
+  Sample,   ///< and samples, other than by the likeliest token;
+  Sleep,    ///< gives its memory back,
+  WakeUp,   ///< and takes it again
 };
 
 inline constexpr std::array kStageNames = {
-    "outside", "loaded",  "forward", "backward", "optimizer", "zero_grad", "prefill",
-    "decode",  "compile", "profile", "kv_cache", "warm_up",   "serve",     "sample"};
+    "outside", "loaded",  "forward",  "backward", "optimizer", "zero_grad", "prefill", "decode",
+    "compile", "profile", "kv_cache", "warm_up",  "serve",     "sample",    "sleep",   "wake_up"};
 
 /// Those that ledgers have.
 inline constexpr std::span kLedgerStageNames =

@@ -15,9 +15,8 @@ def serving(told: Json | None, stages: list[Json], held: int, ran_out: bool) -> 
     by others. None: there was no engine, or it came to nothing that it counts."""
     if told is None or "requested" not in told:
         return None
-    rows = {stage["name"]: stage for stage in stages}
     used = {
-        name: rows[stage][key] - told["requested"] if told.get("ready") and stage in rows else None
+        name: _most(stages, stage, key, told["requested"]) if told.get("ready") else None
         for name, stage, key in (
             ("at_rest", "warm_up", "device_used"),
             ("serving", "serve", "peak_device_used"),
@@ -35,6 +34,13 @@ def serving(told: Json | None, stages: list[Json], held: int, ran_out: bool) -> 
     }
     answer["utilization"] = _utilization(answer, held, ran_out)
     return answer
+
+
+def _most(stages: list[Json], name: str, key: str, requested: int) -> int | None:
+    """That a stage took beyond what was asked for; of a script that trains as well there are
+    several of that name."""
+    used = [stage[key] for stage in stages if stage["name"] == name]
+    return max(used) - requested if used else None
 
 
 def _lacks(told: Json) -> int | None:

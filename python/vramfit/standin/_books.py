@@ -12,6 +12,8 @@ from typing import Any, Protocol
 
 import torch
 
+from vramfit.standin._unmapped import Unmapped
+
 Stats = dict[str, Any]
 
 # torch._C's functions that give an allocator's statistics, and those that reset their peaks.
@@ -48,8 +50,9 @@ class Card(Protocol):
 class Books:
     """Replaces torch._C's functions for statistics, once a process."""
 
-    def __init__(self, card: Card) -> None:
-        self._card = card
+    def __init__(self, card: Card, unmapped: Unmapped) -> None:
+        self._card, self._unmapped = card, unmapped
+        self._were_unmapped: dict[int, tuple[int, int]] = {}  # as the stage began
         self._stats: Callable[[int], Stats] = torch._C._cuda_memoryStats
         self._reset: Callable[[int], None] = torch._C._cuda_resetPeakMemoryStats
         self._theirs: dict[int, Stats] = {}  # as they were when a stage last reset them
@@ -64,8 +67,15 @@ class Books:
         levels = []
         for device, card in enumerate(self._card.report()["devices"]):
             stats = self._stats(device) if torch.cuda.is_initialized() else {}
-            allocated, reserved = _pair(stats, "current")
-            peak, peak_reserved = map(max, _pair(stats, "peak"), self._ours.pop(device, (0, 0)))
+            pairs = _pair(stats, "current"), _pair(stats, "peak")
+            most = tuple(map(max, pairs[1], self._ours.pop(device, (0, 0))))
+            # All that PyTorch counts is there, but for what nothing of the card is behind: now, and
+            # all through the stage, which ends where an engine falls asleep or wakes.
+            now = self._unmapped.bytes(device)
+            always = tuple(map(min, now, self._were_unmapped.get(device, (0, 0))))
+            self._were_unmapped[device] = now
+            allocated, reserved = map(int.__sub__, pairs[0], now)
+            peak, peak_reserved = map(int.__sub__, most, always)
             if stats:
                 self._theirs[device] = _raised(stats, self._theirs.get(device))
                 self._reset(device)

@@ -19,6 +19,7 @@ from vramfit.standin._collector import resting
 from vramfit.standin._holders import Holders
 from vramfit.standin._lines import Line, innermost
 from vramfit.standin._origins import Origin, Origins
+from vramfit.standin._unmapped import Unmapped
 
 Json = dict[str, Any]
 
@@ -72,6 +73,7 @@ class _Gpu:
 
     def __init__(self) -> None:
         self.live: dict[int, Block] = {}  # by address
+        self._unmapped: dict[int, Block] = {}  # with nothing of the card behind them
         self.allocated = 0
         self._of_this_stage: list[Block] = []
         # When most was allocated: in this stage, in this step before it, in the steps before.
@@ -85,7 +87,7 @@ class _Gpu:
                 allocated += _rounded(entry["size"])
                 if allocated > most:
                     most, moment = allocated, at
-            else:
+            elif entry["addr"] not in self._unmapped:
                 allocated -= _rounded(entry["size"])
         self.allocated = allocated
         for at, entry in enumerate(entries):
@@ -94,8 +96,22 @@ class _Gpu:
                 self._of_this_stage.append(made)
             else:
                 self.live.pop(entry["addr"], None)
+                self._unmapped.pop(entry["addr"], None)
             if at == moment:
                 self._of_stage = Peak(most, list(self.live.values()))
+
+    def leave_out(self, segments: list[Json]) -> None:
+        """Blocks of these, and no others, have nothing of the card behind them from now on."""
+        blocks = self.live | self._unmapped
+        out = {
+            block["address"]
+            for segment in segments
+            for block in segment["blocks"]
+            if block["address"] in blocks
+        }
+        self._unmapped = {address: blocks[address] for address in out}
+        self.live = {address: block for address, block in blocks.items() if address not in out}
+        self.allocated = sum(block.bytes for block in self.live.values())
 
     def end_stage(self, stage: str) -> Peak:
         for block in self._of_this_stage:
@@ -123,9 +139,13 @@ class History:
     `ended` is told of each stage's end, with what each GPU held at its peak."""
 
     def __init__(
-        self, *, whole: bool, ended: Callable[[int, str, list[Peak]], None] | None = None
+        self,
+        unmapped: Unmapped,
+        *,
+        whole: bool,
+        ended: Callable[[int, str, list[Peak]], None] | None = None,
     ) -> None:
-        self._ended = ended
+        self._unmapped, self._ended = unmapped, ended
         self._read: dict[int, int] = {}  # entries of each GPU, where they stay
         self._is_whole = whole or "clear_history" not in _SETTINGS
         self._step = 0
@@ -161,6 +181,9 @@ class History:
                 for block in gpu.live.values():
                     block.outlived_step = True
         peaks = [gpu.end_stage(stage) for _, gpu in sorted(self._gpus.items())]
+        if self._unmapped.has_any:
+            for number, gpu in self._gpus.items():
+                gpu.leave_out(self._unmapped.segments(number))
         if self._ended is not None:
             self._ended(step, stage, peaks)
 

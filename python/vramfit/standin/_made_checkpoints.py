@@ -103,7 +103,7 @@ class MadeCheckpoints:
 
 
 def _quantization(config: Any) -> Json | None:
-    told = getattr(config, "quantization_config", None)
+    told: Any = getattr(config, "quantization_config", None)
     return told.to_dict() if hasattr(told, "to_dict") else told
 
 

@@ -66,12 +66,13 @@ def tells_of_the_head(quantization: Json) -> bool:
 
 def _gptq(told: Json) -> _Layout:
     def layout(module: str, weight: Stored) -> Tensors | None:
-        bits, group = told["bits"], told.get("group_size", -1)
+        bits, group = int(told["bits"]), int(told.get("group_size", -1))
         for pattern, other in (told.get("dynamic") or {}).items():  # first match, as GPTQModel's
             if re.match(pattern.removeprefix("+:").removeprefix("-:"), module):
                 if pattern.startswith("-:"):
                     return None
-                bits, group = other.get("bits", bits), other.get("group_size", group)
+                bits = int(other.get("bits", bits))
+                group = int(other.get("group_size", group))
                 break
         outs, ins = weight.shape
         groups = -(-ins // group) if group > 0 else 1
@@ -88,8 +89,8 @@ def _gptq(told: Json) -> _Layout:
 def _awq(told: Json) -> _Layout:
     def layout(_: str, weight: Stored) -> Tensors:
         outs, ins = weight.shape
-        packed = outs * told.get("bits", told.get("w_bit", 4)) // 32
-        group = told.get("group_size", told.get("q_group_size", 128))
+        packed = outs * int(told.get("bits") or told.get("w_bit") or 4) // 32
+        group = int(told.get("group_size") or told.get("q_group_size") or 128)
         groups = ins // group if group > 0 else 1
         return {
             "qweight": Stored("I32", (ins, packed)),

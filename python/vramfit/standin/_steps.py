@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -35,7 +36,7 @@ class Steps:
         self.step = 0  # the one that is under way
         self.finished = 0  # optimizer steps
         self._stepped_in_backward = False
-        self._is_told = False  # of its stages, by an engine that serves
+        self._runs_engine = 0  # how often it was entered: models that it calls turn nothing
         self._most: list[int] = []  # of each GPU's levels, of all steps
         self._quiet = 0  # steps since one of them grew
         self.ran_out = False  # and nothing came after
@@ -78,14 +79,26 @@ class Steps:
         self.stage = self._compiled_in
 
     def turn_to(self, stage: str) -> None:
-        """An engine's, which serves: its models' calls turn nothing from here on."""
-        self._is_told = True
+        """One of an engine's, which serves. In a script that trains as well it is of the step that
+        comes."""
         if stage != self.stage:
-            self.close()
+            self._end_stage()
             self.stage = stage
+            if self.finished:
+                self.step = self.finished + 1
+
+    @contextmanager
+    def of_engine(self) -> Iterator[None]:
+        """Meanwhile models are called by an engine, and turn nothing."""
+        self._runs_engine += 1
+        try:
+            yield
+        finally:
+            self._runs_engine -= 1
+            self._events.await_forward()
 
     def _forward(self, module: torch.nn.Module) -> None:
-        if self._is_told:
+        if self._runs_engine:
             return
         if self.ran_out and self.stage in ("forward", "backward"):
             self._begin_anew()
@@ -126,13 +139,16 @@ class Steps:
         self.ran_out = False
         if stage == self.stage:
             return
+        self._end_stage()
+        self.stage = stage
+        self.step = self.finished + 1
+
+    def _end_stage(self) -> None:
         step_over = self._stepped_in_backward or self.stage == "optimizer"
         self.close()
         if step_over:
             self._stepped_in_backward = False
             self._step_over()
-        self.stage = stage
-        self.step = self.finished + 1
 
     def _step_over(self) -> None:
         self.finished += 1

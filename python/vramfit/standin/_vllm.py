@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from vramfit.standin._imports import when_imported
+from vramfit.standin._steps import Steps
 from vramfit.standin._vllm_releases import PLANNERS, tell, when_has
 from vramfit.standin._vllm_traffic import WRITE
 from vramfit.standin._vllm_traffic import attend as attend_traffic
@@ -21,11 +21,11 @@ Json = dict[str, Any]
 
 
 class Vllm:
-    """Of a process that has an engine's worker, or its core, or both. `turn` is told of each stage
+    """Of a process that has an engine's worker, or its core, or both. `steps` is told of each stage
     that begins; `write` writes down what was taken so far."""
 
-    def __init__(self, turn: Callable[[str], None], write: Callable[[], None]) -> None:
-        self._turn, self._write = turn, write
+    def __init__(self, steps: Steps, write: Callable[[], None]) -> None:
+        self._steps, self._turn, self._write = steps, steps.turn_to, write
         self._worker: Json = {}
         self._refusal: str | None = None
         when_has(("vllm.v1.worker.gpu_worker",), "Worker", self._attend_worker)
@@ -67,11 +67,17 @@ class Vllm:
             ("initialize_from_config", self._begins("kv_cache"), self._has_cache),
             ("compile_or_warm_up_model", self._begins("warm_up"), self._is_ready),
             ("execute_model", self._runs, _nothing),
+            ("sleep", self._begins("sleep"), self._is_mapped_otherwise),
+            ("wake_up", self._begins("wake_up"), self._is_mapped_otherwise),
         ):
-            tell(_wrap, kind, name, before, after)
+            tell(_wrap, kind, name, self._steps, before, after)
 
     def _begins(self, stage: str) -> Callable[..., None]:
         return lambda *_: self._turn(stage)
+
+    def _is_mapped_otherwise(self, *_: Any) -> None:
+        """What comes after, in the same stage, has another part of PyTorch's memory."""
+        self._steps.close()
 
     def _runs(self, worker: Any, scheduled: Any = None, *_: Any) -> None:
         """A batch: of a stage of its own where it samples, which takes more than the likeliest."""
@@ -170,14 +176,17 @@ def _nothing(*_: Any, **__: Any) -> None:
     """Is done before, or after."""
 
 
-def _wrap(kind: Any, name: str, before: Callable[..., None], after: Callable[..., None]) -> None:
+def _wrap(
+    kind: Any, name: str, steps: Steps, before: Callable[..., None], after: Callable[..., None]
+) -> None:
     """Both are called with the worker and its method's arguments."""
     method = getattr(kind, name)
 
     @functools.wraps(method)
     def wrapped(worker: Any, *args: Any, **kwargs: Any) -> Any:
         tell(before, worker, *args)
-        result = method(worker, *args, **kwargs)
+        with steps.of_engine():
+            result = method(worker, *args, **kwargs)
         tell(after, worker, *args)
         return result
 

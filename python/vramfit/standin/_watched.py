@@ -22,6 +22,7 @@ from vramfit.standin._session import checkpoints
 from vramfit.standin._steps import Steps
 from vramfit.standin._trace import trace
 from vramfit.standin._uncaught import is_any
+from vramfit.standin._unmapped import Unmapped
 from vramfit.standin._values import assumptions, host
 from vramfit.standin._vllm import Vllm
 
@@ -55,10 +56,11 @@ class Watched:
         self._out_of_memory: list[dict[str, Any]] = []
         self._of_stages: list[dict[str, Any]] | None = [] if settings["beside"] else None
         ended = self._stage_ended if settings["beside"] else None
-        self._history = History(whole=self._records, ended=ended)
-        self._steps = Steps(Books(card), self._history, settings["steps"], enough)
+        unmapped = Unmapped()
+        self._history = History(unmapped, whole=self._records, ended=ended)
+        self._steps = Steps(Books(card, unmapped), self._history, settings["steps"], enough)
         self._compiling = Compiling(self._steps.compile_begins, self._steps.compile_ends)
-        self._vllm = Vllm(self._steps.turn_to, write)
+        self._vllm = Vllm(self._steps, write)
         self._longest = None
         if settings["longest"]:
             from vramfit.standin._longest import Longest

@@ -12,7 +12,6 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from vramfit.standin._imports import when_imported
 from vramfit.standin._vllm_releases import PLANNERS, tell, when_has
 from vramfit.standin._vllm_traffic import WRITE
 from vramfit.standin._vllm_traffic import attend as attend_traffic

@@ -97,6 +97,21 @@ def test_a_launcher_that_is_told_otherwise_is_refused_in_a_line(tmp_path):
     assert says in ran.stderr.strip().splitlines()[-1]
 
 
+@needs_torch
+def test_a_store_of_the_scripts_own_waits_for_nobody(tmp_path):
+    script = """
+import torch, torch.distributed as dist
+store = dist.FileStore({store!r}, 4)
+dist.init_process_group("nccl", store=store, rank=2, world_size=4)
+dist.all_reduce(torch.ones(8, device="cuda"))
+"""
+    ran = run_script(
+        tmp_path, script.format(store=str(tmp_path / "store")), "--gpus", 4, "--rank", 2
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert (ran.answer["rank"]["rank"], ran.answer["rank"]["ranks"]) == (2, 4)
+
+
 # Whatever a script asks of others is answered.
 _TALKS = """
 import os, torch, torch.distributed as dist

@@ -206,11 +206,11 @@ def _communicator() -> int:
     return bytes_["process_group"] - bytes_["streams"] + bytes_["collectives"]
 
 
-@needs_vllm
-def test_any_worker_captures_its_graphs(run, tmp_path):
+@with_each_release
+def test_any_worker_captures_its_graphs(run, tmp_path, python):
     case = over(4, "llama2-7b", max_num_seqs=16)
     case["arch"] = {**case["arch"], "num_hidden_layers": 2}
-    ran = start(run, tmp_path, case, "--gpus", 4, "--rank", 3)
+    ran = start(run, tmp_path, case, "--gpus", 4, "--rank", 3, python=python)
     assert ran.returncode == 0, ran.stderr
     assert (ran.answer["rank"]["rank"], ran.answer["rank"]["ranks"]) == (3, 4)
     assert ran.answer["unknown_calls"] == []

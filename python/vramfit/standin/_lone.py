@@ -5,6 +5,7 @@ once, what is gathered is its own, and NCCL is the stand-in's (standin/libraries
 from __future__ import annotations
 
 import functools
+import inspect
 import os
 import weakref
 from collections.abc import Callable, Iterator
@@ -110,6 +111,7 @@ class LoneRank:
         distributed_c10d.ProcessGroupGloo = _Gloo
         FakeProcessGroup._set_sequence_number_for_group = lambda _: None
         distributed_c10d._get_split_source = lambda _: None  # all groups are made anew
+        _replace("init_process_group", self._initializing)
         _replace("split_group", self._splitting)
         _replace("monitored_barrier", lambda _: lambda *_args, **_kwargs: None)
         _replace("send_object_list", self._sending)
@@ -137,12 +139,29 @@ class LoneRank:
             _from_environment(name) if said < 0 else said
             for name, said in (("RANK", rank), ("WORLD_SIZE", world_size))
         )
+        self._be(rank, size)
+        yield self._store, rank, size
+
+    def _be(self, rank: int, size: int) -> None:
         if self._are_others(rank):
             self._leave()
         self._rank, self._size = rank, size
-        yield self._store, rank, size
 
     # Of one function each, what is called in its place.
+
+    def _initializing(self, initialize: Function) -> Function:
+        """With a store of the script's own there is no rendezvous."""
+        takes = inspect.signature(initialize)
+
+        @functools.wraps(initialize)
+        def init_process_group(*args: Any, **kwargs: Any) -> None:
+            given = takes.bind(*args, **kwargs)
+            if given.arguments.get("store") is not None:
+                self._be(given.arguments["rank"], given.arguments["world_size"])
+                given.arguments["store"] = self._store
+            initialize(*given.args, **given.kwargs)
+
+        return init_process_group
 
     def _splitting(self, _: Function) -> Function:
         """As new groups: NCCL learns from all ranks how many go with this one."""

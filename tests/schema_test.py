@@ -149,8 +149,8 @@ def test_reference(path):
     part = "#/$defs/llamacpp" if path.stem == "llamacpp_speed" else ""
     if path.parent.name == "llamacpp":
         part = "#/$defs/llamacpp_files"
-    if path.parent.name == "nccl":
-        part = "#/$defs/nccl"
+    if path.parent.name in ("nccl", "stored"):
+        part = f"#/$defs/{path.parent.name}"
     if path.parent.name == "vllm":
         part = "#/$defs/cuda_graphs" if path.stem == "cuda_graphs" else "#/$defs/vllm"
     name = f"reference.schema.json{part}"

@@ -12,7 +12,8 @@ TOLD = {
     "cache": {"blocks": 100, "block_size": 16, "groups": 1, "tokens": 1600, "concurrency": 25.0,
               "max_model_len": 4096},
     "settings": {"gpu_memory_utilization": 0.9, "max_model_len": 4096, "enforce_eager": True,
-                 "max_num_batched_tokens": 2048, "max_num_seqs": 256, "cuda_graphs": "NONE"},
+                 "max_num_batched_tokens": 2048, "max_num_seqs": 256, "cuda_graphs": "NONE",
+                 "tensor_parallel_size": 1},
 }  # fmt: skip
 
 

@@ -43,9 +43,11 @@ class Table {
  private:
   void row(const std::string& label, const std::string& size, const std::string& each,
            const std::string& rest) {
-    lines_ += fmt::format("  {:<17}{:>9}{:>9}   {}", label, size, each, rest);
-    lines_.erase(lines_.find_last_not_of(' ') + 1);
-    lines_ += '\n';
+    const std::string left = fmt::format("  {:<17}{:>9}{:>9}   ", label, size, each);
+    std::string line = wrapped(std::string(left.size(), ' ') + rest, left.size());
+    line.replace(0, left.size(), left);
+    line.erase(line.find_last_not_of(" \n") + 1);
+    lines_ += line + '\n';
   }
 
   void sum(const std::string& label, std::uint64_t bytes, const std::string& bar = "") {

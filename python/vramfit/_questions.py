@@ -36,6 +36,7 @@ def in_python_words(line: str) -> str:
     line = line.replace("vramfit --list shows", "vramfit.models() and .cards() list")
     line = line.replace("vramfit --list", "vramfit.models()")
     line = re.sub(r"--([a-z][a-z0-9-]*)", lambda flag: flag[1].replace("-", "_"), line)
+    line = line.replace("unknown flag '", "unknown keyword '")
     return re.sub(r"^[a-z][a-z0-9-]*(?=:)", lambda flag: flag[0].replace("-", "_"), line)
 
 

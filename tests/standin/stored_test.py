@@ -161,6 +161,22 @@ def test_a_file_that_ends_behind_its_header_is_enough(tmp_path):
     assert play(_BEGIN + _LOAD, MODEL=folder) == [["extra.weight"]]
     (place / "model.safetensors").write_bytes(header[:-9])
     assert "ends within its header" in play(_BEGIN + _CAUGHT, MODEL=folder)[0]
+    (place / "model.safetensors").write_bytes(b"a page of the Hub that says 404")
+    assert "ends within its header" in play(_BEGIN + _CAUGHT, MODEL=folder)[0]
+    (place / "model.safetensors").write_bytes((5).to_bytes(8, "little") + b"[404]")
+    assert "does not begin as safetensors" in play(_BEGIN + _CAUGHT, MODEL=folder)[0]
+
+
+def test_a_file_that_lacks_less_than_its_header_is_cut_too(tmp_path):
+    """So that nothing but where the numbers begin tells."""
+    (tmp_path / "true").mkdir()
+    header = _true_header(tmp_path / "true")
+    whole = (tmp_path / "true/model.safetensors").read_bytes()
+    place = tmp_path / "model"
+    place.mkdir()
+    folder = folder_of(place, _SMALL)
+    (place / "model.safetensors").write_bytes(whole[: -len(header) // 2])
+    assert play(_BEGIN + _LOAD, MODEL=folder) == [["extra.weight"]]
 
 
 _CAUGHT = """

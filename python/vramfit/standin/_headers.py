@@ -7,7 +7,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from vramfit.standin._safetensors import Stored, Tensors, read
+from vramfit.standin._safetensors import Stored, Tensors, is_cut, read
 
 Files = dict[str, Tensors]  # by their names in the checkpoint's folder
 
@@ -39,8 +39,4 @@ def of_hub(name: str, downloads: dict[str, Any]) -> Files | None:
 def of_cut(files: list[str]) -> Files | None:
     """Of safetensors files, if one of them ends before its numbers do."""
     weights = [Path(file) for file in files if file.endswith(".safetensors")]
-    headers = {file: read(file) for file in weights}
-    held = {file: sum(of.nbytes for of in headers[file].values()) for file in weights}
-    if all(file.stat().st_size >= held[file] for file in weights):
-        return None
-    return {file.name: headers[file] for file in weights}
+    return {file.name: read(file) for file in weights} if any(map(is_cut, weights)) else None

@@ -190,18 +190,14 @@ _BNB_STORAGE: dict[str, Callable[[int], tuple[str, tuple[int, int]]]] = {
 
 
 def _compressed(told: Json) -> _Layout:
-    groups = [
-        (of, group.get("format") or told.get("format"))
-        for of in (told.get("config_groups") or {}).values()
-        for group in (of,)
-    ]
+    groups = (told.get("config_groups") or {}).values()
 
     def layout(module: str, weight: Stored) -> Tensors | None:
         if any(_names(module, ignored) for ignored in told.get("ignore") or ()):
             return None
-        for group, format_ in groups:
+        for group in groups:
             if any(_names(module, target) for target in group["targets"]):
-                return _compressed_weight(weight, group, str(format_))
+                return _compressed_weight(weight, group, group.get("format") or told["format"])
         return None
 
     return layout

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from vramfit.standin._door import StandInError
+
 _BITS = {"F4": 4, "F6_E2M3": 6, "F6_E3M2": 6, "C64": 64, "BOOL": 8}
 
 
@@ -59,13 +61,28 @@ def write(file: Path, tensors: Mapping[str, Stored], metadata: dict[str, str] | 
 def read(file: Path) -> Tensors:
     """Its header: of all tensors the kind, of none the bytes. The file may end behind the header.
 
-    Raises ValueError where there is no such header.
+    Raises StandInError where there is no such header.
     """
+    return _header(file)[0]
+
+
+def is_cut(file: Path) -> bool:
+    """Whether it ends before its numbers do. Raises StandInError as read() does."""
+    tensors, begin = _header(file)
+    return file.stat().st_size < begin + sum(tensor.nbytes for tensor in tensors.values())
+
+
+def _header(file: Path) -> tuple[Tensors, int]:
+    """And where the numbers begin."""
     with file.open("rb") as source:
         length = int.from_bytes(source.read(8), "little")
         text = source.read(min(length, file.stat().st_size))
     if not length or len(text) < length:
-        raise ValueError(f"{file} ends within its header: it is to have {8 + length:,} bytes")
-    told = json.loads(text)
-    told.pop("__metadata__", None)
-    return {name: Stored(of["dtype"], tuple(of["shape"])) for name, of in told.items()}
+        raise StandInError(f"{file} ends within its header: it is to have {8 + length:,} bytes")
+    try:
+        told = json.loads(text)
+        told.pop("__metadata__", None)
+        tensors = {name: Stored(of["dtype"], tuple(of["shape"])) for name, of in told.items()}
+    except (ValueError, LookupError, TypeError, AttributeError):
+        raise StandInError(f"{file} does not begin as safetensors' files do") from None
+    return tensors, 8 + length

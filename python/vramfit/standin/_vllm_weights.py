@@ -1,6 +1,7 @@
 """vLLM's loaders where there are no weights: they read a checkpoint that is made.
 
-The names are those of vLLM 0.26 (model_executor/model_loader, transformers_utils/config.py).
+The names are those of vLLM 0.26 and 0.33 (model_executor/model_loader, transformers_utils);
+bitsandbytes has a loader of its own in 0.26 alone.
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from vramfit.standin._headers import of_cut
-from vramfit.standin._imports import when_imported
 from vramfit.standin._made_checkpoints import MadeCheckpoints
+from vramfit.standin._vllm_releases import when_has
 
 # Of checkpoints as the Hub has them: where they look for files, and what looks at headers alone.
 _LOADERS = (
@@ -31,8 +32,8 @@ class VllmWeights:
     def attend(self) -> None:
         """From now on, for as long as the process lives."""
         for name, kind in _LOADERS:
-            when_imported(name, functools.partial(self._attend_loader, kind))
-        when_imported(_HEADERS[0], self._attend_headers)
+            when_has((name,), kind, functools.partial(self._attend_loader, kind))
+        when_has((_HEADERS[0],), _HEADERS[1], self._attend_headers)
 
     def _attend_loader(self, kind: str, module: Any) -> None:
         loader = getattr(module, kind)

@@ -1,6 +1,7 @@
 #include "runtimes/pytorch/torch/ops/elementwise.h"
 
 #include "runtimes/pytorch/torch/ops/iterator.h"
+#include "runtimes/pytorch/torch/ops/view.h"
 #include "runtimes/pytorch/torch/tensor/graph.h"
 
 namespace vramfit::pytorch {
@@ -95,6 +96,57 @@ Tensor mul(const Tensor& a, const Tensor& b) {
   set_history(result, node);
   return result;
 }
+
+void div_(const Tensor& a, const Tensor& b) {
+  const auto make_backward = [&] {
+    return [saved_a = Saved(b.requires_grad() ? clone(a) : Tensor()), saved_b = Saved(b)](
+               Node& self, Gradients& grads) -> Gradients {
+      const Tensor own = saved_a.unpack();
+      const Tensor other = saved_b.unpack();
+      Gradients result;
+      // -grad * ((self / other) / other)
+      if (self.wants(1)) {
+        const Tensor negated = like(grads[0]);
+        Tensor quotient = like(own, other);
+        quotient = like(quotient, other);
+        result[1] = like(negated, quotient);
+      }
+      if (self.wants(0)) result[0] = like(grads[0], other);
+      return result;
+    };
+  };
+  set_history(a, make_node(a.context(), make_backward, a, b));
+}
+
+void scale_(const Tensor& a) {
+  const auto make_backward = [] {
+    return [](Node&, Gradients& grads) -> Gradients { return {like(grads[0])}; };
+  };
+  set_history(a, make_node(a.context(), make_backward, a));
+}
+
+namespace {
+
+Ref<Node> masked_node(const Tensor& a, const Tensor& mask) {
+  const auto make_backward = [&] {
+    return [saved = Saved(mask)](Node&, Gradients& grads) -> Gradients {
+      const Tensor kept = saved.unpack();
+      return {like(grads[0])};
+    };
+  };
+  return make_node(a.context(), make_backward, a);
+}
+
+}  // namespace
+
+Tensor masked_fill(const Tensor& a, const Tensor& mask) {
+  const Ref<Node> node = masked_node(a, mask);
+  Tensor result = empty_for({&a, &mask}, a.type());
+  set_history(result, node);
+  return result;
+}
+
+void masked_fill_(const Tensor& a, const Tensor& mask) { set_history(a, masked_node(a, mask)); }
 
 Tensor add_scalar(const Tensor& a) {
   return saves_nothing(a, [](const Tensor& grad) { return grad; });

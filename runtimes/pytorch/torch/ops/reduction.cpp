@@ -84,6 +84,35 @@ Tensor mean_last(const Tensor& a) {
   return result;
 }
 
+namespace {
+
+/// Of one dimension, `scales` the gradient as a mean does.
+Tensor reduced(const Tensor& a, int dim, bool keepdim, bool scales) {
+  const auto make_backward = [&] {
+    return [from = a.sizes(), dim, keepdim, scales](Node&, Gradients& grads) -> Gradients {
+      const Tensor grad = expand(keepdim ? grads[0] : unsqueeze(grads[0], dim), from);
+      return {scales ? mul_scalar(grad) : grad};
+    };
+  };
+  const Ref<Node> node = make_node(a.context(), make_backward, a);
+  Dims sizes;
+  for (int i = 0; i < a.rank(); ++i) {
+    if (i != dim) {
+      sizes.push_back(a.size(i));
+    } else if (keepdim) {
+      sizes.push_back(1);
+    }
+  }
+  Tensor result = empty(a.context(), sizes, a.type());
+  set_history(result, node);
+  return result;
+}
+
+}  // namespace
+
+Tensor mean(const Tensor& a, int dim, bool keepdim) { return reduced(a, dim, keepdim, true); }
+Tensor sum(const Tensor& a, int dim, bool keepdim) { return reduced(a, dim, keepdim, false); }
+
 Tensor sum_to(Tensor a, const Dims& sizes) {
   Context& context = a.context();
   Tensor result = empty(context, sizes, a.type());

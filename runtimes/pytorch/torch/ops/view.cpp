@@ -11,19 +11,6 @@
 namespace vramfit::pytorch {
 namespace {
 
-/// A view made by an op of autograd, with the backward `undo(grad)`.
-template <typename Undo>
-Tensor view(const Tensor& a, const Dims& sizes, const Dims& strides, const Undo& undo) {
-  const auto make_backward = [&] {
-    return [undo](Node&, Gradients& grads) -> Gradients { return {undo(grads[0])}; };
-  };
-  const Ref<Node> node = make_node(a.context(), make_backward, a);
-  Tensor result = as_strided(a, sizes, strides);
-  result.impl()->is_view = true;
-  set_history(result, node);
-  return result;
-}
-
 /// at::detail::computeStride: strides of a view with other sizes, if there is one.
 std::optional<Dims> view_strides(const Tensor& a, const Dims& sizes) {
   Dims strides = sizes;
@@ -55,7 +42,7 @@ std::optional<Dims> view_strides(const Tensor& a, const Dims& sizes) {
 Tensor reshape(const Tensor& a, const Dims& sizes) {
   const std::optional<Dims> strides = view_strides(a, sizes);
   if (!strides) return reshape(contiguous(a), sizes);
-  return view(a, sizes, *strides,
+  return view_of(a, sizes, *strides,
               [from = a.sizes()](const Tensor& grad) { return reshape(grad, from); });
 }
 
@@ -66,7 +53,7 @@ Tensor transpose(const Tensor& a, int dim0, int dim1) {
   Dims strides = a.strides();
   std::swap(sizes[dim0], sizes[dim1]);
   std::swap(strides[dim0], strides[dim1]);
-  return view(a, sizes, strides,
+  return view_of(a, sizes, strides,
               [dim0, dim1](const Tensor& grad) { return transpose(grad, dim0, dim1); });
 }
 
@@ -83,7 +70,7 @@ Tensor unsqueeze(const Tensor& a, int dim) {
     sizes.push_back(a.size(i));
     strides.push_back(a.strides()[i]);
   }
-  return view(a, sizes, strides,
+  return view_of(a, sizes, strides,
               [from = a.sizes()](const Tensor& grad) { return reshape(grad, from); });
 }
 
@@ -94,14 +81,14 @@ Tensor expand(const Tensor& a, const Dims& sizes) {
     strides[-i] = own ? a.strides()[-i] : 0;
   }
   // The engine sums the gradient down to what was expanded.
-  return view(a, sizes, strides, [](const Tensor& grad) { return grad; });
+  return view_of(a, sizes, strides, [](const Tensor& grad) { return grad; });
 }
 
 Tensor slice(const Tensor& a, int dim, std::int64_t length) {
   if (length == a.size(dim)) {
-    return view(a, a.sizes(), a.strides(), [](const Tensor& grad) { return grad; });
+    return view_of(a, a.sizes(), a.strides(), [](const Tensor& grad) { return grad; });
   }
-  return view(a, a.sizes().with(dim, length), a.strides(), [from = a.sizes()](const Tensor& grad) {
+  return view_of(a, a.sizes().with(dim, length), a.strides(), [from = a.sizes()](const Tensor& grad) {
     return empty(grad.context(), from, grad.type());  // zeros, then copied into
   });
 }
@@ -118,39 +105,67 @@ Tensor clone(const Tensor& a) {
 
 Tensor contiguous(const Tensor& a) { return a.is_contiguous() ? a : clone(a); }
 
-Tensor cat(const Tensor& a, const Tensor& b, int dim) {
-  const std::int64_t length_a = a.size(dim);
-  const std::int64_t length_b = b.size(dim);
+Tensor cat(std::span<const Tensor> parts, int dim) {
+  const Tensor& first = parts.front();
+  Context& context = first.context();
+  std::vector<std::int64_t> lengths;
+  std::int64_t length = 0;
+  ScalarType type = first.type();
+  for (const Tensor& part : parts) {
+    lengths.push_back(part.size(dim));
+    length += part.size(dim);
+    type = promote(type, part.type());
+  }
   const auto make_backward = [&] {
-    return [=](Node& self, Gradients& grads) -> Gradients {
+    return [dim, lengths](Node& self, Gradients& grads) -> Gradients {
       Gradients result;
-      if (self.wants(0)) result[0] = slice(grads[0], dim, length_a);
-      if (self.wants(1)) result[1] = slice(grads[0], dim, length_b);
+      for (std::size_t i = 0; i < lengths.size(); ++i) {
+        if (self.wants(static_cast<int>(i))) result[i] = slice(grads[0], dim, lengths[i]);
+      }
       return result;
     };
   };
-  const Ref<Node> node = make_node(a.context(), make_backward, a, b);
-  Tensor result =
-      empty(a.context(), a.sizes().with(dim, length_a + length_b), promote(a.type(), b.type()));
+  const Ref<Node> node = make_node_of(context, make_backward, parts);
+  Tensor result = empty(context, first.sizes().with(dim, length), type);
   set_history(result, node);
   return result;
 }
 
-void split_into(const Tensor& a, int dim, std::span<Tensor> parts) {
-  const auto count = static_cast<std::int64_t>(parts.size());
-  const Dims sizes = a.sizes().with(dim, a.size(dim) / count);
+std::vector<Tensor> split_with_sizes(const Tensor& a, int dim,
+                                     std::span<const std::int64_t> lengths) {
   const auto make_backward = [&] {
-    return [whole = a.sizes()](Node&, Gradients& grads) -> Gradients {
-      return {empty(grads[0].context(), whole, grads[0].type())};
+    return [whole = a.sizes(), type = a.type(), dim,
+            lengths = std::vector(lengths.begin(), lengths.end())](Node&,
+                                                                   Gradients& grads) -> Gradients {
+      // split_with_sizes_backward: zeros for parts that nobody used, then a cat.
+      Context* context = nullptr;
+      for (const Tensor& grad : grads) {
+        if (grad.defined()) context = &grad.context();
+      }
+      std::vector<Tensor> zeros;
+      for (std::size_t i = 0; i < lengths.size(); ++i) {
+        if (grads[i].defined()) continue;
+        zeros.push_back(empty(*context, whole.with(dim, lengths[i]), type));
+      }
+      return {empty(*context, whole, type)};
     };
   };
   const Ref<Node> node = make_node(a.context(), make_backward, a);
-  int index = 0;
-  for (Tensor& part : parts) {
-    part = as_strided(a, sizes, a.strides());
+  std::vector<Tensor> parts;
+  for (const std::int64_t length : lengths) {
+    Tensor part = as_strided(a, a.sizes().with(dim, length), a.strides());
     part.impl()->is_view = true;
-    set_history(part, node, index++);
+    set_history(part, node, static_cast<int>(parts.size()));
+    parts.push_back(std::move(part));
   }
+  return parts;
+}
+
+void split_into(const Tensor& a, int dim, std::span<Tensor> parts) {
+  const std::vector<std::int64_t> lengths(
+      parts.size(), a.size(dim) / static_cast<std::int64_t>(parts.size()));
+  std::vector<Tensor> all = split_with_sizes(a, dim, lengths);
+  std::move(all.begin(), all.end(), parts.begin());
 }
 
 }  // namespace vramfit::pytorch

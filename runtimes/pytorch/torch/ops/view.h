@@ -2,11 +2,26 @@
 
 #include <array>
 #include <span>
+#include <vector>
 
+#include "runtimes/pytorch/torch/tensor/graph.h"
 #include "runtimes/pytorch/torch/tensor/tensor.h"
 
 // Views, and ops that are views where the layout allows.
 namespace vramfit::pytorch {
+
+/// A view made by an op of autograd, with the backward `undo(grad)`.
+template <typename Undo>
+Tensor view_of(const Tensor& a, const Dims& sizes, const Dims& strides, const Undo& undo) {
+  const auto make_backward = [&] {
+    return [undo](Node&, Gradients& grads) -> Gradients { return {undo(grads[0])}; };
+  };
+  const Ref<Node> node = make_node(a.context(), make_backward, a);
+  Tensor result = as_strided(a, sizes, strides);
+  result.impl()->is_view = true;
+  set_history(result, node);
+  return result;
+}
 
 /// Tensor.view and reshape: a view, or a contiguous copy where strides do not allow one.
 Tensor reshape(const Tensor& a, const Dims& sizes);
@@ -22,8 +37,14 @@ Tensor slice(const Tensor& a, int dim, std::int64_t length);
 Tensor contiguous(const Tensor& a);
 Tensor clone(const Tensor& a);
 
-/// torch.cat of two along `dim`; contiguous.
-Tensor cat(const Tensor& a, const Tensor& b, int dim);
+/// torch.cat along `dim`; contiguous.
+Tensor cat(std::span<const Tensor> parts, int dim);
+inline Tensor cat(const Tensor& a, const Tensor& b, int dim) {
+  return cat(std::array{a, b}, dim);
+}
+/// Parts of these lengths along `dim`, as views of one node, whose gradient is a cat.
+std::vector<Tensor> split_with_sizes(const Tensor& a, int dim,
+                                     std::span<const std::int64_t> lengths);
 /// Equal parts along `dim`, as views of one node (SplitBackward, whose gradient is a cat).
 void split_into(const Tensor& a, int dim, std::span<Tensor> parts);
 template <std::size_t N>

@@ -1,12 +1,17 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
+#include <string>
+#include <tuple>
 #include <utility>
 
+#include "model/errors.h"
 #include "runtimes/pytorch/torch/tensor/checkpoint.h"
 #include "runtimes/pytorch/torch/tensor/context.h"
 #include "runtimes/pytorch/torch/tensor/tensor.h"
@@ -19,7 +24,7 @@
 namespace vramfit::pytorch {
 
 /// At most so many inputs, outputs or gradients an op has; attention and split have the most.
-inline constexpr int kMaxEdges = 3;
+inline constexpr int kMaxEdges = 4;
 using Gradients = std::array<Tensor, kMaxEdges>;
 
 struct Edge {
@@ -121,6 +126,19 @@ Ref<Node> make_node(Context& context, const MakeBackward& make_backward, const T
   };
   (connect(inputs), ...);
   return node;
+}
+
+/// The same of a list of inputs. Throws BadInput where they are more than a node has edges.
+template <typename MakeBackward>
+Ref<Node> make_node_of(Context& context, const MakeBackward& make_backward,
+                       std::span<const Tensor> inputs) {
+  if (inputs.size() > kMaxEdges) {
+    throw BadInput("an op on " + std::to_string(inputs.size()) + " tensors is not predicted yet");
+  }
+  std::array<Tensor, kMaxEdges> all;
+  std::copy(inputs.begin(), inputs.end(), all.begin());
+  return std::apply(
+      [&](const auto&... each) { return make_node(context, make_backward, each...); }, all);
 }
 
 inline void set_history(const Tensor& output, const Ref<Node>& node, int index = 0) {

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtimes/pytorch/torch/aten/value.h"
+#include "runtimes/pytorch/transformers/taped/expression.h"
+
+// What a family's own code asks of PyTorch, op by op, as scripts/tapes records it: for any size.
+namespace vramfit::pytorch {
+
+/// Where a tensor is kept while a program runs.
+struct Register {
+  enum class Scope : std::uint8_t {
+    Program,  ///< of the program, seen by layers too
+    Layer,    ///< of the layer that runs
+    Carried,  ///< handed over by the layer before this one, or by the program to the first
+  };
+  Scope scope = Scope::Program;
+  std::uint32_t number = 0;
+};
+
+/// An argument of an op as a tape writes it.
+struct Operand {
+  enum class Kind : std::uint8_t {
+    None, Register, Parameter, Size, Real, Bool, Type, ModelType, List,
+  };
+  Kind kind = Kind::None;
+  Register tensor;
+  std::string path;  ///< Parameter: its name, below the layer where that begins with a dot
+  Expression size;
+  double real = 0;
+  bool flag = false;
+  ScalarType type{};
+  std::vector<Operand> list;
+};
+
+struct Instruction {
+  enum class Kind : std::uint8_t {
+    Op,
+    Free,       ///< Python holds the results no more
+    Parameter,  ///< a tensor becomes an nn.Parameter
+    Bind,       ///< a tensor is a parameter or buffer of the model from now on: args[1] names it
+    Layers,     ///< all layers run, handing on args[0]; the last one's is the result
+    Give,       ///< what this layer hands on
+    Enter,      ///< a module's forward begins: args[0]
+    Leave,
+  };
+  Kind kind = Kind::Op;
+  aten::Op op = nullptr;
+  std::string name;  ///< of the op
+  std::vector<Operand> args;
+  std::vector<Register> results;
+};
+
+using Body = std::vector<Instruction>;
+
+struct Program {
+  Body main;
+  std::map<std::string, Body> layers;  ///< by kind
+};
+
+/// An nn.Parameter or buffer by its name; below a layer where it begins with a dot.
+struct NamedTensor {
+  std::string path;
+  bool is_buffer = false;
+  std::string tied_to;  ///< where tie_word_embeddings is set
+};
+
+struct OpTape {
+  std::string model_type;
+  std::string layers_key;              ///< of the config: how many layers
+  std::string layers_path;             ///< "model.layers"
+  std::map<std::string, Expression> defaults;  ///< of keys that a config leaves out
+  std::vector<NamedTensor> before, layer, behind;  ///< parameters, in the order of their names
+  std::map<std::string, Program> programs;
+};
+
+/// Throws BadInput where it is none, naming the line.
+OpTape read_op_tape(std::string_view text);
+
+}  // namespace vramfit::pytorch

@@ -1,0 +1,175 @@
+"""What a model's own code asks of PyTorch, op by op, above autograd: ops as Python calls them, how
+long Python holds what they give, and where a layer begins and ends."""
+
+import weakref
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+
+import torch
+from torch._dispatch.python import enable_python_dispatcher
+from torch._subclasses.schema_check_mode import SchemaCheckMode
+from torch.utils._python_dispatch import TorchDispatchMode
+
+
+@dataclass(frozen=True)
+class Register:
+    """A tensor that an op gave, by the order in which they were given."""
+
+    number: int
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter or buffer of the model."""
+
+    path: str
+
+
+@dataclass(frozen=True)
+class Host:
+    """A tensor in the host's memory."""
+
+    sizes: tuple
+    dtype: torch.dtype
+
+
+@dataclass
+class Op:
+    name: str  # without "aten."
+    args: list
+    results: list  # registers; None: no tensor on the GPU
+
+
+@dataclass
+class Free:
+    register: Register
+
+
+@dataclass
+class Enter:
+    path: str
+
+
+@dataclass
+class Leave:
+    path: str
+
+
+@dataclass
+class Trace:
+    events: list = field(default_factory=list)
+    inputs: dict = field(default_factory=dict)  # names: registers
+    outputs: dict = field(default_factory=dict)
+
+
+class _Mode(SchemaCheckMode):
+    """Sees ops before autograd and autocast take them apart. PyTorch lets no other class there."""
+
+    def __init__(self, tracer):
+        TorchDispatchMode.__init__(self, torch._C.DispatchKey.PreDispatch)
+        self._tracer = tracer
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        return self._tracer.op(func, args, kwargs or {})
+
+
+class Tracer:
+    def __init__(self, model):
+        self.trace = Trace()
+        self._known = {}  # id of a tensor: what it is
+        self._count = 0
+        self._open = True
+        tensors = {**dict(model.named_parameters()), **dict(model.named_buffers())}
+        for path, tensor in reversed(tensors.items()):
+            self._known[id(tensor)] = Parameter(path)
+        self._alive = tensors  # so that no id is another's
+
+    def give(self, name, tensor):
+        """An input of what is traced."""
+        self.trace.inputs[name] = self._register(tensor)
+
+    def take(self, name, tensor):
+        """An output of it."""
+        if tensor is not None:
+            self.trace.outputs[name] = self._known[id(tensor)]
+
+    def op(self, func, args, kwargs):
+        given = [self._argument(each) for each in _by_schema(func, args, kwargs)]
+        result = func(*args, **kwargs)
+        results = result if isinstance(result, (list, tuple)) else [result]
+        event = Op(str(func).removeprefix("aten."), given, [])
+        self.trace.events.append(event)
+        event.results += [self._result(each) for each in results]
+        return result
+
+    def close(self):
+        self._open = False
+
+    @contextmanager
+    def tracing(self, boundaries):
+        """`boundaries`: modules by their paths, whose calls are noted."""
+        with ExitStack() as stack:
+            for path, module in boundaries.items():
+                before = module.register_forward_pre_hook(
+                    lambda *_, path=path: self.trace.events.append(Enter(path))
+                )
+                after = module.register_forward_hook(
+                    lambda *_, path=path: self.trace.events.append(Leave(path))
+                )
+                stack.callback(before.remove)
+                stack.callback(after.remove)
+            stack.enter_context(enable_python_dispatcher())
+            stack.enter_context(_Mode(self))
+            yield
+
+    def _argument(self, value):
+        if isinstance(value, torch.Tensor):
+            if not value.is_cuda:
+                return Host(tuple(value.shape), value.dtype)
+            if id(value) not in self._known:  # torch.tensor(…): what it makes comes by lift_fresh
+                register = self._register(value)
+                self.trace.events.append(
+                    Op("fresh", [list(value.shape), value.dtype], [register])
+                )
+            return self._known[id(value)]
+        if isinstance(value, (list, tuple)):
+            return [self._argument(each) for each in value]
+        return value
+
+    def _result(self, value):
+        if not isinstance(value, torch.Tensor) or not value.is_cuda:
+            return None
+        return self._known.get(id(value)) or self._register(value)
+
+    def _register(self, tensor):
+        register = Register(self._count)
+        self._count += 1
+        self._known[id(tensor)] = register
+        weakref.finalize(tensor, self._dies, id(tensor), register)
+        return register
+
+    def _dies(self, key, register):
+        if self._known.get(key) is register:
+            del self._known[key]
+        if self._open:
+            self.trace.events.append(Free(register))
+
+
+def _by_schema(func, args, kwargs):
+    """Arguments in the order of the op's schema, without defaults at the end."""
+    names = func._schema.arguments
+    values = [
+        args[place] if place < len(args) else kwargs.get(each.name, each.default_value)
+        for place, each in enumerate(names)
+    ]
+    given = {names[place].name for place in range(len(args))} | kwargs.keys()
+    while values and (
+        names[len(values) - 1].name not in given or _same(values[-1], names[len(values) - 1])
+    ):
+        values.pop()
+    return values
+
+
+def _same(value, argument):
+    default = argument.default_value
+    return argument.has_default_value() and type(value) is type(default) and value == default

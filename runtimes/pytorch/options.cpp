@@ -78,17 +78,24 @@ ScalarType parse_type(const std::string& text) {
 std::vector<std::string> type_names() { return {"fp32", "fp16", "bf16"}; }
 
 std::vector<std::string> projection_names(const ModelConfig& config) {
+  if (config.taped) return config.taped->projections;
   const auto names = family_of(config).projections;
   return {names.begin(), names.end()};
 }
 
-std::vector<std::string> default_lora_targets(const ModelConfig& config) {
+std::vector<std::string> peft_targets(const ModelConfig& config) {
+  if (config.taped) return config.taped->lora_targets;
   const auto names = family_of(config).lora_targets;
+  return {names.begin(), names.end()};
+}
+
+std::vector<std::string> default_lora_targets(const ModelConfig& config) {
+  const std::vector<std::string> names = peft_targets(config);
   if (names.empty()) {
     throw BadInput("lora-targets: PEFT has no default for " + config.family +
                    "; all-linear, or some of " + list_of(projection_names(config)));
   }
-  return {names.begin(), names.end()};
+  return names;
 }
 
 void validate(const ModelConfig& config, const TorchOptions& options) {

@@ -48,10 +48,28 @@ class Free:
 @dataclass
 class Enter:
     path: str
+    given: object = None  # the first tensor that the module takes
 
 
 @dataclass
 class Leave:
+    path: str
+    gives: object = None  # the first tensor that it gives
+
+
+@dataclass
+class Held:
+    """A tensor becomes a parameter, which is another tensor of its memory."""
+
+    tensor: Register
+    result: Register
+
+
+@dataclass
+class Bind:
+    """It is a parameter or buffer of the model from now on."""
+
+    register: Register
     path: str
 
 
@@ -77,6 +95,7 @@ class Tracer:
     def __init__(self, model):
         self.trace = Trace()
         self._known = {}  # id of a tensor: what it is
+        self._by_memory = {}  # the latest register of an address
         self._count = 0
         self._open = True
         tensors = {**dict(model.named_parameters()), **dict(model.named_buffers())}
@@ -96,11 +115,29 @@ class Tracer:
     def op(self, func, args, kwargs):
         given = [self._argument(each) for each in _by_schema(func, args, kwargs)]
         result = func(*args, **kwargs)
+        self._name_dtype(func, given, result)
         results = result if isinstance(result, (list, tuple)) else [result]
         event = Op(str(func).removeprefix("aten."), given, [])
         self.trace.events.append(event)
         event.results += [self._result(each) for each in results]
         return result
+
+    def becomes_parameter(self, parameter):
+        """A module takes it in: nn.Parameter(tensor) is another tensor of the same memory."""
+        if parameter is None or not parameter.is_cuda or id(parameter) in self._known:
+            return
+        made = self._by_memory[parameter.data_ptr()]
+        held = Held(made, self._register(parameter))
+        events = self.trace.events
+        freed = Free(made)  # what nn.Parameter(…) was given, before the module has it
+        place = len(events) - 1 - events[::-1].index(freed) if freed in events else len(events)
+        events.insert(place, held)
+
+    def bind(self, model):
+        """What is the model's from now on."""
+        tensors = [*model.named_parameters(), *model.named_buffers()]
+        for path, tensor in tensors:
+            self.trace.events.append(Bind(self._known[id(tensor)], path))
 
     def close(self):
         self._open = False
@@ -111,16 +148,39 @@ class Tracer:
         with ExitStack() as stack:
             for path, module in boundaries.items():
                 before = module.register_forward_pre_hook(
-                    lambda *_, path=path: self.trace.events.append(Enter(path))
+                    lambda _, args, kwargs, path=path: self._enter(path, args, kwargs),
+                    with_kwargs=True,
                 )
                 after = module.register_forward_hook(
-                    lambda *_, path=path: self.trace.events.append(Leave(path))
+                    lambda _module, _args, result, path=path: self._leave(path, result)
                 )
                 stack.callback(before.remove)
                 stack.callback(after.remove)
             stack.enter_context(enable_python_dispatcher())
             stack.enter_context(_Mode(self))
             yield
+
+    def _name_dtype(self, func, given, result):
+        """What a factory makes is of torch's default type where none is named."""
+        names = [each.name for each in func._schema.arguments]
+        if "dtype" not in names or not isinstance(result, torch.Tensor):
+            return
+        if any(isinstance(each, (Register, Parameter, Host)) for each in given):
+            return
+        place = names.index("dtype")
+        given += [None] * (place + 1 - len(given))
+        given[place] = result.dtype
+
+    def _enter(self, path, args, kwargs):
+        self.trace.events.append(Enter(path, self._first([*args, *kwargs.values()])))
+
+    def _leave(self, path, result):
+        given = result if isinstance(result, (list, tuple)) else [result]
+        self.trace.events.append(Leave(path, self._first(given)))
+
+    def _first(self, values):
+        found = (each for each in values if isinstance(each, torch.Tensor))
+        return self._known.get(id(next(found, None)))
 
     def _argument(self, value):
         if isinstance(value, torch.Tensor):
@@ -145,6 +205,7 @@ class Tracer:
         register = Register(self._count)
         self._count += 1
         self._known[id(tensor)] = register
+        self._by_memory[tensor.data_ptr()] = register
         weakref.finalize(tensor, self._dies, id(tensor), register)
         return register
 

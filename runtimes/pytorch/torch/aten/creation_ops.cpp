@@ -5,6 +5,7 @@ namespace vramfit::pytorch::aten {
 namespace {
 
 Tensor made(const Call& call, const Dims& sizes, ScalarType type) {
+  if (call.context.meta) return empty_meta(call.context, sizes, type);
   return empty(call.context, sizes, type,
                is_floating(type) ? Category::Activations : Category::Inputs);
 }
@@ -12,6 +13,18 @@ Tensor made(const Call& call, const Dims& sizes, ScalarType type) {
 /// (end, dtype)
 Results arange(const Call& call) {
   return {made(call, {call.integer(0)}, call.type(1).value_or(ScalarType::Long))};
+}
+
+/// (start, end, step, dtype)
+Results arange_by(const Call& call) {
+  const std::int64_t step = call.integer(2, 1);
+  return {made(call, {(call.integer(1) - call.integer(0) + step - 1) / step},
+               call.type(3).value_or(ScalarType::Long))};
+}
+
+/// (sizes, dtype)
+Results sized(const Call& call) {
+  return {made(call, call.dims(0), call.type(1).value_or(ScalarType::Float))};
 }
 
 /// (self, dtype)
@@ -34,6 +47,10 @@ Results padded(const Call& call) {
 
 constexpr NamedOp kCreationOps[] = {
     {"arange.default", arange},
+    {"arange.start_step", arange_by},
+    {"empty.memory_format", sized},
+    {"ones.default", sized},
+    {"zeros.default", sized},
     {"empty_like.default", like},
     {"fresh", fresh},
     {"pad.default", padded},

@@ -1,3 +1,4 @@
+#include "model/errors.h"
 #include "runtimes/pytorch/torch/aten/ops.h"
 #include "runtimes/pytorch/torch/ops/cast.h"
 #include "runtimes/pytorch/torch/ops/elementwise.h"
@@ -36,6 +37,19 @@ Results multiplied(const Call& call) {
   if (call.is_tensor(1)) return {mul(a, call.tensor(1))};
   if (!is_floating(a.type())) return pointwise(call, with_scalar(call, 1, a.type()));
   return {mul_scalar(a)};
+}
+
+Results divided(const Call& call) {
+  const Tensor a = call.tensor(0);
+  if (call.is_tensor(1)) throw BadInput("div.Tensor of two tensors is not predicted yet");
+  const ScalarType type = is_floating(a.type()) ? a.type() : ScalarType::Float;
+  return is_floating(a.type()) ? Results{mul_scalar(a)} : pointwise(call, type);
+}
+
+/// (base, exponent)
+Results power_of_number(const Call& call) {
+  const Tensor a = call.tensor(1);
+  return {pointwise_no_grad(a, a.type())};
 }
 
 Results divided_in_place(const Call& call) {
@@ -83,6 +97,9 @@ constexpr NamedOp kElementwiseOps[] = {
     {"add.Tensor", added},
     {"sub.Tensor", added},
     {"mul.Tensor", multiplied},
+    {"div.Tensor", divided},
+    {"pow.Scalar", power_of_number},
+    {"reciprocal.default", cosine},
     {"div_.Tensor", divided_in_place},
     {"pow.Tensor_Scalar", powered},
     {"neg.default", unary<neg>},

@@ -112,6 +112,10 @@ Results aliased(const Call& call) {
   return {view_of(a, a.sizes(), a.strides(), [](const Tensor& grad) { return grad; })};
 }
 
+Results detached(const Call& call) { return {call.tensor(0).detach()}; }
+
+Results cloned(const Call& call) { return {clone(call.tensor(0))}; }
+
 /// The tensor itself.
 Results same(const Call& call) { return {call.tensor(0)}; }
 
@@ -123,6 +127,8 @@ constexpr NamedOp kViewOps[] = {
     {"chunk.default", chunked},         {"contiguous.default", made_contiguous},
     {"alias.default", aliased},         {"lift_fresh.default", same},
     {"detach_.default", same},
+    {"detach.default", detached},
+    {"clone.default", cloned},
 };
 
 }  // namespace

@@ -40,6 +40,7 @@ std::optional<Dims> view_strides(const Tensor& a, const Dims& sizes) {
 }  // namespace
 
 Tensor reshape(const Tensor& a, const Dims& sizes) {
+  if (sizes.product() != a.numel()) throw BadInput("a view of another number of elements");
   const std::optional<Dims> strides = view_strides(a, sizes);
   if (!strides) return reshape(contiguous(a), sizes);
   return view_of(a, sizes, *strides,
@@ -62,11 +63,12 @@ Tensor t(const Tensor& a) { return transpose(a, 0, 1); }
 Tensor unsqueeze(const Tensor& a, int dim) {
   Dims sizes;
   Dims strides;
-  for (int i = 0; i < a.rank(); ++i) {
+  for (int i = 0; i <= a.rank(); ++i) {
     if (i == dim) {
       sizes.push_back(1);
-      strides.push_back(a.size(i) * a.strides()[i]);
+      strides.push_back(i < a.rank() ? a.size(i) * a.strides()[i] : 1);
     }
+    if (i == a.rank()) break;
     sizes.push_back(a.size(i));
     strides.push_back(a.strides()[i]);
   }

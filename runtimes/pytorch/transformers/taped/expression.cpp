@@ -7,6 +7,15 @@
 #include "model/errors.h"
 
 namespace vramfit::pytorch {
+namespace {
+
+std::int64_t sum_of(std::int64_t a, std::int64_t b) {
+  std::int64_t sum = 0;
+  if (__builtin_add_overflow(a, b, &sum)) throw BadInput("a size of the tape overflows 64 bits");
+  return sum;
+}
+
+}  // namespace
 
 class ExpressionParser {
  public:
@@ -121,10 +130,10 @@ std::int64_t Expression::value(const Symbols& symbols) const {
     std::int64_t& a = stack.back();
     switch (step.op) {
       case Op::Add:
-        a = checked_add(a, b);
+        a = sum_of(a, b);
         break;
       case Op::Subtract:
-        a = checked_add(a, -b);
+        a = sum_of(a, -b);
         break;
       case Op::Multiply:
         a = checked_multiply(a, b);

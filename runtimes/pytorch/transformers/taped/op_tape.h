@@ -18,6 +18,7 @@ struct Register {
     Program,  ///< of the program, seen by layers too
     Layer,    ///< of the layer that runs
     Carried,  ///< handed over by the layer before this one, or by the program to the first
+    None,     ///< nowhere
   };
   Scope scope = Scope::Program;
   std::uint32_t number = 0;
@@ -48,6 +49,7 @@ struct Instruction {
     Give,       ///< what this layer hands on
     Enter,      ///< a module's forward begins: args[0]
     Leave,
+    Return,     ///< the loss, the logits
   };
   Kind kind = Kind::Op;
   aten::Op op = nullptr;
@@ -75,8 +77,18 @@ struct OpTape {
   std::string layers_key;              ///< of the config: how many layers
   std::string layers_path;             ///< "model.layers"
   std::map<std::string, Expression> defaults;  ///< of keys that a config leaves out
-  std::vector<NamedTensor> before, layer, behind;  ///< parameters, in the order of their names
+  /// How a layer's kind is told: a kind for all, or …
+  std::vector<std::string> kinds;
+  // Parameters and buffers, in the order of their names: before all layers, of a layer by its
+  // kind, behind them.
+  std::vector<NamedTensor> before;
+  std::map<std::string, std::vector<NamedTensor>> of_layer;
+  std::vector<NamedTensor> behind;
+  std::vector<std::string> lora_targets;  ///< that PEFT has for the type
   std::map<std::string, Program> programs;
+
+  /// Linears of its layers, by the last part of their names.
+  std::vector<std::string> projections() const;
 };
 
 /// Throws BadInput where it is none, naming the line.

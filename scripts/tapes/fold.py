@@ -1,0 +1,202 @@
+"""A trace as a program: lines, those of layers that are alike kept once.
+
+A line is a tuple of words; a whole number in it stays a number, for solve.py to say what it is.
+"""
+
+from dataclasses import dataclass, field
+
+import torch
+from trace import Bind, Enter, Free, Held, Host, Leave, Op, Parameter, Register
+
+_MOST = 2**62  # beyond it a number means "to the end"
+
+
+class CannotFoldError(Exception):
+    """Why a trace is no program."""
+
+
+@dataclass
+class Part:
+    """Lines of the program, or of one layer."""
+
+    lines: list = field(default_factory=list)
+    numbers: dict = field(default_factory=dict)  # registers made here: theirs
+
+    def number(self, register):
+        return self.numbers.setdefault(register, len(self.numbers))
+
+
+@dataclass
+class Folded:
+    main: list
+    layers: list  # lines of each layer
+
+
+def fold(trace, layers_path, own_type):
+    """The program of a trace. `own_type`: the model's."""
+    return _Fold(trace, layers_path, own_type).run()
+
+
+class _Fold:
+    def __init__(self, trace, layers_path, own_type):
+        self._trace, self._path, self._type = trace, layers_path + ".", own_type
+        self._main, self._layers = Part(), []
+        self._layer = None  # the index of the one that runs
+        self._owner = {}  # of registers: the part that made them
+        self._carried = {}  # of layers: what they are handed
+        self._given = {}  # and what they give
+        for register in trace.inputs.values():
+            self._own(register, self._main)
+
+    def run(self):
+        events = self._trace.events
+        last = max(
+            (place for place, each in enumerate(events) if self._leaves(each) is not None),
+            default=-1,
+        )
+        place = 0
+        while place < len(events):
+            event = events[place]
+            place += 1
+            if self._enters(event) is not None:
+                self._begin(self._enters(event), event)
+            elif self._leaves(event) is not None:
+                self._given[self._layer] = event.gives
+                if place - 1 == last:
+                    while place < len(events) and self._is_tail(events[place]):
+                        self._add(events[place])
+                        place += 1
+                    self._end()
+            else:
+                self._add(event)
+        outputs = [self._word(each) for each in self._trace.outputs.values()]
+        self._main.lines.append(("return", *outputs))
+        return Folded(self._main.lines, [part.lines for part in self._layers])
+
+    def _enters(self, event):
+        return self._index(event) if isinstance(event, Enter) else None
+
+    def _leaves(self, event):
+        return self._index(event) if isinstance(event, Leave) else None
+
+    def _index(self, event):
+        rest = event.path.removeprefix(self._path)
+        return int(rest) if rest != event.path and rest.isdigit() else None
+
+    def _begin(self, index, event):
+        if index != len(self._layers):
+            raise CannotFoldError(f"layer {index} comes after {len(self._layers) - 1}")
+        if index == 0:
+            self._first = event.given
+            self._at = len(self._main.lines)
+        else:
+            self._finish()
+            if event.given is not self._given[index - 1]:
+                raise CannotFoldError(f"layer {index} is not handed what the one before gives")
+        self._carried[index] = event.given
+        self._layers.append(Part())
+        self._layer = index
+
+    def _finish(self):
+        given = self._given[self._layer]
+        if given is not None:
+            self._layers[self._layer].lines.append(("give", self._word(given)))
+
+    def _end(self):
+        """Of the last layer."""
+        given = self._given[self._layer]
+        self._finish()
+        self._layer = None
+        line = ["layers"]
+        if self._first is not None:
+            line.append(self._word(self._first))
+        if given is not None:
+            self._owner[given] = self._main
+            line = [f"%{self._main.number(given)}", "=", *line]
+        self._main.lines.insert(len(self._main.lines), tuple(line))
+
+    def _is_tail(self, event):
+        """Freed as the last layer returns, of what it had or was handed."""
+        return isinstance(event, Free) and (
+            self._owner.get(event.register) in (self._layers[-1], self._layers[-2])
+            and event.register is not self._given[self._layer]
+        )
+
+    def _part(self):
+        return self._main if self._layer is None else self._layers[self._layer]
+
+    def _own(self, register, part):
+        self._owner[register] = part
+        part.number(register)
+
+    def _add(self, event):
+        lines = self._part().lines
+        if isinstance(event, Op):
+            args = [self._word(each) for each in event.args]
+            results = [self._result(each) for each in event.results]
+            lines.append((",".join(results), "=", event.name, *args))
+        elif isinstance(event, Free):
+            word = self._word(event.register)
+            if lines and lines[-1][0] == "free":
+                lines[-1] = (*lines[-1], word)
+            else:
+                lines.append(("free", word))
+        elif isinstance(event, Held):
+            tensor = self._word(event.tensor)
+            lines.append((self._result(event.result), "=", "parameter", tensor))
+        elif isinstance(event, (Enter, Leave)):
+            pass
+        elif isinstance(event, Bind):
+            self._bind(event)
+
+    def _bind(self, event):
+        """In the part that made it."""
+        owner = self._owner[event.register]
+        layers = [place for place, part in enumerate(self._layers) if part is owner]
+        name = event.path
+        if layers:
+            name = name.split(f".{layers[0]}.", 1)[1]
+            name = "." + name
+        sign = "$" if layers else "%"
+        owner.lines.append(("bind", f"{sign}{owner.number(event.register)}", "@" + name))
+
+    def _result(self, value):
+        if value is None:
+            return "_"
+        if isinstance(value, Register) and value not in self._owner:
+            self._own(value, self._part())
+        return self._word(value)
+
+    def _word(self, value):
+        if isinstance(value, Register):
+            return self._register(value)
+        if isinstance(value, Parameter):
+            return "@" + self._relative(value.path)
+        if isinstance(value, Host):
+            return "0.0" if value.dtype.is_floating_point else 0
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        if isinstance(value, int):
+            return value if abs(value) < _MOST else "end"
+        if isinstance(value, float):
+            return repr(value)
+        if isinstance(value, torch.dtype):
+            return "T" if value == self._type else str(value).removeprefix("torch.")
+        if isinstance(value, (list, tuple)):
+            return ("[", *(self._word(each) for each in value), "]")
+        return "_"  # devices, layouts, formats, names
+
+    def _relative(self, path):
+        if self._layer is None:
+            return path
+        return path.removeprefix(f"{self._path}{self._layer}")
+
+    def _register(self, register):
+        owner = self._owner.get(register)
+        if self._layer is not None and register is self._carried[self._layer]:
+            return "^0"
+        if owner is self._main:
+            return f"%{self._main.number(register)}"
+        if self._layer is not None and owner is self._layers[self._layer]:
+            return f"${owner.number(register)}"
+        raise CannotFoldError(f"{register}: of layer {[i for i, p in enumerate(self._layers) if p is owner]} is used outside of it, by {self._layer}")

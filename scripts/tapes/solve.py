@@ -1,0 +1,125 @@
+"""What whole numbers of a program are, from what they were at several sizes."""
+
+from itertools import combinations_with_replacement, product
+
+_FACTORS = (1, 2, 3, 4)
+
+
+class Solver:
+    """Of numbers that hang on symbols: a batch, a length, keys of a config."""
+
+    def __init__(self, points):
+        """`points`: of each size that was traced, the symbols' values."""
+        names = set.intersection(*(set(point) for point in points))
+        values = {name: tuple(point[name] for point in points) for name in sorted(names)}
+        self._points = len(points)
+        self._known = {}
+        varied = {name: each for name, each in values.items() if len(set(each)) > 1}
+        for text, each in self._candidates(varied):
+            self._known.setdefault(each, text)
+
+    def say(self, values):
+        """An expression that is each of these at its point, or None."""
+        values = tuple(values)
+        if len(set(values)) == 1:
+            return str(values[0])
+        found = self._known.get(values)
+        if found is None and all(each < 0 for each in values):
+            positive = self.say(-each for each in values)
+            return f"0-{positive}" if positive else None
+        return found
+
+    def _candidates(self, varied):
+        """From the simplest on."""
+        single = list(varied.items())
+        yield from single
+        pairs = []
+        for (a, x), (b, y) in combinations_with_replacement(single, 2):
+            pairs.append((f"{a}*{b}", _each(lambda p, q: p * q, x, y)))
+        for (a, x), (b, y) in product(single, single):
+            if a != b and all(q and p % q == 0 for p, q in zip(x, y, strict=True)):
+                pairs.append((f"{a}/{b}", _each(lambda p, q: p // q, x, y)))
+        scaled = [
+            (f"{factor}*{a}", tuple(factor * p for p in x))
+            for factor in _FACTORS[1:]
+            for a, x in single
+        ]
+        halves = [
+            (f"{a}/{factor}", tuple(p // factor for p in x))
+            for factor in _FACTORS[1:]
+            for a, x in single
+            if all(p % factor == 0 for p in x)
+        ]
+        shifted = [
+            (f"{a}{shift:+d}", tuple(p + shift for p in x))
+            for shift in (-1, 1, -2, 2)
+            for a, x in single
+        ]
+        yield from scaled
+        yield from halves
+        yield from shifted
+        yield from pairs
+        for (a, x), (b, y) in product(single, single):
+            if a < b:
+                yield f"{a}+{b}", _each(lambda p, q: p + q, x, y)
+            if a != b:
+                yield f"{a}-{b}", _each(lambda p, q: p - q, x, y)
+        for (a, x), (b, y) in product(pairs, single):
+            yield f"{a}*{b}", _each(lambda p, q: p * q, x, y)
+            if all(q and p % q == 0 for p, q in zip(x, y, strict=True)):
+                yield f"{a}/{b}", _each(lambda p, q: p // q, x, y)
+        for (a, x), (b, y) in product(pairs, single):
+            yield f"{a}+{b}", _each(lambda p, q: p + q, x, y)
+            yield f"{a}-{b}", _each(lambda p, q: p - q, x, y)
+        for (a, x), (b, y) in product(pairs, pairs):
+            yield f"{a}+{b}", _each(lambda p, q: p + q, x, y)
+        for (a, x), factor in product(pairs, _FACTORS[1:]):
+            yield f"{factor}*{a}", tuple(factor * p for p in x)
+            if all(p % factor == 0 for p in x):
+                yield f"{a}/{factor}", tuple(p // factor for p in x)
+
+
+def _each(op, x, y):
+    return tuple(op(p, q) for p, q in zip(x, y, strict=True))
+
+
+def _is_real(word):
+    try:
+        return isinstance(word, str) and float(word) != 0
+    except ValueError:
+        return False
+
+
+class NoSizeError(Exception):
+    """A number that no expression explains."""
+
+
+def merged(programs, solver):
+    """Lines of the same program at several sizes, with expressions for what differs."""
+    counts = {len(lines) for lines in programs}
+    if len(counts) != 1:
+        raise NoSizeError(f"programs of {sorted(counts)} lines")
+    return [_line(words, solver) for words in zip(*programs, strict=True)]
+
+
+def _line(words, solver):
+    return " ".join(_word(each, solver) for each in zip(*words, strict=True))
+
+
+def _word(words, solver):
+    first = words[0]
+    if isinstance(first, tuple):
+        if len({len(each) for each in words}) != 1:
+            raise NoSizeError(f"lists of different lengths: {words}")
+        inner = [_word(each, solver) for each in zip(*words, strict=True)]
+        return "[" + ",".join(inner[1:-1]) + "]"
+    if all(isinstance(each, int) for each in words):
+        said = solver.say(words)
+        if said is None:
+            raise NoSizeError(f"{words} is of no symbol")
+        return said
+    if all(_is_real(each) for each in words) and len(set(words)) > 1:
+        return "1.0"  # of a size; what it is, is of no size
+    if any(each != first for each in words):
+        raise NoSizeError(f"{words}: not the same op or tensor at all sizes")
+    return first

@@ -6,7 +6,7 @@ A line is a tuple of words; a whole number in it stays a number, for solve.py to
 from dataclasses import dataclass, field
 
 import torch
-from trace import Bind, Enter, Free, Held, Host, Leave, Op, Parameter, Register
+from trace import Autocast, Bind, Enter, Free, Held, Host, Leave, Op, Parameter, Register
 
 _MOST = 2**62  # beyond it a number means "to the end"
 
@@ -32,19 +32,20 @@ class Folded:
     layers: list  # lines of each layer
 
 
-def fold(trace, layers_path, own_type):
-    """The program of a trace. `own_type`: the model's."""
-    return _Fold(trace, layers_path, own_type).run()
+def fold(trace, layers_path, types):
+    """The program of a trace. `types`: words for those that are the run's."""
+    return _Fold(trace, layers_path, types).run()
 
 
 class _Fold:
-    def __init__(self, trace, layers_path, own_type):
-        self._trace, self._path, self._type = trace, layers_path + ".", own_type
+    def __init__(self, trace, layers_path, types):
+        self._trace, self._path, self._types = trace, layers_path + ".", types
         self._main, self._layers = Part(), []
         self._layer = None  # the index of the one that runs
         self._owner = {}  # of registers: the part that made them
         self._carried = {}  # of layers: what they are handed
         self._given = {}  # and what they give
+        self._left = []  # numbers of a layer's tensors that the next one frees, or the program
         for register in trace.inputs.values():
             self._own(register, self._main)
 
@@ -69,6 +70,8 @@ class _Fold:
                     self._end()
             else:
                 self._add(event)
+        if self._layers:
+            self._give()
         outputs = [self._word(each) for each in self._trace.outputs.values()]
         self._main.lines.append(("return", *outputs))
         return Folded(self._main.lines, [part.lines for part in self._layers])
@@ -90,22 +93,16 @@ class _Fold:
             self._first = event.given
             self._at = len(self._main.lines)
         else:
-            self._finish()
             if event.given is not self._given[index - 1]:
                 raise CannotFoldError(f"layer {index} is not handed what the one before gives")
         self._carried[index] = event.given
         self._layers.append(Part())
         self._layer = index
 
-    def _finish(self):
-        given = self._given[self._layer]
-        if given is not None:
-            self._layers[self._layer].lines.append(("give", self._word(given)))
-
     def _end(self):
         """Of the last layer."""
         given = self._given[self._layer]
-        self._finish()
+        self._last = self._layer
         self._layer = None
         line = ["layers"]
         if self._first is not None:
@@ -113,14 +110,36 @@ class _Fold:
         if given is not None:
             self._owner[given] = self._main
             line = [f"%{self._main.number(given)}", "=", *line]
-        self._main.lines.insert(len(self._main.lines), tuple(line))
+        self._at = len(self._main.lines)
+        self._main.lines.append(tuple(line))
+
+    def _give(self):
+        """Lines that hand on what the next layer needs, or the program behind the last one."""
+        for place, part in enumerate(self._layers):
+            given = self._given.get(place)
+            if given is None:
+                continue
+            words = [f"${part.numbers[given]}", *(f"${number}" for number in self._left)]
+            part.lines.append(("give", *words))
+        if self._left:
+            results, *rest = self._main.lines[self._at]
+            last = self._layers[self._last]
+            by_number = {number: register for register, number in last.numbers.items()}
+            more = [
+                f"%{self._main.number(by_number[number])}" if number in by_number else "_"
+                for number in self._left
+            ]
+            self._main.lines[self._at] = (",".join([results, *more]), *rest)
 
     def _is_tail(self, event):
-        """Freed as the last layer returns, of what it had or was handed."""
-        return isinstance(event, Free) and (
-            self._owner.get(event.register) in (self._layers[-1], self._layers[-2])
-            and event.register is not self._given[self._layer]
-        )
+        """Freed as the last layer returns, of what it was handed or, unless the one before it left
+        such to the next, of what it had."""
+        if not isinstance(event, Free) or event.register is self._given[self._layer]:
+            return False
+        owner = self._owner.get(event.register)
+        if len(self._layers) > 1 and owner is self._layers[-2]:
+            return True
+        return owner is self._layers[-1] and owner.numbers[event.register] not in self._left
 
     def _part(self):
         return self._main if self._layer is None else self._layers[self._layer]
@@ -146,6 +165,8 @@ class _Fold:
             lines.append((self._result(event.result), "=", "parameter", tensor))
         elif isinstance(event, (Enter, Leave)):
             pass
+        elif isinstance(event, Autocast):
+            lines.append(("autocast", "true" if event.enabled else "false"))
         elif isinstance(event, Bind):
             self._bind(event)
 
@@ -181,7 +202,7 @@ class _Fold:
         if isinstance(value, float):
             return repr(value)
         if isinstance(value, torch.dtype):
-            return "T" if value == self._type else str(value).removeprefix("torch.")
+            return self._types.get(value) or str(value).removeprefix("torch.")
         if isinstance(value, (list, tuple)):
             return ("[", *(self._word(each) for each in value), "]")
         return "_"  # devices, layouts, formats, names
@@ -199,4 +220,16 @@ class _Fold:
             return f"%{self._main.number(register)}"
         if self._layer is not None and owner is self._layers[self._layer]:
             return f"${owner.number(register)}"
-        raise CannotFoldError(f"{register}: of layer {[i for i, p in enumerate(self._layers) if p is owner]} is used outside of it, by {self._layer}")
+        place = self._layers.index(owner)
+        number = owner.numbers[register]
+        if self._layer == place + 1:
+            return f"^{1 + self._slot(number)}"
+        if self._layer is None and place == len(self._layers) - 1:
+            self._slot(number)
+            return f"%{self._main.number(register)}"
+        raise CannotFoldError(f"layer {place}'s tensor {number} is used by {self._layer}")
+
+    def _slot(self, number):
+        if number not in self._left:
+            self._left.append(number)
+        return self._left.index(number)

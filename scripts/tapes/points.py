@@ -20,6 +20,16 @@ _SIZES = {
     "n_routed_experts": (8, 12, 16, 20),
     "num_experts_per_tok": (2, 3, 4, 5),
 }
+_LATENT = {
+    "q_lora_rank": (96, 112, 144, 176),
+    "kv_lora_rank": (32, 48, 80, 160),
+    "qk_rope_head_dim": (16, 32, 8, 24),
+    "qk_nope_head_dim": (40, 56, 72, 104),
+    "v_head_dim": (48, 88, 64, 36),
+}
+KINDS = ("layer_types", "mlp_layer_types", "layers_block_type")
+_PERIODS = ("interval", "pattern", "period", "step", "freq")
+_LONGEST = 9  # layers after which kinds repeat
 COUNT = len(_HEADS)
 
 
@@ -27,6 +37,12 @@ def config_at(kind, point, layers):
     """A config of that type, as its file."""
     config = small(kind)
     heads, groups, dim, hidden = _HEADS[point]
+    if "kv_lora_rank" in config:  # latent attention: its heads have dimensions of their own
+        config.pop("head_dim", None)
+        groups = heads
+        for key, sizes in _LATENT.items():
+            if type(config.get(key)) is int:
+                config[key] = sizes[point]
     if "num_attention_heads" in config:
         config["num_attention_heads"] = heads
     if config.get("num_key_value_heads"):
@@ -39,12 +55,31 @@ def config_at(kind, point, layers):
     for key, sizes in _SIZES.items():
         if type(config.get(key)) is int:
             config[key] = sizes[point]
+    usual = config.get("num_hidden_layers", 0)
+    layers = max(layers, usual + 1)
+    for key, value in config.items():
+        if type(value) is int and 1 < value < _LONGEST and key.endswith(_PERIODS):
+            layers = max(layers, value + 1)
+    for key, value in list(config.items()):  # its class makes one of as many layers as there are
+        if key not in KINDS and isinstance(value, list) and len(value) == usual > 0:
+            config[key] = value[0] if key == "intermediate_size" else None
+            if config[key] is None:
+                del config[key]
     if "num_hidden_layers" in config:
         config["num_hidden_layers"] = layers
-    for key in ("layer_types", "mlp_layer_types"):
+    for key in KINDS:
         if config.get(key):
             config[key] = (config[key] * layers)[:layers]
-    return json.loads(json.dumps(config))  # a copy
+    return _with_floats(json.loads(json.dumps(config)))  # a copy
+
+
+def _with_floats(value):
+    """As to_json_string has what JSON has not."""
+    if isinstance(value, dict):
+        if value.keys() == {"__float__"}:
+            return float(value["__float__"])
+        return {key: _with_floats(each) for key, each in value.items()}
+    return [_with_floats(each) for each in value] if isinstance(value, list) else value
 
 
 def inputs_at(point):
@@ -54,6 +89,7 @@ def inputs_at(point):
 
 def symbols(config, batch, seq):
     """Whole numbers that sizes may hang on."""
+    config.allow_global_per_layer_attribute_access = True
     named = {
         key: value
         for key, value in config.to_dict().items()

@@ -3,6 +3,7 @@
 from itertools import combinations_with_replacement, product
 
 _FACTORS = (1, 2, 3, 4)
+_FRACTIONS = (1, 2, 3, 4, 5, 6, 8, 12, 16)
 
 
 class Solver:
@@ -73,6 +74,9 @@ class Solver:
             yield f"{a}-{b}", _each(lambda p, q: p - q, x, y)
         for (a, x), (b, y) in product(pairs, pairs):
             yield f"{a}+{b}", _each(lambda p, q: p + q, x, y)
+        for (a, x), factor, part in product(pairs, _FRACTIONS, _FRACTIONS):
+            if factor < part and all(p * factor % part == 0 for p in x):
+                yield f"{factor}*{a}/{part}", tuple(p * factor // part for p in x)
         for (a, x), factor in product(pairs, _FACTORS[1:]):
             yield f"{factor}*{a}", tuple(factor * p for p in x)
             if all(p % factor == 0 for p in x):
@@ -102,11 +106,20 @@ def merged(programs, solver):
     return [_line(words, solver) for words in zip(*programs, strict=True)]
 
 
+# Numbers that these take are values, and no sizes.
+_VALUES = {
+    "add", "sub", "rsub", "mul", "div", "remainder", "floor_divide", "eq", "ne", "lt", "le", "gt",
+    "ge", "clamp", "clamp_", "masked_fill", "masked_fill_", "add_", "sub_", "mul_", "div_",
+}  # fmt: skip
+
+
 def _line(words, solver):
-    return " ".join(_word(each, solver) for each in zip(*words, strict=True))
+    name = words[0][2] if len(words[0]) > 2 and words[0][1] == "=" else ""
+    values = isinstance(name, str) and name.partition(".")[0] in _VALUES
+    return " ".join(_word(each, solver, values) for each in zip(*words, strict=True))
 
 
-def _word(words, solver):
+def _word(words, solver, values=False):
     first = words[0]
     if isinstance(first, tuple):
         if len({len(each) for each in words}) != 1:
@@ -115,6 +128,8 @@ def _word(words, solver):
         return "[" + ",".join(inner[1:-1]) + "]"
     if all(isinstance(each, int) for each in words):
         said = solver.say(words)
+        if said is None and values:
+            return "1"
         if said is None:
             raise NoSizeError(f"{words} is of no symbol")
         return said

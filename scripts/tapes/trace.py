@@ -74,6 +74,13 @@ class Bind:
 
 
 @dataclass
+class Autocast:
+    """On or off from here on, where the run has it on."""
+
+    enabled: bool
+
+
+@dataclass
 class Trace:
     events: list = field(default_factory=list)
     inputs: dict = field(default_factory=dict)  # names: registers
@@ -97,6 +104,7 @@ class Tracer:
         self._known = {}  # id of a tensor: what it is
         self._by_memory = {}  # the latest register of an address
         self._count = 0
+        self._autocast = torch.is_autocast_enabled("cuda")
         self._open = True
         tensors = {**dict(model.named_parameters()), **dict(model.named_buffers())}
         for path, tensor in reversed(tensors.items()):
@@ -113,6 +121,7 @@ class Tracer:
             self.trace.outputs[name] = self._known[id(tensor)]
 
     def op(self, func, args, kwargs):
+        self._note_autocast()
         given = [self._argument(each) for each in _by_schema(func, args, kwargs)]
         result = func(*args, **kwargs)
         self._name_dtype(func, given, result)
@@ -171,7 +180,14 @@ class Tracer:
         given += [None] * (place + 1 - len(given))
         given[place] = result.dtype
 
+    def _note_autocast(self):
+        enabled = torch.is_autocast_enabled("cuda")
+        if enabled != self._autocast:
+            self._autocast = enabled
+            self.trace.events.append(Autocast(enabled))
+
     def _enter(self, path, args, kwargs):
+        self._note_autocast()
         self.trace.events.append(Enter(path, self._first([*args, *kwargs.values()])))
 
     def _leave(self, path, result):

@@ -13,11 +13,21 @@ ConfigKeys::ConfigKeys(const ModelSource& source, const OpTape& tape) : tape_(ta
   for (const auto& [key, value] : object.items()) {
     if (value.is_number_integer()) own_[key] = value.get<std::int64_t>();
     if (value.is_boolean()) own_[key] = value.get<bool>() ? 1 : 0;
+    if (!value.is_array()) continue;
+    for (const auto& each : value) {
+      if (each.is_string()) lists_[key].push_back(each.get<std::string>());
+      if (each.is_number_integer()) lists_[key].push_back(std::to_string(each.get<std::int64_t>()));
+    }
   }
 }
 
 bool ConfigKeys::has(const std::string& key) const {
   return own_.contains(key) || tape_.defaults.contains(key);
+}
+
+std::vector<std::string> ConfigKeys::words(const std::string& key) const {
+  const auto found = lists_.find(key);
+  return found == lists_.end() ? std::vector<std::string>() : found->second;
 }
 
 std::int64_t ConfigKeys::operator()(const std::string& key) const {

@@ -17,12 +17,15 @@ class ConfigKeys {
   ConfigKeys(const ModelSource& source, const OpTape& tape);
 
   bool has(const std::string& key) const;
+  /// A list of words; empty where there is none.
+  std::vector<std::string> words(const std::string& key) const;
   /// Throws BadInput where there is none.
   std::int64_t operator()(const std::string& key) const;
 
  private:
   const OpTape& tape_;
   std::map<std::string, std::int64_t, std::less<>> own_;
+  std::map<std::string, std::vector<std::string>, std::less<>> lists_;
 };
 
 }  // namespace vramfit::pytorch

@@ -27,7 +27,7 @@ struct Register {
 /// An argument of an op as a tape writes it.
 struct Operand {
   enum class Kind : std::uint8_t {
-    None, Register, Parameter, Size, Real, Bool, Type, ModelType, List,
+    None, Register, Parameter, Size, Real, Bool, Type, ModelType, AutocastType, List,
   };
   Kind kind = Kind::None;
   Register tensor;
@@ -46,10 +46,11 @@ struct Instruction {
     Parameter,  ///< a tensor becomes an nn.Parameter
     Bind,       ///< a tensor is a parameter or buffer of the model from now on: args[1] names it
     Layers,     ///< all layers run, handing on args[0]; the last one's is the result
-    Give,       ///< what this layer hands on
+    Give,       ///< what this layer hands on: hidden states, and what is but freed later
     Enter,      ///< a module's forward begins: args[0]
     Leave,
     Return,     ///< the loss, the logits
+    Autocast,   ///< is on from here on, or off, where the run has it on
   };
   Kind kind = Kind::Op;
   aten::Op op = nullptr;
@@ -77,13 +78,18 @@ struct OpTape {
   std::string layers_key;              ///< of the config: how many layers
   std::string layers_path;             ///< "model.layers"
   std::map<std::string, Expression> defaults;  ///< of keys that a config leaves out
-  /// How a layer's kind is told: a kind for all, or …
+  std::string attention;  ///< that transformers takes where none is asked for: "sdpa"
+  /// How a layer's kind is told: "A", one for all; "by KEY VALUE=A …", by what its place has in the
+  /// config's list, or in several, "KEY,KEY" and "VALUE,VALUE"; "below KEY A B", the first so many
+  /// and the rest; "every KEY A B", each so-manieth is B.
   std::vector<std::string> kinds;
   // Parameters and buffers, in the order of their names: before all layers, of a layer by its
   // kind, behind them.
   std::vector<NamedTensor> before;
   std::map<std::string, std::vector<NamedTensor>> of_layer;
   std::vector<NamedTensor> behind;
+  /// Of lists of a config, where they are left out, what they repeat.
+  std::map<std::string, std::vector<std::string>> cycles;
   std::vector<std::string> lora_targets;  ///< that PEFT has for the type
   std::map<std::string, Program> programs;
 

@@ -96,6 +96,8 @@ Operand operand_of(std::string_view word) {
     operand.flag = word == "true";
   } else if (word == "T") {
     operand.kind = Kind::ModelType;
+  } else if (word == "A") {
+    operand.kind = Kind::AutocastType;
   } else if (const auto type = type_named(word)) {
     operand.kind = Kind::Type;
     operand.type = *type;
@@ -129,6 +131,7 @@ Instruction::Kind kind_of(std::string_view word) {
       {"free", Kind::Free},   {"parameter", Kind::Parameter}, {"bind", Kind::Bind},
       {"layers", Kind::Layers}, {"give", Kind::Give},         {"enter", Kind::Enter},
       {"leave", Kind::Leave}, {"return", Kind::Return},
+      {"autocast", Kind::Autocast},
   };
   for (const auto& [own, kind] : kKinds) {
     if (own == word) return kind;
@@ -191,6 +194,10 @@ class Reader {
     } else if (first == "layers") {
       tape_.layers_key = word(1);
       tape_.layers_path = word(2);
+    } else if (first == "attention") {
+      tape_.attention = word(1);
+    } else if (first == "cycle") {
+      tape_.cycles[word(1)] = {words_.begin() + 2, words_.end()};
     } else if (first == "kinds") {
       tape_.kinds = {words_.begin() + 1, words_.end()};
     } else if (first == "lora_targets") {
@@ -232,13 +239,31 @@ class Reader {
       if (!next()) throw BadInput("ends early");
       if (word(0) == "end") return;
       if (word(0) == "layer") {
-        body(program.layers[word(1)]);
+        Body& layer = program.layers[word(1)];
+        if (words_.size() > 2) {
+          layer = program_as(3).layers[word(1)];
+        } else {
+          body(layer);
+        }
       } else if (word(0) == "main") {
-        body(program.main);
+        if (words_.size() > 1) {
+          program.main = program_as(2).main;
+        } else {
+          body(program.main);
+        }
       } else {
         throw BadInput("'" + word(0) + "' begins no part of a program");
       }
     }
+  }
+
+  /// The program that the words from there on name, which came before.
+  Program& program_as(std::size_t first) {
+    std::string name = word(first);
+    for (std::size_t i = first + 1; i < words_.size(); ++i) name += " " + word(i);
+    const auto found = tape_.programs.find(name);
+    if (found == tape_.programs.end()) throw BadInput("no program '" + name + "' came before");
+    return found->second;
   }
 
   void body(Body& body) {

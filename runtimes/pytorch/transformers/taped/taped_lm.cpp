@@ -190,6 +190,8 @@ aten::Value TapedLm::value_of(const Operand& operand, const Frame& frame) const 
       return operand.type;
     case Operand::Kind::ModelType:
       return settings_.type;
+    case Operand::Kind::AutocastType:
+      return context_.autocast.state().value_or(settings_.type);
     case Operand::Kind::List:
       break;
   }
@@ -231,6 +233,7 @@ void TapedLm::execute(const Instruction& instruction, Frame& frame) const {
 }
 
 void TapedLm::run(const Program& program, const Body& body, Frame& frame) const {
+  std::optional<AutocastScope> off;
   for (const Instruction& each : body) {
     switch (each.kind) {
       case Instruction::Kind::Op:
@@ -246,6 +249,9 @@ void TapedLm::run(const Program& program, const Body& body, Frame& frame) const 
         break;
       }
       case Instruction::Kind::Bind:
+        if (Storage& memory = *at(each.args[0].tensor, frame).impl()->storage; memory.origin) {
+          if (memory.category != Category::Parameters) memory.relabel(Category::Parameters);
+        }
         frame.bound->emplace_back(
             each.args[1].path.starts_with('.') ? frame.prefix + each.args[1].path
                                                : each.args[1].path,
@@ -254,8 +260,20 @@ void TapedLm::run(const Program& program, const Body& body, Frame& frame) const 
       case Instruction::Kind::Layers:
         run_layers(program, each, frame);
         break;
-      case Instruction::Kind::Give:
-        frame.carried = {std::move(at(each.args[0].tensor, frame))};
+      case Instruction::Kind::Give: {
+        Registers given;
+        for (const Operand& operand : each.args) {
+          given.push_back(std::move(at(operand.tensor, frame)));
+        }
+        frame.carried = std::move(given);
+        break;
+      }
+      case Instruction::Kind::Autocast:
+        if (each.args[0].flag) {
+          off.reset();
+        } else {
+          off.emplace(context_.autocast, std::nullopt);
+        }
         break;
       case Instruction::Kind::Enter:
       case Instruction::Kind::Leave:
@@ -265,23 +283,25 @@ void TapedLm::run(const Program& program, const Body& body, Frame& frame) const 
   }
 }
 
-Tensor TapedLm::run_layer(const Program& program, std::int64_t layer, Frame& frame,
-                          Tensor hidden) const {
+void TapedLm::run_layer(const Program& program, std::int64_t layer, Frame& frame) const {
   const Body& body = program.layers.at(kind_of(layer));
   Registers own(registers_in(body, Register::Scope::Layer));
-  Registers carried{std::move(hidden)};
-  Frame inner{frame.program, own, carried, prefix_of(layer), frame.sizes, frame.bound};
+  frame.carried.resize(std::max(frame.carried.size(),
+                                registers_in(body, Register::Scope::Carried)));
+  Frame inner{frame.program, own, frame.carried, prefix_of(layer), frame.sizes, frame.bound};
   run(program, body, inner);
-  return std::move(carried.front());
 }
 
 void TapedLm::run_layers(const Program& program, const Instruction& layers, Frame& frame) const {
-  Tensor hidden;
-  if (!layers.args.empty()) hidden = at(layers.args[0].tensor, frame);
+  Registers carried;
+  for (const Operand& operand : layers.args) carried.push_back(at(operand.tensor, frame));
+  Frame inner{frame.program, frame.layer, carried, {}, frame.sizes, frame.bound};
+  const bool checkpoints =
+      !carried.empty() && settings_.checkpoint != GradientCheckpointing::None;
   for (std::int64_t i = 0; i < config_.layers; ++i) {
     const LayerScope acts(context_, static_cast<int>(i));
-    if (!hidden.defined() || settings_.checkpoint == GradientCheckpointing::None) {
-      hidden = run_layer(program, i, frame, std::move(hidden));
+    if (!checkpoints) {
+      run_layer(program, i, inner);
       continue;
     }
     const auto forward = [this, &program, i, sizes = frame.sizes,
@@ -289,18 +309,35 @@ void TapedLm::run_layers(const Program& program, const Instruction& layers, Fram
                              const Tensor& input) {
       Registers all = shared;
       Registers none;
-      Frame own{all, none, none, {}, sizes, nullptr};
-      return run_layer(program, i, own, input);
+      Registers handed{input};
+      Frame own{all, none, handed, {}, sizes, nullptr};
+      run_layer(program, i, own);
+      return std::move(handed.front());
     };
-    hidden = settings_.checkpoint == GradientCheckpointing::Full
-                 ? checkpoint(context_, forward, hidden)
-                 : reentrant_checkpoint(context_, forward, hidden);
+    const Tensor hidden = std::move(carried.front());
+    carried = {settings_.checkpoint == GradientCheckpointing::Full
+                   ? checkpoint(context_, forward, hidden)
+                   : reentrant_checkpoint(context_, forward, hidden)};
   }
-  if (!layers.results.empty()) at(layers.results[0], frame) = std::move(hidden);
+  carried.resize(std::max(carried.size(), layers.results.size()));
+  for (std::size_t i = 0; i < layers.results.size(); ++i) {
+    if (layers.results[i].scope == Register::Scope::None) continue;
+    at(layers.results[i], frame) = std::move(carried[i]);
+  }
+}
+
+const Program& TapedLm::forward_program() const {
+  const Autocast::State& cast = context_.autocast.state();
+  std::string name = "train";
+  if (settings_.attention == AttentionKind::Eager && tape_.attention != "eager") name += " eager";
+  if (settings_.type == ScalarType::Float) name += " fp32";
+  if (cast) name += " autocast";
+  const auto own = tape_.programs.find(name);
+  return own != tape_.programs.end() ? own->second : program_named(tape_, "train");
 }
 
 CausalLm::Output TapedLm::forward(const Tensor& ids, bool) const {
-  const Program& program = program_named(tape_, "train");
+  const Program& program = forward_program();
   Registers own(registers_in(program.main, Register::Scope::Program));
   Registers none;
   const Symbols sizes = [this, batch = ids.size(0), seq = ids.size(1)](const std::string& name) {

@@ -40,7 +40,9 @@ class TapedLm final : public CausalLm {
   void build();
   void run(const Program& program, const Body& body, Frame& frame) const;
   void run_layers(const Program& program, const Instruction& at, Frame& frame) const;
-  Tensor run_layer(const Program& program, std::int64_t layer, Frame& frame, Tensor hidden) const;
+  void run_layer(const Program& program, std::int64_t layer, Frame& frame) const;
+  /// Of a forward with labels, as this run's types and attention have it.
+  const Program& forward_program() const;
   void execute(const Instruction& instruction, Frame& frame) const;
   static Tensor& at(const Register& place, Frame& frame);
   void bind(const std::string& path, const Tensor& tensor);

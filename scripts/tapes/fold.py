@@ -37,6 +37,10 @@ def fold(trace, layers_path, types):
     return _Fold(trace, layers_path, types).run()
 
 
+def _number(word):
+    return int(word[1:])
+
+
 class _Fold:
     def __init__(self, trace, layers_path, types):
         self._trace, self._path, self._types = trace, layers_path + ".", types
@@ -98,6 +102,10 @@ class _Fold:
         self._carried[index] = event.given
         self._layers.append(Part())
         self._layer = index
+        # What a layer is called with stays as long as checkpointing may call it again.
+        beside = {self._word(each) for each in event.beside if self._owner[each] is self._main}
+        if beside:
+            self._layers[index].lines.append(("given", *sorted(beside, key=_number)))
 
     def _end(self):
         """Of the last layer."""

@@ -49,6 +49,7 @@ class Free:
 class Enter:
     path: str
     given: object = None  # the first tensor that the module takes
+    beside: list = field(default_factory=list)  # and the others
 
 
 @dataclass
@@ -188,15 +189,14 @@ class Tracer:
 
     def _enter(self, path, args, kwargs):
         self._note_autocast()
-        self.trace.events.append(Enter(path, self._first([*args, *kwargs.values()])))
+        tensors = _tensors_in([*args, *kwargs.values()])
+        known = [self._known[id(each)] for each in tensors if id(each) in self._known]
+        self.trace.events.append(Enter(path, known[0] if known else None, known[1:]))
 
     def _leave(self, path, result):
-        given = result if isinstance(result, (list, tuple)) else [result]
-        self.trace.events.append(Leave(path, self._first(given)))
-
-    def _first(self, values):
-        found = (each for each in values if isinstance(each, torch.Tensor))
-        return self._known.get(id(next(found, None)))
+        found = _tensors_in([result])
+        gives = self._known.get(id(found[0])) if found else None
+        self.trace.events.append(Leave(path, gives))
 
     def _argument(self, value):
         if isinstance(value, torch.Tensor):
@@ -230,6 +230,16 @@ class Tracer:
             del self._known[key]
         if self._open:
             self.trace.events.append(Free(register))
+
+
+def _tensors_in(values):
+    found = []
+    for value in values:
+        if isinstance(value, torch.Tensor):
+            found.append(value)
+        elif isinstance(value, (list, tuple)):
+            found += _tensors_in(value)
+    return found
 
 
 def _by_schema(func, args, kwargs):

@@ -46,14 +46,9 @@ Results padded(const Call& call) {
 }
 
 constexpr NamedOp kCreationOps[] = {
-    {"arange.default", arange},
-    {"arange.start_step", arange_by},
-    {"empty.memory_format", sized},
-    {"ones.default", sized},
-    {"zeros.default", sized},
-    {"empty_like.default", like},
-    {"fresh", fresh},
-    {"pad.default", padded},
+    {"arange.default", arange}, {"arange.start_step", arange_by}, {"empty.memory_format", sized},
+    {"ones.default", sized},    {"zeros.default", sized},         {"empty_like.default", like},
+    {"fresh", fresh},           {"pad.default", padded},
 };
 
 }  // namespace

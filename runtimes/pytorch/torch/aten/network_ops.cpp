@@ -27,7 +27,9 @@ Results layer_norm_op(const Call& call) {
   return {layer_norm(call.tensor(0), call.tensor(2), call.tensor(3))};
 }
 
-Results cross_entropy(const Call& call) { return {cross_entropy_loss(call.tensor(0), call.tensor(1))}; }
+Results cross_entropy(const Call& call) {
+  return {cross_entropy_loss(call.tensor(0), call.tensor(1))};
+}
 
 constexpr NamedOp kNetworkOps[] = {
     {"embedding.default", embedding_op},

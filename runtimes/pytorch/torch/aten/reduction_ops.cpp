@@ -56,9 +56,9 @@ Results histc_op(const Call& call) {
 }
 
 constexpr NamedOp kReductionOps[] = {
-    {"mean.dim", mean_op},           {"sum.dim_IntList", sum_op}, {"all.default", all_op},
+    {"mean.dim", mean_op},           {"sum.dim_IntList", sum_op},   {"all.default", all_op},
     {"is_nonzero.default", read_op}, {"cumsum.default", cumsum_op}, {"diff.default", diff_op},
-    {"topk.default", topk_op},       {"sort.default", sort_op},   {"histc.default", histc_op},
+    {"topk.default", topk_op},       {"sort.default", sort_op},     {"histc.default", histc_op},
 };
 
 }  // namespace

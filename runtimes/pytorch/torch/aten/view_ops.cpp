@@ -59,8 +59,7 @@ Results sliced(const Call& call) {
   const int dim = call.dim(1, a.rank());
   const std::int64_t size = a.size(dim);
   const std::int64_t start = clamped(call.integer(2), size);
-  const std::int64_t end =
-      clamped(call.integer(3, std::numeric_limits<std::int64_t>::max()), size);
+  const std::int64_t end = clamped(call.integer(3, std::numeric_limits<std::int64_t>::max()), size);
   const std::int64_t step = call.integer(4, 1);
   return {slice(a, dim, std::max<std::int64_t>(0, (end - start + step - 1) / step))};
 }
@@ -120,14 +119,13 @@ Results cloned(const Call& call) { return {clone(call.tensor(0))}; }
 Results same(const Call& call) { return {call.tensor(0)}; }
 
 constexpr NamedOp kViewOps[] = {
-    {"view.default", reshaped},         {"reshape.default", reshaped},
-    {"transpose.int", transposed},      {"unsqueeze.default", unsqueezed},
-    {"expand.default", expanded},       {"slice.Tensor", sliced},
-    {"select.int", selected},           {"cat.default", concatenated},
-    {"chunk.default", chunked},         {"contiguous.default", made_contiguous},
-    {"alias.default", aliased},         {"lift_fresh.default", same},
-    {"detach_.default", same},
-    {"detach.default", detached},
+    {"view.default", reshaped},    {"reshape.default", reshaped},
+    {"transpose.int", transposed}, {"unsqueeze.default", unsqueezed},
+    {"expand.default", expanded},  {"slice.Tensor", sliced},
+    {"select.int", selected},      {"cat.default", concatenated},
+    {"chunk.default", chunked},    {"contiguous.default", made_contiguous},
+    {"alias.default", aliased},    {"lift_fresh.default", same},
+    {"detach_.default", same},     {"detach.default", detached},
     {"clone.default", cloned},
 };
 

@@ -44,7 +44,7 @@ Tensor reshape(const Tensor& a, const Dims& sizes) {
   const std::optional<Dims> strides = view_strides(a, sizes);
   if (!strides) return reshape(contiguous(a), sizes);
   return view_of(a, sizes, *strides,
-              [from = a.sizes()](const Tensor& grad) { return reshape(grad, from); });
+                 [from = a.sizes()](const Tensor& grad) { return reshape(grad, from); });
 }
 
 Dims flat(const Tensor& a) { return {a.numel() / a.size(-1), a.size(-1)}; }
@@ -55,7 +55,7 @@ Tensor transpose(const Tensor& a, int dim0, int dim1) {
   std::swap(sizes[dim0], sizes[dim1]);
   std::swap(strides[dim0], strides[dim1]);
   return view_of(a, sizes, strides,
-              [dim0, dim1](const Tensor& grad) { return transpose(grad, dim0, dim1); });
+                 [dim0, dim1](const Tensor& grad) { return transpose(grad, dim0, dim1); });
 }
 
 Tensor t(const Tensor& a) { return transpose(a, 0, 1); }
@@ -73,7 +73,7 @@ Tensor unsqueeze(const Tensor& a, int dim) {
     strides.push_back(a.strides()[i]);
   }
   return view_of(a, sizes, strides,
-              [from = a.sizes()](const Tensor& grad) { return reshape(grad, from); });
+                 [from = a.sizes()](const Tensor& grad) { return reshape(grad, from); });
 }
 
 Tensor expand(const Tensor& a, const Dims& sizes) {
@@ -90,9 +90,10 @@ Tensor slice(const Tensor& a, int dim, std::int64_t length) {
   if (length == a.size(dim)) {
     return view_of(a, a.sizes(), a.strides(), [](const Tensor& grad) { return grad; });
   }
-  return view_of(a, a.sizes().with(dim, length), a.strides(), [from = a.sizes()](const Tensor& grad) {
-    return empty(grad.context(), from, grad.type());  // zeros, then copied into
-  });
+  return view_of(a, a.sizes().with(dim, length), a.strides(),
+                 [from = a.sizes()](const Tensor& grad) {
+                   return empty(grad.context(), from, grad.type());  // zeros, then copied into
+                 });
 }
 
 Tensor clone(const Tensor& a) {
@@ -164,8 +165,8 @@ std::vector<Tensor> split_with_sizes(const Tensor& a, int dim,
 }
 
 void split_into(const Tensor& a, int dim, std::span<Tensor> parts) {
-  const std::vector<std::int64_t> lengths(
-      parts.size(), a.size(dim) / static_cast<std::int64_t>(parts.size()));
+  const std::vector<std::int64_t> lengths(parts.size(),
+                                          a.size(dim) / static_cast<std::int64_t>(parts.size()));
   std::vector<Tensor> all = split_with_sizes(a, dim, lengths);
   std::move(all.begin(), all.end(), parts.begin());
 }

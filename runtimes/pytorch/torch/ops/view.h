@@ -39,9 +39,7 @@ Tensor clone(const Tensor& a);
 
 /// torch.cat along `dim`; contiguous.
 Tensor cat(std::span<const Tensor> parts, int dim);
-inline Tensor cat(const Tensor& a, const Tensor& b, int dim) {
-  return cat(std::array{a, b}, dim);
-}
+inline Tensor cat(const Tensor& a, const Tensor& b, int dim) { return cat(std::array{a, b}, dim); }
 /// Parts of these lengths along `dim`, as views of one node, whose gradient is a cat.
 std::vector<Tensor> split_with_sizes(const Tensor& a, int dim,
                                      std::span<const std::int64_t> lengths);

@@ -137,8 +137,8 @@ Ref<Node> make_node_of(Context& context, const MakeBackward& make_backward,
   }
   std::array<Tensor, kMaxEdges> all;
   std::copy(inputs.begin(), inputs.end(), all.begin());
-  return std::apply(
-      [&](const auto&... each) { return make_node(context, make_backward, each...); }, all);
+  return std::apply([&](const auto&... each) { return make_node(context, make_backward, each...); },
+                    all);
 }
 
 inline void set_history(const Tensor& output, const Ref<Node>& node, int index = 0) {

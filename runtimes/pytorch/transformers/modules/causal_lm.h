@@ -5,8 +5,8 @@
 #include <variant>
 #include <vector>
 
-#include "runtimes/pytorch/transformers/modules/dispatch.h"
 #include "runtimes/pytorch/transformers/modules/decoder.h"
+#include "runtimes/pytorch/transformers/modules/dispatch.h"
 
 namespace vramfit::pytorch {
 

@@ -22,7 +22,7 @@ std::size_t layer_kinds(const ModelConfig& config) {
 
 // __init__, in the order in which the families' modules allocate.
 WrittenLm::WrittenLm(Context& context, const Family& family, const ModelConfig& config,
-                   const ModelSettings& settings)
+                     const ModelSettings& settings)
     : CausalLm(context, config, settings), family_(family) {
   const ScalarType type = settings.type;
   token_embedding_ = Embedding(context, config.vocab, config.hidden, type);
@@ -134,7 +134,7 @@ Tensor WrittenLm::run_layers(Tensor hidden, LayerInputs of_all, const SharedByKi
 }
 
 void WrittenLm::make_masks(const Tensor& embeds, const StepInputs& step,
-                          SharedByKind& shared) const {
+                           SharedByKind& shared) const {
   const std::int64_t queries = embeds.size(1);
   const auto mask = [&](std::optional<std::int64_t> window) {
     MaskRequest request;
@@ -160,7 +160,7 @@ void WrittenLm::make_masks(const Tensor& embeds, const StepInputs& step,
 }
 
 void WrittenLm::rotate_positions(const Tensor& hidden, const Tensor& positions,
-                                SharedByKind& shared) const {
+                                 SharedByKind& shared) const {
   if (rotary_.empty()) return;
   const OnGpu gpu(context_, dispatch(), dispatch_ ? dispatch_->norm : 0);
   const Tensor arrived = moved(hidden);  // the module's forward takes it, for its type

@@ -32,7 +32,8 @@ std::vector<std::string> by_lists(const OpTape& tape, const ConfigKeys& keys, st
     std::vector<std::string> list = keys.words(key);
     const auto cycle = tape.cycles.find(key);
     if (list.empty() && cycle != tape.cycles.end()) {
-      while (list.size() < layers) list.push_back(cycle->second[list.size() % cycle->second.size()]);
+      while (list.size() < layers)
+        list.push_back(cycle->second[list.size() % cycle->second.size()]);
     }
     if (list.size() != layers) {
       throw BadInput(tape.model_type + ": its config has to name the kind of each of its " +
@@ -59,7 +60,8 @@ std::vector<std::string> layer_kinds(const OpTape& tape, const ConfigKeys& keys,
   if (tape.kinds.empty()) throw BadInput("tape: it does not say of which kind a layer is");
   if (tape.kinds.front() == "by") return by_lists(tape, keys, count);
   const bool every = tape.kinds.front() == "every";
-  if (!every && tape.kinds.front() != "below") return std::vector<std::string>(count, tape.kinds.front());
+  if (!every && tape.kinds.front() != "below")
+    return std::vector<std::string>(count, tape.kinds.front());
   const std::int64_t number = keys(tape.kinds.at(1));
   if (every && number < 1) throw BadInput(tape.kinds[1] + ": must be 1 or more");
   std::vector<std::string> kinds;

@@ -27,7 +27,16 @@ struct Register {
 /// An argument of an op as a tape writes it.
 struct Operand {
   enum class Kind : std::uint8_t {
-    None, Register, Parameter, Size, Real, Bool, Type, ModelType, AutocastType, List,
+    None,
+    Register,
+    Parameter,
+    Size,
+    Real,
+    Bool,
+    Type,
+    ModelType,
+    AutocastType,
+    List,
   };
   Kind kind = Kind::None;
   Register tensor;
@@ -47,10 +56,11 @@ struct Instruction {
     Bind,       ///< a tensor is a parameter or buffer of the model from now on: args[1] names it
     Layers,     ///< all layers run, handing on args[0]; the last one's is the result
     Give,       ///< what this layer hands on: hidden states, and what is but freed later
+    Given,      ///< what this layer is called with, used or not: checkpointing keeps it
     Enter,      ///< a module's forward begins: args[0]
     Leave,
-    Return,     ///< the loss, the logits
-    Autocast,   ///< is on from here on, or off, where the run has it on
+    Return,    ///< the loss, the logits
+    Autocast,  ///< is on from here on, or off, where the run has it on
   };
   Kind kind = Kind::Op;
   aten::Op op = nullptr;
@@ -75,8 +85,8 @@ struct NamedTensor {
 
 struct OpTape {
   std::string model_type;
-  std::string layers_key;              ///< of the config: how many layers
-  std::string layers_path;             ///< "model.layers"
+  std::string layers_key;                      ///< of the config: how many layers
+  std::string layers_path;                     ///< "model.layers"
   std::map<std::string, Expression> defaults;  ///< of keys that a config leaves out
   std::string attention;  ///< that transformers takes where none is asked for: "sdpa"
   /// How a layer's kind is told: "A", one for all; "by KEY VALUE=A …", by what its place has in the

@@ -44,10 +44,10 @@ std::vector<std::string_view> parts_of(std::string_view list) {
 
 std::optional<ScalarType> type_named(std::string_view name) {
   static constexpr std::pair<std::string_view, ScalarType> kTypes[] = {
-      {"float32", ScalarType::Float}, {"float16", ScalarType::Half},
+      {"float32", ScalarType::Float},     {"float16", ScalarType::Half},
       {"bfloat16", ScalarType::BFloat16}, {"int64", ScalarType::Long},
-      {"int32", ScalarType::Int}, {"bool", ScalarType::Bool},
-      {"uint8", ScalarType::Byte}, {"int8", ScalarType::Char},
+      {"int32", ScalarType::Int},         {"bool", ScalarType::Bool},
+      {"uint8", ScalarType::Byte},        {"int8", ScalarType::Char},
   };
   for (const auto& [own, type] : kTypes) {
     if (own == name) return type;
@@ -128,9 +128,9 @@ std::vector<Register> registers_of(std::string_view word) {
 Instruction::Kind kind_of(std::string_view word) {
   using Kind = Instruction::Kind;
   static constexpr std::pair<std::string_view, Kind> kKinds[] = {
-      {"free", Kind::Free},   {"parameter", Kind::Parameter}, {"bind", Kind::Bind},
-      {"layers", Kind::Layers}, {"give", Kind::Give},         {"enter", Kind::Enter},
-      {"leave", Kind::Leave}, {"return", Kind::Return},
+      {"free", Kind::Free},         {"parameter", Kind::Parameter}, {"bind", Kind::Bind},
+      {"layers", Kind::Layers},     {"give", Kind::Give},           {"given", Kind::Given},
+      {"enter", Kind::Enter},       {"leave", Kind::Leave},         {"return", Kind::Return},
       {"autocast", Kind::Autocast},
   };
   for (const auto& [own, kind] : kKinds) {
@@ -161,7 +161,8 @@ class Reader {
 
   OpTape read() {
     try {
-      if (!next() || line_ != kFirstLine) throw BadInput("does not begin '" + std::string(kFirstLine) + "'");
+      if (!next() || line_ != kFirstLine)
+        throw BadInput("does not begin '" + std::string(kFirstLine) + "'");
       while (next()) statement();
     } catch (const BadInput& refusal) {
       throw BadInput("tape: line " + std::to_string(number_) + ": " + refusal.what());

@@ -31,7 +31,7 @@ std::size_t registers_in(const Body& body, Register::Scope scope) {
   return count;
 }
 
-/// The program's registers that a layer reads, which recomputing it needs again.
+/// The program's registers that a layer is called with, which recomputing it needs again.
 std::vector<Tensor> shared_with(const Body& layer, const std::vector<Tensor>& program) {
   std::vector<Tensor> shared(program.size());
   each_register(layer, [&](const Register& place) {
@@ -68,6 +68,14 @@ bool uses(const Program& program, std::string_view op, const std::string& parame
   };
   return in(program.main) || std::any_of(program.layers.begin(), program.layers.end(),
                                          [&](const auto& layer) { return in(layer.second); });
+}
+
+/// The tokens are the first of what a program is given.
+bool embeds_tokens(const Instruction& instruction) {
+  if (instruction.name != "embedding.default" || instruction.args.size() < 2) return false;
+  const Operand& tokens = instruction.args[1];
+  return tokens.kind == Operand::Kind::Register &&
+         tokens.tensor.scope == Register::Scope::Program && tokens.tensor.number == 0;
 }
 
 }  // namespace
@@ -226,6 +234,10 @@ void TapedLm::execute(const Instruction& instruction, Frame& frame) const {
       throw BadInput(tape_.model_type + ": torch's " + instruction.name + ": " + refusal.what());
     }
   }
+  // enable_input_require_grads, which PEFT needs under checkpointing.
+  if (lora_ && settings_.checkpoint != GradientCheckpointing::None && embeds_tokens(instruction)) {
+    results.at(0).impl()->requires_grad = true;
+  }
   for (std::size_t i = 0; i < instruction.results.size(); ++i) {
     if (instruction.results[i].scope == Register::Scope::None) continue;
     at(instruction.results[i], frame) = std::move(results.at(i));
@@ -252,10 +264,10 @@ void TapedLm::run(const Program& program, const Body& body, Frame& frame) const 
         if (Storage& memory = *at(each.args[0].tensor, frame).impl()->storage; memory.origin) {
           if (memory.category != Category::Parameters) memory.relabel(Category::Parameters);
         }
-        frame.bound->emplace_back(
-            each.args[1].path.starts_with('.') ? frame.prefix + each.args[1].path
-                                               : each.args[1].path,
-            std::move(at(each.args[0].tensor, frame)));
+        frame.bound->emplace_back(each.args[1].path.starts_with('.')
+                                      ? frame.prefix + each.args[1].path
+                                      : each.args[1].path,
+                                  std::move(at(each.args[0].tensor, frame)));
         break;
       case Instruction::Kind::Layers:
         run_layers(program, each, frame);
@@ -275,6 +287,7 @@ void TapedLm::run(const Program& program, const Body& body, Frame& frame) const 
           off.emplace(context_.autocast, std::nullopt);
         }
         break;
+      case Instruction::Kind::Given:
       case Instruction::Kind::Enter:
       case Instruction::Kind::Leave:
       case Instruction::Kind::Return:
@@ -286,8 +299,8 @@ void TapedLm::run(const Program& program, const Body& body, Frame& frame) const 
 void TapedLm::run_layer(const Program& program, std::int64_t layer, Frame& frame) const {
   const Body& body = program.layers.at(kind_of(layer));
   Registers own(registers_in(body, Register::Scope::Layer));
-  frame.carried.resize(std::max(frame.carried.size(),
-                                registers_in(body, Register::Scope::Carried)));
+  frame.carried.resize(
+      std::max(frame.carried.size(), registers_in(body, Register::Scope::Carried)));
   Frame inner{frame.program, own, frame.carried, prefix_of(layer), frame.sizes, frame.bound};
   run(program, body, inner);
 }
@@ -296,24 +309,23 @@ void TapedLm::run_layers(const Program& program, const Instruction& layers, Fram
   Registers carried;
   for (const Operand& operand : layers.args) carried.push_back(at(operand.tensor, frame));
   Frame inner{frame.program, frame.layer, carried, {}, frame.sizes, frame.bound};
-  const bool checkpoints =
-      !carried.empty() && settings_.checkpoint != GradientCheckpointing::None;
+  const bool checkpoints = !carried.empty() && settings_.checkpoint != GradientCheckpointing::None;
   for (std::int64_t i = 0; i < config_.layers; ++i) {
     const LayerScope acts(context_, static_cast<int>(i));
     if (!checkpoints) {
       run_layer(program, i, inner);
       continue;
     }
-    const auto forward = [this, &program, i, sizes = frame.sizes,
-                          shared = shared_with(program.layers.at(kind_of(i)), frame.program)](
-                             const Tensor& input) {
-      Registers all = shared;
-      Registers none;
-      Registers handed{input};
-      Frame own{all, none, handed, {}, sizes, nullptr};
-      run_layer(program, i, own);
-      return std::move(handed.front());
-    };
+    const auto forward =
+        [this, &program, i, sizes = frame.sizes,
+         shared = shared_with(program.layers.at(kind_of(i)), frame.program)](const Tensor& input) {
+          Registers all = shared;
+          Registers none;
+          Registers handed{input};
+          Frame own{all, none, handed, {}, sizes, nullptr};
+          run_layer(program, i, own);
+          return std::move(handed.front());
+        };
     const Tensor hidden = std::move(carried.front());
     carried = {settings_.checkpoint == GradientCheckpointing::Full
                    ? checkpoint(context_, forward, hidden)

@@ -190,9 +190,9 @@ class _Fold:
         owner.lines.append(("bind", f"{sign}{owner.number(event.register)}", "@" + name))
 
     def _result(self, value):
-        if value is None:
-            return "_"
-        if isinstance(value, Register) and value not in self._owner:
+        if not isinstance(value, Register):
+            return "_"  # none, or a parameter as it was
+        if value not in self._owner:
             self._own(value, self._part())
         return self._word(value)
 

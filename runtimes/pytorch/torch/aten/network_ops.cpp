@@ -1,8 +1,10 @@
+#include "model/errors.h"
 #include "runtimes/pytorch/torch/aten/ops.h"
 #include "runtimes/pytorch/torch/ops/attention.h"
 #include "runtimes/pytorch/torch/ops/embedding.h"
 #include "runtimes/pytorch/torch/ops/loss.h"
 #include "runtimes/pytorch/torch/ops/normalization.h"
+#include "runtimes/pytorch/torch/ops/view.h"
 
 namespace vramfit::pytorch::aten {
 namespace {
@@ -19,24 +21,38 @@ Results attention(const Call& call) {
   return {scaled_dot_product_attention(call.tensor(0), call.tensor(1), call.tensor(2), options)};
 }
 
+/// (self, dim, dtype)
+template <Tensor (*kOp)(const Tensor&, bool)>
 Results softmax_op(const Call& call) {
-  return {softmax(call.tensor(0), call.type(2) == ScalarType::Float)};
+  return {kOp(call.tensor(0), call.type(2) == ScalarType::Float)};
 }
 
+/// (input, normalized_shape, weight, bias)
 Results layer_norm_op(const Call& call) {
+  if (call.dims(1).rank() != 1) {
+    throw BadInput("a layer norm over several dimensions is not predicted yet");
+  }
   return {layer_norm(call.tensor(0), call.tensor(2), call.tensor(3))};
 }
 
-Results cross_entropy(const Call& call) {
-  return {cross_entropy_loss(call.tensor(0), call.tensor(1))};
+/// (self, target, weight, reduction, ignore_index, label_smoothing)
+template <Tensor (*kLoss)(const Tensor&, const Tensor&, bool)>
+Results loss(const Call& call) {
+  constexpr std::int64_t kNone = 0;
+  if (call.tensor(0).rank() != 2 || call.is_tensor(2) || call.real(5) != 0) {
+    throw BadInput("a loss other than of rows, with weights or smoothed, is not predicted yet");
+  }
+  return {kLoss(call.tensor(0), call.tensor(1), call.integer(3, 1) != kNone)};
 }
 
 constexpr NamedOp kNetworkOps[] = {
     {"embedding.default", embedding_op},
     {"scaled_dot_product_attention.default", attention},
-    {"softmax.int", softmax_op},
+    {"softmax.int", softmax_op<softmax>},
+    {"log_softmax.int", softmax_op<log_softmax>},
     {"layer_norm.default", layer_norm_op},
-    {"cross_entropy_loss.default", cross_entropy},
+    {"cross_entropy_loss.default", loss<cross_entropy_loss>},
+    {"nll_loss_nd.default", loss<nll_loss>},
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "runtimes/pytorch/torch/aten/value.h"
 
@@ -11,6 +12,7 @@ namespace vramfit::pytorch::aten {
 
 /// Null where it is not known.
 Op find_op(std::string_view name);
+std::vector<std::string_view> op_names();
 
 std::span<const NamedOp> view_ops();
 std::span<const NamedOp> elementwise_ops();

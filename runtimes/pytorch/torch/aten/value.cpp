@@ -1,7 +1,5 @@
 #include "runtimes/pytorch/torch/aten/value.h"
 
-#include "model/errors.h"
-
 namespace vramfit::pytorch::aten {
 
 std::vector<Tensor> Call::tensors(std::size_t i) const {
@@ -21,6 +19,14 @@ std::int64_t Call::integer(std::size_t i, std::int64_t otherwise) const {
   return otherwise;
 }
 
+std::vector<std::int64_t> Call::integers(std::size_t i) const {
+  std::vector<std::int64_t> all;
+  const auto* list = get<std::vector<Value>>(i);
+  if (list == nullptr) return all;
+  for (const Value& each : *list) all.push_back(*each.as<std::int64_t>());
+  return all;
+}
+
 double Call::real(std::size_t i, double otherwise) const {
   if (const auto* real = get<double>(i)) return *real;
   if (const auto* integer = get<std::int64_t>(i)) return static_cast<double>(*integer);
@@ -32,29 +38,26 @@ bool Call::flag(std::size_t i, bool otherwise) const {
   return flag != nullptr ? *flag : otherwise;
 }
 
+std::string Call::text(std::size_t i) const {
+  const auto* text = get<std::string>(i);
+  return text != nullptr ? *text : std::string();
+}
+
 std::optional<ScalarType> Call::type(std::size_t i) const {
   const auto* type = get<ScalarType>(i);
   return type != nullptr ? std::optional(*type) : std::nullopt;
 }
 
 Dims Call::dims(std::size_t i) const {
-  Dims dims;
   if (const auto* one = get<std::int64_t>(i)) return {*one};
-  const auto* list = get<std::vector<Value>>(i);
-  if (list == nullptr) return dims;
-  for (const Value& each : *list) dims.push_back(*each.as<std::int64_t>());
+  Dims dims;
+  for (const std::int64_t each : integers(i)) dims.push_back(each);
   return dims;
 }
 
 int Call::dim(std::size_t i, int rank, std::int64_t otherwise) const {
   const std::int64_t dim = integer(i, otherwise);
   return static_cast<int>(dim < 0 ? dim + rank : dim);
-}
-
-int Call::only_dim(std::size_t i, int rank) const {
-  const Dims all = dims(i);
-  if (all.rank() != 1) throw BadInput("an op over several dimensions is not predicted yet");
-  return static_cast<int>(all[0] < 0 ? all[0] + rank : all[0]);
 }
 
 }  // namespace vramfit::pytorch::aten

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
@@ -13,7 +14,7 @@ namespace vramfit::pytorch::aten {
 
 /// An argument of an op, as PyTorch's IValue is one; nothing is None.
 struct Value : std::variant<std::monostate, Tensor, std::int64_t, double, bool, ScalarType,
-                            std::vector<Value>> {
+                            std::string, std::vector<Value>> {
   using variant::variant;
   template <typename T>
   const T* as() const {
@@ -34,19 +35,21 @@ class Call {
   }
   bool is_tensor(std::size_t i) const { return get<Tensor>(i) != nullptr; }
   bool is_real(std::size_t i) const { return get<double>(i) != nullptr; }
+  bool is_flag(std::size_t i) const { return get<bool>(i) != nullptr; }
   /// Undefined where there is none.
   Tensor tensor(std::size_t i) const { return is_tensor(i) ? *get<Tensor>(i) : Tensor(); }
   std::vector<Tensor> tensors(std::size_t i) const;
   std::int64_t integer(std::size_t i, std::int64_t otherwise = 0) const;
+  /// Of a list of any length.
+  std::vector<std::int64_t> integers(std::size_t i) const;
   double real(std::size_t i, double otherwise = 0) const;
   bool flag(std::size_t i, bool otherwise = false) const;
+  std::string text(std::size_t i) const;
   std::optional<ScalarType> type(std::size_t i) const;
   /// Of a list of integers, or of one.
   Dims dims(std::size_t i) const;
   /// A dimension of a tensor of that rank, from 0.
   int dim(std::size_t i, int rank, std::int64_t otherwise = 0) const;
-  /// The one dimension of a list.
-  int only_dim(std::size_t i, int rank) const;
 
  private:
   template <typename T>

@@ -1,8 +1,11 @@
 #include <algorithm>
 #include <limits>
 
+#include "model/errors.h"
 #include "runtimes/pytorch/torch/aten/ops.h"
+#include "runtimes/pytorch/torch/ops/cat.h"
 #include "runtimes/pytorch/torch/ops/elementwise.h"
+#include "runtimes/pytorch/torch/ops/iterator.h"
 #include "runtimes/pytorch/torch/ops/view.h"
 #include "runtimes/pytorch/torch/tensor/graph.h"
 
@@ -30,14 +33,75 @@ Results reshaped(const Call& call) {
   return {reshape(a, inferred(call.dims(1), a.numel()))};
 }
 
+Results reshaped_as(const Call& call) { return {reshape(call.tensor(0), call.tensor(1).sizes())}; }
+
+/// (self, start_dim, end_dim)
+Results flattened(const Call& call) {
+  const Tensor a = call.tensor(0);
+  if (a.rank() == 0) return {reshape(a, {1})};
+  const int start = call.dim(1, a.rank(), 0);
+  const int end = call.dim(2, a.rank(), -1);
+  if (start == end) return {a};
+  Dims sizes;
+  for (int i = 0; i < a.rank(); ++i) {
+    if (i > start && i <= end) {
+      sizes[-1] *= a.size(i);
+    } else {
+      sizes.push_back(a.size(i));
+    }
+  }
+  return {reshape(a, sizes)};
+}
+
+/// (self, dim, sizes)
+Results unflattened(const Call& call) {
+  const Tensor a = call.tensor(0);
+  const int dim = call.dim(1, a.rank());
+  const Dims parts = inferred(call.dims(2), a.size(dim));
+  Dims sizes;
+  for (int i = 0; i < a.rank(); ++i) {
+    if (i != dim) {
+      sizes.push_back(a.size(i));
+      continue;
+    }
+    for (int part = 0; part < parts.rank(); ++part) sizes.push_back(parts[part]);
+  }
+  return {reshape(a, sizes)};
+}
+
 Results transposed(const Call& call) {
   const Tensor a = call.tensor(0);
   return {transpose(a, call.dim(1, a.rank()), call.dim(2, a.rank()))};
 }
 
+Results permuted(const Call& call) {
+  const Tensor a = call.tensor(0);
+  Dims order = call.dims(1);
+  for (int i = 0; i < order.rank(); ++i) order[i] = order[i] < 0 ? order[i] + a.rank() : order[i];
+  return {permute(a, order)};
+}
+
+/// Tensor.T
+Results turned(const Call& call) {
+  const Tensor a = call.tensor(0);
+  Dims order;
+  for (int i = a.rank() - 1; i >= 0; --i) order.push_back(i);
+  return {permute(a, order)};
+}
+
 Results unsqueezed(const Call& call) {
   const Tensor a = call.tensor(0);
   return {unsqueeze(a, call.dim(1, a.rank() + 1))};
+}
+
+/// (self, dim), or all that are 1.
+Results squeezed(const Call& call) {
+  const Tensor a = call.tensor(0);
+  DimMask mask = 0;
+  for (int i = 0; i < a.rank(); ++i) {
+    if (a.size(i) == 1 && (!call.has(1) || i == call.dim(1, a.rank()))) mask |= bit(i);
+  }
+  return {squeeze(a, mask)};
 }
 
 /// -1 leaves a size as it is.
@@ -48,6 +112,18 @@ Results expanded(const Call& call) {
     if (sizes[-i] == -1) sizes[-i] = a.size(-i);
   }
   return {expand(a, sizes)};
+}
+
+Results expanded_as(const Call& call) { return {expand(call.tensor(0), call.tensor(1).sizes())}; }
+
+Results broadcast_all(const Call& call) {
+  std::vector<Tensor> tensors = call.tensors(0);
+  Dims sizes = tensors.front().sizes();
+  for (const Tensor& each : tensors) sizes = broadcast(sizes, each.sizes());
+  for (Tensor& each : tensors) {
+    if (each.sizes() != sizes) each = expand(each, sizes);
+  }
+  return tensors;
 }
 
 std::int64_t clamped(std::int64_t place, std::int64_t size) {
@@ -61,38 +137,35 @@ Results sliced(const Call& call) {
   const std::int64_t start = clamped(call.integer(2), size);
   const std::int64_t end = clamped(call.integer(3, std::numeric_limits<std::int64_t>::max()), size);
   const std::int64_t step = call.integer(4, 1);
-  return {slice(a, dim, std::max<std::int64_t>(0, (end - start + step - 1) / step))};
+  return {slice(a, dim, std::max<std::int64_t>(0, (end - start + step - 1) / step), step)};
 }
 
-/// slice_backward's kin: zeros, then the gradient in its place.
 Results selected(const Call& call) {
   const Tensor a = call.tensor(0);
-  const int dim = call.dim(1, a.rank());
-  Dims sizes;
-  Dims strides;
-  for (int i = 0; i < a.rank(); ++i) {
-    if (i == dim) continue;
-    sizes.push_back(a.size(i));
-    strides.push_back(a.strides()[i]);
-  }
-  return {view_of(a, sizes, strides, [from = a.sizes()](const Tensor& grad) {
-    return empty(grad.context(), from, grad.type());
-  })};
+  return {select(a, call.dim(1, a.rank()))};
 }
 
 Results concatenated(const Call& call) {
   std::vector<Tensor> parts = call.tensors(0);
   // A part of one dimension without elements is passed over, whatever the others are.
   std::erase_if(parts, [](const Tensor& part) { return part.rank() == 1 && part.numel() == 0; });
+  if (parts.empty()) return {call.tensors(0).front()};
   return {cat(parts, call.dim(1, parts.front().rank()))};
+}
+
+Results stacked(const Call& call) {
+  const std::vector<Tensor> parts = call.tensors(0);
+  return {stack(parts, call.dim(1, parts.front().rank() + 1))};
 }
 
 /// Views of one node: of `size`, the last of what is left.
 Results split_by(const Tensor& a, int dim, std::int64_t size) {
   std::vector<std::int64_t> lengths;
-  for (std::int64_t left = a.size(dim); left > 0; left -= size) {
+  std::int64_t left = a.size(dim);
+  do {
     lengths.push_back(std::min(size, left));
-  }
+    left -= size;
+  } while (left > 0);
   return split_with_sizes(a, dim, lengths);
 }
 
@@ -103,7 +176,40 @@ Results chunked(const Call& call) {
   return split_by(a, dim, (a.size(dim) + chunks - 1) / chunks);
 }
 
+/// (self, size, dim)
+Results split_op(const Call& call) {
+  const Tensor a = call.tensor(0);
+  return split_by(a, call.dim(2, a.rank()), call.integer(1));
+}
+
+/// (self, sizes, dim)
+Results split_with_sizes_op(const Call& call) {
+  const Tensor a = call.tensor(0);
+  return split_with_sizes(a, call.dim(2, a.rank()), call.integers(1));
+}
+
+Results unbound(const Call& call) {
+  const Tensor a = call.tensor(0);
+  return unbind(a, call.dim(1, a.rank()));
+}
+
 Results made_contiguous(const Call& call) { return {contiguous(call.tensor(0))}; }
+
+/// (self, memory_format)
+Results cloned(const Call& call) {
+  const Tensor a = call.tensor(0);
+  return {call.text(1) == "torch.contiguous_format" ? contiguous_copy(a) : clone(a)};
+}
+
+/// (self, repeats)
+Results repeated(const Call& call) { return {repeat(call.tensor(0), call.dims(1))}; }
+
+/// (self, repeats, dim)
+Results interleaved(const Call& call) {
+  const Tensor a = call.tensor(0);
+  if (!call.has(2)) return {repeat_interleave(reshape(a, {a.numel()}), call.integer(1), 0)};
+  return {repeat_interleave(a, call.integer(1), call.dim(2, a.rank()))};
+}
 
 /// Another tensor of the same memory, and autograd's.
 Results aliased(const Call& call) {
@@ -113,20 +219,44 @@ Results aliased(const Call& call) {
 
 Results detached(const Call& call) { return {call.tensor(0).detach()}; }
 
-Results cloned(const Call& call) { return {clone(call.tensor(0))}; }
-
 /// The tensor itself.
 Results same(const Call& call) { return {call.tensor(0)}; }
 
 constexpr NamedOp kViewOps[] = {
-    {"view.default", reshaped},    {"reshape.default", reshaped},
-    {"transpose.int", transposed}, {"unsqueeze.default", unsqueezed},
-    {"expand.default", expanded},  {"slice.Tensor", sliced},
-    {"select.int", selected},      {"cat.default", concatenated},
-    {"chunk.default", chunked},    {"contiguous.default", made_contiguous},
-    {"alias.default", aliased},    {"lift_fresh.default", same},
-    {"detach_.default", same},     {"detach.default", detached},
+    {"view.default", reshaped},
+    {"reshape.default", reshaped},
+    {"reshape_as.default", reshaped_as},
+    {"flatten.using_ints", flattened},
+    {"unflatten.int", unflattened},
+    {"transpose.int", transposed},
+    {"permute.default", permuted},
+    {"numpy_T.default", turned},
+    {"unsqueeze.default", unsqueezed},
+    {"squeeze.default", squeezed},
+    {"squeeze.dim", squeezed},
+    {"expand.default", expanded},
+    {"expand_as.default", expanded_as},
+    {"broadcast_tensors.default", broadcast_all},
+    {"slice.Tensor", sliced},
+    {"select.int", selected},
+    {"cat.default", concatenated},
+    {"concat.default", concatenated},
+    {"concatenate.default", concatenated},
+    {"stack.default", stacked},
+    {"chunk.default", chunked},
+    {"split.Tensor", split_op},
+    {"split_with_sizes.default", split_with_sizes_op},
+    {"unbind.int", unbound},
+    {"contiguous.default", made_contiguous},
     {"clone.default", cloned},
+    {"repeat.default", repeated},
+    {"repeat_interleave.self_int", interleaved},
+    {"alias.default", aliased},
+    {"detach.default", detached},
+    {"lift_fresh.default", same},
+    {"detach_.default", same},
+    {"resolve_conj.default", same},
+    {"resolve_neg.default", same},
 };
 
 }  // namespace

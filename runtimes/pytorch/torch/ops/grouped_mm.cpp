@@ -1,5 +1,6 @@
 #include "runtimes/pytorch/torch/ops/grouped_mm.h"
 
+#include "model/checked.h"
 #include "runtimes/pytorch/torch/ops/view.h"
 #include "runtimes/pytorch/torch/tensor/graph.h"
 
@@ -8,24 +9,28 @@ namespace {
 
 /// aten/src/ATen/native/cuda/GroupMM.cu, PyTorch 2.11: CUTLASS's arguments of each group, and its
 /// workspace, which is a tensor map of 128 bytes for each operand and multiprocessor.
-void use_cutlass(Context& context, std::int64_t groups) {
-  constexpr std::int64_t kArguments = 60;
+/// Other cards and types multiply group by group.
+void use_cutlass(Context& context, ScalarType type, std::int64_t groups) {
+  const int sm = context.arch.sm;
+  if ((sm != 90 && sm != 100) || type != ScalarType::BFloat16) return;
   constexpr std::int64_t kWorkspaceOfAMultiprocessor = 512;
   const auto bytes = [&](std::int64_t n) {
     return empty(context, {n}, ScalarType::Byte, Category::Workspace);
   };
-  const Tensor arguments = bytes(groups * kArguments);
+  // Strides of three operands, each array at a multiple of 16 bytes; their pointers; shapes.
+  const std::int64_t strides = div_up(groups * 8, std::int64_t{16}) * 16;
+  const Tensor arguments = bytes(3 * strides + groups * (3 * 8 + 3 * 4));
   const Tensor workspace = bytes(context.multiprocessors * kWorkspaceOfAMultiprocessor);
 }
 
-/// Elsewhere each group is multiplied into its rows of the result.
-bool has_kernel(const Context& context, ScalarType type) {
-  return type == ScalarType::BFloat16 && (context.arch.sm == 90 || context.arch.sm == 100);
+/// _grouped_mm_mat2_grad: a gradient takes the operand's layout.
+bool is_column_major_stack(const Tensor& a) {
+  return a.strides()[1] == 1 && a.strides()[2] == a.size(1);
 }
 
 Tensor product(Context& context, const Dims& sizes, ScalarType type, std::int64_t groups) {
   Tensor result = empty(context, sizes, type);
-  if (has_kernel(context, type)) use_cutlass(context, groups);
+  use_cutlass(context, type, groups);
   return result;
 }
 
@@ -38,7 +43,8 @@ Tensor grouped_mm(const Tensor& a, const Tensor& b, const Tensor& offsets) {
   const auto make_backward = [&] {
     return [left = Saved(b.requires_grad() ? a : Tensor()),
             right = Saved(a.requires_grad() ? b : Tensor()), ends = Saved(offsets), groups,
-            weight = b.sizes()](Node& self, Gradients& grads) -> Gradients {
+            weight = b.sizes(),
+            column_major = is_column_major_stack(b)](Node& self, Gradients& grads) -> Gradients {
       const Tensor mat1 = left.unpack();
       const Tensor mat2 = right.unpack();
       const Tensor kept = ends.unpack();
@@ -47,8 +53,9 @@ Tensor grouped_mm(const Tensor& a, const Tensor& b, const Tensor& offsets) {
       Gradients result;
       // "mat2" before "self".
       if (self.wants(1)) {
-        const Dims stored{weight[0], weight[2], weight[1]};
-        result[1] = transpose(product(c, stored, type, groups), 1, 2);
+        const Dims turned{weight[0], weight[2], weight[1]};
+        result[1] = column_major ? transpose(product(c, turned, type, groups), 1, 2)
+                                 : product(c, weight, type, groups);
       }
       if (self.wants(0)) result[0] = product(c, {grads[0].size(0), weight[1]}, type, groups);
       return result;

@@ -1,27 +1,15 @@
 #include "runtimes/pytorch/torch/ops/loss.h"
 
 #include "runtimes/pytorch/torch/ops/cast.h"
+#include "runtimes/pytorch/torch/ops/normalization.h"
 #include "runtimes/pytorch/torch/tensor/graph.h"
 
 namespace vramfit::pytorch {
-namespace {
-
-Tensor log_softmax(const Tensor& x) {
-  const Tensor result = empty(x.context(), x.sizes(), x.type());
-  const auto make_backward = [&] {
-    return [saved = Saved(result)](Node&, Gradients& grads) -> Gradients {
-      const Tensor output = saved.unpack();
-      return {empty(grads[0].context(), output.sizes(), output.type())};
-    };
-  };
-  set_history(result, make_node(x.context(), make_backward, x));
-  return result;
-}
-
-/// nll_loss_forward: the mean and the sum of weights.
-Tensor nll_loss(const Tensor& x, const Tensor& target) {
+/// nll_loss_forward: losses and the sum of weights.
+Tensor nll_loss(const Tensor& x_in, const Tensor& target, bool reduced) {
+  const Tensor x = upper(x_in);
   Context& context = x.context();
-  const Tensor result = empty(context, {}, x.type());
+  const Tensor result = empty(context, reduced ? Dims() : target.sizes(), x.type());
   const Tensor total_weight = empty(context, {}, x.type());
   const auto make_backward = [&] {
     return [logits = Saved(x), target = Saved(target), total_weight = Saved(total_weight)](
@@ -35,10 +23,9 @@ Tensor nll_loss(const Tensor& x, const Tensor& target) {
   return result;
 }
 
-}  // namespace
-
-Tensor cross_entropy_loss(const Tensor& logits, const Tensor& target) {
-  return nll_loss(log_softmax(upper(logits)), target);
+// Its log_softmax names the type that the logits have, which autocast leaves alone.
+Tensor cross_entropy_loss(const Tensor& logits, const Tensor& target, bool reduced) {
+  return nll_loss(log_softmax_as_is(logits), target, reduced);
 }
 
 }  // namespace vramfit::pytorch

@@ -6,7 +6,7 @@
 
 namespace vramfit::pytorch {
 
-/// torch.cumsum of what nobody wants a gradient of.
+/// torch.cumsum, in another type where one is named.
 Tensor cumsum(const Tensor& a, int dim, std::optional<ScalarType> type);
 
 }  // namespace vramfit::pytorch

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "model/errors.h"
 #include "runtimes/pytorch/torch/ops/elementwise.h"
 #include "runtimes/pytorch/torch/ops/iterator.h"
 #include "runtimes/pytorch/torch/tensor/graph.h"
@@ -13,9 +14,10 @@ namespace {
 
 /// at::detail::computeStride: strides of a view with other sizes, if there is one.
 std::optional<Dims> view_strides(const Tensor& a, const Dims& sizes) {
+  if (a.rank() == 0 || a.numel() == 0) return contiguous_strides(sizes);
   Dims strides = sizes;
   int view_dim = sizes.rank() - 1;
-  std::int64_t base_stride = a.rank() == 0 ? 1 : a.strides()[-1];
+  std::int64_t base_stride = a.strides()[-1];
   std::int64_t elements = 1;
   std::int64_t view_elements = 1;
   for (int dim = a.rank() - 1; dim >= 0; --dim) {
@@ -47,6 +49,12 @@ Tensor reshape(const Tensor& a, const Dims& sizes) {
                  [from = a.sizes()](const Tensor& grad) { return reshape(grad, from); });
 }
 
+Tensor unsafe_view(const Tensor& a, const Dims& sizes) {
+  Tensor result = reshape(a, sizes);
+  result.impl()->is_view = false;
+  return result;
+}
+
 Dims flat(const Tensor& a) { return {a.numel() / a.size(-1), a.size(-1)}; }
 
 Tensor transpose(const Tensor& a, int dim0, int dim1) {
@@ -63,17 +71,57 @@ Tensor t(const Tensor& a) { return transpose(a, 0, 1); }
 Tensor unsqueeze(const Tensor& a, int dim) {
   Dims sizes;
   Dims strides;
-  for (int i = 0; i <= a.rank(); ++i) {
+  for (int i = 0; i < a.rank(); ++i) {
     if (i == dim) {
       sizes.push_back(1);
-      strides.push_back(i < a.rank() ? a.size(i) * a.strides()[i] : 1);
+      strides.push_back(a.size(i) * a.strides()[i]);
     }
-    if (i == a.rank()) break;
     sizes.push_back(a.size(i));
     strides.push_back(a.strides()[i]);
   }
-  return view_of(a, sizes, strides,
-                 [from = a.sizes()](const Tensor& grad) { return reshape(grad, from); });
+  if (dim == a.rank()) {
+    sizes.push_back(1);
+    strides.push_back(1);
+  }
+  return view_of(a, sizes, strides, [dim](const Tensor& grad) { return squeeze(grad, bit(dim)); });
+}
+
+Tensor permute(const Tensor& a, const Dims& order) {
+  Dims sizes;
+  Dims strides;
+  Dims back = order;
+  for (int i = 0; i < order.rank(); ++i) {
+    const auto dim = static_cast<int>(order[i]);
+    sizes.push_back(a.size(dim));
+    strides.push_back(a.strides()[dim]);
+    back[dim] = i;
+  }
+  return view_of(a, sizes, strides, [back](const Tensor& grad) { return permute(grad, back); });
+}
+
+Tensor squeeze(const Tensor& a, DimMask mask) {
+  Dims strides;
+  for (int i = 0; i < a.rank(); ++i) {
+    if ((mask & bit(i)) == 0) strides.push_back(a.strides()[i]);
+  }
+  return view_of(a, reduced_sizes(a.sizes(), mask, false), strides,
+                 [mask, rank = a.rank()](Tensor grad) {
+                   for (int i = 0; i < rank; ++i) {
+                     if ((mask & bit(i)) != 0) grad = unsqueeze(grad, i);
+                   }
+                   return grad;
+                 });
+}
+
+Tensor select(const Tensor& a, int dim) {
+  Dims strides;
+  for (int i = 0; i < a.rank(); ++i) {
+    if (i != dim) strides.push_back(a.strides()[i]);
+  }
+  return view_of(a, reduced_sizes(a.sizes(), bit(dim), false), strides,
+                 [from = a.sizes()](const Tensor& grad) {
+                   return empty(grad.context(), from, grad.type());  // zeros, then copied into
+                 });
 }
 
 Tensor expand(const Tensor& a, const Dims& sizes) {
@@ -86,89 +134,38 @@ Tensor expand(const Tensor& a, const Dims& sizes) {
   return view_of(a, sizes, strides, [](const Tensor& grad) { return grad; });
 }
 
-Tensor slice(const Tensor& a, int dim, std::int64_t length) {
+Tensor slice(const Tensor& a, int dim, std::int64_t length, std::int64_t step) {
   if (length == a.size(dim)) {
     return view_of(a, a.sizes(), a.strides(), [](const Tensor& grad) { return grad; });
   }
-  return view_of(a, a.sizes().with(dim, length), a.strides(),
-                 [from = a.sizes()](const Tensor& grad) {
-                   return empty(grad.context(), from, grad.type());  // zeros, then copied into
-                 });
+  const Dims strides = a.strides().with(dim, a.strides()[dim] * step);
+  return view_of(a, a.sizes().with(dim, length), strides, [from = a.sizes()](const Tensor& grad) {
+    return empty(grad.context(), from, grad.type());  // zeros, then copied into
+  });
 }
 
-Tensor clone(const Tensor& a) {
+namespace {
+
+Tensor copied(const Tensor& a, const auto& make_result) {
   const auto make_backward = [&] {
     return [](Node&, Gradients& grads) -> Gradients { return {grads[0]}; };
   };
   const Ref<Node> node = make_node(a.context(), make_backward, a);
-  Tensor result = empty(a.context(), a.sizes(), a.type());
+  Tensor result = make_result();
   set_history(result, node);
   return result;
 }
 
-Tensor contiguous(const Tensor& a) { return a.is_contiguous() ? a : clone(a); }
+}  // namespace
 
-Tensor cat(std::span<const Tensor> parts, int dim) {
-  const Tensor& first = parts.front();
-  Context& context = first.context();
-  std::vector<std::int64_t> lengths;
-  std::int64_t length = 0;
-  ScalarType type = first.type();
-  for (const Tensor& part : parts) {
-    lengths.push_back(part.size(dim));
-    length += part.size(dim);
-    type = promote(type, part.type());
-  }
-  const auto make_backward = [&] {
-    return [dim, lengths](Node& self, Gradients& grads) -> Gradients {
-      Gradients result;
-      for (std::size_t i = 0; i < lengths.size(); ++i) {
-        if (self.wants(static_cast<int>(i))) result[i] = slice(grads[0], dim, lengths[i]);
-      }
-      return result;
-    };
-  };
-  const Ref<Node> node = make_node_of(context, make_backward, parts);
-  Tensor result = empty(context, first.sizes().with(dim, length), type);
-  set_history(result, node);
-  return result;
+Tensor clone(const Tensor& a) {
+  return copied(a, [&] { return preserved(a, a.type()); });
 }
 
-std::vector<Tensor> split_with_sizes(const Tensor& a, int dim,
-                                     std::span<const std::int64_t> lengths) {
-  const auto make_backward = [&] {
-    return [whole = a.sizes(), type = a.type(), dim,
-            lengths = std::vector(lengths.begin(), lengths.end())](Node&,
-                                                                   Gradients& grads) -> Gradients {
-      // split_with_sizes_backward: zeros for parts that nobody used, then a cat.
-      Context* context = nullptr;
-      for (const Tensor& grad : grads) {
-        if (grad.defined()) context = &grad.context();
-      }
-      std::vector<Tensor> zeros;
-      for (std::size_t i = 0; i < lengths.size(); ++i) {
-        if (grads[i].defined()) continue;
-        zeros.push_back(empty(*context, whole.with(dim, lengths[i]), type));
-      }
-      return {empty(*context, whole, type)};
-    };
-  };
-  const Ref<Node> node = make_node(a.context(), make_backward, a);
-  std::vector<Tensor> parts;
-  for (const std::int64_t length : lengths) {
-    Tensor part = as_strided(a, a.sizes().with(dim, length), a.strides());
-    part.impl()->is_view = true;
-    set_history(part, node, static_cast<int>(parts.size()));
-    parts.push_back(std::move(part));
-  }
-  return parts;
+Tensor contiguous_copy(const Tensor& a) {
+  return copied(a, [&] { return empty(a.context(), a.sizes(), a.type()); });
 }
 
-void split_into(const Tensor& a, int dim, std::span<Tensor> parts) {
-  const std::vector<std::int64_t> lengths(parts.size(),
-                                          a.size(dim) / static_cast<std::int64_t>(parts.size()));
-  std::vector<Tensor> all = split_with_sizes(a, dim, lengths);
-  std::move(all.begin(), all.end(), parts.begin());
-}
+Tensor contiguous(const Tensor& a) { return a.is_contiguous() ? a : contiguous_copy(a); }
 
 }  // namespace vramfit::pytorch

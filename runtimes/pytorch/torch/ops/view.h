@@ -1,9 +1,6 @@
 #pragma once
 
-#include <array>
-#include <span>
-#include <vector>
-
+#include "runtimes/pytorch/torch/ops/reduce_kernel.h"
 #include "runtimes/pytorch/torch/tensor/graph.h"
 #include "runtimes/pytorch/torch/tensor/tensor.h"
 
@@ -25,31 +22,25 @@ Tensor view_of(const Tensor& a, const Dims& sizes, const Dims& strides, const Un
 
 /// Tensor.view and reshape: a view, or a contiguous copy where strides do not allow one.
 Tensor reshape(const Tensor& a, const Dims& sizes);
+/// The same of a result that nobody else has, which is no view of it: ops in place may follow.
+Tensor unsafe_view(const Tensor& a, const Dims& sizes);
 /// The sizes of a matrix of all rows.
 Dims flat(const Tensor& a);
 Tensor transpose(const Tensor& a, int dim0, int dim1);
 Tensor t(const Tensor& a);
+Tensor permute(const Tensor& a, const Dims& order);
 Tensor unsqueeze(const Tensor& a, int dim);
+/// Without these dimensions, which are 1.
+Tensor squeeze(const Tensor& a, DimMask mask);
 Tensor expand(const Tensor& a, const Dims& sizes);
 /// a[..., start : start + length] along `dim`; the gradient is padded with zeros (slice_backward).
-Tensor slice(const Tensor& a, int dim, std::int64_t length);
+Tensor slice(const Tensor& a, int dim, std::int64_t length, std::int64_t step = 1);
+/// One place along `dim`, which goes.
+Tensor select(const Tensor& a, int dim);
 /// Itself, or a contiguous copy.
 Tensor contiguous(const Tensor& a);
+/// A copy in the same order of memory, and one that is contiguous.
 Tensor clone(const Tensor& a);
-
-/// torch.cat along `dim`; contiguous.
-Tensor cat(std::span<const Tensor> parts, int dim);
-inline Tensor cat(const Tensor& a, const Tensor& b, int dim) { return cat(std::array{a, b}, dim); }
-/// Parts of these lengths along `dim`, as views of one node, whose gradient is a cat.
-std::vector<Tensor> split_with_sizes(const Tensor& a, int dim,
-                                     std::span<const std::int64_t> lengths);
-/// Equal parts along `dim`, as views of one node (SplitBackward, whose gradient is a cat).
-void split_into(const Tensor& a, int dim, std::span<Tensor> parts);
-template <std::size_t N>
-std::array<Tensor, N> split(const Tensor& a, int dim) {
-  std::array<Tensor, N> parts;
-  split_into(a, dim, parts);
-  return parts;
-}
+Tensor contiguous_copy(const Tensor& a);
 
 }  // namespace vramfit::pytorch

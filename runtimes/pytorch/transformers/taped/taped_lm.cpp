@@ -99,6 +99,7 @@ void TapedLm::build() {
   Registers own(registers_in(program.main, Register::Scope::Program));
   Registers none;
   const Symbols sizes = [this](const std::string& name) { return keys_(name); };
+  const Setting shapes_alone(context_.elsewhere, context_.elsewhere || context_.meta);
   std::vector<std::pair<std::string, Tensor>> bound;
   Frame frame{own, none, none, {}, sizes, &bound};
   run(program, program.main, frame);

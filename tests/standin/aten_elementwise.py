@@ -108,6 +108,11 @@ def chosen_or_number(draw):
     return [draw.tensor(draw.broadcast(sizes), BOOL), draw.tensor(sizes), 0.0]
 
 
+def number_or_chosen(draw):
+    condition, a, number = chosen_or_number(draw)
+    return [condition, number, a]
+
+
 def dropout(draw):
     return [draw.tensor(draw.sizes()), draw.random.choice([0.0, 0.1]), draw.maybe(0.8)]
 
@@ -165,4 +170,8 @@ ELEMENTWISE = {
     "masked_fill_.Scalar": [masked_in_place],
     "where.self": [chosen],
     "where.ScalarOther": [chosen_or_number],
+    "where.ScalarSelf": [number_or_chosen],
+    "where.Scalar": [lambda draw: [draw.tensor(draw.sizes(), BOOL), 1.0, 0.0]],
+    "clamp_min.default": [by_number(0.5)],
+    "remainder.Scalar": [by_number(2, 0.5), integers_by_number],
 }  # fmt: skip

@@ -52,6 +52,12 @@ def convolved(draw):
     return [x, plain(draw, [channels, 1, taps]), bias, [1], [taps - 1], [1], channels]
 
 
+def triangular(draw):
+    batch, size = draw.random.choice([[], draw.sizes(1, 2), [9]]), draw.random.choice([5, 64])
+    other = [*batch, size, draw.size()]
+    return [turned(draw, [*batch, size, size]), plain(draw, other)]
+
+
 MATRICES = {
     "linear.default": [linear],
     "matmul.default": [multiplied],
@@ -60,6 +66,9 @@ MATRICES = {
     "baddbmm.default": [added_stacks],
     "_grouped_mm.default": [grouped],
     "conv1d.default": [convolved],
+    "linalg_solve_triangular.default": [
+        lambda draw: [*({**each, "dtype": FP32} for each in triangular(draw)), draw.maybe()]
+    ],
 }
 
 

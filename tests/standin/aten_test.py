@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 from aten_calls import CALLS
 from aten_draw import Draw
+from aten_large import large_calls
 from stood_in import ROOT, needs_torch, play
 
-PROGRAM = Path(
-    os.environ.get("VRAMFIT_ATEN_EVENTS") or ROOT / "build/cpu/bin/aten_events"
-)
+PROGRAM = Path(os.environ.get("VRAMFIT_ATEN_EVENTS") or ROOT / "build/cpu/bin/aten_events")
 GPUS = "h200", "rtx4090"
 # Of each op on each card; VRAMFIT_ATEN_CALLS=200 for a long run.
 COUNT = int(os.environ.get("VRAMFIT_ATEN_CALLS", "12"))
@@ -31,6 +30,8 @@ def drawn(gpu):
             if draw.maybe(0.3):  # of several results
                 call["roots"] = [draw.random.randrange(3)]
             yield call
+    for name, arguments in large_calls():
+        yield {"gpu": gpu, "op": name, "args": arguments}
 
 
 def in_one_order(events):

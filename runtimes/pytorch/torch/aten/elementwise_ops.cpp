@@ -172,6 +172,29 @@ Results chosen_or_number(const Call& call) {
   return {where_else(call.tensor(0), call.tensor(1), number_type(call, 2))};
 }
 
+/// Both numbers.
+Results number_by_condition(const Call& call) {
+  const Tensor condition = call.tensor(0);
+  const ScalarType type = promote(number_type(call, 1), number_type(call, 2));
+  const Tensor other = empty(call.context, {}, type);
+  const Tensor own = empty(call.context, {}, type);
+  return {empty_for({&condition}, type)};
+}
+
+/// (condition, number, other)
+Results number_or_chosen(const Call& call) {
+  return {where_number(call.tensor(0), number_type(call, 1), call.tensor(2))};
+}
+
+/// clamp_min: where(self >= min, grad, 0).
+Results clamped_below(const Call& call) { return {clamp(call.tensor(0), 1)}; }
+
+/// The gradient is that of what is divided.
+Results remainder(const Call& call) {
+  const Tensor a = call.tensor(0);
+  return is_floating(a.type()) ? Results{add_scalar(a)} : plain(call);
+}
+
 Results gelu_op(const Call& call) { return {gelu(call.tensor(0))}; }
 
 /// (self, p, train)
@@ -250,6 +273,10 @@ constexpr NamedOp kElementwiseOps[] = {
     {"masked_fill_.Scalar", masked_in_place},
     {"where.self", chosen},
     {"where.ScalarOther", chosen_or_number},
+    {"where.ScalarSelf", number_or_chosen},
+    {"where.Scalar", number_by_condition},
+    {"clamp_min.default", clamped_below},
+    {"remainder.Scalar", remainder},
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "runtimes/pytorch/torch/ops/convolution.h"
 #include "runtimes/pytorch/torch/ops/grouped_mm.h"
 #include "runtimes/pytorch/torch/ops/linear.h"
+#include "runtimes/pytorch/torch/ops/solve.h"
 
 namespace vramfit::pytorch::aten {
 namespace {
@@ -46,6 +47,11 @@ Results conv1d_op(const Call& call) {
   return {conv1d(call.tensor(0), call.tensor(1), call.tensor(2), options)};
 }
 
+/// (a, b, upper, left, unitriangular)
+Results solve_triangular_op(const Call& call) {
+  return {solve_triangular(call.tensor(0), call.tensor(1), call.flag(3, true))};
+}
+
 constexpr NamedOp kMatrixOps[] = {
     {"linear.default", linear_op},
     {"matmul.default", matmul_op},
@@ -54,6 +60,7 @@ constexpr NamedOp kMatrixOps[] = {
     {"baddbmm.default", added_product<baddbmm>},
     {"_grouped_mm.default", grouped},
     {"conv1d.default", conv1d_op},
+    {"linalg_solve_triangular.default", solve_triangular_op},
 };
 
 }  // namespace

@@ -137,7 +137,7 @@ Results sliced(const Call& call) {
   const std::int64_t start = clamped(call.integer(2), size);
   const std::int64_t end = clamped(call.integer(3, std::numeric_limits<std::int64_t>::max()), size);
   const std::int64_t step = call.integer(4, 1);
-  return {slice(a, dim, std::max<std::int64_t>(0, (end - start + step - 1) / step), step)};
+  return {slice_op(a, dim, std::max<std::int64_t>(0, (end - start + step - 1) / step), step)};
 }
 
 Results selected(const Call& call) {

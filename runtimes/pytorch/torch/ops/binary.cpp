@@ -108,12 +108,27 @@ Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
   return result;
 }
 
-Tensor where_else(const Tensor& condition, const Tensor& a, ScalarType number) {
+namespace {
+
+/// A number becomes a tensor without dimensions, of this type.
+ScalarType type_beside(const Tensor& a, ScalarType number) {
   const bool wider =
       !is_floating(a.type()) && (is_floating(number) || a.type() == ScalarType::Bool);
-  const ScalarType type = wider ? number : a.type();
+  return wider ? number : a.type();
+}
+
+}  // namespace
+
+Tensor where_else(const Tensor& condition, const Tensor& a, ScalarType number) {
+  const ScalarType type = type_beside(a, number);
   const Tensor scalar = empty(condition.context(), {}, type);
   return where(condition, to(a, type), scalar);
+}
+
+Tensor where_number(const Tensor& condition, ScalarType number, const Tensor& b) {
+  const ScalarType type = type_beside(b, number);
+  const Tensor scalar = empty(condition.context(), {}, type);
+  return where(condition, scalar, to(b, type));
 }
 
 namespace {

@@ -13,6 +13,7 @@ Tensor extremum(const Tensor& a, const Tensor& b);
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
 /// Where one of them is a number, of that type.
 Tensor where_else(const Tensor& condition, const Tensor& a, ScalarType number);
+Tensor where_number(const Tensor& condition, ScalarType number, const Tensor& b);
 /// Tensors to the power of tensors; undefined: a number.
 Tensor power(const Tensor& base, const Tensor& exponent);
 

@@ -11,7 +11,7 @@ namespace vramfit::pytorch {
 void sort_workspace(Context& context, std::int64_t count, std::int64_t key_bytes,
                     std::int64_t bits);
 
-/// DeviceSelect::UniqueByKey of so many longs, each with another.
+/// DeviceSelect::UniqueByKey of so many longs, each with its place.
 void unique_workspace(Context& context, std::int64_t count);
 
 /// DeviceScan by an operator of PyTorch's own.

@@ -69,6 +69,18 @@ Indexed indexed(const Tensor& a, std::span<const Tensor> indices) {
   return result;
 }
 
+/// transposeToFront
+Tensor indexed_first(const Tensor& a, std::span<const Tensor> indices) {
+  Dims order;
+  for (const bool wanted : {true, false}) {
+    for (int dim = 0; dim < a.rank(); ++dim) {
+      const auto i = static_cast<std::size_t>(dim);
+      if ((i < indices.size() && indices[i].defined()) == wanted) order.push_back(dim);
+    }
+  }
+  return permute(a.detach(), order);
+}
+
 /// get_num_bits
 std::int64_t bits_of(std::int64_t most) {
   std::int64_t bits = 1;
@@ -98,8 +110,7 @@ void put_sorted(const Tensor& whole, std::span<const Tensor> indices, const Tens
   }
   if (count == 0 || how.after == 0) return;
   const Tensor expanded = contiguous(values);
-  const Tensor source =
-      how.moved ? empty(context, whole.sizes(), whole.type(), Category::Workspace) : Tensor();
+  const Tensor source = how.moved ? contiguous(indexed_first(whole, indices)) : Tensor();
   const Tensor sorted = longs();
   const Tensor original = longs();
   const Tensor range = longs();

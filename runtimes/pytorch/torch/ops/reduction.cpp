@@ -12,9 +12,10 @@ namespace {
 /// A value with its place: std::pair<scalar, int64_t>, or of a float.
 constexpr Reduction kWithPlace = {16, false};
 
-/// What sums are kept in: floating-point types in fp32.
-Reduction summed(ScalarType type) {
-  return {is_floating(type) ? element_size(ScalarType::Float) : element_size(type)};
+/// What sums are kept in: floating-point types in fp32. A result of 16 bits cannot hold that.
+Reduction summed(ScalarType in, ScalarType out) {
+  const std::int64_t bytes = element_size(is_floating(in) ? ScalarType::Float : in);
+  return {bytes, element_size(out) >= bytes};
 }
 
 /// unsqueeze_multiple, then an expansion.
@@ -40,7 +41,7 @@ Tensor reduced(const Tensor& a, DimMask mask, bool keepdim, std::optional<Scalar
   // make_reduction_from_out_ty: 16 bits become fp32 within the kernel.
   const bool within = is_half(a.type()) && out == ScalarType::Float;
   const Tensor in = within || a.type() == out ? a : empty_for({&a}, out);
-  use_reduce_kernel(in, mask, summed(in.type()));
+  use_reduce_kernel(in, mask, summed(in.type(), out));
   set_history(result, node);
   return result;
 }
@@ -134,7 +135,7 @@ Tensor logsumexp(const Tensor& a, DimMask dims, bool keepdim) {
   }
   const Tensor shifted = like(a, maxes);
   Tensor result = empty(context, reduced_sizes(a.sizes(), dims, keepdim), a.type());
-  use_reduce_kernel(shifted, dims, summed(a.type()));
+  use_reduce_kernel(shifted, dims, summed(a.type(), a.type()));
   const auto make_backward = [&] {
     return [input = Saved(a), saved = Saved(result), from = a.sizes(), dims, keepdim](
                Node&, Gradients& grads) -> Gradients {
@@ -160,7 +161,7 @@ Tensor vector_norm(const Tensor& a, DimMask dims, bool keepdim, std::optional<Sc
   if (result.numel() == a.numel()) {
     to(a, out);
   } else {
-    use_reduce_kernel(a, dims, summed(a.type()));
+    use_reduce_kernel(a, dims, summed(a.type(), out));
   }
   return result;
 }
@@ -169,7 +170,7 @@ Tensor vector_norm(const Tensor& a, DimMask dims, bool keepdim, std::optional<Sc
 // which are left out.
 Tensor reduce_dim(const Tensor& a, int dim) {
   Tensor result = empty(a.context(), a.sizes().with(dim, 1), a.type(), Category::Workspace);
-  if (dim == 0 && a.size(1) > 1) use_reduce_kernel(a, bit(0), summed(a.type()));
+  if (dim == 0 && a.size(1) > 1) use_reduce_kernel(a, bit(0), summed(a.type(), a.type()));
   return result;
 }
 

@@ -38,7 +38,19 @@ Tensor relu(const Tensor& a) {
 }
 Tensor log(const Tensor& a) { return keeps_input(a, by_kept); }
 Tensor softplus(const Tensor& a) { return keeps_input(a, by_kept); }
-Tensor log_sigmoid(const Tensor& a) { return keeps_input(a, by_kept); }
+
+Tensor log_sigmoid(const Tensor& a) {
+  const auto make_backward = [&] {
+    return [saved = Saved(a)](Node&, Gradients& grads) -> Gradients {
+      const Tensor input = saved.unpack();
+      return {preserved(grads[0], grads[0].type())};
+    };
+  };
+  const Ref<Node> node = make_node(a.context(), make_backward, a);
+  Tensor result = preserved(a, a.type());
+  set_history(result, node);
+  return result;
+}
 
 Tensor expm1(const Tensor& a) { return keeps_result(a, by_function_of_kept); }
 Tensor sqrt(const Tensor& a) { return keeps_result(a, by_function_of_kept); }

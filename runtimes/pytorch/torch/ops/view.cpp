@@ -134,14 +134,16 @@ Tensor expand(const Tensor& a, const Dims& sizes) {
   return view_of(a, sizes, strides, [](const Tensor& grad) { return grad; });
 }
 
-Tensor slice(const Tensor& a, int dim, std::int64_t length, std::int64_t step) {
-  if (length == a.size(dim)) {
-    return view_of(a, a.sizes(), a.strides(), [](const Tensor& grad) { return grad; });
-  }
+Tensor slice_op(const Tensor& a, int dim, std::int64_t length, std::int64_t step) {
   const Dims strides = a.strides().with(dim, a.strides()[dim] * step);
   return view_of(a, a.sizes().with(dim, length), strides, [from = a.sizes()](const Tensor& grad) {
     return empty(grad.context(), from, grad.type());  // zeros, then copied into
   });
+}
+
+Tensor slice(const Tensor& a, int dim, std::int64_t length) {
+  if (length != a.size(dim)) return slice_op(a, dim, length, 1);
+  return view_of(a, a.sizes(), a.strides(), [](const Tensor& grad) { return grad; });
 }
 
 namespace {

@@ -34,7 +34,9 @@ Tensor unsqueeze(const Tensor& a, int dim);
 Tensor squeeze(const Tensor& a, DimMask mask);
 Tensor expand(const Tensor& a, const Dims& sizes);
 /// a[..., start : start + length] along `dim`; the gradient is padded with zeros (slice_backward).
-Tensor slice(const Tensor& a, int dim, std::int64_t length, std::int64_t step = 1);
+/// Python leaves a dimension that it takes whole as it is, which the op does not.
+Tensor slice(const Tensor& a, int dim, std::int64_t length);
+Tensor slice_op(const Tensor& a, int dim, std::int64_t length, std::int64_t step);
 /// One place along `dim`, which goes.
 Tensor select(const Tensor& a, int dim);
 /// Itself, or a contiguous copy.

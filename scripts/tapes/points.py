@@ -15,9 +15,9 @@ _SIZES = {
     "intermediate_size": (512, 640, 1088, 704),
     "moe_intermediate_size": (192, 416, 352, 608),
     "shared_expert_intermediate_size": (544, 736, 832, 928),
-    "num_experts": (8, 12, 16, 20),
-    "num_local_experts": (8, 12, 16, 20),
-    "n_routed_experts": (8, 12, 16, 20),
+    "num_experts": (8, 24, 16, 40),
+    "num_local_experts": (8, 24, 16, 40),
+    "n_routed_experts": (8, 24, 16, 40),
     "num_experts_per_tok": (2, 3, 4, 5),
 }
 _LATENT = {
@@ -33,8 +33,9 @@ _LONGEST = 9  # layers after which kinds repeat
 COUNT = len(_HEADS)
 
 
-def config_at(kind, point, layers):
-    """A config of that type, as its file."""
+def config_at(kind, point, layers, head_dim=True):
+    """A config of that type, as its file. `head_dim`: with one of its own, which is not what the
+    others make."""
     config = small(kind)
     heads, groups, dim, hidden = _HEADS[point]
     if "kv_lora_rank" in config:  # latent attention: its heads have dimensions of their own
@@ -47,11 +48,10 @@ def config_at(kind, point, layers):
         config["num_attention_heads"] = heads
     if config.get("num_key_value_heads"):
         config["num_key_value_heads"] = groups
-    if config.get("head_dim"):
+    if "hidden_size" in config:
+        config["hidden_size"] = hidden if head_dim else heads * dim
+    if head_dim and "kv_lora_rank" not in config:
         config["head_dim"] = dim
-        config["hidden_size"] = hidden
-    elif "hidden_size" in config:
-        config["hidden_size"] = heads * dim
     for key, sizes in _SIZES.items():
         if type(config.get(key)) is int:
             config[key] = sizes[point]

@@ -96,8 +96,8 @@ def trained(model, batch, seq, autocast):
     return tracer.trace
 
 
-def _config(kind, point, tied):
-    config = AutoConfig.for_model(**config_at(kind, point, _LAYERS))
+def _config(kind, point, tied, head_dim):
+    config = AutoConfig.for_model(**config_at(kind, point, _LAYERS, head_dim))
     config.use_cache = False
     config.tie_word_embeddings = tied
     return config
@@ -108,16 +108,23 @@ def _types(dtype, autocast):
 
 
 def record(kind):
-    """A tape's text."""
+    """A tape's text. Heads have a dimension of their own where the type's code allows it."""
     gc.disable()
+    try:
+        return _recorded(kind, True)
+    except Exception:  # whatever it is that a model makes of such a config
+        return _recorded(kind, False)
+
+
+def _recorded(kind, head_dim):
     points, programs = [], {"init": [], "init tied": []}
     for point in range(COUNT):
         batch, seq = inputs_at(point)
         models = {}
-        _, tied = built(_config(kind, point, True), torch.bfloat16, None)
+        _, tied = built(_config(kind, point, True, head_dim), torch.bfloat16, None)
         programs["init tied"].append(fold(tied, "layers", {torch.bfloat16: "T"}))
         for name, (dtype, autocast, attention) in _MODES.items():
-            config = _config(kind, point, False)
+            config = _config(kind, point, False, head_dim)
             if attention is not None and attention == models.get("usual"):
                 continue
             if (dtype, attention) not in models:
@@ -140,6 +147,8 @@ def record(kind):
     lines += [f"made torch {torch.__version__} transformers {transformers.__version__}"]
     lines += [f"layers num_hidden_layers {path}", rule_of(names, config)]
     lines += [*cycles_of(kind), f"attention {usual}"]
+    aliases = type(config).attribute_map.items()
+    lines += [f"alias {other} {own}" for other, own in sorted(aliases)]
     lines += _defaults(kind, points, solver) + _lora_targets(kind)
     lines += _parameters(model, path, names)
     lines += _programs(solved, bodies)

@@ -10,7 +10,9 @@ namespace vramfit::pytorch {
 ConfigKeys::ConfigKeys(const ModelSource& source, const OpTape& tape) : tape_(tape) {
   const nlohmann::json object =
       parse_json_object(source.config, source.name, "a Hugging Face config.json");
-  for (const auto& [key, value] : object.items()) {
+  for (const auto& [name, value] : object.items()) {
+    const auto alias = tape.aliases.find(name);
+    const std::string& key = alias == tape.aliases.end() ? name : alias->second;
     if (value.is_number_integer()) own_[key] = value.get<std::int64_t>();
     if (value.is_boolean()) own_[key] = value.get<bool>() ? 1 : 0;
     if (!value.is_array()) continue;

@@ -98,6 +98,7 @@ struct OpTape {
   std::vector<NamedTensor> before;
   std::map<std::string, std::vector<NamedTensor>> of_layer;
   std::vector<NamedTensor> behind;
+  std::map<std::string, std::string> aliases;  ///< other names of a config's keys: theirs
   /// Of lists of a config, where they are left out, what they repeat.
   std::map<std::string, std::vector<std::string>> cycles;
   std::vector<std::string> lora_targets;  ///< that PEFT has for the type

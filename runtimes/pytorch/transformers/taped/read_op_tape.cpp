@@ -197,6 +197,8 @@ class Reader {
       tape_.layers_path = word(2);
     } else if (first == "attention") {
       tape_.attention = word(1);
+    } else if (first == "alias") {
+      tape_.aliases[word(1)] = word(2);
     } else if (first == "cycle") {
       tape_.cycles[word(1)] = {words_.begin() + 2, words_.end()};
     } else if (first == "kinds") {

@@ -39,9 +39,9 @@ def answer(*arguments, python=None) -> dict:
     return found
 
 
-def refused(*arguments) -> str:
+def refused(*arguments, python=None) -> str:
     """In one line."""
-    ran = run("--gpu", "h200", *arguments)
+    ran = run("--gpu", "h200", *arguments, python=python)
     assert ran.returncode == 2, ran.stderr
     [line] = ran.stderr.splitlines()
     return line
@@ -151,9 +151,3 @@ def test_what_transformers_does_not_have_is_refused_in_a_line(folder):
     assert "transformers' Trainer has no adamw-loop" in refused(tiny, *by_trainer)
     assert "transformers refuses" in refused(tiny, "--attention", "nobodys")
     assert "PEFT says" in refused(tiny, "--train", "--lora", 8, "--lora-targets", "nothing")
-
-
-def test_a_quantised_models_files_are_not_read(folder):
-    model = folder(**TINY, quantization_config={"quant_method": "mxfp4"})
-    notes = answer(model, "--gpu", "rtx4090")["notes"]
-    assert any("weights in mxfp4; what is told is of unquantised ones" in note for note in notes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from pathlib import Path
 from typing import Any
@@ -22,8 +23,7 @@ def config_of(asked: Asked) -> PreTrainedConfig:
     kind = asked.config["model_type"]
     if kind not in CONFIG_MAPPING:
         raise StandInError(f"transformers {__version__} has no model of the type '{kind}'")
-    of_files = ("quantization_config", "auto_map")  # nobody reads those
-    given = {key: value for key, value in asked.config.items() if key not in of_files}
+    given = {key: value for key, value in asked.config.items() if key != "auto_map"}  # no code
     file = Path(asked.folder, "config.json")
     file.write_text(json.dumps(given))
     config = AutoConfig.from_pretrained(file)
@@ -46,7 +46,7 @@ def build(asked: Asked) -> Any:
     torch.zeros(1, device=DEVICE)  # as in data/reference, CUDA's context comes first
     config = config_of(asked)
     try:
-        if asked.quant or asked.device_map:
+        if asked.quant or asked.device_map or is_stored_quantised(config):
             return _read(asked, config)
         device = torch.device(DEVICE if asked.trainer == "none" else "cpu")
         with device:
@@ -55,7 +55,25 @@ def build(asked: Asked) -> Any:
             )
         return model.to(device)  # some make a tensor of their own on the host
     except (ValueError, ImportError) as error:
-        raise StandInError(f"transformers refuses: {str(error).strip().splitlines()[0]}") from error
+        raise refusal_of(error) from error
+
+
+def refusal_of(error: Exception) -> StandInError:
+    return StandInError(f"transformers refuses: {str(error).strip().splitlines()[0]}")
+
+
+def is_stored_quantised(config: PreTrainedConfig) -> bool:
+    return getattr(config, "quantization_config", None) is not None
+
+
+def quantised_by(model: Any) -> str | None:
+    """The method by which its weights lie on the GPU. None: none, as where transformers unpacked
+    them."""
+    quantizer = getattr(model, "hf_quantizer", None)
+    if quantizer is None:
+        return None
+    method = quantizer.quantization_config.quant_method  # of some an enumeration's, of some a text
+    return str(getattr(method, "value", method))
 
 
 def _read(asked: Asked, config: PreTrainedConfig) -> Any:
@@ -63,12 +81,16 @@ def _read(asked: Asked, config: PreTrainedConfig) -> Any:
     folder = Path(asked.folder, "model")
     config.architectures = [AutoModelForCausalLM._model_mapping[type(config)].__name__]
     config.save_pretrained(folder)
+    # One that is None would take the place of the config's own.
+    quantization = (
+        {"quantization_config": _quantization(asked, config.dtype)} if asked.quant else {}
+    )
     model = AutoModelForCausalLM.from_pretrained(
         folder,
         device_map=asked.device_map or "cuda",
         dtype=config.dtype,
         attn_implementation=asked.attention,
-        quantization_config=_quantization(asked, config.dtype) if asked.quant else None,
+        **quantization,
     )
     model.config.use_cache = config.use_cache
     return model
@@ -93,10 +115,22 @@ def positions_of(model: torch.nn.Module) -> int | None:
     return getattr(config, "max_position_embeddings", None)
 
 
+def _parameters(model: Any) -> int:
+    """As many as there were before they were packed, which transformers knows of bitsandbytes'."""
+    if quantised_by(model) in (None, "bitsandbytes"):
+        count: int = model.num_parameters()
+        return count
+    config = copy.deepcopy(model.config)
+    del config.quantization_config
+    with torch.device("meta"):
+        return _parameters(AutoModelForCausalLM.from_config(config))
+
+
 def facts_of(model: Any) -> dict[str, Any]:
     """What there is to say of it."""
     return {
-        "parameters": model.num_parameters(),
+        "parameters": _parameters(model),
+        "quantised_by": quantised_by(model),
         "precision": str(model.config.dtype).removeprefix("torch."),
         "attention": model.config._attn_implementation,
         "positions": positions_of(model),

@@ -62,6 +62,7 @@ def test_a_target_s_own_name_comes_before_patterns_and_those_before_all_linear(i
         ({"quant_method": "gptq", "bits": 4, "checkpoint_format": "marlin"}, "marlin"),
         ({"quant_method": "gptq", "bits": 4, "is_marlin_format": True}, "is_marlin_format"),
         ({"quant_method": "awq", "version": "GEMV"}, "gemv"),
+        ({"quant_method": "awq", "format": "gemv_fast"}, "gemv_fast"),
         ({"quant_method": "awq", "backend": "llm-awq"}, "llm-awq"),
         ({"quant_method": "fp8", "modules_to_convert": ["embed"]}, "modules_to_convert"),
         ({"quant_method": "mxfp4"}, "none of its weights"),
@@ -89,6 +90,11 @@ def test_what_is_laid_out_in_another_way_is_not_guessed(quantization, says):
     with pytest.raises(KeyError) as raised:
         made(quantization)
     assert says in str(raised.value)
+
+
+def test_a_backend_is_no_layout():
+    told = {"quant_method": "awq", "bits": 4, "version": "GEMM"}
+    assert made({**told, "backend": "marlin"}) == made(told)
 
 
 def test_experts_in_one_tensor_are_not_left_as_they_are():

@@ -117,8 +117,10 @@ def _gptq(told: Json) -> _Layout:
 
 
 def _awq(told: Json) -> _Layout:
-    _knows({**told, "version": str(told.get("version") or "gemm").lower()}, "version", "gemm")
-    _knows(told, "backend", "autoawq", "auto")
+    # Its older and newer name; of backends, which are kernels, one writes files of its own.
+    version = str(told.get("version") or told.get("format") or "gemm").lower()
+    if version != "gemm" or told.get("backend") == "llm-awq":
+        raise KeyError(f"version {version!r}, backend {told.get('backend')!r}")
 
     def layout(_: str, weight: Stored) -> Tensors:
         outs, ins = weight.shape

@@ -151,3 +151,17 @@ def test_what_transformers_does_not_have_is_refused_in_a_line(folder):
     assert "transformers' Trainer has no adamw-loop" in refused(tiny, *by_trainer)
     assert "transformers refuses" in refused(tiny, "--attention", "nobodys")
     assert "PEFT says" in refused(tiny, "--train", "--lora", 8, "--lora-targets", "nothing")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"num_hidden_layers": 1 << 70}, "num_hidden_layers: is 1180591620717411303424; a whole"),
+        ({"hidden_size": -256}, "hidden_size: is -256; a whole number from 1 to 1048576"),
+        ({"hidden_size": "wide"}, "transformers refuses: Validation error for field 'hidden_size'"),
+        ({"num_attention_heads": 0}, "transformers refuses: "),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+)
+def test_sizes_that_no_model_has(folder, wrong, says):
+    assert says in refused(folder(**{**TINY, **wrong}))

@@ -15,6 +15,8 @@ from vramfit._step.asked import Asked
 from vramfit.standin._door import StandInError
 
 DEVICE = "cuda"
+# Of a config's sizes; as fit has it (model/config/limits.h).
+_MOST = {"num_hidden_layers": 512, "hidden_size": 1 << 20, "vocab_size": 1 << 24}
 DTYPES = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
 
 
@@ -26,12 +28,25 @@ def config_of(asked: Asked) -> PreTrainedConfig:
     given = {key: value for key, value in asked.config.items() if key != "auto_map"}  # no code
     file = Path(asked.folder, "config.json")
     file.write_text(json.dumps(given))
-    config = AutoConfig.from_pretrained(file)
+    try:
+        config = AutoConfig.from_pretrained(file)
+    except Exception as error:  # whichever its code meets a config with that is none
+        raise refusal_of(error) from error
+    _check_sizes(config)
     if type(config) not in AutoModelForCausalLM._model_mapping:
         raise StandInError(f"transformers {__version__} has no causal language model of '{kind}'")
     config.use_cache = not asked.train
     config.dtype = DTYPES[asked.precision] if asked.precision else config.dtype or torch.bfloat16
     return config
+
+
+def _check_sizes(config: PreTrainedConfig) -> None:
+    """So that nothing is built without end, or of fewer numbers than none."""
+    text = config.get_text_config(decoder=True)
+    for name, most in _MOST.items():
+        size = getattr(text, name, None)
+        if isinstance(size, int) and not 1 <= size <= most:
+            raise StandInError(f"{name}: is {size}; a whole number from 1 to {most}")
 
 
 def vocabulary(model: torch.nn.Module) -> int:
@@ -59,7 +74,9 @@ def build(asked: Asked) -> Any:
 
 
 def refusal_of(error: Exception) -> StandInError:
-    return StandInError(f"transformers refuses: {str(error).strip().splitlines()[0]}")
+    """By its first line, and the one that this leads up to."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [repr(error)]
+    return StandInError(f"transformers refuses: {' '.join(lines[: 1 + lines[0].endswith(':')])}")
 
 
 def is_stored_quantised(config: PreTrainedConfig) -> bool:

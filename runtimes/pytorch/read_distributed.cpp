@@ -12,11 +12,12 @@ namespace {
 
 /// The Trainer's and accelerate launch's FSDP.
 constexpr const char* kByAccelerate = "fsdp-accelerate";
+constexpr const char* kTp = "tp";
 
 DistributedStrategy parse_strategy(const std::string& text) {
   if (text == "data-parallel") return DistributedStrategy::Ddp;
-  for (const DistributedStrategy strategy :
-       {DistributedStrategy::Ddp, DistributedStrategy::Zero1, DistributedStrategy::Fsdp}) {
+  for (const DistributedStrategy strategy : {DistributedStrategy::Ddp, DistributedStrategy::Zero1,
+                                             DistributedStrategy::Fsdp, DistributedStrategy::Tp}) {
     if (text == name(strategy)) return strategy;
   }
   if (text == "pipeline" || text == "pp") {
@@ -24,18 +25,13 @@ DistributedStrategy parse_strategy(const std::string& text) {
         "strategy: PyTorch trains in a pipeline only as a script cuts the model, which vramfit run "
         "runs; nearest: fsdp, or in inference --device-map auto");
   }
-  if (text.starts_with("tensor") || text == "tp") {
-    throw BadInput(
-        "strategy: tensor parallelism is not predicted yet; vramfit run runs a script with it; "
-        "nearest: fsdp");
-  }
   if (text == "zero2" || text == "zero3" || text == "deepspeed") {
     throw BadInput("strategy: " + text +
                    " is DeepSpeed's, not predicted yet; vramfit run runs a script with it; "
                    "nearest: fsdp, or zero1, PyTorch's own");
   }
   throw BadInput("strategy: unknown '" + text +
-                 "' under pytorch; ddp, zero1, fsdp or fsdp-accelerate");
+                 "' under pytorch; ddp, zero1, fsdp, fsdp-accelerate or tp");
 }
 
 bool parse_truth(const char* flag, const std::string& text) {
@@ -58,8 +54,10 @@ bool is_sharded(const Flags& flags) {
   return is_spread(flags) && strategy_named(flags).starts_with("fsdp");
 }
 
+bool is_cut(const Flags& flags) { return is_spread(flags) && strategy_named(flags) == kTp; }
+
 constexpr Needs kBuckets = {"--gpus 2 or more and --strategy ddp or zero1", [](const Flags& flags) {
-                              return is_spread(flags) && !is_sharded(flags);
+                              return is_spread(flags) && !is_sharded(flags) && !is_cut(flags);
                             }};
 constexpr Needs kShards = {"--gpus 2 or more and --strategy fsdp", is_sharded};
 constexpr Needs kMixes = {"--mixed-precision",
@@ -102,6 +100,39 @@ void refuse_pretrained(const Pretrained& pretrained, const Distributed& distribu
   }
 }
 
+/// A host's: what each layer sends is sent in its forward and backward.
+constexpr std::int64_t kMostOfAHost = 16;
+
+void require_of_a_host(std::int64_t gpus, const char* of) {
+  if (gpus <= kMostOfAHost) return;
+  throw BadInput("gpus: " + std::to_string(gpus) + " " + of + "; at most " +
+                 std::to_string(kMostOfAHost) + ", a host's");
+}
+
+/// Parameters are DTensors and plain tensors: what steps by kernels of many takes no mix.
+void refuse_beside_tp(const TorchTraining& options) {
+  switch (options.optimizer) {
+    case TorchOptimizer::AdamWLoop:
+    case TorchOptimizer::Sgd:
+    case TorchOptimizer::SgdMomentum:
+      break;
+    default:
+      throw BadInput(
+          "optimizer: " + std::string(name(options.optimizer)) +
+          " with tp raises: it takes no DTensors, or none beside plain tensors; nearest: "
+          "adamw-loop (foreach=False), to which transformers' Trainer turns");
+  }
+  if (options.lora) {
+    throw BadInput("lora: with tp is not predicted yet; --strategy fsdp, or vramfit run");
+  }
+  if (options.pretrained && options.pretrained->quantization) {
+    throw BadInput("quant: with tp is not predicted yet; --strategy ddp, or vramfit run");
+  }
+  if (options.pretrained) {
+    throw BadInput("device-map: tp_plan excludes it; without");
+  }
+}
+
 void refuse_beside_fsdp(const TorchTraining& options, const Distributed& distributed) {
   if (const char* why = raises_on_dtensors(options.optimizer)) {
     throw BadInput("optimizer: " + std::string(name(options.optimizer)) +
@@ -129,13 +160,15 @@ Settings distributed_settings() {
        .takes = Number,
        .spellings = {{"nproc-per-node"}, {"num-processes"}, {"num-gpus"}}},
       {.name = "strategy",
-       .help = "with --gpus: ddp (default), zero1, fsdp or fsdp-accelerate; in inference pipeline",
+       .help = "with --gpus: ddp (default), zero1, fsdp, fsdp-accelerate or tp; in inference "
+               "pipeline (default) or tp",
        .needs = &kGpus,
        .spellings = {{"fsdp"}, {"use-fsdp", kByAccelerate}},
        .offers = {{"", "DDP"},
                   {"zero1", "ZeRO-1"},
                   {"fsdp", "FSDP2 (ZeRO-3)"},
-                  {kByAccelerate, "FSDP2 by Accelerate"}}},
+                  {kByAccelerate, "FSDP2 by Accelerate"},
+                  {kTp, "tensor parallel"}}},
       {.name = "bucket-view",
        .with = Training,
        .help = "with ddp or zero1: gradient_as_bucket_view",
@@ -174,6 +207,7 @@ const char* name(const Distributed& distributed) {
 const char* name(DistributedStrategy strategy) {
   return strategy == DistributedStrategy::Ddp     ? "ddp"
          : strategy == DistributedStrategy::Zero1 ? "zero1"
+         : strategy == DistributedStrategy::Tp    ? kTp
                                                   : "fsdp";
 }
 
@@ -210,6 +244,11 @@ void read_distributed(const Flags& flags, TorchTraining& options) {
   if (distributed.strategy == DistributedStrategy::Fsdp) {
     refuse_beside_fsdp(options, distributed);
   }
+  if (distributed.strategy == DistributedStrategy::Tp) {
+    require_of_a_host(distributed.gpus, "with tp");
+    refuse_beside_tp(options);
+    options.pretrained.emplace().tp = distributed.gpus;
+  }
   if (distributed.mixed_precision && options.autocast) {
     throw BadInput("autocast and mixed-precision: one of them casts; without --autocast");
   }
@@ -219,6 +258,7 @@ void read_distributed(const Flags& flags, TorchTraining& options) {
 void add_asked(const Distributed& distributed, nlohmann::ordered_json& json) {
   json["gpus"] = distributed.gpus;
   json["strategy"] = name(distributed);
+  if (distributed.strategy == DistributedStrategy::Tp) return;
   if (distributed.strategy != DistributedStrategy::Fsdp) {
     json["bucket_view"] = distributed.bucket_view;
     const auto& cap = distributed.bucket_cap_mb;
@@ -233,16 +273,23 @@ void add_asked(const Distributed& distributed, nlohmann::ordered_json& json) {
 }
 
 void read_gpus(const Flags& flags, TorchGeneration& options) {
-  constexpr std::int64_t kMostOfAHost = 16;
   const auto several = several_gpus(flags);
   if (!several || several->gpus == 1) return;
-  if (several->strategy.value_or("pipeline") != "pipeline") {
-    throw BadInput("strategy: '" + *several->strategy +
-                   "' in inference is not predicted; pipeline, which is device_map=\"auto\"");
+  const std::string strategy = several->strategy.value_or("pipeline");
+  if (strategy != "pipeline" && strategy != kTp) {
+    throw BadInput(
+        "strategy: '" + *several->strategy +
+        "' in inference is not predicted; pipeline, which is device_map=\"auto\", or tp");
   }
-  if (several->gpus > kMostOfAHost) {
-    throw BadInput("gpus: " + std::to_string(several->gpus) + " in inference; at most " +
-                   std::to_string(kMostOfAHost) + ", a host's");
+  require_of_a_host(several->gpus, "in inference");
+  if (strategy == kTp) {
+    if (options.pretrained) {
+      throw BadInput(options.pretrained->quantization
+                         ? "quant: with tp is not predicted yet; without, or vramfit run"
+                         : "device-map: tp_plan excludes it; without");
+    }
+    options.pretrained.emplace().tp = several->gpus;
+    return;
   }
   if (options.pretrained && !options.pretrained->auto_device_map && has(flags, "device-map")) {
     throw BadInput("device-map: cuda is one GPU; auto with --gpus");

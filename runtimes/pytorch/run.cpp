@@ -12,6 +12,7 @@
 #include "runtimes/pytorch/transformers/modules/families/families.h"
 #include "runtimes/pytorch/transformers/parallel/ddp.h"
 #include "runtimes/pytorch/transformers/parallel/fully_shard.h"
+#include "runtimes/pytorch/transformers/parallel/tensor_parallel.h"
 #include "runtimes/pytorch/transformers/parallel/zero_redundancy.h"
 #include "runtimes/pytorch/walked.h"
 
@@ -65,6 +66,10 @@ Loaded load(const DryRun& run, const ModelSettings& settings,
     const Setting meta(context.meta, true);
     loaded.model = std::make_unique<CausalLm>(context, family, config, settings);
   }
+  if (pretrained && pretrained->tp > 1) {
+    context.libraries.init_process_group();
+    apply_tensor_parallelism(*loaded.model, config, pretrained->tp);
+  }
   if (pretrained)
     loaded.map = from_pretrained(context, *loaded.model, config, *pretrained, run.fold, run.map);
   return loaded;
@@ -84,7 +89,7 @@ void add_lora(CausalLm& model, const LoraConfig& lora,
 /// The model as it is wrapped for several GPUs; null: there is one.
 std::unique_ptr<DataParallel> wrap(Context& context, CausalLm& model,
                                    const std::optional<Distributed>& distributed) {
-  if (!distributed) return nullptr;
+  if (!distributed || distributed->strategy == DistributedStrategy::Tp) return nullptr;
   if (shards(distributed)) return std::make_unique<FullyShard>(context, model, *distributed);
   return std::make_unique<DistributedDataParallel>(context, model, *distributed);
 }

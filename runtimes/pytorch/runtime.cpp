@@ -241,15 +241,12 @@ void note_kept_inputs(const TorchTraining& training, std::vector<std::string>& n
 void note_gpus(const Distributed& distributed, std::uint64_t total,
                std::vector<std::string>& notes) {
   const std::uint64_t all = total / 1'000'000 * static_cast<std::uint64_t>(distributed.gpus);
-  const bool alike = distributed.strategy == DistributedStrategy::Ddp;
+  const bool alike = distributed.strategy == DistributedStrategy::Ddp ||
+                     distributed.strategy == DistributedStrategy::Tp;
   notes.push_back("figures are of one of " + std::to_string(distributed.gpus) + " GPUs, " +
                   (alike ? "all alike" : "the one that takes most (rank 0)") + ": together " +
                   std::to_string(all / 1000) + "." + std::to_string(all % 1000 / 100) +
                   " GB at most");
-}
-
-bool reduces_in_buckets(const Distributed& distributed) {
-  return distributed.strategy != DistributedStrategy::Fsdp;
 }
 
 /// What is reserved beyond `report` where the race for DDP's first bucket ends otherwise: see

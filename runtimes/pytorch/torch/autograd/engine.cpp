@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "runtimes/pytorch/torch/distributed/dtensor.h"
 #include "runtimes/pytorch/torch/ops/elementwise.h"
 #include "runtimes/pytorch/torch/ops/reduction.h"
 #include "runtimes/pytorch/torch/tensor/graph.h"
@@ -14,6 +15,10 @@ namespace {
 void add_to_buffer(Tensor& buffer, Tensor grad) {
   if (!buffer.defined()) {
     buffer = std::move(grad);
+    return;
+  }
+  if (grad.impl()->is_whole) {
+    buffer = add_whole(buffer, grad);
     return;
   }
   if (buffer.is_sole_owner() && buffer.is_non_overlapping_and_dense()) return;  // add_
@@ -38,7 +43,7 @@ void count_dependencies(Node* root) {
 void fit_to_inputs(const Node& node, Gradients& grads) {
   for (std::size_t i = 0; i < grads.size(); ++i) {
     Tensor& grad = grads[i];
-    if (!grad.defined() || !node.wants(static_cast<int>(i))) continue;
+    if (!grad.defined() || !node.wants(static_cast<int>(i)) || grad.impl()->is_whole) continue;
     if (grad.sizes() != node.input_sizes[i]) grad = sum_to(std::move(grad), node.input_sizes[i]);
     if (grad.type() != node.input_types[i]) grad = to(grad, node.input_types[i]);
   }

@@ -12,6 +12,7 @@ enum class DistributedStrategy : std::uint8_t {
   Ddp,    ///< DistributedDataParallel: nothing, but gradients are averaged
   Zero1,  ///< the same with ZeroRedundancyOptimizer, which shares optimizer states
   Fsdp,   ///< fully_shard, layer by layer: weights and gradients too
+  Tp,     ///< transformers' tp_plan="auto": each layer's matrices, of one batch for all
 };
 
 /// MixedPrecisionPolicy.
@@ -20,7 +21,8 @@ struct MixedPrecision {
   ScalarType reduce;  ///< what gradients are summed in
 };
 
-/// How a training run is spread over GPUs, each of which has a batch of its own.
+/// How a training run is spread over GPUs, each of which has a batch of its own unless they cut the
+/// model.
 struct Distributed {
   DistributedStrategy strategy = DistributedStrategy::Ddp;
   std::int64_t gpus = 2;
@@ -37,5 +39,11 @@ struct Distributed {
   /// head with its norm are groups of their own.
   bool by_accelerate = false;
 };
+
+/// Ddp and Zero1 do.
+inline bool reduces_in_buckets(const Distributed& distributed) {
+  return distributed.strategy == DistributedStrategy::Ddp ||
+         distributed.strategy == DistributedStrategy::Zero1;
+}
 
 }  // namespace vramfit::pytorch

@@ -7,6 +7,7 @@
 #include "model/transformer/lora.h"
 #include "model/transformer/sizes.h"
 #include "runtimes/pytorch/transformers/modules/families/families.h"
+#include "runtimes/pytorch/transformers/parallel/pipeline_part.h"
 #include "runtimes/pytorch/transformers/parallel/tp_plan.h"
 
 namespace vramfit::pytorch {
@@ -102,6 +103,7 @@ void validate(const ModelConfig& config, const TorchOptions& options) {
     return;
   }
   const auto& training = std::get<TorchTraining>(options);
+  if (is_stage(training)) require_parts(config, training.distributed->gpus);
   require_size("accumulate", training.accumulate, kMaxAccumulate);
   const bool quantized = training.pretrained && training.pretrained->quantization;
   if (quantized && !training.lora) {

@@ -4,14 +4,18 @@
 
 #include "model/errors.h"
 #include "runtimes/pytorch/torch/autograd/engine.h"
+#include "runtimes/pytorch/torch/distributed/pipelining.h"
 #include "runtimes/pytorch/torch/memory/caching_allocator.h"
 #include "runtimes/pytorch/torch/memory/playback.h"
+#include "runtimes/pytorch/torch/ops/view.h"
 #include "runtimes/pytorch/transformers/generate.h"
 #include "runtimes/pytorch/transformers/loading/from_pretrained.h"
 #include "runtimes/pytorch/transformers/modules/causal_lm.h"
 #include "runtimes/pytorch/transformers/modules/families/families.h"
+#include "runtimes/pytorch/transformers/modules/loss.h"
 #include "runtimes/pytorch/transformers/parallel/ddp.h"
 #include "runtimes/pytorch/transformers/parallel/fully_shard.h"
+#include "runtimes/pytorch/transformers/parallel/pipeline_part.h"
 #include "runtimes/pytorch/transformers/parallel/tensor_parallel.h"
 #include "runtimes/pytorch/transformers/parallel/zero_redundancy.h"
 #include "runtimes/pytorch/walked.h"
@@ -89,7 +93,7 @@ void add_lora(CausalLm& model, const LoraConfig& lora,
 /// The model as it is wrapped for several GPUs; null: there is one.
 std::unique_ptr<DataParallel> wrap(Context& context, CausalLm& model,
                                    const std::optional<Distributed>& distributed) {
-  if (!distributed || distributed->strategy == DistributedStrategy::Tp) return nullptr;
+  if (!distributed || cuts_model(*distributed)) return nullptr;
   if (shards(distributed)) return std::make_unique<FullyShard>(context, model, *distributed);
   return std::make_unique<DistributedDataParallel>(context, model, *distributed);
 }
@@ -130,9 +134,7 @@ class ReplayedStep {
   int walks_ = 0;
 };
 
-void train(const DryRun& run, const TorchTraining& options, const Extent& extent) {
-  const auto& [allocator, ledger, playback, context, config, fold, map] = run;
-  Tape& tape = context.tape;
+ModelSettings settings_of(const TorchTraining& options) {
   ModelSettings settings;
   settings.type = scalar_type(options.precision);
   settings.attention = options.attention;
@@ -142,6 +144,61 @@ void train(const DryRun& run, const TorchTraining& options, const Extent& extent
   if (distributed && distributed->mixed_precision) {
     settings.type = distributed->mixed_precision->param;
   }
+  return settings;
+}
+
+/// A stage of a pipeline, which comes from the host. Steps are walked: what one leaves on the last
+/// stage is given back by the next.
+void train_stage(const DryRun& run, const TorchTraining& options, const Extent& extent) {
+  Context& context = run.context;
+  Tape& tape = context.tape;
+  const Distributed& spread = *options.distributed;
+  const PipelinePlace place{spread.schedule, spread.stage, spread.gpus, options.accumulate};
+  ModelSettings settings = settings_of(options);
+  settings.first = place.is_first();
+  settings.last = place.is_last();
+
+  tape.begin_stage(Stage::Loaded);
+  context.libraries.init_process_group();
+  const CausalLm model(context, family_of(run.config), run.config, settings);
+  tape.end_stage();
+  const auto optimizer = make_optimizer(options.optimizer, model.trainable());
+  const Tensor batch = random_tokens(context, options.batch * options.accumulate, options.seq);
+  const Tensor ids = slice(batch, 0, options.batch);  // chunks are views
+  PipelineStage stage(
+      context, place, [&](const Tensor& x) { return model.forward_part(x); },
+      [&](const Tensor& logits) { return causal_lm_loss(logits, ids); });
+  const auto play = [&](int step) { run.playback.play(run.playback.ready(tape.take()), step); };
+  play(0);
+  const std::vector<PipelinePass> passes =
+      passes_of(place.schedule, place.stage, place.stages, place.micro_batches);
+  for (int step = 1; step <= extent.steps; ++step) {
+    for (const PipelinePass& pass : passes) {
+      const bool is_forward = pass.kind == PipelinePass::Kind::Forward;
+      tape.begin_stage(is_forward ? Stage::Forward : Stage::Backward);
+      if (&pass == &passes.front()) {
+        stage.begin_step(ids, {options.batch, options.seq, run.config.hidden}, settings.type);
+      }
+      is_forward ? stage.forward(pass.micro_batch, ids) : stage.backward(pass.micro_batch);
+      if (&pass == &passes.back()) stage.end_step();
+      tape.end_stage();
+    }
+    tape.begin_stage(Stage::Optimizer);
+    optimizer->step();
+    tape.end_stage();
+    tape.begin_stage(Stage::ZeroGrad);
+    optimizer->zero_grad();
+    tape.end_stage();
+    play(step);
+    if (extent.stop_when && extent.stop_when(run.ledger)) break;
+  }
+}
+
+void train(const DryRun& run, const TorchTraining& options, const Extent& extent) {
+  const auto& [allocator, ledger, playback, context, config, fold, map] = run;
+  Tape& tape = context.tape;
+  const ModelSettings settings = settings_of(options);
+  const auto& distributed = options.distributed;
 
   tape.begin_stage(Stage::Loaded);
   if (distributed) context.libraries.init_process_group();
@@ -306,6 +363,12 @@ std::int64_t decode_samples(const ModelConfig& config, const Extent& extent) {
 
 RunReport run(const Gpu& gpu, const Release& release, const ModelConfig& config,
               const TorchTraining& options, const Extent& extent, std::uint64_t capacity) {
+  if (is_stage(options)) {
+    const Distributed& spread = *options.distributed;
+    const ModelConfig part = part_of_stage(config, spread.stage, spread.gpus);
+    return run_on(gpu, release, part, few_of(part, options), extent, capacity,
+                  [&](const DryRun& run) { train_stage(run, options, extent); });
+  }
   return run_on(gpu, release, config, few_of(config, options), extent, capacity,
                 [&](const DryRun& run) { train(run, options, extent); });
 }
@@ -316,6 +379,17 @@ RunReport run(const Gpu& gpu, const Release& release, const ModelConfig& config,
   const auto map = map_of(gpu, release, config, options, capacity);
   tell(map, on_host);
   return run_few(few_of(config, options, map), gpu, release, config, options, extent, capacity);
+}
+
+std::vector<RunReport> run_on_each(const Gpu& gpu, const Release& release,
+                                   const ModelConfig& config, const TorchTraining& options,
+                                   const Extent& extent, std::uint64_t capacity) {
+  std::vector<RunReport> reports;
+  TorchTraining of_one = options;
+  for (std::int64_t& i = of_one.distributed->stage = 0; i < options.distributed->gpus; ++i) {
+    reports.push_back(run(gpu, release, config, of_one, extent, capacity));
+  }
+  return reports;
 }
 
 std::vector<RunReport> run_on_each(const Gpu& gpu, const Release& release,

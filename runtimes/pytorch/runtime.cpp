@@ -259,12 +259,10 @@ void note_kept_inputs(const TorchTraining& training, std::vector<std::string>& n
 }
 
 /// Whose figures they are, and what all have to have.
-void note_gpus(const Distributed& distributed, std::uint64_t total,
+void note_gpus(std::int64_t gpus, bool alike, std::uint64_t total,
                std::vector<std::string>& notes) {
-  const std::uint64_t all = total / 1'000'000 * static_cast<std::uint64_t>(distributed.gpus);
-  const bool alike = distributed.strategy == DistributedStrategy::Ddp ||
-                     distributed.strategy == DistributedStrategy::Tp;
-  notes.push_back("figures are of one of " + std::to_string(distributed.gpus) + " GPUs, " +
+  const std::uint64_t all = total / 1'000'000 * static_cast<std::uint64_t>(gpus);
+  notes.push_back("figures are of one of " + std::to_string(gpus) + " GPUs, " +
                   (alike ? "all alike" : "the one that takes most (rank 0)") + ": together " +
                   std::to_string(all / 1000) + "." + std::to_string(all % 1000 / 100) +
                   " GB at most");
@@ -346,7 +344,10 @@ Outcome TorchWorkload::run(const Gpu& gpu, std::uint64_t capacity, const ModelCo
   }
   const auto* training = std::get_if<TorchTraining>(&options());
   if (training != nullptr && training->distributed && !is_stage(*training)) {
-    note_gpus(*training->distributed, outcome.report.reserved + outcome.overhead.total(),
+    const Distributed& spread = *training->distributed;
+    const bool alike =
+        spread.strategy == DistributedStrategy::Ddp || spread.strategy == DistributedStrategy::Tp;
+    note_gpus(spread.gpus, alike, outcome.report.reserved + outcome.overhead.total(),
               outcome.notes);
     if (reduces_in_buckets(*training->distributed)) {
       outcome.may_reserve_more =
@@ -359,6 +360,10 @@ Outcome TorchWorkload::run(const Gpu& gpu, std::uint64_t capacity, const ModelCo
     if (outcome.on_host) note_on_host(*outcome.on_host, config.layers, *arguments, outcome.notes);
   }
   if (const auto* generation = std::get_if<TorchGeneration>(&options())) {
+    if (generation->pretrained && generation->pretrained->tp > 1) {
+      note_gpus(generation->pretrained->tp, true,
+                outcome.report.reserved + outcome.overhead.total(), outcome.notes);
+    }
     if (generation->static_cache) {
       outcome.notes.emplace_back(
           "with a static cache generate() compiles what it decodes with, which takes more, unless "

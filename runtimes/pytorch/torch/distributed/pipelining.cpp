@@ -9,8 +9,6 @@
 namespace vramfit::pytorch {
 namespace {
 
-using enum PipelinePass::Kind;
-
 Tensor message(Context& context, std::int64_t elements, ScalarType type) {
   return empty(context, {elements}, type, Category::Communication);
 }
@@ -23,13 +21,14 @@ constexpr std::int64_t kPickled = 111;
 
 std::vector<PipelinePass> passes_of(PipelineSchedule schedule, std::int64_t stage,
                                     std::int64_t stages, std::int64_t micro_batches) {
+  using Kind = PipelinePass::Kind;
   const bool alternates = schedule == PipelineSchedule::OneForwardOneBackward;
   const std::int64_t warmup = alternates ? std::min(micro_batches, stages - stage) : micro_batches;
   std::vector<PipelinePass> passes;
-  for (std::int64_t i = 0; i < warmup; ++i) passes.push_back({Forward, i});
+  for (std::int64_t i = 0; i < warmup; ++i) passes.push_back({Kind::Forward, i});
   for (std::int64_t i = 0; i < micro_batches; ++i) {
-    passes.push_back({Backward, i});
-    if (warmup + i < micro_batches) passes.push_back({Forward, warmup + i});
+    passes.push_back({Kind::Backward, i});
+    if (warmup + i < micro_batches) passes.push_back({Kind::Forward, warmup + i});
   }
   return passes;
 }

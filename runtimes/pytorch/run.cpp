@@ -38,7 +38,7 @@ constexpr std::uint64_t kCostOfTaping = 3;
 
 /// What a run has at hand.
 struct DryRun {
-  CachingAllocator& allocator;
+  const CachingAllocator& allocator;
   const Ledger& ledger;
   Playback& playback;
   Context& context;
@@ -158,14 +158,13 @@ void train_stage(const DryRun& run, const TorchTraining& options, const Extent& 
   settings.first = place.is_first();
   settings.last = place.is_last();
 
-  run.allocator.copy_first();
   tape.begin_stage(Stage::Loaded);
+  context.libraries.use_kernels();
   context.libraries.init_process_group();
   const CausalLm model(context, family_of(run.config), run.config, settings);
   tape.end_stage();
   const auto optimizer = make_optimizer(options.optimizer, model.trainable());
   const Tensor batch = random_tokens(context, options.batch * options.accumulate, options.seq);
-  context.libraries.use_kernels();  // which draws them
   const Tensor ids = slice(batch, 0, options.batch);  // chunks are views
   PipelineStage stage(
       context, place, [&](const Tensor& x) { return model.forward_part(x); },

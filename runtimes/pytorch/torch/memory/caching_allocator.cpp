@@ -141,7 +141,7 @@ CachingAllocator::Node* CachingAllocator::new_segment(std::uint64_t bytes, bool 
   node->stream = stream_;
   reserved_ += bytes;
   peak_reserved_ = std::max(peak_reserved_, reserved_);
-  if (segment_changes_++ == 0 && !copies_first_) load(DriverCode::FirstKernel);
+  if (segment_changes_++ == 0) load(DriverCode::FirstKernel);
   if (observer_) observer_(node->offset, static_cast<std::int64_t>(bytes));
   return node;
 }

@@ -49,10 +49,8 @@ class CachingAllocator final : public Allocator {
 
   /// torch.cuda.empty_cache(): gives back the segments of which nothing is in use.
   void empty_cache() override;
+  /// The first segment has the first kernel, unless one is loaded before.
   void load(DriverCode code) override;
-  /// What comes first is copied from the host, and a kernel runs only once one is loaded; else the
-  /// first segment has one.
-  void copy_first() { copies_first_ = true; }
 
   /// A block as a memory snapshot shows it.
   struct BlockView {
@@ -137,7 +135,6 @@ class CachingAllocator final : public Allocator {
   std::uint64_t reserved_ = 0;
   std::uint64_t peak_reserved_ = 0;
   std::uint64_t segment_changes_ = 0;
-  bool copies_first_ = false;
   bool has_kernel_ = false;
   DriverAddresses addresses_;
   Stream stream_ = Stream::Default;

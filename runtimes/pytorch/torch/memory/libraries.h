@@ -40,7 +40,7 @@ class Libraries {
     tape_.use_libraries(DriverCode::Other, bytes_);
   }
 
-  /// Where what came first was copied from the host.
+  /// NCCL runs one as it makes a communicator, which may be the first.
   void use_kernels() { load(kernels_, DriverCode::FirstKernel, 0); }
 
   /// Kernels that may report a failed assertion: those that look up rows, and sums.

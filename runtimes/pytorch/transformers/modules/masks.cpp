@@ -26,6 +26,7 @@ void find_packed_sequences(Context& context, std::int64_t batch, std::int64_t to
   changes.reset();
   const Tensor none = make(context, {batch}, ScalarType::Bool);
   const Tensor all = make(context, {}, ScalarType::Bool);
+  if (!context.elsewhere) context.libraries.use_asserts();
 }
 
 /// sdpa_mask: true where a query may look.

@@ -45,9 +45,8 @@ def fit(folder, asked: dict, gpus: int) -> dict:
     return json.loads(ran.stdout)
 
 
-def played(run_forked, tmp_path, cases: dict | list[dict], gpus: int, rank: int = 0) -> list[dict]:
-    out = tmp_path / "out.jsonl"
-    ran = run_forked(
+def played(run, out, cases: dict | list[dict], gpus: int, rank: int = 0) -> list[dict]:
+    ran = run(
         SCRIPT.read_text(),
         *("--gpus", gpus, "--rank", rank, "--random-weights"),
         gpu="h200",
@@ -71,7 +70,7 @@ def test_tensor_parallel(run_forked, as_rank, tmp_path, gpus):
         case(arch("qwen2", 2, tie_word_embeddings=True), "tp", "fp32", 1, 500, ckpt=True),
         case(arch("qwen3", 2, head_dim=64), "tp", "bf16", 3, 200, accum=2),
     ]
-    for asked, read in zip(cases, played(run_forked, tmp_path, cases, gpus), strict=True):
+    for asked, read in zip(cases, played(run_forked, tmp_path / "out", cases, gpus), strict=True):
         answer = fit(tmp_path, asked, gpus)
         steps = [stage for key, stage in read.items() if key.startswith("step")]
         assert answer["levels"]["allocated"] == most(steps, "peak")
@@ -82,16 +81,19 @@ def test_tensor_parallel(run_forked, as_rank, tmp_path, gpus):
 
 @needs_torch
 @pytest.mark.parametrize(
-    ("strategy", "gpus", "more"),
-    [("gpipe", 2, {"accum": 3}), ("1f1b", 3, {"accum": 4, "ckpt": True})],
+    ("gpus", "asked"),
+    [
+        (2, case(arch("llama", 7), "gpipe", "bf16", 2, 320, accum=3)),
+        (3, case(arch("qwen2", 7), "1f1b", "fp32", 1, 320, accum=4, ckpt=True)),
+    ],
 )
-def test_a_pipeline(run_forked, as_rank, tmp_path, strategy, gpus, more):
-    """Of the stage that takes most."""
-    asked = case(arch("llama", 7), strategy, "bf16", 2, 320, **more)
+def test_a_pipeline(run, as_rank, tmp_path, gpus, asked):
+    """Of the stage that takes most; those before it run as well."""
     answer = fit(tmp_path, asked, gpus)
     note = next(note for note in answer["notes"] if note.startswith("figures are of GPU"))
     rank = int(re.search(r"GPU (\d)", note)[1])
     as_rank(rank, gpus)
-    (read,) = played(run_forked, tmp_path, asked, gpus, rank)
+    (read,) = played(run, tmp_path / "out", asked, gpus, rank)
     steps = [stage for key, stage in read.items() if key.startswith("step")]
     assert answer["levels"]["allocated"] == most(steps, "peak")
+    assert answer["levels"]["reserved"] >= most(steps, "peak_reserved")

@@ -171,8 +171,9 @@ TEST(FitRefuses, ValuesThatAreNone) {
             "schedule: unknown 'zb'; 1f1b or gpipe"),
       on_7b({"--train", "--gpus", "2", "--strategy", "fsdp", "--schedule", "gpipe"},
             "schedule: only with --gpus 2 or more and --strategy pipeline"),
-      on_7b({"--train", "--gpus", "2", "--strategy", "pipeline", "--accumulate", "2", "--lora", "8"},
-            "lora: with a pipeline is not predicted yet"),
+      on_7b(
+          {"--train", "--gpus", "2", "--strategy", "pipeline", "--accumulate", "2", "--lora", "8"},
+          "lora: with a pipeline is not predicted yet"),
       on_7b({"--train", "--gpus", "3", "--strategy", "tensor_parallel"},
             "gpus: tp cuts llama2-7b's 32 attention heads in equal parts, not in 3; --gpus 2"),
       on_7b({"--train", "--gpus", "2", "--strategy", "tp", "--optimizer", "adamw-fused"},

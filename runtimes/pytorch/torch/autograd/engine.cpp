@@ -3,13 +3,19 @@
 #include <algorithm>
 #include <vector>
 
-#include "runtimes/pytorch/torch/distributed/dtensor.h"
 #include "runtimes/pytorch/torch/ops/elementwise.h"
 #include "runtimes/pytorch/torch/ops/reduction.h"
 #include "runtimes/pytorch/torch/tensor/graph.h"
 
 namespace vramfit::pytorch {
 namespace {
+
+/// DTensors of which one is a shard: what the other has of that is cloned first, and nothing is
+/// added in place (can_accumulate_inplace).
+Tensor add_whole(const Tensor& part, const Tensor& whole) {
+  const Tensor own = empty(whole.context(), part.sizes(), whole.type());
+  return add(part, own);
+}
 
 /// InputBuffer::accumulate, with gradients of gradients off.
 void add_to_buffer(Tensor& buffer, Tensor grad) {

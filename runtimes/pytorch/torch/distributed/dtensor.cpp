@@ -1,7 +1,6 @@
 #include "runtimes/pytorch/torch/distributed/dtensor.h"
 
 #include "model/checked.h"
-#include "runtimes/pytorch/torch/ops/elementwise.h"
 #include "runtimes/pytorch/torch/ops/embedding.h"
 #include "runtimes/pytorch/torch/tensor/graph.h"
 
@@ -111,11 +110,6 @@ Tensor embedding_of_part(const Tensor& weight, const Tensor& indices, std::int64
   Tensor result = reduced(partial);
   set_history(result, node);
   return result;
-}
-
-Tensor add_whole(const Tensor& part, const Tensor& whole) {
-  const Tensor own = empty(whole.context(), part.sizes(), whole.type());  // cloned
-  return add(part, own);
 }
 
 }  // namespace vramfit::pytorch

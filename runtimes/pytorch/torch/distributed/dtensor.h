@@ -29,7 +29,4 @@ Tensor keep_part(const Tensor& whole, std::int64_t gpus);
 /// before and behind. Its gradient is the whole table's.
 Tensor embedding_of_part(const Tensor& weight, const Tensor& indices, std::int64_t rows);
 
-/// The sum of two gradients of a parameter that is sharded on its rows: `whole` has all of them.
-Tensor add_whole(const Tensor& part, const Tensor& whole);
-
 }  // namespace vramfit::pytorch

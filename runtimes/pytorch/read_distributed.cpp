@@ -220,7 +220,7 @@ Settings distributed_settings() {
        .spellings = {{"fsdp-reshard-after-forward"}}},
       {.name = "schedule",
        .with = Training,
-       .help = "with pipeline: 1f1b (default) or gpipe, of --accumulate micro-batches",
+       .help = "with pipeline: gpipe, or 1f1b (default where --accumulate is as many as GPUs)",
        .needs = &kStages,
        .choices = {kOneForwardOneBackward, "gpipe"}},
       {.name = "mixed-precision",
@@ -288,7 +288,9 @@ void read_distributed(const Flags& flags, TorchTraining& options) {
   }
   if (distributed.strategy == DistributedStrategy::Pipeline) {
     require_of_a_host(distributed.gpus, "in a pipeline");
-    if (typed(flags, "schedule") == "gpipe") distributed.schedule = PipelineSchedule::GPipe;
+    // Schedule1F1B, where there are micro-batches for it.
+    const bool few = !has(flags, "schedule") && options.accumulate < distributed.gpus;
+    if (few || typed(flags, "schedule") == "gpipe") distributed.schedule = PipelineSchedule::GPipe;
     refuse_beside_pipeline(options, distributed);
   }
   if (distributed.mixed_precision && options.autocast) {

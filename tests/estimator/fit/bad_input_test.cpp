@@ -165,7 +165,7 @@ TEST(FitRefuses, ValuesThatAreNone) {
       on_7b({"--train", "--gpus", "1", "--strategy", "ddp"}, "strategy: only with --gpus 2"),
       on_7b({"--train", "--gpus", "2", "--strategy", "ring"}, "strategy: unknown 'ring' under"),
       on_7b({"--train", "--gpus", "2", "--strategy", "zero2"}, "strategy: zero2 is DeepSpeed's"),
-      on_7b({"--train", "--gpus", "4", "--strategy", "pipeline_parallel"},
+      on_7b({"--train", "--gpus", "4", "--strategy", "pipeline_parallel", "--schedule", "1f1b"},
             "accumulate: Schedule1F1B wants a micro-batch for each of 4 stages at least"),
       on_7b({"--train", "--gpus", "2", "--strategy", "pipeline", "--schedule", "zb"},
             "schedule: unknown 'zb'; 1f1b or gpipe"),

@@ -7,6 +7,8 @@
 #include "model/transformer/lora.h"
 #include "model/transformer/sizes.h"
 #include "runtimes/pytorch/transformers/modules/families/families.h"
+#include "runtimes/pytorch/transformers/parallel/pipeline_part.h"
+#include "runtimes/pytorch/transformers/parallel/tp_plan.h"
 
 namespace vramfit::pytorch {
 namespace {
@@ -93,11 +95,15 @@ std::vector<std::string> default_lora_targets(const ModelConfig& config) {
 
 void validate(const ModelConfig& config, const TorchOptions& options) {
   std::visit([&](const auto& o) { require_sizes(config, o.precision, o.batch, o.seq); }, options);
+  const auto& pretrained = std::visit(
+      [](const auto& o) -> const auto& { return o.pretrained; }, options);
+  if (pretrained && pretrained->tp > 1) require_tp(config, pretrained->tp);
   if (const auto* generation = std::get_if<TorchGeneration>(&options)) {
     require_room(config, *generation);
     return;
   }
   const auto& training = std::get<TorchTraining>(options);
+  if (is_stage(training)) require_parts(config, training.distributed->gpus);
   require_size("accumulate", training.accumulate, kMaxAccumulate);
   const bool quantized = training.pretrained && training.pretrained->quantization;
   if (quantized && !training.lora) {

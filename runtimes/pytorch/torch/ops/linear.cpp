@@ -116,9 +116,16 @@ Tensor linear(const Tensor& x_in, const Tensor& weight_in, const Tensor& bias_in
   const Tensor bias = lower(bias_in);
   const Tensor weight = lower(weight_in);
   const Tensor x = lower(x_in);
+  const Dims sizes = x.sizes().with(-1, weight.size(0));
+  if (bias.defined()) {
+    const Tensor rows = reshape(x, flat(x));
+    return reshape(addmm(bias, rows, t(weight)), sizes);
+  }
+  // The weight is transposed first: in backward what goes back to x is added up before the weight's
+  // gradient is.
+  const Tensor transposed = t(weight);
   const Tensor rows = reshape(x, flat(x));
-  const Tensor result = bias.defined() ? addmm(bias, rows, t(weight)) : mm(rows, t(weight));
-  return reshape(result, x.sizes().with(-1, weight.size(0)));
+  return reshape(mm(rows, transposed), sizes);
 }
 
 Tensor matmul(const Tensor& a_in, const Tensor& b_in) {

@@ -38,6 +38,9 @@ class CausalLm {
   /// model(ids, labels=ids)
   Output forward(const Tensor& ids, bool with_labels) const;
 
+  /// Of a part of a model: hidden states or logits, of tokens or of hidden states.
+  Tensor forward_part(const Tensor& x) const;
+
   /// What generate() passes along.
   struct StepInputs {
     Tensor attention_mask;  ///< (batch, keys), long

@@ -10,10 +10,13 @@
 namespace vramfit {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, const char*>, 8> kOtherNames = {{
+constexpr std::array<std::pair<std::string_view, const char*>, 11> kOtherNames = {{
     {"dp", "data-parallel"},
     {"pp", "pipeline"},
     {"pipeline-parallel", "pipeline"},
+    {"tensor", "tp"},
+    {"tensor-parallel", "tp"},
+    {"tp-plan", "tp"},
     {"fsdp2", "fsdp"},
     {"fsdp-zero3", "fsdp"},
     {"full-shard", "fsdp"},

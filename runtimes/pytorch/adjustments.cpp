@@ -65,9 +65,10 @@ class Adjustments {
     attention(o.attention);
     const bool shards = o.distributed && o.distributed->strategy == DistributedStrategy::Fsdp;
     if (!o.distributed || !o.distributed->mixed_precision) precision(o);
-    if (!shards) optimizer(o.optimizer);
+    const bool cuts = o.distributed && cuts_model(*o.distributed);
+    if (!shards && !cuts) optimizer(o.optimizer);
     checkpointing(o);
-    if (!shards) adapters(o);
+    if (!shards && !cuts) adapters(o);
     if (!o.distributed) quantized_base(o);
     micro_batch(o);
     sequence(o.seq);
@@ -83,10 +84,11 @@ class Adjustments {
                         {},
                         {{kLoader, "dtype=" + torch_type("bf16")}}});
     }
-    quantized_model(o);
+    const bool cuts = o.pretrained && o.pretrained->tp > 1;
+    if (!cuts) quantized_model(o);
     if (o.batch > 1) list_.push_back(batch_adjustment(o.batch));
     sequence(o.seq);
-    if (!o.pretrained || !o.pretrained->quantization) offload(o);
+    if (!cuts && (!o.pretrained || !o.pretrained->quantization)) offload(o);
     return std::move(list_);
   }
 
@@ -303,7 +305,7 @@ Adjustment sharing(DistributedStrategy strategy, bool accelerates, std::int64_t 
 std::vector<Adjustment> gpus_of(const TorchTraining& o) {
   std::vector<Adjustment> list;
   if (const auto& now = o.distributed) {
-    if (now->strategy == DistributedStrategy::Ddp) return {};
+    if (now->strategy == DistributedStrategy::Ddp || cuts_model(*now)) return {};
     Adjustment more = sharing(now->strategy, now->by_accelerate, now->gpus);
     if (!more.choices.empty()) list.push_back(std::move(more));
     return list;
@@ -317,7 +319,10 @@ std::vector<Adjustment> gpus_of(const TorchTraining& o) {
 
 /// device_map="auto" over the GPUs of a host.
 std::vector<Adjustment> gpus_of(const TorchGeneration& o) {
-  if (o.pretrained && (o.pretrained->auto_device_map || o.pretrained->quantization)) return {};
+  if (o.pretrained &&
+      (o.pretrained->auto_device_map || o.pretrained->quantization || o.pretrained->tp > 1)) {
+    return {};
+  }
   Adjustment adjustment =
       gpus_adjustment("layers", "pipeline", nullptr, {{kLoader, "device_map=\"auto\""}});
   std::erase_if(adjustment.choices, [](const Choice& choice) {

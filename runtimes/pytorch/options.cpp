@@ -7,6 +7,8 @@
 #include "model/transformer/lora.h"
 #include "model/transformer/sizes.h"
 #include "runtimes/pytorch/transformers/modules/families/families.h"
+#include "runtimes/pytorch/transformers/parallel/pipeline_part.h"
+#include "runtimes/pytorch/transformers/parallel/tp_plan.h"
 
 namespace vramfit::pytorch {
 namespace {
@@ -98,13 +100,41 @@ std::vector<std::string> default_lora_targets(const ModelConfig& config) {
   return names;
 }
 
+namespace {
+
+/// What tapes do not say yet.
+void require_taped(const ModelConfig& config, const TorchOptions& options) {
+  const std::string instead = " is not predicted of " + config.family + " yet; vramfit model runs it";
+  const auto* training = std::get_if<TorchTraining>(&options);
+  if (training == nullptr) throw BadInput("model: generation" + instead);
+  const auto& pretrained = training->pretrained;
+  if (pretrained) {
+    throw BadInput((pretrained->quantization ? "quant: training beside quantised weights"
+                                             : "device-map: loading") +
+                   instead);
+  }
+  const auto& distributed = training->distributed;
+  if (distributed && distributed->strategy != DistributedStrategy::Ddp &&
+      distributed->strategy != DistributedStrategy::Zero1) {
+    throw BadInput("strategy: cutting the model is not predicted of " + config.family +
+                   " yet; ddp or zero1, or vramfit run");
+  }
+}
+
+}  // namespace
+
 void validate(const ModelConfig& config, const TorchOptions& options) {
+  if (config.taped) require_taped(config, options);
   std::visit([&](const auto& o) { require_sizes(config, o.precision, o.batch, o.seq); }, options);
+  const auto& pretrained = std::visit(
+      [](const auto& o) -> const auto& { return o.pretrained; }, options);
+  if (pretrained && pretrained->tp > 1) require_tp(config, pretrained->tp);
   if (const auto* generation = std::get_if<TorchGeneration>(&options)) {
     require_room(config, *generation);
     return;
   }
   const auto& training = std::get<TorchTraining>(options);
+  if (is_stage(training)) require_parts(config, training.distributed->gpus);
   require_size("accumulate", training.accumulate, kMaxAccumulate);
   const bool quantized = training.pretrained && training.pretrained->quantization;
   if (quantized && !training.lora) {

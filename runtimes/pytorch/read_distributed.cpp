@@ -12,22 +12,16 @@ namespace {
 
 /// The Trainer's and accelerate launch's FSDP.
 constexpr const char* kByAccelerate = "fsdp-accelerate";
+constexpr const char* kTp = "tp";
+constexpr const char* kPipeline = "pipeline";
+constexpr const char* kOneForwardOneBackward = "1f1b";
 
 DistributedStrategy parse_strategy(const std::string& text) {
   if (text == "data-parallel") return DistributedStrategy::Ddp;
   for (const DistributedStrategy strategy :
-       {DistributedStrategy::Ddp, DistributedStrategy::Zero1, DistributedStrategy::Fsdp}) {
+       {DistributedStrategy::Ddp, DistributedStrategy::Zero1, DistributedStrategy::Fsdp,
+        DistributedStrategy::Tp, DistributedStrategy::Pipeline}) {
     if (text == name(strategy)) return strategy;
-  }
-  if (text == "pipeline" || text == "pp") {
-    throw BadInput(
-        "strategy: PyTorch trains in a pipeline only as a script cuts the model, which vramfit run "
-        "runs; nearest: fsdp, or in inference --device-map auto");
-  }
-  if (text.starts_with("tensor") || text == "tp") {
-    throw BadInput(
-        "strategy: tensor parallelism is not predicted yet; vramfit run runs a script with it; "
-        "nearest: fsdp");
   }
   if (text == "zero2" || text == "zero3" || text == "deepspeed") {
     throw BadInput("strategy: " + text +
@@ -35,7 +29,7 @@ DistributedStrategy parse_strategy(const std::string& text) {
                    "nearest: fsdp, or zero1, PyTorch's own");
   }
   throw BadInput("strategy: unknown '" + text +
-                 "' under pytorch; ddp, zero1, fsdp or fsdp-accelerate");
+                 "' under pytorch; ddp, zero1, fsdp, fsdp-accelerate, tp or pipeline");
 }
 
 bool parse_truth(const char* flag, const std::string& text) {
@@ -58,9 +52,17 @@ bool is_sharded(const Flags& flags) {
   return is_spread(flags) && strategy_named(flags).starts_with("fsdp");
 }
 
+bool is_cut(const Flags& flags) {
+  const std::string strategy = strategy_named(flags);
+  return is_spread(flags) && (strategy == kTp || strategy == kPipeline);
+}
+
 constexpr Needs kBuckets = {"--gpus 2 or more and --strategy ddp or zero1", [](const Flags& flags) {
-                              return is_spread(flags) && !is_sharded(flags);
+                              return is_spread(flags) && !is_sharded(flags) && !is_cut(flags);
                             }};
+constexpr Needs kStages = {"--gpus 2 or more and --strategy pipeline", [](const Flags& flags) {
+                             return is_spread(flags) && strategy_named(flags) == kPipeline;
+                           }};
 constexpr Needs kShards = {"--gpus 2 or more and --strategy fsdp", is_sharded};
 constexpr Needs kMixes = {"--mixed-precision",
                           [](const Flags& flags) { return has(flags, "mixed-precision"); }};
@@ -102,6 +104,65 @@ void refuse_pretrained(const Pretrained& pretrained, const Distributed& distribu
   }
 }
 
+/// A host's: what each layer sends is sent in its forward and backward.
+constexpr std::int64_t kMostOfAHost = 16;
+
+void require_of_a_host(std::int64_t gpus, const char* of) {
+  if (gpus <= kMostOfAHost) return;
+  throw BadInput("gpus: " + std::to_string(gpus) + " " + of + "; at most " +
+                 std::to_string(kMostOfAHost) + ", a host's");
+}
+
+/// Parameters are DTensors and plain tensors: what steps by kernels of many takes no mix.
+void refuse_beside_tp(const TorchTraining& options) {
+  switch (options.optimizer) {
+    case TorchOptimizer::AdamWLoop:
+    case TorchOptimizer::Sgd:
+    case TorchOptimizer::SgdMomentum:
+      break;
+    default:
+      throw BadInput(
+          "optimizer: " + std::string(name(options.optimizer)) +
+          " with tp raises: it takes no DTensors, or none beside plain tensors; nearest: "
+          "adamw-loop (foreach=False), to which transformers' Trainer turns");
+  }
+  if (options.lora) {
+    throw BadInput("lora: with tp is not predicted yet; --strategy fsdp, or vramfit run");
+  }
+  if (options.pretrained && options.pretrained->quantization) {
+    throw BadInput("quant: with tp is not predicted yet; --strategy ddp, or vramfit run");
+  }
+  if (options.pretrained) {
+    throw BadInput("device-map: tp_plan excludes it; without");
+  }
+}
+
+void refuse_beside_pipeline(const TorchTraining& options, const Distributed& distributed) {
+  constexpr std::int64_t kMostPasses = 512;
+  if (options.lora) {
+    throw BadInput("lora: with a pipeline is not predicted yet; --strategy fsdp, or vramfit run");
+  }
+  if (options.pretrained) {
+    throw BadInput(
+        "device-map, quant: a pipeline's stages come from the host as they are; without, or "
+        "vramfit run");
+  }
+  if (options.autocast) {
+    throw BadInput(
+        "autocast: with a pipeline is not predicted yet; --precision bf16, or vramfit run");
+  }
+  if (options.accumulate > kMostPasses) {
+    throw BadInput("accumulate: " + std::to_string(options.accumulate) +
+                   " micro-batches of a pipeline; at most " + std::to_string(kMostPasses));
+  }
+  const bool alternates = distributed.schedule == PipelineSchedule::OneForwardOneBackward;
+  if (alternates && options.accumulate < distributed.gpus) {
+    const std::string stages = std::to_string(distributed.gpus);
+    throw BadInput("accumulate: Schedule1F1B wants a micro-batch for each of " + stages +
+                   " stages at least; --accumulate " + stages + ", or --schedule gpipe");
+  }
+}
+
 void refuse_beside_fsdp(const TorchTraining& options, const Distributed& distributed) {
   if (const char* why = raises_on_dtensors(options.optimizer)) {
     throw BadInput("optimizer: " + std::string(name(options.optimizer)) +
@@ -129,13 +190,16 @@ Settings distributed_settings() {
        .takes = Number,
        .spellings = {{"nproc-per-node"}, {"num-processes"}, {"num-gpus"}}},
       {.name = "strategy",
-       .help = "with --gpus: ddp (default), zero1, fsdp or fsdp-accelerate; in inference pipeline",
+       .help = "with --gpus: ddp (default), zero1, fsdp, fsdp-accelerate, tp or pipeline; in "
+               "inference pipeline (default) or tp",
        .needs = &kGpus,
        .spellings = {{"fsdp"}, {"use-fsdp", kByAccelerate}},
        .offers = {{"", "DDP"},
                   {"zero1", "ZeRO-1"},
                   {"fsdp", "FSDP2 (ZeRO-3)"},
-                  {kByAccelerate, "FSDP2 by Accelerate"}}},
+                  {kByAccelerate, "FSDP2 by Accelerate"},
+                  {kTp, "tensor parallel"},
+                  {kPipeline, "pipeline"}}},
       {.name = "bucket-view",
        .with = Training,
        .help = "with ddp or zero1: gradient_as_bucket_view",
@@ -154,6 +218,11 @@ Settings distributed_settings() {
        .takes = Truth,
        .needs = &kShards,
        .spellings = {{"fsdp-reshard-after-forward"}}},
+      {.name = "schedule",
+       .with = Training,
+       .help = "with pipeline: gpipe, or 1f1b (default where --accumulate is as many as GPUs)",
+       .needs = &kStages,
+       .choices = {kOneForwardOneBackward, "gpipe"}},
       {.name = "mixed-precision",
        .with = Training,
        .help = "with fsdp: MixedPrecisionPolicy's param_dtype, bf16 or fp16, over --precision fp32",
@@ -174,7 +243,9 @@ const char* name(const Distributed& distributed) {
 const char* name(DistributedStrategy strategy) {
   return strategy == DistributedStrategy::Ddp     ? "ddp"
          : strategy == DistributedStrategy::Zero1 ? "zero1"
-                                                  : "fsdp";
+         : strategy == DistributedStrategy::Tp    ? kTp
+         : strategy == DistributedStrategy::Fsdp  ? "fsdp"
+                                                  : kPipeline;
 }
 
 void read_distributed(const Flags& flags, TorchTraining& options) {
@@ -210,6 +281,18 @@ void read_distributed(const Flags& flags, TorchTraining& options) {
   if (distributed.strategy == DistributedStrategy::Fsdp) {
     refuse_beside_fsdp(options, distributed);
   }
+  if (distributed.strategy == DistributedStrategy::Tp) {
+    require_of_a_host(distributed.gpus, "with tp");
+    refuse_beside_tp(options);
+    options.pretrained.emplace().tp = distributed.gpus;
+  }
+  if (distributed.strategy == DistributedStrategy::Pipeline) {
+    require_of_a_host(distributed.gpus, "in a pipeline");
+    // Schedule1F1B, where there are micro-batches for it.
+    const bool few = !has(flags, "schedule") && options.accumulate < distributed.gpus;
+    if (few || typed(flags, "schedule") == "gpipe") distributed.schedule = PipelineSchedule::GPipe;
+    refuse_beside_pipeline(options, distributed);
+  }
   if (distributed.mixed_precision && options.autocast) {
     throw BadInput("autocast and mixed-precision: one of them casts; without --autocast");
   }
@@ -219,6 +302,12 @@ void read_distributed(const Flags& flags, TorchTraining& options) {
 void add_asked(const Distributed& distributed, nlohmann::ordered_json& json) {
   json["gpus"] = distributed.gpus;
   json["strategy"] = name(distributed);
+  if (distributed.strategy == DistributedStrategy::Tp) return;
+  if (distributed.strategy == DistributedStrategy::Pipeline) {
+    json["schedule"] =
+        distributed.schedule == PipelineSchedule::GPipe ? "gpipe" : kOneForwardOneBackward;
+    return;
+  }
   if (distributed.strategy != DistributedStrategy::Fsdp) {
     json["bucket_view"] = distributed.bucket_view;
     const auto& cap = distributed.bucket_cap_mb;
@@ -233,16 +322,23 @@ void add_asked(const Distributed& distributed, nlohmann::ordered_json& json) {
 }
 
 void read_gpus(const Flags& flags, TorchGeneration& options) {
-  constexpr std::int64_t kMostOfAHost = 16;
   const auto several = several_gpus(flags);
   if (!several || several->gpus == 1) return;
-  if (several->strategy.value_or("pipeline") != "pipeline") {
-    throw BadInput("strategy: '" + *several->strategy +
-                   "' in inference is not predicted; pipeline, which is device_map=\"auto\"");
+  const std::string strategy = several->strategy.value_or("pipeline");
+  if (strategy != "pipeline" && strategy != kTp) {
+    throw BadInput(
+        "strategy: '" + *several->strategy +
+        "' in inference is not predicted; pipeline, which is device_map=\"auto\", or tp");
   }
-  if (several->gpus > kMostOfAHost) {
-    throw BadInput("gpus: " + std::to_string(several->gpus) + " in inference; at most " +
-                   std::to_string(kMostOfAHost) + ", a host's");
+  require_of_a_host(several->gpus, "in inference");
+  if (strategy == kTp) {
+    if (options.pretrained) {
+      throw BadInput(options.pretrained->quantization
+                         ? "quant: with tp is not predicted yet; without, or vramfit run"
+                         : "device-map: tp_plan excludes it; without");
+    }
+    options.pretrained.emplace().tp = several->gpus;
+    return;
   }
   if (options.pretrained && !options.pretrained->auto_device_map && has(flags, "device-map")) {
     throw BadInput("device-map: cuda is one GPU; auto with --gpus");

@@ -6,6 +6,7 @@
 #include "model/quantity.h"
 #include "runtimes/lora_flags.h"
 #include "runtimes/options_workload.h"
+#include "runtimes/parallel_flags.h"
 #include "runtimes/pytorch/read_distributed.h"
 #include "runtimes/pytorch/spellings.h"
 
@@ -14,8 +15,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// What transformers' Trainer takes where none is named.
+/// What transformers' Trainer takes where none is named. Of DTensors beside plain tensors it steps
+/// one by one (trainer_optimizer.py, has_mixed_dtensor).
 constexpr const char* kDefaultOptimizer = "adamw-fused";
+const char* default_optimizer(const Flags& flags) {
+  const bool is_cut = has(flags, "gpus") && strategy_named(flags) == "tp";
+  return is_cut ? "adamw-loop" : kDefaultOptimizer;
+}
 
 std::optional<LoraConfig> lora_options(const Flags& flags, const ModelConfig& model) {
   const auto rank = lora_rank(flags);
@@ -81,8 +87,13 @@ Json json_of(GradientCheckpointing checkpoint) {
 }
 
 Json device_map(const std::optional<Pretrained>& pretrained) {
-  if (!pretrained) return nullptr;
+  if (!pretrained || pretrained->tp > 1) return nullptr;
   return pretrained->auto_device_map ? "auto" : "cuda";
+}
+
+Json strategy_of(const std::optional<Pretrained>& pretrained) {
+  if (!pretrained || (pretrained->gpus == 1 && pretrained->tp == 1)) return nullptr;
+  return pretrained->tp > 1 ? "tp" : "pipeline";
 }
 
 }  // namespace
@@ -222,7 +233,7 @@ TorchTraining training_options(const Flags& flags, const ModelConfig& model) {
   TorchTraining options;
   read_sizes(flags, options);
   if (typed(flags, "attention") == "eager") options.attention = AttentionKind::Eager;
-  options.optimizer = parse_optimizer(typed(flags, "optimizer").value_or(kDefaultOptimizer));
+  options.optimizer = parse_optimizer(typed(flags, "optimizer").value_or(default_optimizer(flags)));
   options.accumulate = whole(flags, "accumulate", options.accumulate);
   options.loss_only = has(flags, "loss-only");
   if (const auto type = typed(flags, "autocast")) options.autocast = parse_precision(*type);
@@ -285,7 +296,8 @@ Json asked(const TorchOptions& options) {
           {"padded", o.padded.value_or(o.batch > 1)},
           {"quant", json_of(o.pretrained)},
           {"device_map", device_map(o.pretrained)},
-          {"gpus", o.pretrained ? o.pretrained->gpus : 1},
+          {"gpus", o.pretrained ? std::max<std::int64_t>(o.pretrained->gpus, o.pretrained->tp) : 1},
+          {"strategy", strategy_of(o.pretrained)},
           {"cache_implementation", o.static_cache ? "static" : "dynamic"},
           {"again", o.again}};
 }

@@ -6,11 +6,14 @@
 #include "runtimes/pytorch/torch/autograd/engine.h"
 #include "runtimes/pytorch/torch/memory/caching_allocator.h"
 #include "runtimes/pytorch/torch/memory/playback.h"
+#include "runtimes/pytorch/train_stage.h"
 #include "runtimes/pytorch/transformers/generate.h"
 #include "runtimes/pytorch/transformers/loading/from_pretrained.h"
 #include "runtimes/pytorch/transformers/make_model.h"
 #include "runtimes/pytorch/transformers/parallel/ddp.h"
 #include "runtimes/pytorch/transformers/parallel/fully_shard.h"
+#include "runtimes/pytorch/transformers/parallel/pipeline_part.h"
+#include "runtimes/pytorch/transformers/parallel/tensor_parallel.h"
 #include "runtimes/pytorch/transformers/parallel/zero_redundancy.h"
 #include "runtimes/pytorch/walked.h"
 
@@ -63,6 +66,10 @@ Loaded load(const DryRun& run, const ModelSettings& settings,
     const Setting meta(context.meta, true);
     loaded.model = make_model(context, config, settings);
   }
+  if (pretrained && pretrained->tp > 1) {
+    context.libraries.init_process_group();
+    apply_tensor_parallelism(*loaded.model, config, pretrained->tp);
+  }
   if (pretrained)
     loaded.map = from_pretrained(context, *loaded.model, config, *pretrained, run.fold, run.map);
   return loaded;
@@ -82,7 +89,7 @@ void add_lora(CausalLm& model, const LoraConfig& lora,
 /// The model as it is wrapped for several GPUs; null: there is one.
 std::unique_ptr<DataParallel> wrap(Context& context, CausalLm& model,
                                    const std::optional<Distributed>& distributed) {
-  if (!distributed) return nullptr;
+  if (!distributed || cuts_model(*distributed)) return nullptr;
   if (shards(distributed)) return std::make_unique<FullyShard>(context, model, *distributed);
   return std::make_unique<DistributedDataParallel>(context, model, *distributed);
 }
@@ -126,15 +133,8 @@ class ReplayedStep {
 void train(const DryRun& run, const TorchTraining& options, const Extent& extent) {
   const auto& [allocator, ledger, playback, context, config, fold, map] = run;
   Tape& tape = context.tape;
-  ModelSettings settings;
-  settings.type = scalar_type(options.precision);
-  settings.attention = options.attention;
-  settings.training = true;
-  settings.checkpoint = options.checkpoint;
+  const ModelSettings settings = settings_of(options);
   const auto& distributed = options.distributed;
-  if (distributed && distributed->mixed_precision) {
-    settings.type = distributed->mixed_precision->param;
-  }
 
   tape.begin_stage(Stage::Loaded);
   if (distributed) context.libraries.init_process_group();
@@ -299,6 +299,14 @@ std::int64_t decode_samples(const ModelConfig& config, const Extent& extent) {
 
 RunReport run(const Gpu& gpu, const Release& release, const ModelConfig& config,
               const TorchTraining& options, const Extent& extent, std::uint64_t capacity) {
+  if (is_stage(options)) {
+    const Distributed& spread = *options.distributed;
+    const ModelConfig part = part_of_stage(config, spread.stage, spread.gpus);
+    return run_on(gpu, release, part, few_of(part, options), extent, capacity,
+                  [&](const DryRun& run) {
+                    train_stage(run.context, run.playback, run.ledger, run.config, options, extent);
+                  });
+  }
   return run_on(gpu, release, config, few_of(config, options), extent, capacity,
                 [&](const DryRun& run) { train(run, options, extent); });
 }
@@ -309,6 +317,17 @@ RunReport run(const Gpu& gpu, const Release& release, const ModelConfig& config,
   const auto map = map_of(gpu, release, config, options, capacity);
   tell(map, on_host);
   return run_few(few_of(config, options, map), gpu, release, config, options, extent, capacity);
+}
+
+std::vector<RunReport> run_on_each(const Gpu& gpu, const Release& release,
+                                   const ModelConfig& config, const TorchTraining& options,
+                                   const Extent& extent, std::uint64_t capacity) {
+  std::vector<RunReport> reports;
+  TorchTraining of_one = options;
+  for (std::int64_t& i = of_one.distributed->stage = 0; i < options.distributed->gpus; ++i) {
+    reports.push_back(run(gpu, release, config, of_one, extent, capacity));
+  }
+  return reports;
 }
 
 std::vector<RunReport> run_on_each(const Gpu& gpu, const Release& release,

@@ -42,6 +42,11 @@ inline bool keeps_loss_only(const TorchTraining& options) {
   return options.loss_only || options.distributed;
 }
 
+/// Whether what is looked at is a stage of a pipeline.
+inline bool is_stage(const TorchTraining& options) {
+  return options.distributed && options.distributed->strategy == DistributedStrategy::Pipeline;
+}
+
 struct TorchGeneration {
   DType precision = DType::Bf16;
   AttentionKind attention = AttentionKind::Sdpa;
@@ -65,6 +70,9 @@ RunReport run(const Gpu& gpu, const Release& release, const ModelConfig& config,
               const TorchGeneration& options, const Extent& extent = {},
               std::uint64_t capacity = kUnlimitedBytes, std::optional<OnHost>* on_host = nullptr);
 /// Of each of them.
+std::vector<RunReport> run_on_each(const Gpu& gpu, const Release& release,
+                                   const ModelConfig& config, const TorchTraining& options,
+                                   const Extent& extent, std::uint64_t capacity);
 std::vector<RunReport> run_on_each(const Gpu& gpu, const Release& release,
                                    const ModelConfig& config, const TorchGeneration& options,
                                    const Extent& extent, std::uint64_t capacity,

@@ -101,7 +101,8 @@ Facts TorchWorkload::facts() const {
 // precision, and half of them have the other in mind.
 std::optional<Choice> TorchWorkload::also_meant() const {
   const auto* o = std::get_if<TorchTraining>(&options());
-  if (o == nullptr || o->lora || (o->distributed && o->distributed->mixed_precision)) return {};
+  if (o == nullptr || o->lora || is_stage(*o)) return {};
+  if (o->distributed && o->distributed->mixed_precision) return {};
   if (o->precision != DType::Fp32) {
     const std::string cast = name(o->autocast.value_or(o->precision));
     return Choice{.label = "fp32 weights under --autocast " + cast,
@@ -152,6 +153,12 @@ void TorchWorkload::validate(const ModelConfig& config) const {
   pytorch::validate(config, options());
 }
 
+// A stage walks all of them: they overlap.
+std::int64_t TorchWorkload::micro_batches() const {
+  const auto* training = std::get_if<TorchTraining>(&options());
+  return training != nullptr && is_stage(*training) ? 1 : OptionsWorkload::micro_batches();
+}
+
 std::int64_t TorchWorkload::limit(const SearchAxis& axis, const ModelConfig& config) const {
   return axis == kBatchAxis ? kMaxBatch : seq_limit(config, options());
 }
@@ -185,17 +192,7 @@ std::uint64_t libraries_of(const RunReport& report, const Overhead& overhead) {
 /// Of GPUs that share a model, the one whose run needs most, or the first that runs out, and what
 /// each takes in a note. All are as large, so each is taken to lose to libraries what one loses
 /// most.
-RunReport run_most(const Gpu& gpu, const Release& release, const ModelConfig& config,
-                   const TorchGeneration& options, const Extent& extent, std::uint64_t capacity,
-                   Outcome& outcome) {
-  if (!options.pretrained || options.pretrained->gpus == 1) {
-    RunReport report =
-        pytorch::run(gpu, release, config, options, extent, capacity, &outcome.on_host);
-    outcome.overhead.libraries = libraries_of(report, outcome.overhead);
-    return report;
-  }
-  std::vector<RunReport> reports =
-      run_on_each(gpu, release, config, options, extent, capacity, &outcome.on_host);
+RunReport most_of(std::vector<RunReport> reports, Outcome& outcome) {
   std::size_t shown = 0;
   std::uint64_t cost = 0;
   std::string each;
@@ -214,6 +211,30 @@ RunReport run_most(const Gpu& gpu, const Release& release, const ModelConfig& co
                           ", which takes most; reserved by each: " + each);
   reports[shown].cost = cost;
   return std::move(reports[shown]);
+}
+
+RunReport run_most(const Gpu& gpu, const Release& release, const ModelConfig& config,
+                   const TorchGeneration& options, const Extent& extent, std::uint64_t capacity,
+                   Outcome& outcome) {
+  if (options.pretrained && options.pretrained->gpus > 1) {
+    return most_of(run_on_each(gpu, release, config, options, extent, capacity, &outcome.on_host),
+                   outcome);
+  }
+  RunReport report =
+      pytorch::run(gpu, release, config, options, extent, capacity, &outcome.on_host);
+  outcome.overhead.libraries = libraries_of(report, outcome.overhead);
+  return report;
+}
+
+RunReport run_most(const Gpu& gpu, const Release& release, const ModelConfig& config,
+                   const TorchTraining& options, const Extent& extent, std::uint64_t capacity,
+                   Outcome& outcome) {
+  if (is_stage(options)) {
+    return most_of(run_on_each(gpu, release, config, options, extent, capacity), outcome);
+  }
+  RunReport report = pytorch::run(gpu, release, config, options, extent, capacity);
+  outcome.overhead.libraries = libraries_of(report, outcome.overhead);
+  return report;
 }
 
 void note_quantization(const Quantization& quantization, std::vector<std::string>& notes) {
@@ -243,18 +264,13 @@ void note_kept_inputs(const TorchTraining& training, std::vector<std::string>& n
 }
 
 /// Whose figures they are, and what all have to have.
-void note_gpus(const Distributed& distributed, std::uint64_t total,
+void note_gpus(std::int64_t gpus, bool alike, std::uint64_t total,
                std::vector<std::string>& notes) {
-  const std::uint64_t all = total / 1'000'000 * static_cast<std::uint64_t>(distributed.gpus);
-  const bool alike = distributed.strategy == DistributedStrategy::Ddp;
-  notes.push_back("figures are of one of " + std::to_string(distributed.gpus) + " GPUs, " +
+  const std::uint64_t all = total / 1'000'000 * static_cast<std::uint64_t>(gpus);
+  notes.push_back("figures are of one of " + std::to_string(gpus) + " GPUs, " +
                   (alike ? "all alike" : "the one that takes most (rank 0)") + ": together " +
                   std::to_string(all / 1000) + "." + std::to_string(all % 1000 / 100) +
                   " GB at most");
-}
-
-bool reduces_in_buckets(const Distributed& distributed) {
-  return distributed.strategy != DistributedStrategy::Fsdp;
 }
 
 /// What is reserved beyond `report` where the race for DDP's first bucket ends otherwise: see
@@ -314,8 +330,7 @@ Outcome TorchWorkload::run(const Gpu& gpu, std::uint64_t capacity, const ModelCo
     outcome.report = run_most(gpu, release, config, *generation, extent, capacity, outcome);
   } else {
     const auto& trained = std::get<TorchTraining>(options());
-    outcome.report = pytorch::run(gpu, release, config, trained, extent, capacity);
-    outcome.overhead.libraries = libraries_of(outcome.report, outcome.overhead);
+    outcome.report = run_most(gpu, release, config, trained, extent, capacity, outcome);
     note_kept_inputs(trained, outcome.notes);
     note_managed(outcome.report, outcome.notes);
   }
@@ -333,8 +348,11 @@ Outcome TorchWorkload::run(const Gpu& gpu, std::uint64_t capacity, const ModelCo
         "tokens with all, which fp16 may not need");
   }
   const auto* training = std::get_if<TorchTraining>(&options());
-  if (training != nullptr && training->distributed) {
-    note_gpus(*training->distributed, outcome.report.reserved + outcome.overhead.total(),
+  if (training != nullptr && training->distributed && !is_stage(*training)) {
+    const Distributed& spread = *training->distributed;
+    const bool alike =
+        spread.strategy == DistributedStrategy::Ddp || spread.strategy == DistributedStrategy::Tp;
+    note_gpus(spread.gpus, alike, outcome.report.reserved + outcome.overhead.total(),
               outcome.notes);
     if (reduces_in_buckets(*training->distributed)) {
       outcome.may_reserve_more =
@@ -347,6 +365,10 @@ Outcome TorchWorkload::run(const Gpu& gpu, std::uint64_t capacity, const ModelCo
     if (outcome.on_host) note_on_host(*outcome.on_host, config.layers, *arguments, outcome.notes);
   }
   if (const auto* generation = std::get_if<TorchGeneration>(&options())) {
+    if (generation->pretrained && generation->pretrained->tp > 1) {
+      note_gpus(generation->pretrained->tp, true,
+                outcome.report.reserved + outcome.overhead.total(), outcome.notes);
+    }
     if (generation->static_cache) {
       outcome.notes.emplace_back(
           "with a static cache generate() compiles what it decodes with, which takes more, unless "

@@ -42,6 +42,7 @@ class TorchWorkload final : public OptionsWorkload<TorchWorkload, TorchGeneratio
   Facts facts() const override;
   DType computes_in() const override;
   Demand demand() const override;
+  std::int64_t micro_batches() const override;
   std::int64_t stored_parameters(const ModelConfig& config) const override;
   void validate(const ModelConfig& config) const override;
   std::int64_t limit(const SearchAxis& axis, const ModelConfig& config) const override;

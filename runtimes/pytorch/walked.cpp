@@ -13,7 +13,7 @@ namespace {
 
 /// Whether there is memory that holds some of several layers: buckets of gradients.
 bool spans_layers(const TorchTraining& options) {
-  return options.distributed && options.distributed->strategy != DistributedStrategy::Fsdp;
+  return options.distributed && reduces_in_buckets(*options.distributed);
 }
 
 /// Whether not even what finds a layer's outliers is like another's.

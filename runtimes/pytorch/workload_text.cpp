@@ -6,8 +6,14 @@
 namespace vramfit::pytorch {
 namespace {
 
-/// ", on each of 2 GPUs under fsdp"
+/// ", on each of 2 GPUs under fsdp", ", over 2 GPUs by tp"
 std::string text_of(const Distributed& distributed) {
+  if (cuts_model(distributed)) {
+    const bool by_gpipe = distributed.strategy == DistributedStrategy::Pipeline &&
+                          distributed.schedule == PipelineSchedule::GPipe;
+    return ", over " + std::to_string(distributed.gpus) + " GPUs by " + name(distributed) +
+           (by_gpipe ? " (gpipe)" : "");
+  }
   std::string text =
       ", on each of " + std::to_string(distributed.gpus) + " GPUs under " + name(distributed);
   if (distributed.bucket_view) text += " with gradients as views of buckets";
@@ -52,6 +58,9 @@ std::string TorchWorkload::text(const std::string& sizes) const {
             new_tokens_text(o->generate) + ", " + name(o->attention) + " attention";
     if (o->static_cache) text += ", static cache";
     if (o->pretrained && o->pretrained->auto_device_map) text += ", device_map auto";
+    if (o->pretrained && o->pretrained->tp > 1) {
+      text += ", tp over " + std::to_string(o->pretrained->tp) + " GPUs";
+    }
     if (o->pretrained && o->pretrained->gpus > 1) {
       text += " over " + std::to_string(o->pretrained->gpus) + " GPUs";
     }

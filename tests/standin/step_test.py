@@ -39,9 +39,9 @@ def answer(*arguments, python=None) -> dict:
     return found
 
 
-def refused(*arguments) -> str:
+def refused(*arguments, python=None) -> str:
     """In one line."""
-    ran = run("--gpu", "h200", *arguments)
+    ran = run("--gpu", "h200", *arguments, python=python)
     assert ran.returncode == 2, ran.stderr
     [line] = ran.stderr.splitlines()
     return line
@@ -153,7 +153,15 @@ def test_what_transformers_does_not_have_is_refused_in_a_line(folder):
     assert "PEFT says" in refused(tiny, "--train", "--lora", 8, "--lora-targets", "nothing")
 
 
-def test_a_quantised_models_files_are_not_read(folder):
-    model = folder(**TINY, quantization_config={"quant_method": "mxfp4"})
-    notes = answer(model, "--gpu", "rtx4090")["notes"]
-    assert any("weights in mxfp4; what is told is of unquantised ones" in note for note in notes)
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"num_hidden_layers": 1 << 70}, "num_hidden_layers: is 1180591620717411303424; a whole"),
+        ({"hidden_size": -256}, "hidden_size: is -256; a whole number from 1 to 1048576"),
+        ({"hidden_size": "wide"}, "transformers refuses: Validation error for field 'hidden_size'"),
+        ({"num_attention_heads": 0}, "transformers refuses: "),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+)
+def test_sizes_that_no_model_has(folder, wrong, says):
+    assert says in refused(folder(**{**TINY, **wrong}))

@@ -66,6 +66,21 @@ def test_the_cards_end_crosses_no_figure(browser, width):
     page.context.close()
 
 
+def test_models_are_listed_by_family_and_size(page):
+    groups = page.evaluate(
+        "[...document.querySelectorAll('#model optgroup')].map((group) => "
+        "[group.label, [...group.children].map(({ value }) => value)])"
+    )
+    assert groups[0] == ["Another", ["params:", "hub:", "config:"]]
+    shipped = dict(groups)
+    gemma3 = [name for name in shipped["gemma"] if name.startswith("gemma3")]
+    assert gemma3 == ["gemma3-270m", "gemma3-1b", "gemma3-4b", "gemma3-12b", "gemma3-27b"]
+    assert all(name.startswith("qwen") for name in shipped["qwen"])
+    assert {"tinyllama-1.1b", "devstral-small-24b"} <= set(shipped["others"])
+    named = [name for _, names in groups for name in names]
+    assert len(named) == len(set(named))
+
+
 def test_a_slider_moves_the_bar(page):
     before = page.locator("#bar .c-activations").get_attribute("width")
     page.locator("#s-batch").focus()

@@ -38,6 +38,27 @@ function fieldMarkup(field) {
 const nearest = (stops, value) => stops.reduce(
   (best, stop, i) => (Math.abs(Math.log(stop / value)) < Math.abs(Math.log(stops[best] / value)) ? i : best), 0);
 
+/** Those of one name but for its size by that: gemma3-270m before gemma3-1b. */
+function bySize(a, b) {
+  const compared = (one, other) => one.localeCompare(other, 'en', { numeric: true });
+  const unsized = ({ name }) => name.replace(/-\d+(\.\d+)?[bm](?=-|$)/, '');
+  return compared(unsized(a), unsized(b)) || (a.parameters ?? 0) - (b.parameters ?? 0) || compared(a.name, b.name);
+}
+
+const FAMILY = 3; // shapes that make one
+
+/** Models by the word that their names begin with, [[word, models], …]; those of few under one. */
+function families(models) {
+  const byWord = new Map();
+  for (const model of models) {
+    const [word] = /^[a-z]*/.exec(model.name);
+    byWord.set(word, [...(byWord.get(word) ?? []), model]);
+  }
+  const words = [...byWord].sort(([a], [b]) => a.localeCompare(b, 'en'));
+  const others = words.filter(([, each]) => each.length < FAMILY).flatMap(([, each]) => each);
+  return [...words.filter(([, each]) => each.length >= FAMILY), ['others', others]];
+}
+
 /** What the list of cards has where several are named between commas. */
 export const SEVERAL = 'several:';
 
@@ -69,13 +90,14 @@ export class Controls {
     return this.#question;
   }
 
+  /** By family, as there are too many to be read through; what is no shape of ours first. */
   #fillModels() {
     const option = ({ name, parameters }) => [name, parameters ? `${name} · ${short(parameters)}` : name];
-    const byName = (a, b) => a.name.localeCompare(b.name, 'en', { numeric: true });
-    const shipped = (known) => optionsMarkup(this.#models.filter(({ parameters }) => Boolean(parameters) === known).sort(byName).map(option));
-    byId('model').innerHTML = `<optgroup label="Shipped shapes">${shipped(true)}</optgroup>`
-      + `<optgroup label="Shipped for this runtime alone" id="more-models">${shipped(false)}</optgroup>`
-      + `<optgroup label="Another">${optionsMarkup([['params:', 'a size …'], ['hub:', 'a Hugging Face id …'], ['config:', 'a config.json …']])}</optgroup>`;
+    const options = (models) => optionsMarkup(models.sort(bySize).map(option));
+    const group = ([label, models]) => `<optgroup label="${label}">${options(models)}</optgroup>`;
+    byId('model').innerHTML = `<optgroup label="Another">${optionsMarkup([['params:', 'a size …'], ['hub:', 'a Hugging Face id …'], ['config:', 'a config.json …']])}</optgroup>`
+      + families(this.#models.filter(({ parameters }) => parameters)).map(group).join('')
+      + `<optgroup label="Shipped for this runtime alone" id="more-models">${options(this.#models.filter(({ parameters }) => !parameters))}</optgroup>`;
   }
 
   #fillCards(cards, others) {

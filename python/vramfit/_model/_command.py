@@ -41,6 +41,7 @@ def _run(options: Namespace, passed_over: list[str], typed: str) -> int:
     name, config = _core.config_text(called)
     with tempfile.TemporaryDirectory(prefix="vramfit-model-") as folder:
         asked = _asked(options, _read(name, config), folder)
+        _refuse_twice(name, asked)
         command = [_python(options.python), str(_SCRIPT), str(write(asked))]
         run = {
             "gpus": 1, "nodes": None, "rank": 0, "longest": False, "beside_real": False,
@@ -62,7 +63,18 @@ def _read(name: str, text: str) -> dict[str, Any]:
         config = None
     if not isinstance(config, dict) or not isinstance(config.get("model_type"), str):
         raise bad_input(f"model: {name}: no config.json of Hugging Face's, which has a model_type")
+    if not isinstance(config.get("quantization_config"), (dict, type(None))):
+        raise bad_input(f"model: {name}: its quantization_config is none: no keys and values")
     return config
+
+
+def _refuse_twice(name: str, asked: Asked) -> None:
+    stored = asked.config.get("quantization_config")
+    if asked.quant and stored:
+        raise bad_input(
+            f"model: --quant: the files of {name} are quantised already, by "
+            f"{stored.get('quant_method')}; without it they are read as they are stored"
+        )
 
 
 def _asked(options: Namespace, config: dict[str, Any], folder: str) -> Asked:

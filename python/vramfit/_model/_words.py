@@ -28,6 +28,8 @@ def about(name: str, asked: Asked, facts: Json) -> list[str]:
 
 def _does(asked: Asked, facts: Json) -> Iterator[str]:
     precision = asked.quant or _PRECISIONS.get(facts["precision"], facts["precision"])
+    if facts["quantised_by"] and not asked.quant:
+        precision = f"{precision} over weights stored by {facts['quantised_by']}"
     if asked.train:
         optimizer = facts.get("optimizer", asked.optimizer or "adamw-fused")
         by = f" by {_TRAINERS[asked.trainer]}" if asked.trainer in _TRAINERS else ""
@@ -53,9 +55,11 @@ def notes(asked: Asked, facts: Json, passed_over: list[str]) -> list[str]:
     """What was taken otherwise than a reader may expect."""
     lines = []
     stored = asked.config.get("quantization_config")
-    if stored is not None:
-        method = stored.get("quant_method", "few bits")
-        lines.append(f"its files hold weights in {method}; what is told is of unquantised ones")
+    if stored and facts and not facts["quantised_by"]:
+        lines.append(
+            f"its files hold weights in {stored.get('quant_method')}, which transformers unpacked "
+            "as it read them"
+        )
     positions = facts.get("positions")
     if positions and facts["seq"] > positions:
         lines.append(f"{facts['seq']:,} tokens are more than the {positions:,} positions it has")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ from vramfit._step.asked import Asked
 from vramfit.standin._door import StandInError
 
 DEVICE = "cuda"
+# Of a config's sizes; as fit has it (model/config/limits.h).
+_MOST = {"num_hidden_layers": 512, "hidden_size": 1 << 20, "vocab_size": 1 << 24}
 DTYPES = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
 
 
@@ -22,16 +25,28 @@ def config_of(asked: Asked) -> PreTrainedConfig:
     kind = asked.config["model_type"]
     if kind not in CONFIG_MAPPING:
         raise StandInError(f"transformers {__version__} has no model of the type '{kind}'")
-    of_files = ("quantization_config", "auto_map")  # nobody reads those
-    given = {key: value for key, value in asked.config.items() if key not in of_files}
+    given = {key: value for key, value in asked.config.items() if key != "auto_map"}  # no code
     file = Path(asked.folder, "config.json")
     file.write_text(json.dumps(given))
-    config = AutoConfig.from_pretrained(file)
+    try:
+        config = AutoConfig.from_pretrained(file)
+    except Exception as error:  # whichever its code meets a config with that is none
+        raise refusal_of(error) from error
+    _check_sizes(config)
     if type(config) not in AutoModelForCausalLM._model_mapping:
         raise StandInError(f"transformers {__version__} has no causal language model of '{kind}'")
     config.use_cache = not asked.train
     config.dtype = DTYPES[asked.precision] if asked.precision else config.dtype or torch.bfloat16
     return config
+
+
+def _check_sizes(config: PreTrainedConfig) -> None:
+    """So that nothing is built without end, or of fewer numbers than none."""
+    text = config.get_text_config(decoder=True)
+    for name, most in _MOST.items():
+        size = getattr(text, name, None)
+        if isinstance(size, int) and not 1 <= size <= most:
+            raise StandInError(f"{name}: is {size}; a whole number from 1 to {most}")
 
 
 def vocabulary(model: torch.nn.Module) -> int:
@@ -46,7 +61,7 @@ def build(asked: Asked) -> Any:
     torch.zeros(1, device=DEVICE)  # as in data/reference, CUDA's context comes first
     config = config_of(asked)
     try:
-        if asked.quant or asked.device_map:
+        if asked.quant or asked.device_map or is_stored_quantised(config):
             return _read(asked, config)
         device = torch.device(DEVICE if asked.trainer == "none" else "cpu")
         with device:
@@ -55,7 +70,27 @@ def build(asked: Asked) -> Any:
             )
         return model.to(device)  # some make a tensor of their own on the host
     except (ValueError, ImportError) as error:
-        raise StandInError(f"transformers refuses: {str(error).strip().splitlines()[0]}") from error
+        raise refusal_of(error) from error
+
+
+def refusal_of(error: Exception) -> StandInError:
+    """By its first line, and the one that this leads up to."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [repr(error)]
+    return StandInError(f"transformers refuses: {' '.join(lines[: 1 + lines[0].endswith(':')])}")
+
+
+def is_stored_quantised(config: PreTrainedConfig) -> bool:
+    return getattr(config, "quantization_config", None) is not None
+
+
+def quantised_by(model: Any) -> str | None:
+    """The method by which its weights lie on the GPU. None: none, as where transformers unpacked
+    them."""
+    quantizer = getattr(model, "hf_quantizer", None)
+    if quantizer is None:
+        return None
+    method = quantizer.quantization_config.quant_method  # of some an enumeration's, of some a text
+    return str(getattr(method, "value", method))
 
 
 def _read(asked: Asked, config: PreTrainedConfig) -> Any:
@@ -63,12 +98,16 @@ def _read(asked: Asked, config: PreTrainedConfig) -> Any:
     folder = Path(asked.folder, "model")
     config.architectures = [AutoModelForCausalLM._model_mapping[type(config)].__name__]
     config.save_pretrained(folder)
+    # One that is None would take the place of the config's own.
+    quantization = (
+        {"quantization_config": _quantization(asked, config.dtype)} if asked.quant else {}
+    )
     model = AutoModelForCausalLM.from_pretrained(
         folder,
         device_map=asked.device_map or "cuda",
         dtype=config.dtype,
         attn_implementation=asked.attention,
-        quantization_config=_quantization(asked, config.dtype) if asked.quant else None,
+        **quantization,
     )
     model.config.use_cache = config.use_cache
     return model
@@ -93,10 +132,22 @@ def positions_of(model: torch.nn.Module) -> int | None:
     return getattr(config, "max_position_embeddings", None)
 
 
+def _parameters(model: Any) -> int:
+    """As many as there were before they were packed, which transformers knows of bitsandbytes'."""
+    if quantised_by(model) in (None, "bitsandbytes"):
+        count: int = model.num_parameters()
+        return count
+    config = copy.deepcopy(model.config)
+    del config.quantization_config
+    with torch.device("meta"):
+        return _parameters(AutoModelForCausalLM.from_config(config))
+
+
 def facts_of(model: Any) -> dict[str, Any]:
     """What there is to say of it."""
     return {
-        "parameters": model.num_parameters(),
+        "parameters": _parameters(model),
+        "quantised_by": quantised_by(model),
         "precision": str(model.config.dtype).removeprefix("torch."),
         "attention": model.config._attn_implementation,
         "positions": positions_of(model),

@@ -9,10 +9,11 @@ from typing import Any
 import torch
 import transformers
 
+from vramfit._step.adapters import check_trains
 from vramfit._step.asked import Asked, tell
 from vramfit._step.generation import generate
 from vramfit._step.largest import largest, leave_to
-from vramfit._step.models import build, facts_of, positions_of
+from vramfit._step.models import build, facts_of, positions_of, refusal_of
 from vramfit._step.training import prepared, train
 
 _STEPS = 50  # and no more, should each take more than the one before
@@ -37,18 +38,25 @@ def _run(asked: Asked) -> torch.nn.Module:
     model = build(asked)
     asked = replace(asked, seq=asked.seq or _usual_length(model, asked))
     tell(asked, **facts_of(model), seq=asked.seq)
+    if asked.train:
+        check_trains(model, asked)
     if asked.trainer == "none" and asked.train:
         model = prepared(model, asked)
 
     def play(batch: int) -> None:
         """As many steps as there may be."""
         this = replace(asked, batch=batch)
-        if asked.trainer != "none":
-            train_by_trainer(model, this, _STEPS)
-        elif asked.train:
-            train(model, this, _STEPS)
-        else:
-            generate(model, this)
+        try:
+            if asked.trainer != "none":
+                train_by_trainer(model, this, _STEPS)
+            elif asked.train:
+                train(model, this, _STEPS)
+            else:
+                generate(model, this)
+        except ModuleNotFoundError:
+            raise
+        except ImportError as error:  # of a package that its weights' method multiplies by
+            raise refusal_of(error) from error
 
     if not asked.max_batch:
         play(asked.batch)

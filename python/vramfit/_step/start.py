@@ -5,9 +5,12 @@ usage: python start.py ASKED.json
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from types import ModuleType
+
+os.environ.setdefault("TQDM_DISABLE", "1")  # compressed-tensors' bars, which nothing else silences
 
 # What is built for one Python alone is left out, and so is any other vramfit that this Python has.
 del sys.path[0]  # this folder: its modules have names of packages

@@ -87,7 +87,7 @@ def _sft(model: Any, asked: Asked, arguments: dict[str, Any]) -> Any:
         args=SFTConfig(max_length=asked.seq, **arguments),
         train_dataset=Dataset.from_list(rows),
         processing_class=_tokenizer(vocabulary(model)),
-        peft_config=lora_of(asked) if asked.lora else None,
+        peft_config=lora_of(model, asked) if asked.lora else None,
     )
 
 

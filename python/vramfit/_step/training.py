@@ -6,9 +6,9 @@ from typing import Any
 
 import torch
 
-from vramfit._step.adapters import adapted, checkpointing, checkpoints
+from vramfit._step.adapters import adapted, checkpointing, checkpoints, is_of_bitsandbytes
 from vramfit._step.asked import Asked
-from vramfit._step.models import DTYPES, vocabulary
+from vramfit._step.models import DTYPES, quantised_by, vocabulary
 from vramfit._step.optimizers import optimizer_of
 
 WORDS = 1000  # that inputs are made of
@@ -16,11 +16,13 @@ WORDS = 1000  # that inputs are made of
 
 def prepared(model: Any, asked: Asked) -> Any:
     """What is trained of it."""
+    is_prepared = bool(asked.lora) and is_of_bitsandbytes(model)
+    is_quantised = quantised_by(model) is not None
     if asked.lora:
         model = adapted(model, asked)
-        model = model if asked.quant else model.cuda()
+        model = model if is_quantised else model.cuda()
     model.train()
-    if checkpoints(asked) and not asked.quant:
+    if checkpoints(asked) and not is_prepared:
         model.gradient_checkpointing_enable(gradient_checkpointing_kwargs=checkpointing(asked))
         if asked.lora:
             model.enable_input_require_grads()

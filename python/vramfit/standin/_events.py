@@ -69,13 +69,21 @@ class Events:
 
     def await_forward(self) -> None:
         """Until the next model is called, each module's call is looked at."""
+        self._awaits = True
         setattr(torch.nn.Module, "__call__", self._call)  # noqa: B010  mypy: it is no method
+
+    def after_compile(self) -> None:
+        """torch.fx, which traces Inductor's patterns the first time, puts back the function that it
+        found, and not what tells of it."""
+        if self._awaits:
+            self.await_forward()
 
     def _module_called(self, module: torch.nn.Module) -> None:
         if in_backward() or not torch.cuda.is_initialized():
             return
         if not any(parameter.is_cuda for parameter in module.parameters()):
             return
+        self._awaits = False
         setattr(torch.nn.Module, "__call__", self._call.function)  # noqa: B010
         for tell in before_forward:
             tell(module)

@@ -5,6 +5,7 @@ headers of the true files tell them where those are at hand, and else of a model
 from __future__ import annotations
 
 import copy
+import hashlib
 import json
 import os
 import re
@@ -18,12 +19,22 @@ import torch
 from vramfit.standin._door import StandInError
 from vramfit.standin._headers import Files, of_hub
 from vramfit.standin._host import Hollows
-from vramfit.standin._quantized import quantized, skipped, tells_of_the_head
-from vramfit.standin._safetensors import Tensors, read, write
+from vramfit.standin._quantized import (
+    changes_experts,
+    is_read,
+    quantized,
+    skipped,
+    tells_of_the_head,
+)
+from vramfit.standin._safetensors import Stored, Tensors, in_a_line, read, write
 
 Json = dict[str, Any]
 _ONE = "model.safetensors"
 _INDEX = "model.safetensors.index.json"
+_LONGEST = 200  # letters of a folder's name; files take up to 255
+
+# How it shows that a config's values are not of the kind that they are to be.
+_MALFORMED = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError, re.error)
 
 
 class MadeCheckpoints:
@@ -32,9 +43,12 @@ class MadeCheckpoints:
     def __init__(self, hollows: Hollows, folder: Path) -> None:
         self._hollows, self._folder = hollows, folder
 
-    def _place(self, name: str, subfolder: str | None) -> Path:
-        whole = f"{name}/{subfolder}" if subfolder else name
-        return self._folder / whole.replace("/", "--").strip(".")
+    def _place(self, name: str, downloads: Json) -> Path:
+        of = (name, downloads.get("revision"), downloads.get("subfolder"))
+        whole = "/".join(part for part in of if part).replace("/", "--").strip(".")
+        if len(whole) > _LONGEST:
+            whole = hashlib.sha256(whole.encode()).hexdigest()
+        return self._folder / whole
 
     def of_transformers(
         self, name: str, downloads: Json, *, trusted: bool, headers: Files | None = None
@@ -42,7 +56,7 @@ class MadeCheckpoints:
         """`headers`: those of the true files; without, the Hub is asked for them."""
         import transformers
 
-        place = self._place(name, downloads.get("subfolder"))
+        place = self._place(name, downloads)
         if place.exists():
             return place
         config = transformers.AutoConfig.from_pretrained(
@@ -50,8 +64,8 @@ class MadeCheckpoints:
         )
         quantization = _quantization(config)
         headers = headers or of_hub(name, downloads)
-        if headers is not None and not _has_values(headers):
-            return self._written(place, lambda part: _write(part, headers))
+        if headers is not None and (quantization is None or not _has_values(headers)):
+            return self._written(name, place, lambda part: _write(part, headers))
         kind = getattr(transformers, (config.architectures or [""])[0], None)
         if kind is None:
             raise StandInError(
@@ -59,22 +73,29 @@ class MadeCheckpoints:
                 "'architectures', so its weights are not known"
             )
 
+        def build() -> Any:
+            try:
+                return kind._from_config(plain, dtype=config.dtype or torch.float32)
+            except Exception as error:  # whichever its code meets a config with that is none
+                raise StandInError(
+                    f"--random-weights: transformers makes no model of the config of {name}: "
+                    f"{in_a_line(error)}"
+                ) from error
+
         def make(part: Path) -> None:
-            model = self._saved(
-                part, lambda: kind._from_config(plain, dtype=config.dtype or torch.float32)
-            )
+            model = self._saved(part, build)
             if quantization is not None:
                 _quantize(part, model, quantization, name, headers)
 
         plain = copy.copy(config)
         if quantization is not None:
             del plain.quantization_config
-        return self._written(place, make)
+        return self._written(name, place, make)
 
     def of_diffusers(self, name: str, subfolder: str | None, build: Callable[[], Any]) -> Path:
         """`build`: of its config."""
-        place = self._place(name, subfolder)
-        return self._written(place, lambda part: self._saved(part, build))
+        place = self._place(name, {"subfolder": subfolder})
+        return self._written(name, place, lambda part: self._saved(part, build))
 
     def _saved(self, part: Path, build: Callable[[], Any]) -> Any:
         most = self._hollows.peak
@@ -86,19 +107,22 @@ class MadeCheckpoints:
         self._hollows.peak = most  # no real run has it
         return model
 
-    def _written(self, place: Path, make: Callable[[Path], Any]) -> Path:
+    def _written(self, name: str, place: Path, make: Callable[[Path], Any]) -> Path:
         """`place`, where there is such a checkpoint then."""
         if place.exists():
             return place
         part = place.with_name(f"{place.name}.{os.getpid()}")  # others may make it just now
         part.mkdir(parents=True)
-        make(part)
         try:
+            make(part)
             part.rename(place)
-        except OSError:
+        except OSError as error:
             if not place.exists():
-                raise
-            shutil.rmtree(part)
+                raise StandInError(
+                    f"--random-weights: the files of {name} cannot be made: {error}"
+                ) from error
+        finally:
+            shutil.rmtree(part, ignore_errors=True)  # one that is not whole
         return place
 
 
@@ -118,12 +142,7 @@ def _write(folder: Path, files: Files) -> None:
 
 
 def _has_values(files: Files) -> bool:
-    """Whether any of their tensors is read to know how others are kept."""
-    return any(
-        name.endswith(".weight_shape") or ".quant_state." in name
-        for tensors in files.values()
-        for name in tensors
-    )
+    return any(is_read(name) for tensors in files.values() for name in tensors)
 
 
 def _quantize(
@@ -136,25 +155,40 @@ def _quantize(
         plain |= read(file)
         file.unlink()
     (folder / _INDEX).unlink(missing_ok=True)
+    method = quantization.get("quant_method")
     try:
         made = quantized(plain, quantization, _Linears(model, quantization))
     except KeyError as error:
         raise StandInError(
-            f"--random-weights: {name} is quantized by {quantization.get('quant_method')}, and "
-            f"what its files hold is not told by its config ({error}); download them, or be "
-            "online: the Hub tells their headers"
+            f"--random-weights: {name} is quantized by {method}, and what its files hold is not "
+            f"told by its config ({error}); download them, or be online: the Hub tells their "
+            "headers"
+        ) from error
+    except _MALFORMED as error:
+        raise StandInError(
+            f"--random-weights: the quantization_config of {name} is none of {method}'s: "
+            f"{in_a_line(error)}"
         ) from error
     if headers is None:
         headers = {_ONE: made}
     else:
         headers = {
-            file: {
-                tensor: made[tensor] if tensor in made and made[tensor].data else of
-                for tensor, of in tensors.items()
-            }
+            file: {tensor: _with_values(tensor, of, made) for tensor, of in tensors.items()}
             for file, tensors in headers.items()
         }
     _write(folder, headers)
+
+
+def _with_values(name: str, tensor: Stored, made: Tensors) -> Stored:
+    """As headers have it, with the numbers that loaders read of it."""
+    if not is_read(name):
+        return tensor
+    if name not in made:
+        raise StandInError(
+            f"--random-weights: the numbers of {name} are not told by the config, and loaders read "
+            "them: download its file"
+        )
+    return made[name]
 
 
 class _Linears:
@@ -162,8 +196,7 @@ class _Linears:
 
     def __init__(self, model: Any, quantization: Json) -> None:
         self._skipped = skipped(quantization)
-        # bitsandbytes changes modules alone; transformers keeps a layer's experts in one tensor.
-        self._has_experts = quantization.get("quant_method") != "bitsandbytes"
+        self._has_experts = changes_experts(quantization)
         head = None if tells_of_the_head(quantization) else model.get_output_embeddings()
         self._linears = {
             _in_its_layer(name)

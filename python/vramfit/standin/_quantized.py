@@ -2,9 +2,9 @@
 changes the tensors that lie there in its place.
 
 A weight is (out, in) of a linear layer, or of an expert's. The methods' own packings: GPTQ and AWQ
-(as AutoGPTQ and AutoAWQ write them), compressed-tensors (its compressors and
-quantization/lifecycle/initialize.py), fine-grained FP8 (transformers, FP8Linear), MXFP4 of gpt-oss
-(OCP Microscaling 1.0, blocks of 32), bitsandbytes (QuantState.as_dict).
+(as AutoGPTQ and AutoAWQ write them), compressed-tensors (_compressed.py), FP8 (transformers'
+FP8Linear; without blocks AutoFP8's quantize.py), MXFP4 of gpt-oss (OCP Microscaling 1.0, blocks of
+32), bitsandbytes (QuantState.as_dict).
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from vramfit.standin._compressed import SHAPE, compressed
 from vramfit.standin._safetensors import Stored, Tensors
 
 Json = dict[str, Any]
@@ -25,15 +26,22 @@ def quantized(tensors: Tensors, quantization: Json, is_linear: Callable[[str], b
     """`tensors` of the checkpoint before it was quantized; `is_linear` is asked of modules, by
     the names that they have there, and is false of those that no method changes, such as the head.
 
-    Raises KeyError, with the method's name, where what its files hold is not known.
+    Raises KeyError, with what is not known, where its config does not tell what its files hold.
     """
     method = _name(quantization)
-    if method == "mxfp4":
-        return _mxfp4(tensors)
-    layout = _METHODS[method](quantization)
+    made = _mxfp4(tensors) if method == "mxfp4" else _by_layout(tensors, quantization, is_linear)
+    if made.keys() == tensors.keys():
+        raise KeyError(f"none of its weights is one that {method} changes")
+    return made
+
+
+def _by_layout(tensors: Tensors, quantization: Json, is_linear: Callable[[str], bool]) -> Tensors:
+    layout = _METHODS[_name(quantization)](quantization)
     made: Tensors = {}
     for name, tensor in tensors.items():
         module, _, kind = name.rpartition(".")
+        if ".experts." in name and len(tensor.shape) == 3 and changes_experts(quantization):
+            raise KeyError(f"{name} has all experts of a layer")
         is_weight = kind == "weight" and len(tensor.shape) == 2 and is_linear(module)
         parts = layout(module, tensor) if is_weight else None
         if parts is None:
@@ -41,6 +49,12 @@ def quantized(tensors: Tensors, quantization: Json, is_linear: Callable[[str], b
         else:
             made |= {f"{module}.{part}": packed for part, packed in parts.items()}
     return made
+
+
+def is_read(tensor: str) -> bool:
+    """Whether loaders look at the numbers of a file's tensor of that name, to know how others are
+    kept."""
+    return tensor.endswith(f".{SHAPE}") or f".{_STATE}." in tensor
 
 
 def _name(quantization: Json) -> str:
@@ -52,8 +66,14 @@ def _name(quantization: Json) -> str:
 
 def skipped(quantization: Json) -> list[str]:
     """Modules that its config says it left alone: names, parts of them, and patterns."""
-    keys = ("modules_to_not_convert", "llm_int8_skip_modules")
+    keys = ("modules_to_not_convert", "llm_int8_skip_modules", "ignored_layers")
     return [name for key in keys for name in quantization.get(key) or ()]
+
+
+def changes_experts(quantization: Json) -> bool:
+    """Whether its method changes experts whose layer is no module of its own. Transformers keeps
+    those of a layer in one tensor, which is no module's weight."""
+    return quantization.get("quant_method") != "bitsandbytes"
 
 
 def tells_of_the_head(quantization: Json) -> bool:
@@ -64,7 +84,17 @@ def tells_of_the_head(quantization: Json) -> bool:
     return method == "compressed-tensors" or (method != "awq" and bool(skipped(quantization)))
 
 
+def _knows(told: Json, key: str, *values: Any) -> None:
+    """Raises KeyError where its config says something else than these, by which its files are laid
+    out in another way."""
+    if told.get(key) is not None and told[key] not in values:
+        raise KeyError(f"{key} {told[key]!r}")
+
+
 def _gptq(told: Json) -> _Layout:
+    _knows(told, "checkpoint_format", "gptq", "gptq_v2")
+    _knows(told, "is_marlin_format", False)
+
     def layout(module: str, weight: Stored) -> Tensors | None:
         bits, group = int(told["bits"]), int(told.get("group_size", -1))
         for pattern, other in (told.get("dynamic") or {}).items():  # first match, as GPTQModel's
@@ -87,6 +117,11 @@ def _gptq(told: Json) -> _Layout:
 
 
 def _awq(told: Json) -> _Layout:
+    # Its older and newer name; of backends, which are kernels, one writes files of its own.
+    version = str(told.get("version") or told.get("format") or "gemm").lower()
+    if version != "gemm" or told.get("backend") == "llm-awq":
+        raise KeyError(f"version {version!r}, backend {told.get('backend')!r}")
+
     def layout(_: str, weight: Stored) -> Tensors:
         outs, ins = weight.shape
         packed = outs * int(told.get("bits") or told.get("w_bit") or 4) // 32
@@ -102,8 +137,13 @@ def _awq(told: Json) -> _Layout:
 
 
 def _fp8(told: Json) -> _Layout:
+    _knows(told, "modules_to_convert", [])
+    is_static = told.get("activation_scheme", "dynamic") == "static"
+    if "weight_block_size" not in told:
+        return _auto_fp8(is_static)
+    block = told["weight_block_size"]
+
     def layout(_: str, weight: Stored) -> Tensors:
-        block = told.get("weight_block_size", [128, 128])
         scale = (
             tuple(-(-size // of) for size, of in zip(weight.shape, block, strict=True))
             if block
@@ -113,8 +153,20 @@ def _fp8(told: Json) -> _Layout:
             "weight": Stored("F8_E4M3", weight.shape),
             "weight_scale_inv": Stored("F32", scale),
         }
-        if told.get("activation_scheme", "dynamic") == "static":
+        if is_static:
             made["activation_scale"] = Stored("F32", ())
+        return made
+
+    return layout
+
+
+def _auto_fp8(is_static: bool) -> _Layout:
+    """Of whoever writes no weight_block_size: transformers always does."""
+
+    def layout(_: str, weight: Stored) -> Tensors:
+        made = {"weight": Stored("F8_E4M3", weight.shape), "weight_scale": Stored("F32", ())}
+        if is_static:
+            made["input_scale"] = Stored("F32", ())
         return made
 
     return layout
@@ -172,12 +224,13 @@ def _bitsandbytes_4(told: Json) -> _Layout:
                 "nested_offset": 0.0,
             }
         text = json.dumps(state).encode()
-        made[f"weight.quant_state.bitsandbytes__{kind}"] = Stored("U8", (len(text),), text)
+        made[f"weight.{_STATE}.bitsandbytes__{kind}"] = Stored("U8", (len(text),), text)
         return made
 
     return layout
 
 
+_STATE = "quant_state"  # a text, which loaders read
 _BNB_BLOCK, _BNB_NESTED_BLOCK = 64, 256
 _TORCH_NAMES = {"F32": "float32", "F16": "float16", "BF16": "bfloat16"}
 # Two weights a byte, in a column of what they are kept as.
@@ -189,73 +242,11 @@ _BNB_STORAGE: dict[str, Callable[[int], tuple[str, tuple[int, int]]]] = {
 }
 
 
-def _compressed(told: Json) -> _Layout:
-    groups = (told.get("config_groups") or {}).values()
-
-    def layout(module: str, weight: Stored) -> Tensors | None:
-        if any(_names(module, ignored) for ignored in told.get("ignore") or ()):
-            return None
-        for group in groups:
-            if any(_names(module, target) for target in group["targets"]):
-                return _compressed_weight(weight, group, group.get("format") or told["format"])
-        return None
-
-    return layout
-
-
-def _names(module: str, target: str) -> bool:
-    """As compressed_tensors.utils.match does it; all that is asked of is linear."""
-    if target.startswith("re:"):
-        return re.match(target.removeprefix("re:"), module) is not None
-    return target in ("Linear", module)
-
-
-def _compressed_weight(weight: Stored, group: Json, format_: str) -> Tensors:
-    of, inputs = group["weights"], group.get("input_activations") or {}
-    bits = of["num_bits"]
-    outs, ins = weight.shape
-    scales = {
-        "tensor": (1,),
-        "channel": (outs, 1),
-        "group": (outs, -(-ins // (of.get("group_size") or 1))),
-        "tensor_group": (outs, -(-ins // (of.get("group_size") or 16))),
-        "block": tuple(
-            -(-size // block)
-            for size, block in zip(weight.shape, of.get("block_structure") or (1, 1), strict=True)
-        ),
-    }[of["strategy"]]
-    made: Tensors = {"weight_scale": Stored(_SCALES.get(format_, weight.dtype), scales)}
-    if format_ == "pack-quantized":
-        shape = b"".join(size.to_bytes(8, "little") for size in weight.shape)
-        held = 32 // bits
-        made["weight_packed"] = Stored("I32", (outs, -(-ins // held)))
-        made["weight_shape"] = Stored("I64", (2,), shape)
-        if not of.get("symmetric", True):
-            made["weight_zero_point"] = Stored("I32", (-(-outs // held), scales[-1]))
-        if of.get("actorder") == "group":
-            made["weight_g_idx"] = Stored("I32", (ins,))
-    elif format_ in ("nvfp4-pack-quantized", "mxfp4-pack-quantized"):
-        made["weight_packed"] = Stored("U8", (outs, ins // 2))
-    else:
-        made["weight"] = Stored("F8_E4M3" if of["type"] == "float" else "I8", weight.shape)
-        if not of.get("symmetric", True):
-            made["weight_zero_point"] = Stored("I8", scales)
-    if format_ == "nvfp4-pack-quantized":
-        made["weight_global_scale"] = Stored("F32", (1,))
-        if inputs.get("strategy") == "tensor_group":
-            made["input_global_scale"] = Stored("F32", (1,))
-    elif inputs and not inputs.get("dynamic", False):
-        made["input_scale"] = Stored(weight.dtype, (1,))
-    return made
-
-
-_SCALES = {"nvfp4-pack-quantized": "F8_E4M3", "mxfp4-pack-quantized": "U8"}
-
 _METHODS: dict[str, Callable[[Json], _Layout]] = {
     "gptq": _gptq,
     "awq": _awq,
     "fp8": _fp8,
-    "compressed-tensors": _compressed,
+    "compressed-tensors": compressed,
     "bitsandbytes 4 bits": _bitsandbytes_4,
     "bitsandbytes 8 bits": _bitsandbytes_8,
 }

@@ -123,7 +123,7 @@ class _Process(Watcher):
             self._lone.attend()
             attend_workers(self._settings["rank"] or 0, self.refused)
         if self._settings["random_weights"]:
-            make_weights()
+            make_weights(self.refused)
         if not self._settings["uploads"]:
             keep_quiet()
         attend(lambda line: _refuse(self._folder, line))

@@ -9,6 +9,7 @@ import os
 import shutil
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -36,8 +37,9 @@ def checkpoints() -> dict[str, list[str]]:
     return _files.told() if _files is not None else {"written": [], "kept": []}
 
 
-def make_weights() -> None:
-    """From now on from_pretrained needs a model's config alone."""
+def make_weights(refuse: Callable[[StandInError], None] = lambda _: None) -> None:
+    """From now on from_pretrained needs a model's config alone. `refuse` is told where that is not
+    enough and others would catch what is raised, which it is where this returns."""
     from vramfit.standin._made_checkpoints import MadeCheckpoints
     from vramfit.standin._values import hollows
     from vramfit.standin._vllm_weights import VllmWeights
@@ -47,7 +49,7 @@ def make_weights() -> None:
     assert folder is not None  # torch is there
     made = MadeCheckpoints(hollows(), folder / "weights")
     RandomWeights(made).attend()
-    VllmWeights(made).attend()
+    VllmWeights(made, refuse).attend()
 
 
 class Watcher:

@@ -77,6 +77,7 @@ class Steps:
     def compile_ends(self) -> None:
         self.close()
         self.stage = self._compiled_in
+        self._events.after_compile()
 
     def turn_to(self, stage: str) -> None:
         """One of an engine's, which serves. In a script that trains as well it is of the step that

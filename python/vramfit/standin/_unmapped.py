@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from vramfit.standin._imports import when_imported
+from vramfit.standin._vllm_releases import when_has
 
 Json = dict[str, Any]
 
@@ -23,7 +23,7 @@ class Unmapped:
     def __init__(self) -> None:
         self._addresses: set[int] = set()
         self.has_any = False  # or had
-        when_imported("vllm.device_allocator.cumem", self._attend)
+        when_has(("vllm.device_allocator.cumem",), "unmap_and_release", self._attend)
 
     def _attend(self, module: Any) -> None:
         for name, change in (

@@ -44,7 +44,8 @@ class Vllm:
         return {**self._worker, "refusal": self._refusal}
 
     def _attend(self, name: str, before: Callable[..., None], module: Any) -> None:
-        """What raises ValueError where it has too little memory."""
+        """What raises ValueError where it has too little memory, and where it is asked for what
+        there is not: the text tells which."""
         function = getattr(module, name)
 
         @functools.wraps(function)
@@ -53,7 +54,8 @@ class Vllm:
             try:
                 return function(*args, **kwargs)
             except ValueError as error:
-                self._refusal = str(error)
+                if "memory" in str(error):
+                    self._refusal = str(error)
                 raise
 
         setattr(module, name, attended)

@@ -7,9 +7,11 @@ bitsandbytes has a loader of its own in 0.26 alone.
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from vramfit.standin._door import StandInError
 from vramfit.standin._headers import of_cut
 from vramfit.standin._made_checkpoints import MadeCheckpoints
 from vramfit.standin._vllm_releases import when_has
@@ -26,8 +28,10 @@ _KINDS = ("*.safetensors", "*.bin", "*.pt", "*.gguf")
 class VllmWeights:
     """For models of which this machine has the config alone, or the headers of their files."""
 
-    def __init__(self, made: MadeCheckpoints) -> None:
-        self._made = made
+    def __init__(self, made: MadeCheckpoints, refuse: Callable[[StandInError], None]) -> None:
+        """`refuse` ends the run: an engine catches what its loaders raise, and tells of it at
+        length."""
+        self._made, self._refuse = made, refuse
 
     def attend(self) -> None:
         """From now on, for as long as the process lives."""
@@ -57,11 +61,15 @@ class VllmWeights:
     def _place(self, name: str) -> str:
         """Where the weights of this model are: in its folder or repository, or in one that is
         made."""
-        files = _weights_at_hand(name)
-        headers = of_cut(files)
-        if files and headers is None:
-            return name
-        return str(self._made.of_transformers(name, {}, trusted=False, headers=headers))
+        try:
+            files = _weights_at_hand(name)
+            headers = of_cut(files)
+            if files and headers is None:
+                return name
+            return str(self._made.of_transformers(name, {}, trusted=False, headers=headers))
+        except StandInError as error:
+            self._refuse(error)
+            raise
 
 
 def _weights_at_hand(name: str) -> list[str]:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from vramfit.standin._door import StandInError
-from vramfit.standin._imports import when_imported
+from vramfit.standin._vllm_releases import when_has
 
 # What an engine may be split by beside tensors, and the flag that says so.
 _NOT_STOOD_IN = {
@@ -23,13 +23,19 @@ _NOT_STOOD_IN = {
 
 def attend(rank: int, refuse: Callable[[StandInError], None]) -> None:
     """`rank`: the worker that runs. `refuse` ends the run."""
-    when_imported("vllm.engine.arg_utils", lambda module: _check_engines(module, rank, refuse))
-    when_imported(
-        "vllm.v1.executor.multiproc_executor", lambda module: _run_one_worker(module, rank)
-    )
-    when_imported("vllm.distributed.parallel_state", _share_a_machine)
-    when_imported("vllm.distributed.device_communicators.shm_broadcast", _broadcast_to_nobody)
-    when_imported("vllm.distributed.device_communicators.custom_all_reduce", _map_own_graphs)
+    layers = "vllm.distributed.device_communicators"
+    for module, name, change in (
+        ("vllm.engine.arg_utils", "EngineArgs", lambda it: _check_engines(it, rank, refuse)),
+        (
+            "vllm.v1.executor.multiproc_executor",
+            "MultiprocExecutor",
+            lambda it: _run_one_worker(it, rank),
+        ),
+        ("vllm.distributed.parallel_state", "in_the_same_node_as", _share_a_machine),
+        (f"{layers}.shm_broadcast", "MessageQueue", _broadcast_to_nobody),
+        (f"{layers}.custom_all_reduce", "CustomAllreduce", _map_own_graphs),
+    ):
+        when_has((module,), name, change)
 
 
 def _check_engines(module: Any, rank: int, refuse: Callable[[StandInError], None]) -> None:

@@ -17,6 +17,9 @@ namespace {
 Flags beside(const std::string& name) {
   const Flags sharded = {{"gpus", "2"}, {"strategy", "fsdp"}};
   if (name == "mixed-precision") return sharded;
+  if (name == "schedule") {
+    return {{"gpus", "2"}, {"strategy", "pipeline"}, {"accumulate", "2"}};
+  }
   if (name == "quant-compute" || name == "quant-storage") return {{"quant", "nf4"}};
   if (name == "split-mode" || name == "strategy") return {{"gpus", "2"}};
   if (name.ends_with("-draft") || name == "spec-type") return {{"model-draft", "tinyllama-1.1b"}};

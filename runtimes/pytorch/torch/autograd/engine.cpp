@@ -10,10 +10,21 @@
 namespace vramfit::pytorch {
 namespace {
 
+/// DTensors of which one is a shard: what the other has of that is cloned first, and nothing is
+/// added in place (can_accumulate_inplace).
+Tensor add_whole(const Tensor& part, const Tensor& whole) {
+  const Tensor own = empty(whole.context(), part.sizes(), whole.type());
+  return add(part, own);
+}
+
 /// InputBuffer::accumulate, with gradients of gradients off.
 void add_to_buffer(Tensor& buffer, Tensor grad) {
   if (!buffer.defined()) {
     buffer = std::move(grad);
+    return;
+  }
+  if (grad.impl()->is_whole) {
+    buffer = add_whole(buffer, grad);
     return;
   }
   if (buffer.is_sole_owner() && buffer.is_non_overlapping_and_dense()) return;  // add_
@@ -41,7 +52,7 @@ void count_dependencies(std::span<const Edge> roots) {
 void fit_to_inputs(const Node& node, Gradients& grads) {
   for (std::size_t i = 0; i < grads.size(); ++i) {
     Tensor& grad = grads[i];
-    if (!grad.defined() || !node.wants(static_cast<int>(i))) continue;
+    if (!grad.defined() || !node.wants(static_cast<int>(i)) || grad.impl()->is_whole) continue;
     if (grad.sizes() != node.input_sizes[i]) grad = sum_to(std::move(grad), node.input_sizes[i]);
     if (grad.type() != node.input_types[i]) grad = to(grad, node.input_types[i]);
   }

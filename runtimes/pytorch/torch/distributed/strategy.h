@@ -9,9 +9,17 @@ namespace vramfit::pytorch {
 
 /// What several GPUs share of a training run.
 enum class DistributedStrategy : std::uint8_t {
-  Ddp,    ///< DistributedDataParallel: nothing, but gradients are averaged
-  Zero1,  ///< the same with ZeroRedundancyOptimizer, which shares optimizer states
-  Fsdp,   ///< fully_shard, layer by layer: weights and gradients too
+  Ddp,       ///< DistributedDataParallel: nothing, but gradients are averaged
+  Zero1,     ///< the same with ZeroRedundancyOptimizer, which shares optimizer states
+  Fsdp,      ///< fully_shard, layer by layer: weights and gradients too
+  Tp,        ///< transformers' tp_plan="auto": each layer's matrices, of one batch for all
+  Pipeline,  ///< torch.distributed.pipelining: some of the layers each, of one batch for all
+};
+
+/// When a stage of a pipeline does what.
+enum class PipelineSchedule : std::uint8_t {
+  GPipe,                  ///< all micro-batches forward, then all backward
+  OneForwardOneBackward,  ///< 1F1B: backward as soon as it can be
 };
 
 /// MixedPrecisionPolicy.
@@ -20,7 +28,8 @@ struct MixedPrecision {
   ScalarType reduce;  ///< what gradients are summed in
 };
 
-/// How a training run is spread over GPUs, each of which has a batch of its own.
+/// How a training run is spread over GPUs, each of which has a batch of its own unless they cut the
+/// model.
 struct Distributed {
   DistributedStrategy strategy = DistributedStrategy::Ddp;
   std::int64_t gpus = 2;
@@ -36,6 +45,21 @@ struct Distributed {
   /// By Accelerate, the Trainer's --fsdp: the model comes from the host, and the embedding and the
   /// head with its norm are groups of their own.
   bool by_accelerate = false;
+  // PipelineStage:
+  PipelineSchedule schedule = PipelineSchedule::OneForwardOneBackward;
+  std::int64_t stage = 0;  ///< that is looked at
 };
+
+/// Tp and Pipeline do: GPUs share a batch, and no gradients.
+inline bool cuts_model(const Distributed& distributed) {
+  return distributed.strategy == DistributedStrategy::Tp ||
+         distributed.strategy == DistributedStrategy::Pipeline;
+}
+
+/// Ddp and Zero1 do.
+inline bool reduces_in_buckets(const Distributed& distributed) {
+  return distributed.strategy == DistributedStrategy::Ddp ||
+         distributed.strategy == DistributedStrategy::Zero1;
+}
 
 }  // namespace vramfit::pytorch

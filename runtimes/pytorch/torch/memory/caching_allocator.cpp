@@ -125,6 +125,11 @@ CachingAllocator::Pools& CachingAllocator::pools(Stream stream) {
   return *other;
 }
 
+void CachingAllocator::load(DriverCode code) {
+  if (code == DriverCode::FirstKernel && std::exchange(has_kernel_, true)) return;
+  addresses_.load(code);
+}
+
 // alloc_block: null where the driver, or the limit that set_per_process_memory_fraction set, does
 // not allow it.
 CachingAllocator::Node* CachingAllocator::new_segment(std::uint64_t bytes, bool small) {
@@ -136,7 +141,7 @@ CachingAllocator::Node* CachingAllocator::new_segment(std::uint64_t bytes, bool 
   node->stream = stream_;
   reserved_ += bytes;
   peak_reserved_ = std::max(peak_reserved_, reserved_);
-  if (segment_changes_++ == 0) addresses_.load(DriverCode::FirstKernel);
+  if (segment_changes_++ == 0) load(DriverCode::FirstKernel);
   if (observer_) observer_(node->offset, static_cast<std::int64_t>(bytes));
   return node;
 }

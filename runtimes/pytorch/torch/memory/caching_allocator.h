@@ -49,7 +49,8 @@ class CachingAllocator final : public Allocator {
 
   /// torch.cuda.empty_cache(): gives back the segments of which nothing is in use.
   void empty_cache() override;
-  void load(DriverCode code) override { addresses_.load(code); }
+  /// The first segment has the first kernel, unless one is loaded before.
+  void load(DriverCode code) override;
 
   /// A block as a memory snapshot shows it.
   struct BlockView {
@@ -134,6 +135,7 @@ class CachingAllocator final : public Allocator {
   std::uint64_t reserved_ = 0;
   std::uint64_t peak_reserved_ = 0;
   std::uint64_t segment_changes_ = 0;
+  bool has_kernel_ = false;
   DriverAddresses addresses_;
   Stream stream_ = Stream::Default;
   Pools default_;

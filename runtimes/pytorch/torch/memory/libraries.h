@@ -40,6 +40,9 @@ class Libraries {
     tape_.use_libraries(DriverCode::Other, bytes_);
   }
 
+  /// NCCL runs one as it makes a communicator, which may be the first.
+  void use_kernels() { load(kernels_, DriverCode::FirstKernel, 0); }
+
   /// Kernels that may report a failed assertion: those that look up rows, and sums.
   void use_asserts() { load(asserts_, DriverCode::Asserts, 0); }
 
@@ -77,6 +80,7 @@ class Libraries {
   Tape& tape_;
   LibrarySizes sizes_;
   std::uint64_t bytes_;
+  bool kernels_ = false;
   bool asserts_ = false;
   bool blas_ = false;
   bool backward_blas_ = false;

@@ -51,15 +51,17 @@ Tensor sorted_backward(const Tensor& grad, const Dims& weight, std::int64_t coun
 
 }  // namespace
 
-Tensor embedding(const Tensor& weight, const Tensor& indices) {
+Tensor embedding_dense_backward(const Tensor& grad, const Dims& weight, std::int64_t count) {
   // Below so many a kernel without sorting adds up what belongs together.
   constexpr std::int64_t kUnsorted = 3072;
+  return count > kUnsorted ? sorted_backward(grad, weight, count)
+                           : empty(grad.context(), weight, grad.type());
+}
+
+Tensor embedding(const Tensor& weight, const Tensor& indices) {
   const auto make_backward = [&] {
     return [saved = Saved(indices), weight = weight.sizes()](Node&, Gradients& grads) -> Gradients {
-      const Tensor& grad = grads[0];
-      const std::int64_t count = saved.unpack().numel();
-      return {count > kUnsorted ? sorted_backward(grad, weight, count)
-                                : empty(grad.context(), weight, grad.type())};
+      return {embedding_dense_backward(grads[0], weight, saved.unpack().numel())};
     };
   };
   if (!weight.context().elsewhere) weight.context().libraries.use_asserts();

@@ -86,6 +86,7 @@ struct TensorImpl : Recycled<TensorImpl> {
   ScalarType type;
   bool requires_grad = false;  ///< a leaf's own flag
   bool is_view = false;        ///< of a base, which PyTorch keeps alive with the view
+  bool is_whole = false;       ///< a gradient of all of a parameter that is a part here (DTensor)
   int output_index = 0;        ///< which of grad_fn's outputs it is
   Ref<Storage> storage;
   Dims sizes;

@@ -1,6 +1,7 @@
 #include "runtimes/pytorch/transformers/loading/from_pretrained.h"
 
 #include <algorithm>
+#include <cmath>
 #include <deque>
 #include <string>
 #include <string_view>
@@ -10,6 +11,7 @@
 #include "runtimes/pytorch/torch/ops/view.h"
 #include "runtimes/pytorch/transformers/loading/checkpoint_order.h"
 #include "runtimes/pytorch/transformers/loading/outlier_draws.h"
+#include "runtimes/pytorch/transformers/parallel/tp_plan.h"
 
 namespace vramfit::pytorch {
 namespace {
@@ -86,6 +88,18 @@ class Loader {
         module.module);
   }
 
+  /// get_total_byte_count: of what a tensor parallel plan names each GPU's part, also where it has
+  /// all of it.
+  double warmed_bytes(const NamedModule& module, const Tensor& tensor, bool is_weight) const {
+    const double bytes =
+        static_cast<double>(tensor.numel()) * element_bytes(module, tensor, is_weight);
+    if (arguments_.tp == 1) return bytes;
+    const auto style = tp_style(config_, module.name, module.layer);
+    const bool is_rowwise = style == TpStyle::Rowwise || style == TpStyle::RowwiseSplitInput;
+    const bool is_whole = style == TpStyle::ReplicatedGradients || (is_rowwise && !is_weight);
+    return is_whole ? std::floor(bytes / static_cast<double>(arguments_.tp)) : bytes;
+  }
+
   bool is_tied(const NamedModule& module) const {
     return config_.tied_head && &module == &modules_.back();
   }
@@ -97,7 +111,7 @@ class Loader {
       each_tensor(module, [&](std::string_view suffix, const Tensor& tensor) {
         if (is_tied(module) && suffix == "weight") return;
         const bool is_weight = suffix == "weight";
-        bytes += static_cast<double>(tensor.numel()) * element_bytes(module, tensor, is_weight);
+        bytes += warmed_bytes(module, tensor, is_weight);
       });
       // The first layer counts for those left out, too.
       if (module.layer == 0) bytes *= static_cast<double>(1 + fold_.left_out());

@@ -22,6 +22,9 @@ struct ModelSettings {
   AttentionKind attention = AttentionKind::Sdpa;
   bool training = false;  ///< model.train()
   GradientCheckpointing checkpoint = GradientCheckpointing::None;
+  // Of a model that is cut by its layers:
+  bool first = true;  ///< embeddings come before them
+  bool last = true;   ///< the norm and the head come behind
 };
 
 /// What a layer gets beside the hidden states.

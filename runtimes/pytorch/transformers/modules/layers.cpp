@@ -37,6 +37,7 @@ Embedding::Embedding(Context& context, std::int64_t rows, std::int64_t width, Sc
     : weight(parameter(context, {rows, width}, type)) {}
 
 Tensor Embedding::operator()(const Tensor& indices) const {
+  if (forward) return forward(*this, indices);
   return embedding(onloaded(weight), indices);
 }
 
@@ -52,8 +53,12 @@ std::int64_t Linear::out() const { return weight.size(layout_ == Layout::OutIn ?
 
 Tensor Linear::base(const Tensor& x) const {
   if (quantized != nullptr) return quantized->forward(x, bias);
+  return forward ? forward(*this, x) : multiply(x, bias);
+}
+
+Tensor Linear::multiply(const Tensor& x, const Tensor& with_bias) const {
   const Tensor w = onloaded(weight);
-  const Tensor b = onloaded(bias);
+  const Tensor b = onloaded(with_bias);
   if (layout_ == Layout::OutIn) return linear(x, w, b);
   // transformers/pytorch_utils.py, Conv1D.
   const Tensor rows = addmm(b, reshape(x, {x.numel() / x.size(-1), x.size(-1)}), w);
@@ -171,6 +176,10 @@ Tensor fast_gelu(const Tensor& x) {
 }  // namespace
 
 Tensor Norm::operator()(const Tensor& x) const {
+  return forward ? forward(*this, x) : normalize(x);
+}
+
+Tensor Norm::normalize(const Tensor& x) const {
   const Tensor w = onloaded(weight);
   switch (kind_) {
     case Kind::LlamaRmsNorm:

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -15,6 +16,10 @@ Tensor parameter(Context& context, const Dims& sizes, ScalarType type);
 /// What a module keeps beside its parameters, and no checkpoint holds.
 Tensor buffer(Context& context, const Dims& sizes, ScalarType type);
 
+/// What is called in place of a module's forward, where something was put around it.
+template <typename Module>
+using Forward = std::function<Tensor(const Module& module, const Tensor& x)>;
+
 /// nn.Embedding.
 class Embedding {
  public:
@@ -23,6 +28,7 @@ class Embedding {
   Tensor operator()(const Tensor& indices) const;
 
   Tensor weight;
+  Forward<Embedding> forward;
 };
 
 /// A low-rank adapter beside a frozen projection: peft/tuners/lora, layer.py and bnb.py, 0.21.
@@ -40,6 +46,8 @@ class Linear {
   Linear(Context& context, std::int64_t in, std::int64_t out, bool bias, ScalarType type,
          Layout layout = Layout::OutIn);
   Tensor operator()(const Tensor& x) const;
+  /// x W^T, and the bias where there is one.
+  Tensor multiply(const Tensor& x, const Tensor& with_bias) const;
 
   std::int64_t in() const;
   std::int64_t out() const;
@@ -49,6 +57,7 @@ class Linear {
   mutable Tensor bias;  ///< bitsandbytes casts it for good
   std::optional<Lora> lora;
   std::shared_ptr<const QuantizedWeight> quantized;  ///< in place of a weight, whose shape stays
+  Forward<Linear> forward;
 
  private:
   Tensor base(const Tensor& x) const;
@@ -65,9 +74,11 @@ class Norm {
   Norm() = default;
   Norm(Context& context, Kind kind, std::int64_t width, ScalarType type);
   Tensor operator()(const Tensor& x) const;
+  Tensor normalize(const Tensor& x) const;
 
   Tensor weight;
   Tensor bias;
+  Forward<Norm> forward;
 
  private:
   Kind kind_ = Kind::LayerNorm;

@@ -17,14 +17,16 @@ void find_packed_sequences(Context& context, std::int64_t batch, std::int64_t to
   const Tensor difference = make(context, {batch, tokens}, ScalarType::Long);
   padded.reset();
   Tensor changes = make(context, {batch, tokens}, ScalarType::Bool);
-  Tensor converted = make(context, {batch, tokens}, ScalarType::Long);
+  // cumsum's result is there before what it sums is cast (ReduceOps.cpp, impl_func_cum_ops).
   const Tensor sums = make(context, {batch, tokens}, ScalarType::Long);
+  Tensor converted = make(context, {batch, tokens}, ScalarType::Long);
   // One row is scanned by cub, with a workspace of its own.
   if (batch == 1) make(context, {1279}, ScalarType::Byte);
   converted.reset();
   changes.reset();
   const Tensor none = make(context, {batch}, ScalarType::Bool);
   const Tensor all = make(context, {}, ScalarType::Bool);
+  if (!context.elsewhere) context.libraries.use_asserts();
 }
 
 /// sdpa_mask: true where a query may look.

@@ -30,6 +30,7 @@ struct Quantization {
 struct Pretrained {
   bool auto_device_map = false;  ///< device_map: "auto", or all of it on the GPU
   std::optional<Quantization> quantization;
+  std::int64_t tp = 1;  ///< tp_plan="auto" over so many GPUs, in place of a device_map
   // With device_map="auto":
   int gpus = 1;
   int gpu = 0;  ///< which of them is looked at

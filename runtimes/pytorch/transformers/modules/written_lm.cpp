@@ -25,7 +25,7 @@ WrittenLm::WrittenLm(Context& context, const Family& family, const ModelConfig& 
                      const ModelSettings& settings)
     : CausalLm(context, config, settings), family_(family) {
   const ScalarType type = settings.type;
-  token_embedding_ = Embedding(context, config.vocab, config.hidden, type);
+  if (settings.first) token_embedding_ = Embedding(context, config.vocab, config.hidden, type);
   if (family.embedding_scale == EmbeddingScale::Buffer) {
     embed_scale_ = buffer(context, {}, type);
   }
@@ -36,14 +36,14 @@ WrittenLm::WrittenLm(Context& context, const Family& family, const ModelConfig& 
     const LayerScope acts(context, static_cast<int>(i));
     layers_.push_back(family.make_layer(context, family, config, settings));
   }
-  norm_ = Norm(context, family.norm, config.hidden, type);
+  if (settings.last) norm_ = Norm(context, family.norm, config.hidden, type);
   if (config.rope) {
     const std::size_t kinds = family.rotary_by_layer_type ? layer_kinds(config) : 1;
     for (std::size_t i = 0; i < kinds; ++i) rotary_.emplace_back(context, config.rotary_dim());
   }
   // A model made from its config has a head of its own until tie_weights drops it, which leaves a
   // free segment behind. One to generate with comes from a file, and never has it.
-  if (!config.tied_head || settings.training) {
+  if (settings.last && (!config.tied_head || settings.training)) {
     head_ = Linear(context, config.hidden, config.vocab, config.head_bias, type);
   }
   tie_weights();
@@ -173,7 +173,7 @@ void WrittenLm::rotate_positions(const Tensor& hidden, const Tensor& positions,
 // LlamaModel.forward, GPT2Model.forward and their like; what those keep in local variables until
 // they return is kept here.
 Tensor WrittenLm::hidden_states(const Tensor& ids, const StepInputs& step) const {
-  const Tensor inputs_embeds = embed_tokens(ids);
+  const Tensor inputs_embeds = settings_.first ? embed_tokens(ids) : ids;
   Tensor positions = step.positions;
   if (!positions.defined()) {
     // torch.arange(tokens) + past_seen_tokens
@@ -194,6 +194,7 @@ Tensor WrittenLm::hidden_states(const Tensor& ids, const StepInputs& step) const
   hidden = dropout(hidden, config_.dropout.embedding, settings_.training);
   rotate_positions(hidden, positions, shared);
   hidden = run_layers(std::move(hidden), inputs, shared);
+  if (!settings_.last) return hidden;
   const OnGpu gpu(context_, dispatch(), dispatch_ ? dispatch_->norm : 0);
   hidden = moved(hidden);
   return norm_(hooks_ == nullptr ? hidden : hooks_->before_head(hidden));
@@ -213,6 +214,11 @@ CausalLm::Output WrittenLm::forward(const Tensor& ids, bool with_labels) const {
   output.logits = logits(hidden);
   if (with_labels) output.loss = causal_lm_loss(output.logits, ids);
   return output;
+}
+
+Tensor WrittenLm::forward_part(const Tensor& x) const {
+  const Tensor hidden = hidden_states(x, {});
+  return settings_.last ? logits(hidden) : hidden;
 }
 
 Tensor WrittenLm::forward(const Tensor& ids, const StepInputs& step) const {

@@ -13,6 +13,8 @@ class WrittenLm final : public CausalLm {
 
   Output forward(const Tensor& ids, bool with_labels) const override;
   Tensor forward(const Tensor& ids, const StepInputs& step) const override;
+  /// Of a part of a model: hidden states or logits, of tokens or of hidden states.
+  Tensor forward_part(const Tensor& x) const;
   /// The head comes last.
   std::vector<NamedModule> named_modules() override;
   std::vector<Tensor*> buffers() override;

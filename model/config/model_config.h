@@ -47,7 +47,8 @@ struct Dropout {
   bool any() const { return embedding > 0 || attention > 0 || residual > 0; }
 };
 
-/// A model that is no more of a shape to this project than its runtime's recording of its code says.
+/// A model that is no more of a shape to this project than its runtime's recording of its code
+/// says.
 struct TapedShape {
   std::int64_t parameters = 0;
   std::vector<std::string> projections;   ///< linears of its layers, by name
@@ -90,7 +91,7 @@ struct ModelConfig {
   bool logits_softcap = false;  ///< and so do the head's logits
   Dropout dropout;
   std::optional<TapedShape> taped;  ///< present: what else is said here is said for people
-  std::vector<std::string> notes;  ///< what was assumed of the shape, a line each
+  std::vector<std::string> notes;   ///< what was assumed of the shape, a line each
   /// What it was read from; null: assumed.
   std::shared_ptr<const ModelSource> source = nullptr;
 

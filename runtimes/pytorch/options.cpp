@@ -104,7 +104,8 @@ namespace {
 
 /// What tapes do not say yet.
 void require_taped(const ModelConfig& config, const TorchOptions& options) {
-  const std::string instead = " is not predicted of " + config.family + " yet; vramfit model runs it";
+  const std::string instead =
+      " is not predicted of " + config.family + " yet; vramfit model runs it";
   const auto* training = std::get_if<TorchTraining>(&options);
   if (training == nullptr) throw BadInput("model: generation" + instead);
   const auto& pretrained = training->pretrained;

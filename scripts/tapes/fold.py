@@ -4,9 +4,9 @@ A line is a tuple of words; a whole number in it stays a number, for solve.py to
 """
 
 from dataclasses import dataclass, field
+from trace import Autocast, Bind, Enter, Free, Held, Host, Leave, Op, Parameter, Register
 
 import torch
-from trace import Autocast, Bind, Enter, Free, Held, Host, Leave, Op, Parameter, Register
 
 _MOST = 2**62  # beyond it a number means "to the end"
 
@@ -35,6 +35,17 @@ class Folded:
 def fold(trace, layers_path, types):
     """The program of a trace. `types`: words for those that are the run's."""
     return _Fold(trace, layers_path, types).run()
+
+
+def _plain_word(value):
+    """Of what is of no tensor and no type; "_" of devices, layouts, formats and names."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, Host):
+        return "0.0" if value.dtype.is_floating_point else 0
+    if isinstance(value, int):
+        return value if abs(value) < _MOST else "end"
+    return repr(value) if isinstance(value, float) else "_"
 
 
 def _number(word):
@@ -96,9 +107,8 @@ class _Fold:
         if index == 0:
             self._first = event.given
             self._at = len(self._main.lines)
-        else:
-            if event.given is not self._given[index - 1]:
-                raise CannotFoldError(f"layer {index} is not handed what the one before gives")
+        elif event.given is not self._given[index - 1]:
+            raise CannotFoldError(f"layer {index} is not handed what the one before gives")
         self._carried[index] = event.given
         self._layers.append(Part())
         self._layer = index
@@ -197,28 +207,19 @@ class _Fold:
         return self._word(value)
 
     def _word(self, value):
-        if isinstance(value, Register):
-            return self._register(value)
-        if isinstance(value, Parameter):
-            return "@" + self._relative(value.path)
-        if isinstance(value, Host):
-            return "0.0" if value.dtype.is_floating_point else 0
-        if isinstance(value, bool):
-            return "true" if value else "false"
-        if isinstance(value, int):
-            return value if abs(value) < _MOST else "end"
-        if isinstance(value, float):
-            return repr(value)
-        if isinstance(value, torch.dtype):
-            return self._types.get(value) or str(value).removeprefix("torch.")
+        if isinstance(value, (Register, Parameter)):
+            return self._tensor(value)
         if isinstance(value, (list, tuple)):
             return ("[", *(self._word(each) for each in value), "]")
-        return "_"  # devices, layouts, formats, names
+        if isinstance(value, torch.dtype):
+            return self._types.get(value) or str(value).removeprefix("torch.")
+        return _plain_word(value)
 
-    def _relative(self, path):
-        if self._layer is None:
-            return path
-        return path.removeprefix(f"{self._path}{self._layer}")
+    def _tensor(self, value):
+        if isinstance(value, Register):
+            return self._register(value)
+        layer = "" if self._layer is None else f"{self._path}{self._layer}"
+        return "@" + value.path.removeprefix(layer)
 
     def _register(self, register):
         owner = self._owner.get(register)

@@ -38,39 +38,43 @@ def config_at(kind, point, layers, head_dim=True):
     others make."""
     config = small(kind)
     heads, groups, dim, hidden = _HEADS[point]
+    sizes = {
+        "num_attention_heads": heads,
+        "num_key_value_heads": groups,
+        "hidden_size": hidden if head_dim else heads * dim,
+        **{key: values[point] for key, values in _SIZES.items()},
+    }
     if "kv_lora_rank" in config:  # latent attention: its heads have dimensions of their own
         config.pop("head_dim", None)
-        groups = heads
-        for key, sizes in _LATENT.items():
-            if type(config.get(key)) is int:
-                config[key] = sizes[point]
-    if "num_attention_heads" in config:
-        config["num_attention_heads"] = heads
-    if config.get("num_key_value_heads"):
-        config["num_key_value_heads"] = groups
-    if "hidden_size" in config:
-        config["hidden_size"] = hidden if head_dim else heads * dim
-    if head_dim and "kv_lora_rank" not in config:
+        sizes |= {key: values[point] for key, values in _LATENT.items()}
+        sizes["num_key_value_heads"] = heads
+    elif head_dim:
         config["head_dim"] = dim
-    for key, sizes in _SIZES.items():
-        if type(config.get(key)) is int:
-            config[key] = sizes[point]
-    usual = config.get("num_hidden_layers", 0)
-    layers = max(layers, usual + 1)
-    for key, value in config.items():
-        if type(value) is int and 1 < value < _LONGEST and key.endswith(_PERIODS):
-            layers = max(layers, value + 1)
-    for key, value in list(config.items()):  # its class makes one of as many layers as there are
-        if key not in KINDS and isinstance(value, list) and len(value) == usual > 0:
-            config[key] = value[0] if key == "intermediate_size" else None
-            if config[key] is None:
-                del config[key]
-    if "num_hidden_layers" in config:
-        config["num_hidden_layers"] = layers
-    for key in KINDS:
-        if config.get(key):
-            config[key] = (config[key] * layers)[:layers]
+    config |= {key: size for key, size in sizes.items() if type(config.get(key)) is int}
+    _give_layers(config, layers)
     return _with_floats(json.loads(json.dumps(config)))  # a copy
+
+
+def _give_layers(config, layers):
+    """So many at least, and all kinds of them."""
+    usual = config.get("num_hidden_layers", 0)
+    periods = [
+        value + 1
+        for key, value in config.items()
+        if type(value) is int and 1 < value < _LONGEST and key.endswith(_PERIODS)
+    ]
+    layers = max(layers, usual + 1, *periods)
+    for key, value in list(config.items()):
+        if not isinstance(value, list) or len(value) != usual or not usual:
+            continue
+        if key in KINDS:
+            config[key] = (value * layers)[:layers]
+        elif key == "intermediate_size":
+            config[key] = value[0]
+        else:  # its class makes one of as many layers as there are
+            del config[key]
+    if usual:
+        config["num_hidden_layers"] = layers
 
 
 def _with_floats(value):

@@ -2,14 +2,15 @@
 
 import gc
 from contextlib import nullcontext
+from trace import Enter, Leave, Op, Tracer
 
 import torch
 import transformers
 from fold import fold
 from kinds import cycles_of, rule_of
+from peft.utils.constants import TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING
 from points import COUNT, config_at, inputs_at, symbols
 from solve import Solver, merged
-from trace import Enter, Leave, Op, Tracer
 from transformers import AutoConfig, AutoModelForCausalLM
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
@@ -239,8 +240,6 @@ def _counts(value):
 
 
 def _lora_targets(kind):
-    from peft.utils.constants import TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING
-
     named = TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING.get(kind, [])
     return [" ".join(["lora_targets", *named])] if named else []
 

@@ -1,8 +1,10 @@
 """What whole numbers of a program are, from what they were at several sizes."""
 
+import operator
 from itertools import combinations_with_replacement, product
 
-_FACTORS = (1, 2, 3, 4)
+_FACTORS = (2, 3, 4)
+_SHIFTS = (-1, 1, -2, 2)
 _FRACTIONS = (1, 2, 3, 4, 5, 6, 8, 12, 16)
 
 
@@ -16,7 +18,7 @@ class Solver:
         self._points = len(points)
         self._known = {}
         varied = {name: each for name, each in values.items() if len(set(each)) > 1}
-        for text, each in self._candidates(varied):
+        for text, each in _candidates(varied):
             self._known.setdefault(each, text)
 
     def say(self, values):
@@ -30,57 +32,64 @@ class Solver:
             return f"0-{positive}" if positive else None
         return found
 
-    def _candidates(self, varied):
-        """From the simplest on."""
-        single = list(varied.items())
-        yield from single
-        pairs = []
-        for (a, x), (b, y) in combinations_with_replacement(single, 2):
-            pairs.append((f"{a}*{b}", _each(lambda p, q: p * q, x, y)))
-        for (a, x), (b, y) in product(single, single):
-            if a != b and all(q and p % q == 0 for p, q in zip(x, y, strict=True)):
-                pairs.append((f"{a}/{b}", _each(lambda p, q: p // q, x, y)))
-        scaled = [
-            (f"{factor}*{a}", tuple(factor * p for p in x))
-            for factor in _FACTORS[1:]
-            for a, x in single
-        ]
-        halves = [
+
+def _candidates(varied):
+    """Expressions and what they are at each point, from the simplest on."""
+    single = list(varied.items())
+    products = list(_products(single))
+    yield from single
+    yield from _with_numbers(single)
+    yield from products
+    yield from _sums(single, single)
+    yield from _shared(products, single)
+    yield from _sums(products, [*single, *products])
+    yield from _fractions(products)
+
+
+def _with_numbers(terms):
+    for factor in _FACTORS:
+        yield from ((f"{factor}*{a}", tuple(factor * p for p in x)) for a, x in terms)
+    for factor in _FACTORS:
+        yield from (
             (f"{a}/{factor}", tuple(p // factor for p in x))
-            for factor in _FACTORS[1:]
-            for a, x in single
+            for a, x in terms
             if all(p % factor == 0 for p in x)
-        ]
-        shifted = [
-            (f"{a}{shift:+d}", tuple(p + shift for p in x))
-            for shift in (-1, 1, -2, 2)
-            for a, x in single
-        ]
-        yield from scaled
-        yield from halves
-        yield from shifted
-        yield from pairs
-        for (a, x), (b, y) in product(single, single):
-            if a < b:
-                yield f"{a}+{b}", _each(lambda p, q: p + q, x, y)
-            if a != b:
-                yield f"{a}-{b}", _each(lambda p, q: p - q, x, y)
-        for (a, x), (b, y) in product(pairs, single):
-            yield f"{a}*{b}", _each(lambda p, q: p * q, x, y)
-            if all(q and p % q == 0 for p, q in zip(x, y, strict=True)):
-                yield f"{a}/{b}", _each(lambda p, q: p // q, x, y)
-        for (a, x), (b, y) in product(pairs, single):
-            yield f"{a}+{b}", _each(lambda p, q: p + q, x, y)
-            yield f"{a}-{b}", _each(lambda p, q: p - q, x, y)
-        for (a, x), (b, y) in product(pairs, pairs):
-            yield f"{a}+{b}", _each(lambda p, q: p + q, x, y)
-        for (a, x), factor, part in product(pairs, _FRACTIONS, _FRACTIONS):
-            if factor < part and all(p * factor % part == 0 for p in x):
-                yield f"{factor}*{a}/{part}", tuple(p * factor // part for p in x)
-        for (a, x), factor in product(pairs, _FACTORS[1:]):
-            yield f"{factor}*{a}", tuple(factor * p for p in x)
-            if all(p % factor == 0 for p in x):
-                yield f"{a}/{factor}", tuple(p // factor for p in x)
+        )
+    for shift in _SHIFTS:
+        yield from ((f"{a}{shift:+d}", tuple(p + shift for p in x)) for a, x in terms)
+
+
+def _products(terms):
+    """And quotients that are whole."""
+    for (a, x), (b, y) in combinations_with_replacement(terms, 2):
+        yield f"{a}*{b}", _each(operator.mul, x, y)
+    yield from _quotients(terms, terms)
+
+
+def _quotients(terms, parts):
+    for (a, x), (b, y) in product(terms, parts):
+        if a != b and all(q and p % q == 0 for p, q in zip(x, y, strict=True)):
+            yield f"{a}/{b}", _each(operator.floordiv, x, y)
+
+
+def _sums(terms, others):
+    for (a, x), (b, y) in product(terms, others):
+        yield f"{a}+{b}", _each(operator.add, x, y)
+        yield f"{a}-{b}", _each(operator.sub, x, y)
+
+
+def _shared(products, terms):
+    """Three factors."""
+    for (a, x), (b, y) in product(products, terms):
+        yield f"{a}*{b}", _each(operator.mul, x, y)
+    yield from _quotients(products, terms)
+
+
+def _fractions(products):
+    yield from _with_numbers(products)
+    for (a, x), factor, part in product(products, _FRACTIONS, _FRACTIONS):
+        if factor < part and all(p * factor % part == 0 for p in x):
+            yield f"{factor}*{a}/{part}", tuple(p * factor // part for p in x)
 
 
 def _each(op, x, y):

@@ -204,9 +204,7 @@ class Tracer:
                 return Host(tuple(value.shape), value.dtype)
             if id(value) not in self._known:  # torch.tensor(…): what it makes comes by lift_fresh
                 register = self._register(value)
-                self.trace.events.append(
-                    Op("fresh", [list(value.shape), value.dtype], [register])
-                )
+                self.trace.events.append(Op("fresh", [list(value.shape), value.dtype], [register]))
             return self._known[id(value)]
         if isinstance(value, (list, tuple)):
             return [self._argument(each) for each in value]

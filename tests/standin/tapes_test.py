@@ -88,9 +88,9 @@ def test_fit_has_every_peak_of_the_models_own_code(tmp_path, way):
 
 def test_recording_anew_gives_the_same(tmp_path):
     record = ROOT / "scripts" / "tapes"
+    dry = [sys.executable, "-m", "vramfit", "run", "--gpu", "h200", "--"]
     ran = subprocess.run(
-        [sys.executable, "-m", "vramfit", "run", "--gpu", "h200", "--"]
-        + [str(EXACT), str(record), str(tmp_path), "mixtral"],
+        [*dry, str(EXACT), str(record), str(tmp_path), "mixtral"],
         capture_output=True,
         text=True,
         check=False,

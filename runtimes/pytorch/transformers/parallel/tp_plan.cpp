@@ -51,9 +51,9 @@ struct PlanRow {
   std::span<const TpRule> plan;
 };
 constexpr PlanRow kPlans[] = {{"llama", kLlama}, {"mistral", kLlama},     {"qwen2", kLlama},
-                          {"gemma", kLlama}, {"gemma2", kLlama},      {"granite", kLlama},
-                          {"qwen3", kQwen3}, {"gemma3_text", kQwen3}, {"olmo2", kOlmo2},
-                          {"phi3", kPhi3},   {"phi", kPhi},           {"gpt_neox", kGptNeox}};
+                              {"gemma", kLlama}, {"gemma2", kLlama},      {"granite", kLlama},
+                              {"qwen3", kQwen3}, {"gemma3_text", kQwen3}, {"olmo2", kOlmo2},
+                              {"phi3", kPhi3},   {"phi", kPhi},           {"gpt_neox", kGptNeox}};
 
 // _tp_plan of each family's ForCausalLM; a tied embedding's is PreTrainedConfig's.
 constexpr TpRule kHead = {"lm_head", ColwiseGatherOutput};

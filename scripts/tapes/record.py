@@ -8,7 +8,6 @@ import torch
 import transformers
 from fold import fold
 from kinds import cycles_of, rule_of
-from peft.utils.constants import TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING
 from points import COUNT, config_at, inputs_at, symbols
 from solve import Solver, merged
 from transformers import AutoConfig, AutoModelForCausalLM
@@ -240,6 +239,11 @@ def _counts(value):
 
 
 def _lora_targets(kind):
+    # It asks for the GPU as it is imported, which is not to be before a type's process is forked.
+    from peft.utils.constants import (  # noqa: PLC0415
+        TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING,
+    )
+
     named = TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING.get(kind, [])
     return [" ".join(["lora_targets", *named])] if named else []
 

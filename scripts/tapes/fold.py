@@ -37,6 +37,12 @@ def fold(trace, layers_path, types):
     return _Fold(trace, layers_path, types).run()
 
 
+def _is_tensor(value):
+    if isinstance(value, (list, tuple)):
+        return any(map(_is_tensor, value))
+    return isinstance(value, (Register, Parameter))
+
+
 def _plain_word(value):
     """Of what is of no tensor and no type; "_" of devices, layouts, formats and names."""
     if isinstance(value, bool):
@@ -171,6 +177,8 @@ class _Fold:
         if isinstance(event, Op):
             args = [self._word(each) for each in event.args]
             results = [self._result(each) for each in event.results]
+            if set(results) == {"_"} and not any(map(_is_tensor, event.args)):
+                return  # on the host
             lines.append((",".join(results), "=", event.name, *args))
         elif isinstance(event, Free):
             word = self._word(event.register)

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "breadth"))
+from flags import shipped_flags
 from small import small
 
 # Heads, of keys and values, and their dimension; a hidden size that is no product of them.
@@ -51,6 +52,7 @@ def config_at(kind, point, layers, head_dim=True):
     elif head_dim:
         config["head_dim"] = dim
     config |= {key: size for key, size in sizes.items() if type(config.get(key)) is int}
+    config |= shipped_flags(kind)
     _give_layers(config, layers)
     return _with_floats(json.loads(json.dumps(config)))  # a copy
 

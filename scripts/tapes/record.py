@@ -6,6 +6,7 @@ from trace import Enter, Leave, Op, Tracer
 
 import torch
 import transformers
+from flags import flag_lines
 from fold import fold
 from kinds import cycles_of, rule_of
 from points import COUNT, config_at, inputs_at, symbols
@@ -146,10 +147,10 @@ def _recorded(kind, head_dim):
     lines = ["vramfit tape 1", f"model_type {kind}"]
     lines += [f"made torch {torch.__version__} transformers {transformers.__version__}"]
     lines += [f"layers num_hidden_layers {path}", rule_of(names, config)]
-    lines += [*cycles_of(kind), f"attention {usual}"]
+    lines += [*cycles_of(kind), f"attention {usual}", *flag_lines(config)]
     aliases = type(config).attribute_map.items()
     lines += [f"alias {other} {own}" for other, own in sorted(aliases)]
-    lines += _defaults(kind, points, solver) + _lora_targets(kind)
+    lines += _defaults(kind, points) + _lora_targets(kind)
     lines += _parameters(model, path, names)
     lines += _programs(solved, bodies)
     return "\n".join(lines) + "\n"
@@ -213,10 +214,12 @@ def _without_handed(lines):
     return kept
 
 
-def _defaults(kind, points, solver):
+def _defaults(kind, points):
     """What the class has for whole numbers that a config leaves out, which may hang on others."""
-    lines = []
+    tied = getattr(CONFIG_MAPPING[kind](), "tie_word_embeddings", False)
+    lines = [f"default tie_word_embeddings {int(bool(tied))}"]
     names = [key for key, value in CONFIG_MAPPING[kind]().to_dict().items() if _counts(value)]
+    given_by_all = set.intersection(*(set(config_at(kind, each, _LAYERS)) for each in range(COUNT)))
     for key in sorted({*names, "head_dim", "num_key_value_heads"} & set(points[0])):
         values = []
         for point in range(COUNT):
@@ -226,7 +229,12 @@ def _defaults(kind, points, solver):
                 values.append(getattr(AutoConfig.for_model(**given), key, None))
             except Exception:  # one without it is refused
                 values.append(None)
-        said = solver.say([int(each) for each in values]) if all(map(_counts, values)) else None
+        others = [
+            {name: point[name] for name in point.keys() & given_by_all - {key}} for point in points
+        ]
+        said = None
+        if all(map(_counts, values)):
+            said = Solver(others).say([int(each) for each in values])
         if said is None and key == "head_dim":
             said = "hidden_size/num_attention_heads"
         if said is not None:

@@ -6,6 +6,14 @@
 #include "model/errors.h"
 
 namespace vramfit::pytorch {
+namespace {
+
+/// Far beyond any model, and small enough that products of three are seen to overflow.
+constexpr std::int64_t kMostOfAKey = std::int64_t{1} << 32;
+
+constexpr int kMostNested = 8;  // what a key hangs on that hangs on another
+
+}  // namespace
 
 ConfigKeys::ConfigKeys(const ModelSource& source, const OpTape& tape) : tape_(tape) {
   const nlohmann::json object =
@@ -32,14 +40,22 @@ std::vector<std::string> ConfigKeys::words(const std::string& key) const {
   return found == lists_.end() ? std::vector<std::string>() : found->second;
 }
 
-std::int64_t ConfigKeys::operator()(const std::string& key) const {
+std::int64_t ConfigKeys::operator()(const std::string& key) const { return value(key, 0); }
+
+std::int64_t ConfigKeys::value(const std::string& asked, int nested) const {
+  const auto alias = tape_.aliases.find(asked);
+  const std::string& key = alias == tape_.aliases.end() ? asked : alias->second;
   const auto own = own_.find(key);
-  if (own != own_.end()) return own->second;
+  if (own != own_.end()) {
+    if (own->second >= 0 && own->second <= kMostOfAKey) return own->second;
+    throw BadInput(key + ": is " + std::to_string(own->second) + "; 0 to " +
+                   std::to_string(kMostOfAKey));
+  }
   const auto found = tape_.defaults.find(key);
-  if (found == tape_.defaults.end()) {
+  if (found == tape_.defaults.end() || nested == kMostNested) {
     throw BadInput(tape_.model_type + ": its config has no '" + key + "', which its sizes hang on");
   }
-  return found->second.value([this](const std::string& other) { return (*this)(other); });
+  return found->second.value([&](const std::string& other) { return value(other, nested + 1); });
 }
 
 }  // namespace vramfit::pytorch

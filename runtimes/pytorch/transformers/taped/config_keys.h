@@ -23,6 +23,8 @@ class ConfigKeys {
   std::int64_t operator()(const std::string& key) const;
 
  private:
+  std::int64_t value(const std::string& key, int nested) const;
+
   const OpTape& tape_;
   std::map<std::string, std::int64_t, std::less<>> own_;
   std::map<std::string, std::vector<std::string>, std::less<>> lists_;

@@ -98,6 +98,13 @@ struct OpTape {
   std::vector<NamedTensor> before;
   std::map<std::string, std::vector<NamedTensor>> of_layer;
   std::vector<NamedTensor> behind;
+  /// Keys of the config that change what the code does, as they were: true, false, a word, and of a
+  /// chance 0 or 1.
+  struct Flag {
+    std::string recorded;
+    std::string usual;  ///< that the config's class has
+  };
+  std::map<std::string, Flag> flags;
   std::map<std::string, std::string> aliases;  ///< other names of a config's keys: theirs
   /// Of lists of a config, where they are left out, what they repeat.
   std::map<std::string, std::vector<std::string>> cycles;

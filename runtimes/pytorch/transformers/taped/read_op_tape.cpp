@@ -197,6 +197,8 @@ class Reader {
       tape_.layers_path = word(2);
     } else if (first == "attention") {
       tape_.attention = word(1);
+    } else if (first == "flag") {
+      tape_.flags[word(1)] = {word(2), word(words_.size() > 3 ? 3 : 2)};
     } else if (first == "alias") {
       tape_.aliases[word(1)] = word(2);
     } else if (first == "cycle") {

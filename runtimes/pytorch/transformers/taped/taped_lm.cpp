@@ -181,8 +181,11 @@ aten::Value TapedLm::value_of(const Operand& operand, const Frame& frame) const 
   switch (operand.kind) {
     case Operand::Kind::None:
       return {};
-    case Operand::Kind::Register:
-      return at(operand.tensor, const_cast<Frame&>(frame));
+    case Operand::Kind::Register: {
+      const Tensor& tensor = at(operand.tensor, const_cast<Frame&>(frame));
+      if (!tensor.defined()) throw BadInput(tape_.model_type + ": its tape uses what it has not");
+      return tensor;
+    }
     case Operand::Kind::Parameter: {
       const bool of_layer = operand.path.starts_with('.');
       const auto found = tensors_.find(of_layer ? frame.prefix + operand.path : operand.path);
@@ -349,7 +352,20 @@ const Program& TapedLm::forward_program() const {
   return own != tape_.programs.end() ? own->second : program_named(tape_, "train");
 }
 
+// Where a window hides something, transformers makes masks for sdpa that it does without otherwise.
+void TapedLm::require_recorded(std::int64_t seq) const {
+  if (settings_.attention == AttentionKind::Eager || tape_.attention == "eager") return;
+  const bool slides = !keys_.has("use_sliding_window") || keys_("use_sliding_window") != 0;
+  if (!slides || !keys_.has("sliding_window")) return;
+  const std::int64_t window = keys_("sliding_window");
+  if (window == 0 || seq < window) return;
+  throw BadInput("seq: " + std::to_string(seq) + "; " + tape_.model_type +
+                 " was recorded below its window of " + std::to_string(window) +
+                 " tokens; vramfit model runs it");
+}
+
 CausalLm::Output TapedLm::forward(const Tensor& ids, bool) const {
+  require_recorded(ids.size(1));
   const Program& program = forward_program();
   Registers own(registers_in(program.main, Register::Scope::Program));
   Registers none;

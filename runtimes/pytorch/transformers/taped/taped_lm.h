@@ -41,6 +41,8 @@ class TapedLm final : public CausalLm {
   void run(const Program& program, const Body& body, Frame& frame) const;
   void run_layers(const Program& program, const Instruction& at, Frame& frame) const;
   void run_layer(const Program& program, std::int64_t layer, Frame& frame) const;
+  /// Throws BadInput where such sequences run other code.
+  void require_recorded(std::int64_t seq) const;
   /// Of a forward with labels, as this run's types and attention have it.
   const Program& forward_program() const;
   void execute(const Instruction& instruction, Frame& frame) const;
